@@ -1,0 +1,2 @@
+// Package dibs hands out names that must belong to one owner.
+package dibs

@@ -1,0 +1,152 @@
+package dibs
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// EventKind says what happened.
+type EventKind string
+
+// The kinds of event.
+const (
+	EventReserved    EventKind = "reserved"
+	EventExtended    EventKind = "extended"
+	EventConfirmed   EventKind = "confirmed"   // a hold became active
+	EventClaimed     EventKind = "claimed"     // a free name became active at once
+	EventReleased    EventKind = "released"    // its holder let a hold go
+	EventExpired     EventKind = "expired"     // a hold's time ran out
+	EventSuspected   EventKind = "suspected"   // it ran out, and a witness has to say what that means
+	EventDoubted     EventKind = "doubted"     // the witness was asked and could not end it
+	EventDemoted     EventKind = "demoted"     // the active name became an alias
+	EventRevived     EventKind = "revived"     // an alias became the active name again
+	EventRespelled   EventKind = "respelled"   // same name, written differently
+	EventGivenUp     EventKind = "given_up"    // decommissioned, deleted, or past its retention
+	EventUnlocked    EventKind = "unlocked"    // a quarantine is over
+	EventTransferred EventKind = "transferred" // the name went to another entity
+	EventArchived    EventKind = "archived"    // about an entity, as the two below
+	EventRestored    EventKind = "restored"
+	EventDeleted     EventKind = "deleted"
+)
+
+// Cursor is a place in the feed of events. It is opaque; the empty Cursor is the
+// beginning.
+type Cursor string
+
+// Event is one committed change. It carries all that a reader needs to follow the
+// registry without asking back.
+type Event struct {
+	Cursor Cursor    // the place in the feed just behind this event
+	Kind   EventKind // what happened
+	At     Instant   // when: an expiry is dated when it fell due, not when it was noticed
+
+	// The name; all zero for events about an entity as a whole.
+	ID        ID
+	Namespace string
+	Canonical string
+	Value     string
+	Rev       uint64 // each event of a name has the next one, or later
+	Epoch     uint64
+	Before    Snapshot
+	After     Snapshot
+
+	// The entity concerned, with its version after the change; zero where there
+	// is none.
+	Scope   string
+	Entity  Entity
+	Version uint64
+
+	Actor         string // the principal that asked for it; empty for the registry itself
+	CorrelationID string
+	Meta          map[string]string // of the hold, with its first event
+}
+
+// Key returns namespace:canonical, or nothing for an event about an entity.
+func (e *Event) Key() string {
+	if e.ID.IsZero() {
+		return ""
+	}
+	return e.Namespace + ":" + e.Canonical
+}
+
+// Snapshot is a name's state at one moment. Folding the After of a name's events
+// gives its present state.
+type Snapshot struct {
+	State  State   `json:"s,omitempty"`
+	Status Status  `json:"t,omitempty"`
+	Epoch  uint64  `json:"e,omitempty"`
+	Entity Entity  `json:"o,omitzero"` // the owner, last owner, or owner-to-be
+	Until  Instant `json:"u,omitempty"` // when the state ends by itself, if it does
+}
+
+func snapshotOf(n *NameRecord) Snapshot {
+	s := Snapshot{State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: n.Owner}
+	switch n.State {
+	case Held:
+		s.Entity, s.Until = n.Intended, n.ExpiresAt
+	case Suspect:
+		s.Entity = n.Intended
+	case Alias, Quarantined:
+		s.Until = n.Until
+	}
+	return s
+}
+
+// eventBody is how engines keep what of an event needs no column of its own.
+// Names are short because there are at least two events for every name.
+type eventBody struct {
+	Canonical     string            `json:"c,omitempty"`
+	Value         string            `json:"v,omitempty"` // only where it differs from Canonical
+	Before        Snapshot          `json:"b,omitzero"`
+	After         Snapshot          `json:"a,omitzero"`
+	Scope         string            `json:"p,omitempty"` // only where there is no namespace to tell
+	Entity        Entity            `json:"o,omitzero"`  // only where After does not tell
+	Version       uint64            `json:"n,omitempty"`
+	Actor         string            `json:"w,omitempty"`
+	CorrelationID string            `json:"i,omitempty"`
+	Meta          map[string]string `json:"m,omitempty"`
+}
+
+// EncodeBody returns the part of the event that engines store as it is. Cursor,
+// Kind, At, ID, Namespace and Rev are not in it: they have columns, or their
+// like, of their own.
+func (e *Event) EncodeBody() ([]byte, error) {
+	body := eventBody{
+		Canonical: e.Canonical, Before: e.Before, After: e.After, Version: e.Version,
+		Actor: e.Actor, CorrelationID: e.CorrelationID, Meta: e.Meta,
+	}
+	if e.Value != e.Canonical {
+		body.Value = e.Value
+	}
+	if e.ID.IsZero() {
+		body.Scope = e.Scope
+	}
+	if e.Entity != e.After.Entity {
+		body.Entity = e.Entity
+	}
+	return json.Marshal(body)
+}
+
+// DecodeBody fills in what EncodeBody left out of the columns. Kind, At, ID,
+// Namespace and Rev must be set already.
+func (e *Event) DecodeBody(data []byte) error {
+	var body eventBody
+	if err := json.Unmarshal(data, &body); err != nil {
+		return fmt.Errorf("dibs: event of %s, revision %d, is damaged: %w", e.ID, e.Rev, err)
+	}
+	e.Canonical, e.Value = body.Canonical, body.Value
+	if e.Value == "" {
+		e.Value = e.Canonical
+	}
+	e.Before, e.After, e.Epoch = body.Before, body.After, body.After.Epoch
+	e.Entity, e.Version = body.Entity, body.Version
+	if e.Entity.IsZero() {
+		e.Entity = body.After.Entity
+	}
+	e.Scope = body.Scope
+	if !e.ID.IsZero() {
+		e.Scope, _, _ = splitNamespace(e.Namespace)
+	}
+	e.Actor, e.CorrelationID, e.Meta = body.Actor, body.CorrelationID, body.Meta
+	return nil
+}

@@ -1,0 +1,3 @@
+module github.com/calldibs/dibs
+
+go 1.26

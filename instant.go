@@ -1,0 +1,46 @@
+package dibs
+
+import "time"
+
+// Instant is a moment on the engine's clock, in milliseconds since the Unix
+// epoch. The zero Instant stands for "no date": never, or not yet.
+type Instant int64
+
+// InstantOf returns t as an Instant, cut to the millisecond. The zero time
+// becomes the zero Instant.
+func InstantOf(t time.Time) Instant {
+	if t.IsZero() {
+		return 0
+	}
+	return Instant(t.UnixMilli())
+}
+
+// Time returns the instant in UTC, or the zero time for the zero Instant.
+func (i Instant) Time() time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(i)).UTC()
+}
+
+// Add returns the instant d later, in whole milliseconds.
+func (i Instant) Add(d time.Duration) Instant {
+	return i + Instant(d.Milliseconds())
+}
+
+// Sub returns how much later i is than j.
+func (i Instant) Sub(j Instant) time.Duration {
+	return time.Duration(i-j) * time.Millisecond
+}
+
+// over reports whether the date lies at or before now. "No date" never comes.
+// A hold that ends at t is over at t, not a millisecond later.
+func (i Instant) over(now Instant) bool { return i != 0 && i <= now }
+
+// earlier returns the earlier of two dates, where the zero Instant is none.
+func earlier(a, b Instant) Instant {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,215 @@
+package dibs
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The defaults of a Policy.
+const (
+	DefaultMinTTL         = time.Second
+	DefaultTTL            = 5 * time.Minute
+	DefaultMaxTTL         = 24 * time.Hour
+	DefaultMaxHold        = 24 * time.Hour
+	DefaultHoldHistory    = 30 * 24 * time.Hour
+	DefaultRedirectStatus = 301
+	DefaultArchivedStatus = 404
+
+	maxMaxHolds = 10_000
+)
+
+// Policy is what a namespace allows. The zero Policy is a good one: each field
+// says what its zero value means.
+type Policy struct {
+	// Profile makes values canonical. Nil means [Exact].
+	Profile Profile
+
+	// MinTTL, DefaultTTL and MaxTTL bound one hold. Zero means one second, five
+	// minutes, 24 hours.
+	MinTTL, DefaultTTL, MaxTTL time.Duration
+
+	// MaxHold is how long extending can keep one hold alive. Zero means 24 hours.
+	MaxHold time.Duration
+
+	// MaxHolds is how many live holds one principal may have here, so that
+	// nobody can sit on every good name; 10,000 at the most. Zero means any
+	// number. The empty principal counts as one.
+	MaxHolds int
+
+	// HoldHistory is how long rows and events of names that were never confirmed
+	// are kept. Zero means 30 days.
+	HoldHistory time.Duration
+
+	// ManyPerEntity lets an entity have several active names here, such as an
+	// account with several emails.
+	ManyPerEntity bool
+
+	// Quarantine is how long a name that was given up waits before anyone but
+	// its last entity can have it. Zero means no time at all.
+	Quarantine time.Duration
+
+	// AliasRetention is how long an old name keeps redirecting. Zero means for
+	// ever.
+	AliasRetention time.Duration
+
+	// RedirectStatus is the HTTP status of an old name: 301, 302, 307 or 308.
+	// Zero means 301.
+	RedirectStatus int
+
+	// ArchivedStatus is the HTTP status of an archived entity's names: 404 or
+	// 410. Zero means 404.
+	ArchivedStatus int
+
+	// ReservedWords are refused to all but a caller with the right to override
+	// them. Nil means none.
+	ReservedWords Words
+
+	// Witness decides after a crash whether the entity of a lapsed hold exists.
+	// Nil means that a hold is over when its time is. See [Witness].
+	Witness Witness
+
+	// Skeleton is the place for a function that maps look-alikes to one string,
+	// so that none of them can be taken beside another. This version enforces
+	// none: Open refuses a policy that sets it.
+	Skeleton func(canonical string) string
+
+	// Blind is the place for a keyed hash that replaces values which must not
+	// be stored, such as emails. This version has none: Open refuses a policy
+	// that sets it.
+	Blind func(canonical string) string
+}
+
+// withDefaults returns the policy with every zero field filled in.
+func (p Policy) withDefaults() Policy {
+	if p.Profile == nil {
+		p.Profile = Exact
+	}
+	// A default never breaks a bound that was set: MaxTTL alone, of a minute,
+	// makes a DefaultTTL of a minute.
+	setDefault(&p.MaxTTL, DefaultMaxTTL)
+	setDefault(&p.MaxHold, max(DefaultMaxHold, p.MaxTTL))
+	setDefault(&p.DefaultTTL, max(p.MinTTL, min(DefaultTTL, p.MaxTTL, p.MaxHold)))
+	setDefault(&p.MinTTL, min(DefaultMinTTL, p.DefaultTTL))
+	setDefault(&p.HoldHistory, DefaultHoldHistory)
+	setDefault(&p.RedirectStatus, DefaultRedirectStatus)
+	setDefault(&p.ArchivedStatus, DefaultArchivedStatus)
+	return p
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// validate checks a policy that has its defaults.
+func (p Policy) validate() error {
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+		least time.Duration
+	}{
+		{"MinTTL", p.MinTTL, time.Millisecond},
+		{"DefaultTTL", p.DefaultTTL, p.MinTTL},
+		{"MaxTTL", p.MaxTTL, p.DefaultTTL},
+		{"MaxHold", p.MaxHold, p.DefaultTTL},
+		{"HoldHistory", p.HoldHistory, time.Millisecond},
+		{"Quarantine", p.Quarantine, 0},
+		{"AliasRetention", p.AliasRetention, 0},
+	} {
+		if d.value < d.least {
+			return fmt.Errorf("%s is %v, it must be at least %v", d.name, d.value, d.least)
+		}
+		if d.value%time.Millisecond != 0 {
+			return fmt.Errorf("%s is %v, it must be whole milliseconds", d.name, d.value)
+		}
+	}
+	switch {
+	case p.MaxHolds < 0 || p.MaxHolds > maxMaxHolds:
+		return fmt.Errorf("MaxHolds is %d, it must be between 0 and %d", p.MaxHolds, maxMaxHolds)
+	case !slices.Contains([]int{301, 302, 307, 308}, p.RedirectStatus):
+		return fmt.Errorf("RedirectStatus is %d, it must be 301, 302, 307 or 308", p.RedirectStatus)
+	case p.ArchivedStatus != 404 && p.ArchivedStatus != 410:
+		return fmt.Errorf("ArchivedStatus is %d, it must be 404 or 410", p.ArchivedStatus)
+	case p.Skeleton != nil:
+		return fmt.Errorf("Skeleton is set, but this version does not enforce it")
+	case p.Blind != nil:
+		return fmt.Errorf("Blind is set, but this version does not enforce it")
+	}
+	return nil
+}
+
+// policies finds the policy of a namespace.
+type policies struct {
+	byName   map[string]*Policy
+	fallback *Policy
+}
+
+func newPolicies(configured map[string]Policy, fallback Policy) (*policies, error) {
+	set := &policies{byName: make(map[string]*Policy, len(configured))}
+	for name, p := range configured {
+		if _, _, err := splitNamespace(name); err != nil {
+			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
+		}
+		p = p.withDefaults()
+		if err := p.validate(); err != nil {
+			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
+		}
+		set.byName[name] = &p
+	}
+	fallback = fallback.withDefaults()
+	if err := fallback.validate(); err != nil {
+		return nil, fmt.Errorf("dibs: default policy: %w", err)
+	}
+	set.fallback = &fallback
+	return set, nil
+}
+
+// space takes a namespace apart and finds its policy: that of the whole
+// namespace, else that of its type, else the default.
+func (p *policies) space(namespace string) (space, *Error) {
+	scope, kind, err := splitNamespace(namespace)
+	if err != nil {
+		return space{}, err
+	}
+	s := space{namespace: namespace, scope: scope, kind: kind, policy: p.fallback}
+	if policy, ok := p.byName[namespace]; ok {
+		s.policy = policy
+	} else if policy, ok := p.byName[kind]; ok {
+		s.policy = policy
+	}
+	return s, nil
+}
+
+// TTL is how long a hold lasts. The zero TTL means the policy's default; make
+// any other with [For].
+type TTL struct {
+	d   time.Duration
+	set bool
+}
+
+// For returns the TTL of duration d. A zero or negative d is not the default but
+// an error, INVALID_TTL: a computed duration that came out as nothing should be
+// noticed.
+func For(d time.Duration) TTL { return TTL{d: d, set: true} }
+
+// Duration returns the TTL's duration, and whether it is other than the default.
+func (t TTL) Duration() (d time.Duration, set bool) { return t.d, t.set }
+
+// ttl checks a TTL against the policy's bounds. What is finer than a millisecond
+// is cut off.
+func (p *Policy) ttl(t TTL) (time.Duration, *Error) {
+	if !t.set {
+		return p.DefaultTTL, nil
+	}
+	d := t.d.Truncate(time.Millisecond)
+	switch {
+	case d < p.MinTTL:
+		return 0, &Error{Code: CodeInvalidTTL, Message: fmt.Sprintf("a ttl of %v is under the least, %v", t.d, p.MinTTL)}
+	case d > min(p.MaxTTL, p.MaxHold):
+		return 0, &Error{Code: CodeTTLTooLong, Message: fmt.Sprintf("a ttl of %v is over the most, %v", t.d, min(p.MaxTTL, p.MaxHold))}
+	}
+	return d, nil
+}

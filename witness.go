@@ -1,0 +1,46 @@
+package dibs
+
+import "context"
+
+// Witness answers, after a crash, whether the entity of a hold whose time ran out
+// was saved. With a witness a lapsed hold becomes suspect: it still blocks the
+// name until the witness, or an operator's [Settle], ends it.
+//
+// Exists: the name becomes that entity's. Absent must mean that the entity can no
+// longer appear: its save is fenced by the hold's epoch, or by a deadline before
+// ExpiresAt. Unknown, or an error: the name stays suspect and the witness is asked
+// again later, with growing pauses.
+//
+// A Witness must be safe for concurrent use and should honour its context.
+type Witness func(ctx context.Context, hold SuspectHold) (Verdict, error)
+
+// SuspectHold is a hold that a witness is asked about.
+type SuspectHold struct {
+	ID            ID
+	Namespace     string
+	Value         string
+	Canonical     string
+	Epoch         uint64
+	Entity        Entity // the owner-to-be that Reserve named, or none
+	CorrelationID string
+	Meta          map[string]string
+	Principal     string
+	CreatedAt     Instant
+	ExpiresAt     Instant
+	Asked         int // how often a witness did not know
+}
+
+// Verdict is a witness's answer. The zero Verdict is [Unknown].
+type Verdict struct {
+	known  bool
+	entity Entity // zero: absent
+}
+
+// Unknown is the verdict of a witness that cannot tell yet.
+var Unknown Verdict
+
+// Absent is the verdict that the entity was not saved and never will be.
+var Absent = Verdict{known: true}
+
+// Exists is the verdict that this entity was saved.
+func Exists(entity Entity) Verdict { return Verdict{known: true, entity: entity} }
