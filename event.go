@@ -17,7 +17,6 @@ const (
 	EventReleased    EventKind = "released"    // its holder let a hold go
 	EventExpired     EventKind = "expired"     // a hold's time ran out
 	EventSuspected   EventKind = "suspected"   // it ran out, and a witness has to say what that means
-	EventDoubted     EventKind = "doubted"     // the witness was asked and could not end it
 	EventDemoted     EventKind = "demoted"     // the active name became an alias
 	EventRevived     EventKind = "revived"     // an alias became the active name again
 	EventRespelled   EventKind = "respelled"   // same name, written differently
@@ -75,7 +74,7 @@ type Snapshot struct {
 	State  State   `json:"s,omitempty"`
 	Status Status  `json:"t,omitempty"`
 	Epoch  uint64  `json:"e,omitempty"`
-	Entity Entity  `json:"o,omitzero"` // the owner, last owner, or owner-to-be
+	Entity Entity  `json:"o,omitzero"`  // the owner, last owner, or owner-to-be
 	Until  Instant `json:"u,omitempty"` // when the state ends by itself, if it does
 }
 

@@ -23,6 +23,14 @@ func (i Instant) Time() time.Time {
 	return time.UnixMilli(int64(i)).UTC()
 }
 
+// String returns the instant as RFC 3339 in UTC, or "never".
+func (i Instant) String() string {
+	if i == 0 {
+		return "never"
+	}
+	return i.Time().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
 // Add returns the instant d later, in whole milliseconds.
 func (i Instant) Add(d time.Duration) Instant {
 	return i + Instant(d.Milliseconds())

@@ -175,10 +175,9 @@ type ListPosition struct {
 
 // EventQuery selects events.
 type EventQuery struct {
-	After     Cursor // empty: from the beginning
-	Limit     int    // at least 1
-	Namespace string // only events of names in this namespace; empty means all events
-	Name      ID     // only events of this name; zero means of all
+	After Cursor // empty: from the beginning
+	Limit int    // at least 1
+	Name  ID     // only events of this name; zero means all events
 }
 
 // Pinger is an optional interface of engines that can tell whether they answer.

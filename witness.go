@@ -1,6 +1,9 @@
 package dibs
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Witness answers, after a crash, whether the entity of a hold whose time ran out
 // was saved. With a witness a lapsed hold becomes suspect: it still blocks the
@@ -25,9 +28,8 @@ type SuspectHold struct {
 	CorrelationID string
 	Meta          map[string]string
 	Principal     string
-	CreatedAt     Instant
-	ExpiresAt     Instant
-	Asked         int // how often a witness did not know
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
 }
 
 // Verdict is a witness's answer. The zero Verdict is [Unknown].

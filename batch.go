@@ -1,0 +1,308 @@
+package dibs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+const (
+	// maxRounds is how often a decision may ask for further records. The longest
+	// rule needs four.
+	maxRounds = 16
+	// maxAttempts is how often a decision is taken again because another writer
+	// was faster.
+	maxAttempts = 50
+)
+
+var errContended = errors.New("other writers were faster every time")
+
+// request is a list of commands that happen all or none, on its way through a
+// batch.
+type request struct {
+	decisions []decision
+	actor     string
+	dryRun    bool
+
+	wants  []Ref // what the decisions are known to look at
+	owners []ownerRef
+
+	view    *view    // of the last decision
+	results []Result // what was decided
+	err     *Error
+	now     Instant // the engine's time of the decision
+}
+
+// newRequest makes a request, and finds out on the caller's own goroutine which
+// records it will ask for first: a decision on an empty ledger is worthless, but
+// its questions are not.
+func newRequest(decisions []decision, actor string, dryRun bool) *request {
+	r := &request{decisions: decisions, actor: actor, dryRun: dryRun}
+	l := newLedger()
+	r.decide(l)
+	r.wants, r.owners = l.wants, l.owners
+	return r
+}
+
+// decide takes the request's decisions on the ledger, one after another. A refused
+// command changes nothing; the others are still decided, so that the error names
+// everyone that fails.
+func (r *request) decide(l *ledger) {
+	r.now = l.now
+	r.results = make([]Result, len(r.decisions))
+	r.view = l.view(r.actor)
+	var failures []Failure
+	for i, decide := range r.decisions {
+		v := r.view.nested()
+		result, err := decide(v)
+		v.close(err == nil)
+		if err != nil {
+			failures = append(failures, Failure{i, err})
+		}
+		r.results[i] = result
+	}
+	switch {
+	case len(failures) == 0:
+		r.err = nil
+	case len(r.decisions) == 1:
+		r.err = failures[0].Err
+	default:
+		r.err = several(failures, len(r.decisions))
+	}
+	if r.err != nil || r.dryRun {
+		r.view.changes, r.view.events = nil, nil
+	}
+	r.view.accept()
+}
+
+// decideAll decides the requests on one consistent ledger: it loads what they ask
+// for until they ask for nothing more.
+func decideAll(ctx context.Context, store Store, requests []*request) (*ledger, error) {
+	l := newLedger()
+	for _, r := range requests {
+		for _, ref := range r.wants {
+			l.want(ref)
+		}
+		for _, o := range r.owners {
+			l.wantOwned(o)
+		}
+	}
+	for range maxRounds {
+		if err := l.load(ctx, store); err != nil {
+			return nil, err
+		}
+		for _, r := range requests {
+			r.decide(l)
+		}
+		if l.complete() {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("dibs: a decision asked for more records %d times", maxRounds)
+}
+
+// load brings everything that was asked for, all of it in one Load, so that every
+// decision rests on one moment. The names of entities are listed after it: the
+// revision of the entity, loaded before, notices what changes in between.
+func (l *ledger) load(ctx context.Context, store Store) error {
+	snapshot, err := store.Load(ctx, l.wants)
+	if err != nil {
+		return err
+	}
+	clear(l.current)
+	clear(l.loaded)
+	l.now = snapshot.Now
+	for _, ref := range l.wants {
+		l.loaded[ref.key()] = nil
+	}
+	for _, r := range snapshot.Records {
+		l.loaded[r.Ref().key()] = r
+	}
+	for _, o := range l.owners {
+		names, err := store.Owned(ctx, o.scope, o.entity, maxNames+1)
+		if err != nil {
+			return err
+		}
+		l.owned[o.key()] = names
+	}
+	l.asked = false
+	return nil
+}
+
+// group is a Group with the requests that stand or fall with it.
+type group struct {
+	Group
+	members []*request
+}
+
+// groups sorts the decided requests into groups: requests that share a record
+// which one of them changes belong together. A request that changes nothing but
+// looked at such a record belongs to them too: its answer is only right if they
+// commit. Requests that depend on nobody are returned apart.
+func (l *ledger) groups(requests []*request) (groups []*group, settled []*request) {
+	var (
+		sets   = make([]int, len(requests)) // union-find over requests
+		byLast = make(map[recordKey]int)    // the last request that touched a changed record
+		writes = make([]bool, len(requests))
+	)
+	find := func(i int) int {
+		for sets[i] != i {
+			sets[i] = sets[sets[i]]
+			i = sets[i]
+		}
+		return i
+	}
+	touch := func(i int, ref Ref) {
+		key := ref.key()
+		if _, changed := l.current[key]; !changed {
+			return
+		}
+		if j, ok := byLast[key]; ok {
+			sets[find(i)] = find(j)
+		}
+		byLast[key] = i
+		writes[i] = true // it is part of a set that writes
+	}
+	for i, r := range requests {
+		sets[i] = i
+		for _, ref := range r.view.reads {
+			touch(i, ref)
+		}
+		for _, c := range r.view.changes {
+			touch(i, c.ref)
+		}
+	}
+	index := make(map[int]*group)
+	for i, r := range requests {
+		if !writes[i] {
+			settled = append(settled, r)
+			continue
+		}
+		root := find(i)
+		g := index[root]
+		if g == nil {
+			g = &group{}
+			index[root] = g
+			groups = append(groups, g)
+		}
+		g.members = append(g.members, r)
+	}
+	for _, g := range groups {
+		l.fill(g)
+	}
+	return groups, settled
+}
+
+// fill works out what a group read, changes and tells. Names that stop being an
+// entity's active one come first: engines with a unique index need that.
+func (l *ledger) fill(g *group) {
+	seen := make(map[recordKey]bool)
+	written := make(map[recordKey]bool)
+	var rest []Write
+	for _, r := range g.members {
+		if len(r.view.changes) == 0 {
+			continue
+		}
+		g.Window = g.Window.intersect(r.view.window)
+		g.Events = append(g.Events, r.view.events...)
+		for _, ref := range r.view.reads {
+			l.read(g, ref, seen)
+		}
+		for _, c := range r.view.changes {
+			l.read(g, c.ref, seen)
+			if written[c.ref.key()] {
+				continue
+			}
+			written[c.ref.key()] = true
+			if w, ok := l.write(c.ref); ok && w.Yields {
+				g.Writes = append(g.Writes, w)
+			} else if ok {
+				rest = append(rest, w)
+			}
+		}
+	}
+	g.Writes = append(g.Writes, rest...)
+}
+
+func (l *ledger) read(g *group, ref Ref, seen map[recordKey]bool) {
+	if seen[ref.key()] {
+		return
+	}
+	seen[ref.key()] = true
+	var rev uint64
+	if r := l.loaded[ref.key()]; r != nil {
+		rev = r.Revision()
+	}
+	g.Reads = append(g.Reads, Read{ref, rev})
+}
+
+// write returns what becomes of a changed record in the end; nothing where it came
+// and went within the batch.
+func (l *ledger) write(ref Ref) (Write, bool) {
+	before, after := l.loaded[ref.key()], l.current[ref.key()]
+	if after == nil {
+		return Write{Record: before, Delete: true}, before != nil
+	}
+	w := Write{Record: after}
+	if old, ok := before.(*NameRecord); ok && old.State == Active {
+		now := after.(*NameRecord)
+		w.Yields = now.State != Active || now.Owner != old.Owner
+	}
+	return w, true
+}
+
+// process decides requests and commits what they change, again and again until
+// none is stale. answer is called once for each, as soon as it is settled. It
+// returns the error of the engine, if one ended it.
+func process(ctx context.Context, store Store, requests []*request, answer func(*request, *Error)) (commits int, err error) {
+	fail := func(requests []*request, err error) {
+		for _, r := range requests {
+			answer(r, asError(err))
+		}
+	}
+	for range maxAttempts {
+		l, err := decideAll(ctx, store, requests)
+		if err != nil {
+			if e := asError(err); e.Code == CodeOutcomeUnknown {
+				err = Unavailable(err) // reading changes nothing, whatever went wrong
+			}
+			fail(requests, err)
+			return commits, err
+		}
+		groups, settled := l.groups(requests)
+		for _, r := range settled {
+			answer(r, r.err)
+		}
+		if len(groups) == 0 {
+			return commits, nil
+		}
+		plain := make([]Group, len(groups))
+		for i, g := range groups {
+			plain[i] = g.Group
+		}
+		commits++
+		outcomes, err := store.Commit(ctx, plain)
+		if err == nil && len(outcomes) != len(groups) {
+			err = OutcomeUnknown(fmt.Errorf("the engine gave %d outcomes for %d groups", len(outcomes), len(groups)))
+		}
+		requests = requests[:0:0]
+		for i, g := range groups {
+			switch {
+			case err != nil:
+				fail(g.members, err)
+			case outcomes[i] == Committed:
+				for _, r := range g.members {
+					answer(r, r.err)
+				}
+			default:
+				requests = append(requests, g.members...)
+			}
+		}
+		if err != nil || len(requests) == 0 {
+			return commits, err
+		}
+	}
+	err = Unavailable(errContended)
+	fail(requests, err)
+	return commits, err
+}

@@ -1,0 +1,184 @@
+package dibs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+const maxSuggestions = 10
+
+// Check says whether values could be reserved. It asks the very rule that Reserve
+// asks, so the two can never disagree on what "taken" means.
+func (c *core) Check(ctx context.Context, req CheckRequest) ([]Availability, error) {
+	if len(req.Values) > maxChecks {
+		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("%d values in one check, more than the %d allowed", len(req.Values), maxChecks)}
+	}
+	if err := req.Entity.checkOptional(); err != nil {
+		return nil, err
+	}
+	p := &preparer{policies: c.policies}
+	answers := make([]Availability, len(req.Values))
+	subjects := make([]*subject, len(req.Values))
+	for i, value := range req.Values {
+		answers[i].Value = value
+		s, err := p.newName(req.Namespace, value, "", false)
+		if err != nil && err.Code != CodeInvalidValue && err.Code != CodeReservedWord {
+			return nil, err
+		}
+		if err != nil {
+			answers[i].refuse(err)
+			continue
+		}
+		answers[i].Canonical = s.canonical
+		subjects[i] = s
+	}
+	err := c.read(ctx, func(v *view) {
+		for i, s := range subjects {
+			if s != nil {
+				answers[i] = Availability{Value: s.value, Canonical: s.canonical, Available: true}
+				if err := s.taken(v.name(s), req.Entity); err != nil {
+					answers[i].refuse(err)
+				}
+			}
+			if suggest := min(req.Suggest, maxSuggestions); suggest > 0 && !answers[i].Available {
+				answers[i].Suggestions = p.suggest(v, req.Namespace, answers[i].Value, suggest)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// refuse fills in why a value is not available.
+func (a *Availability) refuse(err *Error) {
+	a.Available, a.Detail, a.Until = false, err.Message, err.Until
+	switch err.Code {
+	case CodeInvalidValue:
+		a.Reason = ReasonInvalid
+	case CodeReservedWord:
+		a.Reason = ReasonReservedWord
+	default:
+		a.Reason = err.Reason
+	}
+	if err.Code == CodeReservedWord {
+		_, a.Canonical, _ = strings.Cut(err.Key, ":")
+	}
+}
+
+// suggestedNumbers are tried in this order: the next free one first, and far ones
+// for a name that everybody wants.
+var suggestedNumbers = []int{
+	2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+	25, 30, 40, 50, 60, 70, 80, 90, 100, 250, 500, 1000, 2500, 5000, 10000,
+}
+
+// suggest returns up to n numbered names that are valid, not reserved and free.
+func (p *preparer) suggest(v *view, namespace, value string, n int) []string {
+	base := value
+	if stem, number, ok := cutNumber(value); ok && number > 1 {
+		base = stem
+	}
+	var names []string
+	for _, number := range suggestedNumbers {
+		candidate := numbered(base, number)
+		s, err := p.newName(namespace, candidate, "", false)
+		if err != nil || candidate == value {
+			continue
+		}
+		// All of them are looked at, so that one read is enough.
+		if d := v.name(s); s.taken(d, Entity{}) == nil && len(names) < n {
+			names = append(names, candidate)
+		}
+	}
+	return names
+}
+
+// cutNumber takes "alice-2" apart.
+func cutNumber(value string) (stem string, number int, ok bool) {
+	i := strings.LastIndexByte(value, '-')
+	if i <= 0 {
+		return value, 0, false
+	}
+	number, err := strconv.Atoi(value[i+1:])
+	return value[:i], number, err == nil
+}
+
+// numbered appends a number, cutting the value where it would get too long.
+func numbered(base string, number int) string {
+	suffix := "-" + strconv.Itoa(number)
+	if most := maxValue - len(suffix); len(base) > most {
+		for most > 0 && !utf8.RuneStart(base[most]) {
+			most--
+		}
+		base = base[:most]
+	}
+	return base + suffix
+}
+
+// suggestFor adds free names to a refusal. It is help, not part of the answer: if
+// it cannot be had, the refusal goes without.
+func (c *core) suggestFor(ctx context.Context, req ApplyRequest, err *Error) {
+	if len(err.Failures) > 0 {
+		for _, f := range err.Failures {
+			c.suggestFor(ctx, req, f.Err)
+		}
+		err.Suggestions = err.Failures[0].Err.Suggestions
+		return
+	}
+	if err.Code != CodeNameTaken || c.cfg.Suggestions < 0 {
+		return
+	}
+	_, canonical, _ := strings.Cut(err.Key, ":")
+	err.Suggestions = c.flight.do(ctx, err.Key, func() []string {
+		answers, fail := c.Check(ctx, CheckRequest{Namespace: err.Namespace, Values: []string{canonical}, Suggest: c.cfg.Suggestions})
+		if fail != nil {
+			return nil
+		}
+		return answers[0].Suggestions
+	})
+}
+
+// flight shares one look-up among all who want the same at the same time: of ten
+// thousand who race for one name, nearly all want to know what else there is.
+type flight struct {
+	mu    sync.Mutex
+	calls map[string]*call
+}
+
+type call struct {
+	done   chan struct{}
+	result []string
+}
+
+func newFlight() *flight { return &flight{calls: make(map[string]*call)} }
+
+func (f *flight) do(ctx context.Context, key string, fn func() []string) []string {
+	f.mu.Lock()
+	if running, ok := f.calls[key]; ok {
+		f.mu.Unlock()
+		select {
+		case <-running.done:
+			return append([]string(nil), running.result...)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	mine := &call{done: make(chan struct{})}
+	f.calls[key] = mine
+	f.mu.Unlock()
+
+	defer func() {
+		f.mu.Lock()
+		delete(f.calls, key)
+		f.mu.Unlock()
+		close(mine.done)
+	}()
+	mine.result = fn()
+	return append([]string(nil), mine.result...)
+}

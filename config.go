@@ -1,0 +1,104 @@
+package dibs
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config is how a Registry works. The zero Config is a good one: each field says
+// what its zero value means.
+type Config struct {
+	// Policies are what namespaces allow, by the whole namespace ("acme.slug") or
+	// by its type ("slug"); the whole namespace comes first.
+	Policies map[string]Policy
+	// Default is the policy of all other namespaces.
+	Default Policy
+
+	// SweepEvery lets a sweeper run in the background, about this often, with
+	// jitter. Zero means that there is none: call [Registry.Sweep] yourself.
+	SweepEvery time.Duration
+
+	// QueueSize is how many commands may wait for the writer. Once it is full
+	// further callers wait to get in. Zero means 4,096.
+	QueueSize int
+	// MaxBatch is how many waiting commands are committed together. Zero means 512.
+	MaxBatch int
+	// Writers is how many batches may be under way at once, for engines that take
+	// parallel transactions. Zero means 1.
+	Writers int
+
+	// PollEvery is how often Watch looks for events of other processes. What this
+	// Registry commits itself is seen at once. Zero means 250 ms.
+	PollEvery time.Duration
+	// Suggestions is how many free names a NAME_TAKEN error offers. Zero means 3,
+	// a negative number none.
+	Suggestions int
+	// ConflictHistory is how long conflict counters are kept. Zero means 90 days.
+	ConflictHistory time.Duration
+
+	// Logger is told what a person may want to know. Nil means nobody is told.
+	Logger *slog.Logger
+	// Observer is told about outcomes, latencies and batches.
+	Observer Observer
+}
+
+// Observer is a set of hooks, each of which may be nil. They are called from
+// several goroutines at once and must return quickly.
+type Observer struct {
+	// Command is called after every Apply, also of one command.
+	Command func(CommandInfo)
+	// Batch is called by the writer after each batch.
+	Batch func(BatchInfo)
+	// Sweep is called after each sweep.
+	Sweep func(SweepReport)
+}
+
+// CommandInfo describes an Apply.
+type CommandInfo struct {
+	Commands []Command // what was asked for; tokens are in there, so never log it whole
+	DryRun   bool
+	Err      error // nil, or why it was refused
+	Took     time.Duration
+}
+
+// BatchInfo describes a batch of the writer.
+type BatchInfo struct {
+	Requests int // how many callers shared it
+	Commits  int // transactions it took: 0 if nothing was changed, more than 1 if others were faster
+	Queued   int // how many callers wait for the next
+	Took     time.Duration
+	Err      error // of the engine
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.QueueSize, 4096)
+	setDefault(&c.MaxBatch, 512)
+	setDefault(&c.Writers, 1)
+	setDefault(&c.PollEvery, 250*time.Millisecond)
+	setDefault(&c.Suggestions, 3)
+	setDefault(&c.ConflictHistory, 90*24*time.Hour)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"SweepEvery", int64(c.SweepEvery)},
+		{"QueueSize", int64(c.QueueSize)},
+		{"MaxBatch", int64(c.MaxBatch)},
+		{"Writers", int64(c.Writers)},
+		{"PollEvery", int64(c.PollEvery)},
+		{"ConflictHistory", int64(c.ConflictHistory)},
+	} {
+		if f.value < 0 {
+			return fmt.Errorf("dibs: Config.%s is negative", f.name)
+		}
+	}
+	return nil
+}

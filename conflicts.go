@@ -1,0 +1,157 @@
+package dibs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// maxCounters bounds the counters in memory between two flushes: whoever makes
+	// up namespaces cannot fill it. What is beyond is counted under overflow.
+	maxCounters = 1024
+	overflow    = "*"
+
+	flushEvery = 10 * time.Second
+)
+
+// conflictCounts counts refused attempts in memory until they are flushed: a row
+// for each would let an attacker fill the disk.
+type conflictCounts struct {
+	mu     sync.Mutex
+	counts map[tally]uint64 // a tally without its Count, which is the value
+}
+
+// note counts a refusal, and each of its parts where it has several.
+func (c *conflictCounts) note(err *Error, now Instant) {
+	if len(err.Failures) > 0 {
+		for _, f := range err.Failures {
+			c.note(f.Err, now)
+		}
+		return
+	}
+	if err.Code == CodeUnavailable || err.Code == CodeOutcomeUnknown {
+		return // nobody refused anything
+	}
+	c.add(tally{Namespace: err.Namespace, Reason: reasonOf(err), Hour: hourOf(now), Count: 1})
+}
+
+// reasonOf names the reason of a refusal: that of a taken name, else the code.
+func reasonOf(err *Error) string {
+	if err.Reason != "" {
+		return string(err.Reason)
+	}
+	return strings.ToLower(string(err.Code))
+}
+
+func hourOf(now Instant) Instant {
+	const hour = Instant(time.Hour / time.Millisecond)
+	return now - now%hour
+}
+
+func (c *conflictCounts) add(t tally) {
+	key := t
+	key.Count = 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = make(map[tally]uint64)
+	}
+	if _, known := c.counts[key]; !known && len(c.counts) >= maxCounters {
+		key = tally{Namespace: overflow, Reason: overflow, Hour: key.Hour}
+	}
+	c.counts[key] += t.Count
+}
+
+// drain takes all counters, in a steady order.
+func (c *conflictCounts) drain() []tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tallies := make([]tally, 0, len(c.counts))
+	for t, n := range c.counts {
+		t.Count = n
+		tallies = append(tallies, t)
+	}
+	clear(c.counts)
+	slices.SortFunc(tallies, func(a, b tally) int { return cmp.Compare(a.label(), b.label()) })
+	return tallies
+}
+
+// flushConflicts stores what was counted. What cannot be stored now is counted on.
+func (c *core) flushConflicts(ctx context.Context) error {
+	tallies := c.conflicts.drain()
+	if len(tallies) == 0 {
+		return nil
+	}
+	now, err := c.engineNow(ctx)
+	for i, t := range tallies {
+		if err != nil {
+			c.conflicts.add(t)
+			continue
+		}
+		if t.Hour == 0 {
+			t.Hour = hourOf(now) // refused before the engine was asked for the time
+		}
+		if e := c.own(ctx, addTally{t, t.Hour.Add(c.cfg.ConflictHistory)}); e != nil {
+			err = e
+			if e.Code != CodeOutcomeUnknown {
+				c.conflicts.add(tallies[i])
+			}
+		}
+	}
+	return err
+}
+
+// ConflictsQuery selects conflict counters.
+type ConflictsQuery struct {
+	Namespace string    // empty means all
+	From, To  time.Time // every hour that touches this span; zero means open
+}
+
+// ConflictBucket counts the refused attempts of one namespace, reason and hour.
+type ConflictBucket struct {
+	Start     time.Time // the hour's beginning
+	Namespace string    // "*" where there were too many namespaces to tell apart
+	// Reason is the [Reason] for a taken name; otherwise the error's code in lower
+	// case.
+	Reason string
+	Count  uint64
+}
+
+func (c *core) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {
+	if err := c.flushConflicts(ctx); err != nil {
+		return nil, err
+	}
+	list := ListQuery{Kind: KindTally, Limit: listPage}
+	if !query.From.IsZero() {
+		list.From = hourLabel(hourOf(InstantOf(query.From)))
+	}
+	if !query.To.IsZero() {
+		list.To = hourLabel(hourOf(InstantOf(query.To).Add(time.Hour - time.Millisecond)))
+	}
+	var buckets []ConflictBucket
+	for {
+		records, err := c.store.List(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			doc, ok := r.(*Document)
+			var t tally
+			if !ok || json.Unmarshal(doc.Data, &t) != nil {
+				continue
+			}
+			if query.Namespace == "" || query.Namespace == t.Namespace {
+				buckets = append(buckets, ConflictBucket{Start: t.Hour.Time(), Namespace: t.Namespace, Reason: t.Reason, Count: t.Count})
+			}
+			list.After = &ListPosition{Label: doc.Label}
+		}
+		if len(records) < list.Limit {
+			return buckets, nil
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package dibs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// maxCommands is how many commands one Apply may have.
+const maxCommands = 32
+
+// core is the embedded backend: rules and writer over an engine.
+type core struct {
+	cfg      Config
+	policies *policies
+	store    Store
+	submit   func(ctx context.Context, r *request) *Error
+
+	conflicts *conflictCounts
+	flight    *flight // suggestions under way
+	bell      *bell   // rings when something was committed here
+	writer    *writer // nil inside a transaction of the caller's
+	stop      func()  // ends the background work
+	stopped   sync.WaitGroup
+}
+
+var _ Backend = (*core)(nil)
+
+// Open returns a Registry over an engine. The Registry owns the store from then
+// on, and closes it.
+func Open(store Store, cfg Config) (*Registry, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	policies, err := newPolicies(cfg.Policies, cfg.Default)
+	if err != nil {
+		return nil, err
+	}
+	c := &core{
+		cfg: cfg, policies: policies, store: store,
+		conflicts: &conflictCounts{}, flight: newFlight(), bell: newBell(),
+	}
+	c.writer = newWriter(store, cfg, c.batchDone)
+	c.submit = c.writer.submit
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.stopped.Go(func() { c.keepHouse(ctx) })
+	if cfg.SweepEvery > 0 {
+		c.stopped.Go(func() { c.sweepOften(ctx, cfg.SweepEvery) })
+	}
+	return NewRegistry(c), nil
+}
+
+// InTransaction is for engines: it returns a Registry that decides by the same
+// rules and policies as r, but directly on the store, which is bound to a
+// transaction of the caller's own. Its commands become true when that transaction
+// commits. It must not be used by several goroutines at once, like the
+// transaction itself; closing it does nothing.
+func (r *Registry) InTransaction(store Store) *Registry {
+	c, ok := r.backend.(*core)
+	if !ok {
+		return &Registry{backend: unsupported{}, principal: r.principal}
+	}
+	bound := &core{
+		cfg: c.cfg, policies: c.policies, store: store,
+		conflicts: c.conflicts, flight: newFlight(), bell: newBell(),
+	}
+	bound.submit = func(ctx context.Context, r *request) (answer *Error) {
+		_, err := process(ctx, store, []*request{r}, func(_ *request, err *Error) { answer = err })
+		if errors.Is(err, ErrRetryTx) || errors.Is(err, errContended) {
+			answer.cause = ErrRetryTx
+		}
+		return answer
+	}
+	return &Registry{backend: bound, principal: r.principal}
+}
+
+func (c *core) batchDone(info BatchInfo) {
+	if info.Commits > 0 {
+		c.bell.ring()
+	}
+	if info.Err != nil {
+		c.cfg.Logger.Error("dibs: the engine failed", "error", info.Err, "requests", info.Requests)
+	}
+	if c.cfg.Observer.Batch != nil {
+		c.cfg.Observer.Batch(info)
+	}
+}
+
+// Apply decides commands and commits them.
+func (c *core) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
+	start := time.Now()
+	results, err := c.apply(ctx, req)
+	if c.cfg.Observer.Command != nil {
+		info := CommandInfo{Commands: req.Commands, DryRun: req.DryRun, Took: time.Since(start)}
+		if err != nil {
+			info.Err = err
+		}
+		c.cfg.Observer.Command(info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {
+	decisions, err := c.prepare(req)
+	if len(decisions) == 0 && err == nil {
+		return nil, nil
+	}
+	var now Instant
+	if err == nil {
+		r := newRequest(decisions, req.Principal.Name, req.DryRun)
+		err = c.submit(ctx, r)
+		if err == nil {
+			return r.results, nil
+		}
+		now = r.now
+	}
+	if !req.DryRun {
+		c.conflicts.note(err, now)
+	}
+	c.suggestFor(ctx, req, err)
+	return nil, err
+}
+
+// prepare checks the commands, and names every one that is not well-formed.
+func (c *core) prepare(req ApplyRequest) ([]decision, *Error) {
+	if err := req.Principal.check(); err != nil {
+		return nil, err
+	}
+	if n := len(req.Commands); n > maxCommands {
+		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("%d commands in one Apply, more than the %d allowed", n, maxCommands)}
+	}
+	p := &preparer{policies: c.policies, principal: req.Principal}
+	decisions := make([]decision, len(req.Commands))
+	var failures []Failure
+	for i, command := range req.Commands {
+		var err *Error
+		if decisions[i], err = command.prepare(p); err != nil {
+			failures = append(failures, Failure{i, err})
+		}
+	}
+	switch {
+	case len(failures) == 0:
+		return decisions, nil
+	case len(req.Commands) == 1:
+		return nil, failures[0].Err
+	default:
+		return nil, several(failures, len(req.Commands))
+	}
+}
+
+// own applies one of the registry's own commands.
+func (c *core) own(ctx context.Context, command Command) *Error {
+	decide, err := command.prepare(&preparer{policies: c.policies})
+	if err != nil {
+		return err
+	}
+	return c.submit(ctx, newRequest([]decision{decide}, "", false))
+}
+
+// engineNow asks the engine for the time.
+func (c *core) engineNow(ctx context.Context) (Instant, error) {
+	snapshot, err := c.store.Load(ctx, nil)
+	return snapshot.Now, err
+}
+
+// keepHouse stores the conflict counters from time to time.
+func (c *core) keepHouse(ctx context.Context) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := c.flushConflicts(ctx); err != nil && ctx.Err() == nil {
+				c.cfg.Logger.Warn("dibs: conflict counters could not be stored", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close ends the background work, answers what is under way, refuses what waits,
+// and closes the engine.
+func (c *core) Close() error {
+	if c.writer == nil {
+		return nil
+	}
+	c.stop()
+	c.stopped.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), flushEvery)
+	defer cancel()
+	if err := c.flushConflicts(ctx); err != nil && !errors.Is(err, ErrClosed) {
+		c.cfg.Logger.Warn("dibs: conflict counters could not be stored", "error", err)
+	}
+	c.writer.close()
+	c.bell.ring()
+	return c.store.Close()
+}

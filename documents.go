@@ -1,0 +1,147 @@
+package dibs
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// readDocument returns the content of one of the registry's own documents, and
+// its revision; both are zero where it is absent.
+func readDocument[T any](v *view, ref Ref) (content T, rev uint64) {
+	doc, ok := v.get(ref).(*Document)
+	if !ok {
+		return content, 0
+	}
+	// The registry alone writes these. One that cannot be read counts as empty
+	// and is written anew.
+	_ = json.Unmarshal(doc.Data, &content)
+	return content, doc.Rev
+}
+
+// writeDocument stores the content of a document.
+func writeDocument(v *view, ref Ref, label string, rev uint64, due Instant, content any) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // the registry's own plain structs
+	}
+	v.put(ref, &Document{Kind: ref.Kind, Scope: ref.Scope, ID: ref.ID, Rev: rev + 1, Label: label, Due: due, Data: data})
+}
+
+// floor is the highest epoch and revision among the purged names of a namespace.
+// New names start above it, so that neither ever goes back.
+type floor struct {
+	Epoch uint64 `json:"epoch"`
+	Rev   uint64 `json:"rev"`
+}
+
+func floorRef(s space) Ref { return Ref{KindFloor, s.scope, hashID("floor\x00" + s.namespace)} }
+
+func (v *view) floor(s space) floor {
+	f, _ := readDocument[floor](v, floorRef(s))
+	return f
+}
+
+// purge removes a name that was never confirmed, and its events.
+func (v *view) purge(d *draft, s space) {
+	f, rev := readDocument[floor](v, floorRef(s))
+	if d.Epoch > f.Epoch || d.Rev > f.Rev {
+		f = floor{Epoch: max(f.Epoch, d.Epoch), Rev: max(f.Rev, d.Rev)}
+		writeDocument(v, floorRef(s), s.namespace, rev, 0, f)
+	}
+	v.put(d.Ref(), nil)
+}
+
+// quota is the live holds of one principal in a namespace.
+type quota struct {
+	Holds []counted `json:"holds"`
+}
+
+type counted struct {
+	ID        ID      `json:"id"`
+	ExpiresAt Instant `json:"expiresAt"`
+}
+
+func quotaRef(s space, principal string) (ref Ref, label string) {
+	label = s.namespace + "\x00" + principal
+	return Ref{KindQuota, s.scope, hashID("quota\x00" + label)}, label
+}
+
+// countHold counts a new hold of the wish's principal, and refuses it where the
+// principal has as many as it may.
+func (v *view) countHold(w *wish, expiresAt Instant) *Error {
+	if w.policy.MaxHolds == 0 {
+		return nil
+	}
+	ref, label := quotaRef(w.space, w.principal.Name)
+	q, rev := readDocument[quota](v, ref)
+	q.forget(w.id, v.now)
+	if len(q.Holds) >= w.policy.MaxHolds {
+		first := slices.MinFunc(q.Holds, func(a, b counted) int { return int(a.ExpiresAt.Sub(b.ExpiresAt)) })
+		return w.refuse(CodeTooManyHolds, "this principal holds %d names in %s, the most it may; confirm or release one, or wait until %s",
+			len(q.Holds), w.namespace, first.ExpiresAt)
+	}
+	q.Holds = append(q.Holds, counted{w.id, expiresAt})
+	writeDocument(v, ref, label, rev, 0, q)
+	return nil
+}
+
+// recountHold notes that a hold lasts longer.
+func (v *view) recountHold(d *draft, s *subject) {
+	v.adjustQuota(d, s, func(q *quota) { q.Holds = append(q.Holds, counted{d.ID, d.ExpiresAt}) })
+}
+
+// uncountHold notes that a hold is no more.
+func (v *view) uncountHold(d *draft, s *subject) {
+	v.adjustQuota(d, s, func(*quota) {})
+}
+
+func (v *view) adjustQuota(d *draft, s *subject, change func(*quota)) {
+	if s.policy.MaxHolds == 0 {
+		return
+	}
+	ref, label := quotaRef(s.space, d.Principal)
+	q, rev := readDocument[quota](v, ref)
+	q.forget(d.ID, v.now)
+	change(&q)
+	writeDocument(v, ref, label, rev, 0, q)
+}
+
+// forget drops a hold, and every one whose time is over: nobody has to report
+// those.
+func (q *quota) forget(id ID, now Instant) {
+	q.Holds = slices.DeleteFunc(q.Holds, func(c counted) bool { return c.ID == id || c.ExpiresAt.over(now) })
+}
+
+// tally counts refused attempts of one kind in one hour.
+type tally struct {
+	Namespace string  `json:"namespace"`
+	Reason    string  `json:"reason"`
+	Hour      Instant `json:"hour"`
+	Count     uint64  `json:"count"`
+}
+
+// label orders tallies by hour, so that a span of time is one range.
+func (t tally) label() string {
+	return hourLabel(t.Hour) + "\x00" + t.Namespace + "\x00" + t.Reason
+}
+
+func hourLabel(hour Instant) string { return hour.Time().Format("2006-01-02T15") }
+
+// addTally is the registry's own command: more refused attempts were counted.
+type addTally struct {
+	tally
+	keep Instant // when the tally may go
+}
+
+func (c addTally) prepare(*preparer) (decision, *Error) {
+	label := c.label()
+	scope, _, _ := splitNamespace(c.Namespace) // the overflow's namespace has none
+	ref := Ref{KindTally, scope, hashID("tally\x00" + label)}
+	return func(v *view) (Result, *Error) {
+		t, rev := readDocument[tally](v, ref)
+		sum := c.tally
+		sum.Count += t.Count
+		writeDocument(v, ref, label, rev, c.keep, sum)
+		return Result{}, nil
+	}, nil
+}

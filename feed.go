@@ -1,0 +1,95 @@
+package dibs
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Events returns a page of the feed; with wait it blocks until there is one.
+func (c *core) Events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error) {
+	if wait && c.writer == nil {
+		return EventPage{}, ErrUnsupported // nobody else's commit shows inside a transaction
+	}
+	if query.Namespace != "" {
+		if _, _, err := splitNamespace(query.Namespace); err != nil {
+			return EventPage{}, err
+		}
+	}
+	for {
+		// Before looking, so that nothing is missed between the two.
+		rung := c.bell.wait()
+		page, err := c.eventPage(ctx, query)
+		if err != nil || !wait || len(page.Events) > 0 {
+			return page, err
+		}
+		query.After = page.Next
+		if err := c.awaitEvents(ctx, rung); err != nil {
+			return EventPage{}, err
+		}
+	}
+}
+
+// eventPage reads one page, and goes on behind events that were not asked for.
+func (c *core) eventPage(ctx context.Context, query FeedQuery) (EventPage, error) {
+	limit := pageSize(query.Limit)
+	page := EventPage{Next: query.After}
+	for {
+		events, err := c.store.Events(ctx, EventQuery{After: page.Next, Limit: limit})
+		if err != nil {
+			return EventPage{}, err
+		}
+		for _, e := range events {
+			page.Next = e.Cursor
+			if query.Namespace == "" || query.Namespace == e.Namespace {
+				page.Events = append(page.Events, e)
+			}
+			if len(page.Events) == limit {
+				return page, nil
+			}
+		}
+		if len(events) < limit {
+			return page, nil
+		}
+	}
+}
+
+// awaitEvents waits until there may be new events: this registry committed
+// something, the engine has heard of another's commit, or it is time to look.
+func (c *core) awaitEvents(ctx context.Context, rung <-chan struct{}) error {
+	var woken <-chan struct{}
+	if waker, ok := c.store.(Waker); ok {
+		woken = waker.Wake(ctx)
+	}
+	timer := time.NewTimer(c.cfg.PollEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-rung:
+	case <-woken:
+	case <-timer.C:
+	}
+	return nil
+}
+
+// Watch yields the events behind a cursor, and goes on with new ones as they are
+// committed, until the context ends or the loop is left. It yields an error once,
+// as its last; resume from the Cursor of the last event.
+func (r *Registry) Watch(ctx context.Context, query FeedQuery) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			page, err := r.backend.Events(ctx, query, true)
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			query.After = page.Next
+		}
+	}
+}

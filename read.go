@@ -1,0 +1,333 @@
+package dibs
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	listPage  = 100
+	maxPage   = 1000
+	maxOwned  = 10_000 // names of one entity that are shown
+	maxChecks = 100
+)
+
+// read answers a question from one consistent moment of the engine. It is a
+// decision that changes nothing.
+func (c *core) read(ctx context.Context, question func(v *view)) error {
+	r := newRequest([]decision{func(v *view) (Result, *Error) {
+		question(v)
+		return Result{}, nil
+	}}, "", true)
+	_, err := decideAll(ctx, c.store, []*request{r})
+	return err
+}
+
+// Get returns one name.
+func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
+	id, scope, what := lookup.ID, "", lookup.ID.String()
+	if id.IsZero() {
+		s, err := (&preparer{policies: c.policies}).address(lookup.Namespace, lookup.Value, "")
+		if err != nil {
+			return Name{}, err
+		}
+		id, scope, what = s.id, s.scope, s.key()
+	}
+	var (
+		name  Name
+		found bool
+	)
+	err := c.read(ctx, func(v *view) {
+		d := v.nameByID(id, scope)
+		if found = d != nil; found {
+			name = v.show(d)
+		}
+	})
+	if err != nil {
+		return Name{}, err
+	}
+	if !found || (lookup.ActiveOnly && name.State != Active) {
+		return Name{}, &Error{Code: CodeNotFound, Message: "there is no reservation of " + what}
+	}
+	return name, nil
+}
+
+// Resolve says where a name leads.
+func (c *core) Resolve(ctx context.Context, namespace, value string) (Resolution, error) {
+	s, invalid := (&preparer{policies: c.policies}).address(namespace, value, "")
+	if invalid != nil {
+		if invalid.Code == CodeInvalidValue { // nobody can have it
+			return Resolution{Outcome: ResolveNotFound, Status: http.StatusNotFound}, nil
+		}
+		return Resolution{}, invalid
+	}
+	var answer Resolution
+	err := c.read(ctx, func(v *view) { answer = resolve(v, s) })
+	return answer, err
+}
+
+// resolve follows a name to its entity, and an alias on to the entity's active
+// name: one hop, so there are no chains and no loops.
+func resolve(v *view, s *subject) Resolution {
+	d := v.name(s)
+	answer := Resolution{Outcome: ResolveNotFound, Canonical: s.canonical, Status: http.StatusNotFound}
+	gone := answer
+	gone.Outcome, gone.Status = ResolveGone, http.StatusGone
+	switch d.State {
+	case Active, Alias:
+	case Quarantined:
+		return gone
+	default:
+		return answer
+	}
+	e := v.entity(d.Scope, d.Owner)
+	switch {
+	case e.Deleted: // its names are about to follow
+		return gone
+	case e.Archived && s.policy.ArchivedStatus == http.StatusGone:
+		return gone
+	case e.Archived:
+		return answer
+	}
+	answer.Entity = d.Owner
+	if d.State == Active {
+		answer.Outcome, answer.Status = ResolveActive, http.StatusOK
+		return answer
+	}
+	id, has := e.Active[d.slot()]
+	if !has {
+		return gone
+	}
+	active := v.nameByID(id, d.Scope)
+	if active == nil {
+		return gone
+	}
+	to := v.show(active)
+	answer.Outcome, answer.Status, answer.To = ResolveMoved, s.policy.RedirectStatus, &to
+	return answer
+}
+
+// Entity returns an entity with its names.
+func (c *core) Entity(ctx context.Context, scope string, entity Entity) (EntityInfo, error) {
+	if err := prepareEntity(scope, entity); err != nil {
+		return EntityInfo{}, err
+	}
+	var (
+		e    entityDraft
+		fail *Error
+		now  Instant
+	)
+	err := c.read(ctx, func(v *view) {
+		e, fail = v.existingEntity(scope, entity)
+		now = v.now
+	})
+	if err != nil {
+		return EntityInfo{}, err
+	}
+	if fail != nil {
+		return EntityInfo{}, fail
+	}
+	records, err := c.store.Owned(ctx, scope, entity, maxOwned)
+	if err != nil {
+		return EntityInfo{}, err
+	}
+	info := EntityInfo{Entity: entity, Scope: scope, Archived: e.Archived, Version: e.Rev}
+	for _, r := range records {
+		if d := draftAt(r, now); d.State == Active || d.State == Alias {
+			info.Names = append(info.Names, nameOf(&d.NameRecord, now))
+		}
+	}
+	return info, nil
+}
+
+// draftAt returns a record as it stands at a moment.
+func draftAt(r *NameRecord, now Instant) *draft {
+	d := &draft{NameRecord: *r, before: snapshotOf(r)}
+	d.lapse(now)
+	return d
+}
+
+// List returns a page of names. What has lapsed is listed as what it is by now,
+// swept or not.
+func (c *core) List(ctx context.Context, query NamesQuery) (NamesPage, error) {
+	list, err := query.list()
+	if err != nil {
+		return NamesPage{}, err
+	}
+	limit := pageSize(query.Limit)
+	now, fail := c.engineNow(ctx)
+	if fail != nil {
+		return NamesPage{}, fail
+	}
+	var page NamesPage
+	for {
+		records, err := c.store.List(ctx, list)
+		if err != nil {
+			return NamesPage{}, err
+		}
+		for _, r := range records {
+			n, ok := r.(*NameRecord)
+			if !ok {
+				continue
+			}
+			if len(page.Names) == limit {
+				page.Next = encodePosition(*list.After)
+				return page, nil
+			}
+			list.After = &ListPosition{Namespace: n.Namespace, Label: n.Canonical}
+			d := draftAt(n, now)
+			if d.State == query.State || (query.State == "" && d.State != Free) {
+				page.Names = append(page.Names, nameOf(&d.NameRecord, now))
+			}
+		}
+		if len(records) < list.Limit {
+			return page, nil
+		}
+	}
+}
+
+// list turns the query into one for the engine. Rows may be in another state there
+// than they are by now, so it asks for every state that can have become the
+// wanted one.
+func (q NamesQuery) list() (ListQuery, error) {
+	list := ListQuery{Kind: KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit)}
+	if q.Namespace != "" {
+		if _, _, err := splitNamespace(q.Namespace); err != nil {
+			return list, err
+		}
+	}
+	switch q.State {
+	case "":
+		list.States = []State{Held, Suspect, Active, Alias, Quarantined}
+	case Held, Active, Alias:
+		list.States = []State{q.State}
+	case Suspect:
+		list.States = []State{Suspect, Held}
+	case Quarantined:
+		list.States = []State{Quarantined, Held, Alias}
+	case Free:
+		list.States = []State{Free, Held, Alias, Quarantined}
+	default:
+		return list, &Error{Code: CodeInvalidValue, Message: fmt.Sprintf("there is no state %s: use held, suspect, active, alias, quarantined or free", quote(string(q.State)))}
+	}
+	if !utf8.ValidString(q.Prefix) {
+		return list, &Error{Code: CodeInvalidValue, Message: "the prefix is not valid UTF-8"}
+	}
+	if q.Prefix != "" {
+		list.From, list.To = q.Prefix, afterPrefix(q.Prefix)
+	}
+	if q.Cursor != "" {
+		position, err := decodePosition(q.Cursor)
+		if err != nil {
+			return list, err
+		}
+		list.After = &position
+	}
+	return list, nil
+}
+
+func pageSize(limit int) int {
+	if limit <= 0 {
+		return listPage
+	}
+	return min(limit, maxPage)
+}
+
+// afterPrefix returns the first text behind all that begin with the prefix; empty
+// where there is none. The order of bytes is that of code points.
+func afterPrefix(prefix string) string {
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch last {
+		case utf8.MaxRune:
+			continue
+		case surrogateMin - 1:
+			last = surrogateMax
+		}
+		return prefix + string(last+1)
+	}
+	return ""
+}
+
+// Surrogates are no code points of UTF-8.
+const (
+	surrogateMin = 0xD800
+	surrogateMax = 0xDFFF
+)
+
+func encodePosition(p ListPosition) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.Namespace + ":" + p.Label))
+}
+
+func decodePosition(cursor string) (ListPosition, error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	namespace, label, ok := strings.Cut(string(text), ":")
+	if err != nil || !ok {
+		return ListPosition{}, ErrBadCursor
+	}
+	return ListPosition{Namespace: namespace, Label: label}, nil
+}
+
+// History returns the events of a name.
+func (c *core) History(ctx context.Context, namespace, value string) ([]Event, error) {
+	s, invalid := (&preparer{policies: c.policies}).address(namespace, value, "")
+	if invalid != nil {
+		return nil, invalid
+	}
+	return c.eventsOf(ctx, s.id)
+}
+
+func (c *core) eventsOf(ctx context.Context, id ID) ([]Event, error) {
+	var events []Event
+	query := EventQuery{Name: id, Limit: maxPage}
+	for {
+		page, err := c.store.Events(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, page...)
+		if len(page) < query.Limit {
+			return events, nil
+		}
+		query.After = page[len(page)-1].Cursor
+	}
+}
+
+// WhoHeld returns who had a name at a moment, from its history.
+func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
+	s, invalid := (&preparer{policies: c.policies}).address(namespace, value, "")
+	if invalid != nil {
+		return Holder{}, invalid
+	}
+	events, err := c.eventsOf(ctx, s.id)
+	if err != nil {
+		return Holder{}, err
+	}
+	var d *draft
+	if err := c.read(ctx, func(v *view) { d = v.name(s) }); err != nil {
+		return Holder{}, err
+	}
+	// What is over but in nobody's history yet belongs to it all the same.
+	for _, l := range d.lapses {
+		events = append(events, Event{At: l.at, After: l.after})
+	}
+	holder := Holder{State: Free}
+	for _, e := range events {
+		if e.At > InstantOf(at) {
+			break
+		}
+		if e.After.State != holder.State || e.After.Entity != holder.Entity || e.After.Epoch != holder.Epoch {
+			holder = Holder{State: e.After.State, Entity: e.After.Entity, Epoch: e.After.Epoch, Since: e.At.Time()}
+		}
+	}
+	if holder.State == Free {
+		holder.Entity = Entity{}
+	}
+	return holder, nil
+}

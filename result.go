@@ -1,0 +1,91 @@
+package dibs
+
+import (
+	"maps"
+	"time"
+)
+
+// Name is a name as readers and callers see it, at one moment.
+type Name struct {
+	ID        ID
+	Namespace string
+	Value     string // as the person wrote it
+	Canonical string
+	State     State
+	Status    Status
+	Epoch     uint64
+
+	// Entity is the owner; of a hold the owner-to-be, of a given-up name the last
+	// owner. Zero means none.
+	Entity        Entity
+	Principal     string // who reserved it
+	CorrelationID string
+	Meta          map[string]string
+
+	CreatedAt   time.Time     // when this epoch began
+	ExpiresAt   time.Time     // of a hold
+	Remaining   time.Duration // of a live hold, by the engine's clock
+	ConfirmedAt time.Time
+	EndedAt     time.Time // when it was released, expired or given up
+	Until       time.Time // the end of a quarantine, or of an alias's redirecting
+	Doubt       string    // of a suspect: why it is one still
+}
+
+// Key returns namespace:canonical.
+func (n Name) Key() string { return n.Namespace + ":" + n.Canonical }
+
+// Hold is a reservation with its proof.
+type Hold struct {
+	Name
+	// Token is the proof. Keep it: it is not stored and cannot be shown again.
+	Token string
+	// Replayed says that the hold was there already.
+	Replayed bool
+}
+
+// Result is what a command did, or would do in a dry run.
+type Result struct {
+	// Names are the names that the command was about, as they are after it.
+	Names []Name
+	// Token is that of a Reserve, ReserveAll or ReserveFirst.
+	Token string
+	// Replayed says that the result stood already and nothing was changed.
+	Replayed bool
+	// Version is the entity's version after a command on an entity's names.
+	Version uint64
+	// Freed and Quarantined are the keys that a Delete or Decommission gave up.
+	Freed, Quarantined []string
+	// Pending says that a deleted entity has names left, which follow in batches.
+	Pending bool
+}
+
+// holds returns the names of a reserving command with their token.
+func (r Result) holds() []Hold {
+	holds := make([]Hold, len(r.Names))
+	for i, n := range r.Names {
+		holds[i] = Hold{Name: n, Token: r.Token, Replayed: r.Replayed}
+	}
+	return holds
+}
+
+// nameOf shows a record to the world. The token's hash stays behind.
+func nameOf(n *NameRecord, now Instant) Name {
+	var remaining time.Duration
+	if n.State == Held {
+		remaining = n.ExpiresAt.Sub(now)
+	}
+	entity := n.Owner
+	if n.State == Held || n.State == Suspect || entity.IsZero() {
+		entity = n.Intended
+	}
+	return Name{
+		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
+		State: n.State, Status: n.Status, Epoch: n.Epoch,
+		Entity: entity, Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
+		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), Remaining: remaining, ConfirmedAt: n.ConfirmedAt.Time(),
+		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt,
+	}
+}
+
+// show is nameOf for a draft, at the view's moment.
+func (v *view) show(d *draft) Name { return nameOf(&d.NameRecord, v.now) }

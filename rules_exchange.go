@@ -1,0 +1,118 @@
+package dibs
+
+func (c Transfer) prepare(p *preparer) (decision, *Error) {
+	s, err := p.address(c.Namespace, c.Value, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, entity := range []Entity{c.From, c.To} {
+		if err := entity.check(); err != nil {
+			return nil, s.about(err)
+		}
+	}
+	return func(v *view) (Result, *Error) {
+		d := v.name(s)
+		if (d.State == Active || d.State == Alias) && d.Owner == c.To {
+			return v.ownedResult(d, true), nil
+		}
+		if err := s.ownedBy(d, c.From); err != nil {
+			return Result{}, err
+		}
+		from, to := v.entity(s.scope, c.From), v.entity(s.scope, c.To)
+		if from.Deleted {
+			return Result{}, notFound(c.From, "it was deleted")
+		}
+		for _, e := range []entityDraft{from, to} {
+			if err := s.mayOwn(e); err != nil {
+				return Result{}, err
+			}
+		}
+		if err := s.mayAdd(to); err != nil {
+			return Result{}, err
+		}
+		if from.Active[d.slot()] == d.ID {
+			delete(from.Active, d.slot())
+		}
+		var line ID
+		if s.policy.ManyPerEntity {
+			line = d.ID
+		}
+		v.handOver(d, to, s, line)
+		v.saveEntity(from)
+		v.saveEntity(to)
+		v.save(d, EventTransferred)
+		return v.ownedResult(d, false), nil
+	}, nil
+}
+
+// handOver gives an owned name to another entity, as its active name. A new owner
+// is a new epoch: whatever stands downstream can tell the two apart.
+func (v *view) handOver(d *draft, to entityDraft, s *subject, line ID) {
+	d.Epoch++
+	d.CreatedAt = v.now
+	v.activate(d, to, s, line)
+}
+
+func (c Swap) prepare(p *preparer) (decision, *Error) {
+	a, err := p.address(c.Namespace, c.A.Value, "a")
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.address(c.Namespace, c.B.Value, "b")
+	if err != nil {
+		return nil, err
+	}
+	if err := c.A.Entity.check(); err != nil {
+		return nil, a.about(err)
+	}
+	if err := c.B.Entity.check(); err != nil {
+		return nil, b.about(err)
+	}
+	if c.A.Entity == c.B.Entity {
+		return nil, a.refuse(CodeInvalidEntity, "a swap takes two entities, both are %s", c.A.Entity)
+	}
+	if a.id == b.id {
+		return nil, a.refuse(CodeInvalidValue, "a swap takes two names, both are %s", a.key())
+	}
+	return func(v *view) (Result, *Error) {
+		da, db := v.name(a), v.name(b)
+		if da.activeOf(c.B.Entity) && db.activeOf(c.A.Entity) {
+			return v.swapResult(da, db, true), nil
+		}
+		for _, side := range []struct {
+			s *subject
+			d *draft
+			e Entity
+		}{{a, da, c.A.Entity}, {b, db, c.B.Entity}} {
+			if !side.d.activeOf(side.e) {
+				return Result{}, side.s.refuse(CodeNotOwner, "%s is not the active name of %s", side.s.key(), side.e)
+			}
+		}
+		ea, eb := v.entity(a.scope, c.A.Entity), v.entity(b.scope, c.B.Entity)
+		for _, e := range []entityDraft{ea, eb} {
+			if e.Deleted {
+				return Result{}, notFound(e.Entity, "it was deleted")
+			}
+			if err := a.mayOwn(e); err != nil {
+				return Result{}, err
+			}
+		}
+		// Each name takes the other's place, aliases and all.
+		lineA, lineB := da.Line, db.Line
+		delete(ea.Active, da.slot())
+		delete(eb.Active, db.slot())
+		v.handOver(da, eb, a, lineB)
+		v.handOver(db, ea, b, lineA)
+		v.saveEntity(ea)
+		v.saveEntity(eb)
+		v.save(da, EventTransferred)
+		v.save(db, EventTransferred)
+		return v.swapResult(da, db, false), nil
+	}, nil
+}
+
+func (d *draft) activeOf(entity Entity) bool { return d.State == Active && d.Owner == entity }
+
+func (v *view) swapResult(a, b *draft, replayed bool) Result {
+	return Result{Names: []Name{v.show(a), v.show(b)}, Replayed: replayed}
+}

@@ -1,0 +1,170 @@
+package dibs
+
+import "time"
+
+// grip is a command on a hold: whose ID, by which token, for which principal.
+type grip struct {
+	preparer *preparer
+	id       ID
+	token    TokenHash
+}
+
+func (p *preparer) grip(id ID, token string) (*grip, *Error) {
+	hash, err := hashToken(token)
+	if err != nil {
+		return nil, err
+	}
+	return &grip{preparer: p, id: id, token: hash}, nil
+}
+
+// take returns the name that the token holds or held last. Who has another token,
+// or is another principal, has lost it: the answer is the same, so that nobody
+// learns which of the two was wrong.
+func (g *grip) take(v *view) (*draft, *subject, *Error) {
+	d, s, err := g.preparer.existing(v, g.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !d.belongsTo(g.token, g.preparer.principal) {
+		return nil, nil, s.refuse(CodeLost, "this token does not hold %s (any more)", s.key())
+	}
+	return d, s, nil
+}
+
+// existing returns the name with this ID, and what its policy says of it.
+func (p *preparer) existing(v *view, id ID) (*draft, *subject, *Error) {
+	d := v.nameByID(id, "")
+	if d == nil {
+		return nil, nil, &Error{Code: CodeNotFound, Message: "there is no reservation " + id.String()}
+	}
+	space, err := p.policies.space(d.Namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, &subject{space: space, value: d.Value, canonical: d.Canonical, id: id, field: space.kind}, nil
+}
+
+func (c Extend) prepare(p *preparer) (decision, *Error) {
+	g, err := p.grip(c.ID, c.Token)
+	if err != nil {
+		return nil, err
+	}
+	// The namespace is not known yet, so only what no policy allows can be said.
+	if d, set := c.TTL.Duration(); set && d < time.Millisecond {
+		return nil, &Error{Code: CodeInvalidTTL, Message: "a hold cannot be extended by nothing"}
+	}
+	return func(v *view) (Result, *Error) {
+		d, s, err := g.take(v)
+		if err != nil {
+			return Result{}, err
+		}
+		if err := s.over(d); err != nil {
+			return Result{}, err
+		}
+		ttl, err := s.policy.ttl(c.TTL)
+		if err != nil {
+			return Result{}, s.about(err)
+		}
+		expiresAt := v.now.Add(ttl)
+		if limit := d.CreatedAt.Add(s.policy.MaxHold); expiresAt > limit {
+			return Result{}, s.refuse(CodeTTLTooLong, "%s can be held until %s at the most, since it was reserved at %s", s.key(), limit, d.CreatedAt)
+		}
+		if d.State == Held && expiresAt <= d.ExpiresAt {
+			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
+		}
+		d.State, d.Status, d.ExpiresAt = Held, StatusReserved, expiresAt
+		d.AskAt, d.Doubt = 0, ""
+		v.recountHold(d, s)
+		v.save(d, EventExtended)
+		return Result{Names: []Name{v.show(d)}}, nil
+	}, nil
+}
+
+func (c Release) prepare(p *preparer) (decision, *Error) {
+	g, err := p.grip(c.ID, c.Token)
+	if err != nil {
+		return nil, err
+	}
+	return func(v *view) (Result, *Error) {
+		d, s, err := g.take(v)
+		if err != nil {
+			return Result{}, err
+		}
+		if d.Status == StatusReleased && d.ConfirmedAt == 0 {
+			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
+		}
+		if err := s.over(d); err != nil {
+			return Result{}, err
+		}
+		v.uncountHold(d, s)
+		d.endHold(StatusReleased, v.now)
+		v.save(d, EventReleased)
+		return Result{Names: []Name{v.show(d)}}, nil
+	}, nil
+}
+
+func (c Confirm) prepare(p *preparer) (decision, *Error) {
+	g, err := p.grip(c.ID, c.Token)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Entity.check(); err != nil {
+		return nil, err
+	}
+	return func(v *view) (Result, *Error) {
+		d, s, err := g.take(v)
+		if err != nil {
+			return Result{}, err
+		}
+		if (d.State == Active || d.State == Alias) && d.Owner == c.Entity {
+			return v.ownedResult(d, true), nil
+		}
+		if d.gaveUp() {
+			return Result{}, s.refuse(CodeAlreadyReleased, "%s was confirmed, and given up since", s.key())
+		}
+		if err := s.over(d); err != nil {
+			return Result{}, err
+		}
+		if !d.Intended.IsZero() && d.Intended != c.Entity {
+			return Result{}, s.refuse(CodeNotOwner, "%s was reserved for another entity", s.key())
+		}
+		if err := g.preparer.confirm(v, d, s, c); err != nil {
+			return Result{}, err
+		}
+		return v.ownedResult(d, false), nil
+	}, nil
+}
+
+// gaveUp reports whether the name was an entity's in this epoch and is no more.
+func (d *draft) gaveUp() bool {
+	return d.ConfirmedAt != 0 && (d.State == Free || d.State == Quarantined)
+}
+
+// confirm makes a hold the active name of an entity, in place of another one if
+// the command says so.
+func (p *preparer) confirm(v *view, d *draft, s *subject, c Confirm) *Error {
+	e := v.entity(s.scope, c.Entity)
+	if err := s.mayOwn(e); err != nil {
+		return err
+	}
+	var old *draft
+	if c.Replace || c.Replaces != "" {
+		var err *Error
+		if old, err = p.present(v, s, e, c.Replaces); err != nil {
+			return err
+		}
+	} else if err := s.mayAdd(e); err != nil {
+		return err
+	}
+	v.uncountHold(d, s)
+	v.succeed(old, d, e, s, EventConfirmed)
+	return nil
+}
+
+// ownedResult is the result of a command that gave a name to an entity.
+func (v *view) ownedResult(d *draft, replayed bool) Result {
+	return Result{
+		Names: []Name{v.show(d)}, Replayed: replayed,
+		Version: v.entity(d.Scope, d.Owner).Rev,
+	}
+}

@@ -1,0 +1,266 @@
+package dibs
+
+import (
+	"maps"
+	"slices"
+)
+
+// maxActive is how many active names one entity may have, where it may have many.
+// All of them stand in its record.
+const maxActive = 1000
+
+func (c Claim) prepare(p *preparer) (decision, *Error) {
+	s, err := p.newName(c.Namespace, c.Value, c.Field, c.OverrideReserved)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Entity.check(); err != nil {
+		return nil, s.about(err)
+	}
+	if err := s.details(c.CorrelationID, c.Meta); err != nil {
+		return nil, err
+	}
+	meta := maps.Clone(c.Meta)
+	return func(v *view) (Result, *Error) {
+		d := v.name(s)
+		if d.State == Active && d.Owner == c.Entity {
+			return v.ownedResult(d, true), nil
+		}
+		if err := s.taken(d, c.Entity); err != nil {
+			return Result{}, err
+		}
+		e := v.entity(s.scope, c.Entity)
+		if err := s.mayOwn(e); err != nil {
+			return Result{}, err
+		}
+		if err := s.mayAdd(e); err != nil {
+			return Result{}, err
+		}
+		v.begin(d, s)
+		d.Principal, d.CorrelationID, d.Meta = p.principal.Name, c.CorrelationID, meta
+		v.succeed(nil, d, e, s, EventClaimed)
+		return v.ownedResult(d, false), nil
+	}, nil
+}
+
+func (c Rename) prepare(p *preparer) (decision, *Error) {
+	s, err := p.newName(c.Namespace, c.Value, c.Field, c.OverrideReserved)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Entity.check(); err != nil {
+		return nil, s.about(err)
+	}
+	if err := s.details(c.CorrelationID, nil); err != nil {
+		return nil, err
+	}
+	var from ID
+	if c.From != "" {
+		old, err := p.address(c.Namespace, c.From, c.Field)
+		if err != nil {
+			return nil, err
+		}
+		from = old.id
+	}
+	var token TokenHash
+	if c.Token != "" {
+		if token, err = hashToken(c.Token); err != nil {
+			return nil, s.about(err)
+		}
+	}
+	return func(v *view) (Result, *Error) {
+		d := v.name(s)
+		e := v.entity(s.scope, c.Entity)
+		// The entity has this name, and none that it was to replace.
+		stands := d.State == Active && d.Owner == c.Entity &&
+			(from == d.ID || !slices.Contains(e.activeIn(s.namespace), from))
+		if stands && d.Value == s.value {
+			return v.ownedResult(d, true), nil
+		}
+		if c.IfVersion != 0 && c.IfVersion != e.Rev {
+			return Result{}, s.refuse(CodeVersionMismatch, "the entity is at version %d, not %d: look again before you change it", e.Rev, c.IfVersion)
+		}
+		if err := s.mayOwn(e); err != nil {
+			return Result{}, err
+		}
+		if stands {
+			v.respell(d, e, s)
+			return v.ownedResult(d, false), nil
+		}
+		old, err := p.present(v, s, e, c.From)
+		if err != nil {
+			return Result{}, err
+		}
+		kind, err := p.obtain(v, d, s, c, token)
+		if err != nil {
+			return Result{}, err
+		}
+		v.succeed(old, d, e, s, kind)
+		return v.ownedResult(d, false), nil
+	}, nil
+}
+
+// obtain gets the new name of a Rename ready to become active: the entity's own
+// alias, a name held with the token, or a free one.
+func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHash) (EventKind, *Error) {
+	switch {
+	case d.State == Alias && d.Owner == c.Entity:
+		d.Value = s.value
+		return EventRevived, nil
+	case d.alive() && d.belongsTo(token, p.principal):
+		if !d.Intended.IsZero() && d.Intended != c.Entity {
+			return "", s.refuse(CodeNotOwner, "%s was reserved for another entity", s.key())
+		}
+		v.uncountHold(d, s)
+		return EventConfirmed, nil
+	}
+	if err := s.taken(d, c.Entity); err != nil {
+		return "", err
+	}
+	v.begin(d, s)
+	d.Principal, d.CorrelationID = p.principal.Name, c.CorrelationID
+	return EventClaimed, nil
+}
+
+func (c Decommission) prepare(p *preparer) (decision, *Error) {
+	s, err := p.address(c.Namespace, c.Value, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Entity.check(); err != nil {
+		return nil, s.about(err)
+	}
+	return func(v *view) (Result, *Error) {
+		d := v.name(s)
+		if d.gaveUp() && d.Owner == c.Entity {
+			return v.ownedResult(d, true), nil
+		}
+		if err := s.ownedBy(d, c.Entity); err != nil {
+			return Result{}, err
+		}
+		e := v.entity(s.scope, c.Entity)
+		if e.Deleted {
+			return Result{}, notFound(c.Entity, "it was deleted")
+		}
+		result := v.leave(d, e, s.policy)
+		result.Names, result.Version = []Name{v.show(d)}, v.entity(s.scope, c.Entity).Rev
+		return result, nil
+	}, nil
+}
+
+// ownedBy refuses unless the name is the entity's, active or alias.
+func (s *subject) ownedBy(d *draft, entity Entity) *Error {
+	switch {
+	case d.State == Free:
+		return s.refuse(CodeNotFound, "nobody has %s", s.key())
+	case (d.State == Active || d.State == Alias) && d.Owner == entity:
+		return nil
+	default:
+		return s.refuse(CodeNotOwner, "%s is not a name of %s", s.key(), entity)
+	}
+}
+
+// mayOwn refuses names to an entity that is archived, or whose deletion is not
+// complete: names that are left of it must not come back to life.
+func (s *subject) mayOwn(e entityDraft) *Error {
+	switch {
+	case e.Archived:
+		return s.refuse(CodeEntityArchived, "%s is archived: restore it first", e.Entity)
+	case e.Deleted && e.Due != 0:
+		return s.refuse(CodeEntityArchived, "%s is being deleted: its names follow in batches, try again when a sweep has finished", e.Entity)
+	}
+	return nil
+}
+
+// mayAdd refuses one more active name where the entity may not have it.
+func (s *subject) mayAdd(e entityDraft) *Error {
+	have := e.activeIn(s.namespace)
+	switch {
+	case len(have) > 0 && !s.policy.ManyPerEntity:
+		return s.refuse(CodeEntityHasName, "%s has a name in %s already: rename it, or replace the name", e.Entity, s.namespace)
+	case len(e.Active) >= maxActive:
+		return s.refuse(CodeTooLarge, "%s has %d active names already, the most one entity can have", e.Entity, len(e.Active))
+	}
+	return nil
+}
+
+// present returns the active name that a new one is to replace, or nil where the
+// entity has none. The caller says which where it may have many.
+func (p *preparer) present(v *view, s *subject, e entityDraft, which string) (*draft, *Error) {
+	have := e.activeIn(s.namespace)
+	if which != "" {
+		old, err := p.address(s.namespace, which, s.field)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(have, old.id) {
+			return nil, old.refuse(CodeNotOwner, "%s is not an active name of %s", old.key(), e.Entity)
+		}
+		return v.nameByID(old.id, s.scope), nil
+	}
+	switch {
+	case len(have) == 0:
+		return nil, nil
+	case len(have) > 1 || s.policy.ManyPerEntity:
+		return nil, s.refuse(CodeEntityHasName, "%s may have many names in %s: say which one is replaced", e.Entity, s.namespace)
+	}
+	return v.nameByID(have[0], s.scope), nil
+}
+
+// succeed makes d the entity's active name, in place of old if there is one, which
+// becomes an alias.
+func (v *view) succeed(old, d *draft, e entityDraft, s *subject, kind EventKind) {
+	line := ID{}
+	if s.policy.ManyPerEntity {
+		line = d.ID
+		if old != nil && !old.Line.IsZero() {
+			line = old.Line
+		}
+	}
+	if old != nil {
+		delete(e.Active, old.slot())
+		old.State, old.Line = Alias, line
+		old.Terms.Many, old.Terms.Quarantine = s.policy.ManyPerEntity, s.policy.Quarantine
+		if s.policy.AliasRetention > 0 {
+			old.Until = v.now.Add(s.policy.AliasRetention)
+		}
+	}
+	v.activate(d, e, s, line)
+	v.saveEntity(e)
+	if old != nil {
+		v.save(old, EventDemoted)
+	}
+	v.save(d, kind)
+}
+
+// activate makes d an active name of the entity; nothing is saved yet.
+func (v *view) activate(d *draft, e entityDraft, s *subject, line ID) {
+	d.State, d.Status, d.Owner = Active, StatusConfirmed, e.Entity
+	d.ConfirmedAt, d.EndedAt, d.Until = v.now, 0, 0
+	d.AskAt, d.Doubt = 0, ""
+	d.Established = true
+	d.Terms.Many, d.Line = s.policy.ManyPerEntity, line
+	e.Active[d.slot()] = d.ID
+	e.Deleted = false
+}
+
+// respell changes how the active name is written, not which name it is.
+func (v *view) respell(d *draft, e entityDraft, s *subject) {
+	d.Value = s.value
+	v.saveEntity(e)
+	v.save(d, EventRespelled)
+}
+
+// leave gives up a name of the entity, as the policy says, and reports its key.
+func (v *view) leave(d *draft, e entityDraft, policy *Policy) Result {
+	if e.Active[d.slot()] == d.ID {
+		delete(e.Active, d.slot())
+	}
+	d.giveUp(policy.Quarantine, v.now)
+	v.saveEntity(e)
+	v.save(d, EventGivenUp)
+	if d.State == Quarantined {
+		return Result{Quarantined: []string{d.Key()}}
+	}
+	return Result{Freed: []string{d.Key()}}
+}

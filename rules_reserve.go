@@ -1,0 +1,293 @@
+package dibs
+
+import (
+	"fmt"
+	"maps"
+	"time"
+)
+
+// wish is a Reserve with everything checked that no record is needed for.
+type wish struct {
+	*subject
+	ttl           time.Duration
+	token         TokenHash
+	principal     Principal
+	entity        Entity
+	correlationID string
+	meta          map[string]string
+}
+
+func (p *preparer) wish(c Reserve, token TokenHash) (*wish, *Error) {
+	s, err := p.newName(c.Namespace, c.Value, c.Field, c.OverrideReserved)
+	if err != nil {
+		return nil, err
+	}
+	ttl, err := s.policy.ttl(c.TTL)
+	if err != nil {
+		return nil, s.about(err)
+	}
+	if err := c.Entity.checkOptional(); err != nil {
+		return nil, s.about(err)
+	}
+	if err := s.details(c.CorrelationID, c.Meta); err != nil {
+		return nil, err
+	}
+	return &wish{
+		subject: s, ttl: ttl, token: token, principal: p.principal, entity: c.Entity,
+		correlationID: c.CorrelationID, meta: maps.Clone(c.Meta),
+	}, nil
+}
+
+// chooseToken returns the caller's token or a fresh one, with its hash.
+func chooseToken(token string) (string, TokenHash, *Error) {
+	if token == "" {
+		token = NewToken()
+	}
+	hash, err := hashToken(token)
+	return token, hash, err
+}
+
+func (c Reserve) prepare(p *preparer) (decision, *Error) {
+	token, hash, err := chooseToken(c.Token)
+	if err != nil {
+		return nil, err
+	}
+	w, err := p.wish(c, hash)
+	if err != nil {
+		return nil, err
+	}
+	return func(v *view) (Result, *Error) {
+		d, replayed, err := w.reserve(v)
+		if err != nil {
+			return Result{}, err
+		}
+		return Result{Names: []Name{v.show(d)}, Token: token, Replayed: replayed}, nil
+	}, nil
+}
+
+func (c ReserveAll) prepare(p *preparer) (decision, *Error) {
+	token, hash, err := chooseToken(c.Token)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCount(len(c.Reservations)); err != nil {
+		return nil, err
+	}
+	var (
+		wishes   = make([]*wish, len(c.Reservations))
+		failures []Failure
+		seen     = make(map[ID]int)
+	)
+	for i, r := range c.Reservations {
+		w, err := p.wish(r, hash)
+		if err == nil {
+			if r.Token != "" {
+				err = w.about(invalidToken("one token holds them all: set ReserveAll.Token and leave the others empty"))
+			} else if first, twice := seen[w.id]; twice {
+				err = w.refuse(CodeInvalidValue, "%s is the same name as number %d", w.key(), first+1)
+			}
+		}
+		if err != nil {
+			failures = append(failures, Failure{i, err})
+			continue
+		}
+		seen[w.id] = i
+		wishes[i] = w
+	}
+	if len(failures) > 0 {
+		return nil, several(failures, len(wishes))
+	}
+	return func(v *view) (Result, *Error) {
+		result := Result{Token: token, Replayed: true}
+		var failures []Failure
+		for i, w := range wishes {
+			d, replayed, err := w.reserve(v)
+			if err != nil {
+				failures = append(failures, Failure{i, err})
+				continue
+			}
+			result.Names = append(result.Names, v.show(d))
+			result.Replayed = result.Replayed && replayed
+		}
+		if len(failures) > 0 {
+			return Result{}, several(failures, len(wishes))
+		}
+		return result, nil
+	}, nil
+}
+
+func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
+	token, hash, err := chooseToken(c.Token)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCount(len(c.Values)); err != nil {
+		return nil, err
+	}
+	// A candidate that is not valid does not spoil the others: it is one that
+	// cannot be had, like a taken one.
+	wishes := make([]*wish, len(c.Values))
+	invalid := make([]*Error, len(c.Values))
+	for i, value := range c.Values {
+		wishes[i], invalid[i] = p.wish(Reserve{
+			Namespace: c.Namespace, Value: value, TTL: c.TTL, Entity: c.Entity, CorrelationID: c.CorrelationID,
+			Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
+		}, hash)
+		if err := invalid[i]; err != nil && err.Code != CodeInvalidValue && err.Code != CodeReservedWord {
+			return nil, err
+		}
+	}
+	return func(v *view) (Result, *Error) {
+		// What the token has, or had, comes before all that is free: a late
+		// duplicate takes nothing.
+		var ended *wish
+		for _, w := range wishes {
+			if w == nil {
+				continue
+			}
+			if d := v.name(w.subject); w.holds(d) {
+				if d.alive() {
+					return w.first(v, token)
+				}
+				ended = w
+			}
+		}
+		if ended != nil {
+			return ended.first(v, token)
+		}
+		var failures []Failure
+		for i, w := range wishes {
+			err := invalid[i]
+			if w != nil {
+				var result Result
+				if result, err = w.first(v, token); err == nil {
+					return result, nil
+				}
+				if err.Code != CodeNameTaken {
+					return Result{}, err
+				}
+			}
+			failures = append(failures, Failure{i, err})
+		}
+		return Result{}, several(failures, len(wishes))
+	}, nil
+}
+
+func (w *wish) first(v *view, token string) (Result, *Error) {
+	d, replayed, err := w.reserve(v)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Names: []Name{v.show(d)}, Token: token, Replayed: replayed}, nil
+}
+
+// checkCount checks how many names a list has.
+func checkCount(n int) *Error {
+	switch {
+	case n == 0:
+		return &Error{Code: CodeInvalidValue, Message: "the list is empty"}
+	case n > maxNames:
+		return &Error{Code: CodeTooLarge, Message: fmt.Sprintf("%d names in one command, more than the %d allowed: split the list", n, maxNames)}
+	}
+	return nil
+}
+
+// holds reports whether the name's last hold is this wish's own.
+func (w *wish) holds(d *draft) bool { return d.belongsTo(w.token, w.principal) }
+
+// belongsTo reports whether the name's last hold was made with this token, by this
+// principal or for one who may act for others.
+func (d *draft) belongsTo(token TokenHash, principal Principal) bool {
+	return d.Token.matches(token) && (d.Principal == principal.Name || principal.Has(ActForOthers))
+}
+
+// alive reports whether the name is held, also when it is past its time and waits
+// for a witness.
+func (d *draft) alive() bool { return d.State == Held || d.State == Suspect }
+
+// reserve holds the name, or gives back the hold that the token has already.
+func (w *wish) reserve(v *view) (d *draft, replayed bool, err *Error) {
+	d = v.name(w.subject)
+	if w.holds(d) {
+		// A late duplicate of an old request takes nothing.
+		if err := w.over(d); err != nil {
+			return nil, false, err
+		}
+		if d.Intended != w.entity {
+			return nil, false, w.refuse(CodeInvalidToken, "this token holds %s for another entity: use a token for one request only", w.key())
+		}
+		return d, true, nil
+	}
+	if err := w.taken(d, w.entity); err != nil {
+		return nil, false, err
+	}
+	expiresAt := v.now.Add(w.ttl)
+	if err := v.countHold(w, expiresAt); err != nil {
+		return nil, false, err
+	}
+	v.begin(d, w.subject)
+	d.State, d.Status, d.ExpiresAt = Held, StatusReserved, expiresAt
+	d.Token, d.Principal, d.Intended = w.token, w.principal.Name, w.entity
+	d.CorrelationID, d.Meta = w.correlationID, w.meta
+	v.save(d, EventReserved)
+	return d, false, nil
+}
+
+// over says how the hold ended that a token had, or nothing while it lives.
+func (s *subject) over(d *draft) *Error {
+	switch {
+	case d.ConfirmedAt != 0:
+		return s.refuse(CodeAlreadyConfirmed, "this token's hold on %s was confirmed already", s.key())
+	case d.Status == StatusReleased:
+		return s.refuse(CodeAlreadyReleased, "this token's hold on %s was released already", s.key())
+	case d.Status == StatusExpired:
+		return s.refuse(CodeAlreadyExpired, "this token's hold on %s ran out at %s", s.key(), d.EndedAt)
+	}
+	return nil
+}
+
+// taken says why entity, or anyone if it is zero, cannot have the name now.
+func (s *subject) taken(d *draft, entity Entity) *Error {
+	refuse := func(reason Reason, until Instant, format string, args ...any) *Error {
+		err := s.refuse(CodeNameTaken, "%s "+format, append([]any{s.key()}, args...)...)
+		err.Reason, err.Until = reason, until.Time()
+		return err
+	}
+	switch d.State {
+	case Held:
+		return refuse(ReasonHeld, d.ExpiresAt, "is already reserved, until %s", d.ExpiresAt)
+	case Suspect:
+		return refuse(ReasonSuspect, 0, "is already reserved, and it is being found out whether it is in use")
+	case Active, Alias:
+		return refuse(ReasonInUse, 0, "is in use")
+	case Quarantined:
+		if entity != d.Owner {
+			return refuse(ReasonQuarantined, d.Until, "was given up and is kept back until %s", d.Until)
+		}
+	}
+	return nil
+}
+
+// begin starts a new epoch: everything of the last hold is forgotten, except that a
+// name that comes out of quarantine remembers it.
+func (v *view) begin(d *draft, s *subject) {
+	if !d.exists() {
+		// The row may have been purged: neither epoch nor revision may go back.
+		floor := v.floor(s.space)
+		d.Epoch, d.Rev = floor.Epoch, floor.Rev
+	}
+	v.saveLapses(d)
+	fresh := NameRecord{
+		ID: d.ID, Rev: d.Rev, Namespace: d.Namespace, Scope: d.Scope, Canonical: d.Canonical,
+		Value: s.value, Profile: s.policy.Profile.Name(),
+		Epoch: d.Epoch + 1, CreatedAt: v.now, Established: d.Established,
+		Terms: Terms{
+			Witnessed: s.policy.Witness != nil, Many: s.policy.ManyPerEntity,
+			Quarantine: s.policy.Quarantine, HoldHistory: s.policy.HoldHistory,
+		},
+	}
+	if d.State == Quarantined {
+		fresh.Owner, fresh.Until = d.Owner, d.Until
+	}
+	d.NameRecord = fresh
+}

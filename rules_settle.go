@@ -1,0 +1,98 @@
+package dibs
+
+import "time"
+
+// How long a witness that does not know is left alone: twice as long each time.
+const (
+	firstPause = 5 * time.Second
+	maxPause   = time.Hour
+)
+
+func (c Settle) prepare(p *preparer) (decision, *Error) {
+	if !p.principal.Has(Operate) {
+		return nil, &Error{Code: CodeNotOwner, Message: "settling a suspect takes the right to operate"}
+	}
+	if !c.Verdict.known {
+		return nil, &Error{Code: CodeInvalidValue, Message: "a verdict is needed: Exists(entity) or Absent"}
+	}
+	if err := c.Verdict.entity.checkOptional(); err != nil {
+		return nil, err
+	}
+	return func(v *view) (Result, *Error) {
+		d, s, err := p.existing(v, c.ID)
+		if err != nil {
+			return Result{}, err
+		}
+		entity, absent := c.Verdict.entity, c.Verdict == Absent
+		switch {
+		case d.State == Suspect:
+		case absent && d.Status == StatusExpired,
+			!absent && (d.State == Active || d.State == Alias) && d.Owner == entity:
+			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
+		case d.State == Held:
+			return Result{}, s.taken(d, Entity{})
+		default:
+			return Result{}, s.over(d)
+		}
+		if err := p.conclude(v, d, s, c.Verdict); err != nil {
+			return Result{}, err
+		}
+		return Result{Names: []Name{v.show(d)}}, nil
+	}, nil
+}
+
+// conclude ends a suspect by a verdict, or says why it cannot.
+func (p *preparer) conclude(v *view, d *draft, s *subject, verdict Verdict) *Error {
+	if verdict == Absent {
+		v.uncountHold(d, s)
+		d.endHold(StatusExpired, v.now)
+		v.save(d, EventExpired)
+		return nil
+	}
+	if !d.Intended.IsZero() && d.Intended != verdict.entity {
+		return s.refuse(CodeNotOwner, "%s was reserved for another entity than %s", s.key(), verdict.entity)
+	}
+	return p.confirm(v, d, s, Confirm{Entity: verdict.entity})
+}
+
+// testify is the registry's own command: what a witness said about a hold.
+type testify struct {
+	id      ID
+	epoch   uint64
+	verdict Verdict
+	doubt   string // why there is no verdict
+}
+
+func (c testify) prepare(p *preparer) (decision, *Error) {
+	return func(v *view) (Result, *Error) {
+		d, s, err := p.existing(v, c.id)
+		if err != nil || d.State != Suspect || d.Epoch != c.epoch {
+			return Result{Replayed: true}, nil // settled by somebody else meanwhile
+		}
+		doubt := c.doubt
+		if c.verdict.known {
+			nested := v.nested()
+			err := p.conclude(nested, d, s, c.verdict)
+			nested.close(err == nil)
+			if err == nil {
+				return Result{Names: []Name{v.show(d)}}, nil
+			}
+			doubt = "the witness says that it exists, but: " + err.Message
+			d = v.nameByID(c.id, d.Scope) // as it was before the attempt
+		}
+		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), doubt
+		d.Asked++
+		v.saveLapses(d)
+		d.Rev++ // bookkeeping: nothing happened that the world needs to know
+		v.store(d)
+		return Result{Names: []Name{v.show(d)}}, nil
+	}, nil
+}
+
+// pause returns how long to wait before a witness is asked again.
+func pause(asked int) time.Duration {
+	if asked > 16 { // far past maxPause, and far from overflow
+		return maxPause
+	}
+	return min(firstPause<<asked, maxPause)
+}

@@ -1,0 +1,74 @@
+package dibs
+
+// sweepOne is the registry's own command: look at a record whose date has come.
+type sweepOne struct {
+	ref Ref
+}
+
+func (c sweepOne) prepare(p *preparer) (decision, *Error) {
+	return func(v *view) (Result, *Error) {
+		switch c.ref.Kind {
+		case KindName:
+			return p.sweepName(v, c.ref)
+		case KindEntity:
+			return p.sweepEntity(v, c.ref)
+		default:
+			return sweepDocument(v, c.ref)
+		}
+	}, nil
+}
+
+// sweepName puts into the row and the history what ended by itself, and purges
+// what was never confirmed and is old enough. A suspect is only reported: its
+// witness is asked outside of any decision.
+func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
+	d := v.nameByID(ref.ID, ref.Scope)
+	if d == nil {
+		return Result{Replayed: true}, nil
+	}
+	result := Result{Names: []Name{v.show(d)}}
+	purgeAt := d.nextDue()
+	switch {
+	case len(d.lapses) > 0:
+		v.saveLapses(d)
+	case d.State == Free && !d.Established && purgeAt.over(v.now):
+		space, err := p.policies.space(d.Namespace)
+		if err != nil {
+			return Result{}, err
+		}
+		v.narrow(purgeAt, 0)
+		v.purge(d, space)
+	default:
+		result.Replayed = true
+	}
+	return result, nil
+}
+
+// sweepEntity gives up the next names of an entity that was deleted with more than
+// one command may touch.
+func (p *preparer) sweepEntity(v *view, ref Ref) (Result, *Error) {
+	r, ok := v.get(ref).(*EntityRecord)
+	if !ok || !r.Deleted || !r.Due.over(v.now) {
+		return Result{Replayed: true}, nil
+	}
+	e := v.entity(r.Scope, r.Entity)
+	ids, more := v.namesOf(r.Scope, r.Entity)
+	if more {
+		ids = ids[:maxNames]
+	} else {
+		e.Due = 0
+	}
+	result := p.leaveAll(v, e, ids)
+	v.saveEntity(e)
+	return result, nil
+}
+
+// sweepDocument removes a document that has done its service.
+func sweepDocument(v *view, ref Ref) (Result, *Error) {
+	doc, ok := v.get(ref).(*Document)
+	if !ok || !doc.Due.over(v.now) {
+		return Result{Replayed: true}, nil
+	}
+	v.put(ref, nil)
+	return Result{}, nil
+}

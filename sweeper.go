@@ -1,0 +1,180 @@
+package dibs
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	sweepBatch     = 1000
+	witnessTimeout = 30 * time.Second
+)
+
+// Sweep looks at up to limit records whose date has come: lapsed holds become
+// expired or suspect, quarantines that are over become free, aliases past their
+// retention are given up, old rows that were never confirmed are purged, and
+// witnesses are asked. It is safe to run anywhere, at any time, by many at once.
+func (c *core) Sweep(ctx context.Context, limit int) (SweepReport, error) {
+	if c.writer == nil {
+		return SweepReport{}, fmt.Errorf("%w: a sweep inside a transaction of the caller's own", ErrUnsupported)
+	}
+	start := time.Now()
+	var report SweepReport
+	for report.Looked < limit {
+		size := min(limit-report.Looked, sweepBatch)
+		due, err := c.store.Due(ctx, size)
+		if err != nil {
+			return report, err
+		}
+		progress, err := c.sweepBatch(ctx, due, &report)
+		if err != nil {
+			return report, err
+		}
+		if len(due) < size || !progress {
+			report.Took = time.Since(start)
+			c.swept(report)
+			return report, nil
+		}
+	}
+	report.More, report.Took = true, time.Since(start)
+	c.swept(report)
+	return report, nil
+}
+
+// sweepBatch sweeps records through the writer, which commits them together. It
+// reports whether any of them will not be due again at once.
+func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (progress bool, _ error) {
+	tickets := make([]*ticket, 0, len(due))
+	for _, ref := range due {
+		decide, err := sweepOne{ref}.prepare(&preparer{policies: c.policies})
+		if err != nil {
+			return false, err
+		}
+		t, err := c.writer.enqueue(ctx, newRequest([]decision{decide}, "", false))
+		if err != nil {
+			return false, err
+		}
+		tickets = append(tickets, t)
+	}
+	var suspects []Name
+	for _, t := range tickets {
+		if err := c.writer.wait(ctx, t); err != nil {
+			return false, err
+		}
+		report.Looked++
+		result := t.results[0]
+		if !result.Replayed {
+			report.Changed++
+			progress = true
+		}
+		for _, n := range result.Names {
+			if n.State == Suspect {
+				suspects = append(suspects, n)
+			}
+		}
+	}
+	for _, n := range suspects {
+		report.Suspects++
+		settled, err := c.askWitness(ctx, n)
+		if err != nil {
+			return progress, err
+		}
+		progress = true // it is asked again later, not at once
+		if settled {
+			report.Settled++
+		}
+	}
+	return progress, nil
+}
+
+// askWitness asks the witness of the name's namespace and passes on what it says.
+func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error) {
+	testimony := testify{id: n.ID, epoch: n.Epoch, doubt: "the witness does not know yet"}
+	space, invalid := c.policies.space(n.Namespace)
+	if invalid != nil {
+		return false, invalid
+	}
+	if space.policy.Witness == nil {
+		testimony.doubt = "this process has no witness for the namespace"
+	} else {
+		verdict, err := c.callWitness(ctx, space.policy.Witness, n)
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case err != nil:
+			testimony.doubt = "the witness failed: " + cut(err.Error(), 200)
+			c.cfg.Logger.Warn("dibs: a witness failed", "id", n.ID.String(), "namespace", n.Namespace, "error", err)
+		case verdict.known && !verdict.entity.IsZero() && verdict.entity.check() != nil:
+			testimony.doubt = "the witness named no valid entity"
+		default:
+			testimony.verdict = verdict
+		}
+	}
+	decide, _ := testimony.prepare(&preparer{policies: c.policies})
+	r := newRequest([]decision{decide}, "", false)
+	if e := c.submit(ctx, r); e != nil {
+		return false, e
+	}
+	names := r.results[0].Names
+	return len(names) > 0 && names[0].State != Suspect, nil
+}
+
+// callWitness asks a witness, which is the user's code: it may take too long, or
+// panic.
+func (c *core) callWitness(ctx context.Context, witness Witness, n Name) (v Verdict, err error) {
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = Unknown, fmt.Errorf("it panicked: %v", p)
+		}
+	}()
+	return witness(ctx, SuspectHold{
+		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical, Epoch: n.Epoch, Entity: n.Entity,
+		CorrelationID: n.CorrelationID, Meta: n.Meta, Principal: n.Principal,
+		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt,
+	})
+}
+
+func (c *core) swept(report SweepReport) {
+	if c.cfg.Observer.Sweep != nil {
+		c.cfg.Observer.Sweep(report)
+	}
+}
+
+// sweepOften sweeps until the context ends. The jitter keeps many processes from
+// sweeping in step.
+func (c *core) sweepOften(ctx context.Context, every time.Duration) {
+	for {
+		pause := every/2 + rand.N(every)
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		for {
+			report, err := c.Sweep(ctx, sweepBatch)
+			if err != nil {
+				if ctx.Err() == nil {
+					c.cfg.Logger.Warn("dibs: a sweep failed", "error", err)
+				}
+				break
+			}
+			if !report.More {
+				break
+			}
+		}
+	}
+}
+
+// cut shortens a text to at most n bytes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n]
+}

@@ -1,0 +1,184 @@
+package dibs
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// gatherYields is how often the writer lets others run before it closes a batch.
+// No timer delays a lone command, yet a crowd gets into one batch.
+const gatherYields = 4
+
+// ticket is a request in the writer's queue. It is either taken into a batch or
+// withdrawn by its caller, whoever is first.
+type ticket struct {
+	*request
+	state  atomic.Uint32
+	answer *Error
+	done   chan struct{}
+}
+
+const (
+	ticketQueued uint32 = iota
+	ticketTaken
+	ticketWithdrawn
+)
+
+// writer gathers the commands in flight into batches: while one commit is under
+// way the next commands wait in the queue, and then all of them share one.
+type writer struct {
+	store    Store
+	queue    chan *ticket
+	maxBatch int
+	report   func(batch BatchInfo)
+
+	closing chan struct{}
+	closed  sync.Once
+	running sync.WaitGroup
+}
+
+func newWriter(store Store, cfg Config, report func(BatchInfo)) *writer {
+	w := &writer{
+		store: store, queue: make(chan *ticket, cfg.QueueSize), maxBatch: cfg.MaxBatch, report: report,
+		closing: make(chan struct{}),
+	}
+	for range cfg.Writers {
+		w.running.Go(w.run)
+	}
+	return w
+}
+
+// submit hands a request in and waits for its answer. A context that ends before
+// the request was taken into a batch withdraws it: nothing happened. After that
+// nobody can tell.
+func (w *writer) submit(ctx context.Context, r *request) *Error {
+	t, err := w.enqueue(ctx, r)
+	if err != nil {
+		return err
+	}
+	return w.wait(ctx, t)
+}
+
+// enqueue puts a request into the queue. A full queue makes the caller wait: that
+// is the backpressure.
+func (w *writer) enqueue(ctx context.Context, r *request) (*ticket, *Error) {
+	if err := ctx.Err(); err != nil {
+		return nil, Unavailable(err)
+	}
+	t := &ticket{request: r, done: make(chan struct{})}
+	select {
+	case <-w.closing:
+		return nil, Unavailable(ErrClosed)
+	default:
+	}
+	select {
+	case w.queue <- t:
+		return t, nil
+	case <-ctx.Done():
+		return nil, Unavailable(ctx.Err())
+	case <-w.closing:
+		return nil, Unavailable(ErrClosed)
+	}
+}
+
+func (w *writer) wait(ctx context.Context, t *ticket) *Error {
+	select {
+	case <-t.done:
+		return t.answer
+	case <-ctx.Done():
+		if t.state.CompareAndSwap(ticketQueued, ticketWithdrawn) {
+			return Unavailable(ctx.Err())
+		}
+		select {
+		case <-t.done: // it was answered in the same moment
+			return t.answer
+		default:
+			return OutcomeUnknown(ctx.Err())
+		}
+	}
+}
+
+func (w *writer) run() {
+	for {
+		select {
+		case t := <-w.queue:
+			w.commit(w.gather(t))
+		case <-w.closing:
+			w.refuseQueued()
+			return
+		}
+	}
+}
+
+// gather takes the tickets that wait, up to the size of a batch.
+func (w *writer) gather(first *ticket) []*ticket {
+	batch := w.take(nil, first)
+	for range gatherYields {
+		for len(batch) < w.maxBatch {
+			select {
+			case t := <-w.queue:
+				batch = w.take(batch, t)
+				continue
+			default:
+			}
+			break
+		}
+		if len(batch) >= w.maxBatch {
+			break
+		}
+		runtime.Gosched()
+	}
+	return batch
+}
+
+// take adds a ticket to the batch, unless its caller has withdrawn it.
+func (w *writer) take(batch []*ticket, t *ticket) []*ticket {
+	if t.state.CompareAndSwap(ticketQueued, ticketTaken) {
+		return append(batch, t)
+	}
+	return batch
+}
+
+func (w *writer) commit(batch []*ticket) {
+	if len(batch) == 0 {
+		return
+	}
+	start := time.Now()
+	tickets := make(map[*request]*ticket, len(batch))
+	requests := make([]*request, len(batch))
+	for i, t := range batch {
+		requests[i] = t.request
+		tickets[t.request] = t
+	}
+	// The commit belongs to many callers: none of their contexts can end it.
+	commits, err := process(context.Background(), w.store, requests, func(r *request, err *Error) {
+		t := tickets[r]
+		t.answer = err
+		close(t.done)
+	})
+	w.report(BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
+}
+
+// close stops the writer: what is in a batch is finished, what waits is refused.
+func (w *writer) close() {
+	w.closed.Do(func() { close(w.closing) })
+	w.running.Wait()
+	w.refuseQueued() // whoever slipped in while the last one stopped
+}
+
+func (w *writer) refuseQueued() {
+	for {
+		select {
+		case t := <-w.queue:
+			if t.state.CompareAndSwap(ticketQueued, ticketTaken) {
+				t.answer = Unavailable(ErrClosed)
+				close(t.done)
+			}
+		default:
+			return
+		}
+	}
+}
