@@ -1,0 +1,82 @@
+package memstore
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/calldibs/dibs"
+)
+
+// feed holds the events in the order of their positions. A position is given out
+// once: those of events that went away are not used again.
+type feed struct {
+	last   uint64 // the newest position that was given out
+	all    []*entry
+	byName map[dibs.ID][]*entry
+}
+
+// entry is an event in its place.
+type entry struct {
+	position uint64
+	event    dibs.Event
+}
+
+func newFeed() feed { return feed{byName: make(map[dibs.ID][]*entry)} }
+
+// append puts an event at the end.
+func (f *feed) append(event dibs.Event) {
+	f.last++
+	event.Cursor = dibs.Cursor(strconv.FormatUint(f.last, 10))
+	e := &entry{f.last, event}
+	f.all = append(f.all, e)
+	if !event.ID.IsZero() {
+		f.byName[event.ID] = append(f.byName[event.ID], e)
+	}
+}
+
+// forget removes the events of a name.
+func (f *feed) forget(name dibs.ID) {
+	if len(f.byName[name]) == 0 {
+		return
+	}
+	delete(f.byName, name)
+	f.all = slices.DeleteFunc(f.all, func(e *entry) bool { return e.event.ID == name })
+}
+
+// page returns what a query selects.
+func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
+	after, err := f.position(query.After)
+	if err != nil {
+		return nil, err
+	}
+	entries := f.all
+	if !query.Name.IsZero() {
+		entries = f.byName[query.Name]
+	}
+	start, _ := slices.BinarySearchFunc(entries, after+1, func(e *entry, position uint64) int {
+		return cmp.Compare(e.position, position)
+	})
+	var page []dibs.Event
+	for _, e := range entries[start:] {
+		if len(page) >= query.Limit {
+			break
+		}
+		if query.Namespace == "" || e.event.Namespace == query.Namespace {
+			page = append(page, copyEvent(e.event))
+		}
+	}
+	return page, nil
+}
+
+// position reads a cursor. Only the one spelling that append gave out is good.
+func (f *feed) position(cursor dibs.Cursor) (uint64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	position, err := strconv.ParseUint(string(cursor), 10, 64)
+	if err != nil || position == 0 || position > f.last || strconv.FormatUint(position, 10) != string(cursor) {
+		return 0, dibs.ErrBadCursor
+	}
+	return position, nil
+}
