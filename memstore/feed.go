@@ -62,9 +62,7 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 		if len(page) >= query.Limit {
 			break
 		}
-		if query.Namespace == "" || e.event.Namespace == query.Namespace {
-			page = append(page, copyEvent(e.event))
-		}
+		page = append(page, copyEvent(e.event))
 	}
 	return page, nil
 }
