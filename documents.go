@@ -8,8 +8,12 @@ import (
 // readDocument returns the content of one of the registry's own documents, and
 // its revision; both are zero where it is absent.
 func readDocument[T any](v *view, ref Ref) (content T, rev uint64) {
-	doc, ok := v.get(ref).(*Document)
-	if !ok {
+	doc, _ := v.get(ref).(*Document)
+	return decodeDocument[T](doc)
+}
+
+func decodeDocument[T any](doc *Document) (content T, rev uint64) {
+	if doc == nil {
 		return content, 0
 	}
 	// The registry alone writes these. One that cannot be read counts as empty
@@ -36,8 +40,12 @@ type floor struct {
 
 func floorRef(s space) Ref { return Ref{KindFloor, s.scope, hashID("floor\x00" + s.namespace)} }
 
+// floor is looked at when a name has no row. Nothing rests on it at commit: the
+// purge that raises it also removes the row, in one step, and a Load sees both or
+// neither.
 func (v *view) floor(s space) floor {
-	f, _ := readDocument[floor](v, floorRef(s))
+	doc, _ := v.peek(floorRef(s)).(*Document)
+	f, _ := decodeDocument[floor](doc)
 	return f
 }
 

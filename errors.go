@@ -1,6 +1,7 @@
 package dibs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -171,12 +172,17 @@ func several(failures []Failure, total int) *Error {
 	return &first
 }
 
-// asError returns the *Error in err's tree. What is none, an engine's own
-// failure that it did not classify, may have left anything behind.
+// asError returns the *Error in err's tree. A context's error means that the engine
+// did nothing, and so does a transaction that lost its race. What an engine did not
+// classify may have left anything behind.
 func asError(err error) *Error {
 	var e *Error
-	if errors.As(err, &e) {
+	switch {
+	case errors.As(err, &e):
 		return e
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrRetryTx):
+		return Unavailable(err)
+	default:
+		return OutcomeUnknown(err)
 	}
-	return OutcomeUnknown(err)
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
 const (
-	sweepBatch     = 1000
-	witnessTimeout = 30 * time.Second
+	sweepBatch      = 1000
+	witnessesAtOnce = 8
+	witnessTimeout  = 30 * time.Second
 )
 
 // Sweep looks at up to limit records whose date has come: lapsed holds become
@@ -75,18 +77,38 @@ func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (
 			}
 		}
 	}
+	settled, err := c.askWitnesses(ctx, suspects)
+	report.Suspects += len(suspects)
+	report.Settled += settled
+	// Whatever a witness says, the suspect is not due again at once.
+	return progress || len(suspects) > 0, err
+}
+
+// askWitnesses asks about several holds at once, a few at a time: witnesses are
+// slow, and should not be overrun.
+func (c *core) askWitnesses(ctx context.Context, suspects []Name) (settled int, err error) {
+	var (
+		mu    sync.Mutex
+		group sync.WaitGroup
+		slots = make(chan struct{}, witnessesAtOnce)
+	)
 	for _, n := range suspects {
-		report.Suspects++
-		settled, err := c.askWitness(ctx, n)
-		if err != nil {
-			return progress, err
-		}
-		progress = true // it is asked again later, not at once
-		if settled {
-			report.Settled++
-		}
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			ended, fail := c.askWitness(ctx, n)
+			mu.Lock()
+			defer mu.Unlock()
+			if ended {
+				settled++
+			}
+			if fail != nil {
+				err = fail
+			}
+		})
 	}
-	return progress, nil
+	group.Wait()
+	return settled, err
 }
 
 // askWitness asks the witness of the name's namespace and passes on what it says.

@@ -135,19 +135,25 @@ func (v *view) find(ref Ref) (int, bool) {
 	return i, i >= 0
 }
 
-// get returns the record as this command sees it, or nil.
+// get returns the record as this command sees it, or nil. Commit will check that it
+// is still so.
 func (v *view) get(ref Ref) Record {
-	for level := v; level != nil; level = level.parent {
-		if i, ok := level.find(ref); ok {
-			return level.changes[i].record
-		}
-	}
-	r := v.ledger.get(ref)
+	r := v.peek(ref)
 	if r != nil {
 		ref = r.Ref() // with the scope, which who asks by ID does not know
 	}
 	v.noteRead(ref)
 	return r
+}
+
+// peek is get for what the decision does not rest on.
+func (v *view) peek(ref Ref) Record {
+	for level := v; level != nil; level = level.parent {
+		if i, ok := level.find(ref); ok {
+			return level.changes[i].record
+		}
+	}
+	return v.ledger.get(ref)
 }
 
 // put changes a record; nil deletes it.

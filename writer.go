@@ -35,15 +35,16 @@ type writer struct {
 	maxBatch int
 	report   func(batch BatchInfo)
 
-	closing chan struct{}
-	closed  sync.Once
+	closing chan struct{} // no more requests are taken
+	closed  chan struct{} // nobody will look at the queue again
+	once    sync.Once
 	running sync.WaitGroup
 }
 
 func newWriter(store Store, cfg Config, report func(BatchInfo)) *writer {
 	w := &writer{
 		store: store, queue: make(chan *ticket, cfg.QueueSize), maxBatch: cfg.MaxBatch, report: report,
-		closing: make(chan struct{}),
+		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	for range cfg.Writers {
 		w.running.Go(w.run)
@@ -98,6 +99,12 @@ func (w *writer) wait(ctx context.Context, t *ticket) *Error {
 		default:
 			return OutcomeUnknown(ctx.Err())
 		}
+	case <-w.closed: // it slipped into the queue behind the last look at it
+		if t.state.CompareAndSwap(ticketQueued, ticketWithdrawn) {
+			return Unavailable(ErrClosed)
+		}
+		<-t.done
+		return t.answer
 	}
 }
 
@@ -107,7 +114,6 @@ func (w *writer) run() {
 		case t := <-w.queue:
 			w.commit(w.gather(t))
 		case <-w.closing:
-			w.refuseQueued()
 			return
 		}
 	}
@@ -164,21 +170,9 @@ func (w *writer) commit(batch []*ticket) {
 
 // close stops the writer: what is in a batch is finished, what waits is refused.
 func (w *writer) close() {
-	w.closed.Do(func() { close(w.closing) })
-	w.running.Wait()
-	w.refuseQueued() // whoever slipped in while the last one stopped
-}
-
-func (w *writer) refuseQueued() {
-	for {
-		select {
-		case t := <-w.queue:
-			if t.state.CompareAndSwap(ticketQueued, ticketTaken) {
-				t.answer = Unavailable(ErrClosed)
-				close(t.done)
-			}
-		default:
-			return
-		}
-	}
+	w.once.Do(func() {
+		close(w.closing)
+		w.running.Wait()
+		close(w.closed)
+	})
 }

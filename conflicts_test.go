@@ -1,0 +1,101 @@
+package dibs_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/memstore"
+)
+
+func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	clock := time.Date(2026, 3, 1, 10, 59, 0, 0, time.UTC)
+	now.Store(clock.UnixMilli())
+	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
+	reg := openOn(t, store, dibs.Config{})
+	ctx := t.Context()
+	hold := mustReserve(t, reg, "alice-bob")
+	refuse := func(times int, commands ...dibs.Command) {
+		t.Helper()
+		for range times {
+			if _, err := reg.Apply(ctx, commands...); err == nil {
+				t.Fatal("not refused")
+			}
+		}
+	}
+	refuse(3, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
+	refuse(2, dibs.Confirm{ID: hold.ID, Token: dibs.NewToken(), Entity: wedding})
+	refuse(1, dibs.Reserve{Namespace: "slug", Value: ""})
+	refuse(1, dibs.Reserve{Namespace: "slug", Value: "alice-bob"}, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
+	if _, err := reg.DryRun(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"}); err == nil {
+		t.Fatal("not refused")
+	}
+	now.Store(clock.Add(2 * time.Minute).UnixMilli())
+	refuse(1, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
+
+	show := func(query dibs.ConflictsQuery) string {
+		t.Helper()
+		buckets, err := reg.Conflicts(ctx, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, b := range buckets {
+			lines = append(lines, fmt.Sprintf("%s %s %s %d", b.Start.Format("15:04"), b.Namespace, b.Reason, b.Count))
+		}
+		return strings.Join(lines, "\n")
+	}
+	// The refusal of an empty value never reached the engine: it is counted in the
+	// hour in which it is stored.
+	want := "10:00 slug held 5\n10:00 slug reservation_lost 2\n11:00 slug held 1\n11:00 slug invalid_value 1"
+	if got := show(dibs.ConflictsQuery{}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := show(dibs.ConflictsQuery{Namespace: "email"}); got != "" {
+		t.Errorf("another namespace: %s", got)
+	}
+	if got := show(dibs.ConflictsQuery{From: clock.Add(time.Minute)}); !strings.HasPrefix(got, "11:00") {
+		t.Errorf("from eleven: %s", got)
+	}
+	if got := show(dibs.ConflictsQuery{To: clock.Add(time.Minute)}); strings.Contains(got, "11:00") {
+		t.Errorf("until eleven: %s", got)
+	}
+	// Counting goes on where it was, and ends when nobody wants to know any more.
+	refuse(1, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
+	if got := show(dibs.ConflictsQuery{From: clock.Add(time.Minute)}); !strings.Contains(got, "held 2") {
+		t.Errorf("one more: %s", got)
+	}
+	now.Store(clock.Add(91 * 24 * time.Hour).UnixMilli())
+	if _, err := reg.Sweep(ctx, 100); err != nil {
+		t.Fatal(err)
+	}
+	if got := show(dibs.ConflictsQuery{}); got != "" {
+		t.Errorf("after 91 days: %s", got)
+	}
+}
+
+// Whoever makes up namespaces must not be able to fill memory or disk.
+func TestConflictsAreBounded(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(memstore.Config{})
+	reg := openOn(t, store, dibs.Config{})
+	for i := range 5000 {
+		_, _ = reg.Reserve(t.Context(), dibs.Reserve{Namespace: fmt.Sprintf("made-up-%d", i), Value: ""})
+	}
+	buckets, err := reg.Conflicts(t.Context(), dibs.ConflictsQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum uint64
+	for _, b := range buckets {
+		sum += b.Count
+	}
+	if len(buckets) > 1100 || sum != 5000 {
+		t.Errorf("%d counters with %d refusals, want about a thousand with 5000", len(buckets), sum)
+	}
+}
