@@ -109,7 +109,7 @@ type EventPage struct {
 	Next   Cursor // resume here, also if the page is empty
 }
 
-// Outcome of a resolution.
+// ResolveOutcome is what a name leads to.
 type ResolveOutcome string
 
 // What a name can lead to.

@@ -123,10 +123,10 @@ func numbered(base string, number int) string {
 
 // suggestFor adds free names to a refusal. It is help, not part of the answer: if
 // it cannot be had, the refusal goes without.
-func (c *core) suggestFor(ctx context.Context, req ApplyRequest, err *Error) {
+func (c *core) suggestFor(ctx context.Context, err *Error) {
 	if len(err.Failures) > 0 {
 		for _, f := range err.Failures {
-			c.suggestFor(ctx, req, f.Err)
+			c.suggestFor(ctx, f.Err)
 		}
 		err.Suggestions = err.Failures[0].Err.Suggestions
 		return

@@ -124,7 +124,7 @@ func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {
 	if !req.DryRun {
 		c.conflicts.note(err, now)
 	}
-	c.suggestFor(ctx, req, err)
+	c.suggestFor(ctx, err)
 	return nil, err
 }
 
@@ -155,13 +155,13 @@ func (c *core) prepare(req ApplyRequest) ([]decision, *Error) {
 	}
 }
 
-// own applies one of the registry's own commands.
-func (c *core) own(ctx context.Context, command Command) *Error {
-	decide, err := command.prepare(&preparer{policies: c.policies})
-	if err != nil {
-		return err
+// own commits one of the registry's own decisions.
+func (c *core) own(ctx context.Context, decide decision) (Result, *Error) {
+	r := newRequest([]decision{decide}, "", false)
+	if err := c.submit(ctx, r); err != nil {
+		return Result{}, err
 	}
-	return c.submit(ctx, newRequest([]decision{decide}, "", false))
+	return r.results[0], nil
 }
 
 // engineNow asks the engine for the time.

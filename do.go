@@ -66,33 +66,48 @@ func (e *DoError) Unwrap() error { return e.Err }
 func (r *Registry) Do(ctx context.Context, reserve Reserve, fn func(ctx context.Context, hold Hold) (Entity, error)) (Name, error) {
 	all := ReserveAll{Reservations: []Reserve{reserve}, Token: reserve.Token}
 	all.Reservations[0].Token = ""
-	names, err := r.DoAll(ctx, all, func(ctx context.Context, holds []Hold) (Entity, error) {
+	holds, err := r.holdAll(ctx, all)
+	if err != nil {
+		return Name{}, unwrapOnly(err)
+	}
+	names, err := r.doHolding(ctx, all, holds, func(ctx context.Context, holds []Hold) (Entity, error) {
 		return fn(ctx, holds[0])
 	})
 	if err != nil {
-		return Name{}, unwrapOnly(err)
+		return Name{}, err
 	}
 	return names[0], nil
 }
 
-// unwrapOnly turns the error about a list of one into the error about the one.
+// unwrapOnly turns the refusal of a list of one into the refusal of the one.
 func unwrapOnly(err error) error {
-	var e *Error
-	if errors.As(err, &e) && len(e.Failures) == 1 && error(e) == err {
-		return e.Failures[0].Err
+	var refused *Error
+	if errors.As(err, &refused) && len(refused.Failures) == 1 {
+		return refused.Failures[0].Err
 	}
 	return err
 }
 
 // DoAll is Do for several names of one entity, all of them or none.
 func (r *Registry) DoAll(ctx context.Context, reserve ReserveAll, fn func(ctx context.Context, holds []Hold) (Entity, error)) ([]Name, error) {
-	if c, ok := r.backend.(*core); ok && c.writer == nil {
-		return nil, fmt.Errorf("%w: inside a transaction there is nothing to hold names for; use Claim", ErrUnsupported)
-	}
-	holds, err := r.ReserveAll(ctx, reserve)
+	holds, err := r.holdAll(ctx, reserve)
 	if err != nil {
 		return nil, err
 	}
+	return r.doHolding(ctx, reserve, holds, fn)
+}
+
+func (r *Registry) holdAll(ctx context.Context, reserve ReserveAll) ([]Hold, error) {
+	if c, ok := r.backend.(*core); ok && c.writer == nil {
+		return nil, fmt.Errorf("%w: inside a transaction there is nothing to hold names for; use Claim", ErrUnsupported)
+	}
+	return r.ReserveAll(ctx, reserve)
+}
+
+// doHolding runs fn with the holds, and then confirms, releases or leaves them.
+func (r *Registry) doHolding(
+	ctx context.Context, reserve ReserveAll, holds []Hold, fn func(context.Context, []Hold) (Entity, error),
+) ([]Name, error) {
 	entity, holds, err := r.runHolding(ctx, reserve, holds, fn)
 	if err == nil {
 		return r.confirmAll(ctx, holds, entity)

@@ -135,21 +135,16 @@ func (t tally) label() string {
 
 func hourLabel(hour Instant) string { return hour.Time().Format("2006-01-02T15") }
 
-// addTally is the registry's own command: more refused attempts were counted.
-type addTally struct {
-	tally
-	keep Instant // when the tally may go
-}
-
-func (c addTally) prepare(*preparer) (decision, *Error) {
-	label := c.label()
-	scope, _, _ := splitNamespace(c.Namespace) // the overflow's namespace has none
-	ref := Ref{KindTally, scope, hashID("tally\x00" + label)}
+// addTally is the registry's own decision that more refused attempts were counted.
+// The tally may go at the date keep.
+func addTally(more tally, keep Instant) decision {
+	scope, _, _ := splitNamespace(more.Namespace) // the overflow's namespace has none
+	ref := Ref{KindTally, scope, hashID("tally\x00" + more.label())}
 	return func(v *view) (Result, *Error) {
 		t, rev := readDocument[tally](v, ref)
-		sum := c.tally
+		sum := more
 		sum.Count += t.Count
-		writeDocument(v, ref, label, rev, c.keep, sum)
+		writeDocument(v, ref, sum.label(), rev, keep, sum)
 		return Result{}, nil
-	}, nil
+	}
 }

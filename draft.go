@@ -109,9 +109,6 @@ func (v *view) entity(scope string, entity Entity) entityDraft {
 	return entityDraft{&EntityRecord{ID: id, Scope: scope, Entity: entity, Active: make(map[string]ID)}}
 }
 
-// known reports whether the entity exists: it had a name, and was not deleted.
-func (e entityDraft) known() bool { return e.Rev > 0 && !e.Deleted }
-
 // saveEntity stores the entity. Its version goes up by one with each command, no
 // matter how many of its names the command changes.
 func (v *view) saveEntity(e entityDraft) {

@@ -87,6 +87,7 @@ func snapshotOf(n *NameRecord) Snapshot {
 		s.Entity = n.Intended
 	case Alias, Quarantined:
 		s.Until = n.Until
+	case Free, Active: // end by a command alone
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package dibs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -134,9 +135,9 @@ func (p Policy) validate() error {
 	case p.ArchivedStatus != 404 && p.ArchivedStatus != 410:
 		return fmt.Errorf("ArchivedStatus is %d, it must be 404 or 410", p.ArchivedStatus)
 	case p.Skeleton != nil:
-		return fmt.Errorf("Skeleton is set, but this version does not enforce it")
+		return errors.New("a Skeleton is set, but this version does not enforce it")
 	case p.Blind != nil:
-		return fmt.Errorf("Blind is set, but this version does not enforce it")
+		return errors.New("a Blind function is set, but this version does not enforce it")
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ func (d *draft) lapse(now Instant) {
 		case Quarantined:
 			l.kind = EventUnlocked
 			d.State, d.Until = Free, 0
+		case Free, Suspect, Active: // have no end
 		}
 		l.after = snapshotOf(&d.NameRecord)
 		d.lapses = append(d.lapses, l)

@@ -142,7 +142,9 @@ func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
 		// duplicate takes nothing.
 		var ended *wish
 		for _, w := range wishes {
-			if w == nil {
+			// A candidate without a row is nobody's. That is not read, but peeked at:
+			// a decision rests on no absence that it does not end itself.
+			if w == nil || v.peek(Ref{KindName, w.scope, w.id}) == nil {
 				continue
 			}
 			if d := v.name(w.subject); w.holds(d) {
@@ -264,6 +266,7 @@ func (s *subject) taken(d *draft, entity Entity) *Error {
 		if entity != d.Owner {
 			return refuse(ReasonQuarantined, d.Until, "was given up and is kept back until %s", d.Until)
 		}
+	case Free:
 	}
 	return nil
 }

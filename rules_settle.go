@@ -55,38 +55,47 @@ func (p *preparer) conclude(v *view, d *draft, s *subject, verdict Verdict) *Err
 	return p.confirm(v, d, s, Confirm{Entity: verdict.entity})
 }
 
-// testify is the registry's own command: what a witness said about a hold.
-type testify struct {
+// testimony is what a witness said about a hold.
+type testimony struct {
 	id      ID
 	epoch   uint64
 	verdict Verdict
 	doubt   string // why there is no verdict
 }
 
-func (c testify) prepare(p *preparer) (decision, *Error) {
+// testify is the registry's own decision about what a witness said: the suspect is
+// ended, or stays one with a doubt and is left alone for a while.
+func (p *preparer) testify(t testimony) decision {
 	return func(v *view) (Result, *Error) {
-		d, s, err := p.existing(v, c.id)
-		if err != nil || d.State != Suspect || d.Epoch != c.epoch {
+		d := v.nameByID(t.id, "")
+		if d == nil || d.State != Suspect || d.Epoch != t.epoch {
 			return Result{Replayed: true}, nil // settled by somebody else meanwhile
 		}
-		doubt := c.doubt
-		if c.verdict.known {
-			nested := v.nested()
-			err := p.conclude(nested, d, s, c.verdict)
-			nested.close(err == nil)
+		if t.verdict.known {
+			err := p.tryVerdict(v, d, t.verdict)
 			if err == nil {
-				return Result{Names: []Name{v.show(d)}}, nil
+				return Result{Names: []Name{v.show(v.nameByID(t.id, d.Scope))}}, nil
 			}
-			doubt = "the witness says that it exists, but: " + err.Message
-			d = v.nameByID(c.id, d.Scope) // as it was before the attempt
+			t.doubt = "the witness says that it exists, but: " + err.Message
 		}
-		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), doubt
+		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), t.doubt
 		d.Asked++
 		v.saveLapses(d)
 		d.Rev++ // bookkeeping: nothing happened that the world needs to know
 		v.store(d)
 		return Result{Names: []Name{v.show(d)}}, nil
-	}, nil
+	}
+}
+
+// tryVerdict ends a suspect by a verdict, or changes nothing and says why not.
+func (p *preparer) tryVerdict(v *view, d *draft, verdict Verdict) *Error {
+	nested := v.nested()
+	draft, s, err := p.existing(nested, d.ID)
+	if err == nil {
+		err = p.conclude(nested, draft, s, verdict)
+	}
+	nested.close(err == nil)
+	return err
 }
 
 // pause returns how long to wait before a witness is asked again.

@@ -1,21 +1,17 @@
 package dibs
 
-// sweepOne is the registry's own command: look at a record whose date has come.
-type sweepOne struct {
-	ref Ref
-}
-
-func (c sweepOne) prepare(p *preparer) (decision, *Error) {
+// sweepOne is the registry's own decision about a record whose date has come.
+func (p *preparer) sweepOne(ref Ref) decision {
 	return func(v *view) (Result, *Error) {
-		switch c.ref.Kind {
+		switch ref.Kind {
 		case KindName:
-			return p.sweepName(v, c.ref)
+			return p.sweepName(v, ref)
 		case KindEntity:
-			return p.sweepEntity(v, c.ref)
+			return p.sweepEntity(v, ref)
 		default:
-			return sweepDocument(v, c.ref)
+			return sweepDocument(v, ref)
 		}
-	}, nil
+	}
 }
 
 // sweepName puts into the row and the history what ended by itself, and purges

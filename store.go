@@ -28,8 +28,8 @@ type Store interface {
 	// the clock that Commit checks windows against [load-now].
 	Load(ctx context.Context, refs []Ref) (Snapshots, error)
 
-	// Commit commits groups, each as a whole or not at all, and returns one
-	// outcome for each, in order.
+	// Commit commits groups, each as a whole or not at all, and must return one
+	// outcome for each, in order [commit-outcomes].
 	//
 	// A group must be committed only if every record in its Reads still has the
 	// revision it was read with, where 0 means that it is absent [commit-reads],
@@ -37,16 +37,18 @@ type Store interface {
 	// if the engine's clock lies within its Window once all of that is certain
 	// [commit-window]. Otherwise it must change nothing and be [Stale]
 	// [commit-stale]. Groups of one call never share a record that one of them
-	// writes. An engine may treat all groups of a call as one, and call all of
+	// writes, and a record that is read as absent is always among the group's
+	// Writes. An engine may treat all groups of a call as one, and call all of
 	// them stale when one is.
 	//
 	// A committed group's records, deletions and events must become visible in one
 	// step [commit-atomic], and must be on disk when Commit returns, on engines
-	// that have one [commit-durable]. Of concurrent commits that rest on the same
+	// that have one [commit-durable]. Of concurrent commits that replace the same
 	// revision of a record exactly one must succeed [commit-race]. Records are
 	// stored with the revision they carry [commit-revision]. A deleted record must
-	// be absent afterwards; with a name its events go too, and the feed's other
-	// events keep their cursors [commit-delete]. Writes with Yields are names that
+	// be absent afterwards; with a name its events go too, the feed's other events
+	// keep their cursors, and the cursors of those that went stay good
+	// [commit-delete]. Writes with Yields are names that
 	// stop being an entity's active one: an engine with a unique index on active
 	// names must not trip over the order in which a group writes them
 	// [commit-yields].
@@ -65,14 +67,15 @@ type Store interface {
 	// entity has given up must not be among them [owned-given-up].
 	Owned(ctx context.Context, scope string, entity Entity, limit int) ([]*NameRecord, error)
 
-	// List returns records of one kind in byte order of their labels: canonical
-	// form within namespace for names [list-order]. It must honour every field
+	// List returns names, or documents of one kind, in byte order of their labels:
+	// canonical form within namespace for names [list-order]. It must honour every field
 	// of the query [list-filter]. Resuming after the last record of a page must
 	// neither skip nor repeat one that stays [list-paging].
 	List(ctx context.Context, query ListQuery) ([]Record, error)
 
 	// Events returns events behind a cursor, in an order in which each name's
-	// events stand by revision [events-order]. A reader that resumes from the last
+	// events stand by revision, and each group's as the group lists them
+	// [events-order]. A reader that resumes from the last
 	// cursor it saw must be given every event exactly once, also those of
 	// commits that were under way when it read [events-gapless]. It must honour
 	// every field of the query [events-filter] and return each event as it was
@@ -159,12 +162,12 @@ type ListQuery struct {
 	// States selects names in any of these states; none means all.
 	States []State
 	// From and To bound the canonical form or label: From is the first one
-	// wanted, To the first one beyond. Empty means open.
+	// wanted, To the first one beyond; both are valid UTF-8. Empty means open.
 	From, To string
 
 	// After resumes behind this record. Nil means from the start.
 	After *ListPosition
-	Limit int // at least 1
+	Limit int // at least 1; a page is shorter only where no more follows
 }
 
 // ListPosition is a place in a listing.
@@ -176,7 +179,7 @@ type ListPosition struct {
 // EventQuery selects events.
 type EventQuery struct {
 	After Cursor // empty: from the beginning
-	Limit int    // at least 1
+	Limit int    // at least 1; a page is shorter only where no more follows
 	Name  ID     // only events of this name; zero means all events
 }
 

@@ -26,7 +26,6 @@ type subject struct {
 }
 
 func (s *subject) key() string { return s.namespace + ":" + s.canonical }
-func (s *subject) ref() Ref    { return Ref{KindName, s.scope, s.id} }
 
 // refuse makes an error about this name.
 func (s *subject) refuse(code Code, format string, args ...any) *Error {

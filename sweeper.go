@@ -49,12 +49,9 @@ func (c *core) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 // reports whether any of them will not be due again at once.
 func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (progress bool, _ error) {
 	tickets := make([]*ticket, 0, len(due))
+	p := &preparer{policies: c.policies}
 	for _, ref := range due {
-		decide, err := sweepOne{ref}.prepare(&preparer{policies: c.policies})
-		if err != nil {
-			return false, err
-		}
-		t, err := c.writer.enqueue(ctx, newRequest([]decision{decide}, "", false))
+		t, err := c.writer.enqueue(ctx, newRequest([]decision{p.sweepOne(ref)}, "", false))
 		if err != nil {
 			return false, err
 		}
@@ -113,34 +110,33 @@ func (c *core) askWitnesses(ctx context.Context, suspects []Name) (settled int, 
 
 // askWitness asks the witness of the name's namespace and passes on what it says.
 func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error) {
-	testimony := testify{id: n.ID, epoch: n.Epoch, doubt: "the witness does not know yet"}
+	said := testimony{id: n.ID, epoch: n.Epoch, doubt: "the witness does not know yet"}
 	space, invalid := c.policies.space(n.Namespace)
 	if invalid != nil {
 		return false, invalid
 	}
 	if space.policy.Witness == nil {
-		testimony.doubt = "this process has no witness for the namespace"
+		said.doubt = "this process has no witness for the namespace"
 	} else {
 		verdict, err := c.callWitness(ctx, space.policy.Witness, n)
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		case err != nil:
-			testimony.doubt = "the witness failed: " + cut(err.Error(), 200)
+			said.doubt = "the witness failed: " + cut(err.Error(), 200)
 			c.cfg.Logger.Warn("dibs: a witness failed", "id", n.ID.String(), "namespace", n.Namespace, "error", err)
 		case verdict.known && !verdict.entity.IsZero() && verdict.entity.check() != nil:
-			testimony.doubt = "the witness named no valid entity"
+			said.doubt = "the witness named no valid entity"
 		default:
-			testimony.verdict = verdict
+			said.verdict = verdict
 		}
 	}
-	decide, _ := testimony.prepare(&preparer{policies: c.policies})
-	r := newRequest([]decision{decide}, "", false)
-	if e := c.submit(ctx, r); e != nil {
-		return false, e
+	p := &preparer{policies: c.policies}
+	result, refused := c.own(ctx, p.testify(said))
+	if refused != nil {
+		return false, refused
 	}
-	names := r.results[0].Names
-	return len(names) > 0 && names[0].State != Suspect, nil
+	return len(result.Names) > 0 && result.Names[0].State != Suspect, nil
 }
 
 // callWitness asks a witness, which is the user's code: it may take too long, or

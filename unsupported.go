@@ -15,6 +15,7 @@ var _ Backend = unsupported{}
 var errRemoteTx = fmt.Errorf("%w: a registry on a server cannot join a transaction of this process", ErrUnsupported)
 
 func (unsupported) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, errRemoteTx }
+
 func (unsupported) Check(context.Context, CheckRequest) ([]Availability, error) {
 	return nil, errRemoteTx
 }

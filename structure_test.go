@@ -1,0 +1,133 @@
+package dibs_test
+
+import (
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The root package is what everybody imports: it needs the standard library alone.
+func TestRootImportsTheStandardLibraryAlone(t *testing.T) {
+	t.Parallel()
+	pkg, err := build.ImportDir(".", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range pkg.Imports {
+		if first, _, _ := strings.Cut(path, "/"); strings.Contains(first, ".") {
+			t.Errorf("the root package imports %s", path)
+		}
+	}
+}
+
+// goFolders calls fn for each folder with Go files, test files left out.
+func goFolders(t *testing.T, fn func(folder string, files []*ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		if name := entry.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin") {
+			return filepath.SkipDir
+		}
+		paths, err := filepath.Glob(filepath.Join(path, "*.go"))
+		if err != nil {
+			return err
+		}
+		var files []*ast.File
+		for _, p := range paths {
+			if strings.HasSuffix(p, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments)
+			if err != nil {
+				return err
+			}
+			files = append(files, file)
+		}
+		if len(files) > 0 {
+			fn(path, files)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryFolderHasOnePackageComment(t *testing.T) {
+	t.Parallel()
+	goFolders(t, func(folder string, files []*ast.File) {
+		comments := 0
+		for _, f := range files {
+			if f.Doc != nil {
+				comments++
+			}
+		}
+		if comments != 1 {
+			t.Errorf("%s has %d package comments, want one", folder, comments)
+		}
+	})
+}
+
+func TestEveryExportedIdentifierIsDocumented(t *testing.T) {
+	t.Parallel()
+	goFolders(t, func(folder string, files []*ast.File) {
+		for _, f := range files {
+			for _, decl := range f.Decls {
+				for _, name := range undocumented(decl) {
+					t.Errorf("%s: %s has no comment", folder, name)
+				}
+			}
+		}
+	})
+}
+
+// undocumented returns the exported names of a declaration that have no comment.
+// In a group of constants or variables a comment on the line counts, and one on the
+// group counts for all.
+func undocumented(decl ast.Decl) []string {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) {
+			return []string{d.Name.Name}
+		}
+	case *ast.GenDecl:
+		var names []string
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && s.Doc == nil && d.Doc == nil {
+					names = append(names, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					if n.IsExported() && s.Doc == nil && s.Comment == nil && d.Doc == nil {
+						names = append(names, n.Name)
+					}
+				}
+			}
+		}
+		return names
+	}
+	return nil
+}
+
+// exportedReceiver reports whether a function is one, or a method of an exported
+// type.
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
+		return true
+	}
+	receiver := d.Recv.List[0].Type
+	if star, ok := receiver.(*ast.StarExpr); ok {
+		receiver = star.X
+	}
+	name, ok := receiver.(*ast.Ident)
+	return ok && name.IsExported()
+}
