@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// committing bends Commit by changing each group first.
+func committing(change func(g *dibs.Group)) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.commit
+		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+			bent := make([]dibs.Group, len(groups))
+			for i, g := range groups {
+				g.Reads, g.Writes, g.Events = slices.Clone(g.Reads), slices.Clone(g.Writes), slices.Clone(g.Events)
+				change(&g)
+				bent[i] = g
+			}
+			return good(ctx, bent)
+		}
+	}
+}
+
+// present returns the revision that a record has now.
+func present(data dibs.Store, ref dibs.Ref) uint64 {
+	s, err := data.Load(context.Background(), []dibs.Ref{ref})
+	if err != nil || len(s.Records) == 0 {
+		return 0
+	}
+	return s.Records[0].Revision()
+}
+
+// blind bends Commit so that some reads are taken for right.
+func blind(to func(read dibs.Read, present uint64, g *dibs.Group) bool) bend {
+	return func(f *fake, clock *Clock) {
+		committing(func(g *dibs.Group) {
+			for i, read := range g.Reads {
+				if rev := present(f.data, read.Ref); to(read, rev, g) {
+					g.Reads[i].Rev = rev
+				}
+			}
+		})(f, clock)
+	}
+}
+
+// writes reports whether a group writes a record.
+func writes(g *dibs.Group, ref dibs.Ref) bool {
+	return slices.ContainsFunc(g.Writes, func(w dibs.Write) bool { return w.Record.Ref() == ref })
+}
+
+// windowed bends the window of each group.
+func windowed(change func(w *dibs.Window)) bend {
+	return committing(func(g *dibs.Group) { change(&g.Window) })
+}
+
+func brokenCommits() []broken {
+	return []broken{
+		{must: "commit-reads", how: "compares nothing", bend: blind(func(dibs.Read, uint64, *dibs.Group) bool { return true })},
+		{must: "commit-reads", how: "only sees whether a record is there", bend: blind(func(read dibs.Read, rev uint64, _ *dibs.Group) bool {
+			return (read.Rev == 0) == (rev == 0)
+		})},
+		{must: "commit-reads", how: "overwrites what was absent", bend: blind(func(read dibs.Read, _ uint64, _ *dibs.Group) bool { return read.Rev == 0 })},
+		{must: "commit-reads", how: "takes later revisions for good", bend: blind(func(read dibs.Read, rev uint64, _ *dibs.Group) bool { return read.Rev > rev && rev > 0 })},
+		{must: "commit-reads", how: "updates what is gone", bend: blind(func(_ dibs.Read, rev uint64, _ *dibs.Group) bool { return rev == 0 })},
+		{must: "commit-read-only", how: "compares only what is written", bend: blind(func(read dibs.Read, _ uint64, g *dibs.Group) bool {
+			return !writes(g, read.Ref)
+		})},
+		{must: "commit-read-only", how: "compares what is not written too early", bend: hasty(func(read dibs.Read, g *dibs.Group) bool {
+			return !writes(g, read.Ref)
+		})},
+		{must: "commit-race", how: "compares before it locks", bend: hasty(func(dibs.Read, *dibs.Group) bool { return true })},
+		{must: "commit-race", how: "takes every commit for the winner", bend: func(f *fake, _ *Clock) {
+			good := f.commit
+			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+				outcomes, err := good(ctx, groups)
+				for i := range outcomes {
+					outcomes[i] = dibs.Committed
+				}
+				return outcomes, err
+			}
+		}},
+		{must: "commit-window", how: "has none", bend: windowed(func(w *dibs.Window) { *w = dibs.Window{} })},
+		{must: "commit-window", how: "has no beginning", bend: windowed(func(w *dibs.Window) { w.From = 0 })},
+		{must: "commit-window", how: "begins a millisecond early", bend: windowed(func(w *dibs.Window) { w.From-- })},
+		{must: "commit-window", how: "begins a millisecond late", bend: windowed(func(w *dibs.Window) {
+			if w.From != 0 {
+				w.From++
+			}
+		})},
+		{must: "commit-window", how: "ends a millisecond early", bend: windowed(func(w *dibs.Window) {
+			if w.Before != 0 {
+				w.Before--
+			}
+		})},
+		{must: "commit-window", how: "ends a millisecond late", bend: windowed(func(w *dibs.Window) {
+			if w.Before != 0 {
+				w.Before++
+			}
+		})},
+		{must: "commit-window", how: "rounds the clock up", bend: func(f *fake, clock *Clock) {
+			windowed(func(w *dibs.Window) {
+				if clock.Now().Nanosecond()%int(time.Millisecond) != 0 && w.Before != 0 {
+					w.Before--
+				}
+			})(f, clock)
+		}},
+		{must: "commit-stale", how: "tells of what did not happen", bend: leaking(func(g dibs.Group) dibs.Group {
+			return dibs.Group{Events: g.Events}
+		})},
+		{must: "commit-stale", how: "leaves the first write behind", bend: leaking(func(g dibs.Group) dibs.Group {
+			return dibs.Group{Writes: g.Writes[:1]}
+		})},
+		{must: "commit-stale", how: "leaves the last write behind", bend: leaking(func(g dibs.Group) dibs.Group {
+			return dibs.Group{Writes: g.Writes[len(g.Writes)-1:]}
+		})},
+		{must: "commit-outcomes", how: "mixes up the outcomes", bend: func(f *fake, _ *Clock) {
+			good := f.commit
+			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+				outcomes, err := good(ctx, groups)
+				slices.Reverse(outcomes)
+				return outcomes, err
+			}
+		}},
+		{must: "commit-revision", how: "counts by itself", bend: committing(func(g *dibs.Group) {
+			for i, w := range g.Writes {
+				for _, read := range g.Reads {
+					if d, ok := w.Record.(*dibs.Document); ok && read.Ref == d.Ref() {
+						c := *d
+						c.Rev = read.Rev + 1
+						g.Writes[i].Record = &c
+					}
+				}
+			}
+		})},
+	}
+}
+
+// hasty bends Commit so that it compares some reads a moment before it commits,
+// and not again then.
+func hasty(some func(read dibs.Read, g *dibs.Group) bool) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.commit
+		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+			g := groups[0]
+			for _, read := range g.Reads {
+				if some(read, &g) && present(f.data, read.Ref) != read.Rev {
+					return make([]dibs.Outcome, len(groups)), nil
+				}
+			}
+			time.Sleep(moment)
+			g.Reads = slices.DeleteFunc(slices.Clone(g.Reads), func(read dibs.Read) bool { return some(read, &g) })
+			return good(ctx, append([]dibs.Group{g}, groups[1:]...))
+		}
+	}
+}
+
+// leaking bends Commit so that a stale group leaves something behind.
+func leaking(rest func(g dibs.Group) dibs.Group) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.commit
+		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+			outcomes, err := good(ctx, groups)
+			for i, outcome := range outcomes {
+				if outcome == dibs.Stale {
+					if _, err := good(ctx, []dibs.Group{rest(groups[i])}); err != nil {
+						return nil, err
+					}
+				}
+			}
+			return outcomes, err
+		}
+	}
+}

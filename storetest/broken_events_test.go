@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// telltale bends Events by changing what it found.
+func telltale(change func(events []dibs.Event) []dibs.Event) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.events
+		f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+			events, err := good(ctx, query)
+			return change(events), err
+		}
+	}
+}
+
+// seeking bends Events by changing the query first.
+func seeking(change func(query *dibs.EventQuery)) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.events
+		f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+			change(&query)
+			return good(ctx, query)
+		}
+	}
+}
+
+func brokenEvents() []broken {
+	return []broken{
+		{must: "events-order", how: "latest first", bend: telltale(func(events []dibs.Event) []dibs.Event {
+			slices.Reverse(events)
+			return events
+		})},
+		{must: "events-order", how: "a group's events in no order", bend: committing(func(g *dibs.Group) { slices.Reverse(g.Events) })},
+		{must: "events-gapless", how: "skips what is committed late", bend: lateFeed},
+		{must: "events-gapless", how: "skips one on resuming", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				events, err := good(ctx, query)
+				if query.After != "" && len(events) > 0 {
+					events = events[1:]
+				}
+				return events, err
+			}
+		}},
+		{must: "events-gapless", how: "repeats one on resuming", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				if n, err := strconv.Atoi(string(query.After)); err == nil && n > 1 && query.Limit > 1 {
+					query.After = dibs.Cursor(strconv.Itoa(n - 1))
+				}
+				return good(ctx, query)
+			}
+		}},
+		{must: "events-filter", how: "of all names", bend: seeking(func(q *dibs.EventQuery) { q.Name = dibs.ID{} })},
+		{must: "events-filter", how: "from the beginning", bend: seeking(func(q *dibs.EventQuery) { q.After = "" })},
+		{must: "events-filter", how: "has no limit", bend: seeking(func(q *dibs.EventQuery) { q.Limit = 1000 })},
+		{must: "events-filter", how: "names alone", bend: telltale(func(events []dibs.Event) []dibs.Event {
+			return slices.DeleteFunc(events, func(ev dibs.Event) bool { return ev.ID.IsZero() })
+		})},
+		{must: "events-filter", how: "limits before it filters", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				events, err := good(ctx, dibs.EventQuery{After: query.After, Limit: query.Limit})
+				return slices.DeleteFunc(events, func(ev dibs.Event) bool {
+					return !query.Name.IsZero() && ev.ID != query.Name
+				}), err
+			}
+		}},
+		{must: "events-exact", how: "lower-cases", bend: telltale(func(events []dibs.Event) []dibs.Event {
+			for i := range events {
+				events[i].Value = strings.ToLower(events[i].Value)
+			}
+			return events
+		})},
+		{must: "events-cursor", how: "begins at the beginning", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				events, err := good(ctx, query)
+				if errors.Is(err, dibs.ErrBadCursor) {
+					query.After = ""
+					return good(ctx, query)
+				}
+				return events, err
+			}
+		}},
+		{must: "events-cursor", how: "says something else", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				events, err := good(ctx, query)
+				if err != nil {
+					err = errors.New("syntax error")
+				}
+				return events, err
+			}
+		}},
+		{must: "events-cursor", how: "reads what it can", bend: seeking(func(q *dibs.EventQuery) {
+			q.After = dibs.Cursor(strings.TrimRight(string(q.After), " !"))
+		})},
+	}
+}
+
+// lateFeed bends a store into one that numbers events when a commit begins and
+// shows them when it ends, as a sequence in a database does: what a slow commit
+// shows may stand before what a reader has seen.
+func lateFeed(f *fake, _ *Clock) {
+	var mu sync.Mutex
+	last := 0
+	shown := make(map[int]dibs.Event)
+	good := f.commit
+	f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+		mu.Lock()
+		first := last + 1
+		last += len(groups[0].Events)
+		mu.Unlock()
+		if first%3 == 0 {
+			time.Sleep(moment)
+		}
+		outcomes, err := good(ctx, groups)
+		mu.Lock()
+		defer mu.Unlock()
+		for i, ev := range groups[0].Events {
+			ev.Cursor = dibs.Cursor(strconv.Itoa(first + i))
+			shown[first+i] = ev
+		}
+		return outcomes, err
+	}
+	f.events = func(_ context.Context, query dibs.EventQuery) (page []dibs.Event, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		after, _ := strconv.Atoi(string(query.After))
+		for i := after + 1; i <= last && len(page) < query.Limit; i++ {
+			if ev, ok := shown[i]; ok {
+				page = append(page, ev)
+			}
+		}
+		return page, nil
+	}
+}

@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/calldibs/dibs"
+)
+
+// asking bends List by changing the query first.
+func asking(change func(query *dibs.ListQuery)) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.list
+		f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+			change(&query)
+			return good(ctx, query)
+		}
+	}
+}
+
+// sorting bends List so that it sorts names by a text of its own.
+func sorting(by func(at *dibs.ListPosition) string) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.list
+		f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+			limit := query.Limit
+			query.Limit = 1000
+			records, err := good(ctx, query)
+			slices.SortStableFunc(records, func(a, b dibs.Record) int {
+				return cmp.Compare(by(positionOf(a)), by(positionOf(b)))
+			})
+			return records[:min(limit, len(records))], err
+		}
+	}
+}
+
+// asUTF16 returns a text whose bytes sort as UTF-16 code units do.
+func asUTF16(s string) string {
+	var b []byte
+	for _, unit := range utf16.Encode([]rune(s)) {
+		b = append(b, byte(unit>>8), byte(unit))
+	}
+	return string(b)
+}
+
+func brokenLists() []broken {
+	return []broken{
+		{must: "list-order", how: "in the order of a dictionary", bend: sorting(func(at *dibs.ListPosition) string {
+			return at.Namespace + "\x00" + strings.ToLower(at.Label)
+		})},
+		{must: "list-order", how: "in the order of UTF-16", bend: sorting(func(at *dibs.ListPosition) string {
+			return at.Namespace + "\x00" + asUTF16(at.Label)
+		})},
+		{must: "list-order", how: "in the order of joined keys", bend: sorting(func(at *dibs.ListPosition) string {
+			return at.Namespace + ":" + at.Label
+		})},
+		{must: "list-order", how: "labels first", bend: sorting(func(at *dibs.ListPosition) string { return at.Label })},
+		{must: "list-filter", how: "names for any kind", bend: asking(func(q *dibs.ListQuery) { q.Kind = dibs.KindName })},
+		{must: "list-filter", how: "in all namespaces", bend: asking(func(q *dibs.ListQuery) { q.Namespace = "" })},
+		{must: "list-filter", how: "in all states", bend: asking(func(q *dibs.ListQuery) { q.States = nil })},
+		{must: "list-filter", how: "in the first state", bend: asking(func(q *dibs.ListQuery) { q.States = q.States[:min(1, len(q.States))] })},
+		{must: "list-filter", how: "from the start", bend: asking(func(q *dibs.ListQuery) { q.From = "" })},
+		{must: "list-filter", how: "behind From", bend: asking(func(q *dibs.ListQuery) {
+			if q.From != "" {
+				q.From += "\x00"
+			}
+		})},
+		{must: "list-filter", how: "to the end", bend: asking(func(q *dibs.ListQuery) { q.To = "" })},
+		{must: "list-filter", how: "with To", bend: asking(func(q *dibs.ListQuery) {
+			if q.To != "" {
+				q.To += "\x00"
+			}
+		})},
+		{must: "list-filter", how: "ranges without case", bend: asking(func(q *dibs.ListQuery) { q.From, q.To = strings.ToLower(q.From), strings.ToLower(q.To) })},
+		{must: "list-filter", how: "always the first page", bend: asking(func(q *dibs.ListQuery) { q.After = nil })},
+		{must: "list-filter", how: "resumes in the namespace alone", bend: asking(func(q *dibs.ListQuery) {
+			if q.After != nil && q.Namespace == "" {
+				q.Namespace = q.After.Namespace
+			}
+		})},
+		{must: "list-filter", how: "has no limit", bend: asking(func(q *dibs.ListQuery) { q.Limit = 1000 })},
+		{must: "list-paging", how: "repeats the last record", bend: func(f *fake, _ *Clock) {
+			good := f.list
+			f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+				if query.After != nil && query.Limit > 1 {
+					before := dibs.ListQuery{Kind: query.Kind, Namespace: query.Namespace, From: query.After.Label, Limit: 1}
+					last, _ := good(ctx, before)
+					query.Limit--
+					page, err := good(ctx, query)
+					if len(page) > 0 {
+						page = append(last, page...)
+					}
+					return page, err
+				}
+				return good(ctx, query)
+			}
+		}},
+		{must: "list-paging", how: "skips a record", bend: func(f *fake, _ *Clock) {
+			good := f.list
+			f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+				page, err := good(ctx, query)
+				if query.After != nil && len(page) > 0 {
+					page = page[1:]
+				}
+				return page, err
+			}
+		}},
+		{must: "list-paging", how: "resumes only where a record still is", bend: func(f *fake, _ *Clock) {
+			good := f.list
+			f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+				if query.After != nil {
+					there, err := good(ctx, dibs.ListQuery{Kind: query.Kind, Namespace: query.After.Namespace, From: query.After.Label, Limit: 1})
+					if err != nil || len(there) == 0 || *positionOf(there[0]) != *query.After {
+						return nil, err
+					}
+				}
+				return good(ctx, query)
+			}
+		}},
+	}
+}

@@ -1,0 +1,61 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+)
+
+// broken is a store that breaks one must, in one of the ways engines do.
+type broken struct {
+	must    string
+	how     string
+	bend    bend
+	harness func(h *Harness) // spoils the harness instead, for what is lost between stores
+}
+
+func brokenStores() []broken {
+	return slices.Concat(brokenLoads(), brokenFields(), brokenCommits(), brokenGroups(), brokenScans(), brokenLists(),
+		brokenEvents(), brokenLives(), brokenDisks())
+}
+
+// Each broken store must be found out by a case of the must it breaks: a suite
+// that lets one through proves less than it says.
+func TestBrokenStoresAreFoundOut(t *testing.T) {
+	t.Parallel()
+	for _, b := range brokenStores() {
+		t.Run(b.must+"/"+b.how, func(t *testing.T) {
+			t.Parallel()
+			harness := fakes(b.bend)
+			if b.harness != nil {
+				b.harness(&harness)
+			}
+			for _, c := range cases() {
+				if !slices.Contains(c.musts, b.must) {
+					continue
+				}
+				if failures := try(t, c, harness); len(failures) > 0 {
+					t.Logf("found out by %q: %s", c.name, failures[0])
+					return
+				}
+			}
+			t.Errorf("no case of [%s] fails", b.must)
+		})
+	}
+}
+
+func TestEveryMustHasABrokenStore(t *testing.T) {
+	t.Parallel()
+	ids := contract(t)
+	covered := make(map[string]bool)
+	for _, b := range brokenStores() {
+		covered[b.must] = true
+		if !slices.Contains(ids, b.must) {
+			t.Errorf("a store breaks [%s], which is not in store.go", b.must)
+		}
+	}
+	for _, id := range ids {
+		if !covered[id] {
+			t.Errorf("[%s] in store.go has no store that breaks it", id)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// commitCases are about when a group is committed.
+var commitCases = []testCase{
+	{[]string{"commit-reads"}, "every revision is compared", commitReads},
+	{[]string{"commit-read-only"}, "records that are not written count too", commitReadOnly},
+	{[]string{"commit-read-only"}, "two that rest on each other's record", commitSkew},
+	{[]string{"commit-window"}, "to the very millisecond", commitWindow},
+	{[]string{"commit-window"}, "the clock at commit decides", commitWindowMoves},
+	{[]string{"commit-stale"}, "a stale group changes nothing", commitStale},
+	{[]string{"commit-stale", "commit-outcomes"}, "groups of one call", commitStaleNeighbours},
+	{[]string{"commit-revision"}, "revisions are kept as they are", commitRevision},
+}
+
+func commitReads(e *env) {
+	n, other := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
+	n.Rev = 5
+	e.commit(create(n, other))
+	for _, rev := range []uint64{0, 1, 4, 6, 1 << 40} {
+		wrong := next(n, nil)
+		wrong.Rev = 1<<40 + 1
+		g := join(update(other, next(other, nil)), update(n, wrong))
+		g.Reads[1].Rev = rev
+		e.stale(fmt.Sprintf("the record has revision 5, it was read with %d", rev), g)
+	}
+	absent := name("slug", "c", dibs.Active)
+	absent.Rev = 3
+	e.stale("the record is absent, it was read with revision 3", update(absent, next(absent, nil)))
+	e.stale("the record is absent, it was read with revision 3", remove(absent))
+	e.has(n, other)
+	e.lacks(absent)
+
+	// With what is so, all of it goes through; and only once.
+	g := join(update(other, next(other, nil)), update(n, next(n, nil)), create(absent))
+	e.commit(g)
+	e.has(next(n, nil), next(other, nil), absent)
+	e.stale("the group was committed before", g)
+	e.commit(remove(absent))
+	e.stale("the record was deleted meanwhile", update(absent, next(absent, nil)))
+}
+
+func commitReadOnly(e *env) {
+	n, d := name("slug", "a", dibs.Active), document(dibs.KindFloor, "slug")
+	r := entity("", dibs.Entity{Type: "user", ID: "1"})
+	e.commit(create(n, d, r))
+	for i, looked := range []dibs.Record{n, d, r} {
+		e.commit(join(reading(looked), create(document(dibs.KindTally, fmt.Sprintf("right %d", i)))))
+		written := document(dibs.KindTally, fmt.Sprintf("wrong %d", i))
+		for _, rev := range []uint64{2, 7} {
+			g := join(reading(looked), create(written))
+			g.Reads[0].Rev = rev
+			e.stale(fmt.Sprintf("%s has another revision than the group read", describe(looked)), g)
+		}
+		e.lacks(written)
+	}
+	e.commit(remove(d))
+	written := document(dibs.KindTally, "after the end")
+	e.stale("a record that the group read is gone", join(create(written), reading(d)))
+	e.lacks(written)
+	e.has(n, r) // resting on a record leaves it as it is
+}
+
+func commitSkew(e *env) {
+	handles := e.handles()
+	for round := range 20 {
+		a, b := name("slug", fmt.Sprintf("a%d", round), dibs.Active), name("slug", fmt.Sprintf("b%d", round), dibs.Active)
+		e.commit(create(a, b))
+		groups := []dibs.Group{
+			join(update(a, next(a, nil)), reading(b)),
+			join(update(b, next(b, nil)), reading(a)),
+		}
+		outcomes := make([]dibs.Outcome, 2)
+		e.together(2, func(i int) (err error) {
+			outcomes[i], err = commitOne(e.Context(), handles[i%len(handles)], groups[i])
+			return err
+		})
+		if outcomes[0] == dibs.Committed && outcomes[1] == dibs.Committed {
+			e.Fatalf("two groups were committed, each of which changed what the other rested on")
+		}
+	}
+}
+
+func commitWindow(e *env) {
+	count := 0
+	try := func(window dibs.Window, inside bool) {
+		e.Helper()
+		count++
+		n := name("slug", fmt.Sprint(count), dibs.Held)
+		g := join(claim(n), within(window))
+		if inside {
+			e.commit(g)
+			e.has(n)
+			return
+		}
+		e.stale(fmt.Sprintf("the clock says %d, the window is from %d to before %d", e.now(), window.From, window.Before), g)
+		e.lacks(n)
+	}
+	// What is finer than a millisecond does not count.
+	for _, fraction := range []time.Duration{0, 500 * time.Microsecond, 999_999 * time.Nanosecond} {
+		e.clock.Set(epoch.Add(fraction))
+		now := e.now()
+		try(dibs.Window{}, true)
+		try(dibs.Window{From: now}, true)
+		try(dibs.Window{From: now - 1}, true)
+		try(dibs.Window{From: now + 1}, false)
+		try(dibs.Window{Before: now + 1}, true)
+		try(dibs.Window{Before: now}, false)
+		try(dibs.Window{Before: now - 1}, false)
+		try(dibs.Window{From: now, Before: now + 1}, true)
+		try(dibs.Window{From: now - 1, Before: now}, false)
+		try(dibs.Window{From: now + 1, Before: now + 2}, false)
+	}
+}
+
+func commitWindowMoves(e *env) {
+	n := name("slug", "a", dibs.Held)
+	start := e.now()
+	early := join(claim(n), within(dibs.Window{From: start + 1}))
+	e.stale("the window has not begun", early)
+	e.clock.Advance(time.Millisecond)
+	e.commit(early)
+
+	late, _ := touch(n)
+	late.Window = dibs.Window{Before: start + 10}
+	e.clock.Advance(9 * time.Millisecond)
+	e.stale("the window is over", late)
+	e.clock.Advance(-time.Millisecond) // clocks are set back at times
+	e.commit(late)
+}
+
+func commitStale(e *env) {
+	kept, changed, gone := name("slug", "kept", dibs.Active), name("slug", "changed", dibs.Active), name("slug", "gone", dibs.Active)
+	e.commit(claim(kept), claim(changed), claim(gone))
+	fresh := name("slug", "fresh", dibs.Active)
+	touched, _ := touch(changed)
+	everything := func(more dibs.Group) dibs.Group {
+		return join(remove(gone), touched, claim(fresh), more)
+	}
+	wrong := reading(kept)
+	wrong.Reads[0].Rev = 9
+	before := e.feed(dibs.EventQuery{})
+
+	e.stale("a record has another revision", everything(wrong))
+	e.stale("a record is there that was absent", everything(create(kept)))
+	e.stale("the window is over", everything(within(dibs.Window{Before: e.now()})))
+	e.has(kept, changed, gone)
+	e.lacks(fresh)
+	e.sameEvents(e.feed(dibs.EventQuery{}), before)
+
+	e.commit(everything(reading(kept)))
+	e.has(next(changed, nil), fresh, kept)
+	e.lacks(gone)
+}
+
+func commitStaleNeighbours(e *env) {
+	const n = 50
+	taken := name("slug", "taken", dibs.Active)
+	e.commit(claim(taken))
+	var groups []dibs.Group
+	var names []*dibs.NameRecord
+	for i := range n {
+		fresh := name("slug", fmt.Sprint(i), dibs.Active)
+		g := join(claim(fresh), create(document(dibs.KindTally, fmt.Sprint(i))))
+		switch i {
+		case 10:
+			g = join(g, create(name("slug", "taken", dibs.Held)))
+		case 20:
+			g = join(g, within(dibs.Window{Before: e.now()}))
+		}
+		groups, names = append(groups, g), append(names, fresh)
+	}
+	outcomes := e.attempt(groups...)
+	if outcomes[10] != dibs.Stale || outcomes[20] != dibs.Stale {
+		e.Fatalf("groups 10 and 20 rest on what is not so, their outcomes are %v and %v", outcomes[10], outcomes[20])
+	}
+	// The others may be stale as well, but each is there as a whole or not at all.
+	for i, outcome := range outcomes {
+		events := len(e.feed(dibs.EventQuery{Name: names[i].ID}))
+		if outcome == dibs.Committed {
+			e.has(names[i], document(dibs.KindTally, fmt.Sprint(i)))
+		} else {
+			e.lacks(names[i], document(dibs.KindTally, fmt.Sprint(i)))
+		}
+		if want := int(outcome); events != want {
+			e.Fatalf("group %d has outcome %v and %d events in the feed, it must have %d", i, outcome, events, want)
+		}
+	}
+	e.has(taken)
+
+	// Without the stale ones all of them go through in one call.
+	e.clock.Advance(time.Hour)
+	var rest []dibs.Group
+	for i := range n {
+		rest = append(rest, claim(name("slug", fmt.Sprintf("again %d", i), dibs.Active)))
+	}
+	e.commit(rest...)
+}
+
+func commitRevision(e *env) {
+	n, d := name("slug", "a", dibs.Active), document(dibs.KindTally, "a")
+	r := entity("", dibs.Entity{Type: "user", ID: "1"})
+	n.Rev, d.Rev, r.Rev = 41, 1<<40, 7
+	e.commit(create(n, d, r))
+	e.has(n, d, r)
+	n2, d2, r2 := *n, *d, *r
+	n2.Rev, d2.Rev, r2.Rev = 44, 1<<62, 8 // revisions may be skipped
+	e.commit(join(update(n, &n2), update(d, &d2), update(r, &r2)))
+	e.has(&n2, &d2, &r2)
+	e.stale("the revision between was never there", update(next(n, nil), next(&n2, nil)))
+
+	// A name that comes back goes on where it was.
+	e.commit(remove(&n2))
+	back := next(&n2, nil)
+	e.commit(create(back))
+	e.has(back)
+}

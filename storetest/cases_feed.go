@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/calldibs/dibs"
+)
+
+// feedCases are about the order of the feed, and about following it.
+var feedCases = []testCase{
+	{[]string{"events-order"}, "by revision, and as a group tells them", eventsOrder},
+	{[]string{"events-gapless"}, "pages of every size", eventsPages},
+	{[]string{"events-gapless", "events-order"}, "readers among writers", eventsGapless},
+}
+
+func eventsOrder(e *env) {
+	a, b := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
+	r := entity("", dibs.Entity{Type: "user", ID: "1"})
+	e.commit(create(a, b, r))
+	var want []dibs.Event
+	for range 10 {
+		// Names may have several events in one group; their records then skip
+		// revisions.
+		a1, b1 := next(a, nil), next(b, nil)
+		a2, r2 := next(a1, nil), *r
+		r2.Rev++
+		told := []dibs.Event{
+			happened(dibs.EventExpired, a1), happened(dibs.EventExtended, b1),
+			aboutEntity(dibs.EventRestored, &r2), happened(dibs.EventReserved, a2),
+		}
+		e.commit(join(update(b, b1), update(a, a2), update(r, &r2), telling(told...)))
+		a, b, r = a2, b1, &r2
+		want = append(want, told...)
+	}
+	e.sameEvents(e.feed(dibs.EventQuery{}), want)
+	e.sameEvents(e.feed(dibs.EventQuery{Limit: 3}), want)
+}
+
+func eventsPages(e *env) {
+	var want []dibs.Event
+	for i := range 20 {
+		n := name("slug", fmt.Sprint(i), dibs.Active)
+		e.commit(claim(n))
+		want = append(want, happened(dibs.EventClaimed, n))
+	}
+	for _, limit := range []int{1, 2, 3, 7, 19, 20, 21} {
+		got := e.feed(dibs.EventQuery{Limit: limit})
+		cursors := make(map[dibs.Cursor]bool)
+		for _, ev := range got {
+			cursors[ev.Cursor] = true
+		}
+		if len(cursors) != len(got) {
+			e.Fatalf("%d events have %d cursors, each must have its own", len(got), len(cursors))
+		}
+		e.sameEvents(got, want)
+	}
+}
+
+func eventsGapless(e *env) {
+	const (
+		writers = 8
+		commits = 20
+		readers = 2
+	)
+	handles := e.handles()
+	var writing atomic.Int32
+	writing.Store(writers)
+	followers := make([]follower, readers)
+	e.together(writers+readers, func(i int) error {
+		store := handles[i%len(handles)]
+		if i >= writers {
+			return followers[i-writers].follow(e.Context(), store, func() bool { return writing.Load() == 0 })
+		}
+		defer writing.Add(-1)
+		return write(e.Context(), store, fmt.Sprint(i), commits)
+	})
+	for _, f := range followers {
+		for i := range writers {
+			for _, canonical := range []string{fmt.Sprint(i), fmt.Sprintf("%d too", i)} {
+				if last := f.last[dibs.NameID("slug", canonical)]; last != commits {
+					e.Fatalf("a reader saw the events of %q up to revision %d, it must see all %d", canonical, last, commits)
+				}
+			}
+		}
+	}
+}
+
+// write commits changes to two names, each time with an event of both.
+func write(ctx context.Context, store dibs.Store, canonical string, commits int) error {
+	a, b := name("slug", canonical, dibs.Active), name("slug", canonical+" too", dibs.Active)
+	g := join(claim(a), claim(b))
+	for range commits {
+		if err := commitSure(ctx, store, g); err != nil {
+			return err
+		}
+		var ga, gb dibs.Group
+		ga, a = touch(a)
+		gb, b = touch(b)
+		g = join(ga, gb)
+	}
+	return nil
+}
+
+// follower reads the feed and notes the last revision of each name.
+type follower struct {
+	last map[dibs.ID]uint64
+}
+
+// follow reads until done says that nothing more will come and a page is empty.
+func (f *follower) follow(ctx context.Context, store dibs.Store, done func() bool) error {
+	f.last = make(map[dibs.ID]uint64)
+	query := dibs.EventQuery{Limit: 7}
+	for {
+		over := done() // asked before reading, so that the last page cannot be missed
+		events, err := store.Events(ctx, query)
+		if err != nil {
+			return fmt.Errorf("Events: %w", err)
+		}
+		for _, ev := range events {
+			if want := f.last[ev.ID] + 1; ev.Rev != want {
+				return fmt.Errorf("a reader that resumes from its last cursor was given revision %d of %s, it must be %d next: each once, in order",
+					ev.Rev, ev.Key(), want)
+			}
+			f.last[ev.ID] = ev.Rev
+			query.After = ev.Cursor
+		}
+		if over && len(events) == 0 {
+			return nil
+		}
+	}
+}

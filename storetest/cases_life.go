@@ -1,0 +1,193 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// lifeCases are about calls that overlap, and calls that cannot be answered.
+var lifeCases = []testCase{
+	{[]string{"concurrent"}, "every method at once", concurrent},
+	{[]string{"unavailable"}, "an engine out of reach", unavailable},
+	{[]string{"closed"}, "every method after Close", closed},
+	{[]string{"cancelled"}, "a context that has ended", cancelled},
+	{[]string{"close-twice"}, "also at once", closeTwice},
+}
+
+// call is one use of a Store.
+type call struct {
+	method string
+	do     func(ctx context.Context, store dibs.Store) error
+}
+
+// calls has a use of every method that takes a context; fresh is a record that
+// is absent, and stays so unless the Commit succeeds.
+func calls(fresh *dibs.NameRecord) []call {
+	return []call{
+		{"Load", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Load(ctx, refsOf(fresh))
+			return err
+		}},
+		{"Load of nothing", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Load(ctx, nil)
+			return err
+		}},
+		{"Commit", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Commit(ctx, []dibs.Group{claim(fresh)})
+			return err
+		}},
+		{"Due", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Due(ctx, 10)
+			return err
+		}},
+		{"Owned", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Owned(ctx, "", dibs.Entity{Type: "user", ID: "1"}, 10)
+			return err
+		}},
+		{"List", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.List(ctx, dibs.ListQuery{Kind: dibs.KindName, Limit: 10})
+			return err
+		}},
+		{"Events", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Events(ctx, dibs.EventQuery{Limit: 10})
+			return err
+		}},
+	}
+}
+
+func concurrent(e *env) {
+	const workers = 12
+	handles := e.handles()
+	e.together(workers, func(i int) error {
+		store := handles[i%len(handles)]
+		ctx := e.Context()
+		n := name("slug", fmt.Sprint(i), dibs.Active)
+		n.Due = e.now()
+		if err := commitSure(ctx, store, claim(n)); err != nil {
+			return err
+		}
+		for range 5 {
+			g, n2 := touch(n)
+			if err := commitSure(ctx, store, g); err != nil {
+				return err
+			}
+			n = n2
+			if err := seenEverywhere(ctx, store, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// seenEverywhere checks that every method that reads knows of a name which only
+// the caller changes, and which is due.
+func seenEverywhere(ctx context.Context, store dibs.Store, n *dibs.NameRecord) error {
+	found, err := loadAll(ctx, store, n.Ref())
+	if err != nil {
+		return err
+	}
+	if got := found[n.Ref()]; got == nil || got.Revision() != n.Rev {
+		return fmt.Errorf("Load does not see revision %d of %s", n.Rev, describe(n))
+	}
+	due, err := store.Due(ctx, 1000)
+	if err != nil {
+		return fmt.Errorf("Due: %w", err)
+	}
+	if len(due) == 0 {
+		return errors.New("Due does not see a record that is due")
+	}
+	owned, err := store.Owned(ctx, n.Scope, n.Owner, 10)
+	if err != nil {
+		return fmt.Errorf("Owned: %w", err)
+	}
+	if len(owned) != 1 || owned[0].Rev != n.Rev {
+		return fmt.Errorf("Owned does not see revision %d of %s", n.Rev, describe(n))
+	}
+	listed, err := store.List(ctx, dibs.ListQuery{Kind: dibs.KindName, From: n.Canonical, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("List: %w", err)
+	}
+	if len(listed) != 1 || listed[0].Revision() != n.Rev {
+		return fmt.Errorf("List does not see revision %d of %s", n.Rev, describe(n))
+	}
+	events, err := store.Events(ctx, dibs.EventQuery{Name: n.ID, Limit: 1000})
+	if err != nil {
+		return fmt.Errorf("Events: %w", err)
+	}
+	if uint64(len(events)) != n.Rev {
+		return fmt.Errorf("Events sees %d events of %s, there are %d", len(events), describe(n), n.Rev)
+	}
+	return nil
+}
+
+func unavailable(e *env) {
+	if e.harness.Cut != nil {
+		e.harness.Cut(e.TB, e.store)
+	} else {
+		e.Logf("the harness has no Cut: only a closed store can be asked")
+		_ = e.store.Close()
+	}
+	ctx, cancel := context.WithTimeout(e.Context(), 30*time.Second)
+	defer cancel()
+	for _, c := range calls(name("slug", "a", dibs.Active)) {
+		err := c.do(ctx, e.store)
+		if c.method == "Commit" && e.harness.Cut != nil && errors.Is(err, dibs.ErrOutcomeUnknown) {
+			continue // the engine may not know how far the commit came
+		}
+		if !errors.Is(err, dibs.ErrUnavailable) {
+			e.Fatalf("%s returned the error %v, it must match ErrUnavailable", c.method, err)
+		}
+		if errors.Is(err, dibs.ErrOutcomeUnknown) {
+			e.Fatalf("%s returned %v, which matches ErrOutcomeUnknown too: nothing happened, so nothing is unknown", c.method, err)
+		}
+	}
+}
+
+func closed(e *env) {
+	e.commit(claim(name("slug", "a", dibs.Active)))
+	if err := e.store.Close(); err != nil {
+		e.Fatalf("Close: %v", err)
+	}
+	for _, c := range calls(name("slug", "b", dibs.Active)) {
+		if err := c.do(e.Context(), e.store); !errors.Is(err, dibs.ErrUnavailable) {
+			e.Fatalf("%s after Close returned the error %v, it must match ErrUnavailable", c.method, err)
+		}
+	}
+}
+
+func cancelled(e *env) {
+	ended, cancel := context.WithCancel(e.Context())
+	cancel()
+	late, cancelLate := context.WithDeadline(e.Context(), time.Now().Add(-time.Second))
+	defer cancelLate()
+	fresh := name("slug", "a", dibs.Active)
+	for _, ctx := range []context.Context{ended, late} {
+		for _, c := range calls(fresh) {
+			if err := c.do(ctx, e.store); !errors.Is(err, ctx.Err()) {
+				e.Fatalf("%s with a context that has ended returned the error %v, it must match %v", c.method, err, ctx.Err())
+			}
+		}
+	}
+	e.lacks(fresh)
+	if events := e.feed(dibs.EventQuery{}); len(events) != 0 {
+		e.Fatalf("a Commit with a context that has ended left %d events", len(events))
+	}
+	e.commit(claim(fresh)) // the store works as before
+}
+
+func closeTwice(e *env) {
+	e.commit(claim(name("slug", "a", dibs.Active)))
+	e.together(4, func(int) error {
+		for range 2 {
+			if err := e.store.Close(); err != nil {
+				return fmt.Errorf("Close: %w", err)
+			}
+		}
+		return nil
+	})
+}

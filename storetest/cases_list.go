@@ -1,0 +1,244 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/calldibs/dibs"
+)
+
+// listCases are about listings.
+var listCases = []testCase{
+	{[]string{"list-order"}, "bytes decide", listOrder},
+	{[]string{"list-order"}, "namespace first", listNamespaces},
+	{[]string{"list-filter"}, "each field alone and all together", listFilter},
+	{[]string{"list-filter"}, "ranges are of bytes", listRanges},
+	{[]string{"list-paging"}, "pages of every size", listPaging},
+	{[]string{"list-paging"}, "while records come and go", listPagingChanges},
+}
+
+// list returns a page.
+func (e *env) list(query dibs.ListQuery) []dibs.Record {
+	e.Helper()
+	records, err := e.store.List(e.Context(), query)
+	if err != nil {
+		e.Fatalf("List: %v", err)
+	}
+	if len(records) > query.Limit {
+		e.Fatalf("List returned %d records, more than its limit, %d", len(records), query.Limit)
+	}
+	return records
+}
+
+// lists demands that a query selects exactly these records, in this order.
+func (e *env) lists(query dibs.ListQuery, want ...dibs.Record) {
+	e.Helper()
+	what := query
+	what.After = nil
+	after := "the start"
+	if query.After != nil {
+		after = fmt.Sprintf("%+q", *query.After)
+	}
+	e.sameRecords(fmt.Sprintf("List of %+v from %s", what, after), e.list(query), want)
+}
+
+func (e *env) sameRecords(what string, got, want []dibs.Record) {
+	e.Helper()
+	for i := range min(len(got), len(want)) {
+		if got[i].Ref() != want[i].Ref() {
+			e.Fatalf("%s: record %d is %s, it must be %s", what, i+1, describe(got[i]), describe(want[i]))
+		}
+		if d := diff(got[i], want[i]); d != "" {
+			e.Fatalf("%s: %s is not what was committed: %s", what, describe(want[i]), d)
+		}
+	}
+	if len(got) != len(want) {
+		e.Fatalf("%s returned %d records, it must return %d", what, len(got), len(want))
+	}
+}
+
+// pages follows a listing to its end.
+func (e *env) pages(query dibs.ListQuery) []dibs.Record {
+	e.Helper()
+	var all []dibs.Record
+	for {
+		page := e.list(query)
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, page...)
+		if len(all) > 10_000 {
+			e.Fatalf("the listing does not end")
+		}
+		query.After = positionOf(page[len(page)-1])
+	}
+}
+
+func positionOf(record dibs.Record) *dibs.ListPosition {
+	switch r := record.(type) {
+	case *dibs.NameRecord:
+		return &dibs.ListPosition{Namespace: r.Namespace, Label: r.Canonical}
+	case *dibs.Document:
+		return &dibs.ListPosition{Label: r.Label}
+	}
+	return &dibs.ListPosition{}
+}
+
+// oddNames makes names of all odd values in byte order.
+func oddNames(namespace string) []dibs.Record {
+	var records []dibs.Record
+	for _, value := range inByteOrder(oddValues) {
+		records = append(records, name(namespace, value, dibs.Active))
+	}
+	return records
+}
+
+func listOrder(e *env) {
+	names := oddNames("slug")
+	var documents []dibs.Record
+	for _, value := range inByteOrder(oddValues) {
+		documents = append(documents, document("storetest", value))
+	}
+	mixed := slices.Concat(names, documents)
+	slices.Reverse(mixed)
+	e.commit(create(mixed...))
+	e.lists(dibs.ListQuery{Kind: dibs.KindName, Limit: 1000}, names...)
+	e.lists(dibs.ListQuery{Kind: "storetest", Limit: 1000}, documents...)
+}
+
+func listNamespaces(e *env) {
+	var all []dibs.Record
+	for _, namespace := range orderedNamespaces {
+		for _, canonical := range []string{"A", "a", "b", "é"} {
+			all = append(all, name(namespace, canonical, dibs.Active))
+		}
+	}
+	shuffled := slices.Clone(all)
+	slices.Reverse(shuffled)
+	e.commit(create(shuffled...))
+	e.lists(dibs.ListQuery{Kind: dibs.KindName, Limit: 1000}, all...)
+	for limit := 1; limit < len(all); limit += 3 {
+		e.sameRecords("the pages together", e.pages(dibs.ListQuery{Kind: dibs.KindName, Limit: limit}), all)
+	}
+}
+
+func listFilter(e *env) {
+	states := []dibs.State{dibs.Active, dibs.Alias, dibs.Free, dibs.Held, dibs.Quarantined, dibs.Suspect}
+	var all []dibs.Record
+	for _, namespace := range []string{"acme.slug", "slug", "slug2"} {
+		for i := range 12 {
+			all = append(all, name(namespace, string(rune('a'+i)), states[i%len(states)]))
+		}
+	}
+	labels := []dibs.Record{document(dibs.KindTally, "a"), document(dibs.KindTally, "c"), document(dibs.KindTally, "e")}
+	e.commit(create(slices.Concat(all, labels, []dibs.Record{document(dibs.KindFloor, "b"), entity("", dibs.Entity{Type: "user", ID: "1"})})...))
+
+	after := func(namespace, label string) *dibs.ListPosition {
+		return &dibs.ListPosition{Namespace: namespace, Label: label}
+	}
+	for _, query := range []dibs.ListQuery{
+		{},
+		{Namespace: "slug"},
+		{Namespace: "slu"},
+		{States: []dibs.State{dibs.Held}},
+		{States: []dibs.State{dibs.Held, dibs.Suspect, dibs.Active}, Namespace: "slug2"},
+		{From: "c"},
+		{To: "c"},
+		{From: "c", To: "f"},
+		{From: "f", To: "c"},
+		{From: "bb", To: "dd", Namespace: "acme.slug"},
+		{After: after("slug", "c")},
+		{After: after("slug", "cc")},
+		{After: after("b", "")},
+		{After: after("slug", "c"), Namespace: "slug"},
+		{After: after("slug", "c"), From: "b", To: "e"},
+		{Namespace: "slug", States: []dibs.State{dibs.Held, dibs.Free}, From: "b", To: "k", After: after("slug", "c")},
+	} {
+		for _, limit := range []int{1, 2, 5, 100} {
+			query.Kind, query.Limit = dibs.KindName, limit
+			e.lists(query, choose(query, all)...)
+		}
+	}
+	for _, query := range []dibs.ListQuery{{}, {From: "b"}, {To: "e"}, {From: "c", To: "d"}, {After: after("", "a")}, {After: after("", "b")}} {
+		query.Kind, query.Limit = dibs.KindTally, 2
+		e.lists(query, choose(query, labels)...)
+	}
+	e.lists(dibs.ListQuery{Kind: "nothing", Limit: 10})
+}
+
+// choose says which of some records, which stand in order, a query selects.
+func choose(query dibs.ListQuery, records []dibs.Record) []dibs.Record {
+	var chosen []dibs.Record
+	for _, record := range records {
+		at := positionOf(record)
+		n, isName := record.(*dibs.NameRecord)
+		switch {
+		case query.Namespace != "" && at.Namespace != query.Namespace,
+			isName && len(query.States) > 0 && !slices.Contains(query.States, n.State),
+			at.Label < query.From,
+			query.To != "" && at.Label >= query.To,
+			query.After != nil && at.Namespace < query.After.Namespace,
+			query.After != nil && at.Namespace == query.After.Namespace && at.Label <= query.After.Label,
+			len(chosen) == query.Limit:
+		default:
+			chosen = append(chosen, record)
+		}
+	}
+	return chosen
+}
+
+func listRanges(e *env) {
+	all := oddNames("slug")
+	e.commit(create(all...))
+	values := inByteOrder(oddValues)
+	for i, value := range values {
+		query := dibs.ListQuery{Kind: dibs.KindName, Namespace: "slug", Limit: 1000, From: value}
+		e.lists(query, all[i:]...)
+		query.From, query.To = "", value
+		e.lists(query, all[:i]...)
+		// What begins with a value: up to the first string that does not.
+		query.From, query.To = value, behindPrefix(value)
+		e.lists(query, choose(query, all)...)
+	}
+}
+
+// behindPrefix returns the first text that sorts behind all that begins with
+// prefix: in UTF-8, code points sort as their bytes do.
+func behindPrefix(prefix string) string {
+	last, size := utf8.DecodeLastRuneInString(prefix)
+	return prefix[:len(prefix)-size] + string(last+1)
+}
+
+func listPaging(e *env) {
+	all := oddNames("slug")
+	e.commit(create(all...))
+	e.commit(create(name("slug2", "a", dibs.Active), name("a.slug", "a", dibs.Active), document(dibs.KindTally, "a")))
+	for _, limit := range []int{1, 2, 3, 7, len(all) - 1, len(all), len(all) + 1} {
+		query := dibs.ListQuery{Kind: dibs.KindName, Namespace: "slug", Limit: limit}
+		e.sameRecords(fmt.Sprintf("pages of %d together", limit), e.pages(query), all)
+	}
+}
+
+func listPagingChanges(e *env) {
+	kinds := map[dibs.Kind]func(label string) dibs.Record{
+		dibs.KindName:  func(label string) dibs.Record { return name("slug", label, dibs.Active) },
+		dibs.KindTally: func(label string) dibs.Record { return document(dibs.KindTally, label) },
+	}
+	for kind, record := range kinds {
+		e.commit(create(record("b"), record("d"), record("f"), record("h"), record("j")))
+		query := dibs.ListQuery{Kind: kind, Limit: 2}
+		e.lists(query, record("b"), record("d"))
+
+		// The record that the page ended with goes, some before it come.
+		e.commit(join(create(record("a"), record("c"), record("e")), remove(record("d"))))
+		query.After = positionOf(record("d"))
+		e.lists(query, record("e"), record("f"))
+
+		e.commit(join(remove(record("b"), record("h")), create(record("g"))))
+		query.After = positionOf(record("f"))
+		e.lists(query, record("g"), record("j"))
+		query.After = positionOf(record("j"))
+		e.lists(query)
+	}
+}

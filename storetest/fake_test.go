@@ -1,0 +1,127 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/memstore"
+)
+
+// fake is a handle on data in a memstore that outlives it, as a disk would. Each
+// of its methods can be bent.
+type fake struct {
+	data dibs.Store
+	down atomic.Pointer[dibs.Error] // what a closed or cut-off store answers
+
+	// gate runs before every method. The context it returns goes to the data.
+	gate   func(ctx context.Context, method string) (context.Context, error)
+	load   func(context.Context, []dibs.Ref) (dibs.Snapshots, error)
+	commit func(context.Context, []dibs.Group) ([]dibs.Outcome, error)
+	due    func(context.Context, int) ([]dibs.Ref, error)
+	owned  func(context.Context, string, dibs.Entity, int) ([]*dibs.NameRecord, error)
+	list   func(context.Context, dibs.ListQuery) ([]dibs.Record, error)
+	events func(context.Context, dibs.EventQuery) ([]dibs.Event, error)
+	close  func() error
+}
+
+func newFake(data dibs.Store) *fake {
+	f := &fake{
+		data: data, load: data.Load, commit: data.Commit, due: data.Due,
+		owned: data.Owned, list: data.List, events: data.Events,
+	}
+	f.gate = func(ctx context.Context, _ string) (context.Context, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := f.down.Load(); err != nil {
+			return nil, err
+		}
+		return ctx, nil
+	}
+	f.close = func() error {
+		f.down.Store(dibs.Unavailable(dibs.ErrClosed))
+		return nil
+	}
+	return f
+}
+
+// bend spoils a fake.
+type bend func(f *fake, clock *Clock)
+
+// fakes returns a harness with everything, whose stores are bent.
+func fakes(spoil bend) Harness {
+	open := func(data dibs.Store, clock *Clock) dibs.Store {
+		f := newFake(data)
+		if spoil != nil {
+			spoil(f, clock)
+		}
+		return f
+	}
+	again := func(_ testing.TB, store dibs.Store, clock *Clock) dibs.Store {
+		return open(store.(*fake).data, clock)
+	}
+	return Harness{
+		Open: func(_ testing.TB, clock *Clock) dibs.Store {
+			return open(memstore.New(memstore.Config{Now: clock.Now}), clock)
+		},
+		Reopen: again,
+		Crash:  again,
+		Share:  again,
+		Cut: func(_ testing.TB, store dibs.Store) {
+			store.(*fake).down.Store(dibs.Unavailable(errors.New("the network is down")))
+		},
+	}
+}
+
+func (f *fake) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+	ctx, err := f.gate(ctx, "Load")
+	if err != nil {
+		return dibs.Snapshots{}, err
+	}
+	return f.load(ctx, refs)
+}
+
+func (f *fake) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	ctx, err := f.gate(ctx, "Commit")
+	if err != nil {
+		return nil, err
+	}
+	return f.commit(ctx, groups)
+}
+
+func (f *fake) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	ctx, err := f.gate(ctx, "Due")
+	if err != nil {
+		return nil, err
+	}
+	return f.due(ctx, limit)
+}
+
+func (f *fake) Owned(ctx context.Context, scope string, who dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	ctx, err := f.gate(ctx, "Owned")
+	if err != nil {
+		return nil, err
+	}
+	return f.owned(ctx, scope, who, limit)
+}
+
+func (f *fake) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+	ctx, err := f.gate(ctx, "List")
+	if err != nil {
+		return nil, err
+	}
+	return f.list(ctx, query)
+}
+
+func (f *fake) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	ctx, err := f.gate(ctx, "Events")
+	if err != nil {
+		return nil, err
+	}
+	return f.events(ctx, query)
+}
+
+func (f *fake) Close() error { return f.close() }

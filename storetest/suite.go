@@ -1,0 +1,87 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// Harness says how to open the engine under test. Only Open is needed. What an
+// engine cannot do stays nil; cases that need it say in the log that they did not
+// run, or run without it.
+type Harness struct {
+	// Open returns an empty store that takes its time from clock. The suite
+	// closes it.
+	Open func(tb testing.TB, clock *Clock) dibs.Store
+
+	// Reopen opens the data of a store that the suite has closed. Nil means
+	// that the engine has no disk.
+	Reopen func(tb testing.TB, store dibs.Store, clock *Clock) dibs.Store
+
+	// Crash opens the data of a store that was not closed, as it would be found
+	// after the process was killed: by a copy of its files, say. The suite does
+	// not use the old store again, but closes it at the end. Nil means that
+	// durability is tested by Reopen.
+	Crash func(tb testing.TB, store dibs.Store, clock *Clock) dibs.Store
+
+	// Share opens a second handle on the data of a store that stays in use, as
+	// another process would. Nil means that one handle is all there can be.
+	Share func(tb testing.TB, store dibs.Store, clock *Clock) dibs.Store
+
+	// Cut takes the database away from a store for good, so that calls fail and
+	// the store is still open. Nil means that it cannot be provoked; the suite
+	// then looks at what a closed store answers.
+	Cut func(tb testing.TB, store dibs.Store)
+}
+
+// testCase proves one or more of the contract's musts.
+type testCase struct {
+	musts []string
+	name  string
+	run   func(e *env)
+}
+
+// cases returns every case of the suite.
+func cases() []testCase {
+	return slices.Concat(loadCases, exactCases, commitCases, groupCases, raceCases,
+		dueCases, ownedCases, listCases, eventCases, feedCases, lifeCases, diskCases)
+}
+
+// Run runs the whole suite against an engine. Cases run in parallel, each with a
+// store and a clock of its own.
+func Run(t *testing.T, harness Harness) {
+	t.Helper()
+	if harness.Open == nil {
+		t.Fatal("storetest: the Harness has no Open")
+	}
+	for _, c := range cases() {
+		t.Run(strings.Join(c.musts, ",")+"/"+c.name, func(t *testing.T) {
+			t.Parallel()
+			c.prove(t, harness)
+		})
+	}
+}
+
+// Musts returns the ids of the musts that the suite proves, sorted.
+func Musts() []string {
+	var ids []string
+	for _, c := range cases() {
+		ids = append(ids, c.musts...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// epoch is where the clock of every case begins.
+var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// prove runs one case.
+func (c testCase) prove(tb testing.TB, harness Harness) {
+	tb.Helper()
+	e := &env{TB: tb, ids: strings.Join(c.musts, ", "), harness: harness, clock: NewClock(epoch)}
+	e.store = e.closing(harness.Open(tb, e.clock))
+	c.run(e)
+}
