@@ -7,8 +7,11 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/calldibs/dibs"
 )
 
 // The root package is what everybody imports: it needs the standard library alone.
@@ -130,4 +133,36 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 	name, ok := receiver.(*ast.Ident)
 	return ok && name.IsExported()
+}
+
+// Every public verb has a runnable example.
+func TestEveryVerbHasAnExample(t *testing.T) {
+	t.Parallel()
+	tests, err := filepath.Glob("example_*test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := make(map[string]bool)
+	for _, path := range tests {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok {
+				examples[f.Name.Name] = true
+			}
+		}
+	}
+	registry := reflect.TypeFor[*dibs.Registry]()
+	for i := range registry.NumMethod() {
+		name := registry.Method(i).Name
+		switch name {
+		case "Close", "InTransaction": // part of every example; for engines
+			continue
+		}
+		if !examples["ExampleRegistry_"+name] {
+			t.Errorf("Registry.%s has no example", name)
+		}
+	}
 }

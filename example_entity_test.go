@@ -1,0 +1,198 @@
+package dibs_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/calldibs/dibs"
+)
+
+var (
+	kit    = dibs.Entity{Type: "product", ID: "101"}
+	poster = dibs.Entity{Type: "product", ID: "102"}
+)
+
+// claim gives an entity a name, for examples about what comes after.
+func claim(reg *dibs.Registry, value string, entity dibs.Entity) {
+	_, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: value, Entity: entity})
+	check(err)
+}
+
+// show prints where names lead.
+func show(reg *dibs.Registry, values ...string) {
+	for _, value := range values {
+		r, err := reg.Resolve(context.Background(), "slug", value)
+		check(err)
+		if r.To != nil {
+			fmt.Println(value, r.Status, "to", r.To.Value)
+			continue
+		}
+		fmt.Println(value, r.Status)
+	}
+}
+
+func ExampleRegistry_Claim() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+
+	name, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: "the-aurora-kit", Entity: kit})
+	check(err)
+	fmt.Println(name.State, name.Entity)
+	// Output: active product/101
+}
+
+func ExampleRegistry_Rename() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "aurora-flower-kit", kit)
+
+	_, err := reg.Rename(context.Background(), dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
+	check(err)
+	show(reg, "the-aurora-kit", "aurora-flower-kit")
+	// Output:
+	// the-aurora-kit 200
+	// aurora-flower-kit 301 to the-aurora-kit
+}
+
+// A rename that has to be paid for: reserve, pay, confirm in place of the old name.
+func ExampleConfirm_replace() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "aurora-flower-kit", kit)
+
+	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "the-aurora-kit", Entity: kit})
+	check(err)
+	_, err = reg.Confirm(ctx, dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: kit, Replace: true})
+	check(err)
+	show(reg, "aurora-flower-kit")
+	// Output: aurora-flower-kit 301 to the-aurora-kit
+}
+
+func ExampleRegistry_Archive() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "the-aurora-kit", kit)
+
+	_, err := reg.Archive(ctx, dibs.Archive{Entity: kit})
+	check(err)
+	show(reg, "the-aurora-kit")
+	_, err = reg.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "the-aurora-kit", Entity: poster})
+	fmt.Println(err)
+	// Output:
+	// the-aurora-kit 404
+	// dibs: NAME_TAKEN: slug:the-aurora-kit is in use
+}
+
+func ExampleRegistry_Restore() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "the-aurora-kit", kit)
+	_, err := reg.Archive(ctx, dibs.Archive{Entity: kit})
+	check(err)
+
+	_, err = reg.Restore(ctx, dibs.Restore{Entity: kit})
+	check(err)
+	show(reg, "the-aurora-kit")
+	// Output: the-aurora-kit 200
+}
+
+func ExampleRegistry_Delete() {
+	ctx := context.Background()
+	reg := open(dibs.Config{Policies: map[string]dibs.Policy{"slug": {Quarantine: 24 * hour}}})
+	defer reg.Close()
+	claim(reg, "the-aurora-kit", kit)
+
+	result, err := reg.Delete(ctx, dibs.Delete{Entity: kit})
+	check(err)
+	fmt.Println(result.Quarantined)
+	show(reg, "the-aurora-kit")
+	// Output:
+	// [slug:the-aurora-kit]
+	// the-aurora-kit 410
+}
+
+func ExampleRegistry_Decommission() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "aurora-flower-kit", kit)
+	_, err := reg.Rename(ctx, dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
+	check(err)
+
+	_, err = reg.Decommission(ctx, dibs.Decommission{Namespace: "slug", Value: "aurora-flower-kit", Entity: kit})
+	check(err)
+	show(reg, "the-aurora-kit", "aurora-flower-kit")
+	// Output:
+	// the-aurora-kit 200
+	// aurora-flower-kit 404
+}
+
+func ExampleRegistry_Transfer() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "the-aurora-kit", kit)
+
+	name, err := reg.Transfer(ctx, dibs.Transfer{Namespace: "slug", Value: "the-aurora-kit", From: kit, To: poster})
+	check(err)
+	fmt.Println(name.Entity, "epoch", name.Epoch)
+	// Output: product/102 epoch 2
+}
+
+func ExampleRegistry_Swap() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+	claim(reg, "summer", poster)
+
+	result, err := reg.Swap(ctx, dibs.Swap{
+		Namespace: "slug",
+		A:         dibs.Named{Value: "spring", Entity: kit},
+		B:         dibs.Named{Value: "summer", Entity: poster},
+	})
+	check(err)
+	for _, n := range result.Names {
+		fmt.Println(n.Value, n.Entity)
+	}
+	// Output:
+	// spring product/102
+	// summer product/101
+}
+
+func ExampleRegistry_Apply() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+
+	// All or nothing: the old owner gives the name up, the new one takes it.
+	_, err := reg.Apply(ctx,
+		dibs.Decommission{Namespace: "slug", Value: "spring", Entity: kit},
+		dibs.Claim{Namespace: "slug", Value: "spring", Entity: poster},
+		dibs.Claim{Namespace: "slug", Value: "winter", Entity: kit},
+	)
+	check(err)
+	info, err := reg.Entity(ctx, "", poster)
+	check(err)
+	fmt.Println(info.Names[0].Value, info.Version)
+	// Output: spring 1
+}
+
+func ExampleRegistry_DryRun() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+
+	results, err := reg.DryRun(ctx, dibs.Delete{Entity: kit})
+	check(err)
+	fmt.Println("would free", results[0].Freed)
+	show(reg, "spring")
+	// Output:
+	// would free [slug:spring]
+	// spring 200
+}

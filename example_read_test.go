@@ -1,0 +1,222 @@
+package dibs_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+func ExampleRegistry_Check() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+
+	answers, err := reg.Check(ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"spring", "autumn"}, Suggest: 2})
+	check(err)
+	for _, a := range answers {
+		fmt.Println(a.Value, a.Available, a.Reason, a.Suggestions)
+	}
+	// Output:
+	// spring false in_use [spring-2 spring-3]
+	// autumn true  []
+}
+
+func ExampleRegistry_Resolve() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+
+	r, err := reg.Resolve(ctx, "slug", "spring")
+	check(err)
+	fmt.Println(r.Outcome, r.Status, r.Entity)
+	// Output: active 200 product/101
+}
+
+func ExampleRegistry_Get() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+
+	name, err := reg.Get(ctx, dibs.Lookup{Namespace: "slug", Value: "spring"})
+	check(err)
+	same, err := reg.Get(ctx, dibs.Lookup{ID: name.ID})
+	check(err)
+	fmt.Println(name.ID, same.Key(), same.Status)
+	// Output: res_na3p7egyqmoocjuyesjf6lekuq slug:spring confirmed
+}
+
+func ExampleRegistry_IsReserved() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+
+	for _, value := range []string{"spring", "autumn"} {
+		reserved, err := reg.IsReserved(ctx, "slug", value)
+		check(err)
+		fmt.Println(value, reserved)
+	}
+	// Output:
+	// spring true
+	// autumn false
+}
+
+func ExampleRegistry_RemainingTTL() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring", TTL: dibs.For(hour)})
+	check(err)
+
+	left, err := reg.RemainingTTL(ctx, hold.ID)
+	check(err)
+	fmt.Println(left.Round(minute))
+	// Output: 1h0m0s
+}
+
+func ExampleRegistry_Entity() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "aurora-flower-kit", kit)
+	_, err := reg.Rename(ctx, dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
+	check(err)
+
+	info, err := reg.Entity(ctx, "", kit)
+	check(err)
+	fmt.Println(info.Entity, "version", info.Version)
+	for _, n := range info.Names {
+		fmt.Println(n.Value, n.State)
+	}
+	// Output:
+	// product/101 version 2
+	// aurora-flower-kit alias
+	// the-aurora-kit active
+}
+
+func ExampleRegistry_List() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	for i, value := range []string{"spring-kit", "spring-poster", "summer-kit"} {
+		claim(reg, value, dibs.Entity{Type: "product", ID: fmt.Sprint(i)})
+	}
+
+	query := dibs.NamesQuery{Namespace: "slug", State: dibs.Active, Prefix: "spring-", Limit: 1}
+	for {
+		page, err := reg.List(ctx, query)
+		check(err)
+		for _, n := range page.Names {
+			fmt.Println(n.Value)
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Cursor = page.Next
+	}
+	// Output:
+	// spring-kit
+	// spring-poster
+}
+
+func ExampleRegistry_History() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+	_, err := reg.Transfer(ctx, dibs.Transfer{Namespace: "slug", Value: "spring", From: kit, To: poster})
+	check(err)
+
+	events, err := reg.History(ctx, "slug", "spring")
+	check(err)
+	for _, e := range events {
+		fmt.Println(e.Kind, e.Before.State, "→", e.After.State, e.Entity)
+	}
+	// Output:
+	// claimed free → active product/101
+	// transferred active → active product/102
+}
+
+func ExampleRegistry_WhoHeld() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+
+	now, err := reg.WhoHeld(ctx, "slug", "spring", time.Now().Add(minute))
+	check(err)
+	inMarch, err := reg.WhoHeld(ctx, "slug", "spring", time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC))
+	check(err)
+	fmt.Println("now:", now.State, now.Entity)
+	fmt.Println("then:", inMarch.State)
+	// Output:
+	// now: active product/101
+	// then: free
+}
+
+func ExampleRegistry_Events() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+	claim(reg, "summer", poster)
+
+	page, err := reg.Events(ctx, dibs.FeedQuery{Limit: 1})
+	check(err)
+	fmt.Println(page.Events[0].Key())
+	page, err = reg.Events(ctx, dibs.FeedQuery{After: page.Next})
+	check(err)
+	fmt.Println(page.Events[0].Key())
+	// Output:
+	// slug:spring
+	// slug:summer
+}
+
+func ExampleRegistry_Watch() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	go claim(reg, "spring", kit)
+
+	for event, err := range reg.Watch(ctx, dibs.FeedQuery{Namespace: "slug"}) {
+		check(err)
+		fmt.Println(event.Kind, event.Key())
+		break // or go on for ever; keep event.Cursor to resume after a restart
+	}
+	// Output: claimed slug:spring
+}
+
+func ExampleRegistry_Conflicts() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	claim(reg, "spring", kit)
+	for range 3 {
+		_, _ = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"})
+	}
+
+	buckets, err := reg.Conflicts(ctx, dibs.ConflictsQuery{Namespace: "slug"})
+	check(err)
+	fmt.Println(buckets[0].Reason, buckets[0].Count)
+	// Output: in_use 3
+}
+
+func ExampleRegistry_As() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+
+	alice := reg.As(dibs.Principal{Name: "alice"})
+	mallory := reg.As(dibs.Principal{Name: "mallory"})
+	hold, err := alice.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"})
+	check(err)
+	// Even with the token it is not mallory's hold.
+	_, err = mallory.Release(ctx, dibs.Release{ID: hold.ID, Token: hold.Token})
+	fmt.Println(err)
+	// Output: dibs: RESERVATION_LOST: this token does not hold slug:spring (any more)
+}
