@@ -37,8 +37,7 @@ func ExampleRegistry_ReserveAll() {
 			{Namespace: "email", Value: email},
 			{Namespace: "username", Value: username},
 		}})
-		var refused *dibs.Error
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*dibs.Error](err); ok {
 			for _, f := range refused.Failures {
 				fmt.Println(f.Err.Field, f.Err.Code)
 			}

@@ -38,8 +38,7 @@ func Example() {
 
 	// Somebody else is a moment later.
 	_, err = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
-	var taken *dibs.Error
-	if errors.As(err, &taken) {
+	if taken, ok := errors.AsType[*dibs.Error](err); ok {
 		fmt.Println(taken.Code, taken.Reason, taken.Suggestions)
 	}
 

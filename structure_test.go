@@ -154,15 +154,13 @@ func TestEveryVerbHasAnExample(t *testing.T) {
 			}
 		}
 	}
-	registry := reflect.TypeFor[*dibs.Registry]()
-	for i := range registry.NumMethod() {
-		name := registry.Method(i).Name
-		switch name {
+	for method := range reflect.TypeFor[*dibs.Registry]().Methods() {
+		switch method.Name {
 		case "Close", "InTransaction": // part of every example; for engines
 			continue
 		}
-		if !examples["ExampleRegistry_"+name] {
-			t.Errorf("Registry.%s has no example", name)
+		if !examples["ExampleRegistry_"+method.Name] {
+			t.Errorf("Registry.%s has no example", method.Name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package memstore_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -61,7 +62,7 @@ func TestStoredRecordsAreNobodyElses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records := append(loaded.Records, owned[0], listed[0])
+		records := slices.Concat(loaded.Records, []dibs.Record{owned[0], listed[0]})
 		for _, record := range records {
 			requireUnspoilt(t, record)
 			spoil(record)

@@ -75,7 +75,7 @@ func reopenKeeps(e *env) {
 	d.Kind = "storetest"
 	// Due dates come in this order, and all are reached.
 	n.Due, r.Due, d.Due = e.now()-3, e.now()-2, e.now()-1
-	odd := oddNames("slug")
+	odd := oddNames()
 	told := fullEvent(dibs.EventConfirmed, n)
 	e.commit(join(create(n, r, d), telling(told, fullEntityEvent(dibs.EventArchived))))
 	e.commit(create(odd...))

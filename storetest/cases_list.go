@@ -86,16 +86,16 @@ func positionOf(record dibs.Record) *dibs.ListPosition {
 }
 
 // oddNames makes names of all odd values in byte order.
-func oddNames(namespace string) []dibs.Record {
+func oddNames() []dibs.Record {
 	var records []dibs.Record
 	for _, value := range inByteOrder(oddValues) {
-		records = append(records, name(namespace, value, dibs.Active))
+		records = append(records, name("slug", value, dibs.Active))
 	}
 	return records
 }
 
 func listOrder(e *env) {
-	names := oddNames("slug")
+	names := oddNames()
 	var documents []dibs.Record
 	for _, value := range inByteOrder(oddValues) {
 		documents = append(documents, document("storetest", value))
@@ -189,7 +189,7 @@ func choose(query dibs.ListQuery, records []dibs.Record) []dibs.Record {
 }
 
 func listRanges(e *env) {
-	all := oddNames("slug")
+	all := oddNames()
 	e.commit(create(all...))
 	values := inByteOrder(oddValues)
 	for i, value := range values {
@@ -211,7 +211,7 @@ func behindPrefix(prefix string) string {
 }
 
 func listPaging(e *env) {
-	all := oddNames("slug")
+	all := oddNames()
 	e.commit(create(all...))
 	e.commit(create(name("slug2", "a", dibs.Active), name("a.slug", "a", dibs.Active), document(dibs.KindTally, "a")))
 	for _, limit := range []int{1, 2, 3, 7, len(all) - 1, len(all), len(all) + 1} {

@@ -58,6 +58,7 @@ func name(namespace, canonical string, state dibs.State) *dibs.NameRecord {
 		n.Owner = dibs.Entity{Type: "user", ID: id.String()}
 		n.ConfirmedAt = n.CreatedAt
 		n.Established = true
+	case dibs.Free: // nobody's
 	}
 	if state == dibs.Quarantined {
 		n.Until = n.CreatedAt.Add(time.Hour)
