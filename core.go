@@ -55,14 +55,21 @@ func Open(store Store, cfg Config) (*Registry, error) {
 }
 
 // InTransaction is for engines: it returns a Registry that decides by the same
-// rules and policies as r, but directly on the store, which is bound to a
-// transaction of the caller's own. Its commands become true when that transaction
-// commits. It must not be used by several goroutines at once, like the
-// transaction itself; closing it does nothing.
-func (r *Registry) InTransaction(store Store) *Registry {
+// rules and policies as r, but directly on the store that bind returns, which is
+// bound to a transaction of the caller's own. Its commands become true when that
+// transaction commits. bind is given the store that r works on; if it fails, or r
+// works on a server, every verb of the new Registry returns the error.
+//
+// The new Registry must not be used by several goroutines at once, like the
+// transaction itself. Closing it does nothing.
+func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 	c, ok := r.backend.(*core)
 	if !ok {
-		return &Registry{backend: unsupported{}, principal: r.principal}
+		return &Registry{backend: unsupported{errRemoteTx}, principal: r.principal}
+	}
+	store, err := bind(c.store)
+	if err != nil {
+		return &Registry{backend: unsupported{err}, principal: r.principal}
 	}
 	bound := &core{
 		cfg: c.cfg, policies: c.policies, store: store,
@@ -70,7 +77,7 @@ func (r *Registry) InTransaction(store Store) *Registry {
 	}
 	bound.submit = func(ctx context.Context, r *request) (answer *Error) {
 		_, err := process(ctx, store, []*request{r}, func(_ *request, err *Error) { answer = err })
-		if errors.Is(err, ErrRetryTx) || errors.Is(err, errContended) {
+		if errors.Is(err, errContended) {
 			answer.cause = ErrRetryTx
 		}
 		return answer

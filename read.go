@@ -268,7 +268,7 @@ func encodePosition(p ListPosition) string {
 func decodePosition(cursor string) (ListPosition, error) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	namespace, label, ok := strings.Cut(string(text), ":")
-	if err != nil || !ok {
+	if err != nil || !ok || !utf8.Valid(text) {
 		return ListPosition{}, ErrBadCursor
 	}
 	return ListPosition{Namespace: namespace, Label: label}, nil

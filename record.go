@@ -123,8 +123,8 @@ type NameRecord struct {
 type Terms struct {
 	Witnessed   bool          // a lapsed hold becomes suspect
 	Many        bool          // its entity may have several active names here
-	Quarantine  time.Duration // for an alias given up by time
-	HoldHistory time.Duration // how long a row that was never confirmed is kept
+	Quarantine  time.Duration // for an alias given up by time; whole milliseconds
+	HoldHistory time.Duration // how long a row that was never confirmed is kept; whole milliseconds
 }
 
 // Ref returns the record's address.
@@ -193,7 +193,7 @@ type Document struct {
 	Scope string
 	ID    ID
 	Rev   uint64
-	Label string  // what listings of its kind are ordered by, byte for byte
+	Label string  // what listings are ordered by, byte for byte; no two of a kind share one
 	Due   Instant // when the sweeper has to look at it, or zero
 	Data  []byte
 }

@@ -38,7 +38,8 @@ type Store interface {
 	// [commit-window]. Otherwise it must change nothing and be [Stale]
 	// [commit-stale]. Groups of one call never share a record that one of them
 	// writes, and a record that is read as absent is always among the group's
-	// Writes. An engine may treat all groups of a call as one, and call all of
+	// Writes. What identifies a record (a name's namespace and canonical form, an
+	// entity's type and id, anyone's scope) never changes. An engine may treat all groups of a call as one, and call all of
 	// them stale when one is.
 	//
 	// A committed group's records, deletions and events must become visible in one

@@ -7,48 +7,43 @@ import (
 )
 
 // unsupported is the backend of a Registry that was bound to a transaction it
-// cannot join: that of a server's client. Every call says so.
-type unsupported struct{}
+// cannot join. Every call says why.
+type unsupported struct{ why error }
 
 var _ Backend = unsupported{}
 
 var errRemoteTx = fmt.Errorf("%w: a registry on a server cannot join a transaction of this process", ErrUnsupported)
 
-func (unsupported) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, errRemoteTx }
+func (u unsupported) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, u.why }
 
-func (unsupported) Check(context.Context, CheckRequest) ([]Availability, error) {
-	return nil, errRemoteTx
-}
+func (u unsupported) Check(context.Context, CheckRequest) ([]Availability, error) { return nil, u.why }
 
-func (unsupported) Resolve(context.Context, string, string) (Resolution, error) {
-	return Resolution{}, errRemoteTx
-}
-func (unsupported) Get(context.Context, Lookup) (Name, error) { return Name{}, errRemoteTx }
-func (unsupported) Entity(context.Context, string, Entity) (EntityInfo, error) {
-	return EntityInfo{}, errRemoteTx
+func (u unsupported) Resolve(context.Context, string, string) (Resolution, error) {
+	return Resolution{}, u.why
 }
 
-func (unsupported) List(context.Context, NamesQuery) (NamesPage, error) {
-	return NamesPage{}, errRemoteTx
+func (u unsupported) Get(context.Context, Lookup) (Name, error) { return Name{}, u.why }
+
+func (u unsupported) Entity(context.Context, string, Entity) (EntityInfo, error) {
+	return EntityInfo{}, u.why
 }
 
-func (unsupported) History(context.Context, string, string) ([]Event, error) {
-	return nil, errRemoteTx
+func (u unsupported) List(context.Context, NamesQuery) (NamesPage, error) { return NamesPage{}, u.why }
+
+func (u unsupported) History(context.Context, string, string) ([]Event, error) { return nil, u.why }
+
+func (u unsupported) WhoHeld(context.Context, string, string, time.Time) (Holder, error) {
+	return Holder{}, u.why
 }
 
-func (unsupported) WhoHeld(context.Context, string, string, time.Time) (Holder, error) {
-	return Holder{}, errRemoteTx
+func (u unsupported) Events(context.Context, FeedQuery, bool) (EventPage, error) {
+	return EventPage{}, u.why
 }
 
-func (unsupported) Events(context.Context, FeedQuery, bool) (EventPage, error) {
-	return EventPage{}, errRemoteTx
+func (u unsupported) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
+	return nil, u.why
 }
 
-func (unsupported) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
-	return nil, errRemoteTx
-}
+func (u unsupported) Sweep(context.Context, int) (SweepReport, error) { return SweepReport{}, u.why }
 
-func (unsupported) Sweep(context.Context, int) (SweepReport, error) {
-	return SweepReport{}, errRemoteTx
-}
-func (unsupported) Close() error { return nil }
+func (u unsupported) Close() error { return nil }

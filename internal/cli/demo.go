@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs/internal/demo"
+)
+
+func demoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Show the story of a name in a few seconds",
+		Long: "Show the story of a name on a temporary SQLite file: a race, a payment, a stale\n" +
+			"token, a rename, and a crash that is settled by evidence. Nothing is left behind.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("the demo starts itself as a second process, but cannot find itself: %w", err)
+			}
+			return demo.Run(cmd.Context(), cmd.OutOrStdout(), []string{self, customerCommand})
+		},
+	}
+}
+
+// customerCommand is the second process of the demo, which is killed.
+const customerCommand = "demo-customer"
+
+func demoCustomerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    customerCommand + " FOLDER",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return demo.Customer(cmd.Context(), cmd.OutOrStdout(), args[0])
+		},
+	}
+}

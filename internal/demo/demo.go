@@ -1,0 +1,82 @@
+// Package demo tells the story of a name: what goes wrong without a registry, and
+// what happens with one. Everything in it is real: the engine, the race, the crash.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// The namespace of the story, and how long its holds last where it has to wait for
+// their end.
+const (
+	namespace = "slug"
+	shortHold = 300 * time.Millisecond
+)
+
+// story is the registry and where it is told.
+type story struct {
+	*dibs.Registry
+	out    io.Writer
+	folder string
+}
+
+// Run tells the story on a temporary SQLite file and writes it to out. customer is
+// the command line that runs [Customer] in a process of its own; the folder is
+// appended to it.
+func Run(ctx context.Context, out io.Writer, customer []string) (err error) {
+	folder, err := os.MkdirTemp("", "dibs-demo-")
+	if err != nil {
+		return fmt.Errorf("the demo needs a temporary folder: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	reg, err := openRegistry(ctx, folder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reg.Close()) }()
+
+	start := time.Now()
+	s := &story{Registry: reg, out: out, folder: folder}
+	s.say("Dibs on a temporary SQLite file, %s.", databasePath(folder))
+	winner, err := s.race(ctx)
+	if err != nil {
+		return err
+	}
+	for _, chapter := range []func(context.Context) error{
+		func(ctx context.Context) error { return s.payment(ctx, winner) },
+		s.staleToken,
+		s.rename,
+		func(ctx context.Context) error { return s.crash(ctx, customer) },
+		s.history,
+	} {
+		if err := chapter(ctx); err != nil {
+			return err
+		}
+	}
+	s.say("\nDone in %v. Next: README.md, for the same in your own program.", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+func openRegistry(ctx context.Context, folder string) (*dibs.Registry, error) {
+	store, err := sqlitestore.Open(ctx, databasePath(folder), sqlitestore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
+		namespace: {MinTTL: time.Millisecond, Witness: lookForWedding(folder)},
+		"coupon":  {MinTTL: time.Millisecond},
+	}})
+}
+
+func (s *story) say(format string, args ...any)     { fmt.Fprintf(s.out, format+"\n", args...) }
+func (s *story) chapter(title string)               { s.say("\n%s", title) }
+func (s *story) tell(format string, args ...any)    { s.say("   "+format, args...) }
+func (s *story) request(format string, args ...any) { s.say(" → "+format, args...) }

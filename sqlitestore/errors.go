@@ -1,0 +1,93 @@
+package sqlitestore
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/calldibs/dibs"
+)
+
+// What Open refuses. It has not changed the file then.
+var (
+	// ErrNotDatabase is returned for a file that is no SQLite database.
+	ErrNotDatabase = errors.New("sqlitestore: the file is not an SQLite database: give the path of a new file, or of one that Dibs made")
+
+	// ErrForeignDatabase is returned for an SQLite database of somebody else's.
+	ErrForeignDatabase = errors.New("sqlitestore: the database holds tables, but none of Dibs: give another path, or set Config.Shared to put the tables of Dibs beside them")
+
+	// ErrNewerSchema is returned for a database that a newer Dibs has written.
+	ErrNewerSchema = errors.New("sqlitestore: a newer version of Dibs has written this database: update this program")
+)
+
+// errDiscard makes database/sql close a connection instead of keeping it.
+var errDiscard = driver.ErrBadConn
+
+const codeError = sqlite3.SQLITE_ERROR
+
+// primaryCode returns SQLite's result code without its extension, or 0 for an
+// error that is not SQLite's.
+func primaryCode(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func isBusy(err error) bool {
+	code := primaryCode(err)
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+}
+
+// unavailable classifies an error of a call that did nothing. What is classified
+// already stays as it is.
+func unavailable(err error) error {
+	var classified *dibs.Error
+	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
+		return err
+	}
+	return dibs.Unavailable(err)
+}
+
+// commitError classifies an error of COMMIT itself.
+//
+// SQLite appends the transaction's pages to the WAL, the one that marks the
+// commit last, then syncs, then shows them to others. Busy means that it did
+// not begin. Full means that a page could not be written, so the mark is not
+// there. After any other failure, a sync above all, the mark may be in the
+// file: nobody sees it as long as the file is open somewhere, but recovery after
+// a crash would.
+func commitError(err error) error {
+	switch primaryCode(err) {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CONSTRAINT:
+		return dibs.Unavailable(err)
+	}
+	return dibs.OutcomeUnknown(err)
+}
+
+// txError classifies an error inside the caller's transaction.
+func txError(err error) error {
+	if isBusy(err) {
+		return fmt.Errorf("%w (%w)", dibs.ErrRetryTx, err)
+	}
+	return unavailable(err)
+}
+
+// openError says what is wrong with a path.
+func openError(path string, err error) error {
+	switch primaryCode(err) {
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %q", ErrNotDatabase, path)
+	case sqlite3.SQLITE_READONLY:
+		return fmt.Errorf("sqlitestore: cannot write to %q: make the file and its folder writable for this process: %w", path, err)
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return fmt.Errorf("sqlitestore: cannot open %q: check that its folder exists and that this process may read and write there: %w", path, err)
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("sqlitestore: %q is locked by another process: end its transaction, or raise Config.BusyTimeout: %w", path, err)
+	}
+	return fmt.Errorf("sqlitestore: open %q: %w", path, err)
+}

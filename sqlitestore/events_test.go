@@ -1,0 +1,85 @@
+package sqlitestore
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+// feed reads events and takes the cursors out, for comparison.
+func feed(t *testing.T, s dibs.Store, query dibs.EventQuery) []dibs.Event {
+	t.Helper()
+	query.Limit = 100
+	found, err := s.Events(context.Background(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range found {
+		found[i].Cursor = ""
+	}
+	return found
+}
+
+// Events of names take what they can from the name's row; those about an entity,
+// or about a name without a row, carry it themselves. All come back the same.
+func TestEventsComeBackAsCommitted(t *testing.T) {
+	t.Parallel()
+	s := newTest(t)
+	a, b, stray := heldName("a"), heldName("b"), heldName("stray")
+	a.Value = "A"
+	aboutEntity := dibs.Event{Kind: dibs.EventArchived, At: testNow, Scope: "acme", Entity: dibs.Entity{Type: "user", ID: "1"}, Version: 2}
+	mustCommit(t, s, insertGroup(a), insertGroup(b))
+	mustCommit(t, s, dibs.Group{Events: []dibs.Event{aboutEntity, eventOf(dibs.EventReserved, stray)}})
+	ofA, ofB, ofStray := eventOf(dibs.EventReserved, a), eventOf(dibs.EventReserved, b), eventOf(dibs.EventReserved, stray)
+	for name, c := range map[string]struct {
+		query dibs.EventQuery
+		want  []dibs.Event
+	}{
+		"all":     {dibs.EventQuery{}, []dibs.Event{ofA, ofB, aboutEntity, ofStray}},
+		"after":   {dibs.EventQuery{After: "1"}, []dibs.Event{ofB, aboutEntity, ofStray}},
+		"name":    {dibs.EventQuery{Name: a.ID}, []dibs.Event{ofA}},
+		"no row":  {dibs.EventQuery{Name: stray.ID}, []dibs.Event{ofStray}},
+		"neither": {dibs.EventQuery{Name: dibs.NameID("acme.slug", "never")}, nil},
+	} {
+		if got := feed(t, s, c.query); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got\n%+v\nwant\n%+v", name, got, c.want)
+		}
+	}
+
+	mustCommit(t, s, dibs.Group{
+		Reads:  []dibs.Read{{Ref: a.Ref(), Rev: 1}, {Ref: stray.Ref()}},
+		Writes: []dibs.Write{{Record: a, Delete: true}, {Record: stray, Delete: true}},
+	})
+	if got := feed(t, s, dibs.EventQuery{}); !reflect.DeepEqual(got, []dibs.Event{ofB, aboutEntity}) {
+		t.Errorf("after deleting: %+v", got)
+	}
+	if got := mustLoad(t, s, a.Ref()); len(got) != 0 {
+		t.Error("the name is still there")
+	}
+}
+
+// Statements that run often must find their rows by an index.
+func TestNoScans(t *testing.T) {
+	t.Parallel()
+	s := newTest(t)
+	for _, st := range []*statement{
+		nameShelf.load[3], nameShelf.revs[8], nameShelf.drop[3], entityShelf.load[3], documentShelf.load[3],
+		parkNames[1], deleteEvents[3], deleteStrayEvents[3], selectDue, selectOwned, selectEventsOf, selectLastNumber,
+	} {
+		count := strings.Count(st.text(), "?")
+		rows, err := s.readDB.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+st.text(), make([]any, count)...)
+		err = eachRow(rows, err, 4, func(row []any) error {
+			step := asText(row[3])
+			if strings.HasPrefix(step, "SCAN dibs_") || strings.HasPrefix(step, "SCAN e") || strings.HasPrefix(step, "SCAN n") {
+				t.Errorf("%s\n%s", step, st.text())
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%v\n%s", err, st.text())
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package sqlitestore
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/calldibs/dibs"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations returns the scripts in order: number n brings the schema from
+// version n-1 to n.
+func migrations() []string {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		panic(err) // the pattern is wrong: never in a build that passed its tests
+	}
+	scripts := make([]string, len(names))
+	for i, name := range names {
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		scripts[i] = string(text)
+	}
+	return scripts
+}
+
+var (
+	selectTables  = newStatement(`SELECT count(*), total(name = 'dibs_schema') FROM sqlite_schema`)
+	selectVersion = newStatement(`SELECT coalesce(max(version), 0) FROM dibs_schema`)
+	createSchema  = newStatement(`CREATE TABLE IF NOT EXISTS dibs_schema (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT`)
+	insertVersion = newStatement(`INSERT INTO dibs_schema (version, applied_at) VALUES (?, ?)`)
+	encoding      = newStatement(`PRAGMA encoding`)
+)
+
+// inspect returns the version of the schema, 0 where there is none, or says why
+// the database cannot be used.
+func inspect(ctx context.Context, run runner, shared bool) (version int, err error) {
+	var tables, ours float64
+	if err := scanOne(ctx, run, selectTables, &tables, &ours); err != nil {
+		return 0, err
+	}
+	if ours == 0 {
+		if tables > 0 && !shared {
+			return 0, ErrForeignDatabase
+		}
+	} else if version, err = schemaVersion(ctx, run); err != nil {
+		return 0, err
+	}
+	if known := len(migrations()); version > known {
+		return 0, fmt.Errorf("%w: its schema is version %d, this build knows %d", ErrNewerSchema, version, known)
+	}
+	// In UTF-16, byte order is another one and bytes that are no text get lost.
+	var enc string
+	if err := scanOne(ctx, run, encoding, &enc); err != nil {
+		return 0, err
+	}
+	if enc != "UTF-8" {
+		return 0, fmt.Errorf("%w: its text encoding is %s, Dibs needs UTF-8", ErrForeignDatabase, enc)
+	}
+	return version, nil
+}
+
+func schemaVersion(ctx context.Context, run runner) (version int, err error) {
+	err = scanOne(ctx, run, selectVersion, &version)
+	return version, err
+}
+
+func scanOne(ctx context.Context, run runner, st *statement, dest ...any) error {
+	rows, err := run.query(ctx, st)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// migrate runs the scripts that the database lacks, in one transaction. Processes
+// that come at once wait for each other at its beginning.
+func migrate(ctx context.Context, conn *session, shared bool, now func() dibs.Instant) error {
+	scripts := migrations()
+	if version, err := inspect(ctx, conn, shared); err != nil || version == len(scripts) {
+		return err
+	}
+	if err := conn.exec(ctx, beginWrite); err != nil {
+		return err
+	}
+	if err := runScripts(ctx, conn, scripts, shared, now); err != nil {
+		_ = conn.exec(context.Background(), rollbackTx)
+		return err
+	}
+	return conn.exec(ctx, commitTx)
+}
+
+func runScripts(ctx context.Context, conn *session, scripts []string, shared bool, now func() dibs.Instant) error {
+	version, err := inspect(ctx, conn, shared) // again: now nobody else writes
+	if err != nil {
+		return err
+	}
+	if err := conn.exec(ctx, createSchema); err != nil {
+		return err
+	}
+	for ; version < len(scripts); version++ {
+		if _, err := conn.conn.ExecContext(ctx, scripts[version]); err != nil {
+			return fmt.Errorf("migration %d: %w", version+1, err)
+		}
+		if err := conn.exec(ctx, insertVersion, version+1, int64(now())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package sqlitestore
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+const childEnv = "DIBS_SQLITE_CHILD"
+
+// TestMain lets the test binary be a process of its own: it opens the file
+// named first, and commits names that begin with what is named second.
+func TestMain(m *testing.M) {
+	if task := os.Getenv(childEnv); task != "" {
+		path, prefix, _ := strings.Cut(task, "|")
+		if err := commitForever(path, prefix); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// commitForever prints the names whose commits were acknowledged.
+func commitForever(path, prefix string) error {
+	s, err := Open(context.Background(), path, Config{})
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		n := heldName(fmt.Sprintf("%s-%d", prefix, i))
+		outcomes, err := s.Commit(context.Background(), []dibs.Group{insertGroup(n)})
+		if err != nil {
+			return err
+		}
+		fmt.Println(n.Canonical, outcomes[0] == dibs.Committed)
+	}
+}
+
+type child struct {
+	*exec.Cmd
+	out *bufio.Scanner
+}
+
+func startChild(t *testing.T, path, prefix string) *child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+path+"|"+prefix)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &child{cmd, bufio.NewScanner(pipe)}
+}
+
+// acknowledged reads at least so many acknowledged names, then kills the child
+// in the middle of its work and reads what else it had printed.
+func (c *child) acknowledged(t *testing.T, atLeast int) []string {
+	t.Helper()
+	var names []string
+	for c.out.Scan() {
+		name, ok, _ := strings.Cut(c.out.Text(), " ")
+		if ok != "true" {
+			t.Errorf("the child says: %s", c.out.Text())
+			break
+		}
+		names = append(names, name)
+		if len(names) == atLeast {
+			_ = c.Process.Kill()
+		}
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	if len(names) < atLeast {
+		t.Errorf("the child acknowledged %d names, want %d at least", len(names), atLeast)
+	}
+	return names
+}
+
+func checkThere(t *testing.T, s *Store, canonicals []string) {
+	t.Helper()
+	for _, canonical := range canonicals {
+		n := heldName(canonical)
+		if len(mustLoad(t, s, n.Ref())) != 1 {
+			t.Errorf("%s was acknowledged and is not there", canonical)
+		}
+		events, err := s.Events(context.Background(), dibs.EventQuery{Name: n.ID, Limit: 10})
+		if err != nil || len(events) != 1 {
+			t.Errorf("%s has %d events (%v), want 1", canonical, len(events), err)
+		}
+	}
+}
+
+func TestManyProcessesCreateOneFile(t *testing.T) {
+	t.Parallel()
+	for round := range 3 {
+		path := filepath.Join(t.TempDir(), "names.db")
+		var children []*child
+		for i := range 6 {
+			children = append(children, startChild(t, path, fmt.Sprintf("r%d-p%d", round, i)))
+		}
+		var all []string
+		for _, c := range children {
+			all = append(all, c.acknowledged(t, 3)...)
+		}
+		checkThere(t, openTest(t, path, Config{}), all)
+	}
+}
+
+func TestKilledProcessLosesNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "names.db")
+	var all []string
+	for round := range 8 {
+		all = append(all, startChild(t, path, fmt.Sprintf("r%d", round)).acknowledged(t, 20+round*7)...)
+	}
+	s := openTest(t, path, Config{})
+	checkThere(t, s, all)
+	var verdict string
+	check := func(run runner) error {
+		return scanOne(context.Background(), run, newStatement("PRAGMA integrity_check"), &verdict)
+	}
+	if err := s.read(context.Background(), check); err != nil || verdict != "ok" {
+		t.Errorf("integrity check: %s %v", verdict, err)
+	}
+}

@@ -1,0 +1,78 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"math/bits"
+	"strings"
+	"sync"
+)
+
+// statement is one SQL text. Connections keep what they prepared by its address.
+type statement struct {
+	text func() string
+}
+
+func newStatement(text string) *statement {
+	return &statement{func() string { return text }}
+}
+
+// composed holds the statements that were put together for listings. There are
+// as many as there are combinations of filters.
+var composed sync.Map // of string to *statement
+
+// interned returns the statement for a text, always the same one.
+func interned(text string) *statement {
+	if st, ok := composed.Load(text); ok {
+		return st.(*statement)
+	}
+	st, _ := composed.LoadOrStore(text, newStatement(text))
+	return st.(*statement)
+}
+
+// runner executes statements: on a connection that keeps them prepared, or in a
+// transaction of the caller's.
+type runner interface {
+	query(ctx context.Context, st *statement, args ...any) (*sql.Rows, error)
+	exec(ctx context.Context, st *statement, args ...any) error
+}
+
+const (
+	batchSizes = 9
+	maxBatch   = 1 << (batchSizes - 1) // 256 names are 8,448 parameters; SQLite takes 32,766
+)
+
+// batch is a statement for many rows, in sizes of 1, 2, 4 … 256, so that few
+// texts serve every number of rows and stay prepared.
+type batch [batchSizes]*statement
+
+func newBatch(text func(rows int) string) *batch {
+	var b batch
+	for i := range b {
+		b[i] = &statement{sync.OnceValue(func() string { return text(1 << i) })}
+	}
+	return &b
+}
+
+// fitting returns the smallest statement for at least n rows, and its size; for
+// callers that can fill up with repetitions.
+func (b *batch) fitting(n int) (*statement, int) {
+	i := bits.Len(uint(n - 1))
+	return b[i], 1 << i
+}
+
+// within returns the largest statement for at most n rows, and its size.
+func (b *batch) within(n int) (*statement, int) {
+	i := min(bits.Len(uint(n))-1, batchSizes-1)
+	return b[i], 1 << i
+}
+
+// places returns n parameters in a list: ?,?,?
+func places(n int) string {
+	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
+}
+
+// in makes a batch of a text that ends in a list of ids.
+func in(text string) *batch {
+	return newBatch(func(n int) string { return text + " IN (" + places(n) + ")" })
+}

@@ -1,0 +1,222 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+var product = dibs.Entity{Type: "product", ID: "101"}
+
+// openShared returns a registry, and a pool of the caller's own on the same file.
+func openShared(t *testing.T, txlock string) (*dibs.Registry, *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shop.db")
+	store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_txlock="+txlock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(db.Close(), reg.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := db.ExecContext(t.Context(), `CREATE TABLE products (id TEXT)`); err != nil {
+		t.Fatal(err)
+	}
+	return reg, db
+}
+
+func begin(t *testing.T, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(context.WithoutCancel(t.Context()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	return tx
+}
+
+func stateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
+	t.Helper()
+	name, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: value})
+	if errors.Is(err, dibs.ErrNotFound) {
+		return dibs.Free
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name.State
+}
+
+// A whole life in one transaction: every verb joins it.
+func TestEveryVerbJoinsTheTransaction(t *testing.T) {
+	t.Parallel()
+	for _, commit := range []bool{true, false} {
+		reg, db := openShared(t, "immediate")
+		ctx := t.Context()
+		other := dibs.Entity{Type: "product", ID: "102"}
+		tx := begin(t, db)
+		bound := sqlitestore.WithTx(reg, tx)
+		must := func(_ any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		hold, err := bound.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"})
+		must(hold, err)
+		must(bound.Extend(ctx, dibs.Extend{ID: hold.ID, Token: hold.Token, TTL: dibs.For(time.Hour)}))
+		must(bound.Confirm(ctx, dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: product}))
+		must(bound.Rename(ctx, dibs.Rename{Namespace: "slug", Entity: product, Value: "summer"}))
+		must(bound.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "autumn", Entity: other}))
+		must(bound.Swap(ctx, dibs.Swap{
+			Namespace: "slug", A: dibs.Named{Value: "summer", Entity: product}, B: dibs.Named{Value: "autumn", Entity: other},
+		}))
+		must(bound.Archive(ctx, dibs.Archive{Entity: product}))
+		must(bound.Restore(ctx, dibs.Restore{Entity: product}))
+		must(bound.Decommission(ctx, dibs.Decommission{Namespace: "slug", Value: "spring", Entity: product}))
+		must(bound.Delete(ctx, dibs.Delete{Entity: other}))
+		must(bound.Transfer(ctx, dibs.Transfer{Namespace: "slug", Value: "autumn", From: product, To: dibs.Entity{Type: "product", ID: "103"}}))
+		second, err := bound.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "winter"})
+		must(second, err)
+		must(bound.Release(ctx, dibs.Release{ID: second.ID, Token: second.Token}))
+		events, err := bound.History(ctx, "slug", "autumn")
+		if err != nil || len(events) != 3 {
+			t.Errorf("inside: %d events, %v", len(events), err)
+		}
+		want := map[string]dibs.State{"spring": dibs.Free, "summer": dibs.Free, "autumn": dibs.Active, "winter": dibs.Free}
+		for value, state := range want {
+			if got := stateOf(t, bound, value); got != state {
+				t.Errorf("inside: %s is %s, want %s", value, got, state)
+			}
+			if got := stateOf(t, reg, value); got != dibs.Free {
+				t.Errorf("outside, before the end: %s is %s", value, got)
+			}
+		}
+		if commit {
+			must(nil, tx.Commit())
+		} else {
+			must(nil, tx.Rollback())
+			clear(want)
+		}
+		for _, value := range []string{"spring", "summer", "autumn", "winter"} {
+			state, ok := want[value]
+			if !ok {
+				state = dibs.Free
+			}
+			if got := stateOf(t, reg, value); got != state {
+				t.Errorf("commit %v: %s is %s, want %s", commit, value, got, state)
+			}
+		}
+		page, err := reg.Events(ctx, dibs.FeedQuery{})
+		if err != nil || (len(page.Events) > 0) != commit {
+			t.Errorf("commit %v: %d events, %v", commit, len(page.Events), err)
+		}
+	}
+}
+
+func TestARefusalLeavesTheTransactionUsable(t *testing.T) {
+	t.Parallel()
+	reg, db := openShared(t, "immediate")
+	ctx := t.Context()
+	if _, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}); err != nil {
+		t.Fatal(err)
+	}
+	tx := begin(t, db)
+	bound := sqlitestore.WithTx(reg, tx)
+	_, err := bound.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "spring", Entity: product})
+	refused, ok := errors.AsType[*dibs.Error](err)
+	if !ok || refused.Code != dibs.CodeNameTaken || len(refused.Suggestions) == 0 {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := bound.Claim(ctx, dibs.Claim{Namespace: "slug", Value: refused.Suggestions[0], Entity: product}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := stateOf(t, reg, refused.Suggestions[0]); got != dibs.Active {
+		t.Errorf("the second choice is %s", got)
+	}
+}
+
+// A transaction that began by reading, and whose snapshot is out of date, cannot
+// write any more.
+func TestADeferredTransactionThatLosesIsToldToRetry(t *testing.T) {
+	t.Parallel()
+	reg, db := openShared(t, "deferred")
+	ctx := t.Context()
+	claim := dibs.Claim{Namespace: "slug", Value: "spring", Entity: product}
+
+	tx := begin(t, db)
+	var n int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM products`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sqlitestore.WithTx(reg, tx).Claim(ctx, claim)
+	if !errors.Is(err, dibs.ErrRetryTx) || errors.Is(err, dibs.ErrOutcomeUnknown) {
+		t.Fatalf("got %v, want ErrRetryTx", err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	tx = begin(t, db)
+	if _, err := sqlitestore.WithTx(reg, tx).Claim(ctx, claim); err != nil {
+		t.Fatalf("the second time: %v", err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatATransactionCannotDo(t *testing.T) {
+	t.Parallel()
+	reg, db := openShared(t, "immediate")
+	ctx := t.Context()
+	tx := begin(t, db)
+	bound := sqlitestore.WithTx(reg, tx)
+	if _, err := bound.Sweep(ctx, 1); !errors.Is(err, dibs.ErrUnsupported) {
+		t.Errorf("Sweep: %v", err)
+	}
+	_, err := bound.Do(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}, func(context.Context, dibs.Hold) (dibs.Entity, error) { return product, nil })
+	if !errors.Is(err, dibs.ErrUnsupported) {
+		t.Errorf("Do: %v", err)
+	}
+	for _, err := range bound.Watch(ctx, dibs.FeedQuery{}) {
+		if !errors.Is(err, dibs.ErrUnsupported) {
+			t.Errorf("Watch: %v", err)
+		}
+	}
+	if err := bound.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+
+	elsewhere, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer elsewhere.Close()
+	bound = sqlitestore.WithTx(elsewhere, tx)
+	if _, err := bound.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}); !errors.Is(err, dibs.ErrUnsupported) {
+		t.Errorf("a registry on another engine: %v", err)
+	}
+}
