@@ -157,7 +157,7 @@ func TestCloseWaitsForCalls(t *testing.T) {
 					return
 				}
 				if w == 0 && i == 20 {
-					go s.Close()
+					go func() { _ = s.Close() }()
 				}
 			}
 		})

@@ -31,8 +31,7 @@ const codeError = sqlite3.SQLITE_ERROR
 // primaryCode returns SQLite's result code without its extension, or 0 for an
 // error that is not SQLite's.
 func primaryCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0

@@ -35,8 +35,9 @@ func shelfOf(kind dibs.Kind) *shelf {
 		return nameShelf
 	case dibs.KindEntity:
 		return entityShelf
+	default:
+		return documentShelf
 	}
-	return documentShelf
 }
 
 // wanted is a list of records of one kind.
