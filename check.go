@@ -3,6 +3,7 @@ package dibs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,31 +122,61 @@ func numbered(base string, number int) string {
 	return base + suffix
 }
 
-// suggestFor adds free names to a refusal. It is help, not part of the answer: if
-// it cannot be had, the refusal goes without.
+// suggestFor adds free names to a refusal, and to each part of one. It is help, not
+// part of the answer: if it cannot be had, the refusal goes without.
 func (c *core) suggestFor(ctx context.Context, err *Error) {
+	if c.cfg.Suggestions < 0 {
+		return
+	}
+	byNamespace := make(map[string][]*Error)
+	for _, e := range err.taken(nil) {
+		byNamespace[e.Namespace] = append(byNamespace[e.Namespace], e)
+	}
+	for namespace, refused := range byNamespace {
+		c.suggestIn(ctx, namespace, refused)
+	}
 	if len(err.Failures) > 0 {
-		for _, f := range err.Failures {
-			c.suggestFor(ctx, f.Err)
-		}
 		err.Suggestions = err.Failures[0].Err.Suggestions
-		return
 	}
-	if err.Code != CodeNameTaken || c.cfg.Suggestions < 0 {
-		return
+}
+
+// taken appends the refusals of taken names in err: itself, or its parts.
+func (e *Error) taken(list []*Error) []*Error {
+	for _, f := range e.Failures {
+		list = f.Err.taken(list)
 	}
-	_, canonical, _ := strings.Cut(err.Key, ":")
-	err.Suggestions = c.flight.do(ctx, err.Key, func() []string {
-		answers, fail := c.Check(ctx, CheckRequest{Namespace: err.Namespace, Values: []string{canonical}, Suggest: c.cfg.Suggestions})
-		if fail != nil {
-			return nil
+	if len(e.Failures) == 0 && e.Code == CodeNameTaken {
+		list = append(list, e)
+	}
+	return list
+}
+
+// suggestIn finds suggestions for refusals of one namespace, in one read.
+func (c *core) suggestIn(ctx context.Context, namespace string, refused []*Error) {
+	values := make([]string, 0, len(refused))
+	for _, e := range refused[:min(len(refused), maxChecks)] {
+		_, canonical, _ := strings.Cut(e.Key, ":")
+		values = append(values, canonical)
+	}
+	suggestions := c.flight.do(ctx, namespace+":"+strings.Join(values, "\x00"), func() [][]string {
+		found := make([][]string, len(values))
+		answers, err := c.Check(ctx, CheckRequest{Namespace: namespace, Values: values, Suggest: c.cfg.Suggestions})
+		if err != nil {
+			return found
 		}
-		return answers[0].Suggestions
+		for i, a := range answers {
+			found[i] = a.Suggestions
+		}
+		return found
 	})
+	for i := range suggestions {
+		refused[i].Suggestions = slices.Clone(suggestions[i])
+	}
 }
 
 // flight shares one look-up among all who want the same at the same time: of ten
-// thousand who race for one name, nearly all want to know what else there is.
+// thousand who race for one name, nearly all want to know what else there is. The
+// result is shared: nobody may change it.
 type flight struct {
 	mu    sync.Mutex
 	calls map[string]*call
@@ -153,18 +184,18 @@ type flight struct {
 
 type call struct {
 	done   chan struct{}
-	result []string
+	result [][]string
 }
 
 func newFlight() *flight { return &flight{calls: make(map[string]*call)} }
 
-func (f *flight) do(ctx context.Context, key string, fn func() []string) []string {
+func (f *flight) do(ctx context.Context, key string, fn func() [][]string) [][]string {
 	f.mu.Lock()
 	if running, ok := f.calls[key]; ok {
 		f.mu.Unlock()
 		select {
 		case <-running.done:
-			return append([]string(nil), running.result...)
+			return running.result
 		case <-ctx.Done():
 			return nil
 		}
@@ -180,5 +211,5 @@ func (f *flight) do(ctx context.Context, key string, fn func() []string) []strin
 		close(mine.done)
 	}()
 	mine.result = fn()
-	return append([]string(nil), mine.result...)
+	return mine.result
 }

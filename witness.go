@@ -32,6 +32,9 @@ type SuspectHold struct {
 	ExpiresAt     time.Time
 }
 
+// Key returns namespace:canonical.
+func (h SuspectHold) Key() string { return h.Namespace + ":" + h.Canonical }
+
 // Verdict is a witness's answer. The zero Verdict is [Unknown].
 type Verdict struct {
 	known  bool
