@@ -65,59 +65,61 @@ type quota struct {
 }
 
 type counted struct {
-	ID        ID      `json:"id"`
-	ExpiresAt Instant `json:"expiresAt"`
+	ID ID `json:"id"`
+	// Until is when the hold is over by itself. One with a witness is not: past its
+	// time it is suspect, and still keeps everybody out.
+	Until Instant `json:"until,omitempty"`
 }
 
-func quotaRef(s space, principal string) (ref Ref, label string) {
-	label = s.namespace + "\x00" + principal
-	return Ref{KindQuota, s.scope, hashID("quota\x00" + label)}, label
+func quotaRef(namespace, scope, principal string) (ref Ref, label string) {
+	label = namespace + "\x00" + principal
+	return Ref{KindQuota, scope, hashID("quota\x00" + label)}, label
 }
 
-// countHold counts a new hold of the wish's principal, and refuses it where the
-// principal has as many as it may.
-func (v *view) countHold(w *wish, expiresAt Instant) *Error {
+// mayHold refuses a hold to a principal that has as many as it may.
+func (v *view) mayHold(w *wish) *Error {
 	if w.policy.MaxHolds == 0 {
 		return nil
 	}
-	ref, label := quotaRef(w.space, w.principal.Name)
-	q, rev := readDocument[quota](v, ref)
+	ref, _ := quotaRef(w.namespace, w.scope, w.principal.Name)
+	q, _ := readDocument[quota](v, ref)
 	q.forget(w.id, v.now)
 	if len(q.Holds) >= w.policy.MaxHolds {
-		first := slices.MinFunc(q.Holds, func(a, b counted) int { return int(a.ExpiresAt.Sub(b.ExpiresAt)) })
-		return w.refuse(CodeTooManyHolds, "this principal holds %d names in %s, the most it may; confirm or release one, or wait until %s",
-			len(q.Holds), w.namespace, first.ExpiresAt)
+		return w.refuse(CodeTooManyHolds, "this principal holds %d names in %s, the most it may: confirm or release one, or wait until one is over",
+			len(q.Holds), w.namespace)
 	}
-	q.Holds = append(q.Holds, counted{w.id, expiresAt})
-	writeDocument(v, ref, label, rev, 0, q)
 	return nil
 }
 
-// recountHold notes that a hold lasts longer.
-func (v *view) recountHold(d *draft, s *subject) {
-	v.adjustQuota(d, s, func(q *quota) { q.Holds = append(q.Holds, counted{d.ID, d.ExpiresAt}) })
+// countHold notes a hold in its principal's quota, or that it lasts longer.
+func (v *view) countHold(d *draft) {
+	hold := counted{ID: d.ID, Until: d.ExpiresAt}
+	if d.Terms.Witnessed {
+		hold.Until = 0
+	}
+	v.adjustQuota(d, func(q *quota) { q.Holds = append(q.Holds, hold) })
 }
 
 // uncountHold notes that a hold is no more.
-func (v *view) uncountHold(d *draft, s *subject) {
-	v.adjustQuota(d, s, func(*quota) {})
+func (v *view) uncountHold(d *draft) {
+	v.adjustQuota(d, func(*quota) {})
+	d.Terms.Counted = false
 }
 
-func (v *view) adjustQuota(d *draft, s *subject, change func(*quota)) {
-	if s.policy.MaxHolds == 0 {
+func (v *view) adjustQuota(d *draft, change func(*quota)) {
+	if !d.Terms.Counted {
 		return
 	}
-	ref, label := quotaRef(s.space, d.Principal)
+	ref, label := quotaRef(d.Namespace, d.Scope, d.Principal)
 	q, rev := readDocument[quota](v, ref)
 	q.forget(d.ID, v.now)
 	change(&q)
 	writeDocument(v, ref, label, rev, 0, q)
 }
 
-// forget drops a hold, and every one whose time is over: nobody has to report
-// those.
+// forget drops a hold, and every one that is over: nobody has to report those.
 func (q *quota) forget(id ID, now Instant) {
-	q.Holds = slices.DeleteFunc(q.Holds, func(c counted) bool { return c.ID == id || c.ExpiresAt.over(now) })
+	q.Holds = slices.DeleteFunc(q.Holds, func(c counted) bool { return c.ID == id || c.Until.over(now) })
 }
 
 // tally counts refused attempts of one kind in one hour.

@@ -123,6 +123,7 @@ type NameRecord struct {
 type Terms struct {
 	Witnessed   bool          // a lapsed hold becomes suspect
 	Many        bool          // its entity may have several active names here
+	Counted     bool          // the hold stands in its principal's quota
 	Quarantine  time.Duration // for an alias given up by time; whole milliseconds
 	HoldHistory time.Duration // how long a row that was never confirmed is kept; whole milliseconds
 }

@@ -35,7 +35,7 @@ func (c Transfer) prepare(p *preparer) (decision, *Error) {
 		}
 		var line ID
 		if s.policy.ManyPerEntity {
-			line = d.ID
+			line = newLine(d)
 		}
 		v.handOver(d, to, s, line)
 		v.saveEntity(from)

@@ -74,7 +74,7 @@ func (c Extend) prepare(p *preparer) (decision, *Error) {
 		}
 		d.State, d.Status, d.ExpiresAt = Held, StatusReserved, expiresAt
 		d.AskAt, d.Doubt = 0, ""
-		v.recountHold(d, s)
+		v.countHold(d)
 		v.save(d, EventExtended)
 		return Result{Names: []Name{v.show(d)}}, nil
 	}, nil
@@ -96,7 +96,7 @@ func (c Release) prepare(p *preparer) (decision, *Error) {
 		if err := s.over(d); err != nil {
 			return Result{}, err
 		}
-		v.uncountHold(d, s)
+		v.uncountHold(d)
 		d.endHold(StatusReleased, v.now)
 		v.save(d, EventReleased)
 		return Result{Names: []Name{v.show(d)}}, nil
@@ -156,7 +156,7 @@ func (p *preparer) confirm(v *view, d *draft, s *subject, c Confirm) *Error {
 	} else if err := s.mayAdd(e); err != nil {
 		return err
 	}
-	v.uncountHold(d, s)
+	v.uncountHold(d)
 	v.succeed(old, d, e, s, EventConfirmed)
 	return nil
 }

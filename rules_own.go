@@ -1,6 +1,7 @@
 package dibs
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -111,7 +112,8 @@ func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHa
 		if !d.Intended.IsZero() && d.Intended != c.Entity {
 			return "", s.refuse(CodeNotOwner, "%s was reserved for another entity", s.key())
 		}
-		v.uncountHold(d, s)
+		v.uncountHold(d)
+		d.Value = s.value
 		return EventConfirmed, nil
 	}
 	if err := s.taken(d, c.Entity); err != nil {
@@ -132,7 +134,7 @@ func (c Decommission) prepare(p *preparer) (decision, *Error) {
 	}
 	return func(v *view) (Result, *Error) {
 		d := v.name(s)
-		if d.gaveUp() && d.Owner == c.Entity {
+		if (d.State == Free || d.State == Quarantined) && d.Owner == c.Entity {
 			return v.ownedResult(d, true), nil
 		}
 		if err := s.ownedBy(d, c.Entity); err != nil {
@@ -207,12 +209,16 @@ func (p *preparer) present(v *view, s *subject, e entityDraft, which string) (*d
 	return v.nameByID(have[0], s.scope), nil
 }
 
+// newLine returns the mark of a line that begins with d. The revision makes it one
+// that no other line has, also when the name began a line before.
+func newLine(d *draft) ID { return hashID(fmt.Sprintf("line\x00%s\x00%d", d.Key(), d.Rev)) }
+
 // succeed makes d the entity's active name, in place of old if there is one, which
 // becomes an alias.
 func (v *view) succeed(old, d *draft, e entityDraft, s *subject, kind EventKind) {
 	line := ID{}
 	if s.policy.ManyPerEntity {
-		line = d.ID
+		line = newLine(d)
 		if old != nil && !old.Line.IsZero() {
 			line = old.Line
 		}

@@ -151,7 +151,9 @@ func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
 				if d.alive() {
 					return w.first(v, token)
 				}
-				ended = w
+				if ended == nil {
+					ended = w
+				}
 			}
 		}
 		if ended != nil {
@@ -223,14 +225,15 @@ func (w *wish) reserve(v *view) (d *draft, replayed bool, err *Error) {
 	if err := w.taken(d, w.entity); err != nil {
 		return nil, false, err
 	}
-	expiresAt := v.now.Add(w.ttl)
-	if err := v.countHold(w, expiresAt); err != nil {
+	if err := v.mayHold(w); err != nil {
 		return nil, false, err
 	}
 	v.begin(d, w.subject)
-	d.State, d.Status, d.ExpiresAt = Held, StatusReserved, expiresAt
+	d.State, d.Status, d.ExpiresAt = Held, StatusReserved, v.now.Add(w.ttl)
 	d.Token, d.Principal, d.Intended = w.token, w.principal.Name, w.entity
 	d.CorrelationID, d.Meta = w.correlationID, w.meta
+	d.Terms.Counted = w.policy.MaxHolds > 0
+	v.countHold(d)
 	v.save(d, EventReserved)
 	return d, false, nil
 }

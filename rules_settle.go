@@ -44,7 +44,7 @@ func (c Settle) prepare(p *preparer) (decision, *Error) {
 // conclude ends a suspect by a verdict, or says why it cannot.
 func (p *preparer) conclude(v *view, d *draft, s *subject, verdict Verdict) *Error {
 	if verdict == Absent {
-		v.uncountHold(d, s)
+		v.uncountHold(d)
 		d.endHold(StatusExpired, v.now)
 		v.save(d, EventExpired)
 		return nil

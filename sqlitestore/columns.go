@@ -18,7 +18,7 @@ var (
 	names = table{"dibs_names", "n", "id, namespace, canonical", `id, rev, namespace, canonical, value, profile, state, status, epoch, created_at,
 		token, principal, intended_type, intended_id, correlation_id, meta, expires_at, asked, ask_at, doubt,
 		owner_type, owner_id, owner, confirmed_at, ended_at, line, until,
-		witnessed, many, quarantine_ms, hold_history_ms, established, due, n`}
+		witnessed, many, counted, quarantine_ms, hold_history_ms, established, due, n`}
 	entities  = table{"dibs_entities", "id", "scope, type, entity_id", `id, rev, scope, type, entity_id, archived, deleted, active, due`}
 	documents = table{"dibs_documents", "kind, id", "scope", `kind, id, rev, scope, label, due, data`}
 	events    = table{"dibs_events", "seq", "", `kind, at, name, rev, body, id, namespace`}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	nameColumns     = 34
+	nameColumns     = 35
 	entityColumns   = 9
 	documentColumns = 7
 )
@@ -50,7 +50,7 @@ func appendName(args []any, n nameRow) ([]any, error) {
 		token, textOrNull(n.Principal), textOrNull(n.Intended.Type), textOrNull(n.Intended.ID),
 		textOrNull(n.CorrelationID), meta, intOrNull(n.ExpiresAt), int64(n.Asked), intOrNull(n.AskAt), textOrNull(n.Doubt),
 		textOrNull(n.Owner.Type), textOrNull(n.Owner.ID), owner, intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt),
-		line, intOrNull(n.Until), bit(n.Terms.Witnessed), bit(n.Terms.Many),
+		line, intOrNull(n.Until), bit(n.Terms.Witnessed), bit(n.Terms.Many), bit(n.Terms.Counted),
 		intOrNull(n.Terms.Quarantine/time.Millisecond), intOrNull(n.Terms.HoldHistory/time.Millisecond),
 		bit(n.Established), intOrNull(n.Due), n.number), nil
 }
@@ -81,11 +81,12 @@ func scanName(row []any) (dibs.Record, error) {
 		Terms: dibs.Terms{
 			Witnessed:   asInt(row[27]) == 1,
 			Many:        asInt(row[28]) == 1,
-			Quarantine:  time.Duration(asInt(row[29])) * time.Millisecond,
-			HoldHistory: time.Duration(asInt(row[30])) * time.Millisecond,
+			Counted:     asInt(row[29]) == 1,
+			Quarantine:  time.Duration(asInt(row[30])) * time.Millisecond,
+			HoldHistory: time.Duration(asInt(row[31])) * time.Millisecond,
 		},
-		Established: asInt(row[31]) == 1,
-		Due:         dibs.Instant(asInt(row[32])),
+		Established: asInt(row[32]) == 1,
+		Due:         dibs.Instant(asInt(row[33])),
 	}
 	copy(n.ID[:], asBytes(row[0]))
 	copy(n.Token[:], asBytes(row[10]))

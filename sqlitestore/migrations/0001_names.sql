@@ -36,6 +36,7 @@ CREATE TABLE dibs_names (
   until           INTEGER,
   witnessed       INTEGER NOT NULL CHECK (witnessed IN (0, 1)),
   many            INTEGER NOT NULL CHECK (many IN (0, 1)),
+  counted         INTEGER NOT NULL CHECK (counted IN (0, 1)), -- stands in its principal's quota
   quarantine_ms   INTEGER,
   hold_history_ms INTEGER,
   established     INTEGER NOT NULL CHECK (established IN (0, 1)),

@@ -1,0 +1,135 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/model"
+)
+
+// feedReader follows a registry's feed and folds what it says of every name.
+type feedReader struct {
+	cursor   dibs.Cursor
+	count    int
+	folded   map[string]dibs.Snapshot
+	rev      map[string]uint64
+	epoch    map[string]uint64
+	versions map[string]uint64
+}
+
+func newFeedReader() *feedReader {
+	return &feedReader{
+		folded: make(map[string]dibs.Snapshot), rev: make(map[string]uint64),
+		epoch: make(map[string]uint64), versions: make(map[string]uint64),
+	}
+}
+
+// read takes in what is new, and checks what must hold of every feed: revisions
+// rise, epochs and versions never fall, and each event begins where the one before
+// it ended.
+func (f *feedReader) read(w *world, registry *dibs.Registry) (news []dibs.Event) {
+	for {
+		page, err := registry.Events(context.Background(), dibs.FeedQuery{After: f.cursor, Limit: 1000})
+		if err != nil {
+			w.t.Fatalf("events: %v", err)
+		}
+		for i := range page.Events {
+			f.take(w, &page.Events[i])
+		}
+		news = append(news, page.Events...)
+		f.cursor = page.Next
+		if len(page.Events) == 0 {
+			f.count += len(news)
+			return news
+		}
+	}
+}
+
+func (f *feedReader) take(w *world, e *dibs.Event) {
+	owner := e.Scope + "/" + e.Entity.Type + "/" + e.Entity.ID
+	if e.Version != 0 {
+		if e.Version < f.versions[owner] {
+			w.t.Fatalf("the version of %s went back from %d to %d, at %s of %s", owner, f.versions[owner], e.Version, e.Kind, e.Key())
+		}
+		f.versions[owner] = e.Version
+	}
+	key := e.Key()
+	if key == "" {
+		return
+	}
+	if e.Rev <= f.rev[key] {
+		w.t.Fatalf("the revision of %s went from %d to %d, at %s", key, f.rev[key], e.Rev, e.Kind)
+	}
+	if e.Epoch < f.epoch[key] || e.Epoch != e.After.Epoch {
+		w.t.Fatalf("the epoch of %s went from %d to %d, at %s, which ends in %+v", key, f.epoch[key], e.Epoch, e.Kind, e.After)
+	}
+	last, ok := f.folded[key]
+	if !ok {
+		last.State = dibs.Free
+	}
+	if e.Before != last {
+		w.t.Fatalf("%s of %s begins with %+v, the event before it ended with %+v", e.Kind, key, e.Before, last)
+	}
+	if int64(e.At) > w.now {
+		w.t.Fatalf("%s of %s is dated %s, it is %s", e.Kind, key, w.since(int64(e.At)), w.since(w.now))
+	}
+	f.rev[key], f.epoch[key], f.folded[key] = e.Rev, e.Epoch, e.After
+}
+
+// forget is for a name that was purged: its next event begins with nothing, but
+// neither its revision nor its epoch goes back.
+func (f *feedReader) forget(key model.Key) { delete(f.folded, key.Namespace+":"+key.Canonical) }
+
+// checkFold checks that the feed tells the same as the registry itself, once
+// everything that is over was swept.
+func (w *world) checkFold(s *side) {
+	for _, namespace := range namespaces {
+		for _, value := range values {
+			n, err := s.registry.Get(context.Background(), dibs.Lookup{Namespace: namespace, Value: value})
+			if err != nil {
+				continue
+			}
+			folded := s.feed.folded[n.Key()]
+			// A free name tells who had it last, but nobody owns it: only states
+			// that mean an entity are compared with it.
+			told := fmt.Sprintf("%s %s, epoch %d, of %q", folded.State, folded.Status, folded.Epoch, folded.Entity.ID)
+			is := fmt.Sprintf("%s %s, epoch %d, of %q", n.State, n.Status, n.Epoch, n.Entity.ID)
+			if n.State == dibs.Free {
+				told = fmt.Sprintf("%s %s, epoch %d", folded.State, folded.Status, folded.Epoch)
+				is = fmt.Sprintf("%s %s, epoch %d", n.State, n.Status, n.Epoch)
+			}
+			if told != is {
+				w.t.Fatalf("the feed says of %s: %s; the registry: %s", n.Key(), told, is)
+			}
+		}
+	}
+}
+
+// reread follows the feed a second time, from its beginning, and every name's history
+// by itself: both must lead to where the first reading led.
+func (w *world) reread(s *side) {
+	again := newFeedReader()
+	again.read(w, s.registry)
+	if !maps.Equal(again.folded, s.feed.folded) {
+		w.t.Fatalf("the feed said %+v; read from its beginning it says %+v", s.feed.folded, again.folded)
+	}
+	for _, namespace := range namespaces {
+		for _, value := range takeable {
+			events, err := s.registry.History(context.Background(), namespace, value)
+			if err != nil {
+				w.t.Fatalf("history: %v", err)
+			}
+			alone := newFeedReader()
+			for i := range events {
+				alone.take(w, &events[i])
+			}
+			key, _ := w.key(namespace, value)
+			text := key.Namespace + ":" + key.Canonical
+			if alone.folded[text] != again.folded[text] {
+				w.t.Fatalf("the history of %s ends with %+v, its part of the feed with %+v", text, alone.folded[text], again.folded[text])
+			}
+		}
+	}
+}

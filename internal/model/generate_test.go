@@ -1,0 +1,211 @@
+package model_test
+
+import (
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/model"
+)
+
+func draw[T any](w *world, label string, from ...T) T {
+	return rapid.SampledFrom(from).Draw(w.t, label)
+}
+
+// drawNamespace and drawEntity prefer the first ones, so that long stories happen
+// in one place as well.
+func (w *world) drawNamespace() string {
+	return draw(w, "namespace", "one", "one", "one", "two", "acme.one")
+}
+
+func (w *world) drawEntity() dibs.Entity {
+	return draw(w, "entity", entities[0], entities[0], entities[1], entities[2])
+}
+
+func (w *world) drawIntended() dibs.Entity { return draw(w, "intended", append(entities, nobody)...) }
+func (w *world) drawToken() string         { return draw(w, "token", tokens...) }
+
+// drawValue draws mostly values that are valid.
+func (w *world) drawValue() string {
+	return draw(w, "value", "a", "b", "A", "c", "a", "b", "c", "word", "no!")
+}
+
+func (w *world) drawTTL() dibs.TTL {
+	return draw(w, "ttl", dibs.TTL{}, dibs.For(time.Second), dibs.For(7*time.Second), dibs.For(20*time.Second),
+		dibs.For(30*time.Second), dibs.For(time.Millisecond), dibs.For(time.Minute))
+}
+
+// drawKey draws a name that satisfies a condition, if there is one, or any: most
+// commands would otherwise speak of names that they have no business with.
+func (w *world) drawKey(condition func(model.Name) bool) (model.Key, model.Name) {
+	keys := w.model.Keys(condition)
+	if len(keys) > 0 && rapid.IntRange(0, 4).Draw(w.t, "at random") < 4 {
+		key := draw(w, "key", keys...)
+		name, _ := w.model.Get(w.now, key)
+		return key, name
+	}
+	key, ok := w.key(w.drawNamespace(), w.drawValue())
+	if !ok {
+		key, _ = w.key(key.Namespace, "a")
+	}
+	return key, model.Name{Token: w.drawToken(), Owner: w.drawEntity()}
+}
+
+func everHeld(n model.Name) bool { return n.Token != "" }
+func isLive(n model.Name) bool   { return n.State == dibs.Held || n.State == dibs.Suspect }
+func isOwned(n model.Name) bool  { return n.State == dibs.Active || n.State == dibs.Alias }
+func isActive(n model.Name) bool { return n.State == dibs.Active }
+
+func wasOwned(n model.Name) bool { return !isOwned(n) && !isLive(n) && n.Owner != nobody }
+
+// maybe gives one value most of the time, else another.
+func maybe[T any](w *world, label string, mostly, else_ T) T {
+	if rapid.IntRange(0, 4).Draw(w.t, label) == 4 {
+		return else_
+	}
+	return mostly
+}
+
+// spelled gives one of the ways to write a canonical form.
+func (w *world) spelled(key model.Key) string {
+	upper := "A"
+	if k, _ := w.key(key.Namespace, upper); k == key {
+		return draw(w, "spelling", key.Canonical, upper)
+	}
+	return key.Canonical
+}
+
+func (w *world) drawReserve() dibs.Reserve {
+	if rapid.IntRange(0, 3).Draw(w.t, "again") == 3 {
+		key, name := w.drawKey(wasOwned)
+		return dibs.Reserve{Namespace: key.Namespace, Value: w.spelled(key), TTL: w.drawTTL(), Token: w.drawToken(), Entity: name.Owner}
+	}
+	return dibs.Reserve{
+		Namespace: w.drawNamespace(), Value: w.drawValue(), TTL: w.drawTTL(), Token: w.drawToken(), Entity: w.drawIntended(),
+	}
+}
+
+// drawCommand draws one command of any kind.
+func (w *world) drawCommand() dibs.Command {
+	switch draw(w, "command", "reserve", "reserve", "claim", "confirm", "confirm", "rename", "rename", "release", "extend", "all", "first",
+		"archive", "restore", "delete", "decommission", "transfer", "swap", "settle") {
+	case "all":
+		return w.drawReserveAll()
+	case "first":
+		r := w.drawReserve()
+		return dibs.ReserveFirst{
+			Namespace: r.Namespace, Values: []string{r.Value, w.drawValue(), w.drawValue()}, TTL: r.TTL, Token: r.Token, Entity: r.Entity,
+		}
+	case "extend":
+		key, name := w.drawKey(isLive)
+		return dibs.Extend{ID: id(key), Token: maybe(w, "other token", name.Token, w.drawToken()), TTL: w.drawTTL()}
+	case "confirm":
+		return w.drawConfirm()
+	case "release":
+		key, name := w.drawKey(draw(w, "which hold", isLive, everHeld))
+		return dibs.Release{ID: id(key), Token: maybe(w, "other token", name.Token, w.drawToken())}
+	case "claim":
+		if rapid.Bool().Draw(w.t, "again") {
+			key, name := w.drawKey(wasOwned)
+			return dibs.Claim{Namespace: key.Namespace, Value: w.spelled(key), Entity: maybe(w, "other", name.Owner, w.drawEntity())}
+		}
+		return dibs.Claim{Namespace: w.drawNamespace(), Value: w.drawValue(), Entity: w.drawEntity()}
+	case "rename":
+		return w.drawRename()
+	case "archive":
+		return dibs.Archive{Scope: draw(w, "scope", "", "acme"), Entity: w.drawEntity()}
+	case "restore":
+		return dibs.Restore{Scope: draw(w, "scope", "", "acme"), Entity: w.drawEntity()}
+	case "delete":
+		return dibs.Delete{Scope: draw(w, "scope", "", "acme"), Entity: w.drawEntity()}
+	case "decommission":
+		key, name := w.drawKey(isOwned)
+		return dibs.Decommission{Namespace: key.Namespace, Value: w.spelled(key), Entity: maybe(w, "other", name.Owner, w.drawEntity())}
+	case "transfer":
+		key, name := w.drawKey(isOwned)
+		return dibs.Transfer{
+			Namespace: key.Namespace, Value: w.spelled(key), From: maybe(w, "other", name.Owner, w.drawEntity()), To: w.drawEntity(),
+		}
+	case "swap":
+		return w.drawSwap()
+	case "settle":
+		key, _ := w.drawKey(func(n model.Name) bool { return n.State == dibs.Suspect })
+		return dibs.Settle{ID: id(key), Verdict: draw(w, "verdict", dibs.Absent, dibs.Exists(w.drawEntity()))}
+	}
+	return w.drawReserve()
+}
+
+func (w *world) drawReserveAll() dibs.Command {
+	all := dibs.ReserveAll{Token: w.drawToken()}
+	for range rapid.IntRange(1, 3).Draw(w.t, "how many") {
+		r := w.drawReserve()
+		r.Token = ""
+		all.Reservations = append(all.Reservations, r)
+	}
+	return all
+}
+
+func (w *world) drawConfirm() dibs.Command {
+	key, name := w.drawKey(draw(w, "which hold", isLive, isLive, everHeld))
+	entity := name.Shown()
+	if entity == nobody {
+		entity = w.drawEntity()
+	}
+	return dibs.Confirm{
+		ID: id(key), Token: maybe(w, "other token", name.Token, w.drawToken()), Entity: maybe(w, "other", entity, w.drawEntity()),
+		Replace: rapid.Bool().Draw(w.t, "replace"), Replaces: draw(w, "replaces", "", "", "a", "b", "A"),
+	}
+}
+
+func (w *world) drawRename() dibs.Command {
+	rename := dibs.Rename{Namespace: w.drawNamespace(), Value: w.drawValue(), Entity: w.drawEntity()}
+	switch draw(w, "to what", "anything", "own", "held") {
+	case "own":
+		key, name := w.drawKey(isOwned)
+		rename.Namespace, rename.Value, rename.Entity = key.Namespace, w.spelled(key), name.Owner
+	case "held":
+		key, name := w.drawKey(isLive)
+		rename.Namespace, rename.Value, rename.Token = key.Namespace, w.spelled(key), name.Token
+		if name.Intended != nobody {
+			rename.Entity = maybe(w, "other", name.Intended, rename.Entity)
+		}
+	}
+	if rename.Token == "" {
+		rename.Token = draw(w, "token", append(tokens, "")...)
+	}
+	rename.From = draw(w, "from", "", "", "a", "b", "A", "c")
+	if rapid.Bool().Draw(w.t, "from one of its own") {
+		key, name := w.drawKey(func(n model.Name) bool { return isActive(n) && n.Owner == rename.Entity })
+		if key.Namespace == rename.Namespace && isActive(name) {
+			rename.From = w.spelled(key)
+		}
+	}
+	if !w.hasVersions(scopes[rename.Namespace]) {
+		return rename
+	}
+	e, _, _ := w.model.Entity(w.now, model.Owner{Scope: scopes[rename.Namespace], Entity: rename.Entity})
+	rename.IfVersion = draw(w, "if version", 0, 0, e.Version, e.Version+1, max(e.Version, 1)-1)
+	return rename
+}
+
+func (w *world) drawSwap() dibs.Command {
+	keyA, a := w.drawKey(isActive)
+	keyB, b := w.drawKey(func(n model.Name) bool { return isActive(n) && n.Owner != a.Owner })
+	return dibs.Swap{
+		Namespace: keyA.Namespace,
+		A:         dibs.Named{Value: w.spelled(keyA), Entity: a.Owner},
+		B:         dibs.Named{Value: keyB.Canonical, Entity: maybe(w, "other", b.Owner, w.drawEntity())},
+	}
+}
+
+// drawMoment draws how far the clock jumps: often to where something ends, or a
+// millisecond to either side.
+func (w *world) drawMoment() int64 {
+	dates := slices.DeleteFunc(w.model.Dates(), func(date int64) bool { return date > w.now+(24*time.Hour).Milliseconds() })
+	if len(dates) > 0 && rapid.IntRange(0, 3).Draw(w.t, "at random") < 3 {
+		return max(w.now, draw(w, "date", dates...)+draw[int64](w, "off by", 0, -1, 1))
+	}
+	return w.now + draw(w, "pause", 1, time.Second.Milliseconds(), 9*time.Second.Milliseconds(), (2*time.Hour).Milliseconds())
+}

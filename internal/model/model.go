@@ -1,0 +1,208 @@
+// Package model is a second, naive reading of docs/rules.md: a registry as a few
+// maps and plain chains of ifs. It shares no rule with package dibs, only its
+// types, so that a mistake in either shows as a difference between the two.
+//
+// It is slow on purpose. Every list of commands works on a copy of everything, and
+// before each look at a name the clock is applied to all of them.
+package model
+
+import (
+	"maps"
+
+	"github.com/calldibs/dibs"
+)
+
+// Key addresses a name.
+type Key struct{ Namespace, Canonical string }
+
+// Owner addresses an entity within its scope.
+type Owner struct {
+	Scope  string
+	Entity dibs.Entity
+}
+
+// Name is what the model knows of one key. A key without one was never taken, or
+// was purged.
+type Name struct {
+	Value  string
+	State  dibs.State
+	Status dibs.Status
+	Epoch  uint64
+
+	// The last hold. Token is empty where the present epoch began without one.
+	Token     string
+	Principal string
+	Intended  dibs.Entity
+	Began     int64
+	ExpiresAt int64
+	Confirmed bool // this epoch's hold was confirmed
+
+	Owner   dibs.Entity // the owner, or the last one
+	Line    int         // ties an alias to its successor where an entity has many names
+	EndedAt int64
+	// Until ends a quarantine or an alias; on a hold it is the date of the
+	// quarantine that the name goes back to.
+	Until       int64
+	Established bool // was confirmed at some time, so is never purged
+}
+
+// Entity is what the model knows of one entity. One without it never had a name.
+type Entity struct {
+	Archived bool
+	Deleted  bool
+	Version  uint64
+}
+
+// Model is the whole registry.
+type Model struct {
+	policies map[string]dibs.Policy
+	scopes   map[string]string // of each namespace
+	known    []dibs.Entity
+	ids      map[dibs.ID]Key
+
+	now      int64
+	names    map[Key]Name
+	entities map[Owner]Entity
+	floors   map[string]uint64 // the highest purged epoch of a namespace
+	past     map[Key][]Moment
+	lines    int
+	touched  map[Owner]bool // entities that the present command has changed
+}
+
+// New returns an empty model. The policies must have all their durations set:
+// the model knows no defaults. Scopes has the scope of every namespace,
+// known every entity that a verdict may name.
+func New(policies map[string]dibs.Policy, scopes map[string]string, known []dibs.Entity) *Model {
+	return &Model{
+		policies: policies,
+		scopes:   scopes,
+		known:    known,
+		ids:      make(map[dibs.ID]Key),
+		names:    make(map[Key]Name),
+		entities: make(map[Owner]Entity),
+		floors:   make(map[string]uint64),
+		past:     make(map[Key][]Moment),
+	}
+}
+
+// copy returns a model that can be changed without changing this one.
+func (m *Model) copy() *Model {
+	c := *m
+	c.ids = maps.Clone(m.ids)
+	c.names = maps.Clone(m.names)
+	c.entities = maps.Clone(m.entities)
+	c.floors = maps.Clone(m.floors)
+	c.past = make(map[Key][]Moment, len(m.past))
+	for key, moments := range m.past {
+		c.past[key] = append([]Moment(nil), moments...)
+	}
+	return &c
+}
+
+// Refusal is why a command was refused.
+type Refusal struct {
+	Code   dibs.Code
+	Reason dibs.Reason // with NAME_TAKEN
+	// Parts are the refusals of a command with several parts, by their place.
+	Parts map[int]*Refusal
+}
+
+func refuse(code dibs.Code) *Refusal { return &Refusal{Code: code} }
+
+// first makes one refusal of several: its code is that of the first part.
+func first(parts map[int]*Refusal) *Refusal {
+	for i := 0; ; i++ {
+		if part, ok := parts[i]; ok {
+			return &Refusal{Code: part.Code, Reason: part.Reason, Parts: parts}
+		}
+	}
+}
+
+// Result is what a command did.
+type Result struct {
+	Replayed bool
+	Keys     []Key  // of the names it was about
+	Version  uint64 // of the entity, after a command on an entity's names
+	Freed    []Key  // what a Delete or Decommission gave up
+	Locked   []Key  // the same, into quarantine
+}
+
+// Apply decides a list of commands, all or none, at a moment.
+func (m *Model) Apply(principal dibs.Principal, now int64, commands []dibs.Command, dryRun bool) ([]Result, *Refusal) {
+	m.advance(now)
+	parts := make(map[int]*Refusal)
+	for i, command := range commands {
+		if refused := m.malformed(principal, command); refused != nil {
+			parts[i] = refused
+		}
+	}
+	if len(parts) > 0 {
+		return nil, whole(parts, len(commands))
+	}
+
+	trial := m.copy()
+	var results []Result
+	for i, command := range commands {
+		before := trial.copy()
+		trial.touched = make(map[Owner]bool)
+		result, refused := trial.one(principal, command)
+		if refused != nil {
+			parts[i] = refused
+			trial = before
+			continue
+		}
+		results = append(results, result)
+	}
+	if len(parts) > 0 {
+		return nil, whole(parts, len(commands))
+	}
+	if !dryRun {
+		*m = *trial
+	}
+	return results, nil
+}
+
+// whole is the refusal of a list: that of its only command, or of the first that
+// was refused.
+func whole(parts map[int]*Refusal, commands int) *Refusal {
+	if commands == 1 {
+		return parts[0]
+	}
+	return first(parts)
+}
+
+func (m *Model) one(p dibs.Principal, command dibs.Command) (Result, *Refusal) {
+	switch c := command.(type) {
+	case dibs.Reserve:
+		return m.reserve(p, c)
+	case dibs.ReserveAll:
+		return m.reserveAll(p, c)
+	case dibs.ReserveFirst:
+		return m.reserveFirst(p, c)
+	case dibs.Extend:
+		return m.extend(p, c)
+	case dibs.Confirm:
+		return m.confirm(p, c)
+	case dibs.Release:
+		return m.release(p, c)
+	case dibs.Claim:
+		return m.claim(p, c)
+	case dibs.Rename:
+		return m.rename(p, c)
+	case dibs.Archive:
+		return m.archive(c.Scope, c.Entity, true)
+	case dibs.Restore:
+		return m.archive(c.Scope, c.Entity, false)
+	case dibs.Delete:
+		return m.remove(c)
+	case dibs.Decommission:
+		return m.decommission(c)
+	case dibs.Transfer:
+		return m.transfer(c)
+	case dibs.Swap:
+		return m.swap(c)
+	case dibs.Settle:
+		return m.settle(c)
+	}
+	panic("model: a command it does not know")
+}

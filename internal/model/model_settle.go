@@ -1,0 +1,61 @@
+package model
+
+import "github.com/calldibs/dibs"
+
+func (m *Model) settle(c dibs.Settle) (Result, *Refusal) {
+	key, name, ok := m.byID(c.ID)
+	if !ok {
+		return Result{}, refuse(dibs.CodeNotFound)
+	}
+	exists, entity := m.readVerdict(c.Verdict)
+	result := Result{Keys: []Key{key}}
+	switch {
+	case name.State == dibs.Suspect && exists:
+		return result, m.settleOn(key, name, entity, false, "")
+	case name.State == dibs.Suspect:
+		m.endHold(key, name, dibs.StatusExpired, m.now)
+		return result, nil
+	case exists && owns(name, entity), !exists && name.Status == dibs.StatusExpired:
+		result.Replayed = true
+		return result, nil
+	case name.State == dibs.Held:
+		return Result{}, &Refusal{Code: dibs.CodeNameTaken, Reason: dibs.ReasonHeld}
+	}
+	return Result{}, over(name)
+}
+
+// readVerdict returns what a verdict says: that an entity exists, or none does. A
+// Verdict does not tell by itself, so it is compared with all there can be.
+func (m *Model) readVerdict(v dibs.Verdict) (exists bool, entity dibs.Entity) {
+	for _, known := range m.known {
+		if v == dibs.Exists(known) {
+			return true, known
+		}
+	}
+	return false, dibs.Entity{}
+}
+
+// Testify is what a witness said about a suspect while a registry swept. Where the
+// verdict would be refused the name stays suspect.
+func (m *Model) Testify(now int64, id dibs.ID, v dibs.Verdict) {
+	if v == dibs.Unknown {
+		return
+	}
+	operator := dibs.Principal{Rights: dibs.Operate}
+	_, _ = m.Apply(operator, now, []dibs.Command{dibs.Settle{ID: id, Verdict: v}}, false)
+}
+
+// Purgeable says whether a sweep may forget a name by now.
+func (m *Model) Purgeable(now int64, key Key) bool {
+	m.advance(now)
+	name, ok := m.names[key]
+	return ok && name.State == dibs.Free && !name.Established &&
+		name.EndedAt+m.policies[key.Namespace].HoldHistory.Milliseconds() <= now
+}
+
+// Purge forgets a name, as sweeping does, but for the epoch that it had reached.
+func (m *Model) Purge(key Key) {
+	m.floors[key.Namespace] = max(m.floors[key.Namespace], m.names[key].Epoch)
+	delete(m.names, key)
+	delete(m.past, key)
+}

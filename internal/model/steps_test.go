@@ -1,0 +1,141 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/model"
+)
+
+// sweep sweeps a side, entirely or one thing only. The model learns what the witness
+// was asked, and which of the names that may be purged were: nothing else may have
+// changed, which the next look finds out.
+func (w *world) sweep(s *side, entirely bool) {
+	w.testimony = nil
+	for {
+		limit := 1
+		if entirely {
+			limit = 1000
+		}
+		report, err := s.registry.Sweep(context.Background(), limit)
+		if err != nil {
+			w.t.Fatalf("sweep: %v", err)
+		}
+		if !entirely || (report.Changed == 0 && report.Settled == 0 && !report.More) {
+			break
+		}
+	}
+	for _, said := range w.testimony {
+		key := model.Key{Namespace: said.hold.Namespace, Canonical: said.hold.Canonical}
+		if name, _ := w.model.Get(w.now, key); name.State != dibs.Suspect || name.Epoch != said.hold.Epoch || name.Intended != said.hold.Entity {
+			w.t.Fatalf("the witness was asked about %+v, but the name is %+v", said.hold, name)
+		}
+		w.model.Testify(w.now, said.hold.ID, said.verdict)
+		s.asked[doubtful{key, said.hold.Epoch, ms(said.hold.ExpiresAt)}] = true
+	}
+	s.feed.read(w, s.registry)
+	for _, key := range w.model.Keys(func(model.Name) bool { return true }) {
+		if !w.model.Purgeable(w.now, key) {
+			continue
+		}
+		_, err := s.registry.Get(context.Background(), dibs.Lookup{ID: id(key)})
+		if entirely && err == nil {
+			w.t.Fatalf("%+v was not purged by a whole sweep", key)
+		}
+		if err != nil {
+			w.model.Purge(key)
+			s.feed.forget(key)
+		}
+	}
+	if entirely {
+		w.checkFold(s)
+		w.checkAsked(s)
+	}
+	if !s.swept {
+		w.t.Logf("swept, entirely %v: the witness was asked %d times", entirely, len(w.testimony))
+	}
+}
+
+// doubtful is one time that a hold's time ran out: extended, it may do so again.
+type doubtful struct {
+	key       model.Key
+	epoch     uint64
+	expiresAt int64
+}
+
+// checkAsked checks that a whole sweep leaves no suspect whose witness was never asked.
+func (w *world) checkAsked(s *side) {
+	for _, key := range w.model.Keys(func(n model.Name) bool { return n.State == dibs.Suspect }) {
+		name, _ := w.model.Get(w.now, key)
+		if !s.asked[doubtful{key, name.Epoch, name.ExpiresAt}] {
+			w.t.Fatalf("%+v is suspect after a whole sweep, and no witness was asked", key)
+		}
+	}
+}
+
+// lookBack asks who had a name at a moment that is past.
+func (w *world) lookBack() {
+	for range 2 {
+		namespace, value := w.drawNamespace(), draw(w, "value", "a", "b", "c")
+		key, _ := w.key(namespace, value)
+		at := rapid.Int64Range(w.start-1, w.now).Draw(w.t, "past moment")
+		if moments := w.model.Past(key); len(moments) > 0 {
+			at = min(w.now, draw(w, "moment", moments...).At+draw[int64](w, "off by", 0, -1, 1))
+		}
+		was := w.model.WhoHeld(w.now, key, at)
+		for _, s := range w.sides {
+			holder, err := s.registry.WhoHeld(context.Background(), namespace, value, dibs.Instant(at).Time())
+			if err != nil {
+				w.t.Fatalf("who held: %v", err)
+			}
+			told := model.Moment{State: holder.State, Entity: holder.Entity, Epoch: holder.Epoch}
+			want := model.Moment{State: was.State, Entity: was.Entity, Epoch: was.Epoch}
+			if want.State == dibs.Free && told.State == dibs.Free {
+				continue
+			}
+			if told != want {
+				w.t.Fatalf("who held %s at %s: expected %+v, but %+v", namespace+":"+value, w.since(at), want, told)
+			}
+		}
+	}
+}
+
+// checkDryRun holds a check against a dry run of Reserve, which it must equal. The
+// principal is one that has no holds, for a check counts none.
+func (w *world) checkDryRun() {
+	namespace, value, entity := w.drawNamespace(), w.drawValue(), w.drawIntended()
+	for _, s := range w.sides {
+		checks, err := s.registry.Check(context.Background(), dibs.CheckRequest{Namespace: namespace, Values: []string{value}, Entity: entity})
+		if err != nil {
+			w.t.Fatalf("check: %v", err)
+		}
+		_, err = s.registry.As(dibs.Principal{Name: "probe"}).DryRun(context.Background(),
+			dibs.Reserve{Namespace: namespace, Value: value, Entity: entity})
+		if checks[0].Available != (err == nil) {
+			w.t.Fatalf("check of %s:%s for %q says %+v, a dry run %v", namespace, value, entity.ID, checks[0], err)
+		}
+	}
+}
+
+// instructWitness changes what the witness will say.
+func (w *world) instructWitness() {
+	value := draw(w, "about", "a", "b", "c", "A")
+	w.script[value] = draw(w, "says", dibs.Unknown, dibs.Absent, dibs.Exists(w.drawEntity()))
+	w.t.Logf("the witness will say of %s: %+v", value, w.script[value])
+}
+
+// describe writes a command without what it leaves empty, and with keys for ids.
+func (w *world) describe(command dibs.Command) string {
+	shorten := []string{" CorrelationID: Meta:map[] Field: OverrideReserved:false", "", " CorrelationID: Field: OverrideReserved:false", ""}
+	for _, namespace := range namespaces {
+		for _, value := range values {
+			key := model.Key{Namespace: namespace, Canonical: value}
+			shorten = append(shorten, id(key).String(), namespace+":"+value)
+		}
+	}
+	return strings.NewReplacer(shorten...).Replace(fmt.Sprintf("%T%+v", command, command))
+}

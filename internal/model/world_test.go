@@ -1,0 +1,169 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/model"
+	"github.com/calldibs/dibs/memstore"
+)
+
+// The pools are small, so that commands meet on the same names all the time.
+var (
+	namespaces = []string{"one", "two", "acme.one"}
+	scopes     = map[string]string{"one": "", "two": "", "acme.one": "acme"}
+	values     = []string{"a", "b", "A", "c", "word", "no!"}
+	takeable   = values[:4] // the others are a reserved word and, where folded, invalid
+	tokens     = []string{"token-1-of-the-test", "token-2-of-the-test", "token-3-of-the-test"}
+	nobody     = dibs.Entity{}
+	entities   = []dibs.Entity{{Type: "user", ID: "1"}, {Type: "user", ID: "2"}, {Type: "user", ID: "3"}}
+	alice      = dibs.Principal{Name: "alice"}
+	bob        = dibs.Principal{Name: "bob", Rights: dibs.ActForOthers | dibs.Operate}
+	principals = []dibs.Principal{alice, bob}
+)
+
+// folding is a profile of the test's own: value and canonical form differ.
+type folding struct{}
+
+func (folding) Name() string { return "folding/1" }
+
+func (folding) Canonical(value string) (string, error) {
+	if strings.Contains(value, "!") {
+		return "", errors.New("it shouts")
+	}
+	return strings.ToLower(value), nil
+}
+
+// side is a registry under test, and what was read from its feed.
+type side struct {
+	registry *dibs.Registry
+	feed     *feedReader
+	asked    map[doubtful]bool // what its witness was asked about
+	// swept says that it is swept after every step; otherwise only by steps that
+	// sweep, of which a world with two sides has none.
+	swept bool
+}
+
+// world is one history: the model, and the registries that must agree with it.
+type world struct {
+	t        *rapid.T
+	now      int64
+	start    int64
+	policies map[string]dibs.Policy
+	model    *model.Model
+	sides    []*side
+
+	script    map[string]dibs.Verdict // what the witness says, by canonical form
+	testimony []testimony             // what it said since the last look
+}
+
+type testimony struct {
+	hold    dibs.SuspectHold
+	verdict dibs.Verdict
+}
+
+func newWorld(t *rapid.T, metamorphic bool) *world {
+	w := &world{t: t, start: 1_700_000_000_000, script: make(map[string]dibs.Verdict), policies: make(map[string]dibs.Policy)}
+	w.now = w.start
+	for _, namespace := range namespaces {
+		w.policies[namespace] = w.drawPolicy(namespace, metamorphic)
+	}
+	w.model = model.New(w.policies, scopes, entities)
+	for i := range 2 {
+		if i == 1 && !metamorphic {
+			break
+		}
+		store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(w.now) }})
+		registry, err := dibs.Open(store, dibs.Config{Policies: w.policies, Suggestions: -1})
+		if err != nil {
+			t.Fatalf("open: %v", err)
+		}
+		w.sides = append(w.sides, &side{registry: registry, feed: newFeedReader(), asked: make(map[doubtful]bool), swept: i == 1})
+	}
+	return w
+}
+
+func (w *world) close() {
+	for _, s := range w.sides {
+		_ = s.registry.Close()
+	}
+}
+
+// drawPolicy draws what a namespace allows. All durations are set, because the
+// model knows no defaults.
+func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
+	var flags []string
+	flag := func(label string) bool {
+		set := rapid.Bool().Draw(w.t, label)
+		if set {
+			flags = append(flags, label)
+		}
+		return set
+	}
+	defer func() { w.t.Logf("namespace %s: %s", namespace, strings.Join(flags, ", ")) }()
+	p := dibs.Policy{
+		Profile: dibs.Exact, ReservedWords: dibs.WordList("word"),
+		MinTTL: time.Second, DefaultTTL: 10 * time.Second, MaxTTL: 30 * time.Second, MaxHold: 40 * time.Second,
+		HoldHistory: time.Hour, RedirectStatus: 301, ArchivedStatus: 404,
+	}
+	if flag("folds") {
+		p.Profile = folding{}
+	}
+	if flag("quarantines") {
+		p.Quarantine = 25 * time.Second
+	}
+	if flag("retires aliases") {
+		p.AliasRetention = 15 * time.Second
+	}
+	if flag("many") {
+		p.ManyPerEntity = true
+	}
+	if flag("few holds") {
+		p.MaxHolds = 2
+	}
+	if flag("short holds") {
+		p.MaxHold = 20 * time.Second
+	}
+	if flag("archived are gone") {
+		p.ArchivedStatus = 410
+	}
+	if flag("witness") {
+		p.Witness = w.witness
+	}
+	// Purging is what sweeping is seen by, so two sides can only be alike without.
+	if metamorphic {
+		p.HoldHistory = 200 * 365 * 24 * time.Hour
+	} else if flag("purges") {
+		p.HoldHistory = 20 * time.Second
+	}
+	return p
+}
+
+// witness says what the script says, and notes it.
+func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
+	verdict := w.script[hold.Canonical]
+	w.testimony = append(w.testimony, testimony{hold, verdict})
+	return verdict, nil
+}
+
+// key is where a value leads in a namespace, by the policy's profile alone.
+func (w *world) key(namespace, value string) (model.Key, bool) {
+	canonical, err := w.policies[namespace].Profile.Canonical(value)
+	return model.Key{Namespace: namespace, Canonical: canonical}, err == nil
+}
+
+func id(key model.Key) dibs.ID { return dibs.NameID(key.Namespace, key.Canonical) }
+
+// since writes a moment as what has passed since the start of the history.
+func (w *world) since(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("+%v", time.Duration(ms-w.start)*time.Millisecond)
+}
