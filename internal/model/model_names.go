@@ -53,6 +53,7 @@ func (m *Model) taken(key Key, entity dibs.Entity) *Refusal {
 		if entity != name.Owner {
 			reason = dibs.ReasonQuarantined
 		}
+	case dibs.Free:
 	}
 	if reason == "" {
 		return nil
