@@ -6,14 +6,19 @@ import (
 	"testing"
 )
 
-// TestMain makes histories longer than rapid would by itself; -rapid.checks and
-// -rapid.steps say otherwise.
+// TestMain makes histories longer than rapid would by itself, and fewer with -short.
+// -rapid.checks and -rapid.steps say otherwise.
 func TestMain(m *testing.M) {
-	for name, value := range map[string]string{"rapid.checks": "120", "rapid.steps": "50"} {
+	flag.Parse()
+	settings := map[string]string{"rapid.checks": "120", "rapid.steps": "50"}
+	if testing.Short() {
+		settings["rapid.checks"] = "25"
+	}
+	flag.Visit(func(f *flag.Flag) { delete(settings, f.Name) })
+	for name, value := range settings {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
 	}
-	flag.Parse()
 	os.Exit(m.Run())
 }

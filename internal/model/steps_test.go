@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -29,6 +30,7 @@ func (w *world) sweep(s *side, entirely bool) {
 			break
 		}
 	}
+	w.settledFirst(s)
 	for _, said := range w.testimony {
 		key := model.Key{Namespace: said.hold.Namespace, Canonical: said.hold.Canonical}
 		if name, _ := w.model.Get(w.now, key); name.State != dibs.Suspect || name.Epoch != said.hold.Epoch || name.Intended != said.hold.Entity {
@@ -58,6 +60,20 @@ func (w *world) sweep(s *side, entirely bool) {
 	if !s.swept {
 		w.t.Logf("swept, entirely %v: the witness was asked %d times", entirely, len(w.testimony))
 	}
+}
+
+// settledFirst puts what the witness said into an order in which it can have been
+// acted upon. Witnesses are asked several at a time: of two names that exist for one
+// entity, either may have come first, and the other one then stays suspect.
+func (w *world) settledFirst(s *side) {
+	suspect := func(said testimony) int {
+		name, err := s.registry.Get(context.Background(), dibs.Lookup{ID: said.hold.ID})
+		if err == nil && name.State == dibs.Suspect {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(w.testimony, func(a, b testimony) int { return suspect(a) - suspect(b) })
 }
 
 // doubtful is one time that a hold's time ran out: extended, it may do so again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"pgregory.net/rapid"
@@ -59,6 +60,7 @@ type world struct {
 	model    *model.Model
 	sides    []*side
 
+	asking    sync.Mutex              // held while the witness is asked: it is, by several at once
 	script    map[string]dibs.Verdict // what the witness says, by canonical form
 	testimony []testimony             // what it said since the last look
 }
@@ -147,6 +149,8 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 
 // witness says what the script says, and notes it.
 func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
+	w.asking.Lock()
+	defer w.asking.Unlock()
 	verdict := w.script[hold.Canonical]
 	w.testimony = append(w.testimony, testimony{hold, verdict})
 	return verdict, nil
