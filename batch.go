@@ -44,13 +44,28 @@ func newRequest(decisions []decision, actor string, dryRun bool) *request {
 	return r
 }
 
-// decide takes the request's decisions on the ledger, one after another. A refused
-// command changes nothing; the others are still decided, so that the error names
-// everyone that fails.
+// decide takes the request's decisions on the ledger. A refused request changes
+// nothing.
 func (r *request) decide(l *ledger) {
 	r.now = l.now
-	r.results = make([]Result, len(r.decisions))
 	r.view = l.view(r.actor)
+	if len(r.decisions) == 1 {
+		result, err := r.decisions[0](r.view)
+		r.results, r.err = []Result{result}, err
+	} else {
+		r.decideList()
+	}
+	if r.err != nil || r.dryRun {
+		r.view.changes, r.view.events = nil, nil
+	}
+	r.view.accept()
+}
+
+// decideList takes several decisions one after another, each seeing what those
+// before it did. After a refused one the others are still decided, so that the error
+// names everyone that fails.
+func (r *request) decideList() {
+	r.results, r.err = make([]Result, len(r.decisions)), nil
 	var failures []Failure
 	for i, decide := range r.decisions {
 		v := r.view.nested()
@@ -61,18 +76,9 @@ func (r *request) decide(l *ledger) {
 		}
 		r.results[i] = result
 	}
-	switch {
-	case len(failures) == 0:
-		r.err = nil
-	case len(r.decisions) == 1:
-		r.err = failures[0].Err
-	default:
+	if len(failures) > 0 {
 		r.err = several(failures, len(r.decisions))
 	}
-	if r.err != nil || r.dryRun {
-		r.view.changes, r.view.events = nil, nil
-	}
-	r.view.accept()
 }
 
 // decideAll decides the requests on one consistent ledger: it loads what they ask

@@ -34,9 +34,6 @@ func (c *conflictCounts) note(err *Error, now Instant) {
 		}
 		return
 	}
-	if err.Code == CodeUnavailable || err.Code == CodeOutcomeUnknown {
-		return // nobody refused anything
-	}
 	c.add(tally{Namespace: err.Namespace, Reason: reasonOf(err), Hour: hourOf(now), Count: 1})
 }
 

@@ -17,7 +17,7 @@ func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
 	clock := time.Date(2026, 3, 1, 10, 59, 0, 0, time.UTC)
 	now.Store(clock.UnixMilli())
 	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
-	reg := openOn(t, store, dibs.Config{})
+	reg := mustOpen(t, store, dibs.Config{})
 	ctx := t.Context()
 	hold := mustReserve(t, reg, "alice-bob")
 	refuse := func(times int, commands ...dibs.Command) {
@@ -83,7 +83,7 @@ func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
 func TestConflictsAreBounded(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	reg := openOn(t, store, dibs.Config{})
+	reg := mustOpen(t, store, dibs.Config{})
 	for i := range 5000 {
 		_, _ = reg.Reserve(t.Context(), dibs.Reserve{Namespace: fmt.Sprintf("made-up-%d", i), Value: ""})
 	}

@@ -115,16 +115,16 @@ func (c *core) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
 }
 
 func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {
-	decisions, err := c.prepare(req)
-	if len(decisions) == 0 && err == nil {
-		return nil, nil
-	}
 	var now Instant
+	decisions, err := c.prepare(req)
 	if err == nil {
 		r := newRequest(decisions, req.Principal.Name, req.DryRun)
 		err = c.submit(ctx, r)
-		if err == nil {
+		switch {
+		case err == nil:
 			return r.results, nil
+		case err.Code == CodeUnavailable, err.Code == CodeOutcomeUnknown:
+			return nil, err // nobody refused anything, and the writer may still have the request
 		}
 		now = r.now
 	}
@@ -140,15 +140,21 @@ func (c *core) prepare(req ApplyRequest) ([]decision, *Error) {
 	if err := req.Principal.check(); err != nil {
 		return nil, err
 	}
-	if n := len(req.Commands); n > maxCommands {
+	switch n := len(req.Commands); {
+	case n == 0:
+		return nil, &Error{Code: CodeInvalidValue, Message: "there is no command to apply"}
+	case n > maxCommands:
 		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("%d commands in one Apply, more than the %d allowed", n, maxCommands)}
 	}
 	p := &preparer{policies: c.policies, principal: req.Principal}
 	decisions := make([]decision, len(req.Commands))
 	var failures []Failure
 	for i, command := range req.Commands {
-		var err *Error
-		if decisions[i], err = command.prepare(p); err != nil {
+		err := &Error{Code: CodeInvalidValue, Message: "the command is nil"}
+		if command != nil {
+			decisions[i], err = command.prepare(p)
+		}
+		if err != nil {
 			failures = append(failures, Failure{i, err})
 		}
 	}

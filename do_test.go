@@ -110,7 +110,7 @@ func TestDoConfirmsAgainWhileTheEngineFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newGatedStore()
-		reg := openOn(t, store, dibs.Config{})
+		reg := mustOpen(t, store, dibs.Config{})
 		name, err := reg.Do(t.Context(), aliceBob, func(context.Context, dibs.Hold) (dibs.Entity, error) {
 			failures := 0
 			store.gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
@@ -136,7 +136,7 @@ func TestDoReportsTheHoldWhenTheEngineStaysAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newGatedStore()
-		reg := openOn(t, store, dibs.Config{Policies: map[string]dibs.Policy{
+		reg := mustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
 			"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Exists(wedding), nil }},
 		}})
 		start := time.Now()

@@ -2,6 +2,7 @@ package dibs
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -84,11 +85,19 @@ func (v *view) mayHold(w *wish) *Error {
 	ref, _ := quotaRef(w.namespace, w.scope, w.principal.Name)
 	q, _ := readDocument[quota](v, ref)
 	q.forget(w.id, v.now)
-	if len(q.Holds) >= w.policy.MaxHolds {
-		return w.refuse(CodeTooManyHolds, "this principal holds %d names in %s, the most it may: confirm or release one, or wait until one is over",
-			len(q.Holds), w.namespace)
+	if len(q.Holds) < w.policy.MaxHolds {
+		return nil
 	}
-	return nil
+	var first Instant
+	for _, c := range q.Holds {
+		first = earlier(first, c.Until)
+	}
+	wait := ""
+	if first != 0 {
+		wait = fmt.Sprintf(", or wait until %s", first)
+	}
+	return w.refuse(CodeTooManyHolds, "this principal holds %d names in %s, the most it may: confirm or release one%s",
+		len(q.Holds), w.namespace, wait)
 }
 
 // countHold notes a hold in its principal's quota, or that it lasts longer.

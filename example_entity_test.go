@@ -12,8 +12,8 @@ var (
 	poster = dibs.Entity{Type: "product", ID: "102"}
 )
 
-// claim gives an entity a name, for examples about what comes after.
-func claim(reg *dibs.Registry, value string, entity dibs.Entity) {
+// give gives an entity a name, for examples about what comes after.
+func give(reg *dibs.Registry, value string, entity dibs.Entity) {
 	_, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: value, Entity: entity})
 	check(err)
 }
@@ -44,7 +44,7 @@ func ExampleRegistry_Claim() {
 func ExampleRegistry_Rename() {
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "aurora-flower-kit", kit)
+	give(reg, "aurora-flower-kit", kit)
 
 	_, err := reg.Rename(context.Background(), dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
 	check(err)
@@ -59,7 +59,7 @@ func ExampleConfirm_replace() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "aurora-flower-kit", kit)
+	give(reg, "aurora-flower-kit", kit)
 
 	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "the-aurora-kit", Entity: kit})
 	check(err)
@@ -73,7 +73,7 @@ func ExampleRegistry_Archive() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "the-aurora-kit", kit)
+	give(reg, "the-aurora-kit", kit)
 
 	_, err := reg.Archive(ctx, dibs.Archive{Entity: kit})
 	check(err)
@@ -89,7 +89,7 @@ func ExampleRegistry_Restore() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "the-aurora-kit", kit)
+	give(reg, "the-aurora-kit", kit)
 	_, err := reg.Archive(ctx, dibs.Archive{Entity: kit})
 	check(err)
 
@@ -103,7 +103,7 @@ func ExampleRegistry_Delete() {
 	ctx := context.Background()
 	reg := open(dibs.Config{Policies: map[string]dibs.Policy{"slug": {Quarantine: 24 * hour}}})
 	defer reg.Close()
-	claim(reg, "the-aurora-kit", kit)
+	give(reg, "the-aurora-kit", kit)
 
 	result, err := reg.Delete(ctx, dibs.Delete{Entity: kit})
 	check(err)
@@ -118,7 +118,7 @@ func ExampleRegistry_Decommission() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "aurora-flower-kit", kit)
+	give(reg, "aurora-flower-kit", kit)
 	_, err := reg.Rename(ctx, dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
 	check(err)
 
@@ -134,7 +134,7 @@ func ExampleRegistry_Transfer() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "the-aurora-kit", kit)
+	give(reg, "the-aurora-kit", kit)
 
 	name, err := reg.Transfer(ctx, dibs.Transfer{Namespace: "slug", Value: "the-aurora-kit", From: kit, To: poster})
 	check(err)
@@ -146,8 +146,8 @@ func ExampleRegistry_Swap() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
-	claim(reg, "summer", poster)
+	give(reg, "spring", kit)
+	give(reg, "summer", poster)
 
 	result, err := reg.Swap(ctx, dibs.Swap{
 		Namespace: "slug",
@@ -167,7 +167,7 @@ func ExampleRegistry_Apply() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 
 	// All or nothing: the old owner gives the name up, the new one takes it.
 	_, err := reg.Apply(ctx,
@@ -186,7 +186,7 @@ func ExampleRegistry_DryRun() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 
 	results, err := reg.DryRun(ctx, dibs.Delete{Entity: kit})
 	check(err)

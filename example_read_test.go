@@ -12,7 +12,7 @@ func ExampleRegistry_Check() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 
 	answers, err := reg.Check(ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"spring", "autumn"}, Suggest: 2})
 	check(err)
@@ -28,7 +28,7 @@ func ExampleRegistry_Resolve() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 
 	r, err := reg.Resolve(ctx, "slug", "spring")
 	check(err)
@@ -40,7 +40,7 @@ func ExampleRegistry_Get() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 
 	name, err := reg.Get(ctx, dibs.Lookup{Namespace: "slug", Value: "spring"})
 	check(err)
@@ -54,7 +54,7 @@ func ExampleRegistry_IsReserved() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 
 	for _, value := range []string{"spring", "autumn"} {
 		reserved, err := reg.IsReserved(ctx, "slug", value)
@@ -83,7 +83,7 @@ func ExampleRegistry_Entity() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "aurora-flower-kit", kit)
+	give(reg, "aurora-flower-kit", kit)
 	_, err := reg.Rename(ctx, dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
 	check(err)
 
@@ -104,7 +104,7 @@ func ExampleRegistry_List() {
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	for i, value := range []string{"spring-kit", "spring-poster", "summer-kit"} {
-		claim(reg, value, dibs.Entity{Type: "product", ID: fmt.Sprint(i)})
+		give(reg, value, dibs.Entity{Type: "product", ID: fmt.Sprint(i)})
 	}
 
 	query := dibs.NamesQuery{Namespace: "slug", State: dibs.Active, Prefix: "spring-", Limit: 1}
@@ -128,7 +128,7 @@ func ExampleRegistry_History() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 	_, err := reg.Transfer(ctx, dibs.Transfer{Namespace: "slug", Value: "spring", From: kit, To: poster})
 	check(err)
 
@@ -146,7 +146,7 @@ func ExampleRegistry_WhoHeld() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 
 	now, err := reg.WhoHeld(ctx, "slug", "spring", time.Now().Add(minute))
 	check(err)
@@ -163,8 +163,8 @@ func ExampleRegistry_Events() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
-	claim(reg, "summer", poster)
+	give(reg, "spring", kit)
+	give(reg, "summer", poster)
 
 	page, err := reg.Events(ctx, dibs.FeedQuery{Limit: 1})
 	check(err)
@@ -181,7 +181,7 @@ func ExampleRegistry_Watch() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	go claim(reg, "spring", kit)
+	go give(reg, "spring", kit)
 
 	for event, err := range reg.Watch(ctx, dibs.FeedQuery{Namespace: "slug"}) {
 		check(err)
@@ -195,7 +195,7 @@ func ExampleRegistry_Conflicts() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	claim(reg, "spring", kit)
+	give(reg, "spring", kit)
 	for range 3 {
 		_, _ = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"})
 	}

@@ -51,7 +51,7 @@ func TestWatchFindsCommitsOfOthersByLooking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
-		ours, theirs := openOn(t, store, dibs.Config{PollEvery: time.Second}), openOn(t, store, dibs.Config{})
+		ours, theirs := mustOpen(t, store, dibs.Config{PollEvery: time.Second}), mustOpen(t, store, dibs.Config{})
 		start := time.Now()
 		go func() {
 			time.Sleep(10 * time.Second)

@@ -16,21 +16,7 @@ var wedding = dibs.Entity{Type: "wedding", ID: "42"}
 // a synctest bubble is the bubble's.
 func openMem(t *testing.T, cfg dibs.Config) *dibs.Registry {
 	t.Helper()
-	return openOn(t, memstore.New(memstore.Config{}), cfg)
-}
-
-func openOn(t *testing.T, store dibs.Store, cfg dibs.Config) *dibs.Registry {
-	t.Helper()
-	reg, err := dibs.Open(store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := reg.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	return reg
+	return mustOpen(t, memstore.New(memstore.Config{}), cfg)
 }
 
 func mustReserve(t *testing.T, reg *dibs.Registry, value string) dibs.Hold {

@@ -135,9 +135,9 @@ func (p Policy) validate() error {
 	case p.ArchivedStatus != 404 && p.ArchivedStatus != 410:
 		return fmt.Errorf("ArchivedStatus is %d, it must be 404 or 410", p.ArchivedStatus)
 	case p.Skeleton != nil:
-		return errors.New("a Skeleton is set, but this version does not enforce it")
+		return errors.New("a function for Skeleton is set, but this version does not enforce it")
 	case p.Blind != nil:
-		return errors.New("a Blind function is set, but this version does not enforce it")
+		return errors.New("a function for Blind is set, but this version does not enforce it")
 	}
 	return nil
 }

@@ -12,20 +12,18 @@ func (c Transfer) prepare(p *preparer) (decision, *Error) {
 	}
 	return func(v *view) (Result, *Error) {
 		d := v.name(s)
-		if (d.State == Active || d.State == Alias) && d.Owner == c.To {
+		if v.has(c.To, d) {
 			return v.ownedResult(d, true), nil
 		}
 		if err := s.ownedBy(d, c.From); err != nil {
 			return Result{}, err
 		}
 		from, to := v.entity(s.scope, c.From), v.entity(s.scope, c.To)
-		if from.Deleted {
-			return Result{}, notFound(c.From, "it was deleted")
+		if err := mayGive(from); err != nil {
+			return Result{}, err
 		}
-		for _, e := range []entityDraft{from, to} {
-			if err := s.mayOwn(e); err != nil {
-				return Result{}, err
-			}
+		if err := s.mayAllOwn(from, to); err != nil {
+			return Result{}, err
 		}
 		if err := s.mayAdd(to); err != nil {
 			return Result{}, err
@@ -43,6 +41,26 @@ func (c Transfer) prepare(p *preparer) (decision, *Error) {
 		v.save(d, EventTransferred)
 		return v.ownedResult(d, false), nil
 	}, nil
+}
+
+// mayGive refuses if one of the entities that give a name was deleted.
+func mayGive(entities ...entityDraft) *Error {
+	for _, e := range entities {
+		if e.Deleted {
+			return notFound(e.Entity, "it was deleted")
+		}
+	}
+	return nil
+}
+
+// mayAllOwn is mayOwn for several.
+func (s *subject) mayAllOwn(entities ...entityDraft) *Error {
+	for _, e := range entities {
+		if err := s.mayOwn(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // handOver gives an owned name to another entity, as its active name. A new owner
@@ -76,7 +94,7 @@ func (c Swap) prepare(p *preparer) (decision, *Error) {
 	}
 	return func(v *view) (Result, *Error) {
 		da, db := v.name(a), v.name(b)
-		if da.activeOf(c.B.Entity) && db.activeOf(c.A.Entity) {
+		if da.State == Active && v.has(c.B.Entity, da) && db.State == Active && v.has(c.A.Entity, db) {
 			return v.swapResult(da, db, true), nil
 		}
 		for _, side := range []struct {
@@ -89,13 +107,11 @@ func (c Swap) prepare(p *preparer) (decision, *Error) {
 			}
 		}
 		ea, eb := v.entity(a.scope, c.A.Entity), v.entity(b.scope, c.B.Entity)
-		for _, e := range []entityDraft{ea, eb} {
-			if e.Deleted {
-				return Result{}, notFound(e.Entity, "it was deleted")
-			}
-			if err := a.mayOwn(e); err != nil {
-				return Result{}, err
-			}
+		if err := mayGive(ea, eb); err != nil {
+			return Result{}, err
+		}
+		if err := a.mayAllOwn(ea, eb); err != nil {
+			return Result{}, err
 		}
 		// Each name takes the other's place, aliases and all.
 		lineA, lineB := da.Line, db.Line

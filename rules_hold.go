@@ -1,7 +1,5 @@
 package dibs
 
-import "time"
-
 // grip is a command on a hold: whose ID, by which token, for which principal.
 type grip struct {
 	preparer *preparer
@@ -48,10 +46,6 @@ func (c Extend) prepare(p *preparer) (decision, *Error) {
 	g, err := p.grip(c.ID, c.Token)
 	if err != nil {
 		return nil, err
-	}
-	// The namespace is not known yet, so only what no policy allows can be said.
-	if d, set := c.TTL.Duration(); set && d < time.Millisecond {
-		return nil, &Error{Code: CodeInvalidTTL, Message: "a hold cannot be extended by nothing"}
 	}
 	return func(v *view) (Result, *Error) {
 		d, s, err := g.take(v)
@@ -116,7 +110,7 @@ func (c Confirm) prepare(p *preparer) (decision, *Error) {
 		if err != nil {
 			return Result{}, err
 		}
-		if (d.State == Active || d.State == Alias) && d.Owner == c.Entity {
+		if v.has(c.Entity, d) {
 			return v.ownedResult(d, true), nil
 		}
 		if d.gaveUp() {

@@ -24,7 +24,7 @@ func (c Claim) prepare(p *preparer) (decision, *Error) {
 	meta := maps.Clone(c.Meta)
 	return func(v *view) (Result, *Error) {
 		d := v.name(s)
-		if d.State == Active && d.Owner == c.Entity {
+		if d.State == Active && v.has(c.Entity, d) {
 			return v.ownedResult(d, true), nil
 		}
 		if err := s.taken(d, c.Entity); err != nil {
@@ -73,7 +73,7 @@ func (c Rename) prepare(p *preparer) (decision, *Error) {
 		d := v.name(s)
 		e := v.entity(s.scope, c.Entity)
 		// The entity has this name, and none that it was to replace.
-		stands := d.State == Active && d.Owner == c.Entity &&
+		stands := d.State == Active && v.has(c.Entity, d) &&
 			(from == d.ID || !slices.Contains(e.activeIn(s.namespace), from))
 		if stands && d.Value == s.value {
 			return v.ownedResult(d, true), nil
@@ -150,6 +150,12 @@ func (c Decommission) prepare(p *preparer) (decision, *Error) {
 	}, nil
 }
 
+// has reports whether the name is the entity's, active or alias, and will stay so:
+// the names of an entity whose deletion is under way are about to follow.
+func (v *view) has(entity Entity, d *draft) bool {
+	return (d.State == Active || d.State == Alias) && d.Owner == entity && !v.entity(d.Scope, entity).Deleted
+}
+
 // ownedBy refuses unless the name is the entity's, active or alias.
 func (s *subject) ownedBy(d *draft, entity Entity) *Error {
 	switch {
@@ -202,7 +208,7 @@ func (p *preparer) present(v *view, s *subject, e entityDraft, which string) (*d
 	}
 	switch {
 	case len(have) == 0:
-		return nil, nil
+		return nil, s.mayAdd(e)
 	case len(have) > 1 || s.policy.ManyPerEntity:
 		return nil, s.refuse(CodeEntityHasName, "%s may have many names in %s: say which one is replaced", e.Entity, s.namespace)
 	}

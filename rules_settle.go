@@ -12,10 +12,7 @@ func (c Settle) prepare(p *preparer) (decision, *Error) {
 	if !p.principal.Has(Operate) {
 		return nil, &Error{Code: CodeNotOwner, Message: "settling a suspect takes the right to operate"}
 	}
-	if !c.Verdict.known {
-		return nil, &Error{Code: CodeInvalidValue, Message: "a verdict is needed: Exists(entity) or Absent"}
-	}
-	if err := c.Verdict.entity.checkOptional(); err != nil {
+	if err := c.Verdict.check(); err != nil {
 		return nil, err
 	}
 	return func(v *view) (Result, *Error) {
@@ -23,11 +20,10 @@ func (c Settle) prepare(p *preparer) (decision, *Error) {
 		if err != nil {
 			return Result{}, err
 		}
-		entity, absent := c.Verdict.entity, c.Verdict == Absent
 		switch {
 		case d.State == Suspect:
-		case absent && d.Status == StatusExpired,
-			!absent && (d.State == Active || d.State == Alias) && d.Owner == entity:
+		case c.Verdict.kind == absent && d.Status == StatusExpired,
+			c.Verdict.kind == exists && v.has(c.Verdict.entity, d):
 			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
 		case d.State == Held:
 			return Result{}, s.taken(d, Entity{})
@@ -43,7 +39,7 @@ func (c Settle) prepare(p *preparer) (decision, *Error) {
 
 // conclude ends a suspect by a verdict, or says why it cannot.
 func (p *preparer) conclude(v *view, d *draft, s *subject, verdict Verdict) *Error {
-	if verdict == Absent {
+	if verdict.kind == absent {
 		v.uncountHold(d)
 		d.endHold(StatusExpired, v.now)
 		v.save(d, EventExpired)
@@ -71,7 +67,7 @@ func (p *preparer) testify(t testimony) decision {
 		if d == nil || d.State != Suspect || d.Epoch != t.epoch {
 			return Result{Replayed: true}, nil // settled by somebody else meanwhile
 		}
-		if t.verdict.known {
+		if t.verdict.kind != unknown {
 			err := p.tryVerdict(v, d, t.verdict)
 			if err == nil {
 				return Result{Names: []Name{v.show(v.nameByID(t.id, d.Scope))}}, nil

@@ -44,7 +44,7 @@ func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
 // one command may touch.
 func (p *preparer) sweepEntity(v *view, ref Ref) (Result, *Error) {
 	r, ok := v.get(ref).(*EntityRecord)
-	if !ok || !r.Deleted || !r.Due.over(v.now) {
+	if !ok || !r.Due.over(v.now) {
 		return Result{Replayed: true}, nil
 	}
 	e := v.entity(r.Scope, r.Entity)

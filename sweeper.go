@@ -25,8 +25,9 @@ func (c *core) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 	start := time.Now()
 	var report SweepReport
 	for report.Looked < limit {
-		size := min(limit-report.Looked, sweepBatch)
-		due, err := c.store.Due(ctx, size)
+		// What was due may be due again at once: a deleted entity has more names, a
+		// hold that lapsed long ago is to be purged.
+		due, err := c.store.Due(ctx, min(limit-report.Looked, sweepBatch))
 		if err != nil {
 			return report, err
 		}
@@ -34,7 +35,7 @@ func (c *core) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 		if err != nil {
 			return report, err
 		}
-		if len(due) < size || !progress {
+		if len(due) == 0 || !progress {
 			report.Took = time.Since(start)
 			c.swept(report)
 			return report, nil
@@ -125,8 +126,8 @@ func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error)
 		case err != nil:
 			said.doubt = "the witness failed: " + cut(err.Error(), 200)
 			c.cfg.Logger.Warn("dibs: a witness failed", "id", n.ID.String(), "namespace", n.Namespace, "error", err)
-		case verdict.known && !verdict.entity.IsZero() && verdict.entity.check() != nil:
-			said.doubt = "the witness named no valid entity"
+		case verdict.kind == exists && verdict.check() != nil:
+			said.doubt = "the witness says that it exists, but named no valid entity"
 		default:
 			said.verdict = verdict
 		}

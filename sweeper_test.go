@@ -45,7 +45,7 @@ func TestManySweepersAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
-		regs := []*dibs.Registry{openOn(t, store, dibs.Config{}), openOn(t, store, dibs.Config{}), openOn(t, store, dibs.Config{})}
+		regs := []*dibs.Registry{mustOpen(t, store, dibs.Config{}), mustOpen(t, store, dibs.Config{}), mustOpen(t, store, dibs.Config{})}
 		for i := range 300 {
 			mustReserve(t, regs[0], fmt.Sprint("name-", i))
 		}
@@ -201,10 +201,10 @@ func TestSweepWithoutTheWitness(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
-		with := openOn(t, store, dibs.Config{Policies: map[string]dibs.Policy{
+		with := mustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
 			"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Absent, nil }},
 		}})
-		without := openOn(t, store, dibs.Config{})
+		without := mustOpen(t, store, dibs.Config{})
 		mustReserve(t, with, "alice-bob")
 		time.Sleep(dibs.DefaultTTL)
 		report, err := without.Sweep(t.Context(), 10)

@@ -37,15 +37,35 @@ func (h SuspectHold) Key() string { return h.Namespace + ":" + h.Canonical }
 
 // Verdict is a witness's answer. The zero Verdict is [Unknown].
 type Verdict struct {
-	known  bool
-	entity Entity // zero: absent
+	kind   verdictKind
+	entity Entity // of exists
 }
 
+type verdictKind uint8
+
+const (
+	unknown verdictKind = iota
+	absent
+	exists
+)
+
 // Unknown is the verdict of a witness that cannot tell yet.
-var Unknown Verdict
+var Unknown = Verdict{kind: unknown}
 
 // Absent is the verdict that the entity was not saved and never will be.
-var Absent = Verdict{known: true}
+var Absent = Verdict{kind: absent}
 
 // Exists is the verdict that this entity was saved.
-func Exists(entity Entity) Verdict { return Verdict{known: true, entity: entity} }
+func Exists(entity Entity) Verdict { return Verdict{kind: exists, entity: entity} }
+
+// check says what keeps a verdict from being acted upon.
+func (v Verdict) check() *Error {
+	switch v.kind {
+	case exists:
+		return v.entity.check()
+	case absent:
+		return nil
+	default:
+		return &Error{Code: CodeInvalidValue, Message: "a verdict is needed: Exists(entity) or Absent"}
+	}
+}

@@ -36,7 +36,7 @@ func TestWriterGathersWhileACommitIsUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newGatedStore()
-		reg := openOn(t, store, dibs.Config{})
+		reg := mustOpen(t, store, dibs.Config{})
 		release := block(store)
 		var waiting []<-chan error
 		for i := range 100 {
@@ -59,7 +59,7 @@ func TestWriterWithdrawsWhoLeavesInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newGatedStore()
-		reg := openOn(t, store, dibs.Config{})
+		reg := mustOpen(t, store, dibs.Config{})
 		release := block(store)
 		first := reserveAsync(t.Context(), reg, "first", "")
 		synctest.Wait() // it is in a batch, which cannot commit
@@ -87,7 +87,7 @@ func TestWriterCannotTellOnceItIsInABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newGatedStore()
-		reg := openOn(t, store, dibs.Config{})
+		reg := mustOpen(t, store, dibs.Config{})
 		release := block(store)
 		token := dibs.NewToken()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -105,11 +105,38 @@ func TestWriterCannotTellOnceItIsInABatch(t *testing.T) {
 	})
 }
 
+// A caller that has left must not look at its request any more: the writer still
+// decides about it. The race detector watches.
+func TestWriterKeepsTheRequestOfWhoLeft(t *testing.T) {
+	t.Parallel()
+	store := newGatedStore()
+	reg := mustOpen(t, store, dibs.Config{})
+	entered, release := make(chan struct{}), make(chan struct{})
+	first := true
+	store.gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+		if !first {
+			return commit()
+		}
+		first = false
+		close(entered)
+		<-release
+		return []dibs.Outcome{dibs.Stale}, nil // it is decided once more
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := reserveAsync(ctx, reg, "alice-bob", "")
+	<-entered
+	cancel()
+	close(release)
+	if err := <-done; err != nil && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWriterQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newGatedStore()
-		reg := openOn(t, store, dibs.Config{QueueSize: 2, MaxBatch: 1})
+		reg := mustOpen(t, store, dibs.Config{QueueSize: 2, MaxBatch: 1})
 		release := block(store)
 		ctx, cancel := context.WithCancel(t.Context())
 		var kept []<-chan error
@@ -146,7 +173,7 @@ func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store := newGatedStore()
-				reg := openOn(t, store, dibs.Config{})
+				reg := mustOpen(t, store, dibs.Config{})
 				release := block(store)
 				blocker := reserveAsync(t.Context(), reg, "blocker", "")
 				synctest.Wait()
@@ -185,7 +212,7 @@ func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
 func TestWriterGivesUpWhenOthersAreAlwaysFaster(t *testing.T) {
 	t.Parallel()
 	store := newGatedStore()
-	reg := openOn(t, store, dibs.Config{})
+	reg := mustOpen(t, store, dibs.Config{})
 	store.gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) { return []dibs.Outcome{dibs.Stale}, nil })
 	_, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	if !errors.Is(err, dibs.ErrUnavailable) {
