@@ -1,7 +1,7 @@
 package sqlitestore
 
 import (
-	"database/sql"
+	"database/sql/driver"
 	"strings"
 )
 
@@ -15,13 +15,20 @@ type table struct {
 }
 
 var (
-	names = table{"dibs_names", "n", "id, namespace, canonical", `id, rev, namespace, canonical, value, profile, state, status, epoch, created_at,
-		token, principal, intended_type, intended_id, correlation_id, meta, expires_at, asked, ask_at, doubt,
-		owner_type, owner_id, owner, confirmed_at, ended_at, line, until,
-		witnessed, many, counted, quarantine_ms, hold_history_ms, established, due, n`}
+	names = table{"dibs_names", "n", "id, namespace, canonical", holdColumns + ", " + rareColumns}
+	// holds are names as a first reservation writes them: nothing rare is set, and
+	// there is no row to replace.
+	holds     = table{name: "dibs_names", columns: holdColumns}
 	entities  = table{"dibs_entities", "id", "scope, type, entity_id", `id, rev, scope, type, entity_id, archived, deleted, active, due`}
 	documents = table{"dibs_documents", "kind, id", "scope", `kind, id, rev, scope, label, due, data`}
-	events    = table{"dibs_events", "seq", "", `kind, at, name, rev, body, id, namespace`}
+	events    = table{name: "dibs_events", columns: `seq, kind, at, name, prev, rev, body, id, namespace`}
+)
+
+const (
+	holdColumns = `n, last_event, id, rev, namespace, canonical, value, profile, state, status, epoch, created_at,
+		token, principal, expires_at, witnessed, many, counted, quarantine_ms, hold_history_ms, established, due`
+	rareColumns = `intended_type, intended_id, correlation_id, meta, asked, ask_at, doubt,
+		owner_type, owner_id, owner, confirmed_at, ended_at, line, until`
 )
 
 func (t table) list() []string {
@@ -77,42 +84,17 @@ func bit(b bool) any {
 	return int64(0)
 }
 
-func asText(v any) string {
+func asText(v driver.Value) string {
 	s, _ := v.(string)
 	return s
 }
 
-func asInt(v any) int64 {
+func asInt(v driver.Value) int64 {
 	i, _ := v.(int64)
 	return i
 }
 
-func asBytes(v any) []byte {
+func asBytes(v driver.Value) []byte {
 	b, _ := v.([]byte)
 	return b
-}
-
-// eachRow hands every row to fn and closes rows. The values are those of the
-// row only until fn returns.
-func eachRow(rows *sql.Rows, err error, columns int, fn func(row []any) error) error {
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var row, dest []any // made for the first row: most often there is none
-	for rows.Next() {
-		if row == nil {
-			row, dest = make([]any, columns), make([]any, columns)
-			for i := range row {
-				dest[i] = &row[i]
-			}
-		}
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
-		if err := fn(row); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

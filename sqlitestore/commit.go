@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/calldibs/dibs"
 )
@@ -41,10 +42,11 @@ type record struct {
 	id   dibs.ID
 }
 
-// present is what a record is now: its revision, and a name's number.
+// present is what a record is now: its revision, and of a name its number and where
+// its history ends.
 type present struct {
-	rev    uint64
-	number int64
+	rev               uint64
+	number, lastEvent int64
 }
 
 // apply checks every group and writes those that are fresh, if any. The caller's
@@ -66,10 +68,10 @@ func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []di
 		fresh = true
 		todo.add(g)
 	}
-	if err := todo.write(ctx, run); err != nil {
-		return nil, false, err
+	if !fresh {
+		return outcomes, false, nil
 	}
-	return outcomes, fresh, nil
+	return outcomes, true, todo.write(ctx, run)
 }
 
 func unchanged(reads []dibs.Read, revs map[record]present) bool {
@@ -93,9 +95,8 @@ func revisions(ctx context.Context, run runner, groups []dibs.Group) (map[record
 	}
 	revs := make(map[record]present)
 	err := list.each((*shelf).checking, func(kind dibs.Kind, _ *shelf, st *statement, args []any) error {
-		rows, err := run.query(ctx, st, args...)
-		return eachRow(rows, err, 3, func(row []any) error {
-			revs[record{kind, dibs.ID(asBytes(row[0]))}] = present{uint64(asInt(row[1])), asInt(row[2])}
+		return run.query(ctx, st, args, func(row []driver.Value) error {
+			revs[record{kind, dibs.ID(asBytes(row[0]))}] = present{uint64(asInt(row[1])), asInt(row[2]), asInt(row[3])}
 			return nil
 		})
 	})

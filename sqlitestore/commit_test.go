@@ -94,7 +94,7 @@ func TestFullDisk(t *testing.T) {
 	limit := func(pages int) {
 		s.writer.mu.Lock()
 		defer s.writer.mu.Unlock()
-		if _, err := s.writer.s.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+		if err := s.writer.s.script(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -22,9 +21,6 @@ var (
 	// ErrNewerSchema is returned for a database that a newer Dibs has written.
 	ErrNewerSchema = errors.New("sqlitestore: a newer version of Dibs has written this database: update this program")
 )
-
-// errDiscard makes database/sql close a connection instead of keeping it.
-var errDiscard = driver.ErrBadConn
 
 const codeError = sqlite3.SQLITE_ERROR
 

@@ -2,23 +2,27 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"strconv"
 
 	"github.com/calldibs/dibs"
 )
 
-const (
-	eventColumns     = 7 // as written
-	eventColumnsRead = 8 // with what the name's row tells
-)
+const eventColumns = 9
+
+// eventRow is an event with its place: its number, that of its name's row, and that
+// of the name's event before it.
+type eventRow struct {
+	*dibs.Event
+	seq, name, prev int64
+}
 
 // appendEvent appends a row of table events.
-func (c *changes) appendEvent(args []any, e *dibs.Event) ([]any, error) {
-	var name, id, namespace any
-	encoded := *e
-	if number := c.present[record{dibs.KindName, e.ID}].number; number != 0 {
-		name = number
+func appendEvent(args []any, e *eventRow) ([]any, error) {
+	var id, namespace any
+	encoded := *e.Event
+	if e.name != 0 {
 		// The name's row has its canonical form for all its events.
 		if encoded.Value == encoded.Canonical {
 			encoded.Value = ""
@@ -34,11 +38,12 @@ func (c *changes) appendEvent(args []any, e *dibs.Event) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(args, string(e.Kind), int64(e.At), name, int64(e.Rev), string(body), id, namespace), nil
+	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev),
+		int64(e.Rev), string(body), id, namespace), nil
 }
 
 // scanEvent reads a row of table events.
-func scanEvent(row []any) (dibs.Event, error) {
+func scanEvent(row []driver.Value) (dibs.Event, error) {
 	e := dibs.Event{
 		Cursor:    dibs.Cursor(strconv.FormatInt(asInt(row[0]), 10)),
 		Kind:      dibs.EventKind(asText(row[1])),
@@ -65,10 +70,15 @@ const eventsFrom = `SELECT e.seq AS seq, e.kind, e.at, coalesce(n.id, e.id), coa
 
 var (
 	selectEvents   = newStatement(eventsFrom + ` WHERE e.seq > ? ORDER BY e.seq LIMIT ?`)
-	selectEventsOf = newStatement(`SELECT * FROM (` + eventsFrom + ` WHERE e.name = (SELECT n FROM dibs_names WHERE id = ?1)
-		UNION ALL ` + eventsFrom + ` WHERE e.id = ?1)
-		WHERE seq > ?2 ORDER BY seq LIMIT ?3`)
-	selectLastSeq = newStatement(`SELECT seq FROM sqlite_sequence WHERE name = 'dibs_events'`)
+	selectEventsOf = newStatement(`SELECT * FROM (
+		WITH RECURSIVE chain(seq) AS (
+			SELECT last_event FROM dibs_names WHERE id = ?1 AND last_event > ?2
+			UNION ALL
+			SELECT e.prev FROM chain JOIN dibs_events e ON e.seq = chain.seq WHERE e.prev > ?2
+		) ` + eventsFrom + ` WHERE e.seq IN (SELECT seq FROM chain)
+		UNION ALL ` + eventsFrom + ` WHERE e.id = ?1 AND e.seq > ?2)
+		ORDER BY seq LIMIT ?3`)
+	selectLastSeq = newStatement(`SELECT max(coalesce((SELECT max(seq) FROM dibs_events), 0), coalesce((SELECT seq FROM dibs_feed_end), 0))`)
 )
 
 // Events returns events behind a cursor, in the order of their commits. The
@@ -91,8 +101,7 @@ func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found [
 	if !query.Name.IsZero() {
 		st, args = selectEventsOf, []any{query.Name[:], after, int64(query.Limit)}
 	}
-	rows, err := run.query(ctx, st, args...)
-	err = eachRow(rows, err, eventColumnsRead, func(row []any) error {
+	err = run.query(ctx, st, args, func(row []driver.Value) error {
 		e, err := scanEvent(row)
 		found = append(found, e)
 		return err
@@ -101,11 +110,11 @@ func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found [
 		return found, err
 	}
 	// Nothing behind it: the end of the feed, or a number never given out.
-	var last int64
-	if err := scanOne(ctx, run, selectLastSeq, &last); err != nil {
+	last, err := readRow(ctx, run, selectLastSeq)
+	if err != nil {
 		return nil, err
 	}
-	if after > last {
+	if after > asInt(last[0]) {
 		return nil, badCursor(query.After)
 	}
 	return nil, nil

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -96,3 +97,17 @@ func mustLoad(tb testing.TB, s dibs.Store, refs ...dibs.Ref) []dibs.Record {
 }
 
 func numbered(i int) string { return fmt.Sprintf("name-%08d", i*7919%100_000_000) }
+
+// pragma returns a setting, or what a pragma finds out, on a connection that reads.
+func pragma(tb testing.TB, s *Store, name string) driver.Value {
+	tb.Helper()
+	var row []driver.Value
+	err := s.read(context.Background(), func(run runner) (err error) {
+		row, err = readRow(context.Background(), run, newStatement("PRAGMA "+name))
+		return err
+	})
+	if err != nil || len(row) == 0 {
+		tb.Fatalf("PRAGMA %s: %v, %v", name, row, err)
+	}
+	return row[0]
+}

@@ -2,31 +2,31 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/calldibs/dibs"
 )
 
 // shelf is where records of a kind are, and how they are read from there.
 type shelf struct {
-	columns          int
-	scan             func(row []any) (dibs.Record, error)
+	scan             func(row []driver.Value) (dibs.Record, error)
 	load, revs, drop *batch
 	kind             bool // whether the kind is a parameter of the statements
 }
 
-func newShelf(t table, columns int, scan func([]any) (dibs.Record, error), number, where string, kind bool) *shelf {
+func newShelf(t table, scan func([]driver.Value) (dibs.Record, error), further, where string, kind bool) *shelf {
 	return &shelf{
-		columns: columns, scan: scan, kind: kind,
+		scan: scan, kind: kind,
 		load: in("SELECT " + t.columns + " FROM " + t.name + where),
-		revs: in("SELECT id, rev, " + number + " FROM " + t.name + where),
+		revs: in("SELECT id, rev, " + further + " FROM " + t.name + where),
 		drop: in("DELETE FROM " + t.name + where),
 	}
 }
 
 var (
-	nameShelf     = newShelf(names, nameColumns, scanName, "n", " WHERE id", false)
-	entityShelf   = newShelf(entities, entityColumns, scanEntity, "0", " WHERE id", false)
-	documentShelf = newShelf(documents, documentColumns, scanDocument, "0", " WHERE kind = ? AND id", true)
+	nameShelf     = newShelf(names, scanName, "n, last_event", " WHERE id", false)
+	entityShelf   = newShelf(entities, scanEntity, "0, 0", " WHERE id", false)
+	documentShelf = newShelf(documents, scanDocument, "0, 0", " WHERE kind = ? AND id", true)
 )
 
 func shelfOf(kind dibs.Kind) *shelf {
@@ -136,8 +136,7 @@ func loadRefs(ctx context.Context, run runner, refs []dibs.Ref, begin bool) ([]d
 	var records []dibs.Record
 	read := func() error {
 		return list.each((*shelf).loading, func(_ dibs.Kind, on *shelf, st *statement, args []any) error {
-			rows, err := run.query(ctx, st, args...)
-			return eachRow(rows, err, on.columns, func(row []any) error {
+			return run.query(ctx, st, args, func(row []driver.Value) error {
 				record, err := on.scan(row)
 				records = append(records, record)
 				return err

@@ -31,7 +31,7 @@ func migrations() []string {
 }
 
 var (
-	selectTables  = newStatement(`SELECT count(*), total(name = 'dibs_schema') FROM sqlite_schema`)
+	selectTables  = newStatement(`SELECT count(*), coalesce(sum(name = 'dibs_schema'), 0) FROM sqlite_schema`)
 	selectVersion = newStatement(`SELECT coalesce(max(version), 0) FROM dibs_schema`)
 	createSchema  = newStatement(`CREATE TABLE IF NOT EXISTS dibs_schema (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT`)
 	insertVersion = newStatement(`INSERT INTO dibs_schema (version, applied_at) VALUES (?, ?)`)
@@ -41,12 +41,12 @@ var (
 // inspect returns the version of the schema, 0 where there is none, or says why
 // the database cannot be used.
 func inspect(ctx context.Context, run runner, shared bool) (version int, err error) {
-	var tables, ours float64
-	if err := scanOne(ctx, run, selectTables, &tables, &ours); err != nil {
+	tables, err := readRow(ctx, run, selectTables)
+	if err != nil {
 		return 0, err
 	}
-	if ours == 0 {
-		if tables > 0 && !shared {
+	if all, ours := asInt(tables[0]), asInt(tables[1]); ours == 0 {
+		if all > 0 && !shared {
 			return 0, ErrForeignDatabase
 		}
 	} else if version, err = schemaVersion(ctx, run); err != nil {
@@ -56,33 +56,22 @@ func inspect(ctx context.Context, run runner, shared bool) (version int, err err
 		return 0, fmt.Errorf("%w: its schema is version %d, this build knows %d", ErrNewerSchema, version, known)
 	}
 	// In UTF-16, byte order is another one and bytes that are no text get lost.
-	var enc string
-	if err := scanOne(ctx, run, encoding, &enc); err != nil {
+	enc, err := readRow(ctx, run, encoding)
+	if err != nil {
 		return 0, err
 	}
-	if enc != "UTF-8" {
-		return 0, fmt.Errorf("%w: its text encoding is %s, Dibs needs UTF-8", ErrForeignDatabase, enc)
+	if enc[0] != "UTF-8" {
+		return 0, fmt.Errorf("%w: its text encoding is %s, Dibs needs UTF-8", ErrForeignDatabase, enc[0])
 	}
 	return version, nil
 }
 
-func schemaVersion(ctx context.Context, run runner) (version int, err error) {
-	err = scanOne(ctx, run, selectVersion, &version)
-	return version, err
-}
-
-func scanOne(ctx context.Context, run runner, st *statement, dest ...any) error {
-	rows, err := run.query(ctx, st)
+func schemaVersion(ctx context.Context, run runner) (int, error) {
+	version, err := readRow(ctx, run, selectVersion)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return int(asInt(version[0])), nil
 }
 
 // migrate runs the scripts that the database lacks, in one transaction. Processes
@@ -111,10 +100,10 @@ func runScripts(ctx context.Context, conn *session, scripts []string, shared boo
 		return err
 	}
 	for ; version < len(scripts); version++ {
-		if _, err := conn.conn.ExecContext(ctx, scripts[version]); err != nil {
+		if err := conn.script(ctx, scripts[version]); err != nil {
 			return fmt.Errorf("migration %d: %w", version+1, err)
 		}
-		if err := conn.exec(ctx, insertVersion, version+1, int64(now())); err != nil {
+		if err := conn.exec(ctx, insertVersion, int64(version+1), int64(now())); err != nil {
 			return err
 		}
 	}

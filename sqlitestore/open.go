@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -80,12 +79,15 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	writeCfg := cfg
 	writeCfg.BusyTimeout = min(cfg.BusyTimeout, busyWait)
 	s := &Store{
-		now:     cfg.Now,
-		writeDB: openPool(abs, writeCfg, 1, cfg.WriterCache, "mode", "rwc"),
-		readDB:  openPool(abs, cfg, cfg.Readers, cfg.ReaderCache, "mode", "rw", "_pragma", "query_only(1)"),
+		now: cfg.Now,
+		writer: &writer{
+			connector: connector(dsn(abs, writeCfg, "mode", "rwc", "_pragma", cacheSize(cfg.WriterCache))),
+			wait:      cfg.BusyTimeout,
+		},
+		readers: newReaders(
+			connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(cfg.ReaderCache))),
+			cfg.Readers),
 	}
-	s.writer = &writer{db: s.writeDB, wait: cfg.BusyTimeout}
-	s.readers = newReaders(s.readDB, cfg.Readers)
 	if err := s.prepare(ctx, cfg); err != nil {
 		_ = s.Close()
 		return nil, openError(path, err)
@@ -125,13 +127,11 @@ func checkPath(path string) (abs string, exists bool, err error) {
 // probe looks at a file before anything may be written to it.
 func probe(ctx context.Context, abs string, cfg Config) error {
 	look := func(mode string) error {
-		db := sql.OpenDB(connector(dsn(abs, cfg, "mode", mode)))
-		defer db.Close()
-		conn, err := newSession(ctx, db)
+		conn, err := newSession(ctx, connector(dsn(abs, cfg, "mode", mode)))
 		if err != nil {
 			return err
 		}
-		defer conn.discard()
+		defer conn.close()
 		_, err = inspect(ctx, conn, cfg.Shared)
 		return err
 	}
@@ -168,24 +168,21 @@ func (s *Store) tryPrepare(ctx context.Context, shared bool) error {
 	if err != nil {
 		return err
 	}
-	var mode string
 	// Not in the DSN: a mode that cannot be had is no error there.
-	if err := conn.conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+	mode, err := readRow(ctx, conn, setWAL)
+	if err != nil {
 		return err
 	}
-	if mode != "wal" {
-		return fmt.Errorf("journal mode is %q, WAL cannot be had: use a file on a local disk", mode)
+	if mode[0] != "wal" {
+		return fmt.Errorf("journal mode is %q, WAL cannot be had: use a file on a local disk", mode[0])
 	}
 	return migrate(ctx, conn, shared, s.instant)
 }
 
-func openPool(abs string, cfg Config, size, cache int, params ...string) *sql.DB {
-	params = append(params, "_pragma", "cache_size(-"+strconv.Itoa(cache)+")")
-	db := sql.OpenDB(connector(dsn(abs, cfg, params...)))
-	db.SetMaxOpenConns(size)
-	db.SetMaxIdleConns(size)
-	return db
-}
+var setWAL = newStatement("PRAGMA journal_mode = WAL")
+
+// cacheSize is the pragma for a cache of so many KiB.
+func cacheSize(kib int) string { return "cache_size(-" + strconv.Itoa(kib) + ")" }
 
 // dsn returns the address of a file for the driver, with every character of its
 // path escaped that means something there.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"os"
 	"os/exec"
@@ -25,27 +26,24 @@ func runSQL(t *testing.T, path, script string) error {
 
 func TestPragmasOnEveryConnection(t *testing.T) {
 	t.Parallel()
+	ctx := context.Background()
 	s := newTest(t)
-	for name, db := range map[string]*sql.DB{"writer": s.writeDB, "reader": s.readDB} {
-		for range db.Stats().MaxOpenConnections {
-			if name == "writer" {
-				s.writer.close() // it holds the pool's only connection
+	for name, connector := range map[string]driver.Connector{"writer": s.writer.connector, "reader": s.readers.connector} {
+		conn, err := newSession(ctx, connector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pragma, want := range map[string]driver.Value{"journal_mode": "wal", "synchronous": int64(2), "temp_store": int64(2)} {
+			if got, err := readRow(ctx, conn, newStatement("PRAGMA "+pragma)); err != nil || got[0] != want {
+				t.Errorf("%s: %s is %v (%v), want %v", name, pragma, got, err, want)
 			}
-			conn, err := db.Conn(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "temp_store": "2"} {
-				var got string
-				if err := conn.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
-					t.Errorf("%s: %s is %s (%v), want %s", name, pragma, got, err, want)
-				}
-			}
-			_, err = conn.ExecContext(context.Background(), "DELETE FROM dibs_schema WHERE version < 0")
-			if writes := err == nil; writes != (name == "writer") {
-				t.Errorf("%s: writing gives %v", name, err)
-			}
+		}
+		err = conn.script(ctx, "DELETE FROM dibs_schema WHERE version < 0")
+		if writes := err == nil; writes != (name == "writer") {
+			t.Errorf("%s: writing gives %v", name, err)
+		}
+		if err := conn.close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -126,11 +126,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	}
 	s := openTest(t, path, Config{})
 	checkThere(t, s, all)
-	var verdict string
-	check := func(run runner) error {
-		return scanOne(context.Background(), run, newStatement("PRAGMA integrity_check"), &verdict)
-	}
-	if err := s.read(context.Background(), check); err != nil || verdict != "ok" {
-		t.Errorf("integrity check: %s %v", verdict, err)
+	if verdict := pragma(t, s, "integrity_check"); verdict != "ok" {
+		t.Errorf("integrity check: %v", verdict)
 	}
 }

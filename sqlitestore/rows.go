@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,32 +11,54 @@ import (
 )
 
 const (
-	nameColumns     = 35
+	heldColumns     = 22
+	nameColumns     = heldColumns + 14
 	entityColumns   = 9
 	documentColumns = 7
 )
 
-// nameRow is a name with its row's number.
+// nameRow is a name with what only its row has: a number, and where its history
+// ends.
 type nameRow struct {
 	*dibs.NameRecord
-	number int64
+	number, lastEvent int64
+	fresh             bool // it has no row yet
 }
 
-// appendName appends a row of table names.
-func appendName(args []any, n nameRow) ([]any, error) {
-	var value, meta, token, line, owner any
+// plain reports whether the row is new and has nothing rare.
+func (n *nameRow) plain() bool {
+	return n.fresh && n.Intended.IsZero() && n.CorrelationID == "" && len(n.Meta) == 0 &&
+		n.Asked == 0 && n.AskAt == 0 && n.Doubt == "" && n.Owner.IsZero() &&
+		n.ConfirmedAt == 0 && n.EndedAt == 0 && n.Line.IsZero() && n.Until == 0
+}
+
+// appendHold appends a row of table holds.
+func appendHold(args []any, n *nameRow) ([]any, error) {
+	var value, token any
 	if n.Value != n.Canonical {
 		value = n.Value
 	}
+	if !n.Token.IsZero() {
+		token = n.Token[:]
+	}
+	return append(args, n.number, intOrNull(n.lastEvent),
+		n.ID[:], int64(n.Rev), n.Namespace, n.Canonical, value, textOrNull(n.Profile),
+		string(n.State), string(n.Status), int64(n.Epoch), intOrNull(n.CreatedAt),
+		token, textOrNull(n.Principal), intOrNull(n.ExpiresAt),
+		bit(n.Terms.Witnessed), bit(n.Terms.Many), bit(n.Terms.Counted),
+		intOrNull(n.Terms.Quarantine/time.Millisecond), intOrNull(n.Terms.HoldHistory/time.Millisecond),
+		bit(n.Established), intOrNull(n.Due)), nil
+}
+
+// appendName appends a row of table names.
+func appendName(args []any, n *nameRow) ([]any, error) {
+	var meta, line, owner any
 	if len(n.Meta) > 0 {
 		text, err := json.Marshal(n.Meta)
 		if err != nil {
 			return nil, err
 		}
 		meta = string(text)
-	}
-	if !n.Token.IsZero() {
-		token = n.Token[:]
 	}
 	if !n.Line.IsZero() {
 		line = n.Line[:]
@@ -44,63 +67,65 @@ func appendName(args []any, n nameRow) ([]any, error) {
 		id := dibs.EntityID(n.Scope, n.Owner)
 		owner = id[:]
 	}
+	args, err := appendHold(args, n)
 	return append(args,
-		n.ID[:], int64(n.Rev), n.Namespace, n.Canonical, value, textOrNull(n.Profile),
-		string(n.State), string(n.Status), int64(n.Epoch), intOrNull(n.CreatedAt),
-		token, textOrNull(n.Principal), textOrNull(n.Intended.Type), textOrNull(n.Intended.ID),
-		textOrNull(n.CorrelationID), meta, intOrNull(n.ExpiresAt), int64(n.Asked), intOrNull(n.AskAt), textOrNull(n.Doubt),
-		textOrNull(n.Owner.Type), textOrNull(n.Owner.ID), owner, intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt),
-		line, intOrNull(n.Until), bit(n.Terms.Witnessed), bit(n.Terms.Many), bit(n.Terms.Counted),
-		intOrNull(n.Terms.Quarantine/time.Millisecond), intOrNull(n.Terms.HoldHistory/time.Millisecond),
-		bit(n.Established), intOrNull(n.Due), n.number), nil
+		textOrNull(n.Intended.Type), textOrNull(n.Intended.ID), textOrNull(n.CorrelationID), meta,
+		int64(n.Asked), intOrNull(n.AskAt), textOrNull(n.Doubt),
+		textOrNull(n.Owner.Type), textOrNull(n.Owner.ID), owner,
+		intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt), line, intOrNull(n.Until)), err
 }
 
 // scanName reads a row of table names.
-func scanName(row []any) (dibs.Record, error) {
+func scanName(row []driver.Value) (dibs.Record, error) {
 	n := &dibs.NameRecord{
-		Rev:           uint64(asInt(row[1])),
-		Namespace:     asText(row[2]),
-		Canonical:     asText(row[3]),
-		Value:         asText(row[4]),
-		Profile:       asText(row[5]),
-		State:         dibs.State(asText(row[6])),
-		Status:        dibs.Status(asText(row[7])),
-		Epoch:         uint64(asInt(row[8])),
-		CreatedAt:     dibs.Instant(asInt(row[9])),
-		Principal:     asText(row[11]),
-		Intended:      dibs.Entity{Type: asText(row[12]), ID: asText(row[13])},
-		CorrelationID: asText(row[14]),
-		ExpiresAt:     dibs.Instant(asInt(row[16])),
-		Asked:         int(asInt(row[17])),
-		AskAt:         dibs.Instant(asInt(row[18])),
-		Doubt:         asText(row[19]),
-		Owner:         dibs.Entity{Type: asText(row[20]), ID: asText(row[21])},
-		ConfirmedAt:   dibs.Instant(asInt(row[23])),
-		EndedAt:       dibs.Instant(asInt(row[24])),
-		Until:         dibs.Instant(asInt(row[26])),
+		Rev:       uint64(asInt(row[3])),
+		Namespace: asText(row[4]),
+		Canonical: asText(row[5]),
+		Value:     asText(row[6]),
+		Profile:   asText(row[7]),
+		State:     dibs.State(asText(row[8])),
+		Status:    dibs.Status(asText(row[9])),
+		Epoch:     uint64(asInt(row[10])),
+		CreatedAt: dibs.Instant(asInt(row[11])),
+		Principal: asText(row[13]),
+		ExpiresAt: dibs.Instant(asInt(row[14])),
 		Terms: dibs.Terms{
-			Witnessed:   asInt(row[27]) == 1,
-			Many:        asInt(row[28]) == 1,
-			Counted:     asInt(row[29]) == 1,
-			Quarantine:  time.Duration(asInt(row[30])) * time.Millisecond,
-			HoldHistory: time.Duration(asInt(row[31])) * time.Millisecond,
+			Witnessed:   asInt(row[15]) == 1,
+			Many:        asInt(row[16]) == 1,
+			Counted:     asInt(row[17]) == 1,
+			Quarantine:  time.Duration(asInt(row[18])) * time.Millisecond,
+			HoldHistory: time.Duration(asInt(row[19])) * time.Millisecond,
 		},
-		Established: asInt(row[32]) == 1,
-		Due:         dibs.Instant(asInt(row[33])),
+		Established: asInt(row[20]) == 1,
+		Due:         dibs.Instant(asInt(row[21])),
 	}
-	copy(n.ID[:], asBytes(row[0]))
-	copy(n.Token[:], asBytes(row[10]))
-	copy(n.Line[:], asBytes(row[25]))
+	copy(n.ID[:], asBytes(row[2]))
+	copy(n.Token[:], asBytes(row[12]))
 	n.Scope = scopeOf(n.Namespace)
-	if row[4] == nil {
+	if row[6] == nil {
 		n.Value = n.Canonical
 	}
-	if meta := asText(row[15]); meta != "" {
+	return n, scanRare(n, row[heldColumns:])
+}
+
+// scanRare reads the columns that first reservations leave empty.
+func scanRare(n *dibs.NameRecord, row []driver.Value) error {
+	n.Intended = dibs.Entity{Type: asText(row[0]), ID: asText(row[1])}
+	n.CorrelationID = asText(row[2])
+	n.Asked = int(asInt(row[4]))
+	n.AskAt = dibs.Instant(asInt(row[5]))
+	n.Doubt = asText(row[6])
+	n.Owner = dibs.Entity{Type: asText(row[7]), ID: asText(row[8])}
+	n.ConfirmedAt = dibs.Instant(asInt(row[10]))
+	n.EndedAt = dibs.Instant(asInt(row[11]))
+	n.Until = dibs.Instant(asInt(row[13]))
+	copy(n.Line[:], asBytes(row[12]))
+	if meta := asText(row[3]); meta != "" {
 		if err := json.Unmarshal([]byte(meta), &n.Meta); err != nil {
-			return nil, fmt.Errorf("the meta of %s is damaged: %w", n.ID, err)
+			return fmt.Errorf("the meta of %s is damaged: %w", n.ID, err)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // scopeOf returns what stands before a namespace's last segment.
@@ -123,7 +148,7 @@ func appendEntity(args []any, e *dibs.EntityRecord) ([]any, error) {
 }
 
 // scanEntity reads a row of table entities.
-func scanEntity(row []any) (dibs.Record, error) {
+func scanEntity(row []driver.Value) (dibs.Record, error) {
 	e := &dibs.EntityRecord{
 		Rev:      uint64(asInt(row[1])),
 		Scope:    asText(row[2]),
@@ -151,7 +176,7 @@ func appendDocument(args []any, d *dibs.Document) ([]any, error) {
 }
 
 // scanDocument reads a row of table documents.
-func scanDocument(row []any) (dibs.Record, error) {
+func scanDocument(row []driver.Value) (dibs.Record, error) {
 	d := &dibs.Document{
 		Kind:  dibs.Kind(asText(row[0])),
 		Rev:   uint64(asInt(row[2])),

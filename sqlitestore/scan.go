@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"slices"
 	"strings"
 
@@ -30,8 +31,7 @@ func (s *Store) Due(ctx context.Context, limit int) (refs []dibs.Ref, err error)
 }
 
 func due(ctx context.Context, run runner, now dibs.Instant, limit int) (refs []dibs.Ref, err error) {
-	rows, err := run.query(ctx, selectDue, int64(now), int64(limit))
-	err = eachRow(rows, err, 4, func(row []any) error {
+	err = run.query(ctx, selectDue, []any{int64(now), int64(limit)}, func(row []driver.Value) error {
 		ref := dibs.Ref{Kind: dibs.Kind(asText(row[0])), Scope: asText(row[1]), ID: dibs.ID(asBytes(row[3]))}
 		if ref.Kind == dibs.KindName {
 			ref.Scope = scopeOf(asText(row[2]))
@@ -61,8 +61,7 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 
 func owned(ctx context.Context, run runner, scope string, entity dibs.Entity, limit int) (list []*dibs.NameRecord, err error) {
 	id := dibs.EntityID(scope, entity)
-	rows, err := run.query(ctx, selectOwned, id[:], int64(limit))
-	err = eachRow(rows, err, nameColumns, func(row []any) error {
+	err = run.query(ctx, selectOwned, []any{id[:], int64(limit)}, func(row []driver.Value) error {
 		record, err := scanName(row)
 		if err != nil {
 			return err
@@ -87,8 +86,7 @@ func list(ctx context.Context, run runner, query dibs.ListQuery) (records []dibs
 	if query.Kind != dibs.KindName {
 		text, args, on = listDocuments(query)
 	}
-	rows, err := run.query(ctx, interned(text), args...)
-	err = eachRow(rows, err, on.columns, func(row []any) error {
+	err = run.query(ctx, interned(text), args, func(row []driver.Value) error {
 		record, err := on.scan(row)
 		records = append(records, record)
 		return err

@@ -98,16 +98,7 @@ func TestBytesPerName(t *testing.T) {
 		mustCommit(t, s, holds...)
 		mustCommit(t, s, confirms...)
 	}
-	var pages, size int
-	for pragma, dest := range map[string]*int{"page_count": &pages, "page_size": &size} {
-		read := func(run runner) error {
-			return scanOne(context.Background(), run, newStatement("PRAGMA "+pragma), dest)
-		}
-		if err := s.read(context.Background(), read); err != nil {
-			t.Fatal(err)
-		}
-	}
-	each := pages * size / count
+	each := asInt(pragma(t, s, "page_count")) * asInt(pragma(t, s, "page_size")) / count
 	t.Logf("%d bytes per confirmed name", each)
 	if each > 800 {
 		t.Errorf("%d bytes per confirmed name, want 800 at most", each)

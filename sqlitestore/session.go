@@ -2,42 +2,72 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
 	"sync"
 	"time"
 )
 
-// session is one connection with the statements it has prepared.
+// session is one connection with the statements it has prepared. It speaks to the
+// driver itself: database/sql in between would cost as much as a short statement,
+// and what it is good for, pooling, is not wanted here.
 type session struct {
-	conn  *sql.Conn
-	stmts map[*statement]*sql.Stmt
+	conn  driver.Conn
+	stmts map[*statement]driver.Stmt
+	args  []driver.NamedValue // used again and again
 }
 
-func newSession(ctx context.Context, db *sql.DB) (*session, error) {
-	conn, err := db.Conn(ctx)
+func newSession(ctx context.Context, connector driver.Connector) (*session, error) {
+	conn, err := connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &session{conn, make(map[*statement]*sql.Stmt)}, nil
+	return &session{conn: conn, stmts: make(map[*statement]driver.Stmt)}, nil
 }
 
-func (s *session) prepared(st *statement) (*sql.Stmt, error) {
+func (s *session) prepared(st *statement) (driver.Stmt, error) {
 	if stmt, ok := s.stmts[st]; ok {
 		return stmt, nil
 	}
-	stmt, err := s.conn.PrepareContext(context.Background(), st.text())
+	stmt, err := s.conn.Prepare(st.text())
 	if err == nil {
 		s.stmts[st] = stmt
 	}
 	return stmt, err
 }
 
-func (s *session) query(ctx context.Context, st *statement, args ...any) (*sql.Rows, error) {
+// numbered returns the arguments as the driver wants them, until the next call.
+func (s *session) numbered(args []any) []driver.NamedValue {
+	s.args = s.args[:0]
+	for i, arg := range args {
+		s.args = append(s.args, driver.NamedValue{Ordinal: i + 1, Value: arg})
+	}
+	return s.args
+}
+
+func (s *session) query(ctx context.Context, st *statement, args []any, fn func(row []driver.Value) error) error {
 	stmt, err := s.prepared(st)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return stmt.QueryContext(ctx, args...)
+	rows, err := stmt.(driver.StmtQueryContext).QueryContext(ctx, s.numbered(args))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	row := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(row); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if err := fn(row); err != nil {
+			return err
+		}
+	}
 }
 
 func (s *session) exec(ctx context.Context, st *statement, args ...any) error {
@@ -45,18 +75,22 @@ func (s *session) exec(ctx context.Context, st *statement, args ...any) error {
 	if err != nil {
 		return err
 	}
-	_, err = stmt.ExecContext(ctx, args...)
+	_, err = stmt.(driver.StmtExecContext).ExecContext(ctx, s.numbered(args))
 	return err
 }
 
-// discard closes the connection for good: the pool must not hand it out again,
-// whatever state it was left in.
-func (s *session) discard() {
+// script runs several statements, which are not kept.
+func (s *session) script(ctx context.Context, text string) error {
+	_, err := s.conn.(driver.ExecerContext).ExecContext(ctx, text, nil)
+	return err
+}
+
+// close ends the connection, whatever state it was left in.
+func (s *session) close() error {
 	for _, stmt := range s.stmts {
 		_ = stmt.Close()
 	}
-	_ = s.conn.Raw(func(any) error { return errDiscard })
-	_ = s.conn.Close()
+	return s.conn.Close()
 }
 
 var (
@@ -82,12 +116,12 @@ func snapshot(ctx context.Context, run runner, fn func() error) error {
 
 // readers is a pool of sessions that read.
 type readers struct {
-	db   *sql.DB
-	idle chan *session // nil: a place where none was opened yet
+	connector driver.Connector
+	idle      chan *session // nil: a place where none was opened yet
 }
 
-func newReaders(db *sql.DB, size int) *readers {
-	r := &readers{db, make(chan *session, size)}
+func newReaders(connector driver.Connector, size int) *readers {
+	r := &readers{connector, make(chan *session, size)}
 	for range size {
 		r.idle <- nil
 	}
@@ -105,11 +139,11 @@ func (r *readers) use(ctx context.Context, fn func(runner) error) error {
 	}
 	var err error
 	if s == nil {
-		s, err = newSession(ctx, r.db)
+		s, err = newSession(ctx, r.connector)
 	}
 	if err == nil {
 		if err = fn(s); err != nil {
-			s.discard()
+			_ = s.close()
 		}
 	}
 	if err != nil {
@@ -120,26 +154,27 @@ func (r *readers) use(ctx context.Context, fn func(runner) error) error {
 }
 
 // close ends the sessions. Nobody may be using one.
-func (r *readers) close() {
+func (r *readers) close() (err error) {
 	for range cap(r.idle) {
 		if s := <-r.idle; s != nil {
-			s.discard()
+			err = errors.Join(err, s.close())
 		}
 	}
+	return err
 }
 
 // writer is the one session that writes.
 type writer struct {
-	db   *sql.DB
-	wait time.Duration // how long to wait for other processes
-	mu   sync.Mutex
-	s    *session // nil until needed, and after one was discarded
+	connector driver.Connector
+	wait      time.Duration // how long to wait for other processes
+	mu        sync.Mutex
+	s         *session // nil until needed, and after one was discarded
 }
 
 // acquire returns the session. The caller holds mu.
 func (w *writer) acquire(ctx context.Context) (*session, error) {
 	if w.s == nil {
-		s, err := newSession(ctx, w.db)
+		s, err := newSession(ctx, w.connector)
 		if err != nil {
 			return nil, err
 		}
@@ -180,14 +215,17 @@ func (w *writer) rollback() {
 }
 
 func (w *writer) discard() {
-	w.s.discard()
+	_ = w.s.close()
 	w.s = nil
 }
 
-func (w *writer) close() {
+func (w *writer) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.s != nil {
-		w.discard()
+	if w.s == nil {
+		return nil
 	}
+	err := w.s.close()
+	w.s = nil
+	return err
 }

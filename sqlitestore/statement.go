@@ -2,8 +2,9 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -33,8 +34,18 @@ func interned(text string) *statement {
 // runner executes statements: on a connection that keeps them prepared, or in a
 // transaction of the caller's.
 type runner interface {
-	query(ctx context.Context, st *statement, args ...any) (*sql.Rows, error)
+	// query hands every row to fn. The row is fn's only until it returns.
+	query(ctx context.Context, st *statement, args []any, fn func(row []driver.Value) error) error
 	exec(ctx context.Context, st *statement, args ...any) error
+}
+
+// readRow returns the one row of a statement without parameters.
+func readRow(ctx context.Context, run runner, st *statement) (one []driver.Value, err error) {
+	err = run.query(ctx, st, nil, func(row []driver.Value) error {
+		one = slices.Clone(row)
+		return nil
+	})
+	return one, err
 }
 
 const (

@@ -17,7 +17,7 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"sync"
 	"time"
 
@@ -32,9 +32,8 @@ type Store struct {
 	open   sync.RWMutex
 	closed bool
 
-	writeDB, readDB *sql.DB
-	writer          *writer
-	readers         *readers
+	writer  *writer
+	readers *readers
 }
 
 var (
@@ -87,12 +86,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.readers.close()
-	s.writer.close()
 	// The writer last: the last connection to go folds the WAL into the file.
-	readErr := s.readDB.Close()
-	if err := s.writeDB.Close(); err != nil {
-		return unavailable(err)
-	}
-	return unavailable(readErr)
+	err := s.readers.close()
+	return unavailable(errors.Join(err, s.writer.close()))
 }

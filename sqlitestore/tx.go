@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"time"
 
@@ -49,8 +50,33 @@ func newTxStore(tx *sql.Tx, now func() time.Time) *txStore {
 // transaction is short, and the connection not ours.
 type txRunner struct{ tx *sql.Tx }
 
-func (r txRunner) query(ctx context.Context, st *statement, args ...any) (*sql.Rows, error) {
-	return r.tx.QueryContext(ctx, st.text(), args...)
+func (r txRunner) query(ctx context.Context, st *statement, args []any, fn func(row []driver.Value) error) error {
+	rows, err := r.tx.QueryContext(ctx, st.text(), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, dest := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	row := make([]driver.Value, len(columns))
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		for i, v := range values {
+			row[i] = v
+		}
+		if err := fn(row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 func (r txRunner) exec(ctx context.Context, st *statement, args ...any) error {

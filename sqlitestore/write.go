@@ -8,13 +8,14 @@ import (
 
 // changes is what the groups of one commit write, by table.
 type changes struct {
-	present   map[record]present // what the groups have read
+	present   map[record]present // what the groups have read, and what becomes of it
 	yields    []dibs.ID
 	deletes   sorted
-	names     []nameRow
+	names     []*nameRow
 	entities  []*dibs.EntityRecord
 	documents []*dibs.Document
-	events    []*dibs.Event
+	events    []*eventRow
+	loose     []*eventRow // of names that are not written
 }
 
 func (c *changes) add(g *dibs.Group) {
@@ -28,7 +29,7 @@ func (c *changes) add(g *dibs.Group) {
 		}
 		switch r := w.Record.(type) {
 		case *dibs.NameRecord:
-			c.names = append(c.names, nameRow{r, c.present[record{dibs.KindName, r.ID}].number})
+			c.names = append(c.names, &nameRow{NameRecord: r})
 			if w.Yields {
 				c.yields = append(c.yields, r.ID)
 			}
@@ -39,7 +40,7 @@ func (c *changes) add(g *dibs.Group) {
 		}
 	}
 	for i := range g.Events {
-		c.events = append(c.events, &g.Events[i])
+		c.events = append(c.events, &eventRow{Event: &g.Events[i]})
 	}
 }
 
@@ -47,31 +48,89 @@ var (
 	// SQLite checks unique indexes row by row. Names that stop being an entity's
 	// active one step aside first; so the order of the rows written after that
 	// does not matter.
-	parkNames    = in(`UPDATE dibs_names SET state = 'alias' WHERE state = 'active' AND id`)
-	deleteEvents = newBatch(func(n int) string {
-		return `DELETE FROM dibs_events WHERE name IN (SELECT n FROM dibs_names WHERE id IN (` + places(n) + `))`
-	})
-	deleteStrayEvents = in(`DELETE FROM dibs_events WHERE id`)
+	parkNames = in(`UPDATE dibs_names SET state = 'alias' WHERE state = 'active' AND id`)
 
+	insertHolds     = holds.insert(holds.list(), "")
 	upsertNames     = names.upsert()
 	upsertEntities  = entities.upsert()
 	upsertDocuments = documents.upsert()
 	insertEvents    = events.insert(events.list(), "")
 
-	selectLastNumber = newStatement(`SELECT coalesce(max(n), 0) FROM dibs_names`)
+	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
+
+	selectEnds = newStatement(`SELECT (SELECT max(n) FROM dibs_names), (SELECT max(seq) FROM dibs_events), (SELECT seq FROM dibs_feed_end)`)
 )
 
 func (c *changes) write(ctx context.Context, run runner) error {
 	if err := forIDs(ctx, run, parkNames, c.yields); err != nil {
 		return err
 	}
-	if err := c.delete(ctx, run); err != nil {
+	// Nobody else gives out numbers meanwhile: the transaction has the write lock.
+	ends, err := readRow(ctx, run, selectEnds)
+	if err != nil {
 		return err
 	}
-	if err := c.number(ctx, run); err != nil {
+	end := max(asInt(ends[1]), asInt(ends[2]))
+	if err := c.delete(ctx, run, end); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, upsertNames, nameColumns, c.names, appendName); err != nil {
+	c.number(asInt(ends[0]))
+	c.chain(end)
+	return c.put(ctx, run)
+}
+
+// number gives new names the next numbers.
+func (c *changes) number(last int64) {
+	for _, n := range c.names {
+		key := record{dibs.KindName, n.ID}
+		p := c.present[key]
+		if n.fresh = p.number == 0; n.fresh {
+			last++
+			p.number = last
+			c.present[key] = p
+		}
+		n.number = p.number
+	}
+}
+
+// chain gives events the next numbers, and ties each to the one before it.
+func (c *changes) chain(last int64) {
+	for _, e := range c.events {
+		last++
+		e.seq = last
+		key := record{dibs.KindName, e.ID}
+		if p := c.present[key]; p.number != 0 {
+			e.name, e.prev = p.number, p.lastEvent
+			p.lastEvent = e.seq
+			c.present[key] = p
+		}
+	}
+	written := make(map[int64]bool, len(c.names))
+	for _, n := range c.names {
+		n.lastEvent = c.present[record{dibs.KindName, n.ID}].lastEvent
+		written[n.number] = true
+	}
+	for _, e := range c.events {
+		if e.name != 0 && !written[e.name] {
+			c.loose = append(c.loose, e)
+		}
+	}
+}
+
+// put writes all rows.
+func (c *changes) put(ctx context.Context, run runner) error {
+	var plain, other []*nameRow
+	for _, n := range c.names {
+		if n.plain() {
+			plain = append(plain, n)
+		} else {
+			other = append(other, n)
+		}
+	}
+	if err := putRows(ctx, run, insertHolds, heldColumns, plain, appendHold); err != nil {
+		return err
+	}
+	if err := putRows(ctx, run, upsertNames, nameColumns, other, appendName); err != nil {
 		return err
 	}
 	if err := putRows(ctx, run, upsertEntities, entityColumns, c.entities, appendEntity); err != nil {
@@ -80,43 +139,12 @@ func (c *changes) write(ctx context.Context, run runner) error {
 	if err := putRows(ctx, run, upsertDocuments, documentColumns, c.documents, appendDocument); err != nil {
 		return err
 	}
-	return putRows(ctx, run, insertEvents, eventColumns, c.events, c.appendEvent)
-}
-
-// number gives new names the next numbers. Nobody else does so meanwhile: the
-// transaction has the write lock.
-func (c *changes) number(ctx context.Context, run runner) error {
-	var last int64
-	for i := range c.names {
-		if c.names[i].number != 0 {
-			continue
-		}
-		if last == 0 {
-			if err := scanOne(ctx, run, selectLastNumber, &last); err != nil {
-				return err
-			}
-		}
-		last++
-		c.names[i].number = last
-		c.present[record{dibs.KindName, c.names[i].ID}] = present{number: last}
-	}
-	return nil
-}
-
-func (c *changes) delete(ctx context.Context, run runner) error {
-	for _, w := range c.deletes {
-		if w.kind == dibs.KindName {
-			if err := forIDs(ctx, run, deleteEvents, w.ids); err != nil {
-				return err
-			}
-			if err := forIDs(ctx, run, deleteStrayEvents, w.ids); err != nil {
-				return err
-			}
+	for _, e := range c.loose {
+		if err := run.exec(ctx, updateLastEvent, e.seq, e.name); err != nil {
+			return err
 		}
 	}
-	return c.deletes.each((*shelf).dropping, func(_ dibs.Kind, _ *shelf, st *statement, args []any) error {
-		return run.exec(ctx, st, args...)
-	})
+	return putRows(ctx, run, insertEvents, eventColumns, c.events, appendEvent)
 }
 
 // forIDs runs a statement for all ids.

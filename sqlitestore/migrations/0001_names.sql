@@ -22,7 +22,7 @@ CREATE TABLE dibs_names (
   correlation_id  TEXT,
   meta            TEXT,    -- JSON object of strings
   expires_at      INTEGER,
-  asked           INTEGER NOT NULL CHECK (asked >= 0),
+  asked           INTEGER NOT NULL DEFAULT 0 CHECK (asked >= 0),
   ask_at          INTEGER,
   doubt           TEXT,
   owner_type      TEXT,
@@ -41,6 +41,7 @@ CREATE TABLE dibs_names (
   hold_history_ms INTEGER,
   established     INTEGER NOT NULL CHECK (established IN (0, 1)),
   due             INTEGER,
+  last_event      INTEGER, -- dibs_events.seq: the end of the name's history
 
   -- No state that nobody knows, and none that contradicts the reservation's status.
   CONSTRAINT dibs_names_state CHECK (CASE state
@@ -108,12 +109,15 @@ CREATE UNIQUE INDEX dibs_documents_label ON dibs_documents (kind, label);
 CREATE INDEX dibs_documents_due ON dibs_documents (due) WHERE due IS NOT NULL;
 
 -- The feed. SQLite has one writer at a time, so seq is the order of commits.
--- AUTOINCREMENT: a number is never given out again, even when its row was deleted.
+--
+-- A name's events are a chain: its row has the last one, and each has the one before
+-- it. An index would be one more page to write for every event.
 CREATE TABLE dibs_events (
-  seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq       INTEGER PRIMARY KEY,
   kind      TEXT    NOT NULL,
   at        INTEGER NOT NULL,
   name      INTEGER, -- dibs_names.n; NULL: about an entity as a whole
+  prev      INTEGER CHECK (prev < seq), -- the event of the same name before this one
   rev       INTEGER NOT NULL CHECK (rev >= 0),
   body      TEXT    NOT NULL, -- JSON
   -- Only of a name without a row: its id and namespace.
@@ -122,11 +126,13 @@ CREATE TABLE dibs_events (
   CONSTRAINT dibs_events_about CHECK (name IS NULL OR (id IS NULL AND namespace IS NULL))
 ) STRICT;
 
--- A name's events. Each entry ends with seq, so they come in order. New names have
--- the highest numbers, so this index grows at its end, and not in random places as
--- one on their ids would.
-CREATE INDEX dibs_events_name ON dibs_events (name) WHERE name IS NOT NULL;
 CREATE INDEX dibs_events_id ON dibs_events (id) WHERE id IS NOT NULL;
+
+-- The highest seq when events were last deleted: a number is never given out again.
+CREATE TABLE dibs_feed_end (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  seq INTEGER NOT NULL
+) STRICT;
 
 -- The feed as a person wants to read it.
 CREATE VIEW dibs_feed AS
