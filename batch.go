@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const (
@@ -24,24 +25,14 @@ type request struct {
 	actor     string
 	dryRun    bool
 
-	wants  []Ref // what the decisions are known to look at
-	owners []ownerRef
+	wants []Ref // what the decisions are known to look at; they may ask for more
 
 	view    *view    // of the last decision
 	results []Result // what was decided
 	err     *Error
 	now     Instant // the engine's time of the decision
-}
 
-// newRequest makes a request, and finds out on the caller's own goroutine which
-// records it will ask for first: a decision on an empty ledger is worthless, but
-// its questions are not.
-func newRequest(decisions []decision, actor string, dryRun bool) *request {
-	r := &request{decisions: decisions, actor: actor, dryRun: dryRun}
-	l := newLedger()
-	r.decide(l)
-	r.wants, r.owners = l.wants, l.owners
-	return r
+	answer func(*Error) // called once, when the request is settled
 }
 
 // decide takes the request's decisions on the ledger. A refused request changes
@@ -84,13 +75,10 @@ func (r *request) decideList() {
 // decideAll decides the requests on one consistent ledger: it loads what they ask
 // for until they ask for nothing more.
 func decideAll(ctx context.Context, store Store, requests []*request) (*ledger, error) {
-	l := newLedger()
+	l := newLedger(2 * len(requests))
 	for _, r := range requests {
 		for _, ref := range r.wants {
 			l.want(ref)
-		}
-		for _, o := range r.owners {
-			l.wantOwned(o)
 		}
 	}
 	for range maxRounds {
@@ -147,8 +135,8 @@ type group struct {
 // commit. Requests that depend on nobody are returned apart.
 func (l *ledger) groups(requests []*request) (groups []*group, settled []*request) {
 	var (
-		sets   = make([]int, len(requests)) // union-find over requests
-		byLast = make(map[recordKey]int)    // the last request that touched a changed record
+		sets   = make([]int, len(requests))              // union-find over requests
+		byLast = make(map[recordKey]int, len(l.current)) // the last request that touched a changed record
 		writes = make([]bool, len(requests))
 	)
 	find := func(i int) int {
@@ -178,20 +166,18 @@ func (l *ledger) groups(requests []*request) (groups []*group, settled []*reques
 			touch(i, c.ref)
 		}
 	}
-	index := make(map[int]*group)
+	byRoot := make([]*group, len(requests))
 	for i, r := range requests {
 		if !writes[i] {
 			settled = append(settled, r)
 			continue
 		}
 		root := find(i)
-		g := index[root]
-		if g == nil {
-			g = &group{}
-			index[root] = g
-			groups = append(groups, g)
+		if byRoot[root] == nil {
+			byRoot[root] = &group{}
+			groups = append(groups, byRoot[root])
 		}
-		g.members = append(g.members, r)
+		byRoot[root].members = append(byRoot[root].members, r)
 	}
 	for _, g := range groups {
 		l.fill(g)
@@ -202,44 +188,65 @@ func (l *ledger) groups(requests []*request) (groups []*group, settled []*reques
 // fill works out what a group read, changes and tells. Names that stop being an
 // entity's active one come first: engines with a unique index need that.
 func (l *ledger) fill(g *group) {
-	seen := make(map[recordKey]bool)
-	written := make(map[recordKey]bool)
 	var rest []Write
+	add := func(ref Ref) {
+		if w, ok := l.write(ref); ok && w.Yields {
+			g.Writes = append(g.Writes, w)
+		} else if ok {
+			rest = append(rest, w)
+		}
+	}
+	reads, changes := g.refs()
+	for _, ref := range reads {
+		var rev uint64
+		if r := l.loaded[ref.key()]; r != nil {
+			rev = r.Revision()
+		}
+		g.Reads = append(g.Reads, Read{ref, rev})
+	}
+	for _, ref := range changes {
+		add(ref)
+	}
+	g.Writes = append(g.Writes, rest...)
+}
+
+// refs gathers what the members that change something read and change, each record
+// once, and with it their events and windows.
+func (g *group) refs() (reads, changes []Ref) {
 	for _, r := range g.members {
 		if len(r.view.changes) == 0 {
 			continue
 		}
 		g.Window = g.Window.intersect(r.view.window)
 		g.Events = append(g.Events, r.view.events...)
-		for _, ref := range r.view.reads {
-			l.read(g, ref, seen)
-		}
+		reads = append(reads, r.view.reads...)
 		for _, c := range r.view.changes {
-			l.read(g, c.ref, seen)
-			if written[c.ref.key()] {
-				continue
-			}
-			written[c.ref.key()] = true
-			if w, ok := l.write(c.ref); ok && w.Yields {
-				g.Writes = append(g.Writes, w)
-			} else if ok {
-				rest = append(rest, w)
-			}
+			reads = append(reads, c.ref)
+			changes = append(changes, c.ref)
 		}
 	}
-	g.Writes = append(g.Writes, rest...)
+	return distinct(reads), distinct(changes)
 }
 
-func (l *ledger) read(g *group, ref Ref, seen map[recordKey]bool) {
-	if seen[ref.key()] {
-		return
+// distinct leaves out refs that were there before. There are few of them in nearly
+// every group, and then comparing beats hashing.
+func distinct(refs []Ref) []Ref {
+	const few = 16
+	if len(refs) <= few {
+		unique := refs[:0]
+		for _, ref := range refs {
+			if !slices.ContainsFunc(unique, func(r Ref) bool { return r.ID == ref.ID && r.Kind == ref.Kind }) {
+				unique = append(unique, ref)
+			}
+		}
+		return unique
 	}
-	seen[ref.key()] = true
-	var rev uint64
-	if r := l.loaded[ref.key()]; r != nil {
-		rev = r.Revision()
-	}
-	g.Reads = append(g.Reads, Read{ref, rev})
+	seen := make(map[recordKey]bool, len(refs))
+	return slices.DeleteFunc(refs, func(ref Ref) bool {
+		again := seen[ref.key()]
+		seen[ref.key()] = true
+		return again
+	})
 }
 
 // write returns what becomes of a changed record in the end; nothing where it came
@@ -258,12 +265,12 @@ func (l *ledger) write(ref Ref) (Write, bool) {
 }
 
 // process decides requests and commits what they change, again and again until
-// none is stale. answer is called once for each, as soon as it is settled. It
-// returns the error of the engine, if one ended it.
-func process(ctx context.Context, store Store, requests []*request, answer func(*request, *Error)) (commits int, err error) {
+// none is stale. Each is answered as soon as it is settled. It returns the error of
+// the engine, if one ended it.
+func process(ctx context.Context, store Store, requests []*request) (commits int, err error) {
 	fail := func(requests []*request, err error) {
 		for _, r := range requests {
-			answer(r, asError(err))
+			r.answer(asError(err))
 		}
 	}
 	for range maxAttempts {
@@ -277,7 +284,7 @@ func process(ctx context.Context, store Store, requests []*request, answer func(
 		}
 		groups, settled := l.groups(requests)
 		for _, r := range settled {
-			answer(r, r.err)
+			r.answer(r.err)
 		}
 		if len(groups) == 0 {
 			return commits, nil
@@ -298,7 +305,7 @@ func process(ctx context.Context, store Store, requests []*request, answer func(
 				fail(g.members, err)
 			case outcomes[i] == Committed:
 				for _, r := range g.members {
-					answer(r, r.err)
+					r.answer(r.err)
 				}
 			default:
 				requests = append(requests, g.members...)

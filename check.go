@@ -21,7 +21,7 @@ func (c *core) Check(ctx context.Context, req CheckRequest) ([]Availability, err
 	if err := req.Entity.checkOptional(); err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: c.policies}
+	p := c.preparer(Principal{})
 	answers := make([]Availability, len(req.Values))
 	subjects := make([]*subject, len(req.Values))
 	for i, value := range req.Values {
@@ -37,7 +37,7 @@ func (c *core) Check(ctx context.Context, req CheckRequest) ([]Availability, err
 		answers[i].Canonical = s.canonical
 		subjects[i] = s
 	}
-	err := c.read(ctx, func(v *view) {
+	err := c.read(ctx, p, func(v *view) {
 		for i, s := range subjects {
 			if s != nil {
 				answers[i] = Availability{Value: s.value, Canonical: s.canonical, Available: true}

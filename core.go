@@ -76,7 +76,8 @@ func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 		conflicts: c.conflicts, flight: newFlight(), bell: newBell(),
 	}
 	bound.submit = func(ctx context.Context, r *request) (answer *Error) {
-		_, err := process(ctx, store, []*request{r}, func(_ *request, err *Error) { answer = err })
+		r.answer = func(err *Error) { answer = err }
+		_, err := process(ctx, store, []*request{r})
 		if errors.Is(err, errContended) {
 			answer.cause = ErrRetryTx
 		}
@@ -116,9 +117,8 @@ func (c *core) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
 
 func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {
 	var now Instant
-	decisions, err := c.prepare(req)
+	r, err := c.prepare(req)
 	if err == nil {
-		r := newRequest(decisions, req.Principal.Name, req.DryRun)
 		err = c.submit(ctx, r)
 		switch {
 		case err == nil:
@@ -136,7 +136,7 @@ func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {
 }
 
 // prepare checks the commands, and names every one that is not well-formed.
-func (c *core) prepare(req ApplyRequest) ([]decision, *Error) {
+func (c *core) prepare(req ApplyRequest) (*request, *Error) {
 	if err := req.Principal.check(); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *core) prepare(req ApplyRequest) ([]decision, *Error) {
 	case n > maxCommands:
 		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("%d commands in one Apply, more than the %d allowed", n, maxCommands)}
 	}
-	p := &preparer{policies: c.policies, principal: req.Principal}
+	p := c.preparer(req.Principal)
 	decisions := make([]decision, len(req.Commands))
 	var failures []Failure
 	for i, command := range req.Commands {
@@ -160,7 +160,7 @@ func (c *core) prepare(req ApplyRequest) ([]decision, *Error) {
 	}
 	switch {
 	case len(failures) == 0:
-		return decisions, nil
+		return &request{decisions: decisions, wants: p.wants, actor: req.Principal.Name, dryRun: req.DryRun}, nil
 	case len(req.Commands) == 1:
 		return nil, failures[0].Err
 	default:
@@ -168,9 +168,14 @@ func (c *core) prepare(req ApplyRequest) ([]decision, *Error) {
 	}
 }
 
-// own commits one of the registry's own decisions.
-func (c *core) own(ctx context.Context, decide decision) (Result, *Error) {
-	r := newRequest([]decision{decide}, "", false)
+// preparer returns what checks the commands of one request.
+func (c *core) preparer(principal Principal) *preparer {
+	return &preparer{policies: c.policies, principal: principal}
+}
+
+// own commits one of the registry's own decisions, which p has prepared.
+func (c *core) own(ctx context.Context, p *preparer, decide decision) (Result, *Error) {
+	r := &request{decisions: []decision{decide}, wants: p.wants}
 	if err := c.submit(ctx, r); err != nil {
 		return Result{}, err
 	}

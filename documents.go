@@ -148,9 +148,10 @@ func hourLabel(hour Instant) string { return hour.Time().Format("2006-01-02T15")
 
 // addTally is the registry's own decision that more refused attempts were counted.
 // The tally may go at the date keep.
-func addTally(more tally, keep Instant) decision {
+func (p *preparer) addTally(more tally, keep Instant) decision {
 	scope, _, _ := splitNamespace(more.Namespace) // the overflow's namespace has none
 	ref := Ref{KindTally, scope, hashID("tally\x00" + more.label())}
+	p.want(ref)
 	return func(v *view) (Result, *Error) {
 		t, rev := readDocument[tally](v, ref)
 		sum := more

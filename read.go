@@ -18,21 +18,23 @@ const (
 )
 
 // read answers a question from one consistent moment of the engine. It is a
-// decision that changes nothing.
-func (c *core) read(ctx context.Context, question func(v *view)) error {
-	r := newRequest([]decision{func(v *view) (Result, *Error) {
+// decision that changes nothing; p knows what it will look at.
+func (c *core) read(ctx context.Context, p *preparer, question func(v *view)) error {
+	ask := func(v *view) (Result, *Error) {
 		question(v)
 		return Result{}, nil
-	}}, "", true)
-	_, err := decideAll(ctx, c.store, []*request{r})
+	}
+	_, err := decideAll(ctx, c.store, []*request{{decisions: []decision{ask}, wants: p.wants, dryRun: true}})
 	return err
 }
 
 // Get returns one name.
 func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
+	p := c.preparer(Principal{})
 	id, scope, what := lookup.ID, "", lookup.ID.String()
+	p.want(Ref{Kind: KindName, ID: id})
 	if id.IsZero() {
-		s, err := (&preparer{policies: c.policies}).address(lookup.Namespace, lookup.Value, "")
+		s, err := p.address(lookup.Namespace, lookup.Value, "")
 		if err != nil {
 			return Name{}, err
 		}
@@ -42,7 +44,7 @@ func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 		name  Name
 		found bool
 	)
-	err := c.read(ctx, func(v *view) {
+	err := c.read(ctx, p, func(v *view) {
 		d := v.nameByID(id, scope)
 		if found = d != nil; found {
 			name = v.show(d)
@@ -59,7 +61,8 @@ func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 
 // Resolve says where a name leads.
 func (c *core) Resolve(ctx context.Context, namespace, value string) (Resolution, error) {
-	s, invalid := (&preparer{policies: c.policies}).address(namespace, value, "")
+	p := c.preparer(Principal{})
+	s, invalid := p.address(namespace, value, "")
 	if invalid != nil {
 		if invalid.Code == CodeInvalidValue { // nobody can have it
 			return Resolution{Outcome: ResolveNotFound, Status: http.StatusNotFound}, nil
@@ -67,7 +70,7 @@ func (c *core) Resolve(ctx context.Context, namespace, value string) (Resolution
 		return Resolution{}, invalid
 	}
 	var answer Resolution
-	err := c.read(ctx, func(v *view) { answer = resolve(v, s) })
+	err := c.read(ctx, p, func(v *view) { answer = resolve(v, s) })
 	return answer, err
 }
 
@@ -114,7 +117,8 @@ func resolve(v *view, s *subject) Resolution {
 
 // Entity returns an entity with its names.
 func (c *core) Entity(ctx context.Context, scope string, entity Entity) (EntityInfo, error) {
-	if err := prepareEntity(scope, entity); err != nil {
+	p := c.preparer(Principal{})
+	if err := p.prepareEntity(scope, entity); err != nil {
 		return EntityInfo{}, err
 	}
 	var (
@@ -122,7 +126,7 @@ func (c *core) Entity(ctx context.Context, scope string, entity Entity) (EntityI
 		fail *Error
 		now  Instant
 	)
-	err := c.read(ctx, func(v *view) {
+	err := c.read(ctx, p, func(v *view) {
 		e, fail = v.existingEntity(scope, entity)
 		now = v.now
 	})
@@ -276,7 +280,7 @@ func decodePosition(cursor string) (ListPosition, error) {
 
 // History returns the events of a name.
 func (c *core) History(ctx context.Context, namespace, value string) ([]Event, error) {
-	s, invalid := (&preparer{policies: c.policies}).address(namespace, value, "")
+	s, invalid := c.preparer(Principal{}).address(namespace, value, "")
 	if invalid != nil {
 		return nil, invalid
 	}
@@ -301,7 +305,8 @@ func (c *core) eventsOf(ctx context.Context, id ID) ([]Event, error) {
 
 // WhoHeld returns who had a name at a moment, from its history.
 func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
-	s, invalid := (&preparer{policies: c.policies}).address(namespace, value, "")
+	p := c.preparer(Principal{})
+	s, invalid := p.address(namespace, value, "")
 	if invalid != nil {
 		return Holder{}, invalid
 	}
@@ -310,7 +315,7 @@ func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Tim
 		return Holder{}, err
 	}
 	var d *draft
-	if err := c.read(ctx, func(v *view) { d = v.name(s) }); err != nil {
+	if err := c.read(ctx, p, func(v *view) { d = v.name(s) }); err != nil {
 		return Holder{}, err
 	}
 	// What is over but in nobody's history yet belongs to it all the same.

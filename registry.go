@@ -65,7 +65,7 @@ func (r *Registry) oneHold(ctx context.Context, command Command) (Hold, error) {
 	if err != nil {
 		return Hold{}, err
 	}
-	return result.holds()[0], nil
+	return result.hold(0), nil
 }
 
 // Reserve holds a name for a limited time.
@@ -79,7 +79,11 @@ func (r *Registry) ReserveAll(ctx context.Context, command ReserveAll) ([]Hold, 
 	if err != nil {
 		return nil, err
 	}
-	return result.holds(), nil
+	holds := make([]Hold, len(result.Names))
+	for i := range holds {
+		holds[i] = result.hold(i)
+	}
+	return holds, nil
 }
 
 // ReserveFirst holds the first candidate that is available.

@@ -59,13 +59,9 @@ type Result struct {
 	Pending bool
 }
 
-// holds returns the names of a reserving command with their token.
-func (r Result) holds() []Hold {
-	holds := make([]Hold, len(r.Names))
-	for i, n := range r.Names {
-		holds[i] = Hold{Name: n, Token: r.Token, Replayed: r.Replayed}
-	}
-	return holds
+// hold returns one name of a reserving command, with its token.
+func (r *Result) hold(i int) Hold {
+	return Hold{Name: r.Names[i], Token: r.Token, Replayed: r.Replayed}
 }
 
 // nameOf shows a record to the world. The token's hash stays behind.

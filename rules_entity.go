@@ -3,10 +3,11 @@ package dibs
 import "fmt"
 
 // prepareEntity checks a command on an entity as a whole.
-func prepareEntity(scope string, entity Entity) *Error {
+func (p *preparer) prepareEntity(scope string, entity Entity) *Error {
 	if err := checkScope(scope); err != nil {
 		return err
 	}
+	p.wantEntity(scope, entity)
 	return entity.check()
 }
 
@@ -34,16 +35,16 @@ func (v *view) saveWhole(e entityDraft, kind EventKind) {
 	})
 }
 
-func (c Archive) prepare(*preparer) (decision, *Error) {
-	return prepareArchived(c.Scope, c.Entity, true, EventArchived)
+func (c Archive) prepare(p *preparer) (decision, *Error) {
+	return p.prepareArchived(c.Scope, c.Entity, true, EventArchived)
 }
 
-func (c Restore) prepare(*preparer) (decision, *Error) {
-	return prepareArchived(c.Scope, c.Entity, false, EventRestored)
+func (c Restore) prepare(p *preparer) (decision, *Error) {
+	return p.prepareArchived(c.Scope, c.Entity, false, EventRestored)
 }
 
-func prepareArchived(scope string, entity Entity, archived bool, kind EventKind) (decision, *Error) {
-	if err := prepareEntity(scope, entity); err != nil {
+func (p *preparer) prepareArchived(scope string, entity Entity, archived bool, kind EventKind) (decision, *Error) {
+	if err := p.prepareEntity(scope, entity); err != nil {
 		return nil, err
 	}
 	return func(v *view) (Result, *Error) {
@@ -61,7 +62,7 @@ func prepareArchived(scope string, entity Entity, archived bool, kind EventKind)
 }
 
 func (c Delete) prepare(p *preparer) (decision, *Error) {
-	if err := prepareEntity(c.Scope, c.Entity); err != nil {
+	if err := p.prepareEntity(c.Scope, c.Entity); err != nil {
 		return nil, err
 	}
 	return func(v *view) (Result, *Error) {

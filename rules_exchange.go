@@ -9,6 +9,7 @@ func (c Transfer) prepare(p *preparer) (decision, *Error) {
 		if err := entity.check(); err != nil {
 			return nil, s.about(err)
 		}
+		p.wantEntity(s.scope, entity)
 	}
 	return func(v *view) (Result, *Error) {
 		d := v.name(s)
@@ -92,6 +93,8 @@ func (c Swap) prepare(p *preparer) (decision, *Error) {
 	if a.id == b.id {
 		return nil, a.refuse(CodeInvalidValue, "a swap takes two names, both are %s", a.key())
 	}
+	p.wantEntity(a.scope, c.A.Entity)
+	p.wantEntity(b.scope, c.B.Entity)
 	return func(v *view) (Result, *Error) {
 		da, db := v.name(a), v.name(b)
 		if da.State == Active && v.has(c.B.Entity, da) && db.State == Active && v.has(c.A.Entity, db) {

@@ -12,6 +12,7 @@ func (p *preparer) grip(id ID, token string) (*grip, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	p.want(Ref{Kind: KindName, ID: id})
 	return &grip{preparer: p, id: id, token: hash}, nil
 }
 
@@ -105,6 +106,8 @@ func (c Confirm) prepare(p *preparer) (decision, *Error) {
 	if err := c.Entity.check(); err != nil {
 		return nil, err
 	}
+	// The scope is not known before the name is. Most have none.
+	p.wantEntity("", c.Entity)
 	return func(v *view) (Result, *Error) {
 		d, s, err := g.take(v)
 		if err != nil {

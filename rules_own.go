@@ -21,6 +21,7 @@ func (c Claim) prepare(p *preparer) (decision, *Error) {
 	if err := s.details(c.CorrelationID, c.Meta); err != nil {
 		return nil, err
 	}
+	p.wantEntity(s.scope, c.Entity)
 	meta := maps.Clone(c.Meta)
 	return func(v *view) (Result, *Error) {
 		d := v.name(s)
@@ -55,6 +56,7 @@ func (c Rename) prepare(p *preparer) (decision, *Error) {
 	if err := s.details(c.CorrelationID, nil); err != nil {
 		return nil, err
 	}
+	p.wantEntity(s.scope, c.Entity)
 	var from ID
 	if c.From != "" {
 		old, err := p.address(c.Namespace, c.From, c.Field)
@@ -132,6 +134,7 @@ func (c Decommission) prepare(p *preparer) (decision, *Error) {
 	if err := c.Entity.check(); err != nil {
 		return nil, s.about(err)
 	}
+	p.wantEntity(s.scope, c.Entity)
 	return func(v *view) (Result, *Error) {
 		d := v.name(s)
 		if (d.State == Free || d.State == Quarantined) && d.Owner == c.Entity {

@@ -32,6 +32,10 @@ func (p *preparer) wish(c Reserve, token TokenHash) (*wish, *Error) {
 	if err := s.details(c.CorrelationID, c.Meta); err != nil {
 		return nil, err
 	}
+	if s.policy.MaxHolds > 0 {
+		ref, _ := quotaRef(s.namespace, s.scope, p.principal.Name)
+		p.want(ref)
+	}
 	return &wish{
 		subject: s, ttl: ttl, token: token, principal: p.principal, entity: c.Entity,
 		correlationID: c.CorrelationID, meta: maps.Clone(c.Meta),

@@ -15,6 +15,7 @@ func (c Settle) prepare(p *preparer) (decision, *Error) {
 	if err := c.Verdict.check(); err != nil {
 		return nil, err
 	}
+	p.want(Ref{Kind: KindName, ID: c.ID})
 	return func(v *view) (Result, *Error) {
 		d, s, err := p.existing(v, c.ID)
 		if err != nil {
@@ -62,6 +63,7 @@ type testimony struct {
 // testify is the registry's own decision about what a witness said: the suspect is
 // ended, or stays one with a doubt and is left alone for a while.
 func (p *preparer) testify(t testimony) decision {
+	p.want(Ref{Kind: KindName, ID: t.id})
 	return func(v *view) (Result, *Error) {
 		d := v.nameByID(t.id, "")
 		if d == nil || d.State != Suspect || d.Epoch != t.epoch {

@@ -2,6 +2,7 @@ package dibs
 
 // sweepOne is the registry's own decision about a record whose date has come.
 func (p *preparer) sweepOne(ref Ref) decision {
+	p.want(ref)
 	return func(v *view) (Result, *Error) {
 		switch ref.Kind {
 		case KindName:

@@ -14,6 +14,18 @@ const (
 type preparer struct {
 	policies  *policies
 	principal Principal
+
+	// wants gathers the records that the commands are known to look at. It saves
+	// loading twice, no more: a decision asks for what else it needs.
+	wants []Ref
+}
+
+// want notes a record that a command will look at.
+func (p *preparer) want(refs ...Ref) { p.wants = append(p.wants, refs...) }
+
+// wantEntity notes an entity that a command will look at.
+func (p *preparer) wantEntity(scope string, entity Entity) {
+	p.want(Ref{KindEntity, scope, EntityID(scope, entity)})
 }
 
 // subject is a name as a command addresses it: canonical, with its ID and policy.
@@ -67,6 +79,7 @@ func (p *preparer) address(namespace, value, field string) (*subject, *Error) {
 	}
 	s.canonical = canonical
 	s.id = NameID(namespace, canonical)
+	p.want(Ref{KindName, s.scope, s.id})
 	return s, nil
 }
 
@@ -85,6 +98,7 @@ func (p *preparer) newName(namespace, value, field string, override bool) (*subj
 	case !p.principal.Has(OverrideReserved):
 		return nil, s.refuse(CodeReservedWord, "%s is a reserved word here, and the principal has no right to override it", quote(s.canonical))
 	}
+	p.want(floorRef(s.space))
 	return s, nil
 }
 

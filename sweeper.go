@@ -50,9 +50,10 @@ func (c *core) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 // reports whether any of them will not be due again at once.
 func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (progress bool, _ error) {
 	tickets := make([]*ticket, 0, len(due))
-	p := &preparer{policies: c.policies}
 	for _, ref := range due {
-		t, err := c.writer.enqueue(ctx, newRequest([]decision{p.sweepOne(ref)}, "", false))
+		p := c.preparer(Principal{})
+		decide := p.sweepOne(ref)
+		t, err := c.writer.enqueue(ctx, &request{decisions: []decision{decide}, wants: p.wants})
 		if err != nil {
 			return false, err
 		}
@@ -132,8 +133,8 @@ func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error)
 			said.verdict = verdict
 		}
 	}
-	p := &preparer{policies: c.policies}
-	result, refused := c.own(ctx, p.testify(said))
+	p := c.preparer(Principal{})
+	result, refused := c.own(ctx, p, p.testify(said))
 	if refused != nil {
 		return false, refused
 	}

@@ -31,10 +31,11 @@ type ownerRef struct {
 
 func (o ownerRef) key() recordKey { return recordKey{KindEntity, EntityID(o.scope, o.entity)} }
 
-func newLedger() *ledger {
+// newLedger returns an empty ledger, with room for so many records.
+func newLedger(records int) *ledger {
 	return &ledger{
-		loaded:  make(map[recordKey]Record),
-		current: make(map[recordKey]Record),
+		loaded:  make(map[recordKey]Record, records),
+		current: make(map[recordKey]Record, records),
 		owned:   make(map[recordKey][]*NameRecord),
 	}
 }

@@ -17,8 +17,14 @@ const gatherYields = 4
 type ticket struct {
 	*request
 	state  atomic.Uint32
-	answer *Error
+	result *Error
 	done   chan struct{}
+}
+
+// settle answers whoever waits for the ticket.
+func (t *ticket) settle(err *Error) {
+	t.result = err
+	close(t.done)
 }
 
 const (
@@ -70,6 +76,7 @@ func (w *writer) enqueue(ctx context.Context, r *request) (*ticket, *Error) {
 		return nil, Unavailable(err)
 	}
 	t := &ticket{request: r, done: make(chan struct{})}
+	r.answer = t.settle
 	select {
 	case <-w.closing:
 		return nil, Unavailable(ErrClosed)
@@ -88,14 +95,14 @@ func (w *writer) enqueue(ctx context.Context, r *request) (*ticket, *Error) {
 func (w *writer) wait(ctx context.Context, t *ticket) *Error {
 	select {
 	case <-t.done:
-		return t.answer
+		return t.result
 	case <-ctx.Done():
 		if t.state.CompareAndSwap(ticketQueued, ticketWithdrawn) {
 			return Unavailable(ctx.Err())
 		}
 		select {
 		case <-t.done: // it was answered in the same moment
-			return t.answer
+			return t.result
 		default:
 			return OutcomeUnknown(ctx.Err())
 		}
@@ -104,7 +111,7 @@ func (w *writer) wait(ctx context.Context, t *ticket) *Error {
 			return Unavailable(ErrClosed)
 		}
 		<-t.done
-		return t.answer
+		return t.result
 	}
 }
 
@@ -153,18 +160,12 @@ func (w *writer) commit(batch []*ticket) {
 		return
 	}
 	start := time.Now()
-	tickets := make(map[*request]*ticket, len(batch))
 	requests := make([]*request, len(batch))
 	for i, t := range batch {
 		requests[i] = t.request
-		tickets[t.request] = t
 	}
 	// The commit belongs to many callers: none of their contexts can end it.
-	commits, err := process(context.Background(), w.store, requests, func(r *request, err *Error) {
-		t := tickets[r]
-		t.answer = err
-		close(t.done)
-	})
+	commits, err := process(context.Background(), w.store, requests)
 	w.report(BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
 }
 

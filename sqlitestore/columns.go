@@ -55,7 +55,7 @@ func (t table) upsert() *batch {
 func (t table) insert(list []string, rest string) *batch {
 	return newBatch(func(n int) string {
 		row := "(" + places(len(list)) + ")"
-		return "INSERT INTO " + t.name + " (" + strings.Join(list, ", ") + ") VALUES " +
+		return "INSERT OR FAIL INTO " + t.name + " (" + strings.Join(list, ", ") + ") VALUES " +
 			strings.TrimSuffix(strings.Repeat(row+",", n), ",") + rest
 	})
 }

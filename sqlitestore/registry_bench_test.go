@@ -42,29 +42,70 @@ func concurrently(b *testing.B, callers int, work func(i int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// BenchmarkPlainTransaction is the peer: check, then insert, with one transaction a
-// claim, in a plain loop on one connection.
-func BenchmarkPlainTransaction(b *testing.B) {
+// openPlain opens a database as a program without a registry would, with one
+// connection and the durability that Dibs has.
+func openPlain(b *testing.B, schema string) *sql.DB {
+	b.Helper()
 	path := filepath.Join(b.TempDir(), "plain.db")
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close()
+	b.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
-	ctx := context.Background()
-	_, err = db.ExecContext(ctx, `CREATE TABLE reservations (
-		slug TEXT PRIMARY KEY, entity_id TEXT, reserved_at INTEGER NOT NULL, confirmed INTEGER NOT NULL DEFAULT 0)`)
-	if err != nil {
+	if _, err := db.ExecContext(context.Background(), schema); err != nil {
 		b.Fatal(err)
 	}
-	insert, err := db.PrepareContext(ctx, `INSERT INTO reservations (slug, reserved_at) VALUES (?, unixepoch()) ON CONFLICT DO NOTHING`)
+	return db
+}
+
+// BenchmarkPlainInsert is the leanest peer: one INSERT a claim, each a transaction of
+// its own, in a plain loop. It keeps no history, and its holds never end.
+func BenchmarkPlainInsert(b *testing.B) {
+	db := openPlain(b, `CREATE TABLE reservations (
+		slug TEXT PRIMARY KEY, entity_id TEXT, reserved_at INTEGER NOT NULL, confirmed INTEGER NOT NULL DEFAULT 0)`)
+	insert, err := db.PrepareContext(context.Background(),
+		`INSERT INTO reservations (slug, reserved_at) VALUES (?, unixepoch()) ON CONFLICT DO NOTHING`)
 	if err != nil {
 		b.Fatal(err)
 	}
 	concurrently(b, 1, func(i int) error {
-		_, err := insert.ExecContext(ctx, fmt.Sprintf("name-%d", i))
+		_, err := insert.ExecContext(context.Background(), fmt.Sprintf("name-%d", i))
 		return err
+	})
+}
+
+// BenchmarkPlainClaim is the peer that does what a reservation takes: look whether
+// somebody has the name, hold it until a date, and write the history, in one
+// transaction a claim, in a plain loop.
+func BenchmarkPlainClaim(b *testing.B) {
+	db := openPlain(b, `
+		CREATE TABLE reservations (
+			slug TEXT PRIMARY KEY, token BLOB NOT NULL, state TEXT NOT NULL, entity_id TEXT, expires_at INTEGER NOT NULL);
+		CREATE INDEX by_expiry ON reservations (expires_at) WHERE state = 'held';
+		CREATE TABLE events (seq INTEGER PRIMARY KEY, slug TEXT NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL, body TEXT);
+		CREATE INDEX by_slug ON events (slug)`)
+	ctx := context.Background()
+	token := make([]byte, 32)
+	concurrently(b, 1, func(i int) error {
+		slug := fmt.Sprintf("name-%d", i)
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		var taken int
+		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM reservations WHERE slug = ? AND (state <> 'held' OR expires_at > unixepoch())`, slug).Scan(&taken)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO reservations VALUES (?, ?, 'held', NULL, unixepoch() + 300)`, slug, token); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO events (slug, kind, at, body) VALUES (?, 'reserved', unixepoch(), '{}')`, slug); err != nil {
+			return err
+		}
+		return tx.Commit()
 	})
 }
 
