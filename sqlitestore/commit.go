@@ -24,7 +24,15 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	if err != nil {
 		return nil, unavailable(err)
 	}
+	// Also if the caller's clock panics: nobody else could write any more.
+	finished := false
+	defer func() {
+		if !finished {
+			s.writer.discard()
+		}
+	}()
 	outcomes, fresh, err := apply(ctx, conn, s.instant, groups)
+	finished = true
 	if err != nil || !fresh {
 		s.writer.rollback()
 		return outcomes, unavailable(err)

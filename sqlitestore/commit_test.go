@@ -169,10 +169,45 @@ func TestCursors(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
 	mustCommit(t, s, insertGroup(heldName("a")))
-	for cursor, good := range map[dibs.Cursor]bool{"": true, "0": true, "1": true, "2": false, "-1": false, "01": false, "+1": false, "x": false, "99999999999999999999": false} {
+	for cursor, good := range map[dibs.Cursor]bool{"": true, "0": false, "1": true, "2": false, "-1": false, "01": false, "+1": false, "x": false, "99999999999999999999": false} {
 		_, err := s.Events(context.Background(), dibs.EventQuery{After: cursor, Limit: 1})
 		if good != (err == nil) || !good && !errors.Is(err, dibs.ErrBadCursor) {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
 	}
+}
+
+// A session that was left in the middle of something must not keep everybody else
+// from writing.
+func TestWriterHeals(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "names.db")
+	angry := false
+	s := openTest(t, path, Config{Now: func() time.Time {
+		if angry {
+			panic("the clock is broken")
+		}
+		return testClock()
+	}})
+	mustCommit(t, s, insertGroup(heldName("a")))
+	angry = true
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = s.Commit(context.Background(), []dibs.Group{insertGroup(heldName("b"))})
+		t.Error("the panic was swallowed")
+	}()
+	angry = false
+	mustCommit(t, s, insertGroup(heldName("c")))
+	mustCommit(t, openTest(t, path, Config{}), insertGroup(heldName("d"))) // the lock is free
+
+	s.writer.mu.Lock()
+	err := s.writer.s.script(context.Background(), "BEGIN") // left open, whoever did it
+	s.writer.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commit(context.Background(), []dibs.Group{insertGroup(heldName("e"))}); !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("got %v, want UNAVAILABLE once", err)
+	}
+	mustCommit(t, s, insertGroup(heldName("e")))
 }

@@ -18,17 +18,18 @@ var (
 	})
 	deleteStrayEvents = in(`DELETE FROM dibs_events WHERE id`)
 
-	keepFeedEnd = newStatement(`INSERT INTO dibs_feed_end (one, seq) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq`)
+	keepEnds = newStatement(`INSERT INTO dibs_ends (one, n, seq) VALUES (1, ?, ?)
+		ON CONFLICT (one) DO UPDATE SET n = excluded.n, seq = excluded.seq`)
 )
 
-// delete removes records, and with names their events. The feed ends at end: its
-// last events may be among those that go.
-func (c *changes) delete(ctx context.Context, run runner, end int64) error {
+// delete removes records, and with names their events. The last numbers that were
+// given out may be among those that go, so they are kept elsewhere.
+func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent int64) error {
 	for _, w := range c.deletes {
 		if w.kind != dibs.KindName {
 			continue
 		}
-		if err := run.exec(ctx, keepFeedEnd, end); err != nil {
+		if err := run.exec(ctx, keepEnds, lastName, lastEvent); err != nil {
 			return err
 		}
 		if err := forIDs(ctx, run, deleteEvents, w.ids); err != nil {

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -64,10 +65,16 @@ func commitError(err error) error {
 	return dibs.OutcomeUnknown(err)
 }
 
+// errTxOver is returned when there is no transaction any more.
+var errTxOver = fmt.Errorf("%w: SQLite has rolled it back already", dibs.ErrRetryTx)
+
 // txError classifies an error inside the caller's transaction.
 func txError(err error) error {
-	if isBusy(err) {
+	switch {
+	case isBusy(err):
 		return fmt.Errorf("%w (%w)", dibs.ErrRetryTx, err)
+	case err != nil && strings.Contains(err.Error(), "no such table: dibs_"):
+		return fmt.Errorf("%w: the transaction is not on the registry's file: %w", dibs.ErrUnsupported, err)
 	}
 	return unavailable(err)
 }
@@ -83,6 +90,11 @@ func openError(path string, err error) error {
 		return fmt.Errorf("sqlitestore: cannot open %q: check that its folder exists and that this process may read and write there: %w", path, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("sqlitestore: %q is locked by another process: end its transaction, or raise Config.BusyTimeout: %w", path, err)
+	}
+	for _, known := range []error{ErrForeignDatabase, ErrNewerSchema, ErrNotDatabase} {
+		if errors.Is(err, known) {
+			return fmt.Errorf("%w: %q", err, path)
+		}
 	}
 	return fmt.Errorf("sqlitestore: open %q: %w", path, err)
 }

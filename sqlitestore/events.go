@@ -78,7 +78,7 @@ var (
 		) ` + eventsFrom + ` WHERE e.seq IN (SELECT seq FROM chain)
 		UNION ALL ` + eventsFrom + ` WHERE e.id = ?1 AND e.seq > ?2)
 		ORDER BY seq LIMIT ?3`)
-	selectLastSeq = newStatement(`SELECT max(coalesce((SELECT max(seq) FROM dibs_events), 0), coalesce((SELECT seq FROM dibs_feed_end), 0))`)
+	selectLastSeq = newStatement(`SELECT max(coalesce((SELECT max(seq) FROM dibs_events), 0), coalesce((SELECT seq FROM dibs_ends), 0))`)
 )
 
 // Events returns events behind a cursor, in the order of their commits. The
@@ -125,7 +125,7 @@ func parseCursor(cursor dibs.Cursor) (int64, error) {
 		return 0, nil
 	}
 	seq, err := strconv.ParseInt(string(cursor), 10, 64)
-	if err != nil || seq < 0 || strconv.FormatInt(seq, 10) != string(cursor) {
+	if err != nil || seq <= 0 || strconv.FormatInt(seq, 10) != string(cursor) {
 		return 0, badCursor(cursor)
 	}
 	return seq, nil

@@ -86,3 +86,33 @@ func TestNoScans(t *testing.T) {
 		}
 	}
 }
+
+// A page must begin where the one before it ended: with two lower bounds SQLite would
+// start at the first, and each page would read all those before it again.
+func TestPagesResumeByTheIndex(t *testing.T) {
+	t.Parallel()
+	s := newTest(t)
+	after := &dibs.ListPosition{Namespace: "slug", Label: "m"}
+	for name, query := range map[string]dibs.ListQuery{
+		"namespace":           {Kind: dibs.KindName, Namespace: "slug", After: after, Limit: 10},
+		"prefix":              {Kind: dibs.KindName, Namespace: "slug", From: "l", To: "n", After: after, Limit: 10},
+		"all":                 {Kind: dibs.KindName, After: after, Limit: 10},
+		"documents":           {Kind: dibs.KindTally, After: after, Limit: 10},
+		"documents in a span": {Kind: dibs.KindTally, From: "l", To: "n", After: after, Limit: 10},
+	} {
+		text, args, _ := listNames(query)
+		if query.Kind != dibs.KindName {
+			text, args, _ = listDocuments(query)
+		}
+		var plan []string
+		err := s.read(context.Background(), func(run runner) error {
+			return run.query(context.Background(), newStatement("EXPLAIN QUERY PLAN "+text), args, func(row []driver.Value) error {
+				plan = append(plan, asText(row[3]))
+				return nil
+			})
+		})
+		if err != nil || len(plan) != 1 || !strings.Contains(plan[0], ">") || strings.Count(text, " > ")+strings.Count(text, " >= ") != 1 {
+			t.Errorf("%s: %v, %q\n%s", name, err, plan, text)
+		}
+	}
+}

@@ -116,14 +116,12 @@ func (s *Store) useWarm(ctx context.Context, fn func(context.Context, runner) er
 	if !s.writer.mu.TryLock() {
 		return s.readers.use(ctx, func(run runner) error { return fn(ctx, run) })
 	}
-	defer s.writer.mu.Unlock()
-	// Never interrupted, so that the connection keeps its worth.
-	ctx = context.WithoutCancel(ctx)
-	conn, err := s.writer.acquire(ctx)
-	if err != nil {
-		return err
+	err := s.writer.read(ctx, fn)
+	s.writer.mu.Unlock()
+	if isBusy(err) { // a reader's connection waits as long as it may
+		return s.readers.use(ctx, func(run runner) error { return fn(ctx, run) })
 	}
-	return fn(ctx, conn)
+	return err
 }
 
 // loadRefs reads the records. One statement sees one moment; several need a

@@ -61,7 +61,8 @@ func setDefault[T int | time.Duration](value *T, def T) {
 // may do so at once.
 //
 // Errors match [ErrNotDatabase], [ErrForeignDatabase] or [ErrNewerSchema], or say
-// what is wrong with the path. Only a file that is accepted is changed.
+// what is wrong with the path. Only a file that is accepted is changed; looking at
+// one in WAL mode may leave SQLite's own -wal and -shm files beside it.
 func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

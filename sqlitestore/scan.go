@@ -115,6 +115,17 @@ func (w *where) bounds(column string, query dibs.ListQuery) {
 	}
 }
 
+// behind adds where the query resumes, and its To. There is one lower bound only,
+// the higher one: with two SQLite may start at the lower, and read all again that
+// was on the pages before.
+func (w *where) behind(column string, query dibs.ListQuery) {
+	if query.After.Label >= query.From {
+		w.and(column+" > ?", query.After.Label)
+		query.From = ""
+	}
+	w.bounds(column, query)
+}
+
 func (w *where) text() string {
 	if len(w.conditions) == 0 {
 		return ""
@@ -127,9 +138,18 @@ func listNames(query dibs.ListQuery) (string, []any, *shelf) {
 	if query.Namespace != "" {
 		w.and("namespace = ?", query.Namespace)
 	}
-	w.bounds("canonical", query)
-	if query.After != nil {
-		w.and("(namespace, canonical) > (?, ?)", query.After.Namespace, query.After.Label)
+	switch after := query.After; {
+	case after == nil:
+		w.bounds("canonical", query)
+	case query.Namespace == "":
+		w.bounds("canonical", query)
+		w.and("(namespace, canonical) > (?, ?)", after.Namespace, after.Label)
+	case after.Namespace < query.Namespace: // everything is behind it
+		w.bounds("canonical", query)
+	case after.Namespace > query.Namespace: // nothing is
+		w.and("false")
+	default:
+		w.behind("canonical", query)
 	}
 	if len(query.States) > 0 {
 		var states []any
@@ -145,9 +165,10 @@ func listNames(query dibs.ListQuery) (string, []any, *shelf) {
 func listDocuments(query dibs.ListQuery) (string, []any, *shelf) {
 	var w where
 	w.and("kind = ?", string(query.Kind))
-	w.bounds("label", query)
-	if query.After != nil {
-		w.and("label > ?", query.After.Label)
+	if query.After == nil {
+		w.bounds("label", query)
+	} else {
+		w.behind("label", query)
 	}
 	return "SELECT " + documents.columns + " FROM dibs_documents INDEXED BY dibs_documents_label" + w.text() +
 		" ORDER BY label LIMIT ?", append(w.args, int64(query.Limit)), documentShelf

@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/calldibs/dibs"
 )
 
 // session is one connection with the statements it has prepared. It speaks to the
@@ -142,11 +144,10 @@ func (r *readers) use(ctx context.Context, fn func(runner) error) error {
 		s, err = newSession(ctx, r.connector)
 	}
 	if err == nil {
-		if err = fn(s); err != nil {
-			_ = s.close()
-		}
+		err = fn(s)
 	}
-	if err != nil {
+	if err != nil && s != nil && !errors.Is(err, dibs.ErrBadCursor) {
+		_ = s.close()
 		s = nil
 	}
 	r.idle <- s
@@ -183,6 +184,19 @@ func (w *writer) acquire(ctx context.Context) (*session, error) {
 	return w.s, nil
 }
 
+// read runs a short read on the session. The caller holds mu.
+func (w *writer) read(ctx context.Context, fn func(context.Context, runner) error) error {
+	ctx = context.WithoutCancel(ctx) // never interrupted, so that the connection keeps its worth
+	s, err := w.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	if err = fn(ctx, s); err != nil {
+		w.discard()
+	}
+	return err
+}
+
 // busyWait is how long SQLite itself waits for another process's transaction.
 // It asks less and less often the longer it waits, up to every 100 ms, and would
 // starve beside a busy process; so it is told to wait shortly, and again.
@@ -190,14 +204,15 @@ const busyWait = 10 * time.Millisecond
 
 // begin begins a transaction that has the write lock. The caller holds mu.
 func (w *writer) begin(ctx context.Context) (*session, error) {
-	s, err := w.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for deadline := time.Now().Add(w.wait); ; {
-		err := s.exec(ctx, beginWrite)
+		s, err := w.acquire(ctx)
 		if err == nil {
-			return s, nil
+			if err = s.exec(ctx, beginWrite); err == nil {
+				return s, nil
+			}
+			if !isBusy(err) {
+				w.discard() // whatever state it is in, the next one starts afresh
+			}
 		}
 		if !isBusy(err) || time.Now().After(deadline) {
 			return nil, err

@@ -15,7 +15,9 @@ import (
 // together, and after a crash there is nothing to find out.
 //
 // reg must be open on a [Store]; tx must be a transaction of modernc.org/sqlite on
-// the same file, which the Store shares with the caller's tables (Config.Shared).
+// the same file, which the Store shares with the caller's tables (Config.Shared). A
+// transaction on a file without the tables of Dibs is refused; one on another file
+// of Dibs cannot be told apart, and writes there.
 // Begin it IMMEDIATE, with _txlock=immediate in the DSN: one that begins by reading
 // can lose a race later on, and then gets [dibs.ErrRetryTx]. A refused command
 // changes nothing and leaves the transaction usable.
@@ -109,12 +111,20 @@ var (
 )
 
 // Commit checks and writes groups as part of the transaction. After an error the
-// transaction is as it was before the call, or rolled back by SQLite.
+// transaction is as it was before the call; or SQLite has rolled it back, and the
+// error says so.
 func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
+	// SQLite rolls a transaction back by itself when the disk is full, say, and
+	// database/sql does not notice: what came then would be committed on its own.
+	// So it must not be possible to begin one.
+	if s.run.exec(ctx, beginRead) == nil {
+		_ = s.run.exec(ctx, rollbackTx)
+		return nil, errTxOver
+	}
 	if err := s.run.exec(ctx, takeLock); err != nil {
 		return nil, txError(err)
 	}
@@ -123,8 +133,9 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 	}
 	outcomes, _, err := apply(ctx, s.run, s.instant, groups)
 	if err != nil {
-		_ = s.run.exec(ctx, rollbackTo)
-		_ = s.run.exec(ctx, release)
+		if s.run.exec(ctx, rollbackTo) != nil || s.run.exec(ctx, release) != nil {
+			return nil, fmt.Errorf("%w: %w", errTxOver, err)
+		}
 		return nil, txError(err)
 	}
 	if err := s.run.exec(ctx, release); err != nil {

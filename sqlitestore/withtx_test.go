@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -218,5 +220,64 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 	bound = sqlitestore.WithTx(elsewhere, tx)
 	if _, err := bound.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}); !errors.Is(err, dibs.ErrUnsupported) {
 		t.Errorf("a registry on another engine: %v", err)
+	}
+}
+
+// SQLite rolls a transaction back by itself when the disk is full. What the caller
+// does in it afterwards must not be committed on its own.
+func TestATransactionThatIsOverTakesNothing(t *testing.T) {
+	t.Parallel()
+	reg, db := openShared(t, "immediate")
+	db.SetMaxOpenConns(1)
+	ctx := t.Context()
+	var pages int
+	if err := db.QueryRowContext(ctx, `PRAGMA page_count`).Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(to int) string { return fmt.Sprintf("PRAGMA max_page_count = %d", to) }
+	if _, err := db.ExecContext(ctx, limit(pages)); err != nil {
+		t.Fatal(err)
+	}
+	tx := begin(t, db)
+	if _, err := tx.ExecContext(ctx, `INSERT INTO products VALUES ('101')`); err != nil {
+		t.Fatal(err)
+	}
+	bound := sqlitestore.WithTx(reg, tx)
+	full := func(i int) error {
+		_, err := bound.Claim(ctx, dibs.Claim{
+			Namespace: "slug", Value: fmt.Sprint(i, strings.Repeat("x", 1000)), Entity: dibs.Entity{Type: "product", ID: fmt.Sprint(i)},
+		})
+		return err
+	}
+	var err error
+	for i := 0; err == nil && i < 100; i++ {
+		err = full(i)
+	}
+	if !errors.Is(err, dibs.ErrRetryTx) {
+		t.Fatalf("on a full disk: %v, want ErrRetryTx", err)
+	}
+	if _, err := tx.ExecContext(ctx, limit(1<<30)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bound.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "spring", Entity: product}); !errors.Is(err, dibs.ErrRetryTx) {
+		t.Errorf("in a transaction that is over: %v, want ErrRetryTx", err)
+	}
+	_ = tx.Rollback()
+	if got := stateOf(t, reg, "spring"); got != dibs.Free {
+		t.Errorf("the name is %s, without its product", got)
+	}
+}
+
+func TestATransactionOnAnotherFile(t *testing.T) {
+	t.Parallel()
+	reg, _ := openShared(t, "immediate")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "other.db")+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = sqlitestore.WithTx(reg, begin(t, db)).Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "spring", Entity: product})
+	if !errors.Is(err, dibs.ErrUnsupported) {
+		t.Errorf("got %v, want ErrUnsupported", err)
 	}
 }

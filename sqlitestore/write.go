@@ -58,7 +58,7 @@ var (
 
 	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
 
-	selectEnds = newStatement(`SELECT (SELECT max(n) FROM dibs_names), (SELECT max(seq) FROM dibs_events), (SELECT seq FROM dibs_feed_end)`)
+	selectEnds = newStatement(`SELECT (SELECT max(n) FROM dibs_names), (SELECT max(seq) FROM dibs_events), (SELECT n FROM dibs_ends), (SELECT seq FROM dibs_ends)`)
 )
 
 func (c *changes) write(ctx context.Context, run runner) error {
@@ -70,12 +70,12 @@ func (c *changes) write(ctx context.Context, run runner) error {
 	if err != nil {
 		return err
 	}
-	end := max(asInt(ends[1]), asInt(ends[2]))
-	if err := c.delete(ctx, run, end); err != nil {
+	lastName, lastEvent := max(asInt(ends[0]), asInt(ends[2])), max(asInt(ends[1]), asInt(ends[3]))
+	if err := c.delete(ctx, run, lastName, lastEvent); err != nil {
 		return err
 	}
-	c.number(asInt(ends[0]))
-	c.chain(end)
+	c.number(lastName)
+	c.chain(lastEvent)
 	return c.put(ctx, run)
 }
 

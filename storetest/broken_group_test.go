@@ -53,22 +53,16 @@ func brokenGroups() []broken {
 		{must: "commit-delete", how: "deletes nothing", bend: committing(func(g *dibs.Group) {
 			g.Writes = slices.DeleteFunc(g.Writes, func(w dibs.Write) bool { return w.Delete })
 		})},
-		{must: "commit-delete", how: "keeps the events", bend: func(f *fake, _ *Clock) {
-			good := f.commit
-			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-				kept := slices.Clone(groups)
-				for i, g := range groups {
-					for _, w := range g.Writes {
-						if w.Delete && w.Record.Ref().Kind == dibs.KindName {
-							events, err := f.data.Events(ctx, dibs.EventQuery{Name: w.Record.Ref().ID, Limit: 1000})
-							if err != nil {
-								return nil, err
-							}
-							kept[i].Events = append(slices.Clip(kept[i].Events), events...)
-						}
-					}
+		{must: "commit-delete", how: "keeps the events", bend: keeping(func(events []dibs.Event) []dibs.Event { return events })},
+		{must: "commit-delete", how: "deletes the last event only", bend: keeping(func(events []dibs.Event) []dibs.Event { return events[:max(0, len(events)-1)] })},
+		{must: "commit-delete", how: "forgets the cursors of what went", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				all, err := good(ctx, dibs.EventQuery{Limit: 1000})
+				if err == nil && query.After != "" && !slices.ContainsFunc(all, func(ev dibs.Event) bool { return ev.Cursor == query.After }) {
+					return nil, dibs.ErrBadCursor
 				}
-				return good(ctx, kept)
+				return good(ctx, query)
 			}
 		}},
 		{must: "commit-delete", how: "numbers the events anew", bend: func(f *fake, _ *Clock) {
@@ -136,4 +130,27 @@ func allNames(data dibs.Store) []*dibs.NameRecord {
 		names[i] = record.(*dibs.NameRecord)
 	}
 	return names
+}
+
+// keeping bends deletions: some of a deleted name's events stay.
+func keeping(pick func(events []dibs.Event) []dibs.Event) func(f *fake, _ *Clock) {
+	return func(f *fake, _ *Clock) {
+		good := f.commit
+		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+			kept := slices.Clone(groups)
+			for i, g := range groups {
+				for _, w := range g.Writes {
+					if !w.Delete || w.Record.Ref().Kind != dibs.KindName {
+						continue
+					}
+					events, err := f.data.Events(ctx, dibs.EventQuery{Name: w.Record.Ref().ID, Limit: 1000})
+					if err != nil {
+						return nil, err
+					}
+					kept[i].Events = append(slices.Clip(kept[i].Events), pick(events)...)
+				}
+			}
+			return good(ctx, kept)
+		}
+	}
 }

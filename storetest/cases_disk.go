@@ -113,6 +113,7 @@ func reopenGoesOn(e *env) {
 	// was given out, come up a second time.
 	e.commit(remove(gone))
 	e.reopen()
+	e.sameEvents(e.feed(dibs.EventQuery{After: last}), nil)
 	e.stale("the record has a later revision", g)
 	g, n3 := touch(n2)
 	e.commit(g)

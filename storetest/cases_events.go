@@ -199,7 +199,7 @@ func eventsCursor(e *env) {
 	}
 	given := string(e.feed(dibs.EventQuery{})[2].Cursor)
 	for _, cursor := range []string{
-		"no such cursor", " ", "-1", "1.5", "' OR '1'='1", "%", "é", "\x00", given + "!", "!" + given, given + " ", " " + given,
+		"no such cursor", " ", "-1", "0", "1.5", "' OR '1'='1", "%", "é", "\x00", given + "!", "!" + given, given + " ", " " + given,
 		strings.Repeat("9", 40), strings.Repeat("x", 10_000),
 	} {
 		for _, query := range []dibs.EventQuery{{}, {Name: dibs.NameID("slug", "1")}} {

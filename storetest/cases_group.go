@@ -94,6 +94,11 @@ func commitDelete(e *env) {
 	r, d := entity("", who), document(dibs.KindTally, "a")
 	n.Due, r.Due, d.Due = e.now(), e.now(), e.now()
 	e.commit(join(claim(n), create(r, d), claim(kept)))
+	for range 3 { // a history of several events
+		g, later := touch(n)
+		e.commit(g)
+		n = later
+	}
 	e.commit(remove(n, r, d))
 
 	e.lacks(n, r, d)
@@ -104,6 +109,12 @@ func commitDelete(e *env) {
 	e.isDue(10)
 	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), nil)
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept)})
+
+	// Nobody inherits what went: a name that comes after it has its own history.
+	heir := name("slug", "heir", dibs.Active)
+	e.commit(claim(heir))
+	e.sameEvents(e.feed(dibs.EventQuery{Name: heir.ID}), []dibs.Event{happened(dibs.EventClaimed, heir)})
+	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept), happened(dibs.EventClaimed, heir)})
 
 	// What comes back under the same address is new: no old event returns.
 	back := next(n, func(n *dibs.NameRecord) { n.Rev = 9 })
@@ -132,8 +143,9 @@ func commitDeleteCursors(e *env) {
 			e.Fatalf("the event of %s has cursor %q, it had %q before others were deleted", after[i].Key(), after[i].Cursor, left[i].Cursor)
 		}
 	}
-	// Readers that stand at a deleted event go on from there, and newer events
-	// come behind all cursors that were given out.
+	// Readers that stand at a deleted event go on from there, also at the very end,
+	// and newer events come behind all cursors that were given out.
+	e.sameEvents(e.feed(dibs.EventQuery{After: before[5].Cursor}), nil)
 	fresh := name("slug", "fresh", dibs.Active)
 	e.commit(claim(fresh))
 	left = append(left, happened(dibs.EventClaimed, fresh))

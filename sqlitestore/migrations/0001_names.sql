@@ -128,13 +128,16 @@ CREATE TABLE dibs_events (
 
 CREATE INDEX dibs_events_id ON dibs_events (id) WHERE id IS NOT NULL;
 
--- The highest seq when events were last deleted: a number is never given out again.
-CREATE TABLE dibs_feed_end (
+-- The highest seq and n when names were last deleted: a number is never given out
+-- again, so no cursor and no event can mean something else one day.
+CREATE TABLE dibs_ends (
   one INTEGER PRIMARY KEY CHECK (one = 1),
-  seq INTEGER NOT NULL
+  seq INTEGER NOT NULL,
+  n   INTEGER NOT NULL
 ) STRICT;
 
 -- The feed as a person wants to read it.
 CREATE VIEW dibs_feed AS
-  SELECT e.seq, e.kind, datetime(e.at / 1000, 'unixepoch') AS at, n.namespace, n.canonical, e.rev, e.body
+  SELECT e.seq, e.kind, datetime(e.at / 1000, 'unixepoch') AS at,
+    coalesce(n.namespace, e.namespace) AS namespace, n.canonical, e.rev, e.body
   FROM dibs_events e LEFT JOIN dibs_names n ON n.n = e.name;
