@@ -78,7 +78,8 @@ type EntityInfo struct {
 	Scope    string
 	Archived bool
 	Version  uint64
-	Names    []Name // active names and aliases, by key
+	Names    []Name // active names and aliases, by key; 10,000 at the most
+	More     bool   // there are more: list its namespaces to see them
 }
 
 // NamesQuery selects names.

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// maxRounds is how often a decision may ask for further records. The longest
+	// maxRounds is how often one decision may ask for further records. The longest
 	// rule needs four.
-	maxRounds = 16
+	maxRounds = 6
 	// maxAttempts is how often a decision is taken again because another writer
 	// was faster.
 	maxAttempts = 50
@@ -76,12 +76,15 @@ func (r *request) decideList() {
 // for until they ask for nothing more.
 func decideAll(ctx context.Context, store Store, requests []*request) (*ledger, error) {
 	l := newLedger(2 * len(requests))
+	decisions := 0
 	for _, r := range requests {
+		decisions += len(r.decisions)
 		for _, ref := range r.wants {
 			l.want(ref)
 		}
 	}
-	for range maxRounds {
+	// What one decision asks for may depend on what those before it did.
+	for range maxRounds * decisions {
 		if err := l.load(ctx, store); err != nil {
 			return nil, err
 		}
@@ -92,7 +95,7 @@ func decideAll(ctx context.Context, store Store, requests []*request) (*ledger, 
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("dibs: a decision asked for more records %d times", maxRounds)
+	return nil, fmt.Errorf("dibs: %d decisions asked for more records %d times", decisions, maxRounds*decisions)
 }
 
 // load brings everything that was asked for, all of it in one Load, so that every
@@ -270,7 +273,8 @@ func (l *ledger) write(ref Ref) (Write, bool) {
 func process(ctx context.Context, store Store, requests []*request) (commits int, err error) {
 	fail := func(requests []*request, err error) {
 		for _, r := range requests {
-			r.answer(asError(err))
+			e := *asError(err) // each caller's own
+			r.answer(&e)
 		}
 	}
 	for range maxAttempts {

@@ -24,7 +24,7 @@ type Reserve struct {
 	// Token is the proof of the hold, of the caller's choosing: 16 to 128
 	// characters of visible ASCII, random and secret. Reserving again with the
 	// same token gives the same hold, so a lost answer can be asked for again.
-	// Empty means that a random one is made.
+	// Empty means that a random one is made: then a lost answer cannot be.
 	Token string
 	// Entity is the owner-to-be, for the witness; Confirm then takes no other.
 	// It is also what gets a name out of its own quarantine. Zero means none.
@@ -126,7 +126,7 @@ type Rename struct {
 	// any.
 	IfVersion uint64
 
-	CorrelationID    string // as in [Reserve]
+	CorrelationID    string // as in [Reserve]; empty leaves that of a hold or an alias
 	Field            string // as in [Reserve]
 	OverrideReserved bool   // as in [Reserve]
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,8 +12,9 @@ import (
 )
 
 const (
-	// maxCounters bounds the counters in memory between two flushes: whoever makes
-	// up namespaces cannot fill it. What is beyond is counted under overflow.
+	// maxCounters bounds the different counters of one hour, in memory and so on
+	// disk: whoever makes up namespaces cannot fill either. What is beyond is
+	// counted under overflow.
 	maxCounters = 1024
 	overflow    = "*"
 
@@ -22,11 +24,15 @@ const (
 // conflictCounts counts refused attempts in memory until they are flushed: a row
 // for each would let an attacker fill the disk.
 type conflictCounts struct {
-	mu     sync.Mutex
-	counts map[tally]uint64 // a tally without its Count, which is the value
+	mu sync.Mutex
+	// counts has a tally without its Count, which is the value. Those of the present
+	// hour stay after a flush, with nothing counted: they are what is bounded.
+	counts map[tally]uint64
+	hour   Instant // the latest that was seen
 }
 
-// note counts a refusal, and each of its parts where it has several.
+// note counts a refusal, and each of its parts where it has several. One that never
+// reached the engine, and so has no time, counts for the latest hour.
 func (c *conflictCounts) note(err *Error, now Instant) {
 	if len(err.Failures) > 0 {
 		for _, f := range err.Failures {
@@ -51,29 +57,36 @@ func hourOf(now Instant) Instant {
 }
 
 func (c *conflictCounts) add(t tally) {
-	key := t
-	key.Count = 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts == nil {
 		c.counts = make(map[tally]uint64)
 	}
+	if t.Hour > c.hour {
+		c.hour = t.Hour
+		maps.DeleteFunc(c.counts, func(_ tally, n uint64) bool { return n == 0 })
+	}
+	setDefault(&t.Hour, c.hour)
+	key := t
+	key.Count = 0
 	if _, known := c.counts[key]; !known && len(c.counts) >= maxCounters {
 		key = tally{Namespace: overflow, Reason: overflow, Hour: key.Hour}
 	}
 	c.counts[key] += t.Count
 }
 
-// drain takes all counters, in a steady order.
+// drain takes what was counted, in a steady order.
 func (c *conflictCounts) drain() []tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tallies := make([]tally, 0, len(c.counts))
+	var tallies []tally
 	for t, n := range c.counts {
-		t.Count = n
-		tallies = append(tallies, t)
+		if n > 0 {
+			c.counts[t] = 0
+			t.Count = n
+			tallies = append(tallies, t)
+		}
 	}
-	clear(c.counts)
 	slices.SortFunc(tallies, func(a, b tally) int { return cmp.Compare(a.label(), b.label()) })
 	return tallies
 }
@@ -121,8 +134,11 @@ type ConflictBucket struct {
 }
 
 func (c *core) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {
-	if err := c.flushConflicts(ctx); err != nil {
-		return nil, err
+	// Not into a transaction of the caller's: its rollback would lose them.
+	if c.writer != nil {
+		if err := c.flushConflicts(ctx); err != nil {
+			return nil, err
+		}
 	}
 	list := ListQuery{Kind: KindTally, Limit: listPage}
 	if !query.From.IsZero() {

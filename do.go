@@ -4,16 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 )
 
 const (
-	// extendAt is how far into a hold Do extends it: early enough for two more
-	// tries before it is over.
+	// extendAt is how far into what is left of a hold Do extends it: early enough for
+	// several more tries before it is over.
 	extendAt = 3
-	// confirmPause is how long Do waits before it confirms again, at first.
+	// leastPause is between two tries, however little is left.
+	leastPause = 20 * time.Millisecond
+	// suspectGrace is for a hold that is past its time already, and still there: so
+	// long Do tries to extend it.
+	suspectGrace = time.Second
+	// confirmPause is how long Do waits before it asks again, at first.
 	confirmPause    = 50 * time.Millisecond
 	maxConfirmPause = 2 * time.Second
+	// maxReserves is how often Do asks for its holds when the answer is unknown.
+	maxReserves = 5
 	// releaseTimeout bounds the releasing of a hold after fn failed.
 	releaseTimeout = 5 * time.Second
 )
@@ -97,11 +106,21 @@ func (r *Registry) DoAll(ctx context.Context, reserve ReserveAll, fn func(ctx co
 	return r.doHolding(ctx, reserve, holds, fn)
 }
 
+// holdAll reserves the names. Where the answer is unknown it asks again with the same
+// token, which nobody else would know if it were lost here.
 func (r *Registry) holdAll(ctx context.Context, reserve ReserveAll) ([]Hold, error) {
 	if c, ok := r.backend.(*core); ok && c.writer == nil {
 		return nil, fmt.Errorf("%w: inside a transaction there is nothing to hold names for; use Claim", ErrUnsupported)
 	}
-	return r.ReserveAll(ctx, reserve)
+	if reserve.Token == "" {
+		reserve.Token = NewToken()
+	}
+	for try := 1; ; try++ {
+		holds, err := r.ReserveAll(ctx, reserve)
+		if !errors.Is(err, ErrOutcomeUnknown) || try == maxReserves || !sleep(ctx, confirmPause) {
+			return holds, err
+		}
+	}
 }
 
 // doHolding runs fn with the holds, and then confirms, releases or leaves them.
@@ -139,65 +158,72 @@ func (r *Registry) runHolding(
 	ctx context.Context, reserve ReserveAll, holds []Hold, fn func(context.Context, []Hold) (Entity, error),
 ) (Entity, []Hold, error) {
 	fnCtx, cancel := context.WithCancelCause(ctx)
-	stop := make(chan struct{})
-	extended := make(chan []Hold, 1)
 	// fn may run on after the caller's context ended, and still save: the holds
 	// last as long as it does.
-	go func() { extended <- r.keepHeld(context.WithoutCancel(ctx), reserve, holds, stop, cancel) }()
-	// Also when fn panics: the holds are then left to themselves.
-	finish := func() []Hold {
-		close(stop)
-		latest := <-extended
-		cancel(nil)
-		return latest
+	keepCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	latest := slices.Clone(holds)
+	var keepers sync.WaitGroup
+	for i := range latest {
+		keepers.Go(func() { r.keepHeld(keepCtx, &latest[i], reserve.Reservations[i].TTL, cancel) })
 	}
-	panicked := true
-	defer func() {
-		if panicked {
-			finish()
-		}
-	}()
+	// Also when fn panics: the holds are then left to themselves.
+	defer cancel(nil)
+	defer keepers.Wait()
+	defer stop()
 	entity, err := fn(fnCtx, holds)
-	panicked = false
-	return entity, finish(), err
+	stop()
+	keepers.Wait()
+	return entity, latest, err
 }
 
-// keepHeld extends holds until it is told to stop, they are lost, or they have
-// been extended as far as their policy allows.
-func (r *Registry) keepHeld(ctx context.Context, reserve ReserveAll, holds []Hold, stop <-chan struct{}, lost context.CancelCauseFunc) []Hold {
-	holds = append([]Hold(nil), holds...)
-	ttl := holds[0].Remaining
-	for _, h := range holds {
-		ttl = min(ttl, h.Remaining)
+// keepHeld extends a hold until the context ends, or the hold is over or lost: then
+// nobody may rely on it any more, and it says so. Being over is judged by this
+// process's own clock, from the moment a hold was asked for: also when the engine
+// cannot be reached, fn must not go on as if it had the name.
+func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost context.CancelCauseFunc) {
+	over := time.Now().Add(hold.Remaining)
+	if hold.State == Suspect {
+		over = time.Now().Add(suspectGrace)
 	}
-	for {
-		timer := time.NewTimer(max(ttl/extendAt, time.Millisecond))
-		select {
-		case <-stop:
-			timer.Stop()
-			return holds
-		case <-timer.C:
+	for extendable := true; ; {
+		left := time.Until(over)
+		if left <= 0 {
+			lost(&Error{Code: CodeAlreadyExpired, Message: "the hold's time is over, and it could not be extended"})
+			return
 		}
-		commands := make([]Command, len(holds))
-		for i, h := range holds {
-			commands[i] = Extend{ID: h.ID, Token: h.Token, TTL: reserve.Reservations[i].TTL}
-		}
-		results, err := r.Apply(ctx, commands...)
-		switch {
-		case err == nil:
-			ttl = results[0].Names[0].Remaining
-			for i, result := range results {
-				holds[i].Name = result.Names[0]
-				ttl = min(ttl, holds[i].Remaining)
+		if !extendable {
+			if !sleep(ctx, left) {
+				return
 			}
-		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrTTLTooLong):
-			// There is time for another try, or the hold is as long as it gets.
+			continue
+		}
+		if !sleep(ctx, max(left/extendAt, min(left, leastPause))) {
+			return
+		}
+		asked := time.Now()
+		name, err := r.extendBefore(ctx, Extend{ID: hold.ID, Token: hold.Token, TTL: ttl}, over)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			hold.Name = name
+			over = asked.Add(name.Remaining)
+		case errors.Is(err, ErrTTLTooLong):
+			extendable = false // it is as long as it gets
+		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrOutcomeUnknown):
+			// There may be time for another try.
 		default:
 			lost(fmt.Errorf("the hold was lost: %w", err))
-			<-stop
-			return holds
+			return
 		}
 	}
+}
+
+// extendBefore extends a hold, and gives up when it would be too late.
+func (r *Registry) extendBefore(ctx context.Context, extend Extend, over time.Time) (Name, error) {
+	ctx, cancel := context.WithDeadline(ctx, over)
+	defer cancel()
+	return r.Extend(ctx, extend)
 }
 
 // confirmAll confirms holds for their entity, again and again while the engine

@@ -3,6 +3,7 @@ package dibs_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -236,5 +237,119 @@ func TestDoRefusedNamesTheOneName(t *testing.T) {
 	var refused *dibs.Error
 	if !errors.As(err, &refused) || refused.Reason != dibs.ReasonHeld || len(refused.Failures) != 0 || len(refused.Suggestions) == 0 {
 		t.Fatalf("Do = %+v, want the plain refusal of the one name", err)
+	}
+}
+
+// fn must not go on as if it had the name when the hold is over, also where the engine
+// cannot be asked.
+func TestDoEndsFnsContextWhenTheEngineIsAway(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(store *gatedStore) func(){
+		"refuses": func(store *gatedStore) func() {
+			store.gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+				return nil, dibs.Unavailable(errors.New("no route to host"))
+			})
+			return func() { store.gate(nil) }
+		},
+		"hangs": block,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := newGatedStore()
+				reg := mustOpen(t, store, dibs.Config{})
+				start := time.Now()
+				var took time.Duration
+				_, err := reg.Do(t.Context(), aliceBob, func(ctx context.Context, _ dibs.Hold) (dibs.Entity, error) {
+					mend := fail(store)
+					<-ctx.Done()
+					took = time.Since(start)
+					mend()
+					return dibs.Entity{}, ctx.Err()
+				})
+				if _, ok := errors.AsType[*dibs.DoError](err); !ok {
+					t.Fatalf("Do = %v", err)
+				}
+				if took < 50*time.Second || took > minute {
+					t.Errorf("fn's context ended after %v, the hold lasted a minute", took)
+				}
+			})
+		})
+	}
+}
+
+// A hold that cannot be extended any further does not keep the others from it.
+func TestDoAllExtendsEachHoldOnItsOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reg := openMem(t, dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxTTL: 20 * minute, MaxHold: 20 * minute}}})
+		names, err := reg.DoAll(t.Context(), dibs.ReserveAll{Reservations: []dibs.Reserve{
+			{Namespace: "slug", Value: "alice", TTL: dibs.For(20 * minute)},
+			{Namespace: "email", Value: "alice@example.com", TTL: dibs.For(minute)},
+		}}, func(ctx context.Context, holds []dibs.Hold) (dibs.Entity, error) {
+			slices.Reverse(holds) // they are fn's own
+			time.Sleep(10 * minute)
+			return wedding, ctx.Err()
+		})
+		if err != nil || len(names) != 2 {
+			t.Fatalf("DoAll = %v, %v", names, err)
+		}
+	})
+}
+
+// Do asks again with its own token when it cannot know whether it got the name.
+func TestDoAsksAgainForItsHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newGatedStore()
+		reg := mustOpen(t, store, dibs.Config{})
+		first := true
+		store.gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+			if first {
+				first = false
+				_, _ = commit()
+				return nil, dibs.OutcomeUnknown(errors.New("connection reset"))
+			}
+			return commit()
+		})
+		name, err := reg.Do(t.Context(), aliceBob, func(context.Context, dibs.Hold) (dibs.Entity, error) { return wedding, nil })
+		if err != nil || name.State != dibs.Active {
+			t.Fatalf("Do = %+v, %v", name, err)
+		}
+	})
+}
+
+// The same Do again after a crash, when the hold is past its time and waits for its
+// witness: it goes on where it was, and does not spin.
+func TestDoTakesUpASuspect(t *testing.T) {
+	t.Parallel()
+	for _, maxHold := range []time.Duration{5 * minute, 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newGatedStore()
+			reg := mustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
+				"slug": {MaxTTL: 5 * minute, MaxHold: maxHold, Witness: alwaysUnknown},
+			}})
+			again := aliceBob
+			again.Token = dibs.NewToken()
+			if _, err := reg.Reserve(t.Context(), again); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(6 * minute)
+			before := store.commits()
+			_, err := reg.Do(t.Context(), again, func(ctx context.Context, _ dibs.Hold) (dibs.Entity, error) {
+				select {
+				case <-ctx.Done():
+					return dibs.Entity{}, ctx.Err()
+				case <-time.After(10 * minute):
+					return wedding, nil
+				}
+			})
+			if extended := maxHold > 6*minute; extended != (err == nil) {
+				t.Errorf("with MaxHold %v: Do = %v", maxHold, err)
+			}
+			if n := store.commits() - before; n > 100 {
+				t.Errorf("with MaxHold %v: %d commits", maxHold, n)
+			}
+		})
 	}
 }

@@ -43,7 +43,7 @@ func floorRef(s space) Ref { return Ref{KindFloor, s.scope, hashID("floor\x00" +
 
 // floor is looked at when a name has no row. Nothing rests on it at commit: the
 // purge that raises it also removes the row, in one step, and a Load sees both or
-// neither.
+// neither. A row that comes after the Load stays longer than the decision is good.
 func (v *view) floor(s space) floor {
 	doc, _ := v.peek(floorRef(s)).(*Document)
 	f, _ := decodeDocument[floor](doc)
@@ -84,7 +84,7 @@ func (v *view) mayHold(w *wish) *Error {
 	}
 	ref, _ := quotaRef(w.namespace, w.scope, w.principal.Name)
 	q, _ := readDocument[quota](v, ref)
-	q.forget(w.id, v.now)
+	v.narrow(q.forget(w.id, v.now), 0)
 	if len(q.Holds) < w.policy.MaxHolds {
 		return nil
 	}
@@ -126,9 +126,17 @@ func (v *view) adjustQuota(d *draft, change func(*quota)) {
 	writeDocument(v, ref, label, rev, 0, q)
 }
 
-// forget drops a hold, and every one that is over: nobody has to report those.
-func (q *quota) forget(id ID, now Instant) {
-	q.Holds = slices.DeleteFunc(q.Holds, func(c counted) bool { return c.ID == id || c.Until.over(now) })
+// forget drops a hold, and every one that is over: nobody has to report those. It
+// returns when the last of them ended.
+func (q *quota) forget(id ID, now Instant) (ended Instant) {
+	q.Holds = slices.DeleteFunc(q.Holds, func(c counted) bool {
+		if c.Until.over(now) {
+			ended = max(ended, c.Until)
+			return true
+		}
+		return c.ID == id
+	})
+	return ended
 }
 
 // tally counts refused attempts of one kind in one hour.

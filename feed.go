@@ -16,6 +16,12 @@ func (c *core) Events(ctx context.Context, query FeedQuery, wait bool) (EventPag
 			return EventPage{}, err
 		}
 	}
+	var woken <-chan struct{}
+	if waker, ok := c.store.(Waker); ok && wait {
+		wakeCtx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		woken = waker.Wake(wakeCtx)
+	}
 	for {
 		// Before looking, so that nothing is missed between the two.
 		rung := c.bell.wait()
@@ -24,7 +30,7 @@ func (c *core) Events(ctx context.Context, query FeedQuery, wait bool) (EventPag
 			return page, err
 		}
 		query.After = page.Next
-		if err := c.awaitEvents(ctx, rung); err != nil {
+		if err := c.awaitEvents(ctx, rung, woken); err != nil {
 			return EventPage{}, err
 		}
 	}
@@ -56,11 +62,7 @@ func (c *core) eventPage(ctx context.Context, query FeedQuery) (EventPage, error
 
 // awaitEvents waits until there may be new events: this registry committed
 // something, the engine has heard of another's commit, or it is time to look.
-func (c *core) awaitEvents(ctx context.Context, rung <-chan struct{}) error {
-	var woken <-chan struct{}
-	if waker, ok := c.store.(Waker); ok {
-		woken = waker.Wake(ctx)
-	}
+func (c *core) awaitEvents(ctx context.Context, rung, woken <-chan struct{}) error {
 	timer := time.NewTimer(c.cfg.PollEvery)
 	defer timer.Stop()
 	select {

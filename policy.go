@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// The defaults of a Policy.
+// The defaults of a Policy, and what no policy can go below.
 const (
 	DefaultMinTTL         = time.Second
 	DefaultTTL            = 5 * time.Minute
 	DefaultMaxTTL         = 24 * time.Hour
 	DefaultMaxHold        = 24 * time.Hour
 	DefaultHoldHistory    = 30 * 24 * time.Hour
+	MinHoldHistory        = 10 * time.Second
 	DefaultRedirectStatus = 301
 	DefaultArchivedStatus = 404
 
@@ -39,7 +40,7 @@ type Policy struct {
 	MaxHolds int
 
 	// HoldHistory is how long rows and events of names that were never confirmed
-	// are kept. Zero means 30 days.
+	// are kept. Zero means 30 days; 10 seconds are the least.
 	HoldHistory time.Duration
 
 	// ManyPerEntity lets an entity have several active names here, such as an
@@ -79,6 +80,19 @@ type Policy struct {
 	// be stored, such as emails. This version has none: Open refuses a policy
 	// that sets it.
 	Blind func(canonical string) string
+
+	profileName string // Profile's own, asked for once
+}
+
+// canonical asks the profile. It may be the user's own code, and must not take the
+// process down with it.
+func (p *Policy) canonical(value string) (canonical string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the profile %s panicked: %v", p.profileName, r)
+		}
+	}()
+	return p.Profile.Canonical(value)
 }
 
 // withDefaults returns the policy with every zero field filled in.
@@ -86,6 +100,7 @@ func (p Policy) withDefaults() Policy {
 	if p.Profile == nil {
 		p.Profile = Exact
 	}
+	p.profileName = p.Profile.Name()
 	// A default never breaks a bound that was set: MaxTTL alone, of a minute,
 	// makes a DefaultTTL of a minute.
 	setDefault(&p.MaxTTL, DefaultMaxTTL)
@@ -116,7 +131,7 @@ func (p Policy) validate() error {
 		{"DefaultTTL", p.DefaultTTL, p.MinTTL},
 		{"MaxTTL", p.MaxTTL, p.DefaultTTL},
 		{"MaxHold", p.MaxHold, p.DefaultTTL},
-		{"HoldHistory", p.HoldHistory, time.Millisecond},
+		{"HoldHistory", p.HoldHistory, MinHoldHistory},
 		{"Quarantine", p.Quarantine, 0},
 		{"AliasRetention", p.AliasRetention, 0},
 	} {

@@ -28,6 +28,7 @@ func TestBadPolicies(t *testing.T) {
 		{"MaxHold is 1m0s", dibs.Policy{DefaultTTL: time.Hour, MaxHold: time.Minute}},
 		{"HoldHistory is -1s", dibs.Policy{HoldHistory: -time.Second}},
 		{"HoldHistory is 1µs", dibs.Policy{HoldHistory: time.Microsecond}},
+		{"HoldHistory is 9.999s", dibs.Policy{HoldHistory: dibs.MinHoldHistory - time.Millisecond}},
 		{"Quarantine is -1s", dibs.Policy{Quarantine: -time.Second}},
 		{"Quarantine is 1ns", dibs.Policy{Quarantine: 1}},
 		{"AliasRetention is -1s", dibs.Policy{AliasRetention: -time.Second}},
@@ -65,7 +66,7 @@ func TestGoodPolicies(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
 	f := newFixture(t, map[string]dibs.Policy{
-		"least": {MinTTL: ms, DefaultTTL: ms, MaxTTL: ms, MaxHold: ms, HoldHistory: ms, MaxHolds: 1},
+		"least": {MinTTL: ms, DefaultTTL: ms, MaxTTL: ms, MaxHold: ms, HoldHistory: dibs.MinHoldHistory, MaxHolds: 1},
 		"most":  {MaxHolds: 10_000, RedirectStatus: 308, ArchivedStatus: 410, MaxTTL: 48 * time.Hour},
 		"min":   {MinTTL: time.Hour},
 		"max":   {MaxTTL: time.Minute},

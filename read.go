@@ -11,9 +11,13 @@ import (
 )
 
 const (
-	listPage  = 100
-	maxPage   = 1000
-	maxOwned  = 10_000 // names of one entity that are shown
+	listPage = 100
+	maxPage  = 1000
+	maxOwned = 10_000 // names of one entity that are shown
+
+	// maxRereads is how often something is read again because it has changed meanwhile.
+	maxRereads = 20
+
 	maxChecks = 100
 )
 
@@ -32,13 +36,14 @@ func (c *core) read(ctx context.Context, p *preparer, question func(v *view)) er
 func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	p := c.preparer(Principal{})
 	id, scope, what := lookup.ID, "", lookup.ID.String()
-	p.want(Ref{Kind: KindName, ID: id})
 	if id.IsZero() {
 		s, err := p.address(lookup.Namespace, lookup.Value, "")
 		if err != nil {
 			return Name{}, err
 		}
 		id, scope, what = s.id, s.scope, s.key()
+	} else {
+		p.want(Ref{Kind: KindName, ID: id})
 	}
 	var (
 		name  Name
@@ -104,7 +109,13 @@ func resolve(v *view, s *subject) Resolution {
 	}
 	id, has := e.Active[d.slot()]
 	if !has {
-		return gone
+		// The policy may have changed to or from many names since: then there is one
+		// name that the alias can mean, or none.
+		active := e.activeIn(d.Namespace)
+		if len(active) != 1 || d.Terms.Many == s.policy.ManyPerEntity {
+			return gone
+		}
+		id = active[0]
 	}
 	active := v.nameByID(id, d.Scope)
 	if active == nil {
@@ -115,38 +126,53 @@ func resolve(v *view, s *subject) Resolution {
 	return answer
 }
 
-// Entity returns an entity with its names.
+// Entity returns an entity with its names. The two are read one after the other; if
+// the entity has changed in between, both are read again.
 func (c *core) Entity(ctx context.Context, scope string, entity Entity) (EntityInfo, error) {
+	before, _, err := c.readEntity(ctx, scope, entity)
+	for range maxRereads {
+		if err != nil {
+			return EntityInfo{}, err
+		}
+		records, fail := c.store.Owned(ctx, scope, entity, maxOwned)
+		if fail != nil {
+			return EntityInfo{}, fail
+		}
+		after, now, fail := c.readEntity(ctx, scope, entity)
+		if fail == nil && after.Rev == before.Rev {
+			return entityInfo(after, records, now), nil
+		}
+		before, err = after, fail
+	}
+	return EntityInfo{}, Unavailable(errContended)
+}
+
+func (c *core) readEntity(ctx context.Context, scope string, entity Entity) (e entityDraft, now Instant, err error) {
 	p := c.preparer(Principal{})
 	if err := p.prepareEntity(scope, entity); err != nil {
-		return EntityInfo{}, err
+		return e, 0, err
 	}
-	var (
-		e    entityDraft
-		fail *Error
-		now  Instant
-	)
-	err := c.read(ctx, p, func(v *view) {
-		e, fail = v.existingEntity(scope, entity)
+	var unknown *Error
+	err = c.read(ctx, p, func(v *view) {
+		e, unknown = v.existingEntity(scope, entity)
 		now = v.now
 	})
-	if err != nil {
-		return EntityInfo{}, err
+	if err == nil && unknown != nil {
+		err = unknown
 	}
-	if fail != nil {
-		return EntityInfo{}, fail
+	return e, now, err
+}
+
+func entityInfo(e entityDraft, records []*NameRecord, now Instant) EntityInfo {
+	info := EntityInfo{
+		Entity: e.Entity, Scope: e.Scope, Archived: e.Archived, Version: e.Rev, More: len(records) == maxOwned,
 	}
-	records, err := c.store.Owned(ctx, scope, entity, maxOwned)
-	if err != nil {
-		return EntityInfo{}, err
-	}
-	info := EntityInfo{Entity: entity, Scope: scope, Archived: e.Archived, Version: e.Rev}
 	for _, r := range records {
 		if d := draftAt(r, now); d.State == Active || d.State == Alias {
 			info.Names = append(info.Names, nameOf(&d.NameRecord, now))
 		}
 	}
-	return info, nil
+	return info
 }
 
 // draftAt returns a record as it stands at a moment.
@@ -303,28 +329,40 @@ func (c *core) eventsOf(ctx context.Context, id ID) ([]Event, error) {
 	}
 }
 
-// WhoHeld returns who had a name at a moment, from its history.
+// WhoHeld returns who had a name at a moment, from its history. What is over but in
+// nobody's history yet belongs to it all the same. Record and history are read one
+// after the other; if the name has changed in between, both are read again.
 func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
 	p := c.preparer(Principal{})
 	s, invalid := p.address(namespace, value, "")
 	if invalid != nil {
 		return Holder{}, invalid
 	}
-	events, err := c.eventsOf(ctx, s.id)
-	if err != nil {
-		return Holder{}, err
+	var before, after *draft
+	err := c.read(ctx, p, func(v *view) { before = v.name(s) })
+	for range maxRereads {
+		if err != nil {
+			return Holder{}, err
+		}
+		events, fail := c.eventsOf(ctx, s.id)
+		if fail != nil {
+			return Holder{}, fail
+		}
+		if err = c.read(ctx, p, func(v *view) { after = v.name(s) }); err == nil && after.Rev == before.Rev {
+			return holderAt(events, after, InstantOf(at)), nil
+		}
+		before = after
 	}
-	var d *draft
-	if err := c.read(ctx, p, func(v *view) { d = v.name(s) }); err != nil {
-		return Holder{}, err
-	}
-	// What is over but in nobody's history yet belongs to it all the same.
+	return Holder{}, Unavailable(errContended)
+}
+
+func holderAt(events []Event, d *draft, at Instant) Holder {
 	for _, l := range d.lapses {
 		events = append(events, Event{At: l.at, After: l.after})
 	}
 	holder := Holder{State: Free}
 	for _, e := range events {
-		if e.At > InstantOf(at) {
+		if e.At > at {
 			break
 		}
 		if e.After.State != holder.State || e.After.Entity != holder.Entity || e.After.Epoch != holder.Epoch {
@@ -334,5 +372,5 @@ func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Tim
 	if holder.State == Free {
 		holder.Entity = Entity{}
 	}
-	return holder, nil
+	return holder
 }

@@ -176,3 +176,50 @@ func TestWhoHeldSeesWhatNobodySwept(t *testing.T) {
 		}
 	}
 }
+
+// meddling is a store in which something happens between two reads.
+type meddling struct {
+	dibs.Store
+	between func()
+}
+
+func (m *meddling) happen() {
+	if happens := m.between; happens != nil {
+		m.between = nil
+		happens()
+	}
+}
+
+func (m *meddling) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	m.happen()
+	return m.Store.Owned(ctx, scope, entity, limit)
+}
+
+func (m *meddling) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	events, err := m.Store.Events(ctx, query)
+	m.happen()
+	return events, err
+}
+
+// Readings that take two looks at the engine still tell of one moment.
+func TestReadingsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	store := &meddling{Store: f.store}
+	reg := mustOpen(t, store, dibs.Config{})
+	f.must(claim("slug", "a", user1))
+	store.between = func() { f.must(rename("slug", "b", user1)) }
+	info, err := reg.Entity(f.ctx, "", user1)
+	if err != nil || info.Version != 2 || len(info.Names) != 2 {
+		t.Errorf("version %d with %d names, %v", info.Version, len(info.Names), err)
+	}
+
+	f.must(dibs.Reserve{Namespace: "slug", Value: "x", Token: token1, Entity: user1})
+	f.clock.advance(dibs.DefaultTTL + time.Minute)
+	free := f.clock.Now().Add(-time.Second)
+	store.between = func() { f.must(reserve("slug", "x", token2)) }
+	holder, err := reg.WhoHeld(f.ctx, "slug", "x", free)
+	if err != nil || holder.State != dibs.Free {
+		t.Errorf("when it was free: %+v, %v", holder, err)
+	}
+}

@@ -68,6 +68,7 @@ func (c Extend) prepare(p *preparer) (decision, *Error) {
 			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
 		}
 		d.State, d.Status, d.ExpiresAt = Held, StatusReserved, expiresAt
+		v.narrow(0, expiresAt)
 		d.AskAt, d.Doubt = 0, ""
 		v.countHold(d)
 		v.save(d, EventExtended)
@@ -113,6 +114,9 @@ func (c Confirm) prepare(p *preparer) (decision, *Error) {
 		if err != nil {
 			return Result{}, err
 		}
+		// Asked for before anything can be refused: in a list of many confirmations
+		// each would otherwise ask only when those before it are decided.
+		v.peek(Ref{KindEntity, s.scope, EntityID(s.scope, c.Entity)})
 		if v.has(c.Entity, d) {
 			return v.ownedResult(d, true), nil
 		}
@@ -146,8 +150,16 @@ func (p *preparer) confirm(v *view, d *draft, s *subject, c Confirm) *Error {
 	}
 	var old *draft
 	if c.Replace || c.Replaces != "" {
-		var err *Error
-		if old, err = p.present(v, s, e, c.Replaces); err != nil {
+		var (
+			which *subject
+			err   *Error
+		)
+		if c.Replaces != "" { // only now its namespace is known
+			if which, err = p.address(s.namespace, c.Replaces, s.field); err != nil {
+				return err
+			}
+		}
+		if old, err = p.present(v, s, e, which); err != nil {
 			return err
 		}
 	} else if err := s.mayAdd(e); err != nil {

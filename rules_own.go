@@ -57,13 +57,11 @@ func (c Rename) prepare(p *preparer) (decision, *Error) {
 		return nil, err
 	}
 	p.wantEntity(s.scope, c.Entity)
-	var from ID
+	var from *subject
 	if c.From != "" {
-		old, err := p.address(c.Namespace, c.From, c.Field)
-		if err != nil {
+		if from, err = p.address(c.Namespace, c.From, c.Field); err != nil {
 			return nil, err
 		}
-		from = old.id
 	}
 	var token TokenHash
 	if c.Token != "" {
@@ -76,7 +74,7 @@ func (c Rename) prepare(p *preparer) (decision, *Error) {
 		e := v.entity(s.scope, c.Entity)
 		// The entity has this name, and none that it was to replace.
 		stands := d.State == Active && v.has(c.Entity, d) &&
-			(from == d.ID || !slices.Contains(e.activeIn(s.namespace), from))
+			(from == nil || from.id == d.ID || !slices.Contains(e.activeIn(s.namespace), from.id))
 		if stands && d.Value == s.value {
 			return v.ownedResult(d, true), nil
 		}
@@ -87,10 +85,10 @@ func (c Rename) prepare(p *preparer) (decision, *Error) {
 			return Result{}, err
 		}
 		if stands {
-			v.respell(d, e, s)
+			v.respell(d, e, s, c.CorrelationID)
 			return v.ownedResult(d, false), nil
 		}
-		old, err := p.present(v, s, e, c.From)
+		old, err := p.present(v, s, e, from)
 		if err != nil {
 			return Result{}, err
 		}
@@ -109,6 +107,7 @@ func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHa
 	switch {
 	case d.State == Alias && d.Owner == c.Entity:
 		d.Value = s.value
+		setIfAny(&d.CorrelationID, c.CorrelationID)
 		return EventRevived, nil
 	case d.alive() && d.belongsTo(token, p.principal):
 		if !d.Intended.IsZero() && d.Intended != c.Entity {
@@ -116,6 +115,7 @@ func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHa
 		}
 		v.uncountHold(d)
 		d.Value = s.value
+		setIfAny(&d.CorrelationID, c.CorrelationID)
 		return EventConfirmed, nil
 	}
 	if err := s.taken(d, c.Entity); err != nil {
@@ -197,17 +197,13 @@ func (s *subject) mayAdd(e entityDraft) *Error {
 
 // present returns the active name that a new one is to replace, or nil where the
 // entity has none. The caller says which where it may have many.
-func (p *preparer) present(v *view, s *subject, e entityDraft, which string) (*draft, *Error) {
+func (p *preparer) present(v *view, s *subject, e entityDraft, which *subject) (*draft, *Error) {
 	have := e.activeIn(s.namespace)
-	if which != "" {
-		old, err := p.address(s.namespace, which, s.field)
-		if err != nil {
-			return nil, err
+	if which != nil {
+		if !slices.Contains(have, which.id) {
+			return nil, which.refuse(CodeNotOwner, "%s is not an active name of %s", which.key(), e.Entity)
 		}
-		if !slices.Contains(have, old.id) {
-			return nil, old.refuse(CodeNotOwner, "%s is not an active name of %s", old.key(), e.Entity)
-		}
-		return v.nameByID(old.id, s.scope), nil
+		return v.nameByID(which.id, s.scope), nil
 	}
 	switch {
 	case len(have) == 0:
@@ -260,10 +256,18 @@ func (v *view) activate(d *draft, e entityDraft, s *subject, line ID) {
 }
 
 // respell changes how the active name is written, not which name it is.
-func (v *view) respell(d *draft, e entityDraft, s *subject) {
+func (v *view) respell(d *draft, e entityDraft, s *subject, correlationID string) {
 	d.Value = s.value
+	setIfAny(&d.CorrelationID, correlationID)
 	v.saveEntity(e)
 	v.save(d, EventRespelled)
+}
+
+// setIfAny sets a field unless there is nothing to set it to.
+func setIfAny(field *string, value string) {
+	if value != "" {
+		*field = value
+	}
 }
 
 // leave gives up a name of the entity, as the policy says, and reports its key.

@@ -234,6 +234,7 @@ func (w *wish) reserve(v *view) (d *draft, replayed bool, err *Error) {
 	}
 	v.begin(d, w.subject)
 	d.State, d.Status, d.ExpiresAt = Held, StatusReserved, v.now.Add(w.ttl)
+	v.narrow(0, d.ExpiresAt) // a hold that is over when it is committed is none
 	d.Token, d.Principal, d.Intended = w.token, w.principal.Name, w.entity
 	d.CorrelationID, d.Meta = w.correlationID, w.meta
 	d.Terms.Counted = w.policy.MaxHolds > 0
@@ -282,14 +283,17 @@ func (s *subject) taken(d *draft, entity Entity) *Error {
 // name that comes out of quarantine remembers it.
 func (v *view) begin(d *draft, s *subject) {
 	if !d.exists() {
-		// The row may have been purged: neither epoch nor revision may go back.
+		// The row may have been purged: neither epoch nor revision may go back. Nor may
+		// it come and be purged again before this is committed, which takes longer
+		// than the decision is good for.
 		floor := v.floor(s.space)
 		d.Epoch, d.Rev = floor.Epoch, floor.Rev
+		v.narrow(0, v.now.Add(MinHoldHistory))
 	}
 	v.saveLapses(d)
 	fresh := NameRecord{
 		ID: d.ID, Rev: d.Rev, Namespace: d.Namespace, Scope: d.Scope, Canonical: d.Canonical,
-		Value: s.value, Profile: s.policy.Profile.Name(),
+		Value: s.value, Profile: s.policy.profileName,
 		Epoch: d.Epoch + 1, CreatedAt: v.now, Established: d.Established,
 		Terms: Terms{
 			Witnessed: s.policy.Witness != nil, Many: s.policy.ManyPerEntity,

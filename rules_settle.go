@@ -58,6 +58,7 @@ type testimony struct {
 	epoch   uint64
 	verdict Verdict
 	doubt   string // why there is no verdict
+	absent  bool   // there was no witness to ask
 }
 
 // testify is the registry's own decision about what a witness said: the suspect is
@@ -69,15 +70,20 @@ func (p *preparer) testify(t testimony) decision {
 		if d == nil || d.State != Suspect || d.Epoch != t.epoch {
 			return Result{Replayed: true}, nil // settled by somebody else meanwhile
 		}
+		doubt := t.doubt
 		if t.verdict.kind != unknown {
 			err := p.tryVerdict(v, d, t.verdict)
 			if err == nil {
 				return Result{Names: []Name{v.show(v.nameByID(t.id, d.Scope))}}, nil
 			}
-			t.doubt = "the witness says that it exists, but: " + err.Message
+			doubt = "the witness says that it exists, but: " + err.Message
 		}
-		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), t.doubt
-		d.Asked++
+		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), doubt
+		if t.absent {
+			d.AskAt = v.now.Add(firstPause) // somebody else's witness is not to wait longer
+		} else {
+			d.Asked++
+		}
 		v.saveLapses(d)
 		d.Rev++ // bookkeeping: nothing happened that the world needs to know
 		v.store(d)

@@ -23,7 +23,10 @@ func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
 	if d == nil {
 		return Result{Replayed: true}, nil
 	}
-	result := Result{Names: []Name{v.show(d)}}
+	var result Result
+	if d.State != Suspect || d.AskAt.over(v.now) { // else somebody has just asked
+		result.Names = []Name{v.show(d)}
+	}
 	purgeAt := d.nextDue()
 	switch {
 	case len(d.lapses) > 0:

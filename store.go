@@ -190,8 +190,8 @@ type Pinger interface {
 }
 
 // Waker is an optional interface of engines that learn of other processes'
-// commits. Wake returns a channel that receives when there may be new events. It
-// is a hint: readers look by themselves from time to time.
+// commits. Wake returns a channel that receives when there may be new events, until
+// the context ends. It is a hint: readers look by themselves from time to time.
 type Waker interface {
 	Wake(ctx context.Context) <-chan struct{}
 }

@@ -69,7 +69,7 @@ func (p *preparer) address(namespace, value, field string) (*subject, *Error) {
 	if problem := textProblem(value, 1, maxValue); problem != "" {
 		return nil, s.refuse(CodeInvalidValue, "the value %s %s", quote(value), problem)
 	}
-	canonical, fail := space.policy.Profile.Canonical(value)
+	canonical, fail := space.policy.canonical(value)
 	if fail != nil {
 		return nil, s.refuse(CodeInvalidValue, "the value %s is not valid here: %v", quote(value), fail)
 	}

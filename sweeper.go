@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -118,14 +121,14 @@ func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error)
 		return false, invalid
 	}
 	if space.policy.Witness == nil {
-		said.doubt = "this process has no witness for the namespace"
+		said.doubt, said.absent = "this process has no witness for the namespace", true
 	} else {
 		verdict, err := c.callWitness(ctx, space.policy.Witness, n)
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		case err != nil:
-			said.doubt = "the witness failed: " + cut(err.Error(), 200)
+			said.doubt = "the witness failed: " + plainText(err.Error(), 200)
 			c.cfg.Logger.Warn("dibs: a witness failed", "id", n.ID.String(), "namespace", n.Namespace, "error", err)
 		case verdict.kind == exists && verdict.check() != nil:
 			said.doubt = "the witness says that it exists, but named no valid entity"
@@ -191,10 +194,20 @@ func (c *core) sweepOften(ctx context.Context, every time.Duration) {
 	}
 }
 
-// cut shortens a text to at most n bytes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
+// plainText makes a foreign text fit to be stored: at most n bytes of UTF-8 without
+// control characters.
+func plainText(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) > n {
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
 	}
-	return s[:n]
+	return s
 }

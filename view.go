@@ -61,9 +61,11 @@ func (l *ledger) wantOwned(o ownerRef) {
 	}
 }
 
-// get returns a record, or nil. One that is not loaded looks absent for now.
+// get returns a record, or nil. One that is not loaded looks absent for now. One that
+// the batch has purged looks as it was: whoever writes it again takes that back, and
+// its history goes on.
 func (l *ledger) get(ref Ref) Record {
-	if r, ok := l.current[ref.key()]; ok {
+	if r := l.current[ref.key()]; r != nil {
 		return r
 	}
 	l.want(ref)

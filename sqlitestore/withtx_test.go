@@ -268,6 +268,28 @@ func TestATransactionThatIsOverTakesNothing(t *testing.T) {
 	}
 }
 
+// What was refused stays counted, also when somebody looks at it in a transaction that
+// is rolled back.
+func TestConflictsSurviveARollback(t *testing.T) {
+	t.Parallel()
+	reg, db := openShared(t, "immediate")
+	ctx := t.Context()
+	if _, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: ""}); err == nil {
+		t.Fatal("not refused")
+	}
+	tx := begin(t, db)
+	if _, err := sqlitestore.WithTx(reg, tx).Conflicts(ctx, dibs.ConflictsQuery{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	buckets, err := reg.Conflicts(ctx, dibs.ConflictsQuery{})
+	if err != nil || len(buckets) != 1 || buckets[0].Count != 1 {
+		t.Errorf("%+v, %v", buckets, err)
+	}
+}
+
 func TestATransactionOnAnotherFile(t *testing.T) {
 	t.Parallel()
 	reg, _ := openShared(t, "immediate")
