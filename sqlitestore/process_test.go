@@ -3,11 +3,13 @@ package sqlitestore
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -20,10 +22,15 @@ const childEnv = "DIBS_SQLITE_CHILD"
 func TestMain(m *testing.M) {
 	if task := os.Getenv(childEnv); task != "" {
 		path, prefix, _ := strings.Cut(task, "|")
-		if err := commitForever(path, prefix); err != nil {
+		work := commitForever
+		if prefix == raceTask {
+			work = raceForNames
+		}
+		if err := work(path, prefix); err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -41,6 +48,75 @@ func commitForever(path, prefix string) error {
 			return err
 		}
 		fmt.Println(n.Canonical, outcomes[0] == dibs.Committed)
+	}
+}
+
+const (
+	raceTask  = "race"
+	raceNames = 100
+)
+
+// raceForNames wants every one of some names, through a registry with several callers
+// at once, and prints those that it got.
+func raceForNames(path, _ string) error {
+	ctx := context.Background()
+	s, err := Open(ctx, path, Config{})
+	if err != nil {
+		return err
+	}
+	reg, err := dibs.Open(s, dibs.Config{})
+	if err != nil {
+		return err
+	}
+	var (
+		callers sync.WaitGroup
+		mu      sync.Mutex
+	)
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range raceNames {
+				name := fmt.Sprint("name-", (i+caller*13)%raceNames)
+				_, fail := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: name})
+				mu.Lock()
+				switch {
+				case fail == nil:
+					fmt.Println(name, true)
+				case !errors.Is(fail, dibs.ErrNameTaken):
+					err = fail
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	callers.Wait()
+	return errors.Join(err, reg.Close())
+}
+
+// Several processes want the same names: each name goes to one of them.
+func TestManyProcessesRaceForNames(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "names.db")
+	var children []*child
+	for range 4 {
+		children = append(children, startChild(t, path, raceTask))
+	}
+	winners := make(map[string]int)
+	for _, c := range children {
+		for c.out.Scan() {
+			name, ok, _ := strings.Cut(c.out.Text(), " ")
+			if ok != "true" {
+				t.Errorf("a process says: %s", c.out.Text())
+			}
+			winners[name]++
+		}
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range raceNames {
+		if n := winners[fmt.Sprint("name-", i)]; n != 1 {
+			t.Errorf("name-%d has %d winners", i, n)
+		}
 	}
 }
 
