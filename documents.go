@@ -53,9 +53,8 @@ func (v *view) floor(s space) floor {
 // purge removes a name that was never confirmed, and its events.
 func (v *view) purge(d *draft, s space) {
 	f, rev := readDocument[floor](v, floorRef(s))
-	if d.Epoch > f.Epoch || d.Rev > f.Rev {
-		f = floor{Epoch: max(f.Epoch, d.Epoch), Rev: max(f.Rev, d.Rev)}
-		writeDocument(v, floorRef(s), s.namespace, rev, 0, f)
+	if raised := (floor{Epoch: max(f.Epoch, d.Epoch), Rev: max(f.Rev, d.Rev)}); raised != f {
+		writeDocument(v, floorRef(s), s.namespace, rev, 0, raised)
 	}
 	v.put(d.Ref(), nil)
 }

@@ -57,16 +57,17 @@ func (v *view) save(d *draft, kind EventKind) {
 
 // saveLapses puts into the history what ended by itself, dated when it did.
 func (v *view) saveLapses(d *draft) {
+	if len(d.lapses) == 0 {
+		return
+	}
 	for _, l := range d.lapses {
 		if !l.leaves.IsZero() {
 			v.saveEntity(v.entity(d.Scope, l.leaves))
 		}
 		v.record(d, l.kind, l.at, "", l.after)
 	}
-	if len(d.lapses) > 0 {
-		d.lapses = nil
-		v.store(d)
-	}
+	d.lapses = nil
+	v.store(d)
 }
 
 // store writes the draft as it is.

@@ -24,7 +24,7 @@ func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
 		return Result{Replayed: true}, nil
 	}
 	var result Result
-	if d.State != Suspect || d.AskAt.over(v.now) { // else somebody has just asked
+	if d.State == Suspect && d.AskAt.over(v.now) { // else somebody has just asked
 		result.Names = []Name{v.show(d)}
 	}
 	purgeAt := d.nextDue()
