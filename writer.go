@@ -10,7 +10,7 @@ import (
 
 // gatherYields is how often the writer lets others run before it closes a batch.
 // No timer delays a lone command, yet a crowd gets into one batch.
-const gatherYields = 4
+const gatherYields = 16
 
 // ticket is a request in the writer's queue. It is either taken into a batch or
 // withdrawn by its caller, whoever is first.
