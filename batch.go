@@ -122,6 +122,11 @@ func (l *ledger) load(ctx context.Context, store Store) error {
 		}
 		l.owned[o.key()] = names
 	}
+	if l.dues > 0 {
+		if l.due, err = store.Due(ctx, l.dues); err != nil {
+			return err
+		}
+	}
 	l.asked = false
 	return nil
 }

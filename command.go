@@ -181,6 +181,12 @@ type Named struct {
 	Entity Entity
 }
 
+// Sweep ends what is over, as part of a list or in a dry run: up to Limit records, 32
+// at the most. It asks no witness. [Registry.Sweep] sweeps any number, and does.
+type Sweep struct {
+	Limit int
+}
+
 // Settle ends a suspect by an operator's word. It takes the right [Operate].
 type Settle struct {
 	ID      ID

@@ -1,5 +1,42 @@
 package dibs
 
+import "fmt"
+
+func (c Sweep) prepare(p *preparer) (decision, *Error) {
+	switch {
+	case c.Limit < 1:
+		return nil, &Error{Code: CodeInvalidValue, Message: fmt.Sprintf("a sweep's limit is %d, it must be at least 1", c.Limit)}
+	case c.Limit > maxNames:
+		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("a sweep of %d records is more than the %d that one command may touch: use Registry.Sweep", c.Limit, maxNames)}
+	}
+	return func(v *view) (Result, *Error) {
+		result := Result{Replayed: true}
+		budget := maxNames
+		for _, ref := range v.due(c.Limit) {
+			if ref.Kind == KindEntity {
+				if budget < maxNames {
+					break // its names take a command of their own
+				}
+				budget = 0
+			}
+			one, err := p.sweepOne(ref)(v)
+			if err != nil {
+				return Result{}, err
+			}
+			result.Replayed = result.Replayed && one.Replayed
+			result.Freed = append(result.Freed, one.Freed...)
+			result.Quarantined = append(result.Quarantined, one.Quarantined...)
+			if d := v.nameByID(ref.ID, ref.Scope); ref.Kind == KindName && d != nil && !one.Replayed {
+				result.Names = append(result.Names, v.show(d))
+			}
+			if budget--; budget <= 0 {
+				break
+			}
+		}
+		return result, nil
+	}, nil
+}
+
 // sweepOne is the registry's own decision about a record whose date has come.
 func (p *preparer) sweepOne(ref Ref) decision {
 	p.want(ref)

@@ -18,8 +18,11 @@ type ledger struct {
 	current map[recordKey]Record // changed by commands of this batch; nil: deleted
 	owned   map[recordKey][]*NameRecord
 
+	due []Ref // what is due, earliest first, if anybody asked
+
 	wants  []Ref      // everything asked for so far
 	owners []ownerRef // every entity whose names were asked for
+	dues   int        // how much of what is due was asked for
 	asked  bool       // something was asked for that is not loaded
 }
 
@@ -190,6 +193,16 @@ func (v *view) namesOf(scope string, entity Entity) (ids []ID, more bool) {
 		}
 	}
 	return ids, len(ids) > maxNames
+}
+
+// due returns what is due, up to a limit. It is a hint: whether something is over, and
+// still there, each record says itself.
+func (v *view) due(limit int) []Ref {
+	if limit > v.ledger.dues {
+		v.ledger.dues = limit
+		v.ledger.asked = true
+	}
+	return v.ledger.due[:min(limit, len(v.ledger.due))]
 }
 
 // pending returns the records that were changed before this command, in an order
