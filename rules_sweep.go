@@ -11,13 +11,9 @@ func (c Sweep) prepare(p *preparer) (decision, *Error) {
 	}
 	return func(v *view) (Result, *Error) {
 		result := Result{Replayed: true}
-		budget := maxNames
-		for _, ref := range v.due(c.Limit) {
-			if ref.Kind == KindEntity {
-				if budget < maxNames {
-					break // its names take a command of their own
-				}
-				budget = 0
+		for i, ref := range v.due(c.Limit) {
+			if ref.Kind == KindEntity && i > 0 {
+				break // its names take a command of their own
 			}
 			one, err := p.sweepOne(ref)(v)
 			if err != nil {
@@ -29,7 +25,7 @@ func (c Sweep) prepare(p *preparer) (decision, *Error) {
 			if d := v.nameByID(ref.ID, ref.Scope); ref.Kind == KindName && d != nil && !one.Replayed {
 				result.Names = append(result.Names, v.show(d))
 			}
-			if budget--; budget <= 0 {
+			if ref.Kind == KindEntity {
 				break
 			}
 		}

@@ -1,6 +1,7 @@
 package dibs_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"testing"
@@ -122,4 +123,34 @@ func TestSweepCommand(t *testing.T) {
 	}
 	f.refused(dibs.ErrInvalidValue, dibs.Sweep{})
 	f.refused(dibs.ErrTooLarge, dibs.Sweep{Limit: 33})
+}
+
+// eager is a store that says of some records that they are due, whenever it is asked.
+type eager struct {
+	dibs.Store
+	refs []dibs.Ref
+}
+
+func (e *eager) Due(context.Context, int) ([]dibs.Ref, error) { return e.refs, nil }
+
+// Of two sweepers that are told of one suspect, the second finds that its witness has
+// just been asked, and leaves it alone.
+func TestSweepAsksOnce(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	policies := map[string]dibs.Policy{"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
+		asked++
+		return dibs.Unknown, nil
+	}}}
+	f := newFixture(t, policies)
+	f.must(reserve("slug", "x", token1))
+	f.clock.advance(aHold)
+	late := mustOpen(t, &eager{f.store, []dibs.Ref{{Kind: dibs.KindName, ID: dibs.NameID("slug", "x")}}}, dibs.Config{Policies: policies})
+	f.sweep()
+	if _, err := late.Sweep(f.ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if asked != 1 {
+		t.Errorf("the witness was asked %d times", asked)
+	}
 }
