@@ -196,14 +196,6 @@ func (l *ledger) groups(requests []*request) (groups []*group, settled []*reques
 // fill works out what a group read, changes and tells. Names that stop being an
 // entity's active one come first: engines with a unique index need that.
 func (l *ledger) fill(g *group) {
-	var rest []Write
-	add := func(ref Ref) {
-		if w, ok := l.write(ref); ok && w.Yields {
-			g.Writes = append(g.Writes, w)
-		} else if ok {
-			rest = append(rest, w)
-		}
-	}
 	reads, changes := g.refs()
 	for _, ref := range reads {
 		var rev uint64
@@ -212,8 +204,14 @@ func (l *ledger) fill(g *group) {
 		}
 		g.Reads = append(g.Reads, Read{ref, rev})
 	}
+	var rest []Write
 	for _, ref := range changes {
-		add(ref)
+		switch w, ok := l.write(ref); {
+		case ok && w.Yields:
+			g.Writes = append(g.Writes, w)
+		case ok:
+			rest = append(rest, w)
+		}
 	}
 	g.Writes = append(g.Writes, rest...)
 }

@@ -72,7 +72,7 @@ type counted struct {
 }
 
 func quotaRef(namespace, scope, principal string) (ref Ref, label string) {
-	label = namespace + "\x00" + principal
+	label = namespace + "/" + principal // no namespace has a slash in it
 	return Ref{KindQuota, scope, hashID("quota\x00" + label)}, label
 }
 
@@ -148,7 +148,7 @@ type tally struct {
 
 // label orders tallies by hour, so that a span of time is one range.
 func (t tally) label() string {
-	return hourLabel(t.Hour) + "\x00" + t.Namespace + "\x00" + t.Reason
+	return hourLabel(t.Hour) + "/" + t.Namespace + "/" + t.Reason
 }
 
 func hourLabel(hour Instant) string { return hour.Time().Format("2006-01-02T15") }

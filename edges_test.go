@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
@@ -179,5 +180,25 @@ func TestRenameKeepsTheCorrelationID(t *testing.T) {
 	f.must(to("a", "c4"))
 	if got := last("a"); got != "c4" {
 		t.Errorf("revived with %q", got)
+	}
+}
+
+// Labels are text that every engine can store: no control characters, NUL above all.
+func TestLabelsArePlainText(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 3}})
+	f.as("ann/of:acme", 0).must(reserve("slug", "x", token1))
+	f.refused(dibs.ErrNameTaken, reserve("slug", "x", token2))
+	if _, err := f.Conflicts(f.ctx, dibs.ConflictsQuery{}); err != nil { // stores them
+		t.Fatal(err)
+	}
+	for _, kind := range []dibs.Kind{dibs.KindQuota, dibs.KindTally} {
+		records, err := f.store.List(f.ctx, dibs.ListQuery{Kind: kind, Limit: 10})
+		if err != nil || len(records) != 1 {
+			t.Fatalf("%s: %v, %v", kind, records, err)
+		}
+		if label := records[0].(*dibs.Document).Label; strings.ContainsFunc(label, unicode.IsControl) {
+			t.Errorf("%s: %q", kind, label)
+		}
 	}
 }

@@ -194,9 +194,12 @@ type Document struct {
 	Scope string
 	ID    ID
 	Rev   uint64
-	Label string  // what listings are ordered by, byte for byte; no two of a kind share one
-	Due   Instant // when the sweeper has to look at it, or zero
-	Data  []byte
+	// Label is what listings are ordered by, byte for byte: UTF-8 without control
+	// characters. No two of a kind share one.
+	Label string
+	// Due is when the sweeper has to look at the document, or zero.
+	Due  Instant
+	Data []byte
 }
 
 // Ref returns the document's address.

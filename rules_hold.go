@@ -1,33 +1,24 @@
 package dibs
 
-// grip is a command on a hold: whose ID, by which token, for which principal.
-type grip struct {
-	preparer *preparer
-	id       ID
-	token    TokenHash
-}
-
-func (p *preparer) grip(id ID, token string) (*grip, *Error) {
+// onHold prepares a command on a hold: decide gets the name that the token holds or
+// held last. Who has another token, or is another principal, has lost it: the answer
+// is the same, so that nobody learns which of the two was wrong.
+func (p *preparer) onHold(id ID, token string, decide func(v *view, d *draft, s *subject) (Result, *Error)) (decision, *Error) {
 	hash, err := hashToken(token)
 	if err != nil {
 		return nil, err
 	}
 	p.want(Ref{Kind: KindName, ID: id})
-	return &grip{preparer: p, id: id, token: hash}, nil
-}
-
-// take returns the name that the token holds or held last. Who has another token,
-// or is another principal, has lost it: the answer is the same, so that nobody
-// learns which of the two was wrong.
-func (g *grip) take(v *view) (*draft, *subject, *Error) {
-	d, s, err := g.preparer.existing(v, g.id)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !d.belongsTo(g.token, g.preparer.principal) {
-		return nil, nil, s.refuse(CodeLost, "this token does not hold %s (any more)", s.key())
-	}
-	return d, s, nil
+	return func(v *view) (Result, *Error) {
+		d, s, err := p.existing(v, id)
+		if err != nil {
+			return Result{}, err
+		}
+		if !d.belongsTo(hash, p.principal) {
+			return Result{}, s.refuse(CodeLost, "this token does not hold %s (any more)", s.key())
+		}
+		return decide(v, d, s)
+	}, nil
 }
 
 // existing returns the name with this ID, and what its policy says of it.
@@ -44,15 +35,7 @@ func (p *preparer) existing(v *view, id ID) (*draft, *subject, *Error) {
 }
 
 func (c Extend) prepare(p *preparer) (decision, *Error) {
-	g, err := p.grip(c.ID, c.Token)
-	if err != nil {
-		return nil, err
-	}
-	return func(v *view) (Result, *Error) {
-		d, s, err := g.take(v)
-		if err != nil {
-			return Result{}, err
-		}
+	return p.onHold(c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		if err := s.over(d); err != nil {
 			return Result{}, err
 		}
@@ -73,19 +56,11 @@ func (c Extend) prepare(p *preparer) (decision, *Error) {
 		v.countHold(d)
 		v.save(d, EventExtended)
 		return Result{Names: []Name{v.show(d)}}, nil
-	}, nil
+	})
 }
 
 func (c Release) prepare(p *preparer) (decision, *Error) {
-	g, err := p.grip(c.ID, c.Token)
-	if err != nil {
-		return nil, err
-	}
-	return func(v *view) (Result, *Error) {
-		d, s, err := g.take(v)
-		if err != nil {
-			return Result{}, err
-		}
+	return p.onHold(c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		if d.Status == StatusReleased && d.ConfirmedAt == 0 {
 			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
 		}
@@ -96,24 +71,16 @@ func (c Release) prepare(p *preparer) (decision, *Error) {
 		d.endHold(StatusReleased, v.now)
 		v.save(d, EventReleased)
 		return Result{Names: []Name{v.show(d)}}, nil
-	}, nil
+	})
 }
 
 func (c Confirm) prepare(p *preparer) (decision, *Error) {
-	g, err := p.grip(c.ID, c.Token)
-	if err != nil {
-		return nil, err
-	}
 	if err := c.Entity.check(); err != nil {
 		return nil, err
 	}
 	// The scope is not known before the name is. Most have none.
 	p.wantEntity("", c.Entity)
-	return func(v *view) (Result, *Error) {
-		d, s, err := g.take(v)
-		if err != nil {
-			return Result{}, err
-		}
+	return p.onHold(c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		// Asked for before anything can be refused: in a list of many confirmations
 		// each would otherwise ask only when those before it are decided.
 		v.peek(Ref{KindEntity, s.scope, EntityID(s.scope, c.Entity)})
@@ -126,14 +93,11 @@ func (c Confirm) prepare(p *preparer) (decision, *Error) {
 		if err := s.over(d); err != nil {
 			return Result{}, err
 		}
-		if !d.Intended.IsZero() && d.Intended != c.Entity {
-			return Result{}, s.refuse(CodeNotOwner, "%s was reserved for another entity", s.key())
-		}
-		if err := g.preparer.confirm(v, d, s, c); err != nil {
+		if err := p.confirm(v, d, s, c); err != nil {
 			return Result{}, err
 		}
 		return v.ownedResult(d, false), nil
-	}, nil
+	})
 }
 
 // gaveUp reports whether the name was an entity's in this epoch and is no more.
@@ -144,6 +108,9 @@ func (d *draft) gaveUp() bool {
 // confirm makes a hold the active name of an entity, in place of another one if
 // the command says so.
 func (p *preparer) confirm(v *view, d *draft, s *subject, c Confirm) *Error {
+	if err := s.intendedFor(d, c.Entity); err != nil {
+		return err
+	}
 	e := v.entity(s.scope, c.Entity)
 	if err := s.mayOwn(e); err != nil {
 		return err
@@ -167,6 +134,14 @@ func (p *preparer) confirm(v *view, d *draft, s *subject, c Confirm) *Error {
 	}
 	v.uncountHold(d)
 	v.succeed(old, d, e, s, EventConfirmed)
+	return nil
+}
+
+// intendedFor refuses a hold to another entity than the one it was reserved for.
+func (s *subject) intendedFor(d *draft, entity Entity) *Error {
+	if !d.Intended.IsZero() && d.Intended != entity {
+		return s.refuse(CodeNotOwner, "%s was reserved for another entity than %s", s.key(), entity)
+	}
 	return nil
 }
 

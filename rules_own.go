@@ -110,8 +110,8 @@ func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHa
 		setIfAny(&d.CorrelationID, c.CorrelationID)
 		return EventRevived, nil
 	case d.alive() && d.belongsTo(token, p.principal):
-		if !d.Intended.IsZero() && d.Intended != c.Entity {
-			return "", s.refuse(CodeNotOwner, "%s was reserved for another entity", s.key())
+		if err := s.intendedFor(d, c.Entity); err != nil {
+			return "", err
 		}
 		v.uncountHold(d)
 		d.Value = s.value

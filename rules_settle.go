@@ -46,9 +46,6 @@ func (p *preparer) conclude(v *view, d *draft, s *subject, verdict Verdict) *Err
 		v.save(d, EventExpired)
 		return nil
 	}
-	if !d.Intended.IsZero() && d.Intended != verdict.entity {
-		return s.refuse(CodeNotOwner, "%s was reserved for another entity than %s", s.key(), verdict.entity)
-	}
 	return p.confirm(v, d, s, Confirm{Entity: verdict.entity})
 }
 
