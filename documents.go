@@ -7,20 +7,18 @@ import (
 )
 
 // readDocument returns the content of one of the registry's own documents, and
-// its revision; both are zero where it is absent.
-func readDocument[T any](v *view, ref Ref) (content T, rev uint64) {
-	doc, _ := v.get(ref).(*Document)
-	return decodeDocument[T](doc)
-}
-
-func decodeDocument[T any](doc *Document) (content T, rev uint64) {
-	if doc == nil {
-		return content, 0
+// its revision; both are zero where it is absent. One that cannot be read is told as
+// an error, with its revision: what that means depends on the kind.
+func readDocument[T any](v *view, ref Ref) (content T, rev uint64, err error) {
+	doc, ok := v.get(ref).(*Document)
+	if !ok {
+		return content, 0, nil
 	}
-	// The registry alone writes these. One that cannot be read counts as empty
-	// and is written anew.
-	_ = json.Unmarshal(doc.Data, &content)
-	return content, doc.Rev
+	if err := json.Unmarshal(doc.Data, &content); err != nil {
+		var empty T // not what was read up to the damage
+		return empty, doc.Rev, fmt.Errorf("the document %s %q cannot be read: %w", doc.Kind, doc.Label, err)
+	}
+	return content, doc.Rev, nil
 }
 
 // writeDocument stores the content of a document.
@@ -41,27 +39,54 @@ type floor struct {
 
 func floorRef(s space) Ref { return Ref{KindFloor, s.scope, hashID("floor\x00" + s.namespace)} }
 
-// floor is looked at when a name has no row. Nothing rests on it at commit: the
-// purge that raises it also removes the row, in one step, and a Load sees both or
-// neither. A row that comes after the Load stays longer than the decision is good.
-func (v *view) floor(s space) floor {
-	doc, _ := v.peek(floorRef(s)).(*Document)
-	f, _ := decodeDocument[floor](doc)
-	return f
+// floor returns the floor of a namespace, for a name without a row. A name that comes
+// and is purged before the decision is committed raises it, and so is noticed. That
+// takes a record which is there: the first decision in a namespace writes one.
+func (v *view) floor(s space) (floor, *Error) {
+	f, rev, err := readFloor(v, s)
+	if err == nil && rev == 0 {
+		writeFloor(v, s, rev, f)
+	}
+	return f, err
+}
+
+// readFloor fails where the document cannot be read: taken for empty it would let
+// epochs start over.
+func readFloor(v *view, s space) (f floor, rev uint64, _ *Error) {
+	f, rev, err := readDocument[floor](v, floorRef(s))
+	if err != nil {
+		return floor{}, 0, Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
+	}
+	return f, rev, nil
+}
+
+func writeFloor(v *view, s space, rev uint64, f floor) {
+	writeDocument(v, floorRef(s), s.namespace, rev, 0, f)
 }
 
 // purge removes a name that was never confirmed, and its events.
-func (v *view) purge(d *draft, s space) {
-	f, rev := readDocument[floor](v, floorRef(s))
+func (v *view) purge(d *draft, s space) *Error {
+	f, rev, err := readFloor(v, s)
+	if err != nil {
+		return err
+	}
 	if raised := (floor{Epoch: max(f.Epoch, d.Epoch), Rev: max(f.Rev, d.Rev)}); raised != f {
-		writeDocument(v, floorRef(s), s.namespace, rev, 0, raised)
+		writeFloor(v, s, rev, raised)
 	}
 	v.put(d.Ref(), nil)
+	return nil
 }
 
 // quota is the live holds of one principal in a namespace.
 type quota struct {
 	Holds []counted `json:"holds"`
+}
+
+// readQuota takes a document that cannot be read for an empty one: it is written anew,
+// and for a while the principal may hold more.
+func readQuota(v *view, ref Ref) (quota, uint64) {
+	q, rev, _ := readDocument[quota](v, ref)
+	return q, rev
 }
 
 type counted struct {
@@ -82,7 +107,7 @@ func (v *view) mayHold(w *wish) *Error {
 		return nil
 	}
 	ref, _ := quotaRef(w.namespace, w.scope, w.principal.Name)
-	q, _ := readDocument[quota](v, ref)
+	q, _ := readQuota(v, ref)
 	v.narrow(q.forget(w.id, v.now), 0)
 	if len(q.Holds) < w.policy.MaxHolds {
 		return nil
@@ -119,7 +144,7 @@ func (v *view) adjustQuota(d *draft, change func(*quota)) {
 		return
 	}
 	ref, label := quotaRef(d.Namespace, d.Scope, d.Principal)
-	q, rev := readDocument[quota](v, ref)
+	q, rev := readQuota(v, ref)
 	q.forget(d.ID, v.now)
 	change(&q)
 	writeDocument(v, ref, label, rev, 0, q)
@@ -160,7 +185,7 @@ func (p *preparer) addTally(more tally, keep Instant) decision {
 	ref := Ref{KindTally, scope, hashID("tally\x00" + more.label())}
 	p.want(ref)
 	return func(v *view) (Result, *Error) {
-		t, rev := readDocument[tally](v, ref)
+		t, rev, _ := readDocument[tally](v, ref) // one that cannot be read counts anew
 		sum := more
 		sum.Count += t.Count
 		writeDocument(v, ref, sum.label(), rev, keep, sum)

@@ -38,7 +38,9 @@ func (c Claim) prepare(p *preparer) (decision, *Error) {
 		if err := s.mayAdd(e); err != nil {
 			return Result{}, err
 		}
-		v.begin(d, s)
+		if err := v.begin(d, s); err != nil {
+			return Result{}, err
+		}
 		d.Principal, d.CorrelationID, d.Meta = p.principal.Name, c.CorrelationID, meta
 		v.succeed(nil, d, e, s, EventClaimed)
 		return v.ownedResult(d, false), nil
@@ -121,7 +123,9 @@ func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHa
 	if err := s.taken(d, c.Entity); err != nil {
 		return "", err
 	}
-	v.begin(d, s)
+	if err := v.begin(d, s); err != nil {
+		return "", err
+	}
 	d.Principal, d.CorrelationID = p.principal.Name, c.CorrelationID
 	return EventClaimed, nil
 }

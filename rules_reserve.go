@@ -232,7 +232,9 @@ func (w *wish) reserve(v *view) (d *draft, replayed bool, err *Error) {
 	if err := v.mayHold(w); err != nil {
 		return nil, false, err
 	}
-	v.begin(d, w.subject)
+	if err := v.begin(d, w.subject); err != nil {
+		return nil, false, err
+	}
 	d.State, d.Status, d.ExpiresAt = Held, StatusReserved, v.now.Add(w.ttl)
 	v.narrow(0, d.ExpiresAt) // a hold that is over when it is committed is none
 	d.Token, d.Principal, d.Intended = w.token, w.principal.Name, w.entity
@@ -281,14 +283,14 @@ func (s *subject) taken(d *draft, entity Entity) *Error {
 
 // begin starts a new epoch: everything of the last hold is forgotten, except that a
 // name that comes out of quarantine remembers it.
-func (v *view) begin(d *draft, s *subject) {
+func (v *view) begin(d *draft, s *subject) *Error {
 	if !d.exists() {
-		// The row may have been purged: neither epoch nor revision may go back. Nor may
-		// it come and be purged again before this is committed, which takes longer
-		// than the decision is good for.
-		floor := v.floor(s.space)
+		// The row may have been purged: neither epoch nor revision may go back.
+		floor, err := v.floor(s.space)
+		if err != nil {
+			return err
+		}
 		d.Epoch, d.Rev = floor.Epoch, floor.Rev
-		v.narrow(0, v.now.Add(MinHoldHistory))
 	}
 	v.saveLapses(d)
 	fresh := NameRecord{
@@ -304,4 +306,5 @@ func (v *view) begin(d *draft, s *subject) {
 		fresh.Owner, fresh.Until = d.Owner, d.Until
 	}
 	d.NameRecord = fresh
+	return nil
 }

@@ -70,7 +70,9 @@ func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
 			return Result{}, err
 		}
 		v.narrow(purgeAt, 0)
-		v.purge(d, space)
+		if err := v.purge(d, space); err != nil {
+			return Result{}, err
+		}
 	default:
 		result.Replayed = true
 	}

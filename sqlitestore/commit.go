@@ -91,17 +91,21 @@ func unchanged(reads []dibs.Read, revs map[record]present) bool {
 	return true
 }
 
-// revisions returns the present revisions of all that the groups have read.
-// What is absent is left out.
+// revisions returns the present revisions of all that the groups have read; 0 for
+// what is absent. Many groups may have read the same record: it is looked at once.
 func revisions(ctx context.Context, run runner, groups []dibs.Group) (map[record]present, error) {
 	var list sorted
+	revs := make(map[record]present, 2*len(groups))
 	for i := range groups {
 		for j := range groups[i].Reads {
 			ref := &groups[i].Reads[j].Ref
-			list.add(ref.Kind, ref.ID)
+			key := record{ref.Kind, ref.ID}
+			if _, listed := revs[key]; !listed {
+				revs[key] = present{}
+				list.add(ref.Kind, ref.ID)
+			}
 		}
 	}
-	revs := make(map[record]present)
 	err := list.each((*shelf).checking, func(kind dibs.Kind, _ *shelf, st *statement, args []any) error {
 		return run.query(ctx, st, args, func(row []driver.Value) error {
 			revs[record{kind, dibs.ID(asBytes(row[0]))}] = present{uint64(asInt(row[1])), asInt(row[2]), asInt(row[3])}
