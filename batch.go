@@ -33,6 +33,7 @@ type request struct {
 	now     Instant // the engine's time of the decision
 
 	answer func(*Error) // called once, when the request is settled
+	busy   func()       // called instead when a transaction of somebody else is in its way
 }
 
 // decide takes the request's decisions on the ledger. A refused request changes
@@ -271,8 +272,8 @@ func (l *ledger) write(ref Ref) (Write, bool) {
 }
 
 // process decides requests and commits what they change, again and again until
-// none is stale. Each is answered as soon as it is settled. It returns the error of
-// the engine, if one ended it.
+// none is stale. Each is answered as soon as it is settled, or told that it is busy
+// and then left alone. It returns the error of the engine, if one ended it.
 func process(ctx context.Context, store Store, requests []*request) (commits int, err error) {
 	fail := func(requests []*request, err error) {
 		for _, r := range requests {
@@ -313,6 +314,10 @@ func process(ctx context.Context, store Store, requests []*request) (commits int
 			case outcomes[i] == Committed:
 				for _, r := range g.members {
 					r.answer(r.err)
+				}
+			case outcomes[i] == Busy:
+				for _, r := range g.members {
+					r.busy()
 				}
 			default:
 				requests = append(requests, g.members...)

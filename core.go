@@ -77,6 +77,7 @@ func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 	}
 	bound.submit = func(ctx context.Context, r *request) (answer *Error) {
 		r.answer = func(err *Error) { answer = err }
+		r.busy = func() { answer = Unavailable(errHeld) }
 		_, err := process(ctx, store, []*request{r})
 		if errors.Is(err, errContended) {
 			answer.cause = ErrRetryTx

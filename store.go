@@ -39,8 +39,13 @@ type Store interface {
 	// [commit-stale]. Groups of one call never share a record that one of them
 	// writes, and a record that is read as absent is always among the group's
 	// Writes. What identifies a record (a name's namespace and canonical form, an
-	// entity's type and id, anyone's scope) never changes. An engine may treat all groups of a call as one, and call all of
-	// them stale when one is.
+	// entity's type and id, anyone's scope) never changes. An engine may treat all
+	// groups of a call as one, and call all of them stale when one is.
+	//
+	// A record may be held by a transaction that is still under way: a caller's own,
+	// say, which may take its time. An engine must not wait long for one group and
+	// thereby hold up the others. It must call the group [Busy], and have changed
+	// nothing for it [commit-busy].
 	//
 	// A committed group's records, deletions and events must become visible in one
 	// step [commit-atomic], and must be on disk when Commit returns, on engines
@@ -151,6 +156,7 @@ type Outcome uint8
 const (
 	Stale     Outcome = iota // something it rests on has changed; nothing was done
 	Committed                // it is done
+	Busy                     // a record it rests on is held by a transaction that is still under way; nothing was done, ask again
 )
 
 // ListQuery selects records of one kind.

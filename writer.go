@@ -12,13 +12,18 @@ import (
 // No timer delays a lone command, yet a crowd gets into one batch.
 const gatherYields = 16
 
-// ticket is a request in the writer's queue. It is either taken into a batch or
-// withdrawn by its caller, whoever is first.
+// ticket is a request on its way to the engine. It is taken into a batch, or withdrawn
+// by its caller, whoever is first; and it is back among those that wait while a
+// transaction of somebody else is in its way.
 type ticket struct {
 	*request
 	state  atomic.Uint32
 	result *Error
 	done   chan struct{}
+
+	// In the lot: how long it waits this time, and when it is tried again.
+	pause time.Duration
+	again time.Time
 }
 
 // settle answers whoever waits for the ticket.
@@ -28,9 +33,9 @@ func (t *ticket) settle(err *Error) {
 }
 
 const (
-	ticketQueued uint32 = iota
-	ticketTaken
-	ticketWithdrawn
+	ticketQueued    uint32 = iota // it waits, in the queue or parked
+	ticketTaken                   // it is in a batch
+	ticketWithdrawn               // its caller has left
 )
 
 // writer gathers the commands in flight into batches: while one commit is under
@@ -38,6 +43,7 @@ const (
 type writer struct {
 	store    Store
 	queue    chan *ticket
+	lot      *lot
 	maxBatch int
 	report   func(batch BatchInfo)
 
@@ -49,18 +55,20 @@ type writer struct {
 
 func newWriter(store Store, cfg Config, report func(BatchInfo)) *writer {
 	w := &writer{
-		store: store, queue: make(chan *ticket, cfg.QueueSize), maxBatch: cfg.MaxBatch, report: report,
+		store: store, queue: make(chan *ticket, cfg.QueueSize), lot: newLot(cfg.QueueSize),
+		maxBatch: cfg.MaxBatch, report: report,
 		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
+	w.running.Go(w.retryParked)
 	for range cfg.Writers {
 		w.running.Go(w.run)
 	}
 	return w
 }
 
-// submit hands a request in and waits for its answer. A context that ends before
-// the request was taken into a batch withdraws it: nothing happened. After that
-// nobody can tell.
+// submit hands a request in and waits for its answer. A context that ends while the
+// request waits withdraws it: nothing happened. While it is in a batch nobody can
+// tell.
 func (w *writer) submit(ctx context.Context, r *request) *Error {
 	t, err := w.enqueue(ctx, r)
 	if err != nil {
@@ -76,7 +84,7 @@ func (w *writer) enqueue(ctx context.Context, r *request) (*ticket, *Error) {
 		return nil, Unavailable(err)
 	}
 	t := &ticket{request: r, done: make(chan struct{})}
-	r.answer = t.settle
+	r.answer, r.busy = t.settle, func() { w.lot.park(t) }
 	select {
 	case <-w.closing:
 		return nil, Unavailable(ErrClosed)
@@ -97,7 +105,8 @@ func (w *writer) wait(ctx context.Context, t *ticket) *Error {
 	case <-t.done:
 		return t.result
 	case <-ctx.Done():
-		if t.state.CompareAndSwap(ticketQueued, ticketWithdrawn) {
+		// Also from a batch: should that find it busy, it is not tried again.
+		if t.state.Swap(ticketWithdrawn) == ticketQueued {
 			return Unavailable(ctx.Err())
 		}
 		select {

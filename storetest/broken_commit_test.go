@@ -157,14 +157,14 @@ func hasty(some func(read dibs.Read, g *dibs.Group) bool) bend {
 	}
 }
 
-// leaking bends Commit so that a stale group leaves something behind.
+// leaking bends Commit so that a stale or busy group leaves something behind.
 func leaking(rest func(g dibs.Group) dibs.Group) bend {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
 		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 			outcomes, err := good(ctx, groups)
 			for i, outcome := range outcomes {
-				if outcome == dibs.Stale {
+				if outcome != dibs.Committed {
 					if _, err := good(ctx, []dibs.Group{rest(groups[i])}); err != nil {
 						return nil, err
 					}

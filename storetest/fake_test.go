@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -15,6 +17,7 @@ import (
 type fake struct {
 	data dibs.Store
 	down atomic.Pointer[dibs.Error] // what a closed or cut-off store answers
+	held sync.Map                   // refs that a transaction of somebody else has locked
 
 	// gate runs before every method. The context it returns goes to the data.
 	gate   func(ctx context.Context, method string) (context.Context, error)
@@ -29,9 +32,10 @@ type fake struct {
 
 func newFake(data dibs.Store) *fake {
 	f := &fake{
-		data: data, load: data.Load, commit: data.Commit, due: data.Due,
+		data: data, load: data.Load, due: data.Due,
 		owned: data.Owned, list: data.List, events: data.Events,
 	}
+	f.commit = f.commitFree
 	f.gate = func(ctx context.Context, _ string) (context.Context, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -72,6 +76,11 @@ func fakes(spoil bend) Harness {
 		Share:  again,
 		Cut: func(_ testing.TB, store dibs.Store) {
 			store.(*fake).down.Store(dibs.Unavailable(errors.New("the network is down")))
+		},
+		Hold: func(_ testing.TB, store dibs.Store, ref dibs.Ref) func() {
+			f := store.(*fake)
+			f.held.Store(ref, nil)
+			return func() { f.held.Delete(ref) }
 		},
 	}
 }
@@ -125,3 +134,25 @@ func (f *fake) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event,
 }
 
 func (f *fake) Close() error { return f.close() }
+
+// commitFree commits the groups of which no record is held.
+func (f *fake) commitFree(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	outcomes := make([]dibs.Outcome, len(groups))
+	for i, g := range groups {
+		if slices.ContainsFunc(g.Reads, f.holds) {
+			outcomes[i] = dibs.Busy
+			continue
+		}
+		found, err := f.data.Commit(ctx, groups[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		outcomes[i] = found[0]
+	}
+	return outcomes, nil
+}
+
+func (f *fake) holds(read dibs.Read) bool {
+	_, held := f.held.Load(read.Ref)
+	return held
+}

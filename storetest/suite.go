@@ -35,6 +35,11 @@ type Harness struct {
 	// the store is still open. Nil means that it cannot be provoked; the suite
 	// then looks at what a closed store answers.
 	Cut func(tb testing.TB, store dibs.Store)
+
+	// Hold keeps a record locked in a transaction of somebody else, until release
+	// is called; it changes nothing. Nil means that the engine never says
+	// [dibs.Busy].
+	Hold func(tb testing.TB, store dibs.Store, ref dibs.Ref) (release func())
 }
 
 // testCase proves one or more of the contract's musts.
@@ -46,7 +51,7 @@ type testCase struct {
 
 // cases returns every case of the suite.
 func cases() []testCase {
-	return slices.Concat(loadCases, exactCases, commitCases, groupCases, raceCases,
+	return slices.Concat(loadCases, exactCases, commitCases, busyCases, groupCases, raceCases,
 		dueCases, ownedCases, listCases, eventCases, feedCases, lifeCases, diskCases)
 }
 
