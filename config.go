@@ -24,8 +24,8 @@ type Config struct {
 	QueueSize int
 	// MaxBatch is how many waiting commands are committed together. Zero means 512.
 	MaxBatch int
-	// Writers is how many batches may be under way at once, for engines that take
-	// parallel transactions. Zero means 1.
+	// Writers is how many batches may be under way at once. Zero means what the
+	// engine says, see [Parallel]; 1 where it says nothing.
 	Writers int
 
 	// PollEvery is how often Watch looks for events of other processes. What this
@@ -71,10 +71,11 @@ type BatchInfo struct {
 	Err      error // of the engine
 }
 
-func (c Config) withDefaults() Config {
+// withDefaults returns the config with every zero field filled in.
+func (c Config) withDefaults(store Store) Config {
 	setDefault(&c.QueueSize, 4096)
 	setDefault(&c.MaxBatch, 512)
-	setDefault(&c.Writers, 1)
+	setDefault(&c.Writers, writersOf(store))
 	setDefault(&c.PollEvery, 250*time.Millisecond)
 	setDefault(&c.Suggestions, 3)
 	setDefault(&c.ConflictHistory, 90*24*time.Hour)
@@ -84,6 +85,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// writersOf returns how many batches the engine likes to have under way.
+func writersOf(store Store) int {
+	if p, ok := store.(Parallel); ok {
+		return max(p.Writers(), 1)
+	}
+	return 1
+}
+
+// validate checks a config that has its defaults.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name  string

@@ -31,7 +31,7 @@ var _ Backend = (*core)(nil)
 // Open returns a Registry over an engine. The Registry owns the store from then
 // on, and closes it.
 func Open(store Store, cfg Config) (*Registry, error) {
-	cfg = cfg.withDefaults()
+	cfg = cfg.withDefaults(store)
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}

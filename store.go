@@ -195,6 +195,13 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
+// Parallel is an optional interface of engines that take several commits at once.
+// Writers returns how many batches they like to have under way; see
+// [Config.Writers].
+type Parallel interface {
+	Writers() int
+}
+
 // Waker is an optional interface of engines that learn of other processes'
 // commits. Wake returns a channel that receives when there may be new events, until
 // the context ends. It is a hint: readers look by themselves from time to time.
