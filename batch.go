@@ -2,21 +2,13 @@ package dibs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 )
 
-const (
-	// maxRounds is how often one decision may ask for further records. The longest
-	// rule needs four.
-	maxRounds = 6
-	// maxAttempts is how often a decision is taken again because another writer
-	// was faster.
-	maxAttempts = 50
-)
-
-var errContended = errors.New("other writers were faster every time")
+// maxRounds is how often one decision may ask for further records. The longest rule
+// needs four.
+const maxRounds = 6
 
 // request is a list of commands that happen all or none, on its way through a
 // batch.
@@ -25,7 +17,9 @@ type request struct {
 	actor     string
 	dryRun    bool
 
-	wants []Ref // what the decisions are known to look at; they may ask for more
+	wants   []Ref // what the decisions are known to look at; they may ask for more
+	fresh   []Ref // what of it is most likely absent
+	retried bool  // it was tried before, and takes no more guesses
 
 	view    *view    // of the last decision
 	results []Result // what was decided
@@ -183,7 +177,7 @@ func (l *ledger) groups(requests []*request) (groups []*group, settled []*reques
 		}
 		root := find(i)
 		if byRoot[root] == nil {
-			byRoot[root] = &group{}
+			byRoot[root] = &group{Group: Group{Window: l.window}}
 			groups = append(groups, byRoot[root])
 		}
 		byRoot[root].members = append(byRoot[root].members, r)
@@ -269,65 +263,4 @@ func (l *ledger) write(ref Ref) (Write, bool) {
 		w.Yields = now.State != Active || now.Owner != old.Owner
 	}
 	return w, true
-}
-
-// process decides requests and commits what they change, again and again until
-// none is stale. Each is answered as soon as it is settled, or told that it is busy
-// and then left alone. It returns the error of the engine, if one ended it.
-func process(ctx context.Context, store Store, requests []*request) (commits int, err error) {
-	fail := func(requests []*request, err error) {
-		for _, r := range requests {
-			e := *asError(err) // each caller's own
-			r.answer(&e)
-		}
-	}
-	for range maxAttempts {
-		l, err := decideAll(ctx, store, requests)
-		if err != nil {
-			if e := asError(err); e.Code == CodeOutcomeUnknown {
-				err = Unavailable(err) // reading changes nothing, whatever went wrong
-			}
-			fail(requests, err)
-			return commits, err
-		}
-		groups, settled := l.groups(requests)
-		for _, r := range settled {
-			r.answer(r.err)
-		}
-		if len(groups) == 0 {
-			return commits, nil
-		}
-		plain := make([]Group, len(groups))
-		for i, g := range groups {
-			plain[i] = g.Group
-		}
-		commits++
-		outcomes, err := store.Commit(ctx, plain)
-		if err == nil && len(outcomes) != len(groups) {
-			err = OutcomeUnknown(fmt.Errorf("the engine gave %d outcomes for %d groups", len(outcomes), len(groups)))
-		}
-		requests = requests[:0:0]
-		for i, g := range groups {
-			switch {
-			case err != nil:
-				fail(g.members, err)
-			case outcomes[i] == Committed:
-				for _, r := range g.members {
-					r.answer(r.err)
-				}
-			case outcomes[i] == Busy:
-				for _, r := range g.members {
-					r.busy()
-				}
-			default:
-				requests = append(requests, g.members...)
-			}
-		}
-		if err != nil || len(requests) == 0 {
-			return commits, err
-		}
-	}
-	err = Unavailable(errContended)
-	fail(requests, err)
-	return commits, err
 }

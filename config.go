@@ -65,7 +65,7 @@ type CommandInfo struct {
 // BatchInfo describes a batch of the writer.
 type BatchInfo struct {
 	Requests int // how many callers shared it
-	Commits  int // transactions it took: 0 if nothing was changed, more than 1 if others were faster
+	Commits  int // transactions it took: 0 if nothing was changed, more than 1 if others were faster or a guess was wrong
 	Queued   int // how many callers wait for the next
 	Took     time.Duration
 	Err      error // of the engine

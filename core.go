@@ -75,10 +75,11 @@ func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 		cfg: c.cfg, policies: c.policies, store: store,
 		conflicts: c.conflicts, flight: newFlight(), bell: newBell(),
 	}
+	commit := &committer{store: store}
 	bound.submit = func(ctx context.Context, r *request) (answer *Error) {
 		r.answer = func(err *Error) { answer = err }
 		r.busy = func() { answer = Unavailable(errHeld) }
-		_, err := process(ctx, store, []*request{r})
+		_, err := commit.process(ctx, []*request{r})
 		if errors.Is(err, errContended) {
 			answer.cause = ErrRetryTx
 		}
@@ -161,7 +162,9 @@ func (c *core) prepare(req ApplyRequest) (*request, *Error) {
 	}
 	switch {
 	case len(failures) == 0:
-		return &request{decisions: decisions, wants: p.wants, actor: req.Principal.Name, dryRun: req.DryRun}, nil
+		return &request{
+			decisions: decisions, wants: p.wants, fresh: p.fresh, actor: req.Principal.Name, dryRun: req.DryRun,
+		}, nil
 	case len(req.Commands) == 1:
 		return nil, failures[0].Err
 	default:

@@ -14,11 +14,16 @@ func readDocument[T any](v *view, ref Ref) (content T, rev uint64, err error) {
 	if !ok {
 		return content, 0, nil
 	}
+	content, err = decodeDocument[T](doc)
+	return content, doc.Rev, err
+}
+
+func decodeDocument[T any](doc *Document) (content T, _ error) {
 	if err := json.Unmarshal(doc.Data, &content); err != nil {
 		var empty T // not what was read up to the damage
-		return empty, doc.Rev, fmt.Errorf("the document %s %q cannot be read: %w", doc.Kind, doc.Label, err)
+		return empty, fmt.Errorf("the document %s %q cannot be read: %w", doc.Kind, doc.Label, err)
 	}
-	return content, doc.Rev, nil
+	return content, nil
 }
 
 // writeDocument stores the content of a document.
@@ -52,12 +57,20 @@ func (v *view) floor(s space) (floor, *Error) {
 
 // readFloor fails where the document cannot be read: taken for empty it would let
 // epochs start over.
-func readFloor(v *view, s space) (f floor, rev uint64, _ *Error) {
-	f, rev, err := readDocument[floor](v, floorRef(s))
-	if err != nil {
-		return floor{}, 0, Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
+func readFloor(v *view, s space) (floor, uint64, *Error) {
+	doc, ok := v.get(floorRef(s)).(*Document)
+	if !ok {
+		return floor{}, 0, nil
 	}
-	return f, rev, nil
+	f, known := v.ledger.floors[doc]
+	if !known {
+		var err error
+		if f, err = decodeDocument[floor](doc); err != nil {
+			return floor{}, 0, Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
+		}
+		v.ledger.floors[doc] = f
+	}
+	return f, doc.Rev, nil
 }
 
 func writeFloor(v *view, s space, rev uint64, f floor) {

@@ -79,11 +79,11 @@ func (c Confirm) prepare(p *preparer) (decision, *Error) {
 		return nil, err
 	}
 	// The scope is not known before the name is. Most have none.
-	p.wantEntity("", c.Entity)
+	p.expectFresh(entityRef("", c.Entity))
 	return p.onHold(c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		// Asked for before anything can be refused: in a list of many confirmations
 		// each would otherwise ask only when those before it are decided.
-		v.peek(Ref{KindEntity, s.scope, EntityID(s.scope, c.Entity)})
+		v.ledger.expectFresh(entityRef(s.scope, c.Entity))
 		if v.has(c.Entity, d) {
 			return v.ownedResult(d, true), nil
 		}

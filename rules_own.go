@@ -21,7 +21,7 @@ func (c Claim) prepare(p *preparer) (decision, *Error) {
 	if err := s.details(c.CorrelationID, c.Meta); err != nil {
 		return nil, err
 	}
-	p.wantEntity(s.scope, c.Entity)
+	p.expectFresh(entityRef(s.scope, c.Entity))
 	meta := maps.Clone(c.Meta)
 	return func(v *view) (Result, *Error) {
 		d := v.name(s)

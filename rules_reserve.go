@@ -146,9 +146,8 @@ func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
 		// duplicate takes nothing.
 		var ended *wish
 		for _, w := range wishes {
-			// A candidate without a row is nobody's. That is not read, but peeked at:
-			// a decision rests on no absence that it does not end itself.
-			if w == nil || v.peek(Ref{KindName, w.scope, w.id}) == nil {
+			// A candidate without a row is nobody's.
+			if w == nil || v.absent(w.ref()) {
 				continue
 			}
 			if d := v.name(w.subject); w.holds(d) {

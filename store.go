@@ -195,6 +195,15 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
+// Clock is an optional interface of engines that can tell their time without being
+// asked over the wire. Now estimates the clock that Commit checks windows against; ok
+// is false while there is no estimate. A wrong one does no harm but that commits are
+// stale. With it the registry can decide before it has loaded anything, on guesses
+// that Commit checks: what is common then costs one call instead of two.
+type Clock interface {
+	Now() (now Instant, ok bool)
+}
+
 // Parallel is an optional interface of engines that take several commits at once.
 // Writers returns how many batches they like to have under way; see
 // [Config.Writers].

@@ -18,14 +18,24 @@ type preparer struct {
 	// wants gathers the records that the commands are known to look at. It saves
 	// loading twice, no more: a decision asks for what else it needs.
 	wants []Ref
+	// fresh are those of them that are most likely absent.
+	fresh []Ref
 }
 
 // want notes a record that a command will look at.
 func (p *preparer) want(refs ...Ref) { p.wants = append(p.wants, refs...) }
 
+// expectFresh is want for a record that is most likely absent.
+func (p *preparer) expectFresh(ref Ref) {
+	p.want(ref)
+	p.fresh = append(p.fresh, ref)
+}
+
 // wantEntity notes an entity that a command will look at.
-func (p *preparer) wantEntity(scope string, entity Entity) {
-	p.want(Ref{KindEntity, scope, EntityID(scope, entity)})
+func (p *preparer) wantEntity(scope string, entity Entity) { p.want(entityRef(scope, entity)) }
+
+func entityRef(scope string, entity Entity) Ref {
+	return Ref{KindEntity, scope, EntityID(scope, entity)}
 }
 
 // subject is a name as a command addresses it: canonical, with its ID and policy.
@@ -38,6 +48,8 @@ type subject struct {
 }
 
 func (s *subject) key() string { return s.namespace + ":" + s.canonical }
+
+func (s *subject) ref() Ref { return Ref{KindName, s.scope, s.id} }
 
 // refuse makes an error about this name.
 func (s *subject) refuse(code Code, format string, args ...any) *Error {
@@ -55,8 +67,18 @@ func (s *subject) about(err *Error) *Error {
 	return err
 }
 
-// address finds the name that a value means in a namespace.
+// address finds the name that a value means in a namespace, for a command that looks
+// at it.
 func (p *preparer) address(namespace, value, field string) (*subject, *Error) {
+	s, err := p.locate(namespace, value, field)
+	if err == nil {
+		p.want(s.ref())
+	}
+	return s, err
+}
+
+// locate works out which name a value means in a namespace.
+func (p *preparer) locate(namespace, value, field string) (*subject, *Error) {
 	space, err := p.policies.space(namespace)
 	if err != nil {
 		err.Field = field
@@ -79,14 +101,13 @@ func (p *preparer) address(namespace, value, field string) (*subject, *Error) {
 	}
 	s.canonical = canonical
 	s.id = NameID(namespace, canonical)
-	p.want(Ref{KindName, s.scope, s.id})
 	return s, nil
 }
 
 // newName is address for a name that somebody wants to have: reserved words are
 // refused, unless the principal has the right to override them and asks for it.
 func (p *preparer) newName(namespace, value, field string, override bool) (*subject, *Error) {
-	s, err := p.address(namespace, value, field)
+	s, err := p.locate(namespace, value, field)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +119,7 @@ func (p *preparer) newName(namespace, value, field string, override bool) (*subj
 	case !p.principal.Has(OverrideReserved):
 		return nil, s.refuse(CodeReservedWord, "%s is a reserved word here, and the principal has no right to override it", quote(s.canonical))
 	}
+	p.expectFresh(s.ref())
 	p.want(floorRef(s.space))
 	return s, nil
 }

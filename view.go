@@ -2,79 +2,6 @@ package dibs
 
 import "slices"
 
-// recordKey identifies a record. The scope of a Ref only says where to look.
-type recordKey struct {
-	kind Kind
-	id   ID
-}
-
-func (r Ref) key() recordKey { return recordKey{r.Kind, r.ID} }
-
-// ledger holds what one Load brought, and on top of it what the commands of the
-// batch decided so far. It also collects what they ask for.
-type ledger struct {
-	now     Instant
-	loaded  map[recordKey]Record // as the engine has it; nil: known to be absent
-	current map[recordKey]Record // changed by commands of this batch; nil: deleted
-	owned   map[recordKey][]*NameRecord
-
-	due []Ref // what is due, earliest first, if anybody asked
-
-	wants  []Ref      // everything asked for so far
-	owners []ownerRef // every entity whose names were asked for
-	dues   int        // how much of what is due was asked for
-	asked  bool       // something was asked for that is not loaded
-}
-
-// ownerRef asks for the names of an entity.
-type ownerRef struct {
-	scope  string
-	entity Entity
-}
-
-func (o ownerRef) key() recordKey { return recordKey{KindEntity, EntityID(o.scope, o.entity)} }
-
-// newLedger returns an empty ledger, with room for so many records.
-func newLedger(records int) *ledger {
-	return &ledger{
-		loaded:  make(map[recordKey]Record, records),
-		current: make(map[recordKey]Record, records),
-		owned:   make(map[recordKey][]*NameRecord),
-	}
-}
-
-// complete reports whether every question since the last load was answered.
-func (l *ledger) complete() bool { return !l.asked }
-
-// want notes a record to be loaded.
-func (l *ledger) want(ref Ref) {
-	if _, known := l.loaded[ref.key()]; !known {
-		l.loaded[ref.key()] = nil
-		l.wants = append(l.wants, ref)
-		l.asked = true
-	}
-}
-
-// wantOwned notes an entity whose names are to be listed.
-func (l *ledger) wantOwned(o ownerRef) {
-	if _, known := l.owned[o.key()]; !known {
-		l.owned[o.key()] = nil
-		l.owners = append(l.owners, o)
-		l.asked = true
-	}
-}
-
-// get returns a record, or nil. One that is not loaded looks absent for now. One that
-// the batch has purged looks as it was: whoever writes it again takes that back, and
-// its history goes on.
-func (l *ledger) get(ref Ref) Record {
-	if r := l.current[ref.key()]; r != nil {
-		return r
-	}
-	l.want(ref)
-	return l.loaded[ref.key()]
-}
-
 // change is what a command does to one record; a nil record is a deletion.
 type change struct {
 	ref    Ref
@@ -144,7 +71,7 @@ func (v *view) find(ref Ref) (int, bool) {
 // get returns the record as this command sees it, or nil. Commit will check that it
 // is still so.
 func (v *view) get(ref Ref) Record {
-	r := v.peek(ref)
+	r := v.see(ref)
 	if r != nil {
 		ref = r.Ref() // with the scope, which who asks by ID does not know
 	}
@@ -152,8 +79,20 @@ func (v *view) get(ref Ref) Record {
 	return r
 }
 
-// peek is get for what the decision does not rest on.
-func (v *view) peek(ref Ref) Record {
+// absent reports whether a record is absent, for a decision that does not end that
+// itself and so cannot have it checked. A guess will not do.
+func (v *view) absent(ref Ref) bool {
+	if v.see(ref) != nil {
+		return false
+	}
+	if v.ledger.guesses() {
+		v.ledger.asked = true
+	}
+	return true
+}
+
+// see returns the record without noting that it was read.
+func (v *view) see(ref Ref) Record {
 	for level := v; level != nil; level = level.parent {
 		if i, ok := level.find(ref); ok {
 			return level.changes[i].record

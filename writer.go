@@ -41,7 +41,8 @@ const (
 // writer gathers the commands in flight into batches: while one commit is under
 // way the next commands wait in the queue, and then all of them share one.
 type writer struct {
-	store    Store
+	committer *committer
+
 	queue    chan *ticket
 	lot      *lot
 	maxBatch int
@@ -55,7 +56,8 @@ type writer struct {
 
 func newWriter(store Store, cfg Config, report func(BatchInfo)) *writer {
 	w := &writer{
-		store: store, queue: make(chan *ticket, cfg.QueueSize), lot: newLot(cfg.QueueSize),
+		committer: &committer{store: store, guesses: newSpeculator(store)},
+		queue:     make(chan *ticket, cfg.QueueSize), lot: newLot(cfg.QueueSize),
 		maxBatch: cfg.MaxBatch, report: report,
 		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
@@ -174,7 +176,7 @@ func (w *writer) commit(batch []*ticket) {
 		requests[i] = t.request
 	}
 	// The commit belongs to many callers: none of their contexts can end it.
-	commits, err := process(context.Background(), w.store, requests)
+	commits, err := w.committer.process(context.Background(), requests)
 	w.report(BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
 }
 

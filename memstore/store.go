@@ -16,7 +16,10 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-var _ dibs.Store = (*Store)(nil)
+var (
+	_ dibs.Store = (*Store)(nil)
+	_ dibs.Clock = (*Store)(nil)
+)
 
 // Config says how a Store works. The zero Config is a good one.
 type Config struct {
@@ -69,6 +72,9 @@ func New(cfg Config) *Store {
 		feed:    newFeed(),
 	}
 }
+
+// Now returns the engine's time, which is known at any moment.
+func (s *Store) Now() (dibs.Instant, bool) { return dibs.InstantOf(s.now()), true }
 
 // enter takes the mutex for one call, unless the call must not happen.
 func (s *Store) enter(ctx context.Context) error {

@@ -39,6 +39,7 @@ type Store struct {
 var (
 	_ dibs.Store  = (*Store)(nil)
 	_ dibs.Pinger = (*Store)(nil)
+	_ dibs.Clock  = (*Store)(nil)
 )
 
 // enter begins a call: it returns the context's error, or UNAVAILABLE on a
@@ -58,6 +59,9 @@ func (s *Store) enter(ctx context.Context) error {
 func (s *Store) leave() { s.open.RUnlock() }
 
 func (s *Store) instant() dibs.Instant { return dibs.InstantOf(s.now()) }
+
+// Now returns the engine's time, which is that of the machine.
+func (s *Store) Now() (dibs.Instant, bool) { return s.instant(), true }
 
 // Ping reads from the file.
 func (s *Store) Ping(ctx context.Context) error {

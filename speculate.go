@@ -1,0 +1,152 @@
+package dibs
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A decision that rests on an estimated time must be committed from so long before it
+// on, and within so long after it. A wrong estimate then makes it stale, not wrong.
+const (
+	guessEarly = 100 * time.Millisecond
+	guessLate  = 2 * time.Second
+)
+
+// speculator decides batches without a Load, on guesses: a name that somebody wants is
+// nearly always absent, and a hold about to be confirmed was nearly always written
+// here a moment ago. Whether that is so, Commit finds out, since everything that a
+// decision read is checked there. A refusal, a replay or a dry run commits nothing, so
+// nothing would check it: it takes a Load, and its batch with it. A nil speculator
+// never guesses.
+type speculator struct {
+	clock Clock
+
+	mu     sync.Mutex
+	recent recent
+	odds   odds
+}
+
+// newSpeculator returns nil for an engine that cannot tell its time without a Load.
+func newSpeculator(store Store) *speculator {
+	if clock, ok := store.(Clock); ok {
+		return &speculator{clock: clock}
+	}
+	return nil
+}
+
+// decide decides the requests on guesses. It fails if one of them asks for anything
+// that is neither remembered nor expected to be absent, or changes nothing.
+func (s *speculator) decide(requests []*request) (*ledger, bool) {
+	if s == nil || slices.ContainsFunc(requests, func(r *request) bool { return r.retried }) {
+		return nil, false
+	}
+	now, ok := s.clock.Now()
+	if !ok {
+		return nil, false
+	}
+	s.age()
+	l := newLedger(2 * len(requests))
+	l.now = now
+	l.window = Window{From: now.Add(-guessEarly), Before: now.Add(guessLate)}
+	l.recall = s.recall
+	for _, r := range requests {
+		for _, ref := range r.fresh {
+			l.expectFresh(ref)
+		}
+	}
+	for _, r := range requests {
+		for _, ref := range r.wants {
+			l.want(ref)
+		}
+	}
+	if !l.complete() || !s.try() {
+		return nil, false
+	}
+	for _, r := range requests {
+		if r.decide(l); !l.complete() || len(r.view.changes) == 0 {
+			return nil, false
+		}
+	}
+	return l, true
+}
+
+// age forgets what is too old to guess by.
+func (s *speculator) age() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recent.age(time.Now())
+}
+
+func (s *speculator) recall(key recordKey) Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recent.get(key)
+}
+
+// try reports whether guessing is worth it this time.
+func (s *speculator) try() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.odds.try()
+}
+
+// loaded remembers what a Load brought.
+func (s *speculator) loaded(l *ledger) {
+	if s == nil {
+		return
+	}
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range l.loaded {
+		if r != nil {
+			s.recent.put(r, now)
+		}
+	}
+}
+
+// committed remembers what became of groups, and whether it was right to guess.
+func (s *speculator) committed(l *ledger, groups []*group, outcomes []Outcome) {
+	if s == nil {
+		return
+	}
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, g := range groups {
+		if l.guesses() && outcomes[i] != Busy {
+			s.odds.note(outcomes[i] == Committed)
+		}
+		switch outcomes[i] {
+		case Committed:
+			s.wrote(g, now)
+		case Stale:
+			for _, read := range g.Reads {
+				s.recent.forget(read.Ref.key())
+			}
+		case Busy:
+		}
+	}
+}
+
+func (s *speculator) wrote(g *group, now time.Time) {
+	for _, w := range g.Writes {
+		if w.Delete {
+			s.recent.forget(w.Record.Ref().key())
+		} else {
+			s.recent.put(w.Record, now)
+		}
+	}
+}
+
+// failed forgets everything: an engine that failed may come back as one that has lost
+// its last commits.
+func (s *speculator) failed() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recent = recent{}
+}
