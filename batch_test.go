@@ -47,7 +47,7 @@ func newSpy(t *testing.T) (*fixture, *spy) {
 	t.Helper()
 	c := newClock()
 	engine := memstore.New(memstore.Config{Now: c.Now})
-	s := &spy{Store: engine}
+	s := &spy{Store: strictStore{engine, t}}
 	r := mustOpen(t, s, dibs.Config{Suggestions: -1})
 	return &fixture{Registry: r, t: t, ctx: t.Context(), store: engine, clock: c}, s
 }

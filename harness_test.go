@@ -75,4 +75,41 @@ func (s *gatedStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 	return fn(through)
 }
 
+// strictStore is a memstore that looks whether the registry keeps its side of the
+// contract.
+type strictStore struct {
+	*memstore.Store
+	t *testing.T
+}
+
+func (s strictStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	written := make(map[dibs.Ref]int) // by which group
+	for i, g := range groups {
+		for _, w := range g.Writes {
+			if _, twice := written[w.Record.Ref()]; twice {
+				s.t.Errorf("%+v is written twice in one commit", w.Record.Ref())
+			}
+			written[w.Record.Ref()] = i
+		}
+	}
+	for i, g := range groups {
+		read := make(map[dibs.Ref]bool)
+		for _, r := range g.Reads {
+			read[r.Ref] = true
+			switch by, changed := written[r.Ref]; {
+			case changed && by != i:
+				s.t.Errorf("%+v is read by one group and written by another", r.Ref)
+			case !changed && r.Rev == 0:
+				s.t.Errorf("a group rests on the absence of %+v, and does not write it", r.Ref)
+			}
+		}
+		for _, w := range g.Writes {
+			if !read[w.Record.Ref()] {
+				s.t.Errorf("%+v is written without being read", w.Record.Ref())
+			}
+		}
+	}
+	return s.Store.Commit(ctx, groups)
+}
+
 const minute = time.Minute

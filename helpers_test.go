@@ -60,7 +60,7 @@ func newFixture(t *testing.T, policies map[string]dibs.Policy) *fixture {
 	t.Helper()
 	c := newClock()
 	store := memstore.New(memstore.Config{Now: c.Now})
-	r := mustOpen(t, store, dibs.Config{Policies: policies})
+	r := mustOpen(t, strictStore{store, t}, dibs.Config{Policies: policies})
 	return &fixture{Registry: r, t: t, ctx: t.Context(), store: store, clock: c}
 }
 
@@ -83,7 +83,7 @@ func mustOpen(t *testing.T, store dibs.Store, cfg dibs.Config) *dibs.Registry {
 func (f *fixture) reopened(policies map[string]dibs.Policy) *fixture {
 	f.t.Helper()
 	g := *f
-	g.Registry = mustOpen(f.t, f.store, dibs.Config{Policies: policies})
+	g.Registry = mustOpen(f.t, strictStore{f.store, f.t}, dibs.Config{Policies: policies})
 	return &g
 }
 

@@ -22,11 +22,13 @@ func (c Sweep) prepare(p *preparer) (decision, *Error) {
 			result.Replayed = result.Replayed && one.Replayed
 			result.Freed = append(result.Freed, one.Freed...)
 			result.Quarantined = append(result.Quarantined, one.Quarantined...)
-			if d := v.nameByID(ref.ID, ref.Scope); ref.Kind == KindName && d != nil && !one.Replayed {
-				result.Names = append(result.Names, v.show(d))
-			}
 			if ref.Kind == KindEntity {
 				break
+			}
+			if ref.Kind == KindName && !one.Replayed {
+				if d := v.nameByID(ref.ID, ref.Scope); d != nil {
+					result.Names = append(result.Names, v.show(d))
+				}
 			}
 		}
 		return result, nil
@@ -37,6 +39,9 @@ func (c Sweep) prepare(p *preparer) (decision, *Error) {
 func (p *preparer) sweepOne(ref Ref) decision {
 	p.want(ref)
 	return func(v *view) (Result, *Error) {
+		if v.absent(ref) { // somebody was faster
+			return Result{Replayed: true}, nil
+		}
 		switch ref.Kind {
 		case KindName:
 			return p.sweepName(v, ref)
@@ -53,9 +58,6 @@ func (p *preparer) sweepOne(ref Ref) decision {
 // witness is asked outside of any decision.
 func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
 	d := v.nameByID(ref.ID, ref.Scope)
-	if d == nil {
-		return Result{Replayed: true}, nil
-	}
 	var result Result
 	if d.State == Suspect && d.AskAt.over(v.now) { // else somebody has just asked
 		result.Names = []Name{v.show(d)}
@@ -82,8 +84,8 @@ func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
 // sweepEntity gives up the next names of an entity that was deleted with more than
 // one command may touch.
 func (p *preparer) sweepEntity(v *view, ref Ref) (Result, *Error) {
-	r, ok := v.get(ref).(*EntityRecord)
-	if !ok || !r.Due.over(v.now) {
+	r := v.get(ref).(*EntityRecord)
+	if !r.Due.over(v.now) {
 		return Result{Replayed: true}, nil
 	}
 	e := v.entity(r.Scope, r.Entity)
@@ -100,8 +102,8 @@ func (p *preparer) sweepEntity(v *view, ref Ref) (Result, *Error) {
 
 // sweepDocument removes a document that has done its service.
 func sweepDocument(v *view, ref Ref) (Result, *Error) {
-	doc, ok := v.get(ref).(*Document)
-	if !ok || !doc.Due.over(v.now) {
+	doc := v.get(ref).(*Document)
+	if !doc.Due.over(v.now) {
 		return Result{Replayed: true}, nil
 	}
 	v.put(ref, nil)

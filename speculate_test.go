@@ -47,7 +47,7 @@ func (s *clockedSpy) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 func newGuessing(t *testing.T, policies map[string]dibs.Policy) (f, other *fixture, s *clockedSpy) {
 	t.Helper()
 	f = newFixture(t, policies)
-	s = &clockedSpy{spy: &spy{Store: f.store}}
+	s = &clockedSpy{spy: &spy{Store: strictStore{f.store, t}}}
 	guessing := *f
 	guessing.Registry = mustOpen(t, s, dibs.Config{Policies: policies, Suggestions: -1})
 	guessing.must(reserve("slug", "first", token1))
