@@ -116,6 +116,12 @@ func (c Swap) prepare(p *preparer) (decision, *Error) {
 		if err := a.mayAllOwn(ea, eb); err != nil {
 			return Result{}, err
 		}
+		if err := a.mayReplace(ea, da.ID); err != nil {
+			return Result{}, err
+		}
+		if err := b.mayReplace(eb, db.ID); err != nil {
+			return Result{}, err
+		}
 		// Each name takes the other's place, aliases and all.
 		lineA, lineB := da.Line, db.Line
 		delete(ea.Active, da.slot())

@@ -175,3 +175,26 @@ func (f *fixture) wantActive(entity dibs.Entity, want ...string) {
 		f.t.Errorf("%s has the active names %q, want %q; its record notes %d", entity, active, want, len(noted))
 	}
 }
+
+// A policy may go back to one name per entity. Then no name can take the place of another
+// while there are more than one: the entity would lose sight of those.
+func TestManyNoMore(t *testing.T) {
+	t.Parallel()
+	many := map[string]dibs.Policy{"email": {ManyPerEntity: true}}
+	for name, command := range map[string]dibs.Command{
+		"rename": follow("b", "b2", user1),
+		"swap":   dibs.Swap{Namespace: "email", A: dibs.Named{Value: "b", Entity: user1}, B: dibs.Named{Value: "c", Entity: user2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, many)
+			f.must(claim("email", "a", user1))
+			f.must(claim("email", "b", user1))
+			f.must(claim("email", "c", user2))
+			one := f.reopened(map[string]dibs.Policy{"email": {}})
+			one.refused(dibs.ErrEntityHasName, command)
+			one.must(decommission("email", "a", user1))
+			one.must(command)
+		})
+	}
+}

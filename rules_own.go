@@ -207,7 +207,7 @@ func (p *preparer) present(v *view, s *subject, e entityDraft, which *subject) (
 		if !slices.Contains(have, which.id) {
 			return nil, which.refuse(CodeNotOwner, "%s is not an active name of %s", which.key(), e.Entity)
 		}
-		return v.nameByID(which.id, s.scope), nil
+		return v.nameByID(which.id, s.scope), s.mayReplace(e, which.id)
 	}
 	switch {
 	case len(have) == 0:
@@ -216,6 +216,20 @@ func (p *preparer) present(v *view, s *subject, e entityDraft, which *subject) (
 		return nil, s.refuse(CodeEntityHasName, "%s may have many names in %s: say which one is replaced", e.Entity, s.namespace)
 	}
 	return v.nameByID(have[0], s.scope), nil
+}
+
+// mayReplace refuses a new active name in place of another if the entity has more of
+// them than it may: from when its policy allowed many.
+func (s *subject) mayReplace(e entityDraft, old ID) *Error {
+	if s.policy.ManyPerEntity {
+		return nil
+	}
+	for _, id := range e.activeIn(s.namespace) {
+		if id != old {
+			return s.refuse(CodeEntityHasName, "%s has several names in %s, and may have one: decommission the others first", e.Entity, s.namespace)
+		}
+	}
+	return nil
 }
 
 // newLine returns the mark of a line that begins with d. The revision makes it one
