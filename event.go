@@ -78,6 +78,37 @@ type Snapshot struct {
 	Until  Instant `json:"u,omitempty"` // when the state ends by itself, if it does
 }
 
+// compact leaves out what the state tells: there are two snapshots in every event.
+func (s Snapshot) compact() Snapshot {
+	if s.Status == s.State.status() {
+		s.Status = ""
+	}
+	return s
+}
+
+// whole undoes compact.
+func (s Snapshot) whole() Snapshot {
+	if s.Status == "" {
+		s.Status = s.State.status()
+	}
+	return s
+}
+
+// status is what became of the reservation of a name in this state, where there is
+// one possibility only.
+func (s State) status() Status {
+	switch s {
+	case Held:
+		return StatusReserved
+	case Suspect:
+		return StatusSuspect
+	case Active, Alias:
+		return StatusConfirmed
+	default:
+		return ""
+	}
+}
+
 func snapshotOf(n *NameRecord) Snapshot {
 	s := Snapshot{State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: n.Owner}
 	switch n.State {
@@ -112,7 +143,7 @@ type eventBody struct {
 // like, of their own.
 func (e *Event) EncodeBody() ([]byte, error) {
 	body := eventBody{
-		Canonical: e.Canonical, Before: e.Before, After: e.After, Version: e.Version,
+		Canonical: e.Canonical, Before: e.Before.compact(), After: e.After.compact(), Version: e.Version,
 		Actor: e.Actor, CorrelationID: e.CorrelationID, Meta: e.Meta,
 	}
 	if e.Value != e.Canonical {
@@ -138,7 +169,7 @@ func (e *Event) DecodeBody(data []byte) error {
 	if e.Value == "" {
 		e.Value = e.Canonical
 	}
-	e.Before, e.After, e.Epoch = body.Before, body.After, body.After.Epoch
+	e.Before, e.After, e.Epoch = body.Before.whole(), body.After.whole(), body.After.Epoch
 	e.Entity, e.Version = body.Entity, body.Version
 	if e.Entity.IsZero() {
 		e.Entity = body.After.Entity
