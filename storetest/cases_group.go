@@ -12,6 +12,7 @@ var groupCases = []testCase{
 	{[]string{"commit-atomic"}, "everything is there when Commit returns", commitAtomic},
 	{[]string{"commit-atomic"}, "nobody sees a part of it", commitAtomicWatched},
 	{[]string{"commit-delete"}, "nothing is left", commitDelete},
+	{[]string{"commit-delete", "events-filter"}, "a name that came with several events", commitDeleteStory},
 	{[]string{"commit-delete"}, "other events keep their cursors", commitDeleteCursors},
 	{[]string{"commit-yields"}, "rename, in both orders", commitRename},
 	{[]string{"commit-yields"}, "swap and rotate, in every order", commitSwap},
@@ -121,6 +122,23 @@ func commitDelete(e *env) {
 	e.commit(claim(back))
 	e.has(back)
 	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), []dibs.Event{happened(dibs.EventClaimed, back)})
+}
+
+func commitDeleteStory(e *env) {
+	first := name("slug", "a", dibs.Active)
+	n := next(next(first, nil), nil)
+	told := []dibs.Event{
+		happened(dibs.EventClaimed, first), happened(dibs.EventExtended, next(first, nil)), happened(dibs.EventExtended, n),
+	}
+	e.commit(join(create(n), telling(told...)))
+	g, n2 := touch(n)
+	e.commit(g)
+	told = append(told, happened(dibs.EventExtended, n2))
+	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), told)
+	e.sameEvents(e.feed(dibs.EventQuery{}), told)
+	e.commit(remove(n2))
+	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), nil)
+	e.sameEvents(e.feed(dibs.EventQuery{}), nil)
 }
 
 func commitDeleteCursors(e *env) {
