@@ -21,13 +21,22 @@ type request struct {
 	fresh   []Ref // what of it is most likely absent
 	retried bool  // it was tried before, and takes no more guesses
 
+	impatient bool // it does not wait for a transaction of somebody else
+
 	view    *view    // of the last decision
 	results []Result // what was decided
 	err     *Error
 	now     Instant // the engine's time of the decision
 
-	answer func(*Error) // called once, when the request is settled
-	busy   func()       // called instead when a transaction of somebody else is in its way
+	caller
+}
+
+// caller is who waits for a request.
+type caller interface {
+	// answer is called once, when the request is settled.
+	answer(err *Error)
+	// busy is called instead when a transaction of somebody else is in its way.
+	busy()
 }
 
 // decide takes the request's decisions on the ledger. A refused request changes
@@ -175,58 +184,74 @@ func (l *ledger) groups(requests []*request) (groups []*group, settled []*reques
 			settled = append(settled, r)
 			continue
 		}
-		root := find(i)
-		if byRoot[root] == nil {
-			byRoot[root] = &group{Group: Group{Window: l.window}}
-			groups = append(groups, byRoot[root])
+		g := &byRoot[find(i)]
+		if *g == nil {
+			// Most groups have one member: no list is made for it.
+			*g = &group{Group: Group{Window: l.window}, members: requests[i : i+1 : i+1]}
+			groups = append(groups, *g)
+			continue
 		}
-		byRoot[root].members = append(byRoot[root].members, r)
+		(*g).members = append((*g).members, r)
 	}
+	var work refs
 	for _, g := range groups {
-		l.fill(g)
+		l.fill(g, &work)
 	}
 	return groups, settled
 }
 
+// refs is what the members of a group that change something read and change, each
+// record once.
+type refs struct{ reads, changes []Ref }
+
 // fill works out what a group read, changes and tells. Names that stop being an
 // entity's active one come first: engines with a unique index need that.
-func (l *ledger) fill(g *group) {
-	reads, changes := g.refs()
-	for _, ref := range reads {
-		var rev uint64
+func (l *ledger) fill(g *group, work *refs) {
+	work.gather(g)
+	g.Reads = make([]Read, len(work.reads))
+	for i, ref := range work.reads {
+		g.Reads[i].Ref = ref
 		if r := l.loaded[ref.key()]; r != nil {
-			rev = r.Revision()
-		}
-		g.Reads = append(g.Reads, Read{ref, rev})
-	}
-	var rest []Write
-	for _, ref := range changes {
-		switch w, ok := l.write(ref); {
-		case ok && w.Yields:
-			g.Writes = append(g.Writes, w)
-		case ok:
-			rest = append(rest, w)
+			g.Reads[i].Rev = r.Revision()
 		}
 	}
-	g.Writes = append(g.Writes, rest...)
+	g.Writes = make([]Write, 0, len(work.changes))
+	yields := 0
+	for _, ref := range work.changes {
+		w, ok := l.write(ref)
+		if !ok {
+			continue
+		}
+		g.Writes = append(g.Writes, w)
+		if w.Yields {
+			last := len(g.Writes) - 1
+			g.Writes = slices.Insert(g.Writes[:last], yields, w)
+			yields++
+		}
+	}
 }
 
-// refs gathers what the members that change something read and change, each record
-// once, and with it their events and windows.
-func (g *group) refs() (reads, changes []Ref) {
+// gather fills the lists anew, and takes the members' events and windows into the
+// group.
+func (w *refs) gather(g *group) {
+	w.reads, w.changes = w.reads[:0], w.changes[:0]
 	for _, r := range g.members {
 		if len(r.view.changes) == 0 {
 			continue
 		}
 		g.Window = g.Window.intersect(r.view.window)
-		g.Events = append(g.Events, r.view.events...)
-		reads = append(reads, r.view.reads...)
+		if g.Events == nil {
+			g.Events = slices.Clip(r.view.events)
+		} else {
+			g.Events = append(g.Events, r.view.events...)
+		}
+		w.reads = append(w.reads, r.view.reads...)
 		for _, c := range r.view.changes {
-			reads = append(reads, c.ref)
-			changes = append(changes, c.ref)
+			w.reads = append(w.reads, c.ref)
+			w.changes = append(w.changes, c.ref)
 		}
 	}
-	return distinct(reads), distinct(changes)
+	w.reads, w.changes = distinct(w.reads), distinct(w.changes)
 }
 
 // distinct leaves out refs that were there before. There are few of them in nearly

@@ -76,17 +76,24 @@ func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 		conflicts: c.conflicts, flight: newFlight(), bell: newBell(),
 	}
 	commit := &committer{store: store}
-	bound.submit = func(ctx context.Context, r *request) (answer *Error) {
-		r.answer = func(err *Error) { answer = err }
-		r.busy = func() { answer = Unavailable(errHeld) }
+	bound.submit = func(ctx context.Context, r *request) *Error {
+		var waiting txCaller
+		r.caller = &waiting
 		_, err := commit.process(ctx, []*request{r})
 		if errors.Is(err, errContended) {
-			answer.cause = ErrRetryTx
+			waiting.err.cause = ErrRetryTx
 		}
-		return answer
+		return waiting.err
 	}
 	return &Registry{backend: bound, principal: r.principal}
 }
+
+// txCaller waits for a request inside its own transaction, where nobody is parked.
+type txCaller struct{ err *Error }
+
+func (c *txCaller) answer(err *Error) { c.err = err }
+
+func (c *txCaller) busy() { c.err = Unavailable(errHeld) }
 
 func (c *core) batchDone(info BatchInfo) {
 	if info.Commits > 0 {
@@ -179,7 +186,7 @@ func (c *core) preparer(principal Principal) *preparer {
 
 // own commits one of the registry's own decisions, which p has prepared.
 func (c *core) own(ctx context.Context, p *preparer, decide decision) (Result, *Error) {
-	r := &request{decisions: []decision{decide}, wants: p.wants}
+	r := &request{decisions: []decision{decide}, wants: p.wants, impatient: true}
 	if err := c.submit(ctx, r); err != nil {
 		return Result{}, err
 	}

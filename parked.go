@@ -34,17 +34,19 @@ type lot struct {
 func newLot(room int) *lot { return &lot{room: room, arrived: make(chan struct{}, 1)} }
 
 // park puts a ticket that was taken back among those that wait: nothing happened, and
-// its caller can withdraw it again. One whose caller has left is dropped.
+// its caller can withdraw it again. One whose caller is leaving is answered.
 func (l *lot) park(t *ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t.pause == 0 && len(l.parked) >= l.room { // who was here before may come back
-		t.settle(Unavailable(errCrowded))
+		t.answer(Unavailable(errCrowded))
 		return
 	}
 	t.pause = min(max(2*t.pause, shortestWait), longestWait)
 	t.again = time.Now().Add(t.pause/2 + rand.N(t.pause))
+	t.wasParked.Store(true)
 	if !t.state.CompareAndSwap(ticketTaken, ticketQueued) {
+		t.answer(Unavailable(errHeld))
 		return
 	}
 	l.parked = append(l.parked, t)

@@ -289,3 +289,30 @@ func TestBusyInATransaction(t *testing.T) {
 	release()
 	mustReserve(t, bound, "busy")
 }
+
+// A sweep does not wait for a transaction of somebody else: it goes on with the rest.
+func TestSweepPassesByWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newBusyStore()
+		reg, err := dibs.Open(store, dibs.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = reg.Close() }()
+		for _, value := range []string{"a", "b", "c"} {
+			if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: value, TTL: dibs.For(time.Minute)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		release := store.hold("b")
+		if report, err := reg.Sweep(t.Context(), 100); err != nil || report.Changed != 2 {
+			t.Errorf("with one held: %+v, %v, want 2 changed", report, err)
+		}
+		release()
+		if report, err := reg.Sweep(t.Context(), 100); err != nil || report.Changed != 1 {
+			t.Errorf("with none held: %+v, %v, want 1 changed", report, err)
+		}
+	})
+}

@@ -42,7 +42,8 @@ func (s *speculator) decide(requests []*request) (*ledger, bool) {
 		return nil, false
 	}
 	now, ok := s.clock.Now()
-	if !ok {
+	if !ok { // the engine may be another one than before
+		s.failed()
 		return nil, false
 	}
 	s.age()

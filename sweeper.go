@@ -2,6 +2,7 @@ package dibs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -56,7 +57,7 @@ func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (
 	for _, ref := range due {
 		p := c.preparer(Principal{})
 		decide := p.sweepOne(ref)
-		t, err := c.writer.enqueue(ctx, &request{decisions: []decision{decide}, wants: p.wants})
+		t, err := c.writer.enqueue(ctx, &request{decisions: []decision{decide}, wants: p.wants, impatient: true})
 		if err != nil {
 			return false, err
 		}
@@ -64,10 +65,15 @@ func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (
 	}
 	var suspects []Name
 	for _, t := range tickets {
-		if err := c.writer.wait(ctx, t); err != nil {
+		err := c.writer.wait(ctx, t)
+		report.Looked++
+		switch {
+		case err == nil:
+		case errors.Is(err, errHeld):
+			continue // whoever holds it will let go, and a later sweep has it
+		default:
 			return false, err
 		}
-		report.Looked++
 		result := t.results[0]
 		if !result.Replayed {
 			report.Changed++
@@ -138,7 +144,11 @@ func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error)
 	}
 	p := c.preparer(Principal{})
 	result, refused := c.own(ctx, p, p.testify(said))
-	if refused != nil {
+	switch {
+	case refused == nil:
+	case errors.Is(refused, errHeld):
+		return false, nil // it is asked again
+	default:
 		return false, refused
 	}
 	return len(result.Names) > 0 && result.Names[0].State != Suspect, nil

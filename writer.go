@@ -17,20 +17,38 @@ const gatherYields = 16
 // transaction of somebody else is in its way.
 type ticket struct {
 	*request
+	lot    *lot
 	state  atomic.Uint32
 	result *Error
 	done   chan struct{}
+
+	wasParked atomic.Bool
 
 	// In the lot: how long it waits this time, and when it is tried again.
 	pause time.Duration
 	again time.Time
 }
 
-// settle answers whoever waits for the ticket.
-func (t *ticket) settle(err *Error) {
+// answer settles the ticket.
+func (t *ticket) answer(err *Error) {
 	t.result = err
 	close(t.done)
 }
+
+// busy puts the ticket aside for a while.
+func (t *ticket) busy() {
+	if t.impatient {
+		t.answer(Unavailable(errHeld))
+		return
+	}
+	t.lot.park(t)
+}
+
+// parkedGrace is how long a caller who leaves waits for the end of a try that was
+// made once more. Such a try takes moments only, and is most likely in vain: that is
+// worth a little patience, since "nothing happened" is a much better answer than "who
+// knows".
+const parkedGrace = 100 * time.Millisecond
 
 const (
 	ticketQueued    uint32 = iota // it waits, in the queue or parked
@@ -85,8 +103,8 @@ func (w *writer) enqueue(ctx context.Context, r *request) (*ticket, *Error) {
 	if err := ctx.Err(); err != nil {
 		return nil, Unavailable(err)
 	}
-	t := &ticket{request: r, done: make(chan struct{})}
-	r.answer, r.busy = t.settle, func() { w.lot.park(t) }
+	t := &ticket{request: r, lot: w.lot, done: make(chan struct{})}
+	r.caller = t
 	select {
 	case <-w.closing:
 		return nil, Unavailable(ErrClosed)
@@ -110,6 +128,12 @@ func (w *writer) wait(ctx context.Context, t *ticket) *Error {
 		// Also from a batch: should that find it busy, it is not tried again.
 		if t.state.Swap(ticketWithdrawn) == ticketQueued {
 			return Unavailable(ctx.Err())
+		}
+		if t.wasParked.Load() {
+			select {
+			case <-t.done:
+			case <-time.After(parkedGrace):
+			}
 		}
 		select {
 		case <-t.done: // it was answered in the same moment
@@ -137,23 +161,19 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes the tickets that wait, up to the size of a batch.
+// gather takes the tickets that wait, up to the size of a batch, until nobody has come
+// for some time.
 func (w *writer) gather(first *ticket) []*ticket {
 	batch := w.take(nil, first)
-	for range gatherYields {
-		for len(batch) < w.maxBatch {
-			select {
-			case t := <-w.queue:
-				batch = w.take(batch, t)
-				continue
-			default:
-			}
-			break
+	for quiet := 0; quiet < gatherYields && len(batch) < w.maxBatch; {
+		select {
+		case t := <-w.queue:
+			batch = w.take(batch, t)
+			quiet = 0
+		default:
+			quiet++
+			runtime.Gosched()
 		}
-		if len(batch) >= w.maxBatch {
-			break
-		}
-		runtime.Gosched()
 	}
 	return batch
 }
