@@ -1,0 +1,216 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// guardScript reads which process works in a home, or an empty line if none does. When
+// nobody can tell it any more, it ends that process and removes the home: so nothing
+// survives a test binary, even one that was killed.
+//
+// A process that ended may remain as a zombie if nobody cares for orphans, as in many
+// containers, so PostgreSQL's removing its file counts as an end too.
+const guardScript = `
+while read -r line; do pid=$line; done
+if [ -n "$pid" ]; then
+	kill -s QUIT -- "-$pid"
+	tries=0
+	while kill -s 0 -- "-$pid" && [ -e "$1/data/postmaster.pid" ] && [ $tries -lt 1000 ]; do
+		sleep 0.01
+		tries=$((tries + 1))
+	done
+	kill -s KILL -- "-$pid"
+fi
+rm -rf -- "$1"
+`
+
+// guardedScript tells the guard which process it is before it becomes the command, so
+// that there is no moment at which the guard would not know.
+const guardedScript = `echo $$ >&3 && exec "$@" 3>&-`
+
+// maxSocketPath is what every system has room for.
+const maxSocketPath = 103
+
+// home is a folder that belongs to the user who runs PostgreSQL, with a guard.
+type home struct {
+	dir        string
+	bin        string // PostgreSQL's programs
+	credential *syscall.Credential
+	log        *os.File
+	guard      *exec.Cmd
+	toGuard    *os.File
+}
+
+func newHome() (*home, error) {
+	bin, err := findPrograms()
+	if err != nil {
+		return nil, err
+	}
+	credential, err := findUser()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "dibs-pg-") // short, since a socket's path must be
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as /proc says where a process is
+		return nil, err
+	}
+	h := &home{dir: dir, bin: bin, credential: credential}
+	if err := h.furnish(); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *home) furnish() error {
+	if socket := filepath.Join(h.dir, socketName); len(socket) > maxSocketPath {
+		return fmt.Errorf("%s is too long for a socket: set TMPDIR to a shorter path", socket)
+	}
+	if c := h.credential; c != nil {
+		if err := os.Chown(h.dir, int(c.Uid), int(c.Gid)); err != nil {
+			return err
+		}
+	}
+	log, err := os.OpenFile(filepath.Join(h.dir, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	h.log = log
+	fromUs, toGuard, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer fromUs.Close()
+	h.toGuard = toGuard
+	h.guard = exec.Command("sh", "-c", guardScript, "sh", h.dir)
+	h.guard.Dir = "/"
+	h.guard.Stdin = fromUs
+	h.guard.SysProcAttr = h.detached()
+	return h.guard.Start()
+}
+
+// detached lets a process be PostgreSQL's user, and not get a terminal's Ctrl-C.
+func (h *home) detached() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: h.credential, Setpgid: true}
+}
+
+func (h *home) data() string { return filepath.Join(h.dir, "data") }
+
+// remove ends what works in the home, and removes it.
+func (h *home) remove() {
+	_ = h.toGuard.Close()
+	_ = h.guard.Wait() // it says nothing by its exit
+	_ = h.log.Close()
+}
+
+// process works in a home, at most one at a time.
+type process struct {
+	cmd    *exec.Cmd
+	ended  chan struct{} // closed when it has ended
+	err    error         // how, once it has ended
+	killed bool
+}
+
+// start starts one of PostgreSQL's programs, or one that is in the PATH.
+func (h *home) start(program string, args ...string) (*process, error) {
+	if path := filepath.Join(h.bin, program); isFile(path) {
+		program = path
+	}
+	cmd := exec.Command("sh", append([]string{"-c", guardedScript, "sh", program}, args...)...)
+	cmd.Dir = h.dir
+	// What is set for clients, like PGHOST and PGOPTIONS, is not for us.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.Stdout, cmd.Stderr = h.log, h.log
+	cmd.ExtraFiles = []*os.File{h.toGuard}
+	cmd.SysProcAttr = h.detached()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, ended: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		_, _ = h.toGuard.WriteString("\n") // its number may be another's soon
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// run runs a program to its end.
+func (h *home) run(program string, args ...string) error {
+	p, err := h.start(program, args...)
+	if err != nil {
+		return err
+	}
+	if <-p.ended; p.err != nil {
+		return fmt.Errorf("%s: %w; the end of its output:\n%s", program, p.err, h.logTail())
+	}
+	return nil
+}
+
+func (h *home) logTail() []byte {
+	text, err := os.ReadFile(h.log.Name())
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return lastLines(text, 30)
+}
+
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *process) awaitEnd() error {
+	return await("PostgreSQL has ended", func() (bool, error) { return p.hasEnded(), nil })
+}
+
+func (p *process) signal(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+func (p *process) kill() error {
+	p.killed = true
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	return p.awaitEnd()
+}
+
+// findUser returns whom PostgreSQL must run as: it refuses to run as root.
+func findUser() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, fmt.Errorf("%w: PostgreSQL does not run as root, its package creates the user postgres", err)
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(account.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}

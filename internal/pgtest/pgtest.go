@@ -1,0 +1,162 @@
+//go:build unix
+
+// Package pgtest starts real, private PostgreSQL clusters for tests, from the server
+// that the system's package installed. A cluster lives in a temporary folder, listens
+// on a Unix socket in it and nowhere else, and is gone when the test binary is,
+// however that ends.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// patience is how long a cluster may take for anything; a busy machine is slow.
+const patience = time.Minute
+
+// Options say how a cluster differs from the usual one.
+type Options struct {
+	// Settings are PostgreSQL's own, by name. They win over those of this package,
+	// which are fast and keep what is committed when processes are killed, but not
+	// when the power fails: a benchmark sets fsync and full_page_writes to "on".
+	Settings map[string]string
+}
+
+// Cluster is a PostgreSQL server with its data. Kill, Restart, Stop, Standby and
+// Promote are for one goroutine at a time, everything else is for many.
+type Cluster struct {
+	home     *home
+	settings map[string]string
+	shared   bool
+
+	postmaster *process // the latest
+	standbys   []string
+	names      atomic.Int64 // how many names were given
+}
+
+var sharedCluster = sync.OnceValues(func() (*Cluster, error) {
+	c, err := startCluster(Options{})
+	if err == nil {
+		c.shared = true
+	}
+	return c, err
+})
+
+// Shared returns the cluster that all tests of a test binary share, for those that
+// need a database or a schema of their own and no more. It starts at its first use and
+// ends with the binary.
+func Shared(tb testing.TB) *Cluster {
+	tb.Helper()
+	c, err := sharedCluster()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// Start starts a cluster of the test's own, which ends with the test.
+func Start(tb testing.TB, opts Options) *Cluster {
+	tb.Helper()
+	c, err := startCluster(opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { c.end(tb) })
+	return c
+}
+
+// DSN returns how pgx connects to a database of the cluster: a URL, as the superuser.
+func (c *Cluster) DSN(database string) string {
+	dsn := url.URL{
+		Scheme: "postgres",
+		User:   url.User(superuser),
+		Path:   "/" + database,
+		RawQuery: url.Values{
+			"host":    {c.home.dir},
+			"port":    {port},
+			"sslmode": {"disable"},
+		}.Encode(),
+	}
+	return dsn.String()
+}
+
+// SocketAddr returns where the cluster listens, for a proxy in front of it.
+func (c *Cluster) SocketAddr() (network, addr string) {
+	return "unix", filepath.Join(c.home.dir, socketName)
+}
+
+// NewDatabase creates an empty database and returns its DSN. It goes with the test, or
+// with its cluster if that is the test's own. It takes about 0.1 s: a test that does not
+// need one takes a schema.
+func (c *Cluster) NewDatabase(tb testing.TB) string {
+	tb.Helper()
+	name := c.uniqueName("database")
+	if err := c.exec("CREATE DATABASE " + name); err != nil {
+		tb.Fatal(err)
+	}
+	if c.shared { // any other goes with all of its databases
+		tb.Cleanup(func() {
+			if err := c.exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+				tb.Error(err)
+			}
+		})
+	}
+	return c.DSN(name)
+}
+
+// NewSchema returns a name that no other schema of the cluster has. It is the test that
+// creates the schema, in the database postgres; it goes with the test, or with its
+// cluster.
+func (c *Cluster) NewSchema(tb testing.TB) string {
+	tb.Helper()
+	name := c.uniqueName("schema")
+	if c.shared {
+		tb.Cleanup(func() {
+			if err := c.exec("DROP SCHEMA IF EXISTS " + name + " CASCADE"); err != nil {
+				tb.Error(err)
+			}
+		})
+	}
+	return name
+}
+
+func (c *Cluster) uniqueName(kind string) string {
+	return fmt.Sprintf("test_%s_%d", kind, c.names.Add(1))
+}
+
+// exec runs a statement in the database postgres, in a session of its own.
+func (c *Cluster) exec(statement string) error {
+	return c.connected(func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		return nil
+	})
+}
+
+// isTrue asks a question that PostgreSQL answers with one boolean.
+func (c *Cluster) isTrue(question string, args ...any) (answer bool, err error) {
+	err = c.connected(func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, question, args...).Scan(&answer)
+	})
+	return answer, err
+}
+
+func (c *Cluster) connected(fn func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }() // nothing was left to be sent
+	return fn(ctx, conn)
+}

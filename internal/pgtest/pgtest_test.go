@@ -1,0 +1,339 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const childEnv = "DIBS_PGTEST_CHILD"
+
+// TestMain lets the test binary be a process of its own: it starts a cluster, says
+// where, and waits to be killed.
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	c, err := sharedCluster()
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	fmt.Println(c.home.dir)
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	panic("the parent wants to see what a panic leaves behind")
+}
+
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func mustExec(t *testing.T, conn *pgx.Conn, statement string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// value is what a query answers, as text.
+func value(t *testing.T, conn *pgx.Conn, query string) (text string) {
+	t.Helper()
+	if err := conn.QueryRow(t.Context(), query).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return text
+}
+
+const names = "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM names"
+
+func TestSharedIsOneCluster(t *testing.T) {
+	t.Parallel()
+	if one, other := Shared(t), Shared(t); one != other {
+		t.Error("two clusters")
+	}
+}
+
+func TestDatabasesAreIsolated(t *testing.T) {
+	t.Parallel()
+	c := Shared(t)
+	one, other := connect(t, c.NewDatabase(t)), connect(t, c.NewDatabase(t))
+	mustExec(t, one, "CREATE TABLE names (name text)")
+	mustExec(t, one, "INSERT INTO names VALUES ('alice')")
+	mustExec(t, other, "CREATE TABLE names (name text)")
+	if got := value(t, other, names); got != "" {
+		t.Errorf("the other database has %s", got)
+	}
+	if got := value(t, one, names); got != "alice" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDatabasesAndSchemasGoWithTheirTest(t *testing.T) {
+	t.Parallel()
+	c := Shared(t)
+	var database, schema string
+	t.Run("of its own", func(t *testing.T) {
+		conn := connect(t, c.NewDatabase(t))
+		database = value(t, conn, "SELECT current_database()")
+		schema = c.NewSchema(t)
+		if again := c.NewSchema(t); again == schema {
+			t.Errorf("%s twice", schema)
+		}
+		conn = connect(t, c.DSN("postgres"))
+		mustExec(t, conn, "CREATE SCHEMA "+schema)
+		mustExec(t, conn, "CREATE TABLE "+schema+".names (name text)")
+	})
+	conn := connect(t, c.DSN("postgres"))
+	left := fmt.Sprintf(`SELECT concat((SELECT datname FROM pg_database WHERE datname = '%s'),
+		(SELECT nspname FROM pg_namespace WHERE nspname = '%s'))`, database, schema)
+	if got := value(t, conn, left); got != "" || database == "" || schema == "" {
+		t.Errorf("%q and %q: left is %q", database, schema, got)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	c := Start(t, Options{Settings: map[string]string{"full_page_writes": "on", "work_mem": "5MB"}})
+	conn := connect(t, c.DSN("postgres"))
+	for name, want := range map[string]string{
+		"full_page_writes":   "on", // wins over ours
+		"work_mem":           "5MB",
+		"fsync":              "off",
+		"synchronous_commit": "on",
+		"listen_addresses":   "",
+	} {
+		if got := value(t, conn, "SHOW "+name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	network, addr := c.SocketAddr()
+	socket, err := net.Dial(network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = socket.Close()
+}
+
+func TestStartSaysWhyItFailed(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	_, err := startCluster(Options{Settings: map[string]string{"no_such_setting": "on"}})
+	if err == nil || !strings.Contains(err.Error(), `unrecognized configuration parameter "no_such_setting"`) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(begin); took > patience/2 {
+		t.Errorf("took %v to see that the server had ended", took)
+	}
+}
+
+func TestSharedCannotBeStopped(t *testing.T) {
+	t.Parallel()
+	c := Shared(t)
+	for name, end := range map[string]func(testing.TB){"Kill": c.Kill, "Stop": c.Stop, "Restart": c.Restart} {
+		tb := &fatalTB{TB: t}
+		func() {
+			defer func() { _ = recover() }()
+			end(tb)
+		}()
+		if !tb.failed {
+			t.Errorf("%s ended everybody's cluster", name)
+		}
+	}
+}
+
+// fatalTB notes a call of Fatal rather than failing the test.
+type fatalTB struct {
+	testing.TB
+	failed bool
+}
+
+func (tb *fatalTB) Fatal(...any) {
+	tb.failed = true
+	panic("Fatal does not return")
+}
+
+func TestKilledClusterKeepsWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	c := Start(t, Options{})
+	dsn := c.NewDatabase(t)
+	conn := connect(t, dsn)
+	mustExec(t, conn, "CREATE TABLE names (name text)")
+	const work = "DO $$ BEGIN WHILE clock_timestamp() < now() + interval '30 seconds' LOOP END LOOP; END $$"
+	for _, name := range []string{"alice", "bob"} {
+		mustExec(t, conn, "INSERT INTO names VALUES ('"+name+"')")
+		// A backend at work does not look whether the postmaster lives.
+		busy := connect(t, dsn)
+		working := make(chan error, 1)
+		go func() {
+			_, err := busy.Exec(context.Background(), work)
+			working <- err
+		}()
+		err := await("the backend is at work", func() (bool, error) {
+			return c.isTrue("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE state = 'active' AND query = $1)", work)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Kill(t)
+		if err := <-working; err == nil {
+			t.Error("a backend survived")
+		}
+		if _, err := conn.Exec(t.Context(), "SELECT 1"); err == nil {
+			t.Error("a killed cluster answers")
+		}
+		if left := processesIn(c.home.data()); len(left) > 0 {
+			t.Errorf("processes %v survived", left)
+		}
+		c.Restart(t)
+		conn = connect(t, dsn)
+	}
+	if got := value(t, conn, names); got != "alice bob" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestStoppedClusterStartsAgain(t *testing.T) {
+	t.Parallel()
+	c := Start(t, Options{})
+	dsn := c.NewDatabase(t)
+	mustExec(t, connect(t, dsn), "CREATE TABLE names (name text)")
+	c.Stop(t)
+	if _, err := pgx.Connect(t.Context(), dsn); err == nil {
+		t.Error("a stopped cluster answers")
+	}
+	c.Restart(t)
+	mustExec(t, connect(t, dsn), "INSERT INTO names VALUES ('alice')")
+	c.Restart(t) // one that runs
+	if got := value(t, connect(t, dsn), names); got != "alice" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPromotedStandbyHasWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	primary := Start(t, Options{})
+	first, second := primary.Standby(t, "first"), primary.Standby(t, "second")
+	conn := connect(t, primary.DSN("postgres"))
+	mustExec(t, conn, "CREATE TABLE names (name text)")
+	for i := range 100 {
+		mustExec(t, conn, fmt.Sprintf("INSERT INTO names VALUES ('name-%d')", i))
+	}
+
+	// Commits wait for the second standby too.
+	second.Kill(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := conn.Exec(ctx, "INSERT INTO names VALUES ('not acknowledged')"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a commit without a standby: %v", err)
+	}
+
+	primary.Kill(t)
+	second.Restart(t)
+	for _, standby := range []*Cluster{first, second} {
+		conn := connect(t, standby.DSN("postgres"))
+		if _, err := conn.Exec(t.Context(), "INSERT INTO names VALUES ('too early')"); err == nil {
+			t.Error("a standby can be written to")
+		}
+		standby.Promote(t)
+		if got := value(t, conn, "SELECT count(*)::text FROM names WHERE name LIKE 'name-%'"); got != "100" {
+			t.Errorf("%s names of 100", got)
+		}
+		// It waits for nobody.
+		mustExec(t, conn, "INSERT INTO names VALUES ('now')")
+	}
+}
+
+func TestNothingSurvivesATestBinary(t *testing.T) {
+	t.Parallel()
+	for how, end := range map[string]func(*exec.Cmd, func() error) error{
+		"killed":   func(child *exec.Cmd, _ func() error) error { return child.Process.Kill() },
+		"panicked": func(_ *exec.Cmd, closeInput func() error) error { return closeInput() },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			// What a test binary leaves is in this folder, the data that it copies too.
+			folder, err := os.MkdirTemp("", "dibs-") // short, as t.TempDir is not
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(folder) })
+			if err := os.Chmod(folder, 0o777); err != nil { // PostgreSQL's user removes its folders in it
+				t.Fatal(err)
+			}
+			child := exec.Command(os.Args[0])
+			child.Env = append(os.Environ(), childEnv+"=1", "TMPDIR="+folder)
+			input, err := child.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			output, err := child.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			dir, err := bufio.NewReader(output).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := (&home{dir: strings.TrimSpace(dir)}).data()
+			if _, err := os.Stat("/proc"); err == nil && len(processesIn(data)) == 0 {
+				t.Fatalf("nothing runs in %s", data)
+			}
+			if err := end(child, input.Close); err != nil {
+				t.Fatal(err)
+			}
+			if child.Wait() == nil {
+				t.Error("the child ended well")
+			}
+			err = await("all is gone", func() (bool, error) {
+				left, err := os.ReadDir(folder)
+				return len(left) == 0 && len(processesIn(data)) == 0, err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The server of the highest version is taken, and a folder without one is not.
+func TestNewestServerIsFound(t *testing.T) {
+	t.Parallel()
+	debian := t.TempDir()
+	for _, file := range []string{"9.6/bin/postgres", "9.6/bin/initdb", "9/bin/postgres", "9/bin/initdb", "15/bin/postgres", "15/bin/initdb", "17/bin/psql"} {
+		path := filepath.Join(debian, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folders, err := filepath.Glob(debian + "/*/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := firstServer(newestFirst(folders)); err != nil || got != filepath.Join(debian, "15/bin") {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if _, err := firstServer([]string{filepath.Join(debian, "17/bin")}); !errors.Is(err, errNotInstalled) {
+		t.Errorf("got %v", err)
+	}
+}
