@@ -1,0 +1,71 @@
+package pgstore
+
+import (
+	"sync"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// clock estimates the database's clock from its last answer.
+type clock struct {
+	mu   sync.Mutex
+	now  dibs.Instant
+	seen time.Time // when now was received, on this machine's clock
+}
+
+// clockMemory is how long an answer is good for an estimate. Two clocks that run
+// at different speed come apart by a millisecond at most in that time.
+const clockMemory = 10 * time.Second
+
+// learn takes in the time that an answer carried, if one did.
+func (c *clock) learn(now int64) {
+	if now == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := time.Now()
+	if c.now.Add(at.Sub(c.seen)) > dibs.Instant(now) && c.fresh(at) {
+		return // it was longer under way than the last one: an answer is only ever late
+	}
+	c.now, c.seen = dibs.Instant(now), at
+}
+
+// forget is for when the database may be another one than before.
+func (c *clock) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = 0
+}
+
+func (c *clock) fresh(at time.Time) bool { return c.now != 0 && at.Sub(c.seen) < clockMemory }
+
+func (c *clock) estimate(at time.Time) (dibs.Instant, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now.Add(at.Sub(c.seen)), c.fresh(at)
+}
+
+// stamps gives out the numbers that order the feed: microseconds since 1970, but
+// always higher than every one that was seen. So what rests on a change comes
+// after it, whatever the machines' clocks say.
+type stamps struct {
+	mu   sync.Mutex
+	last int64
+}
+
+// see takes in a stamp that was read.
+func (s *stamps) see(stamp int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, stamp)
+}
+
+// next returns a stamp higher than all before.
+func (s *stamps) next() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last+1, time.Now().UnixMicro())
+	return s.last
+}

@@ -1,0 +1,68 @@
+package pgstore
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An answer that was long under way tells a time long past.
+func TestClockIsNotSetBackByALateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c clock
+		if _, ok := c.estimate(time.Now()); ok {
+			t.Error("there is an estimate before the first answer")
+		}
+		c.learn(1_000_000)
+		time.Sleep(2 * time.Second)
+		c.learn(1_000_500) // it left a second and a half ago
+		if now, ok := c.estimate(time.Now()); !ok || now != 1_002_000 {
+			t.Errorf("the estimate is %d (%v), want 1002000", now, ok)
+		}
+		c.learn(1_002_500) // it was less long under way than the first
+		if now, _ := c.estimate(time.Now()); now != 1_002_500 {
+			t.Errorf("the estimate is %d, want 1002500", now)
+		}
+		time.Sleep(clockMemory)
+		if _, ok := c.estimate(time.Now()); ok {
+			t.Error("an old answer still makes an estimate")
+		}
+		c.learn(5) // the clock was set back meanwhile
+		if now, ok := c.estimate(time.Now()); !ok || now != 5 {
+			t.Errorf("the estimate is %d (%v), want 5", now, ok)
+		}
+		c.forget()
+		if _, ok := c.estimate(time.Now()); ok {
+			t.Error("there is an estimate of a database that may be another one")
+		}
+	})
+}
+
+func TestStampsOnlyGoUp(t *testing.T) {
+	var s stamps
+	first := s.next()
+	ahead := time.Now().Add(time.Hour).UnixMicro()
+	s.see(ahead)
+	s.see(ahead - 5)
+	if next := s.next(); first >= next || next <= ahead {
+		t.Errorf("after %d, and %d was seen: %d", first, ahead, next)
+	}
+	if a, b := s.next(), s.next(); a >= b {
+		t.Errorf("%d is followed by %d", a, b)
+	}
+}
+
+func TestAnotherServerIsNoticed(t *testing.T) {
+	var s server
+	for _, step := range []struct {
+		started string
+		changes bool
+	}{{"monday", false}, {"monday", false}, {"tuesday", true}, {"tuesday", false}} {
+		if s.changes(step.started) != step.changes {
+			t.Errorf("a server that was started on %s: %v, want %v", step.started, !step.changes, step.changes)
+		}
+	}
+	if s.now() != 1 {
+		t.Errorf("there were %d others, want 1", s.now())
+	}
+}

@@ -1,0 +1,115 @@
+package pgstore_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/pgstore"
+	"github.com/calldibs/dibs/storetest"
+)
+
+// isolation adds a level to a DSN: that of every transaction which does not ask for
+// another one.
+func isolation(tb testing.TB, dsn, level string) string {
+	tb.Helper()
+	return withParam(tb, dsn, "default_transaction_isolation", level)
+}
+
+func withParam(tb testing.TB, dsn, name, value string) string {
+	tb.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	query := u.Query()
+	query.Set(name, value)
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
+	return u.String()
+}
+
+// levels are the isolation levels that a database may have as its default.
+var levels = []string{"read committed", "repeatable read", "serializable"}
+
+// schemas opens stores for the suite, each in a schema of its own, with a clock that
+// the suite can move.
+type schemas struct {
+	dsn   string
+	opens sync.Map // of dibs.Store to pgstore.Config
+}
+
+// open opens a new schema. Its clock is a sequence: that is the one thing in a
+// database which every transaction sees as it is now, whatever its snapshot.
+func (s *schemas) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
+	tb.Helper()
+	schema := pgtest.Shared(tb).NewSchema(tb)
+	quoted := pgx.Identifier{schema}.Sanitize()
+	conn, err := pgx.Connect(context.Background(), pgtest.Shared(tb).DSN("postgres"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
+	for _, statement := range []string{"CREATE SCHEMA " + quoted, "CREATE SEQUENCE " + quoted + ".clock"} {
+		if _, err := conn.Exec(context.Background(), statement); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	clock.Follow(func(now time.Time) {
+		if _, err := conn.Exec(context.Background(), fmt.Sprintf("SELECT setval('%s.clock', %d)", quoted, now.UnixMilli())); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s.openAs(tb, pgstore.Config{Schema: schema, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + quoted + ".clock)"})
+}
+
+func (s *schemas) openAs(tb testing.TB, cfg pgstore.Config) dibs.Store {
+	tb.Helper()
+	store, err := pgstore.Open(context.Background(), s.dsn, cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.opens.Store(store, cfg)
+	return store
+}
+
+// again opens the schema of a store once more.
+func (s *schemas) again(tb testing.TB, store dibs.Store, _ *storetest.Clock) dibs.Store {
+	tb.Helper()
+	cfg, _ := s.opens.Load(store)
+	return s.openAs(tb, cfg.(pgstore.Config))
+}
+
+// hold locks a name's row in a session of its own.
+func (s *schemas) hold(tb testing.TB, store dibs.Store, ref dibs.Ref) (release func()) {
+	tb.Helper()
+	cfg, _ := s.opens.Load(store)
+	tx := begin(tb, place{dsn: pgtest.Shared(tb).DSN("postgres")})
+	statement := fmt.Sprintf("SELECT id FROM %s.dibs_names WHERE id = $1 FOR UPDATE", pgx.Identifier{cfg.(pgstore.Config).Schema}.Sanitize())
+	if tag, err := tx.Exec(context.Background(), statement, ref.ID[:]); err != nil || tag.RowsAffected() != 1 {
+		tb.Fatalf("locked %d rows, %v", tag.RowsAffected(), err)
+	}
+	return func() {
+		if err := tx.Rollback(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, level := range levels {
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			s := &schemas{dsn: withParam(t, isolation(t, pgtest.Shared(t).DSN("postgres"), level), "pool_max_conns", "6")}
+			storetest.Run(t, storetest.Harness{Open: s.open, Reopen: s.again, Share: s.again, Hold: s.hold})
+		})
+	}
+}

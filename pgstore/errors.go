@@ -1,0 +1,102 @@
+package pgstore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/calldibs/dibs"
+)
+
+// What Open refuses. It has not changed the database then.
+var (
+	// ErrOldSchema is returned when migrations are missing and Config.NoMigrations
+	// is set.
+	ErrOldSchema = errors.New("pgstore: the schema is not up to date: run pgstore.Migrate with a role that may create tables, or open without NoMigrations")
+
+	// ErrNewerSchema is returned for a schema that a newer Dibs has written.
+	ErrNewerSchema = errors.New("pgstore: a newer version of Dibs has written this schema: update this program")
+
+	// ErrEncoding is returned for a database that cannot hold every name.
+	ErrEncoding = errors.New("pgstore: the database's encoding is not UTF8: create one WITH ENCODING 'UTF8' TEMPLATE template0")
+)
+
+// codeOf returns the SQLSTATE of the server's answer, or "" for an error that is
+// not one.
+func codeOf(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// isStale reports whether a transaction ended itself, see [sure].
+func isStale(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == pgerrcode.InvalidTextRepresentation && strings.Contains(e.Message, staleMark)
+}
+
+// isBusy reports whether a lock was not to be had in time.
+func isBusy(err error) bool { return codeOf(err) == pgerrcode.LockNotAvailable }
+
+// lostRace reports whether the server gave up a transaction in favour of another:
+// the same again may well succeed.
+func lostRace(err error) bool {
+	code := codeOf(err)
+	return code == pgerrcode.SerializationFailure || code == pgerrcode.DeadlockDetected
+}
+
+// refused reports whether the server answered with an error and goes on: whatever
+// was under way is undone. After a fatal one it may have happened: a server that
+// is shut down while it waits for its standby has committed already.
+func refused(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.SeverityUnlocalized == "ERROR"
+}
+
+// isWrong reports whether the server refuses what it was given: a value it cannot hold,
+// or one that a constraint keeps out.
+func isWrong(err error) bool {
+	code := codeOf(err)
+	return pgerrcode.IsDataException(code) || pgerrcode.IsIntegrityConstraintViolation(code)
+}
+
+// isUnknown reports whether an error says that the commit may have happened.
+func isUnknown(err error) bool { return errors.Is(err, dibs.ErrOutcomeUnknown) }
+
+// unavailable classifies an error of a call that did nothing. What is classified
+// already stays as it is.
+func unavailable(err error) error {
+	var classified *dibs.Error
+	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
+		return err
+	}
+	return dibs.Unavailable(err)
+}
+
+var (
+	errTxFailed = errors.New("a statement before this one has failed, so the transaction can only be rolled back")
+	errTxOver   = errors.New("the transaction is over: use the registry itself, or WithTx with another one")
+)
+
+// txError classifies an error inside the caller's transaction.
+func txError(err error) error {
+	switch code := codeOf(err); {
+	case err == nil:
+		return nil
+	case lostRace(err), isBusy(err):
+		return fmt.Errorf("%w (%w)", dibs.ErrRetryTx, err)
+	case code == pgerrcode.InFailedSQLTransaction:
+		return dibs.Unavailable(fmt.Errorf("%w (%w)", errTxFailed, err))
+	case errors.Is(err, pgx.ErrTxClosed), errors.Is(err, sql.ErrTxDone):
+		return dibs.Unavailable(fmt.Errorf("%w (%w)", errTxOver, err))
+	case code == pgerrcode.UndefinedTable, code == pgerrcode.InvalidSchemaName:
+		return fmt.Errorf("%w: the transaction is not on the registry's database: %w", dibs.ErrUnsupported, err)
+	}
+	return unavailable(err)
+}

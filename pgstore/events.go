@@ -1,0 +1,157 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/calldibs/dibs"
+)
+
+// eventRow is an event as its row has it.
+type eventRow struct {
+	seq, at, rev, ord, prevOrd int64
+	name, prevBatch            uuid
+	loose                      bool
+	kind, namespace, body      string
+
+	// follows is the name whose last event is the one before this, or zero if that is
+	// known, or there is none.
+	follows uuid
+}
+
+var events = table[eventRow]{name: "dibs_events", columns: []column[eventRow]{
+	always(number, "ord", func(e *eventRow) *int64 { return &e.ord }),
+	number("at", func(e *eventRow) *int64 { return &e.at }),
+	number("rev", func(e *eventRow) *int64 { return &e.rev }),
+	orNull(always(id, "name", func(e *eventRow) *uuid { return &e.name })),
+	flag("loose", func(e *eventRow) *bool { return &e.loose }),
+	text("kind", func(e *eventRow) *string { return &e.kind }),
+	orNull(text("namespace", func(e *eventRow) *string { return &e.namespace })),
+	text("body", func(e *eventRow) *string { return &e.body }),
+}}
+
+// chained is events with the way to those before them.
+var chained = table[eventRow]{name: "dibs_events", columns: append(slices.Clip(events.columns),
+	orNull(id("prev_batch", func(e *eventRow) *uuid { return &e.prevBatch })),
+	number("prev_ord", func(e *eventRow) *int64 { return &e.prevOrd }),
+	orNull(id("follows", func(e *eventRow) *uuid { return &e.follows })),
+)}
+
+func newEventRow(e *dibs.Event, ord int) (*eventRow, error) {
+	body, err := e.EncodeBody()
+	return &eventRow{
+		ord: int64(ord), at: int64(e.At), rev: int64(e.Rev), name: uuid(e.ID),
+		kind: string(e.Kind), namespace: e.Namespace, body: string(body),
+	}, err
+}
+
+func (r *eventRow) event() (dibs.Event, error) {
+	e := dibs.Event{
+		Cursor: place{r.seq, r.ord}.cursor(), Kind: dibs.EventKind(r.kind), At: dibs.Instant(r.at),
+		ID: dibs.ID(r.name), Namespace: r.namespace, Rev: uint64(r.rev),
+	}
+	return e, e.DecodeBody([]byte(r.body))
+}
+
+// place is where an event stands in the feed: its batch's number, and its own within
+// that.
+type place struct{ seq, ord int64 }
+
+func (p place) cursor() dibs.Cursor {
+	return dibs.Cursor(strconv.FormatInt(p.seq, 10) + "-" + strconv.FormatInt(p.ord, 10))
+}
+
+func parseCursor(cursor dibs.Cursor) (p place, err error) {
+	if cursor == "" {
+		return place{0, -1}, nil
+	}
+	seq, ord, _ := strings.Cut(string(cursor), "-")
+	if p.seq, err = strconv.ParseInt(seq, 10, 64); err == nil {
+		p.ord, err = strconv.ParseInt(ord, 10, 32)
+	}
+	if err != nil || p.seq <= 0 || p.ord < 0 || p.cursor() != cursor {
+		return place{}, badCursor(cursor)
+	}
+	return p, nil
+}
+
+func badCursor(cursor dibs.Cursor) error {
+	return fmt.Errorf("%w: %q", dibs.ErrBadCursor, string(cursor))
+}
+
+// Events returns events behind a cursor, in the order in which their transactions
+// were numbered.
+func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	after, err := parseCursor(query.After)
+	if err != nil {
+		return nil, err
+	}
+	var p page
+	look := func() error {
+		return s.read(ctx, func() []call {
+			p = page{}
+			return p.calls(s.sql, after, query)
+		})
+	}
+	if err := look(); err != nil {
+		return nil, err
+	}
+	// Everything that was committed when the call began must be on the page, and
+	// only what is numbered can be.
+	for more := p.pending; more && len(p.events) < query.Limit; {
+		if more, err = s.numberFor(ctx); err != nil {
+			return nil, err
+		}
+		if err := look(); err != nil {
+			return nil, err
+		}
+	}
+	if after.seq > p.head {
+		return nil, badCursor(query.After)
+	}
+	return p.events, nil
+}
+
+// numberFor is number for a caller.
+func (s *Store) numberFor(ctx context.Context) (more bool, err error) {
+	if err := s.enter(ctx); err != nil {
+		return false, err
+	}
+	defer s.leave()
+	return s.number(ctx)
+}
+
+// page is one look at the feed.
+type page struct {
+	pending bool  // there are batches without a number
+	head    int64 // the last number given out
+	events  []dibs.Event
+	row     eventRow
+}
+
+func (p *page) calls(sql *statements, after place, query dibs.EventQuery) []call {
+	text, args := sql.feed.page, []any{after.seq, after.ord, query.Limit}
+	if !query.Name.IsZero() {
+		text, args = sql.feed.pageOf, append(args, uuid(query.Name))
+	}
+	return []call{
+		// First: what is numbered after this look is on the page all the same.
+		{text: sql.feed.head, scan: func(row scanner) error { return row.Scan(&p.pending, &p.head) }},
+		{text: text, args: args, scan: p.scan},
+	}
+}
+
+func (p *page) scan(row scanner) error {
+	if err := row.Scan(events.dests([]any{&p.row.seq}, &p.row)...); err != nil {
+		return err
+	}
+	e, err := p.row.event()
+	if err != nil {
+		return err
+	}
+	p.events = append(p.events, e)
+	return nil
+}

@@ -1,0 +1,117 @@
+package pgstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/calldibs/dibs"
+)
+
+// maxRows is how many rows one statement takes: what speaks PostgreSQL's protocol
+// across several machines gets slow, or refuses, beyond that.
+const maxRows = 500
+
+// Load returns the records that exist among refs, all of one moment.
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+	var l loading
+	err := s.read(ctx, func() []call {
+		l = loading{}
+		calls := l.calls(s.sql, refs)
+		if len(calls) > 1 {
+			// Several statements see one moment only in a transaction of this kind.
+			calls = slices.Concat([]call{{text: beginSnapshot}}, calls, []call{{text: "COMMIT"}})
+		}
+		return calls
+	})
+	if err != nil {
+		return dibs.Snapshots{}, err
+	}
+	s.learn(&l)
+	return l.snapshots(), nil
+}
+
+const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+// learn takes in what an answer tells about clocks.
+func (s *Store) learn(l *loading) {
+	s.clock.learn(l.now)
+	s.stamps.see(l.stamp)
+}
+
+// loading gathers the records of a Load.
+type loading struct {
+	now     int64
+	records []dibs.Record
+	stamp   int64 // the highest
+
+	name     nameRow
+	entity   entityRow
+	document documentRow
+	dests    []any
+}
+
+func (l *loading) snapshots() dibs.Snapshots {
+	return dibs.Snapshots{Now: dibs.Instant(l.now), Records: l.records}
+}
+
+// calls returns the statements that load refs; one if they are few.
+func (l *loading) calls(sql *statements, refs []dibs.Ref) []call {
+	l.dests = documents.dests(entities.dests(names.dests([]any{&l.now}, &l.name), &l.entity), &l.document)
+	var calls []call
+	for first := true; first || len(refs) > 0; first = false {
+		part := refs[:min(len(refs), maxRows)]
+		refs = refs[len(part):]
+		calls = append(calls, call{text: sql.load, args: loadArgs(part), scan: l.scan})
+	}
+	return calls
+}
+
+func loadArgs(refs []dibs.Ref) []any {
+	var (
+		nameIDs, entityIDs, documentIDs = pgtype.FlatArray[uuid]{}, pgtype.FlatArray[uuid]{}, pgtype.FlatArray[uuid]{}
+		kinds                           = pgtype.FlatArray[string]{}
+	)
+	for _, ref := range refs {
+		switch ref.Kind {
+		case dibs.KindName:
+			nameIDs = append(nameIDs, uuid(ref.ID))
+		case dibs.KindEntity:
+			entityIDs = append(entityIDs, uuid(ref.ID))
+		default:
+			documentIDs = append(documentIDs, uuid(ref.ID))
+			kinds = append(kinds, string(ref.Kind))
+		}
+	}
+	return []any{nameIDs, entityIDs, kinds, documentIDs}
+}
+
+// scan takes the name, the entity and the document in a row. What is absent has
+// revision 0.
+func (l *loading) scan(row scanner) error {
+	l.name.token, l.document.data = nil, nil
+	if err := row.Scan(l.dests...); err != nil {
+		return err
+	}
+	if l.name.rev > 0 {
+		record, err := l.name.record()
+		if err != nil {
+			return err
+		}
+		l.records = append(l.records, record)
+		l.stamp = max(l.stamp, l.name.stamp)
+	}
+	if l.entity.rev > 0 {
+		record, err := l.entity.record()
+		if err != nil {
+			return err
+		}
+		l.records = append(l.records, record)
+		l.stamp = max(l.stamp, l.entity.stamp)
+	}
+	if l.document.rev > 0 {
+		l.records = append(l.records, l.document.record())
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package pgstore
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// steps returns the statements that make the schema, in order. Each is a
+// transaction: not every server that speaks PostgreSQL's protocol can take back
+// more than one change to a schema.
+func steps(schema string) []string {
+	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		panic(err) // the pattern is wrong: never in a build that passed its tests
+	}
+	quoted := pgx.Identifier{schema}.Sanitize()
+	var steps []string
+	for _, file := range files {
+		script, err := migrationFiles.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		for statement := range strings.SplitSeq(string(script), ";\n") {
+			if statement = withoutComments(statement); statement != "" {
+				steps = append(steps, strings.ReplaceAll(statement, "{schema}", quoted))
+			}
+		}
+	}
+	return steps
+}
+
+func withoutComments(statement string) string {
+	var lines []string
+	for line := range strings.Lines(statement) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, ""))
+}
+
+// Migrate brings the tables in a schema up to date. [Open] does the same, unless it
+// is told not to. It can be run at any time and by several processes at once, and
+// goes on where it was interrupted.
+func Migrate(ctx context.Context, dsn string, cfg Config) error {
+	cfg.setDefaults()
+	if err := cfg.checkSchema(); err != nil {
+		return err
+	}
+	config, err := pgxpool.ParseConfig(dsn) // it may have settings of a pool in it
+	if err != nil {
+		return fmt.Errorf("pgstore: %w", err)
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return fmt.Errorf("pgstore: cannot connect: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if err := checkEncoding(ctx, conn); err != nil {
+		return err
+	}
+	return migrate(ctx, conn, cfg.Schema)
+}
+
+// checkSchema refuses a schema that is not up to date.
+func checkSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
+	done, err := applied(ctx, conn, schema)
+	if err == nil && done < len(steps(schema)) {
+		return fmt.Errorf("%w: %d of %d steps are done in schema %q", ErrOldSchema, done, len(steps(schema)), schema)
+	}
+	return err
+}
+
+// applied returns how many steps are done.
+func applied(ctx context.Context, conn *pgx.Conn, schema string) (done int, err error) {
+	err = conn.QueryRow(ctx, fmt.Sprintf("SELECT coalesce(max(step), 0) FROM %s.dibs_schema", pgx.Identifier{schema}.Sanitize())).Scan(&done)
+	switch code := codeOf(err); {
+	case code == pgerrcode.UndefinedTable, code == pgerrcode.InvalidSchemaName:
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("pgstore: cannot look at schema %q: %w", schema, err)
+	}
+	if known := len(steps(schema)); done > known {
+		return 0, fmt.Errorf("%w: it has %d steps, this build knows %d", ErrNewerSchema, done, known)
+	}
+	return done, nil
+}
+
+func migrate(ctx context.Context, conn *pgx.Conn, schema string) error {
+	list := steps(schema)
+	done, err := applied(ctx, conn, schema)
+	if err != nil || done == len(list) {
+		return err
+	}
+	quoted := pgx.Identifier{schema}.Sanitize()
+	if done == 0 {
+		for _, statement := range []string{
+			"CREATE SCHEMA IF NOT EXISTS " + quoted,
+			"CREATE TABLE IF NOT EXISTS " + quoted + ".dibs_schema (step integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
+			"COMMENT ON TABLE " + quoted + ".dibs_schema IS 'The steps of the migration that are done.'",
+			"COMMENT ON CONSTRAINT dibs_schema_pkey ON " + quoted + ".dibs_schema IS 'No step is done twice: who does one has the lock of its row.'",
+		} {
+			if err := again(ctx, func() error {
+				_, err := conn.Exec(ctx, statement)
+				return err
+			}); err != nil {
+				return fmt.Errorf("pgstore: cannot prepare schema %q: %w", schema, err)
+			}
+		}
+	}
+	for i := done; i < len(list); i++ {
+		if err := again(ctx, func() error { return step(ctx, conn, quoted, i+1, list[i]) }); err != nil {
+			return fmt.Errorf("pgstore: step %d of %d of the migration of schema %q: %w", i+1, len(list), schema, err)
+		}
+	}
+	return nil
+}
+
+// step does one step, unless somebody else does. The step's own number in the table
+// is the lock: a second process that writes it waits for the first, and then finds
+// it done, or does it.
+func step(ctx context.Context, conn *pgx.Conn, schema string, number int, statement string) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, "INSERT INTO "+schema+".dibs_schema (step) VALUES ($1) ON CONFLICT DO NOTHING", number)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, statement)
+		return err
+	})
+}
+
+// again repeats what failed because somebody else did the same at the same time:
+// IF NOT EXISTS looks before it leaps.
+func again(ctx context.Context, do func() error) error {
+	const attempts = 100
+	for attempt := 1; ; attempt++ {
+		err := do()
+		switch code := codeOf(err); {
+		case err == nil:
+			return nil
+		case attempt == attempts:
+			return err
+		case lostRace(err), isBusy(err):
+		case code == pgerrcode.UniqueViolation, code == pgerrcode.DuplicateTable, code == pgerrcode.DuplicateSchema, code == pgerrcode.DuplicateObject:
+		case code == pgerrcode.InternalError && strings.Contains(err.Error(), "tuple concurrently updated"):
+		default:
+			return err
+		}
+		if pauseErr := pause(ctx, jitter(maxWait)); pauseErr != nil {
+			return errors.Join(err, pauseErr)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package pgstore
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/calldibs/dibs"
+)
+
+// uuid is an ID as PostgreSQL keeps it: 16 bytes that compare and hash fast. pgx
+// reads and writes it natively, database/sql through Scan.
+type uuid [16]byte
+
+var (
+	_ pgtype.UUIDScanner = (*uuid)(nil)
+	_ pgtype.UUIDValuer  = uuid{}
+)
+
+// ScanUUID reads what pgx has decoded.
+func (u *uuid) ScanUUID(v pgtype.UUID) error {
+	*u = v.Bytes
+	return nil
+}
+
+// UUIDValue hands the bytes to pgx.
+func (u uuid) UUIDValue() (pgtype.UUID, error) {
+	return pgtype.UUID{Bytes: u, Valid: true}, nil
+}
+
+// Scan reads what database/sql hands over.
+func (u *uuid) Scan(src any) error {
+	var v pgtype.UUID
+	if err := v.Scan(src); err != nil {
+		return fmt.Errorf("not a uuid: %w", err)
+	}
+	*u = v.Bytes
+	return nil
+}
+
+func uuids(ids []dibs.ID) pgtype.FlatArray[uuid] {
+	list := make(pgtype.FlatArray[uuid], len(ids))
+	for i, id := range ids {
+		list[i] = uuid(id)
+	}
+	return list
+}
