@@ -1,0 +1,217 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pgproxy"
+	"github.com/calldibs/dibs/pgstore"
+)
+
+// commitAside runs a Commit in the background.
+func (r *rig) commitAside(groups []dibs.Group) (wait func() ([]dibs.Outcome, error)) {
+	var (
+		outcomes []dibs.Outcome
+		err      error
+		done     = make(chan struct{})
+	)
+	go func() {
+		defer close(done)
+		outcomes, err = r.store.Commit(context.Background(), groups)
+	}()
+	return func() ([]dibs.Outcome, error) {
+		<-done
+		return outcomes, err
+	}
+}
+
+// holding opens a transaction around the proxy that has done something.
+func (r *rig) holding(sql string, args ...any) pgx.Tx {
+	r.Helper()
+	conn, err := pgx.ConnectConfig(context.Background(), r.direct.Config())
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tx, err := conn.Begin(context.Background())
+	if err != nil {
+		r.Fatal(err)
+	}
+	if _, err := tx.Exec(context.Background(), sql, args...); err != nil {
+		r.Fatal(err)
+	}
+	return tx
+}
+
+func (r *rig) end(tx pgx.Tx) {
+	r.Helper()
+	if err := tx.Rollback(context.Background()); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// waiting counts this rig's sessions that wait for a lock.
+func (r *rig) waiting() int {
+	r.Helper()
+	return ask[int](r, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'", r.sessions())
+}
+
+// A network may deliver what was given up long ago. By then it is settled that it never
+// happens.
+func TestWhatArrivesAfterItsSettlementIsVoid(t *testing.T) {
+	t.Parallel()
+	schema := schemaFor(t)
+	for _, name := range scenarioNames {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rigOn(t, schema).open(pgstore.Config{Timeout: 1500 * time.Millisecond})
+			s := r.play(newScenario(name, name))
+			deliver := make(chan struct{})
+			r.proxy.SetHook(pgproxy.Once(commits, pgproxy.Stall(deliver)))
+			outcomes, err := r.store.Commit(context.Background(), s.groups)
+			if !errors.Is(err, dibs.ErrUnavailable) {
+				t.Fatalf("the outcomes are %v, %v, want UNAVAILABLE: its time was over when it was settled", outcomes, err)
+			}
+			r.proxy.SetHook(nil)
+			close(deliver)
+			r.leave()
+			r.open(pgstore.Config{})
+			r.judge(s.groups, outcomes, err)
+			r.mustCommit(s.groups...)
+		})
+	}
+}
+
+// The transaction waits for a lock when its connection is cut, with its COMMIT in the
+// server's hands. It is settled as void meanwhile, and done once more. When the lock is
+// free the first one goes on, and has to fail: at its batch, whose place is taken.
+func TestATransactionUnderWayCannotCommitOnceItIsVoid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
+	s := r.play(newScenario("mixed", "a"))
+	lock := r.holding("SELECT FROM " + r.table("dibs_entities") + " FOR UPDATE")
+	tries := counting(commits, pgproxy.Once(commits, pgproxy.CutDuring(100)))
+	r.proxy.SetHook(tries.hook)
+	wait := r.commitAside(s.groups)
+	r.await("both tries wait for the lock", func() bool { return r.waiting() == 2 })
+	if r.voids() != 1 {
+		t.Errorf("%d batches are void, want that of the first try", r.voids())
+	}
+	r.end(lock)
+	outcomes, err := wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.judge(s.groups, outcomes, nil)
+	if tries.count() != 2 {
+		t.Errorf("it took %d transactions, want 2", tries.count())
+	}
+}
+
+// The transaction has written its batch when it has to wait, so it may still commit: the
+// settlement waits for it, and finds that it has.
+func TestASettlementWaitsForABatchThatIsWritten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
+	s := r.play(newScenario("mixed", "a"))
+	// The last statement before the COMMIT reserves this name.
+	lock := r.holding(`INSERT INTO `+r.table("dibs_names")+` (id, rev, epoch, stamp, witnessed, many, counted, established, state, status, namespace, canonical)
+		VALUES ($1, 0, 1, 1, false, false, false, false, 'free', 'released', 'slug', 'a-fresh')`, [16]byte(dibs.NameID("slug", "a-fresh")))
+	settle := make(chan struct{})
+	tries := counting(commits, pgproxy.Once(commits, pgproxy.CutDuring(100)))
+	r.proxy.SetHook(func(x *pgproxy.Exchange) pgproxy.Action {
+		if settles(x) {
+			return pgproxy.Stall(settle)
+		}
+		return tries.hook(x)
+	})
+	wait := r.commitAside(s.groups)
+	r.await("the transaction waits", func() bool { return r.waiting() == 1 })
+	close(settle)
+	r.await("its settlement waits too", func() bool { return r.waiting() == 2 })
+	r.end(lock)
+	outcomes, err := wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.judge(s.groups, outcomes, nil)
+	if tries.count() != 1 || r.voids() != 0 {
+		t.Errorf("it took %d transactions, and %d are void; want one that was found to be committed", tries.count(), r.voids())
+	}
+}
+
+// A session that an operator ends may have been at any place of its work: nothing is
+// believed about it, all is looked up.
+func TestASessionThatIsEndedIsSettled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
+	s := r.play(newScenario("mixed", "a"))
+	lock := r.holding("SELECT FROM " + r.table("dibs_entities") + " FOR UPDATE")
+	looks := counting(settles, nil)
+	r.proxy.SetHook(looks.hook)
+	wait := r.commitAside(s.groups)
+	r.await("the transaction waits", func() bool { return r.waiting() == 1 })
+	ask[bool](r, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'", r.sessions())
+	r.await("it is settled", func() bool { return r.voids() == 1 })
+	r.end(lock)
+	outcomes, err := wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.judge(s.groups, outcomes, nil)
+	if looks.count() == 0 {
+		t.Error("nobody looked up what became of it")
+	}
+}
+
+// After a restart of the server every connection of the pool is dead, and nobody notices.
+func TestAllConnectionsMayBeDeadAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).open(pgstore.Config{Writers: 4})
+	for _, call := range []struct {
+		name string
+		do   func() error
+	}{
+		{"Load", func() error { _, err := r.store.Load(context.Background(), nil); return err }},
+		{"Events", func() error { _, err := r.store.Events(context.Background(), dibs.EventQuery{Limit: 1}); return err }},
+		{"Due", func() error { _, err := r.store.Due(context.Background(), 1); return err }},
+		{"Commit", func() error { r.mustCommit(reserving("a")); return nil }},
+	} {
+		r.fillPool()
+		r.proxy.CutAll()
+		r.proxy.Settle()
+		if err := call.do(); err != nil {
+			t.Errorf("%s: %v", call.name, err)
+		}
+	}
+}
+
+// fillPool makes the store use as many connections as it may.
+func (r *rig) fillPool() {
+	r.Helper()
+	const all = 12 // 4 writers and 8 more
+	release := make(chan struct{})
+	r.proxy.SetHook(pgproxy.Always(pgproxy.SQL("LEFT JOIN unnest"), pgproxy.StallAnswer(release)))
+	loaded := make(chan error, all)
+	for range all {
+		go func() {
+			_, err := r.store.Load(context.Background(), nil)
+			loaded <- err
+		}()
+	}
+	r.await("all connections are in use", func() bool {
+		return ask[int](r, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", r.sessions()) == all
+	})
+	r.proxy.SetHook(nil)
+	close(release)
+	for range all {
+		if err := <-loaded; err != nil {
+			r.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/pgstore"
+)
+
+// lockedNames returns so many names that are about to be locked.
+func lockedNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("locked-", i)
+	}
+	return names
+}
+
+// lock reserves names in a transaction of a caller's own, which stays open.
+func lock(tb testing.TB, reg *dibs.Registry, at place, names ...string) pgx.Tx {
+	tb.Helper()
+	tx := begin(tb, at)
+	inside := pgstore.WithTx(reg, tx)
+	for _, name := range names {
+		if _, err := inside.Reserve(context.Background(), dibs.Reserve{Namespace: "slug", Value: name}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return tx
+}
+
+// crowd is callers that reserve names nobody else wants, each at once again.
+type crowd struct {
+	latencies
+
+	stopped atomic.Bool
+	ended   chan struct{}
+}
+
+func startCrowd(tb testing.TB, reg *dibs.Registry, callers int) *crowd {
+	tb.Helper()
+	c := &crowd{ended: make(chan struct{})}
+	go func() {
+		defer close(c.ended)
+		each(callers, func(caller int) {
+			for i := 0; !c.stopped.Load(); i++ {
+				begin := time.Now()
+				_, err := reg.Reserve(context.Background(), dibs.Reserve{Namespace: "slug", Value: fmt.Sprintf("free-%p-%d-%d", c, caller, i)})
+				if err != nil {
+					tb.Errorf("a name that nobody else wants: %v", err)
+				}
+				c.add(time.Since(begin))
+			}
+		})
+	}()
+	return c
+}
+
+func (c *crowd) stop() {
+	c.stopped.Store(true)
+	<-c.ended
+}
+
+// most is the p99 that callers of other names may see while a name is locked; or, on a
+// machine that is busy with other things, some times what they see without.
+const most = 50 * time.Millisecond
+
+func (c *crowd) checkUnhindered(tb testing.TB, unlocked *crowd) {
+	tb.Helper()
+	before, p50, p99, worst := unlocked.percentile(99), c.percentile(50), c.percentile(99), c.percentile(100)
+	tb.Logf("other names: %d reserved; p50 %v, p99 %v (%v without locks), at most %v", c.count(), p50, p99, before, worst)
+	if p99 > max(most, 3*before) {
+		tb.Errorf("the p99 of other names is %v, want %v at most", p99, max(most, 3*before))
+	}
+}
+
+const shortDeadline = 300 * time.Millisecond
+
+// insistence is callers that ask for locked names with a short deadline, again and
+// again.
+type insistence struct {
+	latencies
+
+	unknown atomic.Int64 // answers that left it open whether something happened
+}
+
+func (a *insistence) ask(tb testing.TB, reg *dibs.Registry, name string, stopped *atomic.Bool) {
+	for !stopped.Load() {
+		begin := time.Now()
+		err := reserveWithin(reg, shortDeadline, name)
+		a.add(time.Since(begin))
+		switch {
+		case errors.Is(err, dibs.ErrUnavailable):
+		case errors.Is(err, dibs.ErrOutcomeUnknown):
+			a.unknown.Add(1)
+		default:
+			tb.Errorf("%s is locked, and the answer is %v", name, err)
+		}
+	}
+}
+
+// check demands that answers came in time and said that nothing happened. A machine
+// that is busy with other things may, now and then, take too long over a try to tell.
+func (a *insistence) check(tb testing.TB) {
+	tb.Helper()
+	n, unknown, slowest := a.count(), a.unknown.Load(), a.percentile(100)
+	tb.Logf("locked names: %d answers, the slowest after %v; %d did not know", n, slowest, unknown)
+	if slowest > 2*shortDeadline {
+		tb.Errorf("an answer took %v, the deadline was %v", slowest, shortDeadline)
+	}
+	if int(unknown) > n/4 {
+		tb.Errorf("%d of %d answers did not know whether something happened", unknown, n)
+	}
+}
+
+func reserveWithin(reg *dibs.Registry, deadline time.Duration, name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: name})
+	return err
+}
+
+// Transactions of callers keep names locked for long. Who wants another name does not
+// notice, and who wants a locked one is answered in time.
+func TestLockedNamesHoldUpNobodyElse(t *testing.T) {
+	for _, locked := range []int{1, usually(5, 20)} {
+		t.Run(fmt.Sprint(locked), func(t *testing.T) {
+			at := ownSchema(t)
+			reg := registry(t, at, dibs.Config{Suggestions: -1})
+			unlocked := startCrowd(t, reg, callers)
+			await(t, "there is something to compare with", func() bool { return unlocked.count() >= 2000 })
+			unlocked.stop()
+
+			names := lockedNames(locked)
+			tx := lock(t, reg, at, names...)
+			var (
+				stopped atomic.Bool
+				asking  insistence
+				ended   = make(chan struct{})
+			)
+			others := startCrowd(t, reg, callers)
+			go func() {
+				defer close(ended)
+				each(max(8, 2*locked), func(i int) { asking.ask(t, reg, names[i%locked], &stopped) })
+			}()
+			time.Sleep(usually(2*time.Second, 5*time.Second)) // this is how long they are locked
+			stopped.Store(true)
+			others.stop()
+			<-ended
+			if err := tx.Rollback(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			others.checkUnhindered(t, unlocked)
+			asking.check(t)
+			told := readFeed(t, reg)
+			for _, name := range names {
+				if kinds := told.kinds[name]; len(kinds) > 0 {
+					t.Errorf("nothing was to happen with %s, and the feed has %v", name, kinds)
+				}
+			}
+		})
+	}
+}

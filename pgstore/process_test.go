@@ -1,0 +1,170 @@
+package pgstore_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/pgstore"
+)
+
+const childEnv = "DIBS_PG_CHILD"
+
+// TestMain lets the test binary be a process of its own, which races for names.
+func TestMain(m *testing.M) {
+	if task := os.Getenv(childEnv); task != "" {
+		if err := raceForNames(task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	racers      = 4
+	raceCallers = 64
+	raceNames   = 1000
+	raceLaps    = 4 // how often each process asks for each name
+)
+
+// raceResult is what a racing process tells at its end.
+type raceResult struct {
+	Won      []string
+	Refused  int
+	Batches  int64
+	Commits  int64
+	Failures []string // errors that must not be
+}
+
+// raceForNames wants every name, by many callers at once, and prints what it got.
+func raceForNames(task string) error {
+	dsn, schema, _ := strings.Cut(task, " ")
+	var result raceResult
+	var batches, commits atomic.Int64
+	// Looking for names that are free besides would be most of the work.
+	reg, err := openRegistry(place{dsn, schema}, pgstore.Config{}, dibs.Config{Suggestions: -1, Observer: dibs.Observer{Batch: func(b dibs.BatchInfo) {
+		batches.Add(1)
+		commits.Add(int64(b.Commits))
+	}}})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	if _, err := io.ReadAll(os.Stdin); err != nil { // all begin at once, when it is closed
+		return err
+	}
+	var (
+		next atomic.Int64
+		mu   sync.Mutex
+	)
+	each(raceCallers, func(int) {
+		for i := next.Add(1) - 1; i < raceLaps*raceNames; i = next.Add(1) - 1 {
+			name := fmt.Sprint("name-", i%raceNames)
+			_, err := reg.Reserve(context.Background(), dibs.Reserve{Namespace: "slug", Value: name})
+			mu.Lock()
+			switch {
+			case err == nil:
+				result.Won = append(result.Won, name)
+			case errors.Is(err, dibs.ErrNameTaken):
+				result.Refused++
+			default:
+				result.Failures = append(result.Failures, err.Error())
+			}
+			mu.Unlock()
+		}
+	})
+	result.Batches, result.Commits = batches.Load(), commits.Load()
+	return errors.Join(reg.Close(), json.NewEncoder(os.Stdout).Encode(result))
+}
+
+// racer is a process that races for names.
+type racer struct {
+	cmd   *exec.Cmd
+	start io.Closer
+	out   *bufio.Reader
+}
+
+// startRacer returns once the process is ready to begin.
+func startRacer(t *testing.T, at place) *racer {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+at.dsn+" "+at.schema)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // long gone, if all went well
+	r := &racer{cmd, in, bufio.NewReader(out)}
+	if line, err := r.out.ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("a process says %q, %v", line, err)
+	}
+	return r
+}
+
+func (r *racer) result(t *testing.T) (result raceResult) {
+	t.Helper()
+	if err := json.NewDecoder(r.out).Decode(&result); err != nil {
+		t.Error(err)
+	}
+	if err := r.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	return result
+}
+
+// Several processes want the same names: each name goes to one of them, and nobody
+// gets any other answer than that it is taken.
+func TestManyProcessesRaceForNames(t *testing.T) {
+	t.Parallel()
+	at := ownSchema(t)
+	running := make([]*racer, racers)
+	for i := range running {
+		running[i] = startRacer(t, at)
+	}
+	begin := time.Now()
+	for _, r := range running {
+		_ = r.start.Close()
+	}
+	winners := make(map[string]int)
+	var batches, commits int64
+	for _, r := range running {
+		result := r.result(t)
+		for _, failure := range result.Failures {
+			t.Error(failure)
+		}
+		if got := len(result.Won) + result.Refused; got != raceLaps*raceNames {
+			t.Errorf("a process got %d answers, want %d", got, raceLaps*raceNames)
+		}
+		for _, name := range result.Won {
+			winners[name]++
+		}
+		batches, commits = batches+result.Batches, commits+result.Commits
+	}
+	for i := range raceNames {
+		if n := winners[fmt.Sprint("name-", i)]; n != 1 {
+			t.Errorf("name-%d has %d winners", i, n)
+		}
+	}
+	t.Logf("%d calls in %v, by %d batches with %d commits", racers*raceLaps*raceNames, time.Since(begin), batches, commits)
+}

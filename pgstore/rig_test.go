@@ -1,0 +1,228 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pgproxy"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/pgstore"
+)
+
+// rig is a store whose database is reached through a proxy that can do it harm, and a
+// connection around that, by which the truth is found out.
+type rig struct {
+	testing.TB
+	schema string
+	proxy  *pgproxy.Proxy
+	store  *pgstore.Store // through the proxy; nil until it is opened
+	direct *pgx.Conn
+}
+
+// newRig returns a rig with a schema of its own, which is not there yet.
+func newRig(tb testing.TB) *rig {
+	tb.Helper()
+	return rigOn(tb, pgtest.Shared(tb).NewSchema(tb))
+}
+
+// rigOn returns a rig on a schema, with a proxy of its own: tests that share a schema do
+// not share faults.
+func rigOn(tb testing.TB, schema string) *rig {
+	tb.Helper()
+	network, addr := pgtest.Shared(tb).SocketAddr()
+	r := &rig{TB: tb, schema: schema, proxy: pgproxy.Start(tb, network, addr)}
+	var err error
+	if r.direct, err = pgx.Connect(context.Background(), pgtest.Shared(tb).DSN("postgres")); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = r.direct.Close(context.Background()) })
+	return r
+}
+
+// schemaFor makes a schema that several rigs share.
+func schemaFor(tb testing.TB) string {
+	tb.Helper()
+	r := newRig(tb)
+	r.aside(pgstore.Config{})
+	return r.schema
+}
+
+// open opens the store through the proxy. Each rig has a name of its own among the
+// server's sessions.
+func (r *rig) open(cfg pgstore.Config, params ...string) *rig {
+	r.Helper()
+	store, err := r.tryOpen(cfg, params...)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.store = store
+	r.Cleanup(func() { _ = store.Close() })
+	return r
+}
+
+func (r *rig) tryOpen(cfg pgstore.Config, params ...string) (*pgstore.Store, error) {
+	r.Helper()
+	cfg.Schema = r.schema
+	dsn := withParam(r.TB, r.proxy.DSN(pgtest.Shared(r.TB).DSN("postgres")), "application_name", r.sessions())
+	for i := 0; i < len(params); i += 2 {
+		dsn = withParam(r.TB, dsn, params[i], params[i+1])
+	}
+	return pgstore.Open(context.Background(), dsn, cfg)
+}
+
+func (r *rig) sessions() string { return fmt.Sprintf("rig_%p", r) }
+
+// aside opens the same schema once more, around the proxy, as another process would.
+func (r *rig) aside(cfg pgstore.Config) *pgstore.Store {
+	r.Helper()
+	cfg.Schema = r.schema
+	store, err := pgstore.Open(context.Background(), pgtest.Shared(r.TB).DSN("postgres"), cfg)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// registry opens a registry on a store; it closes with the test.
+func (r *rig) registry(store dibs.Store, cfg dibs.Config) *dibs.Registry {
+	r.Helper()
+	reg, err := dibs.Open(store, cfg)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = reg.Close() })
+	return reg
+}
+
+// calm ends all faults, and waits until the server is done with what they left behind.
+func (r *rig) calm() {
+	r.Helper()
+	r.proxy.SetHook(nil)
+	r.proxy.Refuse(false)
+	r.proxy.Settle()
+}
+
+// leave closes the store and waits until the server has nothing left of it to do, also of
+// what arrives late.
+func (r *rig) leave() {
+	r.Helper()
+	if err := r.store.Close(); err != nil {
+		r.Fatal(err)
+	}
+	r.await("the server has ended the sessions", func() bool {
+		return ask[int](r, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", r.sessions()) == 0
+	})
+}
+
+// table returns a table's full name.
+func (r *rig) table(name string) string { return pgx.Identifier{r.schema, name}.Sanitize() }
+
+// voids counts the batches that were settled as never to happen.
+func (r *rig) voids() int {
+	r.Helper()
+	return ask[int](r, "SELECT count(*) FROM "+r.table("dibs_batches")+" WHERE live = -1")
+}
+
+// ask asks the database one thing, around the proxy.
+func ask[T any](r *rig, question string, args ...any) (answer T) {
+	r.Helper()
+	if err := r.direct.QueryRow(context.Background(), question, args...).Scan(&answer); err != nil {
+		r.Fatalf("%s: %v", question, err)
+	}
+	return answer
+}
+
+// await waits for a condition.
+func (r *rig) await(what string, holds func() bool) {
+	r.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// What exchanges are, by what they say.
+var (
+	commits    = pgproxy.SQL(`dibs_batches \(id, stamp, live\)`) // a Commit of the store's
+	settles    = pgproxy.SQL(`dibs_batches AS b \(id, stamp, live\)`)
+	announces  = pgproxy.SQL(`dibs_head|pg_notify`) // what the feed does by itself
+	everything = func(*pgproxy.Exchange) bool { return true }
+)
+
+// counter counts exchanges, and shows them to another hook.
+type counter struct {
+	match pgproxy.Matcher
+	next  pgproxy.Hook
+	seen  chan *pgproxy.Exchange
+}
+
+// counting returns a counter of the exchanges that match.
+func counting(match pgproxy.Matcher, next pgproxy.Hook) *counter {
+	return &counter{match: match, next: next, seen: make(chan *pgproxy.Exchange, 10_000)}
+}
+
+func (c *counter) hook(x *pgproxy.Exchange) pgproxy.Action {
+	if c.match(x) {
+		c.seen <- x
+	}
+	if c.next == nil {
+		return pgproxy.Pass()
+	}
+	return c.next(x)
+}
+
+func (c *counter) count() int { return len(c.seen) }
+
+// statementsOf returns the statements of the exchange that a commit of groups is.
+func (r *rig) statementsOf(groups []dibs.Group) []string {
+	r.Helper()
+	seen := counting(commits, nil)
+	r.proxy.SetHook(seen.hook)
+	defer r.proxy.SetHook(nil)
+	r.mustCommit(groups...)
+	return (<-seen.seen).Statements
+}
+
+// mustCommit commits groups that nothing is wrong with.
+func (r *rig) mustCommit(groups ...dibs.Group) {
+	r.Helper()
+	outcomes, err := r.store.Commit(context.Background(), groups)
+	if err != nil || slices.ContainsFunc(outcomes, func(o dibs.Outcome) bool { return o != dibs.Committed }) {
+		r.Fatalf("the outcomes are %v, %v", outcomes, err)
+	}
+}
+
+// judge compares what a Commit said with what is there, once the faults are over.
+func (r *rig) judge(groups []dibs.Group, outcomes []dibs.Outcome, err error) {
+	r.Helper()
+	r.calm()
+	for i := range groups {
+		done := r.happened(&groups[i])
+		switch {
+		case errors.Is(err, dibs.ErrOutcomeUnknown):
+		case err != nil && !errors.Is(err, dibs.ErrUnavailable):
+			r.Errorf("the error %v has no class", err)
+		case err != nil && done:
+			r.Errorf("group %d happened, although the error is %v", i, err)
+		case err == nil && done != (outcomes[i] == dibs.Committed):
+			r.Errorf("group %d has outcome %v, that it happened is %v", i, outcomes[i], done)
+		}
+	}
+}
+
+// longRun is how long the storm goes on, and that everything is tried, if the environment
+// says so: DIBS_TEST_LONG=1m go test ./pgstore.
+func longRun() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("DIBS_TEST_LONG")) // nothing, or nonsense: no
+	return d
+}
