@@ -1,0 +1,227 @@
+package pgstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite" // a driver of another database
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/pgstore"
+)
+
+func TestWhatATransactionCannotDo(t *testing.T) {
+	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
+		ctx := t.Context()
+		tx, bound := s.tx(t, "")
+		if _, err := bound.Sweep(ctx, 1); !errors.Is(err, dibs.ErrUnsupported) {
+			t.Errorf("Sweep: %v", err)
+		}
+		_, err := bound.Do(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}, func(context.Context, dibs.Hold) (dibs.Entity, error) { return product, nil })
+		if !errors.Is(err, dibs.ErrUnsupported) {
+			t.Errorf("Do: %v", err)
+		}
+		for _, err := range bound.Watch(ctx, dibs.FeedQuery{}) {
+			if !errors.Is(err, dibs.ErrUnsupported) {
+				t.Errorf("Watch: %v", err)
+			}
+		}
+		if err := bound.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+
+		elsewhere := must[*dibs.Registry](t)(dibs.Open(memstore.New(memstore.Config{}), dibs.Config{}))
+		defer func() { _ = elsewhere.Close() }()
+		if _, err := pgstore.WithTx(elsewhere, tx.tx).Claim(ctx, claim("spring", product)); !errors.Is(err, dibs.ErrUnsupported) {
+			t.Errorf("a registry on another engine: %v", err)
+		}
+		for _, wrong := range []any{nil, s.pool, "a string", struct{}{}} {
+			_, err := pgstore.WithTx(s.reg, wrong).Claim(ctx, claim("spring", product))
+			if !errors.Is(err, dibs.ErrUnsupported) || !strings.Contains(err.Error(), "pgx.Tx or a *sql.Tx") {
+				t.Errorf("a %T for a transaction: %v", wrong, err)
+			}
+		}
+		s.insert(t, tx, "101") // nothing of that has touched it
+		s.commit(t, tx)
+	})
+}
+
+func TestATransactionOnAnotherDatabase(t *testing.T) {
+	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
+		// The tables are gone, and not only for this transaction: as in a database that
+		// never had them.
+		other := openShop(t, pgstore.Config{}, dibs.Config{})
+		if _, err := s.pool.Exec(t.Context(), "DROP SCHEMA "+other.schema+" CASCADE"); err != nil {
+			t.Fatal(err)
+		}
+		for verb, call := range map[string]func(*dibs.Registry) error{
+			"Claim":   func(reg *dibs.Registry) error { _, err := reg.Claim(t.Context(), claim("spring", product)); return err },
+			"Resolve": func(reg *dibs.Registry) error { _, err := reg.Resolve(t.Context(), "slug", "spring"); return err },
+			"Events":  func(reg *dibs.Registry) error { _, err := reg.Events(t.Context(), dibs.FeedQuery{}); return err },
+		} {
+			tx, _ := s.tx(t, "")
+			if err := call(pgstore.WithTx(other.reg, tx.tx)); !errors.Is(err, dibs.ErrUnsupported) {
+				t.Errorf("%s: %v, want ErrUnsupported", verb, err)
+			}
+		}
+	})
+}
+
+// A *sql.Tx does not tell its driver. The first statement does, and nothing happens.
+func TestATransactionOfAnotherDriver(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, pgstore.Config{}, dibs.Config{})
+	db := must[*sql.DB](t)(sql.Open("sqlite", ":memory:"))
+	defer db.Close()
+	tx := must[*sql.Tx](t)(db.BeginTx(t.Context(), nil))
+	defer tx.Rollback()
+	if _, err := pgstore.WithTx(s.reg, tx).Claim(t.Context(), claim("spring", product)); !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("got %v, want UNAVAILABLE", err)
+	}
+}
+
+func TestATransactionThatHasFailedOrIsOver(t *testing.T) {
+	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
+		tx, bound := s.tx(t, "")
+		must[dibs.Name](t)(bound.Claim(t.Context(), claim("spring", product)))
+		if err := tx.exec(t.Context(), "SELECT 1/0"); err == nil {
+			t.Fatal("divided by zero")
+		}
+		check := func(when string, says string) {
+			t.Helper()
+			for verb, call := range map[string]func() error{
+				"Claim":   func() error { _, err := bound.Claim(t.Context(), claim("summer", numbered(102))); return err },
+				"Resolve": func() error { _, err := bound.Resolve(t.Context(), "slug", "spring"); return err },
+				"Events":  func() error { _, err := bound.Events(t.Context(), dibs.FeedQuery{}); return err },
+			} {
+				err := call()
+				if !errors.Is(err, dibs.ErrUnavailable) || errors.Is(err, dibs.ErrRetryTx) || !strings.Contains(err.Error(), says) {
+					t.Errorf("%s, %s: %v", when, verb, err)
+				}
+			}
+		}
+		check("failed", "can only be rolled back")
+		if err := tx.rollback(); err != nil {
+			t.Fatal(err)
+		}
+		check("rolled back", "the transaction is over")
+		tx, bound = s.tx(t, "")
+		s.commit(t, tx)
+		check("committed", "the transaction is over")
+		if got := stateOf(t, s.reg, "spring"); got != dibs.Free {
+			t.Errorf("the name is %s", got)
+		}
+	})
+}
+
+func TestAContextThatEndsWhileWaiting(t *testing.T) {
+	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
+		open, theirs := s.tx(t, "")
+		must[dibs.Name](t)(theirs.Claim(t.Context(), claim("spring", numbered(102))))
+		tx, bound := s.tx(t, "")
+		must[dibs.Name](t)(bound.Claim(t.Context(), claim("summer", numbered(103))))
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if _, err := bound.Claim(ended, claim("autumn", product)); !errors.Is(err, context.Canceled) || !errors.Is(err, dibs.ErrUnavailable) {
+			t.Errorf("ended before: %v", err)
+		}
+		s.insert(t, tx, "101") // it is as usable as before
+
+		waiting, end := context.WithCancel(t.Context())
+		answer := make(chan error)
+		go func() {
+			_, err := bound.Claim(waiting, claim("spring", product))
+			answer <- err
+		}()
+		s.awaitLockWait(t)
+		end()
+		if err := <-answer; !errors.Is(err, context.Canceled) || !errors.Is(err, dibs.ErrUnavailable) {
+			t.Errorf("ended while waiting: %v", err)
+		}
+		// pgx gives up the connection, and the transaction with it.
+		if err := tx.commit(); err == nil {
+			t.Error("the transaction was committed")
+		}
+		s.commit(t, open)
+		if a, b := stateOf(t, s.reg, "spring"), stateOf(t, s.reg, "summer"); a != dibs.Active || b != dibs.Free {
+			t.Errorf("spring is %s, summer is %s", a, b)
+		}
+		must[dibs.Name](t)(s.reg.Claim(t.Context(), claim("summer", product)))
+	})
+}
+
+// What was refused stays counted, also when somebody looks at it in a transaction that
+// is rolled back.
+func TestConflictsSurviveARollback(t *testing.T) {
+	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
+		tx, bound := s.tx(t, "")
+		if _, err := bound.Claim(t.Context(), claim("first", product)); err == nil {
+			t.Fatal("not refused")
+		}
+		must[[]dibs.ConflictBucket](t)(bound.Conflicts(t.Context(), dibs.ConflictsQuery{}))
+		if err := tx.rollback(); err != nil {
+			t.Fatal(err)
+		}
+		buckets := must[[]dibs.ConflictBucket](t)(s.reg.Conflicts(t.Context(), dibs.ConflictsQuery{}))
+		if len(buckets) != 1 || buckets[0].Count != 1 {
+			t.Errorf("%+v", buckets)
+		}
+	})
+}
+
+// A sweep as a command joins the transaction too: a name that it purges, with its
+// history, is gone with the transaction's end and not before.
+func TestAPurgeJoinsTheTransaction(t *testing.T) {
+	t.Parallel()
+	schema := pgtest.Shared(t).NewSchema(t)
+	conn := must[*pgx.Conn](t)(pgx.Connect(t.Context(), pgtest.Shared(t).DSN("postgres")))
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE SCHEMA " + schema)
+	exec("CREATE SEQUENCE " + schema + ".clock START 1000000")
+	s := openShop(t, pgstore.Config{Schema: schema, ClockSQL: "(SELECT last_value FROM " + schema + ".clock)"},
+		dibs.Config{Default: dibs.Policy{HoldHistory: dibs.MinHoldHistory}})
+	ctx := t.Context()
+	hold := must[dibs.Hold](t)(s.reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring", TTL: dibs.For(time.Second)}))
+	exec("SELECT setval('" + schema + ".clock', 9000000)")
+	purge := func() (tx *callersTx) {
+		tx, bound := s.tx(t, "")
+		must[[]dibs.Result](t)(bound.Apply(ctx, dibs.Sweep{Limit: 10}))
+		must[[]dibs.Result](t)(bound.Apply(ctx, dibs.Sweep{Limit: 10}))
+		if _, err := bound.Get(ctx, dibs.Lookup{ID: hold.ID}); !errors.Is(err, dibs.ErrNotFound) {
+			t.Errorf("inside: %v", err)
+		}
+		if history := must[[]dibs.Event](t)(bound.History(ctx, "slug", "spring")); len(history) != 0 {
+			t.Errorf("inside: %+v", history)
+		}
+		return tx
+	}
+	if err := purge().rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if history := must[[]dibs.Event](t)(s.reg.History(ctx, "slug", "spring")); len(history) == 0 {
+		t.Error("a purge that was rolled back has taken the history")
+	}
+	s.commit(t, purge())
+	if _, err := s.reg.Get(ctx, dibs.Lookup{ID: hold.ID}); !errors.Is(err, dibs.ErrNotFound) {
+		t.Errorf("outside: %v", err)
+	}
+	tx, bound := s.tx(t, "")
+	again := must[dibs.Hold](t)(bound.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}))
+	if again.Epoch <= hold.Epoch {
+		t.Errorf("epoch %d after %d", again.Epoch, hold.Epoch)
+	}
+	s.commit(t, tx)
+}

@@ -1,0 +1,62 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// A caller who set a lock_timeout does not want to wait, and its end has failed the
+// transaction.
+func TestALockTimeoutOfTheCallersIsToBeRetried(t *testing.T) {
+	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
+		_, theirs := s.tx(t, "")
+		must[dibs.Name](t)(theirs.Claim(t.Context(), claim("spring", numbered(102))))
+		tx, bound := s.tx(t, "")
+		if err := tx.exec(t.Context(), "SET LOCAL lock_timeout = '5ms'"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bound.Claim(t.Context(), claim("spring", product)); !errors.Is(err, dibs.ErrRetryTx) {
+			t.Errorf("got %v, want ErrRetryTx", err)
+		}
+	})
+}
+
+// A transaction that takes its time keeps nobody from other names.
+func TestWhoWaitsForAnOpenTransaction(t *testing.T) {
+	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		open, bound := s.tx(t, "")
+		must[dibs.Name](t)(bound.Claim(ctx, claim("spring", product)))
+
+		tx, second := s.tx(t, "")
+		must[dibs.Name](t)(second.Claim(ctx, claim("summer", numbered(102))))
+		s.commit(t, tx)
+		must[dibs.Name](t)(s.reg.Claim(ctx, claim("autumn", numbered(103))))
+
+		// Who wants the very name gives up at its deadline. If that is in the middle of a
+		// try, nobody can tell what became of it.
+		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer stop()
+		_, err := s.reg.Claim(short, claim("spring", numbered(104)))
+		if !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+			t.Errorf("while it is open: %v, want UNAVAILABLE or OUTCOME_UNKNOWN", err)
+		}
+		s.commit(t, open)
+		if _, err := s.reg.Claim(ctx, claim("spring", numbered(104))); !errors.Is(err, dibs.ErrNameTaken) {
+			t.Errorf("once it is committed: %v, want NAME_TAKEN", err)
+		}
+
+		// Nor does the first name of a namespace, which begins it.
+		open, bound = s.tx(t, "")
+		must[dibs.Name](t)(bound.Claim(ctx, dibs.Claim{Namespace: "brand-new", Value: "a", Entity: product}))
+		tx, second = s.tx(t, "")
+		must[dibs.Name](t)(second.Claim(ctx, dibs.Claim{Namespace: "brand-new", Value: "b", Entity: numbered(105)}))
+		s.commit(t, open)
+		s.commit(t, tx)
+	})
+}
