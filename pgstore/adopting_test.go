@@ -1,0 +1,202 @@
+package pgstore_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/pgstore"
+)
+
+// guide is docs/adopting.md: its SQL by label, and its Go.
+type guide struct {
+	sql  map[string]string
+	code []string
+}
+
+func readGuide(t *testing.T) guide {
+	t.Helper()
+	text := string(must[[]byte](t)(os.ReadFile("../docs/adopting.md")))
+	g := guide{sql: make(map[string]string)}
+	blocks := strings.Split(text, "```")
+	for i := 1; i < len(blocks); i += 2 {
+		kind, body, _ := strings.Cut(blocks[i], "\n")
+		switch before := strings.TrimSpace(blocks[i-1]); kind {
+		case "go":
+			g.code = append(g.code, strings.TrimSpace(body))
+		case "sql":
+			label := before[strings.LastIndex(before, "<!-- sql: ")+len("<!-- sql: "):]
+			label = strings.TrimSuffix(label, " -->")
+			if _, twice := g.sql[label]; twice || strings.Contains(label, "\n") {
+				t.Errorf("an SQL block without a label of its own: %s", body)
+			}
+			g.sql[label] = body
+		default:
+			t.Errorf("a block of %q, which no test looks at", kind)
+		}
+	}
+	return g
+}
+
+// The Go of the guide is code that its tests run.
+func TestTheGuideShowsWhatIsTested(t *testing.T) {
+	t.Parallel()
+	var tested strings.Builder
+	for _, file := range []string{"adopting_shapes_test.go", "adopting_test.go", "example_backfill_test.go"} {
+		tested.Write(must[[]byte](t)(os.ReadFile(file)))
+	}
+	for _, code := range readGuide(t).code {
+		if !strings.Contains(tested.String(), code) {
+			t.Errorf("no test runs this:\n%s", code)
+		}
+	}
+}
+
+// move is one product on its way to Dibs.
+type move struct {
+	*testing.T
+	guide
+	db   *pgxpool.Pool
+	dsn  string
+	reg  *dibs.Registry
+	used map[string]bool
+
+	version sync.RWMutex // held while somebody runs one
+	both    bool         // step 2 is deployed
+	writers sync.WaitGroup
+	stop    chan struct{}
+	writes  atomic.Int64
+}
+
+// beginMove creates the old tables in a database of their own.
+func beginMove(t *testing.T, shape string) *move {
+	t.Helper()
+	dsn := pgtest.Shared(t).NewDatabase(t)
+	m := &move{T: t, guide: readGuide(t), dsn: dsn, used: make(map[string]bool), stop: make(chan struct{})}
+	m.db = must[*pgxpool.Pool](t)(pgxpool.New(context.Background(), dsn))
+	t.Cleanup(m.db.Close)
+	m.run(shape + "/shape")
+	t.Cleanup(func() {
+		for label := range m.sql {
+			if strings.HasPrefix(label, shape+"/") && !m.used[label] {
+				t.Errorf("the guide's %s was not run", label)
+			}
+		}
+	})
+	return m
+}
+
+// text returns a block of the guide.
+func (m *move) text(label string) string {
+	m.Helper()
+	if m.sql[label] == "" {
+		m.Fatalf("the guide has no %s", label)
+	}
+	m.used[label] = true
+	return m.sql[label]
+}
+
+func (m *move) run(label string) { m.Helper(); m.exec(m.text(label)) }
+
+func (m *move) exec(statements string) {
+	m.Helper()
+	conn := must[*pgxpool.Conn](m.T)(m.db.Acquire(m.Context()))
+	defer conn.Release()
+	if _, err := conn.Conn().PgConn().Exec(m.Context(), statements).ReadAll(); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// rows counts what a query of the guide finds.
+func (m *move) rows(label string) int {
+	m.Helper()
+	rows := must[pgx.Rows](m.T)(m.db.Query(m.Context(), m.text(label)))
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	if err := rows.Err(); err != nil {
+		m.Fatal(err)
+	}
+	return n
+}
+
+// write lets customers write until the end, none of whom may ever fail or wait long.
+func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
+	for range 2 {
+		m.writers.Go(func() {
+			for {
+				select {
+				case <-m.stop:
+					return
+				case <-time.After(2 * time.Millisecond): // other tests want to run, too
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				m.version.RLock()
+				err := work(ctx, m.writes.Add(1), m.both)
+				m.version.RUnlock()
+				cancel()
+				if err != nil {
+					m.Errorf("a customer is turned away: %v", err)
+					return
+				}
+			}
+		})
+	}
+}
+
+// meanwhile waits until customers have written something more.
+func (m *move) meanwhile() {
+	m.Helper()
+	from, deadline := m.writes.Load(), time.Now().Add(10*time.Second)
+	for m.writes.Load() < from+6 && !m.Failed() {
+		if time.Now().After(deadline) {
+			m.Fatal("nobody writes any more")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// install is step 1; deploy is step 2, which is over when nobody runs the old version.
+func (m *move) install() {
+	m.Helper()
+	store := must[*pgstore.Store](m.T)(pgstore.Open(m.Context(), m.dsn, pgstore.Config{}))
+	reg, err := dibs.Open(store, dibs.Config{Default: dibs.Policy{Profile: lowerCase{}}})
+	m.reg = must[*dibs.Registry](m.T)(reg, err)
+	m.Cleanup(func() { _ = reg.Close() })
+}
+
+func (m *move) deploy() {
+	m.Helper()
+	m.version.Lock()
+	m.both = true
+	m.version.Unlock()
+	m.meanwhile()
+	m.run("conflicts")
+}
+
+// end is the end of all writing: then step 6 can come.
+func (m *move) end() {
+	close(m.stop)
+	m.writers.Wait()
+}
+
+// verify is step 4, again and again while customers write.
+func (m *move) verify(label string, want int) {
+	m.Helper()
+	for range 3 {
+		m.meanwhile()
+		if n := m.rows(label); n != want {
+			m.Errorf("%s finds %d rows, want %d", label, n, want)
+		}
+	}
+}
