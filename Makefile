@@ -13,23 +13,34 @@ GOLANGCI_VERSION := v2.14.0
 FUZZTIME  ?= 30s
 BENCHTIME ?= 2s
 
-.PHONY: all test test-plain race lint fmt fuzz bench mutate demo clean
+# How make bench measures: rounds, seconds a round, which goals (S1,S5; all if empty),
+# and other flags, such as -profile=/tmp/profiles or -lapsed=1000000.
+ROUNDS     ?= 3
+SECONDS    ?= 3
+ONLY       ?=
+BENCHFLAGS ?=
+
+.PHONY: all test test-plain floors race lint fmt fuzz bench microbench mutate demo clean
 
 all: lint test
 
 ## test: everything that must pass before a change lands
-test: vet test-plain race
+test: vet test-plain floors race
 
 .PHONY: vet
 vet:
 	$(GO) vet ./...
 
 ## test-plain: all tests without the race detector, as `go test ./...` runs them
-test-plain:
+test-plain: deps
 	$(GO) test -timeout 5m ./...
 
+## floors: no goal may be far below what it was; by itself, since it measures
+floors: deps
+	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestFloors$$' -floors
+
 ## race: the tests of everything that runs concurrently, with the race detector
-race:
+race: deps
 	$(GO) test -race -short -timeout 10m ./...
 
 ## lint: formatting and golangci-lint, installed into bin/ when missing
@@ -49,8 +60,12 @@ fuzz:
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package || exit 1; \
 	done
 
-## bench: the benchmarks, with a plain loop of transactions as the peer
-bench:
+## bench: the goals, each beside its peer; keeps a run of all in bench/results.json
+bench: deps
+	$(GO) test -timeout 60m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)' $(BENCHFLAGS)
+
+## microbench: the Go benchmarks
+microbench: deps
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./...
 
 ## mutate: break the rules one condition at a time and list what no test notices
@@ -60,6 +75,24 @@ mutate:
 ## demo: the story in the first minute
 demo:
 	$(GO) run ./cmd/dibs demo
+
+## deps: install the PostgreSQL server of which tests start clusters, when it is missing
+.PHONY: deps
+deps:
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
+		[ -x "$$(pg_config --bindir 2>/dev/null)/postgres" ] || $(MAKE) --no-print-directory install-postgresql
+
+# Debian's package would start a server of its own, which nobody needs here.
+NO_MAIN_CLUSTER := /etc/postgresql-common/createcluster.d/no-main-cluster.conf
+
+.PHONY: install-postgresql
+install-postgresql:
+	@command -v apt-get >/dev/null || { echo "PostgreSQL is not installed, and this system has no apt-get: install its server (postgres, initdb, pg_basebackup)"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo mkdir -p $(dir $(NO_MAIN_CLUSTER)); \
+	echo "create_main_cluster = false" | $$sudo tee $(NO_MAIN_CLUSTER) >/dev/null; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql
 
 $(GOFUMPT):
 	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)

@@ -1,0 +1,110 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/pgstore"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// contender is one who hands out names: Dibs, or a plain table. Its methods are for
+// many goroutines at once.
+type contender interface {
+	// reserve reports whether the name was free.
+	reserve(name string) (won bool, err error)
+	// close also removes what was stored.
+	close()
+}
+
+// confirmer is a contender whose names can also be confirmed.
+type confirmer interface {
+	contender
+	// pair reserves a name that is free and confirms it.
+	pair(name string) error
+}
+
+var (
+	_ confirmer = (*registry)(nil)
+	_ confirmer = (*plainTable)(nil)
+)
+
+var errTaken = errors.New("a name that nobody has had is taken")
+
+// reserveFree returns how a contender reserves names that must be free.
+func reserveFree(c contender) func(name string) error {
+	return func(name string) error {
+		won, err := c.reserve(name)
+		if err == nil && !won {
+			err = errTaken
+		}
+		return err
+	}
+}
+
+const namespace = "slug"
+
+// registry is Dibs, as a program that embeds it opens it.
+type registry struct {
+	*dibs.Registry
+	where  string // a DSN or a path
+	l      *lab
+	remove func()
+}
+
+func dibsOnPostgres(l *lab) contender { return openOnPostgres(l, dibs.Config{}) }
+
+func openOnPostgres(l *lab, cfg dibs.Config) *registry {
+	l.Helper()
+	dsn, drop := l.newDatabase()
+	store, err := pgstore.Open(l.Context(), dsn, pgstore.Config{})
+	l.must(err)
+	return openRegistry(l, store, cfg, dsn, drop)
+}
+
+func dibsOnSQLite(l *lab) contender {
+	l.Helper()
+	path := filepath.Join(l.TempDir(), "names.db")
+	store, err := sqlitestore.Open(l.Context(), path, sqlitestore.Config{})
+	l.must(err)
+	return openRegistry(l, store, dibs.Config{}, path, func() { l.must(os.RemoveAll(filepath.Dir(path))) })
+}
+
+func openRegistry(l *lab, store dibs.Store, cfg dibs.Config, where string, remove func()) *registry {
+	l.Helper()
+	reg, err := dibs.Open(store, cfg)
+	l.must(err)
+	return &registry{Registry: reg, where: where, l: l, remove: remove}
+}
+
+func (r *registry) reserve(name string) (bool, error) {
+	_, err := r.Reserve(context.Background(), dibs.Reserve{Namespace: namespace, Value: name})
+	if errors.Is(err, dibs.ErrNameTaken) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (r *registry) pair(name string) error {
+	hold, err := r.Reserve(context.Background(), dibs.Reserve{Namespace: namespace, Value: name})
+	if err != nil {
+		return fmt.Errorf("reserve: %w", err)
+	}
+	owner := dibs.Entity{Type: "tenant", ID: name}
+	if _, err := r.Confirm(context.Background(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: owner}); err != nil {
+		return fmt.Errorf("confirm: %w", err)
+	}
+	return nil
+}
+
+func (r *registry) close() {
+	r.l.Helper()
+	r.l.must(r.Close())
+	r.remove()
+}

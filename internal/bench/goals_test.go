@@ -1,0 +1,104 @@
+//go:build unix
+
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/pgtest"
+)
+
+var (
+	measureGoals = flag.Bool("goals", false, "measure the goals; takes minutes")
+	only         = flag.String("only", "", "the goals to measure, such as S1,S5; all if empty. The file of results is for all of them")
+	roundCount   = flag.Int("rounds", 3, "how often each side has its turn")
+	roundSeconds = flag.Float64("seconds", 3, "how long a turn is measured")
+	poolSize     = flag.Int("pool", 0, "connections of the plain table's pool; 0 finds the best")
+	nameCount    = flag.Int("names", 100_000, "names of which the size is measured")
+	lapsedCount  = flag.Int("lapsed", 200_000, "lapsed holds to be swept")
+	profileDir   = flag.String("profile", "", "folder for CPU profiles of our side; also prints PostgreSQL's top statements")
+	resultsFile  = flag.String("results", "../../bench/results.json", "where a run of all goals is kept; empty for nowhere")
+)
+
+// TestGoals measures the goals and prints them; whether one is met is for the reader.
+// That none of them gets much worse unnoticed is for TestFloors.
+func TestGoals(t *testing.T) {
+	if !*measureGoals {
+		t.Skip("run it with -goals, or by make bench")
+	}
+	l := &lab{
+		TB: t, rounds: *roundCount, length: time.Duration(*roundSeconds * float64(time.Second)),
+		crowd: 10_000, names: *nameCount, lapsed: *lapsedCount, pool: poolSize,
+	}
+	if *profileDir != "" {
+		l.profile = &profile{dir: *profileDir}
+	}
+	chosen := chooseGoals(t, *only)
+	l.startCluster()
+	var rows []row
+	for _, g := range chosen {
+		t.Run(g.id, func(t *testing.T) {
+			inner := l.in(t)
+			inner.startProfile()
+			measured := g.run(inner)
+			for _, r := range measured {
+				t.Log(r)
+			}
+			inner.printStatements(os.Stdout)
+			rows = append(rows, measured...)
+		})
+	}
+	fmt.Println()
+	l.must(printTable(os.Stdout, rows))
+	if t.Failed() || *only != "" || *resultsFile == "" {
+		return
+	}
+	l.must(newResults(l.version(), l.rounds, l.length, rows).write(*resultsFile))
+}
+
+// chooseGoals returns the goals of a list of ids; all if it is empty.
+func chooseGoals(t *testing.T, ids string) []goal {
+	t.Helper()
+	if ids == "" {
+		return goals
+	}
+	var chosen []goal
+	for id := range strings.SplitSeq(ids, ",") {
+		i := slices.IndexFunc(goals, func(g goal) bool { return g.id == id })
+		if i < 0 {
+			t.Fatalf("there is no goal %q", id)
+		}
+		chosen = append(chosen, goals[i])
+	}
+	return chosen
+}
+
+// Each goal is measured for a moment, on real engines: what nobody runs rots.
+func TestEveryGoalCanBeMeasured(t *testing.T) {
+	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, crowd: 300, names: 300, lapsed: 300, pool: new(16)}
+	l.connect(pgtest.Start(t, pgtest.Options{}))
+	t.Run("in parallel", func(t *testing.T) {
+		for _, g := range goals {
+			t.Run(g.id, func(t *testing.T) {
+				t.Parallel()
+				for _, r := range g.run(l.in(t)) {
+					if figure := r.figure(); !(figure > 0) {
+						t.Errorf("%v: the figure is %v", r, figure)
+					}
+				}
+			})
+		}
+		t.Run("pool", func(t *testing.T) {
+			t.Parallel()
+			if best := l.in(t).findBestPool(); !slices.Contains(poolSizes, best) {
+				t.Errorf("the best pool has %d connections, of %v", best, poolSizes)
+			}
+		})
+	})
+}

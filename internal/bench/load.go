@@ -1,0 +1,108 @@
+//go:build unix
+
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// warmUpShare of a round is run before it, unmeasured: connections are made,
+// statements prepared, caches filled.
+const warmUpShare = 0.2
+
+var namesMade atomic.Uint32
+
+// newName returns a name that nobody has had. Names are scattered, as those that people
+// choose are: in order they would be easier on an index than in life.
+func newName() string {
+	const odd = 2654435761 // no two products are the same
+	return fmt.Sprintf("name-%08x", namesMade.Add(1)*odd)
+}
+
+// run is what callers have done.
+type run struct {
+	took      time.Duration
+	latencies []time.Duration // of each call, sorted
+}
+
+func (r run) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
+
+// percentile returns, in seconds, what so many in a hundred calls did not exceed.
+func (r run) percentile(p float64) float64 {
+	if len(r.latencies) == 0 {
+		return 0
+	}
+	return r.latencies[int(p/100*float64(len(r.latencies)-1))].Seconds()
+}
+
+// load lets callers do work, each time with a new name, for the length of a round,
+// after a warm-up.
+func (l *lab) load(c contender, callers int, work func(name string) error) run {
+	l.Helper()
+	l.work(callers, lasting(time.Duration(float64(l.length)*warmUpShare)), work)
+	l.calm()
+	var done run
+	l.profiled(c, func() { done = l.work(callers, lasting(l.length), work) })
+	return done
+}
+
+// lasting and times say how much callers have to do.
+func lasting(d time.Duration) func() bool {
+	end := time.Now().Add(d)
+	return func() bool { return time.Now().Before(end) }
+}
+
+func times(n int) func() bool {
+	var done atomic.Int64
+	return func() bool { return done.Add(1) <= int64(n) }
+}
+
+// work lets callers do work as long as there is more.
+func (l *lab) work(callers int, more func() bool, work func(name string) error) run {
+	l.Helper()
+	latencies := make([][]time.Duration, callers)
+	begin := time.Now()
+	err := concurrently(callers, func(caller int) error {
+		for more() {
+			start := time.Now()
+			if err := work(newName()); err != nil {
+				return err
+			}
+			latencies[caller] = append(latencies[caller], time.Since(start))
+		}
+		return nil
+	})
+	took := time.Since(begin)
+	l.must(err)
+	return newRun(took, slices.Concat(latencies...))
+}
+
+func newRun(took time.Duration, latencies []time.Duration) run {
+	slices.Sort(latencies)
+	return run{took: took, latencies: latencies}
+}
+
+// concurrently calls fn for each caller, all at once, and returns the error of one that
+// failed.
+func concurrently(callers int, fn func(caller int) error) error {
+	var (
+		group  sync.WaitGroup
+		failed atomic.Pointer[error]
+	)
+	for caller := range callers {
+		group.Go(func() {
+			if err := fn(caller); err != nil {
+				failed.Store(&err)
+			}
+		})
+	}
+	group.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

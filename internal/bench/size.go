@@ -1,0 +1,62 @@
+//go:build unix
+
+package bench
+
+import (
+	"os"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// fillers are how many callers fill a registry: enough for batches of a usual size.
+const fillers = 64
+
+// bytesPerName is G3: what a confirmed name takes on disk, with its entity, its two
+// events and all indexes. A size has no rounds.
+func bytesPerName(l *lab) []row {
+	asItLies, rewritten := l.sizeOnPostgres()
+	return []row{
+		{what: "bytes per name on PostgreSQL, as it lies", unit: bytesOnDisk, ours: sample{asItLies}, want: atMost(1200)},
+		{what: "bytes per name on PostgreSQL, after VACUUM FULL", unit: bytesOnDisk, ours: sample{rewritten}},
+		{what: "bytes per name on SQLite", unit: bytesOnDisk, ours: sample{l.sizeOnSQLite()}, want: atMost(800)},
+	}
+}
+
+// sizeOnPostgres returns the size after load, dead rows and half-filled pages
+// included, as a user finds it; and that of the same rows written anew.
+func (l *lab) sizeOnPostgres() (asItLies, rewritten float64) {
+	l.Helper()
+	r := dibsOnPostgres(l).(*registry)
+	defer r.close()
+	l.profiled(r, func() { l.work(fillers, times(l.names), r.pair) })
+
+	conn, err := pgx.Connect(l.Context(), r.where)
+	l.must(err)
+	defer func() { _ = conn.Close(l.Context()) }() // nothing was left to be sent
+	perName := func() float64 {
+		var size int64
+		err := conn.QueryRow(l.Context(), `
+			SELECT sum(pg_total_relation_size(c.oid))::bigint
+			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = 'dibs' AND c.relkind IN ('r', 'm')`).Scan(&size)
+		l.must(err)
+		return float64(size) / float64(l.names)
+	}
+	asItLies = perName()
+	_, err = conn.Exec(l.Context(), "VACUUM FULL")
+	l.must(err)
+	return asItLies, perName()
+}
+
+// sizeOnSQLite returns the size of the file once it is closed. The log beside it is
+// left out: it is as long for a million names as for a thousand.
+func (l *lab) sizeOnSQLite() float64 {
+	l.Helper()
+	r := dibsOnSQLite(l).(*registry)
+	defer r.remove()
+	l.profiled(r, func() { l.work(fillers, times(l.names), r.pair) })
+	l.must(r.Close())
+	file, err := os.Stat(r.where)
+	l.must(err)
+	return float64(file.Size()) / float64(l.names)
+}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package bench
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// stampede is S6: a crowd races for one name. Exactly one has it, everybody has an
+// answer soon, and the database hardly notices.
+func stampede(l *lab) []row {
+	var commits atomic.Int64
+	counted := func(l *lab) contender {
+		return openOnPostgres(l, dibs.Config{Observer: dibs.Observer{Batch: func(b dibs.BatchInfo) { commits.Add(int64(b.Commits)) }}})
+	}
+	var commitsEach sample
+	ours, peer := l.compare(counted, plainOnPostgres, func(c contender) float64 {
+		l.race(c) // warms up
+		l.calm()
+		commits.Store(0)
+		var took time.Duration
+		races := 0
+		l.profiled(c, func() {
+			for more := lasting(l.length); races == 0 || more(); races++ {
+				took += l.race(c)
+			}
+		})
+		if _, ours := c.(*registry); ours {
+			commitsEach = append(commitsEach, float64(commits.Load())/float64(races))
+		}
+		return float64(races*l.crowd) / took.Seconds()
+	})
+	race := thousands(float64(l.crowd)) + " callers race for one name"
+	return []row{
+		{what: race + ", answers", unit: perSecond, ours: ours, peer: peer, want: atLeast(20)},
+		{what: race + ", commits", unit: transactions, ours: commitsEach, want: atMost(200)},
+		{what: race + ", all that PostgreSQL counts", unit: transactions, ours: sample{l.countRace()}, want: atMost(200)},
+	}
+}
+
+// race lets a crowd race for a name, and returns how long it takes until all have
+// their answers.
+func (l *lab) race(c contender) time.Duration {
+	l.Helper()
+	var (
+		name  = newName()
+		start = make(chan struct{})
+		wins  atomic.Int64
+		begin time.Time
+	)
+	ready := make(chan struct{}, l.crowd)
+	go func() {
+		for range l.crowd {
+			<-ready
+		}
+		begin = time.Now()
+		close(start)
+	}()
+	err := concurrently(l.crowd, func(int) error {
+		ready <- struct{}{}
+		<-start
+		won, err := c.reserve(name)
+		if won {
+			wins.Add(1)
+		}
+		return err
+	})
+	took := time.Since(begin)
+	l.must(err)
+	if wins.Load() != 1 {
+		l.Fatalf("%d callers have won a race for one name", wins.Load())
+	}
+	return took
+}
+
+// countRace returns how many transactions a race costs by the database's own count,
+// those that only read included. What it takes to come and go is taken off.
+func (l *lab) countRace() float64 {
+	l.Helper()
+	idle := l.countTransactions(func(contender) {})
+	return float64(l.countTransactions(func(c contender) { l.race(c) }) - idle)
+}
+
+// countTransactions counts in a database of its own, in which nobody else works.
+func (l *lab) countTransactions(work func(contender)) (count int64) {
+	l.Helper()
+	r := openOnPostgres(l, dibs.Config{})
+	defer r.remove()
+	_, err := r.reserve(newName())
+	l.must(err)
+	work(r)
+	l.must(r.Close())
+	database := l.databaseOf(r.where)
+	// Sessions hand in their counts when they end, which they do behind our back.
+	const ended = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = $1)"
+	for all := false; !all; time.Sleep(10 * time.Millisecond) {
+		l.must(l.admin.QueryRow(l.Context(), ended, database).Scan(&all))
+	}
+	l.must(l.admin.QueryRow(l.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = $1", database).Scan(&count))
+	return count
+}

@@ -1,0 +1,124 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+const (
+	// shortHold is the shortest hold that the default policy allows.
+	shortHold = dibs.DefaultMinTTL
+
+	// arrivalEvery is how often somebody wants to reserve a name meanwhile: a load that
+	// every engine carries easily, so that only the sweep can delay it.
+	arrivalEvery = time.Millisecond
+)
+
+// sweepLapsedHolds is G4: how fast holds that are over are swept, and how much those
+// who reserve meanwhile feel of it.
+func sweepLapsedHolds(l *lab) []row {
+	rows := l.sweepOn("PostgreSQL", dibsOnPostgres)
+	return append(rows, l.sweepOn("SQLite", dibsOnSQLite)...)
+}
+
+func (l *lab) sweepOn(engine string, open func(*lab) contender) []row {
+	l.Helper()
+	var alone, beside, quiet, swept sample
+	for range l.rounds {
+		r := open(l).(*registry)
+
+		l.letLapse(r, 2*l.lapsed) // for two sweeps
+
+		l.calm()
+		l.profiled(r, func() { alone = append(alone, l.sweep(r)) })
+
+		l.calm()
+		quiet = append(quiet, l.steadily(r, func() { time.Sleep(l.length) }).percentile(99))
+		swept = append(swept, l.steadily(r, func() { beside = append(beside, l.sweep(r)) }).percentile(99))
+
+		r.close()
+	}
+	return []row{
+		{what: "sweep of lapsed holds on " + engine, unit: perSecond, ours: alone, want: atLeast(50_000)},
+		{what: "the same beside reserves on " + engine, unit: perSecond, ours: beside},
+		{what: "reserve during a sweep on " + engine + ", p99; peer: without", unit: seconds, ours: swept, peer: quiet, want: atMost(3)},
+	}
+}
+
+// letLapse makes holds and lets their time go by. The engine's clock decides, and it
+// is a real one.
+func (l *lab) letLapse(r *registry, holds int) {
+	l.Helper()
+	l.work(manyCallers, times(holds), func(name string) error {
+		_, err := r.Reserve(context.Background(), dibs.Reserve{Namespace: namespace, Value: name, TTL: dibs.For(shortHold)})
+		return err
+	})
+	time.Sleep(shortHold + 100*time.Millisecond)
+}
+
+// sweep sweeps half of what has lapsed and returns how many a second.
+func (l *lab) sweep(r *registry) float64 {
+	l.Helper()
+	begin := time.Now()
+	for left := l.lapsed; left > 0; {
+		report, err := r.Sweep(l.Context(), left)
+		l.must(err)
+		if report.Changed == 0 {
+			l.Fatalf("%d of %d lapsed holds were not swept", left, l.lapsed)
+		}
+		left -= report.Changed
+	}
+	return float64(l.lapsed) / time.Since(begin).Seconds()
+}
+
+// steadily lets callers come at a steady pace, each to reserve a name, while something
+// else is done. They come whether or not those before them have their answers: who
+// waits for an answer before he asks again does not see how long the others wait.
+func (l *lab) steadily(c contender, meanwhile func()) run {
+	l.Helper()
+	ctx, done := context.WithCancel(l.Context())
+	begin := time.Now()
+	var (
+		latencies []time.Duration
+		err       error
+		arrivals  sync.WaitGroup
+	)
+	arrivals.Go(func() { latencies, err = arrive(ctx, reserveFree(c)) })
+	meanwhile()
+	done()
+	arrivals.Wait()
+	l.must(err)
+	return newRun(time.Since(begin), latencies)
+}
+
+// arrive starts a call at each due time until the context ends, and returns how long
+// each took.
+func arrive(ctx context.Context, work func(name string) error) ([]time.Duration, error) {
+	var (
+		group     sync.WaitGroup
+		mu        sync.Mutex
+		latencies []time.Duration
+		failed    error
+	)
+	for due := time.Now(); ctx.Err() == nil; due = due.Add(arrivalEvery) {
+		time.Sleep(time.Until(due))
+		group.Go(func() {
+			start := time.Now()
+			err := work(newName())
+			took := time.Since(start)
+			mu.Lock()
+			defer mu.Unlock()
+			latencies = append(latencies, took)
+			if err != nil {
+				failed = err
+			}
+		})
+	}
+	group.Wait()
+	return latencies, failed
+}
