@@ -52,8 +52,8 @@
 // whether the entity exists.
 //
 // Where the entity lives in the same database as the names there is nothing to find
-// out: sqlitestore.WithTx binds a Registry to a transaction of your own, and both
-// commit or roll back together.
+// out: pgstore.WithTx and sqlitestore.WithTx bind a Registry to a transaction of your
+// own, and both commit or roll back together.
 //
 // # Reading and following
 //
@@ -72,7 +72,7 @@
 // # Engines
 //
 // An engine is a [Store]. Package memstore keeps names in memory, for tests; package
-// sqlitestore in a file. Engines know no rule: they load records, and commit what was
+// sqlitestore in a file; package pgstore in a PostgreSQL database. Engines know no rule: they load records, and commit what was
 // decided if nothing that it rests on has changed. Package storetest is the suite that
 // each of them passes, and yours can too.
 package dibs
