@@ -239,7 +239,7 @@ func (w *refs) gather(g *group) {
 		if len(r.view.changes) == 0 {
 			continue
 		}
-		g.Window = g.Window.intersect(r.view.window)
+		g.Window = g.Window.Intersect(r.view.window)
 		if g.Events == nil {
 			g.Events = slices.Clip(r.view.events)
 		} else {

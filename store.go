@@ -143,8 +143,8 @@ func (w Window) Contains(now Instant) bool {
 	return now >= w.From && (w.Before == 0 || now < w.Before)
 }
 
-// intersect returns the instants that lie within both windows.
-func (w Window) intersect(other Window) Window {
+// Intersect returns the instants that lie within both windows.
+func (w Window) Intersect(other Window) Window {
 	return Window{From: max(w.From, other.From), Before: earlier(w.Before, other.Before)}
 }
 

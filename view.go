@@ -40,7 +40,7 @@ func (v *view) close(merge bool) {
 	for _, ref := range v.reads {
 		p.noteRead(ref)
 	}
-	p.window = p.window.intersect(v.window)
+	p.window = p.window.Intersect(v.window)
 	if !merge {
 		return
 	}
@@ -112,7 +112,7 @@ func (v *view) put(ref Ref, record Record) {
 
 // narrow says that the decision is right only from and before these dates.
 func (v *view) narrow(from, before Instant) {
-	v.window = v.window.intersect(Window{From: from, Before: before})
+	v.window = v.window.Intersect(Window{From: from, Before: before})
 }
 
 // namesOf returns an entity's names, and whether there are more than a command may

@@ -106,9 +106,10 @@ func (f *fresh) scan(row scanner) error {
 	return nil
 }
 
-// outcomes notes which groups were committed.
+// outcomes notes what became of each group.
 func (f *fresh) outcomes(groups []dibs.Group, outcomes []dibs.Outcome) {
 	for _, place := range f.groups {
+		outcomes[place] = dibs.Stale
 		if f.inserted[uuid(groups[place].Writes[0].Record.Ref().ID)] {
 			outcomes[place] = dibs.Committed
 		}

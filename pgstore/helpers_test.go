@@ -17,13 +17,17 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// atLength lets tests take as long as it takes to be thorough.
-const atLength = "DIBS_LONG_TESTS"
+// longRun is how long the storm goes on, and that everything is tried, if the environment
+// says so: DIBS_TEST_LONG=1m go test ./pgstore.
+func longRun() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("DIBS_TEST_LONG")) // nothing, or nonsense: no
+	return d
+}
 
-// usually picks how much of something a test does: a little in every run, more when
-// somebody asks for it.
+// usually picks how much of something a test does: a little in every run, more in a long
+// one.
 func usually[T any](little, more T) T {
-	if os.Getenv(atLength) != "" {
+	if longRun() > 0 {
 		return more
 	}
 	return little

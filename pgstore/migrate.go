@@ -62,15 +62,21 @@ func Migrate(ctx context.Context, dsn string, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("pgstore: %w", err)
 	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	return onSchema(ctx, config.ConnConfig, cfg.Schema, migrate)
+}
+
+// onSchema does something about the schema, on a connection of its own: a change to a
+// large table may take longer, and wait longer for its lock, than a call of the store.
+func onSchema(ctx context.Context, config *pgx.ConnConfig, schema string, do func(context.Context, *pgx.Conn, string) error) error {
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("pgstore: cannot connect: %w", err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if err := checkEncoding(ctx, conn); err != nil {
-		return err
+	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "UTF8" {
+		return fmt.Errorf("%w: it is %s", ErrEncoding, encoding)
 	}
-	return migrate(ctx, conn, cfg.Schema)
+	return do(ctx, conn, schema)
 }
 
 // checkSchema refuses a schema that is not up to date.

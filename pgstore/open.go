@@ -91,39 +91,20 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	if _, named := poolConfig.ConnConfig.RuntimeParams["application_name"]; !named {
 		poolConfig.ConnConfig.RuntimeParams["application_name"] = "dibs"
 	}
+	do := migrate
+	if cfg.NoMigrations {
+		do = checkSchema
+	}
+	if err := onSchema(ctx, poolConfig.ConnConfig, cfg.Schema, do); err != nil {
+		return nil, err
+	}
 	s := &Store{cfg: cfg, sql: newStatements(cfg.Schema, cfg.ClockSQL), batches: newBatchIDs()}
 	poolConfig.AfterConnect = s.prepare
 	if s.pool, err = pgxpool.NewWithConfig(ctx, poolConfig); err != nil {
 		return nil, fmt.Errorf("pgstore: %w", err)
 	}
-	if err := open(ctx, s.pool, cfg); err != nil {
-		s.pool.Close()
-		return nil, err
-	}
 	s.feed = newFeed(s, cfg.Schema)
 	return s, nil
-}
-
-func open(ctx context.Context, pool *pgxpool.Pool, cfg Config) error {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("pgstore: cannot connect: %w", err)
-	}
-	defer conn.Release()
-	if err := checkEncoding(ctx, conn.Conn()); err != nil {
-		return err
-	}
-	if cfg.NoMigrations {
-		return checkSchema(ctx, conn.Conn(), cfg.Schema)
-	}
-	return migrate(ctx, conn.Conn(), cfg.Schema)
-}
-
-func checkEncoding(ctx context.Context, conn *pgx.Conn) error {
-	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "UTF8" {
-		return fmt.Errorf("%w: it is %s", ErrEncoding, encoding)
-	}
-	return ctx.Err()
 }
 
 // settings is what a new connection is set to, as far as its server knows it:

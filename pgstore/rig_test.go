@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -218,11 +217,4 @@ func (r *rig) judge(groups []dibs.Group, outcomes []dibs.Outcome, err error) {
 			r.Errorf("group %d has outcome %v, that it happened is %v", i, outcomes[i], done)
 		}
 	}
-}
-
-// longRun is how long the storm goes on, and that everything is tried, if the environment
-// says so: DIBS_TEST_LONG=1m go test ./pgstore.
-func longRun() time.Duration {
-	d, _ := time.ParseDuration(os.Getenv("DIBS_TEST_LONG")) // nothing, or nonsense: no
-	return d
 }

@@ -75,9 +75,6 @@ func (c *committing) accept(t *transaction) {
 		c.store.clock.learn(t.whole.now)
 	}
 	if t.fresh != nil {
-		for _, i := range t.fresh.groups {
-			c.outcomes[i] = dibs.Stale
-		}
 		t.fresh.outcomes(c.groups, c.outcomes)
 		c.committed = c.committed || len(t.fresh.inserted) > 0
 		c.store.clock.learn(t.fresh.now)

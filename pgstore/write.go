@@ -32,7 +32,7 @@ func newChanges(batch uuid, stamp int64) *changes { return &changes{batch: batch
 
 // add takes a group in.
 func (c *changes) add(g *dibs.Group) error {
-	c.window = intersect(c.window, g.Window)
+	c.window = c.window.Intersect(g.Window)
 	for i := range g.Reads {
 		if err := c.addRead(g, &g.Reads[i]); err != nil {
 			return err
@@ -142,14 +142,6 @@ func (c *recordChanges[R]) addRow(expected int64, row *R) {
 	} else {
 		c.update = append(c.update, row)
 	}
-}
-
-func intersect(a, b dibs.Window) dibs.Window {
-	w := dibs.Window{From: max(a.From, b.From), Before: b.Before}
-	if a.Before != 0 && (b.Before == 0 || a.Before < b.Before) {
-		w.Before = a.Before
-	}
-	return w
 }
 
 // sort puts rows into the order in which they are locked, and drops what is there
