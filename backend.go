@@ -27,8 +27,12 @@ type Backend interface {
 	WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error)
 	// Events returns a page of the feed. With wait it blocks until there is one.
 	Events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error)
+	// Stats counts the names there are.
+	Stats(ctx context.Context) (Stats, error)
 	// Conflicts returns how many attempts were refused, and why.
 	Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error)
+	// Recanonicalize brings the names of a namespace under its present rules.
+	Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error)
 	// Sweep ends what is over.
 	Sweep(ctx context.Context, limit int) (SweepReport, error)
 	// Close releases the backend.
@@ -51,6 +55,9 @@ type CheckRequest struct {
 	// Suggest is how many free names to offer for each value that is not
 	// available, 10 at the most.
 	Suggest int
+	// Parts are what the suggestions may be made from, such as a surname, a city or a
+	// year: 8 at the most, the best first. Numbers and random letters come after them.
+	Parts []string
 }
 
 // Availability says whether a value could be reserved, when it was asked.
@@ -62,6 +69,7 @@ type Availability struct {
 	Detail      string    // the same for a person
 	Until       time.Time // when it may become free, if a date is known
 	Suggestions []string  // names that were free when asked
+	Refusal     *Refusal  // of a value that is not valid: which rule, where, and what would be accepted
 }
 
 // Lookup addresses a name by ID, or by namespace and value.
@@ -70,6 +78,7 @@ type Lookup struct {
 	Namespace  string
 	Value      string
 	ActiveOnly bool // a name that is not active counts as not found
+	Version    bool // also tell the version of the entity that owns it, which is one more read
 }
 
 // EntityInfo is an entity with its names.

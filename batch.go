@@ -50,6 +50,9 @@ func (r *request) decide(l *ledger) {
 	} else {
 		r.decideList()
 	}
+	if r.view.fault != nil {
+		r.err = r.view.fault
+	}
 	if r.err != nil || r.dryRun {
 		r.view.changes, r.view.events = nil, nil
 	}

@@ -187,6 +187,14 @@ type Sweep struct {
 	Limit int
 }
 
+// Rekey files a name of a blind namespace under the keys that its policy has by now.
+// The registry does not know the value: whoever does, the user table say, tells it. It
+// changes nothing that anybody could see.
+type Rekey struct {
+	Namespace string
+	Value     string
+}
+
 // Settle ends a suspect by an operator's word. It takes the right [Operate].
 type Settle struct {
 	ID      ID

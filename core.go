@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,15 +15,16 @@ const maxCommands = 32
 // core is the embedded backend: rules and writer over an engine.
 type core struct {
 	cfg      Config
-	policies *policies
+	policies *atomic.Pointer[policies] // shared with those bound to a transaction
 	store    Store
 	submit   func(ctx context.Context, r *request) *Error
 
 	conflicts *conflictCounts
 	flight    *flight // suggestions under way
 	bell      *bell   // rings when something was committed here
-	writer    *writer // nil inside a transaction of the caller's
-	stop      func()  // ends the background work
+	writer    *writer // nil inside a transaction of the caller's, as the reader
+	reader    *reader
+	stop      func() // ends the background work
 	stopped   sync.WaitGroup
 }
 
@@ -35,15 +37,16 @@ func Open(store Store, cfg Config) (*Registry, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	policies, err := newPolicies(cfg.Policies, cfg.Default)
+	set, err := newPolicies(cfg.Policies, cfg.Default)
 	if err != nil {
 		return nil, err
 	}
 	c := &core{
-		cfg: cfg, policies: policies, store: store,
+		cfg: cfg, policies: new(atomic.Pointer[policies]), store: store,
 		conflicts: &conflictCounts{}, flight: newFlight(), bell: newBell(),
 	}
-	c.writer = newWriter(store, cfg, c.batchDone)
+	c.policies.Store(set)
+	c.writer, c.reader = newWriter(store, cfg, c.batchDone), newReader(store)
 	c.submit = c.writer.submit
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
@@ -52,6 +55,38 @@ func Open(store Store, cfg Config) (*Registry, error) {
 		c.stopped.Go(func() { c.sweepOften(ctx, cfg.SweepEvery) })
 	}
 	return NewRegistry(c), nil
+}
+
+// SetPolicies replaces all policies of a Registry that [Open] made, at once: each
+// command is decided by the old ones or by the new ones. Policies that are not valid
+// change nothing. See [Config] for what the two are.
+//
+// Other rules for which names are the same take [Registry.Recanonicalize].
+func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
+	c, ok := r.backend.(*core)
+	if !ok {
+		return fmt.Errorf("%w: the policies are the server's", ErrUnsupported)
+	}
+	set, err := newPolicies(byNamespace, fallback)
+	if err != nil {
+		return err
+	}
+	c.policies.Store(set)
+	return nil
+}
+
+// Policy returns the policy that a Registry made by [Open] has for a namespace, with
+// every default filled in.
+func (r *Registry) Policy(namespace string) (Policy, error) {
+	c, ok := r.backend.(*core)
+	if !ok {
+		return Policy{}, fmt.Errorf("%w: the policies are the server's", ErrUnsupported)
+	}
+	space, err := c.policies.Load().space(namespace)
+	if err != nil {
+		return Policy{}, err
+	}
+	return *space.policy, nil
 }
 
 // InTransaction is for engines: it returns a Registry that decides by the same
@@ -181,7 +216,7 @@ func (c *core) prepare(req ApplyRequest) (*request, *Error) {
 
 // preparer returns what checks the commands of one request.
 func (c *core) preparer(principal Principal) *preparer {
-	return &preparer{policies: c.policies, principal: principal}
+	return &preparer{policies: c.policies.Load(), principal: principal}
 }
 
 // own commits one of the registry's own decisions, which p has prepared.

@@ -30,8 +30,10 @@
 //
 // A name is unique within its namespace: "slug", or "acme.slug" for a tenant's own
 // space. What a namespace allows is its [Policy], set in the [Config]: how long holds
-// last, how values become canonical, whether names that were given up wait in
-// quarantine. The zero Policy is a good one.
+// last, how values become canonical, which words are reserved, whether look-alikes are
+// refused, whether values are stored at all, whether names that were given up wait in
+// quarantine. The zero Policy is a good one. Package profile has what decides which
+// names are the same, and docs/names.md helps to choose.
 //
 // An [Entity] is what owns names: a type and an id. It has one active name per
 // namespace, unless the policy says otherwise, and any number of aliases: its former
@@ -39,10 +41,11 @@
 //
 // # Retrying
 //
-// Every command can be run again. One whose result already stands succeeds and is
-// marked as replayed; so whoever got [ErrOutcomeUnknown], or no answer at all, asks
-// once more with the same token. To be able to, choose the token before you reserve:
-// [NewToken] makes one.
+// A command whose result already stands succeeds and is marked as replayed; so whoever
+// got [ErrOutcomeUnknown], or no answer at all, asks once more with the same token. To be
+// able to, choose the token before you reserve: [NewToken] makes one. What goes without a
+// token is safe to run again while nobody else changes the same names; where somebody
+// may, look first, or say [Rename.IfVersion].
 //
 // # After a crash
 //
@@ -72,7 +75,8 @@
 // # Engines
 //
 // An engine is a [Store]. Package memstore keeps names in memory, for tests; package
-// sqlitestore in a file; package pgstore in a PostgreSQL database. Engines know no rule: they load records, and commit what was
-// decided if nothing that it rests on has changed. Package storetest is the suite that
-// each of them passes, and yours can too.
+// sqlitestore in a file; package pgstore in a PostgreSQL database; package etcdstore in an
+// etcd cluster. Engines know no rule: they load records, and commit what was decided if
+// nothing that it rests on has changed. Package storetest is the suite that each of them
+// passes, and yours can too.
 package dibs

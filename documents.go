@@ -35,11 +35,42 @@ func writeDocument(v *view, ref Ref, label string, rev uint64, due Instant, cont
 	v.put(ref, &Document{Kind: ref.Kind, Scope: ref.Scope, ID: ref.ID, Rev: rev + 1, Label: label, Due: due, Data: data})
 }
 
-// floor is the highest epoch and revision among the purged names of a namespace.
-// New names start above it, so that neither ever goes back.
+// floor is what every new name of a namespace stands on.
 type floor struct {
+	// Epoch and Rev are the highest among the purged names. New names start above
+	// them, so that neither ever goes back.
 	Epoch uint64 `json:"epoch"`
 	Rev   uint64 `json:"rev"`
+	// Rules says how the names here were made canonical, see [Policy.describeRules].
+	Rules string `json:"rules,omitempty"`
+	// Next is what the rules are being changed to, and Run who does it: nobody else may
+	// go on with that, or end it.
+	Next string `json:"next,omitempty"`
+	Run  string `json:"run,omitempty"`
+}
+
+// admits refuses new names to a process that has other rules for them than the
+// namespace has: what one of the two takes for different names, the other may take
+// for the same.
+func (f floor) admits(s *subject) *Error {
+	switch {
+	case f.Next != "":
+		return s.refuse(CodeUnavailable, "the rules of %s are being changed to %s, and no new name is given out until that is done; "+
+			"if nobody is at it any more, run Recanonicalize again", s.namespace, f.Next)
+	case f.Rules != s.policy.rules:
+		return s.refuse(CodeUnavailable, "the names of %s were made by the rules %s, and this process has %s: "+
+			"configure it alike, or change the namespace by Recanonicalize", s.namespace, f.Rules, s.policy.rules)
+	}
+	return nil
+}
+
+// mayGoOn refuses to go on with a change of rules that another run has taken over.
+func (f floor) mayGoOn(s space, run string) *Error {
+	if f.Run == run {
+		return nil
+	}
+	return &Error{Code: CodeUnavailable, Namespace: s.namespace, Message: fmt.Sprintf(
+		"another run of Recanonicalize has begun on %s, and this one ends", s.namespace)}
 }
 
 func floorRef(s space) Ref { return Ref{KindFloor, s.scope, hashID("floor\x00" + s.namespace)} }
@@ -47,12 +78,16 @@ func floorRef(s space) Ref { return Ref{KindFloor, s.scope, hashID("floor\x00" +
 // floor returns the floor of a namespace, for a name without a row. A name that comes
 // and is purged before the decision is committed raises it, and so is noticed. That
 // takes a record which is there: the first decision in a namespace writes one.
-func (v *view) floor(s space) (floor, *Error) {
-	f, rev, err := readFloor(v, s)
-	if err == nil && rev == 0 {
-		writeFloor(v, s, rev, f)
+func (v *view) floor(s *subject) (floor, *Error) {
+	f, rev, err := readFloor(v, s.space)
+	if err != nil {
+		return f, err
 	}
-	return f, err
+	if f.Rules == "" {
+		f.Rules = s.policy.rules
+		writeFloor(v, s.space, rev, f)
+	}
+	return f, f.admits(s)
 }
 
 // readFloor fails where the document cannot be read: taken for empty it would let
@@ -77,15 +112,23 @@ func writeFloor(v *view, s space, rev uint64, f floor) {
 	writeDocument(v, floorRef(s), s.namespace, rev, 0, f)
 }
 
+// raiseFloor makes the floor at least as high as what is removed, and returns it.
+func (v *view) raiseFloor(s space, f floor, rev, epoch, highest uint64) floor {
+	raised := f
+	raised.Epoch, raised.Rev = max(f.Epoch, epoch), max(f.Rev, highest)
+	if raised != f {
+		writeFloor(v, s, rev, raised)
+	}
+	return raised
+}
+
 // purge removes a name that was never confirmed, and its events.
 func (v *view) purge(d *draft, s space) *Error {
 	f, rev, err := readFloor(v, s)
 	if err != nil {
 		return err
 	}
-	if raised := (floor{Epoch: max(f.Epoch, d.Epoch), Rev: max(f.Rev, d.Rev)}); raised != f {
-		writeFloor(v, s, rev, raised)
-	}
+	v.raiseFloor(s, f, rev, d.Epoch, max(d.Rev, v.unfile(d)))
 	v.put(d.Ref(), nil)
 	return nil
 }

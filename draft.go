@@ -19,13 +19,97 @@ func (d *draft) exists() bool { return d.Rev > 0 }
 
 // name returns the draft of a name, free where it has no row.
 func (v *view) name(s *subject) *draft {
-	if d := v.nameByID(s.id, s.scope); d != nil {
+	if d := v.lookUp(s); d != nil {
 		return d
 	}
+	return s.draft()
+}
+
+// draft returns the draft of a name without a row.
+func (s *subject) draft() *draft {
 	d := &draft{NameRecord: NameRecord{
 		ID: s.id, Namespace: s.namespace, Scope: s.scope, Canonical: s.canonical, State: Free,
 	}}
 	d.before = snapshotOf(&d.NameRecord)
+	return d
+}
+
+// lookUp returns the draft of a name, or nil where it has no row.
+func (v *view) lookUp(s *subject) (found *draft) {
+	if len(s.hashes) == 0 {
+		d := v.nameByID(s.id, s.scope)
+		if d == nil || len(d.linked(LinkMovedTo)) == 0 {
+			return d
+		}
+		// Who asks by the rules that there are now knows where names are. Others are led
+		// on, unless what was in the row is another name by their rules; one that is free
+		// now did not go on.
+		to := v.follow(s.id, s.scope)
+		if to.ID != d.ID && to.State != Free && to.Profile != s.policy.profileName && s.means(d.Value) {
+			return to
+		}
+		return d
+	}
+	// All keys lead to the same row. If they do not, because somebody left out a key
+	// that names are filed under, the one that is taken counts.
+	folders := slices.DeleteFunc(slices.Clone(s.hashes), func(f folder) bool { return v.see(f.Ref) == nil })
+	switch len(folders) {
+	case len(s.hashes):
+	case 0: // whoever makes the row now writes all of them
+		folders = s.hashes
+	default: // filed under a key that is not the newest: nobody ends that the others are absent
+		v.mustKnow()
+	}
+	for _, f := range folders {
+		names, _ := v.filed(f)
+		for _, id := range names {
+			if d := v.follow(id, s.scope); d != nil && (found == nil || found.State == Free) {
+				found = d
+			}
+		}
+	}
+	return found
+}
+
+// means reports whether a value is this name, by the rules of the subject.
+func (s *subject) means(value string) bool {
+	canonical, err := s.policy.canonical(value)
+	return err == nil && canonical == s.canonical
+}
+
+// unknown reports whether a name has no row, for a decision that does not end that.
+func (v *view) unknown(s *subject) bool {
+	if len(s.hashes) == 0 {
+		return v.absent(s.ref())
+	}
+	return !slices.ContainsFunc(s.hashes, func(f folder) bool { return !v.absent(f.Ref) })
+}
+
+// idOf returns the ID of the row that a name has, or would have.
+func (v *view) idOf(s *subject) ID {
+	if v.unknown(s) {
+		return s.id
+	}
+	return v.name(s).ID
+}
+
+// maxMoves is how often the rules of a namespace can change before those who still
+// have a reservation id from the beginning lose track.
+const maxMoves = 8
+
+// follow is nameByID for who may not know yet that the name is in another row now.
+func (v *view) follow(id ID, scope string) *draft {
+	d := v.nameByID(id, scope)
+	for range maxMoves {
+		if d == nil {
+			break
+		}
+		to := d.linked(LinkMovedTo)
+		if len(to) == 0 || v.absent(Ref{KindName, d.Scope, to[0]}) {
+			break
+		}
+		d = v.nameByID(to[0], d.Scope)
+	}
 	return d
 }
 
@@ -67,6 +151,13 @@ func (v *view) saveLapses(d *draft) {
 		v.record(d, l.kind, l.at, "", l.after)
 	}
 	d.lapses = nil
+	v.store(d)
+}
+
+// keep stores the draft for bookkeeping: nothing happened that the world needs to know.
+func (v *view) keep(d *draft) {
+	v.saveLapses(d)
+	d.Rev++
 	v.store(d)
 }
 

@@ -108,7 +108,8 @@ type Error struct {
 	Key         string    // namespace:canonical, once the value is known to be valid
 	Reason      Reason    // with NAME_TAKEN: why
 	Until       time.Time // with NAME_TAKEN: when it may become free, if a date is known
-	Suggestions []string  // with NAME_TAKEN: names that were free when asked
+	Suggestions []string  // with NAME_TAKEN and INVALID_VALUE: names that were free when asked
+	Refusal     *Refusal  // with INVALID_VALUE: which rule, where, and what would be accepted; nil where the profile did not say
 
 	// Failures lists every part that failed, of a command or an Apply with
 	// several. The Error's own code is that of the first.

@@ -23,6 +23,7 @@ const (
 	EventGivenUp     EventKind = "given_up"    // decommissioned, deleted, or past its retention
 	EventUnlocked    EventKind = "unlocked"    // a quarantine is over
 	EventTransferred EventKind = "transferred" // the name went to another entity
+	EventMoved       EventKind = "moved"       // the rules of the namespace changed: from one canonical form to another
 	EventArchived    EventKind = "archived"    // about an entity, as the two below
 	EventRestored    EventKind = "restored"
 	EventDeleted     EventKind = "deleted"

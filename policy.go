@@ -1,9 +1,9 @@
 package dibs
 
 import (
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,6 +19,7 @@ const (
 	DefaultArchivedStatus = 404
 
 	maxMaxHolds = 10_000
+	maxRuleName = 200
 )
 
 // Policy is what a namespace allows. The zero Policy is a good one: each field
@@ -72,17 +73,17 @@ type Policy struct {
 	// Nil means that a hold is over when its time is. See [Witness].
 	Witness Witness
 
-	// Skeleton is the place for a function that maps look-alikes to one string,
-	// so that none of them can be taken beside another. This version enforces
-	// none: Open refuses a policy that sets it.
-	Skeleton func(canonical string) string
+	// Skeleton keeps look-alikes of a name from everybody but its own entity. Nil
+	// means that names which look alike are different names.
+	Skeleton Skeleton
 
-	// Blind is the place for a keyed hash that replaces values which must not
-	// be stored, such as emails. This version has none: Open refuses a policy
-	// that sets it.
-	Blind func(canonical string) string
+	// Blind replaces values which must not be stored, such as emails, by a keyed hash,
+	// before anything else is made of them. The newest key comes first; names are
+	// found under all of them. Nil means that values are kept. See [BlindKey].
+	Blind []BlindKey
 
 	profileName string // Profile's own, asked for once
+	rules       string // which names are the same, see [Policy.describeRules]
 }
 
 // canonical asks the profile. It may be the user's own code, and must not take the
@@ -96,12 +97,35 @@ func (p *Policy) canonical(value string) (canonical string, err error) {
 	return p.Profile.Canonical(value)
 }
 
+// skeleton asks for what look-alikes have in common, as carefully.
+func (p *Policy) skeleton(canonical string) (skeleton string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the skeleton %s panicked: %v", p.Skeleton.Name(), r)
+		}
+	}()
+	return p.Skeleton.Skeleton(canonical), nil
+}
+
+// describeRules names everything that decides which names are the same.
+func (p *Policy) describeRules() string {
+	rules := p.profileName
+	if p.Skeleton != nil {
+		rules += " " + p.Skeleton.Name()
+	}
+	if p.blind() {
+		rules += " blind"
+	}
+	return rules
+}
+
 // withDefaults returns the policy with every zero field filled in.
 func (p Policy) withDefaults() Policy {
 	if p.Profile == nil {
 		p.Profile = Exact
 	}
 	p.profileName = p.Profile.Name()
+	p.rules = p.describeRules()
 	// A default never breaks a bound that was set: MaxTTL alone, of a minute,
 	// makes a DefaultTTL of a minute.
 	setDefault(&p.MaxTTL, DefaultMaxTTL)
@@ -143,6 +167,14 @@ func (p Policy) validate() error {
 			return fmt.Errorf("%s is %v, it must be whole milliseconds", d.name, d.value)
 		}
 	}
+	if err := checkRuleName("profile", p.profileName); err != nil {
+		return err
+	}
+	if p.Skeleton != nil {
+		if err := checkRuleName("skeleton", p.Skeleton.Name()); err != nil {
+			return err
+		}
+	}
 	switch {
 	case p.MaxHolds < 0 || p.MaxHolds > maxMaxHolds:
 		return fmt.Errorf("MaxHolds is %d, it must be between 0 and %d", p.MaxHolds, maxMaxHolds)
@@ -150,10 +182,15 @@ func (p Policy) validate() error {
 		return fmt.Errorf("RedirectStatus is %d, it must be 301, 302, 307 or 308", p.RedirectStatus)
 	case p.ArchivedStatus != 404 && p.ArchivedStatus != 410:
 		return fmt.Errorf("ArchivedStatus is %d, it must be 404 or 410", p.ArchivedStatus)
-	case p.Skeleton != nil:
-		return errors.New("a function for Skeleton is set, but this version does not enforce it")
-	case p.Blind != nil:
-		return errors.New("a function for Blind is set, but this version does not enforce it")
+	}
+	return checkBlind(p.Blind)
+}
+
+// checkRuleName checks what a profile or a skeleton calls itself: the rules of a
+// namespace are made of it.
+func checkRuleName(what, name string) error {
+	if problem := textProblem(name, 1, maxRuleName); problem != "" || strings.ContainsRune(name, ' ') {
+		return fmt.Errorf("the %s calls itself %s, it must be 1 to %d bytes of text without a space, such as %q", what, quote(name), maxRuleName, what+"/1")
 	}
 	return nil
 }

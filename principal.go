@@ -22,7 +22,7 @@ const (
 	ActForOthers Rights = 1 << iota
 	// OverrideReserved lets it take reserved words.
 	OverrideReserved
-	// Operate lets it settle suspects.
+	// Operate lets it settle suspects, and change the rules of namespaces.
 	Operate
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // maxAttempts is how often a decision is taken again because another writer was
@@ -38,6 +39,7 @@ func (c *committer) process(ctx context.Context, requests []*request) (commits i
 		commits++
 		outcomes, err := c.commit(ctx, l, groups)
 		requests = nil
+		var large []*group
 		for i, g := range groups {
 			switch {
 			case err != nil:
@@ -51,16 +53,45 @@ func (c *committer) process(ctx context.Context, requests []*request) (commits i
 					r.retried = true
 					r.busy()
 				}
+			case outcomes[i] == TooLarge:
+				large = append(large, g)
 			default:
 				requests = append(requests, g.members...)
 			}
 		}
+		var failed error
+		for _, g := range large {
+			more, err := c.processHalves(ctx, g)
+			commits += more
+			failed = errors.Join(failed, err)
+		}
 		if err != nil || len(requests) == 0 {
-			return commits, err
+			return commits, errors.Join(err, failed)
 		}
 	}
 	err = Unavailable(errContended)
 	fail(requests, err)
+	return commits, err
+}
+
+var errTooLarge = &Error{
+	Code:    CodeTooLarge,
+	Message: "this changes more records at once than the engine can: name fewer in one command, or raise the engine's limits",
+}
+
+// processHalves processes the requests of a group that was too large for the engine, one
+// half after the other. A request by itself cannot be made smaller.
+func (c *committer) processHalves(ctx context.Context, g *group) (commits int, err error) {
+	if len(g.members) == 1 {
+		fail(g.members, errTooLarge)
+		return 0, nil
+	}
+	half := len(g.members) / 2
+	for _, part := range [][]*request{g.members[:half], g.members[half:]} {
+		more, failed := c.process(ctx, slices.Clone(part))
+		commits += more
+		err = errors.Join(err, failed)
+	}
 	return commits, err
 }
 

@@ -1,10 +1,12 @@
 package dibs
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,46 +24,45 @@ const (
 )
 
 // read answers a question from one consistent moment of the engine. It is a
-// decision that changes nothing; p knows what it will look at.
+// decision that changes nothing; p knows what it will look at. See [ask] for questions
+// that many ask.
 func (c *core) read(ctx context.Context, p *preparer, question func(v *view)) error {
-	ask := func(v *view) (Result, *Error) {
-		question(v)
-		return Result{}, nil
-	}
-	_, err := decideAll(ctx, c.store, []*request{{decisions: []decision{ask}, wants: p.wants, dryRun: true}})
-	return err
+	return answerAlone(ctx, c.store, newQuestion(p, question))
 }
 
 // Get returns one name.
 func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	p := c.preparer(Principal{})
-	id, scope, what := lookup.ID, "", lookup.ID.String()
-	if id.IsZero() {
+	what := lookup.ID.String()
+	find := func(v *view) *draft { return v.follow(lookup.ID, "") }
+	if lookup.ID.IsZero() {
 		s, err := p.address(lookup.Namespace, lookup.Value, "")
 		if err != nil {
 			return Name{}, err
 		}
-		id, scope, what = s.id, s.scope, s.key()
+		what = s.key()
+		find = func(v *view) *draft { return v.lookUp(s) }
 	} else {
-		p.want(Ref{Kind: KindName, ID: id})
+		p.want(Ref{Kind: KindName, ID: lookup.ID})
 	}
-	var (
-		name  Name
-		found bool
-	)
-	err := c.read(ctx, p, func(v *view) {
-		d := v.nameByID(id, scope)
-		if found = d != nil; found {
-			name = v.show(d)
+	name, err := ask(ctx, c, p, func(v *view) *Name {
+		d := find(v)
+		if d == nil {
+			return nil
 		}
+		name := v.show(d)
+		if lookup.Version && (d.State == Active || d.State == Alias) {
+			name.Version = v.entity(d.Scope, d.Owner).Rev
+		}
+		return &name
 	})
 	if err != nil {
 		return Name{}, err
 	}
-	if !found || (lookup.ActiveOnly && name.State != Active) {
+	if name == nil || (lookup.ActiveOnly && name.State != Active) {
 		return Name{}, &Error{Code: CodeNotFound, Message: "there is no reservation of " + what}
 	}
-	return name, nil
+	return *name, nil
 }
 
 // Resolve says where a name leads.
@@ -74,9 +75,7 @@ func (c *core) Resolve(ctx context.Context, namespace, value string) (Resolution
 		}
 		return Resolution{}, invalid
 	}
-	var answer Resolution
-	err := c.read(ctx, p, func(v *view) { answer = resolve(v, s) })
-	return answer, err
+	return ask(ctx, c, p, func(v *view) Resolution { return resolve(v, s) })
 }
 
 // resolve follows a name to its entity, and an alias on to the entity's active
@@ -306,13 +305,49 @@ func decodePosition(cursor string) (ListPosition, error) {
 
 // History returns the events of a name.
 func (c *core) History(ctx context.Context, namespace, value string) ([]Event, error) {
-	s, invalid := c.preparer(Principal{}).address(namespace, value, "")
+	p := c.preparer(Principal{})
+	s, invalid := p.address(namespace, value, "")
 	if invalid != nil {
 		return nil, invalid
 	}
-	return c.eventsOf(ctx, s.id)
+	var d *draft
+	if err := c.read(ctx, p, func(v *view) { d = v.name(s) }); err != nil {
+		return nil, err
+	}
+	return c.historyOf(ctx, s, d)
 }
 
+// historyOf returns the events of a name, also from when it was in another row.
+func (c *core) historyOf(ctx context.Context, s *subject, d *draft) ([]Event, error) {
+	var history []Event
+	from := d.linked(LinkMovedFrom)
+	for _, id := range from {
+		events, err := c.eventsOf(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		history = append(history, s.ofThisName(events)...)
+	}
+	events, err := c.eventsOf(ctx, d.ID)
+	if err != nil || len(from) == 0 {
+		return events, err
+	}
+	history = append(history, events...)
+	slices.SortStableFunc(history, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return history, nil
+}
+
+// ofThisName leaves out the events of a former row from when that was another name,
+// before and since: it tells names apart by what they are called in each epoch.
+func (s *subject) ofThisName(events []Event) []Event {
+	ours := make(map[uint64]bool)
+	for _, e := range events {
+		ours[e.Epoch] = ours[e.Epoch] || s.means(e.Value)
+	}
+	return slices.DeleteFunc(events, func(e Event) bool { return !ours[e.Epoch] })
+}
+
+// eventsOf returns the events of a row.
 func (c *core) eventsOf(ctx context.Context, id ID) ([]Event, error) {
 	var events []Event
 	query := EventQuery{Name: id, Limit: maxPage}
@@ -344,11 +379,11 @@ func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Tim
 		if err != nil {
 			return Holder{}, err
 		}
-		events, fail := c.eventsOf(ctx, s.id)
+		events, fail := c.historyOf(ctx, s, before)
 		if fail != nil {
 			return Holder{}, fail
 		}
-		if err = c.read(ctx, p, func(v *view) { after = v.name(s) }); err == nil && after.Rev == before.Rev {
+		if err = c.read(ctx, p, func(v *view) { after = v.name(s) }); err == nil && after.ID == before.ID && after.Rev == before.Rev {
 			return holderAt(events, after, InstantOf(at)), nil
 		}
 		before = after
@@ -361,9 +396,13 @@ func holderAt(events []Event, d *draft, at Instant) Holder {
 		events = append(events, Event{At: l.at, After: l.after})
 	}
 	holder := Holder{State: Free}
+	moved := len(d.linked(LinkMovedFrom)) > 0
 	for _, e := range events {
 		if e.At > at {
 			break
+		}
+		if moved && e.Kind == EventMoved && e.After.State == Free {
+			continue // it left one row for another: nobody lost it
 		}
 		if e.After.State != holder.State || e.After.Entity != holder.Entity || e.After.Epoch != holder.Epoch {
 			holder = Holder{State: e.After.State, Entity: e.After.Entity, Epoch: e.After.Epoch, Since: e.At.Time()}

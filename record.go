@@ -38,9 +38,12 @@ type Kind string
 const (
 	KindName   Kind = "name"
 	KindEntity Kind = "entity"
-	KindFloor  Kind = "floor" // a namespace's highest purged epoch and revision
+	KindFloor  Kind = "floor" // a namespace's highest purged epoch and revision, and its rules
 	KindQuota  Kind = "quota" // one principal's live holds in a namespace
 	KindTally  Kind = "tally" // refused attempts in one hour
+
+	KindSkeleton Kind = "skeleton" // the names that look alike
+	KindHash     Kind = "hash"     // the name behind a keyed hash, in a blind namespace
 )
 
 // Ref addresses a record: what kind, in which scope, and its ID.
@@ -113,6 +116,9 @@ type NameRecord struct {
 	// Established says that the name was confirmed at some time: its history is
 	// kept for ever.
 	Established bool
+
+	// Links tie the row to other records. Most have none.
+	Links []Link
 
 	// Due is when the sweeper has to look at the row next, or zero.
 	Due Instant

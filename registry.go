@@ -146,6 +146,11 @@ func (r *Registry) Swap(ctx context.Context, command Swap) (Result, error) {
 	return r.one(ctx, command)
 }
 
+// Rekey files a name of a blind namespace under its present keys.
+func (r *Registry) Rekey(ctx context.Context, command Rekey) (Name, error) {
+	return r.oneName(ctx, command)
+}
+
 // Settle ends a suspect by an operator's word.
 func (r *Registry) Settle(ctx context.Context, command Settle) (Name, error) {
 	return r.oneName(ctx, command)
@@ -159,6 +164,15 @@ func (r *Registry) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 		return SweepReport{}, fmt.Errorf("dibs: a sweep's limit is %d, it must be at least 1", limit)
 	}
 	return r.backend.Sweep(ctx, limit)
+}
+
+// Recanonicalize brings the names of a namespace under the rules that its policy has
+// now, or says what that would do. It takes the right [Operate].
+func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error) {
+	if !r.principal.Has(Operate) {
+		return Recanonicalization{}, &Error{Code: CodeNotOwner, Message: "changing the rules of a namespace takes the right to operate"}
+	}
+	return r.backend.Recanonicalize(ctx, request)
 }
 
 // Check says whether values could be reserved, and if not why.
@@ -219,6 +233,16 @@ func (r *Registry) WhoHeld(ctx context.Context, namespace, value string, at time
 func (r *Registry) Events(ctx context.Context, query FeedQuery) (EventPage, error) {
 	return r.backend.Events(ctx, query, false)
 }
+
+// AwaitEvents is Events, and waits until there is one. [Registry.Watch] is a loop over
+// it.
+func (r *Registry) AwaitEvents(ctx context.Context, query FeedQuery) (EventPage, error) {
+	return r.backend.Events(ctx, query, true)
+}
+
+// Stats counts the names there are, by namespace and state. On most engines that is a
+// look at all of them: keep the answer for a while.
+func (r *Registry) Stats(ctx context.Context) (Stats, error) { return r.backend.Stats(ctx) }
 
 // Conflicts returns how many attempts were refused, by namespace, reason and hour.
 func (r *Registry) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {

@@ -18,6 +18,7 @@ type Name struct {
 	// Entity is the owner; of a hold the owner-to-be, of a given-up name the last
 	// owner. Zero means none.
 	Entity        Entity
+	Version       uint64 // the entity's version, where Get or a command on its names tells it; else 0
 	Principal     string // who reserved it
 	CorrelationID string
 	Meta          map[string]string

@@ -29,6 +29,9 @@ func (c Transfer) prepare(p *preparer) (decision, *Error) {
 		if err := s.mayAdd(to); err != nil {
 			return Result{}, err
 		}
+		if err := v.mayGo(s, d, c.To); err != nil {
+			return Result{}, err
+		}
 		if from.Active[d.slot()] == d.ID {
 			delete(from.Active, d.slot())
 		}
@@ -120,6 +123,12 @@ func (c Swap) prepare(p *preparer) (decision, *Error) {
 			return Result{}, err
 		}
 		if err := b.mayReplace(eb, db.ID); err != nil {
+			return Result{}, err
+		}
+		if err := v.mayGo(a, da, c.B.Entity); err != nil {
+			return Result{}, err
+		}
+		if err := v.mayGo(b, db, c.A.Entity); err != nil {
 			return Result{}, err
 		}
 		// Each name takes the other's place, aliases and all.

@@ -23,7 +23,7 @@ func (p *preparer) onHold(id ID, token string, decide func(v *view, d *draft, s 
 
 // existing returns the name with this ID, and what its policy says of it.
 func (p *preparer) existing(v *view, id ID) (*draft, *subject, *Error) {
-	d := v.nameByID(id, "")
+	d := v.follow(id, "")
 	if d == nil {
 		return nil, nil, &Error{Code: CodeNotFound, Message: "there is no reservation " + id.String()}
 	}
@@ -31,7 +31,7 @@ func (p *preparer) existing(v *view, id ID) (*draft, *subject, *Error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, &subject{space: space, value: d.Value, canonical: d.Canonical, id: id, field: space.kind}, nil
+	return d, &subject{space: space, value: d.Value, canonical: d.Canonical, id: d.ID, field: space.kind}, nil
 }
 
 func (c Extend) prepare(p *preparer) (decision, *Error) {
@@ -147,8 +147,7 @@ func (s *subject) intendedFor(d *draft, entity Entity) *Error {
 
 // ownedResult is the result of a command that gave a name to an entity.
 func (v *view) ownedResult(d *draft, replayed bool) Result {
-	return Result{
-		Names: []Name{v.show(d)}, Replayed: replayed,
-		Version: v.entity(d.Scope, d.Owner).Rev,
-	}
+	name := v.show(d)
+	name.Version = v.entity(d.Scope, d.Owner).Rev
+	return Result{Names: []Name{name}, Replayed: replayed, Version: name.Version}
 }

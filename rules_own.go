@@ -28,7 +28,7 @@ func (c Claim) prepare(p *preparer) (decision, *Error) {
 		if d.State == Active && v.has(c.Entity, d) {
 			return v.ownedResult(d, true), nil
 		}
-		if err := s.taken(d, c.Entity); err != nil {
+		if err := v.available(s, d, c.Entity); err != nil {
 			return Result{}, err
 		}
 		e := v.entity(s.scope, c.Entity)
@@ -75,15 +75,24 @@ func (c Rename) prepare(p *preparer) (decision, *Error) {
 		d := v.name(s)
 		e := v.entity(s.scope, c.Entity)
 		// The entity has this name, and none that it was to replace.
-		stands := d.State == Active && v.has(c.Entity, d) &&
-			(from == nil || from.id == d.ID || !slices.Contains(e.activeIn(s.namespace), from.id))
-		if stands && d.Value == s.value {
+		stands := d.State == Active && v.has(c.Entity, d)
+		if stands && from != nil {
+			id := v.idOf(from)
+			stands = id == d.ID || !slices.Contains(e.activeIn(s.namespace), id)
+		}
+		// Where values are hidden there is no other way to write it: only the key that
+		// hides it may be another.
+		if stands && (d.Value == s.value || s.policy.blind()) {
 			return v.ownedResult(d, true), nil
 		}
 		if c.IfVersion != 0 && c.IfVersion != e.Rev {
 			return Result{}, s.refuse(CodeVersionMismatch, "the entity is at version %d, not %d: look again before you change it", e.Rev, c.IfVersion)
 		}
 		if err := s.mayOwn(e); err != nil {
+			return Result{}, err
+		}
+		// Another spelling may be another name, by other rules.
+		if _, err := v.floor(s); err != nil {
 			return Result{}, err
 		}
 		if stands {
@@ -120,7 +129,7 @@ func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHa
 		setIfAny(&d.CorrelationID, c.CorrelationID)
 		return EventConfirmed, nil
 	}
-	if err := s.taken(d, c.Entity); err != nil {
+	if err := v.available(s, d, c.Entity); err != nil {
 		return "", err
 	}
 	if err := v.begin(d, s); err != nil {
@@ -204,10 +213,11 @@ func (s *subject) mayAdd(e entityDraft) *Error {
 func (p *preparer) present(v *view, s *subject, e entityDraft, which *subject) (*draft, *Error) {
 	have := e.activeIn(s.namespace)
 	if which != nil {
-		if !slices.Contains(have, which.id) {
+		id := v.idOf(which)
+		if !slices.Contains(have, id) {
 			return nil, which.refuse(CodeNotOwner, "%s is not an active name of %s", which.key(), e.Entity)
 		}
-		return v.nameByID(which.id, s.scope), s.mayReplace(e, which.id)
+		return v.nameByID(id, s.scope), s.mayReplace(e, id)
 	}
 	switch {
 	case len(have) == 0:

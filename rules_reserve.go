@@ -3,6 +3,7 @@ package dibs
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -147,7 +148,7 @@ func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
 		var ended *wish
 		for _, w := range wishes {
 			// A candidate without a row is nobody's.
-			if w == nil || v.absent(w.ref()) {
+			if w == nil || v.unknown(w.subject) {
 				continue
 			}
 			if d := v.name(w.subject); w.holds(d) {
@@ -180,8 +181,11 @@ func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
 	}, nil
 }
 
+// first reserves a candidate, or leaves no trace of having tried.
 func (w *wish) first(v *view, token string) (Result, *Error) {
-	d, replayed, err := w.reserve(v)
+	nested := v.nested()
+	d, replayed, err := w.reserve(nested)
+	nested.close(err == nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -225,7 +229,7 @@ func (w *wish) reserve(v *view) (d *draft, replayed bool, err *Error) {
 		}
 		return d, true, nil
 	}
-	if err := w.taken(d, w.entity); err != nil {
+	if err := v.available(w.subject, d, w.entity); err != nil {
 		return nil, false, err
 	}
 	if err := v.mayHold(w); err != nil {
@@ -283,12 +287,12 @@ func (s *subject) taken(d *draft, entity Entity) *Error {
 // begin starts a new epoch: everything of the last hold is forgotten, except that a
 // name that comes out of quarantine remembers it.
 func (v *view) begin(d *draft, s *subject) *Error {
+	floor, err := v.floor(s)
+	if err != nil {
+		return err
+	}
 	if !d.exists() {
 		// The row may have been purged: neither epoch nor revision may go back.
-		floor, err := v.floor(s.space)
-		if err != nil {
-			return err
-		}
 		d.Epoch, d.Rev = floor.Epoch, floor.Rev
 	}
 	v.saveLapses(d)
@@ -304,6 +308,14 @@ func (v *view) begin(d *draft, s *subject) *Error {
 	if d.State == Quarantined {
 		fresh.Owner, fresh.Until = d.Owner, d.Until
 	}
+	// It may be filed under keys that only others know, in a blind namespace. Elsewhere a
+	// skeleton that it had is that of other rules.
+	fresh.Links = slices.DeleteFunc(slices.Clone(d.Links), func(l Link) bool {
+		return l.Kind == LinkMovedTo || (l.Kind == LinkSkeleton && !s.policy.blind())
+	})
 	d.NameRecord = fresh
+	if n := v.file(d, s, floor); n > maxLookAlikes {
+		return s.refuse(CodeTooLarge, "%s looks like %d other names of its entity, the most there may be: decommission one", s.key(), n-1)
+	}
 	return nil
 }

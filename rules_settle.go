@@ -63,7 +63,7 @@ type testimony struct {
 func (p *preparer) testify(t testimony) decision {
 	p.want(Ref{Kind: KindName, ID: t.id})
 	return func(v *view) (Result, *Error) {
-		d := v.nameByID(t.id, "")
+		d := v.follow(t.id, "")
 		if d == nil || d.State != Suspect || d.Epoch != t.epoch {
 			return Result{Replayed: true}, nil // settled by somebody else meanwhile
 		}
@@ -71,7 +71,7 @@ func (p *preparer) testify(t testimony) decision {
 		if t.verdict.kind != unknown {
 			err := p.tryVerdict(v, d, t.verdict)
 			if err == nil {
-				return Result{Names: []Name{v.show(v.nameByID(t.id, d.Scope))}}, nil
+				return Result{Names: []Name{v.show(v.nameByID(d.ID, d.Scope))}}, nil
 			}
 			doubt = "the witness says that it exists, but: " + err.Message
 		}
@@ -81,9 +81,7 @@ func (p *preparer) testify(t testimony) decision {
 		} else {
 			d.Asked++
 		}
-		v.saveLapses(d)
-		d.Rev++ // bookkeeping: nothing happened that the world needs to know
-		v.store(d)
+		v.keep(d)
 		return Result{Names: []Name{v.show(d)}}, nil
 	}
 }

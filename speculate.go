@@ -116,7 +116,7 @@ func (s *speculator) committed(l *ledger, groups []*group, outcomes []Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, g := range groups {
-		if l.guesses() && outcomes[i] != Busy {
+		if l.guesses() && outcomes[i] != Busy && outcomes[i] != TooLarge {
 			s.odds.note(outcomes[i] == Committed)
 		}
 		switch outcomes[i] {
@@ -126,7 +126,7 @@ func (s *speculator) committed(l *ledger, groups []*group, outcomes []Outcome) {
 			for _, read := range g.Reads {
 				s.recent.forget(read.Ref.key())
 			}
-		case Busy:
+		case Busy, TooLarge: // nothing was found out
 		}
 	}
 }

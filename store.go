@@ -47,6 +47,9 @@ type Store interface {
 	// thereby hold up the others. It must call the group [Busy], and have changed
 	// nothing for it [commit-busy].
 	//
+	// An engine that can only commit so much at once calls a group that is more
+	// [TooLarge]. The registry then tries again with fewer commands in a group.
+	//
 	// A committed group's records, deletions and events must become visible in one
 	// step [commit-atomic], and must be on disk when Commit returns, on engines
 	// that have one [commit-durable]. Of concurrent commits that replace the same
@@ -157,6 +160,7 @@ const (
 	Stale     Outcome = iota // something it rests on has changed; nothing was done
 	Committed                // it is done
 	Busy                     // a record it rests on is held by a transaction that is still under way; nothing was done, ask again
+	TooLarge                 // it is more than the engine can commit at once; nothing was done, ask for less
 )
 
 // ListQuery selects records of one kind.

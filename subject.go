@@ -1,6 +1,10 @@
 package dibs
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 const (
 	maxValue       = 1024
@@ -38,13 +42,17 @@ func entityRef(scope string, entity Entity) Ref {
 	return Ref{KindEntity, scope, EntityID(scope, entity)}
 }
 
-// subject is a name as a command addresses it: canonical, with its ID and policy.
+// subject is a name as a command addresses it: canonical, with its ID and policy. In a
+// blind namespace keyed hashes stand in for value and canonical form, from the first.
 type subject struct {
 	space
 	value     string
 	canonical string
-	id        ID
+	id        ID // of its row; in a blind namespace, of a row that is made now
 	field     string
+
+	hashes    []folder // where its row is filed, in a blind namespace
+	skeletons []folder // where its look-alikes are, of a new name
 }
 
 func (s *subject) key() string { return s.namespace + ":" + s.canonical }
@@ -67,61 +75,121 @@ func (s *subject) about(err *Error) *Error {
 	return err
 }
 
+// invalid makes the error for a value that the namespace does not accept. In a blind
+// namespace nothing of the value is in it.
+func (s *subject) invalid(value string, why error) *Error {
+	var refusal *Refusal
+	errors.As(why, &refusal)
+	if !s.policy.blind() {
+		err := s.refuse(CodeInvalidValue, "the value %s is not valid here: %v", quote(value), why)
+		err.Refusal = refusal
+		return err
+	}
+	if refusal == nil {
+		return s.refuse(CodeInvalidValue, "the value is not valid here")
+	}
+	err := s.refuse(CodeInvalidValue, "the value is not valid here, by the rule %s", refusal.Rule)
+	err.Refusal = &Refusal{Rule: refusal.Rule, Problem: "breaks the rule " + refusal.Rule, At: -1}
+	return err
+}
+
 // address finds the name that a value means in a namespace, for a command that looks
 // at it.
 func (p *preparer) address(namespace, value, field string) (*subject, *Error) {
-	s, err := p.locate(namespace, value, field)
+	s, _, err := p.locate(namespace, value, field)
 	if err == nil {
 		p.want(s.ref())
+		for _, f := range s.hashes {
+			p.want(f.Ref)
+		}
 	}
 	return s, err
 }
 
-// locate works out which name a value means in a namespace.
-func (p *preparer) locate(namespace, value, field string) (*subject, *Error) {
+// locate works out which name a value means in a namespace. It also returns the
+// canonical form, which in a blind namespace is not to be kept.
+func (p *preparer) locate(namespace, value, field string) (*subject, string, *Error) {
 	space, err := p.policies.space(namespace)
 	if err != nil {
 		err.Field = field
-		return nil, err
+		return nil, "", err
 	}
 	s := &subject{space: space, value: value, field: field}
 	if s.field == "" {
 		s.field = space.kind
 	}
 	if problem := textProblem(value, 1, maxValue); problem != "" {
-		return nil, s.refuse(CodeInvalidValue, "the value %s %s", quote(value), problem)
+		return nil, "", s.invalid(value, &Refusal{Rule: "text", Problem: "it " + problem, At: -1})
 	}
 	canonical, fail := space.policy.canonical(value)
 	if fail != nil {
-		return nil, s.refuse(CodeInvalidValue, "the value %s is not valid here: %v", quote(value), fail)
+		return nil, "", s.invalid(value, fail)
 	}
 	// The profile may be the user's own: what it returns is checked like any input.
 	if problem := textProblem(canonical, 1, maxValue); problem != "" {
-		return nil, s.refuse(CodeInvalidValue, "the value %s is not valid here: its canonical form %s", quote(value), problem)
+		return nil, "", s.invalid(value, &Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
 	}
 	s.canonical = canonical
-	s.id = NameID(namespace, canonical)
-	return s, nil
+	if space.policy.blind() {
+		s.hide(canonical)
+	}
+	s.id = NameID(namespace, s.canonical)
+	return s, canonical, nil
 }
 
 // newName is address for a name that somebody wants to have: reserved words are
 // refused, unless the principal has the right to override them and asks for it.
 func (p *preparer) newName(namespace, value, field string, override bool) (*subject, *Error) {
-	s, err := p.locate(namespace, value, field)
+	s, canonical, err := p.locate(namespace, value, field)
 	if err != nil {
 		return nil, err
 	}
-	words := s.policy.ReservedWords
-	switch {
-	case words == nil || !words.Reserved(s.canonical):
-	case !override:
-		return nil, s.refuse(CodeReservedWord, "%s is a reserved word here", quote(s.canonical))
-	case !p.principal.Has(OverrideReserved):
-		return nil, s.refuse(CodeReservedWord, "%s is a reserved word here, and the principal has no right to override it", quote(s.canonical))
+	if err := p.mayTakeWord(s, canonical, override); err != nil {
+		return nil, err
+	}
+	if err := s.compare(canonical); err != nil {
+		return nil, err
 	}
 	p.expectFresh(s.ref())
+	for _, f := range slices.Concat(s.skeletons, s.hashes) {
+		p.expectFresh(f.Ref)
+	}
 	p.want(floorRef(s.space))
 	return s, nil
+}
+
+func (p *preparer) mayTakeWord(s *subject, canonical string, override bool) *Error {
+	words := s.policy.ReservedWords
+	if words == nil || !words.Reserved(canonical) || (override && p.principal.Has(OverrideReserved)) {
+		return nil
+	}
+	word, right := quote(canonical), ""
+	if s.policy.blind() {
+		word = "the value"
+	}
+	if override {
+		right = ", and the principal has no right to override it"
+	}
+	return s.refuse(CodeReservedWord, "%s is a reserved word here%s", word, right)
+}
+
+// compare works out what the name has in common with its look-alikes.
+func (s *subject) compare(canonical string) *Error {
+	if s.policy.Skeleton == nil {
+		return nil
+	}
+	skeleton, fail := s.policy.skeleton(canonical)
+	if fail != nil {
+		return s.invalid(s.value, fail)
+	}
+	if !s.policy.blind() {
+		s.skeletons = []folder{skeletonFolder(s.space, skeleton)}
+		return nil
+	}
+	for _, k := range s.policy.Blind {
+		s.skeletons = append(s.skeletons, skeletonFolder(s.space, k.sum(KindSkeleton, s.namespace, skeleton)))
+	}
+	return nil
 }
 
 // details checks what a caller may attach to a hold.

@@ -69,8 +69,8 @@ func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (
 		report.Looked++
 		switch {
 		case err == nil:
-		case errors.Is(err, errHeld):
-			continue // whoever holds it will let go, and a later sweep has it
+		case errors.Is(err, errHeld), errors.Is(err, errContended):
+			continue // a later sweep has it; nobody behind it has to wait for that
 		default:
 			return false, err
 		}
@@ -122,7 +122,7 @@ func (c *core) askWitnesses(ctx context.Context, suspects []Name) (settled int, 
 // askWitness asks the witness of the name's namespace and passes on what it says.
 func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error) {
 	said := testimony{id: n.ID, epoch: n.Epoch, doubt: "the witness does not know yet"}
-	space, invalid := c.policies.space(n.Namespace)
+	space, invalid := c.policies.Load().space(n.Namespace)
 	if invalid != nil {
 		return false, invalid
 	}

@@ -44,6 +44,12 @@ func (u unsupported) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucke
 	return nil, u.why
 }
 
+func (u unsupported) Recanonicalize(context.Context, RecanonicalizeRequest) (Recanonicalization, error) {
+	return Recanonicalization{}, u.why
+}
+
+func (u unsupported) Stats(context.Context) (Stats, error) { return Stats{}, u.why }
+
 func (u unsupported) Sweep(context.Context, int) (SweepReport, error) { return SweepReport{}, u.why }
 
 func (u unsupported) Close() error { return nil }

@@ -1,6 +1,9 @@
 package dibs
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // change is what a command does to one record; a nil record is a deletion.
 type change struct {
@@ -22,6 +25,8 @@ type view struct {
 	changes []change
 	events  []Event
 	window  Window
+
+	fault *Error // something that the decision rests on cannot be read
 }
 
 func (l *ledger) view(actor string) *view {
@@ -34,13 +39,20 @@ func (v *view) nested() *view {
 	return &view{ledger: v.ledger, parent: v, now: v.now, actor: v.actor}
 }
 
-// close ends a nested view: with its changes merged into its parent, or dropped.
+// close ends a nested view: with its changes merged into its parent, or dropped. What is
+// dropped may have found something absent that nobody writes now, and that Commit cannot
+// check then.
 func (v *view) close(merge bool) {
 	p := v.parent
 	for _, ref := range v.reads {
+		if !merge && p.see(ref) == nil {
+			p.mustKnow()
+			continue
+		}
 		p.noteRead(ref)
 	}
 	p.window = p.window.Intersect(v.window)
+	p.fault = cmp.Or(p.fault, v.fault)
 	if !merge {
 		return
 	}
@@ -85,10 +97,15 @@ func (v *view) absent(ref Ref) bool {
 	if v.see(ref) != nil {
 		return false
 	}
+	v.mustKnow()
+	return true
+}
+
+// mustKnow says that the decision rests on what Commit does not check.
+func (v *view) mustKnow() {
 	if v.ledger.guesses() {
 		v.ledger.asked = true
 	}
-	return true
 }
 
 // see returns the record without noting that it was read.

@@ -58,6 +58,19 @@ var Absent = Verdict{kind: absent}
 // Exists is the verdict that this entity was saved.
 func Exists(entity Entity) Verdict { return Verdict{kind: exists, entity: entity} }
 
+// Outcome returns the verdict as a word, "exists", "absent" or "unknown", and the
+// entity that exists.
+func (v Verdict) Outcome() (outcome string, entity Entity) {
+	switch v.kind {
+	case exists:
+		return "exists", v.entity
+	case absent:
+		return "absent", Entity{}
+	default:
+		return "unknown", Entity{}
+	}
+}
+
 // check says what keeps a verdict from being acted upon.
 func (v Verdict) check() *Error {
 	switch v.kind {

@@ -50,7 +50,7 @@ func copyRecord(record dibs.Record) dibs.Record {
 
 func copyName(name *dibs.NameRecord) *dibs.NameRecord {
 	c := *name
-	c.Meta = maps.Clone(name.Meta)
+	c.Meta, c.Links = maps.Clone(name.Meta), slices.Clone(name.Links)
 	return &c
 }
 

@@ -1,0 +1,59 @@
+package dibs
+
+import "fmt"
+
+// Link ties a name's row to another record.
+type Link struct {
+	Kind LinkKind
+	ID   ID
+}
+
+// LinkKind says what a [Link] leads to.
+type LinkKind byte
+
+// The kinds of link.
+const (
+	LinkSkeleton  LinkKind = 's' // the document that the name shares with its look-alikes
+	LinkHash      LinkKind = 'h' // a document that leads to the name, in a blind namespace
+	LinkMovedTo   LinkKind = 't' // the row that has the name now, since the rules of its namespace changed
+	LinkMovedFrom LinkKind = 'f' // a row that had the name before
+)
+
+// linkSize is how many bytes EncodeLinks makes of one.
+const linkSize = 1 + len(ID{})
+
+// EncodeLinks returns links as engines keep them; nothing for none.
+func EncodeLinks(links []Link) []byte {
+	if len(links) == 0 {
+		return nil
+	}
+	data := make([]byte, 0, len(links)*linkSize)
+	for _, l := range links {
+		data = append(data, byte(l.Kind))
+		data = append(data, l.ID[:]...)
+	}
+	return data
+}
+
+// DecodeLinks undoes EncodeLinks.
+func DecodeLinks(data []byte) ([]Link, error) {
+	if len(data)%linkSize != 0 {
+		return nil, fmt.Errorf("dibs: the links of a name have %d bytes, no multiple of %d", len(data), linkSize)
+	}
+	var links []Link
+	for ; len(data) > 0; data = data[linkSize:] {
+		links = append(links, Link{LinkKind(data[0]), ID(data[1:linkSize])})
+	}
+	return links, nil
+}
+
+// linked returns what the name's links of a kind lead to.
+func (n *NameRecord) linked(kind LinkKind) []ID {
+	var ids []ID
+	for _, l := range n.Links {
+		if l.Kind == kind {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
+}

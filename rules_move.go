@@ -1,0 +1,148 @@
+package dibs
+
+import "slices"
+
+// bringUnder is the registry's own decision to bring one name under the rules that
+// its namespace's policy has now, as part of a run.
+func (p *preparer) bringUnder(ref Ref, run string) decision {
+	p.want(ref)
+	return func(v *view) (Result, *Error) {
+		d := v.nameByID(ref.ID, ref.Scope)
+		if d == nil || d.State == Free {
+			return Result{Replayed: true}, nil
+		}
+		s, err := p.again(d)
+		if err != nil && d.State == Quarantined {
+			return Result{Replayed: true}, nil // nobody can ask for it any more: it ends where it is
+		}
+		if err != nil {
+			return Result{}, err
+		}
+		f, rev, err := readFloor(v, s.space)
+		if err != nil {
+			return Result{}, err
+		}
+		if err := f.mayGoOn(s.space, run); err != nil {
+			return Result{}, err
+		}
+		if s.id == d.ID {
+			return Result{Replayed: !v.restamp(d, s, f, rev)}, nil
+		}
+		t := v.nameByID(s.id, s.scope) // itself, also if it was once moved from
+		if t == nil {
+			t = s.draft()
+		}
+		if t.State != Free {
+			return Result{}, v.merge(d, t, s, f, rev)
+		}
+		v.move(d, t, s, f, rev)
+		return Result{}, nil
+	}
+}
+
+// again works out what the name of a row is by the present rules.
+func (p *preparer) again(d *draft) (*subject, *Error) {
+	s, canonical, err := p.locate(d.Namespace, d.Value, "")
+	if err == nil {
+		err = s.compare(canonical)
+	}
+	return s, err
+}
+
+// restamp notes on a name that stays where it is that it is under the present rules,
+// and reports whether it was not. Look-alikes that others have already stay.
+func (v *view) restamp(d *draft, s *subject, f floor, rev uint64) bool {
+	links := d.Links
+	highest := v.unfile(d, s.skeletons...)
+	if d.Profile == s.policy.profileName && v.isFiled(d, s) && slices.Equal(links, d.Links) {
+		return false
+	}
+	v.file(d, s, v.raiseFloor(s.space, f, rev, 0, highest))
+	d.Profile = s.policy.profileName
+	v.keep(d)
+	return true
+}
+
+// move takes a name to the row t, which nobody has. What is in the row stays as it is,
+// epoch and all, unless t has seen a later one.
+func (v *view) move(d, t *draft, s *subject, f floor, rev uint64) {
+	v.saveLapses(t)
+	if !t.exists() {
+		t.Rev, t.Epoch = f.Rev, f.Epoch
+	}
+	counted := d.Terms.Counted
+	v.uncountHold(d)
+	moved := d.NameRecord
+	moved.ID, moved.Rev, moved.Canonical, moved.Profile = t.ID, t.Rev, s.canonical, s.policy.profileName
+	moved.Epoch = max(d.Epoch, t.Epoch+1)
+	moved.Terms.Counted = counted
+	moved.Established = d.Established || t.Established
+	moved.Links = t.origins(d)
+	f = v.raiseFloor(s.space, f, rev, 0, max(v.unfile(t), v.leaveFor(d, t)))
+	if d.State == Active || d.State == Alias {
+		e := v.entity(d.Scope, d.Owner)
+		if e.Active[d.slot()] == d.ID {
+			e.Active[d.slot()] = t.ID
+		}
+		v.saveEntity(e)
+	}
+	v.vacate(d)
+	t.NameRecord = moved
+	v.file(t, s, f)
+	v.countHold(t)
+	v.save(t, EventMoved)
+}
+
+// merge ends a name that is the same as another one of its entity by the present
+// rules. If it was the active one, the other takes its place.
+func (v *view) merge(d, t *draft, s *subject, f floor, rev uint64) *Error {
+	if !sightingOf(d).mergesWith(sightingOf(t)) {
+		return s.taken(t, Entity{})
+	}
+	e := v.entity(d.Scope, d.Owner)
+	kind := EventMoved
+	if d.State == Active {
+		delete(e.Active, d.slot())
+		t.State, t.Until, t.Line, t.Terms.Many = Active, 0, d.Line, d.Terms.Many
+		e.Active[t.slot()] = t.ID
+		kind = EventRevived
+	} else if t.Until != 0 && (d.Until == 0 || d.Until > t.Until) {
+		t.Until = d.Until // it redirects for as long as either of them
+	}
+	t.Epoch = max(t.Epoch, d.Epoch)
+	v.saveEntity(e)
+	t.Links = append(slices.DeleteFunc(slices.Clone(t.Links), func(l Link) bool { return l.Kind == LinkMovedFrom }), t.origins(d)...)
+	f = v.raiseFloor(s.space, f, rev, 0, max(v.unfile(t, s.skeletons...), v.leaveFor(d, t)))
+	v.vacate(d)
+	t.Profile = s.policy.profileName
+	v.file(t, s, f)
+	v.save(t, kind)
+	return nil
+}
+
+// origins returns the links to where the name of d was before it is in t.
+func (t *draft) origins(d *draft) []Link {
+	links := []Link{{LinkMovedFrom, d.ID}}
+	for _, l := range slices.Concat(t.Links, d.Links) {
+		if l.Kind == LinkMovedFrom && l.ID != t.ID && !slices.Contains(links, l) {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+// leaveFor takes d out of its folders and leaves a link to t. It returns the highest
+// revision of a folder that is gone.
+func (v *view) leaveFor(d, t *draft) (highest uint64) {
+	highest = v.unfile(d)
+	d.Links = []Link{{LinkMovedTo, t.ID}}
+	return highest
+}
+
+// vacate ends a row whose name is in another one.
+func (v *view) vacate(d *draft) {
+	d.State, d.Status, d.EndedAt, d.Until = Free, StatusReleased, v.now, 0
+	d.Token, d.AskAt, d.Doubt = TokenHash{}, 0, ""
+	d.Established = true // it is never purged: the other row's history begins here
+	v.save(d, EventMoved)
+}

@@ -1,0 +1,68 @@
+package dibs
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// endingSoon is within what time a hold that ends is about to.
+const endingSoon = time.Minute
+
+// Stats counts the names there are, at one moment or nearly so.
+type Stats struct {
+	Names []NameCount // by namespace and state; what nobody has is left out
+	// EndingSoon is how many holds end within a minute.
+	EndingSoon int
+}
+
+// NameCount is how many names of a namespace are in a state.
+type NameCount struct {
+	Namespace string
+	State     State
+	Count     int
+}
+
+// Stats looks at all names that are not free, as they stand now.
+func (c *core) Stats(ctx context.Context) (Stats, error) {
+	now, err := c.engineNow(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	var stats Stats
+	counts := make(map[NameCount]int)
+	query := ListQuery{Kind: KindName, Limit: maxPage, States: []State{Held, Suspect, Active, Alias, Quarantined}}
+	for {
+		records, err := c.store.List(ctx, query)
+		if err != nil {
+			return Stats{}, err
+		}
+		for _, r := range records {
+			n, ok := r.(*NameRecord)
+			if !ok {
+				continue
+			}
+			query.After = &ListPosition{Namespace: n.Namespace, Label: n.Canonical}
+			d := draftAt(n, now)
+			if d.State == Free {
+				continue
+			}
+			counts[NameCount{Namespace: d.Namespace, State: d.State}]++
+			if d.State == Held && d.ExpiresAt <= now.Add(endingSoon) {
+				stats.EndingSoon++
+			}
+		}
+		if len(records) < query.Limit {
+			break
+		}
+	}
+	for key, n := range counts {
+		key.Count = n
+		stats.Names = append(stats.Names, key)
+	}
+	slices.SortFunc(stats.Names, func(a, b NameCount) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.State, b.State))
+	})
+	return stats, nil
+}
