@@ -1,0 +1,105 @@
+package nametest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+// party is who keeps a name from others: an entity, or a hold that is for nobody yet.
+type party struct {
+	entity dibs.Entity
+	hold   string
+}
+
+// partyOf returns who has a name after an event, if anybody.
+func partyOf(e *dibs.Event) (p party, some bool) {
+	switch {
+	case e.After.State == dibs.Free:
+		return party{}, false
+	case e.After.Entity.IsZero():
+		return party{hold: fmt.Sprintf("%s, epoch %d", e.Key(), e.Epoch)}, true
+	default:
+		return party{entity: e.After.Entity}, true
+	}
+}
+
+func (p party) String() string {
+	if p.hold != "" {
+		return "a hold on " + p.hold
+	}
+	return p.entity.String()
+}
+
+// fold follows the feed, and fails where two parties have names that look alike at one
+// moment, or where a name's history has a gap.
+type fold struct {
+	revs    map[string]uint64
+	parties map[string]map[string]party // by skeleton, then by name
+}
+
+func newFold() *fold {
+	return &fold{revs: make(map[string]uint64), parties: make(map[string]map[string]party)}
+}
+
+func (f *fold) add(e *dibs.Event) error {
+	if e.ID.IsZero() {
+		return nil
+	}
+	key, skeleton := e.Key(), looksLike.Replace(e.Key())
+	if e.Rev <= f.revs[key] {
+		return fmt.Errorf("%s: revision %d follows %d", key, e.Rev, f.revs[key])
+	}
+	f.revs[key] = e.Rev
+	names := f.parties[skeleton]
+	if names == nil {
+		names = make(map[string]party)
+		f.parties[skeleton] = names
+	}
+	p, some := partyOf(e)
+	if !some {
+		delete(names, key)
+		return nil
+	}
+	names[key] = p
+	for other, has := range names {
+		if has != p {
+			return fmt.Errorf("%s is %s's since it was %s, while %s is %s's", key, p, e.Kind, other, has)
+		}
+	}
+	return nil
+}
+
+// checkFeed folds all that ever happened, and returns how much that is.
+func checkFeed(tb testing.TB, reg *dibs.Registry) (events int) {
+	tb.Helper()
+	f := newFold()
+	eachEvent(tb, reg, func(e *dibs.Event) {
+		events++
+		if err := f.add(e); err != nil {
+			tb.Error(err)
+		}
+	})
+	return events
+}
+
+// eachEvent calls fn with all that ever happened.
+func eachEvent(tb testing.TB, reg *dibs.Registry, fn func(*dibs.Event)) {
+	tb.Helper()
+	query := dibs.FeedQuery{Limit: 1000}
+	for {
+		page, err := reg.Events(context.Background(), query)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for i := range page.Events {
+			fn(&page.Events[i])
+		}
+		if len(page.Events) < query.Limit {
+			return
+		}
+		query.After = page.Next
+	}
+}

@@ -1,0 +1,154 @@
+package nametest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/storetest"
+)
+
+// life is everything that can happen to a value, with all that is said about it taken
+// down.
+type life struct {
+	testing.TB
+	secret
+	place *Place
+	clock *storetest.Clock
+	said  *transcript
+
+	kind  string // of the namespace; what else there is begins with it
+	blind bool
+
+	reg *dibs.Registry
+}
+
+const (
+	lifeTTL  = time.Minute
+	lifeKept = time.Hour // of a hold that was never confirmed, and of a quarantine
+)
+
+// namespaces are those that the values get into: the plain one, a scope's, and one with
+// a witness.
+func (l *life) namespaces() []string { return []string{l.kind, "scope." + l.kind, l.kind + "-seen"} }
+
+// policies returns the rules of all of them, with keys if they are blind, and of one more
+// whose profile says too much.
+func (l *life) policies(keys ...dibs.BlindKey) map[string]dibs.Policy {
+	if !l.blind {
+		keys = nil
+	}
+	p := dibs.Policy{
+		Profile: mailbox{}, Skeleton: digits{}, Blind: keys, DefaultTTL: lifeTTL, HoldHistory: lifeKept, Quarantine: lifeKept,
+		ReservedWords: dibs.WordList(strings.ToLower(l.word)), MaxHolds: 8,
+	}
+	seen, odd := p, p
+	seen.Witness = l.witness
+	odd.Profile = talkative{}
+	return map[string]dibs.Policy{l.kind: p, l.kind + "-seen": seen, l.kind + "-odd": odd}
+}
+
+// open opens one more registry.
+func (l *life) open(keys ...dibs.BlindKey) *dibs.Registry {
+	l.Helper()
+	return l.place.open(l, l.said.config(l.policies(keys...)))
+}
+
+func (l *life) entity(id string) dibs.Entity { return dibs.Entity{Type: l.kind, ID: id} }
+
+// must applies a command that nothing is wrong with.
+func (l *life) must(command dibs.Command) dibs.Result {
+	l.Helper()
+	return l.mustBy(l.reg, command)
+}
+
+func (l *life) mustBy(reg *dibs.Registry, command dibs.Command) dibs.Result {
+	l.Helper()
+	results, err := reg.Apply(l.Context(), command)
+	if err != nil {
+		l.said.tell(err)
+		l.Fatalf("%T: %v", command, err)
+	}
+	l.said.tell(results)
+	return results[0]
+}
+
+// refused applies a command that must be refused.
+func (l *life) refused(want error, command dibs.Command) {
+	l.Helper()
+	l.refusedBy(l.reg, want, command)
+}
+
+func (l *life) refusedBy(reg *dibs.Registry, want error, command dibs.Command) {
+	l.Helper()
+	_, err := reg.Apply(l.Context(), command)
+	if !errors.Is(err, want) {
+		l.Fatalf("%T: %v, want %v", command, err, want)
+	}
+	l.said.tell(err)
+	_, err = reg.DryRun(l.Context(), command)
+	l.said.tell(err)
+}
+
+// told takes down an answer.
+func (l *life) told(answer any, err error) {
+	l.Helper()
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.said.tell(answer)
+}
+
+// asked takes down an answer that may be an error.
+func (l *life) asked(answer any, err error) {
+	l.said.tell(answer)
+	if err != nil {
+		l.said.tell(err)
+	}
+}
+
+// pass lets time pass, and everything end that is over by then.
+func (l *life) pass(d time.Duration) {
+	l.Helper()
+	l.clock.Advance(d)
+	for range 2 { // what is over may be old enough to go
+		l.told(l.reg.Sweep(l.Context(), 1000))
+	}
+}
+
+// mailbox is a profile: case does not matter, and "!" is not valid.
+type mailbox struct{}
+
+func (mailbox) Name() string { return "mailbox/1" }
+
+func (mailbox) Canonical(value string) (string, error) {
+	if i := strings.IndexByte(value, '!'); i >= 0 {
+		return "", &dibs.Refusal{Rule: "exclamation", Problem: "has an exclamation mark", At: i, Try: strings.ReplaceAll(value, "!", "")}
+	}
+	return strings.ToLower(value), nil
+}
+
+// talkative is a profile as somebody may write it who does not know of blind values.
+type talkative struct{}
+
+func (talkative) Name() string { return "talkative/1" }
+
+func (talkative) Canonical(value string) (string, error) {
+	if strings.Contains(value, "!") {
+		return "", fmt.Errorf("%q is not good", value)
+	}
+	panic("cannot make anything of " + value)
+}
+
+// witness fails the first time it is asked about a hold, and later knows.
+func (l *life) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
+	l.said.tell(hold)
+	if hold.CorrelationID == "exists" {
+		return dibs.Exists(hold.Entity), nil
+	}
+	return dibs.Unknown, fmt.Errorf("nobody knows anything of %+v", hold)
+}

@@ -1,0 +1,239 @@
+package nametest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+const (
+	processes = 4
+	callers   = 12
+)
+
+// LookAlikes races for names that look alike, by several registries in one place.
+func LookAlikes(t *testing.T, place func(tb testing.TB) *Place) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, *Place){
+		"OneWinner":      oneWinner,
+		"ComeAndGo":      comeAndGo,
+		"InTransactions": lookAlikesInTx,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := place(t)
+			if name == "InTransactions" && p.InTx == nil {
+				t.Skip("the engine has no transactions of the caller's own")
+			}
+			test(t, p)
+		})
+	}
+}
+
+// openLooks opens registries that refuse look-alikes.
+func openLooks(t *testing.T, p *Place) []*dibs.Registry {
+	t.Helper()
+	cfgs := make([]dibs.Config, processes)
+	for i := range cfgs {
+		cfgs[i] = dibs.Config{Suggestions: -1, Policies: map[string]dibs.Policy{"slug": {Skeleton: digits{}}}}
+	}
+	return p.openAll(t, cfgs...)
+}
+
+func rounds(usually, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return usually
+}
+
+func user(parts ...any) dibs.Entity { return dibs.Entity{Type: "user", ID: fmt.Sprint(parts...)} }
+
+// wanting is what a caller does to get a name: each of the ways to get one.
+func wanting(caller, round int, value string) dibs.Command {
+	switch caller % 4 {
+	case 0:
+		return dibs.Reserve{Namespace: "slug", Value: value}
+	case 1:
+		return dibs.Reserve{Namespace: "slug", Value: value, Entity: user(caller, "in", round)}
+	case 2:
+		return dibs.Claim{Namespace: "slug", Value: value, Entity: user(caller, "in", round)}
+	default: // one entity in all rounds: its names before become aliases
+		return dibs.Rename{Namespace: "slug", Value: value, Entity: user("mover", caller)}
+	}
+}
+
+// oneWinner lets everybody want a spelling of the same name, some of them the same
+// one. One gets it, and all others are told why they do not.
+func oneWinner(t *testing.T, p *Place) {
+	regs := openLooks(t, p)
+	const ways = callers - 2
+	for round := range rounds(25, 6) {
+		var winners [callers]bool
+		var refusals [callers]error
+		atOnce(callers, func(i int) {
+			_, refusals[i] = regs[(i+round)%len(regs)].Apply(t.Context(), wanting(i, round, spell(round, i%ways)))
+			winners[i] = refusals[i] == nil
+		})
+		winner := -1
+		for i, won := range winners {
+			if won && winner >= 0 {
+				t.Fatalf("round %d: callers %d and %d both won", round, winner, i)
+			} else if won {
+				winner = i
+			}
+		}
+		if winner < 0 {
+			t.Fatalf("round %d: nobody won: %v", round, refusals)
+		}
+		for i, err := range refusals {
+			if i != winner {
+				checkLoser(t, err, i%ways == winner%ways)
+			}
+		}
+	}
+	checkFeed(t, regs[0])
+}
+
+// checkLoser demands the refusal of a name that is taken, or looks like one.
+func checkLoser(t *testing.T, err error, same bool) {
+	t.Helper()
+	var e *dibs.Error
+	switch {
+	case !errors.As(err, &e) || e.Code != dibs.CodeNameTaken:
+		t.Errorf("a loser was told %v", err)
+	case same && e.Reason != dibs.ReasonHeld && e.Reason != dibs.ReasonInUse:
+		t.Errorf("a loser of the same name was told that it is %s", e.Reason)
+	case !same && e.Reason != dibs.ReasonConfusable:
+		t.Errorf("a loser of a look-alike was told that it is %s", e.Reason)
+	}
+}
+
+// owners knows who was told that a name, however it is spelled, is theirs.
+type owners struct {
+	mu    sync.Mutex
+	names map[int]string
+}
+
+func (o *owners) take(name int, who string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if other := o.names[name]; other != "" {
+		return fmt.Errorf("%s was given a spelling of %d while %s had one", who, name, other)
+	}
+	o.names[name] = who
+	return nil
+}
+
+func (o *owners) leave(name int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.names, name)
+}
+
+// comeAndGo lets few names be taken and given up again and again, in every way.
+// Whoever has one can do with it what an owner can, for as long as that may be.
+func comeAndGo(t *testing.T, p *Place) {
+	regs := openLooks(t, p)
+	known := &owners{names: make(map[int]string)}
+	atOnce(callers, func(i int) {
+		for round := range rounds(12, 5) {
+			v := visit{t: t, regs: regs, known: known, name: rand.IntN(3), me: user(i, "in", round)}
+			if err := v.run(rand.IntN(4)); err != nil {
+				t.Errorf("caller %d in round %d: %v", i, round, err)
+				return
+			}
+		}
+	})
+	if n := checkFeed(t, regs[1]); n < callers {
+		t.Errorf("the feed has %d events", n)
+	}
+}
+
+// visit is one coming and going. Each command is another process's.
+type visit struct {
+	t     *testing.T
+	regs  []*dibs.Registry
+	known *owners
+	name  int
+	me    dibs.Entity
+}
+
+func (v *visit) apply(command dibs.Command) (dibs.Result, error) {
+	results, err := v.regs[rand.IntN(len(v.regs))].Apply(context.Background(), command)
+	if err != nil {
+		return dibs.Result{}, fmt.Errorf("%T: %w", command, err)
+	}
+	return results[0], nil
+}
+
+func (v *visit) run(way int) error {
+	value := spell(v.name, rand.IntN(spellings))
+	var command dibs.Command
+	switch way {
+	case 0:
+		command = dibs.Reserve{Namespace: "slug", Value: value}
+	case 1:
+		command = dibs.Reserve{Namespace: "slug", Value: value, Entity: v.me}
+	case 2:
+		command = dibs.Claim{Namespace: "slug", Value: value, Entity: v.me}
+	default:
+		command = dibs.Rename{Namespace: "slug", Value: value, Entity: v.me}
+	}
+	result, err := v.apply(command)
+	if errors.Is(err, dibs.ErrNameTaken) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if err := v.known.take(v.name, v.me.String()); err != nil {
+		return err
+	}
+	if way > 1 {
+		return v.own(value)
+	}
+	id := result.Names[0].ID
+	if rand.IntN(2) == 0 {
+		v.known.leave(v.name) // before it is free: somebody else may have it at once
+		_, err := v.apply(dibs.Release{ID: id, Token: result.Token})
+		return err
+	}
+	if _, err := v.apply(dibs.Confirm{ID: id, Token: result.Token, Entity: v.me}); err != nil {
+		return err
+	}
+	return v.own(value)
+}
+
+// own does what an owner can: have look-alikes, give up any of them, and give the last
+// one to somebody else.
+func (v *visit) own(value string) error {
+	last, twin := value, spell(v.name, rand.IntN(spellings))
+	heir := dibs.Entity{Type: "heir", ID: v.me.ID}
+	if twin != value {
+		if _, err := v.apply(dibs.Rename{Namespace: "slug", Value: twin, Entity: v.me}); err != nil {
+			return err
+		}
+		_, err := v.apply(dibs.Transfer{Namespace: "slug", Value: value, From: v.me, To: heir})
+		if !errors.Is(err, dibs.ErrNameTaken) {
+			return fmt.Errorf("to part look-alikes: %w", err)
+		}
+		gone := twin
+		if rand.IntN(2) == 0 {
+			last, gone = gone, last
+		}
+		if _, err := v.apply(dibs.Decommission{Namespace: "slug", Value: gone, Entity: v.me}); err != nil {
+			return err
+		}
+	}
+	if _, err := v.apply(dibs.Transfer{Namespace: "slug", Value: last, From: v.me, To: heir}); err != nil {
+		return err
+	}
+	v.known.leave(v.name)
+	_, err := v.apply(dibs.Decommission{Namespace: "slug", Value: last, Entity: heir})
+	return err
+}

@@ -1,0 +1,38 @@
+package nametest
+
+import "strings"
+
+// digits is a skeleton: a digit looks like a letter.
+type digits struct{}
+
+func (digits) Name() string { return "digits/1" }
+
+func (digits) Skeleton(canonical string) string { return looksLike.Replace(canonical) }
+
+var looksLike = strings.NewReplacer("0", "o", "1", "l", "5", "s")
+
+// word writes a number in letters, none of which looks like another one.
+func word(n int) string {
+	const letters = "abcdefghijkmnpqrtuvwxyz"
+	text := ""
+	for {
+		text = string(letters[n%len(letters)]) + text
+		if n /= len(letters); n == 0 {
+			return text
+		}
+	}
+}
+
+// spellings is how many ways there are to write a name, all of which look alike.
+const spellings = 16
+
+// spell writes the n-th name in the i-th way.
+func spell(n, i int) string {
+	text := []byte("lolo")
+	for bit := range text {
+		if i>>bit&1 == 1 {
+			text[bit] = map[byte]byte{'l': '1', 'o': '0'}[text[bit]]
+		}
+	}
+	return string(text) + "-" + word(n)
+}
