@@ -20,7 +20,7 @@ type nameRow struct {
 	state, status, namespace, canonical, value, profile       string
 	principal, intendedType, intendedID, correlationID, doubt string
 	ownerType, ownerID, meta                                  string
-	token                                                     []byte
+	token, links                                              []byte
 }
 
 var names = table[nameRow]{"dibs_names", []column[nameRow]{
@@ -59,6 +59,7 @@ var names = table[nameRow]{"dibs_names", []column[nameRow]{
 	orNull(text("owner_id", func(n *nameRow) *string { return &n.ownerID })),
 	orNull(id("owner", func(n *nameRow) *uuid { return &n.owner })),
 	orNull(id("line", func(n *nameRow) *uuid { return &n.line })),
+	orNull(blob("links", func(n *nameRow) *[]byte { return &n.links })),
 	orNull(id("last_batch", func(n *nameRow) *uuid { return &n.lastBatch })),
 	number("last_ord", func(n *nameRow) *int64 { return &n.lastOrd }),
 }, []string{"id"}, []string{"id", "namespace", "canonical"}, always(number, "expected", func(n *nameRow) *int64 { return &n.expected })}
@@ -74,7 +75,7 @@ func newNameRow(n *dibs.NameRecord, stamp int64) (*nameRow, error) {
 		state: string(n.State), status: string(n.Status), namespace: n.Namespace, canonical: n.Canonical,
 		profile: n.Profile, principal: n.Principal,
 		intendedType: n.Intended.Type, intendedID: n.Intended.ID, correlationID: n.CorrelationID, doubt: n.Doubt,
-		ownerType: n.Owner.Type, ownerID: n.Owner.ID, line: uuid(n.Line), lastOrd: -1,
+		ownerType: n.Owner.Type, ownerID: n.Owner.ID, line: uuid(n.Line), links: dibs.EncodeLinks(n.Links), lastOrd: -1,
 	}
 	if n.Value != n.Canonical {
 		r.value = n.Value
@@ -118,7 +119,9 @@ func (r *nameRow) record() (*dibs.NameRecord, error) {
 			return nil, fmt.Errorf("the meta of %s is damaged: %w", n.ID, err)
 		}
 	}
-	return n, nil
+	var err error
+	n.Links, err = dibs.DecodeLinks(r.links)
+	return n, err
 }
 
 // scopeOf returns what stands before a namespace's last segment.

@@ -12,7 +12,7 @@ import (
 
 const (
 	heldColumns     = 22
-	nameColumns     = heldColumns + 14
+	nameColumns     = heldColumns + 15
 	entityColumns   = 9
 	documentColumns = 7
 )
@@ -29,7 +29,7 @@ type nameRow struct {
 func (n *nameRow) plain() bool {
 	return n.fresh && n.Intended.IsZero() && n.CorrelationID == "" && len(n.Meta) == 0 &&
 		n.Asked == 0 && n.AskAt == 0 && n.Doubt == "" && n.Owner.IsZero() &&
-		n.ConfirmedAt == 0 && n.EndedAt == 0 && n.Line.IsZero() && n.Until == 0
+		n.ConfirmedAt == 0 && n.EndedAt == 0 && n.Line.IsZero() && n.Until == 0 && len(n.Links) == 0
 }
 
 // appendHold appends a row of table holds.
@@ -52,7 +52,7 @@ func appendHold(args []any, n *nameRow) ([]any, error) {
 
 // appendName appends a row of table names.
 func appendName(args []any, n *nameRow) ([]any, error) {
-	var meta, line, owner any
+	var meta, line, links, owner any
 	if len(n.Meta) > 0 {
 		text, err := json.Marshal(n.Meta)
 		if err != nil {
@@ -63,6 +63,9 @@ func appendName(args []any, n *nameRow) ([]any, error) {
 	if !n.Line.IsZero() {
 		line = n.Line[:]
 	}
+	if len(n.Links) > 0 {
+		links = dibs.EncodeLinks(n.Links)
+	}
 	if n.State == dibs.Active || n.State == dibs.Alias {
 		id := dibs.EntityID(n.Scope, n.Owner)
 		owner = id[:]
@@ -72,7 +75,7 @@ func appendName(args []any, n *nameRow) ([]any, error) {
 		textOrNull(n.Intended.Type), textOrNull(n.Intended.ID), textOrNull(n.CorrelationID), meta,
 		int64(n.Asked), intOrNull(n.AskAt), textOrNull(n.Doubt),
 		textOrNull(n.Owner.Type), textOrNull(n.Owner.ID), owner,
-		intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt), line, intOrNull(n.Until)), err
+		intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt), line, intOrNull(n.Until), links), err
 }
 
 // scanName reads a row of table names.
@@ -125,7 +128,9 @@ func scanRare(n *dibs.NameRecord, row []driver.Value) error {
 			return fmt.Errorf("the meta of %s is damaged: %w", n.ID, err)
 		}
 	}
-	return nil
+	var err error
+	n.Links, err = dibs.DecodeLinks(asBytes(row[14]))
+	return err
 }
 
 // scopeOf returns what stands before a namespace's last segment.

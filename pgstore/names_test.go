@@ -1,0 +1,134 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/nametest"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/pgstore"
+	"github.com/calldibs/dibs/storetest"
+)
+
+// namesSchema is one schema for several registries, each with connections of its own.
+func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Place {
+	tb.Helper()
+	dsn = withParam(tb, dsn, "pool_max_conns", "8")
+	pool, err := pgxpool.New(context.Background(), dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	return &nametest.Place{
+		Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
+			tb.Helper()
+			store, err := pgstore.Open(context.Background(), dsn, cfg)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			reg, err := dibs.Open(store, registry)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return reg
+		},
+		InTx: func(ctx context.Context, reg *dibs.Registry, work func(*dibs.Registry) error) error {
+			tx, err := pool.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			if err := work(pgstore.WithTx(reg, tx)); err != nil {
+				return errors.Join(err, tx.Rollback(context.WithoutCancel(ctx)))
+			}
+			return lostCommit(tx.Commit(ctx))
+		},
+	}
+}
+
+// lostCommit says of a commit at SERIALIZABLE that it lost a race.
+func lostCommit(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == pgerrcode.SerializationFailure {
+		return fmt.Errorf("%w: %w", dibs.ErrRetryTx, err)
+	}
+	return err
+}
+
+// eachNamesPlace runs a suite at the usual level of isolation, and at the highest.
+func eachNamesPlace(t *testing.T, suite func(*testing.T, func(testing.TB) *nametest.Place)) {
+	t.Helper()
+	t.Parallel()
+	for _, level := range []string{"read committed", "serializable"} {
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			suite(t, func(tb testing.TB) *nametest.Place {
+				tb.Helper()
+				shared := pgtest.Shared(tb)
+				return namesSchema(tb, isolation(tb, shared.DSN("postgres"), level), pgstore.Config{Schema: shared.NewSchema(tb)})
+			})
+		})
+	}
+}
+
+func TestLookAlikes(t *testing.T) { eachNamesPlace(t, nametest.LookAlikes) }
+
+func TestKeys(t *testing.T) { eachNamesPlace(t, nametest.Keys) }
+
+// loggingAll lets a server write down everything that it is asked.
+var loggingAll = map[string]string{
+	"log_statement":                     "all",
+	"log_min_duration_statement":        "0",
+	"log_parameter_max_length":          "-1",
+	"log_parameter_max_length_on_error": "-1",
+}
+
+func TestBlindValuesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+		tb.Helper()
+		cluster := pgtest.Start(tb, pgtest.Options{Settings: loggingAll})
+		dsn := cluster.DSN("postgres")
+		conn := connect(tb, dsn)
+		if _, err := conn.Exec(context.Background(), "CREATE SEQUENCE clock"); err != nil {
+			tb.Fatal(err)
+		}
+		clock.Follow(func(now time.Time) {
+			if _, err := conn.Exec(context.Background(), "SELECT setval('clock', $1)", now.UnixMilli()); err != nil {
+				tb.Error(err)
+			}
+		})
+		place := namesSchema(tb, dsn, pgstore.Config{ClockSQL: "(SELECT last_value FROM public.clock)"})
+		_, socket := cluster.SocketAddr() // beside the data, and the log
+		place.Files = func(tb testing.TB) []string { return filesIn(tb, filepath.Dir(socket)) }
+		place.Telling = []string{`/log$`, `/data/pg_wal/`, `/data/base/`}
+		place.Stop = cluster.Stop
+		return place
+	})
+}
+
+// filesIn returns all files in a folder. A server that runs removes some at any time.
+func filesIn(tb testing.TB, folder string) (files []string) {
+	tb.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			files = append(files, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return files
+}

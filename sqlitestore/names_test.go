@@ -1,0 +1,98 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/nametest"
+	"github.com/calldibs/dibs/sqlitestore"
+	"github.com/calldibs/dibs/storetest"
+)
+
+// namesFile is one file for several registries, each of which opens it by itself.
+func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Place {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "names.db")
+	cfg.BusyTimeout = time.Minute
+	// A transaction that begins without the write lock can lose a race: half of them do.
+	var pools []*sql.DB
+	var begun atomic.Int64
+	for _, lock := range []string{"immediate", "deferred"} {
+		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)&_txlock="+lock)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		pools = append(pools, db)
+	}
+	closePools := func() {
+		for _, db := range pools {
+			if err := db.Close(); err != nil {
+				tb.Error(err)
+			}
+		}
+	}
+	tb.Cleanup(closePools)
+	return &nametest.Place{
+		Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
+			tb.Helper()
+			store, err := sqlitestore.Open(context.Background(), path, cfg)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			reg, err := dibs.Open(store, registry)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return reg
+		},
+		InTx: func(ctx context.Context, reg *dibs.Registry, work func(*dibs.Registry) error) error {
+			tx, err := pools[begun.Add(1)%2].BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			if err := work(sqlitestore.WithTx(reg, tx)); err != nil {
+				return errors.Join(err, tx.Rollback())
+			}
+			return tx.Commit()
+		},
+		Files: func(tb testing.TB) []string {
+			tb.Helper()
+			files, err := filepath.Glob(path + "*") // with the log of what is not in it yet
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return files
+		},
+		Telling: []string{`names\.db-wal$`, `names\.db$`},
+		Stop:    func(testing.TB) { closePools() },
+	}
+}
+
+func namesPlace(tb testing.TB) *nametest.Place {
+	tb.Helper()
+	return namesFile(tb, sqlitestore.Config{})
+}
+
+func TestLookAlikes(t *testing.T) {
+	t.Parallel()
+	nametest.LookAlikes(t, namesPlace)
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	nametest.Keys(t, namesPlace)
+}
+
+func TestBlindValuesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+		tb.Helper()
+		return namesFile(tb, sqlitestore.Config{Now: clock.Now})
+	})
+}
