@@ -39,6 +39,11 @@ test-plain: deps
 floors: deps
 	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestFloors$$' -floors
 
+## test-cluster: the tests of etcd clusters whose members fail, all of them and several times
+.PHONY: test-cluster
+test-cluster:
+	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
+
 ## race: the tests of everything that runs concurrently, with the race detector
 race: deps
 	$(GO) test -race -short -timeout 10m ./...
@@ -76,9 +81,13 @@ mutate:
 demo:
 	$(GO) run ./cmd/dibs demo
 
-## deps: install the PostgreSQL server of which tests start clusters, when it is missing
+# What Unicode says of characters, and which of them look alike: tests compare with it.
+UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
+
+## deps: install the PostgreSQL server of which tests start clusters, and Unicode's data, when they are missing
 .PHONY: deps
 deps:
+	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
 		[ -x "$$(pg_config --bindir 2>/dev/null)/postgres" ] || $(MAKE) --no-print-directory install-postgresql
 
@@ -93,6 +102,13 @@ install-postgresql:
 	echo "create_main_cluster = false" | $$sudo tee $(NO_MAIN_CLUSTER) >/dev/null; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql
+
+.PHONY: install-unicode-data
+install-unicode-data:
+	@command -v apt-get >/dev/null || { echo "Unicode's data is not installed, and this system has no apt-get: provide $(UNICODE_DATA) as in Debian's packages unicode-data and python3-confusable-homoglyphs"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends unicode-data python3-confusable-homoglyphs
 
 $(GOFUMPT):
 	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)

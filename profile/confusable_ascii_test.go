@@ -1,0 +1,44 @@
+package profile
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The fast path for ASCII must be nothing but fast.
+func TestFastSkeletonIsTheSlowOne(t *testing.T) {
+	t.Parallel()
+	check := func(s string) {
+		if got, want := Confusables.Skeleton(s), unicodeSkeleton(s); got != want {
+			t.Errorf("the fast key of %q is %q, the slow one %q", s, got, want)
+		}
+	}
+	for a := range byte(utf8.RuneSelf) {
+		check(string(rune(a)))
+		for b := range byte(utf8.RuneSelf) {
+			check(string([]byte{a, b}))
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		text := make([]byte, r.IntN(90))
+		for i := range text {
+			if text[i] = byte(r.IntN(utf8.RuneSelf)); r.IntN(3) == 0 {
+				text[i] = "-.@xnXN"[r.IntN(7)]
+			}
+		}
+		check(string(text))
+	}
+}
+
+// Every character is done in fewer rounds than there are: the last changes nothing.
+func TestSkeletonSettles(t *testing.T) {
+	t.Parallel()
+	for r := range unicode.MaxRune + 1 {
+		if key := unicodeSkeleton(string(r)); unicodeSkeleton(key) != key {
+			t.Errorf("%U has the key %+q, and that has the key %+q", r, key, unicodeSkeleton(key))
+		}
+	}
+}

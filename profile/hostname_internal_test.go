@@ -1,0 +1,25 @@
+package profile
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The short way for ASCII must lead where IDNA leads.
+func TestPlainLabelsAreEncodedAlike(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[a-zA-Z0-9-]{1,66}|[ -~]{1,8}|[a-c-]{1,6}`).Draw(t, "value")
+		if isEncoded(value) || strings.Contains(value, ".") {
+			t.Skip("not for the short way")
+		}
+		label, ok := encodeLabel(value)
+		want, err := strictLabels.ToASCII(value)
+		hyphens := strings.HasPrefix(value, "-") || strings.HasSuffix(value, "-") || strings.HasPrefix(value[min(2, len(value)):], "--")
+		if wantOK := err == nil && !hyphens && len(want) <= maxLabel; ok != wantOK || (ok && label != want) {
+			t.Errorf("%q becomes %q, %v; IDNA says %q, %v", value, label, ok, want, err)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package profile
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestScriptsAreUnicodes(t *testing.T) {
+	t.Parallel()
+	want := map[rune]string{}
+	readUnicodeData(t, "Scripts.txt", func(first, last rune, name string) {
+		if name == "Common" || name == "Inherited" {
+			name = "any"
+		}
+		for r := first; r <= last; r++ {
+			want[r] = strings.ReplaceAll(name, "_", " ")
+		}
+	})
+	if len(want) < 140_000 {
+		t.Fatalf("the file has %d characters, it had 149,000", len(want))
+	}
+	// A later Unicode has more characters, and now and then another script for one.
+	table, others := scripts(), 0
+	for r, name := range want {
+		if got := table.names[table.of(r)]; got != name {
+			others++
+			t.Logf("%U is %s, in Debian's Unicode it was %s", r, got, name)
+		}
+	}
+	if others > 20 {
+		t.Errorf("%d of %d characters have another script than in Debian's Unicode", others, len(want))
+	}
+}
+
+// Each decimal digit leads to the zero of its own number system.
+func TestDigitsFindTheirZero(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	readUnicodeData(t, "UnicodeData.txt", func(r, _ rune, fields string) {
+		decimal := strings.Split(fields, ";")[5]
+		zero, ok := digitZero(r)
+		if isDecimal := decimal != ""; isDecimal != ok {
+			t.Errorf("%U: a decimal digit is %v, want %v", r, ok, isDecimal)
+			return
+		}
+		if ok {
+			checked++
+			if want := r - rune(decimal[0]-'0'); zero != want {
+				t.Errorf("%U has the zero %U, want %U", r, zero, want)
+			}
+		}
+	})
+	if checked < 680 {
+		t.Errorf("%d decimal digits checked, there were 680", checked)
+	}
+}
+
+func TestWritingsAreScripts(t *testing.T) {
+	t.Parallel()
+	for _, writing := range writings() {
+		for _, s := range writing {
+			if name := scripts().names[s]; unicode.Scripts[name] == nil {
+				t.Errorf("there is no script %q", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package profile
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/secure/bidirule"
+	"golang.org/x/text/secure/precis"
+	"golang.org/x/text/unicode/bidi"
+
+	"github.com/calldibs/dibs"
+)
+
+const (
+	defaultMinUsername = 1
+	defaultMaxUsername = 64
+
+	// maxUsernameBytes is the most bytes that a canonical form may have.
+	maxUsernameBytes = 1024
+)
+
+// Username is the profile for names of accounts: UsernameCaseMapped of RFC 8265. Case
+// and the width of letters do not count, everything else does. Letters, digits and marks
+// of all scripts are allowed, and every visible ASCII character; spaces, symbols and
+// emoji are not. The zero Username is good.
+type Username struct {
+	// MinLength is the least number of characters of the canonical form. Zero means 1.
+	MinLength int
+	// MaxLength is the greatest number of characters of the canonical form. Zero
+	// means 64.
+	MaxLength int
+}
+
+var (
+	_ dibs.Profile = Username{}
+	_ dibs.Joiner  = Username{}
+)
+
+// usernames maps and checks all of UsernameCaseMapped but the direction. The library's
+// own UsernameCaseMapped asks names without right-to-left characters to keep the Bidi
+// Rule too, which RFC 8265 does not: it refuses "müller_".
+var usernames = precis.NewIdentifier(precis.FoldWidth, precis.LowerCase())
+
+// Name returns "username/1", with the lengths where they are not the default.
+func (u Username) Name() string {
+	name := "username/1"
+	if least := u.least(); least != defaultMinUsername {
+		name += ";min=" + strconv.Itoa(least)
+	}
+	if most := u.most(); most != defaultMaxUsername {
+		name += ";max=" + strconv.Itoa(most)
+	}
+	return name
+}
+
+// Canonical returns the username in lower case and Normalization Form C. What it
+// refuses, it refuses with a [*dibs.Refusal].
+func (u Username) Canonical(value string) (string, error) {
+	canonical, refusal := u.check(value)
+	if refusal == nil {
+		return canonical, nil
+	}
+	if try := u.repair(value); u.accepts(try) {
+		refusal.Try = try
+	}
+	return "", refusal
+}
+
+// check is Canonical, but has nothing to try instead.
+func (u Username) check(value string) (string, *dibs.Refusal) {
+	canonical, ok := asciiUsername(value)
+	if !ok {
+		var refusal *dibs.Refusal
+		if canonical, refusal = preciseUsername(value); refusal != nil {
+			return "", refusal
+		}
+	}
+	if refusal := u.checkLength(canonical); refusal != nil {
+		return "", refusal
+	}
+	return canonical, nil
+}
+
+func (u Username) accepts(value string) bool {
+	_, refusal := u.check(value)
+	return refusal == nil
+}
+
+func (u Username) checkLength(canonical string) *dibs.Refusal {
+	length := utf8.RuneCountInString(canonical)
+	switch least, most := u.least(), u.most(); {
+	case length == 0:
+		return refuse("empty", whole, "", "is empty")
+	case length < least:
+		return refuse("too_short", whole, "", "has %d characters, fewer than the %d needed", length, least)
+	case length > most:
+		return refuse("too_long", whole, "", "has %d characters, more than the %d allowed", length, most)
+	case len(canonical) > maxUsernameBytes:
+		return refuse("too_long", whole, "", "has %d bytes, more than the %d allowed", len(canonical), maxUsernameBytes)
+	}
+	return nil
+}
+
+func (u Username) least() int {
+	if u.MinLength <= 0 {
+		return defaultMinUsername
+	}
+	return u.MinLength
+}
+
+func (u Username) most() int {
+	if u.MaxLength <= 0 {
+		return defaultMaxUsername
+	}
+	return u.MaxLength
+}
+
+// asciiUsername is preciseUsername for visible ASCII, all of which is allowed. It
+// reports false for everything else.
+func asciiUsername(value string) (canonical string, ok bool) {
+	for i := range len(value) {
+		if value[i] <= ' ' || value[i] > '~' {
+			return "", false
+		}
+	}
+	return strings.ToLower(value), true // which copies nothing where there is nothing to do
+}
+
+// preciseUsername applies RFC 8265 to any text. It does so until nothing changes
+// anymore, since RFC 8264 does not promise that once is enough.
+func preciseUsername(value string) (string, *dibs.Refusal) {
+	canonical := value
+	for range 4 {
+		mapped, err := usernames.String(canonical)
+		if err != nil {
+			return "", usernameProblem(value)
+		}
+		if bidirule.DirectionString(mapped) == bidi.RightToLeft && !bidirule.ValidString(mapped) {
+			return "", directionProblem(value)
+		}
+		if mapped == canonical {
+			return canonical, nil
+		}
+		canonical = mapped
+	}
+	return "", refuse("unstable", whole, "", "has no canonical form")
+}
