@@ -1,0 +1,98 @@
+//go:build unix
+
+package etcdstore_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/internal/etcdtest"
+	"github.com/calldibs/dibs/storetest"
+)
+
+func TestMain(m *testing.M) { etcdtest.Main(m) }
+
+// patience is how long a call may take where it does not matter; a busy machine is slow.
+const patience = 30 * time.Second
+
+// open opens a store, which is closed with the test.
+func open(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store {
+	tb.Helper()
+	store, err := etcdstore.Open(context.Background(), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// prefixes opens stores for the suite, each under a prefix of its own.
+type prefixes struct {
+	opens sync.Map // of dibs.Store to etcdstore.Config
+	cuts  sync.Map // of dibs.Store to *atomic.Bool
+}
+
+func (p *prefixes) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
+	tb.Helper()
+	cluster := etcdtest.Shared(tb)
+	var wall atomic.Int64 // what the clock shows; the clock itself is locked while it moves
+	wall.Store(clock.Now().UnixNano())
+	store := p.openAs(tb, etcdstore.Config{
+		Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), MaxSkew: -1, Timeout: patience, MaxTxnOps: 4096,
+		Now: func() time.Time { return time.Unix(0, wall.Load()) },
+	})
+	clock.Follow(func(now time.Time) {
+		if now.UnixNano() < wall.Swap(now.UnixNano()) { // an operator would do the same
+			if err := store.SetTime(context.Background(), now); err != nil {
+				tb.Error(err)
+			}
+		}
+	})
+	return store
+}
+
+func (p *prefixes) openAs(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store {
+	tb.Helper()
+	cut := new(atomic.Bool)
+	store, err := etcdstore.Open(context.Background(), etcdstore.Intercept(cfg, func(ctx context.Context, method string,
+		req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+	) error {
+		if cut.Load() {
+			return rpctypes.ErrGRPCPermissionDenied
+		}
+		return invoke(ctx, method, req, reply, conn, opts...)
+	}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p.opens.Store(dibs.Store(store), cfg)
+	p.cuts.Store(dibs.Store(store), cut)
+	return store
+}
+
+// cut takes from a store the right to do anything.
+func (p *prefixes) cut(_ testing.TB, store dibs.Store) {
+	cut, _ := p.cuts.Load(store)
+	cut.(*atomic.Bool).Store(true)
+}
+
+// again opens the prefix of a store once more.
+func (p *prefixes) again(tb testing.TB, store dibs.Store, _ *storetest.Clock) dibs.Store {
+	tb.Helper()
+	cfg, _ := p.opens.Load(store)
+	return p.openAs(tb, cfg.(etcdstore.Config))
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	p := new(prefixes)
+	storetest.Run(t, storetest.Harness{Open: p.open, Reopen: p.again, Crash: p.again, Share: p.again, Cut: p.cut})
+}

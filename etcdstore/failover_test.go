@@ -1,0 +1,223 @@
+//go:build unix
+
+package etcdstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// long reports whether tests may take their time.
+func long() bool { return os.Getenv("DIBS_TEST_LONG") != "" }
+
+// quiet is a config for a cluster that will fail.
+func quiet(cluster *etcdtest.Cluster) etcdstore.Config {
+	return etcdstore.Config{Endpoints: cluster.Endpoints(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+// crowd reserves names, again and again with the same token where the answer is not clear.
+type crowd struct {
+	reg   *dibs.Registry
+	stop  chan struct{}
+	group sync.WaitGroup
+
+	mu      sync.Mutex
+	held    map[dibs.ID]string // what was acknowledged
+	last    time.Time          // when that last happened
+	unclear atomic.Int64
+}
+
+const crowdSize = 16
+
+func gather(reg *dibs.Registry) *crowd {
+	c := &crowd{reg: reg, stop: make(chan struct{}), held: make(map[dibs.ID]string)}
+	for i := range crowdSize {
+		c.group.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-c.stop:
+					return
+				default:
+					c.reserve(fmt.Sprintf("name-%d-%d", i, n))
+				}
+			}
+		})
+	}
+	return c
+}
+
+// reserve does not give up a name of which nobody knows whether it has it.
+func (c *crowd) reserve(value string) {
+	token := dibs.NewToken()
+	for {
+		result, err := c.reg.Reserve(context.Background(), dibs.Reserve{Namespace: "slug", Value: value, Token: token})
+		switch {
+		case err == nil:
+			c.mu.Lock()
+			c.held[result.ID], c.last = value, time.Now()
+			c.mu.Unlock()
+			return
+		case errors.Is(err, dibs.ErrOutcomeUnknown):
+			c.unclear.Add(1)
+		case !errors.Is(err, dibs.ErrUnavailable):
+			panic(fmt.Sprintf("%s: %v", value, err)) // the name was free, and nobody else wants it
+		}
+	}
+}
+
+// servedAfter waits until something was acknowledged that was asked for after a moment, and
+// returns how long that took.
+func (c *crowd) servedAfter(t *testing.T, moment time.Time) time.Duration {
+	t.Helper()
+	value := fmt.Sprint("probe-", moment.UnixNano())
+	c.reserve(value)
+	return time.Since(moment)
+}
+
+// check ends the crowd and demands that all it was told is so, once.
+func (c *crowd) check(t *testing.T) {
+	t.Helper()
+	close(c.stop)
+	c.group.Wait()
+	told := make(map[dibs.ID]int)
+	var cursor dibs.Cursor
+	for {
+		page, err := c.reg.Events(t.Context(), dibs.FeedQuery{After: cursor, Limit: 500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range page.Events {
+			told[event.ID]++
+			cursor = event.Cursor
+		}
+		if len(page.Events) == 0 {
+			break
+		}
+	}
+	for id, value := range c.held {
+		if told[id] != 1 {
+			t.Errorf("%s was acknowledged, and has %d events", value, told[id])
+		}
+	}
+	if len(told) != len(c.held) {
+		t.Errorf("%d names are on record, %d were acknowledged", len(told), len(c.held))
+	}
+	t.Logf("%d names, %d unclear answers", len(c.held), c.unclear.Load())
+}
+
+// back is how long a cluster may take until it serves again.
+const back = 5 * time.Second
+
+// Whatever happens to one member, the others go on, and nothing that was acknowledged is
+// lost or done twice.
+func TestOneMemberFails(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
+	for _, c := range []struct {
+		name   string
+		always bool
+		fail   func(t *testing.T, leader, follower *etcdtest.Member) (again func())
+	}{
+		{"the leader is killed", true, func(t *testing.T, leader, _ *etcdtest.Member) func() {
+			leader.Kill()
+			return func() { leader.Restart(t) }
+		}},
+		{"a follower is killed", false, func(t *testing.T, _, follower *etcdtest.Member) func() {
+			follower.Kill()
+			return func() { follower.Restart(t) }
+		}},
+		{"the leader is paused", false, func(t *testing.T, leader, _ *etcdtest.Member) func() {
+			leader.Pause(t)
+			return func() { leader.Resume(t) }
+		}},
+		{"a follower is paused", true, func(t *testing.T, _, follower *etcdtest.Member) func() {
+			follower.Pause(t)
+			return func() { follower.Resume(t) }
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !c.always && !long() {
+				t.Skip("DIBS_TEST_LONG is not set")
+			}
+			t.Parallel()
+			cluster := etcdtest.Start(t, etcdtest.Options{})
+			crowd := gather(register(t, quiet(cluster), dibs.Config{}))
+			crowd.servedAfter(t, time.Now())
+			leader, followers := cluster.Leader(t)
+			for range rounds() {
+				moment := time.Now()
+				again := c.fail(t, leader, followers[0])
+				took := crowd.servedAfter(t, moment)
+				t.Logf("served again after %v", took)
+				if took > back {
+					t.Errorf("it took %v until the cluster served again", took)
+				}
+				crowd.servedAfter(t, time.Now())
+				again()
+				crowd.servedAfter(t, time.Now())
+				leader, followers = cluster.Leader(t)
+			}
+			crowd.check(t)
+		})
+	}
+}
+
+func rounds() int {
+	if long() {
+		return 5
+	}
+	return 1
+}
+
+// A member that has lost the others changes nothing, and does not answer from the past.
+func TestMostMembersFail(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, etcdtest.Options{})
+	cfg := quiet(cluster)
+	cfg.Timeout = 1500 * time.Millisecond
+	reg := register(t, cfg, dibs.Config{})
+	store := open(t, cfg)
+	hold := dibs.Reserve{Namespace: "slug", Value: "before", Token: dibs.NewToken()}
+	if _, err := reg.Reserve(t.Context(), hold); err != nil {
+		t.Fatal(err)
+	}
+	leader, followers := cluster.Leader(t)
+	leader.Kill()
+	followers[0].Kill()
+
+	if _, err := store.Load(t.Context(), []dibs.Ref{{Kind: dibs.KindName, ID: dibs.NameID("slug", "before")}}); !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("a read is answered with %v, it must be UNAVAILABLE", err)
+	}
+	if _, err := store.Events(t.Context(), dibs.EventQuery{Limit: 1}); !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("the feed is answered with %v, it must be UNAVAILABLE", err)
+	}
+	during := dibs.Reserve{Namespace: "slug", Value: "during", Token: dibs.NewToken()}
+	if _, err := reg.Reserve(t.Context(), during); !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+		t.Errorf("a write is answered with %v", err)
+	}
+	leader.Restart(t)
+	followers[0].Restart(t)
+	eventually(t, "what was unclear is settled with the same token", func() bool {
+		_, err := reg.Reserve(t.Context(), during)
+		return err == nil
+	})
+	for _, again := range []dibs.Reserve{hold, during} {
+		if result, err := reg.Reserve(t.Context(), again); err != nil || !result.Replayed {
+			t.Errorf("%s: %v, want a replay of what is held", again.Value, err)
+		}
+	}
+}

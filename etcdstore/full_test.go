@@ -1,0 +1,73 @@
+//go:build unix
+
+package etcdstore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// A database that is full takes no writes, says so, and can still be read. What it refused
+// has not happened, although etcd gives the same answer to the last one for which there was
+// room. After what the error says to do it goes on.
+func TestDatabaseIsFull(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1, Quota: 4 << 20})
+	cfg := quiet(cluster)
+	cfg.Timeout = patience
+	store := open(t, cfg)
+	doc := dibs.Document{Kind: "storetest", ID: dibs.ID{1}, Label: "grows", Data: make([]byte, 256<<10)}
+	change := func() error {
+		written := doc
+		written.Rev++
+		outcomes, err := store.Commit(t.Context(), []dibs.Group{{
+			Reads:  []dibs.Read{{Ref: doc.Ref(), Rev: doc.Rev}},
+			Writes: []dibs.Write{{Record: &written}},
+		}})
+		if err != nil {
+			return err
+		}
+		if outcomes[0] != dibs.Committed {
+			t.Fatalf("outcome %v", outcomes[0])
+		}
+		doc.Rev++
+		return nil
+	}
+	var err error
+	for range 100 {
+		if err = change(); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "NOSPACE") || !strings.Contains(err.Error(), "alarm disarm") {
+		t.Fatalf("%v, want UNAVAILABLE that names the alarm and what to do", err)
+	}
+	found, err := store.Load(t.Context(), []dibs.Ref{doc.Ref()})
+	if err != nil || len(found.Records) != 1 || found.Records[0].Revision() != doc.Rev {
+		t.Fatalf("%v, %v: what is there cannot be read", found, err)
+	}
+
+	client := cluster.Client(t)
+	now, err := client.Get(t.Context(), "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Compact(t.Context(), now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Defragment(t.Context(), cluster.Endpoints()[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := change(); err != nil {
+		t.Error(err)
+	}
+}

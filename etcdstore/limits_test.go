@@ -1,0 +1,119 @@
+//go:build unix
+
+package etcdstore_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// A cluster as it comes takes 128 operations in a transaction.
+func TestServersAsTheyCome(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1})
+	store := open(t, etcdstore.Config{Endpoints: cluster.Endpoints(), Timeout: patience})
+
+	t.Run("many groups", func(t *testing.T) {
+		var groups []dibs.Group
+		for i := range 500 {
+			groups = append(groups, newName(fmt.Sprint("many ", i), "a"))
+		}
+		for i, outcome := range commit(t, store, groups...) {
+			if outcome != dibs.Committed {
+				t.Fatalf("group %d is %v", i, outcome)
+			}
+		}
+	})
+	t.Run("a group that is too large", func(t *testing.T) {
+		var large dibs.Group
+		for i := range 60 {
+			g := newName(fmt.Sprint("large ", i), "a")
+			large.Reads, large.Writes = append(large.Reads, g.Reads...), append(large.Writes, g.Writes...)
+			large.Events = append(large.Events, g.Events...)
+		}
+		got := commit(t, store, newName("before", "a"), large, newName("behind", "a"))
+		if got[0] != dibs.Committed || got[1] != dibs.TooLarge || got[2] != dibs.Committed {
+			t.Errorf("outcomes %v", got)
+		}
+	})
+	t.Run("too many bytes", func(t *testing.T) {
+		d := &dibs.Document{Kind: "storetest", ID: dibs.ID{1}, Rev: 1, Label: "large", Data: make([]byte, 2<<20)}
+		got := commit(t, store, dibs.Group{Reads: []dibs.Read{{Ref: d.Ref()}}, Writes: []dibs.Write{{Record: d}}})
+		if got[0] != dibs.TooLarge {
+			t.Errorf("outcome %v, want too large", got[0])
+		}
+	})
+	t.Run("a load of many", func(t *testing.T) {
+		var refs []dibs.Ref
+		for i := range 500 {
+			refs = append(refs, newName(fmt.Sprint("many ", i), "a").Reads[0].Ref)
+		}
+		found, err := store.Load(t.Context(), refs)
+		if err != nil || len(found.Records) != len(refs) {
+			t.Errorf("%d of %d records, %v", len(found.Records), len(refs), err)
+		}
+	})
+	t.Run("a name with a long history", func(t *testing.T) { longHistory(t, store) })
+	t.Run("commands that share a record", func(t *testing.T) {
+		sharedRecord(t, register(t, etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: "shared/", Timeout: patience},
+			dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxHolds: 1000}}}))
+	})
+}
+
+// longHistory deletes a name with more events than a transaction takes operations.
+func longHistory(t *testing.T, store dibs.Store) {
+	t.Helper()
+	first := newName("long", "a")
+	commit(t, store, first)
+	before := events(t, store)
+	n := *first.Writes[0].Record.(*dibs.NameRecord)
+	for range 200 {
+		g := newName("long", "a")
+		n.Rev++
+		written := n
+		g.Reads[0].Rev, g.Writes[0].Record, g.Events[0].Rev = n.Rev-1, &written, n.Rev
+		if commit(t, store, g)[0] != dibs.Committed {
+			t.Fatal("a change is not committed")
+		}
+	}
+	gone := dibs.Group{Reads: []dibs.Read{{Ref: n.Ref(), Rev: n.Rev}}, Writes: []dibs.Write{{Record: &n, Delete: true}}}
+	if got := commit(t, store, gone); got[0] != dibs.Committed {
+		t.Fatalf("outcome %v", got[0])
+	}
+	if after := events(t, store); after != before-1 {
+		t.Errorf("%d events, want %d", after, before-1)
+	}
+}
+
+// sharedRecord lets many reserve who share a quota, and looks at what one command can do.
+func sharedRecord(t *testing.T, reg *dibs.Registry) {
+	t.Helper()
+	alice := reg.As(dibs.Principal{Name: "alice"})
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			if _, err := alice.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: fmt.Sprint("name-", i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	var list []dibs.Command
+	for i := range 32 {
+		list = append(list, dibs.Claim{Namespace: "slug", Value: fmt.Sprint("claim-", i), Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(i)}})
+	}
+	_, err := reg.Apply(t.Context(), list...)
+	if !errors.Is(err, dibs.ErrTooLarge) || !strings.Contains(err.Error(), "name fewer") {
+		t.Errorf("%v, want TOO_LARGE that says what to do", err)
+	}
+	if _, err := reg.Apply(t.Context(), list[:20]...); err != nil {
+		t.Error(err)
+	}
+}

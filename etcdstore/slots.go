@@ -1,0 +1,36 @@
+package etcdstore
+
+import "sync"
+
+// slots are the numbers of those who commit at the same time, so that each has a marker of
+// its own. The lowest that is free is taken.
+type slots struct {
+	mu   sync.Mutex
+	busy []bool
+}
+
+func (s *slots) take() uint16 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, busy := range s.busy {
+		if !busy {
+			s.busy[i] = true
+			return uint16(i)
+		}
+	}
+	s.busy = append(s.busy, true)
+	return uint16(len(s.busy) - 1)
+}
+
+func (s *slots) give(slot uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[slot] = false
+}
+
+// used reports whether any was ever taken.
+func (s *slots) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.busy) > 0
+}

@@ -1,0 +1,233 @@
+//go:build unix
+
+// Package etcdtest starts real, private etcd clusters for tests. Each member is a process
+// of its own: the test binary once more, which then is an etcd server and nothing else. So
+// members can be killed and paused as in life. Data is in a temporary folder, ports are on
+// the loopback interface, and all is gone when the test binary is. DIBS_TEST_ETCD may name
+// another etcd program that members are run as.
+package etcdtest
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// patience is how long a cluster may take for anything; a busy machine is slow.
+const patience = time.Minute
+
+// Options say how a cluster differs from the usual one.
+type Options struct {
+	// Members is how many members there are. Zero means three.
+	Members int
+	// MaxTxnOps is --max-txn-ops. Zero means etcd's own default.
+	MaxTxnOps uint
+	// Quota is --quota-backend-bytes. Zero means etcd's own default.
+	Quota int64
+	// Sync makes what is committed safe from power failures, as a benchmark wants it.
+	// Without it, it is safe from kills.
+	Sync bool
+	// TLS makes members take connections by TLS only, with certificates that they make.
+	TLS bool
+}
+
+// Cluster is an etcd cluster with its data. Its methods are for one goroutine at a time,
+// but for Endpoints, Prefix and Client.
+type Cluster struct {
+	// Members are the servers of the cluster.
+	Members []*Member
+
+	dir      string
+	tls      *tls.Config
+	prefixes atomic.Int64
+}
+
+var shared struct {
+	sync.Mutex
+	cluster *Cluster
+}
+
+// Shared returns the cluster of three members that all tests of a test binary share, for
+// those that need a prefix of their own and no more. Its members take transactions of any
+// size that the conformance suite has.
+func Shared(tb testing.TB) *Cluster {
+	tb.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster == nil {
+		c, err := start(Options{MaxTxnOps: 4096})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		shared.cluster = c
+	}
+	return shared.cluster
+}
+
+// Main is for TestMain: it runs the tests, or the member that this process is to be.
+func Main(m *testing.M) {
+	if config := os.Getenv(memberVariable); config != "" {
+		os.Exit(beMember(config))
+	}
+	code := m.Run()
+	shared.Lock()
+	if shared.cluster != nil {
+		shared.cluster.stop()
+	}
+	os.Exit(code)
+}
+
+// Start starts a cluster of the test's own, which ends with the test.
+func Start(tb testing.TB, opts Options) *Cluster {
+	tb.Helper()
+	c, err := start(opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.stop)
+	return c
+}
+
+func start(opts Options) (*Cluster, error) {
+	if opts.Members == 0 {
+		opts.Members = 3
+	}
+	dir, err := os.MkdirTemp("", "etcdtest")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir}
+	if opts.TLS {
+		c.tls = &tls.Config{InsecureSkipVerify: true} // this is for the package's own questions
+	}
+	ports, err := freePorts(2 * opts.Members)
+	if err != nil {
+		return nil, err
+	}
+	var initial []string
+	for i := range opts.Members {
+		m := &Member{config: config{
+			Name: fmt.Sprintf("member%d", i), Dir: filepath.Join(dir, fmt.Sprint(i)),
+			Client: fmt.Sprintf("127.0.0.1:%d", ports[2*i]), Peer: fmt.Sprintf("127.0.0.1:%d", ports[2*i+1]),
+			MaxTxnOps: opts.MaxTxnOps, Quota: opts.Quota, Sync: opts.Sync, TLS: opts.TLS,
+		}, tls: c.tls}
+		initial = append(initial, m.config.Name+"=http://"+m.config.Peer)
+		c.Members = append(c.Members, m)
+	}
+	for _, m := range c.Members {
+		m.config.Cluster = strings.Join(initial, ",")
+		if err := m.start(); err != nil {
+			c.stop()
+			return nil, err
+		}
+	}
+	if err := c.await(); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// freePorts returns ports on which nobody listens.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = listener.Close() }() // all at the end, so that all are different
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// Endpoints are the addresses of all members.
+func (c *Cluster) Endpoints() []string {
+	endpoints := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		endpoints[i] = m.Endpoint()
+	}
+	return endpoints
+}
+
+// Prefix returns a prefix that nobody else in the cluster has.
+func (c *Cluster) Prefix() string { return fmt.Sprintf("test%d/", c.prefixes.Add(1)) }
+
+// Client returns a client of the cluster, which is closed with the test.
+func (c *Cluster) Client(tb testing.TB) *clientv3.Client {
+	tb.Helper()
+	client, err := connect(c.tls, c.Endpoints()...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func connect(secure *tls.Config, endpoints ...string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: endpoints, TLS: secure, DialTimeout: patience, Logger: zap.NewNop()})
+}
+
+// Leader returns the member that leads, and the others.
+func (c *Cluster) Leader(tb testing.TB) (leader *Member, followers []*Member) {
+	tb.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		leader, followers = nil, nil
+		for _, m := range c.Members {
+			if leads, err := m.leads(); err == nil && leads && leader == nil {
+				leader = m
+			} else {
+				followers = append(followers, m)
+			}
+		}
+		if leader != nil {
+			return leader, followers
+		}
+	}
+	tb.Fatal("etcdtest: the cluster has no leader")
+	return nil, nil
+}
+
+// await waits until the cluster takes writes.
+func (c *Cluster) await() error {
+	client, err := connect(c.tls, c.Endpoints()...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		_, err := client.Put(ctx, "etcdtest", "")
+		cancel()
+		if err == nil {
+			return nil
+		}
+		for _, m := range c.Members {
+			if said := m.failure(); said != "" {
+				return fmt.Errorf("etcdtest: %s ended: %s", m.config.Name, said)
+			}
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("etcdtest: the cluster does not start: %w", err)
+		}
+	}
+}
+
+func (c *Cluster) stop() {
+	for _, m := range c.Members {
+		m.end()
+	}
+	_ = os.RemoveAll(c.dir) // what is left is in a folder for what may be left
+}

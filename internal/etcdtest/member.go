@@ -1,0 +1,239 @@
+//go:build unix
+
+package etcdtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// memberVariable is set where this program is to be a member, to its config.
+const memberVariable = "DIBS_ETCDTEST_MEMBER"
+
+// programVariable names an etcd program that members are run as instead: that of another
+// version, say. It is not noticed by members of that kind when the test binary is killed.
+const programVariable = "DIBS_TEST_ETCD"
+
+// How often a leader is heard of, and how long followers wait for it, in milliseconds. These
+// are not etcd's defaults, which are 100 and 1000, but enough for one machine.
+const tick, election = 50, 500
+
+// config is what a member has to know.
+type config struct {
+	Name, Dir, Client, Peer, Cluster string
+	MaxTxnOps                        uint
+	Quota                            int64
+	Sync, TLS                        bool
+}
+
+// scheme is how clients connect.
+func (c config) scheme() string {
+	if c.TLS {
+		return "https"
+	}
+	return "http"
+}
+
+// beMember is etcd, until it is killed or nobody holds the other end of its standard input.
+func beMember(text string) int {
+	if err := serve(text); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func serve(text string) error {
+	var c config
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return err
+	}
+	cfg := embed.NewConfig()
+	cfg.Name, cfg.Dir, cfg.InitialCluster = c.Name, c.Dir, c.Cluster
+	peer, client := url.URL{Scheme: "http", Host: c.Peer}, url.URL{Scheme: c.scheme(), Host: c.Client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.LogLevel, cfg.LogOutputs = "error", []string{"stderr"}
+	cfg.ClientAutoTLS, cfg.SelfSignedCertValidity = c.TLS, 1
+	cfg.UnsafeNoFsync = !c.Sync
+	cfg.QuotaBackendBytes = c.Quota
+	if c.MaxTxnOps > 0 {
+		cfg.MaxTxnOps = c.MaxTxnOps
+	}
+	cfg.TickMs, cfg.ElectionMs = tick, election
+	server, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return err
+	}
+	go func() { <-server.Err(); os.Exit(1) }()
+	return nil
+}
+
+// Member is one server of a cluster. Its methods are for one goroutine at a time.
+type Member struct {
+	config config
+	tls    *tls.Config
+
+	process *exec.Cmd
+	stdin   io.Closer
+	said    *output
+	exited  chan struct{}
+}
+
+// output is what a member has written to its standard error.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// Endpoint is where clients connect to.
+func (m *Member) Endpoint() string { return m.config.Client }
+
+// Certificate is the file, in PEM, of the certificate that the member has made.
+func (m *Member) Certificate() string {
+	return filepath.Join(m.config.Dir, "fixtures", "client", "cert.pem")
+}
+
+func (m *Member) start() error {
+	var err error
+	if m.process, err = m.config.command(); err != nil {
+		return err
+	}
+	m.said, m.exited = new(output), make(chan struct{})
+	m.process.Stderr = m.said
+	if m.stdin, err = m.process.StdinPipe(); err != nil {
+		return err
+	}
+	if err := m.process.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = m.process.Wait() // it is killed, so that is no news
+		close(m.exited)
+	}()
+	return nil
+}
+
+// command is how a member is run: as this program, or as the one that was chosen.
+func (c config) command() (*exec.Cmd, error) {
+	if chosen := os.Getenv(programVariable); chosen != "" {
+		return c.chosen(chosen), nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	command := exec.Command(program)
+	command.Env = append(os.Environ(), memberVariable+"="+string(text), "GOMAXPROCS=2")
+	return command, nil
+}
+
+// chosen runs a member as an etcd of any version. It always syncs to disk.
+func (c config) chosen(program string) *exec.Cmd {
+	peer, client := "http://"+c.Peer, c.scheme()+"://"+c.Client
+	args := []string{
+		"--name=" + c.Name, "--data-dir=" + c.Dir, "--initial-cluster=" + c.Cluster, "--log-level=error",
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		fmt.Sprint("--heartbeat-interval=", tick), fmt.Sprint("--election-timeout=", election),
+	}
+	if c.MaxTxnOps > 0 {
+		args = append(args, fmt.Sprint("--max-txn-ops=", c.MaxTxnOps))
+	}
+	if c.TLS {
+		args = append(args, "--auto-tls")
+	}
+	if c.Quota > 0 {
+		args = append(args, fmt.Sprint("--quota-backend-bytes=", c.Quota))
+	}
+	return exec.Command(program, args...)
+}
+
+// failure is what a member that has ended said, or nothing.
+func (m *Member) failure() string {
+	select {
+	case <-m.exited:
+		m.said.mu.Lock()
+		defer m.said.mu.Unlock()
+		return "it said " + m.said.text.String()
+	default:
+		return ""
+	}
+}
+
+func (m *Member) end() {
+	if m.process == nil || m.process.Process == nil {
+		return
+	}
+	_ = m.process.Process.Kill() // it may have ended
+	_ = m.stdin.Close()
+	<-m.exited
+}
+
+// Kill ends the member at once, as a power failure does.
+func (m *Member) Kill() { m.end() }
+
+// Restart starts a member that was killed.
+func (m *Member) Restart(tb testing.TB) {
+	tb.Helper()
+	if err := m.start(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Pause stops the member: it does nothing, but its connections stay.
+func (m *Member) Pause(tb testing.TB) { m.signal(tb, syscall.SIGSTOP) }
+
+// Resume lets a paused member go on.
+func (m *Member) Resume(tb testing.TB) { m.signal(tb, syscall.SIGCONT) }
+
+func (m *Member) signal(tb testing.TB, sig syscall.Signal) {
+	tb.Helper()
+	if err := m.process.Process.Signal(sig); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// leads reports whether the member is the leader.
+func (m *Member) leads() (bool, error) {
+	if m.failure() != "" {
+		return false, nil
+	}
+	client, err := connect(m.tls, m.Endpoint())
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	status, err := client.Status(ctx, m.Endpoint())
+	if err != nil {
+		return false, err
+	}
+	return status.Leader == status.Header.MemberId, nil
+}
