@@ -1,0 +1,105 @@
+package access_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/memstore"
+)
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	read, everywhere := []access.Verb{access.Read}, []string{"*"}
+	for name, c := range map[string]struct {
+		grant access.Grant
+		want  string
+	}{
+		"empty":            {access.Grant{}, "a grant needs a verb: a group, all, hold, operate, own, read, watch"},
+		"no verb":          {access.Grant{Namespaces: everywhere}, "a grant needs a verb"},
+		"no namespace":     {access.Grant{Verbs: read}, `a grant needs a namespace: "*", "acme.*" or "acme.slug"`},
+		"unknown verb":     {access.Grant{Verbs: []access.Verb{"write"}, Namespaces: everywhere}, `there is no verb "write": use a group, all,`},
+		"other case":       {access.Grant{Verbs: []access.Verb{"overridereserved"}, Namespaces: everywhere}, "write overrideReserved"},
+		"second verb":      {access.Grant{Verbs: []access.Verb{"read", ""}, Namespaces: everywhere}, `there is no verb ""`},
+		"second namespace": {access.Grant{Verbs: read, Namespaces: []string{"slug", "Slug"}}, `"Slug" is no pattern of namespaces`},
+	} {
+		if err := c.grant.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 63)
+	for pattern, want := range map[string]bool{
+		"*": true, "slug": true, "acme.slug": true, "acme.*": true, "a.b.c.d.e.f.g.*": true, long + ".*": true, "0-_.*": true,
+		"": false, ".": false, ".*": false, "**": false, "a*": false, "acme.": false, "acme*": false, "acme.*.slug": false, "*.slug": false,
+		"acme.*.*": false, "a.b.c.d.e.f.g.h.*": false, long + "a.*": false, "Acme.*": false, "-a.*": false, " acme.*": false, "acme.* ": false,
+	} {
+		err := access.Grant{Verbs: []access.Verb{access.Read}, Namespaces: []string{pattern}}.Validate()
+		if (err == nil) != want {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}
+
+// What is one namespace here is one for the registry, and the other way round.
+func TestNamespacesAreThoseOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reg.Close() })
+	long := strings.Repeat("x", 63)
+	for _, namespace := range []string{
+		"slug", "a.b", "a.b.c.d.e.f.g.h", "a.b.c.d.e.f.g.h.i", "", ".", "a.", ".a", "a..b", "A", "a-b", "-a", "a-", "_a", "a_", "0", "a b", "ä",
+		long, long + "x", long + "." + long, "a.-b", "a/b", "a:b", "a\x00b", "a\n",
+	} {
+		_, err := reg.Get(t.Context(), dibs.Lookup{Namespace: namespace, Value: "v"})
+		theirs := !errors.Is(err, dibs.ErrInvalidNamespace)
+		ours := access.Grant{Verbs: []access.Verb{access.Read}, Namespaces: []string{namespace}}.Validate() == nil
+		if ours != theirs {
+			t.Errorf("%q is a namespace here: %v, in the registry: %v", namespace, ours, theirs)
+		}
+	}
+}
+
+func TestPrincipal(t *testing.T) {
+	t.Parallel()
+	grant := func(where string, verbs ...access.Verb) access.Grant {
+		return access.Grant{Verbs: verbs, Namespaces: []string{where}}
+	}
+	all := dibs.OverrideReserved | dibs.ActForOthers | dibs.Operate
+	for name, c := range map[string]struct {
+		grants     []access.Grant
+		namespaces []string
+		want       dibs.Rights
+	}{
+		"nothing":              {nil, nil, 0},
+		"ordinary":             {[]access.Grant{grant("*", access.Read, access.Watch, access.Hold, access.Own)}, nil, 0},
+		"all":                  {[]access.Grant{grant("*", access.All)}, nil, all},
+		"all in one":           {[]access.Grant{grant("slug", access.All)}, []string{"slug"}, all},
+		"all elsewhere":        {[]access.Grant{grant("slug", access.All)}, []string{"email"}, 0},
+		"all, but not always":  {[]access.Grant{grant("slug", access.All)}, nil, 0},
+		"one of two":           {[]access.Grant{grant("slug", access.All)}, []string{"slug", "email"}, 0},
+		"both":                 {[]access.Grant{grant("slug", access.All), grant("email", access.ActForOthers)}, []string{"slug", "email"}, dibs.ActForOthers},
+		"override":             {[]access.Grant{grant("*", access.OverrideReserved)}, nil, dibs.OverrideReserved},
+		"act for others":       {[]access.Grant{grant("*", access.ActForOthers)}, nil, dibs.ActForOthers},
+		"settle":               {[]access.Grant{grant("acme.*", access.Settle)}, []string{"acme.slug"}, dibs.Operate},
+		"recanonicalize":       {[]access.Grant{grant("*", access.Recanonicalize)}, nil, dibs.Operate},
+		"operate":              {[]access.Grant{grant("*", access.Operate)}, nil, dibs.Operate},
+		"sweep and rekey only": {[]access.Grant{grant("*", access.Sweep, access.Rekey)}, nil, 0},
+	} {
+		got := access.Caller{Name: "shop", Grants: c.grants}.Principal(c.namespaces...)
+		if want := (dibs.Principal{Name: "shop", Rights: c.want}); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	if got := access.Everything.Principal(); got != (dibs.Principal{Rights: all}) {
+		t.Errorf("everything: %+v", got)
+	}
+}

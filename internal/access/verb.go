@@ -1,0 +1,106 @@
+// Package access says who may do what: verbs, where they are granted, and to whom.
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Verb is one thing that a caller may do, or a group of them.
+type Verb string
+
+// The verbs. Those that change something are the commands of the same name.
+const (
+	Reserve Verb = "reserve"
+	Extend  Verb = "extend"
+	Confirm Verb = "confirm"
+	Release Verb = "release"
+
+	Claim        Verb = "claim"
+	Rename       Verb = "rename"
+	Archive      Verb = "archive"
+	Restore      Verb = "restore"
+	Delete       Verb = "delete"
+	Decommission Verb = "decommission"
+	Transfer     Verb = "transfer"
+	Swap         Verb = "swap"
+
+	Settle         Verb = "settle"
+	Sweep          Verb = "sweep"
+	Rekey          Verb = "rekey"
+	Recanonicalize Verb = "recanonicalize"
+
+	Check   Verb = "check"
+	Resolve Verb = "resolve"
+	Get     Verb = "get"
+	History Verb = "history"
+
+	List   Verb = "list"
+	Events Verb = "events"
+	Stats  Verb = "stats"
+	Bulk   Verb = "bulk" // asking in bulk what is taken: checks of many values, listings
+
+	OverrideReserved Verb = "overrideReserved" // taking reserved words
+	ActForOthers     Verb = "actForOthers"     // using the holds of others, with their tokens
+)
+
+// The groups. Each stands for its verbs wherever a verb can stand.
+const (
+	Read    Verb = "read"    // ask about one name
+	Watch   Verb = "watch"   // see everything there is
+	Hold    Verb = "hold"    // reserve names, and end that
+	Own     Verb = "own"     // change who has which name
+	Operate Verb = "operate" // look after the registry
+	All     Verb = "all"     // every verb, also those that are in no other group
+)
+
+// groups are the verbs of each group.
+var groups = map[Verb][]Verb{
+	Read:    {Check, Resolve, Get, History},
+	Watch:   {List, Events, Stats, Bulk},
+	Hold:    {Reserve, Extend, Confirm, Release},
+	Own:     {Claim, Rename, Archive, Restore, Delete, Decommission, Transfer, Swap},
+	Operate: {Settle, Sweep, Rekey, Recanonicalize},
+	All:     nil, // see Verbs
+}
+
+// Verbs returns all verbs without the groups, in the order of their names.
+func Verbs() []Verb {
+	verbs := []Verb{OverrideReserved, ActForOthers}
+	for _, members := range groups {
+		verbs = append(verbs, members...)
+	}
+	slices.Sort(verbs)
+	return verbs
+}
+
+// Groups returns the names of all groups, in order.
+func Groups() []Verb {
+	return []Verb{All, Hold, Operate, Own, Read, Watch}
+}
+
+// covers reports whether a verb that was granted, or a group, is or has the one asked for.
+func (v Verb) covers(asked Verb) bool {
+	return v == asked || v == All || slices.Contains(groups[v], asked)
+}
+
+func (v Verb) check() error {
+	if _, group := groups[v]; group || slices.Contains(Verbs(), v) {
+		return nil
+	}
+	for _, known := range append(Groups(), Verbs()...) {
+		if strings.EqualFold(string(known), string(v)) {
+			return fmt.Errorf("there is no verb %q: write %s", v, known)
+		}
+	}
+	return fmt.Errorf("there is no verb %q: use a group, %s, or one of %s", v, join(Groups()), join(Verbs()))
+}
+
+func join(verbs []Verb) string {
+	texts := make([]string, len(verbs))
+	for i, v := range verbs {
+		texts[i] = string(v)
+	}
+	return strings.Join(texts, ", ")
+}

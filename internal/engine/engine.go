@@ -1,0 +1,115 @@
+// Package engine opens the engine that a store's address names, such as
+// "sqlite:names.db".
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/pgstore"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// known is what an address can be, for errors.
+const known = "sqlite:names.db, postgres://user@host/database, etcd://host1,host2,host3/prefix or mem:"
+
+// Open opens the store that an address names:
+//
+//   - "sqlite:names.db" is a file, created when it is missing.
+//   - "postgres://user:password@host/database", or "postgresql://…", is a PostgreSQL
+//     database. All settings of pgx may be in it, and dibs_schema, the schema in which
+//     the tables are; without it that is "dibs".
+//   - "etcd://user:password@host1:2379,host2:2379,host3:2379/prefix" is an etcd cluster, see
+//     [etcdstore.ParseDSN].
+//   - "mem:" is in memory, and gone with the process.
+//
+// No error ever has a password in it.
+func Open(ctx context.Context, address string) (dibs.Store, error) {
+	if err := Check(address); err != nil {
+		return nil, err
+	}
+	scheme, rest, _ := strings.Cut(address, ":")
+	switch scheme {
+	case "mem":
+		return memstore.New(memstore.Config{}), nil
+	case "sqlite":
+		return opened(sqlitestore.Open(ctx, rest, sqlitestore.Config{}))
+	case "etcd":
+		cfg, err := etcdstore.ParseDSN(address)
+		if err != nil {
+			return nil, err
+		}
+		return opened(etcdstore.Open(ctx, cfg))
+	default:
+		dsn, schema := cutSchema(address)
+		store, err := pgstore.Open(ctx, dsn, pgstore.Config{Schema: schema})
+		return opened(store, withoutPassword(err, address))
+	}
+}
+
+// opened keeps a nil store from becoming an interface that is not nil.
+func opened[S dibs.Store](store S, err error) (dibs.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// Check says what is wrong with an address, as far as that can be seen without opening
+// anything.
+func Check(address string) error {
+	scheme, rest, found := strings.Cut(address, ":")
+	if !found {
+		// It is not shown: it may be a connection string with a password in it.
+		return fmt.Errorf("a store's address begins with the engine: %s", known)
+	}
+	switch scheme {
+	case "mem":
+		if rest != "" {
+			return errors.New(`the store in memory has no name: write "mem:"`)
+		}
+		return nil
+	case "sqlite":
+		return checkFile(rest)
+	case "postgres", "postgresql":
+		if !strings.HasPrefix(rest, "//") {
+			return fmt.Errorf("%s: must be followed by //, as in postgres://user@host/database", scheme)
+		}
+		return checkPostgres(address)
+	case "etcd":
+		_, err := etcdstore.ParseDSN(address)
+		return err
+	default:
+		return fmt.Errorf("there is no engine %q: use %s", shorten(scheme), known)
+	}
+}
+
+// checkFile refuses what other programs take for the address of a SQLite database, and
+// what here would be a file with a strange name.
+func checkFile(path string) error {
+	switch {
+	case path == "":
+		return errors.New(`sqlite: needs the path of a file, as in "sqlite:names.db"`)
+	case strings.HasPrefix(path, ":memory:"):
+		return errors.New(`SQLite in memory is not supported: use "mem:", which is gone with the process as well`)
+	case strings.Contains(path, "?"):
+		return errors.New(`sqlite: takes no options: write only the path of the file, as in "sqlite:names.db"`)
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return errors.New(`write "sqlite:names.db" for a file in this folder and "sqlite:/var/lib/names.db" for any other`)
+	}
+	return nil
+}
+
+// shorten cuts off what is too long to be the name of an engine.
+func shorten(scheme string) string {
+	const most = 16
+	if len(scheme) <= most {
+		return scheme
+	}
+	return strings.ToValidUTF8(scheme[:most], "") + "…"
+}

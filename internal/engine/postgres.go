@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// schemaSetting is the one setting in a PostgreSQL address that is not PostgreSQL's.
+const schemaSetting = "dibs_schema"
+
+// checkPostgres checks what is easily got wrong in an address, and what is read here.
+// Its errors never have a part of the address in them: it may be one of a password.
+func checkPostgres(address string) error {
+	base, query, _ := strings.Cut(address, "?")
+	user, password, _ := splitLogin(base)
+	if _, err := url.PathUnescape(user + password); err != nil || strings.ContainsAny(user+password, "/@# ") {
+		return errors.New("user and password in the store's address must not have special characters in them: write @ as %40, / as %2F, # as %23, % as %25")
+	}
+	if _, err := url.ParseQuery(query); err != nil {
+		return errors.New("the settings behind the ? of the store's address are not well-formed: write name=value&name=value, and % as %25")
+	}
+	for setting := range strings.SplitSeq(query, "&") {
+		if name, value := splitSetting(setting); name == schemaSetting && value == "" {
+			return fmt.Errorf("%s in the store's address is empty: name a schema, or leave it out", schemaSetting)
+		}
+	}
+	return nil
+}
+
+// cutSchema takes dibs_schema out of an address. The rest stays as it is written: pgx
+// accepts more than [url.Parse] does, such as several hosts.
+func cutSchema(address string) (dsn, schema string) {
+	base, query, _ := strings.Cut(address, "?")
+	var others []string
+	for setting := range strings.SplitSeq(query, "&") {
+		name, value := splitSetting(setting)
+		switch name {
+		case schemaSetting:
+			schema = value
+		case "":
+		default:
+			others = append(others, setting)
+		}
+	}
+	if len(others) == 0 {
+		return base, schema
+	}
+	return base + "?" + strings.Join(others, "&"), schema
+}
+
+// splitSetting decodes a name=value. [checkPostgres] has seen that it can be.
+func splitSetting(setting string) (name, value string) {
+	name, value, _ = strings.Cut(setting, "=")
+	if plain, err := url.QueryUnescape(name); err == nil {
+		name = plain
+	}
+	if plain, err := url.QueryUnescape(value); err == nil {
+		value = plain
+	}
+	return name, value
+}
