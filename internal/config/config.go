@@ -1,0 +1,71 @@
+// Package config reads the configuration of a server: a TOML file, the environment and
+// flags, in this order; what comes later wins.
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// Config is the configuration of a server, checked and complete. Make one with [Load].
+type Config struct {
+	// Listen is the address to listen on, host:port.
+	Listen string `env:"LISTEN"`
+	// Store is the address of the store, see package engine. It may have a password in it.
+	Store string `env:"STORE"`
+	// MaxStale is how long others may keep what a resolve call answered. Zero means not
+	// at all.
+	MaxStale time.Duration `env:"MAX_STALE"`
+	// SweepEvery is how often what is over is tidied up. Zero means never.
+	SweepEvery time.Duration `env:"SWEEP_EVERY"`
+	// DrainTimeout is how long requests under way may take when the server ends.
+	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT"`
+	// MaxBody is how many bytes the body of a request may have.
+	MaxBody Size `env:"MAX_BODY"`
+	// RequestTimeout is how long one request may take.
+	RequestTimeout time.Duration `env:"REQUEST_TIMEOUT"`
+	// ReadHeaderTimeout is how long a client may take to send the headers of a request.
+	ReadHeaderTimeout time.Duration `env:"READ_HEADER_TIMEOUT"`
+	// IdleTimeout is how long a connection without requests is kept open.
+	IdleTimeout time.Duration `env:"IDLE_TIMEOUT"`
+	// LogLevel is the least level that is logged.
+	LogLevel slog.Level `env:"LOG_LEVEL"`
+	// LogFormat is "text" or "json".
+	LogFormat string `env:"LOG_FORMAT"`
+	// Suggestions is how many free names are offered where one is taken. Zero means none.
+	Suggestions int `env:"SUGGESTIONS"`
+
+	// Policies are what namespaces allow, by namespace or type.
+	Policies map[string]dibs.Policy `env:"-"`
+	// Default is the policy of all other namespaces.
+	Default dibs.Policy `env:"-"`
+}
+
+// defaults returns the configuration of a server that is told nothing.
+func defaults() Config {
+	return Config{
+		Listen:            "127.0.0.1:8080",
+		Store:             "sqlite:dibs.db",
+		SweepEvery:        10 * time.Second,
+		DrainTimeout:      20 * time.Second,
+		MaxBody:           1 << 20,
+		RequestTimeout:    15 * time.Second,
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		LogLevel:          slog.LevelInfo,
+		LogFormat:         "text",
+		Suggestions:       3,
+	}
+}
+
+// Dibs returns what [dibs.Open] needs of the configuration. Logger and Observer are left
+// to the caller.
+func (c *Config) Dibs() dibs.Config {
+	suggestions := c.Suggestions
+	if suggestions == 0 {
+		suggestions = -1 // there zero means the default
+	}
+	return dibs.Config{Policies: c.Policies, Default: c.Default, Suggestions: suggestions, SweepEvery: c.SweepEvery}
+}

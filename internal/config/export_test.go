@@ -1,0 +1,7 @@
+package config
+
+// These are tested by themselves.
+var (
+	ParseDuration  = parseDuration
+	FormatDuration = formatDuration
+)

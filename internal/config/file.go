@@ -1,0 +1,100 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// file is a configuration file that was read, well-formed.
+type file struct {
+	path  string
+	lines lines
+	// The tables that are read once everything else is known.
+	fallback  *section
+	policies  *section
+	blindKeys []*section
+}
+
+// readFile reads the file at path, if there is to be one.
+func (l *loader) readFile(path string) {
+	if path == "" {
+		return
+	}
+	document, err := os.ReadFile(path)
+	if err != nil {
+		l.report(origin{file: path}, "cannot be read: %v", cause(err))
+		return
+	}
+	tree := make(map[string]any)
+	if err := toml.Unmarshal(document, &tree); err != nil {
+		at := origin{file: path}
+		if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
+			at.line, _ = syntax.Position()
+		}
+		l.report(at, "%s", strings.TrimPrefix(err.Error(), "toml: "))
+		return
+	}
+	l.file = &file{path: path, lines: linesOf(document)}
+	l.readSettings(&section{loader: l, values: tree})
+}
+
+// readSettings reads what stands at the top of the file.
+func (l *loader) readSettings(s *section) {
+	c := &l.config
+	s.text("listen", &c.Listen)
+	s.text("store", &c.Store)
+	s.duration("maxStale", &c.MaxStale)
+	s.duration("sweepEvery", &c.SweepEvery)
+	s.duration("drainTimeout", &c.DrainTimeout)
+	s.size("maxBody", &c.MaxBody)
+	s.duration("requestTimeout", &c.RequestTimeout)
+	s.duration("readHeaderTimeout", &c.ReadHeaderTimeout)
+	s.duration("idleTimeout", &c.IdleTimeout)
+	s.level("logLevel", &c.LogLevel)
+	s.text("logFormat", &c.LogFormat)
+	s.integer("suggestions", &c.Suggestions)
+	for _, setting := range Settings() {
+		if s.has(setting.Key) {
+			l.origins[setting.Key] = s.at(setting.Key)
+		}
+	}
+	l.file.fallback = s.table("default")
+	l.file.policies = s.table("policies")
+	l.file.blindKeys = s.tables("blindKeys")
+	s.finish()
+}
+
+// readSecret reads a file that has a secret in it, and nothing else but spaces around it.
+func readSecret(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be read: %w", path, cause(err))
+	}
+	secret := strings.TrimSpace(string(data))
+	if secret == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	return secret, nil
+}
+
+// cause returns why a file cannot be read, without its path.
+func cause(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+// beside returns a path that is written in the file, which starts at the file's folder.
+func (f *file) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(f.path), path)
+}

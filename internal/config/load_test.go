@@ -1,0 +1,169 @@
+package config_test
+
+import (
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/memstore"
+)
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(config.Overrides{Environ: map[string]string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Config{
+		Listen: "127.0.0.1:8080", Store: "sqlite:dibs.db", SweepEvery: 10 * time.Second, DrainTimeout: 20 * time.Second,
+		MaxBody: 1 << 20, RequestTimeout: 15 * time.Second, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		LogLevel: slog.LevelInfo, LogFormat: "text", Suggestions: 3,
+	}
+	got := *c
+	got.Policies, got.Default = nil, dibs.Policy{}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	profiles := map[string]string{"": c.Default.Profile.Name()}
+	for name, p := range c.Policies {
+		profiles[name] = p.Profile.Name()
+	}
+	if want := map[string]string{"": "exact/1", "slug": "slug/1", "username": "username/1", "email": "email/1", "hostname": "hostname/1"}; !maps.Equal(profiles, want) {
+		t.Errorf("profiles %v", profiles)
+	}
+}
+
+// Flags win over the environment, and that over the file, setting by setting.
+func TestWhoWins(t *testing.T) {
+	t.Parallel()
+	// For each setting three values, none of them the default.
+	values := map[string][3]string{
+		"listen": {":1", ":2", ":3"}, "store": {"sqlite:1", "sqlite:2", "mem:"}, "maxStale": {"1s", "2s", "1d"},
+		"sweepEvery": {"1s", "2s", "0s"}, "drainTimeout": {"1s", "2s", "3s"}, "maxBody": {"2KiB", "3000", "4MiB"},
+		"requestTimeout": {"1s", "2s", "1m30s"}, "readHeaderTimeout": {"1s", "2s", "3s"}, "idleTimeout": {"1s", "3s", "3m"},
+		"logLevel": {"debug", "warn", "error"}, "logFormat": {"json", "json", "json"}, "suggestions": {"0", "1", "10"},
+	}
+	read := func(file, environ, flags bool) map[string]string {
+		o := config.Overrides{Environ: map[string]string{}, Flags: map[string]string{}}
+		var text strings.Builder
+		for _, s := range config.Settings() {
+			v := values[s.Key]
+			if file {
+				quote := `"`
+				if s.Key == "suggestions" {
+					quote = ""
+				}
+				text.WriteString(s.Key + " = " + quote + v[0] + quote + "\n")
+			}
+			if environ {
+				o.Environ[s.Env] = v[1]
+			}
+			if flags {
+				o.Flags[s.Flag] = v[2]
+			}
+		}
+		if file {
+			o.Environ["DIBS_CONFIG"] = write(t, text.String())
+		}
+		c, err := config.Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shown(c)
+	}
+	for i, got := range []map[string]string{read(true, false, false), read(true, true, false), read(true, true, true)} {
+		for _, s := range config.Settings() {
+			if want := values[s.Key][i]; got[s.Key] != want {
+				t.Errorf("source %d: %s is %s, want %s", i, s.Key, got[s.Key], want)
+			}
+		}
+	}
+}
+
+// shown returns all settings as they would be written.
+func shown(c *config.Config) map[string]string {
+	values := make(map[string]string)
+	v := reflect.ValueOf(*c)
+	for _, s := range config.Settings() {
+		field := v.FieldByName(strings.ToUpper(s.Key[:1]) + s.Key[1:]).Interface()
+		switch field := field.(type) {
+		case time.Duration:
+			values[s.Key] = config.FormatDuration(field)
+		case slog.Level:
+			values[s.Key] = strings.ToLower(field.String())
+		default:
+			values[s.Key] = strings.Trim(slog.AnyValue(field).String(), `"`)
+		}
+	}
+	return values
+}
+
+func TestBadEnvironmentAndFlags(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(config.Overrides{
+		Environ: map[string]string{
+			"DIBS_MAX_STALE": "soon", "DIBS_SUGGESTIONS": "many", "DIBS_LOG_LEVEL": "loud", "DIBS_MAX_BODY": "big", "DIBS_LOG_FORMAT": "xml",
+			"DIBS_STORE": "mem:", "DIBS_STORE_FILE": "x", "DIBS_PORT": "tcp://10.0.0.1:80", "DIBS_LISTEN": "",
+		},
+		Flags: map[string]string{"listen": "nowhere", "store": "", "idle-timeout": "1", "speed": "high"},
+	})
+	if err == nil {
+		t.Fatal("loaded")
+	}
+	got := strings.Split(err.Error(), "\n")
+	slices.Sort(got)
+	want := []string{
+		`--idle-timeout: "1" is no duration: write it like "90s", "5m", "1h30m" or "30d"`,
+		`--listen: must be an address and a port, like "127.0.0.1:8080", "[::1]:8080" or ":8080"`,
+		`--speed: there is no such setting`,
+		`--store: is empty: give a value, or leave it out`,
+		`DIBS_LOG_FORMAT: is "xml", it must be "text" or "json"`,
+		`DIBS_LOG_LEVEL: there are the levels "debug", "info", "warn" and "error"`,
+		`DIBS_MAX_BODY: "big" is no size: write bytes, or "64KiB", "1MiB"`,
+		`DIBS_MAX_STALE: "soon" is no duration: write it like "90s", "5m", "1h30m" or "30d"`,
+		`DIBS_STORE_FILE: DIBS_STORE is set too: set only one of the two`,
+		`DIBS_SUGGESTIONS: "many" is no whole number`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A password with characters that shells and templates care for stays what it is.
+func TestStoreFromFile(t *testing.T) {
+	t.Parallel()
+	const address = "postgres://u:p$HOME%40${X}@h/n"
+	c, err := config.Load(config.Overrides{Environ: map[string]string{"DIBS_STORE_FILE": write(t, address+"\n")}})
+	if err != nil || c.Store != address {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestDibs(t *testing.T) {
+	t.Parallel()
+	c := load(t, "suggestions = 0\nsweepEvery = \"1m\"\n[default]\nmaxHolds = 7\n[policies.slug]\nmaxHolds = 8\n")
+	d := c.Dibs()
+	if d.Suggestions != -1 || d.SweepEvery != time.Minute || d.Default.MaxHolds != 7 || d.Policies["slug"].MaxHolds != 8 {
+		t.Errorf("%+v", d)
+	}
+	reg, err := dibs.Open(memstore.New(memstore.Config{}), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reg.Close() })
+	// What another file says takes its place while the registry is in use.
+	next := load(t, "[policies.slug]\nreservedWords = { words = [\"login\"] }\n").Dibs()
+	if err := reg.SetPolicies(next.Policies, next.Default); err != nil {
+		t.Fatal(err)
+	}
+	checked, err := reg.Check(t.Context(), dibs.CheckRequest{Namespace: "slug", Values: []string{"Log In", "Logs"}})
+	if err != nil || checked[0].Reason != dibs.ReasonReservedWord || !checked[1].Available {
+		t.Errorf("%+v, %v", checked, err)
+	}
+}

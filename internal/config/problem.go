@@ -1,0 +1,74 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing that is wrong with a configuration.
+type Problem struct {
+	File    string // empty where it is not about the file
+	Line    int    // from 1; 0 where it is about no line
+	Setting string // as it is written where it was set: "policies.slug.maxTTL", "DIBS_LISTEN", "--listen"
+	Message string
+}
+
+// String returns "dibs.toml:12: policies.slug.maxTTL: …".
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.File != "" {
+		b.WriteString(p.File + ":")
+		if p.Line > 0 {
+			fmt.Fprintf(&b, "%d:", p.Line)
+		}
+		b.WriteByte(' ')
+	}
+	if p.Setting != "" {
+		b.WriteString(p.Setting + ": ")
+	}
+	return b.String() + p.Message
+}
+
+// Problems are all that is wrong with a configuration, by line.
+type Problems []Problem //nolint:errname // they are also counted and listed
+
+// Error returns one line for each problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sort orders problems by line. Those that are not about a line keep their order, behind
+// the others.
+func (p Problems) sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		if (a.Line == 0) != (b.Line == 0) {
+			return cmp.Compare(b.Line, a.Line)
+		}
+		if a.Line == 0 {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Setting, b.Setting), cmp.Compare(a.Message, b.Message))
+	})
+}
+
+// origin is where a setting was set.
+type origin struct {
+	file    string
+	line    int
+	setting string
+}
+
+// report notes a problem with what was set there, once: several policies may have it from
+// the same place.
+func (l *loader) report(at origin, format string, args ...any) {
+	p := Problem{File: at.file, Line: at.line, Setting: at.setting, Message: fmt.Sprintf(format, args...)}
+	if !slices.Contains(l.problems, p) {
+		l.problems = append(l.problems, p)
+	}
+}

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/profile"
+)
+
+// buildProfile makes the profile that a policy names, with its options.
+func (d *draft) buildProfile(l *loader) dibs.Profile {
+	options := d.options
+	if options == nil {
+		options = &section{loader: l}
+	}
+	options.known = nil
+	defer options.finish()
+	switch d.profile {
+	case "", "exact":
+		return dibs.Exact
+	case "slug":
+		var p profile.Slug
+		options.count("maxLength", 1, 255, &p.MaxLength)
+		options.boolean("strict", &p.Strict)
+		return p
+	case "username":
+		return usernameProfile(options)
+	case "email":
+		var p profile.Email
+		options.boolean("caseSensitive", &p.CaseSensitive)
+		p.Providers = providers(options)
+		return p
+	case "hostname":
+		return profile.Hostname{}
+	default:
+		l.report(d.at("profile"), "there is no profile %q: there are exact, %s", d.profile, strings.Join(typeProfiles, ", "))
+		options.values = nil
+		return dibs.Exact
+	}
+}
+
+func usernameProfile(options *section) dibs.Profile {
+	p := profile.Username{}
+	options.count("minLength", 1, 1024, &p.MinLength)
+	options.count("maxLength", 1, 1024, &p.MaxLength)
+	most := p.MaxLength
+	if most == 0 {
+		most = 64 // the profile's own default
+	}
+	if p.MinLength > most {
+		options.report("minLength", "is %d, it must be at most maxLength, which is %d", p.MinLength, most)
+	}
+	return p
+}
+
+// providers takes the mail providers whose rules count. "all" are all that are known.
+func providers(options *section) (chosen []profile.Provider) {
+	var names []string
+	options.texts("providers", &names)
+	for i, name := range names {
+		if name == "all" {
+			return slices.Clone(profile.KnownProviders)
+		}
+		at := slices.IndexFunc(profile.KnownProviders, func(p profile.Provider) bool { return p.Name == name })
+		if at < 0 {
+			options.loader.report(options.where(element(join(options.path, "providers"), i)),
+				"there is no provider %q: there are %s, or all", name, namesOf(profile.KnownProviders, func(p profile.Provider) string { return p.Name }))
+			continue
+		}
+		chosen = append(chosen, profile.KnownProviders[at])
+	}
+	return chosen
+}
+
+// buildWords makes the reserved words that a table describes. Nil means none.
+func buildWords(s *section) dibs.Words {
+	if s == nil {
+		return nil
+	}
+	s.known = nil
+	defer s.finish()
+	var w profile.Words
+	var lists []string
+	s.texts("lists", &lists)
+	s.texts("words", &w.Own)
+	s.texts("patterns", &w.Patterns)
+	s.texts("except", &w.Except)
+	s.boolean("lookAlikes", &w.LookAlikes)
+	for i, name := range lists {
+		at := slices.IndexFunc(profile.AllLists, func(l profile.List) bool { return l.Name == name })
+		if at < 0 {
+			s.loader.report(s.where(element(join(s.path, "lists"), i)),
+				"there is no list %q: there are %s", name, namesOf(profile.AllLists, func(l profile.List) string { return l.Name }))
+			continue
+		}
+		w.Lists = append(w.Lists, profile.AllLists[at])
+	}
+	s.checkEach("words", w.Own, func(word string) profile.Words { return profile.Words{Own: []string{word}} })
+	s.checkEach("patterns", w.Patterns, func(pattern string) profile.Words { return profile.Words{Patterns: []string{pattern}} })
+	if len(w.Lists)+len(w.Own)+len(w.Patterns) == 0 {
+		return nil
+	}
+	words, err := profile.ReservedWords(w)
+	if err != nil {
+		return nil // and was reported
+	}
+	return words
+}
+
+// checkEach reports what is wrong with single words or patterns, each on its own line.
+func (s *section) checkEach(key string, texts []string, words func(string) profile.Words) {
+	for i, text := range texts {
+		if _, err := profile.ReservedWords(words(text)); err != nil {
+			s.loader.report(s.where(element(join(s.path, key), i)), "%s", strings.TrimPrefix(err.Error(), "profile: reserved words: "))
+		}
+	}
+}
+
+func namesOf[T any](list []T, name func(T) string) string {
+	names := make([]string, len(list))
+	for i, item := range list {
+		names[i] = name(item)
+	}
+	return strings.Join(names, ", ")
+}

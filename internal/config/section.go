@@ -1,0 +1,201 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// section is a table of the file. Its methods take a key's value, if it has one, and
+// report what is wrong with it.
+type section struct {
+	loader *loader
+	path   string
+	values map[string]any
+	known  []string // the keys that were asked for
+}
+
+// at is where a key of the section is set. The empty key is the section itself.
+func (s *section) at(key string) origin {
+	path := s.path
+	if key != "" {
+		path = join(path, key)
+	}
+	return s.where(path)
+}
+
+func (s *section) where(path string) origin {
+	f := s.loader.file
+	return origin{file: f.path, line: f.lines.line(path), setting: path}
+}
+
+func (s *section) has(key string) bool {
+	_, ok := s.values[key]
+	return ok
+}
+
+func (s *section) report(key, format string, args ...any) {
+	s.loader.report(s.at(key), format, args...)
+}
+
+// take returns the value of a key if it has the type that is wanted.
+func take[T any](s *section, key, wanted string) (value T, ok bool) {
+	s.known = append(s.known, key)
+	set, found := s.values[key]
+	if !found {
+		return value, false
+	}
+	if value, ok = set.(T); !ok {
+		s.report(key, "must be %s, not %s", wanted, kindOf(set))
+	}
+	return value, ok
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "a text"
+	case int64:
+		return "a number"
+	case float64:
+		return "a number with a fraction"
+	case bool:
+		return "true or false"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a table"
+	case time.Time, toml.LocalDate, toml.LocalDateTime, toml.LocalTime:
+		return "a date"
+	default:
+		return fmt.Sprintf("a %T", value)
+	}
+}
+
+func (s *section) text(key string, into *string) bool {
+	value, ok := take[string](s, key, "a text")
+	if ok {
+		*into = value
+	}
+	return ok
+}
+
+func (s *section) boolean(key string, into *bool) {
+	if value, ok := take[bool](s, key, "true or false"); ok {
+		*into = value
+	}
+}
+
+func (s *section) integer(key string, into *int) bool {
+	value, ok := take[int64](s, key, "a whole number")
+	if ok {
+		*into = int(value)
+	}
+	return ok
+}
+
+func (s *section) duration(key string, into *time.Duration) bool {
+	text, ok := take[string](s, key, `a duration like "90s", "5m" or "30d"`)
+	if !ok {
+		return false
+	}
+	value, err := parseDuration(text)
+	if err != nil {
+		s.report(key, "%v", err)
+		return false
+	}
+	*into = value
+	return true
+}
+
+func (s *section) level(key string, into *slog.Level) {
+	text, ok := take[string](s, key, "a text")
+	if ok && into.UnmarshalText([]byte(text)) != nil {
+		s.report(key, "%v", errLevel)
+	}
+}
+
+// size takes a number of bytes, or a text with a unit.
+func (s *section) size(key string, into *Size) {
+	if number, ok := s.values[key].(int64); ok {
+		s.known = append(s.known, key)
+		*into = Size(number)
+		return
+	}
+	text, ok := take[string](s, key, `a size like 65536 or "1MiB"`)
+	if !ok {
+		return
+	}
+	if err := into.UnmarshalText([]byte(text)); err != nil {
+		s.report(key, "%v", err)
+	}
+}
+
+// texts takes a list of texts.
+func (s *section) texts(key string, into *[]string) {
+	list, ok := take[[]any](s, key, "a list of texts")
+	if !ok {
+		return
+	}
+	texts := make([]string, 0, len(list))
+	for i, value := range list {
+		text, ok := value.(string)
+		if !ok {
+			s.loader.report(s.where(element(join(s.path, key), i)), "must be a text, not %s", kindOf(value))
+			break // those behind it would be counted wrong
+		}
+		texts = append(texts, text)
+	}
+	*into = texts
+}
+
+// table takes a table, or returns nil.
+func (s *section) table(key string) *section {
+	values, ok := take[map[string]any](s, key, "a table")
+	if !ok {
+		return nil
+	}
+	return &section{loader: s.loader, path: join(s.path, key), values: values}
+}
+
+// tables takes a list of tables.
+func (s *section) tables(key string) []*section {
+	list, ok := take[[]any](s, key, "a list of tables")
+	if !ok {
+		return nil
+	}
+	var tables []*section
+	for i, value := range list {
+		path := element(join(s.path, key), i)
+		values, ok := value.(map[string]any)
+		if !ok {
+			s.loader.report(s.where(path), "must be a table, not %s", kindOf(value))
+			continue
+		}
+		tables = append(tables, &section{loader: s.loader, path: path, values: values})
+	}
+	return tables
+}
+
+// finish reports the keys that nobody asked for.
+func (s *section) finish() {
+	for _, key := range slices.Sorted(maps.Keys(s.values)) {
+		if slices.Contains(s.known, key) {
+			continue
+		}
+		near := slices.IndexFunc(s.known, func(known string) bool { return strings.EqualFold(known, key) })
+		switch {
+		case near >= 0:
+			s.report(key, "there is no such setting: write %s", s.known[near])
+		case len(s.known) == 0:
+			s.report(key, "there is no such setting: there is none here")
+		default:
+			s.report(key, "there is no such setting: there are %s", strings.Join(s.known, ", "))
+		}
+	}
+}
