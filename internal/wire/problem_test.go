@@ -1,0 +1,79 @@
+package wire_test
+
+import (
+	"go/ast"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// codes returns every code of the library, from its source.
+func codes(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for _, file := range sources(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Code" {
+				for _, value := range spec.Values {
+					code, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					list = append(list, code)
+				}
+			}
+			return true
+		})
+	}
+	return list
+}
+
+func TestEveryCodeHasAStatus(t *testing.T) {
+	t.Parallel()
+	list := codes(t)
+	if len(list) < 22 {
+		t.Fatalf("only %d codes were found", len(list))
+	}
+	for _, code := range list {
+		status := wire.StatusOf(dibs.Code(code))
+		if !wire.IsCode(code) || status < 400 || status == http.StatusInternalServerError {
+			t.Errorf("%s has the status %d", code, status)
+		}
+	}
+	if wire.IsCode("INTERNAL") || wire.IsCode("") || wire.StatusOf("INTERNAL") != http.StatusInternalServerError {
+		t.Error("a code that is not the library's has a status of its own")
+	}
+}
+
+func TestProblem(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.FixedZone("", 3600))
+	p := wire.ProblemOf(&dibs.Error{Code: dibs.CodeNameTaken, Message: "acme.slug:a is taken", Namespace: "acme.slug", Until: until})
+	switch {
+	case p.Type != "urn:dibs:problem:name-taken", p.Title != "Name taken", p.Status != 409, p.Code != "NAME_TAKEN":
+		t.Errorf("the problem is %+v", p)
+	case p.Error != "slug_taken", p.Until != "2026-01-02T02:04:05.006Z", p.Detail != "acme.slug:a is taken":
+		t.Errorf("the details are %+v", p)
+	}
+	if p := wire.ProblemOf(dibs.Unavailable(http.ErrServerClosed)); p.Error != "" || p.Detail != "nothing happened; try again later" {
+		t.Errorf("the cause is told, or there is an error member: %+v", p)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	if text := wire.FormatTime(time.Time{}); text != "" {
+		t.Errorf("no time is %q", text)
+	}
+	if text := wire.FormatTime(time.UnixMilli(1)); text != "1970-01-01T00:00:00.001Z" {
+		t.Errorf("a time is %q", text)
+	}
+}

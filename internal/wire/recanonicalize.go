@@ -1,0 +1,77 @@
+package wire
+
+import "github.com/calldibs/dibs"
+
+// Recanonicalization is what becomes of the names of a namespace under other rules.
+type Recanonicalization struct {
+	Namespace string         `json:"namespace"`
+	From      string         `json:"from,omitempty" doc:"The rules before; left out where none were noted." example:"exact/1"`
+	To        string         `json:"to" doc:"The rules of the policy." example:"slug/1"`
+	Looked    int            `json:"looked" doc:"Names that somebody has, holds or waits for."`
+	Done      int            `json:"done" doc:"Names that were brought under the new rules."`
+	Counts    map[string]int `json:"counts" nullable:"false" doc:"How many names of each kind of finding there are."`
+	Findings  []Finding      `json:"findings" nullable:"false" doc:"The names behind the counts, the first 1,000 of each kind."`
+}
+
+// Finding is what becomes of one name under other rules.
+type Finding struct {
+	Kind string `json:"kind" enum:"change,merge,collision,invalid,look_alike,unfiled"`
+	Name Name   `json:"name"`
+	To   string `json:"to,omitempty" doc:"The new canonical form."`
+	With *Name  `json:"with,omitempty" doc:"The other name, of a merge, a collision or a look-alike."`
+	Why  string `json:"why,omitempty" doc:"What is not valid."`
+}
+
+// RecanonicalizationOf shows a report.
+func RecanonicalizationOf(r dibs.Recanonicalization) Recanonicalization {
+	w := Recanonicalization{
+		Namespace: r.Namespace, From: r.From, To: r.To, Looked: r.Looked, Done: r.Done,
+		Counts: make(map[string]int, len(r.Counts)), Findings: make([]Finding, len(r.Findings)),
+	}
+	for kind, n := range r.Counts {
+		w.Counts[string(kind)] = n
+	}
+	for i, f := range r.Findings {
+		w.Findings[i] = Finding{Kind: string(f.Kind), Name: NameOf(f.Name), To: f.To, Why: f.Why}
+		if f.With != nil {
+			with := NameOf(*f.With)
+			w.Findings[i].With = &with
+		}
+	}
+	return w
+}
+
+// Recanonicalization returns the library's report.
+func (r Recanonicalization) Recanonicalization() (dibs.Recanonicalization, error) {
+	v := dibs.Recanonicalization{
+		Namespace: r.Namespace, From: r.From, To: r.To, Looked: r.Looked, Done: r.Done,
+		Counts: make(map[dibs.FindingKind]int, len(r.Counts)),
+	}
+	for kind, n := range r.Counts {
+		v.Counts[dibs.FindingKind(kind)] = n
+	}
+	for _, w := range r.Findings {
+		f, err := w.finding()
+		if err != nil {
+			return dibs.Recanonicalization{}, err
+		}
+		v.Findings = append(v.Findings, f)
+	}
+	return v, nil
+}
+
+func (f Finding) finding() (dibs.Finding, error) {
+	name, err := f.Name.Name()
+	if err != nil {
+		return dibs.Finding{}, err
+	}
+	v := dibs.Finding{Kind: dibs.FindingKind(f.Kind), Name: name, To: f.To, Why: f.Why}
+	if f.With != nil {
+		with, err := f.With.Name()
+		if err != nil {
+			return dibs.Finding{}, err
+		}
+		v.With = &with
+	}
+	return v, nil
+}

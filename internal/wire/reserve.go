@@ -1,0 +1,51 @@
+package wire
+
+import "github.com/calldibs/dibs"
+
+// Reserve is the body of a reservation. The token comes with a header.
+type Reserve struct {
+	Namespace        string            `json:"namespace" doc:"Where the name must be unique." example:"slug"`
+	Value            string            `json:"value" doc:"The name, as the person wrote it." example:"Alice & Bob"`
+	TTLMs            *int64            `json:"ttlMs,omitempty" doc:"How long the hold lasts; the policy's default where it is left out." example:"300000"`
+	Entity           *Entity           `json:"entity,omitempty" doc:"The owner-to-be, for the witness."`
+	CorrelationID    string            `json:"correlationId,omitempty"`
+	Meta             map[string]string `json:"meta,omitempty" doc:"Kept with the hold: up to 16 entries."`
+	Field            string            `json:"field,omitempty" doc:"What errors call this name, such as a form's field."`
+	OverrideReserved bool              `json:"overrideReserved,omitempty" doc:"Take a reserved word, for those with the right."`
+}
+
+// Reserve returns the library's command.
+func (r Reserve) Reserve() dibs.Reserve {
+	return dibs.Reserve{
+		Namespace: r.Namespace, Value: r.Value, TTL: TTL(r.TTLMs), Entity: r.Entity.Entity(),
+		CorrelationID: r.CorrelationID, Meta: r.Meta, Field: r.Field, OverrideReserved: r.OverrideReserved,
+	}
+}
+
+// ReserveOf writes a reservation of the library, without its token.
+func ReserveOf(c dibs.Reserve) Reserve {
+	return Reserve{
+		Namespace: c.Namespace, Value: c.Value, TTLMs: ttlOf(c.TTL), Entity: EntityOf(c.Entity),
+		CorrelationID: c.CorrelationID, Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
+	}
+}
+
+// ReserveFirst is the body of a reservation with several candidates.
+type ReserveFirst struct {
+	Namespace        string            `json:"namespace" example:"slug"`
+	Values           []string          `json:"values" nullable:"false" doc:"1 to 32 candidates, the best first."`
+	TTLMs            *int64            `json:"ttlMs,omitempty"`
+	Entity           *Entity           `json:"entity,omitempty"`
+	CorrelationID    string            `json:"correlationId,omitempty"`
+	Meta             map[string]string `json:"meta,omitempty"`
+	Field            string            `json:"field,omitempty"`
+	OverrideReserved bool              `json:"overrideReserved,omitempty"`
+}
+
+// ReserveFirst returns the library's command.
+func (r ReserveFirst) ReserveFirst() dibs.ReserveFirst {
+	return dibs.ReserveFirst{
+		Namespace: r.Namespace, Values: r.Values, TTL: TTL(r.TTLMs), Entity: r.Entity.Entity(), CorrelationID: r.CorrelationID,
+		Meta: r.Meta, Field: r.Field, OverrideReserved: r.OverrideReserved,
+	}
+}

@@ -1,0 +1,43 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// Stats counts the names there are.
+type Stats struct {
+	Names      []NameCount `json:"names" nullable:"false" doc:"How many there are, by namespace and state."`
+	EndingSoon int         `json:"endingSoon" doc:"Holds that end within a minute."`
+	Suspects   int         `json:"suspects" doc:"Holds that wait for a witness."`
+	TakenAt    string      `json:"takenAt,omitempty" format:"date-time" doc:"When they were counted."`
+}
+
+// NameCount is how many names of a namespace are in a state.
+type NameCount struct {
+	Namespace string `json:"namespace"`
+	State     string `json:"state" enum:"held,suspect,active,alias,quarantined"`
+	Count     int    `json:"count"`
+}
+
+// StatsOf shows counts that were taken at a moment.
+func StatsOf(s dibs.Stats, taken time.Time) Stats {
+	w := Stats{Names: make([]NameCount, len(s.Names)), EndingSoon: s.EndingSoon, TakenAt: formatTime(taken)}
+	for i, c := range s.Names {
+		w.Names[i] = NameCount{c.Namespace, string(c.State), c.Count}
+		if c.State == dibs.Suspect {
+			w.Suspects += c.Count
+		}
+	}
+	return w
+}
+
+// Stats returns the library's counts.
+func (s Stats) Stats() dibs.Stats {
+	v := dibs.Stats{EndingSoon: s.EndingSoon}
+	for _, c := range s.Names {
+		v.Names = append(v.Names, dibs.NameCount{Namespace: c.Namespace, State: dibs.State(c.State), Count: c.Count})
+	}
+	return v
+}

@@ -1,0 +1,25 @@
+package wire
+
+import "time"
+
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// formatTime writes a time in UTC with milliseconds; nothing for none.
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeFormat)
+}
+
+// parseTime undoes formatTime. What is no time is none.
+func parseTime(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// FormatTime writes a time as the API has it, for query parameters; nothing for none.
+func FormatTime(t time.Time) string { return formatTime(t) }
