@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/keys"
+)
+
+type callerKey struct{}
+
+// authenticate finds out who asks, before anything of the request is read.
+func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
+	caller, p := s.identify(ctx.Context(), ctx.Header("Authorization"))
+	if p != nil {
+		_, w := humago.Unwrap(ctx)
+		writeProblem(w, p)
+		return
+	}
+	next(huma.WithValue(ctx, callerKey{}, caller))
+}
+
+// identify returns who an Authorization header belongs to, or says why nobody.
+func (s *Server) identify(ctx context.Context, authorization string) (access.Caller, *problem) {
+	if s.cfg.Authenticate == nil {
+		return access.Everything, nil
+	}
+	scheme, key, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		key = ""
+	}
+	caller, err := s.cfg.Authenticate(ctx, strings.TrimSpace(key))
+	switch {
+	case err == nil:
+		return caller, nil
+	case !errors.Is(err, keys.ErrUnknown):
+		return access.Caller{}, s.problemOf(err)
+	case key == "":
+		s.cfg.Metrics.denied.Inc()
+		return access.Caller{}, newProblem(http.StatusUnauthorized, "UNAUTHORIZED",
+			"this server wants an API key: send the header \"Authorization: Bearer dibs_…\"")
+	default:
+		s.cfg.Metrics.denied.Inc()
+		return access.Caller{}, newProblem(http.StatusUnauthorized, "UNAUTHORIZED", "this API key is not known here, or its time is over")
+	}
+}
+
+func callerOf(ctx context.Context) access.Caller {
+	caller, _ := ctx.Value(callerKey{}).(access.Caller)
+	return caller
+}
+
+// registry returns the Registry that acts for whoever asks, with the rights that they
+// have in all of these namespaces.
+func (s *Server) registry(ctx context.Context, namespaces ...string) *dibs.Registry {
+	return s.cfg.Registry.As(callerOf(ctx).Principal(namespaces...))
+}
+
+// everywhere stands for all namespaces.
+const everywhere = ""
+
+// may refuses a verb in a namespace that the caller has no right to.
+func (s *Server) may(ctx context.Context, verb access.Verb, namespace string) error {
+	if callerOf(ctx).May(verb, namespace) {
+		return nil
+	}
+	where := "in all namespaces"
+	if namespace != everywhere {
+		where = "in the namespace " + namespace
+	}
+	return s.forbidden(verb, where)
+}
+
+// mayInScope refuses a verb on an entity, which has names in every namespace of its
+// scope.
+func (s *Server) mayInScope(ctx context.Context, verb access.Verb, scope string) error {
+	if callerOf(ctx).MayInScope(verb, scope) {
+		return nil
+	}
+	where := "outside of any scope"
+	if scope != "" {
+		where = "in the whole scope " + scope
+	}
+	return s.forbidden(verb, where)
+}
+
+// mayByID refuses a verb on a reservation whose namespace only its row knows, and
+// returns that namespace. Who has the same rights everywhere needs no look.
+func (s *Server) mayByID(ctx context.Context, verb access.Verb, id dibs.ID) (namespace string, err error) {
+	caller := callerOf(ctx)
+	switch {
+	case caller.May(verb, everywhere) && caller.May(access.ActForOthers, everywhere) == caller.MaySomewhere(access.ActForOthers):
+		return everywhere, nil
+	case !caller.MaySomewhere(verb): // nor does it learn whether there is such a row
+		return "", s.forbidden(verb, "in any namespace")
+	}
+	name, err := s.cfg.Registry.Get(ctx, dibs.Lookup{ID: id})
+	switch {
+	case errors.Is(err, dibs.ErrNotFound):
+		return "", noReservation(id)
+	case err != nil:
+		return "", s.problemOf(err)
+	case !caller.May(verb, name.Namespace):
+		// An id can be computed from a name. Another answer than for one that does not
+		// exist would tell which names others have.
+		s.cfg.Metrics.denied.Inc()
+		return "", noReservation(id)
+	}
+	return name.Namespace, nil
+}
+
+func noReservation(id dibs.ID) *problem {
+	return newProblem(http.StatusNotFound, string(dibs.CodeNotFound), "there is no reservation "+id.String())
+}
+
+func (s *Server) forbidden(verb access.Verb, where string) *problem {
+	s.cfg.Metrics.denied.Inc()
+	return newProblem(http.StatusForbidden, "FORBIDDEN", "this API key has no right to "+string(verb)+" "+where)
+}

@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// BenchmarkResolve is what a resolve costs inside the server, on an SQLite file, without
+// the network: alone, and with what it looks up.
+func BenchmarkResolve(b *testing.B) {
+	store, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "names.db"), sqlitestore.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	reg, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := reg.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	if _, err := reg.Claim(b.Context(), dibs.Claim{Namespace: "slug", Value: "alice", Entity: dibs.Entity{Type: "user", ID: "1"}}); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("registry", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if r, err := reg.Resolve(b.Context(), "slug", "alice"); err != nil || r.Status != http.StatusOK {
+				b.Fatal(r, err)
+			}
+		}
+	})
+	b.Run("registry, 64 at once", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetParallelism(32)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if r, err := reg.Resolve(b.Context(), "slug", "alice"); err != nil || r.Status != http.StatusOK {
+					b.Error(r, err)
+				}
+			}
+		})
+	})
+	handler := server.New(server.Config{Registry: reg, Store: store})
+	b.Run("server", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/resolve/slug/alice", nil))
+			if w.Code != http.StatusOK {
+				b.Fatal(w.Code)
+			}
+		}
+	})
+}

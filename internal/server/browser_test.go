@@ -1,0 +1,50 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/memstore"
+)
+
+// A server that wants no key answers to who calls it by the name of this machine, and
+// straight: a page whose own name leads here, and a proxy's callers, are others.
+func TestLocalOnly(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(memstore.Config{})
+	reg, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reg.Close() })
+	handler := server.New(server.Config{Registry: reg, Store: store, LocalOnly: true})
+	for _, c := range []struct {
+		path, host, header, value string
+		want                      int
+	}{
+		{"/v1/names", "localhost:8080", "", "", http.StatusOK},
+		{"/v1/names", "127.0.0.1", "", "", http.StatusOK},
+		{"/v1/names", "[::1]:8080", "", "", http.StatusOK},
+		{"/v1/names", "evil.example.com", "", "", http.StatusForbidden},
+		{"/v1/names", "localhost.evil.example.com:8080", "", "", http.StatusForbidden},
+		{"/v1/names", "localhost", "X-Forwarded-For", "192.0.2.1", http.StatusForbidden},
+		{"/v1/names", "localhost", "Forwarded", "for=192.0.2.1", http.StatusForbidden},
+		{"/v1/names", "names.example.com", "Authorization", "Bearer dibs_x", http.StatusOK}, // whoever asks for keys says more
+		{"/metrics", "evil.example.com", "", "", http.StatusForbidden},
+		{"/healthz", "10.0.0.1:8080", "", "", http.StatusOK},
+	} {
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
+		r.Host = c.host
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s of %s with %s: %d, want %d", c.path, c.host, c.header, w.Code, c.want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/calldibs/dibs"
+)
+
+// nameCounts tells Prometheus how many names there are, by state, as they were last
+// counted. A look at the metrics has them counted anew, if it is time to, and does not
+// wait for it.
+type nameCounts struct {
+	stats *stats
+}
+
+var (
+	namesDesc  = prometheus.NewDesc("dibs_names", "Names by state (held, suspect, active, alias, quarantined), when they were last counted.", []string{"state"}, nil)
+	endingDesc = prometheus.NewDesc("dibs_holds_ending", "Holds that end within a minute, when they were last counted.", nil, nil)
+)
+
+// Describe says what there is.
+func (nameCounts) Describe(out chan<- *prometheus.Desc) {
+	out <- namesDesc
+	out <- endingDesc
+}
+
+// Collect tells the last counts; nothing before the first.
+func (c nameCounts) Collect(out chan<- prometheus.Metric) {
+	counts, ok := c.stats.latest()
+	if !ok {
+		return
+	}
+	byState := make(map[dibs.State]int)
+	for _, state := range []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined} {
+		byState[state] = 0
+	}
+	for _, n := range counts.Names {
+		byState[n.State] += n.Count
+	}
+	for state, n := range byState {
+		out <- prometheus.MustNewConstMetric(namesDesc, prometheus.GaugeValue, float64(n), string(state))
+	}
+	out <- prometheus.MustNewConstMetric(endingDesc, prometheus.GaugeValue, float64(counts.EndingSoon))
+}

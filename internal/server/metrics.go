@@ -1,0 +1,145 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/calldibs/dibs"
+)
+
+// Metrics is what an operator watches. One Metrics belongs to one server; give its
+// Observer to the Registry.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	httpTotal   *prometheus.CounterVec
+	httpSeconds *prometheus.HistogramVec
+	commands    *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	batch       prometheus.Histogram
+	commits     prometheus.Counter
+	queue       prometheus.Gauge
+	engineFails prometheus.Counter
+	sweepLooked prometheus.Counter
+	sweepChange prometheus.Counter
+	sweepTook   prometheus.Histogram
+	lastSweep   prometheus.Gauge
+	suspects    prometheus.Gauge
+	feedLag     prometheus.Histogram
+	streams     prometheus.Gauge
+	denied      prometheus.Counter
+}
+
+// fast are the buckets of what takes from tens of microseconds to seconds.
+var fast = prometheus.ExponentialBuckets(0.00005, 2.5, 14)
+
+// NewMetrics returns metrics with nothing counted.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		httpTotal: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_http_requests_total", Help: "Requests, by route and status.",
+		}, []string{"route", "status"}),
+		httpSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "dibs_http_request_seconds", Help: "How long requests took, by route.", Buckets: fast,
+		}, []string{"route"}),
+		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_commands_total", Help: "Commands, by verb and outcome: ok, or the error's code in lower case.",
+		}, []string{"verb", "outcome"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "dibs_command_seconds", Help: "How long commands took from call to answer, by verb.", Buckets: fast,
+		}, []string{"verb"}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "dibs_batch_requests", Help: "How many requests were decided together.", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		}),
+		commits:     prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_commits_total", Help: "Transactions of the engine."}),
+		queue:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_queue_depth", Help: "Callers that waited behind the last batch."}),
+		engineFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_engine_failures_total", Help: "Batches that the engine failed."}),
+		sweepLooked: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_looked_total", Help: "Records whose date had come."}),
+		sweepChange: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_changed_total", Help: "Of them, those that were ended, given up, freed or purged."}),
+		sweepTook:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_sweep_seconds", Help: "How long sweeps took.", Buckets: fast}),
+		lastSweep:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_last_sweep_timestamp_seconds", Help: "When the last sweep ended. A sweeper that lags shows here."}),
+		suspects:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_suspects_unsettled", Help: "Lapsed holds that the last sweep left waiting for a witness."}),
+		feedLag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "dibs_feed_lag_seconds", Help: "From a change to its event on a stream.", Buckets: fast,
+		}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_feed_streams", Help: "Streams of events that are open."}),
+		denied:  prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_http_denied_total", Help: "Requests without a good key, or without the right."}),
+	}
+	m.registry.MustRegister(
+		m.httpTotal, m.httpSeconds, m.commands, m.seconds, m.batch, m.commits, m.queue, m.engineFails, m.sweepLooked, m.sweepChange,
+		m.sweepTook, m.lastSweep, m.suspects, m.feedLag, m.streams, m.denied,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+func (m *Metrics) requests(route string, status int, took time.Duration) {
+	m.httpTotal.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	m.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// Observer counts what a Registry does.
+func (m *Metrics) Observer() dibs.Observer {
+	return dibs.Observer{Command: m.command, Batch: m.batched, Sweep: m.swept}
+}
+
+func (m *Metrics) command(info dibs.CommandInfo) {
+	verb := "apply"
+	if len(info.Commands) == 1 {
+		verb = verbOf(info.Commands[0])
+	}
+	if info.DryRun {
+		verb = "dry_run"
+	}
+	m.commands.WithLabelValues(verb, outcomeOf(info.Err)).Inc()
+	m.seconds.WithLabelValues(verb).Observe(info.Took.Seconds())
+}
+
+// verbOf names a command by its type: dibs.ReserveAll is "reserveall".
+func verbOf(command dibs.Command) string {
+	name := fmt.Sprintf("%T", command)
+	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+}
+
+func outcomeOf(err error) string {
+	var refused *dibs.Error
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &refused):
+		return strings.ToLower(string(refused.Code))
+	default:
+		return "error"
+	}
+}
+
+func (m *Metrics) batched(info dibs.BatchInfo) {
+	m.batch.Observe(float64(info.Requests))
+	m.commits.Add(float64(info.Commits))
+	m.queue.Set(float64(info.Queued))
+	if info.Err != nil {
+		m.engineFails.Inc()
+	}
+}
+
+func (m *Metrics) swept(report dibs.SweepReport) {
+	m.sweepLooked.Add(float64(report.Looked))
+	m.sweepChange.Add(float64(report.Changed))
+	m.sweepTook.Observe(report.Took.Seconds())
+	m.suspects.Set(float64(report.Suspects - report.Settled))
+	m.lastSweep.SetToCurrentTime()
+}
+
+// Handler serves what was counted.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}

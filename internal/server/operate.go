@@ -1,0 +1,72 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+const (
+	sweepPath          = "/v1/sweep"
+	recanonicalizePath = "/v1/recanonicalize"
+)
+
+func (s *Server) operating() {
+	operation := func(path, id, summary string, errors ...int) huma.Operation {
+		return s.operation(http.MethodPost, path, id, summary, "Operating", errors...)
+	}
+	huma.Register(s.api, operation(sweepPath, "sweep", "End what is over", 422), s.sweep)
+	huma.Register(s.api, operation(recanonicalizePath, "recanonicalize", "Bring the names of a namespace under its present rules", 409, 422), s.recanonicalize)
+}
+
+type sweepInput struct {
+	Body struct {
+		Limit int `json:"limit,omitempty" minimum:"1" maximum:"100000" doc:"How many records to look at; 1,000 where it is left out."`
+	}
+}
+
+func (s *Server) sweep(ctx context.Context, in *sweepInput) (*answer[wire.SweepReport], error) {
+	if err := s.may(ctx, access.Sweep, everywhere); err != nil {
+		return nil, err
+	}
+	limit := in.Body.Limit
+	if limit == 0 {
+		limit = 1000
+	}
+	report, err := s.registry(ctx).Sweep(ctx, limit)
+	if err != nil {
+		return nil, s.problemOf(err)
+	}
+	return ok(wire.SweepReportOf(report)), nil
+}
+
+type recanonicalizeInput struct {
+	Body struct {
+		Namespace string `json:"namespace"`
+		DryRun    bool   `json:"dryRun,omitempty" doc:"Only say what would be done."`
+	}
+}
+
+func (s *Server) recanonicalize(ctx context.Context, in *recanonicalizeInput) (*answer[wire.Recanonicalization], error) {
+	if err := s.may(ctx, access.Recanonicalize, in.Body.Namespace); err != nil {
+		return nil, err
+	}
+	report, err := s.registry(ctx, in.Body.Namespace).Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: in.Body.Namespace, DryRun: in.Body.DryRun})
+	body := wire.RecanonicalizationOf(report)
+	if err != nil {
+		p := s.problemOf(err)
+		if len(report.Findings) > 0 {
+			p.Report = &body // what stands in the way
+		}
+		return nil, p
+	}
+	return ok(body), nil
+}
+
+func typeFor[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+const (
+	problemType = "application/problem+json"
+	// retryAfter is when to come again if the engine could not be reached, in seconds.
+	retryAfter = "1"
+)
+
+// problem is a wire.Problem as an error.
+type problem struct {
+	wire.Problem
+	keep string // its Cache-Control, if it may be kept at all
+}
+
+// Error returns code and detail.
+func (p *problem) Error() string { return p.Code + ": " + p.Detail }
+
+// GetStatus returns the HTTP status.
+func (p *problem) GetStatus() int { return p.Status }
+
+// ContentType is that of RFC 9457.
+func (p *problem) ContentType(string) string { return problemType }
+
+// GetHeaders says how long to keep it, and when to come again where that may help.
+func (p *problem) GetHeaders() http.Header {
+	h := http.Header{}
+	if p.keep != "" {
+		h.Set("Cache-Control", p.keep)
+	}
+	switch p.Status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		h.Set("Retry-After", retryAfter)
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="dibs"`)
+	}
+	return h
+}
+
+func newProblem(status int, code, detail string) *problem {
+	return &problem{Problem: *wire.NewProblem(status, code, detail)}
+}
+
+// problemOf turns an error of the Registry into an answer. What is not meant for callers
+// is logged, and not told.
+func (s *Server) problemOf(err error) *problem {
+	var refused *dibs.Error
+	switch {
+	case errors.As(err, &refused):
+		return &problem{Problem: *wire.ProblemOf(refused)}
+	case errors.Is(err, dibs.ErrBadCursor):
+		return newProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", "there is no such cursor: use one from this server, or none to begin at the beginning")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "it took too long; try again")
+	default:
+		s.cfg.Logger.Error("a request failed", "error", err)
+		return newProblem(http.StatusInternalServerError, "INTERNAL", "something went wrong inside; the server's log says what")
+	}
+}
+
+var problemsOnce sync.Once
+
+// useProblems makes all errors of the API library problems of ours. Its own would
+// repeat rejected values, and so give emails and tokens away.
+func useProblems() {
+	problemsOnce.Do(func() {
+		huma.ValidateStrictCasing = true // a member by another name is an unknown one
+		huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+			if message == "cannot read request body" { // the client broke off: nothing went wrong here
+				return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is not as long as was said")
+			}
+			p := newProblem(status, codeOf(status), message)
+			for _, err := range errs {
+				var detailer huma.ErrorDetailer
+				switch {
+				case err == nil:
+				case errors.As(err, &detailer):
+					d := detailer.ErrorDetail()
+					p.Errors = append(p.Errors, wire.Failure{Location: d.Location, Detail: d.Message})
+				default:
+					p.Errors = append(p.Errors, wire.Failure{Detail: err.Error()})
+				}
+			}
+			p.nameMember()
+			return p
+		}
+	})
+}
+
+// nameMember lets the detail name the first member that is wrong, for those who read
+// nothing else.
+func (p *problem) nameMember() {
+	if len(p.Errors) == 0 {
+		return
+	}
+	first := p.Errors[0]
+	if member, ok := strings.CutPrefix(first.Location, "body."); ok {
+		p.Field = member
+	}
+	if missing, ok := strings.CutPrefix(first.Detail, "expected required property "); ok {
+		missing, _, _ = strings.Cut(missing, " ")
+		p.Field = strings.TrimPrefix(strings.TrimPrefix(first.Location+"."+missing, "body"), ".")
+	}
+	p.Detail = strings.TrimSuffix(p.Detail+": "+strings.TrimSpace(first.Location+" "+first.Detail), ": ")
+}
+
+// codeOf names a status that the rules of names do not know.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return "INVALID_REQUEST"
+	case http.StatusRequestEntityTooLarge:
+		return "BODY_TOO_LARGE"
+	}
+	text := http.StatusText(status)
+	if text == "" {
+		return "ERROR"
+	}
+	return strings.ReplaceAll(strings.ToUpper(text), " ", "_")
+}
+
+// writeProblem answers with a problem outside of the API library.
+func writeProblem(w http.ResponseWriter, p *problem) {
+	maps.Copy(w.Header(), p.GetHeaders())
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(&p.Problem)
+}

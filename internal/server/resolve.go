@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+func (s *Server) resolving() {
+	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Ask where a name leads", tagNames, 404, 410, 422)
+	get.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
+	huma.Register(s.api, get, func(ctx context.Context, in *ByName) (*resolved, error) {
+		if err := s.visible(in.Namespace, "/v1/resolve"); err != nil {
+			return nil, err
+		}
+		return s.resolve(ctx, in.Namespace, in.Value, func(status int) int { return status })
+	})
+	post := s.operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", tagNames, 404, 410, 422)
+	post.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
+	huma.Register(s.api, post, func(ctx context.Context, in *struct{ Body Addressed }) (*resolved, error) {
+		return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
+	})
+	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "Where a redirect of the call without a path leads", tagNames, 404, 410, 422)
+	follow.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
+	huma.Register(s.api, follow, func(ctx context.Context, in *ByName) (*resolved, error) {
+		if err := s.visible(in.Namespace, "/v1/resolve"); err != nil {
+			return nil, err
+		}
+		return s.resolve(ctx, in.Namespace, in.Value, keepMethod)
+	})
+}
+
+func movedResponses(statuses ...int) map[string]*huma.Response {
+	responses := make(map[string]*huma.Response)
+	for _, status := range statuses {
+		responses[fmt.Sprint(status)] = &huma.Response{
+			Description: "An old name: Location is the resolve call for the present one.",
+			Headers:     map[string]*huma.Param{"Location": {Schema: &huma.Schema{Type: huma.TypeString}}},
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Resolution"}}},
+		}
+	}
+	return responses
+}
+
+// keepMethod makes a redirect one that a client follows with the same method.
+func keepMethod(status int) int {
+	switch status {
+	case http.StatusMovedPermanently:
+		return http.StatusPermanentRedirect
+	case http.StatusFound:
+		return http.StatusTemporaryRedirect
+	default:
+		return status
+	}
+}
+
+// resolved is where a name leads, with headers for reverse proxies.
+type resolved struct {
+	Status       int
+	CacheControl string `header:"Cache-Control"`
+	Location     string `header:"Location"`
+	EntityType   string `header:"Dibs-Entity-Type"`
+	EntityID     string `header:"Dibs-Entity-Id"`
+	Body         wire.Resolution
+}
+
+func (s *Server) resolve(ctx context.Context, namespace, value string, redirect func(int) int) (*resolved, error) {
+	if err := s.may(ctx, access.Resolve, namespace); err != nil {
+		return nil, err
+	}
+	r, err := s.registry(ctx).Resolve(ctx, namespace, value)
+	if err != nil {
+		return nil, s.problemOf(err)
+	}
+	keep := fmt.Sprintf("max-age=%d", int(s.cfg.MaxStale/time.Second))
+	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
+		p := leadsNowhere(r)
+		p.keep = keep
+		return nil, p
+	}
+	out := &resolved{
+		Status: r.Status, CacheControl: keep, EntityType: headerText(r.Entity.Type), EntityID: headerText(r.Entity.ID), Body: wire.ResolutionOf(r),
+	}
+	if r.To != nil {
+		out.Status = redirect(r.Status)
+		// A keyed hash is no value that could be asked for.
+		if policy, err := s.cfg.Registry.Policy(namespace); err != nil || len(policy.Blind) == 0 {
+			out.Location = resolvePath(r.To.Namespace, r.To.Canonical)
+		}
+	}
+	return out, nil
+}
+
+func leadsNowhere(r dibs.Resolution) *problem {
+	p := newProblem(r.Status, string(dibs.CodeNotFound), "this name leads nowhere")
+	if r.Outcome == dibs.ResolveGone {
+		p = newProblem(r.Status, "GONE", "this name led somewhere once, and does no more")
+	}
+	if r.Status == http.StatusGone && r.Outcome == dibs.ResolveNotFound {
+		p = newProblem(r.Status, "GONE", "this name does not lead anywhere now")
+	}
+	p.Outcome, p.Canonical = string(r.Outcome), r.Canonical
+	return p
+}
+
+// headerText makes a text fit for a header: percent-encoded where it is more than
+// visible ASCII.
+func headerText(s string) string {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' || s[i] == '%' {
+			return percentEncode(s)
+		}
+	}
+	return s
+}
+
+func percentEncode(s string) string {
+	var out []byte
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' || s[i] == '%' {
+			out = fmt.Appendf(out, "%%%02X", s[i])
+		} else {
+			out = append(out, s[i])
+		}
+	}
+	return string(out)
+}
+
+// resolvePath is where a name is resolved. A value of dots alone is escaped, too: as a
+// part of a path it would mean another path.
+func resolvePath(namespace, value string) string {
+	escaped := url.PathEscape(value)
+	if value == "." || value == ".." {
+		escaped = strings.ReplaceAll(value, ".", "%2E")
+	}
+	return "/v1/resolve/" + url.PathEscape(namespace) + "/" + escaped
+}

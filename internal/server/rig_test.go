@@ -1,0 +1,174 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/profile"
+)
+
+// rig is a server over an engine, as its clients see it: over HTTP.
+type rig struct {
+	testing.TB
+	server   *Server
+	registry *dibs.Registry
+	store    *failing
+	http     *httptest.Server
+	client   *http.Client
+	log      *lockedBuffer
+}
+
+// newRig starts a server. Without callers nobody needs a key.
+func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ...func(*Config)) *rig {
+	tb.Helper()
+	r := &rig{TB: tb, store: &failing{Store: e.open(tb)}, log: &lockedBuffer{}}
+	logger := slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	metrics := NewMetrics()
+	var err error
+	r.registry, err = dibs.Open(r.store, dibs.Config{
+		Policies: testPolicies(), Logger: logger, Observer: metrics.Observer(), PollEvery: 20 * time.Millisecond,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg := Config{Registry: r.registry, Store: r.store, MaxStale: 90 * time.Second, Logger: logger, Metrics: metrics}
+	if callers != nil {
+		cfg.Authenticate = authenticator(callers)
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	r.server = New(cfg)
+	r.server.heartbeat, r.server.streamWrite = 20*time.Millisecond, 300*time.Millisecond
+	r.http = httptest.NewUnstartedServer(r.server)
+	r.http.Config.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelError)
+	r.http.Start()
+	r.client = &http.Client{
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 1000},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	tb.Cleanup(r.close)
+	return r
+}
+
+func (r *rig) close() {
+	r.server.Drain()
+	r.client.CloseIdleConnections()
+	r.http.Close()
+	if err := r.registry.Close(); err != nil {
+		r.Error(err)
+	}
+}
+
+// authenticator knows callers by their key.
+func authenticator(callers map[string]access.Caller) func(context.Context, string) (access.Caller, error) {
+	return func(_ context.Context, key string) (access.Caller, error) {
+		caller, ok := callers[key]
+		if !ok {
+			return access.Caller{}, keys.ErrUnknown
+		}
+		return caller, nil
+	}
+}
+
+// blindSecret is the key of the namespace type "secret".
+var blindSecret = bytes.Repeat([]byte("k"), 32)
+
+// testPolicies are those of a server by default, and one type for each thing that a
+// policy can say. Types that begin with "m" take short holds.
+func testPolicies() map[string]dibs.Policy {
+	policies := profile.Policies()
+	maps.Copy(policies, map[string]dibs.Policy{
+		"mill":     {MinTTL: time.Millisecond, MaxTTL: time.Hour, MaxHold: time.Hour},
+		"mwitness": {MinTTL: time.Millisecond, Witness: undecided},
+		"word":     {Profile: profile.Slug{}, ReservedWords: dibs.WordList("admin")},
+		"kept":     {Quarantine: time.Hour},
+		"looks":    {Profile: profile.Username{}, Skeleton: profile.Confusables},
+		"few":      {MaxHolds: 1},
+		"many":     {ManyPerEntity: true},
+		"found":    {RedirectStatus: 302},
+		"temp":     {RedirectStatus: 307},
+		"perm":     {RedirectStatus: 308},
+		"gone":     {ArchivedStatus: 410},
+		"secret":   {Profile: profile.Email{}, Blind: []dibs.BlindKey{{ID: "k1", Secret: blindSecret}}},
+		"fold":     {Profile: dibs.Exact},
+	})
+	return policies
+}
+
+// undecided is a witness that never knows.
+func undecided(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }
+
+// reply is the head of an answer.
+type reply struct {
+	status int
+	header http.Header
+}
+
+// send sends a request and returns the answer with its whole body.
+func (r *rig) send(method, path string, header http.Header, body string) (reply, string) {
+	r.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	req, err := http.NewRequest(method, r.http.URL+path, reader)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	maps.Copy(req.Header, header)
+	res, err := r.client.Do(req)
+	if err != nil {
+		r.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer func() { _ = res.Body.Close() }() // it was read
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		r.Fatalf("%s %s: %v", method, path, err)
+	}
+	return reply{res.StatusCode, res.Header}, string(text)
+}
+
+// eventually waits until something is so.
+func eventually(tb testing.TB, what string, so func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if so() {
+			return
+		}
+	}
+	tb.Fatalf("never: %s", what)
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

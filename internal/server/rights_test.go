@@ -1,0 +1,244 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+)
+
+// call is a request, and what right it takes, written down by hand.
+type call struct {
+	request string // method and path
+	body    string
+	verbs   []access.Verb
+	place   string // a namespace; "scope acme" for an entity's; "id acme.slug" where only the row knows it; "everywhere"
+}
+
+// someID is the id of a reservation in acme.slug that there is.
+var someID = dibs.NameID("acme.slug", "held").String()
+
+const someToken = "0123456789abcdef"
+
+// calls are all calls of the API, each about acme.
+var calls = []call{
+	{"POST /v1/reservations", `{"namespace": "acme.slug", "value": "held"}`, verbs(access.Reserve), "acme.slug"},
+	{"POST /v1/reservations/batch", `{"reservations": [{"namespace": "acme.slug", "value": "held"}]}`, verbs(access.Reserve), "acme.slug"},
+	{"POST /v1/reservations/first", `{"namespace": "acme.slug", "values": ["held"]}`, verbs(access.Reserve), "acme.slug"},
+	{"GET /v1/reservations/ID", ``, verbs(access.Get), "id acme.slug"},
+	{"POST /v1/reservations/ID/extend", `{"token": "guessedguessedguessed"}`, verbs(access.Extend), "id acme.slug"},
+	{"POST /v1/reservations/ID/confirm", `{"token": "guessedguessedguessed", "entity": ENTITY}`, verbs(access.Confirm), "id acme.slug"},
+	{"POST /v1/reservations/ID/release", `{"token": "guessedguessedguessed"}`, verbs(access.Release), "id acme.slug"},
+	{"POST /v1/reservations/ID/settle", `{"outcome": "absent"}`, verbs(access.Settle), "id acme.slug"},
+	{"POST /v1/claims", `{"namespace": "acme.slug", "value": "held", "entity": ENTITY}`, verbs(access.Claim), "acme.slug"},
+	{"GET /v1/names/acme.slug/held", ``, verbs(access.Get), "acme.slug"},
+	{"POST /v1/names/lookup", `{"namespace": "acme.slug", "value": "held"}`, verbs(access.Get), "acme.slug"},
+	{"GET /v1/names?namespace=acme.slug", ``, verbs(access.List), "acme.slug"},
+	{"GET /v1/names", ``, verbs(access.List), "everywhere"},
+	{"GET /v1/names/acme.slug/held/history", ``, verbs(access.History), "acme.slug"},
+	{"POST /v1/names/history", `{"namespace": "acme.slug", "value": "held"}`, verbs(access.History), "acme.slug"},
+	{"GET /v1/check/acme.slug/held", ``, verbs(access.Check), "acme.slug"},
+	{"POST /v1/check", `{"namespace": "acme.slug", "values": ["held"]}`, verbs(access.Check), "acme.slug"},
+	{"POST /v1/check", `{"namespace": "acme.slug", "values": ["1","2","3","4","5","6","7","8","9","10","11"]}`, verbs(access.Check, access.Bulk), "acme.slug"},
+	{"GET /v1/resolve/acme.slug/held", ``, verbs(access.Resolve), "acme.slug"},
+	{"POST /v1/resolve/acme.slug/held", ``, verbs(access.Resolve), "acme.slug"},
+	{"POST /v1/resolve", `{"namespace": "acme.slug", "value": "held"}`, verbs(access.Resolve), "acme.slug"},
+	{"GET /v1/entities/t/none?scope=acme", ``, verbs(access.Get), "scope acme"},
+	{"GET /v1/entities/t/none", ``, verbs(access.Get), "scope "},
+	{"DELETE /v1/entities/t/none?scope=acme", ``, verbs(access.Delete), "scope acme"},
+	{"POST /v1/entities/t/none/archive?scope=acme", ``, verbs(access.Archive), "scope acme"},
+	{"POST /v1/entities/t/none/restore?scope=acme", ``, verbs(access.Restore), "scope acme"},
+	{"PUT /v1/entities/t/none/names/acme.slug", `{"value": "held"}`, verbs(access.Rename), "acme.slug"},
+	{"POST /v1/names/acme.slug/none/decommission", `{"entity": ENTITY}`, verbs(access.Decommission), "acme.slug"},
+	{"POST /v1/names/acme.slug/none/transfer", `{"from": ENTITY, "to": {"type": "t", "id": "other"}}`, verbs(access.Transfer), "acme.slug"},
+	{"POST /v1/swap", `{"namespace": "acme.slug", "a": {"value": "x", "entity": ENTITY}, "b": {"value": "x", "entity": ENTITY}}`, verbs(access.Swap), "acme.slug"},
+	{"GET /v1/events?namespace=acme.slug", ``, verbs(access.Events), "acme.slug"},
+	{"GET /v1/events", ``, verbs(access.Events), "everywhere"},
+	{"GET /v1/stats/conflicts?namespace=acme.slug", ``, verbs(access.Stats), "acme.slug"},
+	{"GET /v1/stats/conflicts", ``, verbs(access.Stats), "everywhere"},
+	{"GET /v1/stats", ``, verbs(access.Stats), "everywhere"},
+	{"GET /metrics", ``, verbs(access.Stats), "everywhere"},
+	{"POST /v1/sweep", `{"limit": 1}`, verbs(access.Sweep), "everywhere"},
+	{"POST /v1/recanonicalize", `{"namespace": "acme.slug", "dryRun": true}`, verbs(access.Recanonicalize), "acme.slug"},
+
+	{"POST /v1/apply", `{"op": "reserve", "namespace": "acme.slug", "value": "held"}`, verbs(access.Reserve), "acme.slug"},
+	{"POST /v1/apply", `{"op": "reserveAll", "reservations": [{"namespace": "acme.slug", "value": "held"}]}`, verbs(access.Reserve), "acme.slug"},
+	{"POST /v1/apply", `{"op": "reserveFirst", "namespace": "acme.slug", "values": ["held"]}`, verbs(access.Reserve), "acme.slug"},
+	{"POST /v1/apply", `{"op": "extend", "reservationId": "ID", "token": "guessedguessedguessed"}`, verbs(access.Extend), "id acme.slug"},
+	{"POST /v1/apply", `{"op": "confirm", "reservationId": "ID", "token": "guessedguessedguessed", "entity": ENTITY}`, verbs(access.Confirm), "id acme.slug"},
+	{"POST /v1/apply", `{"op": "release", "reservationId": "ID", "token": "guessedguessedguessed"}`, verbs(access.Release), "id acme.slug"},
+	{"POST /v1/apply", `{"op": "claim", "namespace": "acme.slug", "value": "held", "entity": ENTITY}`, verbs(access.Claim), "acme.slug"},
+	{"POST /v1/apply", `{"op": "rename", "namespace": "acme.slug", "value": "held", "entity": ENTITY}`, verbs(access.Rename), "acme.slug"},
+	{"POST /v1/apply", `{"op": "archive", "scope": "acme", "entity": ENTITY}`, verbs(access.Archive), "scope acme"},
+	{"POST /v1/apply", `{"op": "restore", "scope": "acme", "entity": ENTITY}`, verbs(access.Restore), "scope acme"},
+	{"POST /v1/apply", `{"op": "delete", "scope": "acme", "entity": ENTITY}`, verbs(access.Delete), "scope acme"},
+	{"POST /v1/apply", `{"op": "decommission", "namespace": "acme.slug", "value": "none", "entity": ENTITY}`, verbs(access.Decommission), "acme.slug"},
+	{"POST /v1/apply", `{"op": "transfer", "namespace": "acme.slug", "value": "none", "from": ENTITY, "to": {"type": "t", "id": "other"}}`, verbs(access.Transfer), "acme.slug"},
+	{"POST /v1/apply", `{"op": "swap", "namespace": "acme.slug", "a": {"value": "x", "entity": ENTITY}, "b": {"value": "x", "entity": ENTITY}}`, verbs(access.Swap), "acme.slug"},
+	{"POST /v1/apply", `{"op": "settle", "reservationId": "ID", "outcome": "absent"}`, verbs(access.Settle), "id acme.slug"},
+	{"POST /v1/apply", `{"op": "sweep", "limit": 1}`, verbs(access.Sweep), "everywhere"},
+	{"POST /v1/apply", `{"op": "rekey", "namespace": "acme.slug", "value": "held"}`, verbs(access.Rekey), "acme.slug"},
+}
+
+func verbs(list ...access.Verb) []access.Verb { return list }
+
+// allowed is the oracle: what a caller may, by package access.
+func (c call) allowed(caller access.Caller) bool {
+	for _, v := range c.verbs {
+		scope, ofScope := strings.CutPrefix(c.place, "scope ")
+		namespace := strings.TrimPrefix(c.place, "id ")
+		switch {
+		case ofScope && !caller.MayInScope(v, scope):
+			return false
+		case !ofScope && c.place == "everywhere" && !caller.May(v, ""):
+			return false
+		case !ofScope && c.place != "everywhere" && !caller.May(v, namespace):
+			return false
+		}
+	}
+	return true
+}
+
+// hidden reports whether a refusal must look as if there were nothing: the caller may
+// do this somewhere, and the id must not tell whether it is taken elsewhere.
+func (c call) hidden(granted access.Verb) bool {
+	somewhere := access.Caller{Grants: []access.Grant{{Verbs: verbs(granted), Namespaces: []string{"*"}}}}
+	return strings.HasPrefix(c.place, "id ") && somewhere.May(c.verbs[0], "")
+}
+
+func (c call) send(r *rig, key string) (status int, code string) {
+	r.Helper()
+	method, path, _ := strings.Cut(c.request, " ")
+	body := c.body
+	if strings.HasPrefix(body, `{"op"`) {
+		body = `{"dryRun": true, "commands": [` + body + `]}`
+	}
+	fill := strings.NewReplacer("ID", someID, "ENTITY", `{"type": "t", "id": "none"}`)
+	header := http.Header{"Authorization": {"Bearer " + key}}
+	res, text := r.send(method, fill.Replace(path), header, fill.Replace(body))
+	var problem struct{ Code string }
+	if res.header.Get("Content-Type") == problemType {
+		if err := json.Unmarshal([]byte(text), &problem); err != nil {
+			r.Fatal(err)
+		}
+	}
+	return res.status, problem.Code
+}
+
+// Every verb and group, each alone, in every kind of place, against every call.
+func TestRightsMatrix(t *testing.T) {
+	t.Parallel()
+	granted := append(access.Groups(), access.Verbs()...)
+	patterns := []string{"acme.slug", "acme.*", "*", "globex.*"}
+	if testing.Short() {
+		granted, patterns = append(access.Groups(), access.Confirm), []string{"acme.*", "globex.*"}
+	}
+	callers := map[string]access.Caller{
+		"owner": {Name: "owner", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}},
+		"none":  {Name: "none"},
+	}
+	verbOf := map[string]access.Verb{"none": "none"}
+	for _, g := range granted {
+		for _, p := range patterns {
+			key := string(g) + " " + p
+			callers[key] = access.Caller{Name: "other", Grants: []access.Grant{{Verbs: verbs(g), Namespaces: []string{p}}}}
+			verbOf[key] = g
+		}
+	}
+	r := newRig(t, inMemory, callers)
+	header := http.Header{"Authorization": {"Bearer owner"}, "Idempotency-Key": {someToken}}
+	if res, text := r.send(http.MethodPost, "/v1/reservations", header, `{"namespace": "acme.slug", "value": "held"}`); res.status != http.StatusCreated {
+		t.Fatal(text)
+	}
+	denied := 0
+	for key := range verbOf {
+		for _, c := range calls {
+			status, code := c.send(r, key)
+			var wrong bool
+			switch {
+			case c.allowed(callers[key]):
+				wrong = status == http.StatusForbidden || status == http.StatusUnauthorized || code == "RESERVATION_NOT_FOUND" && strings.HasPrefix(c.place, "id ")
+			case c.hidden(verbOf[key]):
+				wrong = code != "RESERVATION_NOT_FOUND"
+				denied++
+			default:
+				wrong = code != "FORBIDDEN" || status != http.StatusForbidden
+				denied++
+			}
+			if wrong {
+				t.Errorf("a key with %s: %s %s is %d %s, allowed: %v", key, c.request, c.body, status, code, c.allowed(callers[key]))
+			}
+		}
+	}
+	if got := r.metric("dibs_http_denied_total"); got != float64(denied) {
+		t.Errorf("%v were denied, want %d", got, denied)
+	}
+	t.Logf("%d keys, %d calls, %d denied", len(verbOf), len(verbOf)*len(calls), denied)
+}
+
+// Every operation of the document is in the matrix, and every op of a command.
+func TestMatrixIsComplete(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	doc := readDocument(r)
+	missing := make(map[string]bool)
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			missing[strings.ToUpper(method)+" "+path] = true
+		}
+	}
+	command := doc.Components.Schemas["Command"].(map[string]any)["properties"].(map[string]any)["op"].(map[string]any)
+	for _, op := range command["enum"].([]any) {
+		missing[fmt.Sprintf("{%q: %q,", "op", op)] = true
+	}
+	for _, c := range calls {
+		method, path, _ := strings.Cut(c.request, " ")
+		req, err := http.NewRequest(method, r.http.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, route := r.server.mux.Handler(req)
+		delete(missing, route)
+		for op := range missing {
+			if strings.HasPrefix(c.body, op) {
+				delete(missing, op)
+			}
+		}
+	}
+	for route := range missing {
+		t.Errorf("%s is not in the matrix", route)
+	}
+}
+
+// Tokens that are guessed, or another one's, are refused and counted.
+func TestGuessesAreCounted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, scriptCallers)
+	send := func(key, path, body string, want int) {
+		t.Helper()
+		header := http.Header{"Authorization": {"Bearer " + key}, "Idempotency-Key": {someToken}}
+		if res, text := r.send(http.MethodPost, path, header, body); res.status != want {
+			t.Errorf("%s: %d, want %d: %s", path, res.status, want, text)
+		}
+	}
+	send("key-alice", "/v1/reservations", `{"namespace": "slug", "value": "a"}`, http.StatusCreated)
+	id := dibs.NameID("slug", "a").String()
+	send("key-alice", "/v1/reservations/"+id+"/release", `{"token": "guessedguessedguessed"}`, http.StatusConflict)
+	send("key-bob", "/v1/reservations/"+id+"/release", `{"token": "0123456789abcdef"}`, http.StatusConflict)
+	send("key-bob", "/v1/reservations/"+id+"/confirm", `{"token": "0123456789abcdef", "entity": {"type": "t", "id": "1"}}`, http.StatusConflict)
+	send("no-such-key", "/v1/reservations/"+id+"/release", `{"token": "0123456789abcdef"}`, http.StatusUnauthorized)
+	for metric, want := range map[string]float64{
+		`dibs_commands_total{outcome="reservation_lost",verb="release"}`: 2,
+		`dibs_commands_total{outcome="reservation_lost",verb="confirm"}`: 1,
+		`dibs_commands_total{outcome="ok",verb="reserve"}`:               1,
+		`dibs_http_denied_total`:                                         1,
+	} {
+		if got := r.metric(metric); got != want {
+			t.Errorf("%s is %v, want %v", metric, got, want)
+		}
+	}
+}

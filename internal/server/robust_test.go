@@ -1,0 +1,251 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+)
+
+// A panic is answered as a problem that tells nothing, and the server goes on.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil, func(c *Config) {
+		c.Authenticate = func(_ context.Context, key string) (access.Caller, error) {
+			if key == "panic" {
+				panic("sesame in hand")
+			}
+			return access.Everything, nil
+		}
+	})
+	res, text := r.send(http.MethodGet, "/v1/names/slug/secret-value", http.Header{"Authorization": {"Bearer panic"}}, "")
+	if res.status != http.StatusInternalServerError || res.header.Get("Content-Type") != problemType || !strings.Contains(text, `"code":"INTERNAL"`) {
+		t.Errorf("the answer is %d %s", res.status, text)
+	}
+	for _, leak := range []string{"sesame", "goroutine", ".go", "secret-value"} {
+		if strings.Contains(text, leak) {
+			t.Errorf("the answer tells %q: %s", leak, text)
+		}
+	}
+	log := r.log.String()
+	if !strings.Contains(log, "sesame in hand") || !strings.Contains(log, "goroutine") || strings.Contains(log, "secret-value") {
+		t.Errorf("the log says %s", log)
+	}
+	if res, _ := r.send(http.MethodGet, "/v1/names/slug/a", http.Header{"Authorization": {"Bearer good"}}, ""); res.status != http.StatusNotFound {
+		t.Errorf("afterwards it answers %d", res.status)
+	}
+	eventually(t, "the panic is counted", func() bool {
+		return r.metric(`dibs_http_requests_total{route="GET /v1/names/{namespace}/{value}",status="500"}`) == 1
+	})
+}
+
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	const most = 1000
+	r := newRig(t, inMemory, nil, func(c *Config) { c.MaxBody = most })
+	doc := readDocument(r)
+	body := func(size int) string {
+		head, tail := `{"namespace": "slug", "value": "a", "correlationId": "`, `"}`
+		return head + strings.Repeat("x", size-len(head)-len(tail)) + tail
+	}
+	for _, c := range []struct {
+		name, body string
+		header     http.Header
+		want       int
+	}{
+		{"body under the limit, but a member over its own", body(most - 1), nil, http.StatusUnprocessableEntity},
+		{"body over the limit", body(most), nil, http.StatusRequestEntityTooLarge},
+		{"body far over the limit", body(100 * most), nil, http.StatusRequestEntityTooLarge},
+		{"a token of 500 KiB", `{"namespace": "slug", "value": "a"}`, http.Header{"Idempotency-Key": {strings.Repeat("x", 500<<10)}}, http.StatusUnprocessableEntity},
+	} {
+		res, text := r.send(http.MethodPost, "/v1/reservations", c.header, c.body)
+		if res.status != c.want {
+			t.Errorf("%s: %d, want %d: %s", c.name, res.status, c.want, text)
+		}
+		doc.checkAnswer(t, "POST /v1/reservations", res, text)
+	}
+	// A body whose length was not said beforehand.
+	req, err := http.NewRequest(http.MethodPost, r.http.URL+"/v1/reservations", io.MultiReader(strings.NewReader(body(most)), strings.NewReader(" ")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := r.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a chunked body over the limit is %d", res.StatusCode)
+	}
+}
+
+// A header of more than a megabyte is refused before anything is made of it.
+func TestHugeHeader(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	conn := dial(r)
+	go func() {
+		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("x", 1<<20+1<<16)+"\r\n\r\n")
+	}()
+	if status := readStatus(r, conn); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("it is %d", status)
+	}
+}
+
+// A body that does not come is not waited for, and its connection is given up.
+func TestHalfSentBody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = 100 * time.Millisecond })
+	conn := dial(r)
+	if _, err := io.WriteString(conn, "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"names"); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	res, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("it is %d: %s", res.StatusCode, text)
+	}
+	doc := readDocument(newRig(t, inMemory, nil)) // of a server with more patience
+	doc.checkAnswer(t, "POST /v1/reservations", reply{res.StatusCode, res.Header}, string(text))
+	if _, err := reader.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection was not closed: %v", err)
+	}
+}
+
+// A client that goes away harms nobody, and is no fault of the server's.
+func TestClientGoesAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	for i := range 20 {
+		conn := dial(r)
+		body := fmt.Sprintf(`{"namespace": "slug", "value": "gone%d"}`, i)
+		request := fmt.Sprintf("POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		if _, err := io.WriteString(conn, request[:len(request)-i*2]); err != nil { // from all of it to next to nothing
+			t.Fatal(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.reserve("slug", "still-here")
+	eventually(t, "those who broke off in their body are counted", func() bool {
+		return r.metric(`dibs_http_requests_total{route="POST /v1/reservations",status="400"}`) > 0
+	})
+	if log := r.log.String(); strings.Contains(log, `"level":"WARN"`) || strings.Contains(log, `"level":"ERROR"`) {
+		t.Errorf("somebody is alarmed: %s", log)
+	}
+}
+
+// A server that drains says so, answers what is under way, and lets go of the rest.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	entered, proceed := make(chan struct{}), make(chan struct{})
+	r := newRig(t, onSQLite, nil, func(c *Config) {
+		c.Authenticate = func(_ context.Context, key string) (access.Caller, error) {
+			if key == "slow" {
+				close(entered)
+				<-proceed
+			}
+			return access.Everything, nil
+		}
+	})
+	answered := make(chan int)
+	go func() {
+		header := http.Header{"Authorization": {"Bearer slow"}}
+		res, _ := r.send(http.MethodPost, "/v1/reservations", header, `{"namespace": "slug", "value": "a"}`)
+		answered <- res.status
+	}()
+	<-entered
+	r.server.Drain()
+	res, text := r.send(http.MethodGet, "/readyz", nil, "")
+	if res.status != http.StatusServiceUnavailable || res.header.Get("Retry-After") == "" || !strings.Contains(text, `"code":"UNAVAILABLE"`) {
+		t.Errorf("/readyz is %d %s", res.status, text)
+	}
+	if res, _ := r.send(http.MethodGet, "/healthz", nil, ""); res.status != http.StatusOK {
+		t.Errorf("/healthz is %d", res.status)
+	}
+	down := make(chan error)
+	go func() { down <- r.http.Config.Shutdown(context.Background()) }()
+	select {
+	case <-down:
+		t.Error("it went down with a request under way")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(proceed)
+	if status := <-answered; status != http.StatusCreated {
+		t.Errorf("the request under way is %d", status)
+	}
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+}
+
+func dial(r *rig) net.Conn {
+	r.Helper()
+	conn, err := net.Dial("tcp", r.http.Listener.Addr().String())
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		r.Fatal(err)
+	}
+	return conn
+}
+
+func readStatus(r *rig, conn net.Conn) int {
+	r.Helper()
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// A body that is not UTF-8 is refused: what is made of it would not be what was sent.
+func TestNotUTF8(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	res, text := r.send(http.MethodPost, "/v1/reservations", nil, "{\"namespace\": \"any\", \"value\": \"a\xffb\"}")
+	if res.status != http.StatusBadRequest {
+		t.Errorf("it is %d: %s", res.status, text)
+	}
+}
+
+// A server that cannot look up keys says that it cannot, and not that the key is wrong.
+func TestKeysOutOfReach(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil, func(c *Config) {
+		c.Authenticate = func(context.Context, string) (access.Caller, error) {
+			return access.Caller{}, dibs.Unavailable(context.DeadlineExceeded)
+		}
+	})
+	for _, path := range []string{"/v1/names/slug/a", "/metrics"} {
+		res, text := r.send(http.MethodGet, path, http.Header{"Authorization": {"Bearer some"}}, "")
+		if res.status != http.StatusServiceUnavailable || res.header.Get("Retry-After") == "" || !strings.Contains(text, `"code":"UNAVAILABLE"`) {
+			t.Errorf("%s is %d %s", path, res.status, text)
+		}
+	}
+	if got := r.metric("dibs_http_denied_total"); got != 0 {
+		t.Errorf("%v were denied", got)
+	}
+}

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/profile"
+)
+
+//go:embed testdata/scenarios
+var scripts embed.FS
+
+// TestScenarios plays every script on every engine. Every answer is also compared with
+// the OpenAPI document.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	files, err := scripts.ReadDir("testdata/scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := readDocument(newRig(t, inMemory, nil))
+	seen := &coverage{operations: make(map[string]bool), codes: make(map[string]bool)}
+	t.Run("scripts", func(t *testing.T) {
+		for _, file := range files {
+			for _, e := range engines() {
+				t.Run(strings.TrimSuffix(file.Name(), ".http")+"/"+e.name, func(t *testing.T) {
+					t.Parallel()
+					play(t, e, file.Name(), doc, seen)
+				})
+			}
+		}
+	})
+	if !t.Failed() {
+		seen.check(t, doc)
+	}
+}
+
+// scriptCallers are who may send what, in scripts with keys.
+var scriptCallers = map[string]access.Caller{
+	"key-all":    {Name: "all", Grants: []access.Grant{{Verbs: []access.Verb{access.All}, Namespaces: []string{"*"}}}},
+	"key-alice":  {Name: "alice", Grants: []access.Grant{{Verbs: []access.Verb{access.Hold, access.Own, access.Read}, Namespaces: []string{"*"}}}},
+	"key-bob":    {Name: "bob", Grants: []access.Grant{{Verbs: []access.Verb{access.Hold, access.Own, access.Read}, Namespaces: []string{"*"}}}},
+	"key-acme":   {Name: "acme", Grants: []access.Grant{{Verbs: []access.Verb{access.All}, Namespaces: []string{"acme.*"}}}},
+	"key-globex": {Name: "globex", Grants: []access.Grant{{Verbs: []access.Verb{access.All}, Namespaces: []string{"globex.*"}}}},
+	"key-reader": {Name: "reader", Grants: []access.Grant{{Verbs: []access.Verb{access.Read}, Namespaces: []string{"*"}}}},
+	"key-helper": {Name: "helper", Grants: []access.Grant{
+		{Verbs: []access.Verb{access.Hold}, Namespaces: []string{"*"}},
+		{Verbs: []access.Verb{access.ActForOthers}, Namespaces: []string{"slug"}},
+	}},
+	"key-nobody": {Name: "nobody"},
+}
+
+// player plays one script.
+type player struct {
+	*rig
+	doc      *document
+	seen     *coverage
+	captured captured
+	answers  strings.Builder
+}
+
+func play(t *testing.T, e engine, file string, doc *document, seen *coverage) {
+	t.Helper()
+	text, err := scripts.ReadFile("testdata/scenarios/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := parseScript(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var callers map[string]access.Caller
+	if strings.Contains(string(text), "Authorization:") {
+		callers = scriptCallers
+	}
+	p := &player{newRig(t, e, callers), doc, seen, make(captured), strings.Builder{}}
+	for _, s := range steps {
+		if err := p.step(s); err != nil {
+			t.Errorf("%s:%d %s: %v", file, s.line, s.title, err)
+			return // what follows rests on it
+		}
+		if t.Failed() {
+			t.Fatalf("%s:%d %s", file, s.line, s.title)
+		}
+	}
+	p.checkLog()
+}
+
+func (p *player) step(s *step) error {
+	if s.command != "" {
+		return p.direct(p.captured.fill(s.command))
+	}
+	err := p.exchange(s)
+	for end := time.Now().Add(5 * time.Second); err != nil && s.soon && time.Now().Before(end); err = p.exchange(s) {
+		time.Sleep(2 * time.Millisecond)
+	}
+	return err
+}
+
+// exchange sends a request and compares its answer.
+func (p *player) exchange(s *step) error {
+	header, body := make(http.Header), p.captured.fill(s.body)
+	for name, values := range s.header {
+		header[http.CanonicalHeaderKey(name)] = []string{p.captured.fill(values[0])}
+	}
+	path := p.captured.fill(s.path)
+	res, text := p.send(s.method, path, header, body)
+	p.answers.WriteString(text)
+	for name, values := range res.header {
+		p.answers.WriteString(name + ": " + strings.Join(values, ", ") + "\n")
+	}
+	p.compareWithDocument(s, path, res, body, text)
+	if got := fmt.Sprint(res.status); got != s.status {
+		return fmt.Errorf("the status is %s, want %s\n%s", got, s.status, text)
+	}
+	for name, values := range s.wantHeader {
+		if values[0] == "<absent>" && res.header.Get(name) == "" {
+			continue
+		}
+		if err := p.captured.matchText(p.captured.fill(values[0]), res.header.Get(name)); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+	}
+	if s.wantBody == "" {
+		return nil
+	}
+	if err := p.captured.matchJSON(p.captured.fill(s.wantBody), text); err != nil {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	return nil
+}
+
+func (p *player) compareWithDocument(s *step, path string, res reply, body, text string) {
+	p.Helper()
+	method := s.method
+	if method == http.MethodHead {
+		return // it has no body to compare
+	}
+	req, err := http.NewRequest(method, p.http.URL+path, nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	_, route := p.server.mux.Handler(req)
+	p.doc.checkAnswer(p, route, res, text)
+	if res.status < 300 {
+		p.doc.checkRequest(p, route, body)
+	}
+	if op, ok := p.doc.operation(route); ok {
+		p.seen.saw(op.OperationID, res.status, s.wantBody)
+	}
+}
+
+// direct does what no request can:
+//
+//	@ engine is out of reach       nothing can be loaded or committed
+//	@ engine loses answers         commits happen, and nobody learns of it
+//	@ engine fails strangely       listings have an error that nobody foresaw
+//	@ engine works                 it does again
+//	@ fold becomes slug            the policy of the type "fold" has another profile
+//	@ never TEXT                   no answer, log line or metric had this text
+//	@ untold TEXT                  no answer had it
+//	@ logged TEXT                  the log has it
+func (p *player) direct(command string) error {
+	switch {
+	case command == "engine is out of reach":
+		p.store.mode.Store(outOfReach)
+	case command == "engine loses answers":
+		p.store.mode.Store(losesAnswers)
+	case command == "engine fails strangely":
+		p.store.mode.Store(listsNothing)
+	case command == "engine works":
+		p.store.mode.Store(works)
+	case command == "fold becomes slug":
+		policies := testPolicies()
+		policies["fold"] = dibs.Policy{Profile: profile.Slug{}}
+		return p.registry.SetPolicies(policies, dibs.Policy{})
+	case strings.HasPrefix(command, "never "):
+		return p.never(strings.TrimPrefix(command, "never "))
+	case strings.HasPrefix(command, "logged "):
+		if lacks("the log", p.log.String(), strings.TrimPrefix(command, "logged ")) == nil {
+			return errors.New("the log does not have it")
+		}
+	case strings.HasPrefix(command, "untold "):
+		return lacks("an answer", p.answers.String(), strings.TrimPrefix(command, "untold "))
+	default:
+		return fmt.Errorf("there is no %q", command)
+	}
+	return nil
+}
+
+// never looks for a text in everything that came out of the server so far.
+func (p *player) never(text string) error {
+	_, metrics := p.send(http.MethodGet, "/metrics", nil, "")
+	return errors.Join(lacks("an answer", p.answers.String(), text), lacks("the log", p.log.String(), text), lacks("a metric", metrics, text))
+}
+
+func lacks(where, what, text string) error {
+	if i := strings.Index(what, text); i >= 0 {
+		return fmt.Errorf("%s has %q: …%s…", where, text, what[max(0, i-200):min(len(what), i+200)])
+	}
+	return nil
+}
+
+// checkLog wants no token and no key to be in the log.
+func (p *player) checkLog() {
+	p.Helper()
+	log := p.log.String()
+	secrets := slices.Collect(maps.Keys(scriptCallers))
+	for name, value := range p.captured {
+		if strings.HasPrefix(name, "token") {
+			secrets = append(secrets, value)
+		}
+	}
+	for _, secret := range secrets {
+		if strings.Contains(log, secret) {
+			p.Errorf("the log has the secret %q", secret)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+const (
+	tagWatching = "Watching"
+	eventsPath  = "/v1/events"
+
+	// defaultHeartbeat keeps a silent stream from being taken for a dead one. As often its
+	// key is looked at: one that was revoked ends it.
+	defaultHeartbeat = 5 * time.Second
+	// defaultStreamWrite is how long a client may take to accept an event.
+	defaultStreamWrite = 10 * time.Second
+)
+
+func (s *Server) watching() {
+	s.resolving()
+	events := s.operation(http.MethodGet, eventsPath, "events", "Read the feed, as a page or as a stream", tagWatching, 422)
+	events.Description = "With `Accept: text/event-stream` it is a stream of server-sent events, whose ids are cursors: it resumes from `Last-Event-ID`."
+	events.Responses = map[string]*huma.Response{"200": {
+		Description: "A page of events, or a stream of them.",
+		Content: map[string]*huma.MediaType{
+			"application/json":  {Schema: s.api.OpenAPI().Components.Schemas.Schema(typeFor[wire.EventsPage](), true, "EventsPage")},
+			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "Each message's data is an Event."}},
+		},
+	}}
+	huma.Register(s.api, events, s.events)
+	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count refused attempts by namespace, reason and hour", tagWatching, 422), s.conflicts)
+	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats", "stats", "Count names by namespace and state", tagWatching), s.getStats)
+}
+
+type eventsInput struct {
+	After       string `query:"after" doc:"Resume behind this cursor; left out, from the beginning."`
+	Limit       int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 where it is left out."`
+	Namespace   string `query:"namespace" doc:"Only names of this namespace."`
+	LastEventID string `header:"Last-Event-ID" doc:"Of a stream: resume behind this cursor."`
+	Accept      string `header:"Accept"`
+}
+
+func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+	if err := s.may(ctx, access.Events, in.Namespace); err != nil {
+		return nil, err
+	}
+	query := dibs.FeedQuery{After: dibs.Cursor(in.After), Namespace: in.Namespace, Limit: in.Limit}
+	if in.LastEventID != "" {
+		query.After = dibs.Cursor(in.LastEventID)
+	}
+	// Also of a stream: what is wrong with the query is told before it begins.
+	page, err := s.registry(ctx).Events(ctx, query)
+	if err != nil {
+		return nil, s.problemOf(err)
+	}
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		r, w := humago.Unwrap(hctx)
+		if streaming(r) {
+			s.stream(w, r, query, page)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(wire.EventsPage{Events: wire.EventsOf(page.Events), NextCursor: string(page.Next)})
+	}}, nil
+}
+
+// stream writes events as they come, until the client goes or the server drains.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, query dibs.FeedQuery, page dibs.EventPage) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.streams, cancel)()
+	s.cfg.Metrics.streams.Inc()
+	defer s.cfg.Metrics.streams.Dec()
+
+	out := &eventWriter{w: w, control: http.NewResponseController(w), patience: s.streamWrite}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // proxies, too, pass each event on at once
+	w.WriteHeader(http.StatusOK)
+	registry := s.registry(r.Context())
+	checked := time.Now()
+	for {
+		if time.Since(checked) >= s.heartbeat {
+			if checked = time.Now(); !s.stillMay(r, query.Namespace) {
+				return
+			}
+		}
+		for _, e := range page.Events {
+			s.cfg.Metrics.feedLag.Observe(time.Since(e.At.Time()).Seconds())
+			if err := out.event(e); err != nil {
+				return
+			}
+		}
+		if err := out.flush(); err != nil {
+			return
+		}
+		query.After = page.Next
+		var err error
+		if page, err = s.awaitEvents(ctx, registry, query); err != nil {
+			if ctx.Err() == nil {
+				s.cfg.Logger.Warn("a stream of events failed", "error", err)
+			}
+			return
+		}
+		if len(page.Events) == 0 {
+			out.comment("still here")
+		}
+	}
+}
+
+// stillMay reports whether a stream's key is still good for it.
+func (s *Server) stillMay(r *http.Request, namespace string) bool {
+	caller, p := s.identify(r.Context(), r.Header.Get("Authorization"))
+	if p != nil && p.Status != http.StatusUnauthorized {
+		return true // the engine does not answer, and is asked again
+	}
+	return p == nil && caller.May(access.Events, namespace)
+}
+
+// awaitEvents waits for the next events, and returns an empty page when it is time for
+// a sign of life.
+func (s *Server) awaitEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) (dibs.EventPage, error) {
+	wait, cancel := context.WithTimeout(ctx, s.heartbeat)
+	defer cancel()
+	page, err := registry.AwaitEvents(wait, query)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return dibs.EventPage{Next: query.After}, nil
+	}
+	return page, err
+}
+
+// eventWriter writes server-sent events.
+type eventWriter struct {
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	patience time.Duration
+}
+
+func (o *eventWriter) event(e dibs.Event) error {
+	data, err := json.Marshal(wire.EventOf(e))
+	if err != nil {
+		return err
+	}
+	o.extend()
+	_, err = fmt.Fprintf(o.w, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Kind, data)
+	return err
+}
+
+func (o *eventWriter) comment(text string) {
+	o.extend()
+	_, _ = fmt.Fprintf(o.w, ": %s\n\n", text)
+}
+
+func (o *eventWriter) flush() error { return o.control.Flush() }
+
+// extend gives the client time to accept what follows.
+func (o *eventWriter) extend() { _ = o.control.SetWriteDeadline(time.Now().Add(o.patience)) }
+
+type conflictsInput struct {
+	Namespace string    `query:"namespace"`
+	From      time.Time `query:"from" doc:"Every hour that touches the span; left out, from the first on."`
+	To        time.Time `query:"to"`
+	Bucket    string    `query:"bucket" enum:"hour"`
+}
+
+type conflicts struct {
+	Buckets []wire.ConflictBucket `json:"buckets" nullable:"false"`
+}
+
+func (s *Server) conflicts(ctx context.Context, in *conflictsInput) (*answer[conflicts], error) {
+	if err := s.may(ctx, access.Stats, in.Namespace); err != nil {
+		return nil, err
+	}
+	list, err := s.registry(ctx).Conflicts(ctx, dibs.ConflictsQuery{Namespace: in.Namespace, From: in.From, To: in.To})
+	if err != nil {
+		return nil, s.problemOf(err)
+	}
+	body := conflicts{make([]wire.ConflictBucket, len(list))}
+	for i, b := range list {
+		body.Buckets[i] = wire.ConflictBucketOf(b)
+	}
+	return ok(body), nil
+}
