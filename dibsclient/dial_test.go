@@ -1,0 +1,226 @@
+package dibsclient_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/memstore"
+)
+
+func TestDialChecksWhatItIsGiven(t *testing.T) {
+	t.Parallel()
+	const good = "http://localhost:8080"
+	tests := []struct {
+		address string
+		options dibsclient.Options
+		says    string // nothing where all is well
+	}{
+		{good, dibsclient.Options{}, ""},
+		{"https://names.example.com/registry/", dibsclient.Options{Key: "dibs_x", Retries: -1, Timeout: time.Second}, ""},
+		{"http://[::1]:8080", dibsclient.Options{}, ""},
+		{"", dibsclient.Options{}, "http://"},
+		{"localhost:8080", dibsclient.Options{}, "http://"},
+		{"ftp://localhost", dibsclient.Options{}, "http://"},
+		{"http://", dibsclient.Options{}, "no host"},
+		{"http://:8080", dibsclient.Options{}, "no host"},
+		{"http://a b", dibsclient.Options{}, "not a URL"},
+		{"http://me:hunter2@localhost", dibsclient.Options{}, "Options.Key"},
+		{"http://me:hunter2@local host", dibsclient.Options{}, "not a URL"},
+		{"http://localhost/?a=b", dibsclient.Options{}, "without ?"},
+		{"http://localhost/#a", dibsclient.Options{}, "without ?"},
+		{good, dibsclient.Options{Key: "hunter2\n"}, "Options.Key"},
+		{good, dibsclient.Options{UserAgent: "ü"}, "Options.UserAgent"},
+		{good, dibsclient.Options{Timeout: -1}, "negative"},
+	}
+	for _, test := range tests {
+		reg, err := dibsclient.Dial(test.address, test.options)
+		switch {
+		case test.says == "" && err != nil:
+			t.Errorf("%q: %v", test.address, err)
+		case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "hunter2")):
+			t.Errorf("%q: the error is %v, it should say %q", test.address, err, test.says)
+		}
+		if reg != nil {
+			_ = reg.Close()
+		}
+	}
+}
+
+func TestKeysAndHeaders(t *testing.T) {
+	t.Parallel()
+	var last http.Header
+	api := newHandler(open(t, dibs.Config{}, nil), "right")
+	web := httptest.NewServer(http.StripPrefix("/registry", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		last = r.Header
+		api.ServeHTTP(w, r)
+	})))
+	defer web.Close()
+
+	reg := dial(t, web.URL+"/registry/", dibsclient.Options{Key: "right", UserAgent: "shop/2"})
+	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}); err != nil {
+		t.Fatal(err)
+	}
+	if last.Get("User-Agent") != "shop/2" || last.Get("Content-Type") != "application/json" {
+		t.Errorf("the headers were %v", last)
+	}
+
+	wrong := dial(t, web.URL+"/registry", dibsclient.Options{Key: "wrong-key"})
+	_, err := wrong.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "b", Entity: user1})
+	var status *dibsclient.StatusError
+	if !errors.As(err, &status) || status.Status != 401 || status.Code != "UNAUTHORIZED" || strings.Contains(err.Error(), "wrong-key") {
+		t.Errorf("with a wrong key: %v", err)
+	}
+	elsewhere := dial(t, web.URL+"/registry/v2", dibsclient.Options{Key: "right"})
+	if _, err := elsewhere.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "a"}); !errors.As(err, &status) || status.Code != "NOT_FOUND" {
+		t.Errorf("at a wrong path: %v", err)
+	}
+	if _, err := elsewhere.Resolve(t.Context(), "slug", "a"); !errors.As(err, &status) || status.Code != "NOT_FOUND" {
+		t.Errorf("resolving at a wrong path: %v", err)
+	}
+}
+
+// A client of the caller's own is used, and left as it was.
+func TestHTTPClientOfTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, dibsclient.Options{})
+	mine := &http.Client{Transport: brokenTransport{}}
+	reg := dial(t, r.url, dibsclient.Options{HTTPClient: mine, Retries: -1})
+	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}); !errors.Is(err, dibs.ErrOutcomeUnknown) || !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+	if mine.CheckRedirect != nil {
+		t.Error("the client was changed")
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type brokenTransport struct{}
+
+func (brokenTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, errBroken }
+
+func TestWhatCannotCrossTheNetwork(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, dibsclient.Options{})
+	claim := dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}
+	for _, principal := range []dibs.Principal{{}, {Name: "eve", Rights: dibs.OverrideReserved | dibs.Operate}} {
+		if _, err := r.As(principal).Claim(t.Context(), claim); !errors.Is(err, dibs.ErrUnsupported) {
+			t.Errorf("as %v: %v", principal, err)
+		}
+	}
+	tx := r.InTransaction(func(s dibs.Store) (dibs.Store, error) { return s, nil })
+	if _, err := tx.Claim(t.Context(), claim); !errors.Is(err, dibs.ErrUnsupported) {
+		t.Errorf("in a transaction: %v", err)
+	}
+	for _, command := range []dibs.Command{nil, (*dibs.Claim)(nil)} {
+		if _, err := r.Apply(t.Context(), command); !errors.Is(err, dibs.ErrInvalidValue) {
+			t.Errorf("no command: %v", err)
+		}
+	}
+	if n := r.faults.requests(); n != 0 {
+		t.Errorf("there were %d requests", n)
+	}
+}
+
+// JSON would turn broken text into other text.
+func TestBrokenTextIsNotSent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, dibsclient.Options{})
+	tests := []struct {
+		command dibs.Command
+		want    error
+	}{
+		{dibs.Claim{Namespace: "slug", Value: "\xff", Entity: user1}, dibs.ErrInvalidValue},
+		{dibs.Claim{Namespace: "\xff", Value: "a", Entity: user1}, dibs.ErrInvalidNamespace},
+		{dibs.Claim{Namespace: "slug", Value: "a", Entity: dibs.Entity{Type: "user", ID: "\xff"}}, dibs.ErrInvalidEntity},
+		{dibs.Claim{Namespace: "slug", Value: "a", Entity: user1, Meta: map[string]string{"\xff": ""}}, dibs.ErrInvalidValue},
+		{dibs.Reserve{Namespace: "slug", Value: "a", Token: token1 + "\xff"}, dibs.ErrInvalidToken},
+		{dibs.ReserveAll{Reservations: []dibs.Reserve{{Namespace: "slug", Value: "\xff"}}}, dibs.ErrInvalidValue},
+		{dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "a", Entity: dibs.Entity{Type: "\xff", ID: "1"}}, B: dibs.Named{Value: "b", Entity: user1}}, dibs.ErrInvalidEntity},
+	}
+	for _, test := range tests {
+		_, err := r.Apply(t.Context(), test.command)
+		if !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v", test.command, err)
+		}
+		if _, embedded := r.server.Apply(t.Context(), test.command); !errors.Is(embedded, test.want) {
+			t.Errorf("%+v, embedded: %v", test.command, embedded)
+		}
+	}
+	if _, err := r.Entity(t.Context(), "", dibs.Entity{Type: "user", ID: "\xff"}); !errors.Is(err, dibs.ErrInvalidEntity) {
+		t.Errorf("in a path: %v", err)
+	}
+}
+
+func TestDo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, dibsclient.Options{})
+	reserve := dibs.Reserve{Namespace: "slug", Value: "a", TTL: dibs.For(time.Second)}
+	r.faults.add(cutAfter)
+	name, err := r.Do(t.Context(), reserve, func(context.Context, dibs.Hold) (dibs.Entity, error) {
+		r.faults.add(cutAfter) // of the confirmation, or of an extension before it
+		return user1, nil
+	})
+	if err != nil || name.State != dibs.Active || name.Entity != user1 {
+		t.Fatalf("got %+v, %v", name, err)
+	}
+	reserve.Value = "b"
+	sorry := errors.New("sorry")
+	_, err = r.Do(t.Context(), reserve, func(context.Context, dibs.Hold) (dibs.Entity, error) { return dibs.Entity{}, sorry })
+	if !errors.Is(err, sorry) {
+		t.Fatal(err)
+	}
+	if reserved, err := r.IsReserved(t.Context(), "slug", "b"); reserved || err != nil {
+		t.Errorf("the name was not released: %v", err)
+	}
+}
+
+func TestRecanonicalizeReportsWhatStandsInTheWay(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(memstore.Config{})
+	before, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := dibs.Open(store, dibs.Config{Default: dibs.Policy{Profile: lowerCase{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = now.Close() })
+	for value, entity := range map[string]dibs.Entity{"Ada": user1, "ada": user2, "Bo": user3} {
+		if _, err := before.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: value, Entity: entity}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	web := httptest.NewServer(newHandler(now, ""))
+	defer web.Close()
+	reg := dial(t, web.URL, dibsclient.Options{})
+
+	report, err := reg.Recanonicalize(t.Context(), dibs.RecanonicalizeRequest{Namespace: "slug"})
+	if !errors.Is(err, dibs.ErrNameTaken) || report.Counts[dibs.FindingCollision] != 1 || len(report.Findings) != 2 {
+		t.Fatalf("got %+v, %v", report, err)
+	}
+	if report.Findings[0].With == nil && report.Findings[1].With == nil {
+		t.Errorf("the other name is missing: %+v", report.Findings)
+	}
+	if _, err := now.Decommission(t.Context(), dibs.Decommission{Namespace: "slug", Value: "ada", Entity: user2}); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	progress := func(done, total int) {
+		if calls++; done != 2 || total != 2 {
+			t.Errorf("%d of %d are done, want both", done, total)
+		}
+	}
+	report, err = reg.Recanonicalize(t.Context(), dibs.RecanonicalizeRequest{Namespace: "slug", Progress: progress})
+	if err != nil || report.Done != 2 || calls != 1 {
+		t.Errorf("got %+v, %v, after %d calls of Progress", report, err, calls)
+	}
+}
