@@ -1,4 +1,4 @@
-// Command dibs is the registry of names: today its demonstration.
+// Command dibs is the command line of the registry of names.
 package main
 
 import (
@@ -7,4 +7,8 @@ import (
 	"github.com/calldibs/dibs/internal/cli"
 )
 
-func main() { os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(cli.Process{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+	}.Run())
+}

@@ -3,32 +3,142 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
 )
 
-// Run runs the command line and returns the exit code: 0, or 1 after an error,
-// which is written to stderr.
-func Run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+// Process is one run of the command line, with everything it gets from outside.
+type Process struct {
+	Args   []string  // without the program's name
+	Stdin  io.Reader // nil means that there is nothing to read
+	Stdout io.Writer
+	Stderr io.Writer
+
+	// Getenv reads the environment. Nil means that it is empty.
+	Getenv func(string) string
+	// Environ is the environment that a server is configured by. Nil means that of the
+	// process.
+	Environ map[string]string
+	// Now is the clock behind hints such as "in 5m". Nil means [time.Now].
+	Now func() time.Time
+	// Open opens the registry that a verb works on. Nil means [Open].
+	Open func(context.Context, Target) (*dibs.Registry, error)
+}
+
+// session is a Process while it runs.
+type session struct {
+	Process
+	flags   targetFlags
+	json    bool
+	started bool // a command runs; whatever failed before was how it was called
+}
+
+// Run runs the command line and returns the exit code; see [ExitOK] and its like.
+// Errors are written to Stderr; with --json they are a document on Stdout.
+func (p Process) Run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	s := &session{Process: p.withDefaults()}
+	err := s.root().ExecuteContext(ctx)
+	if err != nil && !s.started {
+		err = usage("%w", err)
+	}
+	// A flag before --json may be what is wrong; a script wants JSON all the same.
+	s.json = s.json || slices.Contains(s.Args, "--json")
+	s.report(err)
+	return exitCode(err)
+}
+
+func (p Process) withDefaults() Process {
+	if p.Stdin == nil {
+		p.Stdin = eof{}
+	}
+	if p.Getenv == nil {
+		p.Getenv = func(string) string { return "" }
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Open == nil {
+		p.Open = Open
+	}
+	return p
+}
+
+// eof is a reader with nothing in it.
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// The groups of the root's help.
+const (
+	groupTake    = "take"
+	groupOwn     = "own"
+	groupEntity  = "entity"
+	groupLook    = "look"
+	groupOperate = "operate"
+	groupOther   = "other"
+)
+
+// The help has the verbs in the order of a name's life.
+func init() { cobra.EnableCommandSorting = false }
+
+// root is where commands are added.
+func (s *session) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dibs",
 		Short:         "Hand out names that must belong to one owner",
+		Long:          rootHelp,
+		Example:       rootExample,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(demoCommand(), demoCustomerCommand())
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(stderr, "dibs: %v\n", err)
-		return 1
+	root.AddGroup(
+		&cobra.Group{ID: groupTake, Title: "Take a name:"},
+		&cobra.Group{ID: groupOwn, Title: "Change who has which name:"},
+		&cobra.Group{ID: groupEntity, Title: "Everything an entity has:"},
+		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupOperate, Title: "Operate:"},
+		&cobra.Group{ID: groupOther, Title: "Other:"},
+	)
+	root.AddCommand(
+		s.reserve(), s.reserveFirst(), s.confirm(), s.extend(), s.release(), s.claim(),
+		s.rename(), s.transfer(), s.swap(), s.decommission(), s.apply(),
+		s.entity(), s.archive(), s.restore(), s.delete(),
+		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
+		s.serve(), s.keysCommand(), s.configCommand(), s.sweep(), s.settle(), s.rekey(), s.recanonicalize(),
+		demoCommand(), demoCustomerCommand(),
+	)
+	root.SetHelpCommandGroupID(groupOther)
+	root.SetCompletionCommandGroupID(groupOther)
+	s.flags.add(root)
+	root.PersistentFlags().BoolVar(&s.json, "json", false, "answer in JSON, errors too")
+	s.noteStart(root)
+	root.SetArgs(append([]string{}, s.Args...)) // nil would mean the arguments of the process
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	return root
+}
+
+// noteStart lets every command say when it starts to run.
+func (s *session) noteStart(cmd *cobra.Command) {
+	for _, child := range cmd.Commands() {
+		s.noteStart(child)
 	}
-	return 0
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			s.started = true
+			return run(cmd, args)
+		}
+	}
 }

@@ -11,8 +11,9 @@ import (
 
 func demoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "demo",
-		Short: "Show the story of a name in a few seconds",
+		Use:     "demo",
+		GroupID: groupOther,
+		Short:   "Show the story of a name in a few seconds",
 		Long: "Show the story of a name on a temporary SQLite file: a race, a payment, a stale\n" +
 			"token, a rename, and a crash that is settled by evidence. Nothing is left behind.",
 		Args: cobra.NoArgs,

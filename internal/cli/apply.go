@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// maxPlan bounds a plan: far more than a registry takes in one step.
+const maxPlan = 16 << 20
+
+func (s *session) apply() *cobra.Command {
+	var (
+		path     string
+		dryRun   bool
+		commands []dibs.Command
+	)
+	cmd := s.command(verb{
+		name: "apply", group: groupOwn,
+		short: "Run a list of commands, all of them or none",
+		long: `The plan is a JSON list of commands, or {"commands": [ … ]}, as POST /v1/apply
+takes it. Each command sees what those before it did. Members that a command does
+not have are refused.`,
+		example: `
+dibs apply -f plan.json --dry-run
+dibs apply -f - <<'END'
+[{"op": "reserve", "namespace": "slug", "value": "alice"},
+ {"op": "claim", "namespace": "code", "value": "ALICE", "entity": {"type": "user", "id": "1"}}]
+END`,
+		before: func([]string) error {
+			data, err := s.readFile(path)
+			if err != nil {
+				return err
+			}
+			commands, err = parsePlan(data)
+			return err
+		},
+		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+			run := registry.Apply
+			if dryRun {
+				run = registry.DryRun
+			}
+			results, err := run(ctx, commands...)
+			if err != nil {
+				return nil, err
+			}
+			return planned(results, dryRun), nil
+		},
+	})
+	cmd.Flags().StringVarP(&path, "file", "f", "", "the `file` with the plan; - for stdin")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what it would do, and do nothing")
+	must(cmd.MarkFlagRequired("file"))
+	must(cmd.MarkFlagFilename("file", "json"))
+	return cmd
+}
+
+// readFile reads a file, or stdin for "-".
+func (s *session) readFile(path string) ([]byte, error) {
+	in := s.Stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, usage("the plan: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxPlan+1))
+	if err != nil {
+		return nil, usage("the plan: %w", err)
+	}
+	if len(data) > maxPlan {
+		return nil, usage("the plan has more than %d MiB", maxPlan>>20)
+	}
+	return data, nil
+}
+
+// parsePlan reads the commands of a plan.
+func parsePlan(data []byte) ([]dibs.Command, error) {
+	var plan struct {
+		Commands []wire.Command `json:"commands"`
+	}
+	var target any = &plan
+	data = bytes.TrimSpace(data)
+	if bytes.HasPrefix(data, []byte("[")) {
+		target = &plan.Commands
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(target); err != nil && len(data) > 0 {
+		return nil, usage("the plan: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, usage("the plan: there is more behind its end")
+	}
+	if len(plan.Commands) == 0 {
+		return nil, usage("the plan has no commands")
+	}
+	commands := make([]dibs.Command, len(plan.Commands))
+	for i, c := range plan.Commands {
+		var err error
+		if commands[i], err = c.Command(); err != nil {
+			return nil, inPlan(i, err)
+		}
+	}
+	return commands, nil
+}
+
+// inPlan says which command of a plan cannot be read.
+func inPlan(i int, err error) error {
+	refused, ok := errors.AsType[*dibs.Error](err)
+	if !ok {
+		return usage("the plan, number %d: %w", i+1, err)
+	}
+	whole := *refused
+	whole.Message = fmt.Sprintf("the plan, number %d: %s", i+1, refused.Message)
+	whole.Failures = []dibs.Failure{{Index: i, Err: refused}}
+	return &whole
+}
+
+// planned is the answer of a plan. A dry run makes no tokens worth keeping.
+func planned(results []dibs.Result, dryRun bool) *answer {
+	document := struct {
+		DryRun  bool          `json:"dryRun"`
+		Results []wire.Result `json:"results"`
+	}{DryRun: dryRun}
+	for i := range results {
+		if dryRun {
+			results[i].Token = ""
+		}
+		document.Results = append(document.Results, wire.ResultOf(results[i]))
+	}
+	return &answer{document, func(p *page) {
+		for i, r := range results {
+			p.line("number %d", i+1)
+			p.result(r)
+			p.line("")
+		}
+		if dryRun {
+			p.line("A dry run: nothing was changed.")
+		} else {
+			p.line("%s done.", count(len(results), "command was", "commands were"))
+		}
+	}}
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/engine"
+)
+
+// configCommand is the group of commands about the configuration of a server.
+func (s *session) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "config",
+		GroupID: groupOperate,
+		Short:   "Check the configuration of a server, or print a sample",
+		Args:    cobra.NoArgs, // so that a word that is no command is an error
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	check := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Say everything that is wrong with a configuration",
+		Long: `Say everything that is wrong with a configuration, with file and line.
+
+The environment counts, as it does for "dibs serve". Nothing is opened.`,
+		Example: indent("dibs config check dibs.toml"),
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := config.Overrides{File: s.flags.config, Environ: s.Environ}
+			if len(args) == 1 {
+				o.File = args[0]
+			}
+			cfg, err := config.Load(o)
+			if err != nil {
+				return usage("%w", err)
+			}
+			s.print(&answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *page) {
+				p.line("The configuration is good: %s, listening on %s, names in %s",
+					count(len(cfg.Policies), "policy", "policies"), cfg.Listen, engine.Redacted(cfg.Store))
+			}}, nil)
+			return nil
+		},
+	}
+	sample := &cobra.Command{
+		Use:     "sample",
+		Short:   "Print a configuration with every setting, its default and what it does",
+		Example: indent("dibs config sample > dibs.toml"),
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := s.Stdout.Write([]byte(config.Sample))
+			return err
+		},
+	}
+	cmd.AddCommand(check, sample)
+	return cmd
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+func (s *session) events() *cobra.Command {
+	var (
+		query  dibs.FeedQuery
+		after  string
+		follow bool
+	)
+	cmd := s.command(verb{
+		name: "events", group: groupLook,
+		short: "Show the feed of changes",
+		long: `From its beginning, or behind the cursor of an event that was seen before. With
+--follow it goes on as changes are committed, until it is interrupted. With --json
+each event is a line of its own.`,
+		example: `
+dibs events --namespace slug
+dibs events --follow --json | jq .key
+dibs events --follow --after "$CURSOR"`,
+		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+			query.After = dibs.Cursor(after)
+			if follow {
+				return nil, s.follow(ctx, registry, query)
+			}
+			page, err := registry.Events(ctx, query)
+			if err != nil {
+				return nil, err
+			}
+			return s.eventPage(page)
+		},
+	})
+	flags := cmd.Flags()
+	flags.BoolVar(&follow, "follow", false, "go on with new events as they come")
+	flags.StringVar(&after, "after", "", "resume behind this `cursor`")
+	flags.StringVar(&query.Namespace, "namespace", "", "only names of this `namespace`")
+	flags.IntVar(&query.Limit, "limit", 100, "how many at once, 1,000 at the most")
+	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
+	return cmd
+}
+
+// follow writes events as they come. Being interrupted is how it ends.
+func (s *session) follow(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) error {
+	for event, err := range registry.Watch(ctx, query) {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case s.json:
+			err = s.writeLine(event)
+		default:
+			_, err = fmt.Fprintln(s.Stdout, clean(strings.Join(eventRow(event), "  ")))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLine writes an event as one line of JSON.
+func (s *session) writeLine(event dibs.Event) error {
+	encoder := json.NewEncoder(s.Stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(wire.EventOf(event))
+}
+
+func (s *session) eventPage(events dibs.EventPage) (*answer, error) {
+	if s.json {
+		for _, e := range events.Events {
+			if err := s.writeLine(e); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
+	return &answer{text: func(p *page) {
+		if len(events.Events) == 0 {
+			p.line("No events.")
+			return
+		}
+		var rows [][]string
+		for _, e := range events.Events {
+			rows = append(rows, eventRow(e))
+		}
+		p.table([]string{"at", "event", "name", "state", "entity", "cursor"}, rows)
+	}}, nil
+}
+
+func eventRow(e dibs.Event) []string {
+	change := string(e.After.State)
+	if before := string(e.Before.State); before != "" && before != change {
+		change = before + " → " + change
+	}
+	return []string{date(e.At.Time()), string(e.Kind), e.Key(), change, owner(e.Entity), string(e.Cursor)}
+}

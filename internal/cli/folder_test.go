@@ -1,0 +1,47 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs/internal/cli"
+)
+
+// folder is a place where commands find files, and nothing stands between them and the
+// engine.
+type folder struct{ dir string }
+
+func (f *folder) wait(time.Duration) {}
+
+func (f *folder) write(name, text string) error {
+	return os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600)
+}
+
+// steadyText replaces dates, in tables and in documents, and the beginnings of secrets.
+var steadyText = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ`), "2026-03-01 12:00:00Z"},
+	{regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ`), "2026-03-01T12:00:00.000Z"},
+	{regexp.MustCompile(`"prefix": "[a-z2-7]{8}"`), `"prefix": "abcdefgh"`},
+	{regexp.MustCompile(`(?m)^([a-z]+ +)[a-z2-7]{8}  `), "${1}abcdefgh  "},
+}
+
+// run runs a command, with everything that differs from run to run replaced.
+func (f *folder) run(stdin string, args ...string) outcome {
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "$DIR", f.dir)
+	}
+	o := run(cli.Process{Args: args, Stdin: strings.NewReader(stdin), Environ: map[string]string{}})
+	for _, text := range []*string{&o.stdout, &o.stderr} {
+		*text = strings.ReplaceAll(*text, f.dir, "$DIR")
+		for _, r := range steadyText {
+			*text = r.pattern.ReplaceAllString(*text, r.with)
+		}
+	}
+	return o
+}

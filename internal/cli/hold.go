@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+)
+
+// applied runs one command and shows its result.
+func applied(ctx context.Context, registry *dibs.Registry, command dibs.Command, show func(dibs.Result) *answer) (*answer, error) {
+	results, err := registry.Apply(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	return show(results[0]), nil
+}
+
+// holdFlags are the flags of what reserves.
+type holdFlags struct {
+	ttl         ttlFlag
+	token       string
+	entity      entityFlag
+	correlation string
+	meta        metaFlag
+	override    bool
+}
+
+func (f *holdFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Var(&f.ttl, "ttl", "how long the hold lasts (default: the policy's)")
+	flags.StringVar(&f.token, "token", "", "a `secret` of your own, random, 16 to 128 characters (default: one is made)")
+	flags.Var(&f.entity, "entity", "the owner-to-be; confirm then takes no other")
+	flags.StringVar(&f.correlation, "correlation-id", "", "kept with the hold and its events")
+	flags.Var(&f.meta, "meta", "kept with the hold; may be given up to 16 times")
+	flags.BoolVar(&f.override, "override-reserved", false, "take a reserved word, for those with the right")
+}
+
+func (s *session) reserve() *cobra.Command {
+	var f holdFlags
+	cmd := s.command(verb{
+		name: "reserve", args: []string{"NAMESPACE", "VALUE"}, group: groupTake,
+		short: "Hold a name for a limited time",
+		long: `The answer has the token, the proof of the hold. It is shown this once: confirm,
+extend and release want it. Reserving again with the same --token gives the same
+hold, so an answer that got lost can be asked for again.`,
+		example: `
+dibs reserve slug alice-bob
+dibs reserve slug alice-bob --ttl 15m --entity wedding/42 --meta source=shop
+dibs reserve slug alice-bob --token "$(openssl rand -hex 16)"
+printf %s alice@example.com | dibs reserve email -`,
+		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+			return applied(ctx, registry, dibs.Reserve{
+				Namespace: args[0], Value: args[1], TTL: f.ttl.TTL, Token: f.token, Entity: f.entity.Entity,
+				CorrelationID: f.correlation, Meta: f.meta, OverrideReserved: f.override,
+			}, oneName)
+		},
+	})
+	f.add(cmd)
+	return cmd
+}
+
+func (s *session) reserveFirst() *cobra.Command {
+	var f holdFlags
+	cmd := s.command(verb{
+		name: "reserve-first", args: []string{"NAMESPACE", "VALUE..."}, group: groupTake,
+		short: "Hold the first of several names that is available",
+		long:  "Up to 32 values, the best first. With the --token of a hold on one of them, that\none is the answer.",
+		example: `
+dibs reserve-first slug alice-bob alice-and-bob bob-alice
+dibs reserve-first slug - < candidates.txt`,
+		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+			return applied(ctx, registry, dibs.ReserveFirst{
+				Namespace: args[0], Values: args[1:], TTL: f.ttl.TTL, Token: f.token, Entity: f.entity.Entity,
+				CorrelationID: f.correlation, Meta: f.meta, OverrideReserved: f.override,
+			}, oneName)
+		},
+	})
+	f.add(cmd)
+	return cmd
+}
+
+// onHold makes a command that takes a reservation id and its token.
+func (s *session) onHold(v verb, command func(id dibs.ID, token string) dibs.Command) *cobra.Command {
+	var token string
+	var id dibs.ID
+	v.args, v.group = []string{"ID"}, groupTake
+	v.before = func(args []string) (err error) {
+		if token == "" {
+			token = s.Getenv("DIBS_TOKEN")
+		}
+		if token == "" {
+			return usage("the token of the hold is missing: say --token, or set DIBS_TOKEN")
+		}
+		id, err = dibs.ParseID(args[0])
+		return err
+	}
+	v.do = func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+		return applied(ctx, registry, command(id, token), oneName)
+	}
+	cmd := s.command(v)
+	cmd.Flags().StringVar(&token, "token", "", "the `token` that reserve returned (or DIBS_TOKEN)")
+	return cmd
+}
+
+func (s *session) confirm() *cobra.Command {
+	var (
+		entity   entityFlag
+		replace  bool
+		replaces string
+	)
+	cmd := s.onHold(verb{
+		name:  "confirm",
+		short: "Make a held name the active name of an entity",
+		example: `
+dibs confirm res_… --token … --entity wedding/42
+dibs confirm res_… --token … --entity wedding/42 --replace
+dibs confirm res_… --token … --entity user/7 --replaces old@example.com`,
+	}, func(id dibs.ID, token string) dibs.Command {
+		return dibs.Confirm{ID: id, Token: token, Entity: entity.Entity, Replace: replace, Replaces: replaces}
+	})
+	entityVar(cmd, &entity, "the owner")
+	cmd.Flags().BoolVar(&replace, "replace", false, "make the entity's present name an alias of this one")
+	cmd.Flags().StringVar(&replaces, "replaces", "", "the `value` that is replaced, where an entity may have many names")
+	return cmd
+}
+
+func (s *session) extend() *cobra.Command {
+	var ttl ttlFlag
+	cmd := s.onHold(verb{
+		name:    "extend",
+		short:   "Move the end of a hold",
+		long:    "The hold then lasts for --ttl from now, but never longer in all than the policy\nallows. It never becomes shorter.",
+		example: "dibs extend res_… --token … --ttl 10m",
+	}, func(id dibs.ID, token string) dibs.Command {
+		return dibs.Extend{ID: id, Token: token, TTL: ttl.TTL}
+	})
+	cmd.Flags().Var(&ttl, "ttl", "how long from now (default: the policy's)")
+	return cmd
+}
+
+func (s *session) release() *cobra.Command {
+	return s.onHold(verb{
+		name:    "release",
+		short:   "Let a hold go: the name is free at once",
+		example: "dibs release res_… --token …",
+	}, func(id dibs.ID, token string) dibs.Command {
+		return dibs.Release{ID: id, Token: token}
+	})
+}

@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/server"
+)
+
+// serve puts a server in front of a registry, and returns its address. An empty key
+// means that nobody needs one.
+func serve(t *testing.T, registry *dibs.Registry, store dibs.Store, key string) string {
+	t.Helper()
+	cfg := server.Config{Registry: registry, Store: store}
+	if key != "" {
+		cfg.Authenticate = func(_ context.Context, secret string) (access.Caller, error) {
+			if secret != key {
+				return access.Caller{}, keys.ErrUnknown
+			}
+			return access.Everything, nil
+		}
+	}
+	s := httptest.NewServer(server.New(cfg))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// servedWorld is a world in which each command finds a server of its own.
+type servedWorld struct {
+	*world
+	served *dibs.Registry // behind the last server
+}
+
+func newServedWorld(t *testing.T) *servedWorld {
+	t.Helper()
+	w := &servedWorld{world: newWorld()}
+	w.open = func(registry *dibs.Registry) (*dibs.Registry, error) {
+		w.served = registry
+		return dibsclient.Dial(serve(t, registry, w.store, ""), dibsclient.Options{})
+	}
+	return w
+}
+
+// run runs a command and ends its server: only then everything is written.
+func (w *servedWorld) run(stdin string, args ...string) outcome {
+	w.served = nil
+	o := w.world.run(stdin, args...)
+	if w.served != nil {
+		_ = w.served.Close()
+	}
+	return o
+}

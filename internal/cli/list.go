@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// states are what --state takes.
+var states = []string{"free", "held", "suspect", "active", "alias", "quarantined"}
+
+func (s *session) list() *cobra.Command {
+	var (
+		query dibs.NamesQuery
+		state string
+		all   bool
+	)
+	cmd := s.command(verb{
+		name: "list", group: groupLook,
+		short: "List names, by namespace and canonical form",
+		long:  "Names that are free are listed only with --state free.",
+		example: `
+dibs list --namespace slug
+dibs list --namespace slug --state alias --prefix alice
+dibs list --state suspect --all`,
+		before: func([]string) error {
+			if state != "" && !slices.Contains(states, state) {
+				return usage("there is no state %q: use one of %s", state, join(states))
+			}
+			query.State = dibs.State(state)
+			if all && query.Limit != 0 {
+				return usage("--all and --limit are two wishes: say one of them")
+			}
+			return nil
+		},
+		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+			names, err := listNames(ctx, registry, query, all)
+			if err != nil {
+				return nil, err
+			}
+			document := wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
+			return &answer{document, func(p *page) { p.listing(names) }}, nil
+		},
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
+	flags.StringVar(&state, "state", "", "only names in this `state`: "+join(states))
+	flags.StringVar(&query.Prefix, "prefix", "", "only names whose canonical form begins with this `text`")
+	flags.IntVar(&query.Limit, "limit", 0, "how `many`, 1,000 at the most (default 100)")
+	flags.StringVar(&query.Cursor, "cursor", "", "go on behind this `cursor` of an earlier page")
+	flags.BoolVar(&all, "all", false, "all of them, however many")
+	must(cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
+	return cmd
+}
+
+// listNames returns a page, or all that follow as one.
+func listNames(ctx context.Context, registry *dibs.Registry, query dibs.NamesQuery, all bool) (dibs.NamesPage, error) {
+	if !all {
+		return registry.List(ctx, query)
+	}
+	var whole dibs.NamesPage
+	query.Limit = 1000
+	for {
+		page, err := registry.List(ctx, query)
+		if err != nil {
+			return dibs.NamesPage{}, err
+		}
+		whole.Names = append(whole.Names, page.Names...)
+		if page.Next == "" {
+			return whole, nil
+		}
+		query.Cursor = page.Next
+	}
+}
+
+func (p *page) listing(names dibs.NamesPage) {
+	if len(names.Names) == 0 {
+		p.line("No names.")
+		return
+	}
+	p.names(names.Names)
+	if names.Next != "" {
+		p.line("")
+		p.line("There are more: --all, or --cursor %s", names.Next)
+	}
+}

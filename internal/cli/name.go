@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// oneName is the answer of a command that is about one name.
+func oneName(r dibs.Result) *answer {
+	document := wire.ResultOf(r).Names[0]
+	document.Token = r.Token
+	return &answer{document, func(p *page) {
+		p.name(r.Names[0], [2]string{"token", r.Token}, [2]string{"replayed", replayed(r)})
+	}}
+}
+
+func replayed(r dibs.Result) string {
+	if !r.Replayed {
+		return ""
+	}
+	return "yes: it stood already, nothing was changed"
+}
+
+// manyNames is the answer of a command that is about any number of them.
+func manyNames(r dibs.Result) *answer {
+	return &answer{wire.ResultOf(r), func(p *page) { p.result(r) }}
+}
+
+// result writes what a command did, after fields of its own.
+func (p *page) result(r dibs.Result, own ...[2]string) {
+	p.names(r.Names)
+	pending := ""
+	if r.Pending {
+		pending = "there are names left, which follow by sweeping; none of them resolves"
+	}
+	p.fields(append(own,
+		[2]string{"token", r.Token},
+		[2]string{"version", number(r.Version)},
+		[2]string{"freed", join(r.Freed)},
+		[2]string{"quarantined", join(r.Quarantined)},
+		[2]string{"pending", pending},
+		[2]string{"replayed", replayed(r)},
+	)...)
+}
+
+// name writes everything about a name.
+func (p *page) name(n dibs.Name, more ...[2]string) {
+	p.fields(append([][2]string{
+		{"name", n.Key()},
+		{"value", different(n)},
+		{"state", string(n.State)},
+		{"status", string(n.Status)},
+		{"id", n.ID.String()},
+		{"entity", owner(n.Entity)},
+		{"version", number(n.Version)},
+		{"epoch", number(n.Epoch)},
+		{"principal", n.Principal},
+		{"correlation", n.CorrelationID},
+		{"meta", pairs(n.Meta)},
+		{"created", date(n.CreatedAt)},
+		{"expires", p.expiry(n)},
+		{"confirmed", date(n.ConfirmedAt)},
+		{"ended", date(n.EndedAt)},
+		{"until", p.moment(n.Until)},
+		{"doubt", n.Doubt},
+	}, more...)...)
+}
+
+// names writes a list.
+func (p *page) names(names []dibs.Name) {
+	rows := make([][]string, len(names))
+	for i, n := range names {
+		rows[i] = []string{n.Key(), different(n), string(n.State), owner(n.Entity), date(n.CreatedAt), p.end(n), n.ID.String()}
+	}
+	p.table([]string{"name", "value", "state", "entity", "created", "ends", "id"}, rows)
+}
+
+// different returns the value where it says more than the canonical form.
+func different(n dibs.Name) string {
+	if n.Value == n.Canonical {
+		return ""
+	}
+	return n.Value
+}
+
+// end is when the state ends by itself.
+func (p *page) end(n dibs.Name) string {
+	if n.State == dibs.Held {
+		return p.expiry(n)
+	}
+	return p.moment(n.Until)
+}
+
+// expiry is the end of a hold, with what the engine says is left of it.
+func (p *page) expiry(n dibs.Name) string {
+	if n.State != dibs.Held || n.Remaining <= 0 {
+		return date(n.ExpiresAt)
+	}
+	return moment(n.ExpiresAt, n.ExpiresAt.Add(-n.Remaining))
+}
+
+func owner(e dibs.Entity) string {
+	if e.IsZero() {
+		return ""
+	}
+	return e.String()
+}
+
+func number(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func pairs(meta map[string]string) string {
+	var list []string
+	for _, k := range slices.Sorted(maps.Keys(meta)) {
+		list = append(list, k+"="+meta[k])
+	}
+	return strings.Join(list, " ")
+}

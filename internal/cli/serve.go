@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/server"
+)
+
+func (s *session) serve() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "serve",
+		GroupID: groupOperate,
+		Short:   "Run the server",
+		Long: `Run the server.
+
+Without any setting it keeps names in the SQLite file dibs.db and listens on this
+machine alone. Settings come from a file (--config), the environment (DIBS_…) and
+flags; what comes later wins. "dibs config sample" prints all of them.
+
+SIGHUP reads the policies anew. SIGTERM ends the server once what is under way is
+answered.`,
+		Example: indent(`dibs serve
+dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.toml`),
+		Args: cobra.NoArgs,
+	}
+	for _, setting := range config.Settings() {
+		if cmd.Flags().Lookup(setting.Flag) == nil {
+			cmd.Flags().String(setting.Flag, "", setting.About+" (default "+setting.Default+")")
+		}
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if s.flags.server != "" || s.flags.key != "" {
+			return usage("--server and --key are for who calls a server: this is one")
+		}
+		return s.runServer(cmd.Context(), s.overrides(cmd))
+	}
+	return cmd
+}
+
+// overrides is what the command line and the environment say about the configuration.
+func (s *session) overrides(cmd *cobra.Command) config.Overrides {
+	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "config" && f.Name != "json" && f.Name != "server" && f.Name != "key" {
+			o.Flags[f.Name] = f.Value.String()
+		}
+	})
+	return o
+}
+
+// service is a server with everything it stands on.
+type service struct {
+	session   *session
+	overrides config.Overrides
+	config    *config.Config
+	log       *slog.Logger
+	store     dibs.Store
+	ring      *keys.Ring
+	registry  *dibs.Registry
+	listener  net.Listener
+	server    *server.Server
+	hadKeys   atomic.Bool
+}
+
+func (s *session) runServer(ctx context.Context, o config.Overrides) error {
+	cfg, err := config.Load(o)
+	if err != nil {
+		return usage("%w", err)
+	}
+	sv := &service{session: s, overrides: o, config: cfg, log: newLog(s.Stderr, cfg)}
+	if err := sv.open(ctx); err != nil {
+		return err
+	}
+	stop := sv.reloadOnHangup(ctx) // before anybody knows that it is there
+	s.greet(sv)
+	err = sv.server.Run(ctx, sv.listener, server.Timeouts{
+		ReadHeader: cfg.ReadHeaderTimeout, Idle: cfg.IdleTimeout, Drain: cfg.DrainTimeout,
+	})
+	stop()
+	// Only now: what was under way is answered, and nothing acknowledged is lost.
+	err = errors.Join(err, sv.registry.Close())
+	sv.log.Info("stopped")
+	return err
+}
+
+// open opens what the server stands on, and begins to listen.
+func (sv *service) open(ctx context.Context) (err error) {
+	if sv.store, err = engine.Open(ctx, sv.config.Store); err != nil {
+		return err
+	}
+	sv.ring = keys.NewRing(sv.store)
+	if err := sv.checkKeys(ctx); err != nil {
+		return errors.Join(err, sv.store.Close())
+	}
+	metrics := server.NewMetrics()
+	cfg := sv.config.Dibs()
+	cfg.Logger, cfg.Observer = sv.log, metrics.Observer()
+	if sv.registry, err = dibs.Open(sv.store, cfg); err != nil {
+		return errors.Join(err, sv.store.Close())
+	}
+	if sv.listener, err = net.Listen("tcp", sv.config.Listen); err != nil {
+		return errors.Join(fmt.Errorf("listening on %s: %w", sv.config.Listen, err), sv.registry.Close())
+	}
+	sv.server = server.New(server.Config{
+		Registry: sv.registry, Store: sv.store, Authenticate: sv.authenticate, LocalOnly: onLoopback(sv.config.Listen),
+		MaxStale: sv.config.MaxStale, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
+		Logger: sv.log, Metrics: metrics,
+	})
+	return nil
+}
+
+// checkKeys refuses to let other machines in where nobody needs a key.
+func (sv *service) checkKeys(ctx context.Context) error {
+	some, err := sv.ring.Any(ctx)
+	sv.hadKeys.Store(some)
+	if err != nil || some {
+		return err
+	}
+	if onLoopback(sv.config.Listen) {
+		sv.log.Info("there is no API key: whoever can call this machine's localhost may do everything")
+		return nil
+	}
+	if sv.config.Store == "mem:" {
+		return usage("at %s other machines could do everything, and API keys cannot be kept in memory: use another store,\n"+
+			"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen)
+	}
+	return usage("there is no API key yet, and at %s other machines could do everything: make a key first,\n"+
+		"  dibs keys create admin --may all --in '*' --store %s\n"+
+		"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen, engine.Redacted(sv.config.Store))
+}
+
+// authenticate says who a request is from. As long as there was no key, this machine
+// needs none; a server that has seen one never opens again.
+func (sv *service) authenticate(ctx context.Context, secret string) (access.Caller, error) {
+	if secret != "" {
+		key, err := sv.ring.Find(ctx, secret)
+		return key.Caller(), err
+	}
+	if !onLoopback(sv.config.Listen) || sv.hadKeys.Load() {
+		return access.Caller{}, keys.ErrUnknown
+	}
+	some, err := sv.ring.Any(ctx)
+	switch {
+	case err != nil:
+		return access.Caller{}, err
+	case some:
+		sv.hadKeys.Store(true)
+		return access.Caller{}, keys.ErrUnknown
+	default:
+		return access.Everything, nil
+	}
+}
+
+// onLoopback reports whether only this machine can reach an address.
+func onLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// reloadOnHangup reads the policies anew at each SIGHUP, until it is stopped.
+func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangup:
+				sv.reload()
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		cancel()
+		<-done
+	}
+}
+
+// reload takes over the policies of the file as it is now. What is wrong with it
+// changes nothing.
+func (sv *service) reload() {
+	cfg, err := config.Load(sv.overrides)
+	if err == nil {
+		err = sv.registry.SetPolicies(cfg.Policies, cfg.Default)
+	}
+	if err != nil {
+		sv.log.Error("the configuration was not taken over", "error", err)
+		return
+	}
+	sv.log.Info("the policies were read anew; other settings take a restart")
+}
+
+// newLog writes to stderr, as the configuration wants it.
+func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(stderr, options))
+}
+
+// greet says where the server is and what to try.
+func (s *session) greet(sv *service) {
+	address := sv.listener.Addr().String()
+	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store))
+	if sv.config.LogFormat == "json" {
+		return // a machine reads it
+	}
+	host, port, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	url := "http://" + net.JoinHostPort(host, port)
+	key := ""
+	if some, err := sv.ring.Any(context.Background()); err == nil && some {
+		key = ` -H "Authorization: Bearer $DIBS_KEY"`
+	}
+	fmt.Fprintf(s.Stdout, `
+Dibs is at %[1]s, with names in %[2]s.
+
+Hold a name for five minutes:
+
+  curl -s %[1]s/v1/reservations%[3]s \
+    -H 'Content-Type: application/json' -d '{"namespace": "slug", "value": "Alice & Bob"}'
+
+  %[1]s/       what else to try
+  %[1]s/docs/  the API
+
+`, url, engine.Redacted(sv.config.Store), key)
+}

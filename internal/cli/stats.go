@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+func (s *session) stats() *cobra.Command {
+	var query dibs.ConflictsQuery
+	since := sinceFlag{now: s.Now}
+	cmd := s.command(verb{
+		name: "stats", group: groupLook,
+		short: "Count names by namespace and state, and refused attempts by hour and reason",
+		long: `Names are counted as they are now: that is a look at all of them, and a server may
+give counts that are half a minute old. --since is about refused attempts.`,
+		example: `
+dibs stats --since 24h
+dibs stats --namespace slug --since 2026-03-01`,
+		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+			names, err := registry.Stats(ctx)
+			if err != nil {
+				return nil, err
+			}
+			query.From = since.Time
+			refused, err := registry.Conflicts(ctx, query)
+			if err != nil {
+				return nil, err
+			}
+			return counted(only(names, query.Namespace), refused), nil
+		},
+	})
+	cmd.Flags().StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
+	cmd.Flags().Var(&since, "since", "only attempts that are not older: 24h, 7d or 2026-03-01")
+	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
+	return cmd
+}
+
+// only leaves the counts of one namespace, or all for none. How many holds end soon is
+// known for all namespaces together.
+func only(stats dibs.Stats, namespace string) dibs.Stats {
+	stats.Names = slices.DeleteFunc(slices.Clone(stats.Names), func(c dibs.NameCount) bool {
+		return namespace != "" && c.Namespace != namespace
+	})
+	return stats
+}
+
+// counted is the answer of stats.
+func counted(names dibs.Stats, refused []dibs.ConflictBucket) *answer {
+	document := struct {
+		wire.Stats
+		Buckets []wire.ConflictBucket `json:"buckets"`
+	}{wire.StatsOf(names, time.Time{}), []wire.ConflictBucket{}}
+	for _, b := range refused {
+		document.Buckets = append(document.Buckets, wire.ConflictBucketOf(b))
+	}
+	return &answer{document, func(p *page) {
+		p.nameCounts(names)
+		p.line("")
+		p.refused(refused)
+	}}
+}
+
+func (p *page) nameCounts(stats dibs.Stats) {
+	if len(stats.Names) == 0 {
+		p.line("No names.")
+	}
+	rows := make([][]string, len(stats.Names))
+	for i, c := range stats.Names {
+		rows[i] = []string{c.Namespace, string(c.State), strconv.Itoa(c.Count)}
+	}
+	p.table([]string{"namespace", "state", "names"}, rows)
+	if stats.EndingSoon > 0 {
+		p.line("")
+		p.line("%s within a minute, in all namespaces", count(stats.EndingSoon, "hold ends", "holds end"))
+	}
+}
+
+func (p *page) refused(buckets []dibs.ConflictBucket) {
+	total := 0
+	rows := make([][]string, len(buckets))
+	for i, b := range buckets {
+		rows[i] = []string{date(b.Start), b.Namespace, b.Reason, number(b.Count)}
+		total += int(b.Count)
+	}
+	if total > 0 {
+		p.table([]string{"hour", "namespace", "reason", "refused"}, rows)
+		p.line("")
+	}
+	p.line("%s refused", count(total, "attempt was", "attempts were"))
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// targetFlags are the flags that say where the names are.
+type targetFlags struct {
+	store, config, server, key string
+}
+
+func (f *targetFlags) add(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&f.store, "store", "", "open this `engine` here: sqlite:dibs.db (or DIBS_STORE)")
+	flags.StringVar(&f.config, "config", "", "the `file` with the policies of --store (or DIBS_CONFIG)")
+	flags.StringVar(&f.server, "server", "", "speak to the server at this `url` (or DIBS_SERVER)")
+	flags.StringVar(&f.key, "key", "", "the `key` for the server; better in DIBS_KEY, or in the file DIBS_KEY_FILE names")
+}
+
+// target works out where the names are. A flag comes before the environment.
+func (s *session) target() (Target, error) {
+	f := s.flags
+	if f.store == "" && f.server == "" {
+		var err error
+		if f.store, err = s.secret("DIBS_STORE"); err != nil {
+			return Target{}, err
+		}
+		f.server = s.Getenv("DIBS_SERVER")
+		if f.store != "" && f.server != "" {
+			return Target{}, usage("DIBS_STORE and DIBS_SERVER are both set: unset one of them, or say --store or --server")
+		}
+	}
+	switch {
+	case f.store != "" && f.server != "":
+		return Target{}, usage("--store and --server are two places: say one of them")
+	case f.store != "":
+		if f.config == "" {
+			f.config = s.Getenv("DIBS_CONFIG")
+		}
+		return Target{Store: f.store, Config: f.config}, nil
+	case f.server != "":
+		if f.config != "" {
+			return Target{}, usage("--config is for --store: a server has policies of its own")
+		}
+		key, err := s.key()
+		return Target{Server: f.server, Key: key}, err
+	default:
+		return Target{}, usage("%w", errNoTarget)
+	}
+}
+
+// key finds the key for the server: by flag, by value, by file.
+func (s *session) key() (string, error) {
+	if s.flags.key != "" {
+		return s.flags.key, nil
+	}
+	return s.secret("DIBS_KEY")
+}
+
+// secret reads a variable, or the file that the one with _FILE behind its name has.
+func (s *session) secret(name string) (string, error) {
+	if value := s.Getenv(name); value != "" {
+		return value, nil
+	}
+	path := s.Getenv(name + "_FILE")
+	if path == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%s_FILE: %w", name, err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}

@@ -1,0 +1,126 @@
+package servetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/pgtest"
+)
+
+// TestOneOfTwoServersIsKilled lets callers of two servers on one database race for names
+// and kills one server meanwhile. Whoever goes on at the other one is served within five
+// seconds, and each name has one owner, who was told so.
+func TestOneOfTwoServersIsKilled(t *testing.T) {
+	t.Parallel()
+	shared := pgtest.Shared(t)
+	store := shared.DSN("postgres") + "&dibs_schema=" + url.QueryEscape(shared.NewSchema(t))
+	first := serve(t, t.TempDir(), "--store", store)
+	second := serve(t, t.TempDir(), "--store", store)
+	r := newRace(t, first.url, second.url)
+	const callers = 16
+	for caller := range callers {
+		r.callers.Go(func() { r.run(t, caller) })
+	}
+	await(t, "there is load", func() bool { return r.calls.Load() > 500 })
+	first.kill(t)
+	after := r.calls.Load()
+	await(t, "all callers have moved", func() bool { return r.moved.Load() >= callers/2 && r.calls.Load() > after+500 })
+	r.stopped.Store(true)
+	r.callers.Wait()
+
+	if worst := time.Duration(r.worst.Load()); worst > 5*time.Second {
+		t.Errorf("a caller was without service for %v", worst)
+	}
+	t.Logf("%d calls, %d callers moved, the longest call took %v", r.calls.Load(), r.moved.Load(), time.Duration(r.worst.Load()))
+	mustHave(t, second.url, r.winners)
+}
+
+// race is many callers who want the same names.
+type race struct {
+	servers [2]*dibs.Registry
+	stopped atomic.Bool
+	callers sync.WaitGroup
+	calls   atomic.Int64
+	moved   atomic.Int64 // callers that have changed their server
+	worst   atomic.Int64 // how long the longest call took, failed attempts and all
+
+	mu      sync.Mutex
+	winners map[string]string
+}
+
+func newRace(t *testing.T, urls ...string) *race {
+	t.Helper()
+	r := &race{winners: make(map[string]string)}
+	for i, address := range urls {
+		var err error
+		if r.servers[i], err = dibsclient.Dial(address, dibsclient.Options{Timeout: 4 * time.Second, Retries: 1}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.servers[i].Close() })
+	}
+	t.Cleanup(func() {
+		r.stopped.Store(true)
+		r.callers.Wait()
+	})
+	return r
+}
+
+// run reserves one name after another. Each name is wanted by a caller of either server.
+func (r *race) run(t *testing.T, caller int) {
+	at := caller % 2
+	for i := 0; !r.stopped.Load(); i++ {
+		entity := dibs.Entity{Type: "worker", ID: fmt.Sprintf("caller-%d-%d", caller, i)}
+		reserve := dibs.Reserve{
+			Namespace: "slug", Value: fmt.Sprintf("name-%d-%d", caller/2, i), Entity: entity,
+			TTL: dibs.For(10 * time.Minute), Token: fmt.Sprintf("token-of-caller-%04d-%d", caller, i),
+		}
+		begin := time.Now()
+		err := r.insist(&at, reserve)
+		for took := int64(time.Since(begin)); ; {
+			worst := r.worst.Load()
+			if took <= worst || r.worst.CompareAndSwap(worst, took) {
+				break
+			}
+		}
+		r.calls.Add(1)
+		switch {
+		case err == nil:
+			r.win(t, reserve.Value, entity.ID)
+		case !errors.Is(err, dibs.ErrNameTaken):
+			t.Errorf("caller %d: %v", caller, err)
+			return
+		}
+	}
+}
+
+// insist asks the other server where one does not answer, with the same token: what may
+// have happened there is then a replay.
+func (r *race) insist(at *int, reserve dibs.Reserve) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		_, err := r.servers[*at].Reserve(ctx, reserve)
+		if ctx.Err() != nil || !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+			return err
+		}
+		*at = 1 - *at
+		r.moved.Add(1)
+	}
+}
+
+func (r *race) win(t *testing.T, name, entity string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if other, ok := r.winners[name]; ok {
+		t.Errorf("%s was given to %s and to %s", name, other, entity)
+	}
+	r.winners[name] = entity
+}

@@ -1,0 +1,64 @@
+package servetest_test
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// probe asks whether a server is up, over a new connection each time, until it is
+// stopped. It returns how long the answers took, the longest last.
+func probe(t *testing.T, url string) (stop func() []time.Duration) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	stopping, took := make(chan struct{}), make(chan []time.Duration)
+	go func() {
+		var all []time.Duration
+		pace := time.NewTicker(10 * time.Millisecond)
+		defer pace.Stop()
+		for {
+			select {
+			case <-stopping:
+				slices.Sort(all)
+				took <- all
+				return
+			case <-pace.C:
+				begin := time.Now()
+				if a, err := ask(client, http.MethodGet, url+"/healthz", ""); err != nil || a.status != http.StatusOK {
+					t.Errorf("/healthz: %d, %v", a.status, err)
+				}
+				all = append(all, time.Since(begin))
+			}
+		}
+	}()
+	return func() []time.Duration {
+		close(stopping)
+		return <-took
+	}
+}
+
+// percentile of what is sorted.
+func percentile(sorted []time.Duration, percent int) time.Duration {
+	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
+}
+
+var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+
+// resident returns how much memory a process has, in MB; false where nobody says.
+func (p *process) resident() (int, bool) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, false
+	}
+	line := residentLine.FindStringSubmatch(string(status))
+	if line == nil {
+		return 0, false
+	}
+	kB, err := strconv.Atoi(strings.TrimSpace(line[1]))
+	return kB / 1000, err == nil
+}

@@ -1,0 +1,162 @@
+package servetest_test
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/cli"
+)
+
+// childEnv tells the test binary to be the command line.
+const childEnv = "DIBS_SERVETEST_CHILD"
+
+// TestMain lets the test binary be the real command line, in a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		os.Exit(cli.Process{
+			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		}.Run())
+	}
+	os.Exit(m.Run())
+}
+
+// process is a command line that runs.
+type process struct {
+	cmd            *exec.Cmd
+	stdout, stderr output
+	ended          chan struct{}
+	url            string // of a server
+}
+
+// output is what a process has written so far.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// start starts the command line in a folder. Of the environment it gets nothing but env.
+func start(t *testing.T, dir string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	p.cmd.Dir = dir
+	p.cmd.Env = append([]string{childEnv + "=1"}, env...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended is in ProcessState
+		close(p.ended)
+	}()
+	t.Cleanup(func() { p.examine(t) })
+	return p
+}
+
+// examine ends what still runs, and looks for what must never be in a log.
+func (p *process) examine(t *testing.T) {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+	log := p.stderr.String()
+	for _, bad := range []string{"DATA RACE", "panic"} {
+		if strings.Contains(log, bad) {
+			t.Errorf("%v: there is a %q in the log", p.cmd.Args[1:], bad)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%v, %v\n%s\n%s", p.cmd.Args[1:], p.cmd.ProcessState, p.stdout.String(), log[max(0, len(log)-20_000):])
+	}
+}
+
+// finish runs a command to its end.
+func finish(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := start(t, dir, nil, args...)
+	p.wait(t)
+	return p
+}
+
+// wait waits for the end and returns the exit code; -1 for a process that was killed.
+func (p *process) wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		t.Fatalf("%v does not end", p.cmd.Args[1:])
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (p *process) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
+
+// kill ends the process as a loss of power would.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	p.signal(t, syscall.SIGKILL)
+	p.wait(t)
+}
+
+var serving = regexp.MustCompile(`msg=serving listen=\S+:(\d+)`)
+
+// serve starts a server on any port of this machine, and returns once it listens.
+func serve(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	return listen(t, start(t, dir, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
+}
+
+// listen waits until a server listens.
+func listen(t *testing.T, p *process) *process {
+	t.Helper()
+	await(t, "the server listens", func() bool {
+		select {
+		case <-p.ended:
+			t.Fatalf("the server did not start: %s", p.stderr.String())
+		default:
+		}
+		port := serving.FindStringSubmatch(p.stderr.String())
+		if port == nil {
+			return false
+		}
+		p.url = "http://" + net.JoinHostPort("127.0.0.1", port[1])
+		return true
+	})
+	return p
+}
+
+// patience is how long a condition may take on a machine that is busy.
+const patience = time.Minute
+
+// await waits until a condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package servetest_test
+
+// raced says that the processes carry the race detector, which makes them slow and large.
+const raced = true

@@ -1,0 +1,95 @@
+package servetest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// newClient returns a client with connections of its own.
+func newClient(t *testing.T, perHost int) *http.Client {
+	t.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: perHost}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: patience}
+}
+
+// answer is what a server said.
+type answer struct {
+	status int
+	body   []byte
+	last   bool // the server closes the connection behind it
+}
+
+// ask sends a request. Headers are pairs.
+func ask(client *http.Client, method, url, body string, headers ...string) (answer, error) {
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	data, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, data, response.Close}, err
+}
+
+// get is ask for tests that cannot go on without an answer.
+func get(t *testing.T, url string, headers ...string) answer {
+	t.Helper()
+	a, err := ask(newClient(t, 1), http.MethodGet, url, "", headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// reservation is the body that reserves a name for an entity.
+func reservation(name, entity string) string {
+	return fmt.Sprintf(`{"namespace": "slug", "value": %q, "ttlMs": 600000, "entity": {"type": "worker", "id": %q}}`, name, entity)
+}
+
+// holders returns which entity has which name.
+func holders(t *testing.T, url string) map[string]string {
+	t.Helper()
+	client, found := newClient(t, 1), make(map[string]string)
+	for cursor := ""; ; {
+		a, err := ask(client, http.MethodGet, url+"/v1/names?namespace=slug&limit=1000&cursor="+cursor, "")
+		if err != nil || a.status != http.StatusOK {
+			t.Fatalf("listing names: %d, %v, %s", a.status, err, a.body)
+		}
+		var page wire.NamesPage
+		if err := json.Unmarshal(a.body, &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range page.Names {
+			if n.Entity != nil {
+				found[n.Canonical] = n.Entity.ID
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			return found
+		}
+	}
+}
+
+// isDraining reports whether a server no longer wants new requests.
+func isDraining(url string) bool {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	a, err := ask(client, http.MethodGet, url+"/readyz", "")
+	return err != nil || a.status == http.StatusServiceUnavailable
+}

@@ -1,0 +1,156 @@
+package servetest_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// halfSent is a request that the server has begun to read, and waits for the rest of.
+type halfSent struct {
+	conn net.Conn
+	in   *bufio.Reader
+	rest string
+}
+
+// sendHalf returns once the server reads the body.
+func sendHalf(t *testing.T, url, body string) *halfSent {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	half := &halfSent{conn, bufio.NewReader(conn), body[len(body)/2:]}
+	fmt.Fprintf(conn, "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
+	// The server says so when it begins to read.
+	if line, err := half.in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if line, err := half.in.ReadString('\n'); err != nil || line != "\r\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if _, err := io.WriteString(conn, body[:len(body)/2]); err != nil {
+		t.Fatal(err)
+	}
+	return half
+}
+
+// finish sends the rest and returns the status of the answer.
+func (h *halfSent) finish(t *testing.T) int {
+	t.Helper()
+	if _, err := io.WriteString(h.conn, h.rest); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(h.in, nil)
+	if err != nil {
+		t.Fatalf("a request that was under way got no answer: %v", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	return response.StatusCode
+}
+
+// openStream follows the feed, and returns what it ends with.
+func openStream(t *testing.T, url string) <-chan error {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, url+"/v1/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	begun, ended := make(chan error, 1), make(chan error, 1)
+	client := newClient(t, 1)
+	go func() {
+		response, err := client.Do(request)
+		if err == nil && response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("the feed answers %d", response.StatusCode)
+		}
+		if begun <- err; err != nil {
+			return
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		ended <- err
+	}()
+	if err := <-begun; err != nil {
+		t.Fatal(err)
+	}
+	return ended
+}
+
+// TestStopUnderLoad ends a server that is at work: whatever it has begun it answers, and
+// whatever it has acknowledged is there afterwards.
+func TestStopUnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := serve(t, dir)
+	stream := openStream(t, p.url)
+	half := sendHalf(t, p.url, reservation("half", "owner-of-half"))
+	crowd := startCrowd(t, p.url, "load", 16)
+	await(t, "there is load", func() bool { return crowd.answered.Load() > 300 })
+
+	p.signal(t, syscall.SIGTERM)
+	await(t, "the server drains", func() bool { return isDraining(p.url) })
+	if err := <-stream; err != nil {
+		t.Errorf("the stream was torn: %v", err)
+	}
+	crowd.workers.Wait() // each was told that its connection ends
+	crowd.mustBeWhole(t)
+	if status := half.finish(t); status != http.StatusCreated {
+		t.Errorf("what was under way is answered %d", status)
+	}
+	if code := p.wait(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	crowd.acked["half"] = "owner-of-half"
+	mustHave(t, serve(t, dir).url, crowd.acked)
+}
+
+// TestStopIdle ends a server that has nothing to do: nothing keeps it.
+func TestStopIdle(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir())
+	begin := time.Now()
+	p.signal(t, syscall.SIGTERM)
+	if code := p.wait(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	t.Logf("it took %v", time.Since(begin))
+}
+
+// TestSecondSignal ends a server that waits for a request which never ends.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir(), "--request-timeout", "10m", "--drain-timeout", "10m")
+	sendHalf(t, p.url, reservation("half", "1"))
+	p.signal(t, syscall.SIGTERM)
+	await(t, "the server drains", func() bool { return isDraining(p.url) })
+	await(t, "it ends", func() bool {
+		p.signal(t, syscall.SIGTERM)
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// TestStopDespiteStuckRequest ends a server when the time to drain is over.
+func TestStopDespiteStuckRequest(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir(), "--request-timeout", "10m", "--drain-timeout", "1s")
+	sendHalf(t, p.url, reservation("half", "1"))
+	p.signal(t, syscall.SIGTERM)
+	if code := p.wait(t); code != 0 || !strings.Contains(p.stderr.String(), "still under way") {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,51 @@
+package servetest_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestStreamOnOldConnection follows the feed over a connection whose earlier request had
+// a deadline, which is over. A stream has none.
+func TestStreamOnOldConnection(t *testing.T) {
+	t.Parallel()
+	const timeout = 100 * time.Millisecond
+	p := serve(t, t.TempDir(), "--request-timeout", timeout.String())
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	in := bufio.NewReader(conn)
+	send := func(head string) io.Reader {
+		t.Helper()
+		if _, err := io.WriteString(conn, head+"\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response.Body
+	}
+	if _, err := io.Copy(io.Discard, send("GET /healthz HTTP/1.1")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * timeout) // reading has one timeout, writing two
+	stream := bufio.NewScanner(send("GET /v1/events HTTP/1.1\r\nAccept: text/event-stream"))
+	time.Sleep(3 * timeout)
+	a, err := ask(newClient(t, 1), http.MethodPost, p.url+"/v1/reservations", reservation("alice", "1"))
+	if err != nil || a.status != http.StatusCreated {
+		t.Fatal(a, err)
+	}
+	if !stream.Scan() || !strings.HasPrefix(stream.Text(), "id: ") {
+		t.Errorf("the stream says %q, %v", stream.Text(), stream.Err())
+	}
+}
