@@ -17,6 +17,9 @@ func draw[T any](w *world, label string, from ...T) T {
 // drawNamespace and drawEntity prefer the first ones, so that long stories happen
 // in one place as well.
 func (w *world) drawNamespace() string {
+	if w.changing != "" {
+		return draw(w, "namespace", w.changing, w.changing, w.changing, w.changing, "two")
+	}
 	return draw(w, "namespace", "one", "one", "one", "two", "acme.one")
 }
 
@@ -29,7 +32,7 @@ func (w *world) drawToken() string         { return draw(w, "token", tokens...) 
 
 // drawValue draws mostly values that are valid.
 func (w *world) drawValue() string {
-	return draw(w, "value", "a", "b", "A", "c", "a", "b", "c", "word", "no!")
+	return draw(w, "value", "a", "b", "A", "4", "c", "a", "b", "4", "c", "word", "no!")
 }
 
 func (w *world) drawTTL() dibs.TTL {
@@ -100,12 +103,12 @@ func (w *world) drawCommand() dibs.Command {
 		}
 	case "extend":
 		key, name := w.drawKey(isLive)
-		return dibs.Extend{ID: id(key), Token: maybe(w, "other token", name.Token, w.drawToken()), TTL: w.drawTTL()}
+		return dibs.Extend{ID: w.idOf(key), Token: maybe(w, "other token", name.Token, w.drawToken()), TTL: w.drawTTL()}
 	case "confirm":
 		return w.drawConfirm()
 	case "release":
 		key, name := w.drawKey(draw(w, "which hold", isLive, everHeld))
-		return dibs.Release{ID: id(key), Token: maybe(w, "other token", name.Token, w.drawToken())}
+		return dibs.Release{ID: w.idOf(key), Token: maybe(w, "other token", name.Token, w.drawToken())}
 	case "claim":
 		if rapid.Bool().Draw(w.t, "again") {
 			key, name := w.drawKey(wasOwned)
@@ -132,7 +135,7 @@ func (w *world) drawCommand() dibs.Command {
 		return w.drawSwap()
 	case "settle":
 		key, _ := w.drawKey(func(n model.Name) bool { return n.State == dibs.Suspect })
-		return dibs.Settle{ID: id(key), Verdict: draw(w, "verdict", dibs.Absent, dibs.Exists(w.drawEntity()))}
+		return dibs.Settle{ID: w.idOf(key), Verdict: draw(w, "verdict", dibs.Absent, dibs.Exists(w.drawEntity()))}
 	}
 	return w.drawReserve()
 }
@@ -154,8 +157,8 @@ func (w *world) drawConfirm() dibs.Command {
 		entity = w.drawEntity()
 	}
 	return dibs.Confirm{
-		ID: id(key), Token: maybe(w, "other token", name.Token, w.drawToken()), Entity: maybe(w, "other", entity, w.drawEntity()),
-		Replace: rapid.Bool().Draw(w.t, "replace"), Replaces: draw(w, "replaces", "", "", "a", "b", "A"),
+		ID: w.idOf(key), Token: maybe(w, "other token", name.Token, w.drawToken()), Entity: maybe(w, "other", entity, w.drawEntity()),
+		Replace: rapid.Bool().Draw(w.t, "replace"), Replaces: draw(w, "replaces", "", "", "a", "b", "A", "4"),
 	}
 }
 
@@ -175,7 +178,7 @@ func (w *world) drawRename() dibs.Command {
 	if rename.Token == "" {
 		rename.Token = draw(w, "token", append(tokens, "")...)
 	}
-	rename.From = draw(w, "from", "", "", "a", "b", "A", "c")
+	rename.From = draw(w, "from", "", "", "a", "b", "A", "4", "c")
 	if rapid.Bool().Draw(w.t, "from one of its own") {
 		key, name := w.drawKey(func(n model.Name) bool { return isActive(n) && n.Owner == rename.Entity })
 		if key.Namespace == rename.Namespace && isActive(name) {

@@ -10,7 +10,7 @@ import (
 // -rapid.checks and -rapid.steps say otherwise.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	settings := map[string]string{"rapid.checks": "120", "rapid.steps": "50"}
+	settings := map[string]string{"rapid.checks": "100", "rapid.steps": "50"}
 	if testing.Short() {
 		settings["rapid.checks"] = "25"
 	}

@@ -67,6 +67,11 @@ type Model struct {
 	past     map[Key][]Moment
 	lines    int
 	touched  map[Owner]bool // entities that the present command has changed
+
+	// Where the rules of a namespace were changed: where the name of a key went, and
+	// which keys the name of one had before.
+	moved map[Key]Key
+	from  map[Key][]Key
 }
 
 // New returns an empty model. The policies must have all their durations set:
@@ -82,6 +87,8 @@ func New(policies map[string]dibs.Policy, scopes map[string]string, known []dibs
 		entities: make(map[Owner]Entity),
 		floors:   make(map[string]uint64),
 		past:     make(map[Key][]Moment),
+		moved:    make(map[Key]Key),
+		from:     make(map[Key][]Key),
 	}
 }
 
@@ -92,6 +99,8 @@ func (m *Model) copy() *Model {
 	c.names = maps.Clone(m.names)
 	c.entities = maps.Clone(m.entities)
 	c.floors = maps.Clone(m.floors)
+	c.moved = maps.Clone(m.moved)
+	c.from = maps.Clone(m.from)
 	c.past = make(map[Key][]Moment, len(m.past))
 	for key, moments := range m.past {
 		c.past[key] = append([]Moment(nil), moments...)

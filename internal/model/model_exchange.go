@@ -21,6 +21,9 @@ func (m *Model) transfer(c dibs.Transfer) (Result, *Refusal) {
 	case !m.policies[c.Namespace].ManyPerEntity && len(m.actives(c.Namespace, c.To)) > 0:
 		return Result{}, refuse(dibs.CodeEntityHasName)
 	}
+	if refused := m.confusable(key, c.To); refused != nil {
+		return Result{}, refused
+	}
 	m.touch(from)
 	m.handOver(key, c.To, 0)
 	return Result{Keys: []Key{key}}, nil
@@ -54,6 +57,12 @@ func (m *Model) swap(c dibs.Swap) (Result, *Refusal) {
 		return Result{}, refuse(dibs.CodeNotOwner)
 	case m.entities[m.owner(c.Namespace, c.A.Entity)].Archived, m.entities[m.owner(c.Namespace, c.B.Entity)].Archived:
 		return Result{}, refuse(dibs.CodeEntityArchived)
+	}
+	if refused := m.confusable(keyA, c.B.Entity); refused != nil {
+		return Result{}, refused
+	}
+	if refused := m.confusable(keyB, c.A.Entity); refused != nil {
+		return Result{}, refused
 	}
 	// Each entity's aliases follow it to the name it has now.
 	m.handOver(keyA, c.B.Entity, b.Line)

@@ -25,12 +25,22 @@ func (m *Model) wanted(namespace, value string) (Key, *Refusal) {
 	return key, nil
 }
 
+// written is how a name is written: as somebody did, or, where values are not kept, in
+// the one form that stands for all.
+func (m *Model) written(key Key, value string) string {
+	if len(m.policies[key.Namespace].Blind) > 0 {
+		return key.Canonical
+	}
+	return value
+}
+
 // byID finds the row behind a reservation id.
 func (m *Model) byID(id dibs.ID) (Key, Name, bool) {
 	key, ok := m.ids[id]
 	if !ok {
 		return Key{}, Name{}, false
 	}
+	key = m.follow(key)
 	name, ok := m.names[key]
 	return key, name, ok
 }
@@ -72,6 +82,9 @@ func (m *Model) nextEpoch(key Key) uint64 {
 // put stores a name and remembers what it is from a moment on.
 func (m *Model) put(key Key, name Name, at int64) {
 	m.names[key] = name
+	if !nobodyHas(name) {
+		delete(m.moved, key) // it is a name of its own again
+	}
 	m.remember(key, name, at)
 }
 

@@ -12,7 +12,7 @@ func (m *Model) claim(p dibs.Principal, c dibs.Claim) (Result, *Refusal) {
 	if name.State == dibs.Active && name.Owner == c.Entity {
 		return Result{Replayed: true, Keys: []Key{key}, Version: m.entities[owner].Version}, nil
 	}
-	if refused := m.taken(key, c.Entity); refused != nil {
+	if refused := m.free(key, c.Entity); refused != nil {
 		return Result{}, refused
 	}
 	if m.entities[owner].Archived {
@@ -21,6 +21,9 @@ func (m *Model) claim(p dibs.Principal, c dibs.Claim) (Result, *Refusal) {
 	if !m.policies[c.Namespace].ManyPerEntity && len(m.actives(c.Namespace, c.Entity)) > 0 {
 		return Result{}, refuse(dibs.CodeEntityHasName)
 	}
+	if refused := m.crowded(key); refused != nil {
+		return Result{}, refused
+	}
 	m.take(p, key, c.Value, c.Entity, 0)
 	return Result{Keys: []Key{key}, Version: m.entities[owner].Version}, nil
 }
@@ -28,7 +31,7 @@ func (m *Model) claim(p dibs.Principal, c dibs.Claim) (Result, *Refusal) {
 // take makes a name that is free for an entity its active one, with a new epoch
 // that no token has to do with.
 func (m *Model) take(p dibs.Principal, key Key, value string, entity dibs.Entity, line int) {
-	m.own(key, Name{Value: value, Epoch: m.nextEpoch(key), Principal: p.Name, Began: m.now}, entity, line)
+	m.own(key, Name{Value: m.written(key, value), Epoch: m.nextEpoch(key), Principal: p.Name, Began: m.now}, entity, line)
 }
 
 func (m *Model) rename(p dibs.Principal, c dibs.Rename) (Result, *Refusal) {
@@ -44,7 +47,7 @@ func (m *Model) rename(p dibs.Principal, c dibs.Rename) (Result, *Refusal) {
 		old := m.names[from]
 		isActive = isActive && (old.State != dibs.Active || old.Owner != c.Entity)
 	}
-	if isActive && name.Value == c.Value {
+	if isActive && name.Value == m.written(key, c.Value) {
 		return Result{Replayed: true, Keys: []Key{key}, Version: m.entities[owner].Version}, nil
 	}
 	if c.IfVersion != 0 && c.IfVersion != m.entities[owner].Version {
@@ -54,7 +57,7 @@ func (m *Model) rename(p dibs.Principal, c dibs.Rename) (Result, *Refusal) {
 		return Result{}, refuse(dibs.CodeEntityArchived)
 	}
 	if isActive {
-		name.Value = c.Value
+		name.Value = m.written(key, c.Value)
 		m.touch(owner)
 		m.put(key, name, m.now)
 		return Result{Keys: []Key{key}, Version: m.entities[owner].Version}, nil
@@ -66,16 +69,19 @@ func (m *Model) rename(p dibs.Principal, c dibs.Rename) (Result, *Refusal) {
 	}
 	switch {
 	case name.State == dibs.Alias && name.Owner == c.Entity:
-		name.Value = c.Value
+		name.Value = m.written(key, c.Value)
 		m.own(key, name, c.Entity, line)
 	case alive(name) && m.mine(name, c.Token, p):
 		if name.Intended != (dibs.Entity{}) && name.Intended != c.Entity {
 			return Result{}, refuse(dibs.CodeNotOwner)
 		}
-		name.Value = c.Value
+		name.Value = m.written(key, c.Value)
 		m.own(key, name, c.Entity, line)
 	default:
-		if refused := m.taken(key, c.Entity); refused != nil {
+		if refused := m.free(key, c.Entity); refused != nil {
+			return Result{}, refused
+		}
+		if refused := m.crowded(key); refused != nil {
 			return Result{}, refused
 		}
 		m.take(p, key, c.Value, c.Entity, line)

@@ -66,7 +66,7 @@ func (m *Model) Check(now int64, namespace, value string, entity dibs.Entity) *R
 	if refused != nil {
 		return refused
 	}
-	return m.taken(key, entity)
+	return m.free(key, entity)
 }
 
 // WhoHeld returns what a name was at a moment that is past, or now.

@@ -95,21 +95,21 @@ func (m *Model) reserve(p dibs.Principal, c dibs.Reserve) (Result, *Refusal) {
 
 // available says why a new hold on a name would be refused.
 func (m *Model) available(p dibs.Principal, key Key, entity dibs.Entity) *Refusal {
-	if refused := m.taken(key, entity); refused != nil {
+	if refused := m.free(key, entity); refused != nil {
 		return refused
 	}
 	most := m.policies[key.Namespace].MaxHolds
 	if most > 0 && m.liveHolds(key.Namespace, p.Name) >= most {
 		return refuse(dibs.CodeTooManyHolds)
 	}
-	return nil
+	return m.crowded(key)
 }
 
 // hold takes a name that is known to be available.
 func (m *Model) hold(p dibs.Principal, key Key, c dibs.Reserve, ttl int64) {
 	old := m.names[key]
 	name := Name{
-		Value: c.Value, State: dibs.Held, Status: dibs.StatusReserved, Epoch: m.nextEpoch(key),
+		Value: m.written(key, c.Value), State: dibs.Held, Status: dibs.StatusReserved, Epoch: m.nextEpoch(key),
 		Token: c.Token, Principal: p.Name, Intended: c.Entity,
 		Began: m.now, ExpiresAt: m.now + ttl,
 		Established: old.Established,

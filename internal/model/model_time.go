@@ -8,12 +8,14 @@ type Moment struct {
 	State  dibs.State
 	Entity dibs.Entity
 	Epoch  uint64
+	// Vacated says that the name went on under another key.
+	Vacated bool
 }
 
 // remember adds to a name's past. The clock is applied before every command, so a
 // past is always in the order of its moments.
 func (m *Model) remember(key Key, name Name, at int64) {
-	m.past[key] = append(m.past[key], Moment{at, name.State, name.shown(), name.Epoch})
+	m.past[key] = append(m.past[key], Moment{At: at, State: name.State, Entity: name.shown(), Epoch: name.Epoch})
 }
 
 // shown is the entity that readers are told of.

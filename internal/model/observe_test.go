@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ func (w *world) seenName(s *side, namespace, value, label string) string {
 	if err != nil {
 		return label + ": " + codeOf(err)
 	}
-	return w.nameLine(label, n.State, n.Status, n.Epoch, n.Entity, n.Value, ms(n.ExpiresAt), ms(n.Until))
+	return w.nameLine(label, n.State, n.Status, n.Epoch, n.Entity, plain(namespace, n.Value), ms(n.ExpiresAt), ms(n.Until))
 }
 
 func (w *world) seenResolution(s *side, namespace, value, label string) string {
@@ -70,9 +71,9 @@ func (w *world) seenResolution(s *side, namespace, value, label string) string {
 	to := ""
 	switch {
 	case r.To != nil:
-		to = r.To.Canonical
+		to = plain(namespace, r.To.Canonical)
 	case r.Outcome == dibs.ResolveActive:
-		to = r.Canonical
+		to = plain(namespace, r.Canonical)
 	}
 	return fmt.Sprintf("resolve %s: %s %s", label, r.Outcome, to)
 }
@@ -84,8 +85,9 @@ func (w *world) seenEntity(s *side, scope string, entity dibs.Entity) string {
 	}
 	var names []string
 	for _, n := range info.Names {
-		names = append(names, n.Key()+" "+string(n.State))
+		names = append(names, plainKey(n.Key())+" "+string(n.State))
 	}
+	slices.Sort(names) // hashes are in another order
 	return entityLine(scope, entity, info.Archived, w.version(scope, info.Version), names)
 }
 
@@ -144,6 +146,7 @@ func (w *world) expectedEntity(scope string, entity dibs.Entity) string {
 		n, _ := w.model.Get(w.now, key)
 		names = append(names, key.Namespace+":"+key.Canonical+" "+string(n.State))
 	}
+	slices.Sort(names)
 	return entityLine(scope, entity, e.Archived, w.version(scope, e.Version), names)
 }
 
@@ -151,6 +154,9 @@ func (w *world) expectedEntity(scope string, entity dibs.Entity) string {
 // raises its entity's version when that is put on record, whenever that is; so they
 // are left out where aliases end.
 func (w *world) hasVersions(scope string) bool {
+	if w.changing != "" {
+		return false // bringing a name under other rules raises them as well
+	}
 	for namespace, policy := range w.policies {
 		if scopes[namespace] == scope && policy.AliasRetention > 0 {
 			return false

@@ -42,6 +42,9 @@ func live(t *rapid.T, metamorphic bool) {
 			w.apply(rapid.IntRange(0, 4).Draw(t, "dry") == 4, w.drawCommand(), w.drawCommand(), w.drawCommand())
 		},
 	}
+	if len(w.orders) > 0 {
+		steps["rotate"] = func(*rapid.T) { w.rotate() }
+	}
 	if !metamorphic {
 		steps["sweep"] = func(*rapid.T) { w.sweep(w.sides[0], true) }
 		steps["sweep a little"] = func(*rapid.T) { w.sweep(w.sides[0], false) }
@@ -61,6 +64,8 @@ func (w *world) look() {
 			w.sweep(s, true)
 		}
 		w.compare("the registry differs from the model", want, w.seen(s))
+		w.checkLooks(s)
+		w.askTheRest(s)
 		s.feed.read(w, s.registry)
 	}
 	w.lookBack()
@@ -83,7 +88,11 @@ func (w *world) apply(dryRun bool, commands ...dibs.Command) {
 			do = registry.DryRun
 		}
 		s.feed.read(w, s.registry)
-		got, err := do(context.Background(), commands...)
+		understood := make([]dibs.Command, len(commands))
+		for i, c := range commands {
+			understood[i] = w.addressed(s, c)
+		}
+		got, err := do(context.Background(), understood...)
 		w.compare("the answer differs from the model's", w.answer(results, refused, commands), w.answered(got, err, commands))
 		if refused != nil || dryRun || replayed {
 			// That names and entities are as before is seen by the next look: the
@@ -121,10 +130,10 @@ func (w *world) answered(results []dibs.Result, err error, commands []dibs.Comma
 	for i, r := range results {
 		var names []string
 		for _, n := range r.Names {
-			names = append(names, n.Key())
+			names = append(names, plainKey(n.Key()))
 		}
 		line += fmt.Sprintf(" replayed %v %s version %d freed %v locked %v;",
-			r.Replayed, names, w.versionAfter(commands[i], r.Version), sorted(r.Freed), sorted(r.Quarantined))
+			r.Replayed, names, w.versionAfter(commands[i], r.Version), plainKeys(r.Freed), plainKeys(r.Quarantined))
 	}
 	return []string{line}
 }
@@ -146,11 +155,6 @@ func (w *world) versionAfter(command dibs.Command, version uint64) uint64 {
 		return w.version(c.Scope, version)
 	}
 	return 0
-}
-
-func sorted(keys []string) []string {
-	slices.Sort(keys)
-	return keys
 }
 
 func keysOf(keys []model.Key) []string {

@@ -19,8 +19,8 @@ import (
 var (
 	namespaces = []string{"one", "two", "acme.one"}
 	scopes     = map[string]string{"one": "", "two": "", "acme.one": "acme"}
-	values     = []string{"a", "b", "A", "c", "word", "no!"}
-	takeable   = values[:4] // the others are a reserved word and, where folded, invalid
+	values     = []string{"a", "b", "A", "4", "c", "word", "no!"}
+	takeable   = values[:5] // the others are a reserved word and, where folded, invalid
 	tokens     = []string{"token-1-of-the-test", "token-2-of-the-test", "token-3-of-the-test"}
 	nobody     = dibs.Entity{}
 	entities   = []dibs.Entity{{Type: "user", ID: "1"}, {Type: "user", ID: "2"}, {Type: "user", ID: "3"}}
@@ -44,11 +44,14 @@ func (folding) Canonical(value string) (string, error) {
 // side is a registry under test, and what was read from its feed.
 type side struct {
 	registry *dibs.Registry
+	store    *memstore.Store
 	feed     *feedReader
 	asked    map[doubtful]bool // what its witness was asked about
 	// swept says that it is swept after every step; otherwise only by steps that
 	// sweep, of which a world with two sides has none.
 	swept bool
+	// remote says that a server stands before it.
+	remote bool
 }
 
 // world is one history: the model, and the registries that must agree with it.
@@ -59,6 +62,8 @@ type world struct {
 	policies map[string]dibs.Policy
 	model    *model.Model
 	sides    []*side
+	changing string                       // the namespace whose rules change, if any
+	orders   map[string][][]dibs.BlindKey // the keys that names of a blind namespace were made with
 
 	asking    sync.Mutex              // held while the witness is asked: it is, by several at once
 	script    map[string]dibs.Verdict // what the witness says, by canonical form
@@ -71,29 +76,66 @@ type testimony struct {
 }
 
 func newWorld(t *rapid.T, metamorphic bool) *world {
-	w := &world{t: t, start: 1_700_000_000_000, script: make(map[string]dibs.Verdict), policies: make(map[string]dibs.Policy)}
+	w := &world{
+		t: t, start: 1_700_000_000_000, script: make(map[string]dibs.Verdict),
+		policies: make(map[string]dibs.Policy), orders: make(map[string][][]dibs.BlindKey),
+	}
 	w.now = w.start
 	for _, namespace := range namespaces {
 		w.policies[namespace] = w.drawPolicy(namespace, metamorphic)
 	}
 	w.model = model.New(w.policies, scopes, entities)
+	w.open(metamorphic)
+	return w
+}
+
+// open opens the sides: one, or two of which one is swept.
+func (w *world) open(metamorphic bool) {
 	for i := range 2 {
 		if i == 1 && !metamorphic {
 			break
 		}
 		store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(w.now) }})
-		registry, err := dibs.Open(store, dibs.Config{Policies: w.policies, Suggestions: -1})
-		if err != nil {
-			t.Fatalf("open: %v", err)
-		}
-		w.sides = append(w.sides, &side{registry: registry, feed: newFeedReader(), asked: make(map[doubtful]bool), swept: i == 1})
+		s := &side{store: store, feed: newFeedReader(), asked: make(map[doubtful]bool), swept: i == 1}
+		s.remote = i == 0 && rapid.IntRange(0, 7).Draw(w.t, "remote") == 7
+		s.registry = w.registry(s)
+		w.sides = append(w.sides, s)
 	}
-	return w
+}
+
+// registry opens a registry on a side's store, under the present policies.
+func (w *world) registry(s *side) *dibs.Registry {
+	cfg := dibs.Config{Policies: w.policies, Suggestions: -1}
+	if s.remote {
+		cfg.Suggestions = 3 // these, too, must get through
+	}
+	registry, err := dibs.Open(lastingStore{s.store}, cfg)
+	if err != nil {
+		w.t.Fatalf("open: %v", err)
+	}
+	if s.remote {
+		return w.serve(registry, s.store)
+	}
+	return registry
+}
+
+// lastingStore is one that another registry is opened on afterwards.
+type lastingStore struct{ *memstore.Store }
+
+func (lastingStore) Close() error { return nil }
+
+// reopen goes on with new registries, under the present policies.
+func (w *world) reopen() {
+	for _, s := range w.sides {
+		_ = s.registry.Close()
+		s.registry = w.registry(s)
+	}
 }
 
 func (w *world) close() {
 	for _, s := range w.sides {
 		_ = s.registry.Close()
+		_ = s.store.Close()
 	}
 }
 
@@ -116,6 +158,13 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	}
 	if flag("folds") {
 		p.Profile = folding{}
+	}
+	if flag("look-alikes") {
+		p.Skeleton = looking{}
+	}
+	if rapid.IntRange(0, 3).Draw(w.t, "blind") == 0 && flag("hides values") {
+		p.Blind = rapid.Permutation(blindKeys).Draw(w.t, "keys")[:rapid.IntRange(1, 3).Draw(w.t, "how many")]
+		w.orders[namespace] = [][]dibs.BlindKey{p.Blind}
 	}
 	if flag("quarantines") {
 		p.Quarantine = 25 * time.Second
@@ -151,7 +200,7 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 	w.asking.Lock()
 	defer w.asking.Unlock()
-	verdict := w.script[hold.Canonical]
+	verdict := w.script[plain(hold.Namespace, hold.Canonical)]
 	w.testimony = append(w.testimony, testimony{hold, verdict})
 	return verdict, nil
 }
@@ -160,6 +209,12 @@ func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict,
 func (w *world) key(namespace, value string) (model.Key, bool) {
 	canonical, err := w.policies[namespace].Profile.Canonical(value)
 	return model.Key{Namespace: namespace, Canonical: canonical}, err == nil
+}
+
+// idOf is a reservation id that leads to a name: its own, or one that it had before the
+// rules of its namespace were changed.
+func (w *world) idOf(key model.Key) dibs.ID {
+	return id(draw(w, "id", append(w.model.Former(key), key)...))
 }
 
 func id(key model.Key) dibs.ID { return dibs.NameID(key.Namespace, key.Canonical) }
