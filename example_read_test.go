@@ -208,7 +208,7 @@ func ExampleRegistry_Conflicts() {
 
 func ExampleRegistry_As() {
 	ctx := context.Background()
-	reg := open(dibs.Config{})
+	reg := embedded(dibs.Config{})
 	defer reg.Close()
 
 	alice := reg.As(dibs.Principal{Name: "alice"})
@@ -219,4 +219,47 @@ func ExampleRegistry_As() {
 	_, err = mallory.Release(ctx, dibs.Release{ID: hold.ID, Token: hold.Token})
 	fmt.Println(err)
 	// Output: dibs: RESERVATION_LOST: this token does not hold slug:spring (any more)
+}
+
+func ExampleRegistry_AwaitEvents() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	ctx := context.Background()
+
+	go give(reg, "the-aurora-kit", kit)
+	page, err := reg.AwaitEvents(ctx, dibs.FeedQuery{})
+	check(err)
+	fmt.Println(page.Events[0].Kind, page.Events[0].Key())
+	// Output: claimed slug:the-aurora-kit
+}
+
+func ExampleRegistry_Stats() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	ctx := context.Background()
+
+	give(reg, "the-aurora-kit", kit)
+	give(reg, "the-poster", poster)
+	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(30 * time.Second)})
+	check(err)
+	stats, err := reg.Stats(ctx)
+	check(err)
+	for _, c := range stats.Names {
+		fmt.Println(c.Count, c.Namespace, c.State)
+	}
+	fmt.Println(stats.EndingSoon, "about to end")
+	// Output:
+	// 2 slug active
+	// 1 slug held
+	// 1 about to end
+}
+
+func ExampleRegistry_Policy() {
+	reg := embedded(dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxTTL: time.Minute}}})
+	defer reg.Close()
+
+	policy, err := reg.Policy("acme.slug") // by its type
+	check(err)
+	fmt.Println(policy.DefaultTTL, policy.Profile.Name())
+	// Output: 1m0s exact/1
 }

@@ -5,13 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// open returns a registry in memory. A program would open sqlitestore here.
+// open returns a registry in memory. A program would open sqlitestore here, or dial a
+// server: TestExamplesRemote runs the examples on one.
 func open(cfg dibs.Config) *dibs.Registry {
+	if os.Getenv(examplesRemote) != "" {
+		return overHTTP(cfg)
+	}
+	return embedded(cfg)
+}
+
+// embedded is open for what takes the registry itself: several principals, policies
+// that change.
+func embedded(cfg dibs.Config) *dibs.Registry {
 	reg, err := dibs.Open(memstore.New(memstore.Config{}), cfg)
 	if err != nil {
 		log.Fatal(err)

@@ -176,7 +176,7 @@ type stored struct {
 func (f *fixture) dump() stored {
 	f.t.Helper()
 	all := stored{Events: f.events()}
-	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindFloor, dibs.KindQuota} {
+	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindFloor, dibs.KindQuota, dibs.KindSkeleton, dibs.KindHash} {
 		records, err := f.store.List(f.ctx, dibs.ListQuery{Kind: kind, Limit: 10_000})
 		if err != nil {
 			f.t.Fatal(err)

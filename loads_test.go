@@ -55,3 +55,22 @@ func TestCommandsLoadOnce(t *testing.T) {
 		}
 	}
 }
+
+// Suggestions take one read more, however many they are, and however crowded it is.
+func TestSuggestionsLoadOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, looks(dibs.Policy{}))
+	f.must(claim("slug", "alice", user1), claim("slug", "alice-2", user2), claim("slug", "a1ice-3", user3))
+	store := &loadCounter{Store: f.store}
+	reg := mustOpen(t, store, dibs.Config{Policies: looks(dibs.Policy{})})
+	_, err := reg.Check(f.ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"alice", "alice-2", "free"}, Suggest: 10})
+	if err != nil || store.loads > 2 {
+		t.Errorf("a check with suggestions: %d loads, %v", store.loads, err)
+	}
+	store.loads = 0
+	_, err = reg.Reserve(f.ctx, dibs.Reserve{Namespace: "slug", Value: "alice"})
+	e := f.checkError(err, dibs.ErrNameTaken)
+	if store.loads != 2 || len(e.Suggestions) != 3 { // one to decide
+		t.Errorf("a refusal with suggestions: %d loads, %v", store.loads, e.Suggestions)
+	}
+}

@@ -11,7 +11,6 @@ import (
 
 func TestBadPolicies(t *testing.T) {
 	t.Parallel()
-	text := func(s string) string { return s }
 	const ms = time.Millisecond
 	for _, c := range []struct {
 		says   string
@@ -36,8 +35,9 @@ func TestBadPolicies(t *testing.T) {
 		{"MaxHolds is 10001", dibs.Policy{MaxHolds: 10_001}},
 		{"RedirectStatus is 303", dibs.Policy{RedirectStatus: 303}},
 		{"ArchivedStatus is 403", dibs.Policy{ArchivedStatus: 403}},
-		{"Skeleton", dibs.Policy{Skeleton: text}},
-		{"Blind", dibs.Policy{Blind: text}},
+		{"Blind", dibs.Policy{Blind: []dibs.BlindKey{{ID: "k1", Secret: []byte("too short")}}}},
+		{"Blind", dibs.Policy{Blind: []dibs.BlindKey{{ID: "K1", Secret: make([]byte, 32)}}}},
+		{"Blind", dibs.Policy{Blind: []dibs.BlindKey{{ID: "k1", Secret: make([]byte, 32)}, {ID: "k1", Secret: make([]byte, 32)}}}},
 	} {
 		for where, cfg := range map[string]dibs.Config{
 			`"slug"`:  {Policies: map[string]dibs.Policy{"slug": c.policy}},
@@ -165,4 +165,25 @@ func TestStampedTerms(t *testing.T) {
 	f.sweep()
 	f.wantState("brief", "eternal", dibs.Alias)
 	f.wantState("watched", "plain", dibs.Free)
+}
+
+// Policies are replaced as a whole, or not at all.
+func TestSetPolicies(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("admin")}})
+	f.refused(dibs.ErrReservedWord, claim("slug", "admin", user1))
+	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {MaxHolds: -1}}, dibs.Policy{}); err == nil {
+		t.Error("a bad policy was accepted")
+	}
+	f.refused(dibs.ErrReservedWord, claim("slug", "admin", user1))
+	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {Quarantine: time.Hour}}, dibs.Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	f.must(claim("slug", "admin", user1), decommission("slug", "admin", user1))
+	f.wantState("slug", "admin", dibs.Quarantined)
+	// The rules of a namespace in use do not change with its policy.
+	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {Profile: lower{}}}, dibs.Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	f.refused(dibs.ErrUnavailable, claim("slug", "new", user2))
 }

@@ -1,0 +1,270 @@
+package dibs_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/profile"
+)
+
+// secretOf stands for reading a secret from where the program keeps its secrets.
+func secretOf(name string) []byte {
+	secret := sha256.Sum256([]byte(name))
+	return secret[:]
+}
+
+// Each type of name has a profile of its own.
+func ExamplePolicy_profiles() {
+	ctx := context.Background()
+	policies := profile.Policies() // "slug", "username", "email" and "hostname"
+	policies["slug"] = dibs.Policy{Profile: profile.Slug{MaxLength: 60}, Quarantine: 24 * hour}
+	policies["team"] = dibs.Policy{Profile: profile.Username{MinLength: 3}}
+	reg := open(dibs.Config{Policies: policies})
+	defer reg.Close()
+
+	name, err := reg.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "Alice & Bob", Entity: wedding})
+	check(err)
+	fmt.Printf("%s, written %q\n", name.Key(), name.Value)
+	_, err = reg.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "ALICE + BOB", Entity: kit})
+	fmt.Println(err)
+	// Output:
+	// slug:alice-bob, written "Alice & Bob"
+	// dibs: NAME_TAKEN: slug:alice-bob is in use
+}
+
+// Accounts: a username that nobody can imitate, and an email that is not stored.
+func ExamplePolicy_accounts() {
+	ctx := context.Background()
+	words, err := profile.ReservedWords(profile.Words{Lists: profile.AllLists, LookAlikes: true})
+	check(err)
+	key := dibs.BlindKey{ID: "k1", Secret: secretOf("email-2026")}
+	reg := open(dibs.Config{Policies: map[string]dibs.Policy{
+		"username": {Profile: profile.OneScript(profile.Username{MinLength: 3}), Skeleton: profile.Confusables, ReservedWords: words},
+		"email":    {Profile: profile.Email{}, Blind: []dibs.BlindKey{key}},
+	}})
+	defer reg.Close()
+
+	signUp := func(username, email string) {
+		_, err := reg.ReserveAll(ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{
+			{Namespace: "username", Value: username},
+			{Namespace: "email", Value: email},
+		}})
+		refused, ok := errors.AsType[*dibs.Error](err)
+		if !ok {
+			fmt.Println("both are held")
+			return
+		}
+		for _, f := range refused.Failures {
+			fmt.Println(f.Err.Field, f.Err.Code, f.Err.Reason)
+		}
+	}
+	signUp("Alice", "alice@example.com")
+	signUp("a1ice", "Alice@Example.com")
+	signUp("adm1n", "bob@example.com")
+	// Output:
+	// both are held
+	// username NAME_TAKEN confusable
+	// email NAME_TAKEN held
+	// username RESERVED_WORD
+}
+
+// A refusal says which rule, where, and what would be accepted. What is suggested was
+// free when it was asked.
+func ExampleRefusal() {
+	ctx := context.Background()
+	reg := open(dibs.Config{Policies: profile.Policies()})
+	defer reg.Close()
+
+	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "username", Value: "Alice Smith"})
+	if refused, ok := errors.AsType[*dibs.Error](err); ok && refused.Refusal != nil {
+		fmt.Println(refused.Code, refused.Refusal.Rule, "at byte", refused.Refusal.At)
+		fmt.Println("try", refused.Refusal.Try, "or one of", refused.Suggestions)
+	}
+	fmt.Println(err)
+	// Output:
+	// INVALID_VALUE space at byte 5
+	// try alice-smith or one of [alice-smith alice-smith-2 alice-smith-3]
+	// dibs: INVALID_VALUE: the value "Alice Smith" is not valid here: has a space (U+0020): try "alice-smith"
+}
+
+// Nobody but its own entity gets a name that looks like one that is taken.
+func ExamplePolicy_lookAlikes() {
+	ctx := context.Background()
+	reg := open(dibs.Config{Policies: map[string]dibs.Policy{
+		"slug": {Profile: profile.Slug{}, Skeleton: profile.Confusables},
+	}})
+	defer reg.Close()
+	give(reg, "aurora-kit", kit)
+
+	_, err := reg.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "aur0ra-kit", Entity: poster})
+	if refused, ok := errors.AsType[*dibs.Error](err); ok {
+		fmt.Println(refused.Code, refused.Reason)
+	}
+	// Its own look-alikes an entity may have.
+	_, err = reg.Rename(ctx, dibs.Rename{Namespace: "slug", Value: "aur0ra-kit", Entity: kit})
+	check(err)
+	show(reg, "aurora-kit")
+	// Output:
+	// NAME_TAKEN confusable
+	// aurora-kit 301 to aur0ra-kit
+}
+
+// What people have in common with a name that is taken makes better names than numbers.
+func ExampleCheckRequest_parts() {
+	ctx := context.Background()
+	reg := open(dibs.Config{Policies: profile.Policies()})
+	defer reg.Close()
+	_, err := reg.Claim(ctx, dibs.Claim{Namespace: "username", Value: "Alice", Entity: wedding})
+	check(err)
+
+	answers, err := reg.Check(ctx, dibs.CheckRequest{
+		Namespace: "username", Values: []string{"alice"}, Suggest: 3, Parts: []string{"liddell", "oxford"},
+	})
+	check(err)
+	fmt.Println(answers[0].Reason, answers[0].Suggestions)
+	// Output: in_use [alice-liddell alice-oxford alice-liddell-oxford]
+}
+
+// Emails are unique without being stored.
+func ExampleBlindKey() {
+	ctx := context.Background()
+	key := dibs.BlindKey{ID: "k1", Secret: secretOf("email-2026")}
+	reg := open(dibs.Config{Policies: map[string]dibs.Policy{
+		"email": {Profile: profile.Email{}, Blind: []dibs.BlindKey{key}},
+	}})
+	defer reg.Close()
+
+	name, err := reg.Claim(ctx, dibs.Claim{Namespace: "email", Value: "Alice@Example.com", Entity: dibs.Entity{Type: "user", ID: "7"}})
+	check(err)
+	fmt.Println(name.Value == name.Canonical, name.Canonical)
+	r, err := reg.Resolve(ctx, "email", "alice@example.com")
+	check(err)
+	fmt.Println(r.Status, r.Entity)
+	_, err = reg.Reserve(ctx, dibs.Reserve{Namespace: "email", Value: "alice@example,com"})
+	fmt.Println(err)
+	// Output:
+	// true k1.4cxfopb6wxq6futrma4ybu346qjvo3b2mlqg6x3tzzg6cvh6ygcq
+	// 200 user/7
+	// dibs: INVALID_VALUE: the value is not valid here, by the rule comma
+}
+
+// A key is replaced by a new one, from the user table.
+func ExampleRegistry_Rekey() {
+	ctx := context.Background()
+	emails := func(keys ...dibs.BlindKey) map[string]dibs.Policy {
+		return map[string]dibs.Policy{"email": {Profile: profile.Email{}, Blind: keys}}
+	}
+	old := dibs.BlindKey{ID: "k1", Secret: secretOf("email-2026")}
+	reg := embedded(dibs.Config{Policies: emails(old)})
+	defer reg.Close()
+	users := map[string]string{"7": "alice@example.com", "8": "bob@example.com"}
+	for id, email := range users {
+		_, err := reg.Claim(ctx, dibs.Claim{Namespace: "email", Value: email, Entity: dibs.Entity{Type: "user", ID: id}})
+		check(err)
+	}
+
+	// 1. The new key goes in front of the old one, in one process after the other.
+	next := dibs.BlindKey{ID: "k2", Secret: secretOf("email-2027")}
+	check(reg.SetPolicies(emails(next, old), dibs.Policy{}))
+
+	// 2. Once all processes have it, the values are told once.
+	for _, email := range users {
+		_, err := reg.Rekey(ctx, dibs.Rekey{Namespace: "email", Value: email})
+		check(err)
+	}
+
+	// 3. The report says what is left.
+	report, err := reg.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: "email"})
+	check(err)
+	fmt.Println(report.Counts[dibs.FindingUnfiled], "of", report.Looked, "left")
+
+	// 4. Nothing is: the old key may go.
+	check(reg.SetPolicies(emails(next), dibs.Policy{}))
+	r, err := reg.Resolve(ctx, "email", "alice@example.com")
+	check(err)
+	fmt.Println(r.Status, r.Entity)
+	// Output:
+	// 0 of 2 left
+	// 200 user/7
+}
+
+// A namespace in use gets another profile: plan, clear what is in the way, run.
+func ExampleRegistry_Recanonicalize() {
+	ctx := context.Background()
+	store := memstore.New(memstore.Config{})
+	today, err := dibs.Open(store, dibs.Config{}) // names as they are written
+	check(err)
+	defer today.Close()
+	give(today, "Spring", kit)
+	give(today, "spring", poster)
+
+	// A program beside, with the rules to be.
+	next, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
+	check(err)
+	defer next.Close()
+	plan, err := next.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: "slug", DryRun: true})
+	check(err)
+	for _, f := range plan.Findings {
+		fmt.Println(f.Kind, f.Name.Value, f.Name.Entity, "and", f.With.Value, f.With.Entity)
+	}
+
+	// Two owners of one name: one of them gets another, by the old rules.
+	_, err = today.Rename(ctx, dibs.Rename{Namespace: "slug", Value: "Spring Poster", Entity: poster})
+	check(err)
+	_, err = today.Decommission(ctx, dibs.Decommission{Namespace: "slug", Value: "spring", Entity: poster})
+	check(err)
+
+	report, err := next.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
+	check(err)
+	fmt.Println(report.From, "→", report.To, report.Counts)
+	show(next, "SPRING", "spring-poster")
+	// Output:
+	// collision Spring product/101 and spring product/102
+	// exact/1 → slug/1 map[change:2]
+	// SPRING 200
+	// spring-poster 200
+}
+
+// Policies change while the process runs.
+func ExampleRegistry_SetPolicies() {
+	ctx := context.Background()
+	reg := embedded(dibs.Config{Policies: profile.Policies()})
+	defer reg.Close()
+
+	words, err := profile.ReservedWords(profile.Words{Own: []string{"spring-sale"}})
+	check(err)
+	policies := profile.Policies()
+	policies["slug"] = dibs.Policy{Profile: profile.Slug{}, ReservedWords: words}
+	check(reg.SetPolicies(policies, dibs.Policy{}))
+
+	_, err = reg.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "Spring Sale", Entity: kit})
+	fmt.Println(err)
+	// Output: dibs: RESERVED_WORD: "spring-sale" is a reserved word here
+}
+
+// Two processes that disagree on which names are the same: the one that is not as the
+// namespace was begun gets no new names there.
+func ExamplePolicy_disagreement() {
+	ctx := context.Background()
+	store := memstore.New(memstore.Config{})
+	one, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
+	check(err)
+	defer one.Close()
+	give(one, "Spring", kit)
+
+	other, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{MaxLength: 40}}}})
+	check(err)
+	defer other.Close()
+	_, err = other.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "Summer", Entity: poster})
+	fmt.Println(errors.Is(err, dibs.ErrUnavailable))
+	fmt.Println(err)
+	show(other, "spring")
+	// Output:
+	// true
+	// dibs: UNAVAILABLE: the names of slug were made by the rules slug/1, and this process has slug/1;max=40: configure it alike, or change the namespace by Recanonicalize
+	// spring 200
+}

@@ -1,0 +1,85 @@
+package dibs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/memstore"
+)
+
+// examplesRemote is set where examples are to reach their registries over HTTP.
+const examplesRemote = "DIBS_EXAMPLES_REMOTE"
+
+// dialled is what overHTTP says, for TestExamplesRemote to count.
+const dialled = "this example is over HTTP"
+
+// overHTTP returns a client of a server with that configuration.
+func overHTTP(cfg dibs.Config) *dibs.Registry {
+	store := memstore.New(memstore.Config{})
+	kept, err := dibs.Open(store, cfg)
+	check(err)
+	web := httptest.NewServer(server.New(server.Config{Registry: kept, Store: store}))
+	client, err := dibsclient.Dial(web.URL, dibsclient.Options{})
+	check(err)
+	fmt.Fprintln(os.Stderr, dialled)
+	return dibs.NewRegistry(served{client, func() error {
+		err := client.Close() // before the server, which waits for open streams
+		web.Close()
+		return errors.Join(err, kept.Close())
+	}})
+}
+
+// served is the registry of a client that takes its server with it when it is closed.
+type served struct {
+	*dibs.Registry
+	close func() error
+}
+
+func (s served) Close() error { return s.close() }
+
+func (s served) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.Result, error) {
+	registry := s.As(request.Principal)
+	if request.DryRun {
+		return registry.DryRun(ctx, request.Commands...)
+	}
+	return registry.Apply(ctx, request.Commands...)
+}
+
+func (s served) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
+	if wait {
+		return s.AwaitEvents(ctx, query)
+	}
+	return s.Registry.Events(ctx, query)
+}
+
+// Programs change between a registry of their own and a server's by one line. All
+// examples print the same with either, apart from those that say embedded.
+func TestExamplesRemote(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(examplesRemote) != "" {
+		t.Skip("these are the examples")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := exec.CommandContext(t.Context(), program, "-test.run=^Example")
+	examples.Env = append(os.Environ(), examplesRemote+"=1")
+	output, err := examples.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, output)
+	}
+	const atLeast = 40
+	if n := strings.Count(string(output), dialled); n < atLeast {
+		t.Errorf("%d examples were run over HTTP, there are at least %d", n, atLeast)
+	}
+}

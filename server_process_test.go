@@ -1,0 +1,66 @@
+package dibs_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/calldibs/dibs/internal/cli"
+)
+
+// beServer holds the arguments of a server that this program is to be.
+const beServer = "DIBS_TEST_BE_SERVER"
+
+// TestBeServer is not a test, but dibs serve, for serveProcess.
+func TestBeServer(t *testing.T) {
+	args := os.Getenv(beServer)
+	if args == "" {
+		t.Skip("nobody wants a server")
+	}
+	os.Exit(cli.Process{
+		Args: strings.Split(args, "\n"), Stdout: os.Stdout, Stderr: os.Stderr, Environ: map[string]string{},
+	}.Run())
+}
+
+// serveProcess runs a server on a file, in a process of its own, and returns its URL. At
+// the end of the test it is told to end, as an operator does it.
+func serveProcess(t *testing.T, store string) (url string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command(program, "-test.run=^TestBeServer$")
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--store", "sqlite:" + store}
+	server.Env = append(os.Environ(), beServer+"="+strings.Join(args, "\n"))
+	log := new(strings.Builder)
+	server.Stderr = log
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for url == "" && lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), "Dibs is at "); ok {
+			url, _, _ = strings.Cut(rest, ",")
+		}
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		for lines.Scan() { // until it ends
+		}
+		if err := server.Wait(); err != nil {
+			t.Errorf("the server ended with %v\n%s", err, log)
+		}
+	})
+	if url == "" {
+		t.Fatal("the server does not say where it is")
+	}
+	return url
+}
