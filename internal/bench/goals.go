@@ -16,6 +16,9 @@ var goals = []goal{
 	{"S4", reserveOnSQLite},
 	{"S5", loneReserve},
 	{"S6", stampede},
+	{"S7", resolveOverHTTP},
+	{"S8", reserveOverHTTP},
+	{"S9", reserveOnEtcd},
 	{"G3", bytesPerName},
 	{"G4", sweepLapsedHolds},
 }

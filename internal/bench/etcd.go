@@ -1,0 +1,54 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// etcdTxnOps is the --max-txn-ops that docs/engines.md recommends.
+const etcdTxnOps = 2048
+
+// reserveOnEtcd is S9: many callers reserve different names on three members that sync to
+// disk. The peer claims each with a transaction of its own.
+func reserveOnEtcd(l *lab) []row {
+	l.Helper()
+	cluster := etcdtest.Start(l, etcdtest.Options{MaxTxnOps: etcdTxnOps, Sync: true})
+	ours := func(l *lab) contender {
+		l.Helper()
+		cfg := etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), Timeout: 30 * time.Second}
+		store, err := etcdstore.Open(l.Context(), cfg)
+		l.must(err)
+		return openRegistry(l, store, dibs.Config{}, cfg.Prefix, func() {})
+	}
+	plain := func(l *lab) contender {
+		l.Helper()
+		return &plainKeys{client: cluster.Client(l), prefix: cluster.Prefix()}
+	}
+	we, they := l.compare(ours, plain, l.reserveRate)
+	return []row{{what: "reserve on etcd, three members, 256 callers", unit: perSecond, ours: we, peer: they}}
+}
+
+// plainKeys is the least that hands out a name once on etcd: a key that must not be there.
+// It keeps no history, and its holds never end.
+type plainKeys struct {
+	client *clientv3.Client
+	prefix string
+}
+
+func (k *plainKeys) reserve(name string) (bool, error) {
+	key := k.prefix + name
+	answer, err := k.client.Txn(context.Background()).
+		If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
+		Then(clientv3.OpPut(key, `{"token":"0123456789abcdef0123456789abcdef","until":1789000000000}`)).Commit()
+	return err == nil && answer.Succeeded, err
+}
+
+func (k *plainKeys) close() {} // the cluster goes with the test

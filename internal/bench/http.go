@@ -1,0 +1,210 @@
+//go:build unix
+
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/server"
+)
+
+// resolvers is how many connections S7 speaks of.
+const resolvers = 64
+
+// resolveOverHTTP is S7: what the server adds to a handler that answers the same bytes
+// without looking at anything.
+func resolveOverHTTP(l *lab) []row {
+	measure := func(c contender) float64 {
+		return l.load(c, resolvers, func(string) error {
+			won, err := c.reserve(resolvedName)
+			if err == nil && !won {
+				err = errTaken
+			}
+			return err
+		}).rate()
+	}
+	ours, peer := l.compare(resolvingServer, resolvingHandler, measure)
+	return []row{{what: "resolve over HTTP, 64 connections; peer answers the same bytes", unit: perSecond, ours: ours, peer: peer, want: atLeast(0.7)}}
+}
+
+// reserveOverHTTP is S8: the server on an embedded file against a handler with a plain
+// table in PostgreSQL.
+func reserveOverHTTP(l *lab) []row {
+	ours, peer := l.compare(reservingServer, reservingHandler, l.reserveRate)
+	return []row{{what: "reserve over HTTP on SQLite, 256 connections; peer on PostgreSQL", unit: perSecond, ours: ours, peer: peer, want: atLeast(3)}}
+}
+
+const resolvedName = "the-one-that-is-asked-for"
+
+// remote is a contender behind HTTP: what to ask, and which status says yes.
+type remote struct {
+	server  *httptest.Server
+	inside  contender // nil: there is none
+	request func(name string) string
+	yes     int
+
+	mu   sync.Mutex
+	idle []*wireConn
+}
+
+func serveRemote(handler http.Handler, inside contender, yes int, request func(name string) string) *remote {
+	return &remote{server: httptest.NewServer(handler), inside: inside, yes: yes, request: request}
+}
+
+// resolvingServer is Dibs, asked where one name leads.
+func resolvingServer(l *lab) contender {
+	l.Helper()
+	inside, handler := serverOnSQLite(l)
+	_, err := inside.Claim(context.Background(), dibs.Claim{Namespace: namespace, Value: resolvedName, Entity: dibs.Entity{Type: "user", ID: "1"}})
+	l.must(err)
+	return serveRemote(handler, inside, http.StatusOK, getResolved)
+}
+
+func getResolved(name string) string {
+	return "GET /v1/resolve/" + namespace + "/" + name + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+}
+
+// resolvingHandler answers what Dibs would, without Dibs.
+func resolvingHandler(l *lab) contender {
+	l.Helper()
+	inside, handler := serverOnSQLite(l)
+	_, err := inside.Claim(context.Background(), dibs.Claim{Namespace: namespace, Value: resolvedName, Entity: dibs.Entity{Type: "user", ID: "1"}})
+	l.must(err)
+	seen := httptest.NewRecorder()
+	handler.ServeHTTP(seen, httptest.NewRequest(http.MethodGet, "/v1/resolve/"+namespace+"/"+resolvedName, nil))
+	inside.close()
+	body := seen.Body.Bytes()
+	return serveRemote(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		maps.Copy(w.Header(), seen.Header())
+		_, _ = w.Write(body)
+	}), nil, http.StatusOK, getResolved)
+}
+
+// reservingServer is Dibs on an SQLite file, behind HTTP.
+func reservingServer(l *lab) contender {
+	l.Helper()
+	inside, handler := serverOnSQLite(l)
+	return serveRemote(handler, inside, http.StatusCreated, func(name string) string {
+		return post("/v1/reservations", `{"namespace": "`+namespace+`", "value": "`+name+`"}`)
+	})
+}
+
+// reservingHandler is what programs do without a registry, behind HTTP.
+func reservingHandler(l *lab) contender {
+	l.Helper()
+	table := plainOnPostgres(l)
+	return serveRemote(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, err := io.ReadAll(r.Body)
+		won := false
+		if err == nil {
+			won, err = table.reserve(string(name))
+		}
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		case !won:
+			w.WriteHeader(http.StatusConflict)
+		default:
+			w.WriteHeader(http.StatusCreated)
+		}
+	}), table, http.StatusCreated, func(name string) string { return post("/", name) })
+}
+
+func post(path, body string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+}
+
+func serverOnSQLite(l *lab) (*registry, http.Handler) {
+	l.Helper()
+	inside := dibsOnSQLite(l).(*registry)
+	return inside, server.New(server.Config{Registry: inside.Registry, Store: nil})
+}
+
+func (r *remote) close() {
+	for _, c := range r.idle {
+		_ = c.Close()
+	}
+	r.server.Close()
+	if r.inside != nil {
+		r.inside.close()
+	}
+}
+
+// reserve sends the request and reports whether the answer is yes.
+func (r *remote) reserve(name string) (bool, error) {
+	c, err := r.take()
+	if err != nil {
+		return false, err
+	}
+	status, err := c.ask(r.request(name))
+	if err != nil {
+		_ = c.Close()
+		return false, err
+	}
+	r.mu.Lock()
+	r.idle = append(r.idle, c)
+	r.mu.Unlock()
+	return status == r.yes, nil
+}
+
+func (r *remote) take() (*wireConn, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.idle); n > 0 {
+		c := r.idle[n-1]
+		r.idle = r.idle[:n-1]
+		return c, nil
+	}
+	conn, err := net.Dial("tcp", r.server.Listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	return &wireConn{Conn: conn, in: bufio.NewReader(conn)}, nil
+}
+
+// wireConn is a client that does as little as possible: it runs on the processors that
+// the server needs.
+type wireConn struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (c *wireConn) ask(request string) (status int, err error) {
+	if _, err := io.WriteString(c, request); err != nil {
+		return 0, err
+	}
+	length := 0
+	for first := true; ; first = false {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		text := strings.TrimRight(string(line), "\r\n")
+		switch {
+		case first:
+			if status, err = strconv.Atoi(text[9:12]); err != nil {
+				return 0, err
+			}
+		case text == "":
+			_, err := c.in.Discard(length)
+			return status, err
+		default:
+			if value, ok := strings.CutPrefix(text, "Content-Length: "); ok {
+				if length, err = strconv.Atoi(value); err != nil {
+					return 0, err
+				}
+			}
+		}
+	}
+}
