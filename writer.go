@@ -48,7 +48,7 @@ func (t *ticket) busy() {
 // made once more. Such a try takes moments only, and is most likely in vain: that is
 // worth a little patience, since "nothing happened" is a much better answer than "who
 // knows".
-const parkedGrace = 100 * time.Millisecond
+const parkedGrace = 250 * time.Millisecond
 
 const (
 	ticketQueued    uint32 = iota // it waits, in the queue or parked

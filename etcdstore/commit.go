@@ -27,10 +27,10 @@ const (
 // Commit commits groups, in as few transactions as the servers' limits allow. Groups that
 // share a transaction are still committed or stale one by one.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	if err := s.checkClock(); err != nil {
 		return nil, unavailable(err)
 	}

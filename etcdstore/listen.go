@@ -11,11 +11,10 @@ import (
 // Wake returns a channel that receives when another process may have committed
 // something: every commit changes the clock, which is watched. It is a hint.
 func (s *Store) Wake(ctx context.Context) <-chan struct{} {
-	s.open.RLock()
-	defer s.open.RUnlock()
-	if s.closed {
+	if s.gate.Enter(ctx) != nil {
 		return nil // nobody would ever send anything
 	}
+	defer s.gate.Leave()
 	return s.bell.subscribe(ctx, func() { s.background(s.listen) })
 }
 

@@ -22,6 +22,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/gate"
 )
 
 // Store is a [dibs.Store] on an etcd cluster. It is safe for concurrent use.
@@ -41,9 +42,7 @@ type Store struct {
 	stop    context.CancelFunc // ends it
 	working sync.WaitGroup     // what runs in the background
 
-	// Every method holds open for reading while it runs, so Close waits for it.
-	open   sync.RWMutex
-	closed bool
+	gate gate.Gate // every method is in it while it runs, so Close waits for it
 }
 
 var (
@@ -53,22 +52,6 @@ var (
 	_ dibs.Clock    = (*Store)(nil)
 	_ dibs.Parallel = (*Store)(nil)
 )
-
-// enter begins a call: it returns the context's error, or UNAVAILABLE on a
-// closed store. Without an error, [Store.leave] must follow.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.open.RLock()
-	if s.closed {
-		s.open.RUnlock()
-		return dibs.Unavailable(dibs.ErrClosed)
-	}
-	return nil
-}
-
-func (s *Store) leave() { s.open.RUnlock() }
 
 // Writers is how many batches are best under way at once.
 func (s *Store) Writers() int { return s.cfg.Writers }
@@ -89,10 +72,10 @@ var errWiped = errors.New("etcdstore: the registry's clock is gone from etcd: wa
 // a wrong clock has moved it far ahead, so that all others refuse to write. What ended in
 // the meantime stays so. Other servers learn of it with their next call.
 func (s *Store) SetTime(ctx context.Context, now time.Time) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	for lost := range maxLost {
 		mark := s.clock.next(lost)
 		mark.time = dibs.InstantOf(now)
@@ -123,19 +106,15 @@ const closeTime = time.Second
 // Close waits for the calls under way and closes the connections. All later calls
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
-	s.open.Lock()
-	defer s.open.Unlock()
-	if s.closed {
+	return s.gate.Shut(func() error {
+		s.stop()
+		s.working.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		s.tidyUp(ctx)
+		_ = s.client.Close() // it can only say that it is closed
 		return nil
-	}
-	s.closed = true
-	s.stop()
-	s.working.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	s.tidyUp(ctx)
-	_ = s.client.Close() // it can only say that it is closed
-	return nil
+	})
 }
 
 // tidyUp removes what only this server needed. What is left is removed by others later.

@@ -16,10 +16,10 @@ import (
 // Commit commits groups in one transaction, in one round trip. Where one of them
 // keeps it from committing, the others are tried without it.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	// From here on nothing is interrupted: what became of it would be unknown.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
 	defer cancel()

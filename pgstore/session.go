@@ -75,10 +75,10 @@ func rollback(ctx context.Context, conn *pgx.Conn) {
 // out to be dead, after a restart of the server say, is replaced; then the calls are
 // made anew.
 func (s *Store) read(ctx context.Context, calls func() []call) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	return unavailable(s.readAgain(ctx, calls))
 }
 

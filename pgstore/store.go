@@ -15,12 +15,12 @@ package pgstore
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/gate"
 )
 
 // Store is a [dibs.Store] on a PostgreSQL database. It is safe for concurrent use.
@@ -36,9 +36,7 @@ type Store struct {
 	busy    busyNames
 	feed    *feed
 
-	// Every method holds open for reading while it runs, so Close waits for it.
-	open   sync.RWMutex
-	closed bool
+	gate gate.Gate // every method is in it while it runs, so Close waits for it
 }
 
 var (
@@ -48,22 +46,6 @@ var (
 	_ dibs.Clock    = (*Store)(nil)
 	_ dibs.Parallel = (*Store)(nil)
 )
-
-// enter begins a call: it returns the context's error, or UNAVAILABLE on a
-// closed store. Without an error, [Store.leave] must follow.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.open.RLock()
-	if s.closed {
-		s.open.RUnlock()
-		return dibs.Unavailable(dibs.ErrClosed)
-	}
-	return nil
-}
-
-func (s *Store) leave() { s.open.RUnlock() }
 
 // Writers is how many batches are best under way at once.
 func (s *Store) Writers() int { return s.cfg.Writers }
@@ -85,13 +67,9 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close waits for the calls under way and closes the connections. All later calls
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
-	s.open.Lock()
-	defer s.open.Unlock()
-	if s.closed {
+	return s.gate.Shut(func() error {
+		s.feed.close()
+		s.pool.Close()
 		return nil
-	}
-	s.closed = true
-	s.feed.close()
-	s.pool.Close()
-	return nil
+	})
 }

@@ -99,7 +99,7 @@ func TestLockedEntity(t *testing.T) {
 	if _, err := pgstore.WithTx(reg, tx).Rename(context.Background(), dibs.Rename{Namespace: "slug", Entity: alice, Value: "alicia"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := rename(shortDeadline, alice, "ally"); !errors.Is(err, dibs.ErrUnavailable) {
+	if err := rename(time.Second, alice, "ally"); !errors.Is(err, dibs.ErrUnavailable) {
 		t.Errorf("while the entity is locked: %v", err)
 	}
 	if err := rename(patience, bob, "bob"); err != nil {

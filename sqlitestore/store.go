@@ -18,19 +18,17 @@ package sqlitestore
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/gate"
 )
 
 // Store is a [dibs.Store] on one SQLite file. It is safe for concurrent use.
 type Store struct {
 	now func() time.Time
 
-	// Every method holds open for reading while it runs, so Close waits for it.
-	open   sync.RWMutex
-	closed bool
+	gate gate.Gate // every method is in it while it runs, so Close waits for it
 
 	writer  *writer
 	readers *readers
@@ -41,22 +39,6 @@ var (
 	_ dibs.Pinger = (*Store)(nil)
 	_ dibs.Clock  = (*Store)(nil)
 )
-
-// enter begins a call: it returns the context's error, or UNAVAILABLE on a
-// closed store. Without an error, [Store.leave] must follow.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.open.RLock()
-	if s.closed {
-		s.open.RUnlock()
-		return dibs.Unavailable(dibs.ErrClosed)
-	}
-	return nil
-}
-
-func (s *Store) leave() { s.open.RUnlock() }
 
 func (s *Store) instant() dibs.Instant { return dibs.InstantOf(s.now()) }
 
@@ -74,23 +56,19 @@ func (s *Store) Ping(ctx context.Context) error {
 // read runs fn on a reading connection. Unless fn asks for one statement only,
 // it wraps itself in [snapshot].
 func (s *Store) read(ctx context.Context, fn func(runner) error) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	return unavailable(s.readers.use(ctx, fn))
 }
 
 // Close waits for the calls under way and closes the file. All later calls
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
-	s.open.Lock()
-	defer s.open.Unlock()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	// The writer last: the last connection to go folds the WAL into the file.
-	err := s.readers.close()
-	return unavailable(errors.Join(err, s.writer.close()))
+	return s.gate.Shut(func() error {
+		// The writer last: the last connection to go folds the WAL into the file.
+		err := s.readers.close()
+		return unavailable(errors.Join(err, s.writer.close()))
+	})
 }
