@@ -108,7 +108,7 @@ type NamesPage struct {
 
 // FeedQuery selects events of the feed.
 type FeedQuery struct {
-	After     Cursor // resume behind this; empty means from the beginning
+	After     Cursor // resume behind this; empty means from the beginning, [Latest] from now on
 	Namespace string // only names of this namespace; empty means everything
 	Limit     int    // zero means 100; 1,000 at the most
 }
@@ -117,6 +117,9 @@ type FeedQuery struct {
 type EventPage struct {
 	Events []Event
 	Next   Cursor // resume here, also if the page is empty
+	// Generation is another number when answers may have changed without an event,
+	// because policies did. Zero means that nobody knows: the policies are a server's.
+	Generation uint64
 }
 
 // ResolveOutcome is what a name leads to.
@@ -137,6 +140,12 @@ type Resolution struct {
 	Entity    Entity // of an active or moved one
 	// To is the active name that a moved one leads to: one hop, by entity.
 	To *Name
+	// Until is when that ends by itself: an old name redirects for some time only, or a
+	// quarantine ends. Zero means by a command alone.
+	Until time.Time
+	// Age is how old the answer may be. Zero means that it was so when it was asked for;
+	// others come from a cache.
+	Age time.Duration
 	// Status is the HTTP status that the namespace's policy wants: 200, 301, 404…
 	Status int
 }

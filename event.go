@@ -33,6 +33,10 @@ const (
 // beginning.
 type Cursor string
 
+// Latest is a cursor to ask with: the feed's end, whatever it is then. Who resumes from
+// the [EventPage.Next] that comes back is given all that happens from then on.
+const Latest Cursor = "latest"
+
 // Event is one committed change. It carries all that a reader needs to follow the
 // registry without asking back.
 type Event struct {

@@ -16,6 +16,13 @@ func (c *core) Events(ctx context.Context, query FeedQuery, wait bool) (EventPag
 			return EventPage{}, err
 		}
 	}
+	if query.After == Latest {
+		latest, err := c.store.Latest(ctx)
+		if err != nil {
+			return EventPage{}, err
+		}
+		query.After = latest
+	}
 	var woken <-chan struct{}
 	if waker, ok := c.store.(Waker); ok && wait {
 		wakeCtx, cancel := context.WithCancel(ctx)
@@ -39,7 +46,7 @@ func (c *core) Events(ctx context.Context, query FeedQuery, wait bool) (EventPag
 // eventPage reads one page, and goes on behind events that were not asked for.
 func (c *core) eventPage(ctx context.Context, query FeedQuery) (EventPage, error) {
 	limit := pageSize(query.Limit)
-	page := EventPage{Next: query.After}
+	page := EventPage{Next: query.After, Generation: c.policies.Load().generation}
 	for {
 		events, err := c.store.Events(ctx, EventQuery{After: page.Next, Limit: limit})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -199,10 +200,14 @@ func checkRuleName(what, name string) error {
 type policies struct {
 	byName   map[string]*Policy
 	fallback *Policy
+	// generation is a number that no other set of this process has.
+	generation uint64
 }
 
+var generations atomic.Uint64
+
 func newPolicies(configured map[string]Policy, fallback Policy) (*policies, error) {
-	set := &policies{byName: make(map[string]*Policy, len(configured))}
+	set := &policies{byName: make(map[string]*Policy, len(configured)), generation: generations.Add(1)}
 	for name, p := range configured {
 		if _, _, err := splitNamespace(name); err != nil {
 			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)

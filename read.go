@@ -83,6 +83,9 @@ func (c *core) Resolve(ctx context.Context, namespace, value string) (Resolution
 func resolve(v *view, s *subject) Resolution {
 	d := v.name(s)
 	answer := Resolution{Outcome: ResolveNotFound, Canonical: s.canonical, Status: http.StatusNotFound}
+	if d.State == Alias || d.State == Quarantined {
+		answer.Until = d.Until.Time()
+	}
 	gone := answer
 	gone.Outcome, gone.Status = ResolveGone, http.StatusGone
 	switch d.State {

@@ -92,6 +92,11 @@ type Store interface {
 	// [ErrBadCursor] [events-cursor].
 	Events(ctx context.Context, query EventQuery) ([]Event, error)
 
+	// Latest returns the cursor of the feed's end. All events of commits that returned
+	// before the call must stand before it, and all of those that begin after it has
+	// returned behind it [events-latest]. Where there is no event yet it may be empty.
+	Latest(ctx context.Context) (Cursor, error)
+
 	// Close releases what the store holds. What was committed stays: a store that
 	// is opened again on the same data must have all of it, on engines that have
 	// a disk [reopen]. Closing twice is allowed [close-twice].

@@ -12,6 +12,14 @@ import (
 
 // Events returns a page of the feed; with wait it blocks until there is one.
 func (c *client) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
+	if wait && query.After == dibs.Latest {
+		// A stream that breaks before its first event must not begin at a later end.
+		now, err := c.Events(ctx, query, false)
+		if err != nil {
+			return now, err
+		}
+		query.After = now.Next
+	}
 	if wait {
 		return c.awaitEvents(ctx, query)
 	}
@@ -19,7 +27,7 @@ func (c *client) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (d
 	q := params("namespace", query.Namespace, "after", string(query.After), "limit", pageSize(query.Limit))
 	err := c.do(ctx, get("events", "/v1/events", q, into(func(a wire.EventsPage) (err error) {
 		page, err = a.EventPage()
-		if page.Next == "" {
+		if page.Next == "" && query.After != dibs.Latest {
 			page.Next = query.After
 		}
 		return err

@@ -14,10 +14,10 @@ import (
 // hexadecimal. Positions rise as etcd applies transactions, so whatever is committed later
 // stands behind all that was ever read.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	after, err := parseCursor(query.After)
 	if err != nil {
 		return nil, err
@@ -45,6 +45,27 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 		}
 	}
 }
+
+// Latest returns the last position that the clock on record allows: whatever is committed
+// later has a higher order.
+func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
+	if err := s.gate.Enter(ctx); err != nil {
+		return "", err
+	}
+	defer s.gate.Leave()
+	answer, err := s.get(ctx, []clientv3.Op{clientv3.OpGet(s.keys.clock())})
+	if err != nil {
+		return "", unavailable(err)
+	}
+	now := answer.Responses[0].GetResponseRange().Kvs
+	if err := s.learnFrom(now); err != nil {
+		return "", unavailable(err)
+	}
+	mark, _ := decodeStamp(now[0].Value) // it was read a moment ago
+	return cursorAt(position(mark.order, maxEvents-1)), nil
+}
+
+func cursorAt(position string) dibs.Cursor { return dibs.Cursor(hex.EncodeToString([]byte(position))) }
 
 // entry is an event in its place. One that is not there was never committed, or went with
 // its name.
@@ -140,7 +161,7 @@ func (s *Store) feedPage(ctx context.Context, after string, limit int) ([]entry,
 
 func readEntry(at string, name dibs.ID, value []byte) (entry, error) {
 	event, err := decodeEvent(name, value)
-	event.Cursor = dibs.Cursor(hex.EncodeToString([]byte(at)))
+	event.Cursor = cursorAt(at)
 	return entry{position: at, event: event, there: true}, err
 }
 
@@ -154,7 +175,7 @@ func parseCursor(cursor dibs.Cursor) (string, error) {
 		return "", dibs.ErrBadCursor
 	}
 	raw, err := hex.DecodeString(string(cursor))
-	if err != nil || hex.EncodeToString(raw) != string(cursor) {
+	if err != nil || cursorAt(string(raw)) != cursor {
 		return "", dibs.ErrBadCursor
 	}
 	return string(raw), nil

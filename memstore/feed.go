@@ -27,12 +27,20 @@ func newFeed() feed { return feed{byName: make(map[dibs.ID][]*entry)} }
 // append puts an event at the end.
 func (f *feed) append(event dibs.Event) {
 	f.last++
-	event.Cursor = dibs.Cursor(strconv.FormatUint(f.last, 10))
+	event.Cursor = f.end()
 	e := &entry{f.last, event}
 	f.all = append(f.all, e)
 	if !event.ID.IsZero() {
 		f.byName[event.ID] = append(f.byName[event.ID], e)
 	}
+}
+
+// end is the cursor of the newest event; there is none before the first.
+func (f *feed) end() dibs.Cursor {
+	if f.last == 0 {
+		return ""
+	}
+	return dibs.Cursor(strconv.FormatUint(f.last, 10))
 }
 
 // forget removes the events of a name.

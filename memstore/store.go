@@ -179,6 +179,15 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 	return s.feed.page(query)
 }
 
+// Latest returns the cursor of the newest event that there ever was.
+func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
+	if err := s.enter(ctx); err != nil {
+		return "", err
+	}
+	defer s.mu.Unlock()
+	return s.feed.end(), nil
+}
+
 // Close drops everything. It never fails, and may be called again.
 func (s *Store) Close() error {
 	s.mu.Lock()

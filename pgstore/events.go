@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,12 +116,28 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 	return p.events, nil
 }
 
+// Latest numbers what is committed, and returns the cursor behind the last number.
+func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
+	var p page
+	head := func() []call { return []call{p.headCall(s.sql)} }
+	err := s.read(ctx, head)
+	for more := p.pending; more && err == nil; {
+		if more, err = s.numberFor(ctx); err == nil {
+			err = s.read(ctx, head)
+		}
+	}
+	if err != nil || p.head == 0 {
+		return "", err
+	}
+	return place{p.head, math.MaxInt32}.cursor(), nil
+}
+
 // numberFor is number for a caller.
 func (s *Store) numberFor(ctx context.Context) (more bool, err error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return false, err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	return s.number(ctx)
 }
 
@@ -139,9 +156,13 @@ func (p *page) calls(sql *statements, after place, query dibs.EventQuery) []call
 	}
 	return []call{
 		// First: what is numbered after this look is on the page all the same.
-		{text: sql.feed.head, scan: func(row scanner) error { return row.Scan(&p.pending, &p.head) }},
+		p.headCall(sql),
 		{text: text, args: args, scan: p.scan},
 	}
+}
+
+func (p *page) headCall(sql *statements) call {
+	return call{text: sql.feed.head, scan: func(row scanner) error { return row.Scan(&p.pending, &p.head) }}
 }
 
 func (p *page) scan(row scanner) error {

@@ -184,8 +184,7 @@ func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Eve
 		return nil, err
 	}
 	if len(p.events) == 0 && after.seq < unnumbered {
-		head := call{text: s.store.sql.feed.head, scan: func(row scanner) error { return row.Scan(&p.pending, &p.head) }}
-		if err := s.run(ctx, head); err != nil {
+		if err := s.run(ctx, p.headCall(s.store.sql)); err != nil {
 			return nil, err
 		}
 		if after.seq > p.head {
@@ -194,6 +193,9 @@ func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Eve
 	}
 	return p.events, nil
 }
+
+// Latest is for those who follow the feed, which nobody can inside a transaction.
+func (s *txStore) Latest(context.Context) (dibs.Cursor, error) { return "", dibs.ErrUnsupported }
 
 // Close does nothing: the transaction is the caller's.
 func (s *txStore) Close() error { return nil }

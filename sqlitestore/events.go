@@ -45,7 +45,7 @@ func appendEvent(args []any, e *eventRow) ([]any, error) {
 // scanEvent reads a row of table events.
 func scanEvent(row []driver.Value) (dibs.Event, error) {
 	e := dibs.Event{
-		Cursor:    dibs.Cursor(strconv.FormatInt(asInt(row[0]), 10)),
+		Cursor:    cursorOf(asInt(row[0])),
 		Kind:      dibs.EventKind(asText(row[1])),
 		At:        dibs.Instant(asInt(row[2])),
 		Namespace: asText(row[4]),
@@ -120,12 +120,26 @@ func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found [
 	return nil, nil
 }
 
+// Latest returns the number of the newest event that there ever was.
+func (s *Store) Latest(ctx context.Context) (latest dibs.Cursor, err error) {
+	err = s.read(ctx, func(run runner) error {
+		last, err := readRow(ctx, run, selectLastSeq)
+		if err == nil && asInt(last[0]) > 0 {
+			latest = cursorOf(asInt(last[0]))
+		}
+		return err
+	})
+	return latest, err
+}
+
+func cursorOf(seq int64) dibs.Cursor { return dibs.Cursor(strconv.FormatInt(seq, 10)) }
+
 func parseCursor(cursor dibs.Cursor) (int64, error) {
 	if cursor == "" {
 		return 0, nil
 	}
 	seq, err := strconv.ParseInt(string(cursor), 10, 64)
-	if err != nil || seq <= 0 || strconv.FormatInt(seq, 10) != string(cursor) {
+	if err != nil || seq <= 0 || cursorOf(seq) != cursor {
 		return 0, badCursor(cursor)
 	}
 	return seq, nil

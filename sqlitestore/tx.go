@@ -180,6 +180,9 @@ func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) (found []di
 	return found, err
 }
 
+// Latest is for those who follow the feed, which nobody can inside a transaction.
+func (s *txStore) Latest(context.Context) (dibs.Cursor, error) { return "", dibs.ErrUnsupported }
+
 func (s *txStore) read(ctx context.Context, fn func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -61,6 +61,32 @@ func brokenEvents() []broken {
 				return good(ctx, query)
 			}
 		}},
+		{must: "events-latest", how: "is the beginning", bend: func(f *fake, _ *Clock) {
+			f.latest = func(context.Context) (dibs.Cursor, error) { return "", nil }
+		}},
+		{must: "events-latest", how: "is what it was when first asked", bend: func(f *fake, _ *Clock) {
+			good := f.latest
+			once := sync.OnceValues(func() (dibs.Cursor, error) { return good(context.Background()) })
+			f.latest = func(context.Context) (dibs.Cursor, error) { return once() }
+		}},
+		{must: "events-latest", how: "is behind the event that comes next", bend: func(f *fake, _ *Clock) {
+			good := f.latest
+			f.latest = func(ctx context.Context) (dibs.Cursor, error) {
+				latest, err := good(ctx)
+				n, _ := strconv.Atoi(string(latest))
+				return dibs.Cursor(strconv.Itoa(n + 1)), err
+			}
+		}},
+		{must: "events-latest", how: "is before the newest event", bend: func(f *fake, _ *Clock) {
+			good := f.latest
+			f.latest = func(ctx context.Context) (dibs.Cursor, error) {
+				latest, err := good(ctx)
+				if n, err := strconv.Atoi(string(latest)); err == nil && n > 1 {
+					return dibs.Cursor(strconv.Itoa(n - 1)), nil
+				}
+				return latest, err
+			}
+		}},
 		{must: "events-filter", how: "of all names", bend: seeking(func(q *dibs.EventQuery) { q.Name = dibs.ID{} })},
 		{must: "events-filter", how: "from the beginning", bend: seeking(func(q *dibs.EventQuery) { q.After = "" })},
 		{must: "events-filter", how: "has no limit", bend: seeking(func(q *dibs.EventQuery) { q.Limit = 1000 })},

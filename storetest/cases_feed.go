@@ -13,6 +13,8 @@ var feedCases = []testCase{
 	{[]string{"events-order"}, "by revision, and as a group tells them", eventsOrder},
 	{[]string{"events-gapless"}, "pages of every size", eventsPages},
 	{[]string{"events-gapless", "events-order"}, "readers among writers", eventsGapless},
+	{[]string{"events-latest"}, "between two commits", eventsLatest},
+	{[]string{"events-latest"}, "among writers", eventsLatestAmongWriters},
 }
 
 func eventsOrder(e *env) {

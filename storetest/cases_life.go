@@ -56,6 +56,10 @@ func calls(fresh *dibs.NameRecord) []call {
 			_, err := store.Events(ctx, dibs.EventQuery{Limit: 10})
 			return err
 		}},
+		{"Latest", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Latest(ctx)
+			return err
+		}},
 	}
 }
 

@@ -27,13 +27,14 @@ type fake struct {
 	owned  func(context.Context, string, dibs.Entity, int) ([]*dibs.NameRecord, error)
 	list   func(context.Context, dibs.ListQuery) ([]dibs.Record, error)
 	events func(context.Context, dibs.EventQuery) ([]dibs.Event, error)
+	latest func(context.Context) (dibs.Cursor, error)
 	close  func() error
 }
 
 func newFake(data dibs.Store) *fake {
 	f := &fake{
 		data: data, load: data.Load, due: data.Due,
-		owned: data.Owned, list: data.List, events: data.Events,
+		owned: data.Owned, list: data.List, events: data.Events, latest: data.Latest,
 	}
 	f.commit = f.commitFree
 	f.gate = func(ctx context.Context, _ string) (context.Context, error) {
@@ -131,6 +132,14 @@ func (f *fake) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event,
 		return nil, err
 	}
 	return f.events(ctx, query)
+}
+
+func (f *fake) Latest(ctx context.Context) (dibs.Cursor, error) {
+	ctx, err := f.gate(ctx, "Latest")
+	if err != nil {
+		return "", err
+	}
+	return f.latest(ctx)
 }
 
 func (f *fake) Close() error { return f.close() }

@@ -19,6 +19,7 @@ var goals = []goal{
 	{"S7", resolveOverHTTP},
 	{"S8", reserveOverHTTP},
 	{"S9", reserveOnEtcd},
+	{"S10", cachedReads},
 	{"G3", bytesPerName},
 	{"G4", sweepLapsedHolds},
 }

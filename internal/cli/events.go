@@ -42,7 +42,7 @@ dibs events --follow --after "$CURSOR"`,
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&follow, "follow", false, "go on with new events as they come")
-	flags.StringVar(&after, "after", "", "resume behind this `cursor`")
+	flags.StringVar(&after, "after", "", "resume behind this `cursor`; \"latest\" is from now on")
 	flags.StringVar(&query.Namespace, "namespace", "", "only names of this `namespace`")
 	flags.IntVar(&query.Limit, "limit", 100, "how many at once, 1,000 at the most")
 	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))

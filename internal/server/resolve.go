@@ -108,7 +108,8 @@ func leadsNowhere(r dibs.Resolution) *problem {
 	if r.Status == http.StatusGone && r.Outcome == dibs.ResolveNotFound {
 		p = newProblem(r.Status, "GONE", "this name does not lead anywhere now")
 	}
-	p.Outcome, p.Canonical = string(r.Outcome), r.Canonical
+	p.Outcome, p.Canonical, p.AgeMs = string(r.Outcome), r.Canonical, wire.AgeMs(r.Age)
+	p.Until = wire.FormatTime(r.Until)
 	return p
 }
 

@@ -44,7 +44,7 @@ func (s *Server) watching() {
 }
 
 type eventsInput struct {
-	After       string `query:"after" doc:"Resume behind this cursor; left out, from the beginning."`
+	After       string `query:"after" doc:"Resume behind this cursor; left out, from the beginning; latest, from now on."`
 	Limit       int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 where it is left out."`
 	Namespace   string `query:"namespace" doc:"Only names of this namespace."`
 	LastEventID string `header:"Last-Event-ID" doc:"Of a stream: resume behind this cursor."`
@@ -87,6 +87,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, query dibs.FeedQ
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies, too, pass each event on at once
 	w.WriteHeader(http.StatusOK)
+	if query.After == dibs.Latest {
+		out.position(page.Next)
+	}
 	registry := s.registry(r.Context())
 	checked := time.Now()
 	for {
@@ -154,6 +157,12 @@ func (o *eventWriter) event(e dibs.Event) error {
 	o.extend()
 	_, err = fmt.Fprintf(o.w, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Kind, data)
 	return err
+}
+
+// position tells a client where it is, so that it can come back before the first event.
+func (o *eventWriter) position(cursor dibs.Cursor) {
+	o.extend()
+	_, _ = fmt.Fprintf(o.w, "id: %s\n\n", cursor)
 }
 
 func (o *eventWriter) comment(text string) {

@@ -117,6 +117,8 @@ func bindings(t *rapid.T, v reflect.Value) {
 		if rapid.Bool().Draw(t, "about an entity") {
 			x.ID = dibs.ID{}
 		}
+	case *dibs.EventPage:
+		x.Generation = 0 // of a process, not of what it tells
 	case *dibs.Error:
 		x.Code = rapid.SampledFrom([]dibs.Code{dibs.CodeNameTaken, dibs.CodeInvalidValue, dibs.CodeUnavailable}).Draw(t, "code")
 	case *dibs.Failure:

@@ -28,6 +28,7 @@ type Problem struct {
 
 	Outcome   string `json:"outcome,omitempty" enum:"not_found,gone" doc:"Of a name that leads nowhere: why."`
 	Canonical string `json:"canonical,omitempty" doc:"Of a name that leads nowhere."`
+	AgeMs     int64  `json:"ageMs,omitempty" doc:"Of a name that leads nowhere: how old the answer may be, where it comes from the server's cache."`
 
 	Report *Recanonicalization `json:"report,omitempty" doc:"Of a change of rules that was refused: what stands in its way."`
 }

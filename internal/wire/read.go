@@ -50,11 +50,16 @@ type Resolution struct {
 	To        string  `json:"to,omitempty" doc:"Of a moved name: the canonical form of the active name that it leads to."`
 	Active    *Name   `json:"active,omitempty" doc:"Of a moved name: the active name that it leads to."`
 	Status    int     `json:"status" doc:"What the namespace's policy wants to be answered."`
+	Until     string  `json:"until,omitempty" format:"date-time" doc:"When that ends by itself, if it does: an old name may redirect for some time only."`
+	AgeMs     int64   `json:"ageMs,omitempty" doc:"How old the answer may be, where it comes from the server's cache."`
 }
 
 // ResolutionOf shows a resolution.
 func ResolutionOf(r dibs.Resolution) Resolution {
-	w := Resolution{Outcome: string(r.Outcome), Canonical: r.Canonical, Entity: EntityOf(r.Entity), Status: r.Status}
+	w := Resolution{
+		Outcome: string(r.Outcome), Canonical: r.Canonical, Entity: EntityOf(r.Entity), Status: r.Status,
+		Until: formatTime(r.Until), AgeMs: AgeMs(r.Age),
+	}
 	if r.To != nil {
 		active := NameOf(*r.To)
 		w.To, w.Active = r.To.Canonical, &active
@@ -62,9 +67,15 @@ func ResolutionOf(r dibs.Resolution) Resolution {
 	return w
 }
 
+// AgeMs is an age in milliseconds, and rather too much than too little.
+func AgeMs(age time.Duration) int64 { return (age + time.Millisecond - 1).Milliseconds() }
+
 // Resolution returns the library's resolution.
 func (r Resolution) Resolution() (dibs.Resolution, error) {
-	v := dibs.Resolution{Outcome: dibs.ResolveOutcome(r.Outcome), Canonical: r.Canonical, Entity: r.Entity.Entity(), Status: r.Status}
+	v := dibs.Resolution{
+		Outcome: dibs.ResolveOutcome(r.Outcome), Canonical: r.Canonical, Entity: r.Entity.Entity(), Status: r.Status,
+		Until: parseTime(r.Until), Age: time.Duration(r.AgeMs) * time.Millisecond,
+	}
 	if r.Active != nil {
 		to, err := r.Active.Name()
 		if err != nil {

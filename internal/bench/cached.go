@@ -1,0 +1,64 @@
+//go:build unix
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibscache"
+)
+
+// cachedNames is how many names are asked for in turn: more than any cache of the
+// processor holds of the path to one.
+const cachedNames = 10_000
+
+// cachedReads is S10: what one core answers from memory, with nobody beside it.
+func cachedReads(l *lab) []row {
+	l.Helper()
+	inside, _ := serverOnSQLite(l)
+	defer inside.close()
+	cache, err := dibscache.New(inside.Registry, dibscache.Config{MaxStale: time.Minute})
+	l.must(err)
+	defer func() { l.must(cache.Close()) }()
+	names := make([]string, cachedNames)
+	for i := range names {
+		names[i] = fmt.Sprintf("cached-%d", i)
+		_, err := inside.Claim(l.Context(), dibs.Claim{Namespace: namespace, Value: names[i], Entity: dibs.Entity{Type: "user", ID: names[i]}})
+		l.must(err)
+	}
+	resolve := func(name string) error {
+		_, err := cache.Resolve(context.Background(), namespace, name)
+		return err
+	}
+	check := func(name string) error {
+		_, err := cache.Check(context.Background(), dibs.CheckRequest{Namespace: namespace, Values: []string{name}})
+		return err
+	}
+	rates := l.takeTurns(l.onOneCore(names, resolve), l.onOneCore(names, check))
+	return []row{
+		{what: "resolve in process, from the cache, one core", unit: perSecond, ours: rates[0], want: atLeast(1_000_000)},
+		{what: "check in process, from the cache, one core", unit: perSecond, ours: rates[1], want: atLeast(1_000_000)},
+	}
+}
+
+// onOneCore measures how often a second one goroutine can ask, while Go has one core.
+func (l *lab) onOneCore(names []string, ask func(name string) error) func() float64 {
+	return func() float64 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		for _, name := range names { // once, so that it is known
+			l.must(ask(name))
+		}
+		asked, began := 0, time.Now()
+		for time.Since(began) < l.length {
+			for _, name := range names {
+				l.must(ask(name))
+			}
+			asked += len(names)
+		}
+		return float64(asked) / time.Since(began).Seconds()
+	}
+}

@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/calldibs/dibs"
+)
+
+// latest returns the cursor of the feed's end.
+func (e *env) latest() dibs.Cursor {
+	e.Helper()
+	latest, err := e.store.Latest(e.Context())
+	if err != nil {
+		e.Fatalf("Latest: %v", err)
+	}
+	return latest
+}
+
+func eventsLatest(e *env) {
+	beginning := e.latest()
+	var want []dibs.Event
+	for i := range 5 {
+		end := e.latest()
+		n := name("slug", fmt.Sprint(i), dibs.Active)
+		e.commit(claim(n))
+		told := happened(dibs.EventClaimed, n)
+		want = append(want, told)
+		e.sameEvents(e.feed(dibs.EventQuery{After: end}), []dibs.Event{told})
+		e.sameEvents(e.feed(dibs.EventQuery{After: e.latest()}), nil)
+	}
+	e.sameEvents(e.feed(dibs.EventQuery{After: beginning}), want)
+
+	// The newest event may go away; the end of the feed does not come back.
+	n := name("slug", "4", dibs.Active)
+	e.commit(remove(n))
+	e.sameEvents(e.feed(dibs.EventQuery{After: e.latest()}), nil)
+	again := name("slug", "again", dibs.Active)
+	end := e.latest()
+	e.commit(claim(again))
+	e.sameEvents(e.feed(dibs.EventQuery{After: end}), []dibs.Event{happened(dibs.EventClaimed, again)})
+}
+
+// eventsLatestAmongWriters has writers look where the feed ends before and after each of
+// their commits: its event must stand behind the first and not behind the second.
+func eventsLatestAmongWriters(e *env) {
+	const (
+		writers = 6
+		commits = 6
+	)
+	handles := e.handles()
+	e.together(writers, func(i int) error {
+		ctx, store := e.Context(), handles[i%len(handles)]
+		for c := range commits {
+			n := name("slug", fmt.Sprintf("%d of %d", c, i), dibs.Active)
+			before, err := store.Latest(ctx)
+			if err != nil {
+				return fmt.Errorf("Latest: %w", err)
+			}
+			if err := commitSure(ctx, store, claim(n)); err != nil {
+				return err
+			}
+			after, err := store.Latest(ctx)
+			if err != nil {
+				return fmt.Errorf("Latest: %w", err)
+			}
+			if err := stands(ctx, store, n, before, true); err != nil {
+				return err
+			}
+			if err := stands(ctx, store, n, after, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stands checks whether a name's event is behind a cursor.
+func stands(ctx context.Context, store dibs.Store, n *dibs.NameRecord, cursor dibs.Cursor, behind bool) error {
+	events, err := store.Events(ctx, dibs.EventQuery{After: cursor, Name: n.ID, Limit: 10})
+	if err != nil {
+		return fmt.Errorf("Events: %w", err)
+	}
+	if got := len(events) > 0; got != behind {
+		return fmt.Errorf("an event stands behind the end of the feed as it was then: %v, it must be %v", got, behind)
+	}
+	return nil
+}
