@@ -1,0 +1,98 @@
+package dibshttp_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibshttp"
+	"github.com/calldibs/dibs/memstore"
+)
+
+func Example() {
+	reg := renamed() // alice-bob, which is the-smiths now
+	defer reg.Close()
+
+	names, err := dibshttp.New(reg, dibshttp.Config{Namespace: "slug", Prefix: "/w/", MaxStale: time.Minute})
+	check(err)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /w/{slug}/photos", func(w http.ResponseWriter, r *http.Request) {
+		match, _ := dibshttp.FromContext(r.Context())
+		fmt.Fprintf(w, "photos of %s", match.Entity)
+	})
+	site := names.Wrap(mux)
+
+	get(site, "/w/the-smiths/photos")
+	get(site, "/w/alice-bob/photos?page=2")
+	get(site, "/w/nobody/photos")
+	// Output:
+	// 200 photos of wedding/42
+	// 301 to /w/the-smiths/photos?page=2, max-age=60, must-revalidate
+	// 404 Not Found
+}
+
+// Each tenant has names of its own, and is known by its host.
+func ExampleConfig_tenants() {
+	reg := renamed()
+	defer reg.Close()
+
+	names, err := dibshttp.New(reg, dibshttp.Config{
+		NamespaceOf: func(r *http.Request) string {
+			tenant, _, _ := strings.Cut(r.Host, ".")
+			return tenant + ".slug"
+		},
+	})
+	check(err)
+	get(names.Wrap(http.NotFoundHandler()), "http://acme.example.com/the-smiths")
+	// Output: 404 Not Found
+}
+
+// The name is a part of the host: the-smiths.example.com.
+func ExampleConfig_hosts() {
+	reg := renamed()
+	defer reg.Close()
+
+	names, err := dibshttp.New(reg, dibshttp.Config{
+		Namespace: "slug",
+		Value:     func(r *http.Request) (string, bool) { return strings.CutSuffix(r.Host, ".example.com") },
+		Location: func(r *http.Request, canonical string) string {
+			return "https://" + canonical + ".example.com" + r.URL.RequestURI()
+		},
+	})
+	check(err)
+	get(names.Wrap(http.NotFoundHandler()), "http://alice-bob.example.com/photos")
+	// Output: 301 to https://the-smiths.example.com/photos, no-store
+}
+
+// renamed returns a registry in which a name was changed.
+func renamed() *dibs.Registry {
+	reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	check(err)
+	wedding := dibs.Entity{Type: "wedding", ID: "42"}
+	_, err = reg.Apply(context.Background(),
+		dibs.Claim{Namespace: "slug", Value: "alice-bob", Entity: wedding},
+		dibs.Rename{Namespace: "slug", Value: "the-smiths", Entity: wedding})
+	check(err)
+	return reg
+}
+
+// get shows what a visitor gets.
+func get(site http.Handler, url string) {
+	answer := httptest.NewRecorder()
+	site.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, url, http.NoBody))
+	if to := answer.Header().Get("Location"); to != "" {
+		fmt.Printf("%d to %s, %s\n", answer.Code, to, answer.Header().Get("Cache-Control"))
+		return
+	}
+	fmt.Println(answer.Code, answer.Body)
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,128 @@
+package dibshttp_test
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/dibshttp"
+)
+
+// What becomes of an application's own Cache-Control, with a MaxStale of a minute and
+// with none.
+func TestCacheControlOfPages(t *testing.T) {
+	t.Parallel()
+	reg, _ := newRegistry(t)
+	saying := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Cache-Control"] = r.URL.Query()["say"]
+		w.WriteHeader(http.StatusOK)
+	})
+	minute := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, saying)
+	none := site(t, reg, dibshttp.Config{Namespace: "slug"}, saying)
+	for _, test := range []struct{ say, minute, none string }{
+		{"", "no-cache", "no-cache"},
+		{"no-store", "no-store", "no-store"},
+		{"No-Store, max-age=500", "No-Store, max-age=500", "No-Store, max-age=500"},
+		{"no-cache", "no-cache", "no-cache"},
+		{"private", "private, no-cache", "private, no-cache"},
+		{"public", "public, no-cache", "public, no-cache"},
+		{"max-age=10", "max-age=10, must-revalidate", "no-cache"},
+		{"max-age=31536000, immutable", "max-age=60, must-revalidate", "no-cache"},
+		{"MAX-AGE=61", "max-age=60, must-revalidate", "no-cache"},
+		{"public,max-age=3600,s-maxage=86400", "public, max-age=60, s-maxage=60, must-revalidate", "public, no-cache"},
+		{"s-maxage=3600", "s-maxage=60, max-age=0, must-revalidate", "no-cache"},
+		{"private, max-age=3600", "private, max-age=60, must-revalidate", "private, no-cache"},
+		{"no-cache, max-age=3600", "no-cache, max-age=60, must-revalidate", "no-cache"},
+		{"max-age=99, must-revalidate", "max-age=60, must-revalidate", "must-revalidate, no-cache"},
+		{"max-age=5, stale-while-revalidate=600, stale-if-error=86400", "max-age=5, must-revalidate", "no-cache"},
+		{"max-age=5|max-age=600", "max-age=5, max-age=60, must-revalidate", "no-cache"},
+		{`max-age="600"`, "max-age=60, must-revalidate", "no-cache"},
+		{"max-age=999999999999999999999", "max-age=60, must-revalidate", "no-cache"},
+		{"max-age=-5", "max-age=0, must-revalidate", "no-cache"},
+		{"max-age=soon", "max-age=0, must-revalidate", "no-cache"},
+		{"max-age", "max-age=0, must-revalidate", "no-cache"},
+		{`private="Set-Cookie, max-age=9", max-age=600`, `private="Set-Cookie, max-age=9", max-age=60, must-revalidate`, `private="Set-Cookie, max-age=9", no-cache`},
+		{`no-cache="a\", b", max-age=600`, `no-cache="a\", b", max-age=60, must-revalidate`, `no-cache="a\", b", no-cache`},
+		{`no-store="x", max-age=600`, `no-store="x", max-age=60, must-revalidate`, `no-store="x", no-cache`},
+		{" , ,", "no-cache", "no-cache"},
+	} {
+		for url, want := range map[string]string{minute: test.minute, none: test.none} {
+			query := "?"
+			for line := range strings.SplitSeq(test.say, "|") {
+				query += "&say=" + queryEscape(line)
+			}
+			if got := fetch(t, http.MethodGet, url+"/the-smiths"+query, nil).header["Cache-Control"]; len(got) != 1 || got[0] != want {
+				t.Errorf("%q becomes %q, want %q", test.say, got, want)
+			}
+		}
+	}
+}
+
+func queryEscape(text string) string {
+	return strings.NewReplacer(" ", "%20", `"`, "%22", ";", "%3B", `\`, "%5C", "=", "%3D").Replace(text)
+}
+
+// With must-revalidate shared caches would be allowed to keep answers to requests with a
+// password. They were not before.
+func TestPasswordsStayPrivate(t *testing.T) {
+	t.Parallel()
+	reg, _ := newRegistry(t)
+	saying := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", r.URL.Query().Get("say"))
+	})
+	url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, saying)
+	for say, want := range map[string]string{
+		"max-age=5":                  "max-age=5, private, must-revalidate",
+		"max-age=5,public":           "max-age=5, public, must-revalidate",
+		"s-maxage=5":                 "s-maxage=5, max-age=0, must-revalidate",
+		"max-age=5, must-revalidate": "max-age=5, must-revalidate",
+		"private, max-age=5":         "private, max-age=5, must-revalidate",
+	} {
+		got := fetch(t, http.MethodGet, url+"/the-smiths?say="+queryEscape(say), http.Header{"Authorization": {"Basic x"}}).header.Get("Cache-Control")
+		if got != want {
+			t.Errorf("%q becomes %q, want %q", say, got, want)
+		}
+	}
+}
+
+// Other headers by which caches go must not let them keep a page, either.
+func TestOtherHeadersForCaches(t *testing.T) {
+	t.Parallel()
+	reg, _ := newRegistry(t)
+	soon, late := time.Now().Add(30*time.Second).UTC().Format(http.TimeFormat), time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
+	for _, test := range []struct {
+		header http.Header
+		least  int // of max-age
+		most   int
+	}{
+		{http.Header{"Expires": {soon}}, 15, 30},
+		{http.Header{"Expires": {late}}, 60, 60},
+		{http.Header{"Expires": {"0"}}, 0, 0},
+		{http.Header{"Expires": {late}, "Cache-Control": {"max-age=5"}}, 5, 5},
+		{http.Header{"Surrogate-Control": {"max-age=86400"}, "Cache-Control": {"max-age=5"}}, 5, 5},
+		{http.Header{"Cdn-Cache-Control": {"max-age=86400"}, "X-Accel-Expires": {"86400"}, "Cloudflare-Cdn-Cache-Control": {"max-age=1"}, "Cache-Control": {"no-store, max-age=7"}}, 7, 7},
+	} {
+		url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for name, values := range test.header {
+				w.Header()[name] = values
+			}
+		}))
+		got := fetch(t, http.MethodGet, url+"/the-smiths", nil).header
+		for _, name := range []string{"Expires", "Surrogate-Control", "Cdn-Cache-Control", "Cloudflare-Cdn-Cache-Control", "X-Accel-Expires"} {
+			if got.Get(name) != "" {
+				t.Errorf("%v: there is still %s", test.header, name)
+			}
+		}
+		m := regexp.MustCompile(`max-age=(\d+)`).FindStringSubmatch(got.Get("Cache-Control"))
+		if m == nil {
+			t.Errorf("%v: no max-age in %q", test.header, got.Get("Cache-Control"))
+			continue
+		}
+		if age, _ := strconv.Atoi(m[1]); age < test.least || age > test.most {
+			t.Errorf("%v: max-age is %d, want %d to %d", test.header, age, test.least, test.most)
+		}
+	}
+}
