@@ -26,15 +26,18 @@ func TestEveryWayToAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for way, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
-		"nothing":     func(http.ResponseWriter, *http.Request) {},
-		"status":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
-		"write":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") },
-		"copy":        func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, strings.NewReader("page")) },
-		"file":        func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) },
-		"flush":       func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
-		"control":     func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
-		"error":       func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) },
-		"early hints": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusEarlyHints); w.WriteHeader(200) },
+		"nothing": func(http.ResponseWriter, *http.Request) {},
+		"status":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
+		"write":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") },
+		"copy":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, strings.NewReader("page")) },
+		"file":    func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) },
+		"flush":   func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
+		"control": func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() },
+		"error":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) },
+		"early hints": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusOK)
+		},
 		"deadline": func(w http.ResponseWriter, _ *http.Request) {
 			if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Error(err)

@@ -1,6 +1,7 @@
 package dibshttp_test
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -106,9 +107,7 @@ func TestOtherHeadersForCaches(t *testing.T) {
 		{http.Header{"Cdn-Cache-Control": {"max-age=86400"}, "X-Accel-Expires": {"86400"}, "Cloudflare-Cdn-Cache-Control": {"max-age=1"}, "Cache-Control": {"no-store, max-age=7"}}, 7, 7},
 	} {
 		url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			for name, values := range test.header {
-				w.Header()[name] = values
-			}
+			maps.Copy(w.Header(), test.header)
 		}))
 		got := fetch(t, http.MethodGet, url+"/the-smiths", nil).header
 		for _, name := range []string{"Expires", "Surrogate-Control", "Cdn-Cache-Control", "Cloudflare-Cdn-Cache-Control", "X-Accel-Expires"} {

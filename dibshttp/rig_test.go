@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -108,9 +109,7 @@ func fetch(tb testing.TB, method, url string, header http.Header) fetched {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	if host := header.Get("Host"); host != "" {
 		req.Host = host
 	}

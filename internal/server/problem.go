@@ -25,6 +25,8 @@ const (
 type problem struct {
 	wire.Problem
 	keep string // its Cache-Control, if it may be kept at all
+
+	header http.Header // further ones, nil for none
 }
 
 // Error returns code and detail.
@@ -39,6 +41,7 @@ func (p *problem) ContentType(string) string { return problemType }
 // GetHeaders says how long to keep it, and when to come again where that may help.
 func (p *problem) GetHeaders() http.Header {
 	h := http.Header{}
+	maps.Copy(h, p.header)
 	if p.keep != "" {
 		h.Set("Cache-Control", p.keep)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/redirect"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -37,6 +38,7 @@ func (s *Server) resolving() {
 		}
 		return s.resolve(ctx, in.Namespace, in.Value, keepMethod)
 	})
+	s.forwarding()
 }
 
 func movedResponses(statuses ...int) map[string]*huma.Response {
@@ -52,16 +54,7 @@ func movedResponses(statuses ...int) map[string]*huma.Response {
 }
 
 // keepMethod makes a redirect one that a client follows with the same method.
-func keepMethod(status int) int {
-	switch status {
-	case http.StatusMovedPermanently:
-		return http.StatusPermanentRedirect
-	case http.StatusFound:
-		return http.StatusTemporaryRedirect
-	default:
-		return status
-	}
-}
+func keepMethod(status int) int { return redirect.Status(status, http.MethodPost) }
 
 // resolved is where a name leads, with headers for reverse proxies.
 type resolved struct {

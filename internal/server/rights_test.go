@@ -45,6 +45,7 @@ var calls = []call{
 	{"POST /v1/check", `{"namespace": "acme.slug", "values": ["held"]}`, verbs(access.Check), "acme.slug"},
 	{"POST /v1/check", `{"namespace": "acme.slug", "values": ["1","2","3","4","5","6","7","8","9","10","11"]}`, verbs(access.Check, access.Bulk), "acme.slug"},
 	{"GET /v1/resolve/acme.slug/held", ``, verbs(access.Resolve), "acme.slug"},
+	{"GET /v1/resolve?namespace=acme.slug", ``, verbs(access.Resolve), "acme.slug"},
 	{"POST /v1/resolve/acme.slug/held", ``, verbs(access.Resolve), "acme.slug"},
 	{"POST /v1/resolve", `{"namespace": "acme.slug", "value": "held"}`, verbs(access.Resolve), "acme.slug"},
 	{"GET /v1/entities/t/none?scope=acme", ``, verbs(access.Get), "scope acme"},
