@@ -84,12 +84,15 @@ demo:
 # What Unicode says of characters, and which of them look alike: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
-## deps: install the PostgreSQL server of which tests start clusters, and Unicode's data, when they are missing
+## deps: install the PostgreSQL server of which tests start clusters, Unicode's data, nginx and Caddy, when they are missing
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
 		[ -x "$$(pg_config --bindir 2>/dev/null)/postgres" ] || $(MAKE) --no-print-directory install-postgresql
+	@for proxy in nginx caddy; do \
+		[ -x $(BIN)/$$proxy ] || PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || $(MAKE) --no-print-directory $(BIN)/$$proxy || exit 1; \
+	done
 
 # Debian's package would start a server of its own, which nobody needs here.
 NO_MAIN_CLUSTER := /etc/postgresql-common/createcluster.d/no-main-cluster.conf
@@ -109,6 +112,16 @@ install-unicode-data:
 	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends unicode-data python3-confusable-homoglyphs
+
+# The proxies of docs/proxies.md, out of Debian's packages but not installed: the packages
+# would start them.
+$(BIN)/nginx $(BIN)/caddy:
+	@command -v apt-get >/dev/null || { echo "$(@F) is not installed, and this system has no apt-get: install it, and do not start it"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; cd $$dir; \
+	apt-get download $(@F) || { $$sudo apt-get update && apt-get download $(@F); }; \
+	dpkg-deb -x $(@F)_*.deb .; \
+	mkdir -p $(BIN); mv usr/*bin/$(@F) $@
 
 $(GOFUMPT):
 	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)

@@ -1,0 +1,190 @@
+package proxytest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/profile"
+)
+
+// The configurations of the page have these in them.
+const (
+	dibsAddress = "127.0.0.1:8080"
+	appAddress  = "127.0.0.1:3000"
+	nginxKey    = "dibs_your_key"
+)
+
+// rig is what stands behind a proxy: Dibs and an application.
+type rig struct {
+	dibs, app *httptest.Server
+	key       string
+
+	mu    sync.Mutex
+	asked []*http.Request // what Dibs was sent
+}
+
+// newRig starts Dibs with some names, and an application that tells what it sees.
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	store := memstore.New(memstore.Config{})
+	policies := profile.Policies()
+	policies["slug"] = dibs.Policy{Profile: profile.Slug{}, Quarantine: time.Hour}
+	reg, err := dibs.Open(store, dibs.Config{Policies: policies})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reg.Close() })
+	wedding, shop := dibs.Entity{Type: "wedding", ID: "42 ü"}, dibs.Entity{Type: "shop", ID: "1"}
+	_, err = reg.Apply(t.Context(),
+		dibs.Claim{Namespace: "slug", Value: "alice-bob", Entity: wedding},
+		dibs.Rename{Namespace: "slug", Value: "the-smiths", Entity: wedding},
+		dibs.Claim{Namespace: "slug", Value: "closed", Entity: shop},
+		dibs.Decommission{Namespace: "slug", Value: "closed", Entity: shop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{key: "dibs_of_the_proxy"}
+	proxy := access.Caller{Name: "proxy", Grants: []access.Grant{{Verbs: []access.Verb{access.Resolve}, Namespaces: []string{"slug"}}}}
+	api := server.New(server.Config{Registry: reg, Store: store, MaxStale: time.Minute, Authenticate: func(_ context.Context, key string) (access.Caller, error) {
+		if key != "dibs_of_the_proxy" {
+			return access.Caller{}, keys.ErrUnknown
+		}
+		return proxy, nil
+	}})
+	r.dibs = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.mu.Lock()
+		r.asked = append(r.asked, req.Clone(context.Background()))
+		r.mu.Unlock()
+		api.ServeHTTP(w, req)
+	}))
+	t.Cleanup(r.dibs.Close)
+	r.app = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(req.Body)
+		fmt.Fprintf(w, "%s %s %q %q %q %s", req.Method, req.RequestURI, req.Header.Values("Dibs-Entity-Type"), req.Header.Values("Dibs-Entity-Id"),
+			req.Header.Get("Authorization"), body.String())
+	}))
+	t.Cleanup(r.app.Close)
+	return r
+}
+
+// fill puts the addresses of this rig into a configuration of the page.
+func (r *rig) fill(t *testing.T, config string, more ...string) string {
+	t.Helper()
+	pairs := append([]string{dibsAddress, r.dibs.Listener.Addr().String(), appAddress, r.app.Listener.Addr().String()}, more...)
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(config, pairs[i]) {
+			t.Fatalf("the configuration has no %q", pairs[i])
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(config)
+}
+
+// block returns the first block of docs/proxies.md in a language.
+func block(t *testing.T, language string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/proxies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```"+language+"\n")
+	text, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatalf("the page has no %s", language)
+	}
+	return text
+}
+
+// freeAddress returns an address of this machine that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// program finds a program where make deps puts it, or where the system has it.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	for _, path := range []string{"../../bin/" + name, "/usr/sbin/" + name, name} {
+		if found, err := exec.LookPath(path); err == nil {
+			absolute, err := filepath.Abs(found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return absolute
+		}
+	}
+	t.Fatalf("there is no %s: run make deps", name)
+	return ""
+}
+
+// start runs a proxy until the end of the test, and waits until it answers.
+func start(t *testing.T, address string, command *exec.Cmd) (url string) {
+	t.Helper()
+	var log lockedBuffer
+	command.Stdout, command.Stderr = &log, &log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		<-ended
+		if t.Failed() {
+			t.Logf("%s says:\n%s", filepath.Base(command.Path), log.String())
+		}
+	})
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			_ = conn.Close()
+			return "http://" + address
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("%s ended: %v\n%s", filepath.Base(command.Path), err, log.String())
+		default:
+		}
+	}
+	t.Fatalf("%s does not answer\n%s", filepath.Base(command.Path), log.String())
+	return ""
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,148 @@
+package proxytest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// entity is what the application is told of the one there is.
+const entity = `["wedding"] ["42%20%C3%BC"]`
+
+// visits are requests as they are sent, and what a visitor gets.
+var visits = []struct {
+	request  string // method and target
+	status   int
+	location string
+	seen     string // by the application, without what stands behind the entity
+}{
+	{"GET /w/the-smiths", 200, "", "GET /w/the-smiths " + entity},
+	{"GET /w/the-smiths/photos/a%2Fb?page=2&q=%20+", 200, "", "GET /w/the-smiths/photos/a%2Fb?page=2&q=%20+ " + entity},
+	{"POST /w/the-smiths/guests", 200, "", "POST /w/the-smiths/guests " + entity},
+	{"GET /w/the%2Dsmiths", 200, "", "GET /w/the%2Dsmiths " + entity},
+
+	{"GET /w/alice-bob", 301, "/w/the-smiths", ""},
+	{"HEAD /w/alice-bob", 301, "/w/the-smiths", ""},
+	{"POST /w/alice-bob", 308, "/w/the-smiths", ""},
+	{"DELETE /w/alice-bob/x", 308, "/w/the-smiths/x", ""},
+	{"GET /w/alice-bob/w/alice-bob/a%2Fb%20c?to=/w/alice-bob&q=%2f+", 301, "/w/the-smiths/w/alice-bob/a%2Fb%20c?to=/w/alice-bob&q=%2f+", ""},
+	{"GET /w/alice-bob/%C3%BC?%C3%BC", 301, "/w/the-smiths/%C3%BC?%C3%BC", ""},
+	{"GET /w/alice-bob/\xc3\xbc", 301, "/w/the-smiths/%C3%BC", ""},
+	{"GET /w/Alice%20%26%20Bob", 301, "/w/the-smiths", ""},
+	{"GET /w/The%20Smiths/x?y", 301, "/w/the-smiths/x?y", ""},
+	{"GET /w/%EF%BC%B4he-smiths", 301, "/w/the-smiths", ""}, // a wide T
+
+	{"GET /w/nobody", 404, "", ""},
+	{"GET /w/m%C3%BCller", 404, "", ""},
+	{"GET /w/%ff", 404, "", ""},
+	{"GET /w/", 404, "", ""},
+	{"GET /w/alice-bob/../nobody", 404, "", ""},
+	{"GET /w/alice-bob/%2e%2e/nobody", 404, "", ""},
+	{"GET /w//evil.com/alice-bob", 404, "", ""},
+	{"GET /w/%5Cevil.com", 404, "", ""},
+	{"GET /w/closed", 410, "", ""},
+	{"PUT /w/closed", 410, "", ""},
+}
+
+// visit checks all of it behind a proxy.
+func visit(t *testing.T, r *rig, url string) {
+	t.Helper()
+	for _, v := range visits {
+		got, body := send(t, url, v.request, "", "")
+		if got.StatusCode != v.status || got.Header.Get("Location") != v.location {
+			t.Errorf("%s is %d to %q, want %d to %q\n%s", v.request, got.StatusCode, got.Header.Get("Location"), v.status, v.location, body)
+		}
+		if v.seen != "" && !strings.HasPrefix(body, v.seen) {
+			t.Errorf("%s shows the application %q, want %q", v.request, body, v.seen)
+		}
+		if cache := got.Header.Get("Cache-Control"); v.status != http.StatusOK && cache != "max-age=60, must-revalidate" {
+			t.Errorf("%s may be kept: %q", v.request, cache)
+		}
+	}
+	checkForged(t, url)
+	checkBodies(t, url)
+	checkAsked(t, r)
+}
+
+// checkForged wants nobody but Dibs to say whose name it is.
+func checkForged(t *testing.T, url string) {
+	t.Helper()
+	forged := "Dibs-Entity-Id: 1\r\nDibs-Entity-Type: admin\r\nDibs-Status: 200\r\nX-Forwarded-Uri: /w/the-smiths\r\n" +
+		"X-Forwarded-Method: PUT\r\nAuthorization: Basic visitor\r\nCookie: session=secret\r\n"
+	if _, body := send(t, url, "GET /w/the-smiths", forged, ""); !strings.Contains(body, entity+` "Basic visitor"`) {
+		t.Errorf("the application sees %q", body)
+	}
+	if got, _ := send(t, url, "GET /w/nobody", forged, ""); got.StatusCode != http.StatusNotFound {
+		t.Errorf("a forged header makes it %d", got.StatusCode)
+	}
+	if got, _ := send(t, url, "GET /w/alice-bob", forged, ""); got.StatusCode != http.StatusMovedPermanently {
+		t.Errorf("a forged method makes it %d", got.StatusCode)
+	}
+}
+
+// checkAsked wants Dibs to have learnt nothing of visitors but what they asked for.
+func checkAsked(t *testing.T, r *rig) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, asked := range r.asked {
+		h := asked.Header
+		if h.Get("Cookie") != "" || h.Get("Authorization") != "Bearer "+r.key || len(h.Values("X-Forwarded-Uri")) != 1 || asked.ContentLength != 0 {
+			t.Errorf("Dibs was sent %v and %d bytes", h, asked.ContentLength)
+		}
+	}
+}
+
+// checkBodies wants bodies to get to the application, and to be in nobody's way otherwise.
+func checkBodies(t *testing.T, url string) {
+	t.Helper()
+	form := "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n"
+	if got, body := send(t, url, "POST /w/the-smiths", form, "a=b&c"); got.StatusCode != http.StatusOK || !strings.HasSuffix(body, "a=b&c") {
+		t.Errorf("a form is %d %q", got.StatusCode, body)
+	}
+	if got, _ := send(t, url, "POST /w/alice-bob", form, "a=b&c"); got.StatusCode != http.StatusPermanentRedirect {
+		t.Errorf("a form for an old name is %d", got.StatusCode)
+	}
+	if got, _ := send(t, url, "POST /w/nobody", form, "a=b&c"); got.StatusCode != http.StatusNotFound {
+		t.Errorf("a form for nobody is %d", got.StatusCode)
+	}
+}
+
+// checkAway wants 503 for whatever is wrong between proxy and Dibs.
+func checkAway(t *testing.T, what, url string) {
+	t.Helper()
+	for _, name := range []string{"the-smiths", "alice-bob", "nobody"} {
+		got, body := send(t, url, "GET /w/"+name, "", "")
+		if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "1" || strings.Contains(body, "key") {
+			t.Errorf("%s: %s is %d %v %q", what, name, got.StatusCode, got.Header, body)
+		}
+	}
+}
+
+// send sends a request byte for byte, which a client that cleans up would not.
+func send(t *testing.T, url, request, headers, body string) (*http.Response, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n%s\r\n%s", request, headers, body)
+	method, _, _ := strings.Cut(request, " ")
+	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%s: %v", request, err)
+	}
+	defer func() { _ = res.Body.Close() }() // it was read
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", request, err)
+	}
+	return res, string(text)
+}
