@@ -25,7 +25,7 @@ BENCHFLAGS ?=
 all: lint test
 
 ## test: everything that must pass before a change lands
-test: vet test-plain floors race
+test: vet test-plain examples floors race
 
 .PHONY: vet
 vet:
@@ -34,6 +34,12 @@ vet:
 ## test-plain: all tests without the race detector, as `go test ./...` runs them
 test-plain: deps
 	$(GO) test -timeout 5m ./...
+
+## examples: the tests of what shows Dibs with other people's libraries. They are modules of
+## their own: whoever uses Dibs gets none of those. What they share with Dibs follows it.
+.PHONY: examples
+examples:
+	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
 
 ## floors: no goal may be far below what it was; by itself, since it measures
 floors: deps

@@ -2,6 +2,7 @@ package proxytest
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,8 +41,8 @@ func TestNginx(t *testing.T) {
 	r := newRig(t)
 	url := nginx(t, r, r.key)
 	visit(t, r, url)
-	if got, _ := send(t, url, "GET /_dibs", "", ""); got.StatusCode != 404 {
-		t.Errorf("visitors can ask by themselves: %d", got.StatusCode)
+	if got := send(t, url, "GET /_dibs", "", ""); got.status != http.StatusNotFound {
+		t.Errorf("visitors can ask by themselves: %d", got.status)
 	}
 	r.dibs.Close()
 	checkAway(t, "Dibs is gone", url)

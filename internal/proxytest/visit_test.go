@@ -53,14 +53,14 @@ var visits = []struct {
 func visit(t *testing.T, r *rig, url string) {
 	t.Helper()
 	for _, v := range visits {
-		got, body := send(t, url, v.request, "", "")
-		if got.StatusCode != v.status || got.Header.Get("Location") != v.location {
-			t.Errorf("%s is %d to %q, want %d to %q\n%s", v.request, got.StatusCode, got.Header.Get("Location"), v.status, v.location, body)
+		got := send(t, url, v.request, "", "")
+		if got.status != v.status || got.header.Get("Location") != v.location {
+			t.Errorf("%s is %d to %q, want %d to %q\n%s", v.request, got.status, got.header.Get("Location"), v.status, v.location, got.body)
 		}
-		if v.seen != "" && !strings.HasPrefix(body, v.seen) {
-			t.Errorf("%s shows the application %q, want %q", v.request, body, v.seen)
+		if v.seen != "" && !strings.HasPrefix(got.body, v.seen) {
+			t.Errorf("%s shows the application %q, want %q", v.request, got.body, v.seen)
 		}
-		if cache := got.Header.Get("Cache-Control"); v.status != http.StatusOK && cache != "max-age=60, must-revalidate" {
+		if cache := got.header.Get("Cache-Control"); v.status != http.StatusOK && cache != "max-age=60, must-revalidate" {
 			t.Errorf("%s may be kept: %q", v.request, cache)
 		}
 	}
@@ -74,14 +74,14 @@ func checkForged(t *testing.T, url string) {
 	t.Helper()
 	forged := "Dibs-Entity-Id: 1\r\nDibs-Entity-Type: admin\r\nDibs-Status: 200\r\nX-Forwarded-Uri: /w/the-smiths\r\n" +
 		"X-Forwarded-Method: PUT\r\nAuthorization: Basic visitor\r\nCookie: session=secret\r\n"
-	if _, body := send(t, url, "GET /w/the-smiths", forged, ""); !strings.Contains(body, entity+` "Basic visitor"`) {
-		t.Errorf("the application sees %q", body)
+	if got := send(t, url, "GET /w/the-smiths", forged, ""); !strings.Contains(got.body, entity+` "Basic visitor"`) {
+		t.Errorf("the application sees %q", got.body)
 	}
-	if got, _ := send(t, url, "GET /w/nobody", forged, ""); got.StatusCode != http.StatusNotFound {
-		t.Errorf("a forged header makes it %d", got.StatusCode)
+	if got := send(t, url, "GET /w/nobody", forged, ""); got.status != http.StatusNotFound {
+		t.Errorf("a forged header makes it %d", got.status)
 	}
-	if got, _ := send(t, url, "GET /w/alice-bob", forged, ""); got.StatusCode != http.StatusMovedPermanently {
-		t.Errorf("a forged method makes it %d", got.StatusCode)
+	if got := send(t, url, "GET /w/alice-bob", forged, ""); got.status != http.StatusMovedPermanently {
+		t.Errorf("a forged method makes it %d", got.status)
 	}
 }
 
@@ -102,14 +102,14 @@ func checkAsked(t *testing.T, r *rig) {
 func checkBodies(t *testing.T, url string) {
 	t.Helper()
 	form := "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n"
-	if got, body := send(t, url, "POST /w/the-smiths", form, "a=b&c"); got.StatusCode != http.StatusOK || !strings.HasSuffix(body, "a=b&c") {
-		t.Errorf("a form is %d %q", got.StatusCode, body)
+	if got := send(t, url, "POST /w/the-smiths", form, "a=b&c"); got.status != http.StatusOK || !strings.HasSuffix(got.body, "a=b&c") {
+		t.Errorf("a form is %d %q", got.status, got.body)
 	}
-	if got, _ := send(t, url, "POST /w/alice-bob", form, "a=b&c"); got.StatusCode != http.StatusPermanentRedirect {
-		t.Errorf("a form for an old name is %d", got.StatusCode)
+	if got := send(t, url, "POST /w/alice-bob", form, "a=b&c"); got.status != http.StatusPermanentRedirect {
+		t.Errorf("a form for an old name is %d", got.status)
 	}
-	if got, _ := send(t, url, "POST /w/nobody", form, "a=b&c"); got.StatusCode != http.StatusNotFound {
-		t.Errorf("a form for nobody is %d", got.StatusCode)
+	if got := send(t, url, "POST /w/nobody", form, "a=b&c"); got.status != http.StatusNotFound {
+		t.Errorf("a form for nobody is %d", got.status)
 	}
 }
 
@@ -117,15 +117,22 @@ func checkBodies(t *testing.T, url string) {
 func checkAway(t *testing.T, what, url string) {
 	t.Helper()
 	for _, name := range []string{"the-smiths", "alice-bob", "nobody"} {
-		got, body := send(t, url, "GET /w/"+name, "", "")
-		if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "1" || strings.Contains(body, "key") {
-			t.Errorf("%s: %s is %d %v %q", what, name, got.StatusCode, got.Header, body)
+		got := send(t, url, "GET /w/"+name, "", "")
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "1" || strings.Contains(got.body, "key") {
+			t.Errorf("%s: %s is %d %v %q", what, name, got.status, got.header, got.body)
 		}
 	}
 }
 
+// answer is what a visitor gets.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
 // send sends a request byte for byte, which a client that cleans up would not.
-func send(t *testing.T, url, request, headers, body string) (*http.Response, string) {
+func send(t *testing.T, url, request, headers, body string) answer {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
@@ -144,5 +151,5 @@ func send(t *testing.T, url, request, headers, body string) (*http.Response, str
 	if err != nil {
 		t.Fatalf("%s: %v", request, err)
 	}
-	return res, string(text)
+	return answer{res.StatusCode, res.Header, string(text)}
 }

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/calldibs/dibs/dibshttp"
+)
+
+// withGin serves the site with gin, wrapped as a whole: its own middleware has writers of
+// another kind.
+func withGin(names *dibshttp.Names) http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	router := gin.New()
+	router.GET("/", func(c *gin.Context) { c.String(http.StatusOK, "welcome") })
+	router.GET("/w/:slug/photos", func(c *gin.Context) {
+		match, _ := dibshttp.FromContext(c.Request.Context())
+		c.String(http.StatusOK, "photos of %s", match.Entity)
+	})
+	return names.Wrap(router)
+}
