@@ -1,6 +1,9 @@
 package dibshttp
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // directive is one word of Cache-Control, such as max-age=60.
 type directive struct {
@@ -10,9 +13,14 @@ type directive struct {
 
 type directives []directive
 
-// parseDirectives reads the lines of Cache-Control.
+// parseDirectives reads the lines of Cache-Control. Where a quote does not end, others may
+// read something else than we do: then nobody is to keep anything.
 func parseDirectives(lines []string) (list directives) {
-	for _, word := range splitUnquoted(strings.Join(lines, ",")) {
+	words, whole := splitUnquoted(strings.Join(lines, ","))
+	if !whole {
+		return directives{{name: "no-store"}}
+	}
+	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
 		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
 			list = append(list, directive{name, strings.TrimSpace(value)})
@@ -21,10 +29,11 @@ func parseDirectives(lines []string) (list directives) {
 	return list
 }
 
-// splitUnquoted splits at commas that do not stand in quotes.
-func splitUnquoted(text string) []string {
+// splitUnquoted splits at commas that do not stand in quotes, and reports whether all
+// quotes end.
+func splitUnquoted(text string) (words []string, whole bool) {
 	quoted, escaped := false, false
-	return strings.FieldsFunc(text, func(c rune) bool {
+	words = strings.FieldsFunc(text, func(c rune) bool {
 		switch {
 		case escaped:
 			escaped = false
@@ -37,6 +46,7 @@ func splitUnquoted(text string) []string {
 		}
 		return false
 	})
+	return words, !quoted
 }
 
 // has reports whether a directive is there without a list of fields that it is about,
@@ -56,6 +66,11 @@ func (d directives) with(name string) directives {
 		return d
 	}
 	return append(d, directive{name: name})
+}
+
+// without returns the directives without some.
+func (d directives) without(names ...string) directives {
+	return slices.DeleteFunc(d, func(one directive) bool { return slices.Contains(names, one.name) })
 }
 
 // String returns the directives as a header has them.

@@ -3,7 +3,6 @@ package dibshttp
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,14 +40,12 @@ func (l limit) cap(header http.Header, r *http.Request) {
 	for _, name := range overriding {
 		header.Del(name)
 	}
-	if said.has("no-store") {
-		return
-	}
-	said = slices.DeleteFunc(said, func(d directive) bool { return slices.Contains(prolonging, d.name) })
-	if l == 0 || !said.has("max-age") && !said.has("s-maxage") {
-		said = slices.DeleteFunc(said, func(d directive) bool { return d.name == "max-age" || d.name == "s-maxage" })
-		said = said.with("no-cache")
-	} else {
+	said = said.without(prolonging...)
+	switch {
+	case said.has("no-store"):
+	case l == 0 || !said.has("max-age") && !said.has("s-maxage"):
+		said = said.without("max-age", "s-maxage").with("no-cache")
+	default:
 		said = l.shorten(said, r)
 	}
 	header.Set("Cache-Control", said.String())

@@ -3,6 +3,7 @@ package dibshttp_test
 import (
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ func TestCacheControlOfPages(t *testing.T) {
 	for _, test := range []struct{ say, minute, none string }{
 		{"", "no-cache", "no-cache"},
 		{"no-store", "no-store", "no-store"},
-		{"No-Store, max-age=500", "No-Store, max-age=500", "No-Store, max-age=500"},
+		{"No-Store, max-age=500", "no-store, max-age=500", "no-store, max-age=500"},
 		{"no-cache", "no-cache", "no-cache"},
 		{"private", "private, no-cache", "private, no-cache"},
 		{"public", "public, no-cache", "public, no-cache"},
@@ -48,6 +49,7 @@ func TestCacheControlOfPages(t *testing.T) {
 		{`private="Set-Cookie, max-age=9", max-age=600`, `private="Set-Cookie, max-age=9", max-age=60, must-revalidate`, `private="Set-Cookie, max-age=9", no-cache`},
 		{`no-cache="a\", b", max-age=600`, `no-cache="a\", b", max-age=60, must-revalidate`, `no-cache="a\", b", no-cache`},
 		{`no-store="x", max-age=600`, `no-store="x", max-age=60, must-revalidate`, `no-store="x", no-cache`},
+		{`private="x, max-age=600`, "no-store", "no-store"},
 		{" , ,", "no-cache", "no-cache"},
 	} {
 		for url, want := range map[string]string{minute: test.minute, none: test.none} {
@@ -124,4 +126,41 @@ func TestOtherHeadersForCaches(t *testing.T) {
 			t.Errorf("%v: max-age is %d, want %d to %d", test.header, age, test.least, test.most)
 		}
 	}
+}
+
+var (
+	quotedText = regexp.MustCompile(`"([^"\\\\]|\\\\.)*"`)
+	agesOf     = regexp.MustCompile(`(?:^|,)\s*(?:max-age|s-maxage)\s*=\s*([^,]*)`)
+)
+
+// FuzzCacheControl wants whatever a page says to be kept for a minute at the most.
+func FuzzCacheControl(f *testing.F) {
+	for _, say := range []string{"max-age=600, immutable", `private="a,b", s-maxage=9`, "stale-if-error=5", `"max-age=5`, "MAX-AGE = 70", "no-store"} {
+		f.Add(say)
+	}
+	reg, _ := newRegistry(f)
+	names, err := dibshttp.New(reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, say string) {
+		answer := httptest.NewRecorder()
+		names.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cache-Control", say) })).
+			ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/the-smiths", http.NoBody))
+		got := strings.ToLower(quotedText.ReplaceAllString(answer.Header().Get("Cache-Control"), "Q"))
+		if strings.Contains(got, "no-store") {
+			return
+		}
+		bound := strings.Contains(got, "no-cache")
+		for _, m := range agesOf.FindAllStringSubmatch(got, -1) {
+			age, err := strconv.Atoi(m[1])
+			bound = true
+			if err != nil || age < 0 || age > 60 {
+				t.Errorf("%q becomes %q", say, got)
+			}
+		}
+		if !bound || regexp.MustCompile(`(^|,)\s*(immutable|stale-while-revalidate|stale-if-error)\s*(,|=|$)`).MatchString(got) {
+			t.Errorf("%q becomes %q", say, got)
+		}
+	})
 }

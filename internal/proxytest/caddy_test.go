@@ -28,6 +28,10 @@ func TestCaddy(t *testing.T) {
 	r := newRig(t)
 	url := caddy(t, r, r.key)
 	visit(t, r, url)
+	if err := r.registry.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkAway(t, "the engine is gone", url)
 	r.dibs.Close()
 	checkAway(t, "Dibs is gone", url)
 }

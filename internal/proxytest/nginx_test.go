@@ -44,6 +44,10 @@ func TestNginx(t *testing.T) {
 	if got := send(t, url, "GET /_dibs", "", ""); got.status != http.StatusNotFound {
 		t.Errorf("visitors can ask by themselves: %d", got.status)
 	}
+	if err := r.registry.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkAway(t, "the engine is gone", url)
 	r.dibs.Close()
 	checkAway(t, "Dibs is gone", url)
 }

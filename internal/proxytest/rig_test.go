@@ -32,6 +32,7 @@ const (
 
 // rig is what stands behind a proxy: Dibs and an application.
 type rig struct {
+	registry  *dibs.Registry
 	dibs, app *httptest.Server
 	key       string
 
@@ -59,7 +60,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{key: "dibs_of_the_proxy"}
+	r := &rig{registry: reg, key: "dibs_of_the_proxy"}
 	proxy := access.Caller{Name: "proxy", Grants: []access.Grant{{Verbs: []access.Verb{access.Resolve}, Namespaces: []string{"slug"}}}}
 	api := server.New(server.Config{Registry: reg, Store: store, MaxStale: time.Minute, Authenticate: func(_ context.Context, key string) (access.Caller, error) {
 		if key != "dibs_of_the_proxy" {

@@ -37,6 +37,8 @@ var visits = []struct {
 	{"GET /w/The%20Smiths/x?y", 301, "/w/the-smiths/x?y", ""},
 	{"GET /w/%EF%BC%B4he-smiths", 301, "/w/the-smiths", ""}, // a wide T
 
+	{"GET http://evil.com/w/alice-bob?x", 301, "/w/the-smiths?x", ""},
+
 	{"GET /w/nobody", 404, "", ""},
 	{"GET /w/m%C3%BCller", 404, "", ""},
 	{"GET /w/%ff", 404, "", ""},
@@ -45,6 +47,9 @@ var visits = []struct {
 	{"GET /w/alice-bob/%2e%2e/nobody", 404, "", ""},
 	{"GET /w//evil.com/alice-bob", 404, "", ""},
 	{"GET /w/%5Cevil.com", 404, "", ""},
+	{"GET /w%2Fthe-smiths", 404, "", ""}, // not what it seems, once it is cleaned up
+	{"GET //w/the-smiths", 404, "", ""},
+	{"GET /w/the-smiths;x=y", 404, "", ""},
 	{"GET /w/closed", 410, "", ""},
 	{"PUT /w/closed", 410, "", ""},
 }

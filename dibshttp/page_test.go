@@ -1,0 +1,35 @@
+package dibshttp_test
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/dibshttp"
+)
+
+// Pages say to caches what the table in docs/redirects.md has.
+func TestTableOfCaches(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/redirects.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, _ := newRegistry(t)
+	rows := regexp.MustCompile("(?m)^\\| your page, which says (?:nothing|`(.*?)`) \\| `(.*?)` \\| `(.*?)` \\|$").FindAllStringSubmatch(string(text), -1)
+	if len(rows) != 4 {
+		t.Fatalf("the page has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		for maxStale, want := range map[time.Duration]string{time.Minute: row[2], 0: row[3]} {
+			url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: maxStale}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", row[1])
+			}))
+			if got := fetch(t, http.MethodGet, url+"/the-smiths", nil).header.Get("Cache-Control"); got != want {
+				t.Errorf("%q becomes %q with %s, the page says %q", row[1], got, maxStale, want)
+			}
+		}
+	}
+}
