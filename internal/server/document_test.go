@@ -27,6 +27,7 @@ const contract = `
 	GET /v1/check/{namespace}/{value}
 	POST /v1/check
 	GET /v1/resolve/{namespace}/{value}
+	GET /v1/resolve
 	POST /v1/resolve
 	POST /v1/resolve/{namespace}/{value}
 	GET /v1/entities/{type}/{id}
