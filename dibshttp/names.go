@@ -33,7 +33,6 @@ func FromContext(ctx context.Context) (Match, bool) {
 type Names struct {
 	resolver Resolver
 	cfg      Config
-	limit    limit
 }
 
 // New returns Names that are looked up in a registry.
@@ -45,7 +44,7 @@ func New(names Resolver, cfg Config) (*Names, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Names{resolver: names, cfg: complete, limit: limitOf(cfg.MaxStale)}, nil
+	return &Names{resolver: names, cfg: complete}, nil
 }
 
 // Wrap returns a handler that hands requests for present names to the application, and
@@ -59,7 +58,7 @@ func (n *Names) Wrap(application http.Handler) http.Handler {
 		}
 		namespace := n.cfg.NamespaceOf(r)
 		found, err := n.resolver.Resolve(r.Context(), namespace, value)
-		out := &capped{ResponseWriter: w, limit: n.limit, request: r}
+		out := &capped{ResponseWriter: w, limit: limitOf(n.cfg.MaxStale), request: r}
 		defer out.finish()
 		switch {
 		case errors.Is(err, dibs.ErrInvalidValue), errors.Is(err, dibs.ErrInvalidNamespace) && n.cfg.Namespace == "":
@@ -83,26 +82,26 @@ func (n *Names) Wrap(application http.Handler) http.Handler {
 
 // redirect leads to the URL with another name in it. It is not [http.Redirect], which
 // would clean up the rest of the path.
-func (n *Names) redirect(w http.ResponseWriter, r *http.Request, status int, canonical string) {
+func (n *Names) redirect(w *capped, r *http.Request, status int, canonical string) {
 	location := n.cfg.Location(r, canonical)
 	if location == "" {
 		n.answer(w, r, n.cfg.NotFound)
 		return
 	}
 	w.Header().Set("Location", location)
-	w.Header().Set("Cache-Control", n.limit.own())
+	w.Header().Set("Cache-Control", w.limit.own())
 	w.WriteHeader(redirect.Status(status, r.Method))
 }
 
 // answer lets a handler answer what may be kept like a name.
-func (n *Names) answer(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	w.Header().Set("Cache-Control", n.limit.own())
+func (n *Names) answer(w *capped, r *http.Request, handler http.Handler) {
+	w.Header().Set("Cache-Control", w.limit.own())
 	handler.ServeHTTP(w, r)
 }
 
 // fail answers where nobody can tell. What is wrong is for the log: an error may say
 // more about the registry than visitors should know.
-func (n *Names) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (n *Names) fail(w *capped, r *http.Request, err error) {
 	if r.Context().Err() == nil { // otherwise the client is gone, or out of patience
 		n.cfg.Logger.ErrorContext(r.Context(), "a name could not be resolved", "error", err)
 	}
