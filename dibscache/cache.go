@@ -116,9 +116,10 @@ type Stats struct {
 
 // Stats returns how the cache fares.
 func (c *Cache) Stats() Stats {
+	now := c.clock.now()
 	return Stats{
 		Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: c.answers.WeightedSize(),
-		Lag: time.Duration(c.clock.now() - c.followed.Load()),
+		Lag: time.Duration(now - max(c.followed.Load(), 0)), // never known: since the beginning
 	}
 }
 

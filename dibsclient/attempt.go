@@ -84,6 +84,7 @@ func (c *client) address(do call) string {
 
 func (c *client) setHeaders(header http.Header) {
 	header.Set("User-Agent", c.options.UserAgent)
+	header.Set("Cache-Control", "no-cache") // the Registry promises what is so now
 	if c.options.Key != "" {
 		header.Set("Authorization", "Bearer "+c.options.Key)
 	}

@@ -58,7 +58,7 @@ func (n *Names) Wrap(application http.Handler) http.Handler {
 		}
 		namespace := n.cfg.NamespaceOf(r)
 		found, err := n.resolver.Resolve(r.Context(), namespace, value)
-		out := &capped{ResponseWriter: w, limit: limitOf(n.cfg.MaxStale), request: r}
+		out := &capped{ResponseWriter: w, limit: limitOf(max(0, n.cfg.MaxStale-found.Age)), request: r}
 		defer out.finish()
 		switch {
 		case errors.Is(err, dibs.ErrInvalidValue), errors.Is(err, dibs.ErrInvalidNamespace) && n.cfg.Namespace == "":

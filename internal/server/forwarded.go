@@ -62,7 +62,7 @@ func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*for
 	}
 	name, r := nameIn(place, in.URI), nowhere
 	if name.Value != "" {
-		if r, err = s.registry(ctx).Resolve(ctx, in.Namespace, name.Value); err != nil {
+		if r, err = s.reader(ctx).Resolve(ctx, in.Namespace, name.Value); err != nil {
 			return nil, s.problemOf(err)
 		}
 	}
@@ -75,7 +75,7 @@ var nowhere = dibs.Resolution{Outcome: dibs.ResolveNotFound, Status: http.Status
 // tellProxy says what the visitor is to get.
 func (s *Server) tellProxy(name visited, r dibs.Resolution, in *forwardedInput) (*forwarded, error) {
 	out := &forwarded{
-		Status: r.Status, CacheControl: keepForVisitors(s.cfg.MaxStale),
+		Status: r.Status, CacheControl: keepForVisitors(s.cfg.MaxStale - r.Age),
 		EntityType: headerText(r.Entity.Type), EntityID: headerText(r.Entity.ID), Body: wire.ResolutionOf(r),
 	}
 	if to := present(r); to != "" && to != name.Value {

@@ -281,7 +281,7 @@ func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[
 	if err := s.may(ctx, access.Check, request.Namespace); err != nil {
 		return nil, err
 	}
-	list, err := s.registry(ctx).Check(ctx, request)
+	list, err := s.reader(ctx).Check(ctx, request)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}

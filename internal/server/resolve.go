@@ -70,11 +70,11 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	if err := s.may(ctx, access.Resolve, namespace); err != nil {
 		return nil, err
 	}
-	r, err := s.registry(ctx).Resolve(ctx, namespace, value)
+	r, err := s.reader(ctx).Resolve(ctx, namespace, value)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
-	keep := fmt.Sprintf("max-age=%d", int(s.cfg.MaxStale/time.Second))
+	keep := fmt.Sprintf("max-age=%d", max(0, s.cfg.MaxStale-r.Age)/time.Second)
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
 		p := leadsNowhere(r)
 		p.keep = keep

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/access"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 
 	// MaxStale is how long anybody may keep what a name resolves to.
 	MaxStale time.Duration
+	// Cache answers questions for which an older answer is good enough. Nil means none.
+	Cache *dibscache.Cache
 	// MaxBody is how many bytes a request's body must stay under. Zero means 1 MiB.
 	MaxBody int64
 	// RequestTimeout is how long a request may take, streams apart. Zero means 15 s.
@@ -80,9 +83,14 @@ func New(cfg Config) *Server {
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // a second server with these metrics counts the same
+	if cfg.Cache != nil {
+		for _, figure := range cacheFigures(cfg.Cache) {
+			_ = cfg.Metrics.registry.Register(figure)
+		}
+	}
 	s.streams, s.end = context.WithCancel(context.Background())
 	s.api = humago.New(s.mux, describe(cfg.Version))
-	s.api.UseMiddleware(s.authenticate)
+	s.api.UseMiddleware(s.authenticate, s.freshness)
 	s.reservations()
 	s.names()
 	s.entities()

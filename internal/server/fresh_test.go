@@ -1,0 +1,76 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibscache"
+)
+
+// A server with a cache answers from it, also while its engine is out of reach, and never
+// when the client wants to know what is so now.
+func TestCache(t *testing.T) {
+	t.Parallel()
+	const maxStale = 90 * time.Second
+	var cache *dibscache.Cache
+	r := newRig(t, onSQLite, nil, func(cfg *Config) {
+		var err error
+		cache, err = dibscache.New(cfg.Registry, dibscache.Config{MaxStale: maxStale, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Cache = cache
+	})
+	t.Cleanup(func() { _ = cache.Close() })
+	ann := dibs.Entity{Type: "user", ID: "ann"}
+	for _, command := range []dibs.Command{
+		dibs.Claim{Namespace: "slug", Value: "old", Entity: ann},
+		dibs.Rename{Namespace: "slug", Entity: ann, Value: "ann"},
+	} {
+		if _, err := r.registry.Apply(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	questions := []struct {
+		path     string
+		status   int
+		contains string
+	}{
+		{"/v1/resolve/slug/ann", 200, `"outcome":"active"`},
+		{"/v1/resolve/slug/old", 301, `"to":"ann"`},
+		{"/v1/resolve/slug/nobody", 404, `"outcome":"not_found"`},
+		{"/v1/check/slug/ann", 200, `"available":false`},
+		{"/v1/check/slug/nobody", 200, `"available":true`},
+	}
+	ask := func(header http.Header) {
+		t.Helper()
+		for _, q := range questions {
+			reply, body := r.send(http.MethodGet, q.path, header, "")
+			if reply.status != q.status || !strings.Contains(body, q.contains) {
+				t.Errorf("%s: %d %s", q.path, reply.status, body)
+			}
+			var age int
+			if _, err := fmt.Sscanf(reply.header.Get("Cache-Control"), "max-age=%d", &age); strings.Contains(q.path, "resolve") && (err != nil || age > int(maxStale.Seconds())) {
+				t.Errorf("%s may be kept by %q", q.path, reply.header.Get("Cache-Control"))
+			}
+		}
+	}
+	ask(nil)
+	r.store.mode.Store(outOfReach)
+	ask(nil)
+	for _, q := range questions {
+		if reply, body := r.send(http.MethodGet, q.path, http.Header{"Cache-Control": {"No-Cache"}}, ""); reply.status != http.StatusServiceUnavailable {
+			t.Errorf("%s, as it is now, with the engine out of reach: %d %s", q.path, reply.status, body)
+		}
+	}
+	r.store.mode.Store(works)
+	ask(http.Header{"Cache-Control": {"no-cache"}})
+	if s := cache.Stats(); s.Hits != 5 || s.Misses != 5 {
+		t.Errorf("the cache had %+v", s)
+	}
+}
