@@ -1,0 +1,87 @@
+package idtoken
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/calldibs/dibs/internal/access"
+)
+
+// maxPrincipal is how long the name of a principal may be; package dibs has the same
+// bound.
+const maxPrincipal = 255
+
+// claims are what a token says.
+type claims map[string]any
+
+// moment returns a claim that is a date, in seconds.
+func (c claims) moment(name string) (at time.Time, set bool) {
+	switch seconds := c[name].(type) {
+	case nil:
+		return time.Time{}, false
+	case float64:
+		// A date that is beyond all dates is not yet, or over, all the same.
+		const most = 1 << 40
+		return time.Unix(int64(min(max(seconds, -most), most)), 0), true
+	default: // a date that cannot be read
+		return time.Time{}, true
+	}
+}
+
+// values returns the texts of a claim, which is a text or a list. Scopes are a list in one
+// text (RFC 6749, section 3.3).
+func (c claims) values(path []string) []string {
+	var value any = map[string]any(c)
+	for _, name := range path {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = object[name]
+	}
+	switch v := value.(type) {
+	case string:
+		if len(path) == 1 && (path[0] == "scope" || path[0] == "scp") {
+			return strings.Fields(v)
+		}
+		return []string{v}
+	case []any:
+		var texts []string
+		for _, item := range v {
+			if text, ok := item.(string); ok {
+				texts = append(texts, text)
+			}
+		}
+		return texts
+	default:
+		return nil
+	}
+}
+
+// caller returns who has a token, and what it may.
+func (i Issuer) caller(c claims) (access.Caller, error) {
+	name := i.Subject
+	if name == "" {
+		name = "sub"
+	}
+	subject, ok := c[name].(string)
+	principal := i.principal(subject)
+	switch {
+	case !ok || subject == "":
+		return access.Caller{}, refuse(access.TokenMalformed, "this token does not say whose it is: it has no claim for the subject")
+	case len(principal) > maxPrincipal || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl):
+		return access.Caller{}, refuse(access.TokenMalformed, "this token's subject is too long for a name, or has control characters in it")
+	}
+	caller := access.Caller{Name: principal, Grants: i.Grants}
+	for _, rule := range i.Rules {
+		for _, value := range c.values(rule.Claim) {
+			if value == rule.Value {
+				caller.Grants = append(caller.Grants[:len(caller.Grants):len(caller.Grants)], rule.Grants...)
+				break
+			}
+		}
+	}
+	return caller, nil
+}

@@ -1,0 +1,180 @@
+// Package signintest has what tests of signing in need: an issuer of tokens and an
+// authority for certificates, both of this machine alone.
+package signintest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// Issuer is an OpenID Connect issuer: discovery, keys, and tokens. It is safe for
+// concurrent use.
+type Issuer struct {
+	URL string
+	// Asked counts how often its keys were asked for, Discovered its metadata.
+	Asked, Discovered atomic.Int64
+	// Down lets every request fail while it is set.
+	Down atomic.Bool
+
+	mu   sync.Mutex
+	keys []Key
+}
+
+// Key is a key to sign with.
+type Key struct {
+	ID        string
+	Algorithm jose.SignatureAlgorithm
+	Private   crypto.Signer
+}
+
+// Claims are what a token says.
+type Claims map[string]any
+
+// NewIssuer starts an issuer with one key.
+func NewIssuer(tb testing.TB) *Issuer {
+	tb.Helper()
+	i := &Issuer{keys: []Key{NewKey(tb, "first", jose.ES256)}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		i.Discovered.Add(1)
+		i.answer(w, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "id_token_signing_alg_values_supported": []string{"none", "HS256", "ES256"}})
+	})
+	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
+		i.Asked.Add(1)
+		i.answer(w, i.keySet())
+	})
+	server := httptest.NewServer(mux)
+	tb.Cleanup(server.Close)
+	i.URL = server.URL
+	return i
+}
+
+func (i *Issuer) answer(w http.ResponseWriter, document any) {
+	if i.Down.Load() {
+		http.Error(w, "not today", http.StatusBadGateway)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(document)
+}
+
+func (i *Issuer) keySet() jose.JSONWebKeySet {
+	var set jose.JSONWebKeySet
+	for _, key := range i.Keys() {
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key.Private.Public(), KeyID: key.ID, Algorithm: string(key.Algorithm), Use: "sig"})
+	}
+	return set
+}
+
+// Keys returns the keys that the issuer publishes.
+func (i *Issuer) Keys() []Key {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.keys
+}
+
+// Publish replaces the keys of the issuer.
+func (i *Issuer) Publish(keys ...Key) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.keys = keys
+}
+
+// Claims returns what an ordinary token says: for this subject and the audience "dibs", good from
+// now on for an hour. What is in change replaces it; nil takes a claim away.
+func (i *Issuer) Claims(subject string, change Claims) Claims {
+	now := time.Now()
+	claims := Claims{"iss": i.URL, "sub": subject, "aud": "dibs", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
+	for name, value := range change {
+		if claims[name] = value; value == nil {
+			delete(claims, name)
+		}
+	}
+	return claims
+}
+
+// Token returns an ordinary token with some claims changed, see Claims.
+func (i *Issuer) Token(tb testing.TB, subject string, change Claims) string {
+	tb.Helper()
+	return Sign(tb, i.Keys()[0], i.Claims(subject, change))
+}
+
+// Sign returns a token that is signed by a key.
+func Sign(tb testing.TB, key Key, claims Claims) string {
+	tb.Helper()
+	return sign(tb, jose.SigningKey{Algorithm: key.Algorithm, Key: jose.JSONWebKey{Key: key.Private, KeyID: key.ID}}, claims)
+}
+
+// SignShared returns a token that is signed by HS256, with a secret that both sides share.
+func SignShared(tb testing.TB, secret []byte, claims Claims) string {
+	tb.Helper()
+	return sign(tb, jose.SigningKey{Algorithm: jose.HS256, Key: secret}, claims)
+}
+
+func sign(tb testing.TB, key jose.SigningKey, claims Claims) string {
+	tb.Helper()
+	signer, err := jose.NewSigner(key, (&jose.SignerOptions{}).WithType("JWT"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	signed, err := signer.Sign(payload)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	token, err := signed.CompactSerialize()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return token
+}
+
+// Unsigned returns a token of the algorithm "none", or of any other name, with whatever
+// stands for a signature.
+func Unsigned(tb testing.TB, algorithm, signature string, claims Claims) string {
+	tb.Helper()
+	part := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return base64.RawURLEncoding.EncodeToString(data)
+	}
+	return part(map[string]string{"alg": algorithm, "typ": "JWT"}) + "." + part(claims) + "." + signature
+}
+
+// NewKey makes a key for RS256, ES256 or EdDSA.
+func NewKey(tb testing.TB, id string, algorithm jose.SignatureAlgorithm) Key {
+	tb.Helper()
+	key := Key{ID: id, Algorithm: algorithm}
+	var err error
+	switch algorithm {
+	case jose.RS256:
+		key.Private, err = rsa.GenerateKey(rand.Reader, 2048)
+	case jose.EdDSA:
+		_, key.Private, err = ed25519.GenerateKey(rand.Reader)
+	default:
+		key.Private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
