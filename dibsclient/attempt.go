@@ -26,8 +26,12 @@ func (c *client) attempt(ctx context.Context, do call, body []byte) *failure {
 		defer cancel()
 		ctx = limited
 	}
+	bearer, err := c.bearer(ctx, do)
+	if err != nil {
+		return &failure{err: err, again: true}
+	}
 	var way way
-	response, err := c.send(way.watch(ctx), do, body)
+	response, err := c.send(way.watch(ctx), do, bearer, body)
 	if err != nil {
 		return &failure{err: lost(ctx, do, err), again: true, mayHaveHappened: way.mayHaveArrived(err)}
 	}
@@ -45,14 +49,14 @@ func (c *client) attempt(ctx context.Context, do call, body []byte) *failure {
 }
 
 // send makes the request and waits for the head of the answer.
-func (c *client) send(ctx context.Context, do call, body []byte) (*http.Response, error) {
+func (c *client) send(ctx context.Context, do call, bearer string, body []byte) (*http.Response, error) {
 	// A reader of bytes can be rewound: a connection that turns out to be dead before
 	// anything was written to it is then replaced by the transport itself.
 	request, err := http.NewRequestWithContext(ctx, do.method, c.address(do), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	c.setHeaders(request.Header)
+	c.setHeaders(request.Header, bearer)
 	request.Header.Set("Accept", "application/json, application/problem+json")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -62,11 +66,15 @@ func (c *client) send(ctx context.Context, do call, body []byte) (*http.Response
 
 // sendWatch asks for a stream behind a cursor.
 func (c *client) sendWatch(ctx context.Context, do call, after dibs.Cursor) (*http.Response, error) {
+	bearer, err := c.bearer(ctx, do)
+	if err != nil {
+		return nil, err
+	}
 	request, err := http.NewRequestWithContext(ctx, do.method, c.address(do), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	c.setHeaders(request.Header)
+	c.setHeaders(request.Header, bearer)
 	request.Header.Set("Accept", "text/event-stream")
 	if after != "" {
 		request.Header.Set("Last-Event-ID", string(after))
@@ -82,11 +90,11 @@ func (c *client) address(do call) string {
 	return c.base + do.path + "?" + do.query.Encode()
 }
 
-func (c *client) setHeaders(header http.Header) {
+func (c *client) setHeaders(header http.Header, bearer string) {
 	header.Set("User-Agent", c.options.UserAgent)
 	header.Set("Cache-Control", "no-cache") // the Registry promises what is so now
-	if c.options.Key != "" {
-		header.Set("Authorization", "Bearer "+c.options.Key)
+	if bearer != "" {
+		header.Set("Authorization", "Bearer "+bearer)
 	}
 }
 

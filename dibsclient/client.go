@@ -55,6 +55,7 @@ func newClient(address string, options Options) (*client, error) {
 		used = *options.HTTPClient
 	} else {
 		c.own = newTransport()
+		c.own.TLSClientConfig = options.TLS.Clone() // which is nil for nil
 		used.Transport = c.own
 	}
 	// What a name leads to is answered by redirects; and a key must not go elsewhere.

@@ -1,6 +1,8 @@
 package dibsclient
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +27,14 @@ const (
 type Options struct {
 	// Key is the API key. Empty means that none is sent.
 	Key string
+	// Token returns what to send in place of an API key, such as a token of an OpenID
+	// Connect issuer. It is called for each attempt, from several goroutines at once: let it
+	// keep a token until that is nearly over. Nil means that Key is sent.
+	Token func(context.Context) (string, error)
+	// TLS is how to speak to a server at https://: which authorities to trust, and which
+	// client certificate to show. Nil means the authorities of this machine, and none. With
+	// an HTTPClient it must be nil: that has its own.
+	TLS *tls.Config
 	// HTTPClient sends the requests. Nil means one of the Registry's own, which keeps
 	// connections open and speaks HTTP/1.1 and HTTP/2. Redirects are never followed.
 	HTTPClient *http.Client
@@ -73,9 +83,15 @@ func parseBase(address string) (string, error) {
 // withDefaults returns the options with every zero field filled in.
 func (o Options) withDefaults() (Options, error) {
 	for _, field := range []struct{ name, text string }{{"Key", o.Key}, {"UserAgent", o.UserAgent}} {
-		if strings.ContainsFunc(field.text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if notVisible(field.text) {
 			return o, fmt.Errorf("dibs: Options.%s has a character that is not visible ASCII", field.name)
 		}
+	}
+	switch {
+	case o.Key != "" && o.Token != nil:
+		return o, errors.New("dibs: Options.Key and Options.Token are both set: only one of them can be sent")
+	case o.TLS != nil && o.HTTPClient != nil:
+		return o, errors.New("dibs: Options.TLS and Options.HTTPClient are both set: set TLSClientConfig in the transport of the client instead")
 	}
 	switch {
 	case o.Timeout < 0:
@@ -96,6 +112,11 @@ func (o Options) withDefaults() (Options, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o, nil
+}
+
+// notVisible reports whether a text has something in it that no header may have.
+func notVisible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // newTransport returns a transport for many calls at once to one server.

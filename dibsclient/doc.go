@@ -7,6 +7,9 @@
 //	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 //	if errors.Is(err, dibs.ErrNameTaken) { … }
 //
+// A server that trusts an issuer of OpenID Connect is shown its tokens by Options.Token,
+// and one that wants client certificates is shown one by Options.TLS.
+//
 // # Errors
 //
 // What the registry refuses is a [*dibs.Error] with all its details, as if the registry

@@ -34,9 +34,9 @@ func (e *StatusError) Error() string {
 func adviceFor(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:
-		return "it wants an API key, or does not know this one: see Options.Key"
+		return "it wants an API key or a token, or does not know this one: see Options.Key and Options.Token"
 	case status == http.StatusForbidden:
-		return "this API key has no right to do that"
+		return "who asks has no right to do that"
 	case status == http.StatusNotFound:
 		return "there is no such call at this address: check the URL that Dial was given"
 	case status == http.StatusRequestEntityTooLarge:

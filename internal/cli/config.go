@@ -21,7 +21,8 @@ func (s *session) configCommand() *cobra.Command {
 		Short: "Say everything that is wrong with a configuration",
 		Long: `Say everything that is wrong with a configuration, with file and line.
 
-The environment counts, as it does for "dibs serve". Nothing is opened.`,
+The environment counts, as it does for "dibs serve". Of what it names, only the files of
+certificates and secrets are read.`,
 		Example: indent("dibs config check dibs.toml"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,6 +33,11 @@ The environment counts, as it does for "dibs serve". Nothing is opened.`,
 			cfg, err := config.Load(o)
 			if err != nil {
 				return usage("%w", err)
+			}
+			if cfg.TLS.On() {
+				if _, err := cfg.TLS.Load(); err != nil {
+					return usage("tls: %w", err)
+				}
 			}
 			s.print(&answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *page) {
 				p.line("The configuration is good: %s, listening on %s, names in %s",

@@ -20,7 +20,12 @@ type Target struct {
 	Config string // the file with the policies of Store; empty means the defaults
 
 	Server string // the URL of a server
-	Key    string // the key for Server; empty means none
+	Key    string // the key for Server, or a token; empty means none
+
+	// Files in PEM, for a Server at https://: the authorities to trust, where empty means
+	// those of this machine; the client certificate to show, where empty means none; and
+	// its key, where empty means that it is in the same file.
+	CA, Cert, CertKey string
 }
 
 // Open opens the registry at a target.
@@ -49,7 +54,11 @@ var operator = dibs.Principal{Rights: dibs.ActForOthers | dibs.OverrideReserved 
 
 // dial opens the registry of a server.
 func dial(target Target) (*dibs.Registry, error) {
-	registry, err := dibsclient.Dial(target.Server, dibsclient.Options{Key: target.Key})
+	trust, err := target.tls()
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	registry, err := dibsclient.Dial(target.Server, dibsclient.Options{Key: target.Key, TLS: trust})
 	if err != nil {
 		return nil, usage("%w", err)
 	}

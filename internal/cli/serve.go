@@ -9,18 +9,19 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"sync/atomic"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/internal/signin"
+	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
 func (s *session) serve() *cobra.Command {
@@ -34,8 +35,8 @@ Without any setting it keeps names in the SQLite file dibs.db and listens on thi
 machine alone. Settings come from a file (--config), the environment (DIBS_…) and
 flags; what comes later wins. "dibs config sample" prints all of them.
 
-SIGHUP reads the policies anew. SIGTERM ends the server once what is under way is
-answered.`,
+SIGHUP reads policies and certificates anew. SIGTERM ends the server once what is
+under way is answered.`,
 		Example: indent(`dibs serve
 dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.toml`),
 		Args: cobra.NoArgs,
@@ -46,8 +47,8 @@ dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.t
 		}
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if s.flags.server != "" || s.flags.key != "" {
-			return usage("--server and --key are for who calls a server: this is one")
+		if f := s.flags; f.server+f.key+f.ca+f.cert+f.certKey != "" {
+			return usage("--server, --key, --ca, --cert and --cert-key are for who calls a server: this is one; its certificates are in [tls] of --config")
 		}
 		return s.runServer(cmd.Context(), s.overrides(cmd))
 	}
@@ -58,7 +59,7 @@ dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.t
 func (s *session) overrides(cmd *cobra.Command) config.Overrides {
 	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name != "config" && f.Name != "json" && f.Name != "server" && f.Name != "key" {
+		if !slices.Contains([]string{"config", "json", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
 			o.Flags[f.Name] = f.Value.String()
 		}
 	})
@@ -73,10 +74,12 @@ type service struct {
 	log       *slog.Logger
 	store     dibs.Store
 	ring      *keys.Ring
+	desk      *signin.Desk
+	metrics   *server.Metrics
 	registry  *dibs.Registry
+	tls       *tlsfiles.Keeper // nil: there is no TLS
 	listener  net.Listener
 	server    *server.Server
-	hadKeys   atomic.Bool
 }
 
 func (s *session) runServer(ctx context.Context, o config.Overrides) error {
@@ -105,80 +108,32 @@ func (sv *service) open(ctx context.Context) (err error) {
 	if sv.store, err = engine.Open(ctx, sv.config.Store); err != nil {
 		return err
 	}
-	sv.ring = keys.NewRing(sv.store)
+	sv.ring, sv.metrics = keys.NewRing(sv.store), server.NewMetrics()
+	sv.desk = signin.NewDesk(sv.ring, onLoopback(sv.config.Listen))
+	sv.trust(ctx, sv.config)
 	if err := sv.checkKeys(ctx); err != nil {
 		return errors.Join(err, sv.store.Close())
 	}
-	metrics := server.NewMetrics()
 	cfg := sv.config.Dibs()
-	cfg.Logger, cfg.Observer = sv.log, metrics.Observer()
+	cfg.Logger, cfg.Observer = sv.log, sv.metrics.Observer()
 	if sv.registry, err = dibs.Open(sv.store, cfg); err != nil {
 		return errors.Join(err, sv.store.Close())
 	}
-	if sv.listener, err = net.Listen("tcp", sv.config.Listen); err != nil {
-		return errors.Join(fmt.Errorf("listening on %s: %w", sv.config.Listen, err), sv.registry.Close())
+	if err = sv.listen(); err != nil {
+		return errors.Join(err, sv.registry.Close())
 	}
 	sv.server = server.New(server.Config{
-		Registry: sv.registry, Store: sv.store, Authenticate: sv.authenticate, LocalOnly: onLoopback(sv.config.Listen),
+		Registry: sv.registry, Store: sv.store, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
+		// Where only certificates and tokens count, nobody is let in for being local.
+		LocalOnly: onLoopback(sv.config.Listen) && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
+		Origins:   sv.config.CORSOrigins,
 		MaxStale: sv.config.MaxStale, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
-		Logger: sv.log, Metrics: metrics,
+		Logger: sv.log, Metrics: sv.metrics,
 	})
 	return nil
 }
 
-// checkKeys refuses to let other machines in where nobody needs a key.
-func (sv *service) checkKeys(ctx context.Context) error {
-	some, err := sv.ring.Any(ctx)
-	sv.hadKeys.Store(some)
-	if err != nil || some {
-		return err
-	}
-	if onLoopback(sv.config.Listen) {
-		sv.log.Info("there is no API key: whoever can call this machine's localhost may do everything")
-		return nil
-	}
-	if sv.config.Store == "mem:" {
-		return usage("at %s other machines could do everything, and API keys cannot be kept in memory: use another store,\n"+
-			"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen)
-	}
-	return usage("there is no API key yet, and at %s other machines could do everything: make a key first,\n"+
-		"  dibs keys create admin --may all --in '*' --store %s\n"+
-		"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen, engine.Redacted(sv.config.Store))
-}
-
-// authenticate says who a request is from. As long as there was no key, this machine
-// needs none; a server that has seen one never opens again.
-func (sv *service) authenticate(ctx context.Context, secret string) (access.Caller, error) {
-	if secret != "" {
-		key, err := sv.ring.Find(ctx, secret)
-		return key.Caller(), err
-	}
-	if !onLoopback(sv.config.Listen) || sv.hadKeys.Load() {
-		return access.Caller{}, keys.ErrUnknown
-	}
-	some, err := sv.ring.Any(ctx)
-	switch {
-	case err != nil:
-		return access.Caller{}, err
-	case some:
-		sv.hadKeys.Store(true)
-		return access.Caller{}, keys.ErrUnknown
-	default:
-		return access.Everything, nil
-	}
-}
-
-// onLoopback reports whether only this machine can reach an address.
-func onLoopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
-}
-
-// reloadOnHangup reads the policies anew at each SIGHUP, until it is stopped.
+// reloadOnHangup reads policies and certificates anew at each SIGHUP, until it is stopped.
 func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -191,7 +146,7 @@ func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-hangup:
-				sv.reload()
+				sv.reload(ctx)
 			}
 		}
 	}()
@@ -202,9 +157,9 @@ func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	}
 }
 
-// reload takes over the policies of the file as it is now. What is wrong with it
-// changes nothing.
-func (sv *service) reload() {
+// reload takes over the policies of the file as it is now, and who is let in. What is wrong
+// with it changes nothing.
+func (sv *service) reload(ctx context.Context) {
 	cfg, err := config.Load(sv.overrides)
 	if err == nil {
 		err = sv.registry.SetPolicies(cfg.Policies, cfg.Default)
@@ -213,6 +168,7 @@ func (sv *service) reload() {
 		sv.log.Error("the configuration was not taken over", "error", err)
 		return
 	}
+	sv.reloadSignIn(ctx, cfg)
 	sv.log.Info("the policies were read anew; other settings take a restart")
 }
 
@@ -228,7 +184,7 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 // greet says where the server is and what to try.
 func (s *session) greet(sv *service) {
 	address := sv.listener.Addr().String()
-	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store))
+	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil)
 	if sv.config.LogFormat == "json" {
 		return // a machine reads it
 	}
@@ -237,8 +193,11 @@ func (s *session) greet(sv *service) {
 		host = "127.0.0.1"
 	}
 	url := "http://" + net.JoinHostPort(host, port)
+	if sv.tls != nil {
+		url = "https://" + net.JoinHostPort("localhost", port) // certificates are of names
+	}
 	key := ""
-	if some, err := sv.ring.Any(context.Background()); err == nil && some {
+	if closed, err := sv.desk.Closed(context.Background()); err == nil && closed {
 		key = ` -H "Authorization: Bearer $DIBS_KEY"`
 	}
 	fmt.Fprintf(s.Stdout, `

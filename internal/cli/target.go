@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 // targetFlags are the flags that say where the names are.
 type targetFlags struct {
 	store, config, server, key string
+	ca, cert, certKey          string // for the server; files
 }
 
 func (f *targetFlags) add(root *cobra.Command) {
@@ -19,6 +21,9 @@ func (f *targetFlags) add(root *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "the `file` with the policies of --store (or DIBS_CONFIG)")
 	flags.StringVar(&f.server, "server", "", "speak to the server at this `url` (or DIBS_SERVER)")
 	flags.StringVar(&f.key, "key", "", "the `key` for the server; better in DIBS_KEY, or in the file DIBS_KEY_FILE names")
+	flags.StringVar(&f.ca, "ca", "", "trust a server with a certificate of these authorities, a `pem` file (or DIBS_CA)")
+	flags.StringVar(&f.cert, "cert", "", "show the server this client certificate, a `pem` file (or DIBS_CERT)")
+	flags.StringVar(&f.certKey, "cert-key", "", "the key of --cert, a `pem` file, unless that has it in it (or DIBS_CERT_KEY)")
 }
 
 // target works out where the names are. A flag comes before the environment.
@@ -47,7 +52,10 @@ func (s *session) target() (Target, error) {
 			return Target{}, usage("--config is for --store: a server has policies of its own")
 		}
 		key, err := s.key()
-		return Target{Server: f.server, Key: key}, err
+		return Target{
+			Server: f.server, Key: key, CA: cmp.Or(f.ca, s.Getenv("DIBS_CA")),
+			Cert: cmp.Or(f.cert, s.Getenv("DIBS_CERT")), CertKey: cmp.Or(f.certKey, s.Getenv("DIBS_CERT_KEY")),
+		}, err
 	default:
 		return Target{}, usage("%w", errNoTarget)
 	}

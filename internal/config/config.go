@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/idtoken"
+	"github.com/calldibs/dibs/internal/signin"
+	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
 // Config is the configuration of a server, checked and complete. Make one with [Load].
@@ -36,6 +39,15 @@ type Config struct {
 	LogFormat string `env:"LOG_FORMAT"`
 	// Suggestions is how many free names are offered where one is taken. Zero means none.
 	Suggestions int `env:"SUGGESTIONS"`
+
+	// TLS says where the certificates are. The zero value means no TLS.
+	TLS tlsfiles.Files `env:"-"`
+	// OIDC are the issuers whose tokens count.
+	OIDC []idtoken.Issuer `env:"-"`
+	// Certificates are the holders of client certificates that count.
+	Certificates []signin.Holder `env:"-"`
+	// CORSOrigins are the sites whose pages may call the API.
+	CORSOrigins []string `env:"-"`
 
 	// Policies are what namespaces allow, by namespace or type.
 	Policies map[string]dibs.Policy `env:"-"`

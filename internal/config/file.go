@@ -64,6 +64,7 @@ func (l *loader) readSettings(s *section) {
 			l.origins[setting.Key] = s.at(setting.Key)
 		}
 	}
+	l.readSignIn(s)
 	l.file.fallback = s.table("default")
 	l.file.policies = s.table("policies")
 	l.file.blindKeys = s.tables("blindKeys")

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"strings"
@@ -18,38 +19,68 @@ type callerKey struct{}
 
 // authenticate finds out who asks, before anything of the request is read.
 func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
-	caller, p := s.identify(ctx.Context(), ctx.Header("Authorization"))
+	r, w := humago.Unwrap(ctx)
+	caller, p := s.identify(r)
 	if p != nil {
-		_, w := humago.Unwrap(ctx)
 		writeProblem(w, p)
 		return
 	}
 	next(huma.WithValue(ctx, callerKey{}, caller))
 }
 
-// identify returns who an Authorization header belongs to, or says why nobody.
-func (s *Server) identify(ctx context.Context, authorization string) (access.Caller, *problem) {
+// identify returns who a request is from, or says why nobody. An Authorization header
+// decides alone; where there is none, the client's certificate does.
+func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 	if s.cfg.Authenticate == nil {
 		return access.Everything, nil
 	}
-	scheme, key, _ := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		key = ""
+	authorization := r.Header.Get("Authorization")
+	if c := certificateOf(r); c != nil && s.cfg.Certificate != nil && authorization == "" {
+		caller, err := s.cfg.Certificate(r.Context(), c)
+		return caller, s.notLetIn(err, false)
 	}
-	caller, err := s.cfg.Authenticate(ctx, strings.TrimSpace(key))
+	scheme, secret, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		secret = ""
+	}
+	secret = strings.TrimSpace(secret)
+	caller, err := s.cfg.Authenticate(r.Context(), secret)
+	return caller, s.notLetIn(err, secret != "")
+}
+
+// certificateOf returns the certificate of a client, if TLS has found it to be good.
+func certificateOf(r *http.Request) *x509.Certificate {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return nil
+	}
+	return r.TLS.VerifiedChains[0][0]
+}
+
+// notLetIn turns the error of signing in into an answer, and counts it; nil for none.
+// Shown is whether there was a key or a token.
+func (s *Server) notLetIn(err error, shown bool) *problem {
+	var refusal *access.Refusal
 	switch {
 	case err == nil:
-		return caller, nil
+		return nil
+	case errors.As(err, &refusal) && refusal.Passing():
+		s.cfg.Metrics.deny(refusal.Reason)
+		return newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), refusal.Detail)
+	case errors.As(err, &refusal):
 	case !errors.Is(err, keys.ErrUnknown):
-		return access.Caller{}, s.problemOf(err)
-	case key == "":
-		s.cfg.Metrics.denied.Inc()
-		return access.Caller{}, newProblem(http.StatusUnauthorized, "UNAUTHORIZED",
-			"this server wants an API key: send the header \"Authorization: Bearer dibs_…\"")
+		return s.problemOf(err)
+	case !shown:
+		refusal = &access.Refusal{
+			Reason: access.NoCredentials,
+			Detail: "this server wants an API key: send the header \"Authorization: Bearer dibs_…\"",
+		}
 	default:
-		s.cfg.Metrics.denied.Inc()
-		return access.Caller{}, newProblem(http.StatusUnauthorized, "UNAUTHORIZED", "this API key is not known here, or its time is over")
+		refusal = &access.Refusal{Reason: access.UnknownKey, Detail: "this API key is not known here, or its time is over"}
 	}
+	s.cfg.Metrics.deny(refusal.Reason)
+	p := newProblem(http.StatusUnauthorized, "UNAUTHORIZED", refusal.Detail)
+	p.badToken = shown
+	return p
 }
 
 func callerOf(ctx context.Context) access.Caller {
@@ -110,7 +141,7 @@ func (s *Server) mayByID(ctx context.Context, verb access.Verb, id dibs.ID) (nam
 	case !caller.May(verb, name.Namespace):
 		// An id can be computed from a name. Another answer than for one that does not
 		// exist would tell which names others have.
-		s.cfg.Metrics.denied.Inc()
+		s.cfg.Metrics.deny(access.Hidden)
 		return "", noReservation(id)
 	}
 	return name.Namespace, nil
@@ -121,6 +152,6 @@ func noReservation(id dibs.ID) *problem {
 }
 
 func (s *Server) forbidden(verb access.Verb, where string) *problem {
-	s.cfg.Metrics.denied.Inc()
-	return newProblem(http.StatusForbidden, "FORBIDDEN", "this API key has no right to "+string(verb)+" "+where)
+	s.cfg.Metrics.deny(access.Forbidden)
+	return newProblem(http.StatusForbidden, "FORBIDDEN", "this caller has no right to "+string(verb)+" "+where)
 }

@@ -5,25 +5,27 @@ import (
 	"net"
 	"net/http"
 	"strings"
-)
 
-// crossOrigin knows requests that a page of another site has made a browser send.
-var crossOrigin = http.NewCrossOriginProtection()
+	"github.com/calldibs/dibs/internal/access"
+)
 
 // trusted refuses what a browser sends on behalf of a page that has no business here.
 // Where no key is wanted nothing else would keep it out.
 func (s *Server) trusted(r *http.Request) *problem {
-	if err := crossOrigin.Check(r); err != nil {
+	if err := s.origins.protection.Check(r); err != nil {
+		s.cfg.Metrics.deny(access.CrossOrigin)
 		return newProblem(http.StatusForbidden, "CROSS_ORIGIN", "pages of other sites may change nothing here")
 	}
 	if said := r.Header.Get("Content-Type"); said != "" && r.ContentLength != 0 {
 		// What a form sends, for one, is no JSON, whatever it looks like.
 		if kind, _, err := mime.ParseMediaType(said); err != nil || kind != "application/json" {
+			s.cfg.Metrics.deny(access.NotJSON)
 			return newProblem(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "a body is JSON: send the header \"Content-Type: application/json\"")
 		}
 	}
 	telling := strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/metrics"
 	if s.cfg.LocalOnly && telling && r.Header.Get("Authorization") == "" && !isLocal(r) {
+		s.cfg.Metrics.deny(access.KeyNeeded)
 		return newProblem(http.StatusForbidden, "KEY_NEEDED",
 			"without an API key this server answers to localhost alone: call it so, or make a key with \"dibs keys create\"")
 	}

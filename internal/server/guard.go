@@ -36,6 +36,9 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
+		if s.origins.answer(out, r) {
+			return
+		}
 		handler, pattern := next.Handler(r)
 		if pattern == "" {
 			s.notThere(out, r, handler)
@@ -43,7 +46,6 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 		}
 		out.route = pattern
 		if p := s.trusted(r); p != nil {
-			s.cfg.Metrics.denied.Inc()
 			writeProblem(out, p)
 			return
 		}

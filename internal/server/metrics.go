@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
 )
 
 // Metrics is what an operator watches. One Metrics belongs to one server; give its
@@ -35,7 +36,8 @@ type Metrics struct {
 	suspects    prometheus.Gauge
 	feedLag     prometheus.Histogram
 	streams     prometheus.Gauge
-	denied      prometheus.Counter
+	denied      *prometheus.CounterVec
+	issuers     *prometheus.GaugeVec
 }
 
 // fast are the buckets of what takes from tens of microseconds to seconds.
@@ -72,11 +74,19 @@ func NewMetrics() *Metrics {
 			Name: "dibs_feed_lag_seconds", Help: "From a change to its event on a stream.", Buckets: fast,
 		}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_feed_streams", Help: "Streams of events that are open."}),
-		denied:  prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_http_denied_total", Help: "Requests without a good key, or without the right."}),
+		denied: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_http_denied_total", Help: "Requests of nobody who is known, or without the right, by reason.",
+		}, []string{"reason"}),
+		issuers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "dibs_issuer_up", Help: "Whether an issuer of tokens answered when it was last asked.",
+		}, []string{"issuer"}),
+	}
+	for _, reason := range access.Reasons() {
+		m.denied.WithLabelValues(string(reason)) // what never happened is told as 0
 	}
 	m.registry.MustRegister(
 		m.httpTotal, m.httpSeconds, m.commands, m.seconds, m.batch, m.commits, m.queue, m.engineFails, m.sweepLooked, m.sweepChange,
-		m.sweepTook, m.lastSweep, m.suspects, m.feedLag, m.streams, m.denied,
+		m.sweepTook, m.lastSweep, m.suspects, m.feedLag, m.streams, m.denied, m.issuers,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -85,6 +95,18 @@ func NewMetrics() *Metrics {
 func (m *Metrics) requests(route string, status int, took time.Duration) {
 	m.httpTotal.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// deny counts a request that is refused.
+func (m *Metrics) deny(reason access.Reason) { m.denied.WithLabelValues(string(reason)).Inc() }
+
+// Issuer notes whether an issuer of tokens answers.
+func (m *Metrics) Issuer(issuer string, up bool) {
+	value := 0.0
+	if up {
+		value = 1
+	}
+	m.issuers.WithLabelValues(issuer).Set(value)
 }
 
 // Observer counts what a Registry does.

@@ -63,6 +63,15 @@ func (r *rig) metric(name string) float64 {
 	return f.samples[name]
 }
 
+// denied returns how many requests were denied, whatever the reason.
+func (r *rig) denied() (total float64) {
+	r.Helper()
+	for _, n := range r.metrics()["dibs_http_denied_total"].samples {
+		total += n
+	}
+	return total
+}
+
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines() {
@@ -95,10 +104,10 @@ func checkMetrics(r *rig) {
 		`dibs_http_requests_total{route="POST /v1/reservations",status="409"}`: 1,
 		`dibs_http_requests_total{route="none",status="404"}`:                  1,
 		`dibs_http_request_seconds{route="POST /v1/reservations"}`:             2,
-		`dibs_sweep_seconds`:     1,
-		`dibs_feed_lag_seconds`:  1,
-		`dibs_feed_streams`:      1,
-		`dibs_http_denied_total`: 0,
+		`dibs_sweep_seconds`:                         1,
+		`dibs_feed_lag_seconds`:                      1,
+		`dibs_feed_streams`:                          1,
+		`dibs_http_denied_total{reason="forbidden"}`: 0,
 	} {
 		// A request is counted when it was answered.
 		eventually(r, fmt.Sprintf("%s is %v", name, want), func() bool { return r.metric(name) == want })

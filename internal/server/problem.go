@@ -24,9 +24,9 @@ const (
 // problem is a wire.Problem as an error.
 type problem struct {
 	wire.Problem
-	keep string // its Cache-Control, if it may be kept at all
-
-	header http.Header // further ones, nil for none
+	keep     string      // its Cache-Control, if it may be kept at all
+	header   http.Header // further ones, nil for none
+	badToken bool        // there was a key or a token, and it was not good
 }
 
 // Error returns code and detail.
@@ -49,7 +49,11 @@ func (p *problem) GetHeaders() http.Header {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", retryAfter)
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="dibs"`)
+		challenge := `Bearer realm="dibs"`
+		if p.badToken { // RFC 6750, section 3.1
+			challenge += `, error="invalid_token"`
+		}
+		h.Set("WWW-Authenticate", challenge)
 	}
 	return h
 }

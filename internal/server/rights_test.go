@@ -175,7 +175,7 @@ func TestRightsMatrix(t *testing.T) {
 			}
 		}
 	}
-	if got := r.metric("dibs_http_denied_total"); got != float64(denied) {
+	if got := r.denied(); got != float64(denied) {
 		t.Errorf("%v were denied, want %d", got, denied)
 	}
 	t.Logf("%d keys, %d calls, %d denied", len(verbOf), len(verbOf)*len(calls), denied)
@@ -236,7 +236,7 @@ func TestGuessesAreCounted(t *testing.T) {
 		`dibs_commands_total{outcome="reservation_lost",verb="release"}`: 2,
 		`dibs_commands_total{outcome="reservation_lost",verb="confirm"}`: 1,
 		`dibs_commands_total{outcome="ok",verb="reserve"}`:               1,
-		`dibs_http_denied_total`:                                         1,
+		`dibs_http_denied_total{reason="unknown_key"}`:                   1,
 	} {
 		if got := r.metric(metric); got != want {
 			t.Errorf("%s is %v, want %v", metric, got, want)

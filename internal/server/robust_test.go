@@ -245,7 +245,7 @@ func TestKeysOutOfReach(t *testing.T) {
 			t.Errorf("%s is %d %s", path, res.status, text)
 		}
 	}
-	if got := r.metric("dibs_http_denied_total"); got != 0 {
+	if got := r.denied(); got != 0 {
 		t.Errorf("%v were denied", got)
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -27,6 +28,12 @@ type Config struct {
 	// Authenticate finds out who has a key, which is empty where the request has none.
 	// Nil means that nobody needs one, and everybody may do everything.
 	Authenticate func(ctx context.Context, key string) (access.Caller, error)
+	// Certificate finds out whose a client certificate is that TLS has found to be good,
+	// where a request has no key. Nil means that certificates say nothing.
+	Certificate func(ctx context.Context, c *x509.Certificate) (access.Caller, error)
+	// Origins are the sites whose pages may call the API, see [access.CheckOrigin]. None means
+	// that only pages of the server itself may.
+	Origins []string
 
 	// LocalOnly keeps requests without a key to those that were meant for this machine.
 	LocalOnly bool
@@ -54,6 +61,7 @@ type Server struct {
 	mux     *http.ServeMux
 	api     huma.API
 	handler http.Handler
+	origins origins
 
 	stats    *stats
 	draining atomic.Bool
@@ -79,7 +87,7 @@ func New(cfg Config) *Server {
 	}
 	useProblems()
 	s := &Server{
-		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry},
+		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // a second server with these metrics counts the same
@@ -139,7 +147,7 @@ func describe(version string) huma.Config {
 	c.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	c.DefaultFormat = "application/json"
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"key": {Type: "http", Scheme: "bearer", Description: "An API key, made by `dibs keys create`."},
+		"key": {Type: "http", Scheme: "bearer", Description: "An API key, made by `dibs keys create`, or a token of an OpenID Connect issuer that the server trusts."},
 	}
 	c.Security = []map[string][]string{{}, {"key": {}}}
 	return c

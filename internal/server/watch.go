@@ -123,7 +123,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, query dibs.FeedQ
 
 // stillMay reports whether a stream's key is still good for it.
 func (s *Server) stillMay(r *http.Request, namespace string) bool {
-	caller, p := s.identify(r.Context(), r.Header.Get("Authorization"))
+	caller, p := s.identify(r)
 	if p != nil && p.Status != http.StatusUnauthorized {
 		return true // the engine does not answer, and is asked again
 	}

@@ -18,9 +18,9 @@ type Desk struct {
 	ring *keys.Ring
 	// local is whether nobody but this machine can come, which needs no key as long as
 	// there is no way to sign in.
-	local   bool
-	hadKeys atomic.Bool
-	ways    atomic.Pointer[ways]
+	local  bool
+	closed atomic.Bool
+	ways   atomic.Pointer[ways]
 }
 
 // ways are those that the configuration names.
@@ -39,19 +39,21 @@ func NewDesk(ring *keys.Ring, local bool) *Desk {
 
 // Trust replaces the tokens and the certificates that count. Nil tokens are none.
 func (d *Desk) Trust(tokens *idtoken.Tokens, holders []Holder) {
+	if tokens != nil || len(holders) > 0 {
+		d.closed.Store(true)
+	}
 	d.ways.Store(&ways{tokens, holders})
 }
 
-// Closed reports whether everybody has to sign in. Once it is so because there was a key,
-// it stays so: a desk that has seen one never opens again.
+// Closed reports whether everybody has to sign in. A desk that has known a way to do so
+// never opens again.
 func (d *Desk) Closed(ctx context.Context) (bool, error) {
-	w := d.ways.Load()
-	if w.tokens != nil || len(w.holders) > 0 || d.hadKeys.Load() {
+	if d.closed.Load() {
 		return true, nil
 	}
 	some, err := d.ring.Any(ctx)
 	if some {
-		d.hadKeys.Store(true)
+		d.closed.Store(true)
 	}
 	return some, err
 }
@@ -86,12 +88,17 @@ func (d *Desk) nobody(ctx context.Context) (access.Caller, error) {
 }
 
 // Certificate says whose a client certificate is, which TLS has found to be good. The
-// first holder that it fits is who comes.
-func (d *Desk) Certificate(c *x509.Certificate) (access.Caller, error) {
+// first holder that it fits is who comes. Where there are no holders, certificates only
+// open connections, and say nothing about who comes.
+func (d *Desk) Certificate(ctx context.Context, c *x509.Certificate) (access.Caller, error) {
+	holders := d.ways.Load().holders
+	if len(holders) == 0 {
+		return d.nobody(ctx)
+	}
 	if !time.Now().Before(c.NotAfter) { // connections may last longer than certificates
 		return access.Caller{}, &access.Refusal{Reason: access.UnknownCertificate, Detail: "this client certificate is over: connect with a new one"}
 	}
-	for _, h := range d.ways.Load().holders {
+	for _, h := range holders {
 		if h.has(c) {
 			return h.Caller(), nil
 		}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"reflect"
+
+	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/idtoken"
+	"github.com/calldibs/dibs/internal/tlsfiles"
+)
+
+// listen begins to listen, behind TLS if there is to be any. Certificates come first: a
+// server that could not use them does not start.
+func (sv *service) listen() (err error) {
+	if sv.config.TLS.On() {
+		if sv.tls, err = tlsfiles.Open(sv.config.TLS, sv.log); err != nil {
+			return usage("tls: %w", err)
+		}
+	}
+	if sv.listener, err = net.Listen("tcp", sv.config.Listen); err != nil {
+		return fmt.Errorf("listening on %s: %w", sv.config.Listen, err)
+	}
+	switch {
+	case sv.tls != nil:
+		sv.listener = tls.NewListener(sv.listener, sv.tls.Config())
+	case !onLoopback(sv.config.Listen):
+		sv.log.Warn("there is no TLS: unless a proxy in front has it, others can read keys and tokens on their way")
+	}
+	return nil
+}
+
+// trust lets in those whom the configuration names. Issuers are asked at once, so that
+// the log tells if one does not answer; nobody waits for that.
+func (sv *service) trust(ctx context.Context, cfg *config.Config) {
+	var tokens *idtoken.Tokens
+	if len(cfg.OIDC) > 0 {
+		tokens = idtoken.New(cfg.OIDC, idtoken.Options{Logger: sv.log, Report: sv.metrics.Issuer})
+		go tokens.Discover(ctx)
+	}
+	sv.desk.Trust(tokens, cfg.Certificates)
+}
+
+// reloadSignIn takes over who is let in, and the certificates as they are now.
+func (sv *service) reloadSignIn(ctx context.Context, cfg *config.Config) {
+	if !reflect.DeepEqual(cfg.OIDC, sv.config.OIDC) || !reflect.DeepEqual(cfg.Certificates, sv.config.Certificates) {
+		sv.trust(ctx, cfg)
+		sv.config.OIDC, sv.config.Certificates = cfg.OIDC, cfg.Certificates
+	}
+	if sv.tls != nil {
+		sv.tls.Reload()
+	}
+}
+
+// checkKeys refuses to let other machines in where nobody needs to sign in.
+func (sv *service) checkKeys(ctx context.Context) error {
+	closed, err := sv.desk.Closed(ctx)
+	if err != nil || closed {
+		return err
+	}
+	if onLoopback(sv.config.Listen) {
+		sv.log.Info("there is no API key: whoever can call this machine's localhost may do everything")
+		return nil
+	}
+	if sv.config.Store == "mem:" {
+		return usage("at %s other machines could do everything, and API keys cannot be kept in memory: use another store,\n"+
+			"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen)
+	}
+	return usage("there is no API key yet, and at %s other machines could do everything: make a key first,\n"+
+		"  dibs keys create admin --may all --in '*' --store %s\n"+
+		"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen, engine.Redacted(sv.config.Store))
+}
+
+// onLoopback reports whether only this machine can reach an address.
+func onLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
