@@ -113,13 +113,17 @@ func (c call) hidden(granted access.Verb) bool {
 
 func (c call) send(r *rig, key string) (status int, code string) {
 	r.Helper()
+	return c.sendWith(r, http.Header{"Authorization": {"Bearer " + key}})
+}
+
+func (c call) sendWith(r *rig, header http.Header) (status int, code string) {
+	r.Helper()
 	method, path, _ := strings.Cut(c.request, " ")
 	body := c.body
 	if strings.HasPrefix(body, `{"op"`) {
 		body = `{"dryRun": true, "commands": [` + body + `]}`
 	}
 	fill := strings.NewReplacer("ID", someID, "ENTITY", `{"type": "t", "id": "none"}`)
-	header := http.Header{"Authorization": {"Bearer " + key}}
 	res, text := r.send(method, fill.Replace(path), header, fill.Replace(body))
 	var problem struct{ Code string }
 	if res.header.Get("Content-Type") == problemType {
