@@ -2,6 +2,7 @@ package dibsclient_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -38,6 +39,8 @@ func TestDialChecksWhatItIsGiven(t *testing.T) {
 		{good, dibsclient.Options{Key: "hunter2\n"}, "Options.Key"},
 		{good, dibsclient.Options{UserAgent: "ü"}, "Options.UserAgent"},
 		{good, dibsclient.Options{Timeout: -1}, "negative"},
+		{good, dibsclient.Options{Key: "hunter2", Token: func(context.Context) (string, error) { return "", nil }}, "only one"},
+		{good, dibsclient.Options{TLS: &tls.Config{}, HTTPClient: http.DefaultClient}, "TLSClientConfig"},
 	}
 	for _, test := range tests {
 		reg, err := dibsclient.Dial(test.address, test.options)

@@ -34,8 +34,8 @@ func Reasons() []Reason {
 	}
 }
 
-// Refusal is the error for somebody who is not let in.
-type Refusal struct {
+// RefusedError is the error for somebody who is not let in.
+type RefusedError struct {
 	Reason Reason
 	// Detail is for the caller: what is wrong and what to do next. It has nothing in it of
 	// what the caller sent.
@@ -43,7 +43,7 @@ type Refusal struct {
 }
 
 // Error returns the detail.
-func (r *Refusal) Error() string { return r.Detail }
+func (r *RefusedError) Error() string { return r.Detail }
 
 // Passing reports whether the same credentials may be good in a moment.
-func (r *Refusal) Passing() bool { return r.Reason == IssuerUnavailable }
+func (r *RefusedError) Passing() bool { return r.Reason == IssuerUnavailable }

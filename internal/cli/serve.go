@@ -127,7 +127,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 		// Where only certificates and tokens count, nobody is let in for being local.
 		LocalOnly: onLoopback(sv.config.Listen) && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
-		MaxStale: sv.config.MaxStale, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
+		MaxStale:  sv.config.MaxStale, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
 		Logger: sv.log, Metrics: sv.metrics,
 	})
 	return nil

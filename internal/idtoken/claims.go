@@ -1,6 +1,7 @@
 package idtoken
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -76,11 +77,8 @@ func (i Issuer) caller(c claims) (access.Caller, error) {
 	}
 	caller := access.Caller{Name: principal, Grants: i.Grants}
 	for _, rule := range i.Rules {
-		for _, value := range c.values(rule.Claim) {
-			if value == rule.Value {
-				caller.Grants = append(caller.Grants[:len(caller.Grants):len(caller.Grants)], rule.Grants...)
-				break
-			}
+		if slices.Contains(c.values(rule.Claim), rule.Value) {
+			caller.Grants = append(slices.Clip(caller.Grants), rule.Grants...)
 		}
 	}
 	return caller, nil

@@ -73,7 +73,7 @@ func (t *Tokens) Discover(ctx context.Context) {
 // them, which no API key has.
 func Looks(text string) bool { return strings.Count(text, ".") == 2 }
 
-// Find returns who has a token. Whoever is not let in gets an [*access.Refusal].
+// Find returns who has a token. Whoever is not let in gets an [*access.RefusedError].
 func (t *Tokens) Find(ctx context.Context, token string) (access.Caller, error) {
 	if len(token) > MaxToken {
 		return access.Caller{}, refuse(access.TokenTooLarge, "this token has more than 16 KiB")
@@ -143,8 +143,8 @@ func (t *trust) check(c claims, now time.Time) error {
 
 var errMalformed = refuse(access.TokenMalformed, "this token cannot be read: it must be a signed JWT")
 
-func refuse(reason access.Reason, detail string) *access.Refusal {
-	return &access.Refusal{Reason: reason, Detail: detail}
+func refuse(reason access.Reason, detail string) *access.RefusedError {
+	return &access.RefusedError{Reason: reason, Detail: detail}
 }
 
 // said is what a token says of itself, before anybody has checked it.

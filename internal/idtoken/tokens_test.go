@@ -81,7 +81,7 @@ func newDesk(tb testing.TB, change ...func(*idtoken.Issuer)) *desk {
 func (d *desk) refused(what, token string, want access.Reason) {
 	d.Helper()
 	caller, err := d.tokens.Find(d.Context(), token)
-	var refusal *access.Refusal
+	var refusal *access.RefusedError
 	if !errors.As(err, &refusal) || refusal.Reason != want {
 		d.Errorf("%s: %v, want %s", what, err, want)
 		return

@@ -59,7 +59,7 @@ func certificateOf(r *http.Request) *x509.Certificate {
 // notLetIn turns the error of signing in into an answer, and counts it; nil for none.
 // Shown is whether there was a key or a token.
 func (s *Server) notLetIn(err error, shown bool) *problem {
-	var refusal *access.Refusal
+	var refusal *access.RefusedError
 	switch {
 	case err == nil:
 		return nil
@@ -70,12 +70,12 @@ func (s *Server) notLetIn(err error, shown bool) *problem {
 	case !errors.Is(err, keys.ErrUnknown):
 		return s.problemOf(err)
 	case !shown:
-		refusal = &access.Refusal{
+		refusal = &access.RefusedError{
 			Reason: access.NoCredentials,
 			Detail: "this server wants an API key: send the header \"Authorization: Bearer dibs_…\"",
 		}
 	default:
-		refusal = &access.Refusal{Reason: access.UnknownKey, Detail: "this API key is not known here, or its time is over"}
+		refusal = &access.RefusedError{Reason: access.UnknownKey, Detail: "this API key is not known here, or its time is over"}
 	}
 	s.cfg.Metrics.deny(refusal.Reason)
 	p := newProblem(http.StatusUnauthorized, "UNAUTHORIZED", refusal.Detail)

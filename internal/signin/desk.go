@@ -96,14 +96,14 @@ func (d *Desk) Certificate(ctx context.Context, c *x509.Certificate) (access.Cal
 		return d.nobody(ctx)
 	}
 	if !time.Now().Before(c.NotAfter) { // connections may last longer than certificates
-		return access.Caller{}, &access.Refusal{Reason: access.UnknownCertificate, Detail: "this client certificate is over: connect with a new one"}
+		return access.Caller{}, &access.RefusedError{Reason: access.UnknownCertificate, Detail: "this client certificate is over: connect with a new one"}
 	}
 	for _, h := range holders {
 		if h.has(c) {
 			return h.Caller(), nil
 		}
 	}
-	return access.Caller{}, &access.Refusal{
+	return access.Caller{}, &access.RefusedError{
 		Reason: access.UnknownCertificate,
 		Detail: "this client certificate is of nobody who is known here: name it in [[certificates]] of the server's configuration, or send a key",
 	}

@@ -126,7 +126,7 @@ func TestHolders(t *testing.T) {
 			{Kind: c.kind, Value: c.value, Grants: grants(access.All)}, // too late
 		})
 		caller, err := d.Certificate(t.Context(), c.certificate)
-		var refusal *access.Refusal
+		var refusal *access.RefusedError
 		switch {
 		case c.fits && (err != nil || caller.Name != "cert:"+string(c.kind)+"="+c.value || !caller.May(access.Check, "slug") || caller.May(access.Sweep, "")):
 			t.Errorf("%s %q: %+v, %v", c.kind, c.value, caller, err)

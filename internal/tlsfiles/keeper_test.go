@@ -149,7 +149,7 @@ func TestReload(t *testing.T) {
 	if got := r.shake(); got != "third" {
 		t.Errorf("a new pair is not used when it is told: %s", got)
 	}
-	fmt.Fprint(standing, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	fmt.Fprintf(standing, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReader(standing), nil)
 	if err != nil {
 		t.Fatalf("a connection that stood is gone: %v", err)
