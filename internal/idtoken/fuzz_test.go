@@ -1,0 +1,34 @@
+package idtoken_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/signintest"
+)
+
+// FuzzFind wants every text to be refused, whatever it is, unless it is the one token that
+// was signed.
+func FuzzFind(f *testing.F) {
+	d := newDesk(f)
+	good := d.Token(f, "alice", nil)
+	parts := strings.Split(good, ".")
+	f.Add(parts[0], parts[1], parts[2])
+	f.Add("", "", "")
+	none := strings.Split(signintest.Unsigned(f, "none", "x", d.Claims("alice", nil)), ".")
+	f.Add(none[0], none[1], none[2])
+	f.Add(none[0], parts[1], parts[2])
+	f.Add(parts[0], "e30", parts[2])
+	f.Fuzz(func(t *testing.T, header, payload, signature string) {
+		caller, err := d.tokens.Find(t.Context(), header+"."+payload+"."+signature)
+		var refused *access.RefusedError
+		switch {
+		case err == nil && (header != parts[0] || payload != parts[1] || caller.Name != "oidc:"+d.URL+"#alice"):
+			t.Errorf("%q.%q.%q is let in as %s", header, payload, signature, caller.Name)
+		case err != nil && !errors.As(err, &refused):
+			t.Errorf("%q.%q.%q: %v", header, payload, signature, err)
+		}
+	})
+}
