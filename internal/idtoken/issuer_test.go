@@ -1,6 +1,7 @@
 package idtoken_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -146,7 +147,6 @@ func TestStrangeIssuers(t *testing.T) {
 		"no JSON":                 {"/.well-known/openid-configuration": `<html>`},
 		"no keys":                 {"/.well-known/openid-configuration": metadata("")},
 		"keys that are not there": {"/.well-known/openid-configuration": metadata("URL/nowhere")},
-		"keys in the open":        {"/.well-known/openid-configuration": metadata("http://keys.example.com/keys")},
 		"keys that are no JSON":   {"/.well-known/openid-configuration": metadata("URL/keys"), "/keys": "none"},
 		"keys without an end":     {"/.well-known/openid-configuration": metadata("URL/keys"), "/keys": `"` + strings.Repeat("x", 2<<20) + `"`},
 	} {
@@ -165,6 +165,60 @@ func TestStrangeIssuers(t *testing.T) {
 		d := newDesk(t, func(i *idtoken.Issuer) { i.URL = url })
 		d.refused(what, signintest.Sign(t, key, d.Claims("alice", claims{"iss": url})), access.IssuerUnavailable)
 	}
+}
+
+// Keys that anybody on the way could replace are not believed, wherever they come from.
+func TestKeysInTheOpen(t *testing.T) {
+	t.Parallel()
+	const keysURL = "http://keys.example.com/keys"
+	for what, redirected := range map[string]bool{"named": false, "redirected to": true} {
+		issuer := signintest.NewIssuer(t)
+		keys := issuer.URL + "/keys"
+		way := &shortcut{t: t, answers: map[string]string{
+			issuer.URL + "/.well-known/openid-configuration": fmt.Sprintf(`{"issuer": %q, "jwks_uri": %q}`, issuer.URL, keysURL),
+		}, leads: map[string]string{keysURL: keys}}
+		if redirected {
+			way.answers[issuer.URL+"/.well-known/openid-configuration"] = fmt.Sprintf(`{"issuer": %q, "jwks_uri": %q}`, issuer.URL, issuer.URL+"/elsewhere")
+			way.redirects = map[string]string{issuer.URL + "/elsewhere": keysURL}
+		}
+		tokens := idtoken.New([]idtoken.Issuer{{URL: issuer.URL, Audience: []string{"dibs"}}}, idtoken.Options{Transport: way})
+		_, err := tokens.Find(t.Context(), issuer.Token(t, "alice", nil))
+		var refused *access.RefusedError
+		if !errors.As(err, &refused) || refused.Reason != access.IssuerUnavailable || issuer.Asked.Load() > 0 {
+			t.Errorf("%s: %v, keys were asked for %d times", what, err, issuer.Asked.Load())
+		}
+	}
+}
+
+// shortcut is a network in which requests for some addresses are answered here, and those
+// for others lead elsewhere.
+type shortcut struct {
+	t                         *testing.T
+	answers, redirects, leads map[string]string
+}
+
+func (s *shortcut) RoundTrip(r *http.Request) (*http.Response, error) {
+	url := r.URL.String()
+	answer := httptest.NewRecorder()
+	if to := s.redirects[url]; to != "" {
+		http.Redirect(answer, r, to, http.StatusFound)
+		return answer.Result(), nil
+	}
+	if text := s.answers[url]; text != "" {
+		answer.Header().Set("Content-Type", "application/json")
+		_, _ = answer.WriteString(text)
+		return answer.Result(), nil
+	}
+	to := s.leads[url]
+	if to == "" {
+		s.t.Errorf("somebody asks for %s", url)
+		return nil, errors.New("there is nothing")
+	}
+	request, err := http.NewRequestWithContext(r.Context(), r.Method, to, nil)
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultTransport.RoundTrip(request)
 }
 
 func TestCheckURL(t *testing.T) {

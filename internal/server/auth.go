@@ -72,7 +72,7 @@ func (s *Server) notLetIn(err error, shown bool) *problem {
 	case !shown:
 		refusal = &access.RefusedError{
 			Reason: access.NoCredentials,
-			Detail: "this server wants an API key: send the header \"Authorization: Bearer dibs_…\"",
+			Detail: "this server wants an API key, or a token that it trusts: send the header \"Authorization: Bearer dibs_…\"",
 		}
 	default:
 		refusal = &access.RefusedError{Reason: access.UnknownKey, Detail: "this API key is not known here, or its time is over"}

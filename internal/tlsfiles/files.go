@@ -74,7 +74,8 @@ func (f Files) Load() (*tls.Config, error) {
 	if f.Clients == Required {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	// A session that is resumed would not be checked by the authorities as they are then.
+	// Who resumes a session shows no certificate anew: one whose authority was taken away
+	// meanwhile must not come in that way.
 	config.SessionTicketsDisabled = true
 	config.ClientCAs, err = f.authorities()
 	return config, err
