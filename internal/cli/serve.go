@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/keys"
@@ -80,6 +81,7 @@ type service struct {
 	tls       *tlsfiles.Keeper // nil: there is no TLS
 	listener  net.Listener
 	server    *server.Server
+	closing   []func() error // undoes what open did, the last first
 }
 
 func (s *session) runServer(ctx context.Context, o config.Overrides) error {
@@ -89,7 +91,7 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 	}
 	sv := &service{session: s, overrides: o, config: cfg, log: newLog(s.Stderr, cfg)}
 	if err := sv.open(ctx); err != nil {
-		return err
+		return errors.Join(err, sv.close())
 	}
 	stop := sv.reloadOnHangup(ctx) // before anybody knows that it is there
 	s.greet(sv)
@@ -98,8 +100,16 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 	})
 	stop()
 	// Only now: what was under way is answered, and nothing acknowledged is lost.
-	err = errors.Join(err, sv.registry.Close())
+	err = errors.Join(err, sv.close())
 	sv.log.Info("stopped")
+	return err
+}
+
+// close undoes what open did, as far as it came.
+func (sv *service) close() (err error) {
+	for _, undo := range slices.Backward(sv.closing) {
+		err = errors.Join(err, undo())
+	}
 	return err
 }
 
@@ -108,29 +118,47 @@ func (sv *service) open(ctx context.Context) (err error) {
 	if sv.store, err = engine.Open(ctx, sv.config.Store); err != nil {
 		return err
 	}
+	sv.closing = append(sv.closing, sv.store.Close)
 	sv.ring, sv.metrics = keys.NewRing(sv.store), server.NewMetrics()
 	sv.desk = signin.NewDesk(sv.ring, onLoopback(sv.config.Listen))
 	sv.trust(ctx, sv.config)
 	if err := sv.checkKeys(ctx); err != nil {
-		return errors.Join(err, sv.store.Close())
+		return err
 	}
 	cfg := sv.config.Dibs()
 	cfg.Logger, cfg.Observer = sv.log, sv.metrics.Observer()
 	if sv.registry, err = dibs.Open(sv.store, cfg); err != nil {
-		return errors.Join(err, sv.store.Close())
+		return err
+	}
+	sv.closing = append(sv.closing, sv.registry.Close)
+	cache, err := sv.openCache()
+	if err != nil {
+		return err
 	}
 	if err = sv.listen(); err != nil {
-		return errors.Join(err, sv.registry.Close())
+		return err
 	}
 	sv.server = server.New(server.Config{
 		Registry: sv.registry, Store: sv.store, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
 		// Where only certificates and tokens count, nobody is let in for being local.
 		LocalOnly: onLoopback(sv.config.Listen) && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
-		MaxStale:  sv.config.MaxStale, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
+		MaxStale:  sv.config.MaxStale, Cache: cache, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
 		Logger: sv.log, Metrics: sv.metrics,
 	})
 	return nil
+}
+
+// openCache opens a cache, where answers may be older than this moment.
+func (sv *service) openCache() (*dibscache.Cache, error) {
+	if sv.config.MaxStale == 0 {
+		return nil, nil
+	}
+	cache, err := dibscache.New(sv.registry, dibscache.Config{MaxStale: sv.config.MaxStale, Logger: sv.log})
+	if err == nil {
+		sv.closing = append(sv.closing, cache.Close)
+	}
+	return cache, err
 }
 
 // reloadOnHangup reads policies and certificates anew at each SIGHUP, until it is stopped.
