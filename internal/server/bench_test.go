@@ -5,8 +5,10 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -49,15 +51,26 @@ func BenchmarkResolve(b *testing.B) {
 			}
 		})
 	})
-	handler := server.New(server.Config{Registry: reg, Store: store})
-	b.Run("server", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/resolve/slug/alice", nil))
-			if w.Code != http.StatusOK {
-				b.Fatal(w.Code)
+	cache, err := dibscache.New(reg, dibscache.Config{MaxStale: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = cache.Close() }()
+	for name, cfg := range map[string]server.Config{
+		"server":                 {Registry: reg, Store: store},
+		"server, from the cache": {Registry: reg, Store: store, Cache: cache},
+	} {
+		handler := server.New(cfg)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			request := httptest.NewRequest(http.MethodGet, "/v1/resolve/slug/alice", nil)
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, request)
+				if w.Code != http.StatusOK {
+					b.Fatal(w.Code)
+				}
 			}
-		}
-	})
+		})
+	}
 }
