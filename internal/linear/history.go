@@ -1,0 +1,129 @@
+package linear
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/calldibs/dibs"
+)
+
+// history is a plan that is carried out.
+type history struct {
+	plan
+	site    *Site
+	began   time.Time
+	mu      sync.Mutex
+	done    []porcupine.Operation
+	holders [maxNames + 1]int // the token that held a name last, as far as anybody was told
+	failed  error             // what no caller should have been told
+
+	nothing int // commands that did not happen
+	lost    int // commands of which nobody knows whether they happened
+}
+
+// run lets all clients do their part, and looks at what is left at the end.
+func (h *history) run(ctx context.Context) {
+	h.began = time.Now()
+	var clients sync.WaitGroup
+	for i := range h.clients {
+		clients.Go(func() { h.act(ctx, i) })
+	}
+	clients.Wait()
+	h.lookBack(ctx)
+}
+
+func (h *history) client(i int) *client {
+	regs := h.site.Registries
+	return &client{reg: regs[(i+int(h.seed%uint64(len(regs))))%len(regs)], scope: h.scope(), namespace: h.namespace()}
+}
+
+// act is one client's part.
+func (h *history) act(ctx context.Context, i int) {
+	random := rand.New(rand.NewPCG(h.seed, uint64(i)+1))
+	c := h.client(i)
+	for range h.steps {
+		o := h.next(random)
+		h.mu.Lock()
+		h.proof(&o, h.holders, random)
+		h.mu.Unlock()
+		for tries := 0; ; tries++ {
+			clear := h.ask(ctx, i, c, o)
+			if clear || tries == 3 || random.IntN(3) == 0 {
+				break // else it asks again, as a caller should
+			}
+		}
+		if h.lapses || random.IntN(4) == 0 {
+			time.Sleep(time.Duration(random.IntN(10)) * time.Millisecond) // another rhythm for each
+		}
+	}
+}
+
+// ask asks once, and notes what was said. It reports whether the answer is clear.
+func (h *history) ask(ctx context.Context, i int, c *client, o Op) bool {
+	ctx, cancel := context.WithTimeout(ctx, h.site.Patience)
+	defer cancel()
+	o.Asked = at(time.Now())
+	call := time.Since(h.began)
+	answer, happened, err := c.ask(ctx, o)
+	back := time.Since(h.began)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case err != nil:
+		h.failed = err
+		return true
+	case !happened:
+		h.nothing++
+		return false
+	case answer.Lost:
+		h.lost++
+	}
+	h.done = append(h.done, porcupine.Operation{
+		ClientId: i, Input: o, Output: answer, Call: call.Nanoseconds(), Return: back.Nanoseconds(), Metadata: nil,
+	})
+	for _, seen := range answer.Names {
+		if seen.State == dibs.Held && o.Token != 0 && !o.Verb.reads() {
+			h.holders[seen.Name] = o.Token
+		}
+	}
+	return !answer.Lost
+}
+
+// lookBack asks what became of each name and entity, until there is an answer: what was
+// acknowledged and is lost shows here.
+func (h *history) lookBack(ctx context.Context) {
+	for i := 1; i <= h.names; i++ {
+		questions := []Op{{Verb: Get, Name: i}, {Verb: Resolve, Name: i}}
+		if !h.apart {
+			questions = append(questions, Op{Verb: Names, Entity: i})
+		}
+		for _, o := range questions {
+			for turn := 0; !h.ask(ctx, h.clients, h.client(turn), o) && ctx.Err() == nil; turn++ {
+				time.Sleep(10 * time.Millisecond) // the engine may be out of reach
+			}
+		}
+	}
+}
+
+// operations returns the history as porcupine wants it: what was never answered may happen
+// until the end.
+func (h *history) operations() []porcupine.Operation {
+	end := time.Since(h.began).Nanoseconds()
+	operations := make([]porcupine.Operation, len(h.done))
+	for i, operation := range h.done {
+		if operation.Output.(Answer).Lost {
+			operation.Return = end
+		}
+		operations[i] = operation
+	}
+	return operations
+}
+
+// check looks for an order in which all answers are right.
+func (h *history) check() porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model(h.apart, h.quarantine), h.operations(), mostChecking)
+}

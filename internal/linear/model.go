@@ -1,0 +1,155 @@
+package linear
+
+import (
+	"fmt"
+	"hash/maphash"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/calldibs/dibs"
+)
+
+// decide works out what an Op does and should be answered. What the caller was told is
+// looked at only where the rules leave it to a millisecond.
+func (w *world) decide(o Op, told Answer) Answer {
+	switch o.Verb {
+	case Reserve:
+		return w.reserve(o, o.Name)
+	case ReserveBoth:
+		return w.reserveBoth(o)
+	case Extend:
+		return w.extend(o, told)
+	case Release:
+		return w.release(o)
+	case Confirm, Replace:
+		return w.confirm(o)
+	case Claim:
+		return w.claim(o)
+	case Rename:
+		return w.rename(o)
+	case Decommission:
+		return w.decommission(o)
+	case Transfer:
+		return w.transfer(o)
+	case Swap:
+		return w.swap(o)
+	case Archive, Restore:
+		return w.archive(o)
+	case Delete:
+		return w.delete(o)
+	case Resolve:
+		return w.resolve(o)
+	case Get:
+		return w.get(o)
+	case Check:
+		return w.check(o)
+	case Names:
+		return w.namesOf(o)
+	}
+	panic(fmt.Sprintf("linear: the model does not know %q", o.Verb))
+}
+
+// step returns the worlds that an Op with this answer may lead to from here: none if the
+// answer is wrong.
+func (w world) step(o Op, told Answer) (next []any) {
+	for _, after := range w.moments(o, told.when()) {
+		want := after.decide(o, told)
+		if told.Lost || want.like(told) && after.learn(o, told) {
+			next = append(next, after)
+		}
+	}
+	return next
+}
+
+func (a Answer) when() millis {
+	if a.Lost {
+		return never
+	}
+	return a.Told
+}
+
+// learn takes from an answer what the model cannot work out: when holds end, and how far
+// versions are. It reports whether that can be.
+func (w *world) learn(o Op, told Answer) bool {
+	if told.Code != "" {
+		return true
+	}
+	for _, seen := range told.Names {
+		n := &w.names[seen.Name]
+		if n.state != dibs.Held {
+			continue
+		}
+		if !n.ends.contains(seen.Ends) || !o.endsInTime(seen.Ends, told) {
+			return false
+		}
+		n.ends = moment(seen.Ends)
+	}
+	if told.Version == 0 {
+		return true
+	}
+	e := &w.entities[o.Entity]
+	if o.Verb == Transfer {
+		e = &w.entities[o.To]
+	}
+	if told.Version < e.version || e.exact && told.Version != e.version {
+		return false
+	}
+	e.version, e.exact = told.Version, true
+	return true
+}
+
+// endsInTime reports whether a hold that an Op has made or extended ends when it asked for.
+func (o Op) endsInTime(ends millis, told Answer) bool {
+	if told.Replayed || (o.Verb != Reserve && o.Verb != Extend) {
+		return true
+	}
+	return span{o.Asked.plus(o.TTL-guess) - skew, told.Told.plus(o.TTL+guess) + skew}.contains(ends)
+}
+
+// model is what porcupine is to compare histories with. If apart, each name has an
+// entity of its own with the same number, and is looked at by itself.
+func model(apart, quarantine bool) porcupine.Model {
+	seed := maphash.MakeSeed()
+	m := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{newWorld(quarantine)} },
+		Step: func(state, input, output any) []any { return state.(world).step(input.(Op), output.(Answer)) },
+		Hash: func(state any) uint64 { return maphash.Comparable(seed, state.(world)) },
+		DescribeOperation: func(input, output any) string {
+			return fmt.Sprintf("%v: %v", input, output)
+		},
+		DescribeState: func(state any) string { return state.(world).String() },
+	}
+	if apart {
+		m.Partition = byName
+	}
+	return m.ToModel()
+}
+
+func byName(history []porcupine.Operation) [][]porcupine.Operation {
+	parts := make([][]porcupine.Operation, maxNames+1)
+	for _, operation := range history {
+		i := operation.Input.(Op).Name
+		parts[i] = append(parts[i], operation)
+	}
+	return parts
+}
+
+// String is how a world is shown in a history.
+func (w world) String() string {
+	text := ""
+	for i, n := range w.names {
+		if n.epoch > 0 {
+			text += fmt.Sprintf("name %d: %s (%s) epoch %d, token %d, owner %d; ", i, n.state, n.status, n.epoch, n.token, n.owner)
+		}
+	}
+	for i, e := range w.entities {
+		if e.known {
+			text += fmt.Sprintf("entity %d: active %d, archived %v, deleted %v, version %d; ", i, e.active, e.archived, e.deleted, e.version)
+		}
+	}
+	return text
+}
+
+// mostChecking is how long a history may be thought about.
+const mostChecking = time.Minute

@@ -1,0 +1,81 @@
+package linear
+
+import (
+	"fmt"
+	"time"
+)
+
+// How much there is in one history. Numbers of names, entities and tokens begin with 1;
+// zero is none.
+const (
+	maxNames    = 4
+	maxEntities = 4
+	maxTokens   = 6
+)
+
+// Verb is what a caller asks for.
+type Verb string
+
+// The verbs. Reserving two is ReserveAll.
+const (
+	Reserve      Verb = "reserve"
+	ReserveBoth  Verb = "reserve-both"
+	Extend       Verb = "extend"
+	Confirm      Verb = "confirm"
+	Replace      Verb = "replace" // a confirm in place of the present name
+	Release      Verb = "release"
+	Claim        Verb = "claim"
+	Rename       Verb = "rename"
+	Decommission Verb = "decommission"
+	Transfer     Verb = "transfer"
+	Swap         Verb = "swap"
+	Archive      Verb = "archive"
+	Restore      Verb = "restore"
+	Delete       Verb = "delete"
+	Resolve      Verb = "resolve"
+	Get          Verb = "get"
+	Check        Verb = "check"
+	Names        Verb = "names" // of an entity
+)
+
+// reads reports whether a verb changes nothing.
+func (v Verb) reads() bool {
+	return v == Resolve || v == Get || v == Check || v == Names
+}
+
+// Op is what one caller asked for, and when.
+type Op struct {
+	Verb   Verb
+	Name   int
+	Other  int // the second name of a ReserveBoth or Swap
+	Entity int
+	To     int // the second entity of a Transfer or Swap
+	Token  int
+	TTL    time.Duration
+
+	Asked millis // by the machine's clock, for what depends on time
+}
+
+// millis is a moment in milliseconds since 1970, as exact as the registry is.
+type millis int64
+
+func at(t time.Time) millis { return millis(t.UnixMilli()) }
+
+func (m millis) plus(d time.Duration) millis { return m + millis(d.Milliseconds()) }
+
+// String is how an Op is shown in a history.
+func (o Op) String() string {
+	text := string(o.Verb)
+	for _, part := range []struct {
+		word   string
+		number int
+	}{{"name", o.Name}, {"name", o.Other}, {"entity", o.Entity}, {"to entity", o.To}, {"token", o.Token}} {
+		if part.number != 0 {
+			text += fmt.Sprintf(" %s %d", part.word, part.number)
+		}
+	}
+	if o.TTL != 0 {
+		text += fmt.Sprint(" for ", o.TTL)
+	}
+	return text
+}

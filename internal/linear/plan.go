@@ -1,0 +1,128 @@
+package linear
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+)
+
+// plan is what one history is about. All of it follows from its seed, but not how the
+// callers' commands interleave.
+type plan struct {
+	seed       uint64
+	apart      bool // names have nothing to do with each other
+	quarantine bool
+	lapses     bool // holds are short
+	names      int
+	clients    int
+	steps      int // of each client
+}
+
+// The sizes of a history: long enough for commands to meet, short enough to be checked.
+const (
+	planClients = 4
+	planSteps   = 25
+)
+
+func newPlan(seed uint64) plan {
+	random := rand.New(rand.NewPCG(seed, 0))
+	p := plan{
+		seed: seed, apart: random.IntN(3) == 0, quarantine: random.IntN(3) == 0, lapses: random.IntN(4) == 0,
+		names: maxNames, clients: planClients, steps: planSteps,
+	}
+	if p.apart || random.IntN(2) == 0 {
+		p.names = 3
+	}
+	return p
+}
+
+func (p plan) scope() string { return "h" + strconv.FormatUint(p.seed, 36) }
+
+func (p plan) namespace() string {
+	if p.quarantine {
+		return p.scope() + "." + keptType
+	}
+	return p.scope() + "." + plainType
+}
+
+// ofHolds are the verbs about one name; ofEntities those about several. Some stand here
+// twice, since what they make is what others need.
+var (
+	ofHolds = []Verb{
+		Reserve, Reserve, Reserve, Confirm, Confirm, Confirm, Release, Release, Extend, Claim, Decommission, Delete,
+		Get, Get, Resolve, Resolve, Check,
+	}
+	ofEntities = []Verb{
+		Reserve, Reserve, ReserveBoth, Confirm, Replace, Release, Extend, Claim, Claim, Claim, Rename, Rename, Rename, Decommission,
+		Transfer, Transfer, Swap, Swap, Archive, Restore, Restore, Delete, Resolve, Resolve, Get, Check, Names, Names,
+	}
+)
+
+// next makes up what a client asks next.
+func (p plan) next(random *rand.Rand) Op {
+	verbs := ofEntities
+	if p.apart {
+		verbs = ofHolds
+	}
+	pick := func(n int) int { return 1 + random.IntN(n) }
+	o := Op{Verb: verbs[random.IntN(len(verbs))], Name: pick(p.names), Entity: pick(p.names)}
+	if p.apart {
+		o.Entity = o.Name
+	}
+	switch o.Verb {
+	case Reserve, ReserveBoth:
+		if random.IntN(2) == 0 {
+			o.Entity = 0
+		}
+		o.Token, o.TTL = pick(maxTokens), p.ttl(random)
+	case Extend:
+		o.Entity, o.Token, o.TTL = 0, pick(maxTokens), p.ttl(random)
+	case Confirm, Replace:
+		o.Token = pick(maxTokens)
+	case Release:
+		o.Entity, o.Token = 0, pick(maxTokens)
+	case Rename:
+		o.Token = random.IntN(maxTokens + 1)
+	case Resolve, Get:
+		o.Entity = 0
+	case Check:
+		o.Entity *= random.IntN(2)
+	}
+	if !p.apart {
+		p.addSecond(&o, random)
+	}
+	return o
+}
+
+// addSecond adds the other name and the other entity, and takes away a name that a command
+// on an entity has no use for.
+func (p plan) addSecond(o *Op, random *rand.Rand) {
+	other := func(i int) int { return 1 + (i+random.IntN(p.names-1))%p.names }
+	switch o.Verb {
+	case ReserveBoth:
+		o.Other = other(o.Name)
+	case Swap:
+		o.Other, o.To = other(o.Name), other(o.Entity)
+	case Transfer:
+		o.To = other(o.Entity)
+	case Archive, Restore, Delete, Names:
+		o.Name = 0
+	}
+}
+
+func (p plan) ttl(random *rand.Rand) time.Duration {
+	if p.lapses {
+		return time.Duration(10+random.IntN(150)) * time.Millisecond
+	}
+	return time.Hour
+}
+
+// proof picks the token that most likely holds a name, if any client knows of one.
+func (p plan) proof(o *Op, known [maxNames + 1]int, random *rand.Rand) {
+	switch o.Verb {
+	case Confirm, Replace, Release, Extend, Rename:
+		if token := known[o.Name]; token != 0 && random.IntN(4) > 0 {
+			o.Token = token
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package linear
+
+import "github.com/calldibs/dibs"
+
+// refused is an answer that says no.
+func refused(code dibs.Code) Answer { return Answer{Code: code} }
+
+// over says how the hold ended that a token had.
+func (n *name) over() dibs.Code {
+	switch {
+	case n.confirmed:
+		return dibs.CodeAlreadyConfirmed
+	case n.status == dibs.StatusReleased:
+		return dibs.CodeAlreadyReleased
+	case n.status == dibs.StatusExpired:
+		return dibs.CodeAlreadyExpired
+	}
+	return ""
+}
+
+// taken says why an entity, or anyone if it is none, cannot have a name.
+func (n *name) taken(entity int) dibs.Reason {
+	switch n.state {
+	case dibs.Held:
+		return dibs.ReasonHeld
+	case dibs.Active, dibs.Alias:
+		return dibs.ReasonInUse
+	case dibs.Quarantined:
+		if entity == 0 || entity != n.owner {
+			return dibs.ReasonQuarantined
+		}
+	}
+	return ""
+}
+
+func nameTaken(reason dibs.Reason) Answer {
+	return Answer{Code: dibs.CodeNameTaken, Reason: reason}
+}
+
+// begin starts a new epoch of a name.
+func (n *name) begin() {
+	fresh := name{epoch: n.epoch + 1}
+	if n.state == dibs.Quarantined {
+		fresh.owner, fresh.kept = n.owner, true
+	}
+	*n = fresh
+}
+
+func (w *world) reserve(o Op, i int) Answer {
+	n := &w.names[i]
+	if n.token != 0 && n.token == o.Token {
+		if code := n.over(); code != "" {
+			return refused(code)
+		}
+		if n.intended != o.Entity {
+			return refused(dibs.CodeInvalidToken)
+		}
+		return Answer{Replayed: true, Names: []Seen{w.show(i)}}
+	}
+	if reason := n.taken(o.Entity); reason != "" {
+		return nameTaken(reason)
+	}
+	n.begin()
+	n.state, n.status, n.token, n.intended = dibs.Held, dibs.StatusReserved, o.Token, o.Entity
+	n.ends = span{o.Asked.plus(o.TTL - guess), never}
+	return Answer{Names: []Seen{w.show(i)}}
+}
+
+// reserveBoth takes two names or none. The answer is that of the first that is refused.
+func (w *world) reserveBoth(o Op) Answer {
+	before := *w
+	both := Answer{Replayed: true}
+	for _, i := range []int{o.Name, o.Other} {
+		a := w.reserve(o, i)
+		if a.Code != "" {
+			*w = before
+			return a
+		}
+		both.Replayed = both.Replayed && a.Replayed
+		both.Names = append(both.Names, a.Names...)
+	}
+	return both
+}
+
+// held finds the hold that a token has, or had last.
+func (w *world) held(o Op) (*name, dibs.Code) {
+	n := &w.names[o.Name]
+	switch {
+	case n.epoch == 0:
+		return nil, dibs.CodeNotFound
+	case n.token != o.Token:
+		return nil, dibs.CodeLost
+	}
+	return n, ""
+}
+
+// extend moves the end of a hold. Whether there was anything to move depends on the very
+// millisecond: that is left to what the caller was told.
+func (w *world) extend(o Op, told Answer) Answer {
+	n, code := w.held(o)
+	if code == "" {
+		code = n.over()
+	}
+	if code != "" {
+		return refused(code)
+	}
+	if told.Replayed {
+		return Answer{Replayed: true, Names: []Seen{w.show(o.Name)}}
+	}
+	n.ends.to = never
+	if !told.Lost {
+		n.ends.from++ // it is moved on, never back
+	}
+	return Answer{Names: []Seen{w.show(o.Name)}}
+}
+
+func (w *world) release(o Op) Answer {
+	n, code := w.held(o)
+	if code != "" {
+		return refused(code)
+	}
+	if n.status == dibs.StatusReleased && !n.confirmed {
+		return Answer{Replayed: true, Names: []Seen{w.show(o.Name)}}
+	}
+	if code := n.over(); code != "" {
+		return refused(code)
+	}
+	n.endHold(dibs.StatusReleased)
+	return Answer{Names: []Seen{w.show(o.Name)}}
+}
+
+func (w *world) confirm(o Op) Answer {
+	n, code := w.held(o)
+	switch {
+	case code != "":
+		return refused(code)
+	case w.has(o.Entity, o.Name):
+		return w.owned(o.Name, true)
+	case n.confirmed && (n.state == dibs.Free || n.state == dibs.Quarantined):
+		return refused(dibs.CodeAlreadyReleased)
+	}
+	if code := n.over(); code != "" {
+		return refused(code)
+	}
+	e := &w.entities[o.Entity]
+	switch {
+	case n.intended != 0 && n.intended != o.Entity:
+		return refused(dibs.CodeNotOwner)
+	case e.archived:
+		return refused(dibs.CodeEntityArchived)
+	case e.active != 0 && o.Verb != Replace:
+		return refused(dibs.CodeEntityHasName)
+	}
+	w.succeed(o.Name, o.Entity)
+	return w.owned(o.Name, false)
+}

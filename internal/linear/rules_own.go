@@ -1,0 +1,151 @@
+package linear
+
+import "github.com/calldibs/dibs"
+
+// has reports whether a name is an entity's, active or alias.
+func (w *world) has(e, i int) bool {
+	n := &w.names[i]
+	return (n.state == dibs.Active || n.state == dibs.Alias) && n.owner == e
+}
+
+// owned is the answer of a command that gave a name to an entity.
+func (w *world) owned(i int, replayed bool) Answer {
+	return Answer{Replayed: replayed, Names: []Seen{w.show(i)}}
+}
+
+// activate makes a name an entity's active one.
+func (w *world) activate(i, e int) {
+	n := &w.names[i]
+	n.state, n.status, n.owner, n.confirmed, n.kept = dibs.Active, dibs.StatusConfirmed, e, true, false
+	n.ends = span{}
+	w.entities[e].active, w.entities[e].deleted = i, false
+	w.change(e)
+}
+
+// succeed does that in place of the entity's present name, if it has one.
+func (w *world) succeed(i, e int) {
+	if old := w.entities[e].active; old != 0 {
+		w.names[old].state = dibs.Alias
+	}
+	w.activate(i, e)
+}
+
+// giveUp ends an entity's ownership of a name.
+func (w *world) giveUp(i int) {
+	n := &w.names[i]
+	if e := &w.entities[n.owner]; e.active == i {
+		e.active = 0
+	}
+	n.state, n.status = dibs.Free, dibs.StatusReleased
+	if w.quarantine {
+		n.state = dibs.Quarantined
+	}
+}
+
+func (w *world) claim(o Op) Answer {
+	n, e := &w.names[o.Name], &w.entities[o.Entity]
+	if n.state == dibs.Active && w.has(o.Entity, o.Name) {
+		return w.owned(o.Name, true)
+	}
+	if reason := n.taken(o.Entity); reason != "" {
+		return nameTaken(reason)
+	}
+	switch {
+	case e.archived:
+		return refused(dibs.CodeEntityArchived)
+	case e.active != 0:
+		return refused(dibs.CodeEntityHasName)
+	}
+	n.begin()
+	w.activate(o.Name, o.Entity)
+	return w.owned(o.Name, false)
+}
+
+func (w *world) rename(o Op) Answer {
+	n := &w.names[o.Name]
+	if n.state == dibs.Active && w.has(o.Entity, o.Name) {
+		return w.owned(o.Name, true)
+	}
+	if w.entities[o.Entity].archived {
+		return refused(dibs.CodeEntityArchived)
+	}
+	switch {
+	case n.state == dibs.Alias && n.owner == o.Entity: // it comes back to life
+	case n.state == dibs.Held && o.Token != 0 && n.token == o.Token:
+		if n.intended != 0 && n.intended != o.Entity {
+			return refused(dibs.CodeNotOwner)
+		}
+	default:
+		if reason := n.taken(o.Entity); reason != "" {
+			return nameTaken(reason)
+		}
+		n.begin()
+	}
+	w.succeed(o.Name, o.Entity)
+	return w.owned(o.Name, false)
+}
+
+// ownedBy says why a name is not an entity's.
+func (w *world) ownedBy(e, i int) dibs.Code {
+	switch {
+	case w.names[i].state == dibs.Free:
+		return dibs.CodeNotFound
+	case !w.has(e, i):
+		return dibs.CodeNotOwner
+	}
+	return ""
+}
+
+func (w *world) decommission(o Op) Answer {
+	n := &w.names[o.Name]
+	if (n.state == dibs.Free || n.state == dibs.Quarantined) && n.owner == o.Entity {
+		return w.owned(o.Name, true)
+	}
+	if code := w.ownedBy(o.Entity, o.Name); code != "" {
+		return refused(code)
+	}
+	w.giveUp(o.Name)
+	w.change(o.Entity)
+	return w.owned(o.Name, false)
+}
+
+func (w *world) transfer(o Op) Answer {
+	from, to := &w.entities[o.Entity], &w.entities[o.To]
+	if w.has(o.To, o.Name) {
+		return w.owned(o.Name, true)
+	}
+	if code := w.ownedBy(o.Entity, o.Name); code != "" {
+		return refused(code)
+	}
+	switch {
+	case from.archived || to.archived:
+		return refused(dibs.CodeEntityArchived)
+	case to.active != 0:
+		return refused(dibs.CodeEntityHasName)
+	}
+	if from.active == o.Name {
+		from.active = 0
+	}
+	w.change(o.Entity)
+	w.names[o.Name].epoch++
+	w.activate(o.Name, o.To)
+	return w.owned(o.Name, false)
+}
+
+func (w *world) swap(o Op) Answer {
+	isActive := func(i, e int) bool { return w.names[i].state == dibs.Active && w.names[i].owner == e }
+	if isActive(o.Name, o.To) && isActive(o.Other, o.Entity) {
+		return Answer{Replayed: true, Names: []Seen{w.show(o.Name), w.show(o.Other)}}
+	}
+	switch {
+	case !isActive(o.Name, o.Entity) || !isActive(o.Other, o.To):
+		return refused(dibs.CodeNotOwner)
+	case w.entities[o.Entity].archived || w.entities[o.To].archived:
+		return refused(dibs.CodeEntityArchived)
+	}
+	w.names[o.Name].epoch++
+	w.names[o.Other].epoch++
+	w.activate(o.Name, o.To)
+	w.activate(o.Other, o.Entity)
+	return Answer{Names: []Seen{w.show(o.Name), w.show(o.Other)}}
+}
