@@ -39,6 +39,7 @@ type Report struct {
 	Nothing    int // operations that were UNAVAILABLE
 	Unknown    int // operations of unknown outcome
 	Harm       map[string]int
+	Wrong      []string // what cannot be explained: each with its seed, its history and where it is drawn
 	Took       time.Duration
 }
 
@@ -48,9 +49,20 @@ func (r Report) String() string {
 		r.Histories, r.Disturbed, r.Operations, r.Nothing, r.Unknown, r.Harm, r.Took.Round(time.Millisecond))
 }
 
+// Run runs so many histories on a site, does harm meanwhile, and fails the test if one of
+// them cannot be explained.
+func Run(tb testing.TB, site Site, histories int) Report {
+	tb.Helper()
+	report := run(&site, histories, uint64(time.Now().UnixNano()))
+	for _, wrong := range report.Wrong {
+		tb.Error(wrong)
+	}
+	tb.Log(report)
+	return report
+}
+
 // campaign is many histories on one site.
 type campaign struct {
-	tb   testing.TB
 	site *Site
 	seed uint64
 
@@ -61,12 +73,8 @@ type campaign struct {
 	report Report
 }
 
-// Run runs so many histories on a site, does harm meanwhile, and fails the test if one of
-// them cannot be explained. Then it prints that one, with its seed, and draws it.
-func Run(tb testing.TB, site Site, histories int) Report {
-	tb.Helper()
-	seed := uint64(time.Now().UnixNano())
-	c := &campaign{tb: tb, site: &site, seed: seed, report: Report{Harm: make(map[string]int)}}
+func run(site *Site, histories int, seed uint64) Report {
+	c := &campaign{site: site, seed: seed, report: Report{Harm: make(map[string]int)}}
 	began := time.Now()
 	over := make(chan struct{})
 	go func() {
@@ -75,7 +83,6 @@ func Run(tb testing.TB, site Site, histories int) Report {
 	}()
 	c.doHarm(over)
 	c.report.Took = time.Since(began)
-	tb.Log(c.report)
 	return c.report
 }
 
@@ -140,12 +147,16 @@ func (c *campaign) one(p plan) {
 	c.report.Unknown += h.lost
 	switch {
 	case h.failed != nil:
-		c.tb.Errorf("seed %d: %v", p.seed, h.failed)
+		c.wrong("seed %d: %v", p.seed, h.failed)
 	case ctx.Err() != nil:
-		c.tb.Errorf("seed %d: the engine does not come back", p.seed)
+		c.wrong("seed %d: the engine does not come back", p.seed)
 	case verdict != porcupine.Ok:
-		c.tb.Errorf("seed %d: %s\n%s", p.seed, verdict, h.explain())
+		c.wrong("seed %d: %s\n%s", p.seed, verdict, h.explain())
 	}
+}
+
+func (c *campaign) wrong(format string, args ...any) {
+	c.report.Wrong = append(c.report.Wrong, fmt.Sprintf(format, args...))
 }
 
 // explain tells what happened in a history that has no explanation, and draws it.

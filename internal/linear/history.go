@@ -57,7 +57,7 @@ func (h *history) act(ctx context.Context, i int) {
 			}
 		}
 		if h.lapses || random.IntN(4) == 0 {
-			time.Sleep(time.Duration(random.IntN(10)) * time.Millisecond) // another rhythm for each
+			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // another rhythm for each
 		}
 	}
 }

@@ -1,6 +1,10 @@
+//go:build unix
+
 package linear_test
 
 import (
+	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,22 +13,18 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// registry opens a registry on a store; it closes with the test.
-func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
-	tb.Helper()
-	reg, err := dibs.Open(store, linear.Config())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = reg.Close() })
-	return reg
-}
-
-func TestMem(t *testing.T) {
+// Several registries on one store in memory, by a bad line: whatever goes wrong here is the
+// registry's fault.
+func TestHistoriesInMemory(t *testing.T) {
+	t.Parallel()
 	store := memstore.New(memstore.Config{})
+	storm := new(atomic.Bool)
 	var regs []*dibs.Registry
 	for range 3 {
-		regs = append(regs, registry(t, store))
+		regs = append(regs, registry(t, flakyStore(t, store, storm)))
 	}
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second}, 200)
+	linear.Run(t, linear.Site{
+		Registries: regs, Patience: time.Second,
+		Harm: func(random *rand.Rand) string { return blow(storm, random) },
+	}, histories(t, 80))
 }

@@ -112,7 +112,7 @@ func (p plan) addSecond(o *Op, random *rand.Rand) {
 
 func (p plan) ttl(random *rand.Rand) time.Duration {
 	if p.lapses {
-		return time.Duration(10+random.IntN(150)) * time.Millisecond
+		return time.Duration(20+random.IntN(60)) * time.Millisecond
 	}
 	return time.Hour
 }
