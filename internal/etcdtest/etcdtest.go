@@ -2,7 +2,7 @@
 
 // Package etcdtest starts real, private etcd clusters for tests. Each member is a process
 // of its own: the test binary once more, which then is an etcd server and nothing else. So
-// members can be killed and paused as in life. Data is in a temporary folder, ports are on
+// members can be killed, paused and cut off as in life. Data is in a temporary folder, ports are on
 // the loopback interface, and all is gone when the test binary is. DIBS_TEST_ETCD may name
 // another etcd program that members are run as.
 package etcdtest
@@ -40,6 +40,9 @@ type Options struct {
 	Sync bool
 	// TLS makes members take connections by TLS only, with certificates that they make.
 	TLS bool
+	// Network puts each member into a network of its own, so that it can be cut off. See
+	// [RequireNetwork].
+	Network bool
 }
 
 // Cluster is an etcd cluster with its data. Its methods are for one goroutine at a time,
@@ -50,6 +53,7 @@ type Cluster struct {
 
 	dir      string
 	tls      *tls.Config
+	network  *network // or none
 	prefixes atomic.Int64
 }
 
@@ -111,17 +115,17 @@ func start(opts Options) (*Cluster, error) {
 	if opts.TLS {
 		c.tls = &tls.Config{InsecureSkipVerify: true} // this is for the package's own questions
 	}
-	ports, err := freePorts(2 * opts.Members)
+	addresses, err := c.addresses(opts)
 	if err != nil {
 		return nil, err
 	}
 	var initial []string
-	for i := range opts.Members {
+	for i, address := range addresses {
 		m := &Member{config: config{
 			Name: fmt.Sprintf("member%d", i), Dir: filepath.Join(dir, fmt.Sprint(i)),
-			Client: fmt.Sprintf("127.0.0.1:%d", ports[2*i]), Peer: fmt.Sprintf("127.0.0.1:%d", ports[2*i+1]),
+			Client: address.client, Peer: address.peer,
 			MaxTxnOps: opts.MaxTxnOps, Quota: opts.Quota, Sync: opts.Sync, TLS: opts.TLS,
-		}, tls: c.tls}
+		}, tls: c.tls, network: c.network, index: i}
 		initial = append(initial, m.config.Name+"=http://"+m.config.Peer)
 		c.Members = append(c.Members, m)
 	}
@@ -137,6 +141,33 @@ func start(opts Options) (*Cluster, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// address is where a member is.
+type address struct{ client, peer string }
+
+// addresses returns where the members are to be, in a network that is made for them or on
+// the loopback interface.
+func (c *Cluster) addresses(opts Options) ([]address, error) {
+	addresses := make([]address, opts.Members)
+	if opts.Network {
+		var err error
+		if c.network, err = newNetwork(opts.Members); err != nil {
+			return nil, err
+		}
+		for i := range addresses {
+			addresses[i] = address{c.network.client(i) + ":2379", c.network.peer(i) + ":2380"}
+		}
+		return addresses, nil
+	}
+	ports, err := freePorts(2 * opts.Members)
+	if err != nil {
+		return nil, err
+	}
+	for i := range addresses {
+		addresses[i] = address{fmt.Sprintf("127.0.0.1:%d", ports[2*i]), fmt.Sprintf("127.0.0.1:%d", ports[2*i+1])}
+	}
+	return addresses, nil
 }
 
 // freePorts returns ports on which nobody listens.
@@ -228,6 +259,9 @@ func (c *Cluster) await() error {
 func (c *Cluster) stop() {
 	for _, m := range c.Members {
 		m.end()
+	}
+	if c.network != nil {
+		c.network.remove(len(c.Members))
 	}
 	_ = os.RemoveAll(c.dir) // what is left is in a folder for what may be left
 }

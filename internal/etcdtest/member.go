@@ -86,8 +86,10 @@ func serve(text string) error {
 
 // Member is one server of a cluster. Its methods are for one goroutine at a time.
 type Member struct {
-	config config
-	tls    *tls.Config
+	config  config
+	tls     *tls.Config
+	network *network // or none
+	index   int      // in the cluster
 
 	process *exec.Cmd
 	stdin   io.Closer
@@ -120,6 +122,9 @@ func (m *Member) start() error {
 	if m.process, err = m.config.command(); err != nil {
 		return err
 	}
+	if m.network != nil {
+		m.enter()
+	}
 	m.said, m.exited = new(output), make(chan struct{})
 	m.process.Stderr = m.said
 	if m.stdin, err = m.process.StdinPipe(); err != nil {
@@ -133,6 +138,13 @@ func (m *Member) start() error {
 		close(m.exited)
 	}()
 	return nil
+}
+
+// enter has the process run in the member's own network.
+func (m *Member) enter() {
+	inside := exec.Command("ip", append([]string{"netns", "exec", m.network.space(m.index), m.process.Path}, m.process.Args[1:]...)...)
+	inside.Env = m.process.Env
+	m.process = inside // of the same id, since ip becomes the program
 }
 
 // command is how a member is run: as this program, or as the one that was chosen.

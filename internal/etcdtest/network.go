@@ -1,0 +1,162 @@
+//go:build unix
+
+package etcdtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// network is where the members of a cluster live that can be cut off. Each has a network
+// namespace of its own with two links: one to a switch, by which members reach each other,
+// and one to the test, by which clients reach it. So a member that has lost the others can
+// still be asked.
+type network struct {
+	name   string // what all namespaces begin with
+	number int    // the third byte of all addresses
+}
+
+// Addresses are of a block that is for tests of networks, and that nobody routes.
+const (
+	peerBlock   = "198.18"
+	clientBlock = "198.19"
+)
+
+// networks counts those that this process has made.
+var networks atomic.Int64
+
+// namespace matches the names of namespaces, with the process that made them in it.
+var namespace = regexp.MustCompile(`(?m)^dibs(\d+)n\d+\S*`)
+
+// RequireNetwork skips a test where networks cannot be cut, and says why.
+func RequireNetwork(tb testing.TB) {
+	tb.Helper()
+	why := ""
+	if os.Geteuid() != 0 {
+		why = "it makes network namespaces, for which it has to be run as root"
+	} else if _, err := exec.LookPath("ip"); err != nil {
+		why = "it makes network namespaces with the program ip, which is not installed: make deps does that"
+	} else if err := ip("netns", "list"); err != nil {
+		why = err.Error()
+	}
+	if why != "" {
+		fmt.Fprintf(os.Stderr, "*** %s does not run: %s ***\n", tb.Name(), why)
+		tb.Skip(why)
+	}
+}
+
+// newNetwork makes a network for so many members, after having removed what is left of
+// processes that were killed.
+func newNetwork(members int) (*network, error) {
+	sweep()
+	n := &network{
+		name:   fmt.Sprintf("dibs%dn%d", os.Getpid(), networks.Add(1)),
+		number: rand.IntN(256),
+	}
+	steps := []string{
+		"netns add " + n.hub(),
+		"-n " + n.hub() + " link add bridge type bridge",
+		"-n " + n.hub() + " link set bridge up",
+	}
+	for i := range members {
+		space := n.space(i)
+		steps = append(
+			steps,
+			"netns add "+space,
+			"-n "+space+" link set lo up",
+			fmt.Sprintf("link add peers netns %s type veth peer name %s netns %s", space, port(i), n.hub()),
+			fmt.Sprintf("-n %s link set %s master bridge up", n.hub(), port(i)),
+			fmt.Sprintf("-n %s addr add %s/24 dev peers", space, n.peer(i)),
+			"-n "+space+" link set peers up",
+			fmt.Sprintf("link add %s type veth peer name clients netns %s", n.link(i), space),
+			fmt.Sprintf("addr add %s.%d.%d/30 dev %s", clientBlock, n.number, 4*i+1, n.link(i)),
+			fmt.Sprintf("link set %s up", n.link(i)),
+			fmt.Sprintf("-n %s addr add %s/30 dev clients", space, n.client(i)),
+			"-n "+space+" link set clients up",
+		)
+	}
+	for _, step := range steps {
+		if err := ip(strings.Fields(step)...); err != nil {
+			n.remove(members)
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func (n *network) hub() string         { return n.name + "hub" }
+func (n *network) space(i int) string  { return fmt.Sprint(n.name, "m", i) }
+func (n *network) peer(i int) string   { return fmt.Sprintf("%s.%d.%d", peerBlock, n.number, i+1) }
+func (n *network) client(i int) string { return fmt.Sprintf("%s.%d.%d", clientBlock, n.number, 4*i+2) }
+
+// link is the end of a member's link to clients, which is in the test's own namespace.
+// Links have names of 15 characters at the most.
+func (n *network) link(i int) string { return fmt.Sprint(strings.TrimPrefix(n.name, "dibs"), "l", i) }
+
+// port is the end of a member's link to the others, at the switch.
+func port(i int) string { return fmt.Sprint("port", i) }
+
+// remove removes the namespaces; all links go with them.
+func (n *network) remove(members int) {
+	for i := range members {
+		_ = ip("netns", "delete", n.space(i)) // it may not have been made
+	}
+	_ = ip("netns", "delete", n.hub())
+}
+
+// sweep removes the namespaces of processes that have ended without doing so.
+func sweep() {
+	list, err := exec.Command("ip", "netns", "list").Output()
+	if err != nil {
+		return
+	}
+	for _, found := range namespace.FindAllStringSubmatch(string(list), -1) {
+		pid, err := strconv.Atoi(found[1])
+		if err == nil && syscall.Kill(pid, 0) != nil {
+			_ = ip("netns", "delete", found[0]) // somebody else may be faster
+		}
+	}
+}
+
+// ip runs the program ip.
+func ip(args ...string) error {
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// Isolate cuts a member off from the others. Clients still reach it. The cluster must have
+// a Network.
+func (m *Member) Isolate(tb testing.TB) { m.setPort(tb, "down") }
+
+// Rejoin undoes Isolate.
+func (m *Member) Rejoin(tb testing.TB) { m.setPort(tb, "up") }
+
+func (m *Member) setPort(tb testing.TB, state string) {
+	tb.Helper()
+	if err := ip("-n", m.network.hub(), "link", "set", port(m.index), state); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Hide cuts a member off from clients. The others still reach it.
+func (m *Member) Hide(tb testing.TB) { m.setLink(tb, "down") }
+
+// Show undoes Hide.
+func (m *Member) Show(tb testing.TB) { m.setLink(tb, "up") }
+
+func (m *Member) setLink(tb testing.TB, state string) {
+	tb.Helper()
+	if err := ip("link", "set", m.network.link(m.index), state); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,117 @@
+//go:build unix
+
+package linear_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/pgproxy"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/pgstore"
+)
+
+// database is a PostgreSQL server that registries reach by proxies, and all that can be
+// done to it.
+type database struct {
+	*testing.T
+	cluster *pgtest.Cluster
+	proxies []*pgproxy.Proxy
+	storm   atomic.Bool
+}
+
+// Several stores on one database, whose connections are cut, whose statements and commits
+// fail, whose answers to a COMMIT are lost, whose sessions are ended, and which is killed
+// and restarted.
+func TestHistoriesOnPostgres(t *testing.T) {
+	t.Parallel()
+	d := &database{T: t, cluster: pgtest.Start(t, pgtest.Options{})}
+	var regs []*dibs.Registry
+	for range 3 {
+		regs = append(regs, registry(t, d.open()))
+	}
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 40))
+}
+
+// storeTimeout is how long a store tries to find out what became of a commit. It is short,
+// so that now and then it cannot.
+const storeTimeout = 200 * time.Millisecond
+
+func (d *database) open() dibs.Store {
+	d.Helper()
+	network, addr := d.cluster.SocketAddr()
+	proxy := pgproxy.Start(d, network, addr)
+	store, err := pgstore.Open(d.Context(), proxy.DSN(d.cluster.DSN("postgres")), pgstore.Config{Timeout: storeTimeout})
+	if err != nil {
+		d.Fatal(err)
+	}
+	proxy.SetHook(d.weather)
+	d.proxies = append(d.proxies, proxy)
+	return store
+}
+
+// weather is what happens to each exchange in a storm.
+func (d *database) weather(x *pgproxy.Exchange) pgproxy.Action {
+	if !d.storm.Load() || rand.IntN(4) > 0 || len(x.Statements) == 0 {
+		return pgproxy.Pass()
+	}
+	code := []string{pgerrcode.SerializationFailure, pgerrcode.DeadlockDetected, pgerrcode.LockNotAvailable}[rand.IntN(3)]
+	at := rand.IntN(len(x.Statements))
+	pause := make(chan struct{})
+	time.AfterFunc(rand.N(20*time.Millisecond), func() { close(pause) })
+	actions := []pgproxy.Action{
+		pgproxy.CutBefore(), pgproxy.CutDuring(at), pgproxy.CutAfter(), pgproxy.CutAfter(), pgproxy.Stall(pause), pgproxy.StallAnswer(pause),
+		pgproxy.FailCommit(code), pgproxy.Fail(at, code),
+	}
+	return actions[rand.IntN(len(actions))]
+}
+
+func (d *database) harm(random *rand.Rand) string {
+	switch random.IntN(12) {
+	case 0:
+		d.cluster.Kill(d.T)
+		d.cluster.Restart(d.T)
+		return "kill"
+	case 1:
+		d.cluster.Restart(d.T)
+		return "restart"
+	case 2, 3:
+		return d.endSessions()
+	case 4, 5, 6:
+		return d.cut(random)
+	default:
+		return blow(&d.storm, random)
+	}
+}
+
+// endSessions ends all sessions but its own.
+func (d *database) endSessions() string {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, d.cluster.DSN("postgres"))
+	if err == nil {
+		_, err = conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+		_ = conn.Close(ctx)
+	}
+	if err != nil {
+		d.Fatal(err)
+	}
+	return "terminate"
+}
+
+// cut keeps one of the stores from the database, for a moment or for longer than it waits.
+func (d *database) cut(random *rand.Rand) string {
+	proxy := d.proxies[random.IntN(len(d.proxies))]
+	proxy.Refuse(true)
+	proxy.CutAll()
+	time.Sleep(time.Duration(random.Int64N(int64(2 * storeTimeout))))
+	proxy.Refuse(false)
+	return "cut"
+}
