@@ -167,7 +167,8 @@ func (s *Store) isBefore(mark stamp) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(s.keys.clock()), "<", string(number(mark.order)))
 }
 
-// try sends a transaction, once: another attempt could make two of it.
+// try sends a transaction, once: another attempt could make two of it. A member that has
+// lost the others says so before it looks at it; then another one is asked.
 func (s *Store) try(ctx context.Context, t *transaction) (answer *clientv3.TxnResponse, err error) {
 	then := s.ownChanges(t)
 	t.own = len(then)
@@ -176,7 +177,7 @@ func (s *Store) try(ctx context.Context, t *transaction) (answer *clientv3.TxnRe
 		then = append(then, clientv3.OpTxn(s.compares(d), s.ops(d, t.mark, events), nil))
 		events += len(d.group.Events)
 	}
-	err = s.once(ctx, func(ctx context.Context) (err error) {
+	err = s.again(ctx, isUnheard, func(ctx context.Context) (err error) {
 		answer, err = s.client.Txn(ctx).If(s.isBefore(t.mark)).Then(then...).
 			Else(clientv3.OpGet(s.keys.clock())).Commit()
 		return err

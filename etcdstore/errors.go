@@ -63,15 +63,20 @@ func isRefusal(err error) bool {
 	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated, codes.FailedPrecondition,
 		codes.ResourceExhausted, codes.NotFound, codes.Unimplemented, codes.OutOfRange:
 		return true
-	case codes.Unavailable:
-		// No member could be connected to, or the member has lost the others and said so
-		// before it looked at the request.
-		text := err.Error()
-		return errors.Is(err, rpctypes.ErrNoLeader) || strings.Contains(text, "Error while dialing") ||
-			strings.Contains(text, "there is no connection available") || strings.Contains(text, "there is no address available")
 	default:
+		return isUnheard(err)
+	}
+}
+
+// isUnheard reports whether no member has looked at a request: none could be connected to,
+// or the one that was has lost the others, and said so first.
+func isUnheard(err error) bool {
+	if codeOf(err) != codes.Unavailable {
 		return false
 	}
+	text := err.Error()
+	return errors.Is(err, rpctypes.ErrNoLeader) || strings.Contains(text, "Error while dialing") ||
+		strings.Contains(text, "there is no connection available") || strings.Contains(text, "there is no address available")
 }
 
 // mayPass reports whether the same question may be answered by another member, or later.

@@ -15,11 +15,17 @@ import (
 // ask puts a question that changes nothing, or that may be put twice. A member that does
 // not answer must not keep others from it: each gets a share of the time.
 func (s *Store) ask(ctx context.Context, question func(ctx context.Context) error) error {
+	return s.again(ctx, mayPass, question)
+}
+
+// again puts a question to one member after the other, as long as it fails in a way after
+// which that is of use.
+func (s *Store) again(ctx context.Context, useful func(error) bool, question func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		err := s.once(ctx, question)
-		if err == nil || ctx.Err() != nil || !mayPass(err) {
+		if err == nil || ctx.Err() != nil || !useful(err) {
 			return err
 		}
 		select {

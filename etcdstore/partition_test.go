@@ -1,0 +1,218 @@
+//go:build unix
+
+package etcdstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// A member loses the others, while clients still reach it. Who knows only that one can
+// neither read nor write there, and is never told what is no longer so. Who knows all of
+// them is served by the others. When the members meet again, so do their answers.
+func TestPartition(t *testing.T) {
+	t.Parallel()
+	etcdtest.RequireNetwork(t)
+	for _, c := range []struct {
+		name   string
+		always bool
+		victim func(leader, follower *etcdtest.Member) *etcdtest.Member
+	}{
+		{"the leader", false, func(leader, _ *etcdtest.Member) *etcdtest.Member { return leader }},
+		{"a follower", true, func(_, follower *etcdtest.Member) *etcdtest.Member { return follower }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !c.always && !long() {
+				t.Skip("DIBS_TEST_LONG is not set")
+			}
+			t.Parallel()
+			cluster := etcdtest.Start(t, etcdtest.Options{Network: true})
+			for range rounds() {
+				leader, followers := cluster.Leader(t)
+				partition(t, cluster, c.victim(leader, followers[0]))
+			}
+		})
+	}
+}
+
+// partition isolates a member for a while, under load.
+func partition(t *testing.T, cluster *etcdtest.Cluster, victim *etcdtest.Member) {
+	t.Helper()
+	cfg := quiet(cluster)
+	cfg.Prefix = cluster.Prefix()
+	all := register(t, cfg, dibs.Config{})
+	crowd := gather(all)
+	crowd.servedAfter(t, time.Now())
+	lone := newMinority(t, cfg, victim)
+	cfg.Endpoints = slices.DeleteFunc(cluster.Endpoints(), func(e string) bool { return e == victim.Endpoint() })
+	majority := register(t, cfg, dibs.Config{})
+
+	moment := time.Now()
+	victim.Isolate(t)
+	served := make(chan time.Duration, 1)
+	go func() { served <- crowd.servedAfter(t, moment) }()
+	// At once: a member takes half a second to notice that it has lost the others.
+	lone.overtake(majority)
+	lone.cannotRead()
+	took := <-served
+	if took > back {
+		t.Errorf("it took %v until the majority served again", took)
+	}
+	unserved := crowd.unserved.Load()
+	during := lone.cannotWrite()
+	if n := crowd.unserved.Load() - unserved; n > 0 {
+		t.Errorf("%d calls were UNAVAILABLE to callers who know all members", n)
+	}
+	victim.Rejoin(t)
+	moment = time.Now()
+	lone.settle(during)
+	t.Logf("served again after %v; what was unclear in the minority was settled %v after the partition", took, time.Since(moment))
+	lone.seesTheSame(all)
+	crowd.check(t)
+}
+
+// minority is a caller who knows only a member that will lose the others.
+type minority struct {
+	*testing.T
+	victim *etcdtest.Member
+	prefix string
+	store  *etcdstore.Store
+	reg    *dibs.Registry
+}
+
+// lonePatience is how long the minority's store waits for an answer.
+const lonePatience = 1500 * time.Millisecond
+
+var (
+	alice = dibs.Entity{Type: "user", ID: "alice"}
+	bob   = dibs.Entity{Type: "user", ID: "bob"}
+)
+
+// newMinority opens a store on one member. The name "contested" is alice's then.
+func newMinority(t *testing.T, cfg etcdstore.Config, victim *etcdtest.Member) *minority {
+	t.Helper()
+	cfg.Endpoints, cfg.Timeout = []string{victim.Endpoint()}, lonePatience
+	m := &minority{T: t, victim: victim, prefix: cfg.Prefix, store: open(t, cfg)}
+	var err error
+	if m.reg, err = dibs.Open(m.store, dibs.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.reg.Claim(t.Context(), dibs.Claim{Namespace: "handle", Value: "contested", Entity: alice}); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// overtake gives "contested" to bob, on the other side.
+func (m *minority) overtake(majority *dibs.Registry) {
+	m.Helper()
+	eventually(m.T, "the majority takes a change", func() bool {
+		_, err := majority.Transfer(m.Context(), dibs.Transfer{Namespace: "handle", Value: "contested", From: alice, To: bob})
+		return err == nil
+	})
+}
+
+// cannotRead asks everything that can be asked. The member could answer, with what is no
+// longer so: that is shown too.
+func (m *minority) cannotRead() {
+	m.Helper()
+	ctx := context.Background()
+	var asked sync.WaitGroup
+	for question, ask := range map[string]func() error{
+		"Resolve": func() error { _, err := m.reg.Resolve(ctx, "handle", "contested"); return err },
+		"Get":     func() error { _, err := m.reg.Get(ctx, dibs.Lookup{Namespace: "handle", Value: "contested"}); return err },
+		"Check": func() error {
+			_, err := m.reg.Check(ctx, dibs.CheckRequest{Namespace: "handle", Values: []string{"contested"}})
+			return err
+		},
+		"Entity":  func() error { _, err := m.reg.Entity(ctx, "", alice); return err },
+		"List":    func() error { _, err := m.reg.List(ctx, dibs.NamesQuery{Namespace: "handle"}); return err },
+		"History": func() error { _, err := m.reg.History(ctx, "handle", "contested"); return err },
+		"Events":  func() error { _, err := m.reg.Events(ctx, dibs.FeedQuery{Limit: 1}); return err },
+		"Load":    func() error { _, err := m.store.Load(ctx, nil); return err },
+		"Owned":   func() error { _, err := m.store.Owned(ctx, "", alice, 1); return err },
+		"Due":     func() error { _, err := m.store.Due(ctx, 1); return err },
+		"Ping":    func() error { return m.store.Ping(ctx) },
+	} {
+		asked.Go(func() {
+			began := time.Now()
+			if err := ask(); !errors.Is(err, dibs.ErrUnavailable) {
+				m.Errorf("%s is answered in the minority: %v", question, err)
+			}
+			m.inTime(question, began)
+		})
+	}
+	asked.Wait()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{m.victim.Endpoint()}, Logger: zap.NewNop()})
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	past, err := client.Get(ctx, m.prefix, clientv3.WithPrefix(), clientv3.WithSerializable(), clientv3.WithCountOnly())
+	if err != nil || past.Count == 0 {
+		m.Errorf("the member is to be one that could answer from the past: %v", err)
+	}
+}
+
+// cannotWrite tries to take a name, and to change one that has changed.
+func (m *minority) cannotWrite() dibs.Reserve {
+	m.Helper()
+	during := dibs.Reserve{Namespace: "handle", Value: fmt.Sprint("during-", time.Now().UnixNano()), Token: dibs.NewToken()}
+	var asked sync.WaitGroup
+	for _, command := range []dibs.Command{
+		during, dibs.Rename{Namespace: "handle", Value: "renamed", Entity: alice}, dibs.Archive{Entity: alice},
+	} {
+		asked.Go(func() {
+			began := time.Now()
+			if _, err := m.reg.Apply(context.Background(), command); !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+				m.Errorf("%T is answered in the minority: %v", command, err)
+			}
+			m.inTime(fmt.Sprintf("%T", command), began)
+		})
+	}
+	asked.Wait()
+	return during
+}
+
+// inTime demands that a call has not taken much longer than the store waits: a command may
+// have to ask what became of it.
+func (m *minority) inTime(what string, began time.Time) {
+	m.Helper()
+	if took := time.Since(began); took > 2*lonePatience+time.Second {
+		m.Errorf("%s took %v to fail", what, took)
+	}
+}
+
+// settle asks again, with the same token, until it is clear.
+func (m *minority) settle(during dibs.Reserve) {
+	m.Helper()
+	eventually(m.T, "what was unclear is settled with the same token", func() bool {
+		_, err := m.reg.Reserve(context.Background(), during)
+		return err == nil
+	})
+	if result, err := m.reg.Reserve(context.Background(), during); err != nil || !result.Replayed {
+		m.Errorf("asked again it is %v, want a replay", err)
+	}
+}
+
+// seesTheSame compares what both sides say, once there are no sides any more.
+func (m *minority) seesTheSame(majority *dibs.Registry) {
+	m.Helper()
+	for _, reg := range []*dibs.Registry{m.reg, majority} {
+		if found, err := reg.Resolve(context.Background(), "handle", "contested"); err != nil || found.Entity != bob {
+			m.Errorf("contested leads to %v, %v; it is bob's", found.Entity, err)
+		}
+	}
+}
