@@ -132,7 +132,10 @@ func (m *minority) cannotRead() {
 	var asked sync.WaitGroup
 	for question, ask := range map[string]func() error{
 		"Resolve": func() error { _, err := m.reg.Resolve(ctx, "handle", "contested"); return err },
-		"Get":     func() error { _, err := m.reg.Get(ctx, dibs.Lookup{Namespace: "handle", Value: "contested"}); return err },
+		"Get": func() error {
+			_, err := m.reg.Get(ctx, dibs.Lookup{Namespace: "handle", Value: "contested"})
+			return err
+		},
 		"Check": func() error {
 			_, err := m.reg.Check(ctx, dibs.CheckRequest{Namespace: "handle", Values: []string{"contested"}})
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
@@ -21,7 +23,18 @@ import (
 func TestOneOfTwoServersIsKilled(t *testing.T) {
 	t.Parallel()
 	shared := pgtest.Shared(t)
-	store := shared.DSN("postgres") + "&dibs_schema=" + url.QueryEscape(shared.NewSchema(t))
+	killOneOfTwo(t, shared.DSN("postgres")+"&dibs_schema="+url.QueryEscape(shared.NewSchema(t)))
+}
+
+// TestOneOfTwoServersOnEtcdIsKilled does the same with two servers on three etcd members.
+func TestOneOfTwoServersOnEtcdIsKilled(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, etcdtest.Options{})
+	killOneOfTwo(t, "etcd://"+strings.Join(cluster.Endpoints(), ",")+"/names")
+}
+
+func killOneOfTwo(t *testing.T, store string) {
+	t.Helper()
 	first := serve(t, t.TempDir(), "--store", store)
 	second := serve(t, t.TempDir(), "--store", store)
 	r := newRace(t, first.url, second.url)

@@ -14,19 +14,21 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
 // childEnv tells the test binary to be the command line.
 const childEnv = "DIBS_SERVETEST_CHILD"
 
-// TestMain lets the test binary be the real command line, in a process of its own.
+// TestMain lets the test binary be the real command line, in a process of its own, or a
+// member of an etcd cluster.
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(cli.Process{
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		}.Run())
 	}
-	os.Exit(m.Run())
+	etcdtest.Main(m)
 }
 
 // process is a command line that runs.
