@@ -51,7 +51,7 @@ func (c *client) token(i int) string {
 	if i == 0 {
 		return ""
 	}
-	return fmt.Sprintf("token-%d-of-%s", i, c.scope)
+	return fmt.Sprintf("the-token-%d-of-%s", i, c.namespace)
 }
 
 // errBetween is an answer that no engine should give.

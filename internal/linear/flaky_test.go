@@ -46,6 +46,7 @@ func (f *flaky) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 }
 
 func (f *flaky) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	time.Sleep(rand.N(500 * time.Microsecond)) // so that others are faster now and then
 	if !f.unlucky() {
 		return f.Store.Commit(ctx, groups)
 	}
