@@ -82,7 +82,7 @@ func TestBrokenStoresAreFound(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer reg.Close()
+				t.Cleanup(func() { _ = reg.Close() })
 				regs = append(regs, reg)
 			}
 			found := run(&Site{Registries: regs, Patience: time.Second}, 10, 1).Wrong

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -163,19 +164,20 @@ func (c *campaign) wrong(format string, args ...any) {
 func (h *history) explain() string {
 	operations := h.operations()
 	slices.SortFunc(operations, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-	text := fmt.Sprintf("%+v\n", h.plan)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%+v\n", h.plan)
 	for _, o := range operations {
-		text += fmt.Sprintf("%9.3f ms to %9.3f ms  client %d  %v: %v\n",
+		fmt.Fprintf(&text, "%9.3f ms to %9.3f ms  client %d  %v: %v\n",
 			float64(o.Call)/1e6, float64(o.Return)/1e6, o.ClientId, o.Input, o.Output)
 	}
 	_, info := porcupine.CheckOperationsVerbose(model(h.apart, h.quarantine), operations, mostChecking)
 	file, err := os.CreateTemp("", "dibs-history-*.html")
 	if err != nil {
-		return text + err.Error()
+		return text.String() + err.Error()
 	}
 	defer file.Close()
 	if err := porcupine.Visualize(model(h.apart, h.quarantine), info, file); err != nil {
-		return text + err.Error()
+		return text.String() + err.Error()
 	}
-	return text + "drawn in " + file.Name()
+	return text.String() + "drawn in " + file.Name()
 }

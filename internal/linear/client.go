@@ -124,8 +124,9 @@ func (c *client) command(o Op) dibs.Command {
 		return dibs.Restore{Scope: c.scope, Entity: c.entity(o.Entity)}
 	case Delete:
 		return dibs.Delete{Scope: c.scope, Entity: c.entity(o.Entity)}
+	default:
+		panic(fmt.Sprintf("linear: %q is no command", o.Verb))
 	}
-	panic(fmt.Sprintf("linear: %q is no command", o.Verb))
 }
 
 func (c *client) write(ctx context.Context, o Op) (Answer, error) {

@@ -58,7 +58,7 @@ func (f *flaky) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 		_, _ = f.Store.Commit(ctx, groups)
 	case 3: // it gets through long after everybody has given up
 		f.unsent.Go(func() {
-			time.Sleep(rand.N(30 * time.Millisecond))
+			time.Sleep(rand.N(100 * time.Millisecond))
 			_, _ = f.Store.Commit(context.WithoutCancel(ctx), groups)
 		})
 	}

@@ -51,8 +51,8 @@ func (h *history) act(ctx context.Context, i int) {
 		h.proof(&o, h.holders, random)
 		h.mu.Unlock()
 		for tries := 0; ; tries++ {
-			clear := h.ask(ctx, i, c, o)
-			if clear || tries == 3 || random.IntN(3) == 0 {
+			answered := h.ask(ctx, i, c, o)
+			if answered || tries == 3 || random.IntN(3) == 0 {
 				break // else it asks again, as a caller should
 			}
 		}
@@ -83,7 +83,7 @@ func (h *history) ask(ctx context.Context, i int, c *client, o Op) bool {
 		h.lost++
 	}
 	h.done = append(h.done, porcupine.Operation{
-		ClientId: i, Input: o, Output: answer, Call: call.Nanoseconds(), Return: back.Nanoseconds(), Metadata: nil,
+		ClientId: i, Input: o, Output: answer, Call: call.Nanoseconds(), Return: back.Nanoseconds(),
 	})
 	for _, seen := range answer.Names {
 		if seen.State == dibs.Held && o.Token != 0 && !o.Verb.reads() {

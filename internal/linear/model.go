@@ -3,6 +3,7 @@ package linear
 import (
 	"fmt"
 	"hash/maphash"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -137,18 +138,18 @@ func byName(history []porcupine.Operation) [][]porcupine.Operation {
 
 // String is how a world is shown in a history.
 func (w world) String() string {
-	text := ""
+	var text strings.Builder
 	for i, n := range w.names {
 		if n.epoch > 0 {
-			text += fmt.Sprintf("name %d: %s (%s) epoch %d, token %d, owner %d; ", i, n.state, n.status, n.epoch, n.token, n.owner)
+			fmt.Fprintf(&text, "name %d: %s (%s) epoch %d, token %d, owner %d; ", i, n.state, n.status, n.epoch, n.token, n.owner)
 		}
 	}
 	for i, e := range w.entities {
 		if e.known {
-			text += fmt.Sprintf("entity %d: active %d, archived %v, deleted %v, version %d; ", i, e.active, e.archived, e.deleted, e.version)
+			fmt.Fprintf(&text, "entity %d: active %d, archived %v, deleted %v, version %d; ", i, e.active, e.archived, e.deleted, e.version)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // mostChecking is how long a history may be thought about.

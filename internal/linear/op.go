@@ -2,6 +2,7 @@ package linear
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -65,17 +66,18 @@ func (m millis) plus(d time.Duration) millis { return m + millis(d.Milliseconds(
 
 // String is how an Op is shown in a history.
 func (o Op) String() string {
-	text := string(o.Verb)
+	var text strings.Builder
+	text.WriteString(string(o.Verb))
 	for _, part := range []struct {
 		word   string
 		number int
 	}{{"name", o.Name}, {"name", o.Other}, {"entity", o.Entity}, {"to entity", o.To}, {"token", o.Token}} {
 		if part.number != 0 {
-			text += fmt.Sprintf(" %s %d", part.word, part.number)
+			fmt.Fprintf(&text, " %s %d", part.word, part.number)
 		}
 	}
 	if o.TTL != 0 {
-		text += fmt.Sprint(" for ", o.TTL)
+		fmt.Fprintf(&text, " for %v", o.TTL)
 	}
-	return text
+	return text.String()
 }

@@ -87,6 +87,7 @@ func (p plan) next(random *rand.Rand) Op {
 		o.Entity = 0
 	case Check:
 		o.Entity *= random.IntN(2)
+	default: // is about a name and an entity
 	}
 	if !p.apart {
 		p.addSecond(&o, random)
@@ -107,6 +108,7 @@ func (p plan) addSecond(o *Op, random *rand.Rand) {
 		o.To = other(o.Entity)
 	case Archive, Restore, Delete, Names:
 		o.Name = 0
+	default: // has no second one
 	}
 }
 
@@ -124,5 +126,6 @@ func (p plan) proof(o *Op, known [maxNames + 1]int, random *rand.Rand) {
 		if token := known[o.Name]; token != 0 && random.IntN(4) > 0 {
 			o.Token = token
 		}
+	default: // takes no proof
 	}
 }

@@ -38,7 +38,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 	for range 3 {
 		regs = append(regs, registry(t, d.open()))
 	}
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 40))
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 16))
 }
 
 // storeTimeout is how long a store tries to find out what became of a commit. It is short,
@@ -79,10 +79,10 @@ func (d *database) harm(random *rand.Rand) string {
 	case 0:
 		d.cluster.Kill(d.T)
 		d.cluster.Restart(d.T)
-		return "kill"
+		return "killed"
 	case 1:
 		d.cluster.Restart(d.T)
-		return "restart"
+		return "restarted"
 	case 2, 3:
 		return d.endSessions()
 	case 4, 5, 6:
@@ -103,15 +103,24 @@ func (d *database) endSessions() string {
 	if err != nil {
 		d.Fatal(err)
 	}
-	return "terminate"
+	return "sessions ended"
 }
 
-// cut keeps one of the stores from the database, for a moment or for longer than it waits.
+// cut keeps one store from the database, or all of them, for a moment or for longer than
+// they wait.
 func (d *database) cut(random *rand.Rand) string {
-	proxy := d.proxies[random.IntN(len(d.proxies))]
-	proxy.Refuse(true)
-	proxy.CutAll()
-	time.Sleep(time.Duration(random.Int64N(int64(2 * storeTimeout))))
-	proxy.Refuse(false)
-	return "cut"
+	proxies, what := d.proxies, "all cut"
+	if random.IntN(2) == 0 {
+		first := random.IntN(len(proxies))
+		proxies, what = proxies[first:first+1], "one cut"
+	}
+	for _, proxy := range proxies {
+		proxy.Refuse(true)
+		proxy.CutAll()
+	}
+	time.Sleep(time.Duration(random.Int64N(int64(3 * storeTimeout))))
+	for _, proxy := range proxies {
+		proxy.Refuse(false)
+	}
+	return what
 }

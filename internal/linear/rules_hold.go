@@ -29,6 +29,7 @@ func (n *name) taken(entity int) dibs.Reason {
 		if entity == 0 || entity != n.owner {
 			return dibs.ReasonQuarantined
 		}
+	default: // is free; nobody has a witness here, so nothing is suspect
 	}
 	return ""
 }

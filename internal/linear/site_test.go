@@ -47,6 +47,3 @@ func histories(tb testing.TB, few int) int {
 	}
 	return few
 }
-
-// full reports whether this is the full run.
-func full() bool { return os.Getenv("HISTORIES") != "" }

@@ -90,7 +90,7 @@ func killChild(t *testing.T, path string, random *rand.Rand) string {
 	time.Sleep(time.Duration(random.IntN(50)) * time.Millisecond)
 	_ = child.Process.Kill()
 	_ = child.Wait() // that it was killed is no news
-	return "kill"
+	return "process killed"
 }
 
 // keepLocked keeps everybody from writing.
@@ -106,5 +106,5 @@ func keepLocked(t *testing.T, path string, random *rand.Rand) string {
 	}
 	time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
 	_ = tx.Rollback()
-	return "lock"
+	return "locked"
 }
