@@ -20,6 +20,9 @@ SECONDS    ?= 3
 ONLY       ?=
 BENCHFLAGS ?=
 
+# How many histories of concurrent callers make histories checks on each engine.
+HISTORIES ?= 1000
+
 .PHONY: all test test-plain floors race lint fmt fuzz bench microbench mutate demo clean
 
 all: lint test
@@ -45,10 +48,15 @@ examples:
 floors: deps
 	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestFloors$$' -floors
 
-## test-cluster: the tests of etcd clusters whose members fail, all of them and several times
+## test-cluster: the tests of etcd clusters whose members fail or are cut off, all of them and several times
 .PHONY: test-cluster
-test-cluster:
+test-cluster: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
+
+## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability
+.PHONY: histories
+histories: deps
+	HISTORIES=$(HISTORIES) $(GO) test -timeout 120m -count 1 -parallel 1 -v ./internal/linear -run '^TestHistories'
 
 ## race: the tests of everything that runs concurrently, with the race detector
 race: deps
@@ -90,7 +98,7 @@ demo:
 # What Unicode says of characters, and which of them look alike: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
-## deps: install the PostgreSQL server of which tests start clusters, Unicode's data, nginx and Caddy, when they are missing
+## deps: install the PostgreSQL server of which tests start clusters, Unicode's data, nginx, Caddy, and ip, when they are missing
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
@@ -99,6 +107,8 @@ deps:
 	@for proxy in nginx caddy; do \
 		[ -x $(BIN)/$$proxy ] || PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || $(MAKE) --no-print-directory $(BIN)/$$proxy || exit 1; \
 	done
+	@if [ "$$(id -u)" != 0 ]; then echo "*** tests that cut networks do not run: they need root ***"; \
+		else command -v ip >/dev/null || $(MAKE) --no-print-directory install-ip; fi
 
 # Debian's package would start a server of its own, which nobody needs here.
 NO_MAIN_CLUSTER := /etc/postgresql-common/createcluster.d/no-main-cluster.conf
@@ -128,6 +138,14 @@ $(BIN)/nginx $(BIN)/caddy:
 	apt-get download $(@F) || { $$sudo apt-get update && apt-get download $(@F); }; \
 	dpkg-deb -x $(@F)_*.deb .; \
 	mkdir -p $(BIN); mv usr/*bin/$(@F) $@
+
+# Only tests that cut networks need it. Without it they say so, and do not run.
+.PHONY: install-ip
+install-ip:
+	@if command -v apt-get >/dev/null; then set -ex; \
+		apt-get update; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends iproute2; \
+	else echo "*** tests that cut networks do not run: ip (iproute2) is not installed, and this system has no apt-get ***"; fi
 
 $(GOFUMPT):
 	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
