@@ -53,8 +53,9 @@ func (h *history) act(ctx context.Context, i int) {
 		for tries := 0; ; tries++ {
 			answered := h.ask(ctx, i, c, o)
 			if answered || tries == 3 || random.IntN(3) == 0 {
-				break // else it asks again, as a caller should
+				break
 			}
+			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // and asks again, as a caller should
 		}
 		if h.lapses || random.IntN(4) == 0 {
 			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // another rhythm for each
