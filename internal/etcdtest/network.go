@@ -3,6 +3,7 @@
 package etcdtest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -36,20 +38,29 @@ var networks atomic.Int64
 // namespace matches the names of namespaces, with the process that made them in it.
 var namespace = regexp.MustCompile(`(?m)^dibs(\d+)n\d+\S*`)
 
-// RequireNetwork skips a test where networks cannot be cut, and says why.
+// CheckNetwork says why the members of a cluster cannot have a Network here; nil if they can.
+// It tries to make one: who is root may not be allowed to, as in many containers.
+var CheckNetwork = sync.OnceValue(func() error {
+	if os.Geteuid() != 0 {
+		return errors.New("network namespaces are made by root only")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		return errors.New("network namespaces are made by the program ip, which is not installed: make deps does that")
+	}
+	n, err := newNetwork(1)
+	if err != nil {
+		return err
+	}
+	n.remove(1)
+	return nil
+})
+
+// RequireNetwork skips a test where members cannot be cut off, and says why.
 func RequireNetwork(tb testing.TB) {
 	tb.Helper()
-	why := ""
-	if os.Geteuid() != 0 {
-		why = "it makes network namespaces, for which it has to be run as root"
-	} else if _, err := exec.LookPath("ip"); err != nil {
-		why = "it makes network namespaces with the program ip, which is not installed: make deps does that"
-	} else if err := ip("netns", "list"); err != nil {
-		why = err.Error()
-	}
-	if why != "" {
-		fmt.Fprintf(os.Stderr, "*** %s does not run: %s ***\n", tb.Name(), why)
-		tb.Skip(why)
+	if err := CheckNetwork(); err != nil {
+		fmt.Fprintf(os.Stderr, "*** %s does not run: %v ***\n", tb.Name(), err)
+		tb.Skip(err)
 	}
 }
 

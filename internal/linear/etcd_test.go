@@ -3,11 +3,11 @@
 package linear_test
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -29,16 +29,16 @@ type ensemble struct {
 // is in the minority now and then.
 func TestHistoriesOnEtcd(t *testing.T) {
 	t.Parallel()
-	cuts := canCut()
-	if !cuts {
-		t.Log("no member is cut off: that takes root, and the program ip")
+	uncut := etcdtest.CheckNetwork()
+	if uncut != nil {
+		fmt.Fprintf(os.Stderr, "*** %s cuts no member off: %v ***\n", t.Name(), uncut)
 	}
-	e := &ensemble{T: t, Cluster: etcdtest.Start(t, etcdtest.Options{Network: cuts})}
+	e := &ensemble{T: t, Cluster: etcdtest.Start(t, etcdtest.Options{Network: uncut == nil})}
 	regs := []*dibs.Registry{
 		registry(t, e.open(e.Endpoints())), registry(t, e.open(e.Endpoints())), registry(t, e.open(e.Endpoints()[:1])),
 	}
 	harms := []func() string{e.kill, e.pause}
-	if cuts {
+	if uncut == nil {
 		harms = append(harms, e.isolate, e.isolate, e.hide)
 	}
 	linear.Run(t, linear.Site{
@@ -48,12 +48,6 @@ func TestHistoriesOnEtcd(t *testing.T) {
 			return harms[random.IntN(len(harms))]()
 		},
 	}, histories(t, 24))
-}
-
-// canCut reports whether members can be cut off.
-func canCut() bool {
-	_, err := exec.LookPath("ip")
-	return err == nil && os.Geteuid() == 0
 }
 
 func (e *ensemble) open(endpoints []string) dibs.Store {
