@@ -219,3 +219,39 @@ func (m *minority) seesTheSame(majority *dibs.Registry) {
 		}
 	}
 }
+
+// Every member has lost all others: nobody is told anything that may not be so, and when
+// they meet again all is as before.
+func TestEveryMemberAlone(t *testing.T) {
+	t.Parallel()
+	etcdtest.RequireNetwork(t)
+	if !long() {
+		t.Skip("DIBS_TEST_LONG is not set")
+	}
+	cluster := etcdtest.Start(t, etcdtest.Options{Network: true})
+	leader, _ := cluster.Leader(t)
+	lone := newMinority(t, quiet(cluster), leader)
+	cfg := quiet(cluster)
+	cfg.Timeout = lonePatience
+	all := register(t, cfg, dibs.Config{})
+	for _, member := range cluster.Members {
+		member.Isolate(t)
+	}
+	lone.cannotRead()
+	during := lone.cannotWrite()
+	if _, err := all.Resolve(t.Context(), "handle", "contested"); !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("who knows all members is told something: %v", err)
+	}
+	for _, member := range cluster.Members {
+		member.Rejoin(t)
+	}
+	moment := time.Now()
+	lone.settle(during)
+	t.Logf("served again %v after the members met", time.Since(moment))
+	if _, err := all.Restore(t.Context(), dibs.Restore{Entity: alice}); err != nil { // it may have been archived meanwhile
+		t.Error(err)
+	}
+	if found, err := all.Resolve(t.Context(), "handle", "contested"); err != nil || found.Entity != alice {
+		t.Errorf("contested leads to %v, %v; it is alice's", found.Entity, err)
+	}
+}

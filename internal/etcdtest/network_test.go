@@ -45,7 +45,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	RequireNetwork(t)
 	const dead = "dibs99999999n1hub" // no process has such a number
-	_ = ip("netns", "add", dead) // others sweep too, and may be faster
+	_ = ip("netns", "add", dead)     // others sweep too, and may be faster
 	n, err := newNetwork(1)
 	if err != nil {
 		t.Fatal(err)
