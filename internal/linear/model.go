@@ -105,7 +105,7 @@ func (o Op) endsInTime(ends millis, told Answer) bool {
 	if told.Replayed || (o.Verb != Reserve && o.Verb != Extend) {
 		return true
 	}
-	return span{o.Asked.plus(o.TTL-guess) - skew, told.Told.plus(o.TTL+guess) + skew}.contains(ends)
+	return span{o.Asked.plus(o.TTL-guessedEarly) - skew, told.Told.plus(o.TTL+guessedLate) + skew}.contains(ends)
 }
 
 // model is what porcupine is to compare histories with. If apart, each name has an

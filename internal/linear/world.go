@@ -58,9 +58,12 @@ func newWorld(quarantine bool) world {
 // machine, and cut to the millisecond.
 const skew = 20
 
-// guess is by how much the engine's time may be wrong as the registry guesses it, when it
-// works out the end of a hold.
-const guess = 200 * time.Millisecond
+// The registry may guess the engine's time when it works out the end of a hold. A commit is
+// in time if the guess was early or late by no more than this.
+const (
+	guessedEarly = 2 * time.Second
+	guessedLate  = 100 * time.Millisecond
+)
 
 // mayHaveLapsed and mayLive report what can be with the hold on a name while an Op is
 // under way.
