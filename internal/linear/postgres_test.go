@@ -38,7 +38,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 	for range 3 {
 		regs = append(regs, registry(t, d.open()))
 	}
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 16))
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 12))
 }
 
 // storeTimeout is how long a store tries to find out what became of a commit. It is short,

@@ -71,7 +71,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 				return blow(storm, random)
 			}
 		},
-	}, histories(t, 60))
+	}, histories(t, 40))
 }
 
 // killChild lets another process write to the file, and kills it.
