@@ -95,7 +95,7 @@ func (s *Store) send(ctx context.Context, batch []*draft) error {
 	defer s.slots.give(slot)
 	marker := s.keys.marker(s.server, slot)
 	began := time.Now()
-	for lost := range maxLost {
+	for lost, unheard := 0, 0; lost < maxLost; {
 		t := s.transaction(batch, s.clock.next(lost), marker)
 		if len(t.drafts) == 0 {
 			return nil
@@ -113,9 +113,15 @@ func (s *Store) send(ctx context.Context, batch []*draft) error {
 			if err := s.learnFrom(answer.Responses[0].GetResponseRange().Kvs); err != nil {
 				return unavailable(err)
 			}
+			lost++
 			continue
 		case isTooLarge(err):
 			return s.sendHalves(ctx, batch)
+		case isUnheard(err) && time.Since(began) < s.cfg.Timeout && ctx.Err() == nil:
+			// Another member may take it, with a stamp of then: a window may close meanwhile.
+			pause(ctx, unheard)
+			unheard++
+			continue
 		case isRefusal(err):
 			return unavailable(err)
 		}
@@ -129,6 +135,7 @@ func (s *Store) send(ctx context.Context, batch []*draft) error {
 		case isFull(err) || ctx.Err() != nil || time.Since(began) > s.cfg.Timeout:
 			return unavailable(err)
 		}
+		lost++
 	}
 	return nil // all are stale: decided anew they come to a time when others write less
 }
@@ -167,8 +174,7 @@ func (s *Store) isBefore(mark stamp) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(s.keys.clock()), "<", string(number(mark.order)))
 }
 
-// try sends a transaction, once: another attempt could make two of it. A member that has
-// lost the others says so before it looks at it; then another one is asked.
+// try sends a transaction, once: another attempt could make two of it.
 func (s *Store) try(ctx context.Context, t *transaction) (answer *clientv3.TxnResponse, err error) {
 	then := s.ownChanges(t)
 	t.own = len(then)
@@ -177,7 +183,7 @@ func (s *Store) try(ctx context.Context, t *transaction) (answer *clientv3.TxnRe
 		then = append(then, clientv3.OpTxn(s.compares(d), s.ops(d, t.mark, events), nil))
 		events += len(d.group.Events)
 	}
-	err = s.again(ctx, isUnheard, func(ctx context.Context) (err error) {
+	err = s.once(ctx, func(ctx context.Context) (err error) {
 		answer, err = s.client.Txn(ctx).If(s.isBefore(t.mark)).Then(then...).
 			Else(clientv3.OpGet(s.keys.clock())).Commit()
 		return err

@@ -15,24 +15,26 @@ import (
 // ask puts a question that changes nothing, or that may be put twice. A member that does
 // not answer must not keep others from it: each gets a share of the time.
 func (s *Store) ask(ctx context.Context, question func(ctx context.Context) error) error {
-	return s.again(ctx, mayPass, question)
-}
-
-// again puts a question to one member after the other, as long as it fails in a way after
-// which that is of use.
-func (s *Store) again(ctx context.Context, useful func(error) bool, question func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+	for attempt := 0; ; attempt++ {
 		err := s.once(ctx, question)
-		if err == nil || ctx.Err() != nil || !useful(err) {
+		if err == nil || ctx.Err() != nil || !mayPass(err) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx, attempt); ctx.Err() != nil {
 			return err
-		case <-time.After(wait/2 + rand.N(wait)):
 		}
+	}
+}
+
+// pause waits before another attempt, the longer the more there were, or until the context
+// ends.
+func pause(ctx context.Context, attempts int) {
+	wait := min(5*time.Millisecond<<min(attempts, 10), 200*time.Millisecond)
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait/2 + rand.N(wait)):
 	}
 }
 
@@ -116,20 +118,29 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 		return dibs.Snapshots{}, err
 	}
 	defer s.gate.Leave()
-	records, err := s.records(ctx, refs, 0)
-	if err != nil {
-		return dibs.Snapshots{}, unavailable(err)
+	for looks := 1; ; looks++ {
+		records, onRecord, err := s.records(ctx, refs, 0)
+		if err != nil {
+			return dibs.Snapshots{}, unavailable(err)
+		}
+		now := s.clock.now()
+		if looks > mostOver || !endedUnseen(records, onRecord, now) {
+			return dibs.Snapshots{Now: now, Records: records}, nil
+		}
+		if err := s.moveClock(ctx); err != nil {
+			return dibs.Snapshots{}, unavailable(err)
+		}
 	}
-	return dibs.Snapshots{Now: s.clock.now(), Records: records}, nil
 }
 
-// records reads the records that exist among refs at one moment, and remembers what a
-// commit that changes them has to know.
-func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) ([]dibs.Record, error) {
-	names := make([]string, len(refs))
+// records reads the records that exist among refs, and the time on record, at one moment. It
+// remembers what a commit that changes them has to know.
+func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) (records []dibs.Record, onRecord dibs.Instant, err error) {
+	names := make([]string, len(refs), len(refs)+1)
 	for i, ref := range refs {
 		names[i] = s.keys.ref(ref)
 	}
+	names = append(names, s.keys.clock())
 	found, err := s.values(ctx, names, at)
 	for range pastAttempts {
 		if at != 0 || !isCompacted(err) {
@@ -138,19 +149,23 @@ func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) ([]dibs
 		found, err = s.values(ctx, names, at)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	records := make([]dibs.Record, 0, len(found))
-	for i, kv := range found {
+	if clock := found[len(refs)]; clock != nil {
+		mark, _ := decodeStamp(clock.Value)
+		onRecord = mark.time
+	}
+	records = make([]dibs.Record, 0, len(refs))
+	for i, kv := range found[:len(refs)] {
 		if kv == nil {
 			continue
 		}
 		record, err := decode(refs[i].Kind, refs[i].ID, kv.Value)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		s.known.put(names[i], s.footprint(record, kv.ModRevision))
 		records = append(records, record)
 	}
-	return records, nil
+	return records, onRecord, nil
 }
