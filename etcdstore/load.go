@@ -124,7 +124,7 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 			return dibs.Snapshots{}, unavailable(err)
 		}
 		now := s.clock.now()
-		if looks > mostOver || !endedUnseen(records, onRecord, now) {
+		if looks > mostOver || !endedUnseen(records, onRecord, now) || s.checkClock() != nil { // a clock that is off moves no other
 			return dibs.Snapshots{Now: now, Records: records}, nil
 		}
 		if err := s.moveClock(ctx); err != nil {

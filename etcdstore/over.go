@@ -23,12 +23,9 @@ func endedUnseen(records []dibs.Record, onRecord, now dibs.Instant) bool {
 }
 
 // moveClock puts the time of now on record: commits that were stamped before can no longer
-// happen, and are stamped anew. So what somebody is told to be over stays so. It does nothing
-// where nobody can commit anything, since etcd is full, or with a clock that is off.
+// happen, and are stamped anew. So what somebody is told to be over stays so. Where etcd is
+// full nobody can commit anything, and so it is already.
 func (s *Store) moveClock(ctx context.Context) error {
-	if s.checkClock() != nil {
-		return nil
-	}
 	mark := s.clock.next(0)
 	var answer *clientv3.TxnResponse
 	err := s.ask(ctx, func(ctx context.Context) (err error) {
