@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -17,13 +18,14 @@ import (
 // broken is a store that does not keep its contract, now and then.
 type broken struct {
 	dibs.Store
+	every  int64 // it is wrong in one of so many calls; zero means 5
 	calls  atomic.Int64
 	load   func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error)
 	commit func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error)
 }
 
-// sometimes is every fifth call.
-func (b *broken) sometimes() bool { return b.calls.Add(1)%5 == 0 }
+// sometimes reports whether a call is one that goes wrong.
+func (b *broken) sometimes() bool { return b.calls.Add(1)%cmp.Or(b.every, 5) == 0 }
 
 func (b *broken) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	if b.load == nil || !b.sometimes() {
@@ -33,7 +35,7 @@ func (b *broken) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, err
 }
 
 func (b *broken) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	time.Sleep(rand.N(500 * time.Microsecond)) // so that others are faster now and then
+	time.Sleep(rand.N(2 * time.Millisecond)) // so that others are faster now and then
 	if b.commit == nil || !b.sometimes() {
 		return b.Store.Commit(ctx, groups)
 	}
@@ -53,7 +55,7 @@ func TestBrokenStoresAreFound(t *testing.T) {
 			}
 			return outcomes, nil
 		}},
-		"it takes what is stale for done": {commit: func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
+		"it takes what is stale for done": {every: 1, commit: func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
 			outcomes, err := b.Store.Commit(ctx, groups)
 			for i := range outcomes {
 				outcomes[i] = dibs.Committed
