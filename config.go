@@ -52,6 +52,8 @@ type Observer struct {
 	Batch func(BatchInfo)
 	// Sweep is called after each sweep.
 	Sweep func(SweepReport)
+	// Witness is called after a witness was asked.
+	Witness func(WitnessInfo)
 }
 
 // CommandInfo describes an Apply.
@@ -69,6 +71,14 @@ type BatchInfo struct {
 	Queued   int // how many callers wait for the next
 	Took     time.Duration
 	Err      error // of the engine
+}
+
+// WitnessInfo describes what a witness was asked and said.
+type WitnessInfo struct {
+	Hold    SuspectHold
+	Verdict Verdict
+	Err     error // why there is no verdict, or nil
+	Took    time.Duration
 }
 
 // withDefaults returns the config with every zero field filled in.

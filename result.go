@@ -30,6 +30,8 @@ type Name struct {
 	EndedAt     time.Time // when it was released, expired or given up
 	Until       time.Time // the end of a quarantine, or of an alias's redirecting
 	Doubt       string    // of a suspect: why it is one still
+	Asked       int       // of a suspect: how often its witness was asked and did not know
+	AskAt       time.Time // of a suspect: when its witness is asked next
 }
 
 // Key returns namespace:canonical.
@@ -75,12 +77,17 @@ func nameOf(n *NameRecord, now Instant) Name {
 	if n.State == Held || n.State == Suspect || entity.IsZero() {
 		entity = n.Intended
 	}
+	var asked int
+	var askAt Instant
+	if n.State == Suspect {
+		asked, askAt = n.Asked, n.AskAt
+	}
 	return Name{
 		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
 		State: n.State, Status: n.Status, Epoch: n.Epoch,
 		Entity: entity, Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
 		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), Remaining: remaining, ConfirmedAt: n.ConfirmedAt.Time(),
-		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt,
+		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt, Asked: asked, AskAt: askAt.Time(),
 	}
 }
 

@@ -53,6 +53,7 @@ func (p *preparer) conclude(v *view, d *draft, s *subject, verdict Verdict) *Err
 type testimony struct {
 	id      ID
 	epoch   uint64
+	expires time.Time // the end of the hold as it was when the witness was asked
 	verdict Verdict
 	doubt   string // why there is no verdict
 	absent  bool   // there was no witness to ask
@@ -64,8 +65,10 @@ func (p *preparer) testify(t testimony) decision {
 	p.want(Ref{Kind: KindName, ID: t.id})
 	return func(v *view) (Result, *Error) {
 		d := v.follow(t.id, "")
-		if d == nil || d.State != Suspect || d.Epoch != t.epoch {
-			return Result{Replayed: true}, nil // settled by somebody else meanwhile
+		if d == nil || d.State != Suspect || d.Epoch != t.epoch || !d.ExpiresAt.Time().Equal(t.expires) {
+			// It was settled by somebody else meanwhile; or its holder came back, extended it and
+			// may have saved since, which the witness could not know.
+			return Result{Replayed: true}, nil
 		}
 		doubt := t.doubt
 		if t.verdict.kind != unknown {

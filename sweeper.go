@@ -16,6 +16,7 @@ const (
 	sweepBatch      = 1000
 	witnessesAtOnce = 8
 	witnessTimeout  = 30 * time.Second
+	maxDoubt        = 200 // bytes of what a witness says
 )
 
 // Sweep looks at up to limit records whose date has come: lapsed holds become
@@ -95,6 +96,13 @@ func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (
 // askWitnesses asks about several holds at once, a few at a time: witnesses are
 // slow, and should not be overrun.
 func (c *core) askWitnesses(ctx context.Context, suspects []Name) (settled int, err error) {
+	if len(suspects) == 0 {
+		return 0, nil
+	}
+	now, err := c.engineNow(ctx)
+	if err != nil {
+		return 0, err
+	}
 	var (
 		mu    sync.Mutex
 		group sync.WaitGroup
@@ -104,7 +112,7 @@ func (c *core) askWitnesses(ctx context.Context, suspects []Name) (settled int, 
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			ended, fail := c.askWitness(ctx, n)
+			ended, fail := c.askWitness(ctx, n, now)
 			mu.Lock()
 			defer mu.Unlock()
 			if ended {
@@ -120,8 +128,8 @@ func (c *core) askWitnesses(ctx context.Context, suspects []Name) (settled int, 
 }
 
 // askWitness asks the witness of the name's namespace and passes on what it says.
-func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error) {
-	said := testimony{id: n.ID, epoch: n.Epoch, doubt: "the witness does not know yet"}
+func (c *core) askWitness(ctx context.Context, n Name, now Instant) (settled bool, err error) {
+	said := testimony{id: n.ID, epoch: n.Epoch, expires: n.ExpiresAt, doubt: "the witness does not know yet"}
 	space, invalid := c.policies.Load().space(n.Namespace)
 	if invalid != nil {
 		return false, invalid
@@ -129,15 +137,17 @@ func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error)
 	if space.policy.Witness == nil {
 		said.doubt, said.absent = "this process has no witness for the namespace", true
 	} else {
-		verdict, err := c.callWitness(ctx, space.policy.Witness, n)
+		verdict, err := c.callWitness(ctx, space.policy.Witness, suspectHold(n, now))
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		case err != nil:
-			said.doubt = "the witness failed: " + plainText(err.Error(), 200)
+			said.doubt = "the witness failed: " + plainText(err.Error(), maxDoubt)
 			c.cfg.Logger.Warn("dibs: a witness failed", "id", n.ID.String(), "namespace", n.Namespace, "error", err)
 		case verdict.kind == exists && verdict.check() != nil:
 			said.doubt = "the witness says that it exists, but named no valid entity"
+		case verdict.reason != "":
+			said.doubt = "the witness does not know: " + plainText(verdict.reason, maxDoubt)
 		default:
 			said.verdict = verdict
 		}
@@ -156,19 +166,28 @@ func (c *core) askWitness(ctx context.Context, n Name) (settled bool, err error)
 
 // callWitness asks a witness, which is the user's code: it may take too long, or
 // panic.
-func (c *core) callWitness(ctx context.Context, witness Witness, n Name) (v Verdict, err error) {
+func (c *core) callWitness(ctx context.Context, witness Witness, hold SuspectHold) (v Verdict, err error) {
 	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
+	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			v, err = Unknown, fmt.Errorf("it panicked: %v", p)
 		}
+		if c.cfg.Observer.Witness != nil {
+			c.cfg.Observer.Witness(WitnessInfo{Hold: hold, Verdict: v, Err: err, Took: time.Since(start)})
+		}
 	}()
-	return witness(ctx, SuspectHold{
+	return witness(ctx, hold)
+}
+
+// suspectHold is what a witness is told of a name.
+func suspectHold(n Name, now Instant) SuspectHold {
+	return SuspectHold{
 		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical, Epoch: n.Epoch, Entity: n.Entity,
 		CorrelationID: n.CorrelationID, Meta: n.Meta, Principal: n.Principal,
-		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt,
-	})
+		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt, AskedAt: now.Time(),
+	}
 }
 
 func (c *core) swept(report SweepReport) {

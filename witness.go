@@ -14,7 +14,8 @@ import (
 // ExpiresAt. Unknown, or an error: the name stays suspect and the witness is asked
 // again later, with growing pauses.
 //
-// A Witness must be safe for concurrent use and should honour its context.
+// A Witness must be safe for concurrent use and should honour its context. Package
+// witness has some that ask a service or a database.
 type Witness func(ctx context.Context, hold SuspectHold) (Verdict, error)
 
 // SuspectHold is a hold that a witness is asked about.
@@ -30,6 +31,9 @@ type SuspectHold struct {
 	Principal     string
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
+	// AskedAt is the engine's time, which CreatedAt and ExpiresAt are of, shortly before
+	// the witness is asked.
+	AskedAt time.Time
 }
 
 // Key returns namespace:canonical.
@@ -39,6 +43,7 @@ func (h SuspectHold) Key() string { return h.Namespace + ":" + h.Canonical }
 type Verdict struct {
 	kind   verdictKind
 	entity Entity // of exists
+	reason string // of unknown; may be empty
 }
 
 type verdictKind uint8
@@ -51,6 +56,10 @@ const (
 
 // Unknown is the verdict of a witness that cannot tell yet.
 var Unknown = Verdict{kind: unknown}
+
+// UnknownBecause is [Unknown] with what keeps the witness from knowing. It shows as the
+// name's doubt.
+func UnknownBecause(reason string) Verdict { return Verdict{kind: unknown, reason: reason} }
 
 // Absent is the verdict that the entity was not saved and never will be.
 var Absent = Verdict{kind: absent}

@@ -51,6 +51,8 @@ type Name struct {
 	EndedAt       string            `json:"endedAt,omitempty" format:"date-time" doc:"When it was released, expired or given up."`
 	Until         string            `json:"until,omitempty" format:"date-time" doc:"The end of a quarantine, or of an old name's redirecting."`
 	Doubt         string            `json:"doubt,omitempty" doc:"Why a suspect is one still."`
+	Asked         int               `json:"asked,omitempty" doc:"Of a suspect: how often its witness was asked and did not know."`
+	AskAt         string            `json:"askAt,omitempty" format:"date-time" doc:"Of a suspect: when its witness is asked next."`
 	Replayed      bool              `json:"replayed" doc:"Whether the result stood already and nothing was changed."`
 }
 
@@ -62,6 +64,7 @@ func NameOf(n dibs.Name) Name {
 		Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: n.Meta,
 		CreatedAt: formatTime(n.CreatedAt), ExpiresAt: formatTime(n.ExpiresAt), ConfirmedAt: formatTime(n.ConfirmedAt),
 		EndedAt: formatTime(n.EndedAt), Until: formatTime(n.Until), Doubt: n.Doubt,
+		Asked: n.Asked, AskAt: formatTime(n.AskAt),
 	}
 	w.RemainingMs = n.Remaining.Milliseconds()
 	return w
@@ -86,6 +89,7 @@ func (n Name) Name() (dibs.Name, error) {
 		Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: n.Meta,
 		CreatedAt: parseTime(n.CreatedAt), ExpiresAt: parseTime(n.ExpiresAt), ConfirmedAt: parseTime(n.ConfirmedAt),
 		EndedAt: parseTime(n.EndedAt), Until: parseTime(n.Until), Doubt: n.Doubt,
+		Asked: n.Asked, AskAt: parseTime(n.AskAt),
 	}
 	name.Remaining = time.Duration(n.RemainingMs) * time.Millisecond
 	return name, nil
