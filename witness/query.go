@@ -1,0 +1,153 @@
+package witness
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/calldibs/dibs"
+)
+
+// Parameters are what a query may ask by, each written with a colon in front.
+var Parameters = []string{
+	"reservationId", "key", "namespace", "value", "canonical", "epoch", "entityType", "entityId", "correlationId", "principal",
+	"createdAt", "expiresAt",
+}
+
+// argument returns what a parameter stands for. Nil means that the hold does not have it.
+func argument(name string, hold dibs.SuspectHold) any {
+	text := ""
+	switch name {
+	case "reservationId":
+		text = hold.ID.String()
+	case "key":
+		text = hold.Key()
+	case "namespace":
+		text = hold.Namespace
+	case "value":
+		text = hold.Value
+	case "canonical":
+		text = hold.Canonical
+	case "epoch":
+		return int64(hold.Epoch) //nolint:gosec // it counts up from 1
+	case "entityType":
+		text = hold.Entity.Type
+	case "entityId":
+		text = hold.Entity.ID
+	case "correlationId":
+		text = hold.CorrelationID
+	case "principal":
+		text = hold.Principal
+	case "createdAt":
+		text = formatTime(hold.CreatedAt)
+	case "expiresAt":
+		text = formatTime(hold.ExpiresAt)
+	}
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// query is a statement as the driver wants it.
+type query struct {
+	text string
+	// parameters are the names behind the placeholders, in their order. One that occurs twice
+	// is there twice: it may be of another type each time.
+	parameters []string
+}
+
+// parseQuery replaces :names by placeholders. Texts, quoted names, comments and casts stay as
+// they are.
+func parseQuery(source string, dialect Dialect) (query, error) {
+	if !utf8.ValidString(source) || strings.ContainsRune(source, 0) {
+		return query{}, errors.New("the query is not text")
+	}
+	var q query
+	var b strings.Builder
+	ended := false
+	for rest := source; rest != ""; {
+		token, kind, err := nextToken(rest, dialect)
+		if err != nil {
+			return query{}, err
+		}
+		rest = rest[len(token):]
+		if kind == blank {
+			b.WriteString(token)
+			continue
+		}
+		if ended {
+			return query{}, errors.New("the query must be one statement: there is something behind the ;")
+		}
+		switch kind {
+		case semicolon:
+			ended = true
+		case foreign:
+			return query{}, fmt.Errorf("%s in the query is a placeholder of the database's: write the parameter's name, as in :reservationId", token)
+		case parameter:
+			name := token[1:]
+			if !slices.Contains(Parameters, name) {
+				return query{}, fmt.Errorf("there is no parameter %s: there are :%s", token, strings.Join(Parameters, ", :"))
+			}
+			q.parameters = append(q.parameters, name)
+			b.WriteString(apart(b.String(), dialect.placeholder(len(q.parameters)), rest))
+		default:
+			b.WriteString(token)
+		}
+	}
+	q.text = strings.TrimSpace(b.String())
+	return q, q.check()
+}
+
+// apart keeps a placeholder from becoming one word with what is before or behind it.
+func apart(before, placeholder, behind string) string {
+	if last, _ := utf8.DecodeLastRuneInString(before); last == '$' || isWordRune(last) {
+		placeholder = " " + placeholder
+	}
+	if strings.HasPrefix(behind, "$") {
+		placeholder += " "
+	}
+	return placeholder
+}
+
+func (q query) check() error {
+	switch {
+	case q.text == "":
+		return errors.New("the query is empty")
+	case len(q.parameters) == 0:
+		return errors.New("the query has no parameter: it would say the same about every hold; ask by :reservationId, say")
+	}
+	return nil
+}
+
+// arguments returns what the placeholders stand for, and the first parameter that the hold does
+// not have; empty if it has all of them.
+func (q query) arguments(hold dibs.SuspectHold) (values []any, missing string) {
+	for _, name := range q.parameters {
+		value := argument(name, hold)
+		if value == nil && missing == "" {
+			missing = name
+		}
+		values = append(values, value)
+	}
+	return values, missing
+}
+
+// Dialect is how a database writes SQL.
+type Dialect int
+
+// The dialects.
+const (
+	PostgreSQL Dialect = iota
+	SQLite
+)
+
+func (d Dialect) placeholder(n int) string {
+	if d == PostgreSQL {
+		return "$" + strconv.Itoa(n)
+	}
+	return "?"
+}

@@ -1,0 +1,215 @@
+package witness
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// SQLConfig says how to ask a database.
+type SQLConfig struct {
+	// DB is the database. Closing the witness leaves it open.
+	DB *sql.DB
+	// Open is for who has no DB: it is called when the witness is first asked, and again when it
+	// failed. What it returns is closed with the witness.
+	Open func() (*sql.DB, error)
+	// Dialect is how the database writes SQL.
+	Dialect Dialect
+
+	// Query finds the entity of a hold. It has parameters like :reservationId, see
+	// [Parameters], and returns the columns "type" and "id": one row, or none. It is run in a
+	// transaction that only reads.
+	Query string
+	// AbsentAfter is how long after the hold's end no row means that the entity can no longer
+	// appear. By then each save must be over, and be seen by the query. Zero means never: as
+	// long as there is no row, it is unknown what became of the entity.
+	AbsentAfter time.Duration
+	// Timeout is how long one question may take. Zero means [DefaultTimeout].
+	Timeout time.Duration
+}
+
+// SQL is a witness that asks a database. It is safe for concurrent use.
+type SQL struct {
+	config SQLConfig
+	query  query
+
+	mu     sync.Mutex
+	db     *sql.DB // nil: not opened yet
+	closed bool
+}
+
+var _ dibs.Witness = (*SQL)(nil).Ask
+
+// NewSQL returns a witness that asks a database. Nothing is sent before it is asked.
+func NewSQL(cfg SQLConfig) (*SQL, error) {
+	if (cfg.DB == nil) == (cfg.Open == nil) {
+		return nil, errors.New("witness: exactly one of DB and Open must be set")
+	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
+	if cfg.Timeout < 0 || cfg.AbsentAfter < 0 {
+		return nil, errors.New("witness: Timeout and AbsentAfter must not be negative")
+	}
+	q, err := parseQuery(cfg.Query, cfg.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	return &SQL{config: cfg, query: q, db: cfg.DB}, nil
+}
+
+// Ask runs the query for a hold. Every error comes with [dibs.Unknown].
+func (w *SQL) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
+	db, err := w.database()
+	if err != nil {
+		return dibs.Unknown, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.config.Timeout)
+	defer cancel()
+	values, missing := w.query.arguments(hold)
+	found, err := w.find(ctx, db, values)
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return dibs.Unknown, fmt.Errorf("the database gave no answer within %s", w.config.Timeout)
+	case err != nil:
+		return dibs.Unknown, err
+	case !found.IsZero():
+		return dibs.Exists(found), nil
+	default:
+		return w.noRow(hold, missing), nil
+	}
+}
+
+// noRow is what it means that nothing was found.
+func (w *SQL) noRow(hold dibs.SuspectHold, missing string) dibs.Verdict {
+	absent := hold.ExpiresAt.Add(w.config.AbsentAfter)
+	switch {
+	case missing != "":
+		return dibs.UnknownBecause("the query found no row, but it asks by :" + missing + ", which the hold does not have")
+	case w.config.AbsentAfter == 0:
+		return dibs.UnknownBecause("the query found no row, and no date is set from which on that means absent")
+	case hold.AskedAt.Before(absent):
+		return dibs.UnknownBecause("the query found no row, which means absent from " + formatTime(absent) + " on")
+	default:
+		return dibs.Absent
+	}
+}
+
+// database opens the database, if that was not done yet.
+func (w *SQL) database() (*sql.DB, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, errors.New("the witness was closed: another configuration may have taken its place")
+	}
+	if w.db != nil {
+		return w.db, nil
+	}
+	db, err := w.config.Open()
+	if err != nil {
+		return nil, fmt.Errorf("the database cannot be opened: %w", err)
+	}
+	w.db = db
+	return db, nil
+}
+
+// Close ends the connections, once questions under way are answered, unless the database is the
+// caller's.
+func (w *SQL) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	if w.db == nil || w.config.DB != nil {
+		return nil
+	}
+	return w.db.Close()
+}
+
+// find returns the entity that the query finds, or none.
+func (w *SQL) find(ctx context.Context, db *sql.DB, values []any) (found dibs.Entity, err error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return dibs.Entity{}, fmt.Errorf("the database cannot be asked: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // it has changed nothing
+	if w.config.Dialect == PostgreSQL {
+		// The database gives up as well, even if nobody tells it that the question is moot.
+		limit := fmt.Sprintf("SET LOCAL statement_timeout = %d", w.config.Timeout.Milliseconds()+1)
+		if _, err := tx.ExecContext(ctx, limit); err != nil {
+			return dibs.Entity{}, fmt.Errorf("the database cannot be asked: %w", err)
+		}
+	}
+	rows, err := tx.QueryContext(ctx, w.query.text, values...)
+	if err != nil {
+		return dibs.Entity{}, fmt.Errorf("the query failed: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err has said what was wrong
+	found, err = readRows(rows)
+	if err != nil {
+		return dibs.Entity{}, err
+	}
+	if err := rows.Err(); err != nil {
+		return dibs.Entity{}, fmt.Errorf("the query failed: %w", err)
+	}
+	return found, nil
+}
+
+// maxRows is how many rows are looked at. A query for one hold has no business returning more.
+const maxRows = 100
+
+// readRows returns the one entity that all rows are about, or none where there is no row.
+func readRows(rows *sql.Rows) (found dibs.Entity, err error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return dibs.Entity{}, err
+	}
+	var kind, id sql.NullString
+	targets, err := targetsOf(columns, &kind, &id)
+	if err != nil {
+		return dibs.Entity{}, err
+	}
+	for n := 0; rows.Next(); n++ {
+		if err := rows.Scan(targets...); err != nil {
+			return dibs.Entity{}, fmt.Errorf("a row cannot be read: %w", err)
+		}
+		entity := dibs.Entity{Type: kind.String, ID: id.String}
+		switch {
+		case entity.Type == "" || entity.ID == "":
+			return dibs.Entity{}, errors.New("the query found a row without type or id")
+		case n > 0 && entity != found:
+			return dibs.Entity{}, fmt.Errorf("the query found more than one entity: %s and %s", found, entity)
+		case n == maxRows:
+			return dibs.Entity{}, fmt.Errorf("the query found more than %d rows", maxRows)
+		}
+		found = entity
+	}
+	return found, nil
+}
+
+// targetsOf returns where to put columns. There must be "type" and "id", and nothing else.
+func targetsOf(columns []string, kind, id *sql.NullString) ([]any, error) {
+	targets := make([]any, len(columns))
+	seen := make(map[any]bool)
+	for i, column := range columns {
+		switch strings.ToLower(column) {
+		case "type":
+			targets[i] = kind
+		case "id":
+			targets[i] = id
+		}
+		seen[targets[i]] = true
+	}
+	if len(columns) != 2 || !seen[kind] || !seen[id] {
+		return nil, fmt.Errorf("the query returns the columns %s, it must return type and id: SELECT 'order' AS type, id FROM …",
+			strings.Join(columns, ", "))
+	}
+	return targets, nil
+}
