@@ -68,6 +68,8 @@ func (p *page) name(n dibs.Name, more ...[2]string) {
 		{"ended", date(n.EndedAt)},
 		{"until", p.moment(n.Until)},
 		{"doubt", n.Doubt},
+		{"asked", number(uint64(max(n.Asked, 0)))},
+		{"next", p.moment(n.AskAt)},
 	}, more...)...)
 }
 

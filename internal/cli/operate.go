@@ -62,7 +62,7 @@ func (s *session) settle() *cobra.Command {
 saved. --exists makes the name that entity's; --absent frees it, and must mean that
 the entity cannot appear any more.`,
 		example: `
-dibs list --state suspect
+dibs suspects
 dibs settle res_… --exists wedding/42
 dibs settle res_… --absent`,
 		before: func(args []string) (err error) {

@@ -79,6 +79,7 @@ type service struct {
 	metrics   *server.Metrics
 	registry  *dibs.Registry
 	tls       *tlsfiles.Keeper // nil: there is no TLS
+	policies  *config.Config   // that the registry has its policies from, since the last reload
 	listener  net.Listener
 	server    *server.Server
 	closing   []func() error // undoes what open did, the last first
@@ -89,7 +90,7 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	sv := &service{session: s, overrides: o, config: cfg, log: newLog(s.Stderr, cfg)}
+	sv := &service{session: s, overrides: o, config: cfg, policies: cfg, log: newLog(s.Stderr, cfg)}
 	if err := sv.open(ctx); err != nil {
 		return errors.Join(err, sv.close())
 	}
@@ -118,7 +119,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	if sv.store, err = engine.Open(ctx, sv.config.Store); err != nil {
 		return err
 	}
-	sv.closing = append(sv.closing, sv.store.Close)
+	sv.closing = append(sv.closing, func() error { return sv.policies.Close() }, sv.store.Close)
 	sv.ring, sv.metrics = keys.NewRing(sv.store), server.NewMetrics()
 	sv.desk = signin.NewDesk(sv.ring, onLoopback(sv.config.Listen))
 	sv.trust(ctx, sv.config)
@@ -198,6 +199,10 @@ func (sv *service) reload(ctx context.Context) {
 	}
 	sv.reloadSignIn(ctx, cfg)
 	sv.log.Info("the policies were read anew; other settings take a restart")
+	if err := sv.policies.Close(); err != nil {
+		sv.log.Warn("a witness that is no longer asked could not be closed", "error", err)
+	}
+	sv.policies = cfg
 }
 
 // newLog writes to stderr, as the configuration wants it.

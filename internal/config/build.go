@@ -28,6 +28,7 @@ func (l *loader) build(judge *judge, name string, d draft) dibs.Policy {
 			l.report(d.at("blind"), "needs a key: add one in [[blindKeys]], or set %s", blindKeysVariable)
 		}
 	}
+	p.Witness = l.witness(d)
 	if key, problem := judge.problem(name, p); problem != "" {
 		l.report(d.at(key), "%s", problem)
 	}

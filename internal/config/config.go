@@ -3,6 +3,7 @@
 package config
 
 import (
+	"io"
 	"log/slog"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
-// Config is the configuration of a server, checked and complete. Make one with [Load].
+// Config is the configuration of a server, checked and complete. Make one with [Load], and
+// close it when its policies are no longer in use.
 type Config struct {
 	// Listen is the address to listen on, host:port.
 	Listen string `env:"LISTEN"`
@@ -53,6 +55,8 @@ type Config struct {
 	Policies map[string]dibs.Policy `env:"-"`
 	// Default is the policy of all other namespaces.
 	Default dibs.Policy `env:"-"`
+
+	witnesses []io.Closer // those that the policies ask
 }
 
 // defaults returns the configuration of a server that is told nothing.

@@ -18,6 +18,7 @@ type file struct {
 	// The tables that are read once everything else is known.
 	fallback  *section
 	policies  *section
+	witnesses *section
 	blindKeys []*section
 }
 
@@ -67,6 +68,7 @@ func (l *loader) readSettings(s *section) {
 	l.readSignIn(s)
 	l.file.fallback = s.table("default")
 	l.file.policies = s.table("policies")
+	l.file.witnesses = s.table("witnesses")
 	l.file.blindKeys = s.tables("blindKeys")
 	s.finish()
 }

@@ -31,6 +31,7 @@ func Load(o Overrides) (*Config, error) {
 	l.readVariables(environ)
 	l.readFlags(o.Flags)
 	l.readBlindKeys(environ)
+	l.readWitnesses(environ)
 	l.check()
 	l.buildPolicies()
 	if len(l.problems) > 0 {
@@ -42,11 +43,12 @@ func Load(o Overrides) (*Config, error) {
 
 // loader is a configuration while it is read.
 type loader struct {
-	config   Config
-	origins  map[string]origin // of settings that were set, by key
-	problems Problems
-	file     *file // nil: there is none
-	keys     blindKeys
+	config    Config
+	origins   map[string]origin // of settings that were set, by key
+	problems  Problems
+	file      *file // nil: there is none
+	keys      blindKeys
+	witnesses witnesses
 }
 
 func processEnvironment() map[string]string {

@@ -18,6 +18,7 @@ type draft struct {
 	oneScript   bool
 	confusables bool
 	blind       bool
+	witness     string     // its name; empty: none
 	words       *section   // reserved ones, or nil
 	from        []*section // where its settings were read, the nearest first
 }
@@ -131,6 +132,7 @@ func (d *draft) read(s *section) {
 	}
 	s.boolean("confusables", &d.confusables)
 	s.boolean("blind", &d.blind)
+	s.text("witness", &d.witness)
 	s.finish()
 }
 

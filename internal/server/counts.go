@@ -14,14 +14,16 @@ type nameCounts struct {
 }
 
 var (
-	namesDesc  = prometheus.NewDesc("dibs_names", "Names by state (held, suspect, active, alias, quarantined), when they were last counted.", []string{"state"}, nil)
-	endingDesc = prometheus.NewDesc("dibs_holds_ending", "Holds that end within a minute, when they were last counted.", nil, nil)
+	namesDesc    = prometheus.NewDesc("dibs_names", "Names by state (held, suspect, active, alias, quarantined), when they were last counted.", []string{"state"}, nil)
+	suspectsDesc = prometheus.NewDesc("dibs_suspects_unsettled", "Lapsed holds that wait for a witness, when they were last counted.", nil, nil)
+	endingDesc   = prometheus.NewDesc("dibs_holds_ending", "Holds that end within a minute, when they were last counted.", nil, nil)
 )
 
 // Describe says what there is.
 func (nameCounts) Describe(out chan<- *prometheus.Desc) {
 	out <- namesDesc
 	out <- endingDesc
+	out <- suspectsDesc
 }
 
 // Collect tells the last counts; nothing before the first.
@@ -41,4 +43,5 @@ func (c nameCounts) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(namesDesc, prometheus.GaugeValue, float64(n), string(state))
 	}
 	out <- prometheus.MustNewConstMetric(endingDesc, prometheus.GaugeValue, float64(counts.EndingSoon))
+	out <- prometheus.MustNewConstMetric(suspectsDesc, prometheus.GaugeValue, float64(byState[dibs.Suspect]))
 }

@@ -33,7 +33,8 @@ type Metrics struct {
 	sweepChange prometheus.Counter
 	sweepTook   prometheus.Histogram
 	lastSweep   prometheus.Gauge
-	suspects    prometheus.Gauge
+	witnesses   *prometheus.CounterVec
+	witnessTook prometheus.Histogram
 	feedLag     prometheus.Histogram
 	streams     prometheus.Gauge
 	denied      *prometheus.CounterVec
@@ -69,7 +70,10 @@ func NewMetrics() *Metrics {
 		sweepChange: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_changed_total", Help: "Of them, those that were ended, given up, freed or purged."}),
 		sweepTook:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_sweep_seconds", Help: "How long sweeps took.", Buckets: fast}),
 		lastSweep:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_last_sweep_timestamp_seconds", Help: "When the last sweep ended. A sweeper that lags shows here."}),
-		suspects:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_suspects_unsettled", Help: "Lapsed holds that the last sweep left waiting for a witness."}),
+		witnesses: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_witness_calls_total", Help: "Questions to witnesses, by outcome: exists, absent, unknown, or failed.",
+		}, []string{"outcome"}),
+		witnessTook: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_witness_seconds", Help: "How long witnesses took to answer.", Buckets: fast}),
 		feedLag: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "dibs_feed_lag_seconds", Help: "From a change to its event on a stream.", Buckets: fast,
 		}),
@@ -86,7 +90,7 @@ func NewMetrics() *Metrics {
 	}
 	m.registry.MustRegister(
 		m.httpTotal, m.httpSeconds, m.commands, m.seconds, m.batch, m.commits, m.queue, m.engineFails, m.sweepLooked, m.sweepChange,
-		m.sweepTook, m.lastSweep, m.suspects, m.feedLag, m.streams, m.denied, m.issuers,
+		m.sweepTook, m.lastSweep, m.witnesses, m.witnessTook, m.feedLag, m.streams, m.denied, m.issuers,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -111,7 +115,7 @@ func (m *Metrics) Issuer(issuer string, up bool) {
 
 // Observer counts what a Registry does.
 func (m *Metrics) Observer() dibs.Observer {
-	return dibs.Observer{Command: m.command, Batch: m.batched, Sweep: m.swept}
+	return dibs.Observer{Command: m.command, Batch: m.batched, Sweep: m.swept, Witness: m.witness}
 }
 
 func (m *Metrics) command(info dibs.CommandInfo) {
@@ -157,8 +161,16 @@ func (m *Metrics) swept(report dibs.SweepReport) {
 	m.sweepLooked.Add(float64(report.Looked))
 	m.sweepChange.Add(float64(report.Changed))
 	m.sweepTook.Observe(report.Took.Seconds())
-	m.suspects.Set(float64(report.Suspects - report.Settled))
 	m.lastSweep.SetToCurrentTime()
+}
+
+func (m *Metrics) witness(info dibs.WitnessInfo) {
+	outcome, _ := info.Verdict.Outcome()
+	if info.Err != nil {
+		outcome = "failed"
+	}
+	m.witnesses.WithLabelValues(outcome).Inc()
+	m.witnessTook.Observe(info.Took.Seconds())
 }
 
 // Handler serves what was counted.

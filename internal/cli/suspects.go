@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+func (s *session) suspects() *cobra.Command {
+	query := dibs.NamesQuery{State: dibs.Suspect}
+	var all bool
+	cmd := s.command(verb{
+		name: "suspects", group: groupOperate,
+		short: "List the holds that wait for a witness, and why they still do",
+		long: `A suspect is a hold whose time ran out before anybody knew whether its entity was
+saved. Its witness is asked again and again, with growing pauses; "dibs settle" ends
+it by your word.`,
+		example: `
+dibs suspects
+dibs suspects --namespace slug --all`,
+		before: func([]string) error {
+			if all && query.Limit != 0 {
+				return usage("--all and --limit are two wishes: say one of them")
+			}
+			return nil
+		},
+		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+			names, err := listNames(ctx, registry, query, all)
+			if err != nil {
+				return nil, err
+			}
+			document := wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
+			return &answer{document, func(p *page) { p.suspects(names) }}, nil
+		},
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
+	flags.IntVar(&query.Limit, "limit", 0, "how `many`, 1,000 at the most (default 100)")
+	flags.StringVar(&query.Cursor, "cursor", "", "go on behind this `cursor` of an earlier page")
+	flags.BoolVar(&all, "all", false, "all of them, however many")
+	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
+	return cmd
+}
+
+func (p *page) suspects(names dibs.NamesPage) {
+	if len(names.Names) == 0 {
+		p.line("No suspects.")
+		return
+	}
+	rows := make([][]string, len(names.Names))
+	for i, n := range names.Names {
+		rows[i] = []string{
+			n.Key(), date(n.ExpiresAt), owner(n.Entity), n.CorrelationID, strconv.Itoa(n.Asked), p.moment(n.AskAt), n.ID.String(), n.Doubt,
+		}
+	}
+	p.table([]string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"}, rows)
+	if names.Next != "" {
+		p.line("")
+		p.line("There are more: --all, or --cursor %s", names.Next)
+	}
+}
