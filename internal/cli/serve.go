@@ -116,10 +116,11 @@ func (sv *service) close() (err error) {
 
 // open opens what the server stands on, and begins to listen.
 func (sv *service) open(ctx context.Context) (err error) {
+	sv.closing = append(sv.closing, func() error { return sv.policies.Close() })
 	if sv.store, err = engine.Open(ctx, sv.config.Store); err != nil {
 		return err
 	}
-	sv.closing = append(sv.closing, func() error { return sv.policies.Close() }, sv.store.Close)
+	sv.closing = append(sv.closing, sv.store.Close)
 	sv.ring, sv.metrics = keys.NewRing(sv.store), server.NewMetrics()
 	sv.desk = signin.NewDesk(sv.ring, onLoopback(sv.config.Listen))
 	sv.trust(ctx, sv.config)

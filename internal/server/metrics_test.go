@@ -145,3 +145,32 @@ func checkLabels(r *rig, families map[string]*family) {
 		}
 	}
 }
+
+// What witnesses say is counted, and so are those that still wait, also between two questions.
+func TestWitnessMetrics(t *testing.T) {
+	t.Parallel()
+	for _, e := range engines() {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, e, nil)
+			r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "mwitness", "value": "a", "ttlMs": 1}`)
+			eventually(r, "the hold is suspect", func() bool {
+				_, body := r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")
+				return strings.Contains(body, `"mwitness:a"`)
+			})
+			for range 2 { // the second one asks nobody
+				r.send(http.MethodPost, "/v1/sweep", nil, `{}`)
+			}
+			_, body := r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")
+			if !strings.Contains(body, `"asked":1,"askAt":"`) {
+				r.Errorf("it is shown as %s", body)
+			}
+			eventually(r, "one is counted", func() bool { return r.metric("dibs_suspects_unsettled") == 1 })
+			for name, want := range map[string]float64{`dibs_witness_calls_total{outcome="unknown"}`: 1, "dibs_witness_seconds": 1} {
+				if got := r.metric(name); got != want {
+					r.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+		})
+	}
+}
