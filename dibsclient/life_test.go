@@ -182,8 +182,8 @@ func life() []step {
 		ask("who held before time", func(ctx context.Context, reg *dibs.Registry) (any, error) {
 			return reg.WhoHeld(ctx, "slug", "alice", time.Time{})
 		}),
-		run("events", (*dibs.Registry).Events, dibs.FeedQuery{Namespace: "slug", Limit: 5}),
-		run("all events", (*dibs.Registry).Events, dibs.FeedQuery{Limit: 5000}),
+		run("events", feedPage, dibs.FeedQuery{Namespace: "slug", Limit: 5}),
+		run("all events", feedPage, dibs.FeedQuery{Limit: 5000}),
 		run("events behind nothing", (*dibs.Registry).Events, dibs.FeedQuery{After: "nowhere"}),
 		run("conflicts", (*dibs.Registry).Conflicts, dibs.ConflictsQuery{Namespace: "slug", From: newClock().now, To: newClock().now.Add(time.Hour)}),
 		run("remaining", (*dibs.Registry).RemainingTTL, id("slug", "alice")),
@@ -192,6 +192,13 @@ func life() []step {
 		loosely(run("broken value", (*dibs.Registry).Claim, dibs.Claim{Namespace: "slug", Value: "a\xff", Entity: user3})),
 		loosely(run("resolve broken", (*dibs.Registry).Get, dibs.Lookup{Namespace: "a\xff", Value: "x"})),
 	}
+}
+
+// feedPage reads a page of the feed, without the number of the policies of one process.
+func feedPage(r *dibs.Registry, ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, error) {
+	page, err := r.Events(ctx, query)
+	page.Generation = 0
+	return page, err
 }
 
 func TestALifeOfNamesIsTheSameAsEmbedded(t *testing.T) {

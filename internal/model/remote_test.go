@@ -168,7 +168,11 @@ func (r *remote) WhoHeld(ctx context.Context, namespace, value string, at time.T
 }
 
 func (r *remote) Events(ctx context.Context, query dibs.FeedQuery, _ bool) (dibs.EventPage, error) {
-	return both(r, "events", func(reg *dibs.Registry) (dibs.EventPage, error) { return reg.Events(ctx, query) })
+	return both(r, "events", func(reg *dibs.Registry) (dibs.EventPage, error) {
+		page, err := reg.Events(ctx, query)
+		page.Generation = 0 // of one process
+		return page, err
+	})
 }
 
 func (r *remote) Stats(ctx context.Context) (dibs.Stats, error) {
