@@ -43,7 +43,7 @@ func histories(tb testing.TB, few int) int {
 		return n
 	}
 	if testing.Short() {
-		return max(1, few/4)
+		return max(1, few/6)
 	}
 	return few
 }
