@@ -24,6 +24,9 @@ import (
 // them is served by the others. When the members meet again, so do their answers.
 func TestPartition(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	etcdtest.RequireNetwork(t)
 	for _, c := range []struct {
 		name   string
