@@ -137,7 +137,7 @@ func TestServerPageHasEveryMetric(t *testing.T) {
 		shown = append(shown, quoted(row[0]))
 	}
 	var metrics []string
-	source := readText(t, "internal/server/metrics.go") + readText(t, "internal/server/counts.go")
+	source := readText(t, "internal/server/metrics.go") + readText(t, "internal/server/counts.go") + readText(t, "internal/server/webhookmetrics.go")
 	for _, m := range regexp.MustCompile(`(?:Name: |NewDesc\()"(dibs_\w+)"`).FindAllStringSubmatch(source, -1) {
 		metrics = append(metrics, m[1])
 	}

@@ -36,6 +36,7 @@ const groupsOf = `
 	recanonicalize   operate all
 	overrideReserved all
 	actForOthers     all
+	webhooks         all
 `
 
 // places says for each pattern in which namespaces and in which scopes it grants.

@@ -43,6 +43,7 @@ const (
 
 	OverrideReserved Verb = "overrideReserved" // taking reserved words
 	ActForOthers     Verb = "actForOthers"     // using the holds of others, with their tokens
+	Webhooks         Verb = "webhooks"         // having events sent somewhere; it takes events, too
 )
 
 // The groups. Each stands for its verbs wherever a verb can stand.
@@ -67,7 +68,7 @@ var groups = map[Verb][]Verb{
 
 // Verbs returns all verbs without the groups, in the order of their names.
 func Verbs() []Verb {
-	verbs := []Verb{OverrideReserved, ActForOthers}
+	verbs := []Verb{OverrideReserved, ActForOthers, Webhooks}
 	for _, members := range groups {
 		verbs = append(verbs, members...)
 	}

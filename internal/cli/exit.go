@@ -49,6 +49,9 @@ func exitCode(err error) int {
 	if said, ok := errors.AsType[answeredError](err); ok {
 		return said.code
 	}
+	if failed, ok := errors.AsType[*apiError](err); ok {
+		return failed.exit()
+	}
 	if errors.Is(err, keys.ErrNameTaken) {
 		return ExitTaken
 	}

@@ -33,6 +33,9 @@ func problemOf(err error) *wire.Problem {
 	if wrong, ok := errors.AsType[*usageError](err); ok {
 		return wire.NewProblem(http.StatusBadRequest, "USAGE", plainText(wrong))
 	}
+	if failed, ok := errors.AsType[*apiError](err); ok {
+		return &failed.problem
+	}
 	if errors.Is(err, dibs.ErrBadCursor) {
 		return wire.NewProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", text)
 	}
@@ -60,7 +63,9 @@ func plainText(err error) string {
 // explain writes an error for a person: what is wrong, then what to try.
 func (s *session) explain(err error) {
 	fmt.Fprintf(s.Stderr, "dibs: %s\n", clean(plainText(err)))
-	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && status.Status == http.StatusUnauthorized {
+	status, ok := errors.AsType[*dibsclient.StatusError](err)
+	failed, called := errors.AsType[*apiError](err)
+	if ok && status.Status == http.StatusUnauthorized || called && failed.problem.Status == http.StatusUnauthorized {
 		fmt.Fprintln(s.Stderr, "  put a key into DIBS_KEY; whoever has the store makes one: dibs keys create")
 	}
 	refused, ok := errors.AsType[*dibs.Error](err)

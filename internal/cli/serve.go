@@ -23,6 +23,7 @@ import (
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
+	"github.com/calldibs/dibs/internal/webhook"
 )
 
 func (s *session) serve() *cobra.Command {
@@ -82,7 +83,8 @@ type service struct {
 	policies  *config.Config   // that the registry has its policies from, since the last reload
 	listener  net.Listener
 	server    *server.Server
-	closing   []func() error // undoes what open did, the last first
+	webhooks  *webhook.Service // nil: there are none
+	closing   []func() error   // undoes what open did, the last first
 }
 
 func (s *session) runServer(ctx context.Context, o config.Overrides) error {
@@ -95,11 +97,13 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 		return errors.Join(err, sv.close())
 	}
 	stop := sv.reloadOnHangup(ctx) // before anybody knows that it is there
+	undeliver := sv.deliver(ctx)
 	s.greet(sv)
 	err = sv.server.Run(ctx, sv.listener, server.Timeouts{
 		ReadHeader: cfg.ReadHeaderTimeout, Idle: cfg.IdleTimeout, Drain: cfg.DrainTimeout,
 	})
 	stop()
+	undeliver()
 	// Only now: what was under way is answered, and nothing acknowledged is lost.
 	err = errors.Join(err, sv.close())
 	sv.log.Info("stopped")
@@ -140,8 +144,9 @@ func (sv *service) open(ctx context.Context) (err error) {
 	if err = sv.listen(); err != nil {
 		return err
 	}
+	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
 	sv.server = server.New(server.Config{
-		Registry: sv.registry, Store: sv.store, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
+		Registry: sv.registry, Store: sv.store, Webhooks: sv.webhooks, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
 		// Where only certificates and tokens count, nobody is let in for being local.
 		LocalOnly: onLoopback(sv.config.Listen) && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,

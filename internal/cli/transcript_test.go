@@ -34,11 +34,11 @@ func TestTranscriptsOverHTTP(t *testing.T) {
 }
 
 // TestTranscriptsOfFiles runs files of commands that open what they work on themselves.
-// $DIR is a folder of the test's own.
+// $DIR is a folder of the test's own, $HOOK the last webhook that was seen.
 func TestTranscriptsOfFiles(t *testing.T) {
 	t.Parallel()
 	eachTranscript(t, "testdata/files/*.golden", func(t *testing.T, script string) string {
-		return replay(t, &folder{t.TempDir()}, script)
+		return replay(t, &folder{dir: t.TempDir()}, script)
 	})
 }
 

@@ -51,6 +51,9 @@ type Config struct {
 	// CORSOrigins are the sites whose pages may call the API.
 	CORSOrigins []string `env:"-"`
 
+	// Webhooks is how events are sent to others.
+	Webhooks Webhooks `env:"-"`
+
 	// Policies are what namespaces allow, by namespace or type.
 	Policies map[string]dibs.Policy `env:"-"`
 	// Default is the policy of all other namespaces.
@@ -73,6 +76,7 @@ func defaults() Config {
 		LogLevel:          slog.LevelInfo,
 		LogFormat:         "text",
 		Suggestions:       3,
+		Webhooks:          defaultWebhooks(),
 	}
 }
 

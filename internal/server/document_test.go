@@ -44,6 +44,19 @@ const contract = `
 	GET /v1/stats
 	POST /v1/sweep
 	POST /v1/recanonicalize
+	POST /v1/webhooks
+	GET /v1/webhooks
+	GET /v1/webhooks/{id}
+	PATCH /v1/webhooks/{id}
+	DELETE /v1/webhooks/{id}
+	POST /v1/webhooks/{id}/rotate
+	POST /v1/webhooks/{id}/test
+	GET /v1/webhooks/{id}/deadletters
+	DELETE /v1/webhooks/{id}/deadletters
+	POST /v1/webhooks/{id}/deadletters/resend
+	GET /v1/webhooks/{id}/deadletters/{letter}
+	DELETE /v1/webhooks/{id}/deadletters/{letter}
+	POST /v1/webhooks/{id}/deadletters/{letter}/resend
 `
 
 func TestDocument(t *testing.T) {

@@ -39,6 +39,7 @@ type Metrics struct {
 	streams     prometheus.Gauge
 	denied      *prometheus.CounterVec
 	issuers     *prometheus.GaugeVec
+	webhooks    *webhookMetrics
 }
 
 // fast are the buckets of what takes from tens of microseconds to seconds.
@@ -84,13 +85,15 @@ func NewMetrics() *Metrics {
 		issuers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "dibs_issuer_up", Help: "Whether an issuer of tokens answered when it was last asked.",
 		}, []string{"issuer"}),
+
+		webhooks: newWebhookMetrics(),
 	}
 	for _, reason := range access.Reasons() {
 		m.denied.WithLabelValues(string(reason)) // what never happened is told as 0
 	}
 	m.registry.MustRegister(
 		m.httpTotal, m.httpSeconds, m.commands, m.seconds, m.batch, m.commits, m.queue, m.engineFails, m.sweepLooked, m.sweepChange,
-		m.sweepTook, m.lastSweep, m.witnesses, m.witnessTook, m.feedLag, m.streams, m.denied, m.issuers,
+		m.sweepTook, m.lastSweep, m.witnesses, m.witnessTook, m.feedLag, m.streams, m.denied, m.issuers, m.webhooks,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -28,12 +28,14 @@ type rig struct {
 	http     *httptest.Server
 	client   *http.Client
 	log      *lockedBuffer
+
+	beforeClose func()
 }
 
 // newRig starts a server. Without callers nobody needs a key.
 func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ...func(*Config)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, store: &failing{Store: e.open(tb)}, log: &lockedBuffer{}}
+	r := &rig{TB: tb, store: &failing{Store: e.open(tb)}, log: &lockedBuffer{}, beforeClose: func() {}}
 	logger := slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	metrics := NewMetrics()
 	var err error
@@ -47,6 +49,7 @@ func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ..
 	if callers != nil {
 		cfg.Authenticate = authenticator(callers)
 	}
+	cfg.Webhooks = testWebhooks(r, metrics)
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -64,6 +67,7 @@ func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ..
 }
 
 func (r *rig) close() {
+	r.beforeClose()
 	r.server.Drain()
 	r.client.CloseIdleConnections()
 	r.http.Close()

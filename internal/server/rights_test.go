@@ -9,6 +9,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/webhook"
 )
 
 // call is a request, and what right it takes, written down by hand.
@@ -16,7 +17,7 @@ type call struct {
 	request string // method and path
 	body    string
 	verbs   []access.Verb
-	place   string // a namespace; "scope acme" for an entity's; "id acme.slug" where only the row knows it; "everywhere"
+	place   string // a namespace; "scope acme" for an entity's; "id acme.slug" and "hook acme.slug" where only the record knows it; "everywhere"; "anywhere"
 }
 
 // someID is the id of a reservation in acme.slug that there is.
@@ -66,6 +67,22 @@ var calls = []call{
 	{"POST /v1/sweep", `{"limit": 1}`, verbs(access.Sweep), "everywhere"},
 	{"POST /v1/recanonicalize", `{"namespace": "acme.slug", "dryRun": true}`, verbs(access.Recanonicalize), "acme.slug"},
 
+	{"POST /v1/webhooks", `{"url": "https://localhost:1/", "namespaces": ["acme.slug"], "enabled": false}`, verbs(access.Webhooks, access.Events), "acme.slug"},
+	{"POST /v1/webhooks", `{"url": "https://localhost:1/", "namespaces": ["acme.*"], "enabled": false}`, verbs(access.Webhooks, access.Events), "scope acme"},
+	{"POST /v1/webhooks", `{"url": "https://localhost:1/", "namespaces": ["*"], "enabled": false}`, verbs(access.Webhooks, access.Events), "everywhere"},
+	{"GET /v1/webhooks", ``, verbs(access.Webhooks), "anywhere"},
+	{"GET /v1/webhooks/HOOK", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"PATCH /v1/webhooks/HOOK", `{}`, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"POST /v1/webhooks/HOOK/rotate", `{}`, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"POST /v1/webhooks/HOOK/test", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"GET /v1/webhooks/HOOK/deadletters", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"DELETE /v1/webhooks/HOOK/deadletters", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"POST /v1/webhooks/HOOK/deadletters/resend", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"GET /v1/webhooks/HOOK/deadletters/none", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"DELETE /v1/webhooks/HOOK/deadletters/none", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"POST /v1/webhooks/HOOK/deadletters/none/resend", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+	{"DELETE /v1/webhooks/LAST", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
+
 	{"POST /v1/apply", `{"op": "reserve", "namespace": "acme.slug", "value": "held"}`, verbs(access.Reserve), "acme.slug"},
 	{"POST /v1/apply", `{"op": "reserveAll", "reservations": [{"namespace": "acme.slug", "value": "held"}]}`, verbs(access.Reserve), "acme.slug"},
 	{"POST /v1/apply", `{"op": "reserveFirst", "namespace": "acme.slug", "values": ["held"]}`, verbs(access.Reserve), "acme.slug"},
@@ -91,8 +108,10 @@ func verbs(list ...access.Verb) []access.Verb { return list }
 func (c call) allowed(caller access.Caller) bool {
 	for _, v := range c.verbs {
 		scope, ofScope := strings.CutPrefix(c.place, "scope ")
-		namespace := strings.TrimPrefix(c.place, "id ")
+		namespace := strings.TrimPrefix(strings.TrimPrefix(c.place, "id "), "hook ")
 		switch {
+		case c.place == "anywhere":
+			return caller.MaySomewhere(v)
 		case ofScope && !caller.MayInScope(v, scope):
 			return false
 		case !ofScope && c.place == "everywhere" && !caller.May(v, ""):
@@ -108,22 +127,50 @@ func (c call) allowed(caller access.Caller) bool {
 // do this somewhere, and the id must not tell whether it is taken elsewhere.
 func (c call) hidden(granted access.Verb) bool {
 	somewhere := access.Caller{Grants: []access.Grant{{Verbs: verbs(granted), Namespaces: []string{"*"}}}}
-	return strings.HasPrefix(c.place, "id ") && somewhere.May(c.verbs[0], "")
+	return c.hiding() != "" && somewhere.May(c.verbs[0], "")
 }
 
-func (c call) send(r *rig, key string) (status int, code string) {
-	r.Helper()
-	return c.sendWith(r, http.Header{"Authorization": {"Bearer " + key}})
+// hiding is the code by which it looks as if there were nothing; empty where that is no
+// secret.
+func (c call) hiding() string {
+	switch place, _, _ := strings.Cut(c.place, " "); place {
+	case "id":
+		return "RESERVATION_NOT_FOUND"
+	case "hook":
+		return "WEBHOOK_NOT_FOUND"
+	default:
+		return ""
+	}
 }
 
-func (c call) sendWith(r *rig, header http.Header) (status int, code string) {
+// standing are the webhooks of the matrix, by what stands for them in it.
+type standing map[string]string
+
+// restore makes those anew that are not there: who may removes the last.
+func (s standing) restore(r *rig) {
 	r.Helper()
+	for _, name := range []string{"HOOK", "LAST"} {
+		if _, err := r.server.cfg.Webhooks.Get(r.Context(), s[name]); err == nil {
+			continue
+		}
+		hook := webhook.Hook{URL: "https://localhost:1/", Namespaces: []string{"acme.slug"}}
+		made, _, err := r.server.cfg.Webhooks.Create(r.Context(), hook, "")
+		if err != nil {
+			r.Fatal(err)
+		}
+		s[name] = made.ID
+	}
+}
+
+func (c call) send(r *rig, header http.Header, hooks standing) (status int, code string) {
+	r.Helper()
+	hooks.restore(r)
 	method, path, _ := strings.Cut(c.request, " ")
 	body := c.body
 	if strings.HasPrefix(body, `{"op"`) {
 		body = `{"dryRun": true, "commands": [` + body + `]}`
 	}
-	fill := strings.NewReplacer("ID", someID, "ENTITY", `{"type": "t", "id": "none"}`)
+	fill := strings.NewReplacer("ID", someID, "ENTITY", `{"type": "t", "id": "none"}`, "HOOK", hooks["HOOK"], "LAST", hooks["LAST"])
 	res, text := r.send(method, fill.Replace(path), header, fill.Replace(body))
 	var problem struct{ Code string }
 	if res.header.Get("Content-Type") == problemType {
@@ -159,16 +206,17 @@ func TestRightsMatrix(t *testing.T) {
 	if res, text := r.send(http.MethodPost, "/v1/reservations", header, `{"namespace": "acme.slug", "value": "held"}`); res.status != http.StatusCreated {
 		t.Fatal(text)
 	}
+	hooks := make(standing)
 	denied := 0
 	for key := range verbOf {
 		for _, c := range calls {
-			status, code := c.send(r, key)
+			status, code := c.send(r, http.Header{"Authorization": {"Bearer " + key}}, hooks)
 			var wrong bool
 			switch {
 			case c.allowed(callers[key]):
-				wrong = status == http.StatusForbidden || status == http.StatusUnauthorized || code == "RESERVATION_NOT_FOUND" && strings.HasPrefix(c.place, "id ")
+				wrong = status == http.StatusForbidden || status == http.StatusUnauthorized || code != "" && code == c.hiding()
 			case c.hidden(verbOf[key]):
-				wrong = code != "RESERVATION_NOT_FOUND"
+				wrong = code != c.hiding()
 				denied++
 			default:
 				wrong = code != "FORBIDDEN" || status != http.StatusForbidden

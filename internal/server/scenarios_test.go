@@ -56,6 +56,7 @@ var scriptCallers = map[string]access.Caller{
 		{Verbs: []access.Verb{access.Hold}, Namespaces: []string{"*"}},
 		{Verbs: []access.Verb{access.ActForOthers}, Namespaces: []string{"slug"}},
 	}},
+	"key-sender": {Name: "sender", Grants: []access.Grant{{Verbs: []access.Verb{access.Webhooks}, Namespaces: []string{"*"}}}},
 	"key-nobody": {Name: "nobody"},
 }
 
@@ -66,6 +67,8 @@ type player struct {
 	seen     *coverage
 	captured captured
 	answers  strings.Builder
+
+	receivers map[string]*receiver
 }
 
 func play(t *testing.T, e engine, file string, doc *document, seen *coverage) {
@@ -82,7 +85,10 @@ func play(t *testing.T, e engine, file string, doc *document, seen *coverage) {
 	if strings.Contains(string(text), "Authorization:") {
 		callers = scriptCallers
 	}
-	p := &player{newRig(t, e, callers), doc, seen, make(captured), strings.Builder{}}
+	p := &player{newRig(t, e, callers), doc, seen, make(captured), strings.Builder{}, make(map[string]*receiver)}
+	if strings.Contains(string(text), "@ receiver") {
+		p.deliver()
+	}
 	for _, s := range steps {
 		if err := p.step(s); err != nil {
 			t.Errorf("%s:%d %s: %v", file, s.line, s.title, err)
@@ -169,6 +175,7 @@ func (p *player) compareWithDocument(s *step, path string, res reply, body, text
 //	@ never TEXT                   no answer, log line or metric had this text
 //	@ untold TEXT                  no answer had it
 //	@ logged TEXT                  the log has it
+//	@ receiver NAME ...            see [player.receive]
 func (p *player) direct(command string) error {
 	switch {
 	case command == "engine is out of reach":
@@ -189,6 +196,8 @@ func (p *player) direct(command string) error {
 		if lacks("the log", p.log.String(), strings.TrimPrefix(command, "logged ")) == nil {
 			return errors.New("the log does not have it")
 		}
+	case strings.HasPrefix(command, "receiver "):
+		return p.receive(strings.TrimPrefix(command, "receiver "))
 	case strings.HasPrefix(command, "untold "):
 		return lacks("an answer", p.answers.String(), strings.TrimPrefix(command, "untold "))
 	default:

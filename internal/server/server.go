@@ -17,6 +17,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/webhook"
 )
 
 // Config is what a Server works with.
@@ -34,6 +35,9 @@ type Config struct {
 	// Origins are the sites whose pages may call the API, see [access.CheckOrigin]. None means
 	// that only pages of the server itself may.
 	Origins []string
+
+	// Webhooks are those of the Registry. Nil means that there are none.
+	Webhooks *webhook.Service
 
 	// LocalOnly keeps requests without a key to those that were meant for this machine.
 	LocalOnly bool
@@ -105,6 +109,7 @@ func New(cfg Config) *Server {
 	s.commands()
 	s.watching()
 	s.operating()
+	s.webhooks()
 	s.pages()
 	s.handler = s.guard(s.mux)
 	return s
@@ -162,6 +167,9 @@ func (s *Server) operation(method, path, id, summary, tag string, errors ...int)
 	}
 }
 
+// alwaysNew marks an operation that makes something new each time.
+const alwaysNew = "alwaysNew"
+
 // completeResponses describes the answers that follow from what an operation is: of one
 // with a body, what can be wrong with bodies; of one that makes something, that it stood
 // already.
@@ -176,7 +184,7 @@ func completeResponses(_ *huma.OpenAPI, op *huma.Operation) {
 			}
 		}
 	}
-	if created := op.Responses["201"]; created != nil {
+	if created := op.Responses["201"]; created != nil && op.Metadata[alwaysNew] == nil {
 		op.Responses["200"] = &huma.Response{Description: "It stood already, and nothing was changed.", Content: created.Content}
 	}
 }

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// apiTimeout is how long a call of the API may take: a receiver's time is in it.
+const apiTimeout = 90 * time.Second
+
+// api calls what of the API is no verb of a registry. Where the names are in a store, the
+// server is here, in this process: so both do the same.
+type api struct {
+	base, key string
+	client    *http.Client
+}
+
+// apiError is an answer that was not the one that was hoped for.
+type apiError struct{ problem wire.Problem }
+
+// Error returns the detail: what is wrong, and what to do next.
+func (e *apiError) Error() string { return e.problem.Detail }
+
+func (e *apiError) exit() int {
+	switch e.problem.Status {
+	case http.StatusNotFound:
+		return ExitNotFound
+	case http.StatusServiceUnavailable:
+		return ExitUnavailable
+	case http.StatusInternalServerError:
+		return ExitUnexpected
+	default:
+		return ExitRefused
+	}
+}
+
+// onAPI opens the API, does the work, and prints the answer.
+func (s *session) onAPI(ctx context.Context, work func(*api) (*answer, error)) error {
+	target, err := s.target()
+	if err != nil {
+		return err
+	}
+	calls, closing, err := openAPI(ctx, target)
+	if err != nil {
+		return err
+	}
+	answer, err := work(calls)
+	// What was done is done, and a secret is shown now or never.
+	if failed := closing(); failed != nil && err == nil {
+		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", failed)
+	}
+	s.print(answer, err)
+	return err
+}
+
+func openAPI(ctx context.Context, target Target) (calls *api, closing func() error, err error) {
+	calls = &api{base: strings.TrimRight(target.Server, "/"), key: target.Key, client: &http.Client{
+		Timeout:       apiTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if target.Server != "" {
+		registry, err := dial(target) // it knows what is wrong with an address
+		if err != nil {
+			return nil, nil, err
+		}
+		return calls, registry.Close, nil
+	}
+	if target.Store == "mem:" {
+		return nil, nil, usage("what is in memory is gone at once: say another --store")
+	}
+	handler, closing, err := serveStore(ctx, target)
+	calls.base, calls.client.Transport = "http://localhost", inProcess{handler}
+	return calls, closing, err
+}
+
+// serveStore returns a server over a store, for this process alone.
+func serveStore(ctx context.Context, target Target) (http.Handler, func() error, error) {
+	cfg, err := loadConfig(target.Config)
+	if err != nil {
+		return nil, nil, usage("%w", err)
+	}
+	store, err := openStore(ctx, target.Store)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings := cfg.Dibs()
+	settings.SweepEvery = 0
+	registry, err := dibs.Open(store, settings)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	metrics := server.NewMetrics()
+	return server.New(server.Config{
+		Registry: registry, Store: store, RequestTimeout: apiTimeout, Metrics: metrics,
+		Webhooks: newWebhooks(cfg.Webhooks, registry, store, nil, metrics),
+	}), registry.Close, nil
+}
+
+// call sends a request, and reads the answer into one of the type T.
+func call[T any](ctx context.Context, a *api, method, path string, body any) (into T, err error) {
+	var content io.Reader = http.NoBody
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return into, err
+		}
+		content = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, content)
+	if err != nil {
+		return into, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if a.key != "" {
+		req.Header.Set("Authorization", "Bearer "+a.key)
+	}
+	res, err := a.client.Do(req)
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err
+		}
+		return into, dibs.Unavailable(err)
+	}
+	defer func() { _ = res.Body.Close() }() // it was read
+	if res.StatusCode/100 == 2 {
+		return into, json.NewDecoder(res.Body).Decode(&into)
+	}
+	failed := &apiError{*wire.NewProblem(res.StatusCode, "UNEXPECTED", fmt.Sprintf("the server answered %d: is there a proxy between?", res.StatusCode))}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") {
+		err = json.NewDecoder(res.Body).Decode(&failed.problem)
+	}
+	return into, errors.Join(err, failed)
+}
+
+// inProcess answers requests by a handler, without a network.
+type inProcess struct{ handler http.Handler }
+
+// RoundTrip lets the handler answer.
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := &bufferedAnswer{header: make(http.Header), status: http.StatusOK}
+	t.handler.ServeHTTP(w, r)
+	return &http.Response{
+		StatusCode: w.status, Header: w.header, Body: io.NopCloser(&w.body), Request: r, ContentLength: int64(w.body.Len()),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}, nil
+}
+
+// bufferedAnswer keeps an answer.
+type bufferedAnswer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *bufferedAnswer) Header() http.Header         { return w.header }
+func (w *bufferedAnswer) WriteHeader(status int)      { w.status = status }
+func (w *bufferedAnswer) Write(b []byte) (int, error) { return w.body.Write(b) }

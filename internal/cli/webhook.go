@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// webhookCommand is the group of commands about webhooks.
+func (s *session) webhookCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "webhook",
+		GroupID: groupOperate,
+		Short:   "Have events sent to others, and see to it that they arrive",
+		Long: `Have events sent to others, and see to it that they arrive.
+
+Servers deliver, these commands only say what and where. They work on a server, or on
+the store itself: servers on that notice within two seconds.`,
+		Args: cobra.NoArgs, // so that a word that is no command is an error
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(), s.deadCommand())
+	return cmd
+}
+
+// apiCommand is a command that calls the API.
+func (s *session) apiCommand(cmd *cobra.Command, do func(ctx context.Context, a *api, args []string) (*answer, error)) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return s.onAPI(cmd.Context(), func(a *api) (*answer, error) { return do(cmd.Context(), a, args) })
+	}
+	return cmd
+}
+
+// hookPath is where a webhook is.
+func hookPath(id string, more ...string) string {
+	segments := append([]string{id}, more...)
+	for i, segment := range segments {
+		segments[i] = url.PathEscape(segment)
+	}
+	return "/v1/webhooks/" + strings.Join(segments, "/")
+}
+
+func (s *session) webhookAdd() *cobra.Command {
+	var (
+		request  wire.WebhookRequest
+		disabled bool
+	)
+	cmd := s.apiCommand(&cobra.Command{
+		Use: "add URL", Short: "Send events to an address, and print the secret that signs them, once", Args: cobra.ExactArgs(1),
+		Long: `Send events to an address, and print the secret that signs them, once.
+
+The address begins with https://, and is not inside of the server's own network, unless
+its configuration allows that.`,
+		Example: indent(`dibs webhook add https://example.com/dibs --namespace 'acme.*' --server http://127.0.0.1:8080
+dibs webhook add https://example.com/dibs --kind confirmed,claimed,given_up --from beginning --store sqlite:dibs.db`),
+	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		request.URL = args[0]
+		if disabled {
+			request.Enabled = new(bool)
+		}
+		hook, err := call[wire.Webhook](ctx, a, http.MethodPost, "/v1/webhooks", request)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{hook, func(p *page) {
+			p.line("%s sends events to %s", hook.ID, hook.URL)
+			p.line("")
+			showSecret(p, hook)
+		}}, nil
+	})
+	flags := cmd.Flags()
+	flags.StringSliceVar(&request.Namespaces, "namespace", nil, "`patterns` of namespaces: slug, 'acme.*'; left out, all that you may see")
+	flags.StringSliceVar(&request.Kinds, "kind", nil, "`kinds` of event; left out, all")
+	flags.StringVar(&request.From, "from", "now", "where in the feed it begins: now, beginning, or a `cursor`")
+	flags.StringVar(&request.Description, "description", "", "a `text` for people")
+	flags.BoolVar(&disabled, "disabled", false, "do not begin to send yet")
+	return cmd
+}
+
+// showSecret shows the secret of a webhook.
+func showSecret(p *page, hook wire.Webhook) {
+	p.line("%s", hook.Secret)
+	p.line("")
+	p.line("This is the only time that it is shown. The receiver needs it, to tell deliveries from")
+	p.line("what others send.")
+}
+
+func (s *session) webhookList() *cobra.Command {
+	return s.apiCommand(&cobra.Command{
+		Use: "list", Short: "List the webhooks", Args: cobra.NoArgs,
+	}, func(ctx context.Context, a *api, _ []string) (*answer, error) {
+		list, err := call[wire.WebhookList](ctx, a, http.MethodGet, "/v1/webhooks", nil)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{list, func(p *page) {
+			if len(list.Webhooks) == 0 {
+				p.line("There are no webhooks.")
+				return
+			}
+			var rows [][]string
+			for _, h := range list.Webhooks {
+				rows = append(rows, []string{h.ID, h.URL, joinWords(h.Namespaces), joinWords(h.Kinds), enabledText(h), h.CreatedBy, h.Description})
+			}
+			p.table([]string{"webhook", "url", "namespaces", "kinds", "enabled", "by", "description"}, rows)
+		}}, nil
+	})
+}
+
+func (s *session) webhookShow() *cobra.Command {
+	return s.apiCommand(&cobra.Command{
+		Use: "show WEBHOOK", Short: "Show a webhook, and how it is doing", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		hook, err := call[wire.Webhook](ctx, a, http.MethodGet, hookPath(args[0]), nil)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{hook, func(p *page) { showWebhook(p, hook) }}, nil
+	})
+}
+
+func (s *session) webhookSet() *cobra.Command {
+	var (
+		address, description string
+		namespaces, kinds    []string
+		enable, disable      bool
+	)
+	cmd := &cobra.Command{
+		Use: "set WEBHOOK", Short: "Change a webhook", Args: cobra.ExactArgs(1),
+		Long: `Change a webhook. What is not said stays as it is.
+
+--enable also makes deliveries that failed be tried at once, without waiting for the
+pause between attempts to be over.`,
+		Example: indent(`dibs webhook set wh_… --url https://example.com/new
+dibs webhook set wh_… --enable`),
+	}
+	s.apiCommand(cmd, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		var change wire.WebhookChange
+		given := cmd.Flags().Changed
+		if given("url") {
+			change.URL = &address
+		}
+		if given("description") {
+			change.Description = &description
+		}
+		if given("namespace") {
+			change.Namespaces = &namespaces
+		}
+		if given("kind") {
+			change.Kinds = &kinds
+		}
+		if enable || disable {
+			change.Enabled = &enable
+		}
+		hook, err := call[wire.Webhook](ctx, a, http.MethodPatch, hookPath(args[0]), change)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{hook, func(p *page) { showWebhook(p, hook) }}, nil
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&address, "url", "", "send to this `url`")
+	flags.StringVar(&description, "description", "", "a `text` for people")
+	flags.StringSliceVar(&namespaces, "namespace", nil, "`patterns` of namespaces, instead of those before")
+	flags.StringSliceVar(&kinds, "kind", nil, "`kinds` of event, instead of those before; --kind= is all")
+	flags.BoolVar(&enable, "enable", false, "send, and try now what failed")
+	flags.BoolVar(&disable, "disable", false, "send no more; events wait in the feed")
+	cmd.MarkFlagsMutuallyExclusive("enable", "disable")
+	cmd.MarkFlagsOneRequired("url", "description", "namespace", "kind", "enable", "disable")
+	return cmd
+}
+
+func (s *session) webhookRotate() *cobra.Command {
+	var grace time.Duration
+	cmd := s.apiCommand(&cobra.Command{
+		Use: "rotate WEBHOOK", Short: "Give a webhook another secret, and print it, once", Args: cobra.ExactArgs(1),
+		Long: `Give a webhook another secret, and print it, once.
+
+The one before it goes on signing for a while (--grace), so that a receiver can change
+at leisure: deliveries have a signature by each.`,
+	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		ms := grace.Milliseconds()
+		hook, err := call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms})
+		if err != nil {
+			return nil, err
+		}
+		return &answer{hook, func(p *page) { showSecret(p, hook) }}, nil
+	})
+	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "for how long the one before it signs, too")
+	return cmd
+}
+
+func (s *session) webhookTest() *cobra.Command {
+	return s.apiCommand(&cobra.Command{
+		Use: "test WEBHOOK", Short: "Send an event that tells of nothing, and say what became of it", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		attempt, err := call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "test"), nil)
+		return attempted(attempt, err)
+	})
+}
+
+// attempted shows an attempt. One that failed is an answer, and not a success.
+func attempted(attempt wire.WebhookAttempt, err error) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	if !attempt.Delivered {
+		err = answeredError{ExitRefused}
+	}
+	return &answer{attempt, func(p *page) { p.line("%s", attemptText(attempt)) }}, err
+}
+
+func (s *session) webhookRemove() *cobra.Command {
+	return s.apiCommand(&cobra.Command{
+		Use: "remove WEBHOOK", Short: "Remove a webhook with its dead letters", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		removed, err := call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{removed, func(p *page) { p.line("%s is removed", args[0]) }}, nil
+	})
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// deadCommand is the group of commands about dead letters.
+func (s *session) deadCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dead",
+		Short: "See to events that were given up",
+		Long: `See to events that were given up, because their receiver failed for too long.
+
+To send one again does not bring back the order of events: those behind it went on.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(s.deadList(), s.deadShow(), s.deadResend(), s.deadRemove())
+	return cmd
+}
+
+func (s *session) deadList() *cobra.Command {
+	var (
+		limit  int
+		cursor string
+	)
+	cmd := s.apiCommand(&cobra.Command{
+		Use: "list WEBHOOK", Short: "List the dead letters of a webhook, oldest first", Args: cobra.ExactArgs(1),
+	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		query := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
+		list, err := call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{list, func(p *page) {
+			if len(list.DeadLetters) == 0 {
+				p.line("There are no dead letters.")
+				return
+			}
+			var rows [][]string
+			for _, l := range list.DeadLetters {
+				rows = append(rows, []string{l.ID, shortDate(l.EventAt), l.Kind, l.Where, l.ReservationID, strconv.Itoa(l.Attempts), l.LastError})
+			}
+			p.table([]string{"letter", "at", "event", "where", "id", "attempts", "error"}, rows)
+			if list.NextCursor != "" {
+				p.line("")
+				p.line("There may be more: --cursor %s", list.NextCursor)
+			}
+		}}, nil
+	})
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many at once, 1,000 at the most")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "those behind this `cursor`")
+	return cmd
+}
+
+func (s *session) deadShow() *cobra.Command {
+	return s.apiCommand(&cobra.Command{
+		Use: "show WEBHOOK LETTER", Short: "Show a dead letter with its event", Args: cobra.ExactArgs(2),
+	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		letter, err := call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{letter, func(p *page) { showLetter(p, letter) }}, nil
+	})
+}
+
+func (s *session) deadResend() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "resend WEBHOOK [LETTER]", Short: "Send a dead letter again, or all of them", Args: cobra.RangeArgs(1, 2),
+		Long: "Send a dead letter again, or all of them.\n\nA letter goes when the receiver has accepted it. --all stops at the first that fails.",
+	}
+	s.apiCommand(cmd, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		switch {
+		case all == (len(args) == 2):
+			return nil, usage("say which letter, or --all")
+		case all:
+			return resendAll(ctx, a, args[0])
+		}
+		attempt, err := call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "deadletters", args[1], "resend"), nil)
+		return attempted(attempt, err)
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "all of them, oldest first")
+	return cmd
+}
+
+// resendAll asks for as long as something is delivered and something is left.
+func resendAll(ctx context.Context, a *api, hook string) (*answer, error) {
+	var sum wire.DeadLettersResent
+	for {
+		some, err := call[wire.DeadLettersResent](ctx, a, http.MethodPost, hookPath(hook, "deadletters", "resend"), nil)
+		if err != nil {
+			return nil, err
+		}
+		sum.Delivered, sum.Purged = sum.Delivered+some.Delivered, sum.Purged+some.Purged
+		sum.Left, sum.Failed = some.Left, some.Failed
+		if some.Failed != nil || some.Left == 0 || some.Delivered+some.Purged == 0 {
+			break
+		}
+	}
+	var err error
+	if sum.Failed != nil {
+		err = answeredError{ExitRefused}
+	}
+	return &answer{sum, func(p *page) {
+		p.line("%s delivered, %d left", count(sum.Delivered, "dead letter", "dead letters"), sum.Left)
+		if sum.Purged > 0 {
+			p.line("%s removed: the feed no longer has the event", count(sum.Purged, "dead letter", "dead letters"))
+		}
+		if sum.Failed != nil {
+			p.line("%s", attemptText(*sum.Failed))
+		}
+	}}, err
+}
+
+func (s *session) deadRemove() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "remove WEBHOOK [LETTER]", Short: "Remove a dead letter, or all of them", Args: cobra.RangeArgs(1, 2),
+	}
+	s.apiCommand(cmd, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		if all == (len(args) == 2) {
+			return nil, usage("say which letter, or --all")
+		}
+		path := append([]string{"deadletters"}, args[1:]...)
+		removed, err := call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0], path...), nil)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{removed, func(p *page) { p.line("%s removed", count(removed.Removed, "dead letter", "dead letters")) }}, nil
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "all of them")
+	return cmd
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+const (
+	lettersPath = webhookPath + "/deadletters"
+	letterPath  = lettersPath + "/{letter}"
+)
+
+func (s *Server) deadLetters() {
+	operation := func(method, path, id, summary string) huma.Operation {
+		return s.operation(method, path, id, summary, tagWebhooks, http.StatusNotFound)
+	}
+	huma.Register(s.api, operation(http.MethodGet, lettersPath, "listDeadLetters", "List events that were given up"), s.listDeadLetters)
+	huma.Register(s.api, operation(http.MethodDelete, lettersPath, "removeDeadLetters", "Remove all dead letters of a webhook"), s.removeDeadLetters)
+	huma.Register(s.api, operation(http.MethodPost, lettersPath+"/resend", "resendDeadLetters", "Send dead letters again, until one fails or the time is over"), s.resendDeadLetters)
+	huma.Register(s.api, operation(http.MethodGet, letterPath, "getDeadLetter", "Show a dead letter with its event"), s.getDeadLetter)
+	huma.Register(s.api, operation(http.MethodDelete, letterPath, "removeDeadLetter", "Remove a dead letter"), s.removeDeadLetter)
+	huma.Register(s.api, operation(http.MethodPost, letterPath+"/resend", "resendDeadLetter", "Send a dead letter again, now"), s.resendDeadLetter)
+}
+
+type listDeadLettersInput struct {
+	ID     string `path:"id"`
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 where it is left out."`
+	Cursor string `query:"cursor"`
+}
+
+func (s *Server) listDeadLetters(ctx context.Context, in *listDeadLettersInput) (*answer[wire.DeadLetterPage], error) {
+	if _, err := s.hookFor(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = 100
+	}
+	letters, err := s.cfg.Webhooks.Letters(ctx, in.ID, in.Cursor, limit)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	page := wire.DeadLetterPage{DeadLetters: make([]wire.DeadLetter, len(letters))}
+	for i, letter := range letters {
+		page.DeadLetters[i] = letterOf(letter)
+	}
+	if len(letters) == limit {
+		page.NextCursor = letters[limit-1].ID
+	}
+	return ok(page), nil
+}
+
+type deadLetterInput struct {
+	ID     string `path:"id"`
+	Letter string `path:"letter"`
+}
+
+func (s *Server) getDeadLetter(ctx context.Context, in *deadLetterInput) (*answer[wire.DeadLetter], error) {
+	if _, err := s.hookFor(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	letter, event, err := s.cfg.Webhooks.Letter(ctx, in.ID, in.Letter)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	shown := letterOf(letter)
+	if event != nil {
+		e := wire.EventOf(*event)
+		shown.Event = &e
+	}
+	return ok(shown), nil
+}
+
+func (s *Server) removeDeadLetter(ctx context.Context, in *deadLetterInput) (*answer[wire.Removed], error) {
+	if _, err := s.hookFor(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Webhooks.RemoveLetter(ctx, in.ID, in.Letter); err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	return ok(wire.Removed{Removed: 1}), nil
+}
+
+func (s *Server) removeDeadLetters(ctx context.Context, in *webhookInput) (*answer[wire.Removed], error) {
+	if _, err := s.hookFor(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	n, err := s.cfg.Webhooks.RemoveLetters(ctx, in.ID)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	return ok(wire.Removed{Removed: n}), nil
+}
+
+func (s *Server) resendDeadLetter(ctx context.Context, in *deadLetterInput) (*answer[wire.WebhookAttempt], error) {
+	hook, err := s.hookFor(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	attempt, err := s.cfg.Webhooks.Resend(ctx, hook, in.Letter)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	return ok(attemptOf(attempt)), nil
+}
+
+func (s *Server) resendDeadLetters(ctx context.Context, in *webhookInput) (*answer[wire.DeadLettersResent], error) {
+	hook, err := s.hookFor(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	resent, err := s.cfg.Webhooks.ResendAll(ctx, hook)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	shown := wire.DeadLettersResent{Delivered: resent.Delivered, Purged: resent.Purged, Left: resent.Left}
+	if resent.Failed != nil {
+		failed := attemptOf(*resent.Failed)
+		shown.Failed = &failed
+	}
+	return ok(shown), nil
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/calldibs/dibs/internal/webhook"
+)
+
+// webhookMetrics counts deliveries. There are at most a hundred webhooks, so each has
+// its own figures.
+type webhookMetrics struct {
+	deliveries *prometheus.CounterVec
+	seconds    *prometheus.HistogramVec
+	letters    *prometheus.CounterVec
+	waiting    *prometheus.GaugeVec
+
+	mu     sync.Mutex
+	oldest map[string]time.Time // of webhooks that this server delivers for
+}
+
+var _ webhook.Observer = (*webhookMetrics)(nil)
+
+func newWebhookMetrics() *webhookMetrics {
+	return &webhookMetrics{
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_webhook_deliveries_total", Help: "Attempts to deliver an event, by webhook and outcome: delivered or failed.",
+		}, []string{"webhook", "outcome"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "dibs_webhook_delivery_seconds", Help: "How long receivers took, by webhook.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11),
+		}, []string{"webhook"}),
+		letters: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_webhook_dead_letters_total", Help: "Events that were given up, by webhook.",
+		}, []string{"webhook"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "dibs_webhook_waiting", Help: "Events that were read from the feed and are not yet delivered, by webhook.",
+		}, []string{"webhook"}),
+		oldest: make(map[string]time.Time),
+	}
+}
+
+// WebhookObserver counts what webhooks do.
+func (m *Metrics) WebhookObserver() webhook.Observer { return m.webhooks }
+
+// Sent counts an attempt.
+func (m *webhookMetrics) Sent(hook string, a webhook.Attempt) {
+	outcome := "delivered"
+	if !a.Delivered() {
+		outcome = "failed"
+	}
+	m.deliveries.WithLabelValues(hook, outcome).Inc()
+	m.seconds.WithLabelValues(hook).Observe(a.Took.Seconds())
+}
+
+// Buried counts a dead letter.
+func (m *webhookMetrics) Buried(hook string) { m.letters.WithLabelValues(hook).Inc() }
+
+// Standing notes how far behind a webhook is.
+func (m *webhookMetrics) Standing(hook string, waiting int, oldest time.Time) {
+	m.waiting.WithLabelValues(hook).Set(float64(waiting))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.oldest[hook] = oldest
+}
+
+// Left forgets how far behind a webhook is: another server knows.
+func (m *webhookMetrics) Left(hook string) {
+	m.waiting.DeleteLabelValues(hook)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.oldest, hook)
+}
+
+var webhookLag = prometheus.NewDesc("dibs_webhook_lag_seconds",
+	"For how long the oldest event that is not yet delivered has waited, by webhook; on the server that delivers.", []string{"webhook"}, nil)
+
+// Describe says what there is.
+func (m *webhookMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range m.parts() {
+		c.Describe(out)
+	}
+	out <- webhookLag
+}
+
+// Collect tells the figures as they are now.
+func (m *webhookMetrics) Collect(out chan<- prometheus.Metric) {
+	for _, c := range m.parts() {
+		c.Collect(out)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for hook, oldest := range m.oldest {
+		lag := 0.0
+		if !oldest.IsZero() {
+			lag = max(time.Since(oldest).Seconds(), 0)
+		}
+		out <- prometheus.MustNewConstMetric(webhookLag, prometheus.GaugeValue, lag, hook)
+	}
+}
+
+func (m *webhookMetrics) parts() []prometheus.Collector {
+	return []prometheus.Collector{m.deliveries, m.seconds, m.letters, m.waiting}
+}

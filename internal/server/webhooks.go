@@ -1,0 +1,249 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/webhook"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+const (
+	tagWebhooks  = "Webhooks"
+	webhooksPath = "/v1/webhooks"
+	webhookPath  = webhooksPath + "/{id}"
+)
+
+func (s *Server) webhooks() {
+	operation := func(method, path, id, summary string, errors ...int) huma.Operation {
+		return s.operation(method, path, id, summary, tagWebhooks, errors...)
+	}
+	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent somewhere", 422)
+	create.DefaultStatus = http.StatusCreated
+	create.Metadata = map[string]any{alwaysNew: true}
+	huma.Register(s.api, create, s.createWebhook)
+	huma.Register(s.api, operation(http.MethodGet, webhooksPath, "listWebhooks", "List webhooks"), s.listWebhooks)
+	huma.Register(s.api, operation(http.MethodGet, webhookPath, "getWebhook", "Show a webhook, and how it is doing", 404), s.getWebhook)
+	huma.Register(s.api, operation(http.MethodPatch, webhookPath, "changeWebhook", "Change a webhook", 404, 422), s.changeWebhook)
+	huma.Register(s.api, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
+	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook another secret", 404, 422), s.rotateWebhook)
+	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send an event that tells of nothing", 404), s.testWebhook)
+	s.deadLetters()
+}
+
+// hookFor returns a webhook that the caller has the rights to. Of another one nobody
+// learns that it is there.
+func (s *Server) hookFor(ctx context.Context, id string) (*webhook.Hook, error) {
+	if err := s.mayHaveWebhooks(ctx); err != nil {
+		return nil, err
+	}
+	hook, err := s.cfg.Webhooks.Get(ctx, id)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	if !mayHook(callerOf(ctx), hook) {
+		s.cfg.Metrics.deny(access.Hidden)
+		return nil, s.webhookProblem(webhook.ErrNotFound)
+	}
+	return hook, nil
+}
+
+// mayHaveWebhooks refuses callers without any right to webhooks.
+func (s *Server) mayHaveWebhooks(ctx context.Context) error {
+	switch {
+	case !callerOf(ctx).MaySomewhere(access.Webhooks):
+		return s.forbidden(access.Webhooks, "in any namespace")
+	case s.cfg.Webhooks == nil:
+		return newProblem(http.StatusForbidden, "NO_WEBHOOKS", "this server has no webhooks: its configuration has enabled = false in [webhooks]")
+	default:
+		return nil
+	}
+}
+
+// mayHook reports whether a caller has the rights to all that a webhook sends: it takes
+// the right to webhooks, and that to the events themselves.
+func mayHook(caller access.Caller, hook *webhook.Hook) bool {
+	for _, pattern := range hook.Namespaces {
+		if !caller.MayPattern(access.Webhooks, pattern) || !caller.MayPattern(access.Events, pattern) {
+			return false
+		}
+	}
+	return true
+}
+
+// maySendFrom refuses patterns of namespaces that the caller has not both rights to.
+func (s *Server) maySendFrom(ctx context.Context, patterns []string) error {
+	for _, pattern := range patterns {
+		for _, verb := range []access.Verb{access.Webhooks, access.Events} {
+			if !callerOf(ctx).MayPattern(verb, pattern) {
+				return s.forbidden(verb, "in "+pattern)
+			}
+		}
+	}
+	return nil
+}
+
+type createWebhookInput struct {
+	Body wire.WebhookRequest
+}
+
+func (s *Server) createWebhook(ctx context.Context, in *createWebhookInput) (*answer[wire.Webhook], error) {
+	if err := s.mayHaveWebhooks(ctx); err != nil {
+		return nil, err
+	}
+	caller, body := callerOf(ctx), in.Body
+	hook := webhook.Hook{
+		URL: body.URL, Description: body.Description, Namespaces: body.Namespaces, Kinds: eventKinds(body.Kinds),
+		Enabled: body.Enabled == nil || *body.Enabled, CreatedBy: caller.Name,
+	}
+	if hook.Namespaces == nil {
+		if hook.Namespaces = caller.Patterns(access.Webhooks, access.Events); hook.Namespaces == nil {
+			return nil, s.forbidden(access.Events, "where it has that to webhooks")
+		}
+	}
+	if err := s.maySendFrom(ctx, hook.Namespaces); err != nil {
+		return nil, err
+	}
+	made, secret, err := s.cfg.Webhooks.Create(ctx, hook, body.From)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	shown := webhookOf(made)
+	shown.Secret = secret
+	return &answer[wire.Webhook]{http.StatusCreated, shown}, nil
+}
+
+func eventKinds(texts []string) []dibs.EventKind {
+	var kinds []dibs.EventKind
+	for _, text := range texts {
+		kinds = append(kinds, dibs.EventKind(text))
+	}
+	return kinds
+}
+
+func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.WebhookList], error) {
+	if err := s.mayHaveWebhooks(ctx); err != nil {
+		return nil, err
+	}
+	hooks, err := s.cfg.Webhooks.List(ctx)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	list := wire.WebhookList{Webhooks: []wire.Webhook{}}
+	for _, hook := range hooks {
+		if mayHook(callerOf(ctx), hook) {
+			list.Webhooks = append(list.Webhooks, webhookOf(hook))
+		}
+	}
+	return ok(list), nil
+}
+
+type webhookInput struct {
+	ID string `path:"id"`
+}
+
+func (s *Server) getWebhook(ctx context.Context, in *webhookInput) (*answer[wire.Webhook], error) {
+	hook, err := s.hookFor(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	status, err := s.cfg.Webhooks.Status(ctx, hook)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	shown := webhookOf(hook)
+	shown.Status = webhookStatusOf(status)
+	return ok(shown), nil
+}
+
+type changeWebhookInput struct {
+	ID   string `path:"id"`
+	Body wire.WebhookChange
+}
+
+func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*answer[wire.Webhook], error) {
+	if _, err := s.hookFor(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	change := in.Body
+	if change.Namespaces != nil {
+		if err := s.maySendFrom(ctx, *change.Namespaces); err != nil {
+			return nil, err
+		}
+	}
+	caller := callerOf(ctx)
+	changed, err := s.cfg.Webhooks.Change(ctx, in.ID, func(hook *webhook.Hook) error {
+		if !mayHook(caller, hook) { // any more: somebody was faster
+			return webhook.ErrNotFound
+		}
+		set(&hook.URL, change.URL)
+		set(&hook.Description, change.Description)
+		set(&hook.Namespaces, change.Namespaces)
+		if set(&hook.Enabled, change.Enabled); change.Enabled != nil && *change.Enabled {
+			hook.Enable()
+		}
+		if change.Kinds != nil {
+			hook.Kinds = eventKinds(*change.Kinds)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	return ok(webhookOf(changed)), nil
+}
+
+// set sets what was given.
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func (s *Server) removeWebhook(ctx context.Context, in *webhookInput) (*answer[wire.Removed], error) {
+	if _, err := s.hookFor(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	if err := s.cfg.Webhooks.Remove(ctx, in.ID); err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	return ok(wire.Removed{Removed: 1}), nil
+}
+
+type rotateWebhookInput struct {
+	ID   string `path:"id"`
+	Body wire.WebhookRotation
+}
+
+func (s *Server) rotateWebhook(ctx context.Context, in *rotateWebhookInput) (*answer[wire.Webhook], error) {
+	if _, err := s.hookFor(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	grace := webhook.DefaultGrace
+	if in.Body.GraceMs != nil {
+		grace = milliseconds(*in.Body.GraceMs)
+	}
+	hook, secret, err := s.cfg.Webhooks.Rotate(ctx, in.ID, grace)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	shown := webhookOf(hook)
+	shown.Secret = secret
+	return ok(shown), nil
+}
+
+func (s *Server) testWebhook(ctx context.Context, in *webhookInput) (*answer[wire.WebhookAttempt], error) {
+	hook, err := s.hookFor(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	attempt, err := s.cfg.Webhooks.Ping(ctx, hook)
+	if err != nil {
+		return nil, s.webhookProblem(err)
+	}
+	return ok(attemptOf(attempt)), nil
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/webhook"
+)
+
+// A server without webhooks says so.
+func TestNoWebhooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil, func(c *Config) { c.Webhooks = nil })
+	for _, path := range []string{"/v1/webhooks", "/v1/webhooks/wh_any", "/v1/webhooks/wh_any/deadletters"} {
+		if res, text := r.send(http.MethodGet, path, nil, ""); res.status != http.StatusForbidden || !strings.Contains(text, "NO_WEBHOOKS") {
+			t.Errorf("%s: %d %s", path, res.status, text)
+		}
+	}
+}
+
+// What webhooks do shows in the metrics, and their secrets nowhere.
+func TestWebhookMetrics(t *testing.T) {
+	t.Parallel()
+	r, receiver := newRig(t, inMemory, nil), newReceiver(t)
+	r.deliver()
+	hook, secret, err := r.server.cfg.Webhooks.Create(t.Context(), webhook.Hook{URL: receiver.URL, Namespaces: []string{"*"}, Enabled: true}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := func(n int) {
+		t.Helper()
+		body := fmt.Sprintf(`{"namespace": "slug", "value": "name%d", "entity": {"type": "t", "id": "%d"}}`, n, n)
+		if res, text := r.send(http.MethodPost, "/v1/claims", nil, body); res.status != http.StatusCreated {
+			t.Fatal(text)
+		}
+	}
+	metric := func(name, more string) float64 { return r.metric(fmt.Sprintf("%s{%swebhook=%q}", name, more, hook.ID)) }
+	claim(1)
+	eventually(t, "it is delivered", func() bool { return metric("dibs_webhook_deliveries_total", `outcome="delivered",`) == 1 })
+	receiver.mu.Lock()
+	receiver.status = http.StatusInternalServerError
+	receiver.mu.Unlock()
+	claim(2)
+	eventually(t, "it is given up", func() bool { return metric("dibs_webhook_dead_letters_total", "") == 1 })
+	if metric("dibs_webhook_deliveries_total", `outcome="failed",`) == 0 {
+		t.Error("no failure is counted")
+	}
+	eventually(t, "nothing waits", func() bool {
+		families := r.metrics()
+		return families["dibs_webhook_lag_seconds"] != nil && metric("dibs_webhook_waiting", "") == 0 && metric("dibs_webhook_lag_seconds", "") == 0
+	})
+	if strings.Contains(r.log.String(), secret) || strings.Contains(r.log.String(), receiver.URL) {
+		t.Error("the log has the secret, or the address")
+	}
+}
+
+// Patterns of a caller are those of its grants in which it has all rights that are asked
+// for.
+func TestPatternsOfACaller(t *testing.T) {
+	t.Parallel()
+	caller := access.Caller{Grants: []access.Grant{
+		{Verbs: []access.Verb{access.Webhooks}, Namespaces: []string{"acme.*", "slug"}},
+		{Verbs: []access.Verb{access.Watch}, Namespaces: []string{"acme.eu.*", "slug", "email"}},
+	}}
+	got := caller.Patterns(access.Webhooks, access.Events)
+	if fmt.Sprint(got) != "[slug acme.eu.*]" {
+		t.Errorf("they are %v", got)
+	}
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs/internal/webhook"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// webhookOf shows a webhook, without its secrets.
+func webhookOf(hook *webhook.Hook) wire.Webhook {
+	shown := wire.Webhook{
+		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Enabled: hook.Enabled,
+		Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt),
+	}
+	for _, kind := range hook.Kinds {
+		shown.Kinds = append(shown.Kinds, string(kind))
+	}
+	return shown
+}
+
+func webhookStatusOf(s webhook.Status) *wire.WebhookStatus {
+	return &wire.WebhookStatus{
+		Waiting: s.Waiting, Behind: s.Behind, More: s.More, OldestAt: wire.FormatTime(s.OldestAt), PausedUntil: wire.FormatTime(s.PausedUntil),
+		Delivered: s.Delivered, Failed: s.Failed, LastSuccess: wire.FormatTime(s.LastSuccess), LastFailure: wire.FormatTime(s.LastFailure),
+		LastError: s.LastError, DeadLetters: s.DeadLetters, Dropped: s.Dropped,
+	}
+}
+
+func attemptOf(a webhook.Attempt) wire.WebhookAttempt {
+	return wire.WebhookAttempt{
+		Delivered: a.Delivered(), At: wire.FormatTime(a.At), TookMs: a.Took.Milliseconds(), Status: a.Status, Error: a.Error,
+	}
+}
+
+func letterOf(l webhook.Letter) wire.DeadLetter {
+	shown := wire.DeadLetter{
+		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt), DeadAt: wire.FormatTime(l.DeadAt),
+		Attempts: l.Attempts, LastError: l.LastError,
+	}
+	if !l.Name.IsZero() {
+		shown.ReservationID = l.Name.String()
+	}
+	return shown
+}
+
+// webhookProblem turns an error about webhooks into an answer.
+func (s *Server) webhookProblem(err error) *problem {
+	text := strings.TrimPrefix(err.Error(), "webhook: ")
+	var wrong *webhook.InvalidError
+	switch {
+	case errors.As(err, &wrong):
+		p := newProblem(http.StatusUnprocessableEntity, "INVALID_WEBHOOK", text)
+		p.Field = wrong.Field
+		return p
+	case errors.Is(err, webhook.ErrNotFound):
+		return newProblem(http.StatusNotFound, "WEBHOOK_NOT_FOUND", "there is no such webhook")
+	case errors.Is(err, webhook.ErrNoLetter):
+		return newProblem(http.StatusNotFound, "DEAD_LETTER_NOT_FOUND", "there is no such dead letter")
+	case errors.Is(err, webhook.ErrPurged):
+		return newProblem(http.StatusNotFound, "EVENT_PURGED", text)
+	case errors.Is(err, webhook.ErrTooMany):
+		return newProblem(http.StatusUnprocessableEntity, "TOO_MANY_WEBHOOKS", text)
+	default:
+		return s.problemOf(err)
+	}
+}

@@ -1,0 +1,195 @@
+package webhook_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/webhook"
+)
+
+// What a webhook wants is sent, and nothing else.
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	r, receiver := newRig(t), newReceiver(t, nil)
+	hook, _ := r.hook(receiver.URL, func(h *webhook.Hook) {
+		h.Namespaces, h.Kinds = []string{"acme.*", "email"}, []dibs.EventKind{dibs.EventClaimed, dibs.EventArchived}
+	})
+	r.deliver()
+	r.claim("acme.slug", "a", "1")
+	r.claim("globex.slug", "a", "1")
+	r.claim("slug", "a", "1")
+	r.claim("email", "a", "1")
+	for _, scope := range []string{"acme", "globex", ""} {
+		if _, err := r.registry.Archive(t.Context(), dibs.Archive{Scope: scope, Entity: dibs.Entity{Type: "user", ID: "1"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.registry.Restore(t.Context(), dibs.Restore{Scope: "acme", Entity: dibs.Entity{Type: "user", ID: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.claim("acme.last", "z", "2")
+	eventually(t, "the last one arrives", func() bool { return len(receiver.got()) == 4 })
+	var got []string
+	for _, q := range receiver.got() {
+		got = append(got, q.event.Type+" "+q.event.Subject)
+	}
+	for _, want := range []string{
+		"dibs.name.claimed acme.slug:a", "dibs.name.claimed email:a", "dibs.entity.archived user/1", "dibs.name.claimed acme.last:z",
+	} {
+		if !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("no %s among %v", want, got)
+		}
+	}
+	eventually(t, "nothing is left", func() bool { return r.status(hook).Behind == 0 })
+}
+
+// A secret that was replaced signs for a while longer.
+func TestRotate(t *testing.T) {
+	t.Parallel()
+	r, receiver := newRig(t), newReceiver(t, nil)
+	hook, old := r.hook(receiver.URL)
+	hook, second, err := r.service.Rotate(t.Context(), hook.ID, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifies := func(secret string) bool {
+		t.Helper()
+		if _, err := r.service.Ping(t.Context(), hook); err != nil {
+			t.Fatal(err)
+		}
+		verifier, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := receiver.got()
+		return verifier.Verify(got[len(got)-1].body, got[len(got)-1].header) == nil
+	}
+	if !verifies(old) || !verifies(second) {
+		t.Error("both should sign")
+	}
+	hook, third, err := r.service.Rotate(t.Context(), hook.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !verifies(old) || verifies(second) || !verifies(third) {
+		t.Error("the first has an hour, the second has none, the third signs")
+	}
+}
+
+// A new webhook begins now, unless something else is said.
+func TestWhereItBegins(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.claim("slug", "before", "1")
+	page, err := r.registry.Events(t.Context(), dibs.FeedQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.claim("slug", "between", "2")
+	want := map[string]int{"": 1, webhook.FromNow: 1, webhook.FromBeginning: 3, string(page.Next): 2}
+	receivers, hooks := make(map[string]*receiver), make(map[string]*webhook.Hook)
+	for from := range want {
+		receivers[from] = newReceiver(t, nil)
+		hook := webhook.Hook{URL: receivers[from].URL, Namespaces: []string{"*"}, Enabled: true}
+		made, _, err := r.service.Create(t.Context(), hook, from)
+		if err != nil {
+			t.Fatal(from, err)
+		}
+		hooks[from] = made
+	}
+	r.claim("slug", "after", "3")
+	r.deliver()
+	for from, n := range want {
+		eventually(t, "all from "+from, func() bool { return len(receivers[from].got()) == n && r.status(hooks[from]).Behind == 0 })
+	}
+}
+
+// A webhook that is stuck with too many events stands still, and goes on once it is not.
+func TestWaitingIsBounded(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	r := newRig(t, func(c *webhook.Config) {
+		c.Pauses = []time.Duration{time.Hour}
+		*c = c.WithLimits(webhook.Limits{Waiting: most, Lease: quick.Lease, Poll: quick.Poll, Save: quick.Save})
+	})
+	receiver := newReceiver(t, func(q request) int {
+		if strings.HasPrefix(q.event.Data.Canonical, "bad") {
+			return http.StatusBadRequest
+		}
+		return http.StatusOK
+	})
+	hook, _ := r.hook(receiver.URL)
+	r.deliver()
+	for i := range most { // with others between them, so that the receiver is not taken to be down
+		r.claim("slug", fmt.Sprint("bad", i), fmt.Sprint("bad", i))
+		r.claim("slug", fmt.Sprint("good", i), fmt.Sprint("good", i))
+		eventually(t, "one fails", func() bool { s := r.status(hook); return s.Failed == uint64(i+1) && s.Delivered >= uint64(i) })
+	}
+	// Nothing more is read, as long as nothing gets through: not even the last good one.
+	r.life("late", 2)
+	eventually(t, "it stands still", func() bool { s := r.status(hook); return s.Waiting == most && s.Behind == most+1+3 })
+	before := len(receiver.got())
+	receiver.set(nil)
+	if _, err := r.service.Ping(t.Context(), hook); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it goes on", func() bool { return r.status(hook).Behind == 0 })
+	checkOrder(t, receiver.accepted(), 2*most+3)
+	if after := len(receiver.got()); after <= before {
+		t.Errorf("%d requests before, %d after", before, after)
+	}
+}
+
+// A change of the description alone tries nothing again, and one of the address does.
+func TestWhatIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
+	broken, good := newReceiver(t, always(http.StatusInternalServerError)), newReceiver(t, nil)
+	hook, _ := r.hook(broken.URL)
+	r.claim("slug", "a", "1")
+	r.deliver()
+	eventually(t, "it fails", func() bool { return r.status(hook).Failed == 1 })
+	change := func(c func(*webhook.Hook)) {
+		t.Helper()
+		if _, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error { c(h); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(h *webhook.Hook) { h.Description = "other" })
+	change(func(h *webhook.Hook) { h.URL = good.URL })
+	eventually(t, "it arrives at the other address", func() bool { return len(good.got()) == 1 })
+	if n := len(broken.got()); n != 1 {
+		t.Errorf("the first address was tried %d times", n)
+	}
+}
+
+// Narrowed, a webhook gets no more of what it no longer asks for, not even what failed.
+func TestNarrowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
+	receiver := newReceiver(t, always(http.StatusInternalServerError))
+	hook, _ := r.hook(receiver.URL)
+	r.claim("slug", "a", "1")
+	r.claim("email", "b", "1")
+	r.deliver()
+	eventually(t, "both fail", func() bool { return r.status(hook).Failed == 2 })
+	receiver.set(nil)
+	_, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error {
+		h.Namespaces = []string{"email"}
+		h.Enable()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "nothing is left", func() bool { return r.status(hook).Waiting == 0 })
+	if got := receiver.accepted(); len(got) != 1 || got[0].event.Subject != "email:b" {
+		t.Errorf("it got %d", len(got))
+	}
+}

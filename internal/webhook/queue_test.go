@@ -1,0 +1,103 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/calldibs/dibs"
+)
+
+// Whatever happens to a queue, at most one event of a key is under way, and it is the
+// first; and what is saved is enough to find everything again.
+func TestQueueProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var (
+			q    queue
+			now  = time.Unix(1000, 0)
+			feed []*dibs.Event
+			over = make(map[dibs.Cursor]bool) // delivered or given up
+		)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0: // an event is read
+				e := &dibs.Event{Cursor: dibs.Cursor(fmt.Sprintf("%03d", len(feed)+1)), ID: dibs.ID{byte(rapid.IntRange(1, 4).Draw(t, "key"))}}
+				feed = append(feed, e)
+				q.add(e, q.head)
+				q.head = e.Cursor
+			case 1: // what may be sent is sent
+				for _, it := range q.due(now, rapid.IntRange(0, 3).Draw(t, "limit")) {
+					it.sending = true
+				}
+			case 2: // an answer comes
+				i := slices.IndexFunc(q.items, func(it *item) bool { return it.sending })
+				if i < 0 {
+					continue
+				}
+				it := q.items[i]
+				it.sending = false
+				if rapid.Bool().Draw(t, "accepted") {
+					over[it.event.Cursor] = true
+					q.remove(it)
+				} else {
+					it.attempts++
+					it.next = now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "pause")) * time.Second)
+				}
+			case 3:
+				now = now.Add(time.Second)
+			}
+			checkQueue(t, &q)
+			checkPosition(t, &q, feed, over)
+		}
+	})
+}
+
+func checkQueue(t *rapid.T, q *queue) {
+	first := make(map[string]*item)
+	for _, it := range q.items {
+		if first[it.key] == nil {
+			first[it.key] = it
+		}
+		if it.sending && first[it.key] != it {
+			t.Fatalf("%s is sent before %s, of the same key", it.event.Cursor, first[it.key].event.Cursor)
+		}
+	}
+}
+
+// checkPosition wants everything that is not over to be found again, and nothing that is
+// over to be sent again.
+func checkPosition(t *rapid.T, q *queue, feed []*dibs.Event, over map[dibs.Cursor]bool) {
+	cursor, list := q.position()
+	again := make(map[dibs.Cursor]bool)
+	for _, w := range list {
+		again[w.Cursor] = true
+	}
+	for _, e := range feed {
+		if e.Cursor > cursor {
+			again[e.Cursor] = true
+		}
+	}
+	for _, e := range feed {
+		if again[e.Cursor] == over[e.Cursor] {
+			t.Fatalf("%s is over: %v, found again: %v; cursor %s, waiting %v", e.Cursor, over[e.Cursor], again[e.Cursor], cursor, list)
+		}
+	}
+}
+
+// A pause is at most a fifth longer or shorter than the list has, and its last one
+// repeats.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	list := []time.Duration{time.Second, time.Minute}
+	for failures, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: time.Minute, 3: time.Minute, 1000: time.Minute} {
+		for range 100 {
+			if got := pauseAfter(list, failures); got < want*8/10 || got > want*12/10 {
+				t.Fatalf("after %d failures: %s", failures, got)
+			}
+		}
+	}
+}

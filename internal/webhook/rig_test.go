@@ -1,0 +1,302 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/webhook"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// loopback is where the receivers of tests are.
+var loopback = netip.MustParsePrefix("127.0.0.0/8")
+
+// rig is a registry with webhooks, on a store that may be shared.
+type rig struct {
+	testing.TB
+	store    dibs.Store
+	registry *dibs.Registry
+	service  *webhook.Service
+	log      *lockedBuffer
+	stop     func() // ends the courier, if there is one, in an orderly way
+}
+
+// newRig opens a registry on a store of its own.
+func newRig(tb testing.TB, change ...func(*webhook.Config)) *rig {
+	tb.Helper()
+	return rigOn(tb, memstore.New(memstore.Config{}), change...)
+}
+
+func rigOn(tb testing.TB, store dibs.Store, change ...func(*webhook.Config)) *rig {
+	tb.Helper()
+	registry, err := dibs.Open(store, dibs.Config{PollEvery: 5 * time.Millisecond})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := &rig{TB: tb, store: store, registry: registry, log: &lockedBuffer{}, stop: func() {}}
+	cfg := webhook.Config{
+		Registry: registry, Store: store, Timeout: 2 * time.Second, AllowPrefixes: []netip.Prefix{loopback},
+		Pauses: []time.Duration{time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond}, GiveUpAfter: time.Hour,
+		Logger: slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}.WithLimits(quick)
+	for _, c := range change {
+		c(&cfg)
+	}
+	r.service = webhook.New(cfg)
+	tb.Cleanup(func() {
+		r.stop()
+		r.service.Close()
+		_ = registry.Close()
+	})
+	return r
+}
+
+// quick are limits with which nothing takes long.
+var quick = webhook.Limits{Lease: 10 * time.Second, Poll: 5 * time.Millisecond, Save: 2 * time.Millisecond}
+
+func openMemory(testing.TB) dibs.Store { return memstore.New(memstore.Config{}) }
+
+func openSQLite(tb testing.TB) dibs.Store {
+	tb.Helper()
+	store, err := sqlitestore.Open(context.Background(), filepath.Join(tb.TempDir(), "names.db"), sqlitestore.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return store
+}
+
+// deliver starts a courier.
+func (r *rig) deliver() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	courier := webhook.NewCourier(r.service)
+	go func() {
+		defer close(done)
+		courier.Run(ctx)
+	}()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+}
+
+// hook makes a webhook for a receiver, and returns it with its secret.
+func (r *rig) hook(url string, change ...func(*webhook.Hook)) (*webhook.Hook, string) {
+	r.Helper()
+	hook := webhook.Hook{URL: url, Namespaces: []string{"*"}, Enabled: true}
+	for _, c := range change {
+		c(&hook)
+	}
+	made, secret, err := r.service.Create(context.Background(), hook, webhook.FromBeginning)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return made, secret
+}
+
+// claim takes a name: one event.
+func (r *rig) claim(namespace, value, owner string) {
+	r.Helper()
+	_, err := r.registry.Claim(context.Background(), dibs.Claim{Namespace: namespace, Value: value, Entity: dibs.Entity{Type: "user", ID: owner}})
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// life claims a name and hands it on n times: n+1 events of one key.
+func (r *rig) life(value string, n int) {
+	r.Helper()
+	owner := func(i int) dibs.Entity { return dibs.Entity{Type: "user", ID: fmt.Sprint(value, i)} }
+	r.claim("slug", value, fmt.Sprint(value, 0))
+	for i := range n {
+		_, err := r.registry.Transfer(context.Background(), dibs.Transfer{Namespace: "slug", Value: value, From: owner(i), To: owner(i + 1)})
+		if err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+func (r *rig) status(hook *webhook.Hook) webhook.Status {
+	r.Helper()
+	s, err := r.service.Status(context.Background(), hook)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return s
+}
+
+// saves returns how often the state of a hook was saved.
+func (r *rig) saves(hook *webhook.Hook) uint64 {
+	r.Helper()
+	states, err := r.store.List(context.Background(), dibs.ListQuery{Kind: webhook.KindState, From: hook.ID, Limit: 1})
+	if err != nil || len(states) != 1 {
+		r.Fatal(states, err)
+	}
+	return states[0].Revision()
+}
+
+// eventually waits until something is so.
+func eventually(tb testing.TB, what string, so func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if so() {
+			return
+		}
+	}
+	tb.Fatalf("never: %s", what)
+}
+
+// receiver is a program that is told of events.
+type receiver struct {
+	*httptest.Server
+	tb testing.TB
+
+	mu       sync.Mutex
+	requests []request
+	answer   func(request) int // the status; nil means 200
+	header   http.Header
+	delay    time.Duration // how long it takes
+}
+
+// request is what a receiver got.
+type request struct {
+	header http.Header
+	body   []byte
+	event  envelope
+	status int // what it answered
+}
+
+// envelope is a CloudEvent, as a receiver reads it.
+type envelope struct {
+	SpecVersion, ID, Source, Type, Subject, Time, DataContentType string
+	Data                                                          struct {
+		Cursor, Kind, Key, Namespace, Canonical, Value string
+		Revision                                       uint64
+	}
+}
+
+func newReceiver(tb testing.TB, answer func(request) int) *receiver {
+	tb.Helper()
+	r := &receiver{tb: tb, answer: answer, header: make(http.Header)}
+	r.Server = httptest.NewServer(r)
+	tb.Cleanup(r.Close)
+	return r
+}
+
+// ServeHTTP notes a request, and answers it.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	body, err := io.ReadAll(hr.Body)
+	if err != nil {
+		return
+	}
+	req := request{header: hr.Header.Clone(), body: body, status: http.StatusOK}
+	if err := json.Unmarshal(body, &req.event); err != nil {
+		r.tb.Errorf("the body is no JSON: %v", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.delay > 0 {
+		time.Sleep(r.delay)
+	}
+	if r.answer != nil {
+		req.status = r.answer(req)
+	}
+	r.requests = append(r.requests, req)
+	maps.Copy(w.Header(), r.header)
+	w.WriteHeader(req.status)
+}
+
+// set changes how requests are answered.
+func (r *receiver) set(answer func(request) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func always(status int) func(request) int { return func(request) int { return status } }
+
+// got returns all requests so far.
+func (r *receiver) got() []request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.requests)
+}
+
+// accepted returns the requests that were answered with 2xx.
+func (r *receiver) accepted() []request {
+	return slices.DeleteFunc(r.got(), func(q request) bool { return q.status/100 != 2 })
+}
+
+// checkOrder wants every event of each key to have been accepted, each for the first time
+// in the order of revisions; how often does not matter.
+func checkOrder(tb testing.TB, requests []request, wantEvents int) {
+	tb.Helper()
+	last, seen := make(map[string]uint64), make(map[string]bool)
+	for _, q := range requests {
+		if seen[q.event.ID] || q.event.Type == "dibs.webhook.ping" {
+			continue
+		}
+		seen[q.event.ID] = true
+		key := q.event.Data.Key
+		if q.event.Data.Revision <= last[key] {
+			tb.Errorf("%s: revision %d after %d", key, q.event.Data.Revision, last[key])
+		}
+		last[key] = q.event.Data.Revision
+	}
+	if len(seen) != wantEvents {
+		tb.Errorf("%d events were accepted, want %d", len(seen), wantEvents)
+	}
+}
+
+// kindsInSource reads the kinds of event from the source: there is no list of them to
+// forget one in.
+func kindsInSource(tb testing.TB) []string {
+	tb.Helper()
+	source, err := os.ReadFile("../../event.go")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var kinds []string
+	for _, m := range regexp.MustCompile(`EventKind = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		kinds = append(kinds, m[1])
+	}
+	if len(kinds) < 15 {
+		tb.Fatalf("only %d kinds found", len(kinds))
+	}
+	return kinds
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,150 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const (
+	maxAnswer     = 64 << 10 // bytes of an answer that are read, so that its connection can be used again
+	maxHeader     = 64 << 10
+	maxRetryAfter = time.Hour
+)
+
+// Attempt is what became of one delivery.
+type Attempt struct {
+	At   time.Time
+	Took time.Duration
+	// Status is the receiver's; zero where there was no answer.
+	Status int
+	// Error says why it failed; empty where it did not. Nothing of the answer's body is
+	// in it, nor of the address.
+	Error string
+
+	retryAfter time.Duration // the receiver's wish
+}
+
+// Delivered reports whether the receiver accepted it.
+func (a Attempt) Delivered() bool { return a.Error == "" }
+
+// gone reports whether the receiver wants no more.
+func (a Attempt) gone() bool { return a.Status == http.StatusGone }
+
+// sender sends messages. It is safe for concurrent use.
+type sender struct {
+	client  *http.Client
+	timeout time.Duration
+	agent   string
+}
+
+func newSender(guard *Guard, timeout time.Duration, version string) *sender {
+	return &sender{
+		timeout: timeout,
+		agent:   "Dibs-Webhooks/" + version,
+		client: &http.Client{
+			// No proxy: the guard must see where the connection goes.
+			Transport: &http.Transport{
+				DialContext: guard.dial, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+				MaxIdleConns: 200, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute,
+				MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+func (s *sender) close() { s.client.CloseIdleConnections() }
+
+// send sends a message once. It fails only in what it returns.
+func (s *sender) send(ctx context.Context, hook *Hook, m message) Attempt {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	a := Attempt{At: time.Now()}
+	res, err := s.post(ctx, hook, m, a.At)
+	if err == nil {
+		// What it says does not matter. What is longer costs the connection.
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
+		_ = res.Body.Close()
+		a.Status = res.StatusCode
+		a.retryAfter = retryAfter(res, a.At)
+	}
+	a.Took = time.Since(a.At)
+	a.Error = s.explain(a.Status, err)
+	return a
+}
+
+func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) (*http.Response, error) {
+	signature, err := sign(hook.secrets, m.id, at, m.body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.URL, bytes.NewReader(m.body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", envelopeType)
+	req.Header.Set("User-Agent", s.agent)
+	req.Header.Set(standardwebhooks.HeaderWebhookID, m.id)
+	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	return s.client.Do(req)
+}
+
+// explain says why a delivery failed, in words that give nothing away about the network
+// that the server is in.
+func (s *sender) explain(status int, err error) string {
+	var timeout net.Error
+	var lookup *net.DNSError
+	var unknown x509.UnknownAuthorityError
+	var badName x509.HostnameError
+	var badCert *tls.CertificateVerificationError
+	switch {
+	case err == nil && status >= 200 && status < 300:
+		return ""
+	case err == nil && status >= 300 && status < 400:
+		return fmt.Sprintf("the receiver answered %d: redirects are not followed, change the webhook's url", status)
+	case err == nil:
+		return fmt.Sprintf("the receiver answered %d", status)
+	case errors.Is(err, errForbidden):
+		return errForbidden.Error()
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Sprintf("the receiver did not answer within %s", s.timeout)
+	case errors.Is(err, context.Canceled):
+		return "the server stopped before the receiver answered"
+	case errors.As(err, &lookup):
+		return "the receiver's host name could not be looked up"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the receiver refused the connection"
+	case errors.As(err, &unknown), errors.As(err, &badName), errors.As(err, &badCert):
+		return "the receiver's certificate is not valid"
+	default:
+		return "the connection to the receiver failed"
+	}
+}
+
+// retryAfter returns for how long the receiver wants to be left alone.
+func retryAfter(res *http.Response, now time.Time) time.Duration {
+	if res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	text := res.Header.Get("Retry-After")
+	var wait time.Duration
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
