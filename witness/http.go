@@ -112,8 +112,8 @@ func (w *HTTP) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, er
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
-	// Where the service writes before it answers, it does so once for each hold.
-	request.Header.Set("Idempotency-Key", fmt.Sprintf("%s-%d", hold.ID, hold.Epoch))
+	// There is no Idempotency-Key: whoever keeps answers by it would repeat an old one, and what
+	// is asked again may have another answer by now.
 	response, err := w.client.Do(request)
 	if err != nil {
 		return dibs.Unknown, w.unreachable(ctx, err)
