@@ -153,7 +153,10 @@ func TestWitnessMetrics(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, e, nil)
-			r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "mwitness", "value": "a", "ttlMs": 1}`)
+			made, body := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "mwitness", "value": "a", "ttlMs": 300}`)
+			if made.status != http.StatusCreated {
+				r.Fatalf("%d %s", made.status, body)
+			}
 			eventually(r, "the hold is suspect", func() bool {
 				_, body := r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")
 				return strings.Contains(body, `"mwitness:a"`)
@@ -161,7 +164,7 @@ func TestWitnessMetrics(t *testing.T) {
 			for range 2 { // the second one asks nobody
 				r.send(http.MethodPost, "/v1/sweep", nil, `{}`)
 			}
-			_, body := r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")
+			_, body = r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")
 			if !strings.Contains(body, `"asked":1,"askAt":"`) {
 				r.Errorf("it is shown as %s", body)
 			}

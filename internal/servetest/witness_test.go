@@ -59,10 +59,10 @@ type witnessed struct {
 	dir string
 }
 
-// lapse reserves a name for so short that nobody can confirm it.
+// lapse reserves a name for a moment, and nobody confirms it.
 func (w witnessed) lapse(namespace, value string) {
 	w.t.Helper()
-	body := fmt.Sprintf(`{"namespace": %q, "value": %q, "ttlMs": 1, "entity": {"type": "order", "id": %q}, "correlationId": "c-1"}`, namespace, value, value)
+	body := fmt.Sprintf(`{"namespace": %q, "value": %q, "ttlMs": 200, "entity": {"type": "order", "id": %q}, "correlationId": "c-1"}`, namespace, value, value)
 	a, err := ask(newClient(w.t, 1), http.MethodPost, w.url+"/v1/reservations", body)
 	if err != nil || a.status != http.StatusCreated {
 		w.t.Fatalf("%d %s, %v", a.status, a.body, err)
@@ -257,5 +257,30 @@ query = "SELECT 'order' AS type, id FROM orders WHERE name = :key AND epoch = :e
 				t.Error("it did not end well")
 			}
 		})
+	}
+}
+
+// TestWitnessWithoutServer lets the command line ask the witness of the file: whoever opens the
+// store itself has the policies that a server has.
+func TestWitnessWithoutServer(t *testing.T) {
+	t.Parallel()
+	service := &orders{asked: make(map[string]int), says: map[string]string{"fenced": `{"outcome": "absent"}`}}
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
+	w := witnessed{t: t, dir: t.TempDir()}
+	w.write("secret", "hunter2\n")
+	w.write("dibs.toml", byService(server.URL))
+	where := []string{"--store", "sqlite:dibs.db", "--config", "dibs.toml"}
+	p := finish(t, w.dir, append([]string{"reserve", "code", "fenced", "--ttl", "200ms"}, where...)...)
+	if p.wait(t) != 0 {
+		t.Fatal(p.stderr.String())
+	}
+	await(t, "the witness is asked", func() bool {
+		p := finish(t, w.dir, append([]string{"sweep"}, where...)...)
+		return strings.Contains(p.stdout.String(), "settled    1")
+	})
+	p = finish(t, w.dir, append([]string{"get", "code", "fenced", "--json"}, where...)...)
+	if !strings.Contains(p.stdout.String(), `"status": "expired"`) {
+		t.Errorf("it is %s %s", p.stdout.String(), p.stderr.String())
 	}
 }
