@@ -24,6 +24,7 @@ const (
 	EventUnlocked    EventKind = "unlocked"    // a quarantine is over
 	EventTransferred EventKind = "transferred" // the name went to another entity
 	EventMoved       EventKind = "moved"       // the rules of the namespace changed: from one canonical form to another
+	EventForgotten   EventKind = "forgotten"   // what was known of the name before, or of a person who had it, is erased
 	EventArchived    EventKind = "archived"    // about an entity, as the two below
 	EventRestored    EventKind = "restored"
 	EventDeleted     EventKind = "deleted"

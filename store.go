@@ -39,8 +39,9 @@ type Store interface {
 	// [commit-stale]. Groups of one call never share a record that one of them
 	// writes, and a record that is read as absent is always among the group's
 	// Writes. What identifies a record (a name's namespace and canonical form, an
-	// entity's type and id, anyone's scope) never changes. An engine may treat all
-	// groups of a call as one, and call all of them stale when one is.
+	// entity's type and id, anyone's scope) never changes, unless a Write says Renew.
+	// An engine may treat all groups of a call as one, and call all of them stale when
+	// one is.
 	//
 	// A record may be held by a transaction that is still under way: a caller's own,
 	// say, which may take its time. An engine must not wait long for one group and
@@ -57,7 +58,10 @@ type Store interface {
 	// stored with the revision they carry [commit-revision]. A deleted record must
 	// be absent afterwards; with a name its events go too, the feed's other events
 	// keep their cursors, and the cursors of those that went stay good
-	// [commit-delete]. Writes with Yields are names that
+	// [commit-delete]. A write with Renew must leave nothing of what its record was
+	// before: it is a deletion, and the new record and the group's own events come after
+	// it [commit-renew]. An event in Redacts must replace the one that has its cursor,
+	// and keep its place; one that is gone stays so [commit-redact]. Writes with Yields are names that
 	// stop being an entity's active one: an engine with a unique index on active
 	// names must not trip over the order in which a group writes them
 	// [commit-yields].
@@ -121,7 +125,11 @@ type Group struct {
 	Reads  []Read  // everything the decision rests on
 	Writes []Write // everything it changes; each is among the Reads
 	Events []Event // what it tells the world, in order
-	Window Window  // when it is right
+	// Redacts are events that were told before, of names that the group writes or of
+	// entities as a whole, and what they say from now on: less. Cursor, Kind, At, ID,
+	// Namespace, Canonical and Rev are as they were.
+	Redacts []Event
+	Window  Window // when it is right
 }
 
 // Read is a record that a decision looked at, and the revision it saw.
@@ -135,6 +143,9 @@ type Write struct {
 	Record Record
 	// Delete removes the record instead of storing it.
 	Delete bool
+	// Renew stores the record in place of what was there under its ID, of which nothing
+	// is left: not what identified it, and with a name not its events.
+	Renew bool
 	// Yields marks a name that was an entity's active name and is no longer that
 	// entity's.
 	Yields bool

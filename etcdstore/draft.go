@@ -85,13 +85,13 @@ func (s *Store) write(ctx context.Context, d *draft) error {
 		for _, former := range d.formers[key].indexes {
 			gone[former.key] = true
 		}
+		if (w.Delete || w.Renew) && ref.Kind == dibs.KindName {
+			if err := s.story(ctx, d, ref.ID); err != nil {
+				return err
+			}
+		}
 		if w.Delete {
 			gone[key] = true
-			if ref.Kind == dibs.KindName {
-				if err := s.story(ctx, d, ref.ID); err != nil {
-					return err
-				}
-			}
 			continue
 		}
 		d.changes[key] = string(encode(w.Record))
@@ -112,6 +112,34 @@ func (s *Store) write(ctx context.Context, d *draft) error {
 			return err
 		}
 		d.tellers = append(d.tellers, value)
+	}
+	return s.redact(ctx, d)
+}
+
+// redact lets events that were told before say less. Those of a name cannot go before the
+// transaction without a change of the name, and others never do.
+func (s *Store) redact(ctx context.Context, d *draft) error {
+	keys := make([]string, len(d.group.Redacts))
+	for i := range d.group.Redacts {
+		position, err := parseCursor(d.group.Redacts[i].Cursor)
+		if err != nil {
+			return err
+		}
+		keys[i] = s.keys.story(d.group.Redacts[i].ID) + position
+	}
+	there, err := s.values(ctx, keys, 0)
+	if err != nil {
+		return err
+	}
+	for i, kv := range there {
+		if kv == nil {
+			continue
+		}
+		value, err := encodeEvent(&d.group.Redacts[i])
+		if err != nil {
+			return err
+		}
+		d.changes[keys[i]] = string(value)
 	}
 	return nil
 }

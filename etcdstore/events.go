@@ -143,7 +143,7 @@ func (s *Store) feedPage(ctx context.Context, after string, limit int) ([]entry,
 	}
 	told, err := s.values(ctx, names, at)
 	if isCompacted(err) {
-		told, err = s.values(ctx, names, 0) // an event never changes, it can only be gone
+		told, err = s.values(ctx, names, 0) // an event only ever goes, or says less
 	}
 	if err != nil {
 		return nil, false, err

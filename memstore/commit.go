@@ -45,11 +45,15 @@ func (s *Store) holds(group dibs.Group) bool {
 // apply makes a group's changes. Nothing in it can fail.
 func (s *Store) apply(group dibs.Group) {
 	for _, write := range group.Writes {
-		if write.Delete {
+		if write.Delete || write.Renew {
 			s.remove(write.Record.Ref())
-		} else {
+		}
+		if !write.Delete {
 			s.put(write.Record)
 		}
+	}
+	for _, event := range group.Redacts {
+		s.feed.redact(event)
 	}
 	for _, event := range group.Events {
 		s.feed.append(event)

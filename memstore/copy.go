@@ -22,6 +22,10 @@ func copyGroup(group dibs.Group) dibs.Group {
 	for i := range group.Events {
 		group.Events[i] = copyEvent(group.Events[i])
 	}
+	group.Redacts = slices.Clone(group.Redacts)
+	for i := range group.Redacts {
+		group.Redacts[i] = copyEvent(group.Redacts[i])
+	}
 	return group
 }
 

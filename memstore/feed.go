@@ -52,6 +52,22 @@ func (f *feed) forget(name dibs.ID) {
 	f.all = slices.DeleteFunc(f.all, func(e *entry) bool { return e.event.ID == name })
 }
 
+// redact replaces the event in a place, if it is still there.
+func (f *feed) redact(event dibs.Event) {
+	position, err := f.position(event.Cursor)
+	i, found := f.search(f.all, position)
+	if err == nil && found {
+		f.all[i].event = event
+	}
+}
+
+// search finds the first event at a position, or behind it.
+func (f *feed) search(entries []*entry, position uint64) (int, bool) {
+	return slices.BinarySearchFunc(entries, position, func(e *entry, position uint64) int {
+		return cmp.Compare(e.position, position)
+	})
+}
+
 // page returns what a query selects.
 func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	after, err := f.position(query.After)
@@ -62,9 +78,7 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	if !query.Name.IsZero() {
 		entries = f.byName[query.Name]
 	}
-	start, _ := slices.BinarySearchFunc(entries, after+1, func(e *entry, position uint64) int {
-		return cmp.Compare(e.position, position)
-	})
+	start, _ := f.search(entries, after+1)
 	var page []dibs.Event
 	for _, e := range entries[start:] {
 		if len(page) >= query.Limit {

@@ -15,6 +15,7 @@ type feedStatements struct {
 	settle string // the fate of a batch, see [Store.settle]
 	told   string // the names that a batch told of
 	forget string // removes the events of names
+	redact string // lets events say less
 
 	head     string // whether there is something to number, and the last number
 	lockHead string
@@ -67,6 +68,12 @@ func newFeedStatements(s *statements) feedStatements {
 			gone AS (DELETE FROM %s e USING history h WHERE e.batch = h.batch AND e.ord = h.ord RETURNING e.batch)
 			UPDATE %s b SET live = b.live - g.n FROM (SELECT batch, count(*) AS n FROM gone GROUP BY batch) g WHERE b.id = g.batch AND b.seq IS NOT NULL`,
 			ofNames("= ANY ($1::uuid[])"), told, batches),
+		// By a place in the feed; or, in the transaction that told of it, by its stamp.
+		redact: fmt.Sprintf(`UPDATE %[1]s e SET body = r.body
+			FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r(seq, ord, body)
+			CROSS JOIN LATERAL (SELECT id FROM %[2]s WHERE seq = r.seq
+				UNION ALL SELECT id FROM %[2]s WHERE seq IS NULL AND stamp = r.seq - %[3]d) b
+			WHERE e.batch = b.id AND e.ord = r.ord`, told, batches, int64(unnumbered)),
 
 		head:     fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s WHERE seq IS NULL), (SELECT seq FROM %s)", batches, head),
 		lockHead: fmt.Sprintf("SELECT seq FROM %s FOR UPDATE", head),

@@ -20,7 +20,7 @@ type fresh struct {
 // isFresh reports whether all that a group does is to insert one name, with the one
 // event that begins its history, and all it rests on besides are documents.
 func isFresh(g *dibs.Group) bool {
-	if len(g.Writes) != 1 || len(g.Events) != 1 || g.Writes[0].Delete {
+	if len(g.Writes) != 1 || len(g.Events) != 1 || len(g.Redacts) != 0 || g.Writes[0].Delete {
 		return false
 	}
 	ref := g.Writes[0].Record.Ref()

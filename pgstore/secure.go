@@ -25,7 +25,7 @@ func lockCalls[R any](calls []checkedCall, sql *statements, t table[R], c *recor
 	for rows := range slices.Chunk(c.share, maxRows) {
 		calls = append(calls, checkedCall{lockCall(sql, t, rows, "SHARE", false), len(rows)})
 	}
-	for rows := range slices.Chunk(slices.Concat(c.update, c.remove), maxRows) {
+	for rows := range slices.Chunk(slices.Concat(c.update, c.renew, c.remove), maxRows) {
 		calls = append(calls, checkedCall{lockCall(sql, t, rows, "UPDATE", false), len(rows)})
 	}
 	for rows := range slices.Chunk(c.insert, maxRows) {

@@ -126,9 +126,19 @@ func insertText[R any](s *statements, t table[R], rows source, where string) str
 // updateCall changes rows. Several are locked in the order of their keys first, so
 // that writers that meet cannot deadlock.
 func updateCall[R any](s *statements, t table[R], rows []*R) call {
+	return changeCall(s, t, "update ", rows)
+}
+
+// renewCall changes rows altogether, but for their keys.
+func renewCall[R any](s *statements, t table[R], rows []*R) call {
+	t.fixed = t.key
+	return changeCall(s, t, "renew ", rows)
+}
+
+func changeCall[R any](s *statements, t table[R], verb string, rows []*R) call {
 	expecting := t.expecting()
 	shape, args := expecting.shape(rows)
-	return call{args: args, text: s.shaped.get("update "+t.name+shape, func() string {
+	return call{args: args, text: s.shaped.get(verb+t.name+shape, func() string {
 		var p params
 		rows := expecting.source(&p, shape)
 		var columns, sets []string

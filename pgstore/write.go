@@ -17,6 +17,7 @@ type changes struct {
 	documents recordChanges[documentRow]
 	yields    []dibs.ID
 	events    []*eventRow
+	redacts   []*eventRow
 	window    dibs.Window
 
 	now int64 // the database's clock, once it has answered
@@ -25,6 +26,7 @@ type changes struct {
 // recordChanges is what becomes of the rows of one table.
 type recordChanges[R any] struct {
 	insert, update, remove []*R
+	renew                  []*R // in place of others with the same key
 	share                  []*R // read, and not changed
 }
 
@@ -50,7 +52,7 @@ func (c *changes) add(g *dibs.Group) error {
 		}
 		c.events = append(c.events, row)
 	}
-	return nil
+	return c.addRedacts(g.Redacts)
 }
 
 // chain ties the events of each name together, and to the name's row.
@@ -62,12 +64,17 @@ func (c *changes) chain() {
 	for _, n := range c.names.update {
 		written[n.id] = n
 	}
+	begins := make(map[uuid]bool, len(c.names.renew)) // a history of its own
+	for _, n := range c.names.renew {
+		written[n.id], begins[n.id] = n, true
+	}
 	for _, e := range c.events {
 		n, ok := written[e.name]
 		switch {
 		case !ok:
 			e.loose = e.name != uuid{}
 			continue
+		case n.lastBatch == uuid{} && begins[n.id]:
 		case n.lastBatch == uuid{}:
 			e.follows = n.id
 		default:
@@ -104,17 +111,17 @@ func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 	case *dibs.NameRecord:
 		row, err := newNameRow(record, c.stamp)
 		row.expected = expected
-		c.names.addRow(expected, row)
+		c.names.addRow(write, expected, row)
 		return err
 	case *dibs.EntityRecord:
 		row, err := newEntityRow(record, c.stamp)
 		row.expected = expected
-		c.entities.addRow(expected, row)
+		c.entities.addRow(write, expected, row)
 		return err
 	case *dibs.Document:
 		row := newDocumentRow(record)
 		row.expected = expected
-		c.documents.addRow(expected, row)
+		c.documents.addRow(write, expected, row)
 	}
 	return nil
 }
@@ -136,10 +143,13 @@ func (c *recordChanges[R]) addKey(remove bool, key *R) {
 }
 
 // addRow takes in a record that comes, or changes.
-func (c *recordChanges[R]) addRow(expected int64, row *R) {
-	if expected == 0 {
+func (c *recordChanges[R]) addRow(write *dibs.Write, expected int64, row *R) {
+	switch {
+	case expected == 0:
 		c.insert = append(c.insert, row)
-	} else {
+	case write.Renew:
+		c.renew = append(c.renew, row)
+	default:
 		c.update = append(c.update, row)
 	}
 }
@@ -161,7 +171,7 @@ func (c *changes) sort() {
 }
 
 func (c *recordChanges[R]) sort(compare func(a, b *R) int) {
-	for _, rows := range []*[]*R{&c.insert, &c.update, &c.remove, &c.share} {
+	for _, rows := range []*[]*R{&c.insert, &c.update, &c.renew, &c.remove, &c.share} {
 		slices.SortFunc(*rows, compare)
 	}
 	c.share = slices.CompactFunc(c.share, func(a, b *R) bool { return compare(a, b) == 0 })
@@ -178,8 +188,11 @@ func (c *changes) calls(sql *statements) []call {
 	calls = recordCalls(calls, sql, entities, &c.entities)
 	// Events before names: the rows of those have the events before, and a name that
 	// goes takes them along.
-	for rows := range slices.Chunk(c.names.remove, maxRows) {
+	for rows := range slices.Chunk(slices.Concat(c.names.remove, c.names.renew), maxRows) {
 		calls = append(calls, call{text: sql.feed.forget, args: []any{values(rows, func(n *nameRow) *uuid { return &n.id })}})
+	}
+	for rows := range slices.Chunk(c.redacts, maxRows) {
+		calls = append(calls, redactCall(sql, rows))
 	}
 	for rows := range slices.Chunk(c.events, maxRows) {
 		calls = append(calls, tellCall(sql, c.batch, rows))
@@ -205,6 +218,9 @@ func recordCalls[R any](calls []call, sql *statements, t table[R], c *recordChan
 	}
 	for rows := range slices.Chunk(c.update, maxRows) {
 		calls = append(calls, updateCall(sql, t, rows))
+	}
+	for rows := range slices.Chunk(c.renew, maxRows) {
+		calls = append(calls, renewCall(sql, t, rows))
 	}
 	for rows := range slices.Chunk(c.remove, maxRows) {
 		calls = append(calls, removeCall(sql, t, rows))

@@ -23,11 +23,7 @@ func appendEvent(args []any, e *eventRow) ([]any, error) {
 	var id, namespace any
 	encoded := *e.Event
 	if e.name != 0 {
-		// The name's row has its canonical form for all its events.
-		if encoded.Value == encoded.Canonical {
-			encoded.Value = ""
-		}
-		encoded.Canonical = ""
+		withoutCanonical(&encoded)
 	} else {
 		namespace = textOrNull(e.Namespace)
 		if !e.ID.IsZero() {
@@ -40,6 +36,14 @@ func appendEvent(args []any, e *eventRow) ([]any, error) {
 	}
 	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev),
 		int64(e.Rev), string(body), id, namespace), nil
+}
+
+// withoutCanonical leaves out what the name's row has for all its events.
+func withoutCanonical(e *dibs.Event) {
+	if e.Value == e.Canonical {
+		e.Value = ""
+	}
+	e.Canonical = ""
 }
 
 // scanEvent reads a row of table events.

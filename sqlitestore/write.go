@@ -16,15 +16,18 @@ type changes struct {
 	documents []*dibs.Document
 	events    []*eventRow
 	loose     []*eventRow // of names that are not written
+	redacts   []*dibs.Event
 }
 
 func (c *changes) add(g *dibs.Group) {
 	for i := range g.Writes {
 		w := &g.Writes[i]
-		if w.Delete {
+		if w.Delete || w.Renew {
 			ref := w.Record.Ref()
 			c.deletes.add(ref.Kind, ref.ID)
 			delete(c.present, record{ref.Kind, ref.ID}) // no event can refer to it
+		}
+		if w.Delete {
 			continue
 		}
 		switch r := w.Record.(type) {
@@ -41,6 +44,9 @@ func (c *changes) add(g *dibs.Group) {
 	}
 	for i := range g.Events {
 		c.events = append(c.events, &eventRow{Event: &g.Events[i]})
+	}
+	for i := range g.Redacts {
+		c.redacts = append(c.redacts, &g.Redacts[i])
 	}
 }
 
@@ -76,6 +82,9 @@ func (c *changes) write(ctx context.Context, run runner) error {
 	}
 	c.number(lastName)
 	c.chain(lastEvent)
+	if err := c.redact(ctx, run); err != nil {
+		return err
+	}
 	return c.put(ctx, run)
 }
 

@@ -23,6 +23,11 @@ func yield(from, to *dibs.NameRecord) dibs.Group {
 	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Yields: true}}}
 }
 
+// renew makes a group that stores a record in place of another with the same ID.
+func renew(from, to dibs.Record) dibs.Group {
+	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Renew: true}}}
+}
+
 // remove makes a group that deletes records.
 func remove(records ...dibs.Record) dibs.Group {
 	g := reading(records...)
@@ -54,6 +59,7 @@ func join(groups ...dibs.Group) dibs.Group {
 		all.Reads = append(all.Reads, g.Reads...)
 		all.Writes = append(all.Writes, g.Writes...)
 		all.Events = append(all.Events, g.Events...)
+		all.Redacts = append(all.Redacts, g.Redacts...)
 		if g.Window != (dibs.Window{}) {
 			all.Window = g.Window
 		}

@@ -51,7 +51,7 @@ type testCase struct {
 
 // cases returns every case of the suite.
 func cases() []testCase {
-	return slices.Concat(loadCases, exactCases, commitCases, busyCases, groupCases, raceCases,
+	return slices.Concat(loadCases, exactCases, commitCases, busyCases, groupCases, forgetCases, raceCases,
 		dueCases, ownedCases, listCases, eventCases, feedCases, lifeCases, diskCases)
 }
 
