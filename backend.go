@@ -33,6 +33,8 @@ type Backend interface {
 	Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error)
 	// Recanonicalize brings the names of a namespace under its present rules.
 	Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error)
+	// Forget erases a person, or a name.
+	Forget(ctx context.Context, request ForgetRequest) (Forgetting, error)
 	// Sweep ends what is over.
 	Sweep(ctx context.Context, limit int) (SweepReport, error)
 	// Close releases the backend.

@@ -54,7 +54,7 @@ func (r *request) decide(l *ledger) {
 		r.err = r.view.fault
 	}
 	if r.err != nil || r.dryRun {
-		r.view.changes, r.view.events = nil, nil
+		r.view.changes, r.view.events, r.view.renewed, r.view.redacts = nil, nil, nil, nil
 	}
 	r.view.accept()
 }
@@ -115,6 +115,7 @@ func (l *ledger) load(ctx context.Context, store Store) error {
 	}
 	clear(l.current)
 	clear(l.loaded)
+	clear(l.renewed)
 	l.now = snapshot.Now
 	for _, ref := range l.wants {
 		l.loaded[ref.key()] = nil
@@ -243,6 +244,10 @@ func (w *refs) gather(g *group) {
 			continue
 		}
 		g.Window = g.Window.Intersect(r.view.window)
+		for _, ref := range r.view.renewed { // nothing is left of what others told before
+			g.Events = ref.dropTold(g.Events)
+		}
+		g.Redacts = append(g.Redacts, r.view.redacts...)
 		if g.Events == nil {
 			g.Events = slices.Clip(r.view.events)
 		} else {
@@ -285,7 +290,7 @@ func (l *ledger) write(ref Ref) (Write, bool) {
 	if after == nil {
 		return Write{Record: before, Delete: true}, before != nil
 	}
-	w := Write{Record: after}
+	w := Write{Record: after, Renew: before != nil && l.renewed[ref.key()]}
 	if old, ok := before.(*NameRecord); ok && old.State == Active {
 		now := after.(*NameRecord)
 		w.Yields = now.State != Active || now.Owner != old.Owner

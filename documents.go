@@ -201,6 +201,12 @@ func (v *view) adjustQuota(d *draft, change func(*quota)) {
 	}
 	ref, label := quotaRef(d.Namespace, d.Scope, d.Principal)
 	q, rev := readQuota(v, ref)
+	if rev == 0 {
+		// One that was there before may be gone: nobody may take it for this one. A floor
+		// that cannot be read fails the decision elsewhere.
+		f, _, _ := readFloor(v, space{namespace: d.Namespace, scope: d.Scope})
+		rev = f.Rev
+	}
 	q.forget(d.ID, v.now)
 	change(&q)
 	writeDocument(v, ref, label, rev, 0, q)

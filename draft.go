@@ -196,7 +196,11 @@ type entityDraft struct {
 func (v *view) entity(scope string, entity Entity) entityDraft {
 	id := EntityID(scope, entity)
 	if r, ok := v.get(Ref{KindEntity, scope, id}).(*EntityRecord); ok {
-		return entityDraft{r.clone()}
+		e := r.clone()
+		if e.forgotten() {
+			e.Entity, e.Due = entity, 0 // somebody knows it again
+		}
+		return entityDraft{e}
 	}
 	return entityDraft{&EntityRecord{ID: id, Scope: scope, Entity: entity, Active: make(map[string]ID)}}
 }
@@ -210,6 +214,9 @@ func (v *view) saveEntity(e entityDraft) {
 	}
 	if _, again := v.find(e.Ref()); !again {
 		e.Rev++
+	}
+	if r, ok := v.get(e.Ref()).(*EntityRecord); ok && r.forgotten() {
+		v.renew(e.Ref())
 	}
 	v.put(e.Ref(), e.clone())
 }

@@ -163,6 +163,26 @@ func ExampleRegistry_Swap() {
 	// summer product/101
 }
 
+func ExampleRegistry_Forget() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	alice := dibs.Entity{Type: "user", ID: "42"}
+	give(reg, "alice", alice)
+
+	forgotten, err := reg.Forget(ctx, dibs.ForgetRequest{Entity: alice})
+	check(err)
+	fmt.Println("erased", forgotten.Erased[0].Key())
+	history, err := reg.History(ctx, "slug", "alice")
+	check(err)
+	for _, e := range history {
+		fmt.Printf("%s %q %q\n", e.Kind, e.Value, e.Entity.ID)
+	}
+	// Output:
+	// erased slug:alice
+	// forgotten "" ""
+}
+
 func ExampleRegistry_Apply() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})

@@ -52,7 +52,7 @@ func (c *core) eventPage(ctx context.Context, query FeedQuery) (EventPage, error
 		if err != nil {
 			return EventPage{}, err
 		}
-		for _, e := range events {
+		for _, e := range veil(events) {
 			page.Next = e.Cursor
 			if query.Namespace == "" || query.Namespace == e.Namespace {
 				page.Events = append(page.Events, e)

@@ -187,6 +187,6 @@ func (d *draft) keepsOut(entity Entity) bool {
 	case Held, Suspect:
 		return d.Intended.IsZero() || d.Intended != entity
 	default:
-		return d.Owner != entity
+		return d.Owner != entity || entity.IsZero()
 	}
 }

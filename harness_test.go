@@ -94,8 +94,9 @@ func (s strictStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 	}
 	for i, g := range groups {
 		read := make(map[dibs.Ref]bool)
+		revs := make(map[dibs.Ref]uint64)
 		for _, r := range g.Reads {
-			read[r.Ref] = true
+			read[r.Ref], revs[r.Ref] = true, r.Rev
 			switch by, changed := written[r.Ref]; {
 			case changed && by != i:
 				s.t.Errorf("%+v is read by one group and written by another", r.Ref)
@@ -107,9 +108,30 @@ func (s strictStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 			if !read[w.Record.Ref()] {
 				s.t.Errorf("%+v is written without being read", w.Record.Ref())
 			}
+			if !w.Renew {
+				s.sameIdentity(ctx, w.Record, revs[w.Record.Ref()])
+			}
 		}
 	}
 	return s.Store.Commit(ctx, groups)
+}
+
+// sameIdentity looks whether a record is still what it was when it was read.
+func (s strictStore) sameIdentity(ctx context.Context, record dibs.Record, rev uint64) {
+	present, err := s.Load(ctx, []dibs.Ref{record.Ref()})
+	if err != nil || len(present.Records) == 0 || present.Records[0].Revision() != rev {
+		return
+	}
+	switch was := present.Records[0].(type) {
+	case *dibs.NameRecord:
+		if is := record.(*dibs.NameRecord); was.Key() != is.Key() {
+			s.t.Errorf("%s becomes %s, and is not renewed", was.Key(), is.Key())
+		}
+	case *dibs.EntityRecord:
+		if is := record.(*dibs.EntityRecord); was.Entity != is.Entity {
+			s.t.Errorf("%s becomes %s, and is not renewed", was.Entity, is.Entity)
+		}
+	}
 }
 
 const minute = time.Minute

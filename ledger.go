@@ -15,6 +15,7 @@ type ledger struct {
 	loaded  map[recordKey]Record // as the engine has it; nil: known to be absent
 	current map[recordKey]Record // changed by commands of this batch; nil: deleted
 	owned   map[recordKey][]*NameRecord
+	renewed map[recordKey]bool // what of current takes the place of another record
 
 	due []Ref // what is due, earliest first, if anybody asked
 
@@ -45,6 +46,7 @@ func newLedger(records int) *ledger {
 		loaded:  make(map[recordKey]Record, records),
 		current: make(map[recordKey]Record, records),
 		owned:   make(map[recordKey][]*NameRecord),
+		renewed: make(map[recordKey]bool),
 		floors:  make(map[*Document]floor),
 	}
 }

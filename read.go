@@ -359,7 +359,7 @@ func (c *core) eventsOf(ctx context.Context, id ID) ([]Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, page...)
+		events = append(events, veil(page)...)
 		if len(page) < query.Limit {
 			return events, nil
 		}

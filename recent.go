@@ -41,13 +41,13 @@ func (m *recent) put(r Record, now time.Time) {
 }
 
 // memorable reports whether a record is small, as nearly all are, and never starts over
-// at its first revision, as documents do that are swept.
+// at its first revision, as documents do that are swept, and forgotten entities.
 func memorable(r Record) bool {
 	switch r := r.(type) {
 	case *NameRecord:
 		return len(r.Meta) <= 4
 	case *EntityRecord:
-		return len(r.Active) <= 32
+		return len(r.Active) <= 32 && !r.forgotten()
 	case *Document:
 		return len(r.Data) <= 4096 && r.Due == 0
 	default:

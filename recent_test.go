@@ -67,15 +67,17 @@ func TestRecentForgets(t *testing.T) {
 func TestRecentLeavesOut(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
+	someone := Entity{Type: "user", ID: "1"}
 	many := make(map[string]ID)
 	for i := range 33 {
 		many[string(rune('a'+i))] = ID{}
 	}
 	for name, records := range map[string][2]Record{
-		"entity":   {&EntityRecord{Rev: 1}, &EntityRecord{Rev: 2, Active: many}},
-		"document": {&Document{Kind: KindQuota, Rev: 1}, &Document{Kind: KindQuota, Rev: 2, Data: make([]byte, 4097)}},
-		"swept":    {&Document{Kind: KindTally, Rev: 1}, &Document{Kind: KindTally, Rev: 2, Due: 1}},
-		"name":     {&NameRecord{Rev: 1}, &NameRecord{Rev: 2, Meta: map[string]string{"a": "", "b": "", "c": "", "d": "", "e": ""}}},
+		"entity":    {&EntityRecord{Rev: 1, Entity: someone}, &EntityRecord{Rev: 2, Entity: someone, Active: many}},
+		"forgotten": {&EntityRecord{Rev: 1, Entity: someone}, &EntityRecord{Rev: 2}},
+		"document":  {&Document{Kind: KindQuota, Rev: 1}, &Document{Kind: KindQuota, Rev: 2, Data: make([]byte, 4097)}},
+		"swept":     {&Document{Kind: KindTally, Rev: 1}, &Document{Kind: KindTally, Rev: 2, Due: 1}},
+		"name":      {&NameRecord{Rev: 1}, &NameRecord{Rev: 2, Meta: map[string]string{"a": "", "b": "", "c": "", "d": "", "e": ""}}},
 	} {
 		var m recent
 		m.put(records[0], now)

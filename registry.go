@@ -175,6 +175,15 @@ func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeReq
 	return r.backend.Recanonicalize(ctx, request)
 }
 
+// Forget erases a person, or one name, or says what that would erase. It takes the right
+// [Operate].
+func (r *Registry) Forget(ctx context.Context, request ForgetRequest) (Forgetting, error) {
+	if !r.principal.Has(Operate) {
+		return Forgetting{}, &Error{Code: CodeNotOwner, Message: "forgetting takes the right to operate"}
+	}
+	return r.backend.Forget(ctx, request)
+}
+
 // Check says whether values could be reserved, and if not why.
 func (r *Registry) Check(ctx context.Context, request CheckRequest) ([]Availability, error) {
 	return r.backend.Check(ctx, request)

@@ -9,8 +9,8 @@ import (
 type Name struct {
 	ID        ID
 	Namespace string
-	Value     string // as the person wrote it
-	Canonical string
+	Value     string // as the person wrote it; empty if it was forgotten
+	Canonical string // empty if it was forgotten
 	State     State
 	Status    Status
 	Epoch     uint64
@@ -72,6 +72,12 @@ func nameOf(n *NameRecord, now Instant) Name {
 	var remaining time.Duration
 	if n.State == Held {
 		remaining = n.ExpiresAt.Sub(now)
+	}
+	if n.forgotten() {
+		return Name{
+			ID: n.ID, Namespace: n.Namespace, State: n.State, Status: n.Status, Epoch: n.Epoch,
+			EndedAt: n.EndedAt.Time(), Until: n.Until.Time(),
+		}
 	}
 	entity := n.Owner
 	if n.State == Held || n.State == Suspect || entity.IsZero() {

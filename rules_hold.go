@@ -24,7 +24,7 @@ func (p *preparer) onHold(id ID, token string, decide func(v *view, d *draft, s 
 // existing returns the name with this ID, and what its policy says of it.
 func (p *preparer) existing(v *view, id ID) (*draft, *subject, *Error) {
 	d := v.follow(id, "")
-	if d == nil {
+	if d == nil || d.forgotten() {
 		return nil, nil, &Error{Code: CodeNotFound, Message: "there is no reservation " + id.String()}
 	}
 	space, err := p.policies.space(d.Namespace)

@@ -276,7 +276,7 @@ func (s *subject) taken(d *draft, entity Entity) *Error {
 	case Active, Alias:
 		return refuse(ReasonInUse, 0, "is in use")
 	case Quarantined:
-		if entity != d.Owner {
+		if entity != d.Owner || entity.IsZero() { // of a forgotten one nobody knows the owner
 			return refuse(ReasonQuarantined, d.Until, "was given up and is kept back until %s", d.Until)
 		}
 	case Free:
@@ -294,6 +294,10 @@ func (v *view) begin(d *draft, s *subject) *Error {
 	if !d.exists() {
 		// The row may have been purged: neither epoch nor revision may go back.
 		d.Epoch, d.Rev = floor.Epoch, floor.Rev
+	}
+	forgotten, forgottenAt := d.forgotten(), d.EndedAt
+	if forgotten {
+		d.remember(s)
 	}
 	v.saveLapses(d)
 	fresh := NameRecord{
@@ -314,6 +318,9 @@ func (v *view) begin(d *draft, s *subject) *Error {
 		return l.Kind == LinkMovedTo || (l.Kind == LinkSkeleton && !s.policy.blind())
 	})
 	d.NameRecord = fresh
+	if forgotten {
+		v.retell(d, forgottenAt, d.before)
+	}
 	if n := v.file(d, s, floor); n > maxLookAlikes {
 		return s.refuse(CodeTooLarge, "%s looks like %d other names of its entity, the most there may be: decommission one", s.key(), n-1)
 	}

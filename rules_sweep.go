@@ -88,6 +88,10 @@ func (p *preparer) sweepEntity(v *view, ref Ref) (Result, *Error) {
 	if !r.Due.over(v.now) {
 		return Result{Replayed: true}, nil
 	}
+	if r.forgotten() {
+		v.put(ref, nil)
+		return Result{}, nil
+	}
 	e := v.entity(r.Scope, r.Entity)
 	ids, more := v.namesOf(r.Scope, r.Entity)
 	if more {

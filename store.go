@@ -215,6 +215,12 @@ type Pinger interface {
 	Ping(ctx context.Context) error
 }
 
+// Scrubber is an optional interface of engines that can see to it that nothing of what was
+// deleted is left in their files.
+type Scrubber interface {
+	Scrub(ctx context.Context) error
+}
+
 // Clock is an optional interface of engines that can tell their time without being
 // asked over the wire. Now estimates the clock that Commit checks windows against; ok
 // is false while there is no estimate. A wrong one does no harm but that commits are

@@ -44,6 +44,10 @@ func (u unsupported) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucke
 	return nil, u.why
 }
 
+func (u unsupported) Forget(context.Context, ForgetRequest) (Forgetting, error) {
+	return Forgetting{}, u.why
+}
+
 func (u unsupported) Recanonicalize(context.Context, RecanonicalizeRequest) (Recanonicalization, error) {
 	return Recanonicalization{}, u.why
 }

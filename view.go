@@ -24,6 +24,8 @@ type view struct {
 	reads   []Ref
 	changes []change
 	events  []Event
+	renewed []Ref   // what of the changes takes the place of another record
+	redacts []Event // what is to be told less of
 	window  Window
 
 	fault *Error // something that the decision rests on cannot be read
@@ -59,13 +61,20 @@ func (v *view) close(merge bool) {
 	for _, c := range v.changes {
 		p.put(c.ref, c.record)
 	}
+	for _, ref := range v.renewed {
+		p.renew(ref)
+	}
 	p.events = append(p.events, v.events...)
+	p.redacts = append(p.redacts, v.redacts...)
 }
 
 // accept makes the changes of an outermost view visible to the commands after it.
 func (v *view) accept() {
 	for _, c := range v.changes {
 		v.ledger.current[c.ref.key()] = c.record
+	}
+	for _, ref := range v.renewed {
+		v.ledger.renewed[ref.key()] = true
 	}
 }
 
@@ -125,6 +134,21 @@ func (v *view) put(ref Ref, record Record) {
 		return
 	}
 	v.changes = append(v.changes, change{ref, record})
+}
+
+// renew says that a record which is put takes the place of another one, of which nothing
+// is to be left.
+func (v *view) renew(ref Ref) {
+	v.renewed = append(v.renewed, ref)
+	v.events = ref.dropTold(v.events)
+}
+
+// dropTold leaves out what was told of a name that is renewed.
+func (r Ref) dropTold(events []Event) []Event {
+	if r.Kind != KindName {
+		return events
+	}
+	return slices.DeleteFunc(events, func(e Event) bool { return e.ID == r.ID })
 }
 
 // narrow says that the decision is right only from and before these dates.

@@ -38,7 +38,7 @@ type Options struct {
 	// HTTPClient sends the requests. Nil means one of the Registry's own, which keeps
 	// connections open and speaks HTTP/1.1 and HTTP/2. Redirects are never followed.
 	HTTPClient *http.Client
-	// Timeout is how long one attempt may take, apart from Sweep and Recanonicalize,
+	// Timeout is how long one attempt may take, apart from Sweep, Forget and Recanonicalize,
 	// which take as long as they take. Zero means 10 seconds.
 	Timeout time.Duration
 	// Retries is how often a call is repeated where that is safe. Zero means 3, a

@@ -54,3 +54,17 @@ func (c *client) Recanonicalize(ctx context.Context, request dibs.Recanonicalize
 	}
 	return report, f.err
 }
+
+// Forget erases a person, or a name. Asking twice does no harm, but then nobody learns what
+// was erased: an answer that got lost is not asked for again.
+func (c *client) Forget(ctx context.Context, request dibs.ForgetRequest) (report dibs.Forgetting, err error) {
+	err = c.do(ctx, call{
+		name: "forget", method: http.MethodPost, path: "/v1/forget",
+		body: wire.ForgetRequestOf(request), changes: !request.DryRun, repeats: request.DryRun, unbounded: true,
+		read: into(func(a wire.Forgetting) (err error) {
+			report, err = a.Forgetting()
+			return err
+		}),
+	})
+	return report, err
+}

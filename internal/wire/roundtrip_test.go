@@ -69,6 +69,8 @@ func TestEverythingCrossesTheWire(t *testing.T) {
 	crosses(t, wire.ConflictBucketOf, sure(wire.ConflictBucket.ConflictBucket))
 	crosses(t, wire.SweepReportOf, sure(wire.SweepReport.SweepReport))
 	crosses(t, wire.RecanonicalizationOf, wire.Recanonicalization.Recanonicalization)
+	crosses(t, wire.ForgetRequestOf, sure(wire.ForgetRequest.ForgetRequest))
+	crosses(t, wire.ForgettingOf, wire.Forgetting.Forgetting)
 	crosses(t, func(p dibs.NamesPage) wire.NamesPage {
 		return wire.NamesPage{Names: wire.NamesOf(p.Names), NextCursor: p.Next}
 	}, wire.NamesPage.NamesPage)
@@ -102,7 +104,9 @@ func TestBadIDs(t *testing.T) {
 	_, entityErr := wire.EntityInfo{Names: []wire.Name{bad}}.EntityInfo()
 	_, eventErr := wire.EventsPage{Events: []wire.Event{{ReservationID: "x"}}}.EventPage()
 	_, findingErr := wire.Recanonicalization{Findings: []wire.Finding{{Name: bad}}}.Recanonicalization()
-	for i, err := range []error{nameErr, resultErr, resolutionErr, entityErr, eventErr, findingErr} {
+	_, erasedErr := wire.Forgetting{Erased: []wire.Name{bad}}.Forgetting()
+	_, redactedErr := wire.Forgetting{Redacted: []wire.Name{bad}}.Forgetting()
+	for i, err := range []error{nameErr, resultErr, resolutionErr, entityErr, eventErr, findingErr, erasedErr, redactedErr} {
 		if err == nil {
 			t.Errorf("number %d was taken", i)
 		}

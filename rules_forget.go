@@ -1,0 +1,171 @@
+package dibs
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// forgottenMark begins what stands for the canonical form of a forgotten name. No
+	// name has a control character in it.
+	forgottenMark = "\x7f"
+
+	// forgottenFor is how long the record of a forgotten entity keeps its revision: no
+	// decision is under way for as long.
+	forgottenFor = 30 * 24 * time.Hour
+
+	// redactAtOnce is how many events are redacted in one commit. Every engine can.
+	redactAtOnce = 8
+)
+
+// forgotten reports whether the row is a tombstone: it keeps a name back for as long as
+// was promised, and does not know which.
+func (n *NameRecord) forgotten() bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
+
+// forgotten reports whether nothing but a revision is left of the entity.
+func (e *EntityRecord) forgotten() bool { return e.Entity.IsZero() }
+
+// veil hides what stands for the canonical form of forgotten names.
+func veil(events []Event) []Event {
+	for i := range events {
+		if e := &events[i]; strings.HasPrefix(e.Canonical, forgottenMark) {
+			e.Canonical, e.Value = "", ""
+		}
+	}
+	return events
+}
+
+// erase makes a tombstone of a name, whoever has it. What of it is kept back stays so,
+// for everybody: nobody knows any more whose it was.
+func (p *preparer) erase(v *view, d *draft) (Result, *Error) {
+	space, err := p.policies.space(d.Namespace)
+	if err != nil {
+		return Result{}, err
+	}
+	key, shown := d.Key(), v.show(d)
+	if err := v.letGo(d, space); err != nil {
+		return Result{}, err
+	}
+	shown.State, shown.Until = d.State, d.Until.Time()
+	d.NameRecord = NameRecord{
+		ID: d.ID, Rev: d.Rev, Namespace: d.Namespace, Scope: d.Scope,
+		Value: forgottenMark + d.ID.String(), Canonical: forgottenMark + d.ID.String(),
+		State: d.State, Status: StatusReleased, Epoch: d.Epoch, EndedAt: v.now, Until: d.Until,
+		Terms: Terms{HoldHistory: space.policy.HoldHistory},
+		// What looks like it is kept back too, and a keyed hash still leads here.
+		Links: slices.DeleteFunc(slices.Clone(d.Links), func(l Link) bool {
+			_, folder := l.folder(d)
+			return !folder
+		}),
+	}
+	d.before.Entity, d.lapses = Entity{}, nil
+	v.retell(d, v.now, snapshotOf(&d.NameRecord))
+	v.store(d)
+	if d.State == Quarantined {
+		return Result{Names: []Name{shown}, Quarantined: []string{key}}, nil
+	}
+	return Result{Names: []Name{shown}, Freed: []string{key}}, nil
+}
+
+// letGo ends a hold or an ownership, and what counts for it elsewhere.
+func (v *view) letGo(d *draft, s space) *Error {
+	switch d.State {
+	case Active, Alias:
+		e := v.entity(d.Scope, d.Owner)
+		if e.Active[d.slot()] == d.ID {
+			delete(e.Active, d.slot())
+		}
+		v.saveEntity(e)
+		d.giveUp(s.policy.Quarantine, v.now)
+	case Held, Suspect:
+		v.uncountHold(d)
+		d.endHold(StatusReleased, v.now)
+	case Free, Quarantined:
+	}
+	return v.dropQuota(d, s)
+}
+
+// dropQuota removes the quota of the principal that reserved the name, unless it holds
+// others: there is a name on it.
+func (v *view) dropQuota(d *draft, s space) *Error {
+	ref, _ := quotaRef(d.Namespace, d.Scope, d.Principal)
+	if v.absent(ref) {
+		return nil
+	}
+	q, rev := readQuota(v, ref)
+	q.forget(d.ID, v.now)
+	if len(q.Holds) > 0 {
+		return nil
+	}
+	f, at, err := readFloor(v, s)
+	if err != nil {
+		return err
+	}
+	v.put(ref, nil)
+	v.raiseFloor(s, f, at, 0, rev)
+	return nil
+}
+
+// retell begins the history of a row anew, with the word that there was another one.
+// Whoever follows the feed may not have heard of it yet.
+func (v *view) retell(d *draft, at Instant, now Snapshot) {
+	v.renew(d.Ref())
+	v.record(d, EventForgotten, at, "", now)
+}
+
+// remember gives a forgotten name its canonical form back, for somebody who knows it.
+func (d *draft) remember(s *subject) {
+	d.Canonical, d.lapses = s.canonical, nil
+	d.before = snapshotOf(&d.NameRecord)
+}
+
+// forgetName is the registry's own decision to forget one name, that somebody knows. What
+// it was called before the rules of its namespace changed goes with it.
+func (p *preparer) forgetName(s *subject, entity Entity) decision {
+	return func(v *view) (Result, *Error) {
+		if v.unknown(s) {
+			return Result{Replayed: true}, nil
+		}
+		d := v.name(s)
+		if d.forgotten() {
+			return Result{Replayed: true}, nil
+		}
+		if err := s.mayForget(d, entity); err != nil {
+			return Result{}, err
+		}
+		for _, id := range d.linked(LinkMovedFrom) {
+			if v.absent(Ref{KindName, d.Scope, id}) {
+				continue
+			}
+			former := v.nameByID(id, d.Scope)
+			if former.State == Free && slices.Contains(former.linked(LinkMovedTo), d.ID) {
+				if _, err := p.erase(v, former); err != nil {
+					return Result{}, err
+				}
+			}
+		}
+		return p.erase(v, d)
+	}
+}
+
+// mayForget refuses to forget a name that somebody has, unless it is that entity's.
+func (s *subject) mayForget(d *draft, entity Entity) *Error {
+	has := d.Owner
+	switch {
+	case d.alive():
+		has = d.Intended
+	case d.State == Free && has.IsZero():
+		has = d.Intended
+	}
+	switch {
+	case !entity.IsZero() && !has.IsZero() && has != entity:
+		return s.refuse(CodeNotOwner, "%s is not a name of %s", s.key(), entity)
+	case d.State == Free, d.State == Quarantined, !entity.IsZero() && has == entity:
+		return nil
+	default:
+		err := s.taken(d, Entity{})
+		err.Message += ": name the entity that has it, or forget the entity"
+		return err
+	}
+}

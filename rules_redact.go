@@ -1,0 +1,170 @@
+package dibs
+
+import "slices"
+
+// person is an entity that is to be forgotten.
+type person struct {
+	scope string
+	Entity
+}
+
+// isIn reports whether an event tells of the person.
+func (p person) isIn(e *Event) bool {
+	return e.Scope == p.scope && (e.Entity == p.Entity || e.Before.Entity == p.Entity || e.After.Entity == p.Entity)
+}
+
+// has reports whether a name is the person's: its own now, held for it, or nobody's since.
+func (p person) has(d *draft, history []Event) bool {
+	switch d.State {
+	case Held, Suspect:
+		return d.Intended == p.Entity
+	case Active, Alias, Quarantined:
+		return d.Owner == p.Entity
+	default:
+		last := Entity{}
+		for i := range history {
+			if e := history[i].After.Entity; !e.IsZero() {
+				last = e
+			}
+		}
+		return last == p.Entity
+	}
+}
+
+// redaction is what of the history of somebody else's name tells of the person.
+type redaction struct {
+	events []Event // as they are to be
+	row    bool    // the row has details of a hold that was the person's
+}
+
+func (r redaction) empty() bool { return len(r.events) == 0 && !r.row }
+
+// redact finds what there is of the person in a history. Whatever happened in an epoch of
+// the person's goes, but for the name itself; of what happened later, what was handed
+// down from then.
+func (p person) redact(d *draft, history []Event) (r redaction) {
+	epochs := make(map[uint64]bool)
+	for i := range history {
+		if e := &history[i]; e.After.Entity == p.Entity {
+			epochs[e.Epoch] = true
+		}
+	}
+	// Epochs go by in a chain: a transfer begins one, and keeps the details of the hold.
+	inherited := make(map[string]bool) // correlation ids
+	for i := range history {
+		e := &history[i]
+		if e.Kind == EventReserved || e.Kind == EventClaimed {
+			r.row = false
+		}
+		if epochs[e.Epoch] {
+			r.row = true
+			inherited[e.CorrelationID] = e.CorrelationID != ""
+		}
+	}
+	for _, e := range history {
+		less := e
+		if epochs[e.Epoch] {
+			less.Actor, less.CorrelationID, less.Meta = "", "", nil
+		}
+		if inherited[e.CorrelationID] {
+			less.CorrelationID = ""
+		}
+		if e.Entity == p.Entity {
+			less.Version = 0
+		}
+		for _, entity := range []*Entity{&less.Entity, &less.Before.Entity, &less.After.Entity} {
+			if *entity == p.Entity {
+				*entity = Entity{}
+			}
+		}
+		if !less.same(&e) {
+			r.events = append(r.events, less)
+		}
+	}
+	r.row = r.row && d.hasDetails()
+	return r
+}
+
+// same reports whether a redacted event tells as much as the one that it was made from.
+func (e *Event) same(from *Event) bool {
+	return e.Entity == from.Entity && e.Before == from.Before && e.After == from.After &&
+		e.Actor == from.Actor && e.CorrelationID == from.CorrelationID && len(e.Meta) == len(from.Meta)
+}
+
+// hasDetails reports whether the row of an owned name has details of the hold that it
+// came from.
+func (d *draft) hasDetails() bool {
+	return !d.alive() && (!d.Token.IsZero() || d.Principal != "" || d.CorrelationID != "" || len(d.Meta) > 0 || !d.Intended.IsZero())
+}
+
+// dropDetails removes them. Whoever has the token cannot replay its Confirm any more.
+func (d *draft) dropDetails() {
+	d.Token, d.Principal, d.CorrelationID, d.Meta, d.Intended = TokenHash{}, "", "", nil, Entity{}
+}
+
+// forgetIn is the registry's own decision to forget a person in the row of a name, whose
+// history is known up to a revision. Pending means that it has to be looked at again.
+func (p *preparer) forgetIn(ref Ref, who person, rev uint64, history []Event, atOnce int) decision {
+	p.want(ref)
+	return func(v *view) (Result, *Error) {
+		if v.absent(ref) {
+			return Result{Replayed: true}, nil
+		}
+		d := v.nameByID(ref.ID, ref.Scope)
+		if d.Rev != rev {
+			return Result{Pending: true}, nil
+		}
+		if d.forgotten() {
+			return Result{Replayed: true}, nil
+		}
+		if who.has(d, history) {
+			return p.erase(v, d)
+		}
+		r := who.redact(d, history)
+		if r.empty() {
+			return Result{Replayed: true}, nil
+		}
+		if len(r.events) > atOnce {
+			v.redacts = append(v.redacts, r.events[:atOnce]...)
+			v.keep(d)
+			return Result{Pending: true}, nil
+		}
+		v.redacts = append(v.redacts, r.events...)
+		if r.row {
+			d.dropDetails()
+		}
+		v.save(d, EventForgotten)
+		return Result{Names: []Name{v.show(d)}}, nil
+	}
+}
+
+// forgetEntity is the registry's own decision to forget what there is of a person but
+// names: events about the entity as a whole, and its record. Pending means that the person
+// has names.
+func (p *preparer) forgetEntity(who person, events []Event) decision {
+	p.wantEntity(who.scope, who.Entity)
+	return func(v *view) (Result, *Error) {
+		ref := entityRef(who.scope, who.Entity)
+		if v.absent(ref) {
+			return Result{Replayed: true}, nil
+		}
+		if r, ok := v.get(ref).(*EntityRecord); ok && r.forgotten() && len(events) == 0 {
+			return Result{Replayed: true}, nil
+		}
+		if names, _ := v.namesOf(who.scope, who.Entity); slices.ContainsFunc(names, func(id ID) bool {
+			d := v.nameByID(id, who.scope)
+			return d != nil && (d.State == Active || d.State == Alias) && d.Owner == who.Entity
+		}) {
+			return Result{Pending: true}, nil
+		}
+		for _, e := range events {
+			e.Entity, e.Actor, e.Version = Entity{}, "", 0
+			v.redacts = append(v.redacts, e)
+		}
+		e := v.entity(who.scope, who.Entity)
+		tomb := &EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)}
+		v.renew(ref)
+		v.put(ref, tomb)
+		return Result{}, nil
+	}
+}
