@@ -1,7 +1,10 @@
 package etcdstore
 
 import (
+	"bytes"
 	"context"
+	"maps"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -21,12 +24,13 @@ func namesIn(value []byte) []dibs.ID {
 	return ids
 }
 
-// maxEntriesSwept is of how many entries a commit that deletes names looks whether anything
-// is left.
-const maxEntriesSwept = 32
+// entriesAtOnce is how many entries a commit that deletes names looks at, and changes, at
+// once.
+const entriesAtOnce = 32
 
 // sweepFeed removes entries of the feed of which nothing is left after a transaction that
-// has deleted names. It is only about room: what it cannot do is left.
+// has deleted names, and takes the ids that nothing is left of out of others: who was
+// forgotten is not to be found here either. What it cannot do is left.
 func (s *Store) sweepFeed(ctx context.Context, t *transaction) {
 	entries := make(map[string]bool)
 	for _, d := range t.drafts {
@@ -35,28 +39,28 @@ func (s *Store) sweepFeed(ctx context.Context, t *transaction) {
 		}
 		for _, positions := range d.stories {
 			for _, p := range positions {
-				if len(p) == positionSize && len(entries) < maxEntriesSwept {
+				if len(p) == positionSize {
 					entries[p[:orderSize]] = true
 				}
 			}
 		}
 	}
-	if len(entries) == 0 {
-		return
-	}
-	if empty, err := s.emptyEntries(ctx, entries); err == nil && len(empty) > 0 {
-		_ = s.once(ctx, func(ctx context.Context) error {
-			_, err := s.client.Txn(ctx).Then(empty...).Commit()
-			return err
-		})
+	for orders := range slices.Chunk(slices.Sorted(maps.Keys(entries)), entriesAtOnce) {
+		if changes, err := s.tidyEntries(ctx, orders); err == nil && len(changes) > 0 {
+			_ = s.once(ctx, func(ctx context.Context) error {
+				_, err := s.client.Txn(ctx).Then(changes...).Commit()
+				return err
+			})
+		}
 	}
 }
 
-// emptyEntries returns how to remove those of some entries of which no event is left. None
-// can come back: an event is only ever put together with its entry.
-func (s *Store) emptyEntries(ctx context.Context, orders map[string]bool) (removals []clientv3.Op, err error) {
+// tidyEntries returns how to remove those of some entries of which no event is left, and
+// how to leave out of the others what is gone. No event can come back: it is only ever put
+// together with its entry.
+func (s *Store) tidyEntries(ctx context.Context, orders []string) (changes []clientv3.Op, err error) {
 	var names []string
-	for order := range orders {
+	for _, order := range orders {
 		names = append(names, s.keys.feed()+order)
 	}
 	entries, err := s.values(ctx, names, 0)
@@ -67,22 +71,29 @@ func (s *Store) emptyEntries(ctx context.Context, orders map[string]bool) (remov
 		if entry == nil {
 			continue
 		}
-		order := names[i][len(s.keys.feed()):]
 		var events []string
 		for index, id := range namesIn(entry.Value) {
-			events = append(events, s.keys.story(id)+positionIn(order, index))
+			events = append(events, s.keys.story(id)+positionIn(orders[i], index))
 		}
 		found, err := s.values(ctx, events, 0)
 		if err != nil {
 			return nil, err
 		}
-		left := false
-		for _, kv := range found {
-			left = left || kv != nil
+		rest, left := bytes.Clone(entry.Value), false
+		for index, kv := range found {
+			if left = left || kv != nil; kv == nil {
+				clear(rest[index*len(dibs.ID{}):][:len(dibs.ID{})])
+			}
 		}
-		if !left {
-			removals = append(removals, clientv3.OpDelete(names[i]))
+		change := clientv3.OpPut(names[i], string(rest))
+		switch {
+		case !left:
+			change = clientv3.OpDelete(names[i])
+		case bytes.Equal(rest, entry.Value):
+			continue
 		}
+		unchanged := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(names[i]), "=", entry.ModRevision)}
+		changes = append(changes, clientv3.OpTxn(unchanged, []clientv3.Op{change}, nil))
 	}
-	return removals, nil
+	return changes, nil
 }
