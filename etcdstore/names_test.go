@@ -5,10 +5,13 @@ package etcdstore_test
 import (
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/nametest"
+	"github.com/calldibs/dibs/storetest"
 )
 
 // namesPlace is one prefix for several registries, each of which opens it by itself.
@@ -41,4 +44,44 @@ func TestLookAlikes(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	nametest.Keys(t, namesPlace)
+}
+
+func TestForget(t *testing.T) {
+	t.Parallel()
+	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+		tb.Helper()
+		p := new(prefixes)
+		store := p.open(tb, clock)
+		opened, _ := p.opens.Load(store)
+		cfg := opened.(etcdstore.Config)
+		return &nametest.Place{
+			Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
+				tb.Helper()
+				reg, err := dibs.Open(store, registry)
+				if err != nil {
+					tb.Fatal(err)
+				}
+				return reg
+			},
+			Dump: func(tb testing.TB) []byte { return dump(tb, cfg) },
+		}
+	})
+}
+
+// dump writes out all keys with their values.
+func dump(tb testing.TB, cfg etcdstore.Config) (all []byte) {
+	tb.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: cfg.Endpoints})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	answer, err := client.Get(tb.Context(), cfg.Prefix, clientv3.WithPrefix())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, kv := range answer.Kvs {
+		all = append(append(all, kv.Key...), kv.Value...)
+	}
+	return all
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -131,4 +132,39 @@ func filesIn(tb testing.TB, folder string) (files []string) {
 		tb.Fatal(err)
 	}
 	return files
+}
+
+func TestForget(t *testing.T) {
+	t.Parallel()
+	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+		tb.Helper()
+		s := &schemas{dsn: pgtest.Shared(tb).DSN("postgres")}
+		store := s.open(tb, clock)
+		cfg, _ := s.opens.Load(store)
+		if err := store.Close(); err != nil {
+			tb.Fatal(err)
+		}
+		place := namesSchema(tb, s.dsn, cfg.(pgstore.Config))
+		place.Dump = func(tb testing.TB) []byte { return dump(tb, connect(tb, s.dsn), cfg.(pgstore.Config).Schema) }
+		return place
+	})
+}
+
+// dump writes out all rows of all tables.
+func dump(tb testing.TB, conn *pgx.Conn, schema string) (all []byte) {
+	tb.Helper()
+	for _, table := range []string{"dibs_names", "dibs_entities", "dibs_documents", "dibs_events", "dibs_batches", "dibs_feed"} {
+		rows, err := conn.Query(tb.Context(), fmt.Sprintf("SELECT t::text FROM %s t", pgx.Identifier{schema, table}.Sanitize()))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, text := range texts {
+			all = append(append(all, text...), '\n')
+		}
+	}
+	return all
 }

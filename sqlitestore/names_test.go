@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -94,5 +95,33 @@ func TestBlindValuesLeaveNoTrace(t *testing.T) {
 	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
 		tb.Helper()
 		return namesFile(tb, sqlitestore.Config{Now: clock.Now})
+	})
+}
+
+func TestForget(t *testing.T) {
+	t.Parallel()
+	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+		tb.Helper()
+		place := namesFile(tb, sqlitestore.Config{Now: clock.Now})
+		place.Dump = func(tb testing.TB) (all []byte) {
+			tb.Helper()
+			files := place.Files(tb)
+			store, err := sqlitestore.Open(tb.Context(), files[0], sqlitestore.Config{Now: clock.Now})
+			if err != nil {
+				tb.Fatal(err)
+			}
+			if err := errors.Join(store.Scrub(tb.Context()), store.Close()); err != nil {
+				tb.Fatal(err)
+			}
+			for _, file := range files {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					tb.Fatal(err)
+				}
+				all = append(all, data...)
+			}
+			return all
+		}
+		return place
 	})
 }

@@ -28,6 +28,9 @@ type Place struct {
 	// Telling are parts of paths. A value that is not blind must be found in a file of
 	// each, or the search does not see what is there.
 	Telling []string
+	// Dump returns everything that the engine has, by its own tools, after it was scrubbed
+	// if it can be. Only [Forget] needs it.
+	Dump func(tb testing.TB) []byte
 	// Stop ends the engine itself, so that everything is in the files. The registries
 	// are closed by then. Nil where there is nothing but them.
 	Stop func(tb testing.TB)

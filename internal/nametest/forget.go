@@ -1,0 +1,259 @@
+package nametest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/storetest"
+)
+
+const (
+	forgetQuarantine  = 24 * time.Hour
+	forgetHoldHistory = time.Hour
+	tombstoneLife     = 31 * 24 * time.Hour
+)
+
+// Forget lives the life of a person whose names, id, principal, correlation ids and meta
+// all have one random text in them; forgets the person; and searches all that the engine
+// has for that text. When the tombstones have gone too, not even hashes may be left. What
+// others have stays as it is.
+func Forget(t *testing.T, place func(tb testing.TB, clock *storetest.Clock) *Place) {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("the seed of the values is %d", seed)
+	clock := storetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	p := &somebody{TB: t, secret: newSecret(rand.New(rand.NewPCG(seed, 0))), place: place(t, clock), clock: clock}
+	p.reg = p.place.open(t, dibs.Config{Policies: p.policies()})
+	p.person = dibs.Entity{Type: "user", ID: "id-" + p.core}
+
+	p.live()
+	if len(p.traces(textNeedles("the person", p.core))) == 0 {
+		t.Fatal("the search does not find what is there")
+	}
+	plan := p.forget(dibs.ForgetRequest{Scope: "acme", Entity: p.person, DryRun: true})
+	report := p.forget(dibs.ForgetRequest{Scope: "acme", Entity: p.person})
+	if len(plan.Erased) != len(report.Erased) || len(plan.Redacted) != len(report.Redacted) || len(report.Redacted) != 2 {
+		t.Errorf("planned to erase %d and redact %d, did %d and %d", len(plan.Erased), len(plan.Redacted), len(report.Erased), len(report.Redacted))
+	}
+	p.wantNone("forgotten", textNeedles("the person", p.core))
+	p.othersGoOn()
+	p.takeBack()
+	p.wantNone("taken by another one, and forgotten again", textNeedles("the person", p.core))
+
+	clock.Advance(tombstoneLife)
+	p.sweepAll()
+	p.wantNone("past the tombstones", p.hashes())
+	p.epochsGoOn()
+}
+
+// somebody is a person who is to be forgotten, in the scope acme.
+type somebody struct {
+	testing.TB
+	secret
+	place  *Place
+	clock  *storetest.Clock
+	reg    *dibs.Registry
+	person dibs.Entity
+	epoch  uint64 // of the main name
+}
+
+var bystander = dibs.Entity{Type: "user", ID: "bystander"}
+
+func (p *somebody) policies() map[string]dibs.Policy {
+	policy := dibs.Policy{Quarantine: forgetQuarantine, HoldHistory: forgetHoldHistory, ManyPerEntity: true, MaxHolds: 40}
+	looks, hidden, watched := policy, policy, policy
+	looks.Skeleton = digits{}
+	hidden.Blind = []dibs.BlindKey{keyA}
+	watched.Witness = func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
+		return dibs.Unknown, errors.New("the table has no " + p.core)
+	}
+	return map[string]dibs.Policy{"email": looks, "secret": hidden, "doubtful": watched}
+}
+
+// must fails the test at an error.
+func (p *somebody) must(_ any, err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *somebody) forget(request dibs.ForgetRequest) dibs.Forgetting {
+	p.Helper()
+	report, err := p.reg.Forget(p.Context(), request)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return report
+}
+
+// reserve holds a name for the person, with all the details there can be.
+func (p *somebody) reserve(namespace, value string) dibs.Hold {
+	p.Helper()
+	hers := p.reg.As(dibs.Principal{Name: "shop of " + p.core})
+	hold, err := hers.Reserve(p.Context(), dibs.Reserve{
+		Namespace: namespace, Value: value, Token: "token-of-" + p.core, Entity: p.person,
+		CorrelationID: "order of " + p.core, Meta: map[string]string{p.core: "by " + p.core},
+	})
+	p.must(nil, err)
+	return hold
+}
+
+func (p *somebody) confirm(hold dibs.Hold) {
+	p.Helper()
+	hers := p.reg.As(dibs.Principal{Name: "shop of " + p.core})
+	p.must(hers.Confirm(p.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: p.person}))
+}
+
+// live has the person go through everything.
+func (p *somebody) live() {
+	p.Helper()
+	ctx := p.Context()
+	p.confirm(p.reserve("acme.email", p.main))
+	p.must(p.reg.Rename(ctx, dibs.Rename{Namespace: "acme.email", Value: p.other, From: p.main, Entity: p.person, CorrelationID: p.core}))
+	p.must(p.reg.Archive(ctx, dibs.Archive{Scope: "acme", Entity: p.person}))
+	p.must(p.reg.Restore(ctx, dibs.Restore{Scope: "acme", Entity: p.person}))
+	for i := range 40 { // more than one command may touch
+		p.must(p.reg.Claim(ctx, dibs.Claim{Namespace: "acme.email", Value: fmt.Sprintf("%s-%s", p.core, word(i)), Entity: p.person}))
+	}
+	p.must(p.reg.Claim(ctx, dibs.Claim{Namespace: "acme.secret", Value: p.main, Entity: p.person}))
+	p.reserve("acme.doubtful", p.brief) // nobody knows whether it is in use
+	p.clock.Advance(time.Hour)
+	p.sweepAll()
+
+	// Names that are others' by now, one of them with the details of the person's hold.
+	p.confirm(p.reserve("acme.email", "handed over"))
+	p.must(p.reg.Transfer(ctx, dibs.Transfer{Namespace: "acme.email", Value: "handed over", From: p.person, To: bystander}))
+	for range 6 { // a long history
+		p.must(p.reg.Transfer(ctx, dibs.Transfer{Namespace: "acme.email", Value: "handed over", From: bystander, To: p.person}))
+		p.must(p.reg.Transfer(ctx, dibs.Transfer{Namespace: "acme.email", Value: "handed over", From: p.person, To: bystander}))
+	}
+	p.must(p.reg.Claim(ctx, dibs.Claim{Namespace: "acme.email", Value: "left", Entity: p.person}))
+	p.must(p.reg.Decommission(ctx, dibs.Decommission{Namespace: "acme.email", Value: "left", Entity: p.person}))
+	p.clock.Advance(forgetQuarantine)
+	p.must(p.reg.Claim(ctx, dibs.Claim{Namespace: "acme.email", Value: "left", Entity: bystander}))
+	name, err := p.reg.Get(ctx, dibs.Lookup{Namespace: "acme.email", Value: p.main})
+	p.must(nil, err)
+	p.epoch = name.Epoch
+}
+
+// othersGoOn demands that the names of others are theirs, and those of the person kept
+// back from everybody.
+func (p *somebody) othersGoOn() {
+	p.Helper()
+	for _, value := range []string{"handed over", "left"} {
+		r, err := p.reg.Resolve(p.Context(), "acme.email", value)
+		if err != nil || r.Entity != bystander {
+			p.Errorf("%s leads to %+v, %v", value, r, err)
+		}
+		events, err := p.reg.History(p.Context(), "acme.email", value)
+		if err != nil || len(events) < 4 || events[len(events)-1].Kind != dibs.EventForgotten {
+			p.Errorf("the history of %s is %+v, %v", value, events, err)
+		}
+	}
+	for _, namespace := range []string{"acme.email", "acme.secret"} {
+		for _, entity := range []dibs.Entity{{}, p.person, bystander} {
+			_, err := p.reg.Reserve(p.Context(), dibs.Reserve{Namespace: namespace, Value: p.main, Entity: entity})
+			if !errors.Is(err, dibs.ErrNameTaken) {
+				p.Errorf("%s: a forgotten name is given to %s: %v", namespace, entity, err)
+			}
+		}
+		events, err := p.reg.History(p.Context(), namespace, p.main)
+		if err != nil || len(events) != 1 || events[0].Kind != dibs.EventForgotten || events[0].Value != "" || events[0].Canonical != "" {
+			p.Errorf("%s: the history of a forgotten name is %+v, %v", namespace, events, err)
+		}
+	}
+	if _, err := p.reg.Entity(p.Context(), "acme", p.person); !errors.Is(err, dibs.ErrEntityNotFound) {
+		p.Errorf("the entity: %v", err)
+	}
+	again := p.forget(dibs.ForgetRequest{Scope: "acme", Entity: p.person})
+	if !again.Replayed {
+		p.Errorf("forgotten again: %+v", again)
+	}
+}
+
+// takeBack has the person come back, and go again; and another one take a name that was forgotten, while there is a tombstone; and
+// forgets that name. Where there are transactions it is taken in one.
+func (p *somebody) takeBack() {
+	p.Helper()
+	p.must(p.reg.Claim(p.Context(), dibs.Claim{Namespace: "acme.email", Value: "back", Entity: p.person}))
+	info, err := p.reg.Entity(p.Context(), "acme", p.person)
+	if err != nil || len(info.Names) != 1 {
+		p.Errorf("the entity came back as %+v, %v", info, err)
+	}
+	p.forget(dibs.ForgetRequest{Scope: "acme", Entity: p.person})
+	p.clock.Advance(forgetQuarantine)
+	for _, namespace := range []string{"acme.email", "acme.secret"} {
+		claim := func(reg *dibs.Registry) error {
+			name, err := reg.Claim(p.Context(), dibs.Claim{Namespace: namespace, Value: p.main, Entity: bystander})
+			if err == nil && name.Epoch <= p.epoch && namespace == "acme.email" {
+				p.Errorf("the epoch is %d, it was %d", name.Epoch, p.epoch)
+			}
+			return err
+		}
+		err := claim(p.reg)
+		if p.place.InTx != nil {
+			p.forget(dibs.ForgetRequest{Namespace: namespace, Value: p.main, Entity: bystander})
+			p.clock.Advance(forgetQuarantine)
+			err = errors.Join(err, p.place.inTx(p.Context(), p.reg, claim))
+		}
+		if err != nil {
+			p.Fatal(err)
+		}
+		r, err := p.reg.Resolve(p.Context(), namespace, p.main)
+		if err != nil || r.Entity != bystander {
+			p.Errorf("%s leads to %+v, %v", p.main, r, err)
+		}
+		events, err := p.reg.History(p.Context(), namespace, p.main)
+		if err != nil || len(events) != 2 || events[1].Kind != dibs.EventClaimed || events[1].Value == "" {
+			p.Errorf("its history is %+v, %v", events, err)
+		}
+		p.forget(dibs.ForgetRequest{Namespace: namespace, Value: p.main, Entity: bystander})
+	}
+}
+
+// epochsGoOn demands that a name of which nothing is left does not start over.
+func (p *somebody) epochsGoOn() {
+	p.Helper()
+	name, err := p.reg.Claim(p.Context(), dibs.Claim{Namespace: "acme.email", Value: p.main, Entity: p.person})
+	if err != nil || name.Epoch <= p.epoch {
+		p.Errorf("the epoch is %d, it was %d; %v", name.Epoch, p.epoch, err)
+	}
+}
+
+func (p *somebody) sweepAll() {
+	p.Helper()
+	for {
+		report, err := p.reg.Sweep(p.Context(), 1000)
+		p.must(nil, err)
+		if !report.More {
+			return
+		}
+	}
+}
+
+// hashes are all forms in which the person could be somewhere, IDs among them.
+func (p *somebody) hashes() []needle {
+	namespaces := []string{"acme.email", "acme.secret", "acme.doubtful"}
+	list := p.needles(namespaces...)
+	list = append(list, hashNeedles("acme\x00user\x00"+p.person.ID)...)
+	return append(list, hashNeedles("token-of-"+p.core)...)
+}
+
+// traces returns which of the needles are in what the engine has.
+func (p *somebody) traces(needles []needle) map[string]bool {
+	p.Helper()
+	return newFinder(needles).find(p.place.Dump(p.TB))
+}
+
+func (p *somebody) wantNone(when string, needles []needle) {
+	p.Helper()
+	for what := range p.traces(needles) {
+		p.Errorf("%s: there is still %s", when, what)
+	}
+}
