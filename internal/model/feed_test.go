@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/model"
@@ -17,12 +18,13 @@ type feedReader struct {
 	rev      map[string]uint64
 	epoch    map[string]uint64
 	versions map[string]uint64
+	keys     map[string]string // what each row was last called
 }
 
 func newFeedReader() *feedReader {
 	return &feedReader{
 		folded: make(map[string]dibs.Snapshot), rev: make(map[string]uint64),
-		epoch: make(map[string]uint64), versions: make(map[string]uint64),
+		epoch: make(map[string]uint64), versions: make(map[string]uint64), keys: make(map[string]string),
 	}
 }
 
@@ -55,15 +57,18 @@ func (f *feedReader) take(w *world, e *dibs.Event) {
 		}
 		f.versions[owner] = e.Version
 	}
-	key := e.Key()
-	if key == "" {
+	if e.ID.IsZero() {
 		return
 	}
-	if e.Rev <= f.rev[key] {
-		w.t.Fatalf("the revision of %s went from %d to %d, at %s", key, f.rev[key], e.Rev, e.Kind)
+	key, row := textOf(e.ID, e.Key(), e.Canonical), e.ID.String()
+	if e.Rev <= f.rev[row] {
+		w.t.Fatalf("the revision of %s went from %d to %d, at %s", key, f.rev[row], e.Rev, e.Kind)
 	}
-	if e.Epoch < f.epoch[key] || e.Epoch != e.After.Epoch {
-		w.t.Fatalf("the epoch of %s went from %d to %d, at %s, which ends in %+v", key, f.epoch[key], e.Epoch, e.Kind, e.After)
+	if e.Epoch < f.epoch[row] || e.Epoch != e.After.Epoch {
+		w.t.Fatalf("the epoch of %s went from %d to %d, at %s, which ends in %+v", key, f.epoch[row], e.Epoch, e.Kind, e.After)
+	}
+	if e.Kind == dibs.EventForgotten {
+		f.startOver(e)
 	}
 	last, ok := f.folded[key]
 	if !ok {
@@ -75,15 +80,34 @@ func (f *feedReader) take(w *world, e *dibs.Event) {
 	if int64(e.At) > w.now {
 		w.t.Fatalf("%s of %s is dated %s, it is %s", e.Kind, key, w.since(int64(e.At)), w.since(w.now))
 	}
-	f.rev[key], f.epoch[key], f.folded[key] = e.Rev, e.Epoch, e.After
+	f.rev[row], f.epoch[row], f.folded[key], f.keys[row] = e.Rev, e.Epoch, e.After, key
+}
+
+// textOf is what a name is called here: by its row if nobody knows what it is.
+func textOf(id dibs.ID, key, canonical string) string {
+	if canonical == "" {
+		return id.String()
+	}
+	return key
+}
+
+// startOver drops all that was told of a name before it was forgotten, or somebody in it.
+func (f *feedReader) startOver(e *dibs.Event) {
+	delete(f.folded, f.keys[e.ID.String()])
+	f.folded[textOf(e.ID, e.Key(), e.Canonical)] = e.Before
 }
 
 // forget is for a name that was purged: its next event begins with nothing, but
 // neither its revision nor its epoch goes back.
 func (f *feedReader) forget(key model.Key) {
 	for told := range f.folded {
-		if plainKey(told) == key.Namespace+":"+key.Canonical {
+		if plainKey(told) == key.Namespace+":"+key.Canonical || told == id(key).String() {
 			delete(f.folded, told)
+		}
+	}
+	for hash, value := range hashes() { // of a forgotten name that was hidden
+		if namespace, canonical, _ := strings.Cut(hash, ":"); namespace == key.Namespace && value == key.Canonical {
+			delete(f.folded, dibs.NameID(namespace, canonical).String())
 		}
 	}
 }
@@ -97,7 +121,7 @@ func (w *world) checkFold(s *side) {
 			if err != nil {
 				continue
 			}
-			folded := s.feed.folded[n.Key()]
+			folded := s.feed.folded[textOf(n.ID, n.Key(), n.Canonical)]
 			// A free name tells who had it last, but nobody owns it: only states
 			// that mean an entity are compared with it.
 			told := fmt.Sprintf("%s %s, epoch %d, of %q", folded.State, folded.Status, folded.Epoch, folded.Entity.ID)
@@ -138,7 +162,7 @@ func (w *world) reread(s *side) {
 			if err != nil {
 				continue // it was never taken, or is purged
 			}
-			text := n.Key()
+			text := textOf(n.ID, n.Key(), n.Canonical)
 			if alone.folded[text] != again.folded[text] {
 				w.t.Fatalf("the history of %s ends with %+v, its part of the feed with %+v", text, alone.folded[text], again.folded[text])
 			}

@@ -44,6 +44,7 @@ type Name struct {
 	// quarantine that the name goes back to.
 	Until       int64
 	Established bool // was confirmed at some time, so is never purged
+	Forgotten   bool // nobody knows any more what it was
 }
 
 // Entity is what the model knows of one entity. One without it never had a name.
@@ -65,6 +66,7 @@ type Model struct {
 	entities map[Owner]Entity
 	floors   map[string]uint64 // the highest purged epoch of a namespace
 	past     map[Key][]Moment
+	told     map[Key]int64 // since when the past of a forgotten name is known
 	lines    int
 	touched  map[Owner]bool // entities that the present command has changed
 
@@ -87,6 +89,7 @@ func New(policies map[string]dibs.Policy, scopes map[string]string, known []dibs
 		entities: make(map[Owner]Entity),
 		floors:   make(map[string]uint64),
 		past:     make(map[Key][]Moment),
+		told:     make(map[Key]int64),
 		moved:    make(map[Key]Key),
 		from:     make(map[Key][]Key),
 	}
@@ -100,6 +103,7 @@ func (m *Model) copy() *Model {
 	c.entities = maps.Clone(m.entities)
 	c.floors = maps.Clone(m.floors)
 	c.moved = maps.Clone(m.moved)
+	c.told = maps.Clone(m.told)
 	c.from = maps.Clone(m.from)
 	c.past = make(map[Key][]Moment, len(m.past))
 	for key, moments := range m.past {

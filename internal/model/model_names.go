@@ -42,7 +42,7 @@ func (m *Model) byID(id dibs.ID) (Key, Name, bool) {
 	}
 	key = m.follow(key)
 	name, ok := m.names[key]
-	return key, name, ok
+	return key, name, ok && !name.Forgotten
 }
 
 // taken says whether and why a name is kept from an entity.
@@ -60,7 +60,7 @@ func (m *Model) taken(key Key, entity dibs.Entity) *Refusal {
 	case dibs.Active, dibs.Alias:
 		reason = dibs.ReasonInUse
 	case dibs.Quarantined:
-		if entity != name.Owner {
+		if entity != name.Owner || name.Forgotten {
 			reason = dibs.ReasonQuarantined
 		}
 	case dibs.Free:
@@ -81,6 +81,9 @@ func (m *Model) nextEpoch(key Key) uint64 {
 
 // put stores a name and remembers what it is from a moment on.
 func (m *Model) put(key Key, name Name, at int64) {
+	if m.names[key].Forgotten && !name.Forgotten {
+		m.told[key] = m.now // with the tombstone goes what it told
+	}
 	m.names[key] = name
 	if !nobodyHas(name) {
 		delete(m.moved, key) // it is a name of its own again

@@ -8,6 +8,8 @@ type Moment struct {
 	State  dibs.State
 	Entity dibs.Entity
 	Epoch  uint64
+	// Fresh says that a hold or a claim began then.
+	Fresh bool
 	// Vacated says that the name went on under another key.
 	Vacated bool
 }
@@ -15,8 +17,11 @@ type Moment struct {
 // remember adds to a name's past. The clock is applied before every command, so a
 // past is always in the order of its moments.
 func (m *Model) remember(key Key, name Name, at int64) {
-	m.past[key] = append(m.past[key], Moment{At: at, State: name.State, Entity: name.shown(), Epoch: name.Epoch})
+	m.past[key] = append(m.past[key], Moment{At: at, State: name.State, Entity: name.shown(), Epoch: name.Epoch, Fresh: name.Fresh()})
 }
+
+// Fresh says whether a name is as it was when its last hold, or its claim without one, began.
+func (n Name) Fresh() bool { return n.State == dibs.Held || n.Token == "" }
 
 // shown is the entity that readers are told of.
 func (n Name) shown() dibs.Entity {

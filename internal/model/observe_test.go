@@ -154,8 +154,8 @@ func (w *world) expectedEntity(scope string, entity dibs.Entity) string {
 // raises its entity's version when that is put on record, whenever that is; so they
 // are left out where aliases end.
 func (w *world) hasVersions(scope string) bool {
-	if w.changing != "" {
-		return false // bringing a name under other rules raises them as well
+	if w.changing != "" || w.forgot {
+		return false // bringing a name under other rules raises them as well, and so does forgetting
 	}
 	for namespace, policy := range w.policies {
 		if scopes[namespace] == scope && policy.AliasRetention > 0 {

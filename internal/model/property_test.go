@@ -45,6 +45,7 @@ func live(t *rapid.T, metamorphic bool) {
 	if len(w.orders) > 0 {
 		steps["rotate"] = func(*rapid.T) { w.rotate() }
 	}
+	steps["forget"] = func(*rapid.T) { w.forget() }
 	if !metamorphic {
 		steps["sweep"] = func(*rapid.T) { w.sweep(w.sides[0], true) }
 		steps["sweep a little"] = func(*rapid.T) { w.sweep(w.sides[0], false) }

@@ -190,6 +190,13 @@ func (r *remote) Recanonicalize(ctx context.Context, request dibs.Recanonicalize
 	return r.client("").Recanonicalize(ctx, request)
 }
 
+func (r *remote) Forget(ctx context.Context, request dibs.ForgetRequest) (dibs.Forgetting, error) {
+	if request.DryRun {
+		return both(r, "plan", func(reg *dibs.Registry) (dibs.Forgetting, error) { return reg.Forget(ctx, request) })
+	}
+	return r.client("").Forget(ctx, request)
+}
+
 func (r *remote) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
 	return r.client("").Sweep(ctx, limit)
 }

@@ -102,6 +102,7 @@ func (w *world) lookBack() {
 		if moments := w.model.Past(key); len(moments) > 0 {
 			at = min(w.now, draw(w, "moment", moments...).At+draw[int64](w, "off by", 0, -1, 1))
 		}
+		at = max(at, w.model.Told(key))
 		were := w.model.WhoHeldOneOf(w.now, key, at)
 		for _, s := range w.sides {
 			holder, err := s.registry.WhoHeld(context.Background(), namespace, value, dibs.Instant(at).Time())

@@ -62,6 +62,7 @@ type world struct {
 	policies map[string]dibs.Policy
 	model    *model.Model
 	sides    []*side
+	forgot   bool                         // somebody was forgotten
 	changing string                       // the namespace whose rules change, if any
 	orders   map[string][][]dibs.BlindKey // the keys that names of a blind namespace were made with
 

@@ -1,0 +1,82 @@
+package model
+
+import "github.com/calldibs/dibs"
+
+// Forget erases an entity, and returns the keys of the names that went with it. What of
+// it is in the past of other names goes, too.
+func (m *Model) Forget(now int64, owner Owner) (erased []Key) {
+	m.advance(now)
+	m.touched = make(map[Owner]bool)
+	if e, ok := m.entities[owner]; ok && !e.Deleted {
+		m.remove(dibs.Delete{Scope: owner.Scope, Entity: owner.Entity})
+	}
+	for key, name := range m.names {
+		switch {
+		case m.scopes[key.Namespace] != owner.Scope || name.Forgotten:
+		case m.isLast(key, name, owner.Entity):
+			m.bury(key, name)
+			erased = append(erased, key)
+		default:
+			m.clean(key, name, owner.Entity)
+		}
+	}
+	sortKeys(erased)
+	return erased
+}
+
+// isLast says whether a name is held for an entity, or no other has had it since.
+func (m *Model) isLast(key Key, name Name, entity dibs.Entity) bool {
+	if alive(name) {
+		return name.Intended == entity
+	}
+	var last dibs.Entity
+	for _, moment := range m.past[key] {
+		if moment.Entity != (dibs.Entity{}) {
+			last = moment.Entity
+		}
+	}
+	return last == entity
+}
+
+// bury leaves of a name what it owes to others: its epoch, and its quarantine.
+func (m *Model) bury(key Key, name Name) {
+	tomb := Name{State: name.State, Status: dibs.StatusReleased, Epoch: name.Epoch, EndedAt: m.now, Until: name.Until, Forgotten: true}
+	if alive(name) {
+		tomb.State = dibs.Free
+		if name.Until > m.now {
+			tomb.State = dibs.Quarantined
+		}
+	}
+	if tomb.State == dibs.Free {
+		tomb.Until = 0
+	}
+	m.names[key] = tomb
+	m.past[key] = nil
+	m.remember(key, tomb, m.now)
+	m.told[key] = m.now
+}
+
+// clean takes an entity out of the past of a name, and the proof of its hold out of what
+// another one has by now.
+func (m *Model) clean(key Key, name Name, entity dibs.Entity) {
+	began := uint64(0) // the epoch in which the present hold began
+	for _, moment := range m.past[key] {
+		if moment.Fresh {
+			began = moment.Epoch
+		}
+	}
+	for i, moment := range m.past[key] {
+		if moment.Entity != entity {
+			continue
+		}
+		m.past[key][i].Entity = dibs.Entity{}
+		if moment.Epoch >= began && !alive(name) {
+			name.Token, name.Principal, name.Intended = "", "", dibs.Entity{}
+		}
+	}
+	m.names[key] = name
+}
+
+// Told returns since when a name's past is known: of what was before it was last
+// forgotten nothing is.
+func (m *Model) Told(key Key) int64 { return m.told[key] }
