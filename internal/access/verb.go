@@ -41,6 +41,7 @@ const (
 	Stats  Verb = "stats"
 	Bulk   Verb = "bulk" // asking in bulk what is taken: checks of many values, listings
 
+	Forget           Verb = "forget"           // erasing a person: nobody can undo it, so it is in no group but all
 	OverrideReserved Verb = "overrideReserved" // taking reserved words
 	ActForOthers     Verb = "actForOthers"     // using the holds of others, with their tokens
 	Webhooks         Verb = "webhooks"         // having events sent somewhere; it takes events, too
@@ -68,7 +69,7 @@ var groups = map[Verb][]Verb{
 
 // Verbs returns all verbs without the groups, in the order of their names.
 func Verbs() []Verb {
-	verbs := []Verb{OverrideReserved, ActForOthers, Webhooks}
+	verbs := []Verb{Forget, OverrideReserved, ActForOthers, Webhooks}
 	for _, members := range groups {
 		verbs = append(verbs, members...)
 	}

@@ -55,7 +55,12 @@ func (s *session) askFirst(ctx context.Context, registry *dibs.Registry, request
 	if settled(plan) {
 		return nil
 	}
-	fmt.Fprintf(s.Stderr, "%s\nGo on? [y/N] ", clean(summary(plan)))
+	return s.confirmed(summary(plan))
+}
+
+// confirmed shows what would be done and waits for a yes.
+func (s *session) confirmed(plan string) error {
+	fmt.Fprintf(s.Stderr, "%s\nGo on? [y/N] ", clean(plan))
 	line, _ := bufio.NewReader(s.Stdin).ReadString('\n')
 	fmt.Fprintln(s.Stderr)
 	if reply := strings.ToLower(strings.TrimSpace(line)); reply != "y" && reply != "yes" {

@@ -57,6 +57,7 @@ const contract = `
 	GET /v1/webhooks/{id}/deadletters/{letter}
 	DELETE /v1/webhooks/{id}/deadletters/{letter}
 	POST /v1/webhooks/{id}/deadletters/{letter}/resend
+	POST /v1/forget
 `
 
 func TestDocument(t *testing.T) {

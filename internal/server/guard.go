@@ -62,7 +62,10 @@ func streaming(r *http.Request) bool {
 // lasting reports whether the request is for work that takes as long as there is to do;
 // its body is read within the deadline all the same. The client may end it.
 func lasting(r *http.Request) bool {
-	return r.Method == http.MethodPost && (r.URL.Path == recanonicalizePath || r.URL.Path == sweepPath)
+	if r.Method != http.MethodPost {
+		return false
+	}
+	return r.URL.Path == recanonicalizePath || r.URL.Path == sweepPath || r.URL.Path == forgetPath
 }
 
 // notThere answers for a path or a method that there is not: as a problem, like

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 
@@ -15,14 +16,16 @@ import (
 const (
 	sweepPath          = "/v1/sweep"
 	recanonicalizePath = "/v1/recanonicalize"
+	forgetPath         = "/v1/forget"
 )
 
 func (s *Server) operating() {
-	operation := func(path, id, summary string, errors ...int) huma.Operation {
-		return s.operation(http.MethodPost, path, id, summary, "Operating", errors...)
+	operation := func(path, id, summary string, statuses ...int) huma.Operation {
+		return s.operation(http.MethodPost, path, id, summary, "Operating", statuses...)
 	}
 	huma.Register(s.api, operation(sweepPath, "sweep", "End what is over", 422), s.sweep)
 	huma.Register(s.api, operation(recanonicalizePath, "recanonicalize", "Bring the names of a namespace under its present rules", 409, 422), s.recanonicalize)
+	huma.Register(s.api, operation(forgetPath, "forget", "Erase a person, or a name", 403, 409, 422), s.forget)
 }
 
 type sweepInput struct {
@@ -67,6 +70,31 @@ func (s *Server) recanonicalize(ctx context.Context, in *recanonicalizeInput) (*
 		return nil, p
 	}
 	return ok(body), nil
+}
+
+type forgetInput struct{ Body wire.ForgetRequest }
+
+func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forgetting], error) {
+	request := in.Body.ForgetRequest()
+	var err error
+	if request.Namespace != "" {
+		err = s.may(ctx, access.Forget, request.Namespace)
+	} else {
+		err = s.mayInScope(ctx, access.Forget, request.Scope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The registry has one right for all that operators do. This is what the caller may.
+	operator := dibs.Principal{Name: callerOf(ctx).Name, Rights: dibs.Operate}
+	report, err := s.cfg.Registry.As(operator).Forget(ctx, request)
+	if errors.Is(err, dibs.ErrUnsupported) {
+		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the engine of this server cannot scrub its files: leave scrub out")
+	}
+	if err != nil {
+		return nil, s.problemOf(err)
+	}
+	return ok(wire.ForgettingOf(report)), nil
 }
 
 func typeFor[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -66,6 +66,9 @@ var calls = []call{
 	{"GET /metrics", ``, verbs(access.Stats), "everywhere"},
 	{"POST /v1/sweep", `{"limit": 1}`, verbs(access.Sweep), "everywhere"},
 	{"POST /v1/recanonicalize", `{"namespace": "acme.slug", "dryRun": true}`, verbs(access.Recanonicalize), "acme.slug"},
+	{"POST /v1/forget", `{"scope": "acme", "entity": ENTITY}`, verbs(access.Forget), "scope acme"},
+	{"POST /v1/forget", `{"entity": ENTITY}`, verbs(access.Forget), "scope "},
+	{"POST /v1/forget", `{"namespace": "acme.slug", "value": "none"}`, verbs(access.Forget), "acme.slug"},
 
 	{"POST /v1/webhooks", `{"url": "https://localhost:1/", "namespaces": ["acme.slug"], "enabled": false}`, verbs(access.Webhooks, access.Events), "acme.slug"},
 	{"POST /v1/webhooks", `{"url": "https://localhost:1/", "namespaces": ["acme.*"], "enabled": false}`, verbs(access.Webhooks, access.Events), "scope acme"},
