@@ -7,6 +7,9 @@ type Command interface {
 	// prepare checks what can be checked without looking at any record and
 	// returns the decision that is left. It runs on the caller's own goroutine.
 	prepare(p *preparer) (decision, *Error)
+	// places returns where all that the command is about belongs to, as far as it is
+	// well-formed.
+	places() []place
 }
 
 // decision is the pure heart of a command: from the records it asks the view for

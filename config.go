@@ -103,7 +103,7 @@ func writersOf(store Store) int {
 	return 1
 }
 
-// validate checks a config that has its defaults.
+// validate checks a config, with or without its defaults.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name  string

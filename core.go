@@ -33,7 +33,6 @@ var _ Backend = (*core)(nil)
 // Open returns a Registry over an engine. The Registry owns the store from then
 // on, and closes it.
 func Open(store Store, cfg Config) (*Registry, error) {
-	cfg = cfg.withDefaults(store)
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -41,11 +40,20 @@ func Open(store Store, cfg Config) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{
-		cfg: cfg, policies: new(atomic.Pointer[policies]), store: store,
-		conflicts: &conflictCounts{}, flight: newFlight(), bell: newBell(),
+	shared := new(atomic.Pointer[policies])
+	shared.Store(set)
+	if whole, ok := store.(Partitioned); ok && len(whole.Parts()) > 1 {
+		return NewRegistry(openRouted(whole, cfg, shared)), nil
 	}
-	c.policies.Store(set)
+	return NewRegistry(openCore(store, cfg.withDefaults(store), shared, newBell())), nil
+}
+
+// openCore begins to work on an engine.
+func openCore(store Store, cfg Config, shared *atomic.Pointer[policies], bell *bell) *core {
+	c := &core{
+		cfg: cfg, policies: shared, store: store,
+		conflicts: &conflictCounts{}, flight: newFlight(), bell: bell,
+	}
 	c.writer, c.reader = newWriter(store, cfg, c.batchDone), newReader(store)
 	c.submit = c.writer.submit
 	ctx, stop := context.WithCancel(context.Background())
@@ -54,8 +62,20 @@ func Open(store Store, cfg Config) (*Registry, error) {
 	if cfg.SweepEvery > 0 {
 		c.stopped.Go(func() { c.sweepOften(ctx, cfg.SweepEvery) })
 	}
-	return NewRegistry(c), nil
+	return c
 }
+
+// embedded is a backend in this process: a core, or several of them.
+type embedded interface {
+	Backend
+	policySet() *atomic.Pointer[policies]
+	inTransaction(bind func(Store) (Store, error)) (Backend, error)
+	isBound() bool // to a transaction of the caller's
+}
+
+func (c *core) policySet() *atomic.Pointer[policies] { return c.policies }
+
+func (c *core) isBound() bool { return c.writer == nil }
 
 // SetPolicies replaces all policies of a Registry that [Open] made, at once: each
 // command is decided by the old ones or by the new ones. Policies that are not valid
@@ -63,7 +83,7 @@ func Open(store Store, cfg Config) (*Registry, error) {
 //
 // Other rules for which names are the same take [Registry.Recanonicalize].
 func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
-	c, ok := r.backend.(*core)
+	b, ok := r.backend.(embedded)
 	if !ok {
 		return fmt.Errorf("%w: the policies are the server's", ErrUnsupported)
 	}
@@ -71,18 +91,18 @@ func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) e
 	if err != nil {
 		return err
 	}
-	c.policies.Store(set)
+	b.policySet().Store(set)
 	return nil
 }
 
 // Policy returns the policy that a Registry made by [Open] has for a namespace, with
 // every default filled in.
 func (r *Registry) Policy(namespace string) (Policy, error) {
-	c, ok := r.backend.(*core)
+	b, ok := r.backend.(embedded)
 	if !ok {
 		return Policy{}, fmt.Errorf("%w: the policies are the server's", ErrUnsupported)
 	}
-	space, err := c.policies.Load().space(namespace)
+	space, err := b.policySet().Load().space(namespace)
 	if err != nil {
 		return Policy{}, err
 	}
@@ -98,13 +118,21 @@ func (r *Registry) Policy(namespace string) (Policy, error) {
 // The new Registry must not be used by several goroutines at once, like the
 // transaction itself. Closing it does nothing.
 func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
-	c, ok := r.backend.(*core)
+	b, ok := r.backend.(embedded)
 	if !ok {
 		return &Registry{backend: unsupported{errRemoteTx}, principal: r.principal}
 	}
-	store, err := bind(c.store)
+	bound, err := b.inTransaction(bind)
 	if err != nil {
-		return &Registry{backend: unsupported{err}, principal: r.principal}
+		bound = unsupported{err}
+	}
+	return &Registry{backend: bound, principal: r.principal}
+}
+
+func (c *core) inTransaction(bind func(Store) (Store, error)) (Backend, error) {
+	store, err := bindTo(c.store, bind)
+	if err != nil {
+		return nil, err
 	}
 	bound := &core{
 		cfg: c.cfg, policies: c.policies, store: store,
@@ -120,7 +148,7 @@ func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 		}
 		return waiting.err
 	}
-	return &Registry{backend: bound, principal: r.principal}
+	return bound, nil
 }
 
 // txCaller waits for a request inside its own transaction, where nobody is parked.
@@ -146,17 +174,23 @@ func (c *core) batchDone(info BatchInfo) {
 func (c *core) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
 	start := time.Now()
 	results, err := c.apply(ctx, req)
-	if c.cfg.Observer.Command != nil {
-		info := CommandInfo{Commands: req.Commands, DryRun: req.DryRun, Took: time.Since(start)}
-		if err != nil {
-			info.Err = err
-		}
-		c.cfg.Observer.Command(info)
-	}
+	c.cfg.Observer.command(req, start, err)
 	if err != nil {
 		return nil, err
 	}
 	return results, nil
+}
+
+// command tells of an Apply.
+func (o Observer) command(req ApplyRequest, start time.Time, err *Error) {
+	if o.Command == nil {
+		return
+	}
+	info := CommandInfo{Commands: req.Commands, DryRun: req.DryRun, Took: time.Since(start)}
+	if err != nil {
+		info.Err = err
+	}
+	o.Command(info)
 }
 
 func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {

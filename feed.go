@@ -3,6 +3,7 @@ package dibs
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,44 +12,57 @@ func (c *core) Events(ctx context.Context, query FeedQuery, wait bool) (EventPag
 	if wait && c.writer == nil {
 		return EventPage{}, ErrUnsupported // nobody else's commit shows inside a transaction
 	}
+	return feed{c.store, c.policies, c.bell, c.cfg.PollEvery}.events(ctx, query, wait)
+}
+
+// feed is the events of a store.
+type feed struct {
+	store     Store
+	policies  *atomic.Pointer[policies]
+	bell      *bell         // rings when something was committed here
+	pollEvery time.Duration // how often to look by itself
+}
+
+// events returns a page of the feed; with wait it blocks until there is one.
+func (f feed) events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error) {
 	if query.Namespace != "" {
 		if _, _, err := splitNamespace(query.Namespace); err != nil {
 			return EventPage{}, err
 		}
 	}
 	if query.After == Latest {
-		latest, err := c.store.Latest(ctx)
+		latest, err := f.store.Latest(ctx)
 		if err != nil {
 			return EventPage{}, err
 		}
 		query.After = latest
 	}
 	var woken <-chan struct{}
-	if waker, ok := c.store.(Waker); ok && wait {
+	if waker, ok := f.store.(Waker); ok && wait {
 		wakeCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		woken = waker.Wake(wakeCtx)
 	}
 	for {
 		// Before looking, so that nothing is missed between the two.
-		rung := c.bell.wait()
-		page, err := c.eventPage(ctx, query)
+		rung := f.bell.wait()
+		page, err := f.page(ctx, query)
 		if err != nil || !wait || len(page.Events) > 0 {
 			return page, err
 		}
 		query.After = page.Next
-		if err := c.awaitEvents(ctx, rung, woken); err != nil {
+		if err := f.await(ctx, rung, woken); err != nil {
 			return EventPage{}, err
 		}
 	}
 }
 
-// eventPage reads one page, and goes on behind events that were not asked for.
-func (c *core) eventPage(ctx context.Context, query FeedQuery) (EventPage, error) {
+// page reads one page, and goes on behind events that were not asked for.
+func (f feed) page(ctx context.Context, query FeedQuery) (EventPage, error) {
 	limit := pageSize(query.Limit)
-	page := EventPage{Next: query.After, Generation: c.policies.Load().generation}
+	page := EventPage{Next: query.After, Generation: f.policies.Load().generation}
 	for {
-		events, err := c.store.Events(ctx, EventQuery{After: page.Next, Limit: limit})
+		events, err := f.store.Events(ctx, EventQuery{After: page.Next, Limit: limit})
 		if err != nil {
 			return EventPage{}, err
 		}
@@ -67,10 +81,10 @@ func (c *core) eventPage(ctx context.Context, query FeedQuery) (EventPage, error
 	}
 }
 
-// awaitEvents waits until there may be new events: this registry committed
+// await waits until there may be new events: this registry committed
 // something, the engine has heard of another's commit, or it is time to look.
-func (c *core) awaitEvents(ctx context.Context, rung, woken <-chan struct{}) error {
-	timer := time.NewTimer(c.cfg.PollEvery)
+func (f feed) await(ctx context.Context, rung, woken <-chan struct{}) error {
+	timer := time.NewTimer(f.pollEvery)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -61,8 +61,10 @@ func (c *core) Stats(ctx context.Context) (Stats, error) {
 		key.Count = n
 		stats.Names = append(stats.Names, key)
 	}
-	slices.SortFunc(stats.Names, func(a, b NameCount) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.State, b.State))
-	})
+	slices.SortFunc(stats.Names, NameCount.compare)
 	return stats, nil
+}
+
+func (c NameCount) compare(other NameCount) int {
+	return cmp.Or(cmp.Compare(c.Namespace, other.Namespace), cmp.Compare(c.State, other.State))
 }

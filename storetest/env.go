@@ -68,6 +68,9 @@ func (e *env) attempt(groups ...dibs.Group) []dibs.Outcome {
 // commit commits groups that nothing speaks against.
 func (e *env) commit(groups ...dibs.Group) {
 	e.Helper()
+	if e.harness.Apart {
+		groups = apart(groups)
+	}
 	for i, outcome := range e.attempt(groups...) {
 		if outcome != dibs.Committed {
 			e.Fatalf("group %d of %d is stale, although nothing it rests on has changed", i+1, len(groups))

@@ -40,6 +40,10 @@ type Harness struct {
 	// is called; it changes nothing. Nil means that the engine never says
 	// [dibs.Busy].
 	Hold func(tb testing.TB, store dibs.Store, ref dibs.Ref) (release func())
+
+	// Apart says that the store keeps scopes apart and commits no group that spans
+	// several, as a [dibs.Partitioned] one. The suite then splits what it commits.
+	Apart bool
 }
 
 // testCase proves one or more of the contract's musts.

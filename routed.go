@@ -1,0 +1,179 @@
+package dibs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// routed is the embedded backend over a store of several parts: a core for each, and
+// whatever is about one scope goes to its core. So batches never mix engines. What is about
+// all of them is asked of each and put together, see routed_read.go.
+type routed struct {
+	whole    Partitioned
+	parts    []Part
+	backends []Backend // of the parts: cores, unless it is bound to a transaction
+	bound    int       // the part that a transaction of the caller's is on, or -1
+
+	cores    []*core // of the parts, which may not see what a transaction does
+	policies *atomic.Pointer[policies]
+	observer Observer
+	where    *whereabouts
+	feed     feed
+	sweeps   atomic.Uint32
+}
+
+var _ embedded = (*routed)(nil)
+
+func openRouted(whole Partitioned, cfg Config, shared *atomic.Pointer[policies]) *routed {
+	defaults := cfg.withDefaults(whole)
+	bell := newBell()
+	r := &routed{
+		whole: whole, parts: whole.Parts(), bound: -1,
+		policies: shared, observer: cfg.Observer, where: &whereabouts{}, feed: feed{whole, shared, bell, defaults.PollEvery},
+	}
+	for _, part := range r.parts {
+		own := cfg.withDefaults(part.Store)
+		own.Logger = own.Logger.With("part", part.Name)
+		c := openCore(part.Store, own, shared, bell)
+		r.backends, r.cores = append(r.backends, c), append(r.cores, c)
+	}
+	return r
+}
+
+func (r *routed) policySet() *atomic.Pointer[policies] { return r.policies }
+
+func (r *routed) isBound() bool { return r.bound >= 0 }
+
+// inTransaction binds the one part that the transaction can be on. Commands about other
+// parts are refused: they would not commit with it.
+func (r *routed) inTransaction(bind func(Store) (Store, error)) (Backend, error) {
+	bound := &routed{
+		whole: r.whole, parts: r.parts, bound: -1,
+		cores: r.cores, policies: r.policies, observer: r.observer, where: r.where,
+	}
+	var (
+		failed   error
+		joinable []string
+	)
+	for i, c := range r.cores {
+		backend, err := c.inTransaction(bind)
+		if err != nil {
+			failed = err
+			backend = nil
+		} else {
+			bound.bound = i
+			joinable = append(joinable, r.parts[i].Name)
+		}
+		bound.backends = append(bound.backends, backend)
+	}
+	switch len(joinable) {
+	case 0:
+		return nil, failed
+	case 1:
+	default:
+		return nil, fmt.Errorf("%w: the transaction could be on any of the stores %s, and nobody can tell which: "+
+			"with routes only one store of an engine can take part in transactions of your own", ErrUnsupported, strings.Join(joinable, ", "))
+	}
+	for i, b := range bound.backends {
+		if b == nil {
+			bound.backends[i] = unsupported{fmt.Errorf("%w: this transaction is on the store %q, and what the command is about is in %q",
+				ErrUnsupported, joinable[0], r.parts[i].Name)}
+		}
+	}
+	return bound, nil
+}
+
+// in returns the backend of a namespace. One that is not well-formed is refused by any.
+func (r *routed) in(namespace string) Backend {
+	scope, _, _ := splitNamespace(namespace)
+	return r.backends[r.whole.PartOf(scope)]
+}
+
+// Apply decides commands and commits them, in the one part that all of them are about.
+func (r *routed) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
+	start := time.Now()
+	part, err := r.partOf(ctx, req.Commands)
+	if err != nil {
+		if !req.DryRun && err.Code != CodeUnavailable {
+			r.cores[part].conflicts.note(err, 0)
+		}
+		r.observer.command(req, start, err)
+		return nil, err
+	}
+	results, fail := r.backends[part].Apply(ctx, req)
+	r.where.note(results, part)
+	return results, fail
+}
+
+// Check says whether values could be reserved.
+func (r *routed) Check(ctx context.Context, req CheckRequest) ([]Availability, error) {
+	return r.in(req.Namespace).Check(ctx, req)
+}
+
+// Resolve says where a name leads.
+func (r *routed) Resolve(ctx context.Context, namespace, value string) (Resolution, error) {
+	return r.in(namespace).Resolve(ctx, namespace, value)
+}
+
+// Get returns one name.
+func (r *routed) Get(ctx context.Context, lookup Lookup) (Name, error) {
+	if lookup.ID.IsZero() {
+		return r.in(lookup.Namespace).Get(ctx, lookup)
+	}
+	found, err := r.locate(ctx, []ID{lookup.ID})
+	if err != nil {
+		return Name{}, err
+	}
+	part, known := found[lookup.ID]
+	if !known {
+		part = r.whole.PartOf("") // which says that there is none
+	}
+	return r.backends[part].Get(ctx, lookup)
+}
+
+// Entity returns an entity with its names.
+func (r *routed) Entity(ctx context.Context, scope string, entity Entity) (EntityInfo, error) {
+	return r.backends[r.whole.PartOf(scope)].Entity(ctx, scope, entity)
+}
+
+// History returns the events of a name.
+func (r *routed) History(ctx context.Context, namespace, value string) ([]Event, error) {
+	return r.in(namespace).History(ctx, namespace, value)
+}
+
+// WhoHeld returns who had a name at a moment.
+func (r *routed) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
+	return r.in(namespace).WhoHeld(ctx, namespace, value, at)
+}
+
+// Recanonicalize brings the names of a namespace under its present rules.
+func (r *routed) Recanonicalize(ctx context.Context, req RecanonicalizeRequest) (Recanonicalization, error) {
+	return r.in(req.Namespace).Recanonicalize(ctx, req)
+}
+
+// Forget erases a person, or a name, in the part that has its scope.
+func (r *routed) Forget(ctx context.Context, req ForgetRequest) (Forgetting, error) {
+	if req.Namespace != "" || req.Value != "" {
+		return r.in(req.Namespace).Forget(ctx, req)
+	}
+	return r.backends[r.whole.PartOf(req.Scope)].Forget(ctx, req)
+}
+
+// Close closes all parts at once: one that is gone may take its time.
+func (r *routed) Close() error {
+	if r.isBound() {
+		return nil
+	}
+	errs := make([]error, len(r.backends))
+	var closing sync.WaitGroup
+	for i, b := range r.backends {
+		closing.Go(func() { errs[i] = b.Close() })
+	}
+	closing.Wait()
+	return errors.Join(errors.Join(errs...), r.whole.Close())
+}

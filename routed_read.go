@@ -1,0 +1,137 @@
+package dibs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ofAll asks all parts at once. One that fails fails the whole: half an answer would look
+// like a whole one.
+func ofAll[T any](r *routed, question func(b Backend) (T, error)) ([]T, error) {
+	answers, errs := make([]T, len(r.backends)), make([]error, len(r.backends))
+	var asking sync.WaitGroup
+	for i, b := range r.backends {
+		asking.Go(func() { answers[i], errs[i] = question(b) })
+	}
+	asking.Wait()
+	return answers, errors.Join(errs...)
+}
+
+// List returns a page of names. A cursor is a namespace and a canonical form, and so means
+// the same in all parts.
+func (r *routed) List(ctx context.Context, query NamesQuery) (NamesPage, error) {
+	if query.Namespace != "" {
+		return r.in(query.Namespace).List(ctx, query)
+	}
+	pages, err := ofAll(r, func(b Backend) (NamesPage, error) { return b.List(ctx, query) })
+	if err != nil {
+		return NamesPage{}, err
+	}
+	var (
+		all  NamesPage
+		more bool
+	)
+	for _, page := range pages {
+		all.Names = append(all.Names, page.Names...)
+		more = more || page.Next != ""
+	}
+	slices.SortFunc(all.Names, func(a, b Name) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Canonical, b.Canonical))
+	})
+	if limit := pageSize(query.Limit); len(all.Names) > limit {
+		all.Names, more = all.Names[:limit], true
+	}
+	if more {
+		last := all.Names[len(all.Names)-1]
+		all.Next = encodePosition(ListPosition{Namespace: last.Namespace, Label: last.Canonical})
+	}
+	return all, nil
+}
+
+// Events returns a page of the feed, which has the events of all parts, or of the one that
+// has the namespace.
+func (r *routed) Events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error) {
+	if r.isBound() {
+		return EventPage{}, fmt.Errorf("%w: the feed of several stores inside a transaction on one of them", ErrUnsupported)
+	}
+	f := r.feed
+	if scope, _, err := splitNamespace(query.Namespace); err == nil {
+		f.store = r.parts[r.whole.PartOf(scope)].Store // the others have nothing of it
+	}
+	return f.events(ctx, query, wait)
+}
+
+// Stats counts the names there are.
+func (r *routed) Stats(ctx context.Context) (Stats, error) {
+	list, err := ofAll(r, func(b Backend) (Stats, error) { return b.Stats(ctx) })
+	if err != nil {
+		return Stats{}, err
+	}
+	var all Stats
+	for _, s := range list {
+		all.Names = append(all.Names, s.Names...)
+		all.EndingSoon += s.EndingSoon
+	}
+	slices.SortFunc(all.Names, NameCount.compare)
+	return all, nil
+}
+
+// Conflicts returns how many attempts were refused. What names no namespace, or one of too
+// many, can be counted in several parts.
+func (r *routed) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {
+	lists, err := ofAll(r, func(b Backend) ([]ConflictBucket, error) { return b.Conflicts(ctx, query) })
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[string]ConflictBucket) // by label, which is also their order
+	var labels []string
+	for _, b := range slices.Concat(lists...) {
+		label := tally{Namespace: b.Namespace, Reason: b.Reason, Hour: InstantOf(b.Start)}.label()
+		sum, known := sums[label]
+		if !known {
+			labels = append(labels, label)
+		}
+		b.Count += sum.Count
+		sums[label] = b
+	}
+	slices.Sort(labels)
+	var buckets []ConflictBucket
+	for _, label := range labels {
+		buckets = append(buckets, sums[label])
+	}
+	return buckets, nil
+}
+
+// Sweep sweeps one part after the other, beginning with another one each time, so that none
+// of them always comes last. One that fails keeps nobody from sweeping the others.
+func (r *routed) Sweep(ctx context.Context, limit int) (SweepReport, error) {
+	if r.isBound() {
+		return r.backends[r.bound].Sweep(ctx, limit)
+	}
+	start := time.Now()
+	first := int(r.sweeps.Add(1))
+	var (
+		all  SweepReport
+		errs error
+	)
+	for i := range r.backends {
+		if all.Looked >= limit {
+			all.More = true
+			break
+		}
+		report, err := r.backends[(first+i)%len(r.backends)].Sweep(ctx, limit-all.Looked)
+		errs = errors.Join(errs, err)
+		all.Looked += report.Looked
+		all.Changed += report.Changed
+		all.Suspects += report.Suspects
+		all.Settled += report.Settled
+		all.More = all.More || report.More
+	}
+	all.Took = time.Since(start)
+	return all, errs
+}

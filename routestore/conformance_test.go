@@ -1,0 +1,196 @@
+//go:build unix
+
+package routestore_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/internal/etcdtest"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/pgstore"
+	"github.com/calldibs/dibs/routestore"
+	"github.com/calldibs/dibs/sqlitestore"
+	"github.com/calldibs/dibs/storetest"
+)
+
+func TestMain(m *testing.M) { etcdtest.Main(m) }
+
+// opener opens an empty engine, and returns how to open it again.
+type opener func(tb testing.TB, clock *storetest.Clock) (again func() dibs.Store)
+
+func inMemory(_ testing.TB, clock *storetest.Clock) func() dibs.Store {
+	return func() dibs.Store { return memstore.New(memstore.Config{Now: clock.Now}) }
+}
+
+func onSQLite(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
+	path := filepath.Join(tb.TempDir(), "names.db")
+	return func() dibs.Store {
+		return opened(sqlitestore.Open(context.Background(), path, sqlitestore.Config{Now: clock.Now}))(tb)
+	}
+}
+
+// onPostgres opens a schema whose clock is a sequence, which the suite can move.
+func onPostgres(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
+	cluster := pgtest.Shared(tb)
+	schema := cluster.NewSchema(tb)
+	quoted := pgx.Identifier{schema}.Sanitize()
+	conn, err := pgx.Connect(context.Background(), cluster.DSN("postgres"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
+	run := func(statement string) {
+		if _, err := conn.Exec(context.Background(), statement); err != nil {
+			tb.Error(err)
+		}
+	}
+	run("CREATE SCHEMA " + quoted)
+	run("CREATE SEQUENCE " + quoted + ".clock")
+	clock.Follow(func(now time.Time) { run(fmt.Sprintf("SELECT setval('%s.clock', %d)", quoted, now.UnixMilli())) })
+	return func() dibs.Store {
+		return opened(pgstore.Open(context.Background(), cluster.DSN("postgres")+"&pool_max_conns=6", pgstore.Config{
+			Schema: schema, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + quoted + ".clock)",
+		}))(tb)
+	}
+}
+
+func onEtcd(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
+	cluster := etcdtest.Shared(tb)
+	var wall atomic.Int64 // what the clock shows; the clock itself is locked while it moves
+	wall.Store(clock.Now().UnixNano())
+	cfg := etcdstore.Config{
+		Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), MaxSkew: -1, Timeout: 30 * time.Second, MaxTxnOps: 4096,
+		Now: func() time.Time { return time.Unix(0, wall.Load()) },
+	}
+	var first sync.Once
+	return func() dibs.Store {
+		store := opened(etcdstore.Open(context.Background(), cfg))(tb)
+		first.Do(func() {
+			clock.Follow(func(now time.Time) {
+				if now.UnixNano() < wall.Swap(now.UnixNano()) {
+					if err := store.(*etcdstore.Store).SetTime(context.Background(), now); err != nil {
+						tb.Error(err)
+					}
+				}
+			})
+		})
+		return store
+	}
+}
+
+func opened[S dibs.Store](store S, err error) func(tb testing.TB) dibs.Store {
+	return func(tb testing.TB) dibs.Store {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return store
+	}
+}
+
+// open makes a store of routes.
+func open(tb testing.TB, routes ...routestore.Route) *routestore.Store {
+	tb.Helper()
+	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return store
+}
+
+// end closes a registry or a store.
+func end(tb testing.TB, c io.Closer) {
+	tb.Helper()
+	if err := c.Close(); err != nil {
+		tb.Error(err)
+	}
+}
+
+// quickly is open for a test that knows that nobody works by other routes.
+func quickly(tb testing.TB, routes ...routestore.Route) *routestore.Store {
+	tb.Helper()
+	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes}.Hasten(time.Millisecond))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return store
+}
+
+// harness opens stores of two engines: one for acme and all below it, one for the rest.
+func harness(acme, rest opener, disk bool) storetest.Harness {
+	var opens sync.Map // of dibs.Store to how it was opened
+	start := func(tb testing.TB, again func() []routestore.Route) dibs.Store {
+		store := open(tb, again()...)
+		opens.Store(dibs.Store(store), again)
+		return store
+	}
+	h := storetest.Harness{
+		Apart: true,
+		Open: func(tb testing.TB, clock *storetest.Clock) dibs.Store {
+			openAcme, openRest := acme(tb, clock), rest(tb, clock)
+			return start(tb, func() []routestore.Route {
+				return []routestore.Route{
+					{Name: "acme", Scopes: []string{"acme.*"}, Store: openAcme()},
+					{Name: "rest", Scopes: []string{routestore.Everything}, Store: openRest()},
+				}
+			})
+		},
+	}
+	if disk {
+		h.Reopen = func(tb testing.TB, store dibs.Store, _ *storetest.Clock) dibs.Store {
+			again, _ := opens.Load(store)
+			return start(tb, again.(func() []routestore.Route))
+		}
+		h.Share = h.Reopen
+	}
+	return h
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		acme, rest opener
+		disk, long bool
+	}{
+		{name: "memory and memory", acme: inMemory, rest: inMemory},
+		{name: "SQLite and PostgreSQL", acme: onSQLite, rest: onPostgres, disk: true},
+		{name: "PostgreSQL and SQLite", acme: onPostgres, rest: onSQLite, disk: true, long: true},
+		{name: "etcd and SQLite", acme: onEtcd, rest: onSQLite, disk: true, long: true},
+		{name: "SQLite and etcd", acme: onSQLite, rest: onEtcd, disk: true, long: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			switch {
+			case c.long && os.Getenv("DIBS_TEST_LONG") == "":
+				t.Skip("DIBS_TEST_LONG is not set")
+			case c.disk && testing.Short():
+				t.Skip("the engines have their own suites")
+			}
+			storetest.Run(t, harness(c.acme, c.rest, c.disk))
+		})
+	}
+}
+
+// One part alone is a store like any other.
+func TestConformanceOfOnePart(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, storetest.Harness{
+		Open: func(tb testing.TB, clock *storetest.Clock) dibs.Store {
+			return open(tb, routestore.Route{Name: "default", Scopes: []string{"*"}, Store: memstore.New(memstore.Config{Now: clock.Now})})
+		},
+	})
+}

@@ -1,0 +1,204 @@
+package routestore
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
+
+// part is one engine behind the router. It is used only while the routes on record are
+// ours, and its cursors are those of the whole.
+type part struct {
+	table  *table
+	index  int
+	engine dibs.Store
+	lease  *lease
+}
+
+var (
+	_ dibs.Store    = (*part)(nil)
+	_ dibs.Binder   = (*part)(nil)
+	_ dibs.Pinger   = (*part)(nil)
+	_ dibs.Waker    = (*part)(nil)
+	_ dibs.Clock    = (*part)(nil)
+	_ dibs.Parallel = (*part)(nil)
+)
+
+func newPart(t *table, index int, engine dibs.Store) *part {
+	p := &part{table: t, index: index, engine: engine}
+	p.lease = newLease(func(ctx context.Context) (refusal, err error) {
+		r, err := readRecord(ctx, engine)
+		if err != nil {
+			return nil, err
+		}
+		return t.agrees(r, index), nil
+	})
+	return p
+}
+
+func (p *part) name() string { return p.table.names[p.index] }
+
+// mayUse says why the engine must not be used now.
+func (p *part) mayUse(ctx context.Context) error {
+	_, err := p.lease.hold(ctx)
+	return err
+}
+
+// Load returns records, and the engine's time.
+func (p *part) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+	if err := p.mayUse(ctx); err != nil {
+		return dibs.Snapshots{}, err
+	}
+	return p.engine.Load(ctx, refs)
+}
+
+// Commit commits groups. It does not go on for long after the lease has run out: whoever
+// changes the routes waits for it, but not for ever.
+func (p *part) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	until, err := p.lease.hold(ctx)
+	if err != nil {
+		return nil, nothingHappened(ctx, err)
+	}
+	own, err := p.withOwnCursors(groups)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithDeadline(ctx, until.Add(commitTime))
+	defer cancel()
+	return p.engine.Commit(ctx, own)
+}
+
+// withOwnCursors returns groups with the engine's cursors in the events that they redact.
+func (p *part) withOwnCursors(groups []dibs.Group) ([]dibs.Group, error) {
+	own := groups
+	for i, g := range groups {
+		if len(g.Redacts) == 0 {
+			continue
+		}
+		if &own[0] == &groups[0] {
+			own = slices.Clone(groups)
+		}
+		own[i].Redacts = slices.Clone(g.Redacts)
+		for j := range own[i].Redacts {
+			at, err := p.table.decode(own[i].Redacts[j].Cursor)
+			if err != nil {
+				return nil, err
+			}
+			own[i].Redacts[j].Cursor = at[p.index]
+		}
+	}
+	return own, nil
+}
+
+// nothingHappened makes sure that an error of looking is not taken for one of committing.
+func nothingHappened(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, dibs.ErrUnavailable) {
+		return err
+	}
+	return dibs.Unavailable(err)
+}
+
+// Due returns refs of records whose date has come.
+func (p *part) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	if err := p.mayUse(ctx); err != nil {
+		return nil, err
+	}
+	return p.engine.Due(ctx, limit)
+}
+
+// Owned returns the names of an entity.
+func (p *part) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	if err := p.mayUse(ctx); err != nil {
+		return nil, err
+	}
+	return p.engine.Owned(ctx, scope, entity, limit)
+}
+
+// List returns records of one kind.
+func (p *part) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+	if err := p.mayUse(ctx); err != nil {
+		return nil, err
+	}
+	return p.engine.List(ctx, query)
+}
+
+// Events returns the part's own events, with cursors of the whole feed.
+func (p *part) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	return readFeed(ctx, p.table, []*part{p}, query)
+}
+
+// Latest returns the end of the part's own feed, as a cursor of the whole: of the others
+// everything is still to come.
+func (p *part) Latest(ctx context.Context) (dibs.Cursor, error) {
+	return readEnd(ctx, p.table, []*part{p})
+}
+
+// Close closes the engine.
+func (p *part) Close() error { return p.engine.Close() }
+
+// Bind binds the engine to a transaction of the caller's.
+func (p *part) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
+	engine, err := bind(p.engine)
+	if err != nil {
+		return nil, err
+	}
+	bound := *p
+	bound.engine = engine
+	return &bound, nil
+}
+
+// Ping asks whether the engine answers.
+func (p *part) Ping(ctx context.Context) error {
+	if pinger, ok := p.engine.(dibs.Pinger); ok {
+		return pinger.Ping(ctx)
+	}
+	_, err := p.engine.Load(ctx, nil)
+	return err
+}
+
+// Wake passes on what the engine hears of other processes. A nil channel never receives.
+func (p *part) Wake(ctx context.Context) <-chan struct{} {
+	if waker, ok := p.engine.(dibs.Waker); ok {
+		return waker.Wake(ctx)
+	}
+	return nil
+}
+
+// Now estimates the engine's clock, if the engine does.
+func (p *part) Now() (dibs.Instant, bool) {
+	if clock, ok := p.engine.(dibs.Clock); ok {
+		return clock.Now()
+	}
+	return 0, false
+}
+
+// Writers is how many batches the engine likes to have under way.
+func (p *part) Writers() int {
+	if parallel, ok := p.engine.(dibs.Parallel); ok {
+		return parallel.Writers()
+	}
+	return 1
+}
+
+// asStore returns the part as what its engine is: not all can scrub their files.
+func (p *part) asStore() dibs.Store {
+	if _, can := p.engine.(dibs.Scrubber); can {
+		return scrubbing{p}
+	}
+	return p
+}
+
+// scrubbing is a part whose engine can see to it that nothing is left in its files.
+type scrubbing struct{ *part }
+
+var _ dibs.Scrubber = scrubbing{}
+
+// Scrub scrubs the engine's files.
+func (p scrubbing) Scrub(ctx context.Context) error {
+	if err := p.mayUse(ctx); err != nil {
+		return err
+	}
+	return p.engine.(dibs.Scrubber).Scrub(ctx)
+}

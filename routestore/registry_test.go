@@ -1,0 +1,288 @@
+package routestore_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/routestore"
+	"github.com/calldibs/dibs/storetest"
+)
+
+// Commands that would span two parts are refused, and nothing of them is done.
+func TestSpanningIsRefused(t *testing.T) {
+	t.Parallel()
+	registry, _ := threeParts(t, storetest.NewClock(start))
+	defer end(t, registry)
+	hold, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "globex.eu.slug", Value: "held", Token: tokens[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := allEvents(t, registry, "")
+	acme, plain := dibs.Reserve{Namespace: "acme.slug", Value: "a"}, dibs.Reserve{Namespace: "slug", Value: "a"}
+	for name, c := range map[string]struct {
+		commands []dibs.Command
+		says     []string
+	}{
+		"a list":          {[]dibs.Command{plain, acme}, []string{"slug and acme.slug", `"rest" and "acme"`, "send two requests"}},
+		"one command":     {[]dibs.Command{dibs.ReserveAll{Reservations: []dibs.Reserve{acme, plain}}}, []string{`"acme" and "rest"`}},
+		"a reservation":   {[]dibs.Command{acme, dibs.Release{ID: hold.ID, Token: tokens[0]}}, []string{"acme.slug and " + hold.ID.String(), `"globex"`}},
+		"an entity":       {[]dibs.Command{acme, dibs.Archive{Scope: "globex.us", Entity: entities[0]}}, []string{"user/1 of scope globex.us"}},
+		"behind a sweep":  {[]dibs.Command{dibs.Sweep{Limit: 1}, acme, plain}, []string{"number 3"}},
+		"behind nonsense": {[]dibs.Command{dibs.Claim{Namespace: "!"}, acme, plain}, []string{"number 3"}},
+	} {
+		for _, apply := range []func(context.Context, ...dibs.Command) ([]dibs.Result, error){registry.Apply, registry.DryRun} {
+			_, err := apply(t.Context(), c.commands...)
+			if !errors.Is(err, dibs.ErrInvalidNamespace) {
+				t.Fatalf("%s: %v, want INVALID_NAMESPACE", name, err)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%s: %v\nwant %q in it", name, err, text)
+				}
+			}
+		}
+	}
+	if after := allEvents(t, registry, ""); len(after) != len(before) {
+		t.Errorf("%d events, there were %d before", len(after), len(before))
+	}
+	conflicts, err := registry.Conflicts(t.Context(), dibs.ConflictsQuery{})
+	if err != nil || len(conflicts) == 0 || conflicts[0].Reason != "invalid_namespace" {
+		t.Errorf("the refusals were counted as %+v, %v", conflicts, err)
+	}
+	// One part is fine, also by several scopes.
+	if _, err := registry.Apply(t.Context(), dibs.Claim{Namespace: "globex.us.slug", Value: "a", Entity: entities[0]}, dibs.Release{ID: hold.ID, Token: tokens[0]}); err != nil {
+		t.Error(err)
+	}
+}
+
+// moody is an engine that can be stopped: calls hang until it goes on or their context
+// ends, or fail. Nobody closes the engine behind it.
+type moody struct {
+	dibs.Store
+	hangs atomic.Pointer[chan struct{}] // nil: it works
+	fails atomic.Bool
+	calls atomic.Int32
+	// commits is one more than how many commits it still makes; 0: any number.
+	commits atomic.Int32
+}
+
+func newMoody(clock *storetest.Clock) *moody {
+	return &moody{Store: memstore.New(memstore.Config{Now: clock.Now})}
+}
+
+func (m *moody) hang() { c := make(chan struct{}); m.hangs.Store(&c) }
+
+func (m *moody) goOn() { close(*m.hangs.Swap(nil)) }
+
+func (m *moody) enter(ctx context.Context) error {
+	m.calls.Add(1)
+	if c := m.hangs.Load(); c != nil {
+		select {
+		case <-*c:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if m.fails.Load() {
+		return dibs.Unavailable(errors.New("it is gone"))
+	}
+	return nil
+}
+
+func (m *moody) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+	if err := m.enter(ctx); err != nil {
+		return dibs.Snapshots{}, err
+	}
+	return m.Store.Load(ctx, refs)
+}
+
+func (m *moody) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	if left := m.commits.Load(); left == 1 {
+		return nil, dibs.Unavailable(errors.New("it is gone"))
+	} else if left > 1 {
+		m.commits.Add(-1)
+	}
+	return m.Store.Commit(ctx, groups)
+}
+
+func (m *moody) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	return m.Store.Due(ctx, limit)
+}
+
+func (m *moody) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	if err := m.enter(ctx); err != nil {
+		return nil, err
+	}
+	return m.Store.Events(ctx, query)
+}
+
+func (m *moody) Latest(ctx context.Context) (dibs.Cursor, error) {
+	if err := m.enter(ctx); err != nil {
+		return "", err
+	}
+	return m.Store.Latest(ctx)
+}
+
+func (m *moody) Close() error { return nil }
+
+func twoParts(acme, rest dibs.Store) []routestore.Route {
+	return []routestore.Route{
+		{Name: "acme", Scopes: []string{"acme.*"}, Store: acme},
+		{Name: "rest", Scopes: []string{routestore.Everything}, Store: rest},
+	}
+}
+
+// A part that hangs holds up nobody who wants a name of another.
+func TestOnePartHangs(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock(start)
+	acme, rest := newMoody(clock), newMoody(clock)
+	registry := registryOn(t, open(t, twoParts(acme, rest)...))
+	other := registryOn(t, open(t, twoParts(acme, rest)...)) // which knows of no reservation
+	defer end(t, other)
+	defer end(t, registry)
+	held, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "held", Token: tokens[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acme.hang()
+	stuck := make(chan error, 1)
+	go func() {
+		_, err := registry.Claim(context.Background(), dibs.Claim{Namespace: "acme.slug", Value: "a", Entity: entities[0]})
+		stuck <- err
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for _, work := range []func() error{
+		func() error {
+			_, err := registry.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "a", Entity: entities[0]})
+			return err
+		},
+		func() error { _, err := registry.Resolve(ctx, "slug", "a"); return err },
+		func() error { _, err := other.Get(ctx, dibs.Lookup{ID: held.ID}); return err },
+		func() error {
+			_, err := other.Confirm(ctx, dibs.Confirm{ID: held.ID, Token: tokens[0], Entity: entities[1]})
+			return err
+		},
+		func() error { _, err := registry.List(ctx, dibs.NamesQuery{Namespace: "slug"}); return err },
+	} {
+		if err := work(); err != nil {
+			t.Error(err)
+		}
+	}
+	select {
+	case err := <-stuck:
+		t.Errorf("the command for the part that hangs was answered: %v", err)
+	default:
+	}
+	acme.goOn()
+	if err := <-stuck; err != nil {
+		t.Error(err)
+	}
+}
+
+// A part that is gone is missed only where it is needed.
+func TestOnePartIsGone(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock(start)
+	acme, rest := newMoody(clock), newMoody(clock)
+	store := open(t, twoParts(acme, rest)...)
+	registry := registryOn(t, store)
+	defer end(t, registry)
+	held, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "held", Token: tokens[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acme.fails.Store(true)
+	unavailable := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, dibs.ErrUnavailable) {
+			t.Errorf("%s: %v, want UNAVAILABLE", what, err)
+		}
+	}
+	_, err = registry.Get(t.Context(), dibs.Lookup{ID: dibs.NameID("slug", "never")})
+	unavailable("a reservation that no part is known to have", err)
+	_, err = registry.Events(t.Context(), dibs.FeedQuery{})
+	unavailable("the feed", err)
+	if page, err := registry.Events(t.Context(), dibs.FeedQuery{Namespace: "slug"}); err != nil || len(page.Events) != 1 {
+		t.Errorf("the feed of a namespace in another part: %v, %v", page.Events, err)
+	}
+	_, err = registry.Reserve(t.Context(), dibs.Reserve{Namespace: "acme.slug", Value: "a"})
+	unavailable("a name of the part", err)
+	if _, err := registry.Extend(t.Context(), dibs.Extend{ID: held.ID, Token: tokens[0], TTL: dibs.For(10 * time.Minute)}); err != nil {
+		t.Error(err)
+	}
+	if err := store.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	// Both parts are swept, in whatever order; one of them fails.
+	clock.Advance(time.Hour)
+	report, err := registry.Sweep(t.Context(), 100)
+	unavailable("sweeping", err)
+	if report.Changed != 1 {
+		t.Errorf("%+v, want the hold of the other part swept", report)
+	}
+	rest.fails.Store(true)
+	if err := store.Ping(t.Context()); err == nil {
+		t.Error("no part answers, and Ping is content")
+	}
+}
+
+// Which part has a reservation is known to who made it, and asked once by others.
+func TestReservationsAreRemembered(t *testing.T) {
+	bubble(t, func(t *testing.T, acme, rest *moody) {
+		registry, other := serve(t, twoParts(acme, rest)), serve(t, twoParts(acme, rest))
+		for namespace, stranger := range map[string]*moody{"slug": acme, "acme.slug": rest} {
+			hold, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: namespace, Value: "a", Token: tokens[0]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := stranger.calls.Load()
+			if _, err := registry.Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: tokens[0], Entity: entities[0]}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if stranger.calls.Load() != asked {
+				t.Errorf("%s: the other part was asked", namespace)
+			}
+			for range 3 {
+				if _, err := other.Get(t.Context(), dibs.Lookup{ID: hold.ID}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			if n := stranger.calls.Load() - asked; n > 1 {
+				t.Errorf("%s: the other part was asked %d times", namespace, n)
+			}
+		}
+	})
+}
+
+// A sweep that stands alone goes where something is due.
+func TestSweepCommand(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock(start)
+	registry, _ := threeParts(t, clock)
+	defer end(t, registry)
+	if _, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "globex.eu.slug", Value: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(time.Hour)
+	results, err := registry.Apply(t.Context(), dibs.Sweep{Limit: 10})
+	if err != nil || results[0].Replayed {
+		t.Errorf("%+v, %v, want the hold swept", results, err)
+	}
+}

@@ -1,0 +1,201 @@
+// Package routestore sends scopes to several engines or clusters, by pattern, so that
+// capacity grows by adding clusters:
+//
+//	store, err := routestore.Open(ctx, routestore.Config{Routes: []routestore.Route{
+//		{Name: "eu", Scopes: []string{"acme.*", "globex"}, Store: eu},
+//		{Name: "default", Scopes: []string{routestore.Everything}, Store: rest},
+//	}})
+//	registry, err := dibs.Open(store, dibs.Config{})
+//
+// A scope is in one part, and never split: entity commands always find all of their names.
+// Each part has its own clock, writer and sweeper, and one that is slow or gone holds up
+// nobody who wants a name of another. Commands that would span two parts are refused.
+//
+// The routes are on record in every part. Whoever opens the parts with other ones has to
+// show that no name would be lost by that, and stops all processes with the former ones;
+// see [Open].
+package routestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/calldibs/dibs"
+)
+
+// Store is a [dibs.Store] of several parts. It is safe for concurrent use. Make one with
+// [Open].
+//
+// [dibs.Open] works on the parts one by one. What else uses the Store should keep to one
+// part as well: a group that spans two is refused, and records of two that are loaded
+// together are of two moments. Cursors of events are good for as long as the parts keep
+// their names; an event can have another one when events before it, of other parts, were
+// purged.
+type Store struct {
+	table *table
+	parts []*part
+
+	stop    context.CancelFunc // ends what runs in the background
+	working sync.WaitGroup
+	closing sync.Once
+	closed  error
+}
+
+var (
+	_ dibs.Partitioned = (*Store)(nil)
+	_ dibs.Binder      = (*Store)(nil)
+	_ dibs.Pinger      = (*Store)(nil)
+	_ dibs.Waker       = (*Store)(nil)
+	_ dibs.Clock       = (*Store)(nil)
+	_ dibs.Parallel    = (*Store)(nil)
+)
+
+// Parts returns the parts in the order of the routes.
+func (s *Store) Parts() []dibs.Part {
+	parts := make([]dibs.Part, len(s.parts))
+	for i, p := range s.parts {
+		parts[i] = dibs.Part{Name: p.name(), Store: p.asStore()}
+	}
+	return parts
+}
+
+// PartOf returns which part has a scope.
+func (s *Store) PartOf(scope string) int { return s.table.partOf(scope) }
+
+// of returns the part that has a scope.
+func (s *Store) of(scope string) *part { return s.parts[s.table.partOf(scope)] }
+
+// rest is the part with all scopes that no other has, and with what belongs to none.
+func (s *Store) rest() *part { return s.parts[s.table.rest] }
+
+// Load returns records, and the time of a part that has one of them.
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+	if len(s.parts) == 1 {
+		return s.parts[0].Load(ctx, refs)
+	}
+	byPart := make(map[*part][]dibs.Ref)
+	for _, ref := range refs {
+		p := s.of(ref.Scope)
+		byPart[p] = append(byPart[p], ref)
+	}
+	if len(byPart) == 0 {
+		return s.rest().Load(ctx, nil)
+	}
+	var all dibs.Snapshots
+	for p, own := range byPart {
+		snapshots, err := p.Load(ctx, own)
+		if err != nil {
+			return dibs.Snapshots{}, err
+		}
+		all.Now = snapshots.Now
+		all.Records = append(all.Records, snapshots.Records...)
+	}
+	return all, nil
+}
+
+// Commit commits groups, each in its part.
+func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if len(s.parts) == 1 {
+		return s.parts[0].Commit(ctx, groups)
+	}
+	byPart := make(map[*part][]int)
+	for i, g := range groups {
+		p, err := s.home(g)
+		if err != nil {
+			return nil, err
+		}
+		byPart[p] = append(byPart[p], i)
+	}
+	if len(byPart) == 0 {
+		return s.rest().Commit(ctx, groups)
+	}
+	outcomes := make([]dibs.Outcome, len(groups))
+	began := false
+	for p, places := range byPart {
+		own := make([]dibs.Group, len(places))
+		for i, at := range places {
+			own[i] = groups[at]
+		}
+		found, err := p.Commit(ctx, own)
+		if err == nil && len(found) != len(own) {
+			err = dibs.OutcomeUnknown(fmt.Errorf("the engine gave %d outcomes for %d groups", len(found), len(own)))
+		}
+		if err != nil && began {
+			err = dibs.OutcomeUnknown(err) // another part may have committed its groups
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range places {
+			outcomes[at] = found[i]
+		}
+		began = true
+	}
+	return outcomes, nil
+}
+
+// home returns the one part that a group is about.
+func (s *Store) home(g dibs.Group) (*part, error) {
+	var scopes []string
+	for _, read := range g.Reads {
+		scopes = append(scopes, read.Ref.Scope)
+	}
+	for _, write := range g.Writes {
+		scopes = append(scopes, write.Record.Ref().Scope)
+	}
+	for _, event := range slices.Concat(g.Events, g.Redacts) {
+		scopes = append(scopes, event.Scope)
+	}
+	if len(scopes) == 0 {
+		return s.rest(), nil
+	}
+	home := s.of(scopes[0])
+	for _, scope := range scopes {
+		if p := s.of(scope); p != home {
+			return nil, &dibs.Error{Code: dibs.CodeInvalidNamespace, Message: fmt.Sprintf(
+				"the scopes %q and %q are in different parts (%q and %q), which commit nothing together",
+				scopes[0], scope, home.name(), p.name())}
+		}
+	}
+	return home, nil
+}
+
+// Owned returns the names of an entity, which are all in one part.
+func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	return s.of(scope).Owned(ctx, scope, entity, limit)
+}
+
+// Events returns the events of all parts, merged.
+func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return readFeed(ctx, s.table, s.parts, query)
+}
+
+// Latest returns the end of the feed, which is that of each part.
+func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	return readEnd(ctx, s.table, s.parts)
+}
+
+// Close closes all parts. Closing twice is allowed.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.stop()
+		s.working.Wait()
+		errs := make([]error, len(s.parts))
+		var closing sync.WaitGroup
+		for i, p := range s.parts {
+			closing.Go(func() { errs[i] = p.Close() })
+		}
+		closing.Wait()
+		s.closed = errors.Join(errs...)
+	})
+	return s.closed
+}

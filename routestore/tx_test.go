@@ -1,0 +1,116 @@
+package routestore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/routestore"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// shared opens an engine on a file with tables of the caller's own.
+func shared(t *testing.T) (*sqlitestore.Store, *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "product.db")
+	store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return store, db
+}
+
+func begin(t *testing.T, db *sql.DB) *sql.Tx {
+	t.Helper()
+	tx, err := db.BeginTx(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	return tx
+}
+
+// The one part that a transaction can be on takes part in it.
+func TestTransaction(t *testing.T) {
+	t.Parallel()
+	engine, db := shared(t)
+	registry := registryOn(t, open(t, twoParts(engine, memstore.New(memstore.Config{}))...))
+	defer end(t, registry)
+	for _, commits := range []bool{false, true} {
+		tx := begin(t, db)
+		inside := sqlitestore.WithTx(registry, tx)
+		if err := claim(inside, "acme.slug", "a"); err != nil {
+			t.Fatal(err)
+		}
+		hold, err := inside.Reserve(t.Context(), dibs.Reserve{Namespace: "acme.slug", Value: "b", Token: tokens[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := inside.Release(t.Context(), dibs.Release{ID: hold.ID, Token: tokens[0]}); err != nil {
+			t.Error(err)
+		}
+		if err := claim(inside, "slug", "a"); !errors.Is(err, dibs.ErrUnsupported) || !strings.Contains(err.Error(), `is on the store "acme"`) {
+			t.Errorf("a name of another part: %v", err)
+		}
+		if _, err := inside.Events(t.Context(), dibs.FeedQuery{}); !errors.Is(err, dibs.ErrUnsupported) {
+			t.Errorf("the feed: %v", err)
+		}
+		end := tx.Rollback
+		if commits {
+			end = tx.Commit
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		found, err := registry.IsReserved(t.Context(), "acme.slug", "a")
+		if err != nil || found != commits {
+			t.Errorf("after the end of the transaction: %v, %v, want %v", found, err, commits)
+		}
+	}
+}
+
+func TestTransactionOnAnyOfSeveral(t *testing.T) {
+	t.Parallel()
+	first, db := shared(t)
+	second, _ := shared(t)
+	registry := registryOn(t, open(t, twoParts(first, second)...))
+	defer end(t, registry)
+	tx := begin(t, db)
+	err := claim(sqlitestore.WithTx(registry, tx), "acme.slug", "a")
+	if !errors.Is(err, dibs.ErrUnsupported) || !strings.Contains(err.Error(), "acme, rest") {
+		t.Errorf("%v, want that nobody can tell which", err)
+	}
+	plain := registryOn(t, open(t, twoParts(memstore.New(memstore.Config{}), memstore.New(memstore.Config{}))...))
+	defer end(t, plain)
+	if err := claim(sqlitestore.WithTx(plain, tx), "slug", "a"); !errors.Is(err, dibs.ErrUnsupported) {
+		t.Errorf("on no SQLite: %v", err)
+	}
+}
+
+// One part alone takes part in transactions like the engine itself.
+func TestTransactionOfOnePart(t *testing.T) {
+	t.Parallel()
+	engine, db := shared(t)
+	registry := registryOn(t, open(t, routestore.Route{Name: "default", Scopes: []string{"*"}, Store: engine}))
+	defer end(t, registry)
+	tx := begin(t, db)
+	if err := claim(sqlitestore.WithTx(registry, tx), "acme.slug", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := registry.IsReserved(t.Context(), "acme.slug", "a"); err != nil || !found {
+		t.Errorf("%v, %v", found, err)
+	}
+}

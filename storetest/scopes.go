@@ -1,0 +1,51 @@
+package storetest
+
+import (
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
+
+// apart splits groups that span scopes, for stores that cannot commit those.
+func apart(groups []dibs.Group) []dibs.Group {
+	var split []dibs.Group
+	for _, g := range groups {
+		for _, scope := range scopesIn(g) {
+			split = append(split, within(g.Window))
+			own := &split[len(split)-1]
+			for _, r := range g.Reads {
+				if r.Ref.Scope == scope {
+					own.Reads = append(own.Reads, r)
+				}
+			}
+			for _, w := range g.Writes {
+				if w.Record.Ref().Scope == scope {
+					own.Writes = append(own.Writes, w)
+				}
+			}
+			for _, ev := range g.Events {
+				if ev.Scope == scope {
+					own.Events = append(own.Events, ev)
+				}
+			}
+		}
+	}
+	return split
+}
+
+// scopesIn returns the scopes that a group is about, in the order in which it names them.
+func scopesIn(g dibs.Group) []string {
+	var scopes []string
+	add := func(scope string) {
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	for _, r := range g.Reads {
+		add(r.Ref.Scope)
+	}
+	for _, ev := range g.Events {
+		add(ev.Scope)
+	}
+	return scopes
+}
