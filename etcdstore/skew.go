@@ -147,7 +147,7 @@ func (s *Store) checkClock() error {
 	}
 	if ahead := s.clock.ahead(); ahead > s.cfg.MaxSkew {
 		return fmt.Errorf("etcdstore: this machine's clock is %v behind the registry's time, more than the %v allowed: look after its time service; "+
-			"if it is the registry's time that is wrong, since a server with a wrong clock has moved it on, set it by Store.SetTime", ahead.Round(time.Millisecond), s.cfg.MaxSkew)
+			"if it is the registry's time that is wrong, since a server with a wrong clock has moved it on, set it by Store.SetTime or \"dibs clock set\"", ahead.Round(time.Millisecond), s.cfg.MaxSkew)
 	}
 	return nil
 }

@@ -75,6 +75,11 @@ func openAPI(ctx context.Context, target Target) (calls *api, closing func() err
 		if err != nil {
 			return nil, nil, err
 		}
+		trust, err := target.tls()
+		if err != nil {
+			return nil, nil, usage("%w", err)
+		}
+		calls.client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust}
 		return calls, registry.Close, nil
 	}
 	if target.Store == "mem:" {
@@ -91,7 +96,7 @@ func serveStore(ctx context.Context, target Target) (http.Handler, func() error,
 	if err != nil {
 		return nil, nil, usage("%w", err)
 	}
-	store, err := openStore(ctx, target.Store)
+	store, err := openLayout(ctx, target, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs/internal/config"
@@ -42,6 +44,9 @@ certificates and secrets are read.`,
 			s.print(&answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *page) {
 				p.line("The configuration is good: %s, listening on %s, names in %s",
 					count(len(cfg.Policies), "policy", "policies"), cfg.Listen, engine.Redacted(cfg.Store))
+				for _, route := range cfg.Routes {
+					p.line("  names of %s in %s (%s)", strings.Join(route.Scopes, ", "), engine.Redacted(route.Store), route.Name)
+				}
 			}}, nil)
 			return nil
 		},

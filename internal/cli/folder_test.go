@@ -22,7 +22,7 @@ var hookID = regexp.MustCompile(`wh_[a-z2-7]{20}`)
 func (f *folder) wait(time.Duration) {}
 
 func (f *folder) write(name, text string) error {
-	return os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600)
+	return os.WriteFile(filepath.Join(f.dir, name), []byte(strings.ReplaceAll(text, "$DIR", f.dir)), 0o600)
 }
 
 // steadyText replaces dates, in tables and in documents, and the beginnings of secrets.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/keys"
 )
 
@@ -151,7 +152,10 @@ func (s *session) onRing(ctx context.Context, work func(*keys.Ring) (*answer, er
 	if target.Server != "" {
 		return usage("keys are made where the names are: say --store")
 	}
-	store, err := openStore(ctx, target.Store)
+	if err := engine.Check(target.Store); err != nil {
+		return usage("%w", err)
+	}
+	store, err := engine.OpenRest(ctx, target.Store)
 	if err != nil {
 		return err
 	}

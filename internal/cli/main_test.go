@@ -16,6 +16,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// What a column is wide must not depend on the language of whoever tests.
 	text.OverrideRuneWidthEastAsianWidth(false)
-	os.Exit(m.Run())
+	etcdtest.Main(m)
 }
 
 // golden compares text with a file of testdata.

@@ -33,14 +33,16 @@ func Open(ctx context.Context, target Target) (*dibs.Registry, error) {
 	if target.Server != "" {
 		return dial(target)
 	}
-	config, err := readConfig(target.Config)
+	cfg, err := loadConfig(target.Config)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	store, err := openLayout(ctx, target, cfg)
 	if err != nil {
 		return nil, err
 	}
-	store, err := openStore(ctx, target.Store)
-	if err != nil {
-		return nil, err
-	}
+	config := cfg.Dibs()
+	config.SweepEvery = 0 // a command is over before it would be time
 	registry, err := dibs.Open(store, config)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -65,20 +67,10 @@ func dial(target Target) (*dibs.Registry, error) {
 	return registry, nil
 }
 
-// readConfig reads the policies, as a server does: names mean the same to both. No path
-// means the defaults.
-func readConfig(path string) (dibs.Config, error) {
-	cfg, err := loadConfig(path)
-	if err != nil {
-		return dibs.Config{}, usage("%w", err)
-	}
-	config := cfg.Dibs()
-	config.SweepEvery = 0 // a command is over before it would be time
-	return config, nil
-}
-
-// loadConfig reads the configuration for its policies. Where the names are is said by the
-// target, and what else a server needs does not matter: variables for that are left out.
+// loadConfig reads the configuration for its policies, as a server does, so that names
+// mean the same to both, and for its routes. No path means the defaults. Where all other
+// names are is said by the target, and what else a server needs does not matter: variables
+// for that are left out.
 func loadConfig(path string) (*config.Config, error) {
 	server := map[string]bool{"DIBS_CONFIG": true}
 	for _, setting := range config.Settings() {
@@ -103,11 +95,13 @@ func namespacesOf(target Target) []string {
 	return slices.Sorted(maps.Keys(cfg.Policies))
 }
 
-func openStore(ctx context.Context, address string) (dibs.Store, error) {
-	if err := engine.Check(address); err != nil {
+// openLayout opens the target's store, and those of the configuration's routes beside it.
+// Routes that servers have on record are not changed by a command.
+func openLayout(ctx context.Context, target Target, cfg *config.Config) (dibs.Store, error) {
+	if err := engine.Check(target.Store); err != nil {
 		return nil, usage("%w", err)
 	}
-	return engine.Open(ctx, address)
+	return engine.OpenLayout(ctx, engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true})
 }
 
 // errNoTarget says how to say where the names are.

@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"reflect"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -121,7 +123,9 @@ func (sv *service) close() (err error) {
 // open opens what the server stands on, and begins to listen.
 func (sv *service) open(ctx context.Context) (err error) {
 	sv.closing = append(sv.closing, func() error { return sv.policies.Close() })
-	if sv.store, err = engine.Open(ctx, sv.config.Store); err != nil {
+	layout := sv.config.Layout()
+	layout.Logger = sv.log
+	if sv.store, err = engine.OpenLayout(ctx, layout); err != nil {
 		return err
 	}
 	sv.closing = append(sv.closing, sv.store.Close)
@@ -204,6 +208,9 @@ func (sv *service) reload(ctx context.Context) {
 		return
 	}
 	sv.reloadSignIn(ctx, cfg)
+	if !reflect.DeepEqual(cfg.Routes, sv.config.Routes) {
+		sv.log.Warn("the routes in the configuration are others by now: they take a restart")
+	}
 	sv.log.Info("the policies were read anew; other settings take a restart")
 	if err := sv.policies.Close(); err != nil {
 		sv.log.Warn("a witness that is no longer asked could not be closed", "error", err)
@@ -224,6 +231,9 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 func (s *session) greet(sv *service) {
 	address := sv.listener.Addr().String()
 	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil)
+	for _, route := range sv.config.Routes {
+		sv.log.Info("routing", "name", route.Name, "scopes", strings.Join(route.Scopes, " "), "store", engine.Redacted(route.Store))
+	}
 	if sv.config.LogFormat == "json" {
 		return // a machine reads it
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/idtoken"
 	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
@@ -42,6 +43,8 @@ type Config struct {
 	// Suggestions is how many free names are offered where one is taken. Zero means none.
 	Suggestions int `env:"SUGGESTIONS"`
 
+	// Routes send scopes to stores of their own. All others are in Store.
+	Routes []engine.Route `env:"-"`
 	// TLS says where the certificates are. The zero value means no TLS.
 	TLS tlsfiles.Files `env:"-"`
 	// OIDC are the issuers whose tokens count.
@@ -78,6 +81,11 @@ func defaults() Config {
 		Suggestions:       3,
 		Webhooks:          defaultWebhooks(),
 	}
+}
+
+// Layout returns where names are.
+func (c *Config) Layout() engine.Layout {
+	return engine.Layout{Store: c.Store, Routes: c.Routes}
 }
 
 // Dibs returns what [dibs.Open] needs of the configuration. Logger and Observer are left

@@ -20,6 +20,7 @@ type file struct {
 	policies  *section
 	witnesses *section
 	blindKeys []*section
+	routes    []*section
 }
 
 // readFile reads the file at path, if there is to be one.
@@ -71,6 +72,7 @@ func (l *loader) readSettings(s *section) {
 	l.file.policies = s.table("policies")
 	l.file.witnesses = s.table("witnesses")
 	l.file.blindKeys = s.tables("blindKeys")
+	l.file.routes = s.tables("routes")
 	s.finish()
 }
 

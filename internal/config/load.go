@@ -32,6 +32,7 @@ func Load(o Overrides) (*Config, error) {
 	l.readFlags(o.Flags)
 	l.readBlindKeys(environ)
 	l.readWitnesses(environ)
+	l.readRoutes()
 	l.check()
 	l.buildPolicies()
 	if len(l.problems) > 0 {

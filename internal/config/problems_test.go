@@ -69,6 +69,8 @@ func TestSecretsStaySecret(t *testing.T) {
 		`store = "postgres://u:hunter2@x@h/n"`,
 		`store = "host=h password=hunter2"`,
 		"store = \"postgres://u:hunter2@h/n",
+		"[[routes]]\nname = \"eu\"\nscopes = [\"acme\"]\nstore = \"mysql://u:hunter2@h/n\"",
+		"[[routes]]\nname = \"eu\"\nscopes = [\"acme\"]\nstore = \"postgres://u:hunter2@x@h/n\"",
 		"[[blindKeys]]\nid = \"k\"\nsecret = \"hunter2\"",
 		"[[blindKeys]]\nid = \"k\"\nsecret = \"hunter2!\"",
 		"[[blindKeys]]\nid = \"k\"\nsecret = \"hunter2hunter2hunter2hunter2hunter2hunter2hunter2\"\nsecretFile = \"x\"",

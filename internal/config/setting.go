@@ -15,8 +15,8 @@ type Setting struct {
 	About   string // what it is for, in a few words
 }
 
-// Settings returns all of them, in the order in which the sample has them. Policies and
-// blind keys are set in the file alone, the keys also by DIBS_BLIND_KEYS.
+// Settings returns all of them, in the order in which the sample has them. Routes,
+// policies and blind keys are set in the file alone, the keys also by DIBS_BLIND_KEYS.
 func Settings() []Setting {
 	d := defaults()
 	settings := []Setting{

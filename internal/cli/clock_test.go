@@ -1,0 +1,65 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/etcdstore"
+	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// A registry in etcd whose time was moved a day ahead is put right by a command.
+func TestClockOfEtcd(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1})
+	wrong, err := etcdstore.Open(t.Context(), etcdstore.Config{
+		Endpoints: cluster.Endpoints(), Prefix: "names/", Now: func() time.Time { return time.Now().Add(24 * time.Hour) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wrong.SetTime(t.Context(), time.Now().Add(24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := wrong.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dibs := func(args ...string) outcome {
+		args = append(args, "--store", "etcd://"+cluster.Endpoints()[0]+"/names")
+		return run(cli.Process{Args: args, Environ: map[string]string{}})
+	}
+	ahead := func() time.Duration {
+		o := dibs("clock", "--json")
+		var read struct {
+			Clocks []struct {
+				Name    string `json:"name"`
+				AheadMs int64  `json:"aheadMs"`
+			} `json:"clocks"`
+		}
+		if err := json.Unmarshal([]byte(o.stdout), &read); err != nil || len(read.Clocks) != 1 || read.Clocks[0].Name != "default" {
+			t.Fatalf("%s, %v", o, err)
+		}
+		return time.Duration(read.Clocks[0].AheadMs) * time.Millisecond
+	}
+	if d := ahead(); d < 23*time.Hour {
+		t.Errorf("the clock is %s ahead, want a day", d)
+	}
+	if o := dibs("clock"); !strings.Contains(o.stdout, "1d behind") && !strings.Contains(o.stdout, "23h59m") {
+		t.Errorf("%s, want that this machine is a day behind", o)
+	}
+	if o := dibs("reserve", "slug", "a"); o.code == 0 || !strings.Contains(o.String(), "dibs clock set") {
+		t.Errorf("%s, want that it is refused, and what to do", o)
+	}
+	if o := dibs("clock", "set"); o.code != 0 {
+		t.Errorf("%s", o)
+	}
+	if d := ahead(); d.Abs() > time.Minute {
+		t.Errorf("the clock is %s ahead after it was set", d)
+	}
+	if o := dibs("reserve", "slug", "a"); o.code != 0 {
+		t.Errorf("%s", o)
+	}
+}

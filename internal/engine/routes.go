@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/routestore"
+)
+
+// Rest is the name of the store that has all scopes which no route has.
+const Rest = "default"
+
+// Route gives scopes to a store of their own; see [routestore.Route].
+type Route struct {
+	Name   string
+	Scopes []string
+	Store  string // the address
+}
+
+// Layout is where names are: scopes by routes, and all others in Store.
+type Layout struct {
+	Store  string // the address
+	Routes []Route
+	// Keep refuses to change the routes on record; see [routestore.Config].
+	Keep   bool
+	Logger *slog.Logger // nil means that nobody is told
+}
+
+// OpenLayout opens all stores of a layout as one. A store without routes is opened in the
+// same way: it must not be one of several.
+func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
+	routes := layout.routes()
+	stores, errs := make([]dibs.Store, len(routes)), make([]error, len(routes))
+	var opening sync.WaitGroup
+	for i, route := range routes {
+		opening.Go(func() {
+			if stores[i], errs[i] = Open(ctx, route.Store); errs[i] != nil && len(routes) > 1 {
+				errs[i] = fmt.Errorf("store %q: %w", route.Name, errs[i])
+			}
+		})
+	}
+	opening.Wait()
+	err := errors.Join(errs...)
+	if err == nil {
+		cfg := routestore.Config{Keep: layout.Keep, Logger: layout.Logger}
+		for i, route := range routes {
+			cfg.Routes = append(cfg.Routes, routestore.Route{Name: route.Name, Scopes: route.Scopes, Store: stores[i]})
+		}
+		var store *routestore.Store
+		if store, err = routestore.Open(ctx, cfg); err == nil {
+			return store, nil
+		}
+		if len(layout.Routes) == 0 {
+			err = fmt.Errorf("%w; this store is one of several: use the configuration with its routes (--config)", err)
+		}
+	}
+	for _, store := range stores {
+		if store != nil {
+			err = errors.Join(err, store.Close())
+		}
+	}
+	return nil, err
+}
+
+// routes returns the routes with that of the rest.
+func (l Layout) routes() []Route {
+	rest := Route{Name: Rest, Scopes: []string{routestore.Everything}, Store: l.Store}
+	return append([]Route{rest}, l.Routes...)
+}
+
+// OpenRest opens the store that has what belongs to no scope, such as API keys. It may be
+// one of several, but must be that one.
+func OpenRest(ctx context.Context, address string) (dibs.Store, error) {
+	store, err := Open(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	name, err := routestore.PartName(ctx, store)
+	if err == nil && name != "" && name != Rest {
+		err = fmt.Errorf("this store is the part %q of several: say the one that has no route, which is store in the configuration", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}

@@ -1,0 +1,141 @@
+package servetest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// routed writes a configuration with a route to each file that is named as its scope.
+func routed(t *testing.T, dir, file string, scopes ...string) {
+	t.Helper()
+	text := `store = "sqlite:rest.db"` + "\n"
+	for _, scope := range scopes {
+		text += fmt.Sprintf("[[routes]]\nname = %q\nscopes = [%q]\nstore = \"sqlite:%s.db\"\n", scope, scope+".*", scope)
+	}
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// post is get with a body.
+func post(t *testing.T, url, body string) answer {
+	t.Helper()
+	a, err := ask(newClient(t, 1), http.MethodPost, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func feed(t *testing.T, p *process, after string) (keys []string, next string) {
+	t.Helper()
+	a := get(t, p.url+"/v1/events?after="+after)
+	var page wire.EventsPage
+	if err := json.Unmarshal(a.body, &page); err != nil || a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	for _, e := range page.Events {
+		keys = append(keys, e.Key)
+	}
+	return keys, page.NextCursor
+}
+
+func hold(t *testing.T, p *process, namespace, value string) wire.Name {
+	t.Helper()
+	a := post(t, p.url+"/v1/reservations", fmt.Sprintf(`{"namespace": %q, "value": %q}`, namespace, value))
+	var held wire.Name
+	if err := json.Unmarshal(a.body, &held); err != nil || a.status != http.StatusCreated {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	return held
+}
+
+// Two servers route scopes to two files.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	routed(t, dir, "dibs.toml", "acme")
+	a, b := serve(t, dir, "--config", "dibs.toml"), serve(t, dir, "--config", "dibs.toml")
+	for _, namespace := range []string{"slug", "acme.slug", "acme.eu.slug"} {
+		held := hold(t, a, namespace, "alice")
+		if got := get(t, b.url+"/v1/reservations/"+held.ReservationID); got.status != http.StatusOK {
+			t.Errorf("%s: the other server does not find it: %d %s", namespace, got.status, got.body)
+		}
+		body := fmt.Sprintf(`{"token": %q, "entity": {"type": "user", "id": "1"}}`, held.Token)
+		if got := post(t, b.url+"/v1/reservations/"+held.ReservationID+"/confirm", body); got.status != http.StatusOK {
+			t.Errorf("%s: the other server does not confirm it: %d %s", namespace, got.status, got.body)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "acme.db")); err != nil {
+		t.Error(err)
+	}
+
+	keys, cursor := feed(t, a, "")
+	if len(keys) != 6 {
+		t.Errorf("the feed has %v, want a reservation and a confirmation of three names", keys)
+	}
+	hold(t, a, "acme.slug", "bob")
+	if keys, _ := feed(t, b, cursor); len(keys) != 1 || keys[0] != "acme.slug:bob" {
+		t.Errorf("behind the other server's cursor %q: %v", cursor, keys)
+	}
+
+	both := `{"reservations": [{"namespace": "slug", "value": "carol"}, {"namespace": "acme.slug", "value": "carol"}]}`
+	got := post(t, a.url+"/v1/reservations/batch", both)
+	var problem struct{ Code, Detail string }
+	if err := json.Unmarshal(got.body, &problem); err != nil {
+		t.Fatal(err)
+	}
+	if got.status != http.StatusUnprocessableEntity || problem.Code != "INVALID_NAMESPACE" || !strings.Contains(problem.Detail, `("default" and "acme")`) {
+		t.Errorf("a batch that spans two stores: %d %s", got.status, got.body)
+	}
+	if got := get(t, a.url+"/v1/check/slug/carol"); !strings.Contains(string(got.body), `"available":true`) {
+		t.Errorf("half of a refused batch was done: %s", got.body)
+	}
+	if got := get(t, a.url+"/readyz"); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+
+	routed(t, dir, "dibs.toml", "acme", "globex")
+	a.signal(t, syscall.SIGHUP)
+	await(t, "the log says that routes take a restart", func() bool {
+		return strings.Contains(a.stderr.String(), "the routes in the configuration are others by now")
+	})
+	for _, args := range [][]string{{"--store", "sqlite:rest.db"}, {"--store", "sqlite:acme.db"}} {
+		alone := finish(t, dir, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+		if alone.wait(t) == 0 || !strings.Contains(alone.stderr.String(), "this store is one of several") {
+			t.Errorf("%v was served alone: %s", args, alone.stderr.String())
+		}
+	}
+}
+
+// A server with another route stops those that do not have it, and waits for them.
+func TestRoutesChange(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes some seconds of waiting")
+	}
+	dir := t.TempDir()
+	plain := serve(t, dir, "--store", "sqlite:rest.db") // it has no routes at all
+	held := hold(t, plain, "slug", "alice")
+	_, cursor := feed(t, plain, "")
+	routed(t, dir, "dibs.toml", "acme")
+	latter := serve(t, dir, "--config", "dibs.toml")
+	if got := post(t, plain.url+"/v1/reservations", `{"namespace": "acme.slug", "value": "alice"}`); got.status != http.StatusServiceUnavailable {
+		t.Errorf("the server without routes goes on: %d %s", got.status, got.body)
+	}
+	hold(t, latter, "acme.slug", "alice")
+	if got := get(t, latter.url+"/v1/reservations/"+held.ReservationID); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if keys, _ := feed(t, latter, cursor); len(keys) != 1 || keys[0] != "acme.slug:alice" {
+		t.Errorf("behind a cursor from before: %v", keys)
+	}
+}
