@@ -1,6 +1,7 @@
 package dibs
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -54,6 +55,11 @@ type Observer struct {
 	Sweep func(SweepReport)
 	// Witness is called after a witness was asked.
 	Witness func(WitnessInfo)
+	// Begin is called when work begins, and what it returns at its end: with nil, or
+	// with what went wrong. All that is done for it has the context that it returns,
+	// which must come from the one it was given. This is for tracing, see package
+	// dibsotel.
+	Begin func(ctx context.Context, work Work) (context.Context, func(err error))
 }
 
 // CommandInfo describes an Apply.

@@ -43,18 +43,19 @@ func Open(store Store, cfg Config) (*Registry, error) {
 	shared := new(atomic.Pointer[policies])
 	shared.Store(set)
 	if whole, ok := store.(Partitioned); ok && len(whole.Parts()) > 1 {
-		return NewRegistry(openRouted(whole, cfg, shared)), nil
+		return NewRegistry(observe(openRouted(whole, cfg, shared), cfg.Observer)), nil
 	}
-	return NewRegistry(openCore(store, cfg.withDefaults(store), shared, newBell())), nil
+	return NewRegistry(observe(openCore(store, cfg.withDefaults(store), shared, newBell()), cfg.Observer)), nil
 }
 
 // openCore begins to work on an engine.
 func openCore(store Store, cfg Config, shared *atomic.Pointer[policies], bell *bell) *core {
+	store = observeStore(store, cfg.Observer)
 	c := &core{
 		cfg: cfg, policies: shared, store: store,
 		conflicts: &conflictCounts{}, flight: newFlight(), bell: bell,
 	}
-	c.writer, c.reader = newWriter(store, cfg, c.batchDone), newReader(store)
+	c.writer, c.reader = newWriter(store, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
 	c.submit = c.writer.submit
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
@@ -69,7 +70,7 @@ func openCore(store Store, cfg Config, shared *atomic.Pointer[policies], bell *b
 type embedded interface {
 	Backend
 	policySet() *atomic.Pointer[policies]
-	inTransaction(bind func(Store) (Store, error)) (Backend, error)
+	inTransaction(bind func(Store) (Store, error)) (embedded, error)
 	isBound() bool // to a transaction of the caller's
 }
 
@@ -124,16 +125,17 @@ func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 	}
 	bound, err := b.inTransaction(bind)
 	if err != nil {
-		bound = unsupported{err}
+		return &Registry{backend: unsupported{err}, principal: r.principal}
 	}
 	return &Registry{backend: bound, principal: r.principal}
 }
 
-func (c *core) inTransaction(bind func(Store) (Store, error)) (Backend, error) {
-	store, err := bindTo(c.store, bind)
+func (c *core) inTransaction(bind func(Store) (Store, error)) (embedded, error) {
+	store, err := bindTo(unobserved(c.store), bind)
 	if err != nil {
 		return nil, err
 	}
+	store = observeStore(store, c.cfg.Observer)
 	bound := &core{
 		cfg: c.cfg, policies: c.policies, store: store,
 		conflicts: c.conflicts, flight: newFlight(), bell: newBell(),

@@ -38,7 +38,7 @@ func (f feed) events(ctx context.Context, query FeedQuery, wait bool) (EventPage
 		query.After = latest
 	}
 	var woken <-chan struct{}
-	if waker, ok := f.store.(Waker); ok && wait {
+	if waker, ok := unobserved(f.store).(Waker); ok && wait {
 		wakeCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		woken = waker.Wake(wakeCtx)

@@ -49,7 +49,7 @@ func (c *core) Forget(ctx context.Context, req ForgetRequest) (Forgetting, error
 	if c.writer == nil {
 		return Forgetting{}, fmt.Errorf("%w: forgetting inside a transaction of the caller's own", ErrUnsupported)
 	}
-	scrubber, can := c.store.(Scrubber)
+	scrubber, can := unobserved(c.store).(Scrubber)
 	if req.Scrub && !can {
 		return Forgetting{}, fmt.Errorf("%w: this engine cannot scrub its files; docs/privacy.md says what to do instead", ErrUnsupported)
 	}

@@ -20,8 +20,9 @@ const (
 // way the next questions gather; so each answer rests on a Load that began after it was
 // asked, and who is alone waits for nobody.
 type reader struct {
-	store Store
-	most  int // looks at once
+	store    Store
+	observer *Observer
+	most     int // looks at once
 
 	mu      sync.Mutex
 	waiting []*inquiry
@@ -31,12 +32,13 @@ type reader struct {
 // inquiry is a question on its way. Its request is the reader's until done is closed.
 type inquiry struct {
 	request *request
+	ctx     context.Context // of who asks, only to tell whose question it is
 	done    chan struct{}
 	err     error
 }
 
-func newReader(store Store) *reader {
-	return &reader{store: store, most: min(runtime.GOMAXPROCS(0), maxLooks)}
+func newReader(store Store, observer *Observer) *reader {
+	return &reader{store: store, observer: observer, most: min(runtime.GOMAXPROCS(0), maxLooks)}
 }
 
 // ask answers a question from one consistent moment of the engine. The question may be
@@ -72,7 +74,7 @@ func (c *core) answer(ctx context.Context, r *request) error {
 		defer c.reader.handOver()
 		return answerAlone(ctx, c.store, r)
 	}
-	q := &inquiry{request: r, done: make(chan struct{})}
+	q := &inquiry{request: r, ctx: ctx, done: make(chan struct{})}
 	c.reader.add(q)
 	select {
 	case <-q.done:
@@ -150,7 +152,9 @@ func (r *reader) look() {
 			requests[i] = q.request
 		}
 		// It belongs to many callers: none of their contexts can end it.
-		_, err := decideAll(context.Background(), r.store, requests)
+		ctx, end := r.begin(batch)
+		_, err := decideAll(ctx, r.store, requests)
+		end(err)
 		for _, q := range batch {
 			switch {
 			case err != nil:
@@ -161,6 +165,19 @@ func (r *reader) look() {
 			close(q.done)
 		}
 	}
+}
+
+// begin tells of a look.
+func (r *reader) begin(batch []*inquiry) (context.Context, func(error)) {
+	ctx := context.Background()
+	if !r.observer.traces() {
+		return ctx, ended
+	}
+	callers := make([]context.Context, len(batch))
+	for i, q := range batch {
+		callers[i] = q.ctx
+	}
+	return r.observer.begin(ctx, Work{Kind: WorkBatch, Op: "look", Size: len(batch), Callers: callers})
 }
 
 // gather lets those who are about to ask do so, until nobody has come for some time: a

@@ -51,7 +51,7 @@ func (r *routed) isBound() bool { return r.bound >= 0 }
 
 // inTransaction binds the one part that the transaction can be on. Commands about other
 // parts are refused: they would not commit with it.
-func (r *routed) inTransaction(bind func(Store) (Store, error)) (Backend, error) {
+func (r *routed) inTransaction(bind func(Store) (Store, error)) (embedded, error) {
 	bound := &routed{
 		whole: r.whole, parts: r.parts, bound: -1,
 		cores: r.cores, policies: r.policies, observer: r.observer, where: r.where,
@@ -64,7 +64,6 @@ func (r *routed) inTransaction(bind func(Store) (Store, error)) (Backend, error)
 		backend, err := c.inTransaction(bind)
 		if err != nil {
 			failed = err
-			backend = nil
 		} else {
 			bound.bound = i
 			joinable = append(joinable, r.parts[i].Name)

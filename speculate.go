@@ -29,7 +29,7 @@ type speculator struct {
 
 // newSpeculator returns nil for an engine that cannot tell its time without a Load.
 func newSpeculator(store Store) *speculator {
-	if clock, ok := store.(Clock); ok {
+	if clock, ok := unobserved(store).(Clock); ok {
 		return &speculator{clock: clock}
 	}
 	return nil

@@ -17,6 +17,7 @@ const gatherYields = 16
 // transaction of somebody else is in its way.
 type ticket struct {
 	*request
+	ctx    context.Context // of its caller, only to tell whose request it is; nil where nobody asks
 	lot    *lot
 	state  atomic.Uint32
 	result *Error
@@ -64,6 +65,7 @@ type writer struct {
 	queue    chan *ticket
 	lot      *lot
 	maxBatch int
+	observer *Observer
 	report   func(batch BatchInfo)
 
 	closing chan struct{} // no more requests are taken
@@ -76,7 +78,7 @@ func newWriter(store Store, cfg Config, report func(BatchInfo)) *writer {
 	w := &writer{
 		committer: &committer{store: store, guesses: newSpeculator(store)},
 		queue:     make(chan *ticket, cfg.QueueSize), lot: newLot(cfg.QueueSize),
-		maxBatch: cfg.MaxBatch, report: report,
+		maxBatch: cfg.MaxBatch, observer: &cfg.Observer, report: report,
 		closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	w.running.Go(w.retryParked)
@@ -105,6 +107,9 @@ func (w *writer) enqueue(ctx context.Context, r *request) (*ticket, *Error) {
 	}
 	t := &ticket{request: r, lot: w.lot, done: make(chan struct{})}
 	r.caller = t
+	if w.observer.traces() {
+		t.ctx = ctx
+	}
 	select {
 	case <-w.closing:
 		return nil, Unavailable(ErrClosed)
@@ -196,8 +201,23 @@ func (w *writer) commit(batch []*ticket) {
 		requests[i] = t.request
 	}
 	// The commit belongs to many callers: none of their contexts can end it.
-	commits, err := w.committer.process(context.Background(), requests)
+	ctx, end := w.begin(batch)
+	commits, err := w.committer.process(ctx, requests)
+	end(err)
 	w.report(BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
+}
+
+// begin tells of a batch.
+func (w *writer) begin(batch []*ticket) (context.Context, func(error)) {
+	ctx := context.Background()
+	if !w.observer.traces() {
+		return ctx, ended
+	}
+	callers := make([]context.Context, len(batch))
+	for i, t := range batch {
+		callers[i] = t.ctx
+	}
+	return w.observer.begin(ctx, Work{Kind: WorkBatch, Op: "batch", Size: len(batch), Callers: callers})
 }
 
 // close stops the writer: what is in a batch is finished, what waits is refused.

@@ -37,6 +37,10 @@ type Config struct {
 	// events then finds them a little later.
 	NoNotify bool
 
+	// Tracer is told about statements, as pgx's Tracer of a connection. Nil means nobody
+	// is told. Package pgotel has one for OpenTelemetry.
+	Tracer pgx.QueryTracer
+
 	// ClockSQL is for tests: an SQL expression that is evaluated instead of the
 	// database's clock, in milliseconds since 1970.
 	ClockSQL string
@@ -98,6 +102,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	if err := onSchema(ctx, poolConfig.ConnConfig, cfg.Schema, do); err != nil {
 		return nil, err
 	}
+	poolConfig.ConnConfig.Tracer = cfg.Tracer
 	s := &Store{cfg: cfg, sql: newStatements(cfg.Schema, cfg.ClockSQL), batches: newBatchIDs()}
 	poolConfig.AfterConnect = s.prepare
 	if s.pool, err = pgxpool.NewWithConfig(ctx, poolConfig); err != nil {

@@ -1,0 +1,171 @@
+package dibs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// WorkKind is what kind of work an [Observer] is told of.
+type WorkKind uint8
+
+// The kinds of work.
+const (
+	WorkCall   WorkKind = iota // a call of the Registry
+	WorkBatch                  // what many calls share: a commit ("batch") or a look at the engine ("look")
+	WorkEngine                 // a call of the engine
+)
+
+// Work describes what begins, for [Observer.Begin]. There is nothing secret in it: no
+// value, no token, no entity.
+type Work struct {
+	Kind WorkKind
+	// Op is what is done: a verb in lower case ("reserve", "resolve", "apply" for
+	// several commands), "batch" or "look", or what the engine is asked ("load").
+	Op string
+	// Namespace is where, as far as the call says so in one word.
+	Namespace string
+	// Size is how many commands, requests, records or groups it is about.
+	Size int
+	// Callers are the contexts of those who share a batch, for their traces. A batch
+	// itself has none of their contexts: none of them can end it.
+	Callers []context.Context
+}
+
+// begin tells of work that begins, and returns what to call at its end.
+func (o *Observer) begin(ctx context.Context, work Work) (context.Context, func(error)) {
+	if o == nil || o.Begin == nil {
+		return ctx, ended
+	}
+	return o.Begin(ctx, work)
+}
+
+func ended(error) {}
+
+// traces reports whether anybody wants to know when work begins.
+func (o *Observer) traces() bool { return o != nil && o.Begin != nil }
+
+// describe names a command, and the namespace that it is about if it says so.
+func describe(command Command) (op, namespace string) {
+	switch c := command.(type) {
+	case Reserve:
+		return "reserve", c.Namespace
+	case ReserveFirst:
+		return "reservefirst", c.Namespace
+	case Confirm:
+		return "confirm", ""
+	case Extend:
+		return "extend", ""
+	case Release:
+		return "release", ""
+	case Claim:
+		return "claim", c.Namespace
+	case Rename:
+		return "rename", c.Namespace
+	case Decommission:
+		return "decommission", c.Namespace
+	case Transfer:
+		return "transfer", c.Namespace
+	case Swap:
+		return "swap", c.Namespace
+	case Rekey:
+		return "rekey", c.Namespace
+	}
+	name := fmt.Sprintf("%T", command)
+	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:]), ""
+}
+
+// observed is a backend whose calls are told of. Where nobody wants to know there is none.
+type observed struct {
+	embedded
+	observer *Observer
+}
+
+// observe returns the backend, and tells of its calls if anybody wants to know.
+func observe(b embedded, observer Observer) embedded {
+	if observer.traces() {
+		return observed{b, &observer}
+	}
+	return b
+}
+
+func (o observed) inTransaction(bind func(Store) (Store, error)) (embedded, error) {
+	bound, err := o.embedded.inTransaction(bind)
+	if err != nil {
+		return nil, err
+	}
+	return observe(bound, *o.observer), nil
+}
+
+// observeCall runs a call between its beginning and its end.
+func observeCall[T any](ctx context.Context, o observed, op, namespace string, size int, call func(context.Context) (T, error)) (T, error) {
+	ctx, end := o.observer.begin(ctx, Work{Kind: WorkCall, Op: op, Namespace: namespace, Size: size})
+	answer, err := call(ctx)
+	end(err)
+	return answer, err
+}
+
+func (o observed) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
+	op, namespace := "apply", ""
+	if len(req.Commands) == 1 {
+		op, namespace = describe(req.Commands[0])
+	}
+	return observeCall(ctx, o, op, namespace, len(req.Commands), func(ctx context.Context) ([]Result, error) { return o.embedded.Apply(ctx, req) })
+}
+
+func (o observed) Check(ctx context.Context, req CheckRequest) ([]Availability, error) {
+	return observeCall(ctx, o, "check", req.Namespace, len(req.Values), func(ctx context.Context) ([]Availability, error) { return o.embedded.Check(ctx, req) })
+}
+
+func (o observed) Resolve(ctx context.Context, namespace, value string) (Resolution, error) {
+	return observeCall(ctx, o, "resolve", namespace, 1, func(ctx context.Context) (Resolution, error) { return o.embedded.Resolve(ctx, namespace, value) })
+}
+
+func (o observed) Get(ctx context.Context, lookup Lookup) (Name, error) {
+	return observeCall(ctx, o, "get", lookup.Namespace, 1, func(ctx context.Context) (Name, error) { return o.embedded.Get(ctx, lookup) })
+}
+
+func (o observed) Entity(ctx context.Context, scope string, entity Entity) (EntityInfo, error) {
+	return observeCall(ctx, o, "entity", "", 1, func(ctx context.Context) (EntityInfo, error) { return o.embedded.Entity(ctx, scope, entity) })
+}
+
+func (o observed) List(ctx context.Context, query NamesQuery) (NamesPage, error) {
+	return observeCall(ctx, o, "list", query.Namespace, 0, func(ctx context.Context) (NamesPage, error) { return o.embedded.List(ctx, query) })
+}
+
+func (o observed) History(ctx context.Context, namespace, value string) ([]Event, error) {
+	return observeCall(ctx, o, "history", namespace, 1, func(ctx context.Context) ([]Event, error) { return o.embedded.History(ctx, namespace, value) })
+}
+
+func (o observed) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
+	return observeCall(ctx, o, "whoheld", namespace, 1, func(ctx context.Context) (Holder, error) { return o.embedded.WhoHeld(ctx, namespace, value, at) })
+}
+
+// Events tells of a page. Waiting for one is no work.
+func (o observed) Events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error) {
+	if wait {
+		return o.embedded.Events(ctx, query, wait)
+	}
+	return observeCall(ctx, o, "events", query.Namespace, 0, func(ctx context.Context) (EventPage, error) { return o.embedded.Events(ctx, query, wait) })
+}
+
+func (o observed) Stats(ctx context.Context) (Stats, error) {
+	return observeCall(ctx, o, "stats", "", 0, o.embedded.Stats)
+}
+
+func (o observed) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {
+	return observeCall(ctx, o, "conflicts", query.Namespace, 0, func(ctx context.Context) ([]ConflictBucket, error) { return o.embedded.Conflicts(ctx, query) })
+}
+
+func (o observed) Recanonicalize(ctx context.Context, req RecanonicalizeRequest) (Recanonicalization, error) {
+	return observeCall(ctx, o, "recanonicalize", req.Namespace, 0, func(ctx context.Context) (Recanonicalization, error) { return o.embedded.Recanonicalize(ctx, req) })
+}
+
+func (o observed) Forget(ctx context.Context, req ForgetRequest) (Forgetting, error) {
+	return observeCall(ctx, o, "forget", req.Namespace, 1, func(ctx context.Context) (Forgetting, error) { return o.embedded.Forget(ctx, req) })
+}
+
+func (o observed) Sweep(ctx context.Context, limit int) (SweepReport, error) {
+	return observeCall(ctx, o, "sweep", "", limit, func(ctx context.Context) (SweepReport, error) { return o.embedded.Sweep(ctx, limit) })
+}
