@@ -1,8 +1,9 @@
 // Package pgotel tells OpenTelemetry which statements a registry on PostgreSQL runs:
 //
-//	store, err := pgstore.Open(ctx, dsn, pgstore.Config{Tracer: pgotel.NewTracer(otel.GetTracerProvider())})
+//	store, err := pgstore.Open(ctx, dsn, pgstore.Config{Tracer: pgotel.Tracer{}})
 //
-// Statements are spans below those of package dibsotel. Their text is that of the program,
+// Statements are spans below those of package dibsotel, of the same provider. Where there
+// is no span that is recorded nothing is done. Their text is that of the program,
 // with $1 where a value goes; values are not recorded.
 package pgotel
 
@@ -28,39 +29,36 @@ const (
 )
 
 // Tracer is a tracer of pgx. It is safe for concurrent use.
-type Tracer struct{ tracer trace.Tracer }
+type Tracer struct{}
 
 var (
-	_ pgx.QueryTracer = (*Tracer)(nil)
-	_ pgx.BatchTracer = (*Tracer)(nil)
+	_ pgx.QueryTracer = Tracer{}
+	_ pgx.BatchTracer = Tracer{}
 )
 
-// NewTracer returns a Tracer that hands its spans to a provider.
-func NewTracer(provider trace.TracerProvider) *Tracer {
-	return &Tracer{provider.Tracer(dibsotel.Scope + "/pgotel")}
-}
+const scope = dibsotel.Scope + "/dibsotel/pgotel"
 
 // started marks the contexts of spans that this Tracer began: what it did not begin it
 // must not end.
 type started struct{}
 
 // TraceQueryStart begins the span of a statement.
-func (t *Tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	return t.start(ctx, "postgres.query", textKey.String(data.SQL))
+func (Tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return start(ctx, "postgres.query", textKey.String(data.SQL))
 }
 
 // TraceQueryEnd ends it.
-func (t *Tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+func (Tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
 	end(ctx, data.Err)
 }
 
 // TraceBatchStart begins the span of statements that are sent in one go.
-func (t *Tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
-	return t.start(ctx, "postgres.batch", batchSizeKey.Int(data.Batch.Len()))
+func (Tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	return start(ctx, "postgres.batch", batchSizeKey.Int(data.Batch.Len()))
 }
 
 // TraceBatchQuery notes that a statement of the batch was answered.
-func (t *Tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+func (Tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
 	if ctx.Value(started{}) == nil {
 		return
 	}
@@ -72,17 +70,18 @@ func (t *Tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 }
 
 // TraceBatchEnd ends the span of the batch.
-func (t *Tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
+func (Tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
 	end(ctx, data.Err)
 }
 
 // start begins a span below one that is recorded. What a store does for itself, such as
 // numbering the feed, is nobody's trace.
-func (t *Tracer) start(ctx context.Context, name string, attributes ...attribute.KeyValue) context.Context {
-	if !trace.SpanFromContext(ctx).IsRecording() {
+func start(ctx context.Context, name string, attributes ...attribute.KeyValue) context.Context {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
 		return ctx
 	}
-	ctx, _ = t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
+	ctx, _ = parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(append(attributes, systemKey.String("postgresql"))...))
 	return context.WithValue(ctx, started{}, true)
 }

@@ -19,12 +19,14 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
+	"github.com/calldibs/dibs/dibsotel"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
+	"github.com/calldibs/dibs/internal/tracing"
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
@@ -86,6 +88,7 @@ type service struct {
 	listener  net.Listener
 	server    *server.Server
 	webhooks  *webhook.Service // nil: there are none
+	traces    *tracing.Tracing // nil: there are none
 	closing   []func() error   // undoes what open did, the last first
 }
 
@@ -137,6 +140,9 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	cfg := sv.config.Dibs()
 	cfg.Logger, cfg.Observer = sv.log, sv.metrics.Observer()
+	if err := sv.trace(ctx, &cfg); err != nil {
+		return err
+	}
 	if sv.registry, err = dibs.Open(sv.store, cfg); err != nil {
 		return err
 	}
@@ -155,9 +161,19 @@ func (sv *service) open(ctx context.Context) (err error) {
 		LocalOnly: onLoopback(sv.config.Listen) && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
 		MaxStale:  sv.config.MaxStale, Cache: cache, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
-		Logger: sv.log, Metrics: sv.metrics,
+		Logger: sv.log, Metrics: sv.metrics, TracerProvider: sv.traces.Provider(),
 	})
 	return nil
+}
+
+// trace begins to trace, if that is wanted.
+func (sv *service) trace(ctx context.Context, cfg *dibs.Config) (err error) {
+	if sv.traces, err = tracing.Start(ctx, sv.config.Tracing, sv.log); err != nil || sv.traces == nil {
+		return err
+	}
+	sv.closing = append(sv.closing, func() error { sv.traces.Stop(sv.log); return nil })
+	dibsotel.Observe(cfg, sv.traces.Provider())
+	return sv.traces.Register(sv.metrics.Registerer())
 }
 
 // openCache opens a cache, where answers may be older than this moment.

@@ -12,6 +12,7 @@ import (
 	"github.com/calldibs/dibs/internal/idtoken"
 	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
+	"github.com/calldibs/dibs/internal/tracing"
 )
 
 // Config is the configuration of a server, checked and complete. Make one with [Load], and
@@ -56,6 +57,8 @@ type Config struct {
 
 	// Webhooks is how events are sent to others.
 	Webhooks Webhooks `env:"-"`
+	// Tracing says where traces go. Without an endpoint there are none.
+	Tracing tracing.Config `env:"-"`
 
 	// Policies are what namespaces allow, by namespace or type.
 	Policies map[string]dibs.Policy `env:"-"`
@@ -80,6 +83,7 @@ func defaults() Config {
 		LogFormat:         "text",
 		Suggestions:       3,
 		Webhooks:          defaultWebhooks(),
+		Tracing:           tracing.Config{Sample: 0.01, ServiceName: "dibs"},
 	}
 }
 

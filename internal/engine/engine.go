@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsotel/pgotel"
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/pgstore"
@@ -47,7 +48,7 @@ func Open(ctx context.Context, address string) (dibs.Store, error) {
 		return opened(etcdstore.Open(ctx, cfg))
 	default:
 		dsn, schema := cutSchema(address)
-		store, err := pgstore.Open(ctx, dsn, pgstore.Config{Schema: schema})
+		store, err := pgstore.Open(ctx, dsn, pgstore.Config{Schema: schema, Tracer: pgotel.Tracer{}})
 		return opened(store, withoutPassword(err, address))
 	}
 }

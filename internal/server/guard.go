@@ -21,6 +21,7 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		out := &recorder{ResponseWriter: w}
+		r = s.traced(r)
 		asked := r // its context ends when the client goes, and not with the deadline below
 		defer func() { s.finish(out, asked, start, recover()) }()
 		out.Header().Set("X-Content-Type-Options", "nosniff")
@@ -115,12 +116,14 @@ func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked 
 		status = statusClientGone
 	}
 	s.cfg.Metrics.requests(route, status, took)
+	trace := endTrace(r.Context(), r.Method, route, status)
 	level := slog.LevelDebug
 	if status >= 500 {
 		level = slog.LevelWarn
 	}
 	// Neither path nor query: values are in there.
-	s.cfg.Logger.Log(r.Context(), level, "request", "route", route, "status", status, "ms", took.Milliseconds(), "bytes", w.bytes)
+	s.cfg.Logger.Log(r.Context(), level, "request",
+		append([]any{"route", route, "status", status, "ms", took.Milliseconds(), "bytes", w.bytes}, trace...)...)
 }
 
 // recorder notes what was answered.

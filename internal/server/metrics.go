@@ -24,6 +24,7 @@ type Metrics struct {
 	httpTotal   *prometheus.CounterVec
 	httpSeconds *prometheus.HistogramVec
 	commands    *prometheus.CounterVec
+	conflicts   *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	batch       prometheus.Histogram
 	commits     prometheus.Counter
@@ -58,6 +59,9 @@ func NewMetrics() *Metrics {
 		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dibs_commands_total", Help: "Commands, by verb and outcome: ok, or the error's code in lower case.",
 		}, []string{"verb", "outcome"}),
+		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_conflicts_total", Help: "Commands that were refused because a name is taken, by reason.",
+		}, []string{"reason"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "dibs_command_seconds", Help: "How long commands took from call to answer, by verb.", Buckets: fast,
 		}, []string{"verb"}),
@@ -92,7 +96,7 @@ func NewMetrics() *Metrics {
 		m.denied.WithLabelValues(string(reason)) // what never happened is told as 0
 	}
 	m.registry.MustRegister(
-		m.httpTotal, m.httpSeconds, m.commands, m.seconds, m.batch, m.commits, m.queue, m.engineFails, m.sweepLooked, m.sweepChange,
+		m.httpTotal, m.httpSeconds, m.commands, m.conflicts, m.seconds, m.batch, m.commits, m.queue, m.engineFails, m.sweepLooked, m.sweepChange,
 		m.sweepTook, m.lastSweep, m.witnesses, m.witnessTook, m.feedLag, m.streams, m.denied, m.issuers, m.webhooks,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -130,6 +134,10 @@ func (m *Metrics) command(info dibs.CommandInfo) {
 		verb = "dry_run"
 	}
 	m.commands.WithLabelValues(verb, outcomeOf(info.Err)).Inc()
+	var refused *dibs.Error
+	if errors.As(info.Err, &refused) && refused.Code == dibs.CodeNameTaken {
+		m.conflicts.WithLabelValues(string(refused.Reason)).Inc()
+	}
 	m.seconds.WithLabelValues(verb).Observe(info.Took.Seconds())
 }
 
@@ -175,6 +183,9 @@ func (m *Metrics) witness(info dibs.WitnessInfo) {
 	m.witnesses.WithLabelValues(outcome).Inc()
 	m.witnessTook.Observe(info.Took.Seconds())
 }
+
+// Registerer takes metrics of other parts of the server.
+func (m *Metrics) Registerer() prometheus.Registerer { return m.registry }
 
 // Handler serves what was counted.
 func (m *Metrics) Handler() http.Handler {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
@@ -57,6 +58,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Metrics counts requests and serves /metrics. Nil means that there are none.
 	Metrics *Metrics
+	// TracerProvider takes the spans of requests. Nil means that there are none.
+	TracerProvider trace.TracerProvider
 }
 
 // Server is the API as a handler. It is safe for concurrent use.

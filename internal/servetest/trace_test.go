@@ -1,0 +1,192 @@
+package servetest_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/pgtest"
+)
+
+// What a trace must never have in it, beside what the request of a test has there.
+const (
+	traceValue  = "a-very-private-name"
+	traceToken  = "a-token-that-nobody-may-see"
+	traceEntity = "entity-4711"
+	traceKey    = "the-collectors-own-key"
+
+	callersTrace = "0af7651916cd43dd8448eb211c80319c"
+	callersSpan  = "b7ad6b7169203331"
+)
+
+// serveTraced starts a server that sends traces.
+func serveTraced(t *testing.T, endpoint string, sample float64, args ...string) *process {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"dibs.toml": fmt.Sprintf("logLevel = \"debug\"\n[tracing]\nendpoint = %q\nsample = %v\nheadersFile = \"collector\"\n", endpoint, sample),
+		"collector": "X-Key: " + traceKey + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return serve(t, dir, append([]string{"--config", "dibs.toml"}, args...)...)
+}
+
+// reserveTraced reserves a name as part of a caller's trace, or of none.
+func reserveTraced(t *testing.T, client *http.Client, url, value, parent string) int {
+	t.Helper()
+	headers := []string{"Idempotency-Key", traceToken + value}
+	if parent != "" {
+		headers = append(headers, "traceparent", parent, "baggage", "user="+traceEntity)
+	}
+	body := fmt.Sprintf(`{"namespace": "slug", "value": %q, "entity": {"type": "user", "id": %q}}`, value, traceEntity)
+	a, err := ask(client, http.MethodPost, url+"/v1/reservations", body, headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.status
+}
+
+// stopped ends a server as an operator does.
+func stopped(t *testing.T, p *process) {
+	t.Helper()
+	p.signal(t, syscall.SIGTERM)
+	if code := p.wait(t); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+}
+
+func TestTraceFromRequestToStatement(t *testing.T) {
+	t.Parallel()
+	commit := callersSpan + " > POST /v1/reservations > dibs.reserve > dibs.batch > dibs.engine.commit"
+	for name, test := range map[string]struct {
+		store func(t *testing.T) string
+		want  []string
+	}{
+		"sqlite": {func(*testing.T) string { return "sqlite:names.db" }, []string{commit}},
+		"postgres": {
+			func(t *testing.T) string {
+				cluster := pgtest.Shared(t)
+				return cluster.DSN("postgres") + "&dibs_schema=" + cluster.NewSchema(t)
+			},
+			[]string{commit, commit + " > postgres.batch", callersSpan + " > POST /v1/reservations > dibs.reserve > dibs.batch > dibs.engine.load > postgres."},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCollector(t)
+			// Of requests that are nobody's trace none is wanted.
+			p := serveTraced(t, c.url, 0, "--store", test.store(t))
+			parent := "00-" + callersTrace + "-" + callersSpan + "-01"
+			if status := reserveTraced(t, newClient(t, 1), p.url, traceValue, parent); status != http.StatusCreated {
+				t.Fatalf("it is answered by %d", status)
+			}
+			_ = get(t, p.url+"/v1/resolve/slug/"+traceValue, "traceparent", parent)
+			reserveTraced(t, newClient(t, 1), p.url, traceValue, "")
+			_ = get(t, p.url+"/readyz", "traceparent", parent)
+			stopped(t, p)
+			checkTrace(t, c, p, test.want)
+		})
+	}
+}
+
+func checkTrace(t *testing.T, c *collector, p *process, want []string) {
+	t.Helper()
+	chains := c.chains()
+	for _, prefix := range append(want, callersSpan+" > GET /v1/resolve/{namespace}/{value} > dibs.resolve > dibs.engine.load") {
+		found := false
+		for chain := range chains {
+			found = found || strings.HasPrefix(chain, prefix)
+		}
+		if !found {
+			t.Errorf("there is no %s in %v", prefix, chains)
+		}
+	}
+	requests := 0
+	for chain, n := range chains {
+		if strings.Count(chain, " > ") == 1 {
+			requests += n
+		}
+	}
+	if requests != 2 {
+		t.Errorf("%d spans are nobody's child here, want those of two requests: %v", requests, chains)
+	}
+	for _, secret := range []string{traceValue, traceToken, traceEntity, traceKey} {
+		if strings.Contains(c.text, secret) {
+			t.Errorf("%s was sent to the collector", secret)
+		}
+	}
+	if c.header.Get("X-Key") != traceKey || len(c.services) == 0 || c.services[0] != "dibs" {
+		t.Errorf("the collector got the key %q from %q", c.header.Get("X-Key"), c.services)
+	}
+	if log := p.stderr.String(); !strings.Contains(log, "trace="+callersTrace) || strings.Contains(log, traceKey) {
+		t.Error("the log has no trace, or the collector's key")
+	}
+}
+
+// Without a collector nothing is slower, nothing stops, and it is told once.
+func TestCollectorThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	hanging, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections and answers none
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = hanging.Close() })
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	for name, address := range map[string]string{"refuses": closed.Addr().String(), "hangs": hanging.Addr().String()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serveTraced(t, "http://"+address, 1, "--store", "sqlite:names.db")
+			// More spans than the queue takes: each request has several.
+			const requests = 1000
+			client := newClient(t, 1)
+			for i := range requests {
+				if status := reserveTraced(t, client, p.url, fmt.Sprint("name-", i), ""); status != http.StatusCreated {
+					t.Fatalf("request %d is answered by %d", i, status)
+				}
+			}
+			metrics := string(get(t, p.url+"/metrics").body)
+			if !strings.Contains(metrics, "\ndibs_trace_spans_sent_total 0\n") || strings.Contains(metrics, "\ndibs_trace_spans_total 0\n") {
+				t.Error("the metrics do not tell of spans that were not sent")
+			}
+			begin := time.Now()
+			stopped(t, p)
+			if took := time.Since(begin); took > 15*time.Second {
+				t.Errorf("it took %v to end", took)
+			}
+			// Where it hangs, the server may end before it is sure that it does.
+			log := p.stderr.String()
+			cannot, last := strings.Count(log, "traces cannot be sent"), strings.Count(log, "the last traces were not sent")
+			if cannot > 1 || last > 1 || cannot+last == 0 {
+				t.Errorf("the log tells %d times of it, and %d times at the end", cannot, last)
+			}
+		})
+	}
+}
+
+func TestNoTracesUnlessConfigured(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t)
+	p := listen(t, start(t, t.TempDir(), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url},
+		"serve", "--listen", "127.0.0.1:0", "--store", "mem:", "--log-level", "debug"))
+	reserveTraced(t, newClient(t, 1), p.url, traceValue, "00-"+callersTrace+"-"+callersSpan+"-01")
+	if strings.Contains(string(get(t, p.url+"/metrics").body), "dibs_trace_spans_total") {
+		t.Error("there are metrics of traces")
+	}
+	stopped(t, p)
+	if c.text != "" || strings.Contains(p.stderr.String(), callersTrace) {
+		t.Error("it was traced")
+	}
+}

@@ -1,0 +1,177 @@
+// Package tracing sends the traces of a server to a collector, by OTLP over HTTP.
+//
+// A collector that is slow or down slows nothing: spans wait in a bounded queue, and are
+// dropped where that is full. Metrics tell how many, and the log when it begins and ends.
+package tracing
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+const (
+	// queue is how many spans wait for the collector at the most, and batch how many are
+	// sent at once.
+	queue, batch = 2048, 512
+	// exportTimeout is how long one sending may take, with what is repeated of it.
+	exportTimeout = 10 * time.Second
+	// stopTimeout is how long the end of a server waits for what is left.
+	stopTimeout = 3 * time.Second
+
+	tracesPath = "/v1/traces"
+)
+
+// Config says where traces go. The zero Config means nowhere.
+type Config struct {
+	// Endpoint is the collector's URL, such as http://collector:4318. Empty means that
+	// nothing is traced.
+	Endpoint string
+	// Sample is the share of requests that are traced, 0 to 1, of those that bring no
+	// decision of their own.
+	Sample float64
+	// ServiceName is how the server is called in traces.
+	ServiceName string
+	// Headers are sent along to the collector. They may be secret.
+	Headers map[string]string
+	// HeadersFile is the path of a file with more of them, a "Name: value" on each line.
+	HeadersFile string
+}
+
+// CheckEndpoint says what is wrong with a collector's URL.
+func CheckEndpoint(endpoint string) error {
+	u, err := url.Parse(endpoint)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return fmt.Errorf("must be the URL of a collector, like http://collector:4318")
+	case u.User != nil:
+		return fmt.Errorf("must not have a password in it: use headersFile")
+	case u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("must end with its path")
+	}
+	return nil
+}
+
+// Tracing is what is traced of a server. A nil Tracing is off.
+type Tracing struct {
+	provider *sdktrace.TracerProvider
+	counted  *counted
+}
+
+// Start begins to trace. Where there is no endpoint it returns nil. It does not wait for
+// the collector.
+func Start(ctx context.Context, cfg Config, log *slog.Logger) (*Tracing, error) {
+	if cfg.Endpoint == "" {
+		return nil, nil
+	}
+	headers, err := cfg.headers()
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(withPath(cfg.Endpoint)),
+		otlptracehttp.WithHeaders(headers),
+		otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
+		otlptracehttp.WithTimeout(exportTimeout),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("tracing: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(), resource.WithFromEnv(),
+		resource.WithAttributes(attribute.String("service.name", cfg.ServiceName)))
+	if err != nil {
+		log.Warn("traces lack some of what is known about this machine", "error", err)
+	}
+	counted := newCounted(exporter, log)
+	return &Tracing{
+		counted: counted,
+		provider: sdktrace.NewTracerProvider(
+			sdktrace.WithResource(about),
+			sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Sample))),
+			sdktrace.WithSpanProcessor(counted),
+			sdktrace.WithBatcher(counted.exporter(), sdktrace.WithMaxQueueSize(queue), sdktrace.WithMaxExportBatchSize(batch),
+				sdktrace.WithExportTimeout(exportTimeout)),
+		),
+	}, nil
+}
+
+// Provider makes tracers; nil where tracing is off.
+func (t *Tracing) Provider() trace.TracerProvider {
+	if t == nil {
+		return nil
+	}
+	return t.provider
+}
+
+// Register adds the metrics.
+func (t *Tracing) Register(metrics prometheus.Registerer) error {
+	if t == nil {
+		return nil
+	}
+	for _, c := range []prometheus.Collector{t.counted.ended, t.counted.sent} {
+		if err := metrics.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop sends what is left, for a moment at the most.
+func (t *Tracing) Stop(log *slog.Logger) {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		log.Warn("the last traces were not sent", "error", err)
+	}
+}
+
+// withPath completes a URL that names only the collector.
+func withPath(endpoint string) string {
+	if u, err := url.Parse(endpoint); err == nil && strings.Trim(u.Path, "/") == "" {
+		return strings.TrimRight(endpoint, "/") + tracesPath
+	}
+	return endpoint
+}
+
+// headers returns those of the configuration and of the file together.
+func (c Config) headers() (map[string]string, error) {
+	headers := make(map[string]string)
+	maps.Copy(headers, c.Headers)
+	if c.HeadersFile == "" {
+		return headers, nil
+	}
+	text, err := os.ReadFile(c.HeadersFile)
+	if err != nil {
+		return nil, fmt.Errorf("tracing.headersFile: %w", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" {
+			continue
+		}
+		name, value, found := strings.Cut(line, ":")
+		if !found { // it may be a secret, and is not shown
+			return nil, fmt.Errorf(`tracing.headersFile: line %d of %s has no colon: write "Name: value"`, n, c.HeadersFile)
+		}
+		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return headers, lines.Err()
+}
