@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// backupDocument is a backup for programs.
+type backupDocument struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+}
+
+func (s *session) backup() *cobra.Command {
+	return &cobra.Command{
+		Use:     "backup FILE",
+		GroupID: groupOperate,
+		Short:   "Copy an SQLite store into a new file, while it is in use",
+		Long: `Copy an SQLite store into a new file, while it is in use.
+
+The copy is of one moment, and complete when the command ends. To restore it, put it
+where the store was while nobody has that open. PostgreSQL and etcd are backed up with
+their own means: see docs/operations.md.`,
+		Example: indent("dibs backup names-2026-03-01.db --store sqlite:dibs.db"),
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done, err := s.backUp(cmd.Context(), args[0])
+			s.print(done, err)
+			return err
+		},
+	}
+}
+
+func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
+	target, err := s.target()
+	if err != nil {
+		return nil, err
+	}
+	file, found := strings.CutPrefix(target.Store, "sqlite:")
+	if !found {
+		return nil, usage("only SQLite is backed up this way: say --store sqlite:FILE; for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
+	}
+	if _, err := os.Stat(file); err != nil {
+		return nil, usage("there is no store to copy: %w", err) // it would be created, and the copy be of nothing
+	}
+	store, err := openStore(ctx, target.Store)
+	if err != nil {
+		return nil, err
+	}
+	err = store.(*sqlitestore.Store).Backup(ctx, path)
+	if closing := store.Close(); closing != nil {
+		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", closing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{backupDocument{path, info.Size()}, func(p *page) {
+		p.line("%s has everything, %d bytes.", path, info.Size())
+	}}, nil
+}

@@ -1,0 +1,120 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+// A backup that is made while others write has all that was there when it began, and
+// nothing by halves.
+func TestBackupWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	store := openTest(t, filepath.Join(t.TempDir(), "names.db"), Config{})
+	registry, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reserve := func(i int) error {
+		_, err := registry.Claim(context.Background(), dibs.Claim{
+			Namespace: "slug", Value: fmt.Sprint("name-", i), Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(i)},
+		})
+		return err
+	}
+	const before = 500
+	for i := range before {
+		if err := reserve(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for w := range 4 {
+		writers.Go(func() {
+			for i := before + w; ; i += 4 {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := reserve(i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "backup.db")
+	err = store.Backup(t.Context(), path)
+	close(stop)
+	writers.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkBackup(t, path, before)
+}
+
+// checkBackup opens a backup as a registry, and wants names with their entities.
+func checkBackup(t *testing.T, path string, least int) {
+	t.Helper()
+	registry, err := dibs.Open(openTest(t, path, Config{}), dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	query := dibs.NamesQuery{Namespace: "slug", Limit: 1000}
+	for {
+		page, err := registry.List(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range page.Names {
+			names++
+			info, err := registry.Entity(t.Context(), "", name.Entity)
+			if err != nil || len(info.Names) != 1 || info.Names[0].Canonical != name.Canonical {
+				t.Fatalf("%s has the entity %v, which has %v, %v", name.Canonical, name.Entity, info.Names, err)
+			}
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			break
+		}
+	}
+	page, err := registry.Events(t.Context(), dibs.FeedQuery{Limit: 1000})
+	if err != nil || names < least || len(page.Events) < min(names, 1000) {
+		t.Errorf("%d names, %d events, %v", names, len(page.Events), err)
+	}
+}
+
+func TestBackupTouchesNoFileThatIsThere(t *testing.T) {
+	t.Parallel()
+	store, folder := newTest(t), t.TempDir()
+	path := filepath.Join(folder, "precious")
+	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Backup(t.Context(), path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it ends with %v", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "precious" {
+		t.Errorf("the file has %q in it, %v", text, err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := store.Backup(cancelled, filepath.Join(folder, "new.db")); err == nil {
+		t.Error("it was made after its context had ended")
+	}
+	if err := store.Backup(t.Context(), filepath.Join(folder, "missing", "new.db")); err == nil {
+		t.Error("it was made in a folder that is not there")
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 1 {
+		t.Errorf("there is %v left, %v", left, err)
+	}
+}
