@@ -137,8 +137,11 @@ func TestServerPageHasEveryMetric(t *testing.T) {
 		shown = append(shown, quoted(row[0]))
 	}
 	var metrics []string
-	source := readText(t, "internal/server/metrics.go") + readText(t, "internal/server/counts.go") + readText(t, "internal/server/webhookmetrics.go")
-	for _, m := range regexp.MustCompile(`(?:Name: |NewDesc\()"(dibs_\w+)"`).FindAllStringSubmatch(source, -1) {
+	var source string
+	for _, file := range []string{"server/metrics.go", "server/counts.go", "server/fresh.go", "server/webhookmetrics.go", "tracing/counted.go"} {
+		source += readText(t, "internal/"+file)
+	}
+	for _, m := range regexp.MustCompile(`(?:Name: |NewDesc\(|counter\(|gauge\()"(dibs_\w+)"`).FindAllStringSubmatch(source, -1) {
 		metrics = append(metrics, m[1])
 	}
 	sameSet(t, "metrics", shown, metrics)

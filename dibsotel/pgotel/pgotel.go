@@ -101,8 +101,7 @@ func end(ctx context.Context, err error) {
 
 // statusOf is the SQLSTATE of an error. Its text may have values in it.
 func statusOf(err error) string {
-	var failed *pgconn.PgError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failed.Code
 	}
 	return "lost"

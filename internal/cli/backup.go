@@ -49,11 +49,12 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, usage("there is no store to copy: %w", err) // it would be created, and the copy be of nothing
 	}
-	store, err := openStore(ctx, target.Store)
+	// Not by its routes: each store is copied by itself.
+	store, err := sqlitestore.Open(ctx, file, sqlitestore.Config{})
 	if err != nil {
 		return nil, err
 	}
-	err = store.(*sqlitestore.Store).Backup(ctx, path)
+	err = store.Backup(ctx, path)
 	if closing := store.Close(); closing != nil {
 		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", closing)
 	}

@@ -97,6 +97,7 @@ func checkMetrics(r *rig) {
 	for name, want := range map[string]float64{
 		`dibs_commands_total{outcome="ok",verb="reserve"}`:                     1,
 		`dibs_commands_total{outcome="name_taken",verb="reserve"}`:             1,
+		`dibs_conflicts_total{reason="held"}`:                                  1,
 		`dibs_commands_total{outcome="ok",verb="apply"}`:                       1,
 		`dibs_commands_total{outcome="ok",verb="dry_run"}`:                     1,
 		`dibs_command_seconds{verb="reserve"}`:                                 2,
