@@ -150,7 +150,10 @@ func TestCollectorThatIsNotThere(t *testing.T) {
 			t.Parallel()
 			p := serveTraced(t, "http://"+address, 1, "--store", "sqlite:names.db")
 			// More spans than the queue takes: each request has several.
-			const requests = 1000
+			requests := 1000
+			if testing.Short() {
+				requests = 100
+			}
 			client := newClient(t, 1)
 			for i := range requests {
 				if status := reserveTraced(t, client, p.url, fmt.Sprint("name-", i), ""); status != http.StatusCreated {
