@@ -12,11 +12,10 @@ func TestNoObserverCostsNothing(t *testing.T) {
 		Begin: func(ctx context.Context, _ Work) (context.Context, func(error)) { return ctx, ended },
 	}
 	c, store := &core{}, &observedStore{}
-	if observe(c) != Backend(c) || observeStore(store, none) != Store(store) {
+	if observe(c, none) != embedded(c) || observeStore(store, none) != Store(store) {
 		t.Error("something stands between a registry that nobody observes and its engine")
 	}
-	c.cfg.Observer = some
-	if observe(c) == Backend(c) || observeStore(store, some) == Store(store) {
+	if observe(c, some) == embedded(c) || observeStore(store, some) == Store(store) {
 		t.Error("nothing tells an observer")
 	}
 	w, r := &writer{observer: &none}, &reader{observer: &none}

@@ -119,6 +119,9 @@ func (s *Store) write(ctx context.Context, d *draft) error {
 // redact lets events that were told before say less. Those of a name cannot go before the
 // transaction without a change of the name, and others never do.
 func (s *Store) redact(ctx context.Context, d *draft) error {
+	if len(d.group.Redacts) == 0 {
+		return nil // as nearly always: there is nothing to look up
+	}
 	keys := make([]string, len(d.group.Redacts))
 	for i := range d.group.Redacts {
 		position, err := parseCursor(d.group.Redacts[i].Cursor)

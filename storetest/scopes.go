@@ -23,14 +23,21 @@ func apart(groups []dibs.Group) []dibs.Group {
 					own.Writes = append(own.Writes, w)
 				}
 			}
-			for _, ev := range g.Events {
-				if ev.Scope == scope {
-					own.Events = append(own.Events, ev)
-				}
-			}
+			own.Events = append(own.Events, eventsOf(g.Events, scope)...)
+			own.Redacts = append(own.Redacts, eventsOf(g.Redacts, scope)...)
 		}
 	}
 	return split
+}
+
+// eventsOf returns those events that are about a scope.
+func eventsOf(events []dibs.Event, scope string) (own []dibs.Event) {
+	for _, ev := range events {
+		if ev.Scope == scope {
+			own = append(own, ev)
+		}
+	}
+	return own
 }
 
 // scopesIn returns the scopes that a group is about, in the order in which it names them.
@@ -44,7 +51,7 @@ func scopesIn(g dibs.Group) []string {
 	for _, r := range g.Reads {
 		add(r.Ref.Scope)
 	}
-	for _, ev := range g.Events {
+	for _, ev := range slices.Concat(g.Events, g.Redacts) {
 		add(ev.Scope)
 	}
 	return scopes

@@ -68,7 +68,7 @@ func (h *Hook) Enable() { h.Enabled, h.Stopped, h.nudge = true, "", true }
 var kinds = []dibs.EventKind{
 	dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
 	dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
-	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted,
+	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted, dibs.EventForgotten,
 }
 
 func newID() string { return idStart + strings.ToLower(rand.Text()[:20]) }
