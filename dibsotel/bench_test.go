@@ -15,7 +15,9 @@ import (
 // one of which everything is.
 func BenchmarkResolve(b *testing.B) {
 	observe := func(sampler sdktrace.Sampler) func(*dibs.Config) {
-		return func(cfg *dibs.Config) { dibsotel.Observe(cfg, sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))) }
+		return func(cfg *dibs.Config) {
+			dibsotel.Observe(cfg, sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler)))
+		}
 	}
 	for _, c := range []struct {
 		name   string
