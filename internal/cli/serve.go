@@ -161,6 +161,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 		LocalOnly: onLoopback(sv.config.Listen) && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
 		MaxStale:  sv.config.MaxStale, Cache: cache, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
+		Limits: sv.config.Limits,
 		Logger: sv.log, Metrics: sv.metrics, TracerProvider: sv.traces.Provider(),
 	})
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/idtoken"
+	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
@@ -59,6 +60,8 @@ type Config struct {
 	Webhooks Webhooks `env:"-"`
 	// Tracing says where traces go. Without an endpoint there are none.
 	Tracing tracing.Config `env:"-"`
+	// Limits bound what callers can ask for.
+	Limits limit.Limits `env:"-"`
 
 	// Policies are what namespaces allow, by namespace or type.
 	Policies map[string]dibs.Policy `env:"-"`
@@ -84,6 +87,7 @@ func defaults() Config {
 		Suggestions:       3,
 		Webhooks:          defaultWebhooks(),
 		Tracing:           tracing.Config{Sample: 0.01, ServiceName: "dibs"},
+		Limits:            limit.Defaults(),
 	}
 }
 
@@ -99,5 +103,19 @@ func (c *Config) Dibs() dibs.Config {
 	if suggestions == 0 {
 		suggestions = -1 // there zero means the default
 	}
-	return dibs.Config{Policies: c.Policies, Default: c.Default, Suggestions: suggestions, SweepEvery: c.SweepEvery}
+	return dibs.Config{
+		Policies: c.Policies, Default: c.Default, Suggestions: suggestions, SweepEvery: c.SweepEvery,
+		// Who is let in finds room in the queue: nobody waits there unseen. Zero means the default.
+		QueueSize: roomFor(c.Limits.MaxInFlight),
+	}
+}
+
+// roomFor returns the size of a queue in which so many find room, or zero where it is large
+// enough by itself.
+func roomFor(requests int) int {
+	const enough = 4096
+	if requests <= enough {
+		return 0
+	}
+	return requests
 }

@@ -69,6 +69,7 @@ func (l *loader) readSettings(s *section) {
 	l.readSignIn(s)
 	l.readWebhooks(s.table("webhooks"))
 	l.readTracing(s.table("tracing"))
+	l.readLimits(s.table("limits"))
 	l.file.fallback = s.table("default")
 	l.file.policies = s.table("policies")
 	l.file.witnesses = s.table("witnesses")

@@ -13,19 +13,32 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/limit"
 )
 
-type callerKey struct{}
+type visitKey struct{}
+
+// visit is a request's caller, and what it is counted by.
+type visit struct {
+	caller  access.Caller
+	visitor limit.Visitor
+	kind    kind
+	header  http.Header // of the answer
+}
 
 // authenticate finds out who asks, before anything of the request is read.
 func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	caller, p := s.identify(r)
+	visit := &visit{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
+	var p *problem
+	if visit.caller, p = s.signIn(r, visit.visitor); p == nil {
+		p = s.charge(visit, 1)
+	}
 	if p != nil {
 		writeProblem(w, p)
 		return
 	}
-	next(huma.WithValue(ctx, callerKey{}, caller))
+	next(huma.WithValue(ctx, visitKey{}, visit))
 }
 
 // identify returns who a request is from, or says why nobody. An Authorization header
@@ -83,10 +96,15 @@ func (s *Server) notLetIn(err error, shown bool) *problem {
 	return p
 }
 
-func callerOf(ctx context.Context) access.Caller {
-	caller, _ := ctx.Value(callerKey{}).(access.Caller)
-	return caller
+// visitOf returns the visit that a request is; one of nobody where there is none.
+func visitOf(ctx context.Context) *visit {
+	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+		return v
+	}
+	return &visit{}
 }
+
+func callerOf(ctx context.Context) access.Caller { return visitOf(ctx).caller }
 
 // registry returns the Registry that acts for whoever asks, with the rights that they
 // have in all of these namespaces.

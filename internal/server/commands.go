@@ -51,12 +51,16 @@ func (s *Server) apply(ctx context.Context, in *applyInput) (*answer[applied], e
 		}
 		commands[i], namespaces = command, append(namespaces, of...)
 	}
+	if p := s.mayApplyNow(ctx, commands, in.Body.DryRun); p != nil {
+		return nil, p
+	}
 	registry := s.registry(ctx, namespaces...)
 	run := registry.Apply
 	if in.Body.DryRun {
 		run = registry.DryRun
 	}
 	results, err := run(ctx, commands...)
+	s.triedAll(ctx, commands, err)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}

@@ -52,7 +52,7 @@ func codes(tb testing.TB) []string {
 
 // anywhere are statuses that every operation can have for the same reasons. Scenarios
 // show them where they are of interest.
-var anywhere = []string{"400", "401", "403", "408", "413", "415", "422", "500", "503"}
+var anywhere = []string{"400", "401", "403", "408", "413", "415", "422", "429", "500", "503"}
 
 // check wants every answer that the document knows to have been given, and every code to
 // have been wanted.

@@ -41,11 +41,17 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 			return
 		}
 		handler, pattern := next.Handler(r)
+		out.route = pattern
+		leave, p := s.admit(out, r)
+		if p != nil {
+			writeProblem(out, p)
+			return
+		}
+		defer leave()
 		if pattern == "" {
 			s.notThere(out, r, handler)
 			return
 		}
-		out.route = pattern
 		if p := s.trusted(r); p != nil {
 			writeProblem(out, p)
 			return
@@ -118,7 +124,7 @@ func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked 
 	s.cfg.Metrics.requests(route, status, took)
 	trace := endTrace(r.Context(), r.Method, route, status)
 	level := slog.LevelDebug
-	if status >= 500 {
+	if status >= 500 && !w.shed { // that is told now and then, and not of each
 		level = slog.LevelWarn
 	}
 	// Neither path nor query: values are in there.
@@ -132,6 +138,7 @@ type recorder struct {
 	route  string
 	status int
 	bytes  int64
+	shed   bool // it was turned away, because there is too much to do
 }
 
 func (r *recorder) WriteHeader(status int) {

@@ -40,6 +40,9 @@ type Metrics struct {
 	streams     prometheus.Gauge
 	denied      *prometheus.CounterVec
 	issuers     *prometheus.GaugeVec
+	limited     *prometheus.CounterVec
+	inFlight    prometheus.Gauge
+	connections prometheus.Gauge
 	webhooks    *webhookMetrics
 }
 
@@ -89,13 +92,22 @@ func NewMetrics() *Metrics {
 		issuers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "dibs_issuer_up", Help: "Whether an issuer of tokens answered when it was last asked.",
 		}, []string{"issuer"}),
+		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dibs_requests_limited_total", Help: "Requests that were turned away, because there were too many, by reason.",
+		}, []string{"reason"}),
+		inFlight:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_requests_in_flight", Help: "Requests that are worked on, streams apart."}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_connections", Help: "Connections that are open."}),
 
 		webhooks: newWebhookMetrics(),
 	}
 	for _, reason := range access.Reasons() {
 		m.denied.WithLabelValues(string(reason)) // what never happened is told as 0
 	}
+	for _, reason := range limitReasons() {
+		m.limited.WithLabelValues(string(reason))
+	}
 	m.registry.MustRegister(
+		m.limited, m.inFlight, m.connections,
 		m.httpTotal, m.httpSeconds, m.commands, m.conflicts, m.seconds, m.batch, m.commits, m.queue, m.engineFails, m.sweepLooked, m.sweepChange,
 		m.sweepTook, m.lastSweep, m.witnesses, m.witnessTook, m.feedLag, m.streams, m.denied, m.issuers, m.webhooks,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

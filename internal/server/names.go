@@ -10,6 +10,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -114,6 +115,9 @@ type listInput struct {
 func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.NamesPage], error) {
 	if err := s.may(ctx, access.List, in.Namespace); err != nil {
 		return nil, err
+	}
+	if p := s.charge(visitOf(ctx), in.Limit/pageCost); p != nil {
+		return nil, p
 	}
 	page, err := s.registry(ctx).List(ctx, dibs.NamesQuery{
 		Namespace: in.Namespace, State: dibs.State(in.State), Prefix: in.Prefix, Limit: in.Limit, Cursor: in.Cursor,
@@ -280,6 +284,9 @@ func (s *Server) checkNames(ctx context.Context, in *checkNamesInput) (*answer[a
 func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[availabilities], error) {
 	if err := s.may(ctx, access.Check, request.Namespace); err != nil {
 		return nil, err
+	}
+	if p := s.charge(visitOf(ctx), min(len(request.Values), limit.LeastChecks)-1); p != nil {
+		return nil, p
 	}
 	list, err := s.reader(ctx).Check(ctx, request)
 	if err != nil {

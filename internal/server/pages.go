@@ -68,7 +68,7 @@ func (s *Server) ping(ctx context.Context) error {
 // needs guards a page that is not part of the API, as the API is guarded.
 func (s *Server) needs(verb access.Verb, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, p := s.identify(r)
+		caller, p := s.signIn(r, s.limits.proxies.Visitor(r))
 		if p == nil && !caller.May(verb, everywhere) {
 			p = s.forbidden(verb, "in all namespaces")
 		}

@@ -47,7 +47,9 @@ func (p *problem) GetHeaders() http.Header {
 	}
 	switch p.Status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		h.Set("Retry-After", retryAfter)
+		if h.Get("Retry-After") == "" {
+			h.Set("Retry-After", retryAfter)
+		}
 	case http.StatusUnauthorized:
 		challenge := `Bearer realm="dibs"`
 		if p.badToken { // RFC 6750, section 3.1

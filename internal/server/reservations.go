@@ -8,6 +8,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -70,6 +71,7 @@ func (s *Server) reserve(ctx context.Context, in *reserveInput) (*answer[wire.Na
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
+	s.limits.proven(hold)
 	return made(wire.HoldOf(hold), hold.Replayed), nil
 }
 
@@ -85,6 +87,9 @@ type holds struct {
 }
 
 func (s *Server) reserveAll(ctx context.Context, in *reserveAllInput) (*answer[holds], error) {
+	if p := s.charge(visitOf(ctx), min(len(in.Body.Reservations), limit.LeastWrites)-1); p != nil {
+		return nil, p
+	}
 	command := dibs.ReserveAll{Token: in.Token}
 	var namespaces []string
 	for _, r := range in.Body.Reservations {
@@ -98,6 +103,7 @@ func (s *Server) reserveAll(ctx context.Context, in *reserveAllInput) (*answer[h
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
+	s.limits.proven(list...)
 	body := holds{make([]wire.Name, len(list))}
 	replayed := true
 	for i, h := range list {
@@ -116,12 +122,16 @@ func (s *Server) reserveFirst(ctx context.Context, in *reserveFirstInput) (*answ
 	if err := s.may(ctx, access.Reserve, in.Body.Namespace); err != nil {
 		return nil, err
 	}
+	if p := s.charge(visitOf(ctx), min(len(in.Body.Values), limit.LeastWrites)-1); p != nil {
+		return nil, p
+	}
 	command := in.Body.ReserveFirst()
 	command.Token = in.Token
 	hold, err := s.registry(ctx, command.Namespace).ReserveFirst(ctx, command)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
+	s.limits.proven(hold)
 	return made(wire.HoldOf(hold), hold.Replayed), nil
 }
 
@@ -178,7 +188,7 @@ func (s *Server) extend(ctx context.Context, in *extendInput) (*answer[wire.Name
 	if err != nil {
 		return nil, err
 	}
-	return s.one(ctx, namespace, dibs.Extend{ID: id, Token: in.Body.Token, TTL: wire.TTL(in.Body.TTLMs)})
+	return s.byToken(ctx, namespace, dibs.Extend{ID: id, Token: in.Body.Token, TTL: wire.TTL(in.Body.TTLMs)})
 }
 
 type confirmInput struct {
@@ -197,7 +207,7 @@ func (s *Server) confirm(ctx context.Context, in *confirmInput) (*answer[wire.Na
 		return nil, err
 	}
 	b := in.Body
-	return s.one(ctx, namespace, dibs.Confirm{ID: id, Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces})
+	return s.byToken(ctx, namespace, dibs.Confirm{ID: id, Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces})
 }
 
 type releaseInput struct {
@@ -212,7 +222,7 @@ func (s *Server) release(ctx context.Context, in *releaseInput) (*answer[wire.Na
 	if err != nil {
 		return nil, err
 	}
-	return s.one(ctx, namespace, dibs.Release{ID: id, Token: in.Body.Token})
+	return s.byToken(ctx, namespace, dibs.Release{ID: id, Token: in.Body.Token})
 }
 
 type settleInput struct {

@@ -29,17 +29,18 @@ type Timeouts struct {
 // answer is the last one of its connection; then nobody new is let in, and what is under
 // way is answered, for as long as draining may take.
 func (s *Server) Run(ctx context.Context, l net.Listener, t Timeouts) error {
-	var open connections
+	open := newConnections(s.cfg.Limits.MaxConnections, s.cfg.Metrics.connections)
 	srv := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: orDefault(t.ReadHeader, readHeaderTimeout),
 		IdleTimeout:       orDefault(t.Idle, idleTimeout),
 		MaxHeaderBytes:    maxHeader,
 		ConnState:         open.track,
+		ConnContext:       open.mark,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug), // clients that go away, mostly
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
+	go func() { failed <- srv.Serve(open.behind(l)) }()
 	select {
 	case err := <-failed:
 		return err

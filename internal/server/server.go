@@ -18,6 +18,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
@@ -51,6 +52,8 @@ type Config struct {
 	MaxBody int64
 	// RequestTimeout is how long a request may take, streams apart. Zero means 15 s.
 	RequestTimeout time.Duration
+	// Limits bound what callers can ask for. The zero value bounds nothing.
+	Limits limit.Limits
 
 	// Version is the program's own, for the API's description.
 	Version string
@@ -69,6 +72,7 @@ type Server struct {
 	api     huma.API
 	handler http.Handler
 	origins origins
+	limits  *limits
 
 	stats    *stats
 	draining atomic.Bool
@@ -95,6 +99,7 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
+		limits:    newLimits(cfg.Limits),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // a second server with these metrics counts the same
@@ -166,7 +171,7 @@ func (s *Server) operation(method, path, id, summary, tag string, errors ...int)
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
 		MaxBodyBytes: s.cfg.MaxBody, BodyReadTimeout: s.cfg.RequestTimeout,
-		Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable),
+		Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable),
 	}
 }
 

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/limit"
+)
+
+// spared reports whether a request is always answered: whoever looks after a server has to
+// see it when it has too much to do.
+func spared(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/healthz", "/readyz", "/metrics":
+		return true
+	}
+	return false
+}
+
+// admit lets a request in, or turns it away: before anything of it is read, and before
+// anybody has asked who sends it. Who was let in has to leave.
+func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) {
+	leave = func() {}
+	surplus := isSurplus(r)
+	if surplus {
+		w.Header().Set("Connection", "close")
+	}
+	switch {
+	case spared(r):
+		return leave, nil
+	case surplus:
+		return nil, s.shed(w, byConnections)
+	}
+	if p := s.chargeAddress(w, r); p != nil {
+		return nil, p
+	}
+	if streaming(r) {
+		if s.limits.streams.Enter(r.Context()) != limit.Entered {
+			return nil, s.shed(w, byStreams)
+		}
+		return s.limits.streams.Leave, nil
+	}
+	switch s.limits.gate.Enter(r.Context()) {
+	case limit.Full:
+		return nil, s.shed(w, byInFlight)
+	case limit.TooLong:
+		return nil, s.shed(w, byQueue)
+	case limit.Entered:
+	}
+	s.cfg.Metrics.inFlight.Inc()
+	return func() {
+		s.cfg.Metrics.inFlight.Dec()
+		s.limits.gate.Leave()
+	}, nil
+}
+
+// chargeAddress counts a request against the address that it comes from.
+func (s *Server) chargeAddress(w http.ResponseWriter, r *http.Request) *problem {
+	buckets := s.limits.addresses
+	if buckets == nil {
+		return nil
+	}
+	visitor := s.limits.proxies.Visitor(r)
+	if !visitor.Known {
+		return nil
+	}
+	verdict := buckets.Take(visitor.Addr, 1)
+	if verdict.OK {
+		showLimit(w.Header(), "address", buckets.Rate(), verdict)
+		return nil
+	}
+	return s.tooMany(byAddress, "address", buckets.Rate(), verdict, fmt.Sprintf("more than the %s requests come from one address that may", buckets.Rate()))
+}
+
+// shed is the answer to a request for which there is no room. Not everybody is told to
+// come again at the same time.
+func (s *Server) shed(w *recorder, reason limitReason) *problem {
+	s.turnedAway(reason)
+	w.shed = true
+	p := newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server has too much to do: nothing happened; try again in a moment")
+	p.header = http.Header{"Retry-After": {strconv.Itoa(1 + rand.IntN(2))}}
+	return p
+}

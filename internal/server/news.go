@@ -1,0 +1,41 @@
+package server
+
+import (
+	"sync"
+	"time"
+)
+
+// newsEvery is how often the log tells that requests are turned away: whoever sends too
+// many of them must not fill it.
+const newsEvery = 10 * time.Second
+
+// news is what the log has not been told yet, by reason.
+type news struct {
+	mu     sync.Mutex
+	untold map[limitReason]int
+	last   map[limitReason]time.Time
+}
+
+// turnedAway counts a request that was turned away, and tells so now and then.
+func (s *Server) turnedAway(reason limitReason) {
+	s.cfg.Metrics.limited.WithLabelValues(string(reason)).Inc()
+	if n := s.limits.news.add(reason, time.Now()); n > 0 {
+		s.cfg.Logger.Warn("requests are turned away", "reason", string(reason), "requests", n)
+	}
+}
+
+// add returns how many there were since it was last told, if it is time to tell, or 0.
+func (n *news) add(reason limitReason, now time.Time) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.untold == nil {
+		n.untold, n.last = make(map[limitReason]int), make(map[limitReason]time.Time)
+	}
+	n.untold[reason]++
+	if last, told := n.last[reason]; told && now.Sub(last) < newsEvery {
+		return 0
+	}
+	count := n.untold[reason]
+	n.untold[reason], n.last[reason] = 0, now
+	return count
+}
