@@ -105,7 +105,7 @@ func (s *Server) resendDeadLetter(ctx context.Context, in *deadLetterInput) (*an
 	if err != nil {
 		return nil, s.webhookProblem(err)
 	}
-	return ok(attemptOf(attempt)), nil
+	return ok(deliveryOf(attempt)), nil
 }
 
 func (s *Server) resendDeadLetters(ctx context.Context, in *webhookInput) (*answer[wire.DeadLettersResent], error) {
@@ -119,7 +119,7 @@ func (s *Server) resendDeadLetters(ctx context.Context, in *webhookInput) (*answ
 	}
 	shown := wire.DeadLettersResent{Delivered: resent.Delivered, Purged: resent.Purged, Left: resent.Left}
 	if resent.Failed != nil {
-		failed := attemptOf(*resent.Failed)
+		failed := deliveryOf(*resent.Failed)
 		shown.Failed = &failed
 	}
 	return ok(shown), nil

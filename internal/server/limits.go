@@ -113,6 +113,7 @@ func (s *Server) charge(v *visit, n int) *problem {
 		showLimit(v.header, policy, buckets.Rate(), verdict)
 		return nil
 	}
+	v.hideLimit()
 	return s.tooMany(reason, policy, buckets.Rate(), verdict, fmt.Sprintf("this caller asks for more than the %s %s that it may", buckets.Rate(), policy))
 }
 
@@ -124,6 +125,15 @@ func (s *Server) tooMany(reason limitReason, policy string, r limit.Rate, v limi
 	p.header = http.Header{"Retry-After": {strconv.Itoa(wait)}}
 	showLimit(p.header, policy, r, v)
 	return p
+}
+
+// RateLimit and RateLimit-Policy, as a map of headers has them.
+const rateLimit, rateLimitPolicy = "Ratelimit", "Ratelimit-Policy"
+
+// hideLimit takes back what an answer says about a limit, since it is about another one.
+func (v *visit) hideLimit() {
+	delete(v.header, rateLimit)
+	delete(v.header, rateLimitPolicy)
 }
 
 // showLimit tells a caller what is left of a limit, as the IETF's draft on RateLimit header
@@ -138,8 +148,8 @@ func showLimit(h http.Header, policy string, r limit.Rate, v limit.Verdict) {
 		b.WriteString(strconv.Itoa(m))
 		return b.String()
 	}
-	h["Ratelimit"] = []string{text(";r=", v.Left, ";t=", seconds(v.Wait))}
-	h["Ratelimit-Policy"] = []string{text(";q=", r.N, ";w=", seconds(r.Per))}
+	h[rateLimit] = []string{text(";r=", v.Left, ";t=", seconds(v.Wait))}
+	h[rateLimitPolicy] = []string{text(";q=", r.N, ";w=", seconds(r.Per))}
 }
 
 // seconds rounds up: who comes a moment too early has come in vain.

@@ -57,6 +57,7 @@ func (s *Server) mayTry(v *visit, id dibs.ID, token string) *problem {
 	if !empty || s.limits.proofs.Has(string(id[:]), token) {
 		return nil
 	}
+	v.hideLimit()
 	return s.tooMany(byWrongToken, "wrongTokens", buckets.Rate(), verdict, "this caller was wrong about the token of this reservation too often")
 }
 

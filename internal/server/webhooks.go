@@ -245,5 +245,5 @@ func (s *Server) testWebhook(ctx context.Context, in *webhookInput) (*answer[wir
 	if err != nil {
 		return nil, s.webhookProblem(err)
 	}
-	return ok(attemptOf(attempt)), nil
+	return ok(deliveryOf(attempt)), nil
 }

@@ -32,7 +32,7 @@ func webhookStatusOf(s webhook.Status) *wire.WebhookStatus {
 	}
 }
 
-func attemptOf(a webhook.Attempt) wire.WebhookAttempt {
+func deliveryOf(a webhook.Attempt) wire.WebhookAttempt {
 	return wire.WebhookAttempt{
 		Delivered: a.Delivered(), At: wire.FormatTime(a.At), TookMs: a.Took.Milliseconds(), Status: a.Status, Error: a.Error,
 	}

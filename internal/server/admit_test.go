@@ -1,0 +1,234 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
+)
+
+// wantShed fails unless an answer says that nothing happened, and when to come again.
+func (r *rig) wantShed(res reply, text string) {
+	r.Helper()
+	wait, err := strconv.Atoi(res.header.Get("Retry-After"))
+	if res.status != http.StatusServiceUnavailable || err != nil || wait < 1 || wait > 2 || !strings.Contains(text, `"code":"UNAVAILABLE"`) {
+		r.Errorf("%d %v %s", res.status, res.header, text)
+	}
+}
+
+// slow lets requests with the key "slow" take until they are let go.
+func slow(c *Config) (entered chan struct{}, letGo func()) {
+	entered, proceed := make(chan struct{}, 100), make(chan struct{})
+	c.Authenticate = func(_ context.Context, key string) (access.Caller, error) {
+		if key == "slow" {
+			entered <- struct{}{}
+			<-proceed
+		}
+		return access.Everything, nil
+	}
+	return entered, sync.OnceFunc(func() { close(proceed) })
+}
+
+// So many are worked on, so many wait; all others are told at once to come again. Whoever
+// looks after the server is always answered.
+func TestShedding(t *testing.T) {
+	t.Parallel()
+	var entered chan struct{}
+	var letGo func()
+	r := newRig(t, inMemory, nil, func(c *Config) {
+		entered, letGo = slow(c)
+		c.Limits = limit.Limits{MaxInFlight: 2, MaxWaiting: 1, MaxWait: 500 * time.Millisecond}
+	})
+	t.Cleanup(letGo)
+	doc := readDocument(r)
+	var working sync.WaitGroup
+	for range 2 {
+		working.Go(func() {
+			if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("slow", ""), ""); res.status != http.StatusNotFound {
+				t.Errorf("who is inside gets %d %s", res.status, text)
+			}
+		})
+	}
+	<-entered
+	<-entered
+	if got := r.metric("dibs_requests_in_flight"); got != 2 {
+		t.Errorf("%v are in flight", got)
+	}
+	// This one waits, and in vain.
+	res, text := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
+	r.wantShed(res, text)
+	doc.checkAnswer(t, "POST /v1/reservations", res, text)
+	if got := r.metric(`dibs_requests_limited_total{reason="queue"}`); got != 1 {
+		t.Errorf("%v were counted", got)
+	}
+	// While one waits there is no room for another.
+	waiter, gone := context.WithCancel(t.Context())
+	waiting := make(chan limit.Entry)
+	go func() { waiting <- r.server.limits.gate.Enter(waiter) }()
+	eventually(t, "somebody waits", func() bool { return r.server.limits.gate.Waiting() == 1 })
+	res, text = r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
+	r.wantShed(res, text)
+	if got := r.metric(`dibs_requests_limited_total{reason="in_flight"}`); got != 1 {
+		t.Errorf("%v were counted", got)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		if res, text := r.send(http.MethodGet, path, nil, ""); res.status != http.StatusOK {
+			t.Errorf("%s is %d %s", path, res.status, text)
+		}
+	}
+	gone()
+	<-waiting
+	letGo()
+	working.Wait()
+	if res, text := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`); res.status != http.StatusCreated {
+		t.Errorf("afterwards it is %d %s", res.status, text)
+	}
+	if log := r.log.String(); strings.Contains(log, `"level":"WARN","msg":"request"`) {
+		t.Errorf("each of them is told of in the log: %s", log)
+	}
+}
+
+// Who waited gets in as soon as somebody leaves.
+func TestWaitingIsWorthIt(t *testing.T) {
+	t.Parallel()
+	var entered chan struct{}
+	var letGo func()
+	r := newRig(t, inMemory, nil, func(c *Config) {
+		entered, letGo = slow(c)
+		c.Limits = limit.Limits{MaxInFlight: 1, MaxWaiting: 10, MaxWait: time.Minute}
+	})
+	t.Cleanup(letGo)
+	var all sync.WaitGroup
+	ask := func(key string) {
+		all.Go(func() {
+			if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as(key, ""), ""); res.status != http.StatusNotFound {
+				t.Errorf("%d %s", res.status, text)
+			}
+		})
+	}
+	ask("slow")
+	<-entered
+	for range 10 {
+		ask("quick")
+	}
+	eventually(t, "all of them wait", func() bool { return r.server.limits.gate.Waiting() == 10 })
+	letGo()
+	all.Wait()
+	if got := r.metric("dibs_requests_in_flight"); got != 0 {
+		t.Errorf("%v are still in flight", got)
+	}
+}
+
+// Streams have room of their own, and take none from others.
+func TestTooManyStreams(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil, func(c *Config) { c.Limits = limit.Limits{MaxInFlight: 1, MaxStreams: 2} })
+	open := func() (*http.Response, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.http.URL+"/v1/events", http.NoBody)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Accept", "text/event-stream")
+		return r.client.Do(req)
+	}
+	var streams []*http.Response
+	for range 2 {
+		res, err := open()
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		streams = append(streams, res)
+	}
+	res, text := r.send(http.MethodGet, "/v1/events", http.Header{"Accept": {"text/event-stream"}}, "")
+	r.wantShed(res, text)
+	if res, text := r.send(http.MethodGet, "/v1/events", nil, ""); res.status != http.StatusOK {
+		t.Errorf("a page is %d %s", res.status, text)
+	}
+	for _, s := range streams {
+		_ = s.Body.Close()
+	}
+	eventually(t, "there is room again", func() bool {
+		res, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		return res.StatusCode == http.StatusOK
+	})
+	if got := r.metric(`dibs_requests_limited_total{reason="streams"}`); got < 1 {
+		t.Errorf("%v were counted", got)
+	}
+}
+
+// A connection too many lasts for one answer: that there is no room, or that all is well.
+// Beyond that nobody is let in until somebody goes.
+func TestTooManyConnections(t *testing.T) {
+	t.Parallel()
+	const most = 8
+	r := newRig(t, inMemory, nil, func(c *Config) { c.Limits = limit.Limits{MaxConnections: most} })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.server.Run(ctx, listener, Timeouts{}) }()
+	t.Cleanup(func() { stop(); <-ended })
+	url := "http://" + listener.Addr().String()
+	clients := make([]*http.Client, most)
+	for i := range clients {
+		clients[i] = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+		t.Cleanup(clients[i].CloseIdleConnections)
+	}
+	ask := func(client *http.Client, path string) *http.Response {
+		t.Helper()
+		res, err := client.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body) // or the connection could not be used again
+		_ = res.Body.Close()
+		return res
+	}
+	for _, client := range clients {
+		if res := ask(client, "/v1/names"); res.StatusCode != http.StatusOK || res.Close {
+			t.Fatal(res.Status)
+		}
+	}
+	late := &http.Client{Transport: &http.Transport{}}
+	if res := ask(late, "/v1/names"); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !res.Close {
+		t.Errorf("a connection too many is %s %v", res.Status, res.Header)
+	}
+	if res := ask(late, "/healthz"); res.StatusCode != http.StatusOK || !res.Close {
+		t.Errorf("health is %s", res.Status)
+	}
+	eventually(t, "those are gone", func() bool { return r.metric("dibs_connections") == most })
+
+	// Of very many who say nothing, only so many are let in.
+	const surplus = most + most/8 + 16
+	for range 3 * surplus {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	eventually(t, "the surplus is let in", func() bool { return r.metric("dibs_connections") == surplus })
+	if res := ask(clients[0], "/v1/names"); res.StatusCode != http.StatusOK {
+		t.Errorf("who was there before gets %s", res.Status)
+	}
+	if got := r.metric("dibs_connections"); got > surplus {
+		t.Errorf("%v are open", got)
+	}
+	if got := r.metric(`dibs_requests_limited_total{reason="connections"}`); got != 1 {
+		t.Errorf("%v were counted", got)
+	}
+}
