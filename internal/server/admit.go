@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -80,7 +81,17 @@ func (s *Server) chargeAddress(w http.ResponseWriter, r *http.Request) *problem 
 func (s *Server) shed(w *recorder, reason limitReason) *problem {
 	s.turnedAway(reason)
 	w.shed = true
-	p := newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server has too much to do: nothing happened; try again in a moment")
-	p.header = http.Header{"Retry-After": {strconv.Itoa(1 + rand.IntN(2))}}
-	return p
+	return &noRoom[rand.IntN(len(noRoom))]
 }
+
+// noRoom are the answers of shed, made beforehand: whoever has too much to do must not
+// spend much on saying so.
+var noRoom = func() (answers [2]problem) {
+	for i := range answers {
+		p := newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server has too much to do: nothing happened; try again in a moment")
+		p.header = http.Header{"Retry-After": {strconv.Itoa(1 + i)}}
+		p.encoded, _ = json.Marshal(&p.Problem)
+		answers[i] = *p
+	}
+	return answers
+}()

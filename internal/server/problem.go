@@ -27,6 +27,7 @@ type problem struct {
 	keep     string      // its Cache-Control, if it may be kept at all
 	header   http.Header // further ones, nil for none
 	badToken bool        // there was a key or a token, and it was not good
+	encoded  []byte      // as JSON, if it was made beforehand
 }
 
 // Error returns code and detail.
@@ -147,5 +148,9 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
+	if p.encoded != nil {
+		_, _ = w.Write(p.encoded)
+		return
+	}
 	_ = json.NewEncoder(w).Encode(&p.Problem)
 }

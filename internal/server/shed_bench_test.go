@@ -1,0 +1,26 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/limit"
+)
+
+// BenchmarkShed is what it costs to turn a request away: little, or turning away would be
+// all that an overloaded server does.
+func BenchmarkShed(b *testing.B) {
+	r := newRig(b, inMemory, nil, func(c *Config) {
+		c.Limits, c.Logger = limit.Limits{MaxInFlight: 1, MaxWait: time.Minute}, nil
+	})
+	r.server.limits.gate.Enter(b.Context())
+	defer r.server.limits.gate.Leave()
+	b.ReportAllocs()
+	for b.Loop() {
+		req := httptest.NewRequest(http.MethodPost, "/v1/reservations", strings.NewReader(`{}`))
+		r.server.ServeHTTP(httptest.NewRecorder(), req)
+	}
+}
