@@ -58,6 +58,11 @@ test-cluster: deps
 histories: deps
 	HISTORIES=$(HISTORIES) $(GO) test -timeout 120m -count 1 -parallel 1 -v ./internal/linear -run '^TestHistories'
 
+## test-overload: a server that is asked for twice what it can carry, for a minute
+.PHONY: test-overload
+test-overload:
+	DIBS_TEST_LONG=1m $(GO) test -timeout 10m -count 1 -v -run '^TestOverload$$' ./internal/servetest
+
 ## race: the tests of everything that runs concurrently, with the race detector
 race: deps
 	$(GO) test -race -short -timeout 10m ./...

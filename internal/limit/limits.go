@@ -49,7 +49,7 @@ func Defaults() Limits {
 		SignIn:      Rate{30, time.Minute},
 		WrongTokens: Rate{10, time.Minute},
 
-		MaxInFlight: 512, MaxWaiting: 1024, MaxWait: time.Second,
+		MaxInFlight: 512, MaxWaiting: 4096, MaxWait: 500 * time.Millisecond,
 		MaxStreams: 1024, MaxConnections: 12_000,
 
 		Proxies: Proxies{Header: XForwardedFor},
