@@ -49,7 +49,7 @@ func Defaults() Limits {
 		SignIn:      Rate{30, time.Minute},
 		WrongTokens: Rate{10, time.Minute},
 
-		MaxInFlight: 512, MaxWaiting: 4096, MaxWait: 500 * time.Millisecond,
+		MaxInFlight: 512, MaxWaiting: 10_000, MaxWait: time.Second,
 		MaxStreams: 1024, MaxConnections: 12_000,
 
 		Proxies: Proxies{Header: XForwardedFor},

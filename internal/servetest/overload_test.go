@@ -16,6 +16,9 @@ func overloadTime() (d time.Duration, long bool) {
 	return 3 * time.Second, false
 }
 
+// connections is how many there are to overload a server with.
+const connections = 6000
+
 // TestOverload sends twice as much as a server can carry. It does most of what it can, turns
 // the rest away in a way that helps, keeps its memory, and is itself again at once.
 //
@@ -27,7 +30,7 @@ func TestOverload(t *testing.T) {
 	lasts, long := overloadTime()
 	// One core for the server, so that there is one left to overload it with.
 	p := listen(t, start(t, t.TempDir(), []string{"GOMAXPROCS=1"}, "serve", "--listen", "127.0.0.1:0"))
-	crew := newCrew(t, p.url, 5000)
+	crew := newCrew(t, p.url, connections)
 	crew.closedLoop("warm", 256, time.Second)
 	calm := crew.closedLoop("calm", 8, time.Second)
 	cpu := p.cpu()
@@ -53,8 +56,9 @@ func TestOverload(t *testing.T) {
 			t.Error(problem)
 		}
 	}
-	if over.counts[http.StatusServiceUnavailable] == 0 {
-		t.Error("nobody was turned away: it was not overloaded")
+	// Who waits holds its connection, and so holds itself back.
+	if over.counts[http.StatusServiceUnavailable] == 0 && over.unsent == 0 {
+		t.Error("nobody was turned away, or held back: it was not overloaded")
 	}
 	// By the time that the processor had for it, too: those who overload it, and whoever else
 	// is on the machine, take some of it.
@@ -71,7 +75,8 @@ func TestOverload(t *testing.T) {
 	if p99 := percentile(over.took, 99); p99 > 3*time.Second {
 		t.Errorf("who was served waited %v (p99)", p99)
 	}
-	if limit := before + 250; most > limit {
+	const each = 50 // KB: what a connection with a request may take
+	if limit := before + connections*each/1000; most > limit {
 		t.Errorf("it took %d MB, with %d MB before", most, before)
 	}
 	if got, want := percentile(after.took, 50), max(10*time.Millisecond, 5*percentile(calm.took, 50)); got > want {

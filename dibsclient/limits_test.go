@@ -1,0 +1,135 @@
+package dibsclient_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/memstore"
+)
+
+// newLimitedServer returns a server with limits, and how often it answered by which status.
+func newLimitedServer(t *testing.T, limits limit.Limits, slow time.Duration) (url string, answered func(status int) int64) {
+	t.Helper()
+	store := memstore.New(memstore.Config{})
+	registry, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = registry.Close() })
+	api := server.New(server.Config{
+		Registry: registry, Store: store, Limits: limits,
+		Authenticate: func(context.Context, string) (access.Caller, error) {
+			time.Sleep(slow)
+			return access.Caller{Name: "ann", Grants: access.Everything.Grants}, nil
+		},
+	})
+	counts := make(map[int]*atomic.Int64)
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		counts[status] = new(atomic.Int64)
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		noted := &statusNoter{ResponseWriter: w}
+		api.ServeHTTP(noted, r)
+		if n := counts[noted.status]; n != nil {
+			n.Add(1)
+		}
+	}))
+	t.Cleanup(web.Close)
+	return web.URL, func(status int) int64 { return counts[status].Load() }
+}
+
+type statusNoter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (n *statusNoter) WriteHeader(status int) {
+	n.status = status
+	n.ResponseWriter.WriteHeader(status)
+}
+
+// Who is told to come again later does so, and all goes well in the end, also changes that
+// are not safe to repeat: nothing has happened.
+func TestLimitsAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what   string
+		limits limit.Limits
+		slow   time.Duration
+		status int
+	}{
+		{"too many of one caller", limit.Limits{Writes: limit.Rate{N: 32, Per: time.Second}}, 0, http.StatusTooManyRequests},
+		{"too many at once", limit.Limits{MaxInFlight: 4, MaxWait: time.Millisecond}, 5 * time.Millisecond, http.StatusServiceUnavailable},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			url, answered := newLimitedServer(t, c.limits, c.slow)
+			reg, err := dibsclient.Dial(url, dibsclient.Options{Retries: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = reg.Close() })
+			var all sync.WaitGroup
+			for i := range 60 {
+				all.Go(func() {
+					entity := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
+					if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: fmt.Sprint("name-", i), Entity: entity}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if answered(c.status) == 0 {
+				t.Errorf("nobody was answered %d", c.status)
+			}
+		})
+	}
+}
+
+// The client does not come before it was told to.
+func TestRetryAfterIsHonoured(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			begin, tries := time.Now(), 0
+			reg, err := dibsclient.Dial("http://localhost", dibsclient.Options{HTTPClient: &http.Client{Transport: roundTripper(func(*http.Request) *http.Response {
+				tries++
+				w := httptest.NewRecorder()
+				w.Header().Set("Content-Type", "application/problem+json")
+				if time.Since(begin) < 7*time.Second {
+					w.Header().Set("Retry-After", "7")
+					w.WriteHeader(status)
+					fmt.Fprintf(w, `{"status": %d, "code": %q}`, status, map[int]string{429: "TOO_MANY_REQUESTS", 503: "UNAVAILABLE"}[status])
+				} else {
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprint(w, `{"results": [{"value": "a", "canonical": "a", "available": true}]}`)
+				}
+				return w.Result()
+			})}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := reg.Check(t.Context(), dibs.CheckRequest{Namespace: "slug", Values: []string{"a"}})
+			if err != nil || len(list) != 1 || tries != 2 || time.Since(begin) < 7*time.Second || time.Since(begin) > 9*time.Second {
+				t.Errorf("%d: %v, %v, after %d tries and %v", status, list, err, tries, time.Since(begin))
+			}
+			_ = reg.Close()
+		})
+	}
+}
+
+type roundTripper func(*http.Request) *http.Response
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
