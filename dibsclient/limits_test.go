@@ -114,7 +114,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 					fmt.Fprintf(w, `{"status": %d, "code": %q}`, status, map[int]string{429: "TOO_MANY_REQUESTS", 503: "UNAVAILABLE"}[status])
 				} else {
 					w.Header().Set("Content-Type", "application/json")
-					fmt.Fprint(w, `{"results": [{"value": "a", "canonical": "a", "available": true}]}`)
+					_, _ = fmt.Fprint(w, `{"results": [{"value": "a", "canonical": "a", "available": true}]}`)
 				}
 				return w.Result()
 			})}})

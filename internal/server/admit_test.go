@@ -131,37 +131,39 @@ func TestWaitingIsWorthIt(t *testing.T) {
 func TestTooManyStreams(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) { c.Limits = limit.Limits{MaxInFlight: 1, MaxStreams: 2} })
-	open := func() (*http.Response, error) {
+	// open opens a stream, which lasts until it is closed.
+	open := func() (status int, end func() error) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.http.URL+"/v1/events", http.NoBody)
 		if err != nil {
-			return nil, err
+			t.Fatal(err)
 		}
 		req.Header.Set("Accept", "text/event-stream")
-		return r.client.Do(req)
-	}
-	var streams []*http.Response
-	for range 2 {
-		res, err := open()
-		if err != nil || res.StatusCode != http.StatusOK {
-			t.Fatal(res, err)
+		res, err := r.client.Do(req) //nolint:bodyclose // its caller does
+		if err != nil {
+			t.Fatal(err)
 		}
-		streams = append(streams, res)
+		return res.StatusCode, res.Body.Close
+	}
+	var ends []func() error
+	for range 2 {
+		status, end := open()
+		if status != http.StatusOK {
+			t.Fatal(status)
+		}
+		ends = append(ends, end)
 	}
 	res, text := r.send(http.MethodGet, "/v1/events", http.Header{"Accept": {"text/event-stream"}}, "")
 	r.wantShed(res, text)
 	if res, text := r.send(http.MethodGet, "/v1/events", nil, ""); res.status != http.StatusOK {
 		t.Errorf("a page is %d %s", res.status, text)
 	}
-	for _, s := range streams {
-		_ = s.Body.Close()
+	for _, end := range ends {
+		_ = end()
 	}
 	eventually(t, "there is room again", func() bool {
-		res, err := open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = res.Body.Close() }()
-		return res.StatusCode == http.StatusOK
+		status, end := open()
+		_ = end()
+		return status == http.StatusOK
 	})
 	if got := r.metric(`dibs_requests_limited_total{reason="streams"}`); got < 1 {
 		t.Errorf("%v were counted", got)
@@ -188,27 +190,27 @@ func TestTooManyConnections(t *testing.T) {
 		clients[i] = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
 		t.Cleanup(clients[i].CloseIdleConnections)
 	}
-	ask := func(client *http.Client, path string) *http.Response {
+	ask := func(client *http.Client, path string) (res reply, last bool) {
 		t.Helper()
-		res, err := client.Get(url + path)
+		got, err := client.Get(url + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, res.Body) // or the connection could not be used again
-		_ = res.Body.Close()
-		return res
+		_, _ = io.Copy(io.Discard, got.Body) // or the connection could not be used again
+		_ = got.Body.Close()
+		return reply{got.StatusCode, got.Header}, got.Close
 	}
 	for _, client := range clients {
-		if res := ask(client, "/v1/names"); res.StatusCode != http.StatusOK || res.Close {
-			t.Fatal(res.Status)
+		if res, last := ask(client, "/v1/names"); res.status != http.StatusOK || last {
+			t.Fatal(res.status)
 		}
 	}
 	late := &http.Client{Transport: &http.Transport{}}
-	if res := ask(late, "/v1/names"); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !res.Close {
-		t.Errorf("a connection too many is %s %v", res.Status, res.Header)
+	if res, last := ask(late, "/v1/names"); res.status != http.StatusServiceUnavailable || res.header.Get("Retry-After") == "" || !last {
+		t.Errorf("a connection too many is %d %v", res.status, res.header)
 	}
-	if res := ask(late, "/healthz"); res.StatusCode != http.StatusOK || !res.Close {
-		t.Errorf("health is %s", res.Status)
+	if res, last := ask(late, "/healthz"); res.status != http.StatusOK || !last {
+		t.Errorf("health is %d", res.status)
 	}
 	eventually(t, "those are gone", func() bool { return r.metric("dibs_connections") == most })
 
@@ -222,8 +224,8 @@ func TestTooManyConnections(t *testing.T) {
 		t.Cleanup(func() { _ = conn.Close() })
 	}
 	eventually(t, "the surplus is let in", func() bool { return r.metric("dibs_connections") == surplus })
-	if res := ask(clients[0], "/v1/names"); res.StatusCode != http.StatusOK {
-		t.Errorf("who was there before gets %s", res.Status)
+	if res, _ := ask(clients[0], "/v1/names"); res.status != http.StatusOK {
+		t.Errorf("who was there before gets %d", res.status)
 	}
 	if got := r.metric("dibs_connections"); got > surplus {
 		t.Errorf("%v are open", got)

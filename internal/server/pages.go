@@ -47,9 +47,13 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server is about to go"))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
-	defer cancel()
-	if err := s.ping(ctx); err != nil {
+	// All who ask at once share a look: anybody may ask, and must not keep the engine busy.
+	_, err, _ := s.pings.Do("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), pingTimeout)
+		defer cancel()
+		return nil, s.ping(ctx)
+	})
+	if err != nil {
 		s.cfg.Logger.Warn("the engine does not answer", "error", err)
 		writeProblem(w, newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the engine does not answer"))
 		return

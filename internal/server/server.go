@@ -13,7 +13,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+<<<<<<< HEAD
 	"go.opentelemetry.io/otel/trace"
+=======
+	"golang.org/x/sync/singleflight"
+>>>>>>> 4e54c68 (server, servetest: cap every body, share looks at readiness, overload a small server, too)
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
@@ -75,6 +79,7 @@ type Server struct {
 	limits  *limits
 
 	stats    *stats
+	pings    singleflight.Group
 	draining atomic.Bool
 	streams  context.Context // ends when the server drains
 	end      context.CancelFunc
