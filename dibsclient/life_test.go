@@ -26,6 +26,15 @@ func run[A, R any](name string, verb func(*dibs.Registry, context.Context, A) (R
 	return step{name: name, do: func(ctx context.Context, reg *dibs.Registry) (any, error) { return verb(reg, ctx, arg) }}
 }
 
+// feedPage reads a page of the feed, without the number of the policies of one process.
+func feedPage(name string, query dibs.FeedQuery) step {
+	return step{name: name, do: func(ctx context.Context, reg *dibs.Registry) (any, error) {
+		page, err := reg.Events(ctx, query)
+		page.Generation = 0
+		return page, err
+	}}
+}
+
 func list(name string, commands ...dibs.Command) step {
 	return step{name: name, do: func(ctx context.Context, reg *dibs.Registry) (any, error) { return reg.Apply(ctx, commands...) }}
 }
@@ -182,8 +191,8 @@ func life() []step {
 		ask("who held before time", func(ctx context.Context, reg *dibs.Registry) (any, error) {
 			return reg.WhoHeld(ctx, "slug", "alice", time.Time{})
 		}),
-		run("events", feedPage, dibs.FeedQuery{Namespace: "slug", Limit: 5}),
-		run("all events", feedPage, dibs.FeedQuery{Limit: 5000}),
+		feedPage("events", dibs.FeedQuery{Namespace: "slug", Limit: 5}),
+		feedPage("all events", dibs.FeedQuery{Limit: 5000}),
 		run("events behind nothing", (*dibs.Registry).Events, dibs.FeedQuery{After: "nowhere"}),
 		run("conflicts", (*dibs.Registry).Conflicts, dibs.ConflictsQuery{Namespace: "slug", From: newClock().now, To: newClock().now.Add(time.Hour)}),
 		run("remaining", (*dibs.Registry).RemainingTTL, id("slug", "alice")),
@@ -194,19 +203,12 @@ func life() []step {
 		run("forget a name", (*dibs.Registry).Forget, dibs.ForgetRequest{Namespace: "secret", Value: "me@example.com", Entity: user1}),
 		run("forget another's", (*dibs.Registry).Forget, dibs.ForgetRequest{Namespace: "slug", Value: "k", Entity: user1}),
 		run("get a forgotten one", (*dibs.Registry).Get, dibs.Lookup{Namespace: "slug", Value: "alice"}),
-		run("events with a forgotten one", feedPage, dibs.FeedQuery{Limit: 5000}),
+		feedPage("events with a forgotten one", dibs.FeedQuery{Limit: 5000}),
 		run("recanonicalize", (*dibs.Registry).Recanonicalize, dibs.RecanonicalizeRequest{Namespace: "slug"}),
 		run("recanonicalize nothing", (*dibs.Registry).Recanonicalize, dibs.RecanonicalizeRequest{Namespace: "!"}),
 		loosely(run("broken value", (*dibs.Registry).Claim, dibs.Claim{Namespace: "slug", Value: "a\xff", Entity: user3})),
 		loosely(run("resolve broken", (*dibs.Registry).Get, dibs.Lookup{Namespace: "a\xff", Value: "x"})),
 	}
-}
-
-// feedPage reads a page of the feed, without the number of the policies of one process.
-func feedPage(r *dibs.Registry, ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, error) {
-	page, err := r.Events(ctx, query)
-	page.Generation = 0
-	return page, err
 }
 
 func TestALifeOfNamesIsTheSameAsEmbedded(t *testing.T) {

@@ -42,10 +42,10 @@ const (
 // asks for, and below what would take a server from all others.
 func Defaults() Limits {
 	return Limits{
-		Reads:       Rate{2000, time.Second},
-		Writes:      Rate{1000, time.Second},
-		Checks:      Rate{500, time.Second},
-		PerAddress:  Rate{5000, time.Second},
+		Reads:       Rate{20_000, time.Second},
+		Writes:      Rate{10_000, time.Second},
+		Checks:      Rate{2000, time.Second},
+		PerAddress:  Rate{20_000, time.Second},
 		SignIn:      Rate{30, time.Minute},
 		WrongTokens: Rate{10, time.Minute},
 

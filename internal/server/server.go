@@ -13,11 +13,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
-<<<<<<< HEAD
 	"go.opentelemetry.io/otel/trace"
-=======
 	"golang.org/x/sync/singleflight"
->>>>>>> 4e54c68 (server, servetest: cap every body, share looks at readiness, overload a small server, too)
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
