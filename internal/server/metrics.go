@@ -103,6 +103,9 @@ func NewMetrics() *Metrics {
 	for _, reason := range access.Reasons() {
 		m.denied.WithLabelValues(string(reason)) // what never happened is told as 0
 	}
+	for _, outcome := range []string{"exists", "absent", "unknown", "failed"} {
+		m.witnesses.WithLabelValues(outcome)
+	}
 	for _, reason := range limitReasons() {
 		m.limited.WithLabelValues(string(reason))
 	}

@@ -2,7 +2,9 @@ package servetest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -193,8 +195,16 @@ func checkGrouping(t *testing.T, title, expression string, labels map[string]map
 // busyMetrics returns /metrics of a server to which a bit of everything has happened.
 func busyMetrics(t *testing.T) string {
 	t.Helper()
-	p := serveTraced(t, newCollector(t).url, 1, "--store", "sqlite:names.db", "--sweep-every", "100ms")
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	defer refusing.Close()
+	p := serveTracedWith(t, newCollector(t).url, 1, `
+[webhooks]
+allowPrefixes = ["127.0.0.0/8"]
+pauses = ["10ms"]
+giveUpAfter = "1s"
+`, "--store", "sqlite:names.db", "--sweep-every", "100ms", "--max-stale", "1s")
 	client := newClient(t, 2)
+	mustPost(t, p.url+"/v1/webhooks", fmt.Sprintf(`{"url": %q}`, refusing.URL), http.StatusCreated)
 	for range 2 {
 		for path, body := range map[string]string{
 			"/v1/reservations":   `{"namespace": "slug", "value": "a"}`,
@@ -208,9 +218,10 @@ func busyMetrics(t *testing.T) string {
 	}
 	get(t, p.url+"/v1/events")
 	var text string
-	await(t, "names are counted", func() bool {
+	await(t, "names are counted, and an event is given up", func() bool {
 		text = string(get(t, p.url+"/metrics").body)
-		return strings.Contains(text, "\ndibs_names{") && strings.Contains(text, `route="GET /v1/events"`)
+		return strings.Contains(text, "\ndibs_names{") && strings.Contains(text, `route="GET /v1/events"`) &&
+			strings.Contains(text, "\ndibs_webhook_dead_letters_total{") && strings.Contains(text, "\ndibs_webhook_lag_seconds{")
 	})
 	return text
 }

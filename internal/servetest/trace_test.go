@@ -28,9 +28,15 @@ const (
 // serveTraced starts a server that sends traces.
 func serveTraced(t *testing.T, endpoint string, sample float64, args ...string) *process {
 	t.Helper()
+	return serveTracedWith(t, endpoint, sample, "", args...)
+}
+
+// serveTracedWith is serveTraced with more in its configuration.
+func serveTracedWith(t *testing.T, endpoint string, sample float64, more string, args ...string) *process {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"dibs.toml": fmt.Sprintf("logLevel = \"debug\"\n[tracing]\nendpoint = %q\nsample = %v\nheadersFile = \"collector\"\n", endpoint, sample),
+		"dibs.toml": fmt.Sprintf("logLevel = \"debug\"\n[tracing]\nendpoint = %q\nsample = %v\nheadersFile = \"collector\"\n%s", endpoint, sample, more),
 		"collector": "X-Key: " + traceKey + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
