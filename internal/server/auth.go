@@ -52,13 +52,18 @@ func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 		caller, err := s.cfg.Certificate(r.Context(), c)
 		return caller, s.notLetIn(err, false)
 	}
-	scheme, secret, _ := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		secret = ""
-	}
-	secret = strings.TrimSpace(secret)
+	secret := bearer(r)
 	caller, err := s.cfg.Authenticate(r.Context(), secret)
 	return caller, s.notLetIn(err, secret != "")
+}
+
+// bearer returns the key or the token of a request, or nothing where there is none.
+func bearer(r *http.Request) string {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(secret)
 }
 
 // certificateOf returns the certificate of a client, if TLS has found it to be good.

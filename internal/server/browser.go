@@ -24,7 +24,9 @@ func (s *Server) trusted(r *http.Request) *problem {
 		}
 	}
 	telling := strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/metrics"
-	if s.cfg.LocalOnly && telling && r.Header.Get("Authorization") == "" && !isLocal(r) {
+	// A header that has no key in it lets nobody in, so it excuses nobody either: a page can send
+	// any that it likes to its own name.
+	if s.cfg.LocalOnly && telling && bearer(r) == "" && !isLocal(r) {
 		s.cfg.Metrics.deny(access.KeyNeeded)
 		return newProblem(http.StatusForbidden, "KEY_NEEDED",
 			"without an API key this server answers to localhost alone: call it so, or make a key with \"dibs keys create\"")

@@ -33,6 +33,10 @@ func TestLocalOnly(t *testing.T) {
 		{"/v1/names", "localhost", "X-Forwarded-For", "192.0.2.1", http.StatusForbidden},
 		{"/v1/names", "localhost", "Forwarded", "for=192.0.2.1", http.StatusForbidden},
 		{"/v1/names", "names.example.com", "Authorization", "Bearer dibs_x", http.StatusOK}, // whoever asks for keys says more
+		{"/v1/names", "evil.example.com", "Authorization", "Basic eDp5", http.StatusForbidden},
+		{"/v1/names", "evil.example.com", "Authorization", "Bearer", http.StatusForbidden},
+		{"/v1/names", "evil.example.com", "Authorization", "Bearer  ", http.StatusForbidden},
+		{"/metrics", "evil.example.com", "Authorization", "x", http.StatusForbidden},
 		{"/metrics", "evil.example.com", "", "", http.StatusForbidden},
 		{"/healthz", "10.0.0.1:8080", "", "", http.StatusOK},
 	} {
