@@ -24,7 +24,15 @@ func (s *Server) forwarding() {
 	for _, response := range op.Responses {
 		response.Description = "An old name, or another spelling: Location is the visitor's own URL with the present one in it."
 	}
+	op.Middlewares = append(op.Middlewares, variesByVisitor)
 	huma.Register(s.api, op, s.resolveForwarded)
+}
+
+// variesByVisitor tells caches that the answer is to what the visitor asked for. The proxy's
+// own URL is the same for all of them.
+func variesByVisitor(ctx huma.Context, next func(huma.Context)) {
+	ctx.AppendHeader("Vary", "X-Forwarded-Uri, X-Forwarded-Method")
+	next(ctx)
 }
 
 type forwardedInput struct {
