@@ -9,8 +9,8 @@ import (
 // What pages of other sites may do, as browsers are told. Cookies and certificates are not
 // among it: a page that signs in sends the header itself.
 const (
-	allowedMethods = "GET, HEAD, POST, PUT, DELETE"
-	allowedHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, Tracestate"
+	allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
+	allowedHeaders = "Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, Tracestate"
 	exposedHeaders = "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, Dibs-Entity-Type, Dibs-Entity-Id"
 	preflightKept  = "600" // seconds; what is allowed changes with a restart at the most
 )

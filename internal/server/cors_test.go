@@ -31,6 +31,7 @@ func TestCrossOrigin(t *testing.T) {
 	}{
 		{"a preflight", named, "OPTIONS", "/v1/reservations", ourSite, "POST", 204, ourSite},
 		{"a preflight of another named site", named, "OPTIONS", "/v1/names/slug/a", "http://localhost:3000", "GET", 204, "http://localhost:3000"},
+		{"a preflight of a change to a webhook", named, "OPTIONS", "/v1/webhooks/wh_1", ourSite, "PATCH", 204, ourSite},
 		{"a preflight of another site", named, "OPTIONS", "/v1/reservations", theirSite, "POST", 405, ""},
 		{"a preflight of the same host, in the open", named, "OPTIONS", "/v1/reservations", "http://app.example.com", "POST", 405, ""},
 		{"a preflight of another port", named, "OPTIONS", "/v1/reservations", ourSite + ":8443", "POST", 405, ""},
@@ -99,6 +100,22 @@ func TestCheckOrigin(t *testing.T) {
 	} {
 		if err := access.CheckOrigin(origin); (err == nil) != good {
 			t.Errorf("%q: %v", origin, err)
+		}
+	}
+}
+
+// A page of a site that is named may use every method that there is.
+func TestAllowedMethods(t *testing.T) {
+	t.Parallel()
+	allowed := strings.Split(allowedMethods, ", ")
+	for path, item := range newRig(t, inMemory, nil).server.api.OpenAPI().Paths {
+		for method, there := range map[string]bool{
+			http.MethodGet: item.Get != nil, http.MethodHead: item.Head != nil, http.MethodPost: item.Post != nil,
+			http.MethodPut: item.Put != nil, http.MethodPatch: item.Patch != nil, http.MethodDelete: item.Delete != nil,
+		} {
+			if there && !slices.Contains(allowed, method) {
+				t.Errorf("%s %s is not allowed", method, path)
+			}
 		}
 	}
 }
