@@ -14,6 +14,7 @@ type item struct {
 	after dibs.Cursor // the place just before it
 	key   string      // events with the same key are delivered one after another
 	order uint64      // its place among all that were ever in the queue
+	read  time.Time   // when the event was read from the feed
 
 	attempts int
 	first    time.Time // when it was first tried
@@ -41,7 +42,7 @@ type queue struct {
 // add puts an event behind the others.
 func (q *queue) add(e *dibs.Event, after dibs.Cursor) *item {
 	q.last++
-	it := &item{event: e, after: after, key: keyOf(e), order: q.last}
+	it := &item{event: e, after: after, key: keyOf(e), order: q.last, read: time.Now()}
 	q.items = append(q.items, it)
 	return it
 }
@@ -75,6 +76,26 @@ func (q *queue) due(now time.Time, limit int) []*item {
 		}
 	}
 	return due
+}
+
+// probe returns the item to try a receiver with that is down: one of the first few that
+// could be sent, the one that was tried least. With always the same, one event that is never
+// accepted would look like a receiver that is down, and keep all others back.
+func (q *queue) probe() *item {
+	var probe *item
+	taken := make(map[string]bool)
+	for _, it := range q.items {
+		if taken[it.key] {
+			continue
+		}
+		if taken[it.key] = true; probe == nil || it.attempts < probe.attempts {
+			probe = it
+		}
+		if len(taken) == probes {
+			break
+		}
+	}
+	return probe
 }
 
 // nextDue returns when an item that waits may be sent, or false where none does.

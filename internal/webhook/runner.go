@@ -12,6 +12,8 @@ const (
 	// troubled is after how many failures in a row the receiver as a whole is taken to be
 	// down. It is then tried with one event at a time, and others wait in the feed.
 	troubled = 5
+	// probes is how many events a receiver that is down is tried with in turn.
+	probes = 5
 	// farewell is how long deliveries under way may take when the process ends.
 	farewell = 2 * time.Second
 	// readAtOnce is how many events are read from the feed at once.
@@ -26,6 +28,9 @@ var errLost = errors.New("webhook: another process delivers, or the webhook was 
 
 // errStopped is why a runner stops: the receiver wants no more.
 var errStopped = errors.New("webhook: the receiver wants no more")
+
+// errMoved is why a hook is not disabled: it has another receiver by now.
+var errMoved = errors.New("webhook: it has another address by now")
 
 // runner delivers for one hook. All of it is done by one goroutine, apart from reading
 // and sending.
@@ -59,7 +64,12 @@ type feedRead struct {
 type result struct {
 	item    *item
 	attempt Attempt
+	event   *dibs.Event // as it was sent; nil where the feed no longer has it
+	err     error       // why nothing was sent
 }
+
+// delivered reports whether the receiver has accepted the event.
+func (r result) delivered() bool { return r.err == nil && r.event != nil && r.attempt.Delivered() }
 
 func newRunner(s *Service, l *lease, hook *Hook) *runner {
 	return &runner{
@@ -161,12 +171,15 @@ func (r *runner) read(ctx context.Context) {
 	switch {
 	case r.reading || room <= 0:
 		return
-	case r.down() && len(r.queue.items) > 0: // it can wait where it is
+	case r.down() && len(r.queue.items) >= probes: // it can wait where it is
 		return
 	case len(r.queue.due(time.Now(), few)) >= few:
 		return
 	}
 	r.reading = true
+	if r.down() {
+		room = probes - len(r.queue.items)
+	}
 	query := dibs.FeedQuery{After: r.queue.head, Limit: min(room, readAtOnce)}
 	go func() {
 		page, err := r.cfg.Registry.AwaitEvents(ctx, query)
@@ -215,25 +228,36 @@ func (r *runner) send(ctx context.Context, now time.Time) {
 	due := r.queue.due(now, r.cfg.Concurrency-r.sending)
 	if r.down() {
 		due = nil
-		if r.sending == 0 && len(r.queue.items) > 0 {
-			due = r.queue.items[:1]
+		if it := r.queue.probe(); it != nil && r.sending == 0 {
+			due = []*item{it}
 		}
 	}
 	for _, it := range due {
 		it.sending = true
 		r.sending++
-		hook := r.hook
-		go func() { r.results <- result{it, r.deliver(ctx, hook, it.event)} }()
+		hook, waited := r.hook, it.attempts > 0 || now.Sub(it.read) > r.cfg.limits.poll
+		go func() { r.results <- r.deliver(ctx, hook, it, waited) }()
 	}
 }
 
-// deliver sends an event once.
-func (r *runner) deliver(ctx context.Context, hook *Hook, e *dibs.Event) Attempt {
-	m, err := messageOf(hook.ID, r.cfg.Source, e)
-	if err != nil {
-		return Attempt{At: time.Now(), Error: "the event cannot be written as JSON"}
+// deliver sends an event once. One that has waited is read again: it may have been forgotten
+// meanwhile, and what is forgotten must not be sent.
+func (r *runner) deliver(ctx context.Context, hook *Hook, it *item, waited bool) result {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout) // for both together: the lease is good for no longer
+	defer cancel()
+	res := result{item: it, event: it.event}
+	if waited {
+		if res.event, res.err = eventAt(ctx, r.cfg.Store, it.after, it.event.Cursor); res.err != nil || res.event == nil {
+			return res
+		}
 	}
-	return r.sender.send(ctx, hook, m)
+	m, err := messageOf(hook.ID, r.cfg.Source, res.event)
+	if err != nil {
+		res.attempt = Attempt{At: time.Now(), Error: "the event cannot be written as JSON"}
+		return res
+	}
+	res.attempt = r.sender.send(ctx, hook, m)
+	return res
 }
 
 // nap returns for how long there is nothing to do unless something happens.

@@ -12,8 +12,20 @@ import (
 func (r *runner) settle(ctx context.Context, res result) error {
 	it, a := res.item, res.attempt
 	it.sending = false
-	r.cfg.Observer.Sent(r.id, a)
 	defer r.observe()
+	switch {
+	case res.err != nil: // the receiver has no part in it
+		r.cfg.Logger.Warn("an event that waits could not be read again for a webhook", "webhook", r.id, "error", res.err)
+		c := &r.state.content
+		c.PausedUntil = max(c.PausedUntil, dibs.InstantOf(time.Now().Add(r.cfg.limits.poll)))
+		return nil
+	case res.event == nil: // its history is over
+		r.queue.remove(it)
+		r.moved = true
+		return nil
+	}
+	it.event = res.event
+	r.cfg.Observer.Sent(r.id, a)
 	r.unsaved++
 	if a.Delivered() {
 		r.accepted(it, a)
@@ -84,9 +96,15 @@ func (r *runner) stop(ctx context.Context) error {
 	const why = "the receiver answered 410 Gone"
 	r.cfg.Logger.Warn("a webhook was disabled: "+why, "webhook", r.id)
 	_, err := r.Change(ctx, r.id, func(hook *Hook) error {
+		if hook.URL != r.hook.URL {
+			return errMoved
+		}
 		hook.Enabled, hook.Stopped = false, why
 		return nil
 	})
+	if errors.Is(err, errMoved) { // it is not the receiver of today who is gone
+		return nil
+	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err // and once more after the next answer like this one
 	}
@@ -165,7 +183,7 @@ func (r *runner) finish(ctx context.Context, cut context.CancelFunc) error {
 	defer cancel()
 	for ; r.sending > 0; r.sending-- {
 		res := <-r.results
-		if res.item.sending = false; res.attempt.Delivered() {
+		if res.item.sending = false; res.delivered() {
 			r.accepted(res.item, res.attempt)
 			r.cfg.Observer.Sent(r.id, res.attempt)
 		}

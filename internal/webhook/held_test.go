@@ -1,0 +1,59 @@
+package webhook_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/webhook"
+)
+
+// One event that is never accepted does not keep back those of other names, also where
+// nothing else happens for so long that the receiver seems to be down.
+func TestOneBadEventIsNotAReceiverThatIsDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	in := newReceiver(t, func(q request) int {
+		if q.event.Data.Canonical == "bad" {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	})
+	hook, _ := r.hook(in.URL)
+	r.deliver()
+	r.claim("slug", "bad", "1")
+	eventually(t, "the receiver seems to be down", func() bool { return r.status(hook).Failed >= 2*webhook.Troubled })
+	r.claim("slug", "good", "2")
+	eventually(t, "the other event is accepted", func() bool { return len(in.accepted()) == 1 })
+}
+
+// What was forgotten while it waited is sent as the feed has it then.
+func TestForgottenWhileItWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	in := newReceiver(t, always(http.StatusServiceUnavailable))
+	r.hook(in.URL)
+	r.deliver()
+	r.claim("slug", "secret-of-alice", "alice")
+	r.claim("slug", "bobs", "bob")
+	eventually(t, "it failed", func() bool { return len(in.got()) >= 3 })
+	_, err := r.registry.As(dibs.Principal{Rights: dibs.Operate}).Forget(context.Background(),
+		dibs.ForgetRequest{Entity: dibs.Entity{Type: "user", ID: "alice"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := len(in.got())
+	eventually(t, "it goes on to fail", func() bool { return len(in.got()) >= tried+20 })
+	in.set(nil)
+	eventually(t, "all is accepted", func() bool {
+		return slices.ContainsFunc(in.accepted(), func(q request) bool { return q.event.Data.Kind == string(dibs.EventForgotten) })
+	})
+	for _, q := range in.accepted() {
+		if strings.Contains(string(q.body), "alice") {
+			t.Errorf("sent after it was forgotten: %s", q.body)
+		}
+	}
+}
