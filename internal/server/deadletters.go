@@ -33,7 +33,8 @@ type listDeadLettersInput struct {
 }
 
 func (s *Server) listDeadLetters(ctx context.Context, in *listDeadLettersInput) (*answer[wire.DeadLetterPage], error) {
-	if _, err := s.hookFor(ctx, in.ID); err != nil {
+	hook, err := s.hookFor(ctx, in.ID)
+	if err != nil {
 		return nil, err
 	}
 	limit := in.Limit
@@ -44,9 +45,11 @@ func (s *Server) listDeadLetters(ctx context.Context, in *listDeadLettersInput) 
 	if err != nil {
 		return nil, s.webhookProblem(err)
 	}
-	page := wire.DeadLetterPage{DeadLetters: make([]wire.DeadLetter, len(letters))}
-	for i, letter := range letters {
-		page.DeadLetters[i] = letterOf(letter)
+	page := wire.DeadLetterPage{DeadLetters: []wire.DeadLetter{}}
+	for _, letter := range letters {
+		if hook.Covers(letter) {
+			page.DeadLetters = append(page.DeadLetters, letterOf(letter))
+		}
 	}
 	if len(letters) == limit {
 		page.NextCursor = letters[limit-1].ID
@@ -60,10 +63,11 @@ type deadLetterInput struct {
 }
 
 func (s *Server) getDeadLetter(ctx context.Context, in *deadLetterInput) (*answer[wire.DeadLetter], error) {
-	if _, err := s.hookFor(ctx, in.ID); err != nil {
+	hook, err := s.hookFor(ctx, in.ID)
+	if err != nil {
 		return nil, err
 	}
-	letter, event, err := s.cfg.Webhooks.Letter(ctx, in.ID, in.Letter)
+	letter, event, err := s.cfg.Webhooks.Letter(ctx, hook, in.Letter)
 	if err != nil {
 		return nil, s.webhookProblem(err)
 	}
@@ -76,8 +80,12 @@ func (s *Server) getDeadLetter(ctx context.Context, in *deadLetterInput) (*answe
 }
 
 func (s *Server) removeDeadLetter(ctx context.Context, in *deadLetterInput) (*answer[wire.Removed], error) {
-	if _, err := s.hookFor(ctx, in.ID); err != nil {
+	hook, err := s.hookFor(ctx, in.ID)
+	if err != nil {
 		return nil, err
+	}
+	if _, _, err := s.cfg.Webhooks.Letter(ctx, hook, in.Letter); err != nil {
+		return nil, s.webhookProblem(err)
 	}
 	if err := s.cfg.Webhooks.RemoveLetter(ctx, in.ID, in.Letter); err != nil {
 		return nil, s.webhookProblem(err)

@@ -73,6 +73,16 @@ func (m *webhookMetrics) Left(hook string) {
 	delete(m.oldest, hook)
 }
 
+// Removed forgets all about a webhook that is no longer there. There are a hundred at the most
+// at a time, but no end of those that were.
+func (m *webhookMetrics) Removed(hook string) {
+	m.Left(hook)
+	labels := prometheus.Labels{"webhook": hook}
+	m.deliveries.DeletePartialMatch(labels)
+	m.seconds.DeletePartialMatch(labels)
+	m.letters.DeletePartialMatch(labels)
+}
+
 var webhookLag = prometheus.NewDesc("dibs_webhook_lag_seconds",
 	"For how long the oldest event that is not yet delivered has waited, by webhook; on the server that delivers.", []string{"webhook"}, nil)
 

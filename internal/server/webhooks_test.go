@@ -55,6 +55,73 @@ func TestWebhookMetrics(t *testing.T) {
 	if strings.Contains(r.log.String(), secret) || strings.Contains(r.log.String(), receiver.URL) {
 		t.Error("the log has the secret, or the address")
 	}
+	if err := r.server.cfg.Webhooks.Remove(t.Context(), hook.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "nothing is told of it any more", func() bool {
+		_, text := r.send(http.MethodGet, "/metrics", nil, "")
+		return !strings.Contains(text, hook.ID)
+	})
+}
+
+// Who may touch a webhook sees no dead letters from before it was narrowed: they may be of
+// namespaces in which it has no rights.
+func TestDeadLettersFromBeforeItWasNarrowed(t *testing.T) {
+	t.Parallel()
+	callers := map[string]access.Caller{
+		"key-all":  {Name: "all", Grants: access.Everything.Grants},
+		"key-slug": {Name: "slug", Grants: []access.Grant{{Verbs: []access.Verb{access.Webhooks, access.Events}, Namespaces: []string{"slug"}}}},
+	}
+	r, receiver := newRig(t, inMemory, callers), newReceiver(t)
+	receiver.status = http.StatusInternalServerError
+	r.deliver()
+	send := func(key, method, path, body string) (int, string) {
+		t.Helper()
+		res, text := r.send(method, path, http.Header{"Authorization": {"Bearer " + key}}, body)
+		return res.status, text
+	}
+	hook, _, err := r.server.cfg.Webhooks.Create(t.Context(), webhook.Hook{URL: receiver.URL, Namespaces: []string{"*"}, Enabled: true}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, namespace := range []string{"plain", "slug"} {
+		body := fmt.Sprintf(`{"namespace": %q, "value": "theirs%d", "entity": {"type": "t", "id": "%d"}}`, namespace, i, i)
+		if status, text := send("key-all", http.MethodPost, "/v1/claims", body); status != http.StatusCreated {
+			t.Fatal(text)
+		}
+	}
+	letters := webhooksPath + "/" + hook.ID + "/deadletters"
+	eventually(t, "both are given up", func() bool {
+		_, text := send("key-all", http.MethodGet, letters, "")
+		return strings.Count(text, `"dl_`) == 2
+	})
+	if status, text := send("key-all", http.MethodPatch, webhooksPath+"/"+hook.ID, `{"namespaces": ["slug"]}`); status != http.StatusOK {
+		t.Fatal(text)
+	}
+	status, text := send("key-slug", http.MethodGet, letters, "")
+	if status != http.StatusOK || strings.Count(text, `"dl_`) != 1 || strings.Contains(text, "plain") {
+		t.Errorf("%d %s", status, text)
+	}
+	shown := 0
+	for _, id := range []string{"dl_000000000001", "dl_000000000002"} {
+		if status, text := send("key-slug", http.MethodGet, letters+"/"+id, ""); status == http.StatusOK {
+			shown++
+		} else if status != http.StatusNotFound || strings.Contains(text, "plain") {
+			t.Errorf("%s: %d %s", id, status, text)
+		}
+	}
+	if shown != 1 {
+		t.Errorf("%d are shown", shown)
+	}
+	receiver.mu.Lock()
+	receiver.status, receiver.got = http.StatusOK, nil
+	receiver.mu.Unlock()
+	if status, text := send("key-slug", http.MethodPost, letters+"/resend", ""); status != http.StatusOK || !strings.Contains(text, `"delivered":1`) {
+		t.Errorf("%d %s", status, text)
+	}
+	if got := receiver.bodies(); len(got) != 1 || strings.Contains(got[0], "plain") {
+		t.Errorf("it got %s", got)
+	}
 }
 
 // Patterns of a caller are those of its grants in which it has all rights that are asked

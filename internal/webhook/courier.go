@@ -12,7 +12,8 @@ type Courier struct {
 	*Service
 	lease   *lease
 	running map[string]*running
-	ended   chan *running // those whose runner is over
+	ended   chan *running   // those whose runner is over
+	known   map[string]bool // the webhooks that there were at the last look
 }
 
 // running is a runner at work.
@@ -42,6 +43,7 @@ func (c *Courier) Run(ctx context.Context) {
 			return
 		case <-c.rung:
 		case r := <-c.ended:
+			r.cancel()                       // nobody else does
 			if c.running[r.runner.id] == r { // begun again, if at all, when it is time to look
 				delete(c.running, r.runner.id)
 			}
@@ -61,8 +63,9 @@ func (c *Courier) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	enabled := make(map[string]*Hook)
+	enabled, known := make(map[string]*Hook), make(map[string]bool)
 	for _, hook := range hooks {
+		known[hook.ID] = true
 		if hook.Enabled {
 			enabled[hook.ID] = hook
 		}
@@ -77,6 +80,12 @@ func (c *Courier) look(ctx context.Context) error {
 		clear(enabled)
 	}
 	c.endAll(func(id string) bool { return enabled[id] == nil })
+	for id := range c.known {
+		if !known[id] {
+			c.cfg.Observer.Removed(id)
+		}
+	}
+	c.known = known
 	for id, hook := range enabled {
 		c.begin(ctx, id, hook)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
 )
 
 // Letter is a dead letter: an event that was given up after its receiver had failed for
@@ -23,6 +24,15 @@ type Letter struct {
 	LastError string
 
 	after, cursor dibs.Cursor
+}
+
+// Covers reports whether a dead letter is of a namespace that the webhook is for. One from
+// before it was narrowed is not: whoever may touch the webhook need not have the right to it.
+func (h *Hook) Covers(l Letter) bool {
+	if l.Name.IsZero() {
+		return access.MatchScope(h.Namespaces, l.Where)
+	}
+	return access.Match(h.Namespaces, l.Where)
 }
 
 // letterContent is what the document of a dead letter holds.
@@ -96,16 +106,16 @@ func (s *Service) Letters(ctx context.Context, hook, behind string, limit int) (
 }
 
 // Letter returns a dead letter with its event, which is nil where the feed has it no
-// longer.
-func (s *Service) Letter(ctx context.Context, hook, id string) (Letter, *dibs.Event, error) {
-	p := letterAt(hook, id)
+// longer. There are none but those that the webhook covers.
+func (s *Service) Letter(ctx context.Context, hook *Hook, id string) (Letter, *dibs.Event, error) {
+	p := letterAt(hook.ID, id)
 	if _, err := load(ctx, s.cfg.Store, p); err != nil {
 		return Letter{}, nil, err
 	}
-	if !p.there() {
+	letter := letterOf(hook.ID, p)
+	if !p.there() || !hook.Covers(letter) {
 		return Letter{}, nil, fmt.Errorf("%w: %s", ErrNoLetter, id)
 	}
-	letter := letterOf(hook, p)
 	event, err := eventAt(ctx, s.cfg.Store, letter.after, letter.cursor)
 	return letter, event, err
 }

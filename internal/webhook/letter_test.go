@@ -41,7 +41,7 @@ func TestDeadLetters(t *testing.T) {
 			if err != nil || len(letters) != 1 {
 				t.Fatal(letters, err)
 			}
-			letter, event, err := r.service.Letter(t.Context(), hook.ID, letters[0].ID)
+			letter, event, err := r.service.Letter(t.Context(), hook, letters[0].ID)
 			if err != nil || event == nil || event.Key() != "slug:poison" || letter.Attempts != 1 || letter.Kind != dibs.EventClaimed ||
 				letter.Where != "slug" || letter.Name != event.ID || letter.LastError != "the receiver answered 422" {
 				t.Fatalf("%+v, %+v, %v", letter, event, err)

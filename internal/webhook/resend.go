@@ -27,7 +27,7 @@ func (s *Service) Ping(ctx context.Context, hook *Hook) (Attempt, error) {
 // Resend sends the event of a dead letter, at once. The letter goes when the receiver
 // has accepted it.
 func (s *Service) Resend(ctx context.Context, hook *Hook, id string) (Attempt, error) {
-	_, event, err := s.Letter(ctx, hook.ID, id)
+	_, event, err := s.Letter(ctx, hook, id)
 	if err != nil {
 		return Attempt{}, err
 	}
@@ -62,20 +62,22 @@ type Resent struct {
 // context would end before a slow receiver answers. What is left can be asked for again.
 func (s *Service) ResendAll(ctx context.Context, hook *Hook) (r Resent, err error) {
 	end, limited := ctx.Deadline()
+	behind := ""
 	for first := true; r.Failed == nil && (first || !limited || time.Until(end) > s.cfg.Timeout+time.Second); first = false {
-		letters, err := s.Letters(ctx, hook.ID, "", 1)
+		letters, err := s.Letters(ctx, hook.ID, behind, 1)
 		if err != nil {
 			return r, err
 		}
 		if len(letters) == 0 {
 			break
 		}
-		a, err := s.Resend(ctx, hook, letters[0].ID)
+		behind = letters[0].ID
+		a, err := s.Resend(ctx, hook, behind)
 		switch {
-		case errors.Is(err, ErrNoLetter): // somebody else did
+		case errors.Is(err, ErrNoLetter): // somebody else did, or the webhook no longer covers it
 		case errors.Is(err, ErrPurged):
 			r.Purged++
-			err = s.RemoveLetter(ctx, hook.ID, letters[0].ID)
+			err = s.RemoveLetter(ctx, hook.ID, behind)
 			if err != nil && !errors.Is(err, ErrNoLetter) {
 				return r, err
 			}
@@ -105,6 +107,8 @@ type Observer interface {
 	Standing(hook string, waiting int, oldest time.Time)
 	// Left is told that this process no longer delivers for a hook.
 	Left(hook string)
+	// Removed is told of each hook that is no longer there.
+	Removed(hook string)
 }
 
 // nobody is an Observer that forgets.
@@ -114,5 +118,6 @@ func (nobody) Sent(string, Attempt)            {}
 func (nobody) Buried(string)                   {}
 func (nobody) Standing(string, int, time.Time) {}
 func (nobody) Left(string)                     {}
+func (nobody) Removed(string)                  {}
 
 var _ Observer = nobody{}
