@@ -77,9 +77,12 @@ type forgetInput struct{ Body wire.ForgetRequest }
 func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forgetting], error) {
 	request := in.Body.ForgetRequest()
 	var err error
-	if request.Namespace != "" {
+	switch {
+	case request.Scrub: // everybody waits while the whole file is written anew
+		err = s.may(ctx, access.Forget, everywhere)
+	case request.Namespace != "":
 		err = s.may(ctx, access.Forget, request.Namespace)
-	} else {
+	default:
 		err = s.mayInScope(ctx, access.Forget, request.Scope)
 	}
 	if err != nil {
