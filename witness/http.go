@@ -56,8 +56,11 @@ func NewHTTP(cfg HTTPConfig) (*HTTP, error) {
 	if cfg.Timeout < 0 || cfg.AtOnce < 0 {
 		return nil, errors.New("witness: Timeout and AtOnce must not be negative")
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is documented to be one
-	transport.TLSClientConfig = cfg.TLS
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true} // programs may have another one by default
+	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport = usual.Clone()
+	}
+	transport.TLSClientConfig = cfg.TLS.Clone() // which is nil for nil
 	transport.MaxIdleConnsPerHost = cfg.AtOnce
 	return &HTTP{
 		config: cfg,

@@ -239,3 +239,14 @@ func TestHTTPConfig(t *testing.T) {
 		t.Error("a negative number is accepted")
 	}
 }
+
+// A program may have replaced the transport that is used by default, to trace it say. This
+// test is not parallel: it does so too.
+func TestAnotherDefaultTransport(t *testing.T) {
+	usual := http.DefaultTransport
+	t.Cleanup(func() { http.DefaultTransport = usual })
+	http.DefaultTransport = struct{ http.RoundTripper }{usual}
+	if _, err := witness.NewHTTP(witness.HTTPConfig{URL: "https://orders.internal/witness"}); err != nil {
+		t.Fatal(err)
+	}
+}
