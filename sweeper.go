@@ -142,7 +142,7 @@ func (c *core) askWitness(ctx context.Context, n Name, now Instant) (settled boo
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		case err != nil:
-			said.doubt = "the witness failed: " + plainText(err.Error(), maxDoubt)
+			said.doubt = "the witness failed: " + plainText(doubtOf(err), maxDoubt)
 			c.cfg.Logger.Warn("dibs: a witness failed", "id", n.ID.String(), "namespace", n.Namespace, "error", err)
 		case verdict.kind == exists && verdict.check() != nil:
 			said.doubt = "the witness says that it exists, but named no valid entity"
@@ -162,6 +162,18 @@ func (c *core) askWitness(ctx context.Context, n Name, now Instant) (settled boo
 		return false, refused
 	}
 	return len(result.Names) > 0 && result.Names[0].State != Suspect, nil
+}
+
+// doubtOf is what is shown of an error with the name: all of it, unless its maker says what
+// is fit to be seen.
+func doubtOf(err error) string {
+	if fit, ok := errors.AsType[interface {
+		error
+		Doubt() string
+	}](err); ok {
+		return fit.Doubt()
+	}
+	return err.Error()
 }
 
 // callWitness asks a witness, which is the user's code: it may take too long, or

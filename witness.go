@@ -12,7 +12,8 @@ import (
 // Exists: the name becomes that entity's. Absent must mean that the entity can no
 // longer appear: its save is fenced by the hold's epoch, or by a deadline before
 // ExpiresAt. Unknown, or an error: the name stays suspect and the witness is asked
-// again later, with growing pauses.
+// again later, with growing pauses. What the error says is shown as the name's doubt; one
+// with a method Doubt() string has that shown instead, and all of it only in the log.
 //
 // A Witness must be safe for concurrent use and should honour its context. Package
 // witness has some that ask a service or a database.

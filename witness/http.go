@@ -140,7 +140,7 @@ func (w *HTTP) unreachable(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("it gave no answer within %s: %w", w.config.Timeout, context.DeadlineExceeded)
 	}
-	return fmt.Errorf("it could not be asked: %w", withoutURL(err))
+	return fail("it could not be asked", withoutURL(err))
 }
 
 // withoutURL takes the URL out of an error.

@@ -112,7 +112,7 @@ func (w *SQL) database() (*sql.DB, error) {
 	}
 	db, err := w.config.Open()
 	if err != nil {
-		return nil, fmt.Errorf("the database cannot be opened: %w", err)
+		return nil, fail("the database cannot be opened", err)
 	}
 	w.db = db
 	return db, nil
@@ -137,19 +137,19 @@ func (w *SQL) Close() error {
 func (w *SQL) find(ctx context.Context, db *sql.DB, values []any) (found dibs.Entity, err error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return dibs.Entity{}, fmt.Errorf("the database cannot be asked: %w", err)
+		return dibs.Entity{}, fail("the database cannot be asked", err)
 	}
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
 	if w.config.Dialect == PostgreSQL {
 		// The database gives up as well, even if nobody tells it that the question is moot.
 		limit := fmt.Sprintf("SET LOCAL statement_timeout = %d", w.config.Timeout.Milliseconds()+1)
 		if _, err := tx.ExecContext(ctx, limit); err != nil {
-			return dibs.Entity{}, fmt.Errorf("the database cannot be asked: %w", err)
+			return dibs.Entity{}, fail("the database cannot be asked", err)
 		}
 	}
 	rows, err := tx.QueryContext(ctx, w.query.text, values...)
 	if err != nil {
-		return dibs.Entity{}, fmt.Errorf("the query failed: %w", err)
+		return dibs.Entity{}, fail("the query failed", err)
 	}
 	defer func() { _ = rows.Close() }() // Err has said what was wrong
 	found, err = readRows(rows)
@@ -157,7 +157,7 @@ func (w *SQL) find(ctx context.Context, db *sql.DB, values []any) (found dibs.En
 		return dibs.Entity{}, err
 	}
 	if err := rows.Err(); err != nil {
-		return dibs.Entity{}, fmt.Errorf("the query failed: %w", err)
+		return dibs.Entity{}, fail("the query failed", err)
 	}
 	return found, nil
 }

@@ -178,6 +178,14 @@ func TestSQLWithoutDatabase(t *testing.T) {
 		if verdict != dibs.Unknown || err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, %v", d.address, verdict, err)
 		}
+		// With the name there is only that it failed, not where the database is and how it is called.
+		shown, ok := errors.AsType[interface {
+			error
+			Doubt() string
+		}](err)
+		if !ok || strings.ContainsAny(shown.Doubt(), `/"'`) || !strings.Contains(shown.Doubt(), "the log says why") {
+			t.Errorf("%s shows %v", d.address, err)
+		}
 	}
 	if found, err := filepath.Glob(missing + "*"); err != nil || found != nil {
 		t.Errorf("%v was made", found)

@@ -36,6 +36,7 @@ func (sv *service) listen() (err error) {
 // trust lets in those whom the configuration names. Issuers are asked at once, so that
 // the log tells if one does not answer; nobody waits for that.
 func (sv *service) trust(ctx context.Context, cfg *config.Config) {
+	sv.metrics.ForgetIssuers()
 	var tokens *idtoken.Tokens
 	if len(cfg.OIDC) > 0 {
 		tokens = idtoken.New(cfg.OIDC, idtoken.Options{Logger: sv.log, Report: sv.metrics.Issuer})

@@ -45,7 +45,7 @@ func (t *trust) ready(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 		return nil, errNoAnswer
 	}
 	// Not by the caller's context: the others wait for it as well.
-	found := t.flight.DoChan("", func() (any, error) { return t.discover(context.WithoutCancel(ctx)) })
+	found := t.flight.DoChan("", func() (any, error) { return t.discover(context.Background()) })
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -126,6 +126,9 @@ func (m *Metrics) requests(route string, status int, took time.Duration) {
 // deny counts a request that is refused.
 func (m *Metrics) deny(reason access.Reason) { m.denied.WithLabelValues(string(reason)).Inc() }
 
+// ForgetIssuers ends what was told of issuers: others count from now on.
+func (m *Metrics) ForgetIssuers() { m.issuers.Reset() }
+
 // Issuer notes whether an issuer of tokens answers.
 func (m *Metrics) Issuer(issuer string, up bool) {
 	value := 0.0

@@ -31,7 +31,7 @@ func (s *Server) traced(r *http.Request) *http.Request {
 		return r
 	}
 	ctx := callersTrace.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	ctx, _ = s.cfg.TracerProvider.Tracer(dibsotel.Scope+"/server").Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+	ctx, _ = s.cfg.TracerProvider.Tracer(dibsotel.Scope+"/server").Start(ctx, knownMethod(r.Method), trace.WithSpanKind(trace.SpanKindServer))
 	return r.WithContext(ctx)
 }
 
@@ -43,13 +43,24 @@ func endTrace(ctx context.Context, method, route string, status int) []any {
 	}
 	if span.IsRecording() {
 		span.SetName(route)
-		span.SetAttributes(methodKey.String(method), routeKey.String(pathOf(route)), statusKey.Int(status))
+		span.SetAttributes(methodKey.String(knownMethod(method)), routeKey.String(pathOf(route)), statusKey.Int(status))
 		if status >= http.StatusInternalServerError {
 			span.SetStatus(otelcodes.Error, http.StatusText(status))
 		}
 	}
 	span.End()
 	return []any{"trace", span.SpanContext().TraceID().String()}
+}
+
+// knownMethod returns a method, or _OTHER for one that the caller has made up: what is
+// grouped by it must not grow without bound.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return "_OTHER"
+	}
 }
 
 // pathOf returns the path of a route, which begins with a method.

@@ -64,7 +64,7 @@ func (s *Server) webhookProblem(err error) *problem {
 		return newProblem(http.StatusNotFound, "DEAD_LETTER_NOT_FOUND", "there is no such dead letter")
 	case errors.Is(err, webhook.ErrPurged):
 		return newProblem(http.StatusNotFound, "EVENT_PURGED", text)
-	case errors.Is(err, webhook.ErrTooMany):
+	case errors.Is(err, webhook.ErrTooMany), errors.Is(err, webhook.ErrTooManyOfOne):
 		return newProblem(http.StatusUnprocessableEntity, "TOO_MANY_WEBHOOKS", text)
 	default:
 		return s.problemOf(err)

@@ -22,12 +22,15 @@ var (
 	ErrInvalid = errors.New("webhook: not valid")
 	// ErrTooMany is returned where there are as many webhooks as there can be.
 	ErrTooMany = fmt.Errorf("webhook: there are %d webhooks already: remove one that is no longer needed", maxHooks)
+	// ErrTooManyOfOne is returned where one caller has made as many as one can.
+	ErrTooManyOfOne = fmt.Errorf("webhook: this caller has made %d webhooks already: remove one that is no longer needed", maxHooksOfOne)
 	// ErrPurged is returned for the event of a dead letter that the feed no longer has.
 	ErrPurged = errors.New("webhook: the event is no longer in the feed: its name was never confirmed, and its history is over")
 )
 
 const (
 	maxHooks       = 100
+	maxHooksOfOne  = 25 // who made one: nobody can take them all
 	maxDescription = 200
 	maxNamespaces  = 100
 

@@ -194,7 +194,17 @@ func TestInvalidHooks(t *testing.T) {
 	if _, _, err := r.service.Create(t.Context(), good, "nonsense"); !errors.Is(err, dibs.ErrBadCursor) {
 		t.Error(err)
 	}
-	for range 100 {
+	greedy := good
+	greedy.CreatedBy = "greedy"
+	for range 25 {
+		if _, _, err := r.service.Create(t.Context(), greedy, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := r.service.Create(t.Context(), greedy, ""); !errors.Is(err, webhook.ErrTooManyOfOne) {
+		t.Error(err)
+	}
+	for range 75 {
 		if _, _, err := r.service.Create(t.Context(), good, ""); err != nil {
 			t.Fatal(err)
 		}

@@ -70,6 +70,15 @@ func (s *Service) creation(ctx context.Context, hook *Hook, start dibs.Cursor) (
 	if len(others) >= maxHooks {
 		return dibs.Group{}, ErrTooMany
 	}
+	own := 0
+	for _, other := range others {
+		if other.CreatedBy != "" && other.CreatedBy == hook.CreatedBy {
+			own++
+		}
+	}
+	if own >= maxHooksOfOne {
+		return dibs.Group{}, ErrTooManyOfOne
+	}
 	hook.ID = newID()
 	p, st := hookAt(hook.ID), stateAt(hook.ID)
 	now, err := load(ctx, s.cfg.Store, p)
