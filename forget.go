@@ -108,7 +108,10 @@ func (f *forgetter) forgetPerson(ctx context.Context) error {
 	if err := p.prepareEntity(f.who.scope, f.who.Entity); err != nil {
 		return err
 	}
-	var after Cursor
+	var (
+		after Cursor
+		left  []Event // about the entity, and not redacted yet
+	)
 	for range maxForgetRounds {
 		if err := f.delete(ctx); err != nil {
 			return err
@@ -123,7 +126,8 @@ func (f *forgetter) forgetPerson(ctx context.Context) error {
 				return err
 			}
 		}
-		again, err := f.forgetEntity(ctx, found.events)
+		var again bool
+		left, again, err = f.forgetEntity(ctx, append(left, found.events...))
 		if err != nil || f.dryRun || !again && len(found.names) == 0 {
 			return err
 		}
@@ -234,22 +238,24 @@ func (f *forgetter) note(result Result) {
 	}
 }
 
-// forgetEntity forgets what is left of the person when its names are gone. It reports
-// whether it has names again.
-func (f *forgetter) forgetEntity(ctx context.Context, events []Event) (again bool, err error) {
+// forgetEntity forgets what is left of the person when its names are gone. If it has names
+// again, it reports so, and which of the events are left.
+func (f *forgetter) forgetEntity(ctx context.Context, events []Event) (left []Event, again bool, err error) {
 	f.changed = f.changed || len(events) > 0
 	for !f.dryRun {
 		part := events[:min(len(events), redactAtOnce)]
-		events = events[len(part):]
 		p := f.preparer(Principal{})
 		result, err := f.own(ctx, p, p.forgetEntity(f.who, part))
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		f.changed = f.changed || !result.Replayed
-		if result.Pending || len(events) == 0 {
-			return result.Pending, nil
+		if result.Pending {
+			return events, true, nil
+		}
+		if events = events[len(part):]; len(events) == 0 {
+			break
 		}
 	}
-	return false, nil
+	return nil, false, nil
 }

@@ -1,6 +1,8 @@
 package dibs_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -163,4 +165,98 @@ func TestPurgeLeavesNothing(t *testing.T) {
 			t.Errorf("%s has epoch %d again", n.Key(), n.Epoch)
 		}
 	}
+}
+
+// Another name may come into the row of a forgotten one when the rules change: it is that
+// name's then, and no tombstone.
+func TestForgottenRowIsMovedInto(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, exactly())
+	f.must(claim("slug", "alice", alice), claim("slug", "ALICE", user2))
+	before := f.name("slug", "alice")
+	f.forget(dibs.ForgetRequest{Entity: alice})
+	f.clock.advance(time.Hour)
+	g := f.reopened(folded())
+	g.recanonicalize(false)
+	g.wantLeads("slug", "alice", 200, "")
+	if n := g.name("slug", "alice"); n.ID != before.ID || n.Value != "ALICE" || n.Canonical != "alice" || n.Entity != user2 || n.Epoch <= before.Epoch {
+		t.Errorf("it is %+v", n)
+	}
+	g.wantNoTrace(alice.ID)
+	for _, e := range g.events() {
+		if e.ID == before.ID && e.Canonical != "alice" {
+			t.Errorf("the history has %+v", e)
+		}
+	}
+}
+
+// lookedAt does something once, when somebody has read the feed.
+type lookedAt struct {
+	*memstore.Store
+	then func()
+}
+
+func (s *lookedAt) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	page, err := s.Store.Events(ctx, query)
+	if then := s.then; then != nil && query.Name.IsZero() {
+		s.then = nil
+		then()
+	}
+	return page, err
+}
+
+// A name that comes while a person is forgotten makes for another round, and that does not
+// lose what the first one found about the entity as a whole.
+func TestForgetWhoComesBackMeanwhile(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	store := &lookedAt{Store: memstore.New(memstore.Config{Now: c.Now})}
+	f := &fixture{t: t, ctx: t.Context(), store: store.Store, clock: c}
+	f.Registry = mustOpen(t, store, dibs.Config{Policies: forgetful()})
+	f.must(claim("slug", "one", alice))
+	for range 6 { // more than are redacted at once
+		f.must(dibs.Archive{Entity: alice}, dibs.Restore{Entity: alice})
+	}
+	store.then = func() { f.must(claim("slug", "two", alice)) }
+	f.forget(dibs.ForgetRequest{Entity: alice})
+	f.wantNoTrace(alice.ID)
+}
+
+// A run that was interrupted among the events about the entity is finished also when the
+// entity's record is gone by then.
+func TestForgetIsFinishedLate(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	store := memstore.New(memstore.Config{Now: c.Now})
+	breaking := &breakingStore{Store: store}
+	f := &fixture{t: t, ctx: t.Context(), store: store, clock: c}
+	f.Registry = mustOpen(t, breaking, dibs.Config{Policies: forgetful()})
+	f.must(claim("slug", "one", alice))
+	for range 6 {
+		f.must(dibs.Archive{Entity: alice}, dibs.Restore{Entity: alice})
+	}
+	breaking.after = 1
+	if _, err := f.Forget(f.ctx, dibs.ForgetRequest{Entity: alice}); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	breaking.after = 0
+	c.advance(31 * 24 * time.Hour)
+	f.sweep()
+	f.forget(dibs.ForgetRequest{Entity: alice})
+	f.wantNoTrace(alice.ID)
+}
+
+// breakingStore fails after so many commits that redact.
+type breakingStore struct {
+	*memstore.Store
+	after, redacted int
+}
+
+func (s *breakingStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if len(groups) > 0 && len(groups[0].Redacts) > 0 && s.after > 0 {
+		if s.redacted++; s.redacted > s.after {
+			return nil, dibs.Unavailable(errors.New("it broke"))
+		}
+	}
+	return s.Store.Commit(ctx, groups)
 }

@@ -41,16 +41,25 @@ func (r *routed) List(ctx context.Context, query NamesQuery) (NamesPage, error) 
 		more = more || page.Next != ""
 	}
 	slices.SortFunc(all.Names, func(a, b Name) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Canonical, b.Canonical))
+		x, y := a.position(), b.position()
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Label, y.Label))
 	})
 	if limit := pageSize(query.Limit); len(all.Names) > limit {
 		all.Names, more = all.Names[:limit], true
 	}
 	if more {
-		last := all.Names[len(all.Names)-1]
-		all.Next = encodePosition(ListPosition{Namespace: last.Namespace, Label: last.Canonical})
+		all.Next = encodePosition(all.Names[len(all.Names)-1].position())
 	}
 	return all, nil
+}
+
+// position returns where engines list a name. A forgotten one does not show what stands for
+// its canonical form.
+func (n Name) position() ListPosition {
+	if n.Canonical == "" {
+		return ListPosition{Namespace: n.Namespace, Label: forgottenLabel(n.ID)}
+	}
+	return ListPosition{Namespace: n.Namespace, Label: n.Canonical}
 }
 
 // Events returns a page of the feed, which has the events of all parts, or of the one that

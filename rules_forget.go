@@ -19,6 +19,9 @@ const (
 	redactAtOnce = 8
 )
 
+// forgottenLabel stands for the canonical form of a forgotten name.
+func forgottenLabel(id ID) string { return forgottenMark + id.String() }
+
 // forgotten reports whether the row is a tombstone: it keeps a name back for as long as
 // was promised, and does not know which.
 func (n *NameRecord) forgotten() bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
@@ -50,7 +53,7 @@ func (p *preparer) erase(v *view, d *draft) (Result, *Error) {
 	shown.State, shown.Until = d.State, d.Until.Time()
 	d.NameRecord = NameRecord{
 		ID: d.ID, Rev: d.Rev, Namespace: d.Namespace, Scope: d.Scope,
-		Value: forgottenMark + d.ID.String(), Canonical: forgottenMark + d.ID.String(),
+		Value: forgottenLabel(d.ID), Canonical: forgottenLabel(d.ID),
 		State: d.State, Status: StatusReleased, Epoch: d.Epoch, EndedAt: v.now, Until: d.Until,
 		Terms: Terms{HoldHistory: space.policy.HoldHistory},
 		// What looks like it is kept back too, and a keyed hash still leads here.
@@ -116,7 +119,7 @@ func (v *view) retell(d *draft, at Instant, now Snapshot) {
 
 // remember gives a forgotten name its canonical form back, for somebody who knows it.
 func (d *draft) remember(s *subject) {
-	d.Canonical, d.lapses = s.canonical, nil
+	d.Value, d.Canonical, d.lapses = s.value, s.canonical, nil
 	d.before = snapshotOf(&d.NameRecord)
 }
 

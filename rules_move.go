@@ -66,6 +66,10 @@ func (v *view) restamp(d *draft, s *subject, f floor, rev uint64) bool {
 // move takes a name to the row t, which nobody has. What is in the row stays as it is,
 // epoch and all, unless t has seen a later one.
 func (v *view) move(d, t *draft, s *subject, f floor, rev uint64) {
+	if t.forgotten() { // what identified the row is not what it is from now on
+		t.remember(s)
+		v.retell(t, t.EndedAt, t.before)
+	}
 	v.saveLapses(t)
 	if !t.exists() {
 		t.Rev, t.Epoch = f.Rev, f.Epoch

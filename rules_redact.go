@@ -145,10 +145,8 @@ func (p *preparer) forgetEntity(who person, events []Event) decision {
 	p.wantEntity(who.scope, who.Entity)
 	return func(v *view) (Result, *Error) {
 		ref := entityRef(who.scope, who.Entity)
-		if v.absent(ref) {
-			return Result{Replayed: true}, nil
-		}
-		if r, ok := v.get(ref).(*EntityRecord); ok && r.forgotten() && len(events) == 0 {
+		r, ok := v.see(ref).(*EntityRecord)
+		if len(events) == 0 && (v.absent(ref) || ok && r.forgotten()) {
 			return Result{Replayed: true}, nil
 		}
 		if names, _ := v.namesOf(who.scope, who.Entity); slices.ContainsFunc(names, func(id ID) bool {

@@ -3,6 +3,7 @@ package routestore_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -284,5 +285,59 @@ func TestSweepCommand(t *testing.T) {
 	results, err := registry.Apply(t.Context(), dibs.Sweep{Limit: 10})
 	if err != nil || results[0].Replayed {
 		t.Errorf("%+v, %v, want the hold swept", results, err)
+	}
+}
+
+// Forgotten names are listed where engines have them, though they do not show by what.
+func TestForgottenNamesAreListed(t *testing.T) {
+	t.Parallel()
+	store, err := routestore.Open(t.Context(), routestore.Config{Routes: []routestore.Route{
+		{Name: "acme", Scopes: []string{"acme"}, Store: memstore.New(memstore.Config{})},
+		{Name: "rest", Scopes: []string{routestore.Everything}, Store: memstore.New(memstore.Config{})},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := dibs.Open(store, dibs.Config{Default: dibs.Policy{Quarantine: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(t, registry)
+	operator := registry.As(dibs.Principal{Rights: dibs.Operate})
+	for _, namespace := range []string{"slug", "acme.slug"} {
+		scope := strings.TrimSuffix(strings.TrimSuffix(namespace, "slug"), ".")
+		for i := range 6 {
+			who := dibs.Entity{Type: "user", ID: strconv.Itoa(i)}
+			if _, err := registry.Claim(t.Context(), dibs.Claim{Namespace: namespace, Value: "n" + who.ID, Entity: who}); err != nil {
+				t.Fatal(err)
+			}
+			if i%3 != 0 {
+				if _, err := operator.Forget(t.Context(), dibs.ForgetRequest{Scope: scope, Entity: who}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for limit := 1; limit <= 13; limit++ {
+		seen := make(map[dibs.ID]bool)
+		query := dibs.NamesQuery{Limit: limit}
+		for range 13 {
+			page, err := registry.List(t.Context(), query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range page.Names {
+				if seen[n.ID] {
+					t.Fatalf("in pages of %d, %s is listed twice", limit, n.ID)
+				}
+				seen[n.ID] = true
+			}
+			if query.Cursor = page.Next; query.Cursor == "" {
+				break
+			}
+		}
+		if len(seen) != 12 || query.Cursor != "" {
+			t.Errorf("in pages of %d there are %d names, and then %q", limit, len(seen), query.Cursor)
+		}
 	}
 }
