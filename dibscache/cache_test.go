@@ -373,3 +373,51 @@ func TestNewRefuses(t *testing.T) {
 		t.Error("a cache that may keep nothing was made")
 	}
 }
+
+// A name that is forgotten takes others along: who redirected to it leads nowhere, and the
+// event does not say whose they were.
+func TestForgettingShows(t *testing.T) {
+	for name, request := range map[string]dibs.ForgetRequest{
+		"the name":   {Namespace: "slug", Value: "second", Entity: user("1")},
+		"the entity": {Entity: user("1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, dibs.Config{}, func(w *world) {
+				w.do(dibs.Claim{Namespace: "slug", Value: "first", Entity: user("1")})
+				w.do(dibs.Rename{Namespace: "slug", Value: "second", Entity: user("1")})
+				w.settle()
+				if r := w.resolve("first"); r.Outcome != dibs.ResolveMoved {
+					w.Fatalf("it leads to %+v", r)
+				}
+				if _, err := w.registry.As(dibs.Principal{Rights: dibs.Operate}).Forget(w.Context(), request); err != nil {
+					w.Fatal(err)
+				}
+				time.Sleep(2 * maxStale)
+				if r := w.resolve("first"); r.Outcome == dibs.ResolveMoved {
+					w.Errorf("it still leads to %s", r.To.Key())
+				}
+			})
+		})
+	}
+}
+
+// What happens between the loss of the feed and its new beginning is in no page of it.
+func TestChangeWhileStartingOver(t *testing.T) {
+	inBubble(t, dibs.Config{}, func(w *world) {
+		w.do(dibs.Claim{Namespace: "slug", Value: "ann", Entity: user("1")})
+		w.settle()
+		w.engine.lost.Store(true)
+		for lost := false; !lost; { // until the cache has noticed
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			lost = w.cache.Stats().Lag > maxStale
+		}
+		w.engine.lost.Store(false)
+		w.resolve("ann")
+		w.do(dibs.Transfer{Namespace: "slug", Value: "ann", From: user("1"), To: user("2")})
+		time.Sleep(10 * maxStale)
+		if r := w.resolve("ann"); r.Entity != user("2") {
+			w.Errorf("it leads to %v, %v old", r.Entity, r.Age)
+		}
+	})
+}

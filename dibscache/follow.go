@@ -59,7 +59,8 @@ func (f *follower) look(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	f.marks.note(page.Events, page.Generation != f.generation)
+	// A feed that begins at its end does not tell what was before.
+	f.marks.note(page.Events, page.Generation != f.generation || f.after == dibs.Latest)
 	f.after, f.generation = page.Next, page.Generation
 	f.knows.Store(f.generation != 0)
 	if more = len(page.Events) == pageSize; !more {

@@ -28,6 +28,11 @@ func (m *marks) note(events []dibs.Event, all bool) {
 	}
 	for i := range events {
 		e := &events[i]
+		if e.Kind == dibs.EventForgotten {
+			// It does not say whose the name was, and what was told of it before is gone: who
+			// had it, and which names lead to it, nobody can tell.
+			m.void.Store(page)
+		}
 		if !e.ID.IsZero() {
 			m.last[markOf(e.ID)].Store(page)
 		}
