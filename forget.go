@@ -49,7 +49,7 @@ func (c *core) Forget(ctx context.Context, req ForgetRequest) (Forgetting, error
 	if c.writer == nil {
 		return Forgetting{}, fmt.Errorf("%w: forgetting inside a transaction of the caller's own", ErrUnsupported)
 	}
-	scrubber, can := unobserved(c.store).(Scrubber)
+	scrubber, can := scrubberOf(c.store)
 	if req.Scrub && !can {
 		return Forgetting{}, fmt.Errorf("%w: this engine cannot scrub its files; docs/privacy.md says what to do instead", ErrUnsupported)
 	}
@@ -65,6 +65,19 @@ func (c *core) Forget(ctx context.Context, req ForgetRequest) (Forgetting, error
 		err = scrubber.Scrub(ctx)
 	}
 	return f.report, err
+}
+
+// scrubberOf returns what can scrub the files of an engine. A store that consists of one
+// engine alone is opened as a whole, and cannot tell what that one can.
+func scrubberOf(store Store) (Scrubber, bool) {
+	store = unobserved(store)
+	if whole, ok := store.(Partitioned); ok {
+		if parts := whole.Parts(); len(parts) == 1 {
+			store = parts[0].Store
+		}
+	}
+	scrubber, can := store.(Scrubber)
+	return scrubber, can
 }
 
 // forgetter is one run of Forget.

@@ -341,3 +341,48 @@ func TestForgottenNamesAreListed(t *testing.T) {
 		}
 	}
 }
+
+// scrubbed counts how often it was scrubbed.
+type scrubbed struct {
+	dibs.Store
+	times atomic.Int32
+}
+
+func (s *scrubbed) Scrub(context.Context) error {
+	s.times.Add(1)
+	return nil
+}
+
+// Who can scrub its files can do so behind routes, also if there are none but one, and also
+// if somebody looks on. The others are left alone.
+func TestScrubBehindRoutes(t *testing.T) {
+	t.Parallel()
+	looksOn := func(ctx context.Context, _ dibs.Work) (context.Context, func(error)) { return ctx, func(error) {} }
+	for _, observer := range []dibs.Observer{{}, {Begin: looksOn}} {
+		for _, scopes := range [][]string{{}, {"acme"}} {
+			file := &scrubbed{Store: memstore.New(memstore.Config{})}
+			routes := []routestore.Route{{Name: "rest", Scopes: []string{routestore.Everything}, Store: file}}
+			if len(scopes) > 0 {
+				routes = append(routes, routestore.Route{Name: "other", Scopes: scopes, Store: memstore.New(memstore.Config{})})
+			}
+			store, err := routestore.Open(t.Context(), routestore.Config{Routes: routes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			registry, err := dibs.Open(store, dibs.Config{Observer: observer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer end(t, registry)
+			operator := registry.As(dibs.Principal{Rights: dibs.Operate})
+			if _, err := operator.Forget(t.Context(), dibs.ForgetRequest{Entity: entities[0], Scrub: true}); err != nil || file.times.Load() != 1 {
+				t.Errorf("%d parts: %v, scrubbed %d times", len(routes), err, file.times.Load())
+			}
+			for _, scope := range scopes {
+				if _, err := operator.Forget(t.Context(), dibs.ForgetRequest{Scope: scope, Entity: entities[0], Scrub: true}); !errors.Is(err, dibs.ErrUnsupported) {
+					t.Errorf("who cannot scrub says %v", err)
+				}
+			}
+		}
+	}
+}
