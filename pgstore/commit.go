@@ -20,8 +20,7 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 		return nil, err
 	}
 	defer s.gate.Leave()
-	// From here on nothing is interrupted: what became of it would be unknown.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
+	ctx, cancel := s.uninterrupted(ctx)
 	defer cancel()
 	c := &committing{store: s, server: s.server.now(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}
 	together, apart := c.parts()
@@ -45,6 +44,16 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 		return nil, c.wrong
 	}
 	return c.outcomes, nil
+}
+
+// uninterrupted is for what nobody can end from outside: what became of it would be unknown.
+// But who has to be sure that it is over by a date can say so.
+func (s *Store) uninterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
+	until := time.Now().Add(s.cfg.Timeout)
+	if date, ok := ctx.Deadline(); ok && date.Before(until) {
+		until = date
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
 // committing is a Commit under way.

@@ -215,3 +215,24 @@ func (r *rig) fillPool() {
 		}
 	}
 }
+
+// A commit is never interrupted, but it may have to be over by a date: then it is, though
+// the database has more time.
+func TestCommitIsOverByItsDate(t *testing.T) {
+	t.Parallel()
+	const slow = "(SELECT 1767355200000 FROM pg_sleep(2))"
+	r := newRig(t)
+	r.aside(pgstore.Config{}) // makes the schema
+	r.open(pgstore.Config{ClockSQL: slow, Timeout: time.Minute})
+	doc := &dibs.Document{Kind: "test", ID: dibs.ID{1}, Rev: 1, Label: "late"}
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	outcomes, err := r.store.Commit(ctx, []dibs.Group{{Reads: []dibs.Read{{Ref: doc.Ref()}}, Writes: []dibs.Write{{Record: doc}}}})
+	if !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("it is %v, %v, want UNAVAILABLE", outcomes, err)
+	}
+	time.Sleep(3 * time.Second)
+	if n := ask[int](r, "SELECT count(*) FROM "+r.table("dibs_documents")+" WHERE label = 'late'"); n != 0 {
+		t.Error("it was committed after its date")
+	}
+}

@@ -19,10 +19,14 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	// From here on nothing is interrupted: what became of it would be unknown.
-	ctx = context.WithoutCancel(ctx)
+	caller, ctx := ctx, context.WithoutCancel(ctx)
 	conn, err := s.writer.begin(ctx)
 	if err != nil {
 		return nil, unavailable(err)
+	}
+	if err := caller.Err(); err != nil { // while others wrote; nothing has happened
+		s.writer.rollback()
+		return nil, dibs.Unavailable(err)
 	}
 	// Also if the caller's clock panics: nobody else could write any more.
 	finished := false

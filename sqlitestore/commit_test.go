@@ -211,3 +211,30 @@ func TestWriterHeals(t *testing.T) {
 	}
 	mustCommit(t, s, insertGroup(heldName("e")))
 }
+
+// Who had to wait for others, and whose time was over meanwhile, writes nothing any more.
+func TestCommitAfterItsDate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "names.db")
+	s, other := openTest(t, path, Config{BusyTimeout: time.Minute}), openTest(t, path, Config{})
+	other.writer.mu.Lock()
+	defer other.writer.mu.Unlock()
+	if _, err := other.writer.begin(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	failed := make(chan error)
+	go func() {
+		_, err := s.Commit(ctx, []dibs.Group{insertGroup(heldName("late"))})
+		failed <- err
+	}()
+	<-ctx.Done()
+	other.writer.rollback()
+	if err := <-failed; !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("it is %v, want UNAVAILABLE", err)
+	}
+	if found, err := s.Load(context.Background(), []dibs.Ref{heldName("late").Ref()}); err != nil || len(found.Records) != 0 {
+		t.Errorf("there is %+v, %v", found.Records, err)
+	}
+}
