@@ -15,6 +15,7 @@ type part struct {
 	index  int
 	engine dibs.Store
 	lease  *lease
+	bound  bool // to a transaction of the caller's
 }
 
 var (
@@ -62,6 +63,9 @@ func (p *part) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome,
 		return nil, nothingHappened(ctx, err)
 	}
 	own, err := p.withOwnCursors(groups)
+	if err == nil && p.bound {
+		own, err = p.withRoutes(ctx, own)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +92,27 @@ func (p *part) withOwnCursors(groups []dibs.Group) ([]dibs.Group, error) {
 			}
 			own[i].Redacts[j].Cursor = at[p.index]
 		}
+	}
+	return own, nil
+}
+
+// withRoutes returns groups that rest on the routes on record. A transaction of the caller's
+// commits when he likes, long after the lease perhaps: so the engine itself sees to it that
+// nobody changes the routes before.
+func (p *part) withRoutes(ctx context.Context, groups []dibs.Group) ([]dibs.Group, error) {
+	r, err := readRecord(ctx, p.engine)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.table.agrees(r, p.index); err != nil {
+		return nil, dibs.Unavailable(err)
+	}
+	if r.rev == 0 {
+		return groups, nil // there never were routes, and nobody can rest on that
+	}
+	own := slices.Clone(groups)
+	for i := range own {
+		own[i].Reads = append(slices.Clip(own[i].Reads), dibs.Read{Ref: recordRef, Rev: r.rev})
 	}
 	return own, nil
 }
@@ -145,7 +170,7 @@ func (p *part) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, erro
 		return nil, err
 	}
 	bound := *p
-	bound.engine = engine
+	bound.engine, bound.bound = engine, true
 	return &bound, nil
 }
 

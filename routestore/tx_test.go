@@ -7,9 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/pgstore"
 	"github.com/calldibs/dibs/routestore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -112,5 +117,64 @@ func TestTransactionOfOnePart(t *testing.T) {
 	}
 	if found, err := registry.IsReserved(t.Context(), "acme.slug", "a"); err != nil || !found {
 		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// A transaction commits when its owner likes, by when the routes may be others. So it rests
+// on them: who changes the routes meanwhile is not done before it has ended, and who comes
+// after that is refused, though its lease is good.
+func TestTransactionRestsOnTheRoutes(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Shared(t)
+	schema := db.NewSchema(t)
+	engine := func() dibs.Store {
+		store, err := pgstore.Open(t.Context(), db.DSN("postgres"), pgstore.Config{Schema: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	rest := memstore.New(memstore.Config{})
+	registry := registryOn(t, open(t, twoParts(engine(), rest)...))
+	conn, err := pgx.Connect(t.Context(), db.DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	begin := func() pgx.Tx {
+		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead}) // else the floor of the namespace tells
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+
+	tx := begin()
+	if err := claim(pgstore.WithTx(registry, tx), "acme.slug", "a"); err != nil {
+		t.Fatal(err)
+	}
+	other := engine()
+	defer end(t, other)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	moved := []routestore.Route{{Name: "acme", Store: other}, {Name: "rest", Scopes: []string{"*"}, Store: rest}}
+	if _, err := routestore.Open(ctx, routestore.Config{Routes: moved}.Hasten(time.Millisecond)); err == nil {
+		t.Error("the routes were changed over a name on its way")
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	changed, err := routestore.Open(t.Context(), routestore.Config{Routes: moved}.Hasten(time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(t, changed)
+	tx = begin()
+	if err := claim(pgstore.WithTx(registry, tx), "acme.slug", "a"); !errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("by the former routes: %v", err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
