@@ -30,6 +30,14 @@ type lease struct {
 	began time.Time                // when this process's stopwatch was started
 	until atomic.Pointer[deadline] // when it runs out; nil: it has
 	turn  chan struct{}            // held by who renews it
+
+	failed atomic.Pointer[failure] // the last look, if it found no routes of ours
+}
+
+// failure is why a look found nothing, and when.
+type failure struct {
+	err error
+	at  time.Time
 }
 
 // deadline is a moment by the stopwatch and by the calendar, whichever comes first. The
@@ -64,6 +72,7 @@ func (l *lease) hold(ctx context.Context) (time.Time, error) {
 	if until, ok := l.valid(); ok {
 		return until, nil
 	}
+	came := time.Now()
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
@@ -72,6 +81,10 @@ func (l *lease) hold(ctx context.Context) (time.Time, error) {
 	}
 	if until, ok := l.valid(); ok { // somebody was faster
 		return until, nil
+	}
+	// An engine that is gone may take long to say so: not to each of them in turn.
+	if last := l.failed.Load(); last != nil && last.at.After(came) {
+		return time.Time{}, last.err
 	}
 	if err := l.renew(ctx); err != nil {
 		return time.Time{}, err
@@ -89,12 +102,15 @@ var errSlow = errors.New("routestore: the store took longer to show the routes o
 func (l *lease) renew(ctx context.Context) error {
 	begin := time.Now()
 	refusal, err := l.look(ctx)
-	switch {
-	case err != nil:
-		return err
-	case refusal != nil:
+	if refusal != nil {
 		l.until.Store(nil)
-		return dibs.Unavailable(refusal)
+		err = dibs.Unavailable(refusal)
+	}
+	if err != nil {
+		if ctx.Err() == nil { // else it was the caller who gave up
+			l.failed.Store(&failure{err, time.Now()})
+		}
+		return err
 	}
 	l.until.Store(l.after(begin, leaseTime))
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -385,4 +386,60 @@ func TestScrubBehindRoutes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// silent is an engine that takes its time to say that it cannot be reached.
+type silent struct {
+	dibs.Store
+	gone atomic.Bool
+}
+
+const silence = 3 * time.Second
+
+func (s *silent) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+	if !s.gone.Load() {
+		return s.Store.Load(ctx, refs)
+	}
+	select {
+	case <-time.After(silence):
+		return dibs.Snapshots{}, dibs.Unavailable(errors.New("no answer"))
+	case <-ctx.Done():
+		return dibs.Snapshots{}, ctx.Err()
+	}
+}
+
+// Many who find a lease run out, and the engine gone, learn that together and not one after
+// the other.
+func TestManyWaitForAnEngineThatIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		engine := &silent{Store: memstore.New(memstore.Config{})}
+		store := open(t, routestore.Route{Name: "rest", Scopes: []string{routestore.Everything}, Store: engine})
+		defer end(t, store)
+		engine.gone.Store(true)
+		time.Sleep(2 * routestore.LeaseTime)
+		began := time.Now()
+		var waiting sync.WaitGroup
+		for range 20 {
+			waiting.Go(func() {
+				if _, err := store.Load(context.Background(), nil); !errors.Is(err, dibs.ErrUnavailable) {
+					t.Errorf("it says %v", err)
+				}
+			})
+		}
+		// Who gives up takes nobody along.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		if _, err := store.Load(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("who gave up was told %v", err)
+		}
+		waiting.Wait()
+		if took := time.Since(began); took > 2*silence {
+			t.Errorf("the last one was told after %v", took)
+		}
+		engine.gone.Store(false)
+		if _, err := store.Load(context.Background(), nil); err != nil {
+			t.Errorf("it is back, and says %v", err)
+		}
+	})
 }
