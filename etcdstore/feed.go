@@ -67,24 +67,30 @@ func (s *Store) tidyEntries(ctx context.Context, orders []string) (changes []cli
 	if err != nil {
 		return nil, err
 	}
+	var events []string // of all entries: asked for one by one each would cost a round trip
 	for i, entry := range entries {
 		if entry == nil {
 			continue
 		}
-		var events []string
 		for index, id := range namesIn(entry.Value) {
 			events = append(events, s.keys.story(id)+positionIn(orders[i], index))
 		}
-		found, err := s.values(ctx, events, 0)
-		if err != nil {
-			return nil, err
+	}
+	found, err := s.values(ctx, events, 0)
+	if err != nil {
+		return nil, err
+	}
+	for i, entry := range entries {
+		if entry == nil {
+			continue
 		}
 		rest, left := bytes.Clone(entry.Value), false
-		for index, kv := range found {
-			if left = left || kv != nil; kv == nil {
+		for index := range namesIn(entry.Value) {
+			if left = left || found[index] != nil; found[index] == nil {
 				clear(rest[index*len(dibs.ID{}):][:len(dibs.ID{})])
 			}
 		}
+		found = found[len(namesIn(entry.Value)):]
 		change := clientv3.OpPut(names[i], string(rest))
 		switch {
 		case !left:
