@@ -421,3 +421,26 @@ func TestChangeWhileStartingOver(t *testing.T) {
 		}
 	})
 }
+
+// What was told while the feed was cut may be purged by the time that it is back.
+func TestPurgedWhileCut(t *testing.T) {
+	inBubble(t, dibs.Config{Default: dibs.Policy{HoldHistory: 10 * time.Second}}, func(w *world) {
+		w.do(dibs.Claim{Namespace: "slug", Value: "ann", Entity: user("1")})
+		w.settle()
+		w.resolve("ann")
+		w.engine.cut.Store(true)
+		time.Sleep(maxStale)
+		if _, err := w.registry.As(dibs.Principal{Rights: dibs.Operate}).Forget(w.Context(), dibs.ForgetRequest{Namespace: "slug", Value: "ann", Entity: user("1")}); err != nil {
+			w.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if _, err := w.registry.Sweep(w.Context(), 100); err != nil {
+			w.Fatal(err)
+		}
+		w.engine.cut.Store(false)
+		time.Sleep(2 * maxStale)
+		if r := w.resolve("ann"); r.Outcome != dibs.ResolveNotFound {
+			w.Errorf("it leads to %v, %v old", r.Entity, r.Age)
+		}
+	})
+}

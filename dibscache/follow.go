@@ -59,8 +59,12 @@ func (f *follower) look(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// A feed that begins at its end does not tell what was before.
-	f.marks.note(page.Events, page.Generation != f.generation || f.after == dibs.Latest)
+	// A feed that begins at its end does not tell what was before, and one that was cut for
+	// long may tell less than happened: what is purged takes its events along.
+	missed := f.after == dibs.Latest || began-f.followed.Load() > int64(f.maxStale)
+	if f.marks.note(page.Events, missed || page.Generation != f.generation) {
+		f.answers.InvalidateAll() // what was forgotten is not kept here either
+	}
 	f.after, f.generation = page.Next, page.Generation
 	f.knows.Store(f.generation != 0)
 	if more = len(page.Events) == pageSize; !more {

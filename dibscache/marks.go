@@ -20,19 +20,15 @@ type marks struct {
 	last  [markCount]atomic.Uint64 // the page that told last of the names and entities of a mark
 }
 
-// note takes in what a page tells of, and whether everything may have changed besides.
-func (m *marks) note(events []dibs.Event, all bool) {
+// note takes in what a page tells of, and whether everything may have changed besides. It
+// reports whether that is so.
+func (m *marks) note(events []dibs.Event, all bool) (void bool) {
 	page := m.pages.Load() + 1
-	if all {
-		m.void.Store(page)
-	}
 	for i := range events {
 		e := &events[i]
-		if e.Kind == dibs.EventForgotten {
-			// It does not say whose the name was, and what was told of it before is gone: who
-			// had it, and which names lead to it, nobody can tell.
-			m.void.Store(page)
-		}
+		// This does not say whose the name was, and what was told of it before is gone: who
+		// had it, and which names lead to it, nobody can tell.
+		all = all || e.Kind == dibs.EventForgotten
 		if !e.ID.IsZero() {
 			m.last[markOf(e.ID)].Store(page)
 		}
@@ -42,7 +38,11 @@ func (m *marks) note(events []dibs.Event, all bool) {
 			}
 		}
 	}
+	if all {
+		m.void.Store(page)
+	}
 	m.pages.Store(page)
+	return all
 }
 
 // changed reports whether something that an answer rests on was told of since.
