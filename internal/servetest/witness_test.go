@@ -176,7 +176,7 @@ func TestWitnessByHTTP(t *testing.T) {
 	// A service that is gone knows nothing; once another takes its place, it is asked.
 	server.Close()
 	w.lapse("code", "late")
-	w.becomes("code", "late", "suspect", "refused")
+	w.becomes("code", "late", "suspect", "could not be asked")
 	service.let("late", `{"outcome": "absent"}`)
 	service.let("failed", `{"outcome": "exists", "entity": {"type": "order", "id": "failed"}}`)
 	second := httptest.NewServer(service)
