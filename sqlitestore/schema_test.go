@@ -73,6 +73,9 @@ func TestSwapInEitherOrder(t *testing.T) {
 // The size that GOALS promise: a confirmed name with its entity and two events.
 func TestBytesPerName(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	const count = 10_000
 	s := newTest(t)
 	for first := 0; first < count; first += 500 {
