@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/wire"
@@ -32,27 +33,21 @@ dibs list --state suspect --all`,
 				return usage("there is no state %q: use one of %s", state, join(states))
 			}
 			query.State = dibs.State(state)
-			if all && query.Limit != 0 {
-				return usage("--all and --limit are two wishes: say one of them")
-			}
-			return nil
+			return checkPaging(query, all)
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
 			names, err := listNames(ctx, registry, query, all)
 			if err != nil {
 				return nil, err
 			}
-			document := wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
-			return &answer{document, func(p *page) { p.listing(names) }}, nil
+			return namesAnswer(names, (*page).listing), nil
 		},
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
 	flags.StringVar(&state, "state", "", "only names in this `state`: "+join(states))
 	flags.StringVar(&query.Prefix, "prefix", "", "only names whose canonical form begins with this `text`")
-	flags.IntVar(&query.Limit, "limit", 0, "how `many`, 1,000 at the most (default 100)")
-	flags.StringVar(&query.Cursor, "cursor", "", "go on behind this `cursor` of an earlier page")
-	flags.BoolVar(&all, "all", false, "all of them, however many")
+	pagingFlags(flags, &query, &all)
 	must(cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
 	return cmd
@@ -88,4 +83,23 @@ func (p *page) listing(names dibs.NamesPage) {
 		p.line("")
 		p.line("There are more: --all, or --cursor %s", names.Next)
 	}
+}
+
+// pagingFlags are those of commands that list names.
+func pagingFlags(flags *pflag.FlagSet, query *dibs.NamesQuery, all *bool) {
+	flags.IntVar(&query.Limit, "limit", 0, "how `many`, 1,000 at the most (default 100)")
+	flags.StringVar(&query.Cursor, "cursor", "", "go on behind this `cursor` of an earlier page")
+	flags.BoolVar(all, "all", false, "all of them, however many")
+}
+
+func checkPaging(query dibs.NamesQuery, all bool) error {
+	if all && query.Limit != 0 {
+		return usage("--all and --limit are two wishes: say one of them")
+	}
+	return nil
+}
+
+// namesAnswer is names for programs, and shown to people.
+func namesAnswer(names dibs.NamesPage, show func(*page, dibs.NamesPage)) *answer {
+	return &answer{wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}, func(p *page) { show(p, names) }}
 }

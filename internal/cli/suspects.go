@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/wire"
 )
 
 func (s *session) suspects() *cobra.Command {
@@ -23,25 +22,19 @@ it by your word.`,
 dibs suspects
 dibs suspects --namespace slug --all`,
 		before: func([]string) error {
-			if all && query.Limit != 0 {
-				return usage("--all and --limit are two wishes: say one of them")
-			}
-			return nil
+			return checkPaging(query, all)
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
 			names, err := listNames(ctx, registry, query, all)
 			if err != nil {
 				return nil, err
 			}
-			document := wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
-			return &answer{document, func(p *page) { p.suspects(names) }}, nil
+			return namesAnswer(names, (*page).suspects), nil
 		},
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
-	flags.IntVar(&query.Limit, "limit", 0, "how `many`, 1,000 at the most (default 100)")
-	flags.StringVar(&query.Cursor, "cursor", "", "go on behind this `cursor` of an earlier page")
-	flags.BoolVar(&all, "all", false, "all of them, however many")
+	pagingFlags(flags, &query, &all)
 	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
 	return cmd
 }
