@@ -18,6 +18,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
@@ -142,7 +143,7 @@ func program(t *testing.T, name string) string {
 // start runs a proxy until the end of the test, and waits until it answers.
 func start(t *testing.T, address string, command *exec.Cmd) (url string) {
 	t.Helper()
-	var log lockedBuffer
+	var log logtest.Buffer
 	command.Stdout, command.Stderr = &log, &log
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -170,22 +171,4 @@ func start(t *testing.T, address string, command *exec.Cmd) (url string) {
 	}
 	t.Fatalf("%s does not answer\n%s", filepath.Base(command.Path), log.String())
 	return ""
-}
-
-// lockedBuffer is a buffer for several goroutines.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

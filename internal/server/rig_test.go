@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/profile"
 )
 
@@ -27,7 +27,7 @@ type rig struct {
 	store    *failing
 	http     *httptest.Server
 	client   *http.Client
-	log      *lockedBuffer
+	log      *logtest.Buffer
 
 	beforeClose func()
 }
@@ -35,7 +35,7 @@ type rig struct {
 // newRig starts a server. Without callers nobody needs a key.
 func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ...func(*Config)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, store: &failing{Store: e.open(tb)}, log: &lockedBuffer{}, beforeClose: func() {}}
+	r := &rig{TB: tb, store: &failing{Store: e.open(tb)}, log: &logtest.Buffer{}, beforeClose: func() {}}
 	logger := slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	metrics := NewMetrics()
 	var err error
@@ -157,22 +157,4 @@ func eventually(tb testing.TB, what string, so func() bool) {
 		}
 	}
 	tb.Fatalf("never: %s", what)
-}
-
-// lockedBuffer is a buffer for several goroutines.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

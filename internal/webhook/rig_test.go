@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/webhook"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -34,7 +34,7 @@ type rig struct {
 	store    dibs.Store
 	registry *dibs.Registry
 	service  *webhook.Service
-	log      *lockedBuffer
+	log      *logtest.Buffer
 	stop     func() // ends the courier, if there is one, in an orderly way
 }
 
@@ -50,7 +50,7 @@ func rigOn(tb testing.TB, store dibs.Store, change ...func(*webhook.Config)) *ri
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r := &rig{TB: tb, store: store, registry: registry, log: &lockedBuffer{}, stop: func() {}}
+	r := &rig{TB: tb, store: store, registry: registry, log: &logtest.Buffer{}, stop: func() {}}
 	cfg := webhook.Config{
 		Registry: registry, Store: store, Timeout: 2 * time.Second, AllowPrefixes: []netip.Prefix{loopback},
 		Pauses: []time.Duration{time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond}, GiveUpAfter: time.Hour,
@@ -281,22 +281,4 @@ func kindsInSource(tb testing.TB) []string {
 		tb.Fatalf("only %d kinds found", len(kinds))
 	}
 	return kinds
-}
-
-// lockedBuffer is a buffer for several goroutines.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
