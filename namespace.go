@@ -18,6 +18,12 @@ type space struct {
 	policy    *Policy
 }
 
+// ScopeOf returns a namespace's scope: what stands before its last dot, and nothing where
+// there is none. It does not check the namespace.
+func ScopeOf(namespace string) string {
+	return namespace[:max(0, strings.LastIndexByte(namespace, '.'))]
+}
+
 // splitNamespace checks a namespace's form and returns its scope and type.
 func splitNamespace(namespace string) (scope, kind string, err *Error) {
 	segments := 0

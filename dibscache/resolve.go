@@ -2,7 +2,6 @@ package dibscache
 
 import (
 	"context"
-	"strings"
 
 	"github.com/calldibs/dibs"
 )
@@ -28,12 +27,7 @@ func (c *Cache) Resolve(ctx context.Context, namespace, value string) (dibs.Reso
 	// key; and dates come without an event. So both are asked for again in time.
 	leads := r.Outcome == dibs.ResolveActive || r.Outcome == dibs.ResolveMoved
 	a.lasting = leads && r.Until.IsZero() && c.knows.Load()
-	a.rests = [2]uint32{markOf(dibs.NameID(namespace, r.Canonical)), markOf(dibs.EntityID(scopeOf(namespace), r.Entity))}
+	a.rests = [2]uint32{markOf(dibs.NameID(namespace, r.Canonical)), markOf(dibs.EntityID(dibs.ScopeOf(namespace), r.Entity))}
 	c.keep(q, a)
 	return r, nil
-}
-
-// scopeOf returns a namespace's scope: what stands before its last dot.
-func scopeOf(namespace string) string {
-	return namespace[:max(0, strings.LastIndexByte(namespace, '.'))]
 }

@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -87,7 +86,7 @@ func encodeName(e *encoder, n *dibs.NameRecord) {
 
 func decodeName(d *decoder, id dibs.ID, rev uint64) *dibs.NameRecord {
 	n := &dibs.NameRecord{ID: id, Rev: rev, Namespace: d.text(), Canonical: d.text()}
-	n.Scope = scopeOf(n.Namespace)
+	n.Scope = dibs.ScopeOf(n.Namespace)
 	var plain bool
 	d.flags(&plain, &n.Established, &n.Terms.Witnessed, &n.Terms.Many, &n.Terms.Counted)
 	if n.Value = n.Canonical; !plain {
@@ -186,11 +185,6 @@ func withoutZero(b []byte) []byte {
 		return nil
 	}
 	return b
-}
-
-// scopeOf returns a namespace's scope: what stands before its last dot.
-func scopeOf(namespace string) string {
-	return namespace[:max(0, strings.LastIndexByte(namespace, '.'))]
 }
 
 // dueOf returns a record's Due date.

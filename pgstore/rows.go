@@ -3,7 +3,6 @@ package pgstore
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -93,7 +92,7 @@ func newNameRow(n *dibs.NameRecord, stamp int64) (*nameRow, error) {
 
 func (r *nameRow) record() (*dibs.NameRecord, error) {
 	n := &dibs.NameRecord{
-		ID: dibs.ID(r.id), Rev: uint64(r.rev), Namespace: r.namespace, Scope: scopeOf(r.namespace),
+		ID: dibs.ID(r.id), Rev: uint64(r.rev), Namespace: r.namespace, Scope: dibs.ScopeOf(r.namespace),
 		Value: r.value, Canonical: r.canonical, Profile: r.profile,
 		State: dibs.State(r.state), Status: dibs.Status(r.status),
 		Epoch: uint64(r.epoch), CreatedAt: dibs.Instant(r.createdAt),
@@ -122,11 +121,6 @@ func (r *nameRow) record() (*dibs.NameRecord, error) {
 	var err error
 	n.Links, err = dibs.DecodeLinks(r.links)
 	return n, err
-}
-
-// scopeOf returns what stands before a namespace's last segment.
-func scopeOf(namespace string) string {
-	return namespace[:max(0, strings.LastIndexByte(namespace, '.'))]
 }
 
 // entityRow is an entity as its row has it.

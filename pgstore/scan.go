@@ -31,7 +31,7 @@ func dueCall(sql *statements, limit int, refs *[]dibs.Ref) call {
 		}
 		ref := dibs.Ref{Kind: dibs.Kind(kind), Scope: scope, ID: dibs.ID(id)}
 		if ref.Kind == dibs.KindName {
-			ref.Scope = scopeOf(scope) // it is the namespace
+			ref.Scope = dibs.ScopeOf(scope) // it is the namespace
 		}
 		*refs = append(*refs, ref)
 		return nil

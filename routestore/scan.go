@@ -65,7 +65,7 @@ func dateOf(record dibs.Record) dibs.Instant {
 // List returns records of one kind, of all parts, in the order of their labels.
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	if query.Kind == dibs.KindName && query.Namespace != "" {
-		return s.of(scopeOf(query.Namespace)).List(ctx, query)
+		return s.of(dibs.ScopeOf(query.Namespace)).List(ctx, query)
 	}
 	var all []dibs.Record
 	for _, p := range s.parts {

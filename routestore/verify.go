@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/calldibs/dibs"
 )
 
 const verifyPage = 500
-
-func scopeOf(namespace string) string {
-	return namespace[:max(0, strings.LastIndexByte(namespace, '.'))]
-}
 
 // verify makes sure that what is in each part belongs there by the routes, and reports
 // whether all parts are empty.
@@ -38,7 +33,7 @@ func (s *Store) verify(ctx context.Context) (empty bool, err error) {
 }
 
 func (t *table) mayKeep(part int, namespace string) error {
-	scope := scopeOf(namespace)
+	scope := dibs.ScopeOf(namespace)
 	home := t.partOf(scope)
 	if home == part {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -104,7 +103,7 @@ func scanName(row []driver.Value) (dibs.Record, error) {
 	}
 	copy(n.ID[:], asBytes(row[2]))
 	copy(n.Token[:], asBytes(row[12]))
-	n.Scope = scopeOf(n.Namespace)
+	n.Scope = dibs.ScopeOf(n.Namespace)
 	if row[6] == nil {
 		n.Value = n.Canonical
 	}
@@ -131,11 +130,6 @@ func scanRare(n *dibs.NameRecord, row []driver.Value) error {
 	var err error
 	n.Links, err = dibs.DecodeLinks(asBytes(row[14]))
 	return err
-}
-
-// scopeOf returns what stands before a namespace's last segment.
-func scopeOf(namespace string) string {
-	return namespace[:max(0, strings.LastIndexByte(namespace, '.'))]
 }
 
 // appendEntity appends a row of table entities.

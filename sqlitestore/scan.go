@@ -34,7 +34,7 @@ func due(ctx context.Context, run runner, now dibs.Instant, limit int) (refs []d
 	err = run.query(ctx, selectDue, []any{int64(now), int64(limit)}, func(row []driver.Value) error {
 		ref := dibs.Ref{Kind: dibs.Kind(asText(row[0])), Scope: asText(row[1]), ID: dibs.ID(asBytes(row[3]))}
 		if ref.Kind == dibs.KindName {
-			ref.Scope = scopeOf(asText(row[2]))
+			ref.Scope = dibs.ScopeOf(asText(row[2]))
 		}
 		refs = append(refs, ref)
 		return nil

@@ -18,7 +18,7 @@ var exactCases = []testCase{
 // fullName makes a name with every field set.
 func fullName(namespace, canonical string, s standing) *dibs.NameRecord {
 	n := fill(new(dibs.NameRecord))
-	n.Namespace, n.Scope, n.Canonical = namespace, scopeOf(namespace), canonical
+	n.Namespace, n.Scope, n.Canonical = namespace, dibs.ScopeOf(namespace), canonical
 	n.ID = dibs.NameID(namespace, canonical)
 	n.State, n.Status = s.state, s.status
 	return n

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -36,17 +35,12 @@ func statusOf(state dibs.State) dibs.Status {
 	panic(fmt.Sprintf("storetest: no status for state %q", state))
 }
 
-// scopeOf returns a namespace's scope.
-func scopeOf(namespace string) string {
-	return namespace[:max(0, strings.LastIndexByte(namespace, '.'))]
-}
-
 // name makes a new name with no more in it than its state needs. Its owner, if it
 // has one, is an entity that owns nothing else.
 func name(namespace, canonical string, state dibs.State) *dibs.NameRecord {
 	id := dibs.NameID(namespace, canonical)
 	n := &dibs.NameRecord{
-		ID: id, Rev: 1, Namespace: namespace, Scope: scopeOf(namespace),
+		ID: id, Rev: 1, Namespace: namespace, Scope: dibs.ScopeOf(namespace),
 		Value: canonical, Canonical: canonical, Profile: "exact/1",
 		State: state, Status: statusOf(state), Epoch: 1, CreatedAt: dibs.InstantOf(epoch),
 	}

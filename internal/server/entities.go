@@ -138,7 +138,7 @@ func (s *Server) rename(ctx context.Context, in *renameInput) (*renamed, error) 
 	if err := s.may(ctx, access.Rename, in.Namespace); err != nil {
 		return nil, err
 	}
-	if scope := in.Namespace[:max(0, strings.LastIndexByte(in.Namespace, '.'))]; in.Scope != "" && in.Scope != scope {
+	if scope := dibs.ScopeOf(in.Namespace); in.Scope != "" && in.Scope != scope {
 		return nil, newProblem(http.StatusUnprocessableEntity, string(dibs.CodeInvalidNamespace),
 			fmt.Sprintf("the entity's scope is %q and the namespace's %q: they must be the same", in.Scope, scope))
 	}
