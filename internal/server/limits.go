@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -90,11 +91,17 @@ func kindOf(op *huma.Operation) kind {
 // pageCost is how many names or events on a page count as one read.
 const pageCost = 100
 
-// charge counts so many of the kind that a visit is against its principal, or says that
-// they are too many. Where nobody is known there is nobody to count against.
-func (s *Server) charge(v *visit, n int) *problem {
+// chargeMore counts so many more of the kind that a request is.
+func (s *Server) chargeMore(ctx context.Context, n int) *problem {
+	v := visitOf(ctx)
+	return s.charge(v, v.kind, n)
+}
+
+// charge counts so many of a kind against the principal of a visit, or says that they are too
+// many. A visit without a principal is not counted.
+func (s *Server) charge(v *visit, k kind, n int) *problem {
 	buckets, policy, reason := s.limits.reads, "reads", byPrincipal
-	switch v.kind {
+	switch k {
 	case writing:
 		buckets, policy = s.limits.writes, "writes"
 	case checking:
