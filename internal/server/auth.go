@@ -36,9 +36,17 @@ func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	if visit.caller, p = s.signIn(r, visit.visitor); p == nil {
 		p = s.charge(visit, visit.kind, 1)
 	}
+	leave := func() {}
+	if p == nil {
+		leave, p = s.takeShare(r, visit.caller.Name)
+	}
 	if p != nil {
 		writeProblem(w, p)
 		return
+	}
+	defer leave()
+	if lasts(r) {
+		lift(w)
 	}
 	next(huma.WithValue(ctx, visitKey{}, visit))
 	if visit.hidden.Load() {
@@ -52,13 +60,19 @@ func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 	if s.cfg.Authenticate == nil {
 		return access.Everything, nil
 	}
+	ctx := r.Context()
+	if lasts(r) { // which has no deadline of its own
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.cfg.RequestTimeout)
+		defer cancel()
+	}
 	authorization := r.Header.Get("Authorization")
 	if c := certificateOf(r); c != nil && s.cfg.Certificate != nil && authorization == "" {
-		caller, err := s.cfg.Certificate(r.Context(), c)
+		caller, err := s.cfg.Certificate(ctx, c)
 		return caller, s.notLetIn(err, false)
 	}
 	secret := bearer(r)
-	caller, err := s.cfg.Authenticate(r.Context(), secret)
+	caller, err := s.cfg.Authenticate(ctx, secret)
 	return caller, s.notLetIn(err, secret != "")
 }
 

@@ -24,6 +24,10 @@ type limits struct {
 	wrongTokens           *limit.Buckets[attempt]
 
 	gate, streams *limit.Gate
+	// What one caller may take of both. Before a request is let in, its caller is told by its
+	// credentials, which cost nothing to look at; afterwards by its name, since a caller may
+	// have any number of tokens.
+	gateByCredentials, gateByCaller, streamsByCaller *limit.Shares
 	// regulars are credentials that were good, by the address that they came from.
 	regulars *limit.Seen
 	// proofs are tokens that were good, by the reservation.
@@ -39,6 +43,8 @@ func newLimits(l limit.Limits) *limits {
 		addresses: limit.NewBuckets[netip.Addr](l.PerAddress), signIns: limit.NewBuckets[netip.Addr](l.SignIn),
 		wrongTokens: limit.NewBuckets[attempt](l.WrongTokens),
 		gate:        limit.NewGate(l.MaxInFlight, l.MaxWaiting, l.MaxWait), streams: limit.NewGate(l.MaxStreams, 0, 0),
+		gateByCredentials: limit.NewShares(l.Share(l.MaxInFlight), l.Share(l.MaxWaiting), l.MaxWait),
+		gateByCaller:      limit.NewShares(l.Share(l.MaxInFlight), 0, 0), streamsByCaller: limit.NewShares(l.Share(l.MaxStreams), 0, 0),
 		regulars: limit.NewSeen(), proofs: limit.NewSeen(),
 	}
 }
@@ -52,6 +58,7 @@ const (
 	byAddress     limitReason = "address"     // requests of one address
 	bySignIn      limitReason = "signin"      // it failed to sign in too often
 	byWrongToken  limitReason = "wrong_token" // it was wrong about the token of a reservation too often
+	byShare       limitReason = "share"       // its caller has taken its share of all places
 	byInFlight    limitReason = "in_flight"   // too many are worked on, and too many wait
 	byQueue       limitReason = "queue"       // it has waited for too long
 	byStreams     limitReason = "streams"     // too many streams are open
@@ -59,7 +66,7 @@ const (
 )
 
 func limitReasons() []limitReason {
-	return []limitReason{byPrincipal, byBulk, byAddress, bySignIn, byWrongToken, byInFlight, byQueue, byStreams, byConnections}
+	return []limitReason{byPrincipal, byBulk, byAddress, bySignIn, byWrongToken, byShare, byInFlight, byQueue, byStreams, byConnections}
 }
 
 // kind is what a call is counted as.
