@@ -19,6 +19,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/exactjson"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/webhook"
 )
@@ -135,13 +136,18 @@ func (s *Server) Drain() {
 	s.end()
 }
 
-// strictJSON takes no body that is not UTF-8. The decoder would replace what is not, and
-// so register another name than was asked for.
+// strictJSON takes no body that is not UTF-8: the decoder would replace what is not, and
+// so register another name than was asked for. Nor does it take one that has a member
+// twice: of two lists or objects the schema sees the last, and a command would be made of
+// both.
 var strictJSON = huma.Format{
 	Marshal: huma.DefaultJSONFormat.Marshal,
 	Unmarshal: func(data []byte, v any) error {
 		if !utf8.Valid(data) {
 			return errors.New("is not UTF-8")
+		}
+		if _, toValidate := v.(*any); toValidate && errors.Is(exactjson.Unique(data), exactjson.ErrTwice) {
+			return errors.New("has a member twice")
 		}
 		return huma.DefaultJSONFormat.Unmarshal(data, v)
 	},
