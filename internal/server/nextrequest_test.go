@@ -33,6 +33,7 @@ func (h hanging) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, err
 		if ref.ID == hangs {
 			select {
 			case <-ctx.Done():
+				<-time.After(50 * time.Millisecond) // an engine takes a moment to notice
 				return dibs.Snapshots{}, ctx.Err()
 			case <-h.letGo:
 			}
