@@ -90,6 +90,12 @@ func kindOf(op *huma.Operation) kind {
 // pageCost is how many names or events on a page count as one read.
 const pageCost = 100
 
+// chargePage counts a page that may have, or takes a look at, so many names or events, beyond
+// the call itself. No page is more than the least that a caller may be allowed at once.
+func (s *Server) chargePage(v *visit, size int) *problem {
+	return s.charge(v, min(size/pageCost, limit.LeastReads-1))
+}
+
 // charge counts so many of the kind that a visit is against its principal, or says that
 // they are too many. Where nobody is known there is nobody to count against.
 func (s *Server) charge(v *visit, n int) *problem {
