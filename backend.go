@@ -21,8 +21,8 @@ type Backend interface {
 	Entity(ctx context.Context, scope string, entity Entity) (EntityInfo, error)
 	// List returns a page of names.
 	List(ctx context.Context, query NamesQuery) (NamesPage, error)
-	// History returns all events of a name, oldest first.
-	History(ctx context.Context, namespace, value string) ([]Event, error)
+	// History returns a page of a name's events, the newest first.
+	History(ctx context.Context, query HistoryQuery) (HistoryPage, error)
 	// WhoHeld returns who had a name at a moment.
 	WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error)
 	// Events returns a page of the feed. With wait it blocks until there is one.
@@ -129,6 +129,10 @@ type FeedQuery struct {
 type EventPage struct {
 	Events []Event
 	Next   Cursor // resume here, also if the page is empty
+	// More says that the page ends before the feed does: at its limit, or because a call
+	// looks at 1,000 events at the most, however few of them are of the namespace that was
+	// asked for. So a page may be empty and the end not reached.
+	More bool
 	// Generation is another number when answers may have changed without an event,
 	// because policies did. Zero means that nobody knows: the policies are a server's.
 	Generation uint64

@@ -142,6 +142,38 @@ func ExampleRegistry_History() {
 	// transferred active → active product/102
 }
 
+func ExampleRegistry_HistoryPage() {
+	ctx := context.Background()
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	give(reg, "spring", kit)
+	for _, pair := range [][2]dibs.Entity{{kit, poster}, {poster, kit}, {kit, poster}} {
+		_, err := reg.Transfer(ctx, dibs.Transfer{Namespace: "slug", Value: "spring", From: pair[0], To: pair[1]})
+		check(err)
+	}
+
+	// The newest first, page by page; each page by itself is in the order of time.
+	query := dibs.HistoryQuery{Namespace: "slug", Value: "spring", Limit: 3}
+	for {
+		page, err := reg.HistoryPage(ctx, query)
+		check(err)
+		for _, e := range page.Events {
+			fmt.Println(e.Kind, e.Entity)
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Cursor = page.Next
+		fmt.Println("before that:")
+	}
+	// Output:
+	// transferred product/102
+	// transferred product/101
+	// transferred product/102
+	// before that:
+	// claimed product/101
+}
+
 func ExampleRegistry_WhoHeld() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})

@@ -54,6 +54,10 @@ func (s served) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.Re
 	return registry.Apply(ctx, request.Commands...)
 }
 
+func (s served) History(ctx context.Context, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
+	return s.HistoryPage(ctx, query)
+}
+
 func (s served) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
 	if wait {
 		return s.AwaitEvents(ctx, query)

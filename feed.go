@@ -23,7 +23,8 @@ type feed struct {
 	pollEvery time.Duration // how often to look by itself
 }
 
-// events returns a page of the feed; with wait it blocks until there is one.
+// events returns a page of the feed; with wait it blocks until there is one. When the context
+// ends before that, Next is behind what was looked at meanwhile.
 func (f feed) events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error) {
 	if query.Namespace != "" {
 		if _, _, err := splitNamespace(query.Namespace); err != nil {
@@ -47,22 +48,33 @@ func (f feed) events(ctx context.Context, query FeedQuery, wait bool) (EventPage
 		// Before looking, so that nothing is missed between the two.
 		rung := f.bell.wait()
 		page, err := f.page(ctx, query)
+		if err != nil && wait && ctx.Err() != nil {
+			page.Next = query.After
+		}
 		if err != nil || !wait || len(page.Events) > 0 {
 			return page, err
 		}
 		query.After = page.Next
+		if page.More {
+			continue
+		}
 		if err := f.await(ctx, rung, woken); err != nil {
-			return EventPage{}, err
+			return page, err
 		}
 	}
 }
 
-// page reads one page, and goes on behind events that were not asked for.
+// maxScanned is how many events a page may pass over to find those of its namespace. The feed
+// has no index by namespace: every write would have to keep it.
+const maxScanned = maxPage
+
+// page reads one page, and goes on behind events that were not asked for, to some extent.
 func (f feed) page(ctx context.Context, query FeedQuery) (EventPage, error) {
-	limit := pageSize(query.Limit)
 	page := EventPage{Next: query.After, Generation: f.policies.Load().generation}
-	for {
-		events, err := f.store.Events(ctx, EventQuery{After: page.Next, Limit: limit})
+	limit := pageSize(query.Limit)
+	// What is read at once grows: most who ask for one namespace are few among many.
+	for looked, atOnce := 0, limit; ; atOnce = min(2*atOnce, maxScanned-looked) {
+		events, err := f.store.Events(ctx, EventQuery{After: page.Next, Limit: atOnce})
 		if err != nil {
 			return EventPage{}, err
 		}
@@ -72,10 +84,12 @@ func (f feed) page(ctx context.Context, query FeedQuery) (EventPage, error) {
 				page.Events = append(page.Events, e)
 			}
 			if len(page.Events) == limit {
+				page.More = true
 				return page, nil
 			}
 		}
-		if len(events) < limit {
+		looked += len(events)
+		if page.More = len(events) == atOnce; !page.More || looked >= maxScanned {
 			return page, nil
 		}
 	}

@@ -195,13 +195,38 @@ func (f *fixture) events() []dibs.Event {
 	return events
 }
 
-// kinds returns the kinds of a name's events, oldest first.
-func (f *fixture) kinds(namespace, value string) []dibs.EventKind {
+// history returns a name's events, oldest first. Read in pages they must be the same.
+func (f *fixture) history(namespace, value string) []dibs.Event {
 	f.t.Helper()
-	events, err := f.History(f.ctx, namespace, value)
+	whole, err := f.History(f.ctx, namespace, value)
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	for limit := 1; limit <= 3; limit++ {
+		query := dibs.HistoryQuery{Namespace: namespace, Value: value, Limit: limit}
+		var events []dibs.Event
+		for first := true; first || query.Cursor != ""; first = false {
+			page, err := f.HistoryPage(f.ctx, query)
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			if len(page.Events) > limit || len(page.Events) < limit && page.Next != "" {
+				f.t.Fatalf("a page of %d events has %d, and the next begins at %q", limit, len(page.Events), page.Next)
+			}
+			events = append(page.Events, events...)
+			query.Cursor = page.Next
+		}
+		if !reflect.DeepEqual(events, whole) {
+			f.t.Fatalf("in pages of %d the history of %s:%s is\n%+v\nand as a whole\n%+v", limit, namespace, value, events, whole)
+		}
+	}
+	return whole
+}
+
+// kinds returns the kinds of a name's events, oldest first.
+func (f *fixture) kinds(namespace, value string) []dibs.EventKind {
+	f.t.Helper()
+	events := f.history(namespace, value)
 	kinds := make([]dibs.EventKind, len(events))
 	for i, e := range events {
 		kinds[i] = e.Kind

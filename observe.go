@@ -134,8 +134,8 @@ func (o observed) List(ctx context.Context, query NamesQuery) (NamesPage, error)
 	return observeCall(ctx, o, "list", query.Namespace, 0, func(ctx context.Context) (NamesPage, error) { return o.embedded.List(ctx, query) })
 }
 
-func (o observed) History(ctx context.Context, namespace, value string) ([]Event, error) {
-	return observeCall(ctx, o, "history", namespace, 1, func(ctx context.Context) ([]Event, error) { return o.embedded.History(ctx, namespace, value) })
+func (o observed) History(ctx context.Context, query HistoryQuery) (HistoryPage, error) {
+	return observeCall(ctx, o, "history", query.Namespace, 1, func(ctx context.Context) (HistoryPage, error) { return o.embedded.History(ctx, query) })
 }
 
 func (o observed) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {

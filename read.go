@@ -1,14 +1,11 @@
 package dibs
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -304,115 +301,4 @@ func decodePosition(cursor string) (ListPosition, error) {
 		return ListPosition{}, ErrBadCursor
 	}
 	return ListPosition{Namespace: namespace, Label: label}, nil
-}
-
-// History returns the events of a name.
-func (c *core) History(ctx context.Context, namespace, value string) ([]Event, error) {
-	p := c.preparer(Principal{})
-	s, invalid := p.address(namespace, value, "")
-	if invalid != nil {
-		return nil, invalid
-	}
-	var d *draft
-	if err := c.read(ctx, p, func(v *view) { d = v.name(s) }); err != nil {
-		return nil, err
-	}
-	return c.historyOf(ctx, s, d)
-}
-
-// historyOf returns the events of a name, also from when it was in another row.
-func (c *core) historyOf(ctx context.Context, s *subject, d *draft) ([]Event, error) {
-	var history []Event
-	from := d.linked(LinkMovedFrom)
-	for _, id := range from {
-		events, err := c.eventsOf(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		history = append(history, s.ofThisName(events)...)
-	}
-	events, err := c.eventsOf(ctx, d.ID)
-	if err != nil || len(from) == 0 {
-		return events, err
-	}
-	history = append(history, events...)
-	slices.SortStableFunc(history, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
-	return history, nil
-}
-
-// ofThisName leaves out the events of a former row from when that was another name,
-// before and since: it tells names apart by what they are called in each epoch.
-func (s *subject) ofThisName(events []Event) []Event {
-	ours := make(map[uint64]bool)
-	for _, e := range events {
-		ours[e.Epoch] = ours[e.Epoch] || s.means(e.Value)
-	}
-	return slices.DeleteFunc(events, func(e Event) bool { return !ours[e.Epoch] })
-}
-
-// eventsOf returns the events of a row.
-func (c *core) eventsOf(ctx context.Context, id ID) ([]Event, error) {
-	var events []Event
-	query := EventQuery{Name: id, Limit: maxPage}
-	for {
-		page, err := c.store.Events(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, veil(page)...)
-		if len(page) < query.Limit {
-			return events, nil
-		}
-		query.After = page[len(page)-1].Cursor
-	}
-}
-
-// WhoHeld returns who had a name at a moment, from its history. What is over but in
-// nobody's history yet belongs to it all the same. Record and history are read one
-// after the other; if the name has changed in between, both are read again.
-func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
-	p := c.preparer(Principal{})
-	s, invalid := p.address(namespace, value, "")
-	if invalid != nil {
-		return Holder{}, invalid
-	}
-	var before, after *draft
-	err := c.read(ctx, p, func(v *view) { before = v.name(s) })
-	for range maxRereads {
-		if err != nil {
-			return Holder{}, err
-		}
-		events, fail := c.historyOf(ctx, s, before)
-		if fail != nil {
-			return Holder{}, fail
-		}
-		if err = c.read(ctx, p, func(v *view) { after = v.name(s) }); err == nil && after.ID == before.ID && after.Rev == before.Rev {
-			return holderAt(events, after, InstantOf(at)), nil
-		}
-		before = after
-	}
-	return Holder{}, Unavailable(errContended)
-}
-
-func holderAt(events []Event, d *draft, at Instant) Holder {
-	for _, l := range d.lapses {
-		events = append(events, Event{At: l.at, After: l.after})
-	}
-	holder := Holder{State: Free}
-	moved := len(d.linked(LinkMovedFrom)) > 0
-	for _, e := range events {
-		if e.At > at {
-			break
-		}
-		if moved && e.Kind == EventMoved && e.After.State == Free {
-			continue // it left one row for another: nobody lost it
-		}
-		if e.After.State != holder.State || e.After.Entity != holder.Entity || e.After.Epoch != holder.Epoch {
-			holder = Holder{State: e.After.State, Entity: e.After.Entity, Epoch: e.After.Epoch, Since: e.At.Time()}
-		}
-	}
-	if holder.State == Free {
-		holder.Entity = Entity{}
-	}
-	return holder
 }

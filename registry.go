@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -228,9 +229,29 @@ func (r *Registry) List(ctx context.Context, query NamesQuery) (NamesPage, error
 	return r.backend.List(ctx, query)
 }
 
-// History returns all events of a name, oldest first.
+// History returns all events of a name, oldest first. There can be any number of them:
+// [Registry.HistoryPage] returns some at a time.
 func (r *Registry) History(ctx context.Context, namespace, value string) ([]Event, error) {
-	return r.backend.History(ctx, namespace, value)
+	query := HistoryQuery{Namespace: namespace, Value: value}
+	var events []Event // newest first
+	for {
+		page, err := r.backend.History(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(page.Events)
+		events = append(events, page.Events...)
+		if page.Next == "" {
+			slices.Reverse(events)
+			return events, nil
+		}
+		query.Cursor = page.Next
+	}
+}
+
+// HistoryPage returns the newest events of a name, or those before another page.
+func (r *Registry) HistoryPage(ctx context.Context, query HistoryQuery) (HistoryPage, error) {
+	return r.backend.History(ctx, query)
 }
 
 // WhoHeld returns who had a name at a moment.

@@ -140,9 +140,9 @@ func (r *routed) Entity(ctx context.Context, scope string, entity Entity) (Entit
 	return r.backends[r.whole.PartOf(scope)].Entity(ctx, scope, entity)
 }
 
-// History returns the events of a name.
-func (r *routed) History(ctx context.Context, namespace, value string) ([]Event, error) {
-	return r.in(namespace).History(ctx, namespace, value)
+// History returns a page of the events of a name.
+func (r *routed) History(ctx context.Context, query HistoryQuery) (HistoryPage, error) {
+	return r.in(query.Namespace).History(ctx, query)
 }
 
 // WhoHeld returns who had a name at a moment.

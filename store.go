@@ -94,6 +94,11 @@ type Store interface {
 	// every field of the query [events-filter] and return each event as it was
 	// committed [events-exact]. A cursor the engine never gave out is refused with
 	// [ErrBadCursor] [events-cursor].
+	//
+	// The history of a name is read from its end: its newest event comes first, and a
+	// reader that resumes from the last cursor it saw must be given every older event
+	// once, whatever is committed meanwhile [events-history]. A page must cost in
+	// proportion to its limit, however long the feed or the history is [events-cost].
 	Events(ctx context.Context, query EventQuery) ([]Event, error)
 
 	// Latest returns the cursor of the feed's end. All events of commits that returned
@@ -203,11 +208,14 @@ type ListPosition struct {
 	Label     string // a name's canonical form, or a document's label
 }
 
-// EventQuery selects events.
+// EventQuery selects events: of the feed, oldest first, or of one name, newest first.
 type EventQuery struct {
-	After Cursor // empty: from the beginning
-	Limit int    // at least 1; a page is shorter only where no more follows
-	Name  ID     // only events of this name; zero means all events
+	// After resumes behind this event, in the direction of reading: with Name that is
+	// towards older events, and the cursor is that of one of the name's events. Empty
+	// means from the beginning of the feed, or from the end of the name's history.
+	After Cursor
+	Limit int // at least 1; a page is shorter only where no more follows
+	Name  ID  // the history of this name; zero means the feed
 }
 
 // Pinger is an optional interface of engines that can tell whether they answer.

@@ -30,7 +30,9 @@ func (u unsupported) Entity(context.Context, string, Entity) (EntityInfo, error)
 
 func (u unsupported) List(context.Context, NamesQuery) (NamesPage, error) { return NamesPage{}, u.why }
 
-func (u unsupported) History(context.Context, string, string) ([]Event, error) { return nil, u.why }
+func (u unsupported) History(context.Context, HistoryQuery) (HistoryPage, error) {
+	return HistoryPage{}, u.why
+}
 
 func (u unsupported) WhoHeld(context.Context, string, string, time.Time) (Holder, error) {
 	return Holder{}, u.why

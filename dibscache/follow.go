@@ -67,7 +67,7 @@ func (f *follower) look(ctx context.Context) (more bool, err error) {
 	}
 	f.after, f.generation = page.Next, page.Generation
 	f.knows.Store(f.generation != 0)
-	if more = len(page.Events) == pageSize; !more {
+	if more = page.More; !more {
 		f.followed.Store(began) // all that was committed by then is noted
 	}
 	return more, nil

@@ -30,6 +30,8 @@ func (c *client) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (d
 		if page.Next == "" && query.After != dibs.Latest {
 			page.Next = query.After
 		}
+		// Servers that do not tell look for events until a page is full.
+		page.More = page.More || len(page.Events) >= perPage(query.Limit)
 		return err
 	})))
 	return page, err
@@ -60,7 +62,7 @@ func (c *client) awaitEvents(ctx context.Context, query dibs.FeedQuery) (dibs.Ev
 		var damaged *damagedError
 		switch {
 		case ctx.Err() != nil:
-			return dibs.EventPage{}, ctx.Err()
+			return page, ctx.Err()
 		case errors.As(err, &damaged):
 			return dibs.EventPage{}, err
 		}

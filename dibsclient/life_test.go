@@ -184,6 +184,20 @@ func life() []step {
 		run("list a state", (*dibs.Registry).List, dibs.NamesQuery{State: "lost"}),
 		run("list a cursor", (*dibs.Registry).List, dibs.NamesQuery{Cursor: "!"}),
 		ask("history", func(ctx context.Context, reg *dibs.Registry) (any, error) { return reg.History(ctx, "slug", "alice") }),
+		ask("the end of a history", func(ctx context.Context, reg *dibs.Registry) (any, error) {
+			return reg.HistoryPage(ctx, dibs.HistoryQuery{Namespace: "slug", Value: "alice", Limit: 2})
+		}),
+		ask("a history in pages", func(ctx context.Context, reg *dibs.Registry) (any, error) {
+			var all []dibs.Event
+			for query := (dibs.HistoryQuery{Namespace: "slug", Value: "alice", Limit: 2}); ; {
+				page, err := reg.HistoryPage(ctx, query)
+				if all = append(page.Events, all...); err != nil || page.Next == "" {
+					return all, err
+				}
+				query.Cursor = page.Next
+			}
+		}),
+		run("history behind nothing", (*dibs.Registry).HistoryPage, dibs.HistoryQuery{Namespace: "slug", Value: "alice", Cursor: "nowhere"}),
 		ask("no history", func(ctx context.Context, reg *dibs.Registry) (any, error) { return reg.History(ctx, "slug", "nobody") }),
 		ask("who held", func(ctx context.Context, reg *dibs.Registry) (any, error) {
 			return reg.WhoHeld(ctx, "slug", "alice", newClock().now.Add(time.Second))

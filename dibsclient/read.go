@@ -176,14 +176,21 @@ func (c *client) Stats(ctx context.Context) (dibs.Stats, error) {
 	return stats, err
 }
 
-// History returns all events of a name, oldest first.
-func (c *client) History(ctx context.Context, namespace, value string) ([]dibs.Event, error) {
+// History returns a page of the events of a name. What is not said is not sent: servers from
+// before there were pages refuse members that they do not know.
+func (c *client) History(ctx context.Context, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
+	type question struct {
+		nameBody
+		Limit  int    `json:"limit,omitempty"`
+		Cursor string `json:"cursor,omitempty"`
+	}
 	var page dibs.EventPage
-	err := c.do(ctx, post("history", "/v1/names/history", nameBody{namespace, value}, into(func(a wire.EventsPage) (err error) {
+	ask := question{nameBody{query.Namespace, query.Value}, min(max(query.Limit, 0), maxPerPage), query.Cursor}
+	err := c.do(ctx, post("history", "/v1/names/history", ask, into(func(a wire.EventsPage) (err error) {
 		page, err = a.EventPage()
 		return err
 	})))
-	return page.Events, err
+	return dibs.HistoryPage{Events: page.Events, Next: string(page.Next)}, err
 }
 
 // WhoHeld returns who had a name at a moment.

@@ -149,10 +149,7 @@ func (m message) update() (update, error) {
 
 // next waits for events and returns all that are there.
 func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
-	if limit <= 0 {
-		limit = eventsPerPage
-	}
-	limit = min(limit, maxPerPage)
+	limit = perPage(limit)
 	page := dibs.EventPage{Next: s.cursor}
 	for len(page.Events) == 0 {
 		select {
@@ -177,6 +174,14 @@ func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
 		}
 	}
 	return page, nil
+}
+
+// perPage returns how many events are given out at once.
+func perPage(limit int) int {
+	if limit <= 0 {
+		limit = eventsPerPage
+	}
+	return min(limit, maxPerPage)
 }
 
 func (s *stream) add(page *dibs.EventPage, u update) {

@@ -54,6 +54,13 @@ func (c *clock) learn(s stamp) {
 	}
 }
 
+// recorded is the highest order that is known to be on record.
+func (c *clock) recorded() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen.order
+}
+
 // now is the engine's time, as far as it is known here.
 func (c *clock) now() dibs.Instant {
 	c.mu.Lock()

@@ -24,8 +24,8 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 	}
 	read := s.feedPage
 	if !query.Name.IsZero() {
-		read = func(ctx context.Context, after string, limit int) ([]entry, bool, error) {
-			return s.storyPage(ctx, query.Name, after, limit)
+		read = func(ctx context.Context, before string, limit int) ([]entry, bool, error) {
+			return s.storyPage(ctx, query.Name, before, limit)
 		}
 	}
 	var page []dibs.Event
@@ -93,22 +93,6 @@ func (s *Store) behindCursor(ctx context.Context, after, from, to string, limit 
 		return nil, 0, dibs.ErrBadCursor
 	}
 	return answer.Responses[1].GetResponseRange(), moment(answer.Header.Revision), nil
-}
-
-// storyPage reads events of one name.
-func (s *Store) storyPage(ctx context.Context, name dibs.ID, after string, limit int) ([]entry, bool, error) {
-	prefix := s.keys.story(name)
-	found, _, err := s.behindCursor(ctx, after, prefix+after+nul, behind(prefix), limit)
-	if err != nil {
-		return nil, false, err
-	}
-	entries := make([]entry, len(found.Kvs))
-	for i, kv := range found.Kvs {
-		if entries[i], err = readEntry(string(kv.Key[len(prefix):]), name, kv.Value); err != nil {
-			return nil, false, err
-		}
-	}
-	return entries, found.More, nil
 }
 
 // maxTransactions is of how many transactions the events are read at once. Each has told of

@@ -74,19 +74,29 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries := f.all
 	if !query.Name.IsZero() {
-		entries = f.byName[query.Name]
+		return f.history(query.Name, after, query.Limit), nil
 	}
-	start, _ := f.search(entries, after+1)
+	start, _ := f.search(f.all, after+1)
 	var page []dibs.Event
-	for _, e := range entries[start:] {
-		if len(page) >= query.Limit {
-			break
-		}
+	for _, e := range f.all[start:min(start+query.Limit, len(f.all))] {
 		page = append(page, copyEvent(e.event))
 	}
 	return page, nil
+}
+
+// history returns events of a name that stand before a position, newest first; 0 is the
+// end.
+func (f *feed) history(name dibs.ID, before uint64, limit int) (page []dibs.Event) {
+	entries := f.byName[name]
+	if before != 0 {
+		end, _ := f.search(entries, before)
+		entries = entries[:end]
+	}
+	for _, e := range slices.Backward(entries[max(0, len(entries)-limit):]) {
+		page = append(page, copyEvent(e.event))
+	}
+	return page
 }
 
 // position reads a cursor. Only the one spelling that append gave out is good.

@@ -84,7 +84,7 @@ func badCursor(cursor dibs.Cursor) error {
 }
 
 // Events returns events behind a cursor, in the order in which their transactions
-// were numbered.
+// were numbered; those of one name the other way round.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	after, err := parseCursor(query.After)
 	if err != nil {
@@ -101,8 +101,12 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 		return nil, err
 	}
 	// Everything that was committed when the call began must be on the page, and
-	// only what is numbered can be.
-	for more := p.pending; more && len(p.events) < query.Limit; {
+	// only what is numbered can be. In a history it comes before all the rest.
+	whole := func() bool { return len(p.events) == query.Limit }
+	if !query.Name.IsZero() {
+		whole = func() bool { return query.After != "" }
+	}
+	for more := p.pending; more && !whole(); {
 		if more, err = s.numberFor(ctx); err != nil {
 			return nil, err
 		}
@@ -152,7 +156,7 @@ type page struct {
 func (p *page) calls(sql *statements, after place, query dibs.EventQuery) []call {
 	text, args := sql.feed.page, []any{after.seq, after.ord, query.Limit}
 	if !query.Name.IsZero() {
-		text, args = sql.feed.pageOf, append(args, uuid(query.Name))
+		text, args = sql.feed.history, append(args, uuid(query.Name))
 	}
 	return []call{
 		// First: what is numbered after this look is on the page all the same.

@@ -22,9 +22,9 @@ type feedStatements struct {
 	number   string
 	tidy     string // removes batches that have no events left
 
-	page, pageOf   string // what is numbered
-	whole, wholeOf string // and what a transaction sees besides
-	notify         string
+	page, history         string // what is numbered
+	whole, historyWithOwn string // and what a transaction sees besides
+	notify                string
 }
 
 // unnumbered is added to the stamp of a batch without a number: so it stands behind
@@ -44,19 +44,26 @@ func newFeedStatements(s *statements) feedStatements {
 			CROSS JOIN LATERAL (SELECT * FROM %[4]s e WHERE e.batch = b.id AND (%[1]s > $1::bigint OR e.ord > $2::bigint) ORDER BY e.ord) e
 			WHERE %[5]s AND %[1]s >= $1::bigint ORDER BY %[1]s, e.ord LIMIT $3`, seq, columns, batches, told, where)
 	}
-	// A name's events: the chain from its row, and those in no chain.
-	ofNames := func(names string) string {
-		return fmt.Sprintf(`RECURSIVE chain(batch, ord) AS (
-				SELECT last_batch, last_ord FROM %[1]s WHERE id %[3]s AND last_batch IS NOT NULL
+	// The newest events of a name: its chain from the row, or from the event before the one
+	// that was seen last, and those in no chain. No more links are followed than the page has
+	// room for, so that a long history is never walked as a whole. LATERAL has each link
+	// looked up by its key, whatever the planner expects of a chain.
+	history := func(seq, where string) string {
+		link := fmt.Sprintf(`SELECT %[1]s AS seq, (%[2]s AND ($1::bigint = 0 OR (%[1]s, e.ord) < ($1::bigint, $2::bigint))) AS fits, e.*
+			FROM %[3]s e JOIN %[4]s b ON b.id = e.batch`, seq, where, told, batches)
+		return fmt.Sprintf(`WITH RECURSIVE seen AS (
+				SELECT e.* FROM (SELECT id FROM %[1]s WHERE seq = $1::bigint UNION ALL SELECT id FROM %[1]s WHERE seq IS NULL AND stamp = $1::bigint - %[2]d) b
+				CROSS JOIN LATERAL (SELECT prev_batch, prev_ord, loose FROM %[3]s WHERE batch = b.id AND ord = $2::bigint AND name = $4::uuid) e),
+			newest(batch, ord) AS (
+				SELECT last_batch, last_ord FROM %[4]s WHERE id = $4::uuid AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM seen WHERE loose))
+				UNION ALL SELECT prev_batch, prev_ord FROM seen WHERE NOT loose),
+			chain AS (
+				SELECT l.*, l.fits::int AS n FROM newest c CROSS JOIN LATERAL (%[5]s WHERE e.batch = c.batch AND e.ord = c.ord) l
 				UNION ALL
-				SELECT e.prev_batch, e.prev_ord FROM chain c JOIN %[2]s e ON e.batch = c.batch AND e.ord = c.ord WHERE e.prev_batch IS NOT NULL),
-			history(batch, ord) AS (SELECT batch, ord FROM chain UNION ALL SELECT batch, ord FROM %[2]s WHERE name %[3]s AND loose)`,
-			s.table("dibs_names"), told, names)
-	}
-	byName := func(seq, where string) string {
-		return fmt.Sprintf(`WITH %[6]s SELECT %[1]s, %[2]s FROM history h JOIN %[3]s e ON e.batch = h.batch AND e.ord = h.ord JOIN %[4]s b ON b.id = e.batch
-			WHERE %[5]s AND (%[1]s > $1::bigint OR (%[1]s = $1::bigint AND e.ord > $2::bigint))
-			ORDER BY %[1]s, e.ord LIMIT $3`, seq, columns, told, batches, where, ofNames("= $4::uuid"))
+				SELECT l.*, c.n + l.fits::int FROM chain c CROSS JOIN LATERAL (%[5]s WHERE e.batch = c.prev_batch AND e.ord = c.prev_ord) l WHERE c.n < $3)
+			SELECT seq, %[6]s FROM (SELECT * FROM chain UNION ALL SELECT l.*, 0 FROM (%[5]s WHERE e.name = $4::uuid AND e.loose) l) e
+			WHERE fits ORDER BY seq DESC, ord DESC LIMIT $3`,
+			batches, int64(unnumbered), told, s.table("dibs_names"), link, columns)
 	}
 	return feedStatements{
 		settle: fmt.Sprintf(`INSERT INTO %s AS b (id, stamp, live) VALUES ($1::uuid, $2::bigint, -1)
@@ -64,10 +71,14 @@ func newFeedStatements(s *statements) feedStatements {
 		told: fmt.Sprintf("SELECT DISTINCT name FROM %s WHERE batch = $1::uuid AND name IS NOT NULL", told),
 
 		// What has no number yet is left alone: its lock would hold up all who number.
-		forget: fmt.Sprintf(`WITH %s,
-			gone AS (DELETE FROM %s e USING history h WHERE e.batch = h.batch AND e.ord = h.ord RETURNING e.batch)
-			UPDATE %s b SET live = b.live - g.n FROM (SELECT batch, count(*) AS n FROM gone GROUP BY batch) g WHERE b.id = g.batch AND b.seq IS NOT NULL`,
-			ofNames("= ANY ($1::uuid[])"), told, batches),
+		forget: fmt.Sprintf(`WITH RECURSIVE chain(batch, ord) AS (
+				SELECT last_batch, last_ord FROM %[1]s WHERE id = ANY ($1::uuid[]) AND last_batch IS NOT NULL
+				UNION ALL
+				SELECT e.prev_batch, e.prev_ord FROM chain c JOIN %[2]s e ON e.batch = c.batch AND e.ord = c.ord WHERE e.prev_batch IS NOT NULL),
+			history(batch, ord) AS (SELECT batch, ord FROM chain UNION ALL SELECT batch, ord FROM %[2]s WHERE name = ANY ($1::uuid[]) AND loose),
+			gone AS (DELETE FROM %[2]s e USING history h WHERE e.batch = h.batch AND e.ord = h.ord RETURNING e.batch)
+			UPDATE %[3]s b SET live = b.live - g.n FROM (SELECT batch, count(*) AS n FROM gone GROUP BY batch) g WHERE b.id = g.batch AND b.seq IS NOT NULL`,
+			s.table("dibs_names"), told, batches),
 		// By a place in the feed; or, in the transaction that told of it, by its stamp.
 		redact: fmt.Sprintf(`UPDATE %[1]s e SET body = r.body
 			FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r(seq, ord, body)
@@ -87,14 +98,14 @@ func newFeedStatements(s *statements) feedStatements {
 		tidy: fmt.Sprintf(`DELETE FROM %[1]s WHERE id IN
 			(SELECT id FROM %[1]s WHERE live <= 0 AND seq IS NOT NULL AND stamp < $1 ORDER BY stamp LIMIT $2)`, batches),
 
-		page:   byBatch("b.seq", "b.seq IS NOT NULL"),
-		pageOf: byName("b.seq", "b.seq IS NOT NULL"),
+		page:    byBatch("b.seq", "b.seq IS NOT NULL"),
+		history: history("b.seq", "b.seq IS NOT NULL"),
 		// One statement, which sees one moment: what is numbered meanwhile is in one of
 		// the two.
 		whole: fmt.Sprintf("SELECT * FROM ((%s) UNION ALL (%s)) u ORDER BY 1, 2 LIMIT $3",
 			byBatch("b.seq", "b.seq IS NOT NULL"), byBatch(provisional, "b.seq IS NULL")),
-		wholeOf: byName(provisional, "true"),
-		notify:  "SELECT pg_notify($1, '')",
+		historyWithOwn: history(provisional, "true"),
+		notify:         "SELECT pg_notify($1, '')",
 	}
 }
 

@@ -178,7 +178,7 @@ func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Eve
 	var p page
 	look := call{text: s.store.sql.feed.whole, args: []any{after.seq, after.ord, query.Limit}, scan: p.scan}
 	if !query.Name.IsZero() {
-		look.text, look.args = s.store.sql.feed.wholeOf, append(look.args, uuid(query.Name))
+		look.text, look.args = s.store.sql.feed.historyWithOwn, append(look.args, uuid(query.Name))
 	}
 	if err := s.run(ctx, look); err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 // readFeed returns the events of some parts, merged: of those that come next in each part
 // the one with the earliest date goes first. So the order follows from the cursor alone,
 // no part keeps the others waiting, and each part's own order stays. One that cannot be
-// read fails the whole, since nothing may be left out.
+// read fails the whole, since nothing may be left out. The history of a name is in one part,
+// and so there is nothing to merge.
 func readFeed(ctx context.Context, t *table, parts []*part, query dibs.EventQuery) ([]dibs.Event, error) {
 	at, err := t.decode(query.After)
 	if err != nil {

@@ -73,15 +73,19 @@ const eventsFrom = `SELECT e.seq AS seq, e.kind, e.at, coalesce(n.id, e.id), coa
 	FROM dibs_events e LEFT JOIN dibs_names n ON n.n = e.name`
 
 var (
-	selectEvents   = newStatement(eventsFrom + ` WHERE e.seq > ? ORDER BY e.seq LIMIT ?`)
-	selectEventsOf = newStatement(`SELECT * FROM (
-		WITH RECURSIVE chain(seq) AS (
-			SELECT last_event FROM dibs_names WHERE id = ?1 AND last_event > ?2
+	selectEvents = newStatement(eventsFrom + ` WHERE e.seq > ? ORDER BY e.seq LIMIT ?`)
+	// The chain from the name's row, or from the event before the one that was seen last,
+	// but no more links than the page has room for: a long history is never walked as a
+	// whole. Behind it stand the events from before there was a row.
+	selectHistory = newStatement(`SELECT * FROM (
+		WITH RECURSIVE chain(seq, n) AS (
+			SELECT CASE ?2 WHEN 0 THEN last_event ELSE (SELECT prev FROM dibs_events WHERE seq = ?2 AND name = dibs_names.n) END, 1
+				FROM dibs_names WHERE id = ?1
 			UNION ALL
-			SELECT e.prev FROM chain JOIN dibs_events e ON e.seq = chain.seq WHERE e.prev > ?2
+			SELECT e.prev, chain.n + 1 FROM chain JOIN dibs_events e ON e.seq = chain.seq WHERE e.prev IS NOT NULL AND chain.n < ?3
 		) ` + eventsFrom + ` WHERE e.seq IN (SELECT seq FROM chain)
-		UNION ALL ` + eventsFrom + ` WHERE e.id = ?1 AND e.seq > ?2)
-		ORDER BY seq LIMIT ?3`)
+		UNION ALL ` + eventsFrom + ` WHERE e.id = ?1 AND (?2 = 0 OR e.seq < ?2))
+		ORDER BY seq DESC LIMIT ?3`)
 	selectLastSeq = newStatement(`SELECT max(coalesce((SELECT max(seq) FROM dibs_events), 0), coalesce((SELECT seq FROM dibs_ends), 0))`)
 )
 
@@ -103,7 +107,7 @@ func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found [
 	}
 	st, args := selectEvents, []any{after, int64(query.Limit)}
 	if !query.Name.IsZero() {
-		st, args = selectEventsOf, []any{query.Name[:], after, int64(query.Limit)}
+		st, args = selectHistory, []any{query.Name[:], after, int64(query.Limit)}
 	}
 	err = run.query(ctx, st, args, func(row []driver.Value) error {
 		e, err := scanEvent(row)
@@ -113,7 +117,7 @@ func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found [
 	if err != nil || len(found) > 0 || after == 0 {
 		return found, err
 	}
-	// Nothing behind it: the end of the feed, or a number never given out.
+	// Nothing follows: there is no more, or the number was never given out.
 	last, err := readRow(ctx, run, selectLastSeq)
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func TestNoScans(t *testing.T) {
 	s := newTest(t)
 	for _, st := range []*statement{
 		nameShelf.load[3], nameShelf.revs[8], nameShelf.drop[3], entityShelf.load[3], documentShelf.load[3],
-		parkNames[1], deleteEvents[3], deleteStrayEvents[3], selectDue, selectOwned, selectEventsOf,
+		parkNames[1], deleteEvents[3], deleteStrayEvents[3], selectDue, selectOwned, selectHistory,
 	} {
 		count := strings.Count(st.text(), "?")
 		err := s.read(context.Background(), func(run runner) error {

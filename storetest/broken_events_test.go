@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -29,6 +30,24 @@ func seeking(change func(query *dibs.EventQuery)) bend {
 		good := f.events
 		f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 			change(&query)
+			return good(ctx, query)
+		}
+	}
+}
+
+// walking bends Events into following what it selects event by event, up to where the page
+// begins; or to the last one, where a history is read from its end.
+func walking(selects func(query dibs.EventQuery) bool) bend {
+	return func(f *fake, _ *Clock) {
+		good := f.events
+		f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+			for step := (dibs.EventQuery{Name: query.Name, Limit: 1}); selects(query) && (query.After == "" || step.After != query.After); {
+				events, err := good(ctx, step)
+				if err != nil || len(events) == 0 {
+					break
+				}
+				step.After = events[0].Cursor
+			}
 			return good(ctx, query)
 		}
 	}
@@ -90,6 +109,35 @@ func brokenEvents() []broken {
 		{must: "events-filter", how: "of all names", bend: seeking(func(q *dibs.EventQuery) { q.Name = dibs.ID{} })},
 		{must: "events-filter", how: "from the beginning", bend: seeking(func(q *dibs.EventQuery) { q.After = "" })},
 		{must: "events-filter", how: "has no limit", bend: seeking(func(q *dibs.EventQuery) { q.Limit = 1000 })},
+		{must: "events-history", how: "oldest first", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				events, err := good(ctx, query)
+				if !query.Name.IsZero() {
+					slices.Reverse(events)
+				}
+				return events, err
+			}
+		}},
+		{must: "events-history", how: "counts from the end, which moves", bend: func(f *fake, _ *Clock) {
+			good := f.events
+			var read atomic.Int64
+			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+				if query.Name.IsZero() {
+					return good(ctx, query)
+				}
+				if query.After == "" {
+					read.Store(0)
+				}
+				events, err := good(ctx, dibs.EventQuery{Name: query.Name, Limit: 10_000})
+				events = events[min(int(read.Load()), len(events)):]
+				events = events[:min(query.Limit, len(events))]
+				read.Add(int64(len(events)))
+				return events, err
+			}
+		}},
+		{must: "events-cost", how: "walks a history from its end", bend: walking(func(q dibs.EventQuery) bool { return !q.Name.IsZero() })},
+		{must: "events-cost", how: "walks the feed from its beginning", bend: walking(func(q dibs.EventQuery) bool { return q.Name.IsZero() })},
 		{must: "events-filter", how: "names alone", bend: telltale(func(events []dibs.Event) []dibs.Event {
 			return slices.DeleteFunc(events, func(ev dibs.Event) bool { return ev.ID.IsZero() })
 		})},

@@ -147,6 +147,7 @@ func keeping(pick func(events []dibs.Event) []dibs.Event) func(f *fake, _ *Clock
 					if err != nil {
 						return nil, err
 					}
+					slices.Reverse(events) // as they happened
 					kept[i].Events = append(slices.Clip(kept[i].Events), pick(events)...)
 				}
 			}

@@ -182,7 +182,7 @@ func commitStaleNeighbours(e *env) {
 	}
 	// The others may be stale as well, but each is there as a whole or not at all.
 	for i, outcome := range outcomes {
-		events := len(e.feed(dibs.EventQuery{Name: names[i].ID}))
+		events := len(e.history(names[i].ID))
 		if outcome == dibs.Committed {
 			e.has(names[i], document(dibs.KindTally, fmt.Sprint(i)))
 		} else {

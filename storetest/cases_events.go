@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs"
@@ -29,7 +30,7 @@ func (e *env) page(query dibs.EventQuery) []dibs.Event {
 	return events
 }
 
-// feed follows a query's events to the end. Limit 0 stands for one that is large.
+// feed follows a query's events to the last page. Limit 0 stands for one that is large.
 func (e *env) feed(query dibs.EventQuery) []dibs.Event {
 	e.Helper()
 	if query.Limit == 0 {
@@ -47,6 +48,14 @@ func (e *env) feed(query dibs.EventQuery) []dibs.Event {
 		}
 		query.After = all[len(all)-1].Cursor
 	}
+}
+
+// history returns the events of a name, oldest first.
+func (e *env) history(name dibs.ID) []dibs.Event {
+	e.Helper()
+	events := e.feed(dibs.EventQuery{Name: name})
+	slices.Reverse(events)
+	return events
 }
 
 // sameEvents compares events but for their cursors.
@@ -163,33 +172,34 @@ func eventsFilter(e *env) {
 	if len(all) != 3+4*4 {
 		e.Fatalf("the feed has %d events, it must have %d", len(all), 3+4*4)
 	}
-	afters := []int{-1, 0, 3, 9, len(all) - 1} // behind which event; -1 is the beginning
-	for _, query := range []dibs.EventQuery{
-		{},
-		{Name: names[0].ID},
-		{Name: names[2].ID},
-		{Name: dibs.NameID("slug", "never")},
-		{Name: names[1].ID},
-	} {
-		for _, after := range afters {
-			rest := all[after+1:]
-			query.After = ""
-			if after >= 0 {
-				query.After = all[after].Cursor
+	e.resumes(dibs.ID{}, all)
+	for _, id := range []dibs.ID{names[0].ID, names[2].ID, dibs.NameID("slug", "never"), names[1].ID} {
+		var history []dibs.Event // newest first
+		for _, ev := range slices.Backward(all) {
+			if ev.ID == id {
+				history = append(history, ev)
 			}
-			var want []dibs.Event
-			for _, ev := range rest {
-				if query.Name.IsZero() || ev.ID == query.Name {
-					want = append(want, ev)
-				}
-			}
-			for _, limit := range []int{1, 3, 100} {
-				query.Limit = limit
-				e.sameEvents(e.page(query), want[:min(limit, len(want))])
-			}
-			query.Limit = 2
-			e.sameEvents(e.feed(query), want)
 		}
+		e.resumes(id, history)
+	}
+}
+
+// resumes reads the feed, or the history of a name, in pages of several sizes that begin
+// anywhere in it.
+func (e *env) resumes(id dibs.ID, all []dibs.Event) {
+	e.Helper()
+	for after := -1; after < len(all); after++ { // behind which event; -1 is before the first
+		query := dibs.EventQuery{Name: id}
+		if after >= 0 {
+			query.After = all[after].Cursor
+		}
+		rest := all[after+1:]
+		for _, limit := range []int{1, 3, 100} {
+			query.Limit = limit
+			e.sameEvents(e.page(query), rest[:min(limit, len(rest))])
+		}
+		query.Limit = 2
+		e.sameEvents(e.feed(query), rest)
 	}
 }
 

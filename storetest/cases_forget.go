@@ -36,18 +36,18 @@ func commitRenew(e *env) {
 		told := happened(dibs.EventForgotten, other)
 		e.commit(join(renew(n, other), telling(told)))
 		e.has(other)
-		e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), []dibs.Event{told})
+		e.sameEvents(e.history(n.ID), []dibs.Event{told})
 		e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept), told})
 		e.lists(dibs.ListQuery{Kind: dibs.KindName, Limit: 10}, kept, other)
 		for _, event := range before {
-			e.sameEvents(e.feed(dibs.EventQuery{After: event.Cursor, Name: other.ID}), []dibs.Event{told})
+			e.sameEvents(e.page(dibs.EventQuery{After: event.Cursor, Name: other.ID, Limit: 10}), nil)
 		}
 		n = other
 	}
 	// Its history goes on as any other's, and goes as a whole.
 	g, later := touch(n)
 	e.commit(g)
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), []dibs.Event{happened(dibs.EventForgotten, n), happened(dibs.EventExtended, later)})
+	e.sameEvents(e.history(n.ID), []dibs.Event{happened(dibs.EventForgotten, n), happened(dibs.EventExtended, later)})
 	e.commit(remove(later))
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept)})
 }
@@ -83,7 +83,7 @@ func commitRenewStale(e *env) {
 	e.commit(g)
 	e.stale("the name has changed", renew(n, another(n, "\x7f"+n.ID.String())))
 	e.has(later)
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), []dibs.Event{happened(dibs.EventClaimed, n), happened(dibs.EventExtended, later)})
+	e.sameEvents(e.history(n.ID), []dibs.Event{happened(dibs.EventClaimed, n), happened(dibs.EventExtended, later)})
 }
 
 func commitRedact(e *env) {
@@ -113,18 +113,18 @@ func commitRedact(e *env) {
 			e.Fatalf("event %d has cursor %q, it had %q before it was redacted", i, after[i].Cursor, before[i].Cursor)
 		}
 	}
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), []dibs.Event{less[0], less[2], told})
+	e.sameEvents(e.history(n.ID), []dibs.Event{less[0], less[2], told})
 	e.has(last, r)
 }
 
 func commitRedactGone(e *env) {
 	n, other := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
 	e.commit(claim(n), claim(other))
-	told := e.feed(dibs.EventQuery{Name: n.ID})
+	told := e.history(n.ID)
 	e.commit(remove(n))
 	g, later := touch(other)
 	g.Redacts = told
 	e.commit(g)
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), nil)
+	e.sameEvents(e.history(n.ID), nil)
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, other), happened(dibs.EventExtended, later)})
 }

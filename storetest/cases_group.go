@@ -49,7 +49,7 @@ func commitAtomicWatched(e *env) {
 	look := func(store dibs.Store) error {
 		const limit = 1000
 		for {
-			events, err := store.Events(e.Context(), dibs.EventQuery{After: told.Cursor, Limit: limit, Name: counter.ID})
+			events, err := store.Events(e.Context(), dibs.EventQuery{After: told.Cursor, Limit: limit})
 			if len(events) > 0 {
 				told = events[len(events)-1]
 			}
@@ -108,20 +108,20 @@ func commitDelete(e *env) {
 	e.lists(dibs.ListQuery{Kind: dibs.KindTally, Limit: 10})
 	e.owns("", who, 10)
 	e.isDue(10)
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), nil)
+	e.sameEvents(e.history(n.ID), nil)
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept)})
 
 	// Nobody inherits what went: a name that comes after it has its own history.
 	heir := name("slug", "heir", dibs.Active)
 	e.commit(claim(heir))
-	e.sameEvents(e.feed(dibs.EventQuery{Name: heir.ID}), []dibs.Event{happened(dibs.EventClaimed, heir)})
+	e.sameEvents(e.history(heir.ID), []dibs.Event{happened(dibs.EventClaimed, heir)})
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept), happened(dibs.EventClaimed, heir)})
 
 	// What comes back under the same address is new: no old event returns.
 	back := next(n, func(n *dibs.NameRecord) { n.Rev = 9 })
 	e.commit(claim(back))
 	e.has(back)
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), []dibs.Event{happened(dibs.EventClaimed, back)})
+	e.sameEvents(e.history(n.ID), []dibs.Event{happened(dibs.EventClaimed, back)})
 }
 
 func commitDeleteStory(e *env) {
@@ -134,10 +134,10 @@ func commitDeleteStory(e *env) {
 	g, n2 := touch(n)
 	e.commit(g)
 	told = append(told, happened(dibs.EventExtended, n2))
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), told)
+	e.sameEvents(e.history(n.ID), told)
 	e.sameEvents(e.feed(dibs.EventQuery{}), told)
 	e.commit(remove(n2))
-	e.sameEvents(e.feed(dibs.EventQuery{Name: n.ID}), nil)
+	e.sameEvents(e.history(n.ID), nil)
 	e.sameEvents(e.feed(dibs.EventQuery{}), nil)
 }
 

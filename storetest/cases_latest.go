@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/calldibs/dibs"
 )
@@ -77,11 +78,11 @@ func eventsLatestAmongWriters(e *env) {
 
 // stands checks whether a name's event is behind a cursor.
 func stands(ctx context.Context, store dibs.Store, n *dibs.NameRecord, cursor dibs.Cursor, behind bool) error {
-	events, err := store.Events(ctx, dibs.EventQuery{After: cursor, Name: n.ID, Limit: 10})
+	events, err := store.Events(ctx, dibs.EventQuery{After: cursor, Limit: 1000})
 	if err != nil {
 		return fmt.Errorf("Events: %w", err)
 	}
-	if got := len(events) > 0; got != behind {
+	if got := slices.ContainsFunc(events, func(ev dibs.Event) bool { return ev.ID == n.ID }); got != behind {
 		return fmt.Errorf("an event stands behind the end of the feed as it was then: %v, it must be %v", got, behind)
 	}
 	return nil

@@ -49,7 +49,7 @@ func raceCreate(e *env) {
 		}
 		winner := e.race(handles, groups)
 		e.has(names[winner])
-		e.sameEvents(e.feed(dibs.EventQuery{Name: names[0].ID}), []dibs.Event{happened(dibs.EventClaimed, names[winner])})
+		e.sameEvents(e.history(names[0].ID), []dibs.Event{happened(dibs.EventClaimed, names[winner])})
 	}
 }
 

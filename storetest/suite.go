@@ -56,7 +56,7 @@ type testCase struct {
 // cases returns every case of the suite.
 func cases() []testCase {
 	return slices.Concat(loadCases, exactCases, commitCases, busyCases, groupCases, forgetCases, raceCases,
-		dueCases, ownedCases, listCases, eventCases, feedCases, lifeCases, diskCases)
+		dueCases, ownedCases, listCases, eventCases, historyCases, feedCases, lifeCases, diskCases)
 }
 
 // Run runs the whole suite against an engine. Cases run in parallel, each with a

@@ -33,7 +33,7 @@ dibs events --follow --after "$CURSOR"`,
 			if follow {
 				return nil, s.follow(ctx, registry, query)
 			}
-			page, err := registry.Events(ctx, query)
+			page, err := readEvents(ctx, registry, query)
 			if err != nil {
 				return nil, err
 			}
@@ -47,6 +47,22 @@ dibs events --follow --after "$CURSOR"`,
 	flags.IntVar(&query.Limit, "limit", 100, "how many at once, 1,000 at the most")
 	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
 	return cmd
+}
+
+// readEvents fills a page, also where the events of a namespace are few among many.
+func readEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) (dibs.EventPage, error) {
+	var whole dibs.EventPage
+	for limit := query.Limit; ; query.Limit = limit - len(whole.Events) {
+		page, err := registry.Events(ctx, query)
+		if err != nil {
+			return dibs.EventPage{}, err
+		}
+		whole.Events = append(whole.Events, page.Events...)
+		if !page.More || len(whole.Events) >= limit {
+			return whole, nil
+		}
+		query.After = page.Next
+	}
 }
 
 // follow writes events as they come. Being interrupted is how it ends.

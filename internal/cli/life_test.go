@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -80,8 +81,14 @@ func live(t *testing.T, env map[string]string) {
 		t.Errorf("freed %v", gone.Freed)
 	}
 	step(0, "check", "slug", "alice-bob", "alice-and-bob")
-	if h := decode[wire.EventsPage](t, step(0, "history", "slug", "alice-bob")); len(h.Events) < 5 {
-		t.Errorf("a long life in %d events", len(h.Events))
+	whole := decode[wire.EventsPage](t, step(0, "history", "slug", "alice-bob"))
+	if len(whole.Events) < 5 || whole.NextCursor != "" {
+		t.Errorf("a long life in %d events, and then %q", len(whole.Events), whole.NextCursor)
+	}
+	last := decode[wire.EventsPage](t, step(0, "history", "slug", "alice-bob", "--limit", "2"))
+	rest := decode[wire.EventsPage](t, step(0, "history", "slug", "alice-bob", "--cursor", last.NextCursor))
+	if got := append(rest.Events, last.Events...); len(last.Events) != 2 || rest.NextCursor != "" || !reflect.DeepEqual(got, whole.Events) {
+		t.Errorf("in pages %+v, as a whole %+v", got, whole.Events)
 	}
 	step(2, "reserve")
 }

@@ -11,21 +11,42 @@ import (
 )
 
 func (s *session) history() *cobra.Command {
-	return s.command(verb{
+	var query dibs.HistoryQuery
+	cmd := s.command(verb{
 		name: "history", args: []string{"NAMESPACE", "VALUE"}, group: groupLook,
-		short:   "Show everything that happened to a name, oldest first",
-		example: "dibs history slug alice-bob",
+		short: "Show what happened to a name, oldest first",
+		long: `All of it; or the last events with --limit, and those before them with the --cursor that
+is printed then.`,
+		example: `
+dibs history slug alice-bob
+dibs history slug alice-bob --limit 10`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			events, err := registry.History(ctx, args[0], args[1])
+			query.Namespace, query.Value = args[0], args[1]
+			history, err := readHistory(ctx, registry, query)
 			if err != nil {
 				return nil, err
 			}
-			return &answer{wire.EventsPage{Events: wire.EventsOf(events)}, func(p *page) { p.history(events) }}, nil
+			document := wire.EventsPage{Events: wire.EventsOf(history.Events), NextCursor: history.Next}
+			return &answer{document, func(p *page) { p.history(history) }}, nil
 		},
 	})
+	flags := cmd.Flags()
+	flags.IntVar(&query.Limit, "limit", 0, "how `many` at once, 1,000 at the most (default all)")
+	flags.StringVar(&query.Cursor, "cursor", "", "the events before a page that ended with this `cursor`")
+	return cmd
 }
 
-func (p *page) history(events []dibs.Event) {
+// readHistory returns a page, or everything where nothing is said about pages.
+func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
+	if query.Limit != 0 || query.Cursor != "" {
+		return registry.HistoryPage(ctx, query)
+	}
+	events, err := registry.History(ctx, query.Namespace, query.Value)
+	return dibs.HistoryPage{Events: events}, err
+}
+
+func (p *page) history(history dibs.HistoryPage) {
+	events := history.Events
 	if len(events) == 0 {
 		p.line("Nothing happened to it yet.")
 		return
@@ -38,6 +59,10 @@ func (p *page) history(events []dibs.Event) {
 		}
 	}
 	p.table([]string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
+	if history.Next != "" {
+		p.line("")
+		p.line("There are older ones: --cursor %s", history.Next)
+	}
 }
 
 func (s *session) whoHeld() *cobra.Command {

@@ -159,8 +159,8 @@ func (r *remote) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 	return both(r, "list", func(reg *dibs.Registry) (dibs.NamesPage, error) { return reg.List(ctx, query) })
 }
 
-func (r *remote) History(ctx context.Context, namespace, value string) ([]dibs.Event, error) {
-	return both(r, "history", func(reg *dibs.Registry) ([]dibs.Event, error) { return reg.History(ctx, namespace, value) })
+func (r *remote) History(ctx context.Context, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
+	return both(r, "history", func(reg *dibs.Registry) (dibs.HistoryPage, error) { return reg.HistoryPage(ctx, query) })
 }
 
 func (r *remote) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (dibs.Holder, error) {

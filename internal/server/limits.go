@@ -104,6 +104,12 @@ func (s *Server) chargeMore(ctx context.Context, n int) *problem {
 	return s.charge(v, v.kind, n)
 }
 
+// chargePage counts a page that may have, or takes a look at, so many names or events, beyond
+// the call itself. No page is more than the least that a caller may be allowed at once.
+func (s *Server) chargePage(v *visit, size int) *problem {
+	return s.charge(v, v.kind, min(size/pageCost, limit.LeastReads-1))
+}
+
 // charge counts so many of a kind against the principal of a visit, or says that they are too
 // many. A visit without a principal is not counted.
 func (s *Server) charge(v *visit, k kind, n int) *problem {

@@ -116,7 +116,7 @@ func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.Nam
 	if err := s.may(ctx, access.List, in.Namespace); err != nil {
 		return nil, err
 	}
-	if p := s.chargeMore(ctx, in.Limit/pageCost); p != nil {
+	if p := s.chargePage(visitOf(ctx), in.Limit); p != nil {
 		return nil, p
 	}
 	page, err := s.registry(ctx).List(ctx, dibs.NamesQuery{
@@ -130,50 +130,67 @@ func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.Nam
 
 // history is the events of a name, or who had it at a moment.
 type history struct {
-	Events []wire.Event `json:"events,omitzero"`
-	Holder *wire.Holder `json:"holder,omitempty" doc:"With a moment: who had it then."`
+	Events     []wire.Event `json:"events,omitzero" doc:"The newest ones, or those before another page; oldest first."`
+	NextCursor string       `json:"nextCursor,omitempty" doc:"Of the page with older events; left out where there is none."`
+	Holder     *wire.Holder `json:"holder,omitempty" doc:"With a moment: who had it then."`
 }
 
 type historyInput struct {
 	ByName
-	At time.Time `query:"at" doc:"A moment, for who held the name then."`
+	At     time.Time `query:"at" doc:"A moment, for who held the name then."`
+	Limit  int       `query:"limit" minimum:"0" maximum:"1000" doc:"1,000 where it is left out."`
+	Cursor string    `query:"cursor" doc:"nextCursor of the page with newer events."`
 }
 
 func (s *Server) getHistory(ctx context.Context, in *historyInput) (*answer[history], error) {
 	if err := s.visible(in.Namespace, "/v1/names/history"); err != nil {
 		return nil, err
 	}
-	return s.findHistory(ctx, in.Namespace, in.Value, in.At)
+	return s.findHistory(ctx, dibs.HistoryQuery{Namespace: in.Namespace, Value: in.Value, Limit: in.Limit, Cursor: in.Cursor}, in.At)
 }
 
 type lookUpHistoryInput struct {
 	Body struct {
 		Addressed
-		At time.Time `json:"at,omitzero" doc:"A moment, for who held the name then."`
+		At     time.Time `json:"at,omitzero" doc:"A moment, for who held the name then."`
+		Limit  int       `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"1,000 where it is left out."`
+		Cursor string    `json:"cursor,omitempty" doc:"nextCursor of the page with newer events."`
 	}
 }
 
 func (s *Server) lookUpHistory(ctx context.Context, in *lookUpHistoryInput) (*answer[history], error) {
-	return s.findHistory(ctx, in.Body.Namespace, in.Body.Value, in.Body.At)
+	b := in.Body
+	return s.findHistory(ctx, dibs.HistoryQuery{Namespace: b.Namespace, Value: b.Value, Limit: b.Limit, Cursor: b.Cursor}, b.At)
 }
 
-func (s *Server) findHistory(ctx context.Context, namespace, value string, at time.Time) (*answer[history], error) {
-	if err := s.may(ctx, access.History, namespace); err != nil {
+// longestHistory is how many events of a name an answer has at the most, where the request
+// does not say.
+const longestHistory = 1000
+
+func (s *Server) findHistory(ctx context.Context, query dibs.HistoryQuery, at time.Time) (*answer[history], error) {
+	if err := s.may(ctx, access.History, query.Namespace); err != nil {
 		return nil, err
 	}
+	size := query.Limit
+	if size == 0 || !at.IsZero() {
+		size = longestHistory
+	}
+	if p := s.chargePage(visitOf(ctx), size); p != nil {
+		return nil, p
+	}
 	if !at.IsZero() {
-		h, err := s.registry(ctx).WhoHeld(ctx, namespace, value, at)
+		h, err := s.registry(ctx).WhoHeld(ctx, query.Namespace, query.Value, at)
 		if err != nil {
 			return nil, s.problemOf(err)
 		}
 		holder := wire.HolderOf(h)
 		return ok(history{Holder: &holder}), nil
 	}
-	events, err := s.registry(ctx).History(ctx, namespace, value)
+	page, err := s.registry(ctx).HistoryPage(ctx, query)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
-	return ok(history{Events: wire.EventsOf(events)}), nil
+	return ok(history{Events: wire.EventsOf(page.Events), NextCursor: page.Next}), nil
 }
 
 type decommissionInput struct {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,11 +52,24 @@ type eventsInput struct {
 	Accept      string `header:"Accept"`
 }
 
+// mostLooked is how many events a page passes over at the most to find those of a namespace,
+// see [dibs.EventPage].
+const mostLooked = 1000
+
+// looksAt is how many events a page of the feed may take a look at.
+func looksAt(namespace string, limit int) int {
+	if namespace != "" {
+		return mostLooked
+	}
+	return limit
+}
+
 func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
 	if err := s.may(ctx, access.Events, in.Namespace); err != nil {
 		return nil, err
 	}
-	if p := s.chargeMore(ctx, in.Limit/pageCost); p != nil {
+	v := visitOf(ctx)
+	if p := s.chargePage(v, looksAt(in.Namespace, in.Limit)); p != nil {
 		return nil, p
 	}
 	query := dibs.FeedQuery{After: dibs.Cursor(in.After), Namespace: in.Namespace, Limit: in.Limit}
@@ -70,16 +84,16 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		r, w := humago.Unwrap(hctx)
 		if streaming(r) {
-			s.stream(w, r, query, page)
+			s.stream(w, r, v, query, page)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(wire.EventsPage{Events: wire.EventsOf(page.Events), NextCursor: string(page.Next)})
+		_ = json.NewEncoder(w).Encode(wire.EventsPageOf(page))
 	}}, nil
 }
 
 // stream writes events as they come, until the client goes or the server drains.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, query dibs.FeedQuery, page dibs.EventPage) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, v *visit, query dibs.FeedQuery, page dibs.EventPage) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.streams, cancel)()
@@ -111,16 +125,39 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, query dibs.FeedQ
 			return
 		}
 		query.After = page.Next
+		pause := page.More && len(page.Events) == 0 && s.chargePage(v, mostLooked) != nil
 		var err error
-		if page, err = s.awaitEvents(ctx, registry, query); err != nil {
+		if page, err = s.nextEvents(ctx, registry, query, page.More, pause); err != nil {
 			if ctx.Err() == nil {
 				s.cfg.Logger.Warn("a stream of events failed", "error", err)
 			}
 			return
 		}
-		if len(page.Events) == 0 {
+		switch {
+		case len(page.Events) > 0:
+		case page.Next != query.After:
+			out.position(page.Next) // nobody has to pass over those events once more
+		default:
 			out.comment("still here")
 		}
+	}
+}
+
+// nextEvents returns the page behind another one, and waits for it at the end of the feed.
+// What a client has to take goes no faster than it does. Passing over others' events is
+// counted like the calls that it would take without a stream, so it may have to pause.
+func (s *Server) nextEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery, more, pause bool) (dibs.EventPage, error) {
+	switch {
+	case !more:
+		return s.awaitEvents(ctx, registry, query)
+	case !pause:
+		return registry.Events(ctx, query)
+	}
+	select {
+	case <-time.After(s.heartbeat):
+		return dibs.EventPage{Next: query.After, More: true}, nil
+	case <-ctx.Done():
+		return dibs.EventPage{}, ctx.Err()
 	}
 }
 
@@ -140,7 +177,7 @@ func (s *Server) awaitEvents(ctx context.Context, registry *dibs.Registry, query
 	defer cancel()
 	page, err := registry.AwaitEvents(wait, query)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return dibs.EventPage{Next: query.After}, nil
+		return dibs.EventPage{Next: cmp.Or(page.Next, query.After)}, nil // what was looked at is not looked at again
 	}
 	return page, err
 }

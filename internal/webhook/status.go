@@ -64,7 +64,7 @@ func (s *Service) Status(ctx context.Context, hook *Hook) (Status, error) {
 			}
 		}
 	}
-	status.More = len(page.Events) == maxBehind
+	status.More = page.More
 	return status, nil
 }
 

@@ -151,6 +151,12 @@ func (p NamesPage) NamesPage() (dibs.NamesPage, error) {
 type EventsPage struct {
 	Events     []Event `json:"events" nullable:"false"`
 	NextCursor string  `json:"nextCursor" doc:"Resume here, also if the page is empty."`
+	More       bool    `json:"more,omitempty" doc:"The feed goes on behind the page, which may be empty nevertheless: one call looks at 1,000 events at the most to find those of a namespace. Left out at the end."`
+}
+
+// EventsPageOf shows a page of the feed.
+func EventsPageOf(p dibs.EventPage) EventsPage {
+	return EventsPage{Events: EventsOf(p.Events), NextCursor: string(p.Next), More: p.More}
 }
 
 // EventsOf shows events.
@@ -164,7 +170,7 @@ func EventsOf(events []dibs.Event) []Event {
 
 // EventPage returns the library's page.
 func (p EventsPage) EventPage() (dibs.EventPage, error) {
-	page := dibs.EventPage{Next: dibs.Cursor(p.NextCursor)}
+	page := dibs.EventPage{Next: dibs.Cursor(p.NextCursor), More: p.More}
 	for _, e := range p.Events {
 		event, err := e.Event()
 		if err != nil {

@@ -74,9 +74,7 @@ func TestEverythingCrossesTheWire(t *testing.T) {
 	crosses(t, func(p dibs.NamesPage) wire.NamesPage {
 		return wire.NamesPage{Names: wire.NamesOf(p.Names), NextCursor: p.Next}
 	}, wire.NamesPage.NamesPage)
-	crosses(t, func(p dibs.EventPage) wire.EventsPage {
-		return wire.EventsPage{Events: wire.EventsOf(p.Events), NextCursor: string(p.Next)}
-	}, wire.EventsPage.EventPage)
+	crosses(t, wire.EventsPageOf, wire.EventsPage.EventPage)
 	crosses(t, func(e dibs.Error) *wire.Problem { return wire.ProblemOf(&e) }, func(p *wire.Problem) (dibs.Error, error) { return *p.DibsError(), nil })
 }
 

@@ -1,0 +1,161 @@
+package dibs
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// HistoryQuery selects events of one name.
+type HistoryQuery struct {
+	Namespace string
+	Value     string
+	Limit     int    // zero means 1,000, which is also the most
+	Cursor    string // HistoryPage.Next of the page with newer events; empty means the newest
+}
+
+// HistoryPage is a part of a name's history: the newest events, or those that come before
+// another page.
+type HistoryPage struct {
+	Events []Event // oldest first
+	Next   string  // the cursor of the page with older events; empty where there is none
+}
+
+// historyLimit returns how many events a page has. There are few of most names, so whoever
+// does not say gets the whole history of nearly all of them.
+func historyLimit(limit int) int {
+	if limit <= 0 {
+		return maxPage
+	}
+	return min(limit, maxPage)
+}
+
+// History returns a page of the events of a name.
+func (c *core) History(ctx context.Context, query HistoryQuery) (HistoryPage, error) {
+	marks, err := decodeMarks(query.Cursor)
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	p := c.preparer(Principal{})
+	s, invalid := p.address(query.Namespace, query.Value, "")
+	if invalid != nil {
+		return HistoryPage{}, invalid
+	}
+	var d *draft
+	if err := c.read(ctx, p, func(v *view) { d = v.name(s) }); err != nil {
+		return HistoryPage{}, err
+	}
+	limit := historyLimit(query.Limit)
+	h := c.historyOf(s, d, limit+1) // one more tells whether there is another page
+	if query.Cursor != "" {
+		h.resume(marks)
+	}
+	var page HistoryPage
+	for {
+		row, err := h.newest(ctx)
+		switch {
+		case err != nil:
+			return HistoryPage{}, err
+		case row == nil:
+			slices.Reverse(page.Events)
+			return page, nil
+		case len(page.Events) == limit:
+			page.Next = h.cursor()
+			slices.Reverse(page.Events)
+			return page, nil
+		}
+		page.Events = append(page.Events, row.take())
+	}
+}
+
+// WhoHeld returns who had a name at a moment, from its history. What is over but in
+// nobody's history yet belongs to it all the same. Record and history are read one
+// after the other; if the name has changed in between, both are read again.
+func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
+	p := c.preparer(Principal{})
+	s, invalid := p.address(namespace, value, "")
+	if invalid != nil {
+		return Holder{}, invalid
+	}
+	var before, after *draft
+	err := c.read(ctx, p, func(v *view) { before = v.name(s) })
+	for range maxRereads {
+		if err != nil {
+			return Holder{}, err
+		}
+		holder, fail := c.holderAt(ctx, s, before, InstantOf(at))
+		if fail != nil {
+			return Holder{}, fail
+		}
+		if err = c.read(ctx, p, func(v *view) { after = v.name(s) }); err == nil && after.ID == before.ID && after.Rev == before.Rev {
+			return holder, nil
+		}
+		before = after
+	}
+	return Holder{}, Unavailable(errContended)
+}
+
+// holderAt follows a history back to a moment, and on to when what was so then began. It
+// keeps no more than a page of it.
+func (c *core) holderAt(ctx context.Context, s *subject, d *draft, at Instant) (Holder, error) {
+	var (
+		holder Holder
+		found  bool
+	)
+	// tell is told what was so from an instant on, and reports whether it has heard enough.
+	tell := func(from Instant, was Snapshot) (enough bool) {
+		switch {
+		case from > at:
+			return false
+		case found && (was.State != holder.State || was.Entity != holder.Entity || was.Epoch != holder.Epoch):
+			return true
+		}
+		found = true
+		holder = Holder{State: was.State, Entity: was.Entity, Epoch: was.Epoch, Since: from.Time()}
+		return false
+	}
+	enough := false
+	for _, l := range slices.Backward(d.lapses) {
+		enough = enough || tell(l.at, l.after)
+	}
+	moved := len(d.linked(LinkMovedFrom)) > 0
+	for h := c.historyOf(s, d, maxPage); !enough; {
+		row, err := h.newest(ctx)
+		if err != nil {
+			return Holder{}, err
+		}
+		if row == nil {
+			break
+		}
+		e := row.take()
+		if moved && e.Kind == EventMoved && e.After.State == Free {
+			continue // it left one row for another: nobody lost it
+		}
+		enough = tell(e.At, e.After)
+	}
+	if !found {
+		holder.State = Free
+	}
+	if holder.State == Free {
+		holder.Entity = Entity{}
+	}
+	return holder, nil
+}
+
+// eventsOf returns all events of a row, oldest first.
+func (c *core) eventsOf(ctx context.Context, id ID) ([]Event, error) {
+	var events []Event
+	query := EventQuery{Name: id, Limit: maxPage}
+	for {
+		page, err := c.store.Events(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, veil(page)...)
+		if len(page) < query.Limit {
+			slices.Reverse(events)
+			return events, nil
+		}
+		query.After = page[len(page)-1].Cursor
+	}
+}
