@@ -7,8 +7,9 @@ import (
 )
 
 // maxRounds is how often one decision may ask for further records. The longest rule
-// needs four.
-const maxRounds = 6
+// needs four if nothing changes meanwhile. But each round loads everything anew, and what
+// led to the record that was just asked for may lead to another one by then.
+const maxRounds = 50
 
 // request is a list of commands that happen all or none, on its way through a
 // batch.

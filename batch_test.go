@@ -294,3 +294,25 @@ func TestPurgedMeanwhile(t *testing.T) {
 		t.Errorf("the epoch is %d, not above that of a purged name", n.Epoch)
 	}
 }
+
+// Another process renames the entity whenever it was looked at, so each look leads to another
+// name. That is no fault of the engine: the decision is taken when it stands still.
+func TestRenamedMeanwhile(t *testing.T) {
+	t.Parallel()
+	f, s := newSpy(t)
+	f.must(claim("slug", "x", user1))
+	other := *f
+	other.Registry = mustOpen(t, f.store, dibs.Config{})
+	moves := 0
+	s.load = func() error {
+		if moves < 20 {
+			moves++
+			other.must(rename("slug", fmt.Sprint("other ", moves), user1))
+		}
+		return nil
+	}
+	if n := f.one(rename("slug", "y", user1)); n.State != dibs.Active {
+		t.Errorf("the name is %s, want active", n.State)
+	}
+	f.wantActive(user1, "y")
+}

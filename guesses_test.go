@@ -157,9 +157,9 @@ func TestGuessedTime(t *testing.T) {
 func TestGuessedFloorIsRaised(t *testing.T) {
 	t.Parallel()
 	f, other, _ := newGuessing(t, nil)
-	for range 3 {
-		other.must(reserve("slug", "x", token2), dibs.Release{ID: dibs.NameID("slug", "x"), Token: token2})
-		other.must(reserve("slug", "x", token1), dibs.Release{ID: dibs.NameID("slug", "x"), Token: token1})
+	for i := range 6 {
+		token := fmt.Sprint(token2, i)
+		other.must(reserve("slug", "x", token), dibs.Release{ID: dibs.NameID("slug", "x"), Token: token})
 	}
 	f.clock.advance(dibs.DefaultHoldHistory)
 	other.sweep()

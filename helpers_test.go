@@ -17,6 +17,7 @@ import (
 const (
 	token1 = "token-of-the-holder"
 	token2 = "token-of-a-stranger"
+	token3 = "token-of-the-next-holder"
 )
 
 var (

@@ -31,6 +31,8 @@ quarantined      ok:quarantined  ok:quarantined  NOTOWNER        ok:quarantined
 quarantine-over  ok:free         ok:free         NOTOWNER        ok:free
 held-out         TAKEN           ok:quarantined  NOTOWNER        ok:quarantined
 back-in          ok:quarantined  ok:quarantined  NOTOWNER        ok:quarantined
+spent            ok:free         ok:free         ok:free         replay
+spent-held       TAKEN           TAKEN           TAKEN           replay
 `
 
 func forgetRequests(namespace string) map[string]dibs.ForgetRequest {

@@ -23,6 +23,8 @@ quarantined      CONFIRMED     LOST        LOST          TOKEN        CONFIRMED 
 quarantine-over  CONFIRMED     LOST        LOST          TOKEN        CONFIRMED                    LOST         LOST           TOKEN
 held-out         ok:held       LOST        LOST          TOKEN        ok:quarantined.released      LOST         LOST           TOKEN
 back-in          RELEASED      LOST        LOST          TOKEN        replay:quarantined.released  LOST         LOST           TOKEN
+spent            LOST          LOST        LOST          TOKEN        LOST                         LOST         LOST           TOKEN
+spent-held       LOST          LOST        LOST          TOKEN        LOST                         LOST         LOST           TOKEN
 `
 
 // Confirm for user/1, for user/3 who has no name, and for user/2 who has one.
@@ -48,6 +50,8 @@ quarantined      RELEASED       RELEASED       RELEASED       LOST         LOST 
 quarantine-over  RELEASED       RELEASED       RELEASED       LOST         LOST           TOKEN
 held-out         ok:active      NOTOWNER       NOTOWNER       LOST         LOST           TOKEN
 back-in          RELEASED       RELEASED       RELEASED       LOST         LOST           TOKEN
+spent            LOST           LOST           LOST           LOST         LOST           TOKEN
+spent-held       LOST           LOST           LOST           LOST         LOST           TOKEN
 `
 
 // Confirm with Replace; where the column does not say own it is for user/2, who has a name.
@@ -73,6 +77,8 @@ quarantined      RELEASED       RELEASED       LOST         LOST           TOKEN
 quarantine-over  RELEASED       RELEASED       LOST         LOST           TOKEN
 held-out         ok:active      NOTOWNER       LOST         LOST           TOKEN
 back-in          RELEASED       RELEASED       LOST         LOST           TOKEN
+spent            LOST           LOST           LOST         LOST           TOKEN
+spent-held       LOST           LOST           LOST         LOST           TOKEN
 `
 
 // Settle, by an operator and by a guest.
@@ -98,4 +104,6 @@ quarantined      CONFIRMED      CONFIRMED     CONFIRMED     CONFIRMED           
 quarantine-over  CONFIRMED      CONFIRMED     CONFIRMED     CONFIRMED            NOTOWNER
 held-out         TAKEN/held     TAKEN/held    TAKEN/held    TAKEN/held           NOTOWNER
 back-in          RELEASED       RELEASED      RELEASED      RELEASED             NOTOWNER
+spent            RELEASED       RELEASED      RELEASED      RELEASED             NOTOWNER
+spent-held       TAKEN/held     TAKEN/held    TAKEN/held    TAKEN/held           NOTOWNER
 `

@@ -23,6 +23,8 @@ quarantined      ok:active+1    TAKEN/quarantined  TAKEN/quarantined  ok:active+
 quarantine-over  ok:active+1    ok:active+1        HASNAME            ok:active+1    ok:active+1
 held-out         TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held     ok:active
 back-in          ok:active+1    TAKEN/quarantined  TAKEN/quarantined  ok:active+1    ok:active+1
+spent            ok:active+1    ok:active+1        HASNAME            ok:active+1    ok:active+1
+spent-held       TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held     TAKEN/held
 `
 
 // Rename to x by user/2, who has another name.
@@ -48,6 +50,8 @@ quarantined      TAKEN/quarantined  TAKEN/quarantined  TAKEN/quarantined  TAKEN/
 quarantine-over  ok:active+1        ok:active+1        ok:active+1        ok:active+1
 held-out         TAKEN/held         NOTOWNER           TAKEN/held         TAKEN/held
 back-in          TAKEN/quarantined  TAKEN/quarantined  TAKEN/quarantined  TAKEN/quarantined
+spent            ok:active+1        ok:active+1        ok:active+1        ok:active+1
+spent-held       TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held
 `
 
 // Archive, Restore and Delete of user/1, and Decommission of x.
@@ -73,6 +77,8 @@ quarantined      ok:quarantined.released  replay:quarantined.released  ok:quaran
 quarantine-over  ok:free.released         replay:free.released         ok:free.released         replay:free.released         NOTFOUND
 held-out         ok:held                  replay:held                  ok:held                  NOTOWNER                     NOTOWNER
 back-in          ok:quarantined.released  replay:quarantined.released  ok:quarantined.released  replay:quarantined.released  NOTOWNER
+spent            NOENTITY                 NOENTITY                     NOENTITY                 NOTFOUND                     NOTFOUND
+spent-held       NOENTITY                 NOENTITY                     NOENTITY                 NOTOWNER                     NOTOWNER
 `
 
 // Transfer from user/1 to user/3 and user/2, and from user/2 to user/1; Swap of user/1's x for user/2's y,
@@ -99,6 +105,8 @@ quarantined      NOTOWNER        NOTOWNER        NOTOWNER       NOTOWNER     NOT
 quarantine-over  NOTFOUND        NOTFOUND        NOTFOUND       NOTOWNER     NOTOWNER       NOTOWNER
 held-out         NOTOWNER        NOTOWNER        NOTOWNER       NOTOWNER     NOTOWNER       NOTOWNER
 back-in          NOTOWNER        NOTOWNER        NOTOWNER       NOTOWNER     NOTOWNER       NOTOWNER
+spent            NOTFOUND        NOTFOUND        NOTFOUND       NOTOWNER     NOTOWNER       NOTOWNER
+spent-held       NOTOWNER        NOTOWNER        NOTOWNER       NOTOWNER     NOTOWNER       NOTOWNER
 `
 
 // Sweep, and the questions.
@@ -124,4 +132,6 @@ quarantined      replay:quarantined.released  410      quarantined  free
 quarantine-over  ok:free.released             404      free         free
 held-out         replay:held                  404      held         held
 back-in          replay:quarantined.released  410      quarantined  free
+spent            replay:free.released         404      free         free
+spent-held       replay:held                  404      held         held
 `

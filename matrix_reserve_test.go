@@ -37,6 +37,8 @@ quarantined      CONFIRMED       CONFIRMED          TAKEN/quarantined  TAKEN/qua
 quarantine-over  CONFIRMED       CONFIRMED          ok:held+1          ok:held+1          ok:held+1          ok:held+1
 held-out         TOKEN           replay:held        TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held
 back-in          RELEASED        RELEASED           TAKEN/quarantined  TAKEN/quarantined  ok:held+1          TAKEN/quarantined
+spent            EXPIRED         EXPIRED            ok:held+1          ok:held+1          ok:held+1          ok:held+1
+spent-held       TAKEN/held      TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held
 `
 
 // ReserveAll of x and z, which is free: never a replay, since z is new.
@@ -62,6 +64,8 @@ quarantined      CONFIRMED     CONFIRMED      TAKEN/quarantined  TAKEN/quarantin
 quarantine-over  CONFIRMED     CONFIRMED      ok:held+1          ok:held+1          ok:held+1      ok:held+1
 held-out         TOKEN         ok:held        TAKEN/held         TAKEN/held         TAKEN/held     TAKEN/held
 back-in          RELEASED      RELEASED       TAKEN/quarantined  TAKEN/quarantined  ok:held+1      TAKEN/quarantined
+spent            EXPIRED       EXPIRED        ok:held+1          ok:held+1          ok:held+1      ok:held+1
+spent-held       TAKEN/held    TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held     TAKEN/held
 `
 
 // ReserveFirst with x as the only candidate.
@@ -87,4 +91,6 @@ quarantined      CONFIRMED       CONFIRMED        TAKEN/quarantined  TAKEN/quara
 quarantine-over  CONFIRMED       CONFIRMED        ok:held+1          ok:held+1          ok:held+1        ok:held+1
 held-out         TOKEN           replay:held      TAKEN/held         TAKEN/held         TAKEN/held       TAKEN/held
 back-in          RELEASED        RELEASED         TAKEN/quarantined  TAKEN/quarantined  ok:held+1        TAKEN/quarantined
+spent            EXPIRED         EXPIRED          ok:held+1          ok:held+1          ok:held+1        ok:held+1
+spent-held       EXPIRED         EXPIRED          TAKEN/held         TAKEN/held         TAKEN/held       TAKEN/held
 `

@@ -68,6 +68,13 @@ func toHeldOut(f *fixture, ns string) {
 	holdForOne(f, ns)
 }
 
+// toSpent lets the hold run out, and another one follow.
+func toSpent(f *fixture, ns string) {
+	hold(f, ns)
+	f.clock.advance(aHold)
+	f.must(reserve(ns, "x", token3))
+}
+
 var matrixStates = []matrixState{
 	{"absent", plain, func(*fixture, string) {}},
 	{"released", plain, func(f *fixture, ns string) {
@@ -127,4 +134,9 @@ var matrixStates = []matrixState{
 		toHeldOut(f, ns)
 		f.must(dibs.Release{ID: dibs.NameID(ns, "x"), Token: token1})
 	}},
+	{"spent", plain, func(f *fixture, ns string) {
+		toSpent(f, ns)
+		f.must(dibs.Release{ID: dibs.NameID(ns, "x"), Token: token3})
+	}},
+	{"spent-held", plain, toSpent},
 }

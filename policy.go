@@ -42,8 +42,9 @@ type Policy struct {
 	MaxHolds int
 
 	// HoldHistory is how long rows and events of names that were never confirmed
-	// are kept. Zero means 30 days; 10 seconds are the least, so that whoever asks
-	// again after a lost answer finds what became of it.
+	// are kept, and how long the token of a hold that is over takes no other one.
+	// Zero means 30 days; 10 seconds are the least, so that whoever asks again after
+	// a lost answer finds what became of it.
 	HoldHistory time.Duration
 
 	// ManyPerEntity lets an entity have several active names here, such as an

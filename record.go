@@ -120,6 +120,9 @@ type NameRecord struct {
 	// Links tie the row to other records. Most have none.
 	Links []Link
 
+	// Spent are the tokens of holds before the last one, oldest first. Most rows have none.
+	Spent []SpentToken
+
 	// Due is when the sweeper has to look at the row next, or zero.
 	Due Instant
 }

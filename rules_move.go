@@ -82,6 +82,7 @@ func (v *view) move(d, t *draft, s *subject, f floor, rev uint64) {
 	moved.Terms.Counted = counted
 	moved.Established = d.Established || t.Established
 	moved.Links = t.origins(d)
+	moved.Spent = v.stillSpent(t.Spent, t.lastToken(t.EndedAt), elsewhere(d.Spent))
 	f = v.raiseFloor(s.space, f, rev, 0, max(v.unfile(t), v.leaveFor(d, t)))
 	if d.State == Active || d.State == Alias {
 		e := v.entity(d.Scope, d.Owner)
@@ -115,6 +116,7 @@ func (v *view) merge(d, t *draft, s *subject, f floor, rev uint64) *Error {
 	}
 	t.Epoch = max(t.Epoch, d.Epoch)
 	v.saveEntity(e)
+	t.Spent = v.stillSpent(t.Spent, elsewhere(d.Spent), elsewhere(d.lastToken(v.now)))
 	t.Links = append(slices.DeleteFunc(slices.Clone(t.Links), func(l Link) bool { return l.Kind == LinkMovedFrom }), t.origins(d)...)
 	f = v.raiseFloor(s.space, f, rev, 0, max(v.unfile(t, s.skeletons...), v.leaveFor(d, t)))
 	v.vacate(d)
@@ -146,7 +148,7 @@ func (v *view) leaveFor(d, t *draft) (highest uint64) {
 // vacate ends a row whose name is in another one.
 func (v *view) vacate(d *draft) {
 	d.State, d.Status, d.EndedAt, d.Until = Free, StatusReleased, v.now, 0
-	d.Token, d.AskAt, d.Doubt = TokenHash{}, 0, ""
+	d.Token, d.Spent, d.AskAt, d.Doubt = TokenHash{}, nil, 0, ""
 	d.Established = true // it is never purged: the other row's history begins here
 	v.save(d, EventMoved)
 }

@@ -35,9 +35,15 @@ func (p person) has(d *draft, history []Event) bool {
 type redaction struct {
 	events []Event // as they are to be
 	row    bool    // the row has details of a hold that was the person's
+
+	epochs map[uint64]bool // those that the person had a part in, or that came from one
 }
 
 func (r redaction) empty() bool { return len(r.events) == 0 && !r.row }
+
+// concerns reports whether a token was the person's, or may have been: of tokens that came
+// with the name from another row nobody knows.
+func (r *redaction) concerns(t SpentToken) bool { return r.epochs[t.Epoch] || t.Epoch == 0 }
 
 // redact finds what there is of the person in a history. Whatever happened in an epoch of
 // the person's goes, but for the name itself; of what happened later, what was handed
@@ -51,6 +57,7 @@ func (p person) redact(d *draft, history []Event) (r redaction) {
 	}
 	// Epochs go by in a chain: a transfer begins one, and keeps the details of the hold.
 	inherited := make(map[string]bool) // correlation ids
+	r.epochs = make(map[uint64]bool)
 	for i := range history {
 		e := &history[i]
 		if e.Kind == EventReserved || e.Kind == EventClaimed {
@@ -60,6 +67,7 @@ func (p person) redact(d *draft, history []Event) (r redaction) {
 			r.row = true
 			inherited[e.CorrelationID] = e.CorrelationID != ""
 		}
+		r.epochs[e.Epoch] = r.row
 	}
 	for _, e := range history {
 		less := e
@@ -124,6 +132,7 @@ func (p *preparer) forgetIn(ref Ref, who person, rev uint64, history []Event, at
 		if r.empty() {
 			return Result{Replayed: true}, nil
 		}
+		d.Spent = slices.DeleteFunc(slices.Clone(d.Spent), r.concerns) // now: half a history tells less
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
 			v.keep(d)

@@ -145,23 +145,22 @@ func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
 	return func(v *view) (Result, *Error) {
 		// What the token has, or had, comes before all that is free: a late
 		// duplicate takes nothing.
-		var ended *wish
+		var ended *Error
 		for _, w := range wishes {
 			// A candidate without a row is nobody's.
 			if w == nil || v.unknown(w.subject) {
 				continue
 			}
-			if d := v.name(w.subject); w.holds(d) {
-				if d.alive() {
-					return w.first(v, token)
-				}
-				if ended == nil {
-					ended = w
-				}
+			d := v.name(w.subject)
+			if d.alive() && w.holds(d) {
+				return w.first(v, token)
+			}
+			if ended == nil {
+				ended = w.ended(v, d)
 			}
 		}
 		if ended != nil {
-			return ended.first(v, token)
+			return Result{}, ended
 		}
 		var failures []Failure
 		for i, w := range wishes {
@@ -232,6 +231,9 @@ func (w *wish) reserve(v *view) (d *draft, replayed bool, err *Error) {
 	if err := v.available(w.subject, d, w.entity); err != nil {
 		return nil, false, err
 	}
+	if err := w.spent(v, d); err != nil {
+		return nil, false, err
+	}
 	if err := v.mayHold(w); err != nil {
 		return nil, false, err
 	}
@@ -284,8 +286,8 @@ func (s *subject) taken(d *draft, entity Entity) *Error {
 	return nil
 }
 
-// begin starts a new epoch: everything of the last hold is forgotten, except that a
-// name that comes out of quarantine remembers it.
+// begin starts a new epoch: everything of the last hold is forgotten, except that its token
+// is spent, and that a name that comes out of quarantine remembers it.
 func (v *view) begin(d *draft, s *subject) *Error {
 	floor, err := v.floor(s)
 	if err != nil {
@@ -312,6 +314,7 @@ func (v *view) begin(d *draft, s *subject) *Error {
 	if d.State == Quarantined {
 		fresh.Owner, fresh.Until = d.Owner, d.Until
 	}
+	fresh.Spent = v.stillSpent(d.Spent, d.lastToken(d.EndedAt))
 	// It may be filed under keys that only others know, in a blind namespace. Elsewhere a
 	// skeleton that it had is that of other rules.
 	fresh.Links = slices.DeleteFunc(slices.Clone(d.Links), func(l Link) bool {

@@ -2,6 +2,7 @@ package dibs_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -207,12 +208,13 @@ func TestPurge(t *testing.T) {
 func TestPurgeFloor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
-	for range 3 {
-		f.must(reserve("slug", "epochs", token1))
+	for i := range 3 {
+		f.must(reserve("slug", "epochs", fmt.Sprint(token1, i)))
 		f.clock.advance(aHold)
 		f.sweep()
-		f.must(reserve("slug", "epochs", token2))
-		f.must(dibs.Release{ID: dibs.NameID("slug", "epochs"), Token: token2})
+		second := fmt.Sprint(token2, i)
+		f.must(reserve("slug", "epochs", second))
+		f.must(dibs.Release{ID: dibs.NameID("slug", "epochs"), Token: second})
 	}
 	f.clock.advance(time.Hour)
 	f.sweep()

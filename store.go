@@ -36,7 +36,10 @@ type Store interface {
 	// also for records that the group does not write [commit-read-only], and only
 	// if the engine's clock lies within its Window once all of that is certain
 	// [commit-window]. Otherwise it must change nothing and be [Stale]
-	// [commit-stale]. Groups of one call never share a record that one of them
+	// [commit-stale]. That comes before whatever else is wrong with it: a decision on
+	// records of different moments may give an entity a second active name, say, and a
+	// constraint that keeps this out is no fault of the engine [commit-stale-first].
+	// Groups of one call never share a record that one of them
 	// writes, and a record that is read as absent is always among the group's
 	// Writes. What identifies a record (a name's namespace and canonical form, an
 	// entity's type and id, anyone's scope) never changes, unless a Write says Renew.

@@ -82,6 +82,7 @@ func encodeName(e *encoder, n *dibs.NameRecord) {
 	e.int(n.Terms.Quarantine.Milliseconds())
 	e.int(n.Terms.HoldHistory.Milliseconds())
 	e.bytes(dibs.EncodeLinks(n.Links))
+	e.bytes(dibs.EncodeSpent(n.Spent))
 }
 
 func decodeName(d *decoder, id dibs.ID, rev uint64) *dibs.NameRecord {
@@ -109,11 +110,13 @@ func decodeName(d *decoder, id dibs.ID, rev uint64) *dibs.NameRecord {
 	copy(n.Line[:], d.bytes())
 	n.Terms.Quarantine = time.Duration(d.int()) * time.Millisecond
 	n.Terms.HoldHistory = time.Duration(d.int()) * time.Millisecond
-	links, err := dibs.DecodeLinks(d.bytes())
-	if err != nil {
+	var err error
+	if n.Links, err = dibs.DecodeLinks(d.bytes()); err != nil {
 		d.fail()
 	}
-	n.Links = links
+	if n.Spent, err = dibs.DecodeSpent(d.bytes()); err != nil {
+		d.fail()
+	}
 	return n
 }
 

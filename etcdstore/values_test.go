@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -11,6 +12,7 @@ func FuzzDecode(f *testing.F) {
 	name := &dibs.NameRecord{
 		Rev: 7, Namespace: "acme.slug", Canonical: "a", Value: "A", State: dibs.Held, Meta: map[string]string{"k": "v"},
 		Links: []dibs.Link{{Kind: dibs.LinkHash, ID: dibs.ID{1}}},
+		Spent: []dibs.SpentToken{{Epoch: 1, End: dibs.SpentExpired, Until: 2}},
 	}
 	entity := &dibs.EntityRecord{Rev: 1, Active: map[string]dibs.ID{"slug": {2}}}
 	document := &dibs.Document{Kind: "x", Rev: 1, Label: "l", Data: []byte{0}}
@@ -36,4 +38,15 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A value of before there were spent tokens in it is one that has none.
+func TestValuesWithoutSpentTokens(t *testing.T) {
+	t.Parallel()
+	name := &dibs.NameRecord{Rev: 7, Namespace: "slug", Canonical: "a", Value: "a", State: dibs.Free, Links: []dibs.Link{{Kind: dibs.LinkHash, ID: dibs.ID{1}}}}
+	value := encode(name)
+	record, err := decode(dibs.KindName, name.ID, value[:len(value)-1]) // the length of nothing
+	if err != nil || !reflect.DeepEqual(record, name) {
+		t.Errorf("it reads as %+v, %v", record, err)
+	}
 }

@@ -54,7 +54,7 @@ func copyRecord(record dibs.Record) dibs.Record {
 
 func copyName(name *dibs.NameRecord) *dibs.NameRecord {
 	c := *name
-	c.Meta, c.Links = maps.Clone(name.Meta), slices.Clone(name.Links)
+	c.Meta, c.Links, c.Spent = maps.Clone(name.Meta), slices.Clone(name.Links), slices.Clone(name.Spent)
 	return &c
 }
 

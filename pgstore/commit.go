@@ -159,8 +159,7 @@ func (c *committing) commit(ctx context.Context, places []int) error {
 		return nil
 	case isWrong(err):
 		if len(places) == 1 {
-			c.wrong = err
-			return nil // its outcome is Busy
+			return c.judge(ctx, places[0], err)
 		}
 	default:
 		return err
@@ -172,6 +171,23 @@ func (c *committing) commit(ctx context.Context, places []int) error {
 		if err := c.commit(ctx, piece); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// judge tells apart why no server would take a group. A constraint may notice before the
+// comparison of revisions does that the group rests on what has changed: on two records of
+// different moments, of which a decision has made nonsense. Such a group is stale, and revisions
+// only ever go up, so it was then. Any other is wrong.
+func (c *committing) judge(ctx context.Context, place int, err error) error {
+	stale, loadErr := c.store.hasChanged(ctx, c.groups[place].Reads)
+	switch {
+	case loadErr != nil:
+		return dibs.Unavailable(loadErr)
+	case stale:
+		c.outcomes[place] = dibs.Stale
+	default:
+		c.wrong = err // its outcome is Busy
 	}
 	return nil
 }

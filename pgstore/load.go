@@ -32,6 +32,30 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 	return l.snapshots(), nil
 }
 
+// hasChanged reports whether a record has another revision now than it was read with.
+func (s *Store) hasChanged(ctx context.Context, reads []dibs.Read) (bool, error) {
+	refs := make([]dibs.Ref, len(reads))
+	for i := range reads {
+		refs[i] = reads[i].Ref
+	}
+	var l loading
+	if err := s.readAgain(ctx, func() []call {
+		l = loading{}
+		return l.calls(s.sql, refs)
+	}); err != nil {
+		return false, err
+	}
+	type key struct {
+		kind dibs.Kind
+		id   dibs.ID
+	}
+	revs := make(map[key]uint64, len(l.records))
+	for _, r := range l.records {
+		revs[key{r.Ref().Kind, r.Ref().ID}] = r.Revision()
+	}
+	return slices.ContainsFunc(reads, func(r dibs.Read) bool { return revs[key{r.Ref.Kind, r.Ref.ID}] != r.Rev }), nil
+}
+
 const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 // learn takes in what an answer tells about clocks.

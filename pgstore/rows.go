@@ -19,7 +19,7 @@ type nameRow struct {
 	state, status, namespace, canonical, value, profile       string
 	principal, intendedType, intendedID, correlationID, doubt string
 	ownerType, ownerID, meta                                  string
-	token, links                                              []byte
+	token, links, spent                                       []byte
 }
 
 var names = table[nameRow]{"dibs_names", []column[nameRow]{
@@ -59,6 +59,7 @@ var names = table[nameRow]{"dibs_names", []column[nameRow]{
 	orNull(id("owner", func(n *nameRow) *uuid { return &n.owner })),
 	orNull(id("line", func(n *nameRow) *uuid { return &n.line })),
 	orNull(blob("links", func(n *nameRow) *[]byte { return &n.links })),
+	orNull(blob("spent", func(n *nameRow) *[]byte { return &n.spent })),
 	orNull(id("last_batch", func(n *nameRow) *uuid { return &n.lastBatch })),
 	number("last_ord", func(n *nameRow) *int64 { return &n.lastOrd }),
 }, []string{"id"}, []string{"id", "namespace", "canonical"}, always(number, "expected", func(n *nameRow) *int64 { return &n.expected })}
@@ -74,7 +75,7 @@ func newNameRow(n *dibs.NameRecord, stamp int64) (*nameRow, error) {
 		state: string(n.State), status: string(n.Status), namespace: n.Namespace, canonical: n.Canonical,
 		profile: n.Profile, principal: n.Principal,
 		intendedType: n.Intended.Type, intendedID: n.Intended.ID, correlationID: n.CorrelationID, doubt: n.Doubt,
-		ownerType: n.Owner.Type, ownerID: n.Owner.ID, line: uuid(n.Line), links: dibs.EncodeLinks(n.Links), lastOrd: -1,
+		ownerType: n.Owner.Type, ownerID: n.Owner.ID, line: uuid(n.Line), links: dibs.EncodeLinks(n.Links), spent: dibs.EncodeSpent(n.Spent), lastOrd: -1,
 	}
 	if n.Value != n.Canonical {
 		r.value = n.Value
@@ -119,7 +120,10 @@ func (r *nameRow) record() (*dibs.NameRecord, error) {
 		}
 	}
 	var err error
-	n.Links, err = dibs.DecodeLinks(r.links)
+	if n.Links, err = dibs.DecodeLinks(r.links); err != nil {
+		return nil, err
+	}
+	n.Spent, err = dibs.DecodeSpent(r.spent)
 	return n, err
 }
 

@@ -28,7 +28,7 @@ const (
 	holdColumns = `n, last_event, id, rev, namespace, canonical, value, profile, state, status, epoch, created_at,
 		token, principal, expires_at, witnessed, many, counted, quarantine_ms, hold_history_ms, established, due`
 	rareColumns = `intended_type, intended_id, correlation_id, meta, asked, ask_at, doubt,
-		owner_type, owner_id, owner, confirmed_at, ended_at, line, until, links`
+		owner_type, owner_id, owner, confirmed_at, ended_at, line, until, links, spent`
 )
 
 func (t table) list() []string {

@@ -11,7 +11,7 @@ import (
 
 const (
 	heldColumns     = 22
-	nameColumns     = heldColumns + 15
+	nameColumns     = heldColumns + 16
 	entityColumns   = 9
 	documentColumns = 7
 )
@@ -28,7 +28,7 @@ type nameRow struct {
 func (n *nameRow) plain() bool {
 	return n.fresh && n.Intended.IsZero() && n.CorrelationID == "" && len(n.Meta) == 0 &&
 		n.Asked == 0 && n.AskAt == 0 && n.Doubt == "" && n.Owner.IsZero() &&
-		n.ConfirmedAt == 0 && n.EndedAt == 0 && n.Line.IsZero() && n.Until == 0 && len(n.Links) == 0
+		n.ConfirmedAt == 0 && n.EndedAt == 0 && n.Line.IsZero() && n.Until == 0 && len(n.Links) == 0 && len(n.Spent) == 0
 }
 
 // appendHold appends a row of table holds.
@@ -51,7 +51,7 @@ func appendHold(args []any, n *nameRow) ([]any, error) {
 
 // appendName appends a row of table names.
 func appendName(args []any, n *nameRow) ([]any, error) {
-	var meta, line, links, owner any
+	var meta, line, links, spent, owner any
 	if len(n.Meta) > 0 {
 		text, err := json.Marshal(n.Meta)
 		if err != nil {
@@ -65,6 +65,9 @@ func appendName(args []any, n *nameRow) ([]any, error) {
 	if len(n.Links) > 0 {
 		links = dibs.EncodeLinks(n.Links)
 	}
+	if len(n.Spent) > 0 {
+		spent = dibs.EncodeSpent(n.Spent)
+	}
 	if n.State == dibs.Active || n.State == dibs.Alias {
 		id := dibs.EntityID(n.Scope, n.Owner)
 		owner = id[:]
@@ -74,7 +77,7 @@ func appendName(args []any, n *nameRow) ([]any, error) {
 		textOrNull(n.Intended.Type), textOrNull(n.Intended.ID), textOrNull(n.CorrelationID), meta,
 		int64(n.Asked), intOrNull(n.AskAt), textOrNull(n.Doubt),
 		textOrNull(n.Owner.Type), textOrNull(n.Owner.ID), owner,
-		intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt), line, intOrNull(n.Until), links), err
+		intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt), line, intOrNull(n.Until), links, spent), err
 }
 
 // scanName reads a row of table names.
@@ -128,7 +131,10 @@ func scanRare(n *dibs.NameRecord, row []driver.Value) error {
 		}
 	}
 	var err error
-	n.Links, err = dibs.DecodeLinks(asBytes(row[14]))
+	if n.Links, err = dibs.DecodeLinks(asBytes(row[14])); err != nil {
+		return err
+	}
+	n.Spent, err = dibs.DecodeSpent(asBytes(row[15]))
 	return err
 }
 

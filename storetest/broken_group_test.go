@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -84,11 +85,15 @@ func brokenGroups() []broken {
 			slices.Reverse(ws)
 			return ws
 		})},
+		{must: "commit-stale-first", how: "a unique index, checked before the revisions", bend: rowByRow(func(ws []dibs.Write) []dibs.Write {
+			slices.SortStableFunc(ws, func(a, b dibs.Write) int { return cmp.Compare(yielding(b), yielding(a)) })
+			return ws
+		})},
 	}
 }
 
 // rowByRow bends Commit into an engine with a unique index on active names that
-// writes in some order and does not look at Yields.
+// writes in some order, before it looks at revisions.
 func rowByRow(order func([]dibs.Write) []dibs.Write) bend {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
@@ -117,6 +122,14 @@ func rowByRow(order func([]dibs.Write) []dibs.Write) bend {
 			return good(ctx, groups)
 		}
 	}
+}
+
+// yielding orders the writes of a group.
+func yielding(w dibs.Write) int {
+	if w.Yields {
+		return 1
+	}
+	return 0
 }
 
 // allNames returns every name.

@@ -16,6 +16,7 @@ var commitCases = []testCase{
 	{[]string{"commit-window"}, "the clock at commit decides", commitWindowMoves},
 	{[]string{"commit-stale"}, "a stale group changes nothing", commitStale},
 	{[]string{"commit-stale", "commit-outcomes"}, "groups of one call", commitStaleNeighbours},
+	{[]string{"commit-stale-first"}, "a second active name", commitStaleSecondName},
 	{[]string{"commit-revision"}, "revisions are kept as they are", commitRevision},
 }
 
@@ -201,6 +202,38 @@ func commitStaleNeighbours(e *env) {
 		rest = append(rest, claim(name("slug", fmt.Sprintf("again %d", i), dibs.Active)))
 	}
 	e.commit(rest...)
+}
+
+// commitStaleSecondName tries groups that rest on an old revision of an entity's active name,
+// from when it was an alias: so they do not say that it yields.
+func commitStaleSecondName(e *env) {
+	who := dibs.Entity{Type: "user", ID: "1"}
+	old, other := ownedBy(who, "slug", "a", dibs.Alias), ownedBy(who, "slug", "b", dibs.Alias)
+	neighbour := name("slug", "neighbour", dibs.Held)
+	e.commit(create(old, other, neighbour))
+	active := gives(old, who, dibs.Active)
+	e.commit(update(old, active))
+
+	stays := update(old, gives(old, who, dibs.Alias))
+	gains := gives(other, who, dibs.Active)
+	fresh := ownedBy(who, "slug", "c", dibs.Active)
+	second := map[string]dibs.Group{
+		"changed":  update(other, gains),
+		"renewed":  renew(other, gains),
+		"new":      create(fresh),
+		"together": join(update(other, gains), update(neighbour, next(neighbour, nil))),
+	}
+	for what, gain := range second {
+		why := "the active name has another revision than the group read, and the one that gains is " + what
+		e.stale(why, join(stays, gain))
+		e.stale(why, join(gain, stays))
+	}
+	tokenless := next(other, func(n *dibs.NameRecord) {
+		n.State, n.Status, n.Owner, n.Token, n.ExpiresAt = dibs.Held, dibs.StatusReserved, dibs.Entity{}, dibs.TokenHash{}, 0
+	})
+	e.stale("the record is there, it was read as absent, and no engine would take what is to be in it", create(tokenless))
+	e.has(active, other, neighbour)
+	e.lacks(fresh)
 }
 
 func commitRevision(e *env) {

@@ -45,6 +45,7 @@ var (
 	brief1    = Op{Verb: Reserve, Name: 1, Token: 1, TTL: time.Second}
 	confirm1  = Op{Verb: Confirm, Name: 1, Token: 1, Entity: 1}
 	release1  = Op{Verb: Release, Name: 1, Token: 1}
+	release2  = Op{Verb: Release, Name: 1, Token: 2}
 	claim1    = Op{Verb: Claim, Name: 1, Entity: 1}
 	claim2    = Op{Verb: Claim, Name: 1, Entity: 2}
 	resolve   = Op{Verb: Resolve, Name: 1}
@@ -109,6 +110,14 @@ func TestModel(t *testing.T) {
 		"a hold that lapses": {porcupine.Ok, []porcupine.Operation{
 			told(0, 1, brief1, heldUntil(1000, 1)), told(900, 901, reserve2, taken), told(1100, 1101, reserve2, heldUntil(hour+1100, 2)),
 			told(1102, 1103, confirm1, refused(dibs.CodeLost)),
+		}},
+		"a late duplicate": {porcupine.Ok, []porcupine.Operation{
+			told(0, 1, brief1, heldUntil(1000, 1)), told(1100, 1101, reserve2, heldUntil(hour+1100, 2)), told(1102, 1103, reserve1, taken),
+			told(1104, 1105, release2, released(2)), told(1106, 1107, reserve1, refused(dibs.CodeAlreadyExpired)),
+		}},
+		"a late duplicate that takes the name": {porcupine.Illegal, []porcupine.Operation{
+			told(0, 1, brief1, heldUntil(1000, 1)), told(1100, 1101, reserve2, heldUntil(hour+1100, 2)), told(1104, 1105, release2, released(2)),
+			told(1106, 1107, reserve1, heldUntil(hour+1106, 3)),
 		}},
 		"a hold given away early": {porcupine.Illegal, []porcupine.Operation{
 			told(0, 1, brief1, heldUntil(1000, 1)), told(900, 901, reserve2, heldUntil(hour+900, 2)),

@@ -11,7 +11,7 @@ import (
 const (
 	maxNames    = 4
 	maxEntities = 4
-	maxTokens   = 6
+	maxTokens   = 10 // fewer than a name remembers
 )
 
 // Verb is what a caller asks for.

@@ -40,7 +40,10 @@ func nameTaken(reason dibs.Reason) Answer {
 
 // begin starts a new epoch of a name.
 func (n *name) begin() {
-	fresh := name{epoch: n.epoch + 1}
+	fresh := name{epoch: n.epoch + 1, spent: n.spent}
+	if n.token != 0 {
+		fresh.spent[n.token] = n.over()
+	}
 	if n.state == dibs.Quarantined {
 		fresh.owner, fresh.kept = n.owner, true
 	}
@@ -60,6 +63,9 @@ func (w *world) reserve(o Op, i int) Answer {
 	}
 	if reason := n.taken(o.Entity); reason != "" {
 		return nameTaken(reason)
+	}
+	if code := n.spent[o.Token]; code != "" {
+		return refused(code)
 	}
 	n.begin()
 	n.state, n.status, n.token, n.intended = dibs.Held, dibs.StatusReserved, o.Token, o.Entity

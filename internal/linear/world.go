@@ -26,6 +26,8 @@ type name struct {
 	confirmed bool
 	kept      bool // a hold that was taken out of quarantine, and goes back there
 	ends      span // of a hold
+
+	spent [maxTokens + 1]dibs.Code // how the holds before the last one ended, by token
 }
 
 // entity is something that owns names.

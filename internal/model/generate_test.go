@@ -61,6 +61,9 @@ func isLive(n model.Name) bool   { return n.State == dibs.Held || n.State == dib
 func isOwned(n model.Name) bool  { return n.State == dibs.Active || n.State == dibs.Alias }
 func isActive(n model.Name) bool { return n.State == dibs.Active }
 
+func wasHeld(n model.Name) bool  { return everHeld(n) && !isOwned(n) && !isLive(n) }
+func hadHolds(n model.Name) bool { return len(n.Spent) > 0 && !isOwned(n) && !isLive(n) }
+
 func wasOwned(n model.Name) bool { return !isOwned(n) && !isLive(n) && n.Owner != nobody }
 
 // maybe gives one value most of the time, else another.
@@ -81,9 +84,27 @@ func (w *world) spelled(key model.Key) string {
 }
 
 func (w *world) drawReserve() dibs.Reserve {
-	if rapid.IntRange(0, 3).Draw(w.t, "again") == 3 {
-		key, name := w.drawKey(wasOwned)
-		return dibs.Reserve{Namespace: key.Namespace, Value: w.spelled(key), TTL: w.drawTTL(), Token: w.drawToken(), Entity: name.Owner}
+	again := func(condition func(model.Name) bool) (dibs.Reserve, model.Name) {
+		key, name := w.drawKey(condition)
+		return dibs.Reserve{Namespace: key.Namespace, Value: w.spelled(key), TTL: w.drawTTL(), Token: w.drawToken()}, name
+	}
+	switch draw(w, "again", "", "", "owned", "held", "late") {
+	case "owned":
+		r, name := again(wasOwned)
+		r.Entity = name.Owner
+		return r
+	case "held": // so that there are holds before the last one
+		r, name := again(wasHeld)
+		r.Entity = name.Owner
+		return r
+	case "late": // a duplicate
+		r, name := again(draw(w, "of", wasHeld, hadHolds))
+		spent := slices.Clone(name.Spent)
+		if everHeld(name) {
+			spent = append(spent, model.Spent{Token: name.Token})
+		}
+		r.Token, r.Entity = draw(w, "spent", spent...).Token, name.Owner
+		return r
 	}
 	return dibs.Reserve{
 		Namespace: w.drawNamespace(), Value: w.drawValue(), TTL: w.drawTTL(), Token: w.drawToken(), Entity: w.drawIntended(),

@@ -36,6 +36,7 @@ type Name struct {
 	Began     int64
 	ExpiresAt int64
 	Confirmed bool // this epoch's hold was confirmed
+	Spent     []Spent
 
 	Owner   dibs.Entity // the owner, or the last one
 	Line    int         // ties an alias to its successor where an entity has many names

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/calldibs/dibs"
+import (
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
 
 // Forget erases an entity, and returns the keys of the names that went with it. What of
 // it is in the past of other names goes, too.
@@ -59,17 +63,13 @@ func (m *Model) bury(key Key, name Name) {
 // clean takes an entity out of the past of a name, and the proof of its hold out of what
 // another one has by now.
 func (m *Model) clean(key Key, name Name, entity dibs.Entity) {
-	began := uint64(0) // the epoch in which the present hold began
-	for _, moment := range m.past[key] {
-		if moment.Fresh {
-			began = moment.Epoch
-		}
-	}
+	began := m.began(key)
 	for i, moment := range m.past[key] {
 		if moment.Entity != entity {
 			continue
 		}
 		m.past[key][i].Entity = dibs.Entity{}
+		name.Spent = slices.DeleteFunc(slices.Clone(name.Spent), func(s Spent) bool { return s.Unknown || slices.Contains(s.Whose, entity) })
 		if moment.Epoch >= began && !alive(name) {
 			name.Token, name.Principal, name.Intended = "", "", dibs.Entity{}
 		}

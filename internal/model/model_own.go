@@ -31,7 +31,7 @@ func (m *Model) claim(p dibs.Principal, c dibs.Claim) (Result, *Refusal) {
 // take makes a name that is free for an entity its active one, with a new epoch
 // that no token has to do with.
 func (m *Model) take(p dibs.Principal, key Key, value string, entity dibs.Entity, line int) {
-	m.own(key, Name{Value: m.written(key, value), Epoch: m.nextEpoch(key), Principal: p.Name, Began: m.now}, entity, line)
+	m.own(key, Name{Value: m.written(key, value), Epoch: m.nextEpoch(key), Principal: p.Name, Began: m.now, Spent: m.spent(key, m.names[key].EndedAt)}, entity, line)
 }
 
 func (m *Model) rename(p dibs.Principal, c dibs.Rename) (Result, *Refusal) {

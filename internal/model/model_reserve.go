@@ -86,7 +86,7 @@ func (m *Model) reserve(p dibs.Principal, c dibs.Reserve) (Result, *Refusal) {
 	if replay {
 		return Result{Replayed: true, Keys: []Key{key}}, nil
 	}
-	if refused := m.available(p, key, c.Entity); refused != nil {
+	if refused := m.available(p, key, c.Token, c.Entity); refused != nil {
 		return Result{}, refused
 	}
 	m.hold(p, key, c, ttl)
@@ -94,8 +94,11 @@ func (m *Model) reserve(p dibs.Principal, c dibs.Reserve) (Result, *Refusal) {
 }
 
 // available says why a new hold on a name would be refused.
-func (m *Model) available(p dibs.Principal, key Key, entity dibs.Entity) *Refusal {
+func (m *Model) available(p dibs.Principal, key Key, token string, entity dibs.Entity) *Refusal {
 	if refused := m.free(key, entity); refused != nil {
+		return refused
+	}
+	if refused := m.late(p, key, token); refused != nil {
 		return refused
 	}
 	most := m.policies[key.Namespace].MaxHolds
@@ -112,7 +115,7 @@ func (m *Model) hold(p dibs.Principal, key Key, c dibs.Reserve, ttl int64) {
 		Value: m.written(key, c.Value), State: dibs.Held, Status: dibs.StatusReserved, Epoch: m.nextEpoch(key),
 		Token: c.Token, Principal: p.Name, Intended: c.Entity,
 		Began: m.now, ExpiresAt: m.now + ttl,
-		Established: old.Established,
+		Established: old.Established, Spent: m.spent(key, old.EndedAt),
 	}
 	if old.State == dibs.Quarantined {
 		name.Owner, name.Until = old.Owner, old.Until
@@ -157,6 +160,9 @@ func (m *Model) reserveFirst(p dibs.Principal, c dibs.ReserveFirst) (Result, *Re
 			continue
 		}
 		replay, refused := m.ownHold(p, key, c.Token, c.Entity)
+		if !replay && refused == nil && ended == nil {
+			ended = m.late(p, key, c.Token)
+		}
 		switch {
 		case replay:
 			return Result{Replayed: true, Keys: []Key{key}}, nil
@@ -173,7 +179,7 @@ func (m *Model) reserveFirst(p dibs.Principal, c dibs.ReserveFirst) (Result, *Re
 		if parts[i] != nil {
 			continue
 		}
-		refused := m.available(p, key, c.Entity)
+		refused := m.available(p, key, c.Token, c.Entity)
 		if refused != nil && refused.Code != dibs.CodeNameTaken {
 			return Result{}, refused
 		}

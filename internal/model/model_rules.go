@@ -85,8 +85,14 @@ func (m *Model) become(to Key, keys []Key) {
 		stays = to
 	}
 	one := m.names[stays]
+	if stays != to {
+		one.Spent = append(m.spent(to, m.names[to].EndedAt), moved(one.Spent)...)
+	}
 	for _, key := range keys {
 		name := m.names[key]
+		if key != stays {
+			one.Spent = append(slices.Clip(one.Spent), moved(m.spent(key, m.now))...)
+		}
 		one.Epoch = max(one.Epoch, name.Epoch)
 		one.Established = one.Established || name.Established
 		switch {
@@ -116,7 +122,7 @@ func (m *Model) become(to Key, keys []Key) {
 func (m *Model) vacate(key, to Key) {
 	name := m.names[key]
 	name.State, name.Status = dibs.Free, dibs.StatusReleased
-	name.Token, name.Until, name.EndedAt = "", 0, m.now
+	name.Token, name.Spent, name.Until, name.EndedAt = "", nil, 0, m.now
 	m.put(key, name, m.now)
 	m.past[key][len(m.past[key])-1].Vacated = true
 	m.moved[key] = to

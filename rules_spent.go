@@ -1,0 +1,80 @@
+package dibs
+
+import "slices"
+
+// maxSpent is how many spent tokens a name remembers, the last ones. So there is an end to what a
+// name can be made to store by holding it and letting go of it again and again.
+const maxSpent = 16
+
+// lastToken returns the token of the name's last hold as one that is spent at an instant; none
+// where that hold had none.
+func (d *draft) lastToken(at Instant) []SpentToken {
+	if d.Token.IsZero() {
+		return nil
+	}
+	end := SpentExpired
+	switch {
+	case d.ConfirmedAt != 0:
+		end = SpentConfirmed
+	case d.Status == StatusReleased:
+		end = SpentReleased
+	}
+	return []SpentToken{{
+		Token: [16]byte(d.Token[:]), Principal: spentBy(d.Token, d.Principal),
+		Epoch: d.Epoch, End: end, Until: at.Add(d.Terms.HoldHistory),
+	}}
+}
+
+// stillSpent returns the last of these tokens that have to be remembered now.
+func (v *view) stillSpent(tokens ...[]SpentToken) []SpentToken {
+	var kept []SpentToken
+	for _, t := range slices.Concat(tokens...) {
+		if t.Until.over(v.now) {
+			v.narrow(t.Until, 0)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	return kept[max(0, len(kept)-maxSpent):]
+}
+
+// ended says how a hold on the name ended that the token had, if it had any: the name's last one,
+// or one before that.
+func (w *wish) ended(v *view, d *draft) *Error {
+	if w.holds(d) {
+		return w.over(d)
+	}
+	return w.spent(v, d)
+}
+
+// spent says how the hold ended that the token had before the name's last one.
+func (w *wish) spent(v *view, d *draft) *Error {
+	for i := range d.Spent {
+		t := &d.Spent[i]
+		if !t.belongsTo(w.token, w.principal) {
+			continue
+		}
+		if t.Until.over(v.now) {
+			v.narrow(t.Until, 0)
+			continue
+		}
+		switch t.End {
+		case SpentConfirmed:
+			return w.refuse(CodeAlreadyConfirmed, "an earlier hold of this token on %s was confirmed already", w.key())
+		case SpentReleased:
+			return w.refuse(CodeAlreadyReleased, "an earlier hold of this token on %s was released already", w.key())
+		default:
+			return w.refuse(CodeAlreadyExpired, "an earlier hold of this token on %s has run out", w.key())
+		}
+	}
+	return nil
+}
+
+// elsewhere returns tokens as the row remembers them to which their name was moved.
+func elsewhere(tokens []SpentToken) []SpentToken {
+	tokens = slices.Clone(tokens)
+	for i := range tokens {
+		tokens[i].Epoch = 0
+	}
+	return tokens
+}
