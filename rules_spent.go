@@ -51,7 +51,7 @@ func (w *wish) ended(v *view, d *draft) *Error {
 func (w *wish) spent(v *view, d *draft) *Error {
 	for i := range d.Spent {
 		t := &d.Spent[i]
-		if !t.belongsTo(w.token, w.principal) {
+		if !t.belongsTo(w.token, w.principal, w.namespace) {
 			continue
 		}
 		if t.Until.over(v.now) {

@@ -70,8 +70,8 @@ func spentBy(token TokenHash, principal string) [8]byte {
 }
 
 // belongsTo reports whether this is the token, and its hold was the principal's, or the
-// principal may act for others.
-func (t *SpentToken) belongsTo(token TokenHash, principal Principal) bool {
+// principal may act for others in the name's namespace.
+func (t *SpentToken) belongsTo(token TokenHash, principal Principal, namespace string) bool {
 	return subtle.ConstantTimeCompare(t.Token[:], token[:len(t.Token)]) == 1 &&
-		(t.Principal == spentBy(token, principal.Name) || principal.Has(ActForOthers))
+		(t.Principal == spentBy(token, principal.Name) || principal.hasIn(namespace, ActForOthers))
 }
