@@ -24,6 +24,7 @@ type core struct {
 	bell      *bell   // rings when something was committed here
 	writer    *writer // nil inside a transaction of the caller's, as the reader
 	reader    *reader
+	failures  failures
 	stop      func() // ends the background work
 	stopped   sync.WaitGroup
 }
@@ -146,7 +147,7 @@ func (c *core) inTransaction(bind func(Store) (Store, error)) (embedded, error) 
 		r.caller = &waiting
 		_, err := commit.process(ctx, []*request{r})
 		if errors.Is(err, errContended) {
-			waiting.err.cause = ErrRetryTx
+			waiting.err.wrapped = ErrRetryTx
 		}
 		return waiting.err
 	}
@@ -165,7 +166,9 @@ func (c *core) batchDone(info BatchInfo) {
 		c.bell.ring()
 	}
 	if info.Err != nil {
-		c.cfg.Logger.Error("dibs: the engine failed", "error", info.Err, "requests", info.Requests)
+		if failed := c.failures.add(info.Err, info.Requests, time.Now()); failed > 0 {
+			c.cfg.Logger.Error("dibs: the engine failed", "error", info.Err, "requests", failed)
+		}
 	}
 	if c.cfg.Observer.Batch != nil {
 		c.cfg.Observer.Batch(info)
