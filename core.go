@@ -71,11 +71,14 @@ func openCore(store Store, cfg Config, shared *atomic.Pointer[policies], bell *b
 type embedded interface {
 	Backend
 	policySet() *atomic.Pointer[policies]
+	engine() Store // of all parts, where there are several
 	inTransaction(bind func(Store) (Store, error)) (embedded, error)
 	isBound() bool // to a transaction of the caller's
 }
 
 func (c *core) policySet() *atomic.Pointer[policies] { return c.policies }
+
+func (c *core) engine() Store { return c.store }
 
 func (c *core) isBound() bool { return c.writer == nil }
 
@@ -83,7 +86,8 @@ func (c *core) isBound() bool { return c.writer == nil }
 // command is decided by the old ones or by the new ones. Policies that are not valid
 // change nothing. See [Config] for what the two are.
 //
-// Other rules for which names are the same take [Registry.Recanonicalize].
+// Other rules for which names are the same take [Registry.Recanonicalize], before or after;
+// [Registry.CheckPolicies] finds them.
 func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
 	b, ok := r.backend.(embedded)
 	if !ok {
