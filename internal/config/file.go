@@ -51,6 +51,7 @@ func (l *loader) readSettings(s *section) {
 	c := &l.config
 	s.text("listen", &c.Listen)
 	s.text("store", &c.Store)
+	s.duration("wait", &c.Wait)
 	s.duration("maxStale", &c.MaxStale)
 	s.duration("sweepEvery", &c.SweepEvery)
 	s.duration("drainTimeout", &c.DrainTimeout)
