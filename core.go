@@ -24,6 +24,7 @@ type core struct {
 	bell      *bell   // rings when something was committed here
 	writer    *writer // nil inside a transaction of the caller's, as the reader
 	reader    *reader
+	failures  failures
 	stop      func() // ends the background work
 	stopped   sync.WaitGroup
 }
@@ -70,11 +71,14 @@ func openCore(store Store, cfg Config, shared *atomic.Pointer[policies], bell *b
 type embedded interface {
 	Backend
 	policySet() *atomic.Pointer[policies]
+	engine() Store // of all parts, where there are several
 	inTransaction(bind func(Store) (Store, error)) (embedded, error)
 	isBound() bool // to a transaction of the caller's
 }
 
 func (c *core) policySet() *atomic.Pointer[policies] { return c.policies }
+
+func (c *core) engine() Store { return c.store }
 
 func (c *core) isBound() bool { return c.writer == nil }
 
@@ -82,7 +86,8 @@ func (c *core) isBound() bool { return c.writer == nil }
 // command is decided by the old ones or by the new ones. Policies that are not valid
 // change nothing. See [Config] for what the two are.
 //
-// Other rules for which names are the same take [Registry.Recanonicalize].
+// Other rules for which names are the same take [Registry.Recanonicalize], before or after;
+// [Registry.CheckPolicies] finds them.
 func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
 	b, ok := r.backend.(embedded)
 	if !ok {
@@ -146,7 +151,7 @@ func (c *core) inTransaction(bind func(Store) (Store, error)) (embedded, error) 
 		r.caller = &waiting
 		_, err := commit.process(ctx, []*request{r})
 		if errors.Is(err, errContended) {
-			waiting.err.cause = ErrRetryTx
+			waiting.err.wrapped = ErrRetryTx
 		}
 		return waiting.err
 	}
@@ -165,7 +170,9 @@ func (c *core) batchDone(info BatchInfo) {
 		c.bell.ring()
 	}
 	if info.Err != nil {
-		c.cfg.Logger.Error("dibs: the engine failed", "error", info.Err, "requests", info.Requests)
+		if failed := c.failures.add(info.Err, info.Requests, time.Now()); failed > 0 {
+			c.cfg.Logger.Error("dibs: the engine failed", "error", info.Err, "requests", failed)
+		}
 	}
 	if c.cfg.Observer.Batch != nil {
 		c.cfg.Observer.Batch(info)

@@ -57,12 +57,15 @@ func (f floor) admits(s *subject) *Error {
 	case f.Next != "":
 		return s.refuse(CodeUnavailable, "the rules of %s are being changed to %s, and no new name is given out until that is done; "+
 			"if nobody is at it any more, run Recanonicalize again", s.namespace, f.Next)
-	case f.Rules != s.policy.rules:
+	case !f.madeBy(s.policy.rules):
 		return s.refuse(CodeUnavailable, "the names of %s were made by the rules %s, and this process has %s: "+
 			"configure it alike, or change the namespace by Recanonicalize", s.namespace, f.Rules, s.policy.rules)
 	}
 	return nil
 }
+
+// madeBy reports whether the names here were made by these rules. The first name decides.
+func (f floor) madeBy(rules string) bool { return f.Rules == "" || f.Rules == rules }
 
 // mayGoOn refuses to go on with a change of rules that another run has taken over.
 func (f floor) mayGoOn(s space, run string) *Error {
@@ -99,13 +102,21 @@ func readFloor(v *view, s space) (floor, uint64, *Error) {
 	}
 	f, known := v.ledger.floors[doc]
 	if !known {
-		var err error
-		if f, err = decodeDocument[floor](doc); err != nil {
-			return floor{}, 0, Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
+		var err *Error
+		if f, err = decodeFloor(doc); err != nil {
+			return floor{}, 0, err
 		}
 		v.ledger.floors[doc] = f
 	}
 	return f, doc.Rev, nil
+}
+
+func decodeFloor(doc *Document) (floor, *Error) {
+	f, err := decodeDocument[floor](doc)
+	if err != nil {
+		return floor{}, Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
+	}
+	return f, nil
 }
 
 func writeFloor(v *view, s space, rev uint64, f floor) {

@@ -110,12 +110,13 @@ type Error struct {
 	Until       time.Time // with NAME_TAKEN: when it may become free, if a date is known
 	Suggestions []string  // with NAME_TAKEN and INVALID_VALUE: names that were free when asked
 	Refusal     *Refusal  // with INVALID_VALUE: which rule, where, and what would be accepted; nil where the profile did not say
+	Cause       Cause     // with UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the engine; empty where it did not say
 
 	// Failures lists every part that failed, of a command or an Apply with
 	// several. The Error's own code is that of the first.
 	Failures []Failure
 
-	cause error
+	wrapped error // what it was caused by, for logs
 }
 
 // Failure is one refused part of a command with several.
@@ -128,8 +129,8 @@ type Failure struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "dibs: %s: %s", e.Code, e.Message)
-	if e.cause != nil {
-		fmt.Fprintf(&b, ": %v", e.cause)
+	if e.wrapped != nil {
+		fmt.Fprintf(&b, ": %v", e.wrapped)
 	}
 	return b.String()
 }
@@ -141,7 +142,7 @@ func (e *Error) Is(target error) bool {
 }
 
 // Unwrap returns what the error was caused by, such as a context's end.
-func (e *Error) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error { return e.wrapped }
 
 // OutcomeUnknown makes the error for a commit that may or may not have
 // happened. Engines return it from Commit; retrying with the same token settles
@@ -150,7 +151,7 @@ func OutcomeUnknown(cause error) *Error {
 	return &Error{
 		Code:    CodeOutcomeUnknown,
 		Message: "it may have happened; run the same command with the same token to find out",
-		cause:   cause,
+		wrapped: cause,
 	}
 }
 
@@ -160,7 +161,7 @@ func Unavailable(cause error) *Error {
 	return &Error{
 		Code:    CodeUnavailable,
 		Message: "nothing happened; try again later",
-		cause:   cause,
+		wrapped: cause,
 	}
 }
 

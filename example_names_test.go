@@ -229,6 +229,25 @@ func ExampleRegistry_Recanonicalize() {
 	// spring-poster 200
 }
 
+// Policies are looked at before they are taken over: names that are there must not come
+// under other rules.
+func ExampleRegistry_CheckPolicies() {
+	ctx := context.Background()
+	reg := embedded(dibs.Config{Policies: profile.Policies()})
+	defer reg.Close()
+	give(reg, "Spring Kit", kit)
+
+	policies := profile.Policies()
+	policies["slug"] = dibs.Policy{Profile: profile.Slug{MaxLength: 40}}
+	err := reg.CheckPolicies(ctx, policies, dibs.Policy{})
+	var other *dibs.OtherRulesError
+	fmt.Println(errors.As(err, &other))
+	fmt.Printf("%+v\n", other.Namespaces)
+	// Output:
+	// true
+	// [{Namespace:slug OnRecord:slug/1 Policy:slug/1;max=40}]
+}
+
 // Policies change while the process runs.
 func ExampleRegistry_SetPolicies() {
 	ctx := context.Background()

@@ -47,6 +47,8 @@ func openRouted(whole Partitioned, cfg Config, shared *atomic.Pointer[policies])
 
 func (r *routed) policySet() *atomic.Pointer[policies] { return r.policies }
 
+func (r *routed) engine() Store { return r.whole }
+
 func (r *routed) isBound() bool { return r.bound >= 0 }
 
 // inTransaction binds the one part that the transaction can be on. Commands about other

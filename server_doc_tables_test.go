@@ -138,7 +138,7 @@ func TestServerPageHasEveryMetric(t *testing.T) {
 	}
 	var metrics []string
 	var source string
-	for _, file := range []string{"server/metrics.go", "server/counts.go", "server/fresh.go", "server/webhookmetrics.go", "tracing/counted.go"} {
+	for _, file := range []string{"server/metrics.go", "server/counts.go", "server/fresh.go", "server/ready.go", "server/webhookmetrics.go", "tracing/counted.go"} {
 		source += readText(t, "internal/"+file)
 	}
 	for _, m := range regexp.MustCompile(`(?:Name: |NewDesc\(|counter\(|gauge\()"(dibs_\w+)"`).FindAllStringSubmatch(source, -1) {

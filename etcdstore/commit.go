@@ -32,7 +32,7 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	}
 	defer s.gate.Leave()
 	if err := s.checkClock(); err != nil {
-		return nil, unavailable(err)
+		return nil, dibs.Unavailable(err).Because(dibs.CauseClock)
 	}
 	drafts, err := s.prepare(ctx, groups)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Store) send(ctx context.Context, batch []*draft) error {
 		applied, settleErr := s.settle(ctx, t, err)
 		switch {
 		case settleErr != nil:
-			return dibs.OutcomeUnknown(fmt.Errorf("%w; then, asked what became of it: %w", err, settleErr))
+			return dibs.OutcomeUnknown(fmt.Errorf("%w; then, asked what became of it: %w", err, settleErr)).Because(causeOf(err))
 		case applied:
 			s.sweepFeed(ctx, t)
 			return nil

@@ -99,5 +99,20 @@ func unavailable(err error) error {
 	case isFull(err):
 		err = fmt.Errorf("%w (%w)", errFull, err)
 	}
-	return dibs.Unavailable(err)
+	return dibs.Unavailable(err).Because(causeOf(err))
+}
+
+// causeOf says what is wrong with the cluster, as far as an error tells it.
+func causeOf(err error) dibs.Cause {
+	if isFull(err) {
+		return dibs.CauseDiskFull
+	}
+	switch codeOf(err) {
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return dibs.CauseNoAnswer
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return dibs.CauseLogin
+	default:
+		return ""
+	}
 }

@@ -48,6 +48,9 @@ func TestDatabaseIsFull(t *testing.T) {
 	if !errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "NOSPACE") || !strings.Contains(err.Error(), "alarm disarm") {
 		t.Fatalf("%v, want UNAVAILABLE that names the alarm and what to do", err)
 	}
+	if failed, ok := errors.AsType[*dibs.Error](err); !ok || failed.Cause != dibs.CauseDiskFull {
+		t.Errorf("%v, want the cause %q", err, dibs.CauseDiskFull)
+	}
 	found, err := store.Load(t.Context(), []dibs.Ref{doc.Ref()})
 	if err != nil || len(found.Records) != 1 || found.Records[0].Revision() != doc.Rev {
 		t.Fatalf("%v, %v: what is there cannot be read", found, err)

@@ -128,6 +128,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		stop()
 		s.working.Wait()
 		_ = client.Close()
+		if causeOf(err) != "" {
+			err = unavailable(err) // so that a program can wait for the cluster
+		}
 		return nil, fmt.Errorf("etcdstore: %w", err)
 	}
 	return s, nil

@@ -222,11 +222,11 @@ func (c *committing) again(ctx context.Context, places []int) (err error) {
 		case isBusy(err), isStale(err), errors.Is(err, errOtherServer):
 			return err
 		case refused(err):
-			return dibs.Unavailable(err)
+			return unavailable(err)
 		default: // the answer is lost
 			done, settleErr := c.store.settle(ctx, t)
 			if settleErr != nil {
-				return dibs.OutcomeUnknown(err)
+				return dibs.OutcomeUnknown(err).Because(c.store.diagnosed(ctx, causeOf(settleErr)))
 			}
 			if done {
 				c.accept(t)
@@ -241,7 +241,7 @@ func (c *committing) again(ctx context.Context, places []int) (err error) {
 	if lostRace(err) {
 		return err
 	}
-	return dibs.Unavailable(err)
+	return unavailable(err)
 }
 
 // jitter keeps those who met once from meeting again.

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -76,7 +77,32 @@ func unavailable(err error) error {
 	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
-	return dibs.Unavailable(err)
+	return dibs.Unavailable(err).Because(causeOf(err))
+}
+
+// causeOf says what is wrong with the database, as far as an error tells it. What is no
+// answer of the server's is a lack of one.
+func causeOf(err error) dibs.Cause {
+	code := codeOf(err)
+	switch {
+	case code == pgerrcode.DiskFull:
+		return dibs.CauseDiskFull
+	case code == pgerrcode.IOError:
+		return dibs.CauseDiskFails
+	case code == pgerrcode.ReadOnlySQLTransaction:
+		return dibs.CauseReadOnly
+	case code == pgerrcode.TooManyConnections:
+		return dibs.CauseConnections
+	case code == pgerrcode.QueryCanceled:
+		return dibs.CauseTooSlow
+	case pgerrcode.IsInvalidAuthorizationSpecification(code):
+		return dibs.CauseLogin
+	case code == pgerrcode.AdminShutdown, code == pgerrcode.CrashShutdown, code == pgerrcode.CannotConnectNow:
+		return dibs.CauseNoAnswer
+	case code != "", errors.Is(err, context.Canceled):
+		return ""
+	}
+	return dibs.CauseNoAnswer
 }
 
 var (

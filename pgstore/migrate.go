@@ -70,7 +70,7 @@ func Migrate(ctx context.Context, dsn string, cfg Config) error {
 func onSchema(ctx context.Context, config *pgx.ConnConfig, schema string, do func(context.Context, *pgx.Conn, string) error) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return fmt.Errorf("pgstore: cannot connect: %w", err)
+		return fmt.Errorf("pgstore: cannot connect: %w", unavailable(err))
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "UTF8" {

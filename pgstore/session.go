@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/calldibs/dibs"
 )
 
 // call is one statement with its arguments, and who reads its rows.
@@ -79,7 +81,11 @@ func (s *Store) read(ctx context.Context, calls func() []call) error {
 		return err
 	}
 	defer s.gate.Leave()
-	return unavailable(s.readAgain(ctx, calls))
+	err := s.readAgain(ctx, calls)
+	if err != nil && ctx.Err() != nil {
+		return dibs.Unavailable(err) // the caller gave up: that says nothing about the database
+	}
+	return unavailable(err)
 }
 
 // readAttempts is how often a read is tried.

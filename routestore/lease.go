@@ -131,13 +131,22 @@ func (l *lease) keep(ctx context.Context, tell func(err error)) {
 		looking, cancel := context.WithTimeout(ctx, leaseTime)
 		err := l.renew(looking)
 		cancel()
-		text := ""
-		if err != nil {
-			text = err.Error()
-		}
-		if text != last && ctx.Err() == nil {
+		state := stateOf(err)
+		if state != last && ctx.Err() == nil {
 			tell(err)
 		}
-		last = text
+		last = state
 	}
+}
+
+// stateOf is what makes one failure another one for the log. The text of an engine that
+// fails differs from one look to the next; its cause does not.
+func stateOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*dibs.Error](err); ok && e.Cause != "" {
+		return string(e.Cause)
+	}
+	return err.Error()
 }

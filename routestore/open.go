@@ -70,14 +70,17 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// tell logs how a part's lease is.
+// tell logs how a part's lease is. A store without routes is no part of anything.
 func (p *part) tell(log *slog.Logger) func(err error) {
+	if len(p.table.names) > 1 {
+		log = log.With("part", p.name())
+	}
 	return func(err error) {
 		switch {
 		case err == nil:
-			log.Info("routestore: the routes on record are ours", "part", p.name())
+			log.Info("routestore: the store can be used again")
 		case !errors.Is(err, dibs.ErrClosed):
-			log.Warn("routestore: the part cannot be used", "part", p.name(), "error", err)
+			log.Warn("routestore: the store cannot be used", "error", err)
 		}
 	}
 }

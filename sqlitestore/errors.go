@@ -46,7 +46,24 @@ func unavailable(err error) error {
 	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
-	return dibs.Unavailable(err)
+	return dibs.Unavailable(err).Because(causeOf(err))
+}
+
+// causeOf says what is wrong with the file, as far as SQLite tells it.
+func causeOf(err error) dibs.Cause {
+	switch primaryCode(err) {
+	case sqlite3.SQLITE_FULL:
+		return dibs.CauseDiskFull
+	case sqlite3.SQLITE_IOERR:
+		return dibs.CauseDiskFails
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		return dibs.CauseReadOnly
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return dibs.CauseLocked
+	case sqlite3.SQLITE_CANTOPEN:
+		return dibs.CauseNoAnswer
+	}
+	return ""
 }
 
 // commitError classifies an error of COMMIT itself.
@@ -60,9 +77,9 @@ func unavailable(err error) error {
 func commitError(err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CONSTRAINT:
-		return dibs.Unavailable(err)
+		return unavailable(err)
 	}
-	return dibs.OutcomeUnknown(err)
+	return dibs.OutcomeUnknown(err).Because(causeOf(err))
 }
 
 // errTxOver is returned when there is no transaction any more.

@@ -7,12 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
-	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,6 +18,7 @@ import (
 	"github.com/calldibs/dibs/dibsotel"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/health"
 	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/signin"
@@ -78,6 +75,7 @@ type service struct {
 	overrides config.Overrides
 	config    *config.Config
 	log       *slog.Logger
+	health    *health.Board
 	store     dibs.Store
 	ring      *keys.Ring
 	desk      *signin.Desk
@@ -126,9 +124,7 @@ func (sv *service) close() (err error) {
 // open opens what the server stands on, and begins to listen.
 func (sv *service) open(ctx context.Context) (err error) {
 	sv.closing = append(sv.closing, func() error { return sv.policies.Close() })
-	layout := sv.config.Layout()
-	layout.Logger = sv.log
-	if sv.store, err = engine.OpenLayout(ctx, layout); err != nil {
+	if err := sv.openStore(ctx); err != nil {
 		return err
 	}
 	sv.closing = append(sv.closing, sv.store.Close)
@@ -147,6 +143,9 @@ func (sv *service) open(ctx context.Context) (err error) {
 		return err
 	}
 	sv.closing = append(sv.closing, sv.registry.Close)
+	if err := sv.checkRules(ctx, sv.config); err != nil {
+		return err
+	}
 	cache, err := sv.openCache()
 	if err != nil {
 		return err
@@ -156,7 +155,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
 	sv.server = server.New(server.Config{
-		Registry: sv.registry, Store: sv.store, Webhooks: sv.webhooks, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
+		Registry: sv.registry, Store: sv.store, Health: sv.health, Webhooks: sv.webhooks, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
 		// Where only certificates and tokens count, nobody is let in for being local.
 		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
@@ -189,59 +188,13 @@ func (sv *service) openCache() (*dibscache.Cache, error) {
 	return cache, err
 }
 
-// reloadOnHangup reads policies and certificates anew at each SIGHUP, until it is stopped.
-func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-hangup:
-				sv.reload(ctx)
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(hangup)
-		cancel()
-		<-done
-	}
-}
-
-// reload takes over the policies of the file as it is now, and who is let in. What is wrong
-// with it changes nothing.
-func (sv *service) reload(ctx context.Context) {
-	cfg, err := config.Load(sv.overrides)
-	if err == nil {
-		err = sv.registry.SetPolicies(cfg.Policies, cfg.Default)
-	}
-	if err != nil {
-		sv.log.Error("the configuration was not taken over", "error", err)
-		return
-	}
-	sv.reloadSignIn(ctx, cfg)
-	if !reflect.DeepEqual(cfg.Routes, sv.config.Routes) {
-		sv.log.Warn("the routes in the configuration are others by now: they take a restart")
-	}
-	sv.log.Info("the policies were read anew; other settings take a restart")
-	if err := sv.policies.Close(); err != nil {
-		sv.log.Warn("a witness that is no longer asked could not be closed", "error", err)
-	}
-	sv.policies = cfg
-}
-
 // newLog writes to stderr, as the configuration wants it.
 func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel}
 	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(stderr, options))
+		return slog.New(health.Quiet(slog.NewJSONHandler(stderr, options)))
 	}
-	return slog.New(slog.NewTextHandler(stderr, options))
+	return slog.New(health.Quiet(slog.NewTextHandler(stderr, options)))
 }
 
 // greet says where the server is and what to try.

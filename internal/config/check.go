@@ -25,6 +25,7 @@ func (l *loader) check() {
 		least, most time.Duration
 		orZero      bool
 	}{
+		{key: "wait", value: c.Wait, most: time.Hour},
 		{key: "maxStale", value: c.MaxStale, most: 30 * day},
 		{key: "sweepEvery", value: c.SweepEvery, least: 100 * time.Millisecond, most: day, orZero: true},
 		{key: "drainTimeout", value: c.DrainTimeout, most: time.Hour},

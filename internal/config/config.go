@@ -32,6 +32,9 @@ type Config struct {
 	Keyless string `env:"KEYLESS"`
 	// Store is the address of the store, see package engine. It may have a password in it.
 	Store string `env:"STORE"`
+	// Wait is how long a store that does not answer is waited for at the start. Zero means
+	// not at all.
+	Wait time.Duration `env:"WAIT"`
 	// MaxStale is how long others may keep what a resolve call answered. Zero means not
 	// at all.
 	MaxStale time.Duration `env:"MAX_STALE"`
@@ -86,6 +89,7 @@ func defaults() Config {
 		Listen:            "127.0.0.1:8080",
 		Keyless:           KeylessLocal,
 		Store:             "sqlite:dibs.db",
+		Wait:              time.Minute,
 		SweepEvery:        10 * time.Second,
 		DrainTimeout:      20 * time.Second,
 		MaxBody:           1 << 20,

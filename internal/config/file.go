@@ -52,6 +52,7 @@ func (l *loader) readSettings(s *section) {
 	s.text("listen", &c.Listen)
 	s.text("keyless", &c.Keyless)
 	s.text("store", &c.Store)
+	s.duration("wait", &c.Wait)
 	s.duration("maxStale", &c.MaxStale)
 	s.duration("sweepEvery", &c.SweepEvery)
 	s.duration("drainTimeout", &c.DrainTimeout)

@@ -28,6 +28,9 @@ type Layout struct {
 	// Keep refuses to change the routes on record; see [routestore.Config].
 	Keep   bool
 	Logger *slog.Logger // nil means that nobody is told
+	// Watch, if there is one, is given each store once it is open, and returns what is used
+	// in its place. The name is empty where there are no routes.
+	Watch func(name string, store dibs.Store) dibs.Store
 }
 
 // OpenLayout opens all stores of a layout as one. A store without routes is opened in the
@@ -44,6 +47,7 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 		})
 	}
 	opening.Wait()
+	layout.watch(routes, stores)
 	err := errors.Join(errs...)
 	if err == nil {
 		cfg := routestore.Config{Keep: layout.Keep, Logger: layout.Logger}
@@ -64,6 +68,22 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 		}
 	}
 	return nil, err
+}
+
+// watch puts what watches the stores that are open in their place.
+func (l Layout) watch(routes []Route, stores []dibs.Store) {
+	if l.Watch == nil {
+		return
+	}
+	for i, route := range routes {
+		name := route.Name
+		if len(routes) == 1 {
+			name = ""
+		}
+		if stores[i] != nil {
+			stores[i] = l.Watch(name, stores[i])
+		}
+	}
 }
 
 // routes returns the routes with that of the rest.

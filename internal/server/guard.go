@@ -119,7 +119,7 @@ func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked 
 	s.cfg.Metrics.requests(route, status, took)
 	trace := endTrace(r.Context(), r.Method, route, status)
 	level := slog.LevelDebug
-	if status >= 500 && !w.shed { // that is told now and then, and not of each
+	if status >= 500 && status != http.StatusServiceUnavailable && !w.shed { // those are told now and then, and not of each
 		level = slog.LevelWarn
 	}
 	// Neither path nor query: values are in there.

@@ -1,8 +1,12 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/calldibs/dibs"
 )
 
 // newsEvery is how often the log tells that requests are turned away: whoever sends too
@@ -22,6 +26,33 @@ func (s *Server) turnedAway(reason limitReason) {
 	if n := s.limits.news.add(reason, time.Now()); n > 0 {
 		s.cfg.Logger.Warn("requests are turned away", "reason", string(reason), "requests", n)
 	}
+}
+
+// byFailure is what requests that could not be answered are counted by, for the log alone.
+const byFailure limitReason = "failure"
+
+// tellFailure tells now and then of requests that could not be answered, and why. What comes
+// of trouble with the store is told by what looks after that; a client that has gone is no
+// failure.
+func (s *Server) tellFailure(e *dibs.Error) {
+	switch {
+	case e.Code != dibs.CodeUnavailable && e.Code != dibs.CodeOutcomeUnknown:
+		return // it was answered
+	case errors.Is(e, context.Canceled), e.Cause != "" && s.inTrouble():
+		return
+	}
+	if n := s.limits.news.add(byFailure, time.Now()); n > 0 {
+		s.cfg.Logger.Warn("requests could not be answered", "error", e, "requests", n)
+	}
+}
+
+// inTrouble reports whether the log is told of trouble with a store.
+func (s *Server) inTrouble() bool {
+	if s.cfg.Health == nil {
+		return false
+	}
+	_, found := s.cfg.Health.Trouble()
+	return found
 }
 
 // add returns how many there were since it was last told, if it is time to tell, or 0.

@@ -71,15 +71,37 @@ func (s *Server) problemOf(err error) *problem {
 	var refused *dibs.Error
 	switch {
 	case errors.As(err, &refused):
+		refused = s.withCause(refused)
+		s.tellFailure(refused)
 		return &problem{Problem: *wire.ProblemOf(refused)}
 	case errors.Is(err, dibs.ErrBadCursor):
 		return newProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", "there is no such cursor: use one from this server, or none to begin at the beginning")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "it took too long; try again")
+		late := dibs.Unavailable(err)
+		late.Message = "it took too long; try again"
+		return &problem{Problem: *wire.ProblemOf(s.withCause(late))}
 	default:
 		s.cfg.Logger.Error("a request failed", "error", err)
 		return newProblem(http.StatusInternalServerError, "INTERNAL", "something went wrong inside; the server's log says what")
 	}
+}
+
+// withCause adds what is known to be wrong with the store to an error that does not say
+// why: its caller has waited until its own time was over, say.
+func (s *Server) withCause(e *dibs.Error) *dibs.Error {
+	if s.cfg.Health == nil || e.Cause != "" || !errors.Is(e, context.DeadlineExceeded) {
+		return e
+	}
+	cause, _ := s.cfg.Health.Trouble()
+	return e.Because(cause)
+}
+
+// dibsCause returns what an engine says is wrong with it.
+func dibsCause(err error) dibs.Cause {
+	if e, ok := errors.AsType[*dibs.Error](err); ok {
+		return e.Cause
+	}
+	return ""
 }
 
 var problemsOnce sync.Once

@@ -20,6 +20,7 @@ import (
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/exactjson"
+	"github.com/calldibs/dibs/internal/health"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/webhook"
 )
@@ -30,6 +31,9 @@ type Config struct {
 	Registry *dibs.Registry
 	// Store is the engine under the Registry, for whether it answers and what it holds.
 	Store dibs.Store
+	// Health knows how the Store is. Nil means that it is asked whether it answers, and no
+	// more.
+	Health *health.Board
 	// Authenticate finds out who has a key, which is empty where the request has none.
 	// Nil means that nobody needs one, and everybody may do everything.
 	Authenticate func(ctx context.Context, key string) (access.Caller, error)
@@ -106,6 +110,9 @@ func New(cfg Config) *Server {
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // a second server with these metrics counts the same
+	if cfg.Health != nil {
+		_ = cfg.Metrics.registry.Register(storeStates{cfg.Health})
+	}
 	if cfg.Cache != nil {
 		for _, figure := range cacheFigures(cfg.Cache) {
 			_ = cfg.Metrics.registry.Register(figure)

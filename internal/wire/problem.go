@@ -25,6 +25,7 @@ type Problem struct {
 	Suggestions []string  `json:"suggestions,omitempty" doc:"Names that were free when asked."`
 	Refusal     *Refusal  `json:"refusal,omitempty" doc:"With INVALID_VALUE: which rule, where, and what would be accepted."`
 	Errors      []Failure `json:"errors,omitempty" doc:"Every part that failed, of a request with several."`
+	Cause       string    `json:"cause,omitempty" doc:"With UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the database, where that is known. More causes may be added." example:"disk full"`
 
 	Outcome   string `json:"outcome,omitempty" enum:"not_found,gone" doc:"Of a name that leads nowhere: why."`
 	Canonical string `json:"canonical,omitempty" doc:"Of a name that leads nowhere."`
@@ -46,6 +47,7 @@ type Failure struct {
 	Until       string    `json:"until,omitempty" format:"date-time"`
 	Suggestions []string  `json:"suggestions,omitempty"`
 	Refusal     *Refusal  `json:"refusal,omitempty"`
+	Cause       string    `json:"cause,omitempty"`
 	Errors      []Failure `json:"errors,omitempty"`
 }
 
@@ -103,7 +105,7 @@ func ProblemOf(e *dibs.Error) *Problem {
 	p := NewProblem(StatusOf(e.Code), string(e.Code), e.Message)
 	f := failureOf(e)
 	p.Field, p.Namespace, p.Key, p.Reason, p.Until = f.Field, f.Namespace, f.Key, f.Reason, f.Until
-	p.Suggestions, p.Refusal, p.Errors = f.Suggestions, f.Refusal, f.Errors
+	p.Suggestions, p.Refusal, p.Errors, p.Cause = f.Suggestions, f.Refusal, f.Errors, f.Cause
 	if e.Code == dibs.CodeNameTaken {
 		p.Error = typeOf(e.Namespace) + "_taken"
 	}
@@ -123,7 +125,7 @@ func NewProblem(status int, code, detail string) *Problem {
 func failureOf(e *dibs.Error) Failure {
 	f := Failure{
 		Field: e.Field, Code: string(e.Code), Reason: string(e.Reason), Detail: e.Message,
-		Namespace: e.Namespace, Key: e.Key, Until: formatTime(e.Until), Suggestions: e.Suggestions,
+		Namespace: e.Namespace, Key: e.Key, Until: formatTime(e.Until), Suggestions: e.Suggestions, Cause: string(e.Cause),
 	}
 	if r := e.Refusal; r != nil {
 		f.Refusal = &Refusal{r.Rule, r.Problem, r.At, r.Try}
@@ -150,14 +152,14 @@ func typeOf(namespace string) string { return namespace[strings.LastIndexByte(na
 func (p *Problem) DibsError() *dibs.Error {
 	return Failure{
 		Field: p.Field, Code: p.Code, Reason: p.Reason, Detail: p.Detail, Namespace: p.Namespace, Key: p.Key,
-		Until: p.Until, Suggestions: p.Suggestions, Refusal: p.Refusal, Errors: p.Errors,
+		Until: p.Until, Suggestions: p.Suggestions, Refusal: p.Refusal, Errors: p.Errors, Cause: p.Cause,
 	}.dibsError()
 }
 
 func (f Failure) dibsError() *dibs.Error {
 	e := &dibs.Error{
 		Code: dibs.Code(f.Code), Message: f.Detail, Field: f.Field, Namespace: f.Namespace, Key: f.Key,
-		Reason: dibs.Reason(f.Reason), Until: parseTime(f.Until), Suggestions: f.Suggestions,
+		Reason: dibs.Reason(f.Reason), Until: parseTime(f.Until), Suggestions: f.Suggestions, Cause: dibs.Cause(f.Cause),
 	}
 	if r := f.Refusal; r != nil {
 		e.Refusal = &dibs.Refusal{Rule: r.Rule, Problem: r.Problem, At: r.At, Try: r.Try}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/health"
+)
+
+// pingTimeout is how long the engine may take to show that it is there.
+const pingTimeout = 2 * time.Second
+
+// status is what the pages on health say.
+type status struct {
+	Status string        `json:"status"`
+	Stores []storeStatus `json:"stores,omitempty"` // those that do not work
+}
+
+type storeStatus struct {
+	Store  string     `json:"store"`
+	Reads  bool       `json:"reads"`
+	Writes bool       `json:"writes"`
+	Cause  dibs.Cause `json:"cause,omitempty"`
+}
+
+// ready says whether requests can be answered: the engine answers and can be written to, and
+// the server is not draining. With ?reads it need not be writable. Of several stores one that
+// works is enough: a 503 would take its names away, too.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() {
+		writeProblem(w, newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server is about to go"))
+		return
+	}
+	states, err := s.look(r.Context())
+	if err != nil {
+		s.notReady(w, "the store does not answer", dibsCause(err))
+		return
+	}
+	onlyReads := r.URL.Query().Has("reads")
+	works := len(states) == 0
+	answer := status{Status: "ready"}
+	for _, state := range states {
+		works = works || state.Writes || onlyReads && state.Reads
+		if !state.Writes {
+			answer.Stores = append(answer.Stores, storeStatus{storeLabel(state), state.Reads, state.Writes, state.Cause})
+		}
+	}
+	if !works {
+		s.notReady(w, "the store cannot be written to", answer.Stores[0].Cause)
+		return
+	}
+	writeJSON(w, http.StatusOK, answer)
+}
+
+func (s *Server) notReady(w http.ResponseWriter, what string, cause dibs.Cause) {
+	if cause != "" {
+		what += ": " + string(cause)
+	}
+	p := newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), what)
+	p.Cause = string(cause)
+	writeProblem(w, p)
+}
+
+// look pings the engine, and returns the state of its stores. Concurrent requests share one
+// look: /readyz takes no key, and must not keep the engine busy.
+func (s *Server) look(ctx context.Context) ([]health.State, error) {
+	states, err, _ := s.pings.Do("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
+		defer cancel()
+		if err := s.ping(ctx); err != nil {
+			if s.cfg.Health == nil { // else that tells the log
+				s.cfg.Logger.Warn("the engine does not answer", "error", err)
+			}
+			return []health.State(nil), err
+		}
+		if s.cfg.Health == nil {
+			return []health.State(nil), nil
+		}
+		return s.cfg.Health.States(ctx), nil
+	})
+	return states.([]health.State), err
+}
+
+func (s *Server) ping(ctx context.Context) error {
+	if pinger, ok := s.cfg.Store.(dibs.Pinger); ok {
+		return pinger.Ping(ctx)
+	}
+	_, err := s.cfg.Store.Load(ctx, nil)
+	return err
+}
+
+// storeLabel names a store, also the only one.
+func storeLabel(s health.State) string {
+	if s.Store == "" {
+		return "default"
+	}
+	return s.Store
+}
+
+// storeStates tells Prometheus how the stores are.
+type storeStates struct{ board *health.Board }
+
+var (
+	answersDesc  = prometheus.NewDesc("dibs_store_up", "Whether a store answers: 1, or 0.", []string{"store"}, nil)
+	writableDesc = prometheus.NewDesc("dibs_store_writable", "Whether a store can be written to: 1, or 0.", []string{"store"}, nil)
+)
+
+// Describe says what there is.
+func (storeStates) Describe(out chan<- *prometheus.Desc) {
+	out <- answersDesc
+	out <- writableDesc
+}
+
+// Collect tells how the stores are known to be. It does not wait for a look.
+func (c storeStates) Collect(out chan<- prometheus.Metric) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, state := range c.board.States(now) {
+		out <- prometheus.MustNewConstMetric(answersDesc, prometheus.GaugeValue, oneIf(state.Reads), storeLabel(state))
+		out <- prometheus.MustNewConstMetric(writableDesc, prometheus.GaugeValue, oneIf(state.Writes), storeLabel(state))
+	}
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,100 @@
+package servetest_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// smallDisk returns a folder on a disk of this size, which ends with the test.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		t.Skip("only root may mount a small disk")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill takes all the room that is left on the disk of a folder.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for {
+		if _, err := file.Write(make([]byte, 1<<12)); errors.Is(err, syscall.ENOSPC) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, "16m")
+	ballast := filepath.Join(disk, "ballast")
+	outage{
+		cause: "disk full",
+		begin: func() { fill(t, ballast) },
+		end: func() {
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}.mustSurvive(t, serve(t, t.TempDir(), "--store", "sqlite:"+filepath.Join(disk, "names.db")))
+}
+
+// TestFullDiskOfOneStore fills the disk of one of two stores. Names of the other are given
+// out, and so the server stays ready, and says which store is not.
+func TestFullDiskOfOneStore(t *testing.T) {
+	t.Parallel()
+	disk, dir := smallDisk(t, "16m"), t.TempDir()
+	config := fmt.Sprintf("store = \"sqlite:rest.db\"\n[[routes]]\nname = \"acme\"\nscopes = [\"acme.*\"]\nstore = \"sqlite:%s/acme.db\"\n", disk)
+	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := serve(t, dir, "--config", "dibs.toml")
+	held := hold(t, p, "acme.slug", "before")
+	fill(t, filepath.Join(disk, "ballast"))
+	names := 0
+	await(t, "callers of one store are told", func() bool {
+		names++
+		a := post(t, p.url+"/v1/reservations", fmt.Sprintf(`{"namespace": "acme.slug", "value": "name-%d"}`, names))
+		return refusedBecause(t, a, "disk full")
+	})
+	hold(t, p, "slug", "alice")
+	if a := get(t, p.url+"/v1/reservations/"+held.ReservationID); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	a := get(t, p.url+"/readyz")
+	if want := `{"status":"ready","stores":[{"store":"acme","reads":true,"writes":false,"cause":"disk full"}]}`; a.status != http.StatusOK || strings.TrimSpace(string(a.body)) != want {
+		t.Errorf("/readyz is %d %s, want %s", a.status, a.body, want)
+	}
+	metrics := string(get(t, p.url+"/metrics").body)
+	for _, want := range []string{`dibs_store_writable{store="acme"} 0`, `dibs_store_writable{store="default"} 1`, `dibs_store_up{store="acme"} 1`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if !strings.Contains(p.stderr.String(), "store=acme cause=\"disk full\"") {
+		t.Error("the log does not name the store")
+	}
+}
