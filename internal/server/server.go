@@ -3,13 +3,11 @@ package server
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -135,18 +133,6 @@ func (s *Server) Drain() {
 	s.end()
 }
 
-// strictJSON takes no body that is not UTF-8. The decoder would replace what is not, and
-// so register another name than was asked for.
-var strictJSON = huma.Format{
-	Marshal: huma.DefaultJSONFormat.Marshal,
-	Unmarshal: func(data []byte, v any) error {
-		if !utf8.Valid(data) {
-			return errors.New("is not UTF-8")
-		}
-		return huma.DefaultJSONFormat.Unmarshal(data, v)
-	},
-}
-
 // describe says what the API is.
 func describe(version string) huma.Config {
 	if version == "" {
@@ -157,7 +143,7 @@ func describe(version string) huma.Config {
 	c.DocsPath = "" // its own page loads from elsewhere
 	c.SchemasPath = ""
 	c.CreateHooks = nil // no links to schemas in answers
-	c.OnAddOperation = []huma.AddOpFunc{completeResponses}
+	c.OnAddOperation = []huma.AddOpFunc{boundInputs, completeResponses}
 	c.RejectUnknownQueryParameters = true
 	c.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	c.DefaultFormat = "application/json"
