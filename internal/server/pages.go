@@ -2,20 +2,13 @@ package server
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"net/http"
 	"time"
 
-	"github.com/swaggest/swgui"
-	"github.com/swaggest/swgui/v5emb"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 )
-
-//go:embed index.html
-var index []byte
 
 // pingTimeout is how long the engine may take to show that it is there.
 const pingTimeout = 2 * time.Second
@@ -25,15 +18,7 @@ func (s *Server) pages() {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, health{"up"}) })
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.Handle("GET /metrics", s.needs(access.Stats, s.cfg.Metrics.Handler()))
-	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-		_, _ = w.Write(index)
-	})
-	s.mux.Handle("GET /docs/", v5emb.NewHandlerWithConfig(swgui.Config{
-		Title: "Dibs", SwaggerJSON: "/openapi.json", BasePath: "/docs/", InternalBasePath: "/docs/",
-	}))
-	s.mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
+	s.webPages()
 }
 
 type health struct {
