@@ -166,18 +166,18 @@ func (s *Server) operation(method, path, id, summary, tag string, errors ...int)
 // alwaysNew marks an operation that makes something new each time.
 const alwaysNew = "alwaysNew"
 
-// completeResponses describes the answers that follow from what an operation is: of one
-// with a body, what can be wrong with bodies; of one that makes something, that it stood
-// already.
+// completeResponses describes the answers that follow from what an operation is: of each,
+// that there is no such query parameter; of one with a body, what can be wrong with bodies;
+// of one that makes something, that it stood already.
 func completeResponses(_ *huma.OpenAPI, op *huma.Operation) {
+	statuses := []int{http.StatusUnprocessableEntity}
 	if op.RequestBody != nil {
-		for _, status := range []int{
-			http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
-		} {
-			// Every problem looks the same.
-			op.Responses[strconv.Itoa(status)] = &huma.Response{
-				Description: http.StatusText(status), Content: op.Responses["503"].Content,
-			}
+		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	for _, status := range statuses {
+		// Every problem looks the same.
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Content: op.Responses["503"].Content,
 		}
 	}
 	if created := op.Responses["201"]; created != nil && op.Metadata[alwaysNew] == nil {
