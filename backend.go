@@ -81,7 +81,17 @@ type Lookup struct {
 	Value      string
 	ActiveOnly bool // a name that is not active counts as not found
 	Version    bool // also tell the version of the entity that owns it, which is one more read
+	// Visible says in which namespaces a name may be found; elsewhere it counts as not found.
+	// Nil means everywhere.
+	Visible func(namespace string) bool
 }
+
+// Shows reports whether a name that was found is one that is looked for.
+func (l Lookup) Shows(n Name) bool {
+	return (!l.ActiveOnly || n.State == Active) && l.visible(n.ID, n.Namespace)
+}
+
+func (l Lookup) visible(_ ID, namespace string) bool { return l.Visible == nil || l.Visible(namespace) }
 
 // EntityInfo is an entity with its names.
 type EntityInfo struct {

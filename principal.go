@@ -9,8 +9,22 @@ const maxPrincipal = 255
 type Principal struct {
 	// Name identifies the principal; empty where nobody is known.
 	Name string
-	// Rights are what it may do beyond the ordinary.
+	// Rights are what it may do beyond the ordinary, in every namespace.
 	Rights Rights
+	// Grants are for a principal whose rights differ from namespace to namespace. They
+	// count instead of Rights. Nil means that Rights count everywhere.
+	Grants Grants
+}
+
+// Grants say what a principal may do where. They are asked while commands are decided: the
+// namespace of a reservation is known only then. All methods must be safe for concurrent
+// use.
+type Grants interface {
+	// Allow reports whether the principal may apply a command to a reservation of this
+	// namespace. A reservation for which it may not looks to it as if there were none.
+	Allow(command Command, namespace string) bool
+	// RightsIn returns what it may do beyond the ordinary in a namespace.
+	RightsIn(namespace string) Rights
 }
 
 // Rights are what a principal may do beyond the ordinary, combined with |.
@@ -26,8 +40,27 @@ const (
 	Operate
 )
 
-// Has reports whether the principal has all of these rights.
+// Has reports whether all of these rights are among the principal's Rights.
 func (p Principal) Has(rights Rights) bool { return p.Rights&rights == rights }
+
+// hasIn reports whether the principal has all of these rights in a namespace.
+func (p Principal) hasIn(namespace string, rights Rights) bool {
+	if p.Grants != nil {
+		return p.Grants.RightsIn(namespace)&rights == rights
+	}
+	return p.Has(rights)
+}
+
+// sees reports whether a reservation of this namespace is there for a command of the
+// principal.
+func (p Principal) sees(command Command, namespace string) bool {
+	return p.Grants == nil || p.Grants.Allow(command, namespace)
+}
+
+// mustOperate refuses something to a principal without the right to operate.
+func mustOperate(what string) *Error {
+	return &Error{Code: CodeNotOwner, Message: what + " takes the right to operate"}
+}
 
 func (p Principal) check() *Error {
 	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {

@@ -40,7 +40,7 @@ func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 		if err != nil {
 			return Name{}, err
 		}
-		what = s.key()
+		what = "of " + s.key()
 		find = func(v *view) *draft { return v.lookUp(s) }
 	} else {
 		p.want(Ref{Kind: KindName, ID: lookup.ID})
@@ -59,8 +59,8 @@ func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	if err != nil {
 		return Name{}, err
 	}
-	if name == nil || (lookup.ActiveOnly && name.State != Active) {
-		return Name{}, &Error{Code: CodeNotFound, Message: "there is no reservation of " + what}
+	if name == nil || !lookup.Shows(*name) {
+		return Name{}, &Error{Code: CodeNotFound, Message: "there is no reservation " + what}
 	}
 	return *name, nil
 }

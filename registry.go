@@ -169,8 +169,8 @@ func (r *Registry) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 // Recanonicalize brings the names of a namespace under the rules that its policy has
 // now, or says what that would do. It takes the right [Operate].
 func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error) {
-	if !r.principal.Has(Operate) {
-		return Recanonicalization{}, &Error{Code: CodeNotOwner, Message: "changing the rules of a namespace takes the right to operate"}
+	if !r.principal.hasIn(request.Namespace, Operate) {
+		return Recanonicalization{}, mustOperate("changing the rules of a namespace")
 	}
 	return r.backend.Recanonicalize(ctx, request)
 }
@@ -178,8 +178,8 @@ func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeReq
 // Forget erases a person, or one name, or says what that would erase. It takes the right
 // [Operate].
 func (r *Registry) Forget(ctx context.Context, request ForgetRequest) (Forgetting, error) {
-	if !r.principal.Has(Operate) {
-		return Forgetting{}, &Error{Code: CodeNotOwner, Message: "forgetting takes the right to operate"}
+	if !r.principal.hasIn(request.Namespace, Operate) {
+		return Forgetting{}, mustOperate("forgetting")
 	}
 	return r.backend.Forget(ctx, request)
 }

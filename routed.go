@@ -96,7 +96,7 @@ func (r *routed) in(namespace string) Backend {
 // Apply decides commands and commits them, in the one part that all of them are about.
 func (r *routed) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
 	start := time.Now()
-	part, err := r.partOf(ctx, req.Commands)
+	part, err := r.partOf(ctx, req.Principal, req.Commands)
 	if err != nil {
 		if !req.DryRun && err.Code != CodeUnavailable {
 			r.cores[part].conflicts.note(err, 0)
@@ -124,15 +124,15 @@ func (r *routed) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	if lookup.ID.IsZero() {
 		return r.in(lookup.Namespace).Get(ctx, lookup)
 	}
-	found, err := r.locate(ctx, []ID{lookup.ID})
+	found, err := r.locate(ctx, []ID{lookup.ID}, lookup.visible)
 	if err != nil {
 		return Name{}, err
 	}
-	part, known := found[lookup.ID]
+	at, known := found[lookup.ID]
 	if !known {
-		part = r.whole.PartOf("") // which says that there is none
+		at.part = r.whole.PartOf("") // which says that there is none
 	}
-	return r.backends[part].Get(ctx, lookup)
+	return r.backends[at.part].Get(ctx, lookup)
 }
 
 // Entity returns an entity with its names.

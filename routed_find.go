@@ -10,11 +10,11 @@ import (
 
 // partOf returns the one part that commands are about, or refuses them. With the error it
 // returns the part of the first of them.
-func (r *routed) partOf(ctx context.Context, commands []Command) (int, *Error) {
+func (r *routed) partOf(ctx context.Context, principal Principal, commands []Command) (int, *Error) {
 	if len(commands) > maxCommands {
 		return r.whole.PartOf(""), nil // any part refuses that
 	}
-	found, err := r.locateAll(ctx, commands)
+	found, err := r.locateAll(ctx, principal, commands)
 	if err != nil {
 		return r.whole.PartOf(""), err
 	}
@@ -27,12 +27,13 @@ func (r *routed) partOf(ctx context.Context, commands []Command) (int, *Error) {
 			continue
 		}
 		for _, at := range command.places() {
-			part, known := found[at.id]
+			seen, known := found[at.id]
+			part := seen.part
 			if at.id.IsZero() {
 				part, known = r.whole.PartOf(at.scope), true
 			}
 			switch {
-			case !known: // there is none, as any part will say
+			case !known, !at.id.IsZero() && !principal.sees(command, seen.namespace): // there is none, as any part will say
 			case first == nil:
 				first, home = &at, part
 			case part != home:
@@ -80,39 +81,43 @@ func (r *routed) homeless(ctx context.Context, commands []Command) int {
 	return r.whole.PartOf("")
 }
 
-// locateAll finds the reservations that commands name by their IDs.
-func (r *routed) locateAll(ctx context.Context, commands []Command) (map[ID]int, *Error) {
-	var ids []ID
+// locateAll finds the reservations that commands name by their IDs, if the principal may
+// do so to them.
+func (r *routed) locateAll(ctx context.Context, principal Principal, commands []Command) (map[ID]whereabout, *Error) {
+	named := make(map[ID][]Command)
 	for _, command := range commands {
 		if command == nil {
 			continue
 		}
 		for _, at := range command.places() {
 			if !at.id.IsZero() {
-				ids = append(ids, at.id)
+				named[at.id] = append(named[at.id], command)
 			}
 		}
 	}
-	if len(ids) == 0 {
+	if len(named) == 0 {
 		return nil, nil
 	}
-	found, err := r.locate(ctx, ids)
+	found, err := r.locate(ctx, slices.Collect(maps.Keys(named)), func(id ID, namespace string) bool {
+		return slices.ContainsFunc(named[id], func(c Command) bool { return principal.sees(c, namespace) })
+	})
 	if err != nil {
 		return nil, asError(err)
 	}
 	return found, nil
 }
 
-// locate returns the parts that have reservations; those that no part has are left out. A
-// part that cannot be asked matters only if no other has what is looked for.
-func (r *routed) locate(ctx context.Context, ids []ID) (map[ID]int, error) {
-	found := make(map[ID]int, len(ids))
+// locate returns where reservations are; those that no part has are left out, and so are
+// those that are not visible. A part that cannot be asked matters only if no other has
+// what is looked for.
+func (r *routed) locate(ctx context.Context, ids []ID, visible func(id ID, namespace string) bool) (map[ID]whereabout, error) {
+	found := make(map[ID]whereabout, len(ids))
 	missing := make(map[ID]bool)
 	for _, id := range ids {
-		if part, known := r.where.get(id); known {
-			found[id] = part
+		if at, known := r.where.get(id); known && visible(id, at.namespace) {
+			found[id] = at
 		} else if r.isBound() {
-			found[id] = r.bound // the others are out of reach, and so what they have
+			found[id] = whereabout{part: r.bound} // the others are out of reach, and so what they have
 		} else {
 			missing[id] = true
 		}
@@ -134,10 +139,13 @@ func (r *routed) locate(ctx context.Context, ids []ID) (map[ID]int, error) {
 		if seen.err != nil {
 			failed = errors.Join(failed, fmt.Errorf("store %q: %w", r.parts[seen.part].Name, seen.err))
 		}
-		for _, id := range seen.has {
-			found[id] = seen.part
-			r.where.put(id, seen.part)
-			delete(missing, id)
+		for id, namespace := range seen.has {
+			at := whereabout{seen.part, namespace}
+			r.where.put(id, at)
+			if visible(id, namespace) {
+				found[id] = at
+				delete(missing, id)
+			}
 		}
 		if len(missing) == 0 {
 			return found, nil
@@ -152,7 +160,7 @@ func (r *routed) locate(ctx context.Context, ids []ID) (map[ID]int, error) {
 // partAnswer is what one part has of the names that were asked for.
 type partAnswer struct {
 	part int
-	has  []ID
+	has  map[ID]string // and their namespaces
 	err  error
 }
 
@@ -168,16 +176,17 @@ func (r *routed) ask(ctx context.Context, ids []ID) <-chan partAnswer {
 	return answers
 }
 
-// whichExist returns those of some names that have a row.
-func (c *core) whichExist(ctx context.Context, ids []ID) ([]ID, error) {
+// whichExist returns those of some names that have a row, and their namespaces.
+func (c *core) whichExist(ctx context.Context, ids []ID) (map[ID]string, error) {
 	p := c.preparer(Principal{})
 	for _, id := range ids {
 		p.want(Ref{Kind: KindName, ID: id})
 	}
-	return ask(ctx, c, p, func(v *view) (exist []ID) {
+	return ask(ctx, c, p, func(v *view) map[ID]string {
+		exist := make(map[ID]string)
 		for _, id := range ids {
-			if v.see(Ref{Kind: KindName, ID: id}) != nil {
-				exist = append(exist, id)
+			if n, ok := v.see(Ref{Kind: KindName, ID: id}).(*NameRecord); ok {
+				exist[id] = n.Namespace
 			}
 		}
 		return exist

@@ -3,14 +3,14 @@ package dibs
 // onHold prepares a command on a hold: decide gets the name that the token holds or
 // held last. Who has another token, or is another principal, has lost it: the answer
 // is the same, so that nobody learns which of the two was wrong.
-func (p *preparer) onHold(id ID, token string, decide func(v *view, d *draft, s *subject) (Result, *Error)) (decision, *Error) {
+func (p *preparer) onHold(c Command, id ID, token string, decide func(v *view, d *draft, s *subject) (Result, *Error)) (decision, *Error) {
 	hash, err := hashToken(token)
 	if err != nil {
 		return nil, err
 	}
 	p.want(Ref{Kind: KindName, ID: id})
 	return func(v *view) (Result, *Error) {
-		d, s, err := p.existing(v, id)
+		d, s, err := p.existing(v, c, id)
 		if err != nil {
 			return Result{}, err
 		}
@@ -21,10 +21,12 @@ func (p *preparer) onHold(id ID, token string, decide func(v *view, d *draft, s 
 	}, nil
 }
 
-// existing returns the name with this ID, and what its policy says of it.
-func (p *preparer) existing(v *view, id ID) (*draft, *subject, *Error) {
+// existing returns the name with this ID, and what its policy says of it. One that the
+// principal may not do this to is answered like one that is not there: an ID can be
+// computed from a name, so any difference would tell which names others have.
+func (p *preparer) existing(v *view, c Command, id ID) (*draft, *subject, *Error) {
 	d := v.follow(id, "")
-	if d == nil || d.forgotten() {
+	if d == nil || d.forgotten() || !p.principal.sees(c, d.Namespace) {
 		return nil, nil, &Error{Code: CodeNotFound, Message: "there is no reservation " + id.String()}
 	}
 	space, err := p.policies.space(d.Namespace)
@@ -35,7 +37,7 @@ func (p *preparer) existing(v *view, id ID) (*draft, *subject, *Error) {
 }
 
 func (c Extend) prepare(p *preparer) (decision, *Error) {
-	return p.onHold(c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
+	return p.onHold(c, c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		if err := s.over(d); err != nil {
 			return Result{}, err
 		}
@@ -60,7 +62,7 @@ func (c Extend) prepare(p *preparer) (decision, *Error) {
 }
 
 func (c Release) prepare(p *preparer) (decision, *Error) {
-	return p.onHold(c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
+	return p.onHold(c, c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		if d.Status == StatusReleased && d.ConfirmedAt == 0 {
 			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
 		}
@@ -80,7 +82,7 @@ func (c Confirm) prepare(p *preparer) (decision, *Error) {
 	}
 	// The scope is not known before the name is. Most have none.
 	p.expectFresh(entityRef("", c.Entity))
-	return p.onHold(c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
+	return p.onHold(c, c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		// Asked for before anything can be refused: in a list of many confirmations
 		// each would otherwise ask only when those before it are decided.
 		v.ledger.expectFresh(entityRef(s.scope, c.Entity))

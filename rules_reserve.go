@@ -209,7 +209,7 @@ func (w *wish) holds(d *draft) bool { return d.belongsTo(w.token, w.principal) }
 // belongsTo reports whether the name's last hold was made with this token, by this
 // principal or for one who may act for others.
 func (d *draft) belongsTo(token TokenHash, principal Principal) bool {
-	return d.Token.matches(token) && (d.Principal == principal.Name || principal.Has(ActForOthers))
+	return d.Token.matches(token) && (d.Principal == principal.Name || principal.hasIn(d.Namespace, ActForOthers))
 }
 
 // alive reports whether the name is held, also when it is past its time and waits

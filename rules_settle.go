@@ -9,19 +9,21 @@ const (
 )
 
 func (c Settle) prepare(p *preparer) (decision, *Error) {
-	if !p.principal.Has(Operate) {
-		return nil, &Error{Code: CodeNotOwner, Message: "settling a suspect takes the right to operate"}
+	if p.principal.Grants == nil && !p.principal.Has(Operate) { // nor does it learn whether there is such a row
+		return nil, mustOperate("settling a suspect")
 	}
 	if err := c.Verdict.check(); err != nil {
 		return nil, err
 	}
 	p.want(Ref{Kind: KindName, ID: c.ID})
 	return func(v *view) (Result, *Error) {
-		d, s, err := p.existing(v, c.ID)
+		d, s, err := p.existing(v, c, c.ID)
 		if err != nil {
 			return Result{}, err
 		}
 		switch {
+		case !p.principal.hasIn(d.Namespace, Operate):
+			return Result{}, mustOperate("settling a suspect")
 		case d.State == Suspect:
 		case c.Verdict.kind == absent && d.Status == StatusExpired,
 			c.Verdict.kind == exists && v.has(c.Verdict.entity, d):
@@ -92,7 +94,7 @@ func (p *preparer) testify(t testimony) decision {
 // tryVerdict ends a suspect by a verdict, or changes nothing and says why not.
 func (p *preparer) tryVerdict(v *view, d *draft, verdict Verdict) *Error {
 	nested := v.nested()
-	draft, s, err := p.existing(nested, d.ID)
+	draft, s, err := p.existing(nested, Settle{ID: d.ID, Verdict: verdict}, d.ID)
 	if err == nil {
 		err = p.conclude(nested, draft, s, verdict)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -162,5 +163,49 @@ func TestEveryVerbHasAnExample(t *testing.T) {
 		if !examples["ExampleRegistry_"+method.Name] {
 			t.Errorf("Registry.%s has no example", method.Name)
 		}
+	}
+}
+
+// Files and folders are created for their owner alone: names, digests and secrets are in
+// most of them. What the benchmarks measured is for everybody.
+func TestFilesAreCreatedForTheirOwner(t *testing.T) {
+	t.Parallel()
+	goFolders(t, func(folder string, files []*ast.File) {
+		if folder == filepath.Join("internal", "bench") {
+			return
+		}
+		for _, file := range files {
+			ast.Inspect(file, func(node ast.Node) bool {
+				if call, ok := node.(*ast.CallExpr); ok && createsForOthers(call) {
+					t.Errorf("%s: %s creates something that others may read", folder, call.Fun.(*ast.SelectorExpr).Sel.Name)
+				}
+				return true
+			})
+		}
+	})
+}
+
+// createsForOthers reports whether a call of package os creates something with
+// permissions for more than its owner, or such that are not written there.
+func createsForOthers(call *ast.CallExpr) bool {
+	function, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	if pkg, ok := function.X.(*ast.Ident); !ok || pkg.Name != "os" {
+		return false
+	}
+	switch function.Sel.Name {
+	case "Create":
+		return true
+	case "OpenFile", "WriteFile", "Mkdir", "MkdirAll", "Chmod":
+		literal, ok := call.Args[len(call.Args)-1].(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		mode, err := strconv.ParseUint(literal.Value, 0, 32)
+		return err != nil || mode&0o077 != 0
+	default: // CreateTemp and MkdirTemp are for their owner alone
+		return false
 	}
 }

@@ -160,7 +160,7 @@ func (p *preparer) newName(namespace, value, field string, override bool) (*subj
 
 func (p *preparer) mayTakeWord(s *subject, canonical string, override bool) *Error {
 	words := s.policy.ReservedWords
-	if words == nil || !words.Reserved(canonical) || (override && p.principal.Has(OverrideReserved)) {
+	if words == nil || !words.Reserved(canonical) || (override && p.principal.hasIn(s.namespace, OverrideReserved)) {
 		return nil
 	}
 	word, right := quote(canonical), ""

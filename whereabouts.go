@@ -5,38 +5,44 @@ import "sync"
 // whereaboutsKept is how many reservations make a generation; two of them are kept.
 const whereaboutsKept = 1 << 15
 
-// whereabouts remembers which part has a reservation. Its ID is a hash of its key, and the
-// key has the scope in it: so what is remembered stays right, also when the name is gone
+// whereabout is where a reservation is.
+type whereabout struct {
+	part      int
+	namespace string
+}
+
+// whereabouts remembers where reservations are. An ID is a hash of its key, and the key
+// has the namespace in it: so what is remembered stays right, also when the name is gone
 // and comes again.
 type whereabouts struct {
 	mu         sync.Mutex
-	young, old map[ID]int
+	young, old map[ID]whereabout
 }
 
-func (w *whereabouts) get(id ID) (part int, known bool) {
+func (w *whereabouts) get(id ID) (at whereabout, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if part, known = w.young[id]; known {
-		return part, true
+	if at, known = w.young[id]; known {
+		return at, true
 	}
-	part, known = w.old[id]
-	return part, known
+	at, known = w.old[id]
+	return at, known
 }
 
-func (w *whereabouts) put(id ID, part int) {
+func (w *whereabouts) put(id ID, at whereabout) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.young == nil || len(w.young) >= whereaboutsKept {
-		w.young, w.old = make(map[ID]int), w.young
+		w.young, w.old = make(map[ID]whereabout), w.young
 	}
-	w.young[id] = part
+	w.young[id] = at
 }
 
 // note remembers where commands found their names.
 func (w *whereabouts) note(results []Result, part int) {
 	for _, result := range results {
 		for _, n := range result.Names {
-			w.put(n.ID, part)
+			w.put(n.ID, whereabout{part, n.Namespace})
 		}
 	}
 }

@@ -22,7 +22,7 @@ type applyBody struct {
 
 // Apply sends commands to the server.
 func (c *client) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.Result, error) {
-	if request.Principal.Name != "" || !request.Principal.Has(embedder) {
+	if p := request.Principal; p.Name != "" || p.Grants != nil || !p.Has(embedder) {
 		return nil, fmt.Errorf("%w: a server knows the principal by the key, not by Registry.As; dial with the key of that principal", dibs.ErrUnsupported)
 	}
 	if len(request.Commands) == 0 {

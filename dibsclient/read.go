@@ -109,12 +109,12 @@ func (c *client) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error)
 	if err := c.do(ctx, do); err != nil {
 		return dibs.Name{}, err
 	}
-	if lookup.ActiveOnly && name.State != dibs.Active {
+	if !lookup.Shows(name) {
 		what := lookup.ID.String()
 		if lookup.ID.IsZero() {
-			what = name.Key()
+			what = "of " + name.Key()
 		}
-		return dibs.Name{}, &dibs.Error{Code: dibs.CodeNotFound, Message: "there is no reservation of " + what}
+		return dibs.Name{}, &dibs.Error{Code: dibs.CodeNotFound, Message: "there is no reservation " + what}
 	}
 	return name, nil
 }

@@ -13,8 +13,8 @@ var vacuumInto = newStatement("VACUUM INTO ?")
 
 // Backup writes a copy of everything into a new file, as it is at one moment. Others read
 // and write meanwhile; the WAL grows until it is done. The copy appears under its name
-// only when it is complete and on disk. A file that is there already is not touched, and
-// the error then matches [fs.ErrExist].
+// only when it is complete and on disk, and may be read and written by its owner alone. A
+// file that is there already is not touched, and the error then matches [fs.ErrExist].
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("sqlitestore: %q: %w: give the path of a new file", path, fs.ErrExist)

@@ -79,6 +79,10 @@ func txError(err error) error {
 	return unavailable(err)
 }
 
+func errCannotOpen(path string, err error) error {
+	return fmt.Errorf("sqlitestore: cannot open %q: check that its folder exists and that this process may read and write there: %w", path, err)
+}
+
 // openError says what is wrong with a path.
 func openError(path string, err error) error {
 	switch primaryCode(err) {
@@ -87,7 +91,7 @@ func openError(path string, err error) error {
 	case sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("sqlitestore: cannot write to %q: make the file and its folder writable for this process: %w", path, err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return fmt.Errorf("sqlitestore: cannot open %q: check that its folder exists and that this process may read and write there: %w", path, err)
+		return errCannotOpen(path, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("sqlitestore: %q is locked by another process: end its transaction, or raise Config.BusyTimeout: %w", path, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -60,6 +61,9 @@ func setDefault[T int | time.Duration](value *T, def T) {
 // new store; one of an older version is brought up to date. Several processes
 // may do so at once.
 //
+// A new file may be read and written by its owner alone, and so may the -wal and -shm
+// files beside it. The permissions of a file that is there already stay as they are.
+//
 // Errors match [ErrNotDatabase], [ErrForeignDatabase] or [ErrNewerSchema], or say
 // what is wrong with the path. Only a file that is accepted is changed; looking at
 // one in WAL mode may leave SQLite's own -wal and -shm files beside it.
@@ -68,7 +72,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
-	abs, exists, err := checkPath(path)
+	abs, exists, err := preparePath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +86,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	s := &Store{
 		now: cfg.Now,
 		writer: &writer{
-			connector: connector(dsn(abs, writeCfg, "mode", "rwc", "_pragma", cacheSize(cfg.WriterCache))),
+			connector: connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(cfg.WriterCache))),
 			wait:      cfg.BusyTimeout,
 		},
 		readers: newReaders(
@@ -98,10 +102,16 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 
 const minDatabase = 512 // SQLite's smallest page
 
-// checkPath refuses what cannot be a file, and reports whether there is anything
-// in it. It must not open the file: closing it again would drop the locks that
-// other connections of this process have on it.
-func checkPath(path string) (abs string, exists bool, err error) {
+// preparing makes sure that a file is created, and closed, before any store of this
+// process opens it.
+var preparing sync.Mutex
+
+// preparePath refuses what cannot be a file, creates a file that is missing, and reports
+// whether there is anything in it. It must not open a file that is there: closing it again
+// would drop the locks that other connections of this process have on it.
+func preparePath(path string) (abs string, exists bool, err error) {
+	preparing.Lock()
+	defer preparing.Unlock()
 	if path == "" || path == ":memory:" || strings.ContainsRune(path, 0) {
 		return "", false, fmt.Errorf("sqlitestore: %q is not the path of a file: give one; for a registry in memory use package memstore", path)
 	}
@@ -111,6 +121,9 @@ func checkPath(path string) (abs string, exists bool, err error) {
 	info, err := os.Stat(abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if err := create(abs); err != nil {
+			return "", false, errCannotOpen(path, err)
+		}
 		return abs, false, nil
 	case err != nil:
 		return "", false, fmt.Errorf("sqlitestore: cannot look at %q: %w", path, err)
@@ -123,6 +136,17 @@ func checkPath(path string) (abs string, exists bool, err error) {
 		return "", false, fmt.Errorf("%w: %q", ErrNotDatabase, path) // SQLite would take it for an empty one
 	}
 	return abs, info.Size() > 0, nil
+}
+
+// create makes an empty file for its owner alone, also where a symbolic link leads to none.
+// SQLite would let everybody read a file that it creates itself; its -wal and -shm files
+// get the permissions of the file they belong to.
+func create(abs string) error {
+	file, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // probe looks at a file before anything may be written to it.

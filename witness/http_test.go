@@ -118,6 +118,11 @@ func TestHTTPAnswers(t *testing.T) {
 		{"exists without entity", 200, `{"outcome": "exists"}`, dibs.Unknown, "which entity"},
 		{"exists without id", 200, `{"outcome": "exists", "entity": {"type": "user"}}`, dibs.Unknown, "which entity"},
 		{"exists with a number", 200, `{"outcome": "exists", "entity": {"type": "user", "id": 1}}`, dibs.Unknown, "not JSON"},
+		{"two outcomes", 200, `{"outcome": "exists", "outcome": "absent"}`, dibs.Unknown, "twice"},
+		{"two spellings", 200, `{"outcome": "exists", "entity": {"type": "user", "id": "1"}, "Outcome": "unknown"}`, dibs.Unknown, "spelling"},
+		{"another spelling", 200, `{"OUTCOME": "absent"}`, dibs.Unknown, "spelling"},
+		{"two entities", 200, `{"outcome": "exists", "entity": {"type": "user", "id": "1"}, "entity": {"type": "user", "id": "2"}}`, dibs.Unknown, "twice"},
+		{"two ids", 200, `{"outcome": "exists", "entity": {"type": "user", "id": "1", "ID": "2"}}`, dibs.Unknown, "spelling"},
 		{"huge", 200, `{"outcome": "absent", "x": "` + strings.Repeat("x", 70_000) + `"}`, dibs.Unknown, "more than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

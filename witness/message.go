@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/exactjson"
 )
 
 // maxAnswer is how many bytes an answer may have.
@@ -82,7 +83,17 @@ func readAnswer(response *http.Response) (dibs.Verdict, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return dibs.Unknown, errors.New("its answer has something behind the JSON")
 	}
+	if ambiguous(text) {
+		return dibs.Unknown, errors.New(`its answer has a member twice, or one of another spelling than "outcome", "entity" and "reason"`)
+	}
 	return a.verdict()
+}
+
+// ambiguous reports whether an answer can be read as another one than encoding/json does.
+func ambiguous(text []byte) bool {
+	object, err := exactjson.Object(text)
+	entity, _ := object["entity"].(map[string]any)
+	return err != nil || exactjson.HasVariant(object, "outcome", "entity", "reason") || exactjson.HasVariant(entity, "type", "id")
 }
 
 func (a answer) verdict() (dibs.Verdict, error) {

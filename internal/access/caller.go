@@ -36,27 +36,18 @@ func (c Caller) MayInScope(v Verb, scope string) bool {
 	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.has(v) && g.inScope(scope) })
 }
 
-// Principal returns the caller for [dibs.Registry.As], with the rights that it has in
-// every one of the namespaces that a request is about. A registry knows rights without
-// namespaces, so they must not be more: without any namespace they are those that were
-// granted everywhere.
-func (c Caller) Principal(namespaces ...string) dibs.Principal {
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
+// RightsIn returns what the caller may do beyond the ordinary in a namespace, as a registry
+// knows it. The empty namespace stands for all of them.
+func (c Caller) RightsIn(namespace string) (rights dibs.Rights) {
+	if c.May(OverrideReserved, namespace) {
+		rights |= dibs.OverrideReserved
 	}
-	everywhere := func(v Verb) bool {
-		return !slices.ContainsFunc(namespaces, func(n string) bool { return !c.May(v, n) })
-	}
-	p := dibs.Principal{Name: c.Name}
-	if everywhere(OverrideReserved) {
-		p.Rights |= dibs.OverrideReserved
-	}
-	if everywhere(ActForOthers) {
-		p.Rights |= dibs.ActForOthers
+	if c.May(ActForOthers, namespace) {
+		rights |= dibs.ActForOthers
 	}
 	// The registry has one right for both. Which of them a caller may is for May to say.
-	if everywhere(Settle) || everywhere(Recanonicalize) {
-		p.Rights |= dibs.Operate
+	if c.May(Settle, namespace) || c.May(Recanonicalize, namespace) {
+		rights |= dibs.Operate
 	}
-	return p
+	return rights
 }

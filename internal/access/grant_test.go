@@ -68,38 +68,44 @@ func TestNamespacesAreThoseOfTheRegistry(t *testing.T) {
 	}
 }
 
-func TestPrincipal(t *testing.T) {
+func TestRightsIn(t *testing.T) {
 	t.Parallel()
 	grant := func(where string, verbs ...access.Verb) access.Grant {
 		return access.Grant{Verbs: verbs, Namespaces: []string{where}}
 	}
 	all := dibs.OverrideReserved | dibs.ActForOthers | dibs.Operate
 	for name, c := range map[string]struct {
-		grants     []access.Grant
-		namespaces []string
-		want       dibs.Rights
+		grants    []access.Grant
+		namespace string
+		want      dibs.Rights
 	}{
-		"nothing":              {nil, nil, 0},
-		"ordinary":             {[]access.Grant{grant("*", access.Read, access.Watch, access.Hold, access.Own)}, nil, 0},
-		"all":                  {[]access.Grant{grant("*", access.All)}, nil, all},
-		"all in one":           {[]access.Grant{grant("slug", access.All)}, []string{"slug"}, all},
-		"all elsewhere":        {[]access.Grant{grant("slug", access.All)}, []string{"email"}, 0},
-		"all, but not always":  {[]access.Grant{grant("slug", access.All)}, nil, 0},
-		"one of two":           {[]access.Grant{grant("slug", access.All)}, []string{"slug", "email"}, 0},
-		"both":                 {[]access.Grant{grant("slug", access.All), grant("email", access.ActForOthers)}, []string{"slug", "email"}, dibs.ActForOthers},
-		"override":             {[]access.Grant{grant("*", access.OverrideReserved)}, nil, dibs.OverrideReserved},
-		"act for others":       {[]access.Grant{grant("*", access.ActForOthers)}, nil, dibs.ActForOthers},
-		"settle":               {[]access.Grant{grant("acme.*", access.Settle)}, []string{"acme.slug"}, dibs.Operate},
-		"recanonicalize":       {[]access.Grant{grant("*", access.Recanonicalize)}, nil, dibs.Operate},
-		"operate":              {[]access.Grant{grant("*", access.Operate)}, nil, dibs.Operate},
-		"sweep and rekey only": {[]access.Grant{grant("*", access.Sweep, access.Rekey)}, nil, 0},
+		"nothing":              {nil, "", 0},
+		"ordinary":             {[]access.Grant{grant("*", access.Read, access.Watch, access.Hold, access.Own)}, "", 0},
+		"all":                  {[]access.Grant{grant("*", access.All)}, "", all},
+		"all in one":           {[]access.Grant{grant("slug", access.All)}, "slug", all},
+		"all elsewhere":        {[]access.Grant{grant("slug", access.All)}, "email", 0},
+		"all, but not always":  {[]access.Grant{grant("slug", access.All)}, "", 0},
+		"one of two":           {[]access.Grant{grant("slug", access.All), grant("email", access.ActForOthers)}, "email", dibs.ActForOthers},
+		"override":             {[]access.Grant{grant("*", access.OverrideReserved)}, "", dibs.OverrideReserved},
+		"act for others":       {[]access.Grant{grant("*", access.ActForOthers)}, "", dibs.ActForOthers},
+		"settle":               {[]access.Grant{grant("acme.*", access.Settle)}, "acme.slug", dibs.Operate},
+		"recanonicalize":       {[]access.Grant{grant("*", access.Recanonicalize)}, "", dibs.Operate},
+		"operate":              {[]access.Grant{grant("*", access.Operate)}, "", dibs.Operate},
+		"sweep and rekey only": {[]access.Grant{grant("*", access.Sweep, access.Rekey)}, "", 0},
 	} {
-		got := access.Caller{Name: "shop", Grants: c.grants}.Principal(c.namespaces...)
-		if want := (dibs.Principal{Name: "shop", Rights: c.want}); got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
+		if got := (access.Caller{Name: "shop", Grants: c.grants}).RightsIn(c.namespace); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := access.Everything.Principal(); got != (dibs.Principal{Rights: all}) {
-		t.Errorf("everything: %+v", got)
+	if got := access.Everything.RightsIn(""); got != all {
+		t.Errorf("everything: %v", got)
+	}
+}
+
+// A command that package access does not know takes a verb that nobody has.
+func TestUnknownCommandTakesAVerbThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	if access.Everything.May(access.VerbOf(nil), "slug") {
+		t.Error("a command that is not known is allowed")
 	}
 }

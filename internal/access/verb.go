@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/calldibs/dibs"
 )
 
 // Verb is one thing that a caller may do, or a group of them.
@@ -77,6 +79,48 @@ func Verbs() []Verb {
 	return verbs
 }
 
+// VerbOf returns the verb that a command takes. A command that is not known here takes one
+// that cannot be granted.
+func VerbOf(command dibs.Command) Verb {
+	switch command.(type) {
+	case dibs.Reserve, dibs.ReserveAll, dibs.ReserveFirst:
+		return Reserve
+	case dibs.Extend:
+		return Extend
+	case dibs.Confirm:
+		return Confirm
+	case dibs.Release:
+		return Release
+	case dibs.Claim:
+		return Claim
+	case dibs.Rename:
+		return Rename
+	case dibs.Archive:
+		return Archive
+	case dibs.Restore:
+		return Restore
+	case dibs.Delete:
+		return Delete
+	case dibs.Decommission:
+		return Decommission
+	case dibs.Transfer:
+		return Transfer
+	case dibs.Swap:
+		return Swap
+	case dibs.Settle:
+		return Settle
+	case dibs.Sweep:
+		return Sweep
+	case dibs.Rekey:
+		return Rekey
+	default:
+		return none
+	}
+}
+
+// none is a verb that no grant has, not even one for all.
+const none Verb = ""
+
 // Groups returns the names of all groups, in order.
 func Groups() []Verb {
 	return []Verb{All, Hold, Operate, Own, Read, Watch}
@@ -84,7 +128,7 @@ func Groups() []Verb {
 
 // covers reports whether a verb that was granted, or a group, is or has the one asked for.
 func (v Verb) covers(asked Verb) bool {
-	return v == asked || v == All || slices.Contains(groups[v], asked)
+	return asked != none && (v == asked || v == All || slices.Contains(groups[v], asked))
 }
 
 func (v Verb) check() error {

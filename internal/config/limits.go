@@ -25,6 +25,7 @@ func (l *loader) readLimits(s *section) {
 	s.count("maxWaiting", 0, most, &c.MaxWaiting)
 	s.span("maxWait", time.Millisecond, &c.MaxWait)
 	s.count("maxStreams", 0, most, &c.MaxStreams)
+	s.count("callerShare", 1, 100, &c.CallerShare)
 	s.count("maxConnections", 0, most, &c.MaxConnections)
 	s.proxies("trustedProxies", &c.Proxies.Trusted)
 	if s.text("forwardedHeader", &c.Proxies.Header) {

@@ -29,7 +29,7 @@ forwardedHeader = "forwarded"
 `)
 	want := limit.Limits{
 		Reads: limit.Rate{N: 10, Per: time.Second}, Checks: limit.Rate{N: 6000, Per: time.Minute}, PerAddress: limit.Rate{N: 1, Per: time.Second},
-		SignIn: limit.Rate{N: 5, Per: time.Hour}, MaxInFlight: 10_000, MaxWait: 250 * time.Millisecond, MaxStreams: 7,
+		SignIn: limit.Rate{N: 5, Per: time.Hour}, MaxInFlight: 10_000, MaxWait: 250 * time.Millisecond, MaxStreams: 7, CallerShare: 75,
 		Proxies: limit.Proxies{Header: limit.Forwarded, Trusted: []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("fd00::/8"),
 		}},

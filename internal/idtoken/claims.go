@@ -1,6 +1,7 @@
 package idtoken
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/exactjson"
 )
 
 // maxPrincipal is how long the name of a principal may be; package dibs has the same
@@ -16,6 +18,54 @@ const maxPrincipal = 255
 
 // claims are what a token says.
 type claims map[string]any
+
+// registered are the claims that count for every issuer, each a path of one name.
+var registered = [][]string{{"iss"}, {"sub"}, {"aud"}, {"exp"}, {"nbf"}, {"iat"}}
+
+// claimPaths returns the claims that count for an issuer: names that lead into objects.
+func (i Issuer) claimPaths() [][]string {
+	paths := append(slices.Clip(registered), []string{i.subjectClaim()})
+	for _, rule := range i.Rules {
+		if len(rule.Claim) > 0 {
+			paths = append(paths, rule.Claim)
+		}
+	}
+	return paths
+}
+
+// readClaims reads the payload of a token. It must have no member twice, and none whose
+// name is one of these claims but for the case of its letters.
+func readClaims(payload []byte, paths [][]string) (claims, error) {
+	c, err := readObject(payload)
+	switch {
+	case err != nil:
+		return nil, err
+	case misspelled(c, paths):
+		return nil, errAmbiguous
+	}
+	return c, nil
+}
+
+// misspelled reports whether a member on the way to a claim has its name in another case.
+func misspelled(object map[string]any, paths [][]string) bool {
+	var names []string
+	inside := make(map[string][][]string)
+	for _, path := range paths {
+		names = append(names, path[0])
+		if len(path) > 1 {
+			inside[path[0]] = append(inside[path[0]], path[1:])
+		}
+	}
+	if exactjson.HasVariant(object, names...) {
+		return true
+	}
+	for name, further := range inside {
+		if nested, ok := object[name].(map[string]any); ok && misspelled(nested, further) {
+			return true
+		}
+	}
+	return false
+}
 
 // moment returns a claim that is a date, in seconds.
 func (c claims) moment(name string) (at time.Time, set bool) {
@@ -61,13 +111,12 @@ func (c claims) values(path []string) []string {
 	}
 }
 
+// subjectClaim returns the name of the claim that says who it is.
+func (i Issuer) subjectClaim() string { return cmp.Or(i.Subject, "sub") }
+
 // caller returns who has a token, and what it may.
 func (i Issuer) caller(c claims) (access.Caller, error) {
-	name := i.Subject
-	if name == "" {
-		name = "sub"
-	}
-	subject, ok := c[name].(string)
+	subject, ok := c[i.subjectClaim()].(string)
 	principal := i.principal(subject)
 	switch {
 	case !ok || subject == "":

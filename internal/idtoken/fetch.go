@@ -2,7 +2,6 @@ package idtoken
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/calldibs/dibs/internal/exactjson"
 )
 
 const (
@@ -73,9 +74,22 @@ func (f *fetcher) fetch(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the issuer answers with %s", response.Status)
 	case len(document) > maxDocument:
 		return nil, fmt.Errorf("a document of the issuer has more than %d bytes", maxDocument)
-	case !json.Valid(document):
-		return nil, errors.New("a document of the issuer is no JSON")
+	}
+	if err := checkDocument(document); err != nil {
+		return nil, err
 	}
 	response.Body = io.NopCloser(bytes.NewReader(document))
 	return response, nil
+}
+
+// checkDocument refuses metadata and keys that can be read in two ways.
+func checkDocument(document []byte) error {
+	object, err := exactjson.Object(document)
+	switch {
+	case err != nil:
+		return fmt.Errorf("a document of the issuer cannot be read: %w", err)
+	case exactjson.HasVariant(object, "issuer", "jwks_uri", "keys"):
+		return errors.New("a document of the issuer has a member of another spelling than it must have")
+	}
+	return nil
 }

@@ -1,8 +1,11 @@
 package idtoken_test
 
 import (
+	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -164,6 +167,30 @@ func TestStrangeIssuers(t *testing.T) {
 		url = server.URL
 		d := newDesk(t, func(i *idtoken.Issuer) { i.URL = url })
 		d.refused(what, signintest.Sign(t, key, d.Claims("alice", claims{"iss": url})), access.IssuerUnavailable)
+	}
+}
+
+// A large key among those of an issuer, which go-jose does not take by default, is no
+// reason to refuse what the others sign.
+func TestLargeKeyInTheSet(t *testing.T) {
+	t.Parallel()
+	issuer := signintest.NewIssuer(t)
+	modulus := new(big.Int).Lsh(big.NewInt(1), 8192)
+	modulus.Sub(modulus, big.NewInt(1)) // of 8192 bits; nothing is signed by it
+	keys, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
+		{Key: &rsa.PublicKey{N: modulus, E: 65537}, KeyID: "large"},
+		{Key: issuer.Keys()[0].Private.Public(), KeyID: issuer.Keys()[0].ID},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := &shortcut{t: t, answers: map[string]string{
+		issuer.URL + "/.well-known/openid-configuration": fmt.Sprintf(`{"issuer": %q, "jwks_uri": %q}`, issuer.URL, issuer.URL+"/keys"),
+		issuer.URL + "/keys":                             string(keys),
+	}}
+	tokens := idtoken.New([]idtoken.Issuer{{URL: issuer.URL, Audience: []string{"dibs"}}}, idtoken.Options{Transport: way})
+	if _, err := tokens.Find(t.Context(), issuer.Token(t, "alice", nil)); err != nil {
+		t.Error(err)
 	}
 }
 

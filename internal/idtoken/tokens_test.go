@@ -241,7 +241,6 @@ func TestGrantsByClaims(t *testing.T) {
 		{claims{"groups": "Admins"}, everybody},
 		{claims{"groups": map[string]any{"admins": true}}, everybody},
 		{claims{"groups": true}, everybody},
-		{claims{"Groups": "admins"}, everybody},
 		{claims{"scope": "openid dibs:hold"}, append(everybody, grant(access.Hold, "slug")...)},
 		{claims{"scope": "openid dibs:holder"}, everybody},
 		{claims{"realm_access": claims{"roles": []string{"operator"}}}, append(everybody, grant(access.Operate, "*")...)},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
@@ -18,6 +19,11 @@ const (
 	firstPause = time.Second // after a discovery that failed
 	maxPause   = 30 * time.Second
 )
+
+// A key that is too large for go-jose makes go-oidc refuse the whole set that it is in,
+// also if it signs nothing. All keys that are read here are of issuers that the
+// configuration names, so go-jose's guard against strangers can be wider.
+func init() { jose.MaxRSAModulusBits = 8192 }
 
 // trust is an issuer with what is known of it.
 type trust struct {

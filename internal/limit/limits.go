@@ -23,11 +23,23 @@ type Limits struct {
 	MaxWait                 time.Duration
 	// MaxStreams is how many streams of events may be open. Zero means any number.
 	MaxStreams int
+	// CallerShare is how much of MaxInFlight, MaxWaiting and MaxStreams one caller may take,
+	// in percent. Zero means all.
+	CallerShare int
 	// MaxConnections is how many connections may be open. Zero means any number.
 	MaxConnections int
 
 	// Proxies are those whose word counts on whom they ask for.
 	Proxies Proxies
+}
+
+// Share returns how much of so many one caller may take: at least one, and zero where that
+// is not limited.
+func (l Limits) Share(n int) int {
+	if n == 0 || l.CallerShare == 0 || l.CallerShare == 100 {
+		return 0
+	}
+	return max(1, n*l.CallerShare/100)
 }
 
 // The least rates that leave room for the largest single request: a page of names, a list
@@ -50,7 +62,7 @@ func Defaults() Limits {
 		WrongTokens: Rate{10, time.Minute},
 
 		MaxInFlight: 512, MaxWaiting: 10_000, MaxWait: time.Second,
-		MaxStreams: 1024, MaxConnections: 12_000,
+		MaxStreams: 1024, CallerShare: 75, MaxConnections: 12_000,
 
 		Proxies: Proxies{Header: XForwardedFor},
 	}

@@ -21,8 +21,8 @@ func spared(r *http.Request) bool {
 	return false
 }
 
-// admit lets a request in, or turns it away: before anything of it is read, and before
-// anybody has asked who sends it. Who was let in has to leave.
+// admit lets a request in, or turns it away: before anything of it is read, and before its
+// caller has signed in. A request that was let in has to leave.
 func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) {
 	leave = func() {}
 	surplus := isSurplus(r)
@@ -44,10 +44,16 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 		}
 		return s.limits.streams.Leave, nil
 	}
+	leaveShare, p := s.enterShare(w, r)
+	if p != nil {
+		return nil, p
+	}
 	switch s.limits.gate.Enter(r.Context()) {
 	case limit.Full:
+		leaveShare()
 		return nil, s.shed(w, byInFlight)
 	case limit.TooLong:
+		leaveShare()
 		return nil, s.shed(w, byQueue)
 	case limit.Entered:
 	}
@@ -55,7 +61,49 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 	return func() {
 		s.cfg.Metrics.inFlight.Dec()
 		s.limits.gate.Leave()
+		leaveShare()
 	}, nil
+}
+
+// enterShare lets a request into the share of its caller. Without credentials a request is
+// answered at once, unless the server wants none: then there is one caller alone.
+func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *problem) {
+	shown := credentials(r)
+	if shown == "" {
+		return func() {}, nil
+	}
+	leave, entry := s.limits.gateByCredentials.Enter(r.Context(), shown)
+	switch entry {
+	case limit.Full:
+		return nil, s.overShare("requests")
+	case limit.TooLong:
+		return nil, s.shed(w, byQueue)
+	case limit.Entered:
+	}
+	return leave, nil
+}
+
+// takeShare takes one of the places, or of the streams, that a caller may have at once.
+func (s *Server) takeShare(r *http.Request, caller string) (leave func(), p *problem) {
+	shares, of := s.limits.gateByCaller, "requests"
+	if streaming(r) {
+		shares, of = s.limits.streamsByCaller, "streams"
+	}
+	if caller == "" {
+		return func() {}, nil
+	}
+	leave, entry := shares.Enter(r.Context(), caller)
+	if entry != limit.Entered {
+		return nil, s.overShare(of)
+	}
+	return leave, nil
+}
+
+// overShare is the answer to a caller that has taken its share already.
+func (s *Server) overShare(of string) *problem {
+	s.turnedAway(byShare)
+	return newProblem(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
+		"this caller has as many "+of+" open as one caller may: nothing happened; end some of them, or try again in a moment")
 }
 
 // chargeAddress counts a request against the address that it comes from.

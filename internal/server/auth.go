@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -24,6 +25,7 @@ type visit struct {
 	visitor limit.Visitor
 	kind    kind
 	header  http.Header // of the answer
+	hidden  atomic.Bool // a reservation was kept from the caller
 }
 
 // authenticate finds out who asks, before anything of the request is read.
@@ -32,13 +34,24 @@ func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	visit := &visit{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
 	var p *problem
 	if visit.caller, p = s.signIn(r, visit.visitor); p == nil {
-		p = s.charge(visit, 1)
+		p = s.charge(visit, visit.kind, 1)
+	}
+	leave := func() {}
+	if p == nil {
+		leave, p = s.takeShare(r, visit.caller.Name)
 	}
 	if p != nil {
 		writeProblem(w, p)
 		return
 	}
+	defer leave()
+	if lasts(r) {
+		lift(w)
+	}
 	next(huma.WithValue(ctx, visitKey{}, visit))
+	if visit.hidden.Load() {
+		s.cfg.Metrics.deny(access.Hidden)
+	}
 }
 
 // identify returns who a request is from, or says why nobody. An Authorization header
@@ -47,13 +60,19 @@ func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 	if s.cfg.Authenticate == nil {
 		return access.Everything, nil
 	}
+	ctx := r.Context()
+	if lasts(r) { // which has no deadline of its own
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.cfg.RequestTimeout)
+		defer cancel()
+	}
 	authorization := r.Header.Get("Authorization")
 	if c := certificateOf(r); c != nil && s.cfg.Certificate != nil && authorization == "" {
-		caller, err := s.cfg.Certificate(r.Context(), c)
+		caller, err := s.cfg.Certificate(ctx, c)
 		return caller, s.notLetIn(err, false)
 	}
 	secret := bearer(r)
-	caller, err := s.cfg.Authenticate(r.Context(), secret)
+	caller, err := s.cfg.Authenticate(ctx, secret)
 	return caller, s.notLetIn(err, secret != "")
 }
 
@@ -111,11 +130,33 @@ func visitOf(ctx context.Context) *visit {
 
 func callerOf(ctx context.Context) access.Caller { return visitOf(ctx).caller }
 
-// registry returns the Registry that acts for whoever asks, with the rights that they
-// have in all of these namespaces.
-func (s *Server) registry(ctx context.Context, namespaces ...string) *dibs.Registry {
-	return s.cfg.Registry.As(callerOf(ctx).Principal(namespaces...))
+// registry returns the Registry that acts for the caller, with the rights that it has in
+// each namespace.
+func (s *Server) registry(ctx context.Context) *dibs.Registry {
+	v := visitOf(ctx)
+	return s.cfg.Registry.As(dibs.Principal{Name: v.caller.Name, Grants: v})
 }
+
+// Allow reports whether the caller may do something to a reservation.
+func (v *visit) Allow(command dibs.Command, namespace string) bool {
+	return v.finds(access.VerbOf(command), namespace)
+}
+
+// canGet reports whether the caller may see a reservation.
+func (v *visit) canGet(namespace string) bool { return v.finds(access.Get, namespace) }
+
+// finds reports whether there is a reservation of this namespace for the caller. Where there
+// is not, it is told so as if there were none at all, and that is counted.
+func (v *visit) finds(verb access.Verb, namespace string) bool {
+	if v.caller.May(verb, namespace) {
+		return true
+	}
+	v.hidden.Store(true)
+	return false
+}
+
+// RightsIn returns what the caller may do beyond the ordinary.
+func (v *visit) RightsIn(namespace string) dibs.Rights { return v.caller.RightsIn(namespace) }
 
 // everywhere stands for all namespaces.
 const everywhere = ""
@@ -145,33 +186,14 @@ func (s *Server) mayInScope(ctx context.Context, verb access.Verb, scope string)
 	return s.forbidden(verb, where)
 }
 
-// mayByID refuses a verb on a reservation whose namespace only its row knows, and
-// returns that namespace. Who has the same rights everywhere needs no look.
-func (s *Server) mayByID(ctx context.Context, verb access.Verb, id dibs.ID) (namespace string, err error) {
-	caller := callerOf(ctx)
-	switch {
-	case caller.May(verb, everywhere) && caller.May(access.ActForOthers, everywhere) == caller.MaySomewhere(access.ActForOthers):
-		return everywhere, nil
-	case !caller.MaySomewhere(verb): // nor does it learn whether there is such a row
-		return "", s.forbidden(verb, "in any namespace")
+// maySomewhere refuses a verb on a reservation to a caller that has it nowhere: it does not
+// learn whether there is such a reservation. For all others the registry says whether there
+// is one that they may do this to, since only the row knows its namespace.
+func (s *Server) maySomewhere(ctx context.Context, verb access.Verb) error {
+	if callerOf(ctx).MaySomewhere(verb) {
+		return nil
 	}
-	name, err := s.cfg.Registry.Get(ctx, dibs.Lookup{ID: id})
-	switch {
-	case errors.Is(err, dibs.ErrNotFound):
-		return "", noReservation(id)
-	case err != nil:
-		return "", s.problemOf(err)
-	case !caller.May(verb, name.Namespace):
-		// An id can be computed from a name. Another answer than for one that does not
-		// exist would tell which names others have.
-		s.cfg.Metrics.deny(access.Hidden)
-		return "", noReservation(id)
-	}
-	return name.Namespace, nil
-}
-
-func noReservation(id dibs.ID) *problem {
-	return newProblem(http.StatusNotFound, string(dibs.CodeNotFound), "there is no reservation "+id.String())
+	return s.forbidden(verb, "in any namespace")
 }
 
 func (s *Server) forbidden(verb access.Verb, where string) *problem {

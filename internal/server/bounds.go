@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs/internal/exactjson"
 )
 
 // Bounds of every request. They keep the work for a bad request, and the answer to it, in
@@ -25,8 +27,10 @@ const (
 	maxDepth = 32
 )
 
-// strictJSON takes no body that is not UTF-8: the decoder would replace what is not, and so
-// register another name than was asked for. And it takes none that is out of bounds.
+// strictJSON takes no body that is not UTF-8: the decoder would replace what is not, and
+// so register another name than was asked for. Nor does it take one that has a member
+// twice: of two lists or objects the schema sees the last, and a command would be made of
+// both. And it takes none that is out of bounds, which it looks for first.
 var strictJSON = huma.Format{
 	Marshal: huma.DefaultJSONFormat.Marshal,
 	Unmarshal: func(data []byte, v any) error {
@@ -35,6 +39,9 @@ var strictJSON = huma.Format{
 		}
 		if err := checkShape(data); err != nil {
 			return err
+		}
+		if _, toValidate := v.(*any); toValidate && errors.Is(exactjson.Unique(data), exactjson.ErrTwice) {
+			return errors.New("has a member twice")
 		}
 		return huma.DefaultJSONFormat.Unmarshal(data, v)
 	},

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -39,22 +38,20 @@ func (s *Server) apply(ctx context.Context, in *applyInput) (*answer[applied], e
 			fmt.Sprintf("%d commands in one list, more than the %d allowed", n, maxCommands))
 	}
 	commands := make([]dibs.Command, len(in.Body.Commands))
-	var namespaces []string
 	for i, c := range in.Body.Commands {
 		command, err := c.Command()
 		if err != nil {
 			return nil, s.notACommand(i, err)
 		}
-		of, err := s.mayApply(ctx, command, namespaces)
-		if err != nil {
+		if err := s.mayApply(ctx, command); err != nil {
 			return nil, err
 		}
-		commands[i], namespaces = command, append(namespaces, of...)
+		commands[i] = command
 	}
 	if p := s.mayApplyNow(ctx, commands, in.Body.DryRun); p != nil {
 		return nil, p
 	}
-	registry := s.registry(ctx, namespaces...)
+	registry := s.registry(ctx)
 	run := registry.Apply
 	if in.Body.DryRun {
 		run = registry.DryRun
@@ -79,64 +76,45 @@ func (s *Server) notACommand(i int, err error) *problem {
 	return p
 }
 
-// mayApply refuses a command that the caller has no right to, and returns the
-// namespaces that the right is for. Before are those of the commands before it.
-func (s *Server) mayApply(ctx context.Context, command dibs.Command, before []string) (namespaces []string, err error) {
-	in := func(verb access.Verb, namespaces ...string) ([]string, error) {
-		for _, namespace := range namespaces {
-			if err := s.may(ctx, verb, namespace); err != nil {
-				return nil, err
-			}
-		}
-		return namespaces, nil
-	}
-	byID := func(verb access.Verb, id dibs.ID) ([]string, error) {
-		namespace, err := s.mayByID(ctx, verb, id)
-		if p, ok := errors.AsType[*problem](err); ok && p.Status == http.StatusNotFound && len(before) > 0 {
-			// A command before it may be about to make it.
-			return in(verb, before...)
-		}
-		return []string{namespace}, err
-	}
+// mayApply refuses a command that the caller has no right to, as far as its words tell. Where
+// it names a reservation the registry decides, which knows where that is.
+func (s *Server) mayApply(ctx context.Context, command dibs.Command) error {
+	verb := access.VerbOf(command)
 	switch c := command.(type) {
 	case dibs.Reserve:
-		return in(access.Reserve, c.Namespace)
+		return s.may(ctx, verb, c.Namespace)
 	case dibs.ReserveAll:
 		for _, r := range c.Reservations {
-			namespaces = append(namespaces, r.Namespace)
+			if err := s.may(ctx, verb, r.Namespace); err != nil {
+				return err
+			}
 		}
-		return in(access.Reserve, namespaces...)
+		return nil
 	case dibs.ReserveFirst:
-		return in(access.Reserve, c.Namespace)
-	case dibs.Extend:
-		return byID(access.Extend, c.ID)
-	case dibs.Confirm:
-		return byID(access.Confirm, c.ID)
-	case dibs.Release:
-		return byID(access.Release, c.ID)
-	case dibs.Settle:
-		return byID(access.Settle, c.ID)
+		return s.may(ctx, verb, c.Namespace)
+	case dibs.Extend, dibs.Confirm, dibs.Release, dibs.Settle:
+		return s.maySomewhere(ctx, verb)
 	case dibs.Claim:
-		return in(access.Claim, c.Namespace)
+		return s.may(ctx, verb, c.Namespace)
 	case dibs.Rename:
-		return in(access.Rename, c.Namespace)
+		return s.may(ctx, verb, c.Namespace)
 	case dibs.Decommission:
-		return in(access.Decommission, c.Namespace)
+		return s.may(ctx, verb, c.Namespace)
 	case dibs.Transfer:
-		return in(access.Transfer, c.Namespace)
+		return s.may(ctx, verb, c.Namespace)
 	case dibs.Swap:
-		return in(access.Swap, c.Namespace)
+		return s.may(ctx, verb, c.Namespace)
 	case dibs.Rekey:
-		return in(access.Rekey, c.Namespace)
+		return s.may(ctx, verb, c.Namespace)
 	case dibs.Archive:
-		return nil, s.mayInScope(ctx, access.Archive, c.Scope)
+		return s.mayInScope(ctx, verb, c.Scope)
 	case dibs.Restore:
-		return nil, s.mayInScope(ctx, access.Restore, c.Scope)
+		return s.mayInScope(ctx, verb, c.Scope)
 	case dibs.Delete:
-		return nil, s.mayInScope(ctx, access.Delete, c.Scope)
+		return s.mayInScope(ctx, verb, c.Scope)
 	case dibs.Sweep:
-		return in(access.Sweep, everywhere)
-	default: // a command that nobody thought of is nobody's right
-		return nil, s.forbidden(access.Verb(verbOf(c)), "here")
+		return s.may(ctx, verb, everywhere)
+	default: // a command that is not known here is not allowed to any caller
+		return s.forbidden(access.Verb(verbOf(c)), "here")
 	}
 }

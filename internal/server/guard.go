@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,19 +22,15 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 		out := &recorder{ResponseWriter: w}
 		r = s.traced(r)
 		asked := r // its context ends when the client goes, and not with the deadline below
-		defer func() { s.finish(out, asked, start, recover()) }()
+		r, body, cancel := s.withDeadline(w, r, start)
+		defer func() {
+			cancel()
+			body.leave()
+			s.finish(out, asked, start, recover())
+		}()
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		if s.draining.Load() {
 			out.Header().Set("Connection", "close")
-		}
-		if !streaming(r) && !lasting(r) {
-			deadline := start.Add(s.cfg.RequestTimeout)
-			control := http.NewResponseController(w)
-			_ = control.SetReadDeadline(deadline)
-			_ = control.SetWriteDeadline(deadline.Add(s.cfg.RequestTimeout)) // an answer about the deadline gets out, too
-			ctx, cancel := context.WithDeadline(r.Context(), deadline)
-			defer cancel()
-			r = r.WithContext(ctx)
 		}
 		if s.origins.answer(out, r) {
 			return
@@ -66,8 +61,8 @@ func streaming(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.URL.Path == eventsPath && strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// lasting reports whether the request is for work that takes as long as there is to do;
-// its body is read within the deadline all the same. The client may end it.
+// lasting reports whether the request is for work that takes as long as there is to do.
+// The client may end it.
 func lasting(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false

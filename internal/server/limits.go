@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -23,6 +24,10 @@ type limits struct {
 	wrongTokens           *limit.Buckets[attempt]
 
 	gate, streams *limit.Gate
+	// What one caller may take of both. Before a request is let in, its caller is told by its
+	// credentials, which cost nothing to look at; afterwards by its name, since a caller may
+	// have any number of tokens.
+	gateByCredentials, gateByCaller, streamsByCaller *limit.Shares
 	// regulars are credentials that were good, by the address that they came from.
 	regulars *limit.Seen
 	// proofs are tokens that were good, by the reservation.
@@ -38,6 +43,8 @@ func newLimits(l limit.Limits) *limits {
 		addresses: limit.NewBuckets[netip.Addr](l.PerAddress), signIns: limit.NewBuckets[netip.Addr](l.SignIn),
 		wrongTokens: limit.NewBuckets[attempt](l.WrongTokens),
 		gate:        limit.NewGate(l.MaxInFlight, l.MaxWaiting, l.MaxWait), streams: limit.NewGate(l.MaxStreams, 0, 0),
+		gateByCredentials: limit.NewShares(l.Share(l.MaxInFlight), l.Share(l.MaxWaiting), l.MaxWait),
+		gateByCaller:      limit.NewShares(l.Share(l.MaxInFlight), 0, 0), streamsByCaller: limit.NewShares(l.Share(l.MaxStreams), 0, 0),
 		regulars: limit.NewSeen(), proofs: limit.NewSeen(),
 	}
 }
@@ -51,6 +58,7 @@ const (
 	byAddress     limitReason = "address"     // requests of one address
 	bySignIn      limitReason = "signin"      // it failed to sign in too often
 	byWrongToken  limitReason = "wrong_token" // it was wrong about the token of a reservation too often
+	byShare       limitReason = "share"       // its caller has taken its share of all places
 	byInFlight    limitReason = "in_flight"   // too many are worked on, and too many wait
 	byQueue       limitReason = "queue"       // it has waited for too long
 	byStreams     limitReason = "streams"     // too many streams are open
@@ -58,7 +66,7 @@ const (
 )
 
 func limitReasons() []limitReason {
-	return []limitReason{byPrincipal, byBulk, byAddress, bySignIn, byWrongToken, byInFlight, byQueue, byStreams, byConnections}
+	return []limitReason{byPrincipal, byBulk, byAddress, bySignIn, byWrongToken, byShare, byInFlight, byQueue, byStreams, byConnections}
 }
 
 // kind is what a call is counted as.
@@ -90,11 +98,17 @@ func kindOf(op *huma.Operation) kind {
 // pageCost is how many names or events on a page count as one read.
 const pageCost = 100
 
-// charge counts so many of the kind that a visit is against its principal, or says that
-// they are too many. Where nobody is known there is nobody to count against.
-func (s *Server) charge(v *visit, n int) *problem {
+// chargeMore counts so many more of the kind that a request is.
+func (s *Server) chargeMore(ctx context.Context, n int) *problem {
+	v := visitOf(ctx)
+	return s.charge(v, v.kind, n)
+}
+
+// charge counts so many of a kind against the principal of a visit, or says that they are too
+// many. A visit without a principal is not counted.
+func (s *Server) charge(v *visit, k kind, n int) *problem {
 	buckets, policy, reason := s.limits.reads, "reads", byPrincipal
-	switch v.kind {
+	switch k {
 	case writing:
 		buckets, policy = s.limits.writes, "writes"
 	case checking:

@@ -52,7 +52,7 @@ func (s *Server) claim(ctx context.Context, in *claimInput) (*answer[wire.Name],
 	if err := s.may(ctx, access.Claim, b.Namespace); err != nil {
 		return nil, err
 	}
-	name, err := s.one(ctx, b.Namespace, dibs.Claim{
+	name, err := s.one(ctx, dibs.Claim{
 		Namespace: b.Namespace, Value: b.Value, Entity: b.Entity.Entity(), CorrelationID: b.CorrelationID,
 		Meta: b.Meta, Field: b.Field, OverrideReserved: b.OverrideReserved,
 	})
@@ -101,7 +101,7 @@ func (s *Server) findName(ctx context.Context, namespace, value string) (*answer
 	if err := s.may(ctx, access.Get, namespace); err != nil {
 		return nil, err
 	}
-	return s.showName(ctx, namespace, dibs.Lookup{Namespace: namespace, Value: value, Version: true})
+	return s.showName(ctx, dibs.Lookup{Namespace: namespace, Value: value, Version: true})
 }
 
 type listInput struct {
@@ -116,7 +116,7 @@ func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.Nam
 	if err := s.may(ctx, access.List, in.Namespace); err != nil {
 		return nil, err
 	}
-	if p := s.charge(visitOf(ctx), in.Limit/pageCost); p != nil {
+	if p := s.chargeMore(ctx, in.Limit/pageCost); p != nil {
 		return nil, p
 	}
 	page, err := s.registry(ctx).List(ctx, dibs.NamesQuery{
@@ -190,7 +190,7 @@ func (s *Server) decommission(ctx context.Context, in *decommissionInput) (*answ
 	if err := s.may(ctx, access.Decommission, in.Namespace); err != nil {
 		return nil, err
 	}
-	return s.one(ctx, in.Namespace, dibs.Decommission{Namespace: in.Namespace, Value: in.Value, Entity: in.Body.Entity.Entity()})
+	return s.one(ctx, dibs.Decommission{Namespace: in.Namespace, Value: in.Value, Entity: in.Body.Entity.Entity()})
 }
 
 type transferInput struct {
@@ -208,7 +208,7 @@ func (s *Server) transfer(ctx context.Context, in *transferInput) (*answer[wire.
 	if err := s.may(ctx, access.Transfer, in.Namespace); err != nil {
 		return nil, err
 	}
-	return s.one(ctx, in.Namespace, dibs.Transfer{Namespace: in.Namespace, Value: in.Value, From: in.Body.From.Entity(), To: in.Body.To.Entity()})
+	return s.one(ctx, dibs.Transfer{Namespace: in.Namespace, Value: in.Value, From: in.Body.From.Entity(), To: in.Body.To.Entity()})
 }
 
 type swapInput struct {
@@ -223,7 +223,7 @@ func (s *Server) swap(ctx context.Context, in *swapInput) (*answer[wire.Result],
 	if err := s.may(ctx, access.Swap, in.Body.Namespace); err != nil {
 		return nil, err
 	}
-	result, err := s.registry(ctx, in.Body.Namespace).Swap(ctx, dibs.Swap{Namespace: in.Body.Namespace, A: in.Body.A.Named(), B: in.Body.B.Named()})
+	result, err := s.registry(ctx).Swap(ctx, dibs.Swap{Namespace: in.Body.Namespace, A: in.Body.A.Named(), B: in.Body.B.Named()})
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
@@ -285,7 +285,7 @@ func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[
 	if err := s.may(ctx, access.Check, request.Namespace); err != nil {
 		return nil, err
 	}
-	if p := s.charge(visitOf(ctx), min(len(request.Values), limit.LeastChecks)-1); p != nil {
+	if p := s.chargeMore(ctx, min(len(request.Values), limit.LeastChecks)-1); p != nil {
 		return nil, p
 	}
 	list, err := s.reader(ctx).Check(ctx, request)

@@ -60,7 +60,7 @@ func (s *Server) recanonicalize(ctx context.Context, in *recanonicalizeInput) (*
 	if err := s.may(ctx, access.Recanonicalize, in.Body.Namespace); err != nil {
 		return nil, err
 	}
-	report, err := s.registry(ctx, in.Body.Namespace).Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: in.Body.Namespace, DryRun: in.Body.DryRun})
+	report, err := s.registry(ctx).Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: in.Body.Namespace, DryRun: in.Body.DryRun})
 	body := wire.RecanonicalizationOf(report)
 	if err != nil {
 		p := s.problemOf(err)

@@ -67,7 +67,7 @@ func (s *Server) reserve(ctx context.Context, in *reserveInput) (*answer[wire.Na
 	}
 	command := in.Body.Reserve()
 	command.Token = in.Token
-	hold, err := s.registry(ctx, command.Namespace).Reserve(ctx, command)
+	hold, err := s.registry(ctx).Reserve(ctx, command)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
@@ -87,19 +87,17 @@ type holds struct {
 }
 
 func (s *Server) reserveAll(ctx context.Context, in *reserveAllInput) (*answer[holds], error) {
-	if p := s.charge(visitOf(ctx), min(len(in.Body.Reservations), limit.LeastWrites)-1); p != nil {
+	if p := s.chargeMore(ctx, min(len(in.Body.Reservations), limit.LeastWrites)-1); p != nil {
 		return nil, p
 	}
 	command := dibs.ReserveAll{Token: in.Token}
-	var namespaces []string
 	for _, r := range in.Body.Reservations {
 		if err := s.may(ctx, access.Reserve, r.Namespace); err != nil {
 			return nil, err
 		}
-		namespaces = append(namespaces, r.Namespace)
 		command.Reservations = append(command.Reservations, r.Reserve())
 	}
-	list, err := s.registry(ctx, namespaces...).ReserveAll(ctx, command)
+	list, err := s.registry(ctx).ReserveAll(ctx, command)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
@@ -122,12 +120,12 @@ func (s *Server) reserveFirst(ctx context.Context, in *reserveFirstInput) (*answ
 	if err := s.may(ctx, access.Reserve, in.Body.Namespace); err != nil {
 		return nil, err
 	}
-	if p := s.charge(visitOf(ctx), min(len(in.Body.Values), limit.LeastWrites)-1); p != nil {
+	if p := s.chargeMore(ctx, min(len(in.Body.Values), limit.LeastWrites)-1); p != nil {
 		return nil, p
 	}
 	command := in.Body.ReserveFirst()
 	command.Token = in.Token
-	hold, err := s.registry(ctx, command.Namespace).ReserveFirst(ctx, command)
+	hold, err := s.registry(ctx).ReserveFirst(ctx, command)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
@@ -140,26 +138,27 @@ type ByReservation struct {
 	ReservationID string `path:"reservationId" example:"res_c4mkvhn2l6u5tmbbq4zkzswwm4"`
 }
 
-// permitted returns the id, if it is one and the caller may do this with it, and the
-// namespace that the right is for.
-func (s *Server) permitted(ctx context.Context, verb access.Verb, in ByReservation) (id dibs.ID, namespace string, err error) {
-	if id, err = dibs.ParseID(in.ReservationID); err != nil {
-		return id, "", s.problemOf(err)
+// permitted returns the id, if it is one and the caller may do this somewhere.
+func (s *Server) permitted(ctx context.Context, verb access.Verb, in ByReservation) (id dibs.ID, err error) {
+	if err = s.maySomewhere(ctx, verb); err != nil {
+		return id, err
 	}
-	namespace, err = s.mayByID(ctx, verb, id)
-	return id, namespace, err
+	if id, err = dibs.ParseID(in.ReservationID); err != nil {
+		return id, s.problemOf(err)
+	}
+	return id, nil
 }
 
 func (s *Server) getReservation(ctx context.Context, in *ByReservation) (*answer[wire.Name], error) {
-	id, namespace, err := s.permitted(ctx, access.Get, *in)
+	id, err := s.permitted(ctx, access.Get, *in)
 	if err != nil {
 		return nil, err
 	}
-	return s.showName(ctx, namespace, dibs.Lookup{ID: id, Version: true})
+	return s.showName(ctx, dibs.Lookup{ID: id, Version: true, Visible: visitOf(ctx).canGet})
 }
 
-func (s *Server) showName(ctx context.Context, namespace string, lookup dibs.Lookup) (*answer[wire.Name], error) {
-	name, err := s.registry(ctx, namespace).Get(ctx, lookup)
+func (s *Server) showName(ctx context.Context, lookup dibs.Lookup) (*answer[wire.Name], error) {
+	name, err := s.registry(ctx).Get(ctx, lookup)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
@@ -167,8 +166,8 @@ func (s *Server) showName(ctx context.Context, namespace string, lookup dibs.Loo
 }
 
 // one applies a command about one name.
-func (s *Server) one(ctx context.Context, namespace string, command dibs.Command) (*answer[wire.Name], error) {
-	results, err := s.registry(ctx, namespace).Apply(ctx, command)
+func (s *Server) one(ctx context.Context, command dibs.Command) (*answer[wire.Name], error) {
+	results, err := s.registry(ctx).Apply(ctx, command)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
@@ -184,11 +183,11 @@ type extendInput struct {
 }
 
 func (s *Server) extend(ctx context.Context, in *extendInput) (*answer[wire.Name], error) {
-	id, namespace, err := s.permitted(ctx, access.Extend, in.ByReservation)
+	id, err := s.permitted(ctx, access.Extend, in.ByReservation)
 	if err != nil {
 		return nil, err
 	}
-	return s.byToken(ctx, namespace, dibs.Extend{ID: id, Token: in.Body.Token, TTL: wire.TTL(in.Body.TTLMs)})
+	return s.byToken(ctx, dibs.Extend{ID: id, Token: in.Body.Token, TTL: wire.TTL(in.Body.TTLMs)})
 }
 
 type confirmInput struct {
@@ -202,12 +201,12 @@ type confirmInput struct {
 }
 
 func (s *Server) confirm(ctx context.Context, in *confirmInput) (*answer[wire.Name], error) {
-	id, namespace, err := s.permitted(ctx, access.Confirm, in.ByReservation)
+	id, err := s.permitted(ctx, access.Confirm, in.ByReservation)
 	if err != nil {
 		return nil, err
 	}
 	b := in.Body
-	return s.byToken(ctx, namespace, dibs.Confirm{ID: id, Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces})
+	return s.byToken(ctx, dibs.Confirm{ID: id, Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces})
 }
 
 type releaseInput struct {
@@ -218,11 +217,11 @@ type releaseInput struct {
 }
 
 func (s *Server) release(ctx context.Context, in *releaseInput) (*answer[wire.Name], error) {
-	id, namespace, err := s.permitted(ctx, access.Release, in.ByReservation)
+	id, err := s.permitted(ctx, access.Release, in.ByReservation)
 	if err != nil {
 		return nil, err
 	}
-	return s.byToken(ctx, namespace, dibs.Release{ID: id, Token: in.Body.Token})
+	return s.byToken(ctx, dibs.Release{ID: id, Token: in.Body.Token})
 }
 
 type settleInput struct {
@@ -234,7 +233,7 @@ type settleInput struct {
 }
 
 func (s *Server) settle(ctx context.Context, in *settleInput) (*answer[wire.Name], error) {
-	id, namespace, err := s.permitted(ctx, access.Settle, in.ByReservation)
+	id, err := s.permitted(ctx, access.Settle, in.ByReservation)
 	if err != nil {
 		return nil, err
 	}
@@ -242,5 +241,5 @@ func (s *Server) settle(ctx context.Context, in *settleInput) (*answer[wire.Name
 	if in.Body.Outcome == "exists" {
 		verdict = dibs.Exists(in.Body.Entity.Entity())
 	}
-	return s.one(ctx, namespace, dibs.Settle{ID: id, Verdict: verdict})
+	return s.one(ctx, dibs.Settle{ID: id, Verdict: verdict})
 }

@@ -231,6 +231,23 @@ func TestNotUTF8(t *testing.T) {
 	}
 }
 
+// A body that has a member twice is refused: what the schema checks would not be what the
+// command is made of.
+func TestMembersTwice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	for path, body := range map[string]string{
+		"/v1/reservations": `{"namespace": "any", "value": "a", "value": "b"}`,
+		"/v1/apply":        `{"commands": [{"op": "reserve", "namespace": "any", "value": "a", "meta": {"k": "v"}}], "commands": [{"op": "reserve", "namespace": "any", "value": "c"}]}`,
+		"/v1/check":        `{"namespace": "any", "values": ["a"], "\u0076alues": ["b"]}`,
+	} {
+		res, text := r.send(http.MethodPost, path, nil, body)
+		if res.status != http.StatusBadRequest || !strings.Contains(text, "twice") {
+			t.Errorf("%s is %d: %s", path, res.status, text)
+		}
+	}
+}
+
 // A server that cannot look up keys says that it cannot, and not that the key is wrong.
 func TestKeysOutOfReach(t *testing.T) {
 	t.Parallel()

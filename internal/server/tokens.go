@@ -21,12 +21,12 @@ type attempt struct {
 func attemptOf(v *visit, id dibs.ID) attempt { return attempt{id, v.caller.Name, v.visitor.Addr} }
 
 // byToken applies a command that proves by a token that a hold is the caller's.
-func (s *Server) byToken(ctx context.Context, namespace string, command dibs.Command) (*answer[wire.Name], error) {
+func (s *Server) byToken(ctx context.Context, command dibs.Command) (*answer[wire.Name], error) {
 	id, token, _ := proofOf(command)
 	if p := s.mayTry(visitOf(ctx), id, token); p != nil {
 		return nil, p
 	}
-	results, err := s.registry(ctx, namespace).Apply(ctx, command)
+	results, err := s.registry(ctx).Apply(ctx, command)
 	s.triedAll(ctx, []dibs.Command{command}, err)
 	if err != nil {
 		return nil, s.problemOf(err)
@@ -71,12 +71,11 @@ func (s *Server) mayApplyNow(ctx context.Context, commands []dibs.Command, dryRu
 			}
 		}
 	}
+	kind := v.kind
 	if dryRun { // that asks, and changes nothing
-		asking := *v
-		asking.kind = checking
-		v = &asking
+		kind = checking
 	}
-	return s.charge(v, min(len(commands), limit.LeastWrites)-1)
+	return s.charge(v, kind, min(len(commands), limit.LeastWrites)-1)
 }
 
 // triedAll notes which tokens were wrong, and which were good.

@@ -55,7 +55,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	if err := s.may(ctx, access.Events, in.Namespace); err != nil {
 		return nil, err
 	}
-	if p := s.charge(visitOf(ctx), in.Limit/pageCost); p != nil {
+	if p := s.chargeMore(ctx, in.Limit/pageCost); p != nil {
 		return nil, p
 	}
 	query := dibs.FeedQuery{After: dibs.Cursor(in.After), Namespace: in.Namespace, Limit: in.Limit}

@@ -1,0 +1,238 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/limit"
+)
+
+// hanging is a store that does not find one name before it is let go.
+type hanging struct {
+	dibs.Store
+	letGo chan struct{}
+}
+
+var hangs = dibs.NameID("slug", "hangs")
+
+func (h hanging) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+	for _, ref := range refs {
+		if ref.ID == hangs {
+			select {
+			case <-ctx.Done():
+				<-time.After(50 * time.Millisecond) // an engine takes a moment to notice
+				return dibs.Snapshots{}, ctx.Err()
+			case <-h.letGo:
+			}
+		}
+	}
+	return h.Store.Load(ctx, refs)
+}
+
+// raw is a connection of a client, and what comes over it.
+type raw struct {
+	net.Conn
+	reader *bufio.Reader
+}
+
+func (r *rig) raw() *raw {
+	conn := dial(r)
+	return &raw{conn, bufio.NewReader(conn)}
+}
+
+func (c *raw) ask(request string) (status int, closes bool, err error) {
+	if _, err := io.WriteString(c, request); err != nil {
+		return 0, false, err
+	}
+	res, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { _ = res.Body.Close() }() // it is read whole
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, res.Close, err
+}
+
+const (
+	asGood  = "Authorization: Bearer good\r\n"
+	healthy = "GET /v1/names/slug/none HTTP/1.1\r\nHost: x\r\n" + asGood + "\r\n" // 404
+)
+
+func post(path, header, body string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", path, len(body), header, body)
+}
+
+// Whatever became of a request, the next one on its connection is answered as on a fresh
+// one, or the connection is closed and said to be.
+func TestNextRequestOfAConnection(t *testing.T) {
+	t.Parallel()
+	reserve := `{"namespace": "slug", "value": "a", "ttlMs": 60000}`
+	for name, c := range map[string]struct {
+		request string
+		want    int
+		change  func(*Config)
+	}{
+		"done":                    {post("/v1/reservations", asGood, reserve), 201, nil},
+		"refused":                 {post("/v1/reservations", asGood, `{"namespace": "slug"}`), 422, nil},
+		"not found":               {healthy, 404, nil},
+		"no such path":            {"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", 404, nil},
+		"no such method":          {"DELETE /v1/reservations HTTP/1.1\r\nHost: x\r\n\r\n", 405, nil},
+		"timed out, a question":   {"GET /v1/names/slug/hangs HTTP/1.1\r\nHost: x\r\n" + asGood + "\r\n", 503, nil},
+		"timed out, a command":    {post("/v1/reservations", asGood, `{"namespace": "slug", "value": "hangs"}`), 503, nil},
+		"body unread":             {post("/v1/entities/t/1/archive", asGood, "{}"), 404, nil},
+		"timed out, body missing": {"POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n" + asGood + "\r\n", 408, nil},
+		"no key":                  {post("/v1/reservations", "", reserve), 401, nil},
+		"wrong key":               {post("/v1/reservations", "Authorization: Bearer bad\r\n", reserve), 401, nil},
+		"no right":                {post("/v1/reservations", "Authorization: Bearer reader\r\n", reserve), 403, nil},
+		"not JSON":                {strings.Replace(post("/v1/reservations", asGood, reserve), "application/json", "text/plain", 1), 415, nil},
+		"too large":               {post("/v1/reservations", asGood, strings.Repeat(" ", 300<<10)), 413, func(c *Config) { c.MaxBody = 1000 }},
+		"cross origin":            {post("/v1/reservations", asGood+"Sec-Fetch-Site: cross-site\r\n", reserve), 403, nil},
+		"limited": {post("/v1/reservations/batch", asGood, `{"reservations": [`+reserve+`]}`), 429, func(c *Config) {
+			c.Limits.Writes = limit.Rate{N: 1, Per: time.Hour}
+		}},
+		"cut": {post("/v1/reservations", asGood, reserve), 500, func(c *Config) {
+			inner := c.Authenticate
+			panicked := false
+			c.Authenticate = func(ctx context.Context, key string) (access.Caller, error) {
+				if !panicked {
+					panicked = true
+					panic("once")
+				}
+				return inner(ctx, key)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}
+			letGo := make(chan struct{})
+			r := newRig(t, engine{"memory", func(tb testing.TB) dibs.Store { return hanging{inMemory.open(tb), letGo} }}, map[string]access.Caller{
+				"good":   {Name: "good", Grants: all},
+				"reader": {Name: "reader", Grants: []access.Grant{{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}},
+			}, func(cfg *Config) {
+				cfg.RequestTimeout = 100 * time.Millisecond
+				if c.change != nil {
+					c.change(cfg)
+				}
+			})
+			r.beforeClose = func() { close(letGo) }
+			conn := r.raw()
+			if name == "limited" {
+				if status, _, err := conn.ask(c.request); status != http.StatusCreated {
+					t.Fatal(status, err)
+				}
+			}
+			status, closes, err := conn.ask(c.request)
+			if status != c.want || err != nil {
+				t.Fatalf("it is %d, %v", status, err)
+			}
+			if closes {
+				if _, err := conn.reader.ReadByte(); !errors.Is(err, io.EOF) && err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("the connection stays open: %v", err)
+				}
+				return
+			}
+			for range 3 {
+				if status, _, err := conn.ask(healthy); status != http.StatusNotFound {
+					t.Fatalf("the next one is %d, %v", status, err)
+				}
+				// Longer than a request may take: nothing of an old deadline is left.
+				time.Sleep(r.server.cfg.RequestTimeout)
+			}
+		})
+	}
+}
+
+// A request whose body does not come is answered, and its connection ends, whatever it was
+// for and whoever sends it.
+func TestBodiesThatNeverCome(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, map[string]access.Caller{"good": {Name: "good", Grants: access.Everything.Grants}}, func(c *Config) {
+		c.RequestTimeout = 300 * time.Millisecond
+	})
+	var each sync.WaitGroup
+	for _, c := range calls {
+		for _, key := range []string{"", asGood} {
+			for _, length := range []string{"Content-Length: 1\r\n", "Transfer-Encoding: chunked\r\n"} {
+				method, path, _ := strings.Cut(c.request, " ")
+				if key != "" && strings.Contains(path, "HOOK") || strings.Contains(path, "LAST") {
+					continue
+				}
+				each.Go(func() {
+					conn := r.raw()
+					path := strings.NewReplacer("ID", someID, "HOOK", "none").Replace(path)
+					status, _, err := conn.ask(method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + length + key + "\r\n")
+					if err != nil || key == "" && status != http.StatusUnauthorized {
+						t.Errorf("%s: %d, %v", c.request, status, err)
+						return
+					}
+					if _, err := conn.reader.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Errorf("%s with %s: the connection stays: %v", c.request, strings.TrimSpace(length), err)
+					}
+				})
+			}
+		}
+	}
+	each.Wait()
+}
+
+// More connections than there may be, none of which sends what it promised, shut the server
+// for nobody.
+func TestConnectionsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil, func(c *Config) {
+		c.Authenticate = func(_ context.Context, key string) (access.Caller, error) {
+			if key == "" {
+				return access.Caller{}, keys.ErrUnknown
+			}
+			return access.Everything, nil
+		}
+		c.Limits = limit.Limits{MaxConnections: 40}
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- r.server.Run(ctx, listener, Timeouts{Drain: time.Second}) }()
+	t.Cleanup(func() {
+		stop()
+		<-stopped
+	})
+	for i := range 70 {
+		path := []string{sweepPath, forgetPath, recanonicalizePath}[i%3]
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "somebody else is served", func() bool {
+		client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+		req, _ := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+"/v1/names/slug/a", nil)
+		req.Header.Set("Authorization", "Bearer good")
+		res, err := client.Do(req)
+		if err != nil {
+			return false
+		}
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusNotFound
+	})
+}

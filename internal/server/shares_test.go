@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
+)
+
+// wantOverShare fails unless an answer says that its caller has taken its share.
+func (r *rig) wantOverShare(res reply, text string) {
+	r.Helper()
+	if res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") == "" || !strings.Contains(text, "as one caller may") {
+		r.Errorf("%d %s", res.status, text)
+	}
+}
+
+// shared is a rig in which one caller may have two of four places, and two of four may wait.
+// The caller greedy has two tokens.
+func shared(t *testing.T) *rig {
+	everything := access.Everything.Grants
+	return newRig(t, inMemory, map[string]access.Caller{
+		"token-1": {Name: "greedy", Grants: everything}, "token-2": {Name: "greedy", Grants: everything},
+		"modest": {Name: "modest", Grants: everything},
+	}, func(c *Config) {
+		c.Limits = limit.Limits{MaxInFlight: 4, MaxWaiting: 4, MaxWait: time.Minute, MaxStreams: 4, CallerShare: 50}
+	})
+}
+
+// One caller leaves places for others, and is told when it has all that it may.
+func TestOneCallerLeavesPlaces(t *testing.T) {
+	t.Parallel()
+	r := shared(t)
+	body := `{"namespace": "slug", "value": "a"}`
+	var conns []*raw
+	for range 4 { // two are worked on, and two wait; each until its body comes
+		conn := r.raw()
+		head, _, _ := strings.Cut(post("/v1/reservations", "Authorization: Bearer token-1\r\nIdempotency-Key: "+someToken+"\r\n", body), "{")
+		if _, err := io.WriteString(conn, head); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+	}
+	eventually(t, "two are inside", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
+	eventually(t, "and two wait", func() bool {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // this one would not wait
+		_, entry := r.server.limits.gateByCredentials.Enter(ctx, "Bearer token-1")
+		return entry == limit.Full
+	})
+	res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("token-1", ""), "")
+	r.wantOverShare(res, text)
+	// Another token does not make it another caller.
+	res, text = r.send(http.MethodGet, "/v1/names/slug/a", as("token-2", ""), "")
+	r.wantOverShare(res, text)
+	if got := r.metric(`dibs_requests_limited_total{reason="share"}`); got != 2 {
+		t.Errorf("%v were counted", got)
+	}
+	if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("modest", ""), ""); res.status != http.StatusNotFound {
+		t.Errorf("another caller gets %d %s", res.status, text)
+	}
+	for _, conn := range conns { // all of them are answered in the end
+		if status, _, err := conn.ask(body); status != http.StatusCreated && status != http.StatusOK {
+			t.Errorf("it is %d, %v", status, err)
+		}
+	}
+}
+
+// The same for streams.
+func TestOneCallerLeavesStreams(t *testing.T) {
+	t.Parallel()
+	r := shared(t)
+	open := func(key string) (reply, string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.http.URL+"/v1/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = as(key, "")
+		req.Header.Set("Accept", "text/event-stream")
+		res, err := r.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = res.Body.Close() })
+		text := make([]byte, 400)
+		n, _ := res.Body.Read(text)
+		return reply{res.StatusCode, res.Header}, string(text[:n])
+	}
+	for range 2 {
+		if res, text := open("token-1"); res.status != http.StatusOK {
+			t.Fatal(res.status, text)
+		}
+	}
+	for _, token := range []string{"token-1", "token-2"} {
+		res, text := open(token)
+		r.wantOverShare(res, text)
+	}
+	if res, text := open("modest"); res.status != http.StatusOK {
+		t.Errorf("somebody else gets %d %s", res.status, text)
+	}
+}
