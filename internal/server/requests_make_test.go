@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -48,6 +49,7 @@ type known struct {
 	texts map[string][]string // by the name of the member
 	holds [][2]string         // an id and its token
 	names []fuzzedName        // those with an owner
+	not   string              // is not to be used
 }
 
 // fuzzedName is a name and its owner.
@@ -77,7 +79,7 @@ func (k *known) learnAll(v any) {
 			k.names = k.names[max(0, len(k.names)-maxKnown):]
 		}
 		for name, member := range v {
-			if text, ok := member.(string); ok && len(text) < 4096 {
+			if text, ok := member.(string); ok && len(text) < 4096 && text != k.not {
 				k.learn(name, text)
 			}
 			k.learnAll(member)
@@ -105,8 +107,11 @@ type generator struct {
 	keys     []string // none where the server needs none
 	receiver string   // where webhooks may be sent to
 
+	deadHook string // a webhook with dead letters, which stays
+
 	hold [2]string  // the one that this request is about
 	name fuzzedName // the same
+	op   string     // of the commands from the second on, if it is to be the same
 	odds int        // one in so many values is odd; 0 for none
 }
 
@@ -133,7 +138,7 @@ func (g *generator) next() *fuzzedRequest {
 	if len(g.known.holds) > 0 && !g.oneIn(4) {
 		g.hold = pick(g.dice, g.known.holds...)
 	}
-	g.name = fuzzedName{}
+	g.name, g.op = fuzzedName{}, ""
 	if len(g.known.names) > 0 && g.oneIn(2) {
 		g.name = pick(g.dice, g.known.names...)
 	}
@@ -207,6 +212,8 @@ func escapePath(text string) string {
 func (g *generator) parameter(name, path string) string {
 	webhooks := strings.HasPrefix(path, webhooksPath)
 	switch {
+	case name == "id" && strings.HasPrefix(path, lettersPath) && !g.oneIn(4):
+		return g.deadHook
 	case name == "id" && webhooks:
 		return g.remembered("id", "wh_aaaaaaaaaaaaaaaaaaaa", "wh_")
 	case name == "letter":
@@ -254,6 +261,9 @@ func (g *generator) value(s *huma.Schema, name string) string {
 		elements := make([]string, pick(g.dice, 0, 1, 1, 2, 3, 5, 32))
 		for i := range elements {
 			elements[i] = g.value(s.Items, name)
+			if i == 0 && name == "commands" && g.oneIn(2) {
+				g.op = pick(g.dice, slices.Sorted(maps.Keys(membersOf))...)
+			}
 		}
 		return "[" + strings.Join(elements, ",") + "]"
 	case s.Type == huma.TypeInteger:
@@ -279,7 +289,7 @@ var membersOf = map[string]string{
 
 // command writes a command with the members that its op has, and now and then another one.
 func (g *generator) command(s *huma.Schema) string {
-	op := pick(g.dice, s.Properties["op"].Enum...).(string)
+	op := cmp.Or(g.op, pick(g.dice, slices.Sorted(maps.Keys(membersOf))...))
 	must, may, _ := strings.Cut(membersOf[op], "|")
 	names := strings.Fields(must)
 	for _, name := range strings.Fields(may) {
@@ -354,8 +364,11 @@ func (g *generator) text(name string) string {
 	case "kinds":
 		return pick(g.dice, "reserved", "confirmed", "expired", "deleted")
 	case "value", "values", "replaces", "prefix":
-		return pick(g.dice, "a", "b", "c", "alice", "Alice & Bob", "alice@example.com", "ünï-cödé", "admin", "x"+strconv.Itoa(g.n(50)), g.remembered("value", "d", ""))
+		return pick(g.dice, "a", "b", "c", "alice", "Alice & Bob", "alice@example.com", "ünï-cödé", "admin", "x"+strconv.Itoa(g.n(50)), "y"+strconv.Itoa(g.n(20_000)), "Z "+strconv.Itoa(g.n(20_000)), g.remembered("value", "d", ""))
 	case "reservationId":
+		if g.oneIn(6) {
+			return dibs.NameID(g.text("namespace"), g.text("value")).String()
+		}
 		return g.hold[0]
 	case "token", "Idempotency-Key":
 		if name == "token" && g.hold[1] != "" && !g.oneIn(4) {

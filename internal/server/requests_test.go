@@ -61,6 +61,7 @@ func startFuzzing(tb testing.TB, e engine, withKeys bool) *fuzzing {
 		rig: r, generator: newGenerator(r, slices.Sorted(maps.Keys(callers))), doc: readDocument(r),
 		statuses: make(map[int]int), reached: make(map[string]map[int]int),
 	}
+	f.makeDeadLetters()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
@@ -77,6 +78,30 @@ func startFuzzing(tb testing.TB, e engine, withKeys bool) *fuzzing {
 		}
 	})
 	return f
+}
+
+// makeDeadLetters makes a webhook whose receiver fails, and waits until events were given up.
+func (f *fuzzing) makeDeadLetters() {
+	f.Helper()
+	fails := newReceiver(f)
+	fails.status = http.StatusInternalServerError
+	header := http.Header{"Authorization": {"Bearer key-all"}}
+	_, text := f.rig.send(http.MethodPost, webhooksPath, header, `{"url":"`+fails.URL+`","from":"beginning"}`)
+	var hook struct{ ID string }
+	if err := json.Unmarshal([]byte(text), &hook); err != nil || hook.ID == "" {
+		f.Fatalf("there is no webhook: %s", text)
+	}
+	for _, value := range []string{"a", "b", "c"} {
+		f.rig.send(http.MethodPost, "/v1/reservations", header, `{"namespace":"any","value":"`+value+`"}`)
+	}
+	f.deliver()
+	eventually(f, "there are dead letters", func() bool {
+		_, text := f.rig.send(http.MethodGet, strings.Replace(lettersPath, "{id}", hook.ID, 1), header, "")
+		return strings.Count(text, "dl_") > 2
+	})
+	f.beforeClose()
+	f.beforeClose = func() {}
+	f.deadHook, f.known.not = hook.ID, hook.ID
 }
 
 // one sends one request, and says what is wrong with its answer.
