@@ -109,10 +109,11 @@ type generator struct {
 
 	deadHook string // a webhook with dead letters, which stays
 
-	hold [2]string  // the one that this request is about
-	name fuzzedName // the same
-	op   string     // of the commands from the second on, if it is to be the same
-	odds int        // one in so many values is odd; 0 for none
+	hold  [2]string  // the one that this request is about
+	name  fuzzedName // the same
+	scope string     // of the key, if it is a tenant's
+	op    string     // of the commands from the second on, if it is to be the same
+	odds  int        // one in so many values is odd; 0 for none
 }
 
 // newGenerator makes one for the calls of a document.
@@ -138,13 +139,13 @@ func (g *generator) next() *fuzzedRequest {
 	if len(g.known.holds) > 0 && !g.oneIn(4) {
 		g.hold = pick(g.dice, g.known.holds...)
 	}
-	g.name, g.op = fuzzedName{}, ""
+	g.name, g.op, g.scope = fuzzedName{}, "", ""
 	if len(g.known.names) > 0 && g.oneIn(2) {
 		g.name = pick(g.dice, g.known.names...)
 	}
 	g.odds = pick(g.dice, 0, 0, 0, 0, 30, 30, 8, 3)
 	call := pick(g.dice, g.calls...)
-	if g.oneIn(6) { // the one that can do everything
+	if g.oneIn(4) { // the one that can do everything
 		call = g.calls[slices.IndexFunc(g.calls, func(c fuzzedCall) bool { return c.OperationID == "apply" })]
 	}
 	r := &fuzzedRequest{method: call.method, target: call.path}
@@ -165,13 +166,17 @@ func (g *generator) authorize(r *fuzzedRequest) {
 	if len(g.keys) == 0 {
 		return
 	}
-	switch key := pick(g.dice, g.keys...); g.n(10) {
+	key := "key-all"
+	switch g.n(8) {
 	case 0:
+		return
 	case 1:
-		r.set("Authorization", "Bearer "+key)
-	default:
-		r.set("Authorization", "Bearer key-all")
+		key = pick(g.dice, g.keys...)
+	case 2, 3: // of a tenant, mostly about names of its own
+		g.scope = pick(g.dice, "acme", "globex")
+		key, g.name = "key-"+g.scope, fuzzedName{}
 	}
+	r.set("Authorization", "Bearer "+key)
 }
 
 // parameters fills in path, query and headers.
@@ -258,11 +263,11 @@ func (g *generator) value(s *huma.Schema, name string) string {
 		}
 		return g.object(members)
 	case s.Type == huma.TypeArray:
-		elements := make([]string, pick(g.dice, 0, 1, 1, 2, 3, 5, 32))
+		elements := make([]string, pick(g.dice, 0, 1, 1, 1, 2, 2, 3, 5, 32, 32))
 		for i := range elements {
 			elements[i] = g.value(s.Items, name)
 			if i == 0 && name == "commands" && g.oneIn(2) {
-				g.op = pick(g.dice, slices.Sorted(maps.Keys(membersOf))...)
+				g.op = pick(g.dice, append(slices.Sorted(maps.Keys(membersOf)), "extend", "confirm", "release", "settle", "extend", "confirm", "release", "settle")...)
 			}
 		}
 		return "[" + strings.Join(elements, ",") + "]"
@@ -311,8 +316,8 @@ func (g *generator) object(members map[string]string) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		list = append(list, quoteJSON(name)+":"+members[name])
-		if g.odd() { // once more
-			list = append(list, quoteJSON(name)+":"+members[name])
+		if g.odd() { // once more, or one that there is not
+			list = append(list, quoteJSON(pick(g.dice, name, strings.ToUpper(name), g.oddText()))+":"+members[name])
 		}
 	}
 	return "{" + strings.Join(list, ",") + "}"
@@ -356,9 +361,12 @@ func (g *generator) text(name string) string {
 	}
 	switch name {
 	case "namespace":
+		if g.scope != "" && !g.oneIn(16) {
+			return g.scope + pick(g.dice, ".slug", ".any")
+		}
 		return pick(g.dice, "slug", "slug", "any", "username", "email", "mill", "mwitness", "word", "kept", "looks", "few", "many", "found", "gone", "secret", "acme.slug", "globex.slug", "acme.any")
 	case "scope":
-		return pick(g.dice, "", "", "acme", "globex")
+		return cmp.Or(g.scope, pick(g.dice, "", "", "acme", "globex"))
 	case "namespaces":
 		return pick(g.dice, "*", "acme.*", "slug", "globex.slug")
 	case "kinds":

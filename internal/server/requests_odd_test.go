@@ -11,8 +11,8 @@ func (g *generator) odd() bool { return g.odds > 0 && g.oneIn(g.odds) }
 
 // size is a length, seldom a great one. A body may have a megabyte.
 func (g *generator) size() int {
-	if g.oneIn(20) {
-		return pick(g.dice, 30_000, 66_000, 300_000, 1_000_000)
+	if g.oneIn(8) {
+		return pick(g.dice, 5000, 30_000, 60_000, 66_000, 300_000, 1_000_000)
 	}
 	return pick(g.dice, 1, 15, 17, 64, 129, 256, 300, 1025, 3000)
 }
