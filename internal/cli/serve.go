@@ -133,7 +133,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.closing = append(sv.closing, sv.store.Close)
 	sv.ring, sv.metrics = keys.NewRing(sv.store), server.NewMetrics()
-	sv.desk = signin.NewDesk(sv.ring, onLoopback(sv.config.Listen))
+	sv.desk = signin.NewDesk(sv.ring, sv.keyless())
 	sv.trust(ctx, sv.config)
 	if err := sv.checkKeys(ctx); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	sv.server = server.New(server.Config{
 		Registry: sv.registry, Store: sv.store, Webhooks: sv.webhooks, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
 		// Where only certificates and tokens count, nobody is let in for being local.
-		LocalOnly: onLoopback(sv.config.Listen) && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
+		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
 		MaxStale:  sv.config.MaxStale, Cache: cache, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
 		Limits: sv.config.Limits,

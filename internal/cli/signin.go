@@ -62,17 +62,31 @@ func (sv *service) checkKeys(ctx context.Context) error {
 	if err != nil || closed {
 		return err
 	}
-	if onLoopback(sv.config.Listen) {
-		sv.log.Info("there is no API key: whoever can call this machine's localhost may do everything")
+	if sv.keyless() {
+		sv.log.Warn("there is no API key: every program on this machine may do everything, and so may everybody whom a proxy on it lets in. " +
+			"Make a key before you put a proxy in front (dibs keys create), or start with --keyless never")
 		return nil
 	}
-	if sv.config.Store == "mem:" {
-		return usage("at %s other machines could do everything, and API keys cannot be kept in memory: use another store,\n"+
-			"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen)
+	why, instead := fmt.Sprintf("at %s other machines could do everything", sv.config.Listen), "listen on this machine alone, at 127.0.0.1:8080"
+	switch {
+	case !onLoopback(sv.config.Listen):
+	case sv.config.Keyless == config.KeylessNever:
+		why, instead = "keyless is never", "start with --keyless local"
+	default:
+		why, instead = "a proxy in front, as trustedProxies says, could let everybody in", "leave trustedProxies out"
 	}
-	return usage("there is no API key yet, and at %s other machines could do everything: make a key first,\n"+
+	if sv.config.Store == "mem:" {
+		return usage("%s, and API keys cannot be kept in memory: use another store,\nor %s", why, instead)
+	}
+	return usage("there is no API key yet, and %s: make a key first,\n"+
 		"  dibs keys create admin --may all --in '*' --store %s\n"+
-		"or listen on this machine alone, at 127.0.0.1:8080", sv.config.Listen, engine.Redacted(sv.config.Store))
+		"or %s", why, engine.Redacted(sv.config.Store), instead)
+}
+
+// keyless reports whether this machine may call while there is no way to sign in. Where a
+// proxy is known to be in front, a request from this machine may be anybody's.
+func (sv *service) keyless() bool {
+	return onLoopback(sv.config.Listen) && sv.config.Keyless == config.KeylessLocal && len(sv.config.Limits.Proxies.Trusted) == 0
 }
 
 // onLoopback reports whether only this machine can reach an address.

@@ -16,6 +16,9 @@ func (l *loader) check() {
 	c := &l.config
 	l.verify("listen", checkListen(c.Listen))
 	l.verify("store", engine.Check(c.Store))
+	if c.Keyless != KeylessLocal && c.Keyless != KeylessNever {
+		l.reportKey("keyless", "is %q, it must be %q or %q", c.Keyless, KeylessLocal, KeylessNever)
+	}
 	for _, d := range []struct {
 		key         string
 		value       time.Duration

@@ -16,11 +16,20 @@ import (
 	"github.com/calldibs/dibs/internal/tracing"
 )
 
+// Who may call while there is no way to sign in.
+const (
+	KeylessLocal = "local"
+	KeylessNever = "never"
+)
+
 // Config is the configuration of a server, checked and complete. Make one with [Load], and
 // close it when its policies are no longer in use.
 type Config struct {
 	// Listen is the address to listen on, host:port.
 	Listen string `env:"LISTEN"`
+	// Keyless says who may call while there is no way to sign in: "local", this machine, or
+	// "never", nobody.
+	Keyless string `env:"KEYLESS"`
 	// Store is the address of the store, see package engine. It may have a password in it.
 	Store string `env:"STORE"`
 	// MaxStale is how long others may keep what a resolve call answered. Zero means not
@@ -75,6 +84,7 @@ type Config struct {
 func defaults() Config {
 	return Config{
 		Listen:            "127.0.0.1:8080",
+		Keyless:           KeylessLocal,
 		Store:             "sqlite:dibs.db",
 		SweepEvery:        10 * time.Second,
 		DrainTimeout:      20 * time.Second,

@@ -50,6 +50,7 @@ func (l *loader) readFile(path string) {
 func (l *loader) readSettings(s *section) {
 	c := &l.config
 	s.text("listen", &c.Listen)
+	s.text("keyless", &c.Keyless)
 	s.text("store", &c.Store)
 	s.duration("maxStale", &c.MaxStale)
 	s.duration("sweepEvery", &c.SweepEvery)

@@ -23,7 +23,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Config{
-		Listen: "127.0.0.1:8080", Store: "sqlite:dibs.db", SweepEvery: 10 * time.Second, DrainTimeout: 20 * time.Second,
+		Listen: "127.0.0.1:8080", Keyless: "local", Store: "sqlite:dibs.db", SweepEvery: 10 * time.Second, DrainTimeout: 20 * time.Second,
 		MaxBody: 1 << 20, RequestTimeout: 15 * time.Second, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
 		LogLevel: slog.LevelInfo, LogFormat: "text", Suggestions: 3, Limits: limit.Defaults(), Tracing: tracing.Config{Sample: 0.01, ServiceName: "dibs"},
 		Webhooks: config.Webhooks{
@@ -50,7 +50,7 @@ func TestWhoWins(t *testing.T) {
 	t.Parallel()
 	// For each setting three values, none of them the default.
 	values := map[string][3]string{
-		"listen": {":1", ":2", ":3"}, "store": {"sqlite:1", "sqlite:2", "mem:"}, "maxStale": {"1s", "2s", "1d"},
+		"listen": {":1", ":2", ":3"}, "keyless": {"never", "never", "never"}, "store": {"sqlite:1", "sqlite:2", "mem:"}, "maxStale": {"1s", "2s", "1d"},
 		"sweepEvery": {"1s", "2s", "0s"}, "drainTimeout": {"1s", "2s", "3s"}, "maxBody": {"2KiB", "3000", "4MiB"},
 		"requestTimeout": {"1s", "2s", "1m30s"}, "readHeaderTimeout": {"1s", "2s", "3s"}, "idleTimeout": {"1s", "3s", "3m"},
 		"logLevel": {"debug", "warn", "error"}, "logFormat": {"json", "json", "json"}, "suggestions": {"0", "1", "10"},

@@ -21,6 +21,7 @@ func Settings() []Setting {
 	d := defaults()
 	settings := []Setting{
 		{Key: "listen", Default: d.Listen, About: "address to listen on, host:port"},
+		{Key: "keyless", Default: d.Keyless, About: "who may call while there is no API key: local (this machine, and no proxy on it), or never"},
 		{Key: "store", Default: d.Store, About: "where names are kept: sqlite:FILE, postgres://…, etcd://… or mem:"},
 		{Key: "maxStale", Default: formatDuration(d.MaxStale), About: "how long others may keep what a resolve call answered"},
 		{Key: "sweepEvery", Default: formatDuration(d.SweepEvery), About: "how often to tidy up what is over; 0s for never"},

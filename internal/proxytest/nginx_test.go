@@ -3,17 +3,28 @@ package proxytest
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/memstore"
 )
 
 // nginx runs the page's configuration with a key, and returns where.
 func nginx(t *testing.T, r *rig, key string) (url string) {
 	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
-	site := r.fill(t, block(t, "nginx"), "listen 80", "listen "+address, nginxKey, key)
+	address := freeAddress(t)
+	return runNginx(t, address, r.fill(t, block(t, "nginx"), "listen 80", "listen "+address, nginxKey, key))
+}
+
+// runNginx runs a site that listens on an address, and returns where.
+func runNginx(t *testing.T, address, site string) (url string) {
+	t.Helper()
+	dir := t.TempDir()
 	config := fmt.Sprintf(`
 		daemon off;
 		master_process off;
@@ -55,4 +66,47 @@ func TestNginx(t *testing.T) {
 func TestNginxWithWrongKey(t *testing.T) {
 	t.Parallel()
 	checkAway(t, "the key is wrong", nginx(t, newRig(t), "dibs_other"))
+}
+
+// A server without keys does not take what comes through a proxy for a call of its own
+// machine: neither as nginx sends it by default, nor as its manual has it for keep-alive,
+// if it says for whom it asks.
+func TestKeylessBehindNginx(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(memstore.Config{})
+	reg, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reg.Close() })
+	keyless := httptest.NewServer(server.New(server.Config{Registry: reg, Store: store, LocalOnly: true}))
+	t.Cleanup(keyless.Close)
+	for name, lines := range map[string]string{
+		"by default":    "",
+		"keep-alive":    `proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header X-Forwarded-For $remote_addr;`,
+		"with a scheme": `proxy_http_version 1.1; proxy_set_header X-Forwarded-Proto $scheme;`,
+		"with the host": `proxy_http_version 1.1; proxy_set_header Host names.example.com;`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := freeAddress(t)
+			url := runNginx(t, address, fmt.Sprintf("server { listen %s; location / { proxy_pass %s; %s } }", address, keyless.URL, lines))
+			for _, path := range []string{"/v1/names", "/metrics"} {
+				if got := send(t, url, "GET "+path, "", ""); got.status != http.StatusForbidden {
+					t.Errorf("%s is %d", path, got.status)
+				}
+			}
+			if got := send(t, url, "GET /healthz", "", ""); got.status != http.StatusOK {
+				t.Errorf("/healthz is %d", got.status)
+			}
+		})
+	}
+	res, err := http.Get(keyless.URL + "/v1/names")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("straight it is %d", res.StatusCode)
+	}
 }

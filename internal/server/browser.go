@@ -4,6 +4,8 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs/internal/access"
@@ -29,24 +31,43 @@ func (s *Server) trusted(r *http.Request) *problem {
 	if s.cfg.LocalOnly && telling && bearer(r) == "" && !isLocal(r) {
 		s.cfg.Metrics.deny(access.KeyNeeded)
 		return newProblem(http.StatusForbidden, "KEY_NEEDED",
-			"without an API key this server answers to localhost alone: call it so, or make a key with \"dibs keys create\"")
+			"without an API key this server answers only to localhost, called straight and not through a proxy: make a key with \"dibs keys create\"")
 	}
 	return nil
 }
 
-// isLocal reports whether a request was meant for this machine, and came straight to it:
-// a page whose name leads here for a moment says its own name, and a proxy says for whom
-// it asks.
+// isLocal reports whether a request was meant for this machine, and came straight to it. A
+// page whose name leads here for a moment says its own name; a proxy mostly says for whom
+// it asks, or speaks HTTP/1.0 as nginx does unless it is told otherwise. A proxy that does
+// neither cannot be told apart.
 func isLocal(r *http.Request) bool {
-	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
-		if r.Header.Get(header) != "" {
-			return false
-		}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !peer.Addr().Unmap().IsLoopback() || !r.ProtoAtLeast(1, 1) || proxied(r.Header) {
+		return false
 	}
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host
 	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
+
+// proxied reports whether a header is there that only proxies add.
+func proxied(h http.Header) bool {
+	for name := range h {
+		if slices.Contains(proxyHeaders, name) || slices.ContainsFunc(proxyPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	proxyHeaders = []string{
+		"Via", "Forwarded", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Originating-Ip", "X-Remote-Addr", "X-Remote-Ip", "X-Proxy-User-Ip",
+		"True-Client-Ip", "Fastly-Client-Ip", "Client-Ip", "X-Original-Host", "X-Original-Url", "X-Original-Uri", "X-Scheme", "Front-End-Https", "Cdn-Loop",
+		"Proxy-Connection", "Surrogate-Capability",
+	}
+	proxyPrefixes = []string{"X-Forwarded", "Cf-", "X-Amzn-", "X-Amz-Cf-", "X-Envoy-", "X-Azure-", "X-Arr-", "X-Vercel-", "Fly-", "X-Google-", "X-Appengine-", "X-Akamai-", "X-Nginx-"}
+)

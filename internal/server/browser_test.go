@@ -25,6 +25,14 @@ func TestLocalOnly(t *testing.T) {
 		path, host, header, value string
 		want                      int
 	}{
+		{"/v1/names", "127.0.0.1:8080", "Via", "1.1 proxy", http.StatusForbidden},
+		{"/v1/names", "127.0.0.1:8080", "X-Forwarded-Proto", "https", http.StatusForbidden},
+		{"/v1/names", "127.0.0.1:8080", "X-Forwarded-Anything", "x", http.StatusForbidden},
+		{"/v1/names", "127.0.0.1:8080", "X-Real-IP", "192.0.2.1", http.StatusForbidden},
+		{"/v1/names", "127.0.0.1:8080", "CF-Connecting-IP", "192.0.2.1", http.StatusForbidden},
+		{"/v1/names", "127.0.0.1:8080", "CF-Ray", "x", http.StatusForbidden},
+		{"/v1/names", "127.0.0.1:8080", "True-Client-IP", "192.0.2.1", http.StatusForbidden},
+		{"/v1/names", "127.0.0.1:8080", "traceparent", "00-1-1-00", http.StatusOK},
 		{"/v1/names", "localhost:8080", "", "", http.StatusOK},
 		{"/v1/names", "127.0.0.1", "", "", http.StatusOK},
 		{"/v1/names", "[::1]:8080", "", "", http.StatusOK},
@@ -41,7 +49,7 @@ func TestLocalOnly(t *testing.T) {
 		{"/healthz", "10.0.0.1:8080", "", "", http.StatusOK},
 	} {
 		r := httptest.NewRequest(http.MethodGet, c.path, nil)
-		r.Host = c.host
+		r.Host, r.RemoteAddr = c.host, "127.0.0.1:40000"
 		if c.header != "" {
 			r.Header.Set(c.header, c.value)
 		}
@@ -49,6 +57,21 @@ func TestLocalOnly(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		if w.Code != c.want {
 			t.Errorf("%s of %s with %s: %d, want %d", c.path, c.host, c.header, w.Code, c.want)
+		}
+	}
+	// The same request from another machine, and as old proxies send it.
+	for name, change := range map[string]func(*http.Request){
+		"another machine": func(r *http.Request) { r.RemoteAddr = "192.0.2.1:40000" },
+		"no address":      func(r *http.Request) { r.RemoteAddr = "" },
+		"HTTP/1.0":        func(r *http.Request) { r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0 },
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/names", nil)
+		r.Host, r.RemoteAddr = "localhost:8080", "127.0.0.1:40000"
+		change(r)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", name, w.Code)
 		}
 	}
 }

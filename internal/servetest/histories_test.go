@@ -1,16 +1,22 @@
 package servetest_test
 
 import (
+	"context"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/pgtest"
 )
 
 // policies are those of linear.Config, as a server is told.
@@ -22,42 +28,120 @@ minTTL = "1ms"
 quarantine = "1d"
 `
 
-// TestHistories checks histories of callers of two servers on one file, of which one at a
-// time is killed and started again. To its callers each command still happens at one moment,
-// or they are told that nobody knows.
-func TestHistories(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "dibs.toml")
+// couple is two servers on one store, of which one at a time is killed and started again.
+type couple struct {
+	*testing.T
+	dir     string
+	args    []string
+	servers []*process
+}
+
+func newCouple(t *testing.T, store string) *couple {
+	t.Helper()
+	c := &couple{T: t, dir: t.TempDir()}
+	config := filepath.Join(c.dir, "dibs.toml")
 	if err := os.WriteFile(config, []byte(policies), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"--config", config, "--store", "sqlite:" + filepath.Join(dir, "names.db")}
-	servers := []*process{serve(t, dir, args...), serve(t, dir, args...)}
-	var regs []*dibs.Registry
-	for _, server := range servers {
+	c.args = []string{"--config", config, "--store", store}
+	c.servers = []*process{serve(t, c.dir, c.args...), serve(t, c.dir, c.args...)}
+	return c
+}
+
+// registries are one for each server.
+func (c *couple) registries() (regs []*dibs.Registry) {
+	for _, server := range c.servers {
 		// A client that repeats a command is told of a replay of its own.
 		reg, err := dibsclient.Dial(server.url, dibsclient.Options{Retries: -1})
 		if err != nil {
-			t.Fatal(err)
+			c.Fatal(err)
 		}
-		t.Cleanup(func() { _ = reg.Close() })
+		c.Cleanup(func() { _ = reg.Close() })
 		regs = append(regs, reg)
 	}
-	histories := 20
-	if testing.Short() {
-		histories = 5
+	return regs
+}
+
+func (c *couple) killOne(random *rand.Rand) string {
+	i := random.IntN(len(c.servers))
+	c.servers[i].kill(c.T)
+	c.servers[i] = serve(c.T, c.dir, append(c.args, "--listen", strings.TrimPrefix(c.servers[i].url, "http://"))...)
+	return "server killed"
+}
+
+// howMany is how many histories there are to be: the number in the environment, or a few.
+func howMany(t *testing.T, few int) int {
+	t.Helper()
+	if text := os.Getenv("HISTORIES"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("HISTORIES is %q: say how many histories there are to be", text)
+		}
+		return n
 	}
-	report := linear.Run(t, linear.Site{
-		Registries: regs, Patience: 2 * time.Second,
-		Harm: func(random *rand.Rand) string {
-			i := random.IntN(len(servers))
-			servers[i].kill(t)
-			servers[i] = serve(t, dir, append(args, "--listen", strings.TrimPrefix(servers[i].url, "http://"))...)
-			return "server killed"
-		},
-	}, histories)
+	if testing.Short() {
+		return max(1, few/4)
+	}
+	return few
+}
+
+// TestHistories checks histories of callers of two servers on one file, of which one at a
+// time is killed and started again. To its callers each command still happens at one moment,
+// or they are told that its outcome is unknown.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))
+	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Harm: c.killOne}, howMany(t, 20))
 	if report.Harm["server killed"] == 0 {
 		t.Error("no server was killed")
 	}
+}
+
+// TestHistoriesOnPostgres is the same on PostgreSQL, which is also killed itself, and whose
+// commits wait for a standby that is away now and then: then they take far longer than a
+// hold lasts.
+func TestHistoriesOnPostgres(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	c := newCouple(t, cluster.DSN("postgres")+"&dibs_schema="+url.QueryEscape(cluster.NewSchema(t)))
+	report := linear.Run(t, linear.Site{
+		Registries: c.registries(), Patience: 2 * time.Second,
+		Harm: func(random *rand.Rand) string {
+			switch random.IntN(8) {
+			case 0:
+				cluster.Kill(t)
+				cluster.Restart(t)
+				return "database killed"
+			case 1, 2:
+				return c.killOne(random)
+			default:
+				return standbyAway(t, cluster, time.Duration(50+random.IntN(600))*time.Millisecond)
+			}
+		},
+	}, howMany(t, 16))
+	if report.Harm["standby away"] == 0 {
+		t.Error("no commit had to wait for the standby")
+	}
+}
+
+// standbyAway lets commits wait for a standby that is not there, for a while.
+func standbyAway(t *testing.T, cluster *pgtest.Cluster, while time.Duration) string {
+	t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, cluster.DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for _, names := range []string{"'nowhere'", "''"} {
+		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = " + names, "SELECT pg_reload_conf()"} {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if names != "''" {
+			time.Sleep(while)
+		}
+	}
+	return "standby away"
 }
