@@ -159,6 +159,7 @@ func (g *generator) next() *fuzzedRequest {
 	if g.odds > 0 {
 		g.spoil(r)
 	}
+	r.body = r.body[:min(len(r.body), 2<<20)] // twice what may be sent
 	return r
 }
 

@@ -18,6 +18,8 @@ type fuzzedRequest struct {
 	header         [][2]string
 	body           string
 	framing        framing
+
+	bytes string // all of it, once it is made
 }
 
 // framing is how the length of a body is told.
@@ -44,6 +46,13 @@ func (r *fuzzedRequest) set(name, value string) {
 
 // text is the request as bytes.
 func (r *fuzzedRequest) text() string {
+	if r.bytes == "" {
+		r.bytes = r.write()
+	}
+	return r.bytes
+}
+
+func (r *fuzzedRequest) write() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", r.method, r.target)
 	for _, h := range r.header {
@@ -71,7 +80,7 @@ func (r *fuzzedRequest) text() string {
 }
 
 // String is the request as it is told of: enough of it to send it again.
-func (r *fuzzedRequest) String() string { return cut(fmt.Sprintf("%q", r.text()), 2000) }
+func (r *fuzzedRequest) String() string { return fmt.Sprintf("%q", cut(r.text(), 2000)) }
 
 // fuzzedAnswer is what came back.
 type fuzzedAnswer struct {

@@ -25,7 +25,7 @@ import (
 // What a request may cost at the most.
 const (
 	mostTime      = time.Second
-	mostAllocated = 64 << 20 // bytes, of a request that is refused; those of the client are in it
+	mostAllocated = 32 << 20 // bytes, of a request that is refused
 	mostGrowth    = 32 << 20 // bytes of memory that are still in use long after
 )
 
@@ -109,6 +109,7 @@ func (f *fuzzing) one(t testing.TB, d *dice) error {
 	t.Helper()
 	f.dice = d
 	request := f.next()
+	request.text() // the server's bytes are counted, not those
 	before := allocated()
 	answer, err := f.client.send(request)
 	spent := allocated() - before
