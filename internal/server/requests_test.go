@@ -189,7 +189,7 @@ func (f *fuzzing) compare(t testing.TB, request *fuzzedRequest, answer *fuzzedAn
 		}
 		f.reached[op.OperationID][answer.status]++
 	}
-	tidied := strings.HasPrefix(answer.header.Get("Content-Type"), html) // a path that is written otherwise
+	tidied := strings.HasPrefix(answer.header.Get("Content-Type"), htmlType) // a path that is written otherwise
 	if answer.status >= 500 || answer.stream || answer.status/100 == 3 && tidied {
 		return ""
 	}

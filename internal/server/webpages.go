@@ -20,7 +20,7 @@ var (
 	docsScript string
 )
 
-const html, script = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
+const htmlType, scriptType = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 
 // webPages are what people look at in a browser: an index, and the API's description.
 func (s *Server) webPages() {
@@ -30,11 +30,11 @@ func (s *Server) webPages() {
 			_, _ = w.Write([]byte(content))
 		})))
 	}
-	page("GET /{$}", html, "style-src "+hashOf(between(indexPage, "<style>", "</style>")), indexPage)
+	page("GET /{$}", htmlType, "style-src "+hashOf(between(indexPage, "<style>", "</style>")), indexPage)
 	// No script and no style stands in the page itself, so that the policy can forbid them there.
 	// The interface has images in its style sheet, and calls this server.
-	page("GET /docs/{$}", html, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
-	page("GET /docs/start.js", script, "", docsScript)
+	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
+	page("GET /docs/start.js", scriptType, "", docsScript)
 	s.mux.Handle("GET /docs/", inBrowser("", asProblems(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"}))))
 	s.mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
 }
