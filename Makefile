@@ -23,6 +23,10 @@ BENCHFLAGS ?=
 # How many histories of concurrent callers make histories checks on each engine.
 HISTORIES ?= 1000
 
+# How many requests make fuzz-requests sends, and which.
+REQUESTS ?= 100000
+SEED     ?= 1
+
 .PHONY: all test test-plain floors race lint fmt fuzz bench microbench mutate demo clean
 
 all: lint test
@@ -83,6 +87,11 @@ fuzz:
 		echo "== $$package $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package || exit 1; \
 	done
+
+## fuzz-requests: REQUESTS requests to a server, good and odd ones; others for another SEED
+.PHONY: fuzz-requests
+fuzz-requests:
+	REQUESTS=$(REQUESTS) SEED=$(SEED) $(GO) test -timeout 120m -count 1 -v -run '^TestRequests$$' ./internal/server
 
 ## bench: the goals, each beside its peer; keeps a run of all in bench/results.json
 bench: deps

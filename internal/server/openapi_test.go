@@ -25,6 +25,12 @@ type document struct {
 type described struct {
 	OperationID string `json:"operationId"`
 	Summary     string `json:"summary"`
+	Parameters  []struct {
+		Name     string `json:"name"`
+		In       string `json:"in"`
+		Required bool   `json:"required"`
+		Schema   any    `json:"schema"`
+	} `json:"parameters"`
 	RequestBody *struct {
 		Content map[string]content `json:"content"`
 	} `json:"requestBody"`
@@ -75,7 +81,7 @@ func schemaFrom(tb testing.TB, from any) *huma.Schema {
 	}
 	for keyword, value := range members {
 		switch keyword {
-		case "description", "examples", "title":
+		case "description", "examples", "title", "default":
 		case "$ref":
 			s.Ref = value.(string)
 		case "type":
@@ -109,6 +115,10 @@ func schemaFrom(tb testing.TB, from any) *huma.Schema {
 			s.MinLength = new(int(value.(float64)))
 		case "maxLength":
 			s.MaxLength = new(int(value.(float64)))
+		case "maxItems":
+			s.MaxItems = new(int(value.(float64)))
+		case "maxProperties":
+			s.MaxProperties = new(int(value.(float64)))
 		default:
 			tb.Fatalf("the test does not know the keyword %q of a schema", keyword)
 		}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -106,8 +105,7 @@ func dibsCause(err error) dibs.Cause {
 
 var problemsOnce sync.Once
 
-// useProblems makes all errors of the API library problems of ours. Its own would
-// repeat rejected values, and so give emails and tokens away.
+// useProblems makes all errors of the API library problems of ours.
 func useProblems() {
 	problemsOnce.Do(func() {
 		huma.ValidateStrictCasing = true // a member by another name is an unknown one
@@ -115,20 +113,7 @@ func useProblems() {
 			if message == "cannot read request body" { // the client broke off: nothing went wrong here
 				return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is not as long as was said")
 			}
-			p := newProblem(status, codeOf(status), message)
-			for _, err := range errs {
-				var detailer huma.ErrorDetailer
-				switch {
-				case err == nil:
-				case errors.As(err, &detailer):
-					d := detailer.ErrorDetail()
-					p.Errors = append(p.Errors, wire.Failure{Location: d.Location, Detail: d.Message})
-				default:
-					p.Errors = append(p.Errors, wire.Failure{Detail: err.Error()})
-				}
-			}
-			p.nameMember()
-			return p
+			return problemFrom(status, message, errs)
 		}
 	})
 }
@@ -174,5 +159,7 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 		_, _ = w.Write(p.encoded)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(&p.Problem)
+	if data, err := p.MarshalJSON(); err == nil {
+		_, _ = w.Write(append(data, '\n'))
+	}
 }

@@ -3,13 +3,11 @@ package server
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -19,7 +17,6 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/exactjson"
 	"github.com/calldibs/dibs/internal/health"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/webhook"
@@ -143,23 +140,6 @@ func (s *Server) Drain() {
 	s.end()
 }
 
-// strictJSON takes no body that is not UTF-8: the decoder would replace what is not, and
-// so register another name than was asked for. Nor does it take one that has a member
-// twice: of two lists or objects the schema sees the last, and a command would be made of
-// both.
-var strictJSON = huma.Format{
-	Marshal: huma.DefaultJSONFormat.Marshal,
-	Unmarshal: func(data []byte, v any) error {
-		if !utf8.Valid(data) {
-			return errors.New("is not UTF-8")
-		}
-		if _, toValidate := v.(*any); toValidate && errors.Is(exactjson.Unique(data), exactjson.ErrTwice) {
-			return errors.New("has a member twice")
-		}
-		return huma.DefaultJSONFormat.Unmarshal(data, v)
-	},
-}
-
 // describe says what the API is.
 func describe(version string) huma.Config {
 	if version == "" {
@@ -170,7 +150,7 @@ func describe(version string) huma.Config {
 	c.DocsPath = "" // its own page loads from elsewhere
 	c.SchemasPath = ""
 	c.CreateHooks = nil // no links to schemas in answers
-	c.OnAddOperation = []huma.AddOpFunc{completeResponses}
+	c.OnAddOperation = []huma.AddOpFunc{boundInputs, completeResponses}
 	c.RejectUnknownQueryParameters = true
 	c.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	c.DefaultFormat = "application/json"
@@ -193,18 +173,18 @@ func (s *Server) operation(method, path, id, summary, tag string, errors ...int)
 // alwaysNew marks an operation that makes something new each time.
 const alwaysNew = "alwaysNew"
 
-// completeResponses describes the answers that follow from what an operation is: of one
-// with a body, what can be wrong with bodies; of one that makes something, that it stood
-// already.
+// completeResponses describes the answers that follow from what an operation is: of each,
+// that there is no such query parameter; of one with a body, what can be wrong with bodies;
+// of one that makes something, that it stood already.
 func completeResponses(_ *huma.OpenAPI, op *huma.Operation) {
+	statuses := []int{http.StatusUnprocessableEntity}
 	if op.RequestBody != nil {
-		for _, status := range []int{
-			http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
-		} {
-			// Every problem looks the same.
-			op.Responses[strconv.Itoa(status)] = &huma.Response{
-				Description: http.StatusText(status), Content: op.Responses["503"].Content,
-			}
+		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	for _, status := range statuses {
+		// Every problem looks the same.
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Content: op.Responses["503"].Content,
 		}
 	}
 	if created := op.Responses["201"]; created != nil && op.Metadata[alwaysNew] == nil {

@@ -225,7 +225,7 @@ func (s *Server) rotateWebhook(ctx context.Context, in *rotateWebhookInput) (*an
 	}
 	grace := webhook.DefaultGrace
 	if in.Body.GraceMs != nil {
-		grace = milliseconds(*in.Body.GraceMs)
+		grace = wire.Duration(*in.Body.GraceMs)
 	}
 	hook, secret, err := s.cfg.Webhooks.Rotate(ctx, in.ID, grace)
 	if err != nil {

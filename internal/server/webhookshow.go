@@ -4,13 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/calldibs/dibs/internal/webhook"
 	"github.com/calldibs/dibs/internal/wire"
 )
-
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // webhookOf shows a webhook, without its secrets.
 func webhookOf(hook *webhook.Hook) wire.Webhook {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -136,8 +135,7 @@ func TTL(ms *int64) dibs.TTL {
 	if ms == nil {
 		return dibs.TTL{}
 	}
-	const most = int64(1<<63-1) / int64(time.Millisecond)
-	return dibs.For(time.Duration(max(-1, min(*ms, most))) * time.Millisecond)
+	return dibs.For(Duration(*ms))
 }
 
 // Command returns the library's command. A member that the op does not have is an

@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"time"
-
-	"github.com/calldibs/dibs"
-)
+import "github.com/calldibs/dibs"
 
 // Entity is the thing that owns names.
 type Entity struct {
@@ -91,6 +87,6 @@ func (n Name) Name() (dibs.Name, error) {
 		EndedAt: parseTime(n.EndedAt), Until: parseTime(n.Until), Doubt: n.Doubt,
 		Asked: n.Asked, AskAt: parseTime(n.AskAt),
 	}
-	name.Remaining = time.Duration(n.RemainingMs) * time.Millisecond
+	name.Remaining = Duration(n.RemainingMs)
 	return name, nil
 }

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"go/ast"
+	"math"
 	"net/http"
 	"strconv"
 	"testing"
@@ -75,5 +76,21 @@ func TestTimes(t *testing.T) {
 	}
 	if text := wire.FormatTime(time.UnixMilli(1)); text != "1970-01-01T00:00:00.001Z" {
 		t.Errorf("a time is %q", text)
+	}
+}
+
+// No number of milliseconds becomes another duration by overflow.
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	for ms, want := range map[int64]time.Duration{
+		0: 0, 1: time.Millisecond, -1: -time.Millisecond, 60_000: time.Minute,
+		most: math.MaxInt64 / time.Millisecond * time.Millisecond, most + 1: math.MaxInt64 / time.Millisecond * time.Millisecond,
+		math.MaxInt64: math.MaxInt64 / time.Millisecond * time.Millisecond, math.MinInt64: -math.MaxInt64 / time.Millisecond * time.Millisecond,
+		18_446_744_133_710: math.MaxInt64 / time.Millisecond * time.Millisecond,
+	} {
+		if got := wire.Duration(ms); got != want {
+			t.Errorf("%d ms are %v, want %v", ms, got, want)
+		}
 	}
 }

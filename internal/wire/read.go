@@ -74,7 +74,7 @@ func AgeMs(age time.Duration) int64 { return (age + time.Millisecond - 1).Millis
 func (r Resolution) Resolution() (dibs.Resolution, error) {
 	v := dibs.Resolution{
 		Outcome: dibs.ResolveOutcome(r.Outcome), Canonical: r.Canonical, Entity: r.Entity.Entity(), Status: r.Status,
-		Until: parseTime(r.Until), Age: time.Duration(r.AgeMs) * time.Millisecond,
+		Until: parseTime(r.Until), Age: Duration(r.AgeMs),
 	}
 	if r.Active != nil {
 		to, err := r.Active.Name()
@@ -236,6 +236,6 @@ func SweepReportOf(r dibs.SweepReport) SweepReport {
 func (r SweepReport) SweepReport() dibs.SweepReport {
 	return dibs.SweepReport{
 		Looked: r.Looked, Changed: r.Changed, Suspects: r.Suspects, Settled: r.Settled, More: r.More,
-		Took: time.Duration(r.TookMs) * time.Millisecond,
+		Took: Duration(r.TookMs),
 	}
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
@@ -23,3 +26,12 @@ func parseTime(s string) time.Time {
 
 // FormatTime writes a time as the API has it, for query parameters; nothing for none.
 func FormatTime(t time.Time) string { return formatTime(t) }
+
+// maxMs is how many milliseconds a duration can have.
+const maxMs = math.MaxInt64 / int64(time.Millisecond)
+
+// Duration returns so many milliseconds, and for more than a duration can have the longest
+// there is. It never becomes another one by overflow.
+func Duration(ms int64) time.Duration {
+	return time.Duration(max(-maxMs, min(ms, maxMs))) * time.Millisecond
+}

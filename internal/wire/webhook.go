@@ -53,7 +53,7 @@ type WebhookChange struct {
 
 // WebhookRotation asks for another secret.
 type WebhookRotation struct {
-	GraceMs *int64 `json:"graceMs,omitempty" doc:"For how long the one before it goes on signing, up to 30 days; left out, one day."`
+	GraceMs *int64 `json:"graceMs,omitempty" minimum:"-9223372036854" maximum:"9223372036854" doc:"For how long the one before it goes on signing, up to 30 days; left out, one day."`
 }
 
 // WebhookList is all webhooks that a caller may see.

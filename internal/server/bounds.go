@@ -1,0 +1,142 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs/internal/exactjson"
+)
+
+// Bounds of every request. They keep the work for a bad request, and the answer to it, in
+// proportion to the request. They lie above what the rules of names allow, so that a value
+// or a list that is too long for the rules is refused by the rules, with their code.
+const (
+	// maxText is how many characters a string may have: as many as fit into a request's
+	// head, so that no value is too long in a body that can be asked for in a path.
+	maxText = maxHeader
+	// maxList is how many elements a list may have, and members a map.
+	maxList = 1000
+	// maxValues is how many JSON values a body may have in total. The most that the rules
+	// allow is a list of 32 commands with 32 reservations each, of 27 values.
+	maxValues = 32 << 10
+	// maxDepth is how deep lists and objects may be nested.
+	maxDepth = 32
+)
+
+// strictJSON takes no body that is not UTF-8: the decoder would replace what is not, and
+// so register another name than was asked for. Nor does it take one that has a member
+// twice: of two lists or objects the schema sees the last, and a command would be made of
+// both. And it takes none that is out of bounds, which it looks for first.
+var strictJSON = huma.Format{
+	Marshal: huma.DefaultJSONFormat.Marshal,
+	Unmarshal: func(data []byte, v any) error {
+		if !utf8.Valid(data) {
+			return errors.New("is not UTF-8")
+		}
+		if err := checkShape(data); err != nil {
+			return err
+		}
+		if _, toValidate := v.(*any); toValidate && errors.Is(exactjson.Unique(data), exactjson.ErrTwice) {
+			return errors.New("has a member twice")
+		}
+		return huma.DefaultJSONFormat.Unmarshal(data, v)
+	},
+}
+
+// moreThanAllowed ends the complaint about a body with too many values. The API library
+// passes on no more of an error than its text.
+var moreThanAllowed = fmt.Sprintf("values, more than the %s allowed", thousands(maxValues))
+
+// checkShape refuses JSON with too many values or too deep a nesting, before any of it is
+// decoded: each value costs memory, and the API library collects a complaint about each
+// that is wrong. Data that is not JSON may pass; the decoder refuses it.
+func checkShape(data []byte) error {
+	values, depth, deepest, inText := 1, 0, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == ',':
+			values++
+		case c == '[', c == '{': // a value of its own, and the first one within
+			values++
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']', c == '}':
+			depth--
+		}
+	}
+	switch {
+	case values > maxValues:
+		return fmt.Errorf("has %s %s", thousands(values), moreThanAllowed)
+	case deepest > maxDepth:
+		return fmt.Errorf("is nested %s deep, more than the %d allowed", thousands(deepest), maxDepth)
+	default:
+		return nil
+	}
+}
+
+// boundInputs gives every string, list and map of an operation's request a bound, where its
+// own tags give none.
+func boundInputs(api *huma.OpenAPI, op *huma.Operation) {
+	for _, p := range op.Parameters {
+		bound(api.Components.Schemas, p.Schema)
+	}
+	if op.RequestBody != nil {
+		for _, media := range op.RequestBody.Content {
+			bound(api.Components.Schemas, media.Schema)
+		}
+	}
+}
+
+func bound(schemas huma.Registry, s *huma.Schema) {
+	for s.Ref != "" {
+		s = schemas.SchemaFromRef(s.Ref)
+	}
+	setBound := func(b **int, most int) {
+		if *b == nil {
+			*b = &most
+		}
+	}
+	switch s.Type {
+	case huma.TypeString:
+		if len(s.Enum) == 0 {
+			setBound(&s.MaxLength, maxText)
+		}
+	case huma.TypeArray:
+		setBound(&s.MaxItems, maxList)
+		bound(schemas, s.Items)
+	case huma.TypeObject:
+		for _, property := range s.Properties {
+			bound(schemas, property)
+		}
+		if values, ok := s.AdditionalProperties.(*huma.Schema); ok {
+			setBound(&s.MaxProperties, maxList)
+			bound(schemas, values)
+		}
+	}
+	s.PrecomputeMessages()
+}
+
+// thousands writes a number with its digits set apart: 499,980.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
+
+// cut shortens a text to so many bytes, and not within a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

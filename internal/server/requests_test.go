@@ -1,0 +1,316 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
+)
+
+// What a request may cost at the most.
+const (
+	mostTime      = time.Second
+	mostAllocated = 32 << 20 // bytes, of a request that is refused
+	mostGrowth    = 32 << 20 // bytes of memory that are still in use long after
+)
+
+// fuzzing is requests without end to a real server.
+type fuzzing struct {
+	*rig
+	*generator
+	doc    *document
+	client *wireClient
+
+	sent, lost int
+	statuses   map[int]int
+	reached    map[string]map[int]int // how often each call was answered with which status
+	slowest    time.Duration
+	costliest  uint64 // bytes, of a refused request
+}
+
+// startFuzzing starts a server, with keys or without.
+func startFuzzing(tb testing.TB, e engine, withKeys bool) *fuzzing {
+	tb.Helper()
+	var callers map[string]access.Caller
+	if withKeys {
+		callers = scriptCallers
+	}
+	limits := limit.Defaults() // what is counted is remembered, which takes memory
+	often := limit.Rate{N: 1_000_000, Per: time.Second}
+	limits.Reads, limits.Writes, limits.Checks, limits.SignIn, limits.WrongTokens = often, often, often, often, often
+	r := newRig(tb, e, callers, func(c *Config) {
+		c.Limits = limits
+		c.Logger = slog.New(slog.DiscardHandler)
+	})
+	f := &fuzzing{
+		rig: r, generator: newGenerator(r, slices.Sorted(maps.Keys(callers))), doc: readDocument(r),
+		statuses: make(map[int]int), reached: make(map[string]map[int]int),
+	}
+	f.makeDeadLetters()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- r.server.Run(ctx, listener, Timeouts{}) }()
+	f.client = &wireClient{addr: listener.Addr().String()}
+	tb.Cleanup(func() {
+		f.client.close()
+		cancel()
+		if err := <-ended; err != nil {
+			tb.Error(err)
+		}
+	})
+	return f
+}
+
+// makeDeadLetters makes a webhook whose receiver fails, and waits until events were given up.
+func (f *fuzzing) makeDeadLetters() {
+	f.Helper()
+	fails := newReceiver(f)
+	fails.status = http.StatusInternalServerError
+	header := http.Header{"Authorization": {"Bearer key-all"}}
+	_, text := f.rig.send(http.MethodPost, webhooksPath, header, `{"url":"`+fails.URL+`","from":"beginning"}`)
+	var hook struct{ ID string }
+	if err := json.Unmarshal([]byte(text), &hook); err != nil || hook.ID == "" {
+		f.Fatalf("there is no webhook: %s", text)
+	}
+	for _, value := range []string{"a", "b", "c"} {
+		f.rig.send(http.MethodPost, "/v1/reservations", header, `{"namespace":"any","value":"`+value+`"}`)
+	}
+	f.deliver()
+	eventually(f, "there are dead letters", func() bool {
+		_, text := f.rig.send(http.MethodGet, strings.Replace(lettersPath, "{id}", hook.ID, 1), header, "")
+		return strings.Count(text, "dl_") > 2
+	})
+	f.beforeClose()
+	f.beforeClose = func() {}
+	f.deadHook, f.known.not = hook.ID, hook.ID
+}
+
+// one sends one request, and says what is wrong with its answer.
+func (f *fuzzing) one(t testing.TB, d *dice) error {
+	t.Helper()
+	f.dice = d
+	request := f.next()
+	request.text() // the server's bytes are counted, not those
+	before := allocated()
+	answer, err := f.client.send(request)
+	spent := allocated() - before
+	f.sent++
+	if errors.Is(err, errCutOff) {
+		f.lost++
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, request)
+	}
+	f.statuses[answer.status]++
+	f.slowest = max(f.slowest, answer.took)
+	if answer.status >= 400 {
+		f.costliest = max(f.costliest, spent)
+	}
+	if wrong := f.judge(t, request, answer, spent); wrong != "" {
+		return fmt.Errorf("%s: %s\n%d %v %.1000s", wrong, request, answer.status, answer.header, answer.body)
+	}
+	var value any
+	if answer.status < 300 && json.Unmarshal([]byte(answer.body), &value) == nil {
+		f.known.learnAll(value)
+	}
+	return nil
+}
+
+// judge says what is wrong with an answer.
+func (f *fuzzing) judge(t testing.TB, request *fuzzedRequest, answer *fuzzedAnswer, spent uint64) string {
+	t.Helper()
+	gone := request.framing == cutOff && answer.status == http.StatusServiceUnavailable // whoever breaks off is not waited for
+	if answer.status >= 500 && !gone {
+		return "it failed inside"
+	}
+	if answer.took > mostTime && f.isSlow(request) {
+		return fmt.Sprintf("it took %v", answer.took)
+	}
+	if answer.status >= 400 {
+		// A report is as long as what it tells of.
+		if len(answer.body) > maxProblem && !strings.Contains(answer.body, `"report":`) {
+			return fmt.Sprintf("the answer has %d bytes", len(answer.body))
+		}
+		if spent > mostAllocated {
+			return fmt.Sprintf("%d MiB were allocated", spent>>20)
+		}
+	}
+	if answer.header.Get("X-Content-Type-Options") == "" && !answer.stream {
+		if answer.status >= 400 || answer.status == http.StatusOK && request.method == http.MethodOptions {
+			return "" // net/http's own: there was no request to answer
+		}
+		return "an answer of nobody's"
+	}
+	return f.compare(t, request, answer)
+}
+
+// isSlow reports whether a request takes long again and again: once it may be the machine.
+func (f *fuzzing) isSlow(request *fuzzedRequest) bool {
+	for range 3 {
+		answer, err := f.client.send(request)
+		if err == nil && answer.took <= mostTime {
+			return false
+		}
+	}
+	return true
+}
+
+// compare compares an answer with the document.
+func (f *fuzzing) compare(t testing.TB, request *fuzzedRequest, answer *fuzzedAnswer) string {
+	t.Helper()
+	asked, err := http.ReadRequest(bufio.NewReader(strings.NewReader(request.text())))
+	if err != nil || asked.Method == http.MethodHead || asked.Method == http.MethodConnect {
+		return ""
+	}
+	_, route := f.server.mux.Handler(asked)
+	if op, ok := f.doc.operation(route); ok {
+		if f.reached[op.OperationID] == nil {
+			f.reached[op.OperationID] = make(map[int]int)
+		}
+		f.reached[op.OperationID][answer.status]++
+	}
+	tidied := strings.HasPrefix(answer.header.Get("Content-Type"), htmlType) // a path that is written otherwise
+	if answer.status >= 500 || answer.stream || answer.status/100 == 3 && tidied {
+		return ""
+	}
+	failures := &failureList{TB: t}
+	f.doc.checkAnswer(failures, route, reply{answer.status, answer.header}, answer.body)
+	return strings.Join(failures.list, "; ")
+}
+
+// failureList keeps failures, for whoever knows more about them.
+type failureList struct {
+	testing.TB
+	list []string
+}
+
+func (f *failureList) Errorf(format string, args ...any) {
+	f.list = append(f.list, fmt.Sprintf(format, args...))
+}
+
+// inUse is how much memory is in use, once all is collected that is not.
+func inUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// TestRequests sends requests by the thousand, good and odd ones: as many as the environment
+// says in REQUESTS, with other ones for another SEED. It runs alone, since it measures.
+func TestRequests(t *testing.T) {
+	requests, seed := fromEnv(t, "REQUESTS", 3000), fromEnv(t, "SEED", 1)
+	if testing.Short() {
+		requests /= 4
+	}
+	for _, c := range []struct {
+		name string
+		engine
+		keys bool
+	}{{"memory", inMemory, false}, {"memory with keys", inMemory, true}, {"sqlite", onSQLite, false}, {"sqlite with keys", onSQLite, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			f := startFuzzing(t, c.engine, c.keys)
+			start, half, goroutines, failed := time.Now(), uint64(0), 0, 0
+			for i := range requests / 4 {
+				if err := f.one(t, newDice(uint64(seed)<<32+uint64(i), nil)); err != nil {
+					t.Errorf("request %d of seed %d: %v", i, seed, err)
+					if failed++; failed == 5 {
+						t.FailNow()
+					}
+				}
+				if i == requests/8 {
+					half, goroutines = inUse(), runtime.NumGoroutine()
+				}
+			}
+			f.client.close()
+			growth := int64(inUse()) - int64(half)
+			t.Logf("%d requests in %v, %d of them cut off; the slowest took %v, the costliest refusal %d KiB; memory grew by %d KiB; answers: %v",
+				f.sent, time.Since(start).Round(time.Millisecond), f.lost, f.slowest.Round(time.Millisecond), f.costliest>>10, growth>>10, f.statuses)
+			// The memory store keeps its names in memory, and is there to.
+			if growth > mostGrowth && c.engine.name != inMemory.name {
+				t.Errorf("memory grew by %d MiB", growth>>20)
+			}
+			eventually(t, "no goroutine is left over", func() bool { return runtime.NumGoroutine() <= goroutines+5 })
+			if f.lost > f.sent/100 {
+				t.Errorf("%d of %d answers were lost", f.lost, f.sent)
+			}
+			f.wantDepth(t, requests/4)
+		})
+	}
+}
+
+func fromEnv(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// wantDepth fails if the requests have not got far: every call must have been answered, and
+// most of them with what was asked for.
+func (f *fuzzing) wantDepth(t *testing.T, requests int) {
+	t.Helper()
+	if requests < 500 {
+		return
+	}
+	done := 0
+	for _, call := range f.calls {
+		statuses := f.reached[call.OperationID]
+		if len(statuses) == 0 {
+			t.Errorf("%s was never asked for", call.OperationID)
+		}
+		if slices.ContainsFunc(slices.Collect(maps.Keys(statuses)), func(status int) bool { return status < 400 }) {
+			done++
+		}
+	}
+	t.Logf("%d of %d calls succeeded at least once", done, len(f.calls))
+	if done < len(f.calls)*2/3 {
+		t.Errorf("only %d of %d calls ever succeeded: %v", done, len(f.calls), f.reached)
+	}
+}
+
+// FuzzRequests lets the fuzzer choose the requests, a few at a time.
+func FuzzRequests(f *testing.F) {
+	open, closed := startFuzzing(f, inMemory, false), startFuzzing(f, onSQLite, true)
+	f.Add([]byte("any"))
+	f.Add([]byte(""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := newDice(1, data)
+		target := pick(d, open, closed)
+		for range 4 {
+			if err := target.one(t, d); err != nil {
+				t.Fatal(err)
+			}
+			if len(d.data) == 0 {
+				return
+			}
+		}
+	})
+}

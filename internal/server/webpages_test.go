@@ -1,0 +1,113 @@
+package server
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Browsers are told what each page may do, and what stands in the pages is allowed by it.
+func TestPagesInBrowsers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	for _, path := range []string{"/", "/docs/", "/docs/start.js", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/favicon-32x32.png", "/docs/oauth2-redirect.html", "/docs/nope"} {
+		res, text := r.send(http.MethodGet, path, nil, "")
+		if wantOK := path != "/docs/nope"; (res.status == http.StatusOK) != wantOK {
+			t.Errorf("%s is %d", path, res.status)
+		}
+		policy := res.header.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s lacks %s: %s", path, part, policy)
+			}
+		}
+		if strings.Contains(policy, "unsafe") {
+			t.Errorf("%s allows too much: %s", path, policy)
+		}
+		for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
+			if got := res.header.Get(name); got != want {
+				t.Errorf("%s has the %s %q", path, name, got)
+			}
+		}
+		for _, style := range regexp.MustCompile(`(?s)<style[^>]*>(.*?)</style>`).FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(policy, hashOf(style[1])) {
+				t.Errorf("the style in %s is not allowed there", path)
+			}
+		}
+	}
+	_, docs := r.send(http.MethodGet, "/docs/", nil, "")
+	if regexp.MustCompile(`<script>|<style|style=|\son[a-z]+=`).MatchString(docs) {
+		t.Errorf("/docs/ has scripts or styles of its own: %s", docs)
+	}
+	for _, src := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(docs, -1) {
+		if res, _ := r.send(http.MethodGet, src[1], nil, ""); res.status != http.StatusOK {
+			t.Errorf("%s of /docs/ is %d", src[1], res.status)
+		}
+	}
+}
+
+// Every error is a problem, by whatever method and under whatever path.
+func TestErrorsAreProblems(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	doc := readDocument(r)
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"} {
+		for _, path := range []string{
+			"/", "/nope", "/docs", "/docs/", "/docs/nope", "/docs/a/b", "/docs/start.js/x", "/docs/%2e%2e", "/docs/swagger-ui.css.gz", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json",
+			"/openapi", "/schemas/Problem.json", "/metrics", "/metrics/x", "/healthz", "/readyz", "/v1", "/v1/", "/v1/nope", "/v1/names/a", "/v1/reservations", "/v1/apply", "/v1/events/x", "/favicon.ico",
+		} {
+			res, text := r.send(method, path, http.Header{"Range": {"bytes=99999999-"}}, "")
+			if res.status < 400 {
+				continue
+			}
+			if got := res.header.Get("Content-Type"); got != problemType {
+				t.Errorf("%s %s is %d as %s: %s", method, path, res.status, got, text)
+			}
+			if res.status >= 500 {
+				t.Errorf("%s %s is %d", method, path, res.status)
+			}
+			if method != "HEAD" {
+				doc.checkUndescribed(t, method+" "+path, res, text)
+			}
+		}
+	}
+}
+
+// What net/http refuses before there is a request to answer is all that may be plain text.
+func TestNoRequestAtAll(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	for _, c := range []struct{ head, want string }{
+		{"GARBAGE\r\n\r\n", "text/plain; charset=utf-8"},
+		{"GET / HTTP/1.1\r\n\r\n", "text/plain; charset=utf-8"}, // no Host
+		{"GET / HTTP/1.1\r\nHost: x\r\nBad Header: x\r\n\r\n", "text/plain; charset=utf-8"},
+		{"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "text/plain; charset=utf-8"},
+		{"POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "text/plain; charset=utf-8"},
+		{"CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n", problemType},
+		{"CONNECT /v1/names HTTP/1.1\r\nHost: x\r\n\r\n", problemType},
+		{"GET http://elsewhere/nope HTTP/1.1\r\nHost: x\r\n\r\n", problemType},
+		{"GET nope HTTP/1.1\r\nHost: x\r\n\r\n", "text/plain; charset=utf-8"},
+		{"GET /nope HTTP/1.0\r\n\r\n", problemType},
+		{"get /v1/names HTTP/1.1\r\nHost: x\r\n\r\n", problemType},
+		{"POST /v1/check HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", problemType},
+	} {
+		conn := dial(r)
+		if _, err := io.WriteString(conn, c.head); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%q: %v", c.head, err)
+			continue
+		}
+		text, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		got := res.Header.Get("Content-Type")
+		if got != c.want || res.StatusCode < 400 || res.StatusCode >= 500 || got == "text/plain; charset=utf-8" && res.StatusCode != 400 {
+			t.Errorf("%q is %d %s: %s", c.head, res.StatusCode, got, text)
+		}
+	}
+}
