@@ -23,6 +23,8 @@ type request struct {
 
 	impatient bool // it does not wait for a transaction of somebody else
 
+	awaited []pastEnd // ends that were waited for since the last decision but one
+
 	view    *view    // of the last decision
 	results []Result // what was decided
 	err     *Error

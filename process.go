@@ -17,6 +17,7 @@ var errContended = errors.New("other writers were faster every time")
 type committer struct {
 	store   Store
 	guesses *speculator
+	ends    *ends
 }
 
 // process decides requests and commits what they change, again and again until
@@ -31,7 +32,11 @@ func (c *committer) process(ctx context.Context, requests []*request) (commits i
 		}
 		groups, settled := l.groups(requests)
 		for _, r := range settled {
-			r.answer(r.err)
+			if len(c.ends.open(r)) > 0 {
+				r.answer(errEndOpen)
+			} else {
+				r.answer(r.err)
+			}
 		}
 		if len(groups) == 0 {
 			return commits, nil
