@@ -51,7 +51,11 @@ func (c *committer) process(ctx context.Context, requests []*request) (commits i
 				fail(g.members, err)
 			case outcomes[i] == Committed:
 				for _, r := range g.members {
-					r.answer(r.err)
+					if r.isRight() {
+						r.answer(r.err)
+					} else {
+						requests = append(requests, r)
+					}
 				}
 			case outcomes[i] == Busy:
 				for _, r := range g.members {

@@ -29,6 +29,8 @@ type view struct {
 	window  Window
 	ended   []pastEnd // what is over by time alone
 
+	dependent bool // it saw what a command before it in the batch did
+
 	fault *Error // something that the decision rests on cannot be read
 }
 
@@ -57,6 +59,7 @@ func (v *view) close(merge bool) {
 	p.window = p.window.Intersect(v.window)
 	p.fault = cmp.Or(p.fault, v.fault)
 	p.ended = append(p.ended, v.ended...)
+	p.dependent = p.dependent || v.dependent
 	if !merge {
 		return
 	}
@@ -124,7 +127,12 @@ func (v *view) see(ref Ref) Record {
 			return level.changes[i].record
 		}
 	}
-	return v.ledger.get(ref)
+	r, changed := v.ledger.get(ref)
+	if changed {
+		v.dependent = true
+		v.noteRead(withScope(ref, r))
+	}
+	return r
 }
 
 // withScope returns a ref with the scope of its record, which a caller that asks by ID does
