@@ -42,6 +42,19 @@ func TestHistoriesOnPostgres(t *testing.T) {
 	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 12))
 }
 
+// Short holds, and commits that take longer than those live.
+func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
+	t.Parallel()
+	d := &database{T: t, cluster: pgtest.Start(t, pgtest.Options{})}
+	var regs []*dibs.Registry
+	for range 3 {
+		regs = append(regs, registry(t, d.open()))
+	}
+	d.makeSlowable()
+	d.exec("SELECT setval('slow', 1, true)")
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, histories(t, 24))
+}
+
 // storeTimeout is how long a store tries to find out what became of a commit. It is short,
 // so that now and then it cannot.
 const storeTimeout = 200 * time.Millisecond
