@@ -24,6 +24,8 @@ type request struct {
 
 	impatient bool // it does not wait for a transaction of somebody else
 
+	awaited []pastEnd // ends that were waited for since the last decision but one
+
 	view    *view    // of the last decision
 	results []Result // what was decided
 	err     *Error
@@ -140,6 +142,18 @@ func (l *ledger) load(ctx context.Context, store Store) error {
 	return nil
 }
 
+// restsOnLoadAlone reports whether the request changes nothing, and what it is answered is
+// right at the moment of the load.
+func (r *request) restsOnLoadAlone() bool {
+	return len(r.view.changes) == 0 && !r.view.dependent
+}
+
+// isRight reports whether the answer to a request is right once its group is committed. One
+// that changes nothing rests on what its neighbours in the batch did, which is so from the
+// commit on, and on all else that it looked at, which was so at the load. Commit cannot
+// check that both were so at one moment: not what was absent. So it is decided again.
+func (r *request) isRight() bool { return len(r.view.changes) > 0 }
+
 // group is a Group with the requests that stand or fall with it.
 type group struct {
 	Group
@@ -148,13 +162,12 @@ type group struct {
 
 // groups sorts the decided requests into groups: requests that share a record
 // which one of them changes belong together. A request that changes nothing but
-// looked at such a record belongs to them too: its answer is only right if they
-// commit. Requests that depend on nobody are returned apart.
+// rests on what another one changes belongs to them too, and shares their fate; see
+// [request.isRight]. Those that change nothing and rest on nobody are returned apart.
 func (l *ledger) groups(requests []*request) (groups []*group, settled []*request) {
 	var (
 		sets   = make([]int, len(requests))              // union-find over requests
 		byLast = make(map[recordKey]int, len(l.current)) // the last request that touched a changed record
-		writes = make([]bool, len(requests))
 	)
 	find := func(i int) int {
 		for sets[i] != i {
@@ -172,10 +185,12 @@ func (l *ledger) groups(requests []*request) (groups []*group, settled []*reques
 			sets[find(i)] = find(j)
 		}
 		byLast[key] = i
-		writes[i] = true // it is part of a set that writes
 	}
 	for i, r := range requests {
 		sets[i] = i
+		if r.restsOnLoadAlone() {
+			continue
+		}
 		for _, ref := range r.view.reads {
 			touch(i, ref)
 		}
@@ -185,7 +200,7 @@ func (l *ledger) groups(requests []*request) (groups []*group, settled []*reques
 	}
 	byRoot := make([]*group, len(requests))
 	for i, r := range requests {
-		if !writes[i] {
+		if r.restsOnLoadAlone() {
 			settled = append(settled, r)
 			continue
 		}

@@ -316,3 +316,34 @@ func TestRenamedMeanwhile(t *testing.T) {
 	}
 	f.wantActive(user1, "y")
 }
+
+// A refusal that rests on a neighbour rests on all that it looked at, at one moment: not on
+// the neighbour's change and on what was so before.
+func TestRefusalBesideAChangeIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dry  bool
+		meet func(other *fixture) // what another registry does between load and commit
+		want error
+	}{
+		"given away":           {meet: func(other *fixture) { other.must(claim("slug", "n2", user2)) }, want: dibs.ErrNameTaken},
+		"given away, dry":      {dry: true, meet: func(other *fixture) { other.must(claim("slug", "n2", user2)) }, want: dibs.ErrNameTaken},
+		"nothing else happens": {meet: func(*fixture) {}, want: dibs.ErrEntityHasName},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, other, s := newGuessing(t, nil)
+				hold := f.one(reserve("slug", "n3", token1))
+				before := f.once(s.spy, func() { c.meet(other) })
+				got := together(t, f, s.spy, before, map[int]bool{1: c.dry},
+					[]dibs.Command{dibs.Confirm{ID: hold.ID, Token: token1, Entity: user1}},
+					[]dibs.Command{claim("slug", "n2", user1)}, // refused, since the first gives its entity a name
+				)
+				if got[0].err != nil || !errors.Is(got[1].err, c.want) {
+					t.Errorf("got %v and %v, want success and %v", got[0].err, got[1].err, c.want)
+				}
+			})
+		})
+	}
+}

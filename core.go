@@ -17,6 +17,7 @@ type core struct {
 	cfg      Config
 	policies *atomic.Pointer[policies] // shared with those bound to a transaction
 	store    Store
+	ends     *ends
 	submit   func(ctx context.Context, r *request) *Error
 
 	conflicts *conflictCounts
@@ -53,10 +54,10 @@ func Open(store Store, cfg Config) (*Registry, error) {
 func openCore(store Store, cfg Config, shared *atomic.Pointer[policies], bell *bell) *core {
 	store = observeStore(store, cfg.Observer)
 	c := &core{
-		cfg: cfg, policies: shared, store: store,
+		cfg: cfg, policies: shared, store: store, ends: newEnds(store),
 		conflicts: &conflictCounts{}, flight: newFlight(), bell: bell,
 	}
-	c.writer, c.reader = newWriter(store, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
+	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
 	c.submit = c.writer.submit
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
@@ -142,20 +143,25 @@ func (c *core) inTransaction(bind func(Store) (Store, error)) (embedded, error) 
 	}
 	store = observeStore(store, c.cfg.Observer)
 	bound := &core{
-		cfg: c.cfg, policies: c.policies, store: store,
+		cfg: c.cfg, policies: c.policies, store: store, ends: newEnds(store),
 		conflicts: c.conflicts, flight: newFlight(), bell: newBell(),
 	}
-	commit := &committer{store: store}
+	commit := &committer{store: store, ends: bound.ends}
 	bound.submit = func(ctx context.Context, r *request) *Error {
-		var waiting txCaller
-		r.caller = &waiting
-		_, err := commit.process(ctx, []*request{r})
-		if errors.Is(err, errContended) {
-			waiting.err.wrapped = ErrRetryTx
-		}
-		return waiting.err
+		return bound.ends.untilSettled(ctx, r, func() *Error { return commit.processInTx(ctx, r) })
 	}
 	return bound, nil
+}
+
+// processInTx processes a request inside the transaction that the store is bound to.
+func (c *committer) processInTx(ctx context.Context, r *request) *Error {
+	var waiting txCaller
+	r.caller = &waiting
+	_, err := c.process(ctx, []*request{r})
+	if errors.Is(err, errContended) {
+		waiting.err.wrapped = ErrRetryTx
+	}
+	return waiting.err
 }
 
 // txCaller waits for a request inside its own transaction, where nobody is parked.

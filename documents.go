@@ -174,8 +174,8 @@ func (v *view) mayHold(w *wish) *Error {
 		return nil
 	}
 	ref, _ := quotaRef(w.namespace, w.scope, w.principal.Name)
-	q, _ := readQuota(v, ref)
-	v.narrow(q.forget(w.id, v.now), 0)
+	q, rev := readQuota(v, ref)
+	v.restOnEnd(ref, rev, q.forget(w.id, v.now))
 	if len(q.Holds) < w.policy.MaxHolds {
 		return nil
 	}

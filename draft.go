@@ -124,11 +124,8 @@ func (v *view) nameByID(id ID, scope string) *draft {
 	d.lapse(v.now)
 	// The decision about to be taken is right from the last thing that ended by
 	// itself until the next one that will.
-	var from Instant
-	if n := len(d.lapses); n > 0 {
-		from = d.lapses[n-1].at
-	}
-	v.narrow(from, d.ends())
+	v.restOnEnd(r.Ref(), r.Rev, d.lapsedAt())
+	v.narrow(0, d.ends())
 	return d
 }
 

@@ -99,15 +99,15 @@ func (l *ledger) wantOwned(o ownerRef) {
 	}
 }
 
-// get returns a record, or nil. One that is not loaded looks absent for now. One that
+// get returns a record, or nil, and whether the batch has changed it. One that is not loaded looks absent for now. One that
 // the batch has purged looks as it was: whoever writes it again takes that back, and
 // its history goes on. A folder does not: who finds in it what it looks for would leave
 // it as it is, and that is gone.
-func (l *ledger) get(ref Ref) Record {
-	r, changed := l.current[ref.key()]
+func (l *ledger) get(ref Ref) (r Record, changed bool) {
+	r, changed = l.current[ref.key()]
 	if r != nil || (changed && (ref.Kind == KindSkeleton || ref.Kind == KindHash)) {
-		return r
+		return r, true
 	}
 	l.want(ref)
-	return l.loaded[ref.key()]
+	return l.loaded[ref.key()], changed
 }

@@ -43,6 +43,13 @@ func (s *observedStore) Commit(ctx context.Context, groups []Group) ([]Outcome, 
 	return outcomes, err
 }
 
+func (s *observedStore) Await(ctx context.Context, refs []Ref, end Instant) error {
+	ctx, done := s.begin(ctx, "await", len(refs))
+	err := s.Store.Await(ctx, refs, end)
+	done(err)
+	return err
+}
+
 func (s *observedStore) Owned(ctx context.Context, scope string, entity Entity, limit int) ([]*NameRecord, error) {
 	ctx, end := s.begin(ctx, "owned", limit)
 	names, err := s.Store.Owned(ctx, scope, entity, limit)

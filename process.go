@@ -17,6 +17,7 @@ var errContended = errors.New("other writers were faster every time")
 type committer struct {
 	store   Store
 	guesses *speculator
+	ends    *ends
 }
 
 // process decides requests and commits what they change, again and again until
@@ -31,7 +32,11 @@ func (c *committer) process(ctx context.Context, requests []*request) (commits i
 		}
 		groups, settled := l.groups(requests)
 		for _, r := range settled {
-			r.answer(r.err)
+			if len(c.ends.open(r)) > 0 {
+				r.answer(errEndOpen)
+			} else {
+				r.answer(r.err)
+			}
 		}
 		if len(groups) == 0 {
 			return commits, nil
@@ -46,7 +51,11 @@ func (c *committer) process(ctx context.Context, requests []*request) (commits i
 				fail(g.members, err)
 			case outcomes[i] == Committed:
 				for _, r := range g.members {
-					r.answer(r.err)
+					if r.isRight() {
+						r.answer(r.err)
+					} else {
+						requests = append(requests, r)
+					}
 				}
 			case outcomes[i] == Busy:
 				for _, r := range g.members {

@@ -24,7 +24,7 @@ const (
 // decision that changes nothing; p knows what it will look at. See [ask] for questions
 // that many ask.
 func (c *core) read(ctx context.Context, p *preparer, question func(v *view)) error {
-	return answerAlone(ctx, c.store, newQuestion(p, question))
+	return c.answerAlone(ctx, newQuestion(p, question))
 }
 
 // Get returns one name.
@@ -139,7 +139,7 @@ func (c *core) Entity(ctx context.Context, scope string, entity Entity) (EntityI
 		}
 		after, now, fail := c.readEntity(ctx, scope, entity)
 		if fail == nil && after.Rev == before.Rev {
-			return entityInfo(after, records, now), nil
+			return c.entityInfo(ctx, after, records, now)
 		}
 		before, err = after, fail
 	}
@@ -162,16 +162,50 @@ func (c *core) readEntity(ctx context.Context, scope string, entity Entity) (e e
 	return e, now, err
 }
 
-func entityInfo(e entityDraft, records []*NameRecord, now Instant) EntityInfo {
+func (c *core) entityInfo(ctx context.Context, e entityDraft, records []*NameRecord, now Instant) (EntityInfo, error) {
 	info := EntityInfo{
 		Entity: e.Entity, Scope: e.Scope, Archived: e.Archived, Version: e.Rev, More: len(records) == maxOwned,
 	}
-	for _, r := range records {
-		if d := draftAt(r, now); d.State == Active || d.State == Alias {
-			info.Names = append(info.Names, nameOf(&d.NameRecord, now))
+	names, err := c.standing(ctx, records, now)
+	if err != nil {
+		return EntityInfo{}, err
+	}
+	for _, n := range names {
+		if n != nil && (n.State == Active || n.State == Alias) {
+			info.Names = append(info.Names, *n)
 		}
 	}
-	return info
+	return info, nil
+}
+
+// standing returns names as they stand now, in the order of their records. What is over by
+// time alone is read again, once nothing can forestall its end; nil is what is gone by then.
+func (c *core) standing(ctx context.Context, records []*NameRecord, now Instant) ([]*Name, error) {
+	names := make([]*Name, len(records))
+	var open []int
+	p := c.preparer(Principal{})
+	for i, r := range records {
+		d := draftAt(r, now)
+		name := nameOf(&d.NameRecord, now)
+		names[i] = &name
+		if at := d.lapsedAt(); at != 0 && !c.ends.isSettled(pastEnd{r.Ref(), r.Rev, at}) {
+			open = append(open, i)
+			p.want(r.Ref())
+		}
+	}
+	if len(open) == 0 {
+		return names, nil
+	}
+	err := c.read(ctx, p, func(v *view) {
+		for _, i := range open {
+			names[i] = nil
+			if d := v.nameByID(records[i].ID, records[i].Scope); d != nil {
+				name := v.show(d)
+				names[i] = &name
+			}
+		}
+	})
+	return names, err
 }
 
 // draftAt returns a record as it stands at a moment.
@@ -195,29 +229,43 @@ func (c *core) List(ctx context.Context, query NamesQuery) (NamesPage, error) {
 	}
 	var page NamesPage
 	for {
-		records, err := c.store.List(ctx, list)
+		records, err := c.listNames(ctx, list)
 		if err != nil {
 			return NamesPage{}, err
 		}
-		for _, r := range records {
-			n, ok := r.(*NameRecord)
-			if !ok {
-				continue
-			}
+		names, err := c.standing(ctx, records, now)
+		if err != nil {
+			return NamesPage{}, err
+		}
+		for i, r := range records {
 			if len(page.Names) == limit {
 				page.Next = encodePosition(*list.After)
 				return page, nil
 			}
-			list.After = &ListPosition{Namespace: n.Namespace, Label: n.Canonical}
-			d := draftAt(n, now)
-			if d.State == query.State || (query.State == "" && d.State != Free) {
-				page.Names = append(page.Names, nameOf(&d.NameRecord, now))
+			list.After = &ListPosition{Namespace: r.Namespace, Label: r.Canonical}
+			if n := names[i]; n != nil && (n.State == query.State || (query.State == "" && n.State != Free)) {
+				page.Names = append(page.Names, *n)
 			}
 		}
 		if len(records) < list.Limit {
 			return page, nil
 		}
 	}
+}
+
+// listNames lists names as the engine has them.
+func (c *core) listNames(ctx context.Context, query ListQuery) ([]*NameRecord, error) {
+	records, err := c.store.List(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]*NameRecord, 0, len(records))
+	for _, r := range records {
+		if n, ok := r.(*NameRecord); ok {
+			names = append(names, n)
+		}
+	}
+	return names, nil
 }
 
 // list turns the query into one for the engine. Rows may be in another state there

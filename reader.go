@@ -65,27 +65,37 @@ func newQuestion(p *preparer, question func(v *view)) *request {
 // transaction of the caller's.
 func (c *core) answer(ctx context.Context, r *request) error {
 	if c.reader == nil || len(r.wants) > maxShared {
-		return answerAlone(ctx, c.store, r)
+		return c.answerAlone(ctx, r)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.reader.nobodyElse() {
-		defer c.reader.handOver()
-		return answerAlone(ctx, c.store, r)
+	if err := c.reader.answer(ctx, r); err != nil || len(c.ends.open(r)) == 0 {
+		return err
 	}
-	q := &inquiry{request: r, ctx: ctx, done: make(chan struct{})}
-	c.reader.add(q)
-	select {
-	case <-q.done:
-		return q.err
-	case <-ctx.Done():
-		c.reader.withdraw(q)
-		return ctx.Err()
+	// It rests on an end that a commit under way may forestall. The caller waits for that
+	// commit by itself: others are not to wait with it.
+	if err := c.ends.await(ctx, r); err != nil {
+		return err
 	}
+	return c.answerAlone(ctx, r)
 }
 
-func answerAlone(ctx context.Context, store Store, r *request) error {
+// answerAlone answers a question apart from all others.
+func (c *core) answerAlone(ctx context.Context, r *request) error {
+	for range maxRereads {
+		if err := look(ctx, c.store, r); err != nil || len(c.ends.open(r)) == 0 {
+			return err
+		}
+		if err := c.ends.await(ctx, r); err != nil {
+			return err
+		}
+	}
+	return Unavailable(errContended)
+}
+
+// look answers a question by one look at the engine.
+func look(ctx context.Context, store Store, r *request) error {
 	if _, err := decideAll(ctx, store, []*request{r}); err != nil {
 		return err
 	}
@@ -93,6 +103,23 @@ func answerAlone(ctx context.Context, store Store, r *request) error {
 		return r.err
 	}
 	return nil
+}
+
+// answer has a question answered by one look, which others may share.
+func (r *reader) answer(ctx context.Context, question *request) error {
+	if r.nobodyElse() {
+		defer r.handOver()
+		return look(ctx, r.store, question)
+	}
+	q := &inquiry{request: question, ctx: ctx, done: make(chan struct{})}
+	r.add(q)
+	select {
+	case <-q.done:
+		return q.err
+	case <-ctx.Done():
+		r.withdraw(q)
+		return ctx.Err()
+	}
 }
 
 // nobodyElse lets who is alone look for himself, which spares him the waiting.

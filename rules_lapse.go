@@ -43,6 +43,15 @@ func (d *draft) lapse(now Instant) {
 	}
 }
 
+// lapsedAt returns when the last thing ended by itself that is not in the history yet, or
+// zero if there is none.
+func (d *draft) lapsedAt() Instant {
+	if n := len(d.lapses); n > 0 {
+		return d.lapses[n-1].at
+	}
+	return 0
+}
+
 // ends returns when the name's state ends by itself, or zero if it does not.
 func (d *draft) ends() Instant {
 	switch d.State {

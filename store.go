@@ -73,6 +73,20 @@ type Store interface {
 	// must return an error that matches [ErrOutcomeUnknown].
 	Commit(ctx context.Context, groups []Group) ([]Outcome, error)
 
+	// Await is for an answer that rests on time alone: on something about these
+	// records being over since end, or before, while no commit has said so. A group
+	// that was decided in time may still be under way then, with its Window checked,
+	// and Load does not see it yet.
+	//
+	// Once Await has returned without an error, every group that writes one of refs and
+	// whose Window ends at end or before must be seen by every Load that begins then, or
+	// never be committed: whichever process commits it, and whatever keeps it from being
+	// done [await-commits]. So it waits for such groups, or sees to it that they are
+	// stale; and where the engine's clock has not come to end, it waits for that too
+	// [await-clock]. If that takes longer than its context lives, it must return an error
+	// then [await-deadline]. It must hold up nobody but its caller.
+	Await(ctx context.Context, refs []Ref, end Instant) error
+
 	// Due returns at most limit refs of records whose Due date is at or before the
 	// engine's now, earliest first [due-order]. A date is reached at its very
 	// millisecond [due-exact], and a record without one is never due [due-none].

@@ -27,6 +27,9 @@ type view struct {
 	renewed []Ref   // what of the changes takes the place of another record
 	redacts []Event // what is to be told less of
 	window  Window
+	ended   []pastEnd // what is over by time alone
+
+	dependent bool // it saw what a command before it in the batch did
 
 	fault *Error // something that the decision rests on cannot be read
 }
@@ -55,6 +58,8 @@ func (v *view) close(merge bool) {
 	}
 	p.window = p.window.Intersect(v.window)
 	p.fault = cmp.Or(p.fault, v.fault)
+	p.ended = append(p.ended, v.ended...)
+	p.dependent = p.dependent || v.dependent
 	if !merge {
 		return
 	}
@@ -93,10 +98,7 @@ func (v *view) find(ref Ref) (int, bool) {
 // is still so.
 func (v *view) get(ref Ref) Record {
 	r := v.see(ref)
-	if r != nil {
-		ref = r.Ref() // with the scope, which who asks by ID does not know
-	}
-	v.noteRead(ref)
+	v.noteRead(withScope(ref, r))
 	return r
 }
 
@@ -117,14 +119,29 @@ func (v *view) mustKnow() {
 	}
 }
 
-// see returns the record without noting that it was read.
+// see returns the record without noting that it was read, unless the batch has changed it:
+// then the decision stands or falls with that change.
 func (v *view) see(ref Ref) Record {
 	for level := v; level != nil; level = level.parent {
 		if i, ok := level.find(ref); ok {
 			return level.changes[i].record
 		}
 	}
-	return v.ledger.get(ref)
+	r, changed := v.ledger.get(ref)
+	if changed {
+		v.dependent = true
+		v.noteRead(withScope(ref, r))
+	}
+	return r
+}
+
+// withScope returns a ref with the scope of its record, which a caller that asks by ID does
+// not know.
+func withScope(ref Ref, r Record) Ref {
+	if r == nil {
+		return ref
+	}
+	return r.Ref()
 }
 
 // put changes a record; nil deletes it.
@@ -154,6 +171,15 @@ func (r Ref) dropTold(events []Event) []Event {
 // narrow says that the decision is right only from and before these dates.
 func (v *view) narrow(from, before Instant) {
 	v.window = v.window.Intersect(Window{From: from, Before: before})
+}
+
+// restOnEnd says that the decision rests on something about a record being over since
+// that date, which no commit has written down yet.
+func (v *view) restOnEnd(ref Ref, rev uint64, at Instant) {
+	v.narrow(at, 0)
+	if end := (pastEnd{ref, rev, at}); at != 0 && !slices.Contains(v.ended, end) {
+		v.ended = append(v.ended, end)
+	}
 }
 
 // namesOf returns an entity's names, and whether there are more than a command may

@@ -74,9 +74,9 @@ type writer struct {
 	running sync.WaitGroup
 }
 
-func newWriter(store Store, cfg Config, report func(BatchInfo)) *writer {
+func newWriter(store Store, ends *ends, cfg Config, report func(BatchInfo)) *writer {
 	w := &writer{
-		committer: &committer{store: store, guesses: newSpeculator(store)},
+		committer: &committer{store: store, guesses: newSpeculator(store), ends: ends},
 		queue:     make(chan *ticket, cfg.QueueSize), lot: newLot(cfg.QueueSize),
 		maxBatch: cfg.MaxBatch, observer: &cfg.Observer, report: report,
 		closing: make(chan struct{}), closed: make(chan struct{}),
@@ -125,7 +125,23 @@ func (w *writer) enqueue(ctx context.Context, r *request) (*ticket, *Error) {
 	}
 }
 
+// wait returns the answer to a request. One that rests on an end which a commit under way
+// may forestall is handed in again once that cannot be any more.
 func (w *writer) wait(ctx context.Context, t *ticket) *Error {
+	r, queued := t.request, true
+	return w.committer.ends.untilSettled(ctx, r, func() *Error {
+		if !queued {
+			var err *Error
+			if t, err = w.enqueue(ctx, r); err != nil {
+				return err
+			}
+		}
+		queued = false
+		return w.waitOnce(ctx, t)
+	})
+}
+
+func (w *writer) waitOnce(ctx context.Context, t *ticket) *Error {
 	select {
 	case <-t.done:
 		return t.result

@@ -95,8 +95,11 @@ func (s *Store) send(ctx context.Context, batch []*draft) error {
 	defer s.slots.give(slot)
 	marker := s.keys.marker(s.server, slot)
 	began := time.Now()
+	var over dibs.Instant // up to when ends are final, as far as it was told
 	for lost, unheard := 0, 0; lost < maxLost; {
-		t := s.transaction(batch, s.clock.next(lost), marker)
+		mark := s.clock.next(lost)
+		mark.time = max(mark.time, over)
+		t := s.transaction(batch, mark, marker)
 		if len(t.drafts) == 0 {
 			return nil
 		}
@@ -110,7 +113,7 @@ func (s *Store) send(ctx context.Context, batch []*draft) error {
 			s.sweepFeed(ctx, t)
 			return nil
 		case err == nil: // another one was faster
-			if err := s.learnFrom(answer.Responses[0].GetResponseRange().Kvs); err != nil {
+			if over, err = s.learnClock(ctx, answer); err != nil {
 				return unavailable(err)
 			}
 			lost++
@@ -184,8 +187,8 @@ func (s *Store) try(ctx context.Context, t *transaction) (answer *clientv3.TxnRe
 		events += len(d.group.Events)
 	}
 	err = s.once(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Txn(ctx).If(s.isBefore(t.mark)).Then(then...).
-			Else(clientv3.OpGet(s.keys.clock())).Commit()
+		answer, err = s.client.Txn(ctx).If(s.isBefore(t.mark), s.isAfterEnds(t.mark)).Then(then...).
+			Else(s.lookAtClock()...).Commit()
 		return err
 	})
 	return answer, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 
@@ -36,9 +37,13 @@ func open(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store {
 
 // prefixes opens stores for the suite, each under a prefix of its own.
 type prefixes struct {
-	opens sync.Map // of dibs.Store to etcdstore.Config
-	cuts  sync.Map // of dibs.Store to *atomic.Bool
+	opens  sync.Map // of dibs.Store to etcdstore.Config
+	cuts   sync.Map // of dibs.Store to *atomic.Bool
+	stalls sync.Map // of dibs.Store to *atomic.Pointer[stall]
 }
+
+// stall is a transaction that takes its time.
+type stall struct{ reached, resumed chan struct{} }
 
 func (p *prefixes) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
 	tb.Helper()
@@ -61,12 +66,18 @@ func (p *prefixes) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
 
 func (p *prefixes) openAs(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store {
 	tb.Helper()
-	cut := new(atomic.Bool)
+	cut, stalls := new(atomic.Bool), new(atomic.Pointer[stall])
 	store, err := etcdstore.Open(context.Background(), etcdstore.Intercept(cfg, func(ctx context.Context, method string,
 		req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 	) error {
 		if cut.Load() {
 			return rpctypes.ErrGRPCPermissionDenied
+		}
+		if txn, ok := req.(*etcdserverpb.TxnRequest); ok && len(txn.Compare) > 0 {
+			if s := stalls.Swap(nil); s != nil {
+				close(s.reached)
+				<-s.resumed
+			}
 		}
 		return invoke(ctx, method, req, reply, conn, opts...)
 	}))
@@ -75,7 +86,16 @@ func (p *prefixes) openAs(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store 
 	}
 	p.opens.Store(dibs.Store(store), cfg)
 	p.cuts.Store(dibs.Store(store), cut)
+	p.stalls.Store(dibs.Store(store), stalls)
 	return store
+}
+
+// stall keeps the next transaction of a store that changes something on its way.
+func (p *prefixes) stall(_ testing.TB, store dibs.Store) (stalled <-chan struct{}, resume func()) {
+	stalls, _ := p.stalls.Load(store)
+	s := &stall{make(chan struct{}), make(chan struct{})}
+	stalls.(*atomic.Pointer[stall]).Store(s)
+	return s.reached, func() { close(s.resumed) }
 }
 
 // cut takes from a store the right to do anything.
@@ -94,5 +114,5 @@ func (p *prefixes) again(tb testing.TB, store dibs.Store, _ *storetest.Clock) di
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	p := new(prefixes)
-	storetest.Run(t, storetest.Harness{Open: p.open, Reopen: p.again, Crash: p.again, Share: p.again, Cut: p.cut})
+	storetest.Run(t, storetest.Harness{Open: p.open, Reopen: p.again, Crash: p.again, Share: p.again, Cut: p.cut, Stall: p.stall})
 }

@@ -71,7 +71,7 @@ func (s *Store) getToKnow(ctx context.Context, groups []dibs.Group) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	_, _, err := s.records(ctx, missing, 0)
+	_, err := s.records(ctx, missing, 0)
 	return err
 }
 

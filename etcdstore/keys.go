@@ -11,6 +11,7 @@ import (
 // what follows. Numbers are eight bytes, the highest first, so that they sort as bytes.
 //
 //	c                              the clock: see [stamp]
+//	p                              up to when ends are final: see [Store.Await]
 //	f                              the version of this layout
 //	n <id>                         a name's record
 //	e <id>                         an entity's record
@@ -31,6 +32,7 @@ type keys struct{ prefix string }
 const nul = "\x00"
 
 func (k keys) clock() string  { return k.prefix + "c" }
+func (k keys) over() string   { return k.prefix + "p" }
 func (k keys) format() string { return k.prefix + "f" }
 
 func (k keys) record(kind dibs.Kind, id dibs.ID) string {
@@ -98,6 +100,14 @@ func placeOf(record dibs.Record) (place string, ok bool) {
 
 // number is a number as part of a key or a value.
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// decodeNumber undoes number. What is none is 0.
+func decodeNumber(value []byte) uint64 {
+	if len(value) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(value)
+}
 
 // behind is the first key behind all that begin with a prefix.
 func behind(prefix string) string {

@@ -5,6 +5,7 @@ package etcdstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,6 +21,21 @@ import (
 // seen that. Then it is too late: what was seen to be over stays so.
 func TestWhatWasSeenToBeOverStaysSo(t *testing.T) {
 	t.Parallel()
+	t.Run("stamped once", func(t *testing.T) {
+		t.Parallel()
+		confirmLate(t, nil)
+	})
+	// Each time that it loses its place it leaps further ahead in the order: by 8 ms, 32 ms,
+	// 128 ms, and at last by half a second.
+	t.Run("leapt ahead in the order", func(t *testing.T) {
+		t.Parallel()
+		confirmLate(t, []time.Duration{0, 10 * time.Millisecond, 35 * time.Millisecond, 135 * time.Millisecond})
+	})
+}
+
+// confirmLate has a confirmation lose its place in the order, each time after a while, and
+// then keeps it on its way until its hold is seen to be over.
+func confirmLate(t *testing.T, losses []time.Duration) {
 	cluster := etcdtest.Shared(t)
 	cfg := etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), Timeout: patience}
 	policy := dibs.Config{Default: dibs.Policy{MinTTL: time.Millisecond}}
@@ -31,7 +47,13 @@ func TestWhatWasSeenToBeOverStaysSo(t *testing.T) {
 		txn, ok := req.(*etcdserverpb.TxnRequest)
 		select {
 		case <-armed:
-			if ok && len(txn.Compare) > 0 {
+			if ok && len(txn.Compare) > 0 && len(losses) > 0 {
+				time.Sleep(losses[0])
+				losses = losses[1:]
+				if _, err := reader.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: fmt.Sprint("faster-", len(losses))}); err != nil {
+					t.Error(err)
+				}
+			} else if ok && len(txn.Compare) > 0 {
 				select {
 				case sent <- struct{}{}:
 				default:
@@ -43,7 +65,7 @@ func TestWhatWasSeenToBeOverStaysSo(t *testing.T) {
 		return invoke(ctx, method, req, reply, conn, opts...)
 	}), policy)
 
-	hold, err := late.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "late", TTL: dibs.For(500 * time.Millisecond)})
+	hold, err := late.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "late", TTL: dibs.For(700 * time.Millisecond)})
 	if err != nil {
 		t.Fatal(err)
 	}

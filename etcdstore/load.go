@@ -118,29 +118,20 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 		return dibs.Snapshots{}, err
 	}
 	defer s.gate.Leave()
-	for looks := 1; ; looks++ {
-		records, onRecord, err := s.records(ctx, refs, 0)
-		if err != nil {
-			return dibs.Snapshots{}, unavailable(err)
-		}
-		now := s.clock.now()
-		if looks > mostOver || !endedUnseen(records, onRecord, now) || s.checkClock() != nil { // a clock that is off moves no other
-			return dibs.Snapshots{Now: now, Records: records}, nil
-		}
-		if err := s.moveClock(ctx); err != nil {
-			return dibs.Snapshots{}, unavailable(err)
-		}
+	records, err := s.records(ctx, refs, 0)
+	if err != nil {
+		return dibs.Snapshots{}, unavailable(err)
 	}
+	return dibs.Snapshots{Now: s.clock.now(), Records: records}, nil
 }
 
-// records reads the records that exist among refs, and the time on record, at one moment. It
-// remembers what a commit that changes them has to know.
-func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) (records []dibs.Record, onRecord dibs.Instant, err error) {
-	names := make([]string, len(refs), len(refs)+1)
+// records reads the records that exist among refs, at one moment. It remembers what a
+// commit that changes them has to know.
+func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) ([]dibs.Record, error) {
+	names := make([]string, len(refs))
 	for i, ref := range refs {
 		names[i] = s.keys.ref(ref)
 	}
-	names = append(names, s.keys.clock())
 	found, err := s.values(ctx, names, at)
 	for range pastAttempts {
 		if at != 0 || !isCompacted(err) {
@@ -149,23 +140,19 @@ func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) (record
 		found, err = s.values(ctx, names, at)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if clock := found[len(refs)]; clock != nil {
-		mark, _ := decodeStamp(clock.Value)
-		onRecord = mark.time
-	}
-	records = make([]dibs.Record, 0, len(refs))
-	for i, kv := range found[:len(refs)] {
+	records := make([]dibs.Record, 0, len(refs))
+	for i, kv := range found {
 		if kv == nil {
 			continue
 		}
 		record, err := decode(refs[i].Kind, refs[i].ID, kv.Value)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		s.known.put(names[i], s.footprint(record, kv.ModRevision))
 		records = append(records, record)
 	}
-	return records, onRecord, nil
+	return records, nil
 }

@@ -170,7 +170,8 @@ func (s *Store) create(ctx context.Context) error {
 	err := s.ask(ctx, func(ctx context.Context) (err error) {
 		answer, err = s.client.Txn(ctx).
 			If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix).WithRange(behind(s.keys.prefix)), "=", 0)).
-			Then(clientv3.OpPut(s.keys.format(), string(rune('0'+layout))), clientv3.OpPut(s.keys.clock(), first.encode())).
+			Then(clientv3.OpPut(s.keys.format(), string(rune('0'+layout))), clientv3.OpPut(s.keys.clock(), first.encode()),
+				clientv3.OpPut(s.keys.over(), string(number(0)))).
 			Else(clientv3.OpGet(s.keys.format()), clientv3.OpGet(s.keys.clock())).Commit()
 		return err
 	})
@@ -188,7 +189,10 @@ func (s *Store) create(ctx context.Context) error {
 	case string(format[0].Value) != string(rune('0'+layout)):
 		return ErrNewerLayout
 	}
-	return s.learnFrom(answer.Responses[1].GetResponseRange().Kvs)
+	if err := s.learnFrom(answer.Responses[1].GetResponseRange().Kvs); err != nil {
+		return err
+	}
+	return s.createOver(ctx)
 }
 
 // markerLife is how long a marker is kept of a server that did not remove it. Whoever looks

@@ -121,7 +121,7 @@ func (s *Store) page(ctx context.Context, kind dibs.Kind, from, to string, limit
 		if len(refs) == 0 {
 			return nil, last, more, nil
 		}
-		records, _, err := s.records(ctx, refs, at)
+		records, err := s.records(ctx, refs, at)
 		if isCompacted(err) {
 			continue
 		}

@@ -82,7 +82,7 @@ func (s *Store) SetTime(ctx context.Context, now time.Time) error {
 		var answer *clientv3.TxnResponse
 		err := s.ask(ctx, func(ctx context.Context) (err error) {
 			answer, err = s.client.Txn(ctx).If(s.isBefore(mark)).
-				Then(clientv3.OpPut(s.keys.clock(), mark.encode())).
+				Then(clientv3.OpPut(s.keys.clock(), mark.encode()), clientv3.OpPut(s.keys.over(), string(number(uint64(mark.time))))).
 				Else(clientv3.OpGet(s.keys.clock())).Commit()
 			return err
 		})

@@ -106,6 +106,30 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 	return snapshots, nil
 }
 
+// Await waits until no Commit is under way, and the clock has come to end: a Commit has the
+// mutex from before it looks at the clock until it is done.
+func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if s.mu.TryLock() {
+			closed, passed := s.closed, dibs.InstantOf(s.now()) >= end
+			s.mu.Unlock()
+			switch {
+			case closed:
+				return dibs.Unavailable(dibs.ErrClosed)
+			case passed:
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
 // Due returns refs of records whose Due date is reached, earliest first.
 func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	if err := s.enter(ctx); err != nil {

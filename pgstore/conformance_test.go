@@ -103,13 +103,63 @@ func (s *schemas) hold(tb testing.TB, store dibs.Store, ref dibs.Ref) (release f
 	}
 }
 
+// stall makes commits of a schema wait in their COMMIT, with all locks held and nothing to
+// be seen of them, as one does that waits for a standby. Sequences tell of it: every
+// transaction sees them as they are now.
+func (s *schemas) stall(tb testing.TB, store dibs.Store) (stalled <-chan struct{}, resume func()) {
+	tb.Helper()
+	cfg, _ := s.opens.Load(store)
+	schema := pgx.Identifier{cfg.(pgstore.Config).Schema}.Sanitize()
+	conn, err := pgx.Connect(context.Background(), pgtest.Shared(tb).DSN("postgres"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
+	run := func(statement string) {
+		if _, err := conn.Exec(context.Background(), strings.ReplaceAll(statement, "SCHEMA", schema)); err != nil {
+			tb.Error(err)
+		}
+	}
+	run(`CREATE SEQUENCE IF NOT EXISTS SCHEMA.reached;
+		CREATE SEQUENCE IF NOT EXISTS SCHEMA.resumed;
+		SELECT setval('SCHEMA.reached', 1), setval('SCHEMA.resumed', 1);
+		CREATE OR REPLACE FUNCTION SCHEMA.stall() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			PERFORM setval('SCHEMA.reached', 2);
+			WHILE (SELECT last_value FROM SCHEMA.resumed) = 1 LOOP PERFORM pg_sleep(0.002); END LOOP;
+			RETURN NULL;
+		END $$;
+		DROP TRIGGER IF EXISTS stall ON SCHEMA.dibs_batches;
+		CREATE CONSTRAINT TRIGGER stall AFTER INSERT ON SCHEMA.dibs_batches DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION SCHEMA.stall()`)
+	reached, over := make(chan struct{}), make(chan struct{})
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		for {
+			var at int
+			if err := conn.QueryRow(context.Background(), "SELECT last_value FROM "+schema+".reached").Scan(&at); err != nil || at == 2 {
+				close(reached)
+				return
+			}
+			select {
+			case <-over:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	})
+	return reached, func() {
+		close(over)
+		polling.Wait()
+		run("SELECT setval('SCHEMA.resumed', 2)")
+	}
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
 			s := &schemas{dsn: withParam(t, isolation(t, pgtest.Shared(t).DSN("postgres"), level), "pool_max_conns", "6")}
-			storetest.Run(t, storetest.Harness{Open: s.open, Reopen: s.again, Share: s.again, Hold: s.hold})
+			storetest.Run(t, storetest.Harness{Open: s.open, Reopen: s.again, Share: s.again, Hold: s.hold, Stall: s.stall})
 		})
 	}
 }

@@ -22,7 +22,7 @@ type statements struct {
 	schema string // quoted
 	clock  string
 
-	load, now, due, owned string
+	load, now, due, owned, await string
 
 	park  string // names that stop being an entity's active one step aside
 	close string // the transaction's batch, once the window is checked
@@ -40,6 +40,7 @@ func newStatements(schema, clock string) *statements {
 	s.now = "SELECT " + clock
 	s.due = s.dueText()
 	s.owned = s.ownedText()
+	s.await = s.awaitText()
 	s.park = "UPDATE " + s.table("dibs_names") + " SET state = 'alias' WHERE id = ANY ($1::uuid[]) AND state = 'active'"
 	s.close = fmt.Sprintf(`WITH b AS (INSERT INTO %s (id, stamp, live) VALUES ($1::uuid, $2::bigint, $3::bigint))
 		SELECT %s FROM (SELECT %s AS now) c`,

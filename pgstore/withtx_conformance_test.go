@@ -53,6 +53,10 @@ func (s *txPerCall) Commit(ctx context.Context, groups []dibs.Group) (outcomes [
 	return outcomes, err
 }
 
+func (s *txPerCall) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	return s.within(ctx, func(store dibs.Store) error { return store.Await(ctx, refs, end) })
+}
+
 func (s *txPerCall) Due(ctx context.Context, limit int) (refs []dibs.Ref, err error) {
 	err = s.within(ctx, func(store dibs.Store) error {
 		refs, err = store.Due(ctx, limit)
@@ -94,5 +98,9 @@ func TestConformanceInATransaction(t *testing.T) {
 	storetest.Run(t, storetest.Harness{
 		Open:   func(tb testing.TB, clock *storetest.Clock) dibs.Store { tb.Helper(); return bind(s.open(tb, clock)) },
 		Reopen: again, Share: again,
+		Stall: func(tb testing.TB, store dibs.Store) (<-chan struct{}, func()) {
+			tb.Helper()
+			return s.stall(tb, store.(*txPerCall).Store)
+		},
 	})
 }

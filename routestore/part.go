@@ -125,6 +125,14 @@ func nothingHappened(ctx context.Context, err error) error {
 	return dibs.Unavailable(err)
 }
 
+// Await waits for commits under way.
+func (p *part) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	if err := p.mayUse(ctx); err != nil {
+		return err
+	}
+	return p.engine.Await(ctx, refs, end)
+}
+
 // Due returns refs of records whose date has come.
 func (p *part) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	if err := p.mayUse(ctx); err != nil {

@@ -76,16 +76,8 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 	if len(s.parts) == 1 {
 		return s.parts[0].Load(ctx, refs)
 	}
-	byPart := make(map[*part][]dibs.Ref)
-	for _, ref := range refs {
-		p := s.of(ref.Scope)
-		byPart[p] = append(byPart[p], ref)
-	}
-	if len(byPart) == 0 {
-		return s.rest().Load(ctx, nil)
-	}
 	var all dibs.Snapshots
-	for p, own := range byPart {
+	for p, own := range s.byPart(refs) {
 		snapshots, err := p.Load(ctx, own)
 		if err != nil {
 			return dibs.Snapshots{}, err
@@ -94,6 +86,29 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 		all.Records = append(all.Records, snapshots.Records...)
 	}
 	return all, nil
+}
+
+// byPart returns which refs are in which part. Where there are none, one part has none.
+func (s *Store) byPart(refs []dibs.Ref) map[*part][]dibs.Ref {
+	if len(refs) == 0 {
+		return map[*part][]dibs.Ref{s.rest(): nil}
+	}
+	byPart := make(map[*part][]dibs.Ref)
+	for _, ref := range refs {
+		p := s.of(ref.Scope)
+		byPart[p] = append(byPart[p], ref)
+	}
+	return byPart
+}
+
+// Await waits for commits under way, in each part that has one of the records.
+func (s *Store) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	for p, own := range s.byPart(refs) {
+		if err := p.Await(ctx, own, end); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Commit commits groups, each in its part.

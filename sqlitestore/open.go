@@ -87,7 +87,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		now: cfg.Now,
 		writer: &writer{
 			connector: connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(cfg.WriterCache))),
-			wait:      cfg.BusyTimeout,
+			wait:      cfg.BusyTimeout, mu: newTurn(),
 		},
 		readers: newReaders(
 			connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(cfg.ReaderCache))),

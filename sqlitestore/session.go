@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -168,7 +167,7 @@ func (r *readers) close() (err error) {
 type writer struct {
 	connector driver.Connector
 	wait      time.Duration // how long to wait for other processes
-	mu        sync.Mutex
+	mu        turn
 	s         *session // nil until needed, and after one was discarded
 }
 

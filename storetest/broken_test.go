@@ -14,7 +14,7 @@ type broken struct {
 }
 
 func brokenStores() []broken {
-	return slices.Concat(brokenLoads(), brokenFields(), brokenCommits(), brokenBusy(), brokenGroups(), brokenForgetting(), brokenScans(), brokenLists(),
+	return slices.Concat(brokenLoads(), brokenFields(), brokenCommits(), brokenBusy(), brokenAwaits(), brokenGroups(), brokenForgetting(), brokenScans(), brokenLists(),
 		brokenEvents(), brokenLives(), brokenDisks())
 }
 

@@ -40,6 +40,9 @@ func calls(fresh *dibs.NameRecord) []call {
 			_, err := store.Commit(ctx, []dibs.Group{claim(fresh)})
 			return err
 		}},
+		{"Await", func(ctx context.Context, store dibs.Store) error {
+			return store.Await(ctx, refsOf(fresh), 1)
+		}},
 		{"Due", func(ctx context.Context, store dibs.Store) error {
 			_, err := store.Due(ctx, 10)
 			return err

@@ -27,6 +27,7 @@ type fake struct {
 	owned  func(context.Context, string, dibs.Entity, int) ([]*dibs.NameRecord, error)
 	list   func(context.Context, dibs.ListQuery) ([]dibs.Record, error)
 	events func(context.Context, dibs.EventQuery) ([]dibs.Event, error)
+	await  func(context.Context, []dibs.Ref, dibs.Instant) error
 	latest func(context.Context) (dibs.Cursor, error)
 	close  func() error
 }
@@ -34,7 +35,7 @@ type fake struct {
 func newFake(data dibs.Store) *fake {
 	f := &fake{
 		data: data, load: data.Load, due: data.Due,
-		owned: data.Owned, list: data.List, events: data.Events, latest: data.Latest,
+		await: data.Await, owned: data.Owned, list: data.List, events: data.Events, latest: data.Latest,
 	}
 	f.commit = f.commitFree
 	f.gate = func(ctx context.Context, _ string) (context.Context, error) {
@@ -70,13 +71,16 @@ func fakes(spoil bend) Harness {
 	}
 	return Harness{
 		Open: func(_ testing.TB, clock *Clock) dibs.Store {
-			return open(memstore.New(memstore.Config{Now: clock.Now}), clock)
+			return open(&disk{Store: memstore.New(memstore.Config{Now: clock.Now}), clock: clock}, clock)
 		},
 		Reopen: again,
 		Crash:  again,
 		Share:  again,
 		Cut: func(_ testing.TB, store dibs.Store) {
 			store.(*fake).down.Store(dibs.Unavailable(errors.New("the network is down")))
+		},
+		Stall: func(_ testing.TB, store dibs.Store) (<-chan struct{}, func()) {
+			return store.(*fake).data.(*disk).stall()
 		},
 		Hold: func(_ testing.TB, store dibs.Store, ref dibs.Ref) func() {
 			f := store.(*fake)
@@ -100,6 +104,14 @@ func (f *fake) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome,
 		return nil, err
 	}
 	return f.commit(ctx, groups)
+}
+
+func (f *fake) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	ctx, err := f.gate(ctx, "Await")
+	if err != nil {
+		return err
+	}
+	return f.await(ctx, refs, end)
 }
 
 func (f *fake) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {

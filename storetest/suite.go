@@ -41,6 +41,12 @@ type Harness struct {
 	// [dibs.Busy].
 	Hold func(tb testing.TB, store dibs.Store, ref dibs.Ref) (release func())
 
+	// Stall makes the next Commit of a store take its time between checking its Window
+	// and becoming visible, as one does that waits for a disk or for a standby: stalled
+	// is closed when it is there, and resume lets it go on. Nil means that the Clock does
+	// so, which takes an engine that asks it when it commits.
+	Stall func(tb testing.TB, store dibs.Store) (stalled <-chan struct{}, resume func())
+
 	// Apart says that the store keeps scopes apart and commits no group that spans
 	// several, as a [dibs.Partitioned] one. The suite then splits what it commits.
 	Apart bool
@@ -55,7 +61,7 @@ type testCase struct {
 
 // cases returns every case of the suite.
 func cases() []testCase {
-	return slices.Concat(loadCases, exactCases, commitCases, busyCases, groupCases, forgetCases, raceCases,
+	return slices.Concat(loadCases, exactCases, commitCases, busyCases, awaitCases, groupCases, forgetCases, raceCases,
 		dueCases, ownedCases, listCases, eventCases, historyCases, feedCases, lifeCases, diskCases)
 }
 

@@ -41,6 +41,14 @@ func (e *engine) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcom
 	return outcomes, e.noteCommit(outcomes, err)
 }
 
+// Await may take as long as its caller has time: that tells nothing about the engine.
+func (e *engine) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	if err := e.refusal(false); err != nil {
+		return err
+	}
+	return e.noteRead(ctx, e.Store.Await(ctx, refs, end))
+}
+
 func (e *engine) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	return reading(ctx, e, func() ([]dibs.Ref, error) { return e.Store.Due(ctx, limit) })
 }

@@ -28,6 +28,8 @@ type Site struct {
 	// histories take place, and returns what it did; nothing if it left it at that. Nil
 	// means that nothing goes wrong.
 	Harm func(random *rand.Rand) string
+	// Short says that holds are short in all histories, and not in one of four.
+	Short bool
 	// AtOnce is how many histories take place at a time. Zero means 4.
 	AtOnce int
 }
@@ -97,7 +99,9 @@ func (c *campaign) runAll(histories int) {
 	for range atOnce {
 		workers.Go(func() {
 			for n := next.Add(1); n <= int64(histories); n = next.Add(1) {
-				c.one(newPlan(c.seed + uint64(n)))
+				p := newPlan(c.seed + uint64(n))
+				p.lapses = p.lapses || c.site.Short
+				c.one(p)
 			}
 		})
 	}

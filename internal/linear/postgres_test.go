@@ -38,7 +38,21 @@ func TestHistoriesOnPostgres(t *testing.T) {
 	for range 3 {
 		regs = append(regs, registry(t, d.open()))
 	}
+	d.makeSlowable()
 	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 12))
+}
+
+// Short holds, and commits that take longer than those live.
+func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
+	t.Parallel()
+	d := &database{T: t, cluster: pgtest.Start(t, pgtest.Options{})}
+	var regs []*dibs.Registry
+	for range 3 {
+		regs = append(regs, registry(t, d.open()))
+	}
+	d.makeSlowable()
+	d.exec("SELECT setval('slow', 1, true)")
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, histories(t, 24))
 }
 
 // storeTimeout is how long a store tries to find out what became of a commit. It is short,
@@ -75,7 +89,7 @@ func (d *database) weather(x *pgproxy.Exchange) pgproxy.Action {
 }
 
 func (d *database) harm(random *rand.Rand) string {
-	switch random.IntN(12) {
+	switch random.IntN(14) {
 	case 0:
 		d.cluster.Kill(d.T)
 		d.cluster.Restart(d.T)
@@ -87,22 +101,50 @@ func (d *database) harm(random *rand.Rand) string {
 		return d.endSessions()
 	case 4, 5, 6:
 		return d.cut(random)
+	case 7, 8:
+		return d.slowDown(random)
 	default:
 		return blow(&d.storm, random)
 	}
 }
 
-// endSessions ends all sessions but its own.
-func (d *database) endSessions() string {
+// makeSlowable makes it possible that commits take their time in their COMMIT, with all locks
+// held and nothing to be seen of them. A sequence says so: every transaction sees it as it is
+// now.
+func (d *database) makeSlowable() {
+	d.Helper()
+	d.exec(`CREATE SEQUENCE slow;
+		CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF (SELECT is_called FROM slow) AND random() < 0.25 THEN PERFORM pg_sleep(random() * 0.1); END IF;
+			RETURN NULL;
+		END $$;
+		CREATE CONSTRAINT TRIGGER take_time AFTER INSERT ON dibs.dibs_batches DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION take_time()`)
+}
+
+// slowDown makes commits slow for a while.
+func (d *database) slowDown(random *rand.Rand) string {
+	d.exec("SELECT setval('slow', 1, true)")
+	time.Sleep(time.Duration(50+random.IntN(100)) * time.Millisecond)
+	d.exec("SELECT setval('slow', 1, false)")
+	return "slow"
+}
+
+func (d *database) exec(statement string) {
+	d.Helper()
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, d.cluster.DSN("postgres"))
 	if err == nil {
-		_, err = conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+		_, err = conn.Exec(ctx, statement)
 		_ = conn.Close(ctx)
 	}
 	if err != nil {
 		d.Fatal(err)
 	}
+}
+
+// endSessions ends all sessions but its own.
+func (d *database) endSessions() string {
+	d.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
 	return "sessions ended"
 }
 

@@ -50,10 +50,10 @@ func workForever(path string) int {
 func TestHistoriesOnSQLite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "names.db")
-	storm := new(atomic.Bool)
+	storm, slow := new(atomic.Bool), new(atomic.Bool)
 	var regs []*dibs.Registry
 	for range 3 {
-		store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{BusyTimeout: 25 * time.Millisecond})
+		store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{BusyTimeout: 25 * time.Millisecond, Now: slowClock(slow)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,16 +62,39 @@ func TestHistoriesOnSQLite(t *testing.T) {
 	linear.Run(t, linear.Site{
 		Registries: regs, Patience: time.Second,
 		Harm: func(random *rand.Rand) string {
-			switch random.IntN(5) {
+			switch random.IntN(7) {
 			case 0:
 				return killChild(t, path, random)
 			case 1, 2:
 				return keepLocked(t, path, random)
+			case 3, 4:
+				return slowDown(slow, random)
 			default:
 				return blow(storm, random)
 			}
 		},
 	}, histories(t, 40))
+}
+
+// slowClock is a clock that is late to tell the time, while it is slow: a commit has the file
+// locked from before it looks at the clock until others see it, and that takes longer then
+// than short holds live.
+func slowClock(slow *atomic.Bool) func() time.Time {
+	return func() time.Time {
+		now := time.Now()
+		if slow.Load() && rand.IntN(4) == 0 {
+			time.Sleep(rand.N(100 * time.Millisecond))
+		}
+		return now
+	}
+}
+
+// slowDown makes commits slow for a while.
+func slowDown(slow *atomic.Bool, random *rand.Rand) string {
+	slow.Store(true)
+	defer slow.Store(false)
+	time.Sleep(time.Duration(50+random.IntN(100)) * time.Millisecond)
+	return "slow"
 }
 
 // killChild lets another process write to the file, and kills it.

@@ -86,9 +86,14 @@ func (n *name) endHold(status dibs.Status) {
 }
 
 // moments returns the worlds in which an Op may have been decided: in each of them some
-// holds that it looks at are over.
+// holds that it looks at are over. One that deletes an entity looks at none, whatever name
+// it was given: a confirmation that was in time may still be under way then, and come after
+// it.
 func (w world) moments(o Op, told millis) []world {
 	worlds := []world{w}
+	if o.Verb == Delete {
+		return worlds
+	}
 	for _, i := range []int{o.Name, o.Other} {
 		if i == 0 || !w.names[i].mayHaveLapsed(told) {
 			continue

@@ -1,0 +1,90 @@
+// Package endtest has what tests ask a registry where the answer rests on whether a hold is
+// over.
+package endtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// Namespace and Value are the name that is asked about.
+const (
+	Namespace = "slug"
+	Value     = "n"
+)
+
+// Questions are all kinds of answers that rest on whether the hold on the name is over. None
+// of them changes anything once it is.
+var Questions = map[string]func(ctx context.Context, reg *dibs.Registry, token string) error{
+	"get": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.Get(ctx, dibs.Lookup{Namespace: Namespace, Value: Value})
+		return err
+	},
+	"check": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.Check(ctx, dibs.CheckRequest{Namespace: Namespace, Values: []string{Value}})
+		return err
+	},
+	"resolve": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.Resolve(ctx, Namespace, Value)
+		return err
+	},
+	"list": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.List(ctx, dibs.NamesQuery{})
+		return err
+	},
+	"list what is free": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.List(ctx, dibs.NamesQuery{State: dibs.Free})
+		return err
+	},
+	"who held it": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.WhoHeld(ctx, Namespace, Value, time.Now())
+		return err
+	},
+	"extend": func(ctx context.Context, reg *dibs.Registry, token string) error {
+		_, err := reg.Extend(ctx, dibs.Extend{ID: dibs.NameID(Namespace, Value), Token: token, TTL: dibs.For(time.Minute)})
+		return err
+	},
+	"reserve again": func(ctx context.Context, reg *dibs.Registry, token string) error {
+		_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: Namespace, Value: Value, Token: token})
+		return err
+	},
+	"reserve, dry": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.DryRun(ctx, dibs.Reserve{Namespace: Namespace, Value: Value})
+		return err
+	},
+}
+
+// given is how long a question may take while it must not be answered.
+const given = 200 * time.Millisecond
+
+// Unanswered demands that no question is answered: the hold's end has come, and a commit
+// that was decided before it is under way.
+func Unanswered(t *testing.T, reg *dibs.Registry, token string) {
+	t.Helper()
+	for name, ask := range Questions {
+		ctx, cancel := context.WithTimeout(t.Context(), given)
+		if err := ask(ctx, reg, token); !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: answered %v while a commit is under way", name, err)
+		}
+		cancel()
+	}
+}
+
+// Confirmed demands that all answers agree with the hold having been confirmed.
+func Confirmed(t *testing.T, reg *dibs.Registry, hold dibs.Hold) {
+	t.Helper()
+	for name, ask := range Questions {
+		err := ask(t.Context(), reg, hold.Token)
+		if errors.Is(err, dibs.ErrAlreadyExpired) || errors.Is(err, dibs.ErrUnavailable) || errors.Is(err, dibs.ErrOutcomeUnknown) {
+			t.Errorf("%s: answered %v once the hold is confirmed", name, err)
+		}
+	}
+	found, err := reg.Get(t.Context(), dibs.Lookup{Namespace: Namespace, Value: Value})
+	if err != nil || found.State != dibs.Active || found.Epoch != hold.Epoch {
+		t.Errorf("the name is %s of epoch %d, %v", found.State, found.Epoch, err)
+	}
+}

@@ -1,0 +1,31 @@
+package sqlitestore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/endtest"
+	"github.com/calldibs/dibs/sqlitestore"
+)
+
+// A confirmation was decided before the hold's end, and its transaction is still under way.
+// Nobody is told by another handle on the file that the hold is over, since it is not.
+func TestNoHoldIsOverWhileItsConfirmationIsUnderWay(t *testing.T) {
+	t.Parallel()
+	reg, db := openShared(t, "immediate")
+	hold, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: endtest.Namespace, Value: endtest.Value, TTL: dibs.For(2 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := begin(t, db)
+	if _, err := sqlitestore.WithTx(reg, tx).Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: product}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(hold.ExpiresAt) + time.Millisecond)
+	endtest.Unanswered(t, reg, hold.Token)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	endtest.Confirmed(t, reg, hold)
+}

@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/calldibs/dibs"
+)
+
+func brokenAwaits() []broken {
+	return []broken{
+		{must: "await-commits", how: "waits for nothing", bend: func(f *fake, _ *Clock) {
+			f.await = func(context.Context, []dibs.Ref, dibs.Instant) error { return nil }
+		}},
+		{must: "await-commits", how: "waits for its own commits, and not for those of others", bend: func(f *fake, _ *Clock) {
+			good := f.commit
+			var own atomic.Int32
+			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+				own.Add(1)
+				defer own.Add(-1)
+				return good(ctx, groups)
+			}
+			await := f.await
+			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+				if own.Load() == 0 {
+					return nil
+				}
+				return await(ctx, refs, end)
+			}
+		}},
+		{must: "await-commits", how: "gives up and does not say so", bend: func(f *fake, _ *Clock) {
+			good := f.await
+			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+				_ = good(ctx, refs, end)
+				return nil
+			}
+		}},
+		{must: "await-commits", how: "fails where nothing is under way", bend: func(f *fake, _ *Clock) {
+			good := f.await
+			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+				found, err := f.load(ctx, refs)
+				if err != nil || len(found.Records) < len(refs) {
+					return dibs.Unavailable(err)
+				}
+				return good(ctx, refs, end)
+			}
+		}},
+		{must: "await-deadline", how: "waits as long as it takes", bend: func(f *fake, _ *Clock) {
+			good := f.await
+			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortly+2*patience)
+				defer cancel()
+				return good(ctx, refs, end)
+			}
+		}},
+		{must: "await-clock", how: "does not look at the clock", bend: func(f *fake, _ *Clock) {
+			good := f.await
+			f.await = func(ctx context.Context, refs []dibs.Ref, _ dibs.Instant) error { return good(ctx, refs, 0) }
+		}},
+		{must: "await-clock", how: "is a millisecond early", bend: func(f *fake, _ *Clock) {
+			good := f.await
+			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error { return good(ctx, refs, end-1) }
+		}},
+	}
+}

@@ -1,0 +1,144 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// awaitCases are about answers that rest on time alone.
+var awaitCases = []testCase{
+	{[]string{"await-commits", "await-deadline"}, "a commit that is under way past its window", awaitCommit},
+	{[]string{"await-commits"}, "nothing is under way", awaitNothing},
+	{[]string{"await-clock", "await-deadline"}, "a clock that was put back", awaitClock},
+}
+
+// shortly is how long Await is given where it cannot succeed.
+const shortly = 100 * time.Millisecond
+
+// awaitCommit has a hold confirmed just before its end, by a commit that takes its time, and
+// asks by every handle whether the hold is over.
+func awaitCommit(e *env) {
+	for i, reader := range e.handles() {
+		held := name("slug", fmt.Sprint("late", i), dibs.Held)
+		confirmed := next(held, func(n *dibs.NameRecord) {
+			n.State, n.Status, n.Owner, n.ConfirmedAt = dibs.Active, dibs.StatusConfirmed, dibs.Entity{Type: "user", ID: fmt.Sprint(i)}, e.now()
+		})
+		e.commit(create(held))
+		end := e.now() + 1
+		stalled, resume := e.stall()
+		defer resume()
+		outcome := make(chan error, 1)
+		go func() {
+			g := join(update(held, confirmed), telling(happened(dibs.EventConfirmed, confirmed)), within(dibs.Window{Before: end}))
+			outcome <- commitSure(context.WithoutCancel(e.Context()), e.store, g)
+		}()
+		select {
+		case <-stalled:
+		case err := <-outcome:
+			if err != nil || e.harness.Stall != nil {
+				e.Fatalf("the commit did not stall: %v", err)
+			}
+			e.Logf("did not run: the harness cannot stall a commit")
+			return
+		}
+		e.clock.Advance(time.Millisecond)
+		isOver, err := over(e, reader, held, end)
+		resume()
+		committed := <-outcome == nil
+		switch {
+		case err != nil && !committed:
+			e.Fatalf("Await waited (%v) for a commit that then was not done, although nothing it rests on had changed", err)
+		case err == nil && isOver && committed:
+			e.Fatalf("Await returned and Load found the hold as it was, over; then a commit was done that was decided before its end")
+		case err == nil && !isOver && !committed:
+			e.Fatalf("Load found a commit that was not done")
+		}
+		if isOver, err = over(e, reader, held, end); err != nil || isOver == committed {
+			e.Fatalf("that the hold is over is %v, that it was confirmed %v, %v", isOver, committed, err)
+		}
+	}
+}
+
+// stall makes the next commit take its time between looking at the clock and being done.
+func (e *env) stall() (stalled <-chan struct{}, resume func()) {
+	if e.harness.Stall != nil {
+		stalled, resume = e.harness.Stall(e.TB, e.store)
+	} else {
+		stalled, resume = e.clock.stall()
+	}
+	return stalled, sync.OnceFunc(resume)
+}
+
+// over awaits an end and reports whether the name is still as it was then.
+func over(e *env, store dibs.Store, n *dibs.NameRecord, end dibs.Instant) (bool, error) {
+	e.Helper()
+	if err := e.await(store, end, n.Ref()); err != nil {
+		return false, err
+	}
+	found, err := loadAll(e.Context(), store, n.Ref())
+	if err != nil {
+		e.Fatalf("%v", err)
+	}
+	got, ok := found[n.Ref()]
+	return ok && got.Revision() == n.Rev, nil
+}
+
+// await calls Await with little time, and demands that it returns when that is over.
+func (e *env) await(store dibs.Store, end dibs.Instant, refs ...dibs.Ref) error {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(e.Context(), shortly)
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- store.Await(ctx, refs, end) }()
+	select {
+	case err := <-returned:
+		if err != nil && !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, ctx.Err()) {
+			e.Fatalf("Await returned the error %v, it must match ErrUnavailable or its context's", err)
+		}
+		return err
+	case <-time.After(shortly + patience):
+		e.Fatalf("Await has not returned %v after its context ended", patience)
+		return nil
+	}
+}
+
+func awaitNothing(e *env) {
+	held, other, gone := name("slug", "a", dibs.Held), name("slug", "b", dibs.Active), name("slug", "gone", dibs.Held)
+	quota, who := document(dibs.KindQuota, "a"), entity("", dibs.Entity{Type: "user", ID: "1"})
+	e.commit(create(held, other, quota, who))
+	var many []dibs.Ref
+	for i := range 1200 {
+		many = append(many, name("slug", fmt.Sprint(i), dibs.Held).Ref())
+	}
+	handles := e.handles()
+	for _, refs := range [][]dibs.Ref{refsOf(held), refsOf(held, gone, other, held), refsOf(gone), refsOf(quota, held, who), many} {
+		for _, store := range handles {
+			for _, end := range []dibs.Instant{1, e.now() - 1, e.now()} {
+				if err := store.Await(e.Context(), refs, end); err != nil {
+					e.Fatalf("Await of %d records that nobody is changing returned %v", len(refs), err)
+				}
+			}
+		}
+	}
+	e.commit(update(held, next(held, nil))) // Await leaves nothing locked
+	e.has(next(held, nil), other, quota, who)
+}
+
+func awaitClock(e *env) {
+	held := name("slug", "a", dibs.Held)
+	e.commit(create(held))
+	end := e.now() + 1
+	if err := e.await(e.store, end, held.Ref()); err == nil {
+		e.Fatalf("Await returned a millisecond before the end: a commit that is in time may still begin")
+	}
+	e.clock.Advance(time.Millisecond)
+	if err := e.store.Await(e.Context(), refsOf(held), end); err != nil {
+		e.Fatalf("Await returned %v when the end had come", err)
+	}
+	e.stale("a commit that begins after Await has returned is late", join(update(held, next(held, nil)), within(dibs.Window{Before: end})))
+}

@@ -1,0 +1,57 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// disk is data in a memstore, on which a commit can take its time: others see the data as it
+// was meanwhile.
+type disk struct {
+	dibs.Store
+	clock *Clock
+
+	mu     sync.Mutex
+	stalls *stall       // of the next commit
+	slow   atomic.Int32 // commits that take their time
+}
+
+// stall makes the next commit take its time.
+func (d *disk) stall() (stalled <-chan struct{}, resume func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := newStall()
+	d.stalls = s
+	return s.reached, func() { close(s.resumed) }
+}
+
+func (d *disk) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	d.mu.Lock()
+	s := d.stalls
+	d.stalls = nil
+	d.mu.Unlock()
+	if s == nil || !groups[0].Window.Contains(dibs.InstantOf(d.clock.Now())) {
+		return d.Store.Commit(ctx, groups)
+	}
+	d.slow.Add(1)
+	defer d.slow.Add(-1)
+	s.wait()
+	late := groups[0]
+	late.Window = dibs.Window{} // it was checked in time
+	return d.Store.Commit(ctx, []dibs.Group{late})
+}
+
+// Await waits until no commit takes its time any more.
+func (d *disk) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	for d.slow.Load() > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return d.Store.Await(ctx, refs, end)
+}
