@@ -100,3 +100,40 @@ func TestNoHoldIsOverWhileItsConfirmationWaitsForAStandby(t *testing.T) {
 	}
 	endtest.Confirmed(t, there, hold)
 }
+
+// A commit whose wait for the standby is cancelled is not acknowledged: the standby may never
+// get it. What became of it is found out by another commit, which waits as well.
+func TestCancelledWaitForAStandbyIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	reg := registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{})
+	must[dibs.Name](t)(reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "first", Entity: dibs.Entity{Type: "user", ID: "1"}}))
+	server := newLonely(t, cluster)
+	server.begin(cluster)
+	before := server.waiting()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: "second", Entity: dibs.Entity{Type: "user", ID: "2"}})
+		answered <- err
+	}()
+	cancelled := 0
+	for cancelled < 3 { // the commit, and those that find out what became of it
+		for server.waiting() <= before {
+			select {
+			case err := <-answered:
+				t.Fatalf("after %d cancelled waits it is answered: %v", cancelled, err)
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+		var n int
+		if err := server.conn.QueryRow(t.Context(), `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+			WHERE wait_event = 'SyncRep' AND application_name = 'dibs'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		cancelled += n
+	}
+	server.set("")
+	if err := <-answered; err != nil {
+		t.Errorf("with the standby no longer wanted: %v", err)
+	}
+}

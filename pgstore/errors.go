@@ -99,7 +99,9 @@ func causeOf(err error) dibs.Cause {
 		return dibs.CauseLogin
 	case code == pgerrcode.AdminShutdown, code == pgerrcode.CrashShutdown, code == pgerrcode.CannotConnectNow:
 		return dibs.CauseNoAnswer
-	case code != "", errors.Is(err, context.Canceled):
+	case errors.Is(err, errNotWaited):
+		return dibs.CauseStandby
+	case code != "", errors.Is(err, context.Canceled), errors.Is(err, errUnderWay):
 		return ""
 	}
 	return dibs.CauseNoAnswer

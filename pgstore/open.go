@@ -103,6 +103,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	poolConfig.ConnConfig.Tracer = cfg.Tracer
+	noteWarnings(poolConfig.ConnConfig)
 	s := &Store{cfg: cfg, sql: newStatements(cfg.Schema, cfg.ClockSQL), batches: newBatchIDs()}
 	poolConfig.AfterConnect = s.prepare
 	if s.pool, err = pgxpool.NewWithConfig(ctx, poolConfig); err != nil {
@@ -129,7 +130,9 @@ const settings = `SELECT set_config(s.name, v.value, false) FROM (VALUES
 
 // prepare sets up a new connection.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
-	lock, call := max(1, s.cfg.LockWait.Milliseconds()), max(1, s.cfg.Timeout.Milliseconds())
+	// The server gives up later than we do: one that cancels its wait for a standby calls the
+	// commit a success.
+	lock, call := max(1, s.cfg.LockWait.Milliseconds()), max(1, 2*s.cfg.Timeout.Milliseconds())
 	if _, err := conn.Exec(ctx, settings, strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {
 		return err
 	}

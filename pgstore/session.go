@@ -31,7 +31,7 @@ func pipeline(ctx context.Context, conn *pgx.Conn, calls ...call) error {
 		if err != nil {
 			return err
 		}
-		return readRows(rows, calls[0].scan)
+		return errors.Join(readRows(rows, calls[0].scan), notWaited(conn))
 	}
 	var batch pgx.Batch
 	for _, c := range calls {
@@ -50,7 +50,7 @@ func pipeline(ctx context.Context, conn *pgx.Conn, calls ...call) error {
 		}
 	}
 	// Also waits for the end of it all, where a commit can still fail.
-	return errors.Join(first, results.Close())
+	return errors.Join(first, results.Close(), notWaited(conn))
 }
 
 func readRows(rows pgx.Rows, scan func(scanner) error) error {
