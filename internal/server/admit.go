@@ -65,22 +65,40 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 	}, nil
 }
 
-// enterShare lets a request into the share of its caller. Without credentials a request is
-// answered at once, unless the server wants none: then there is one caller alone.
+// enterShare lets a request into the share of its caller. All requests without credentials
+// have one share together: they are strangers', or of a server that wants no key.
 func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *problem) {
-	shown := credentials(r)
-	if shown == "" {
-		return func() {}, nil
+	caller := credentials(r)
+	leaveShare, entry := s.limits.gateByCredentials.Enter(r.Context(), caller)
+	if entry != limit.Entered {
+		return nil, s.notEntered(w, entry)
 	}
-	leave, entry := s.limits.gateByCredentials.Enter(r.Context(), shown)
-	switch entry {
-	case limit.Full:
-		return nil, s.overShare("requests")
-	case limit.TooLong:
-		return nil, s.shed(w, byQueue)
-	case limit.Entered:
+	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
+		return leaveShare, nil
 	}
-	return leave, nil
+	leaveLarge, entry := s.limits.largeByCredentials.Enter(r.Context(), caller)
+	if entry != limit.Entered {
+		leaveShare()
+		return nil, s.notEntered(w, entry)
+	}
+	if s.limits.large.Enter(r.Context()) != limit.Entered {
+		leaveLarge()
+		leaveShare()
+		return nil, s.shed(w, byInFlight)
+	}
+	return func() {
+		s.limits.large.Leave()
+		leaveLarge()
+		leaveShare()
+	}, nil
+}
+
+// notEntered is the answer to a request that its caller's share has no room for.
+func (s *Server) notEntered(w *recorder, entry limit.Entry) *problem {
+	if entry == limit.Full {
+		return s.overShare("requests")
+	}
+	return s.shed(w, byQueue)
 }
 
 // takeShare takes one of the places, or of the streams, that a caller may have at once.

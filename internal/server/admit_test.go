@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
@@ -214,7 +215,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	eventually(t, "those are gone", func() bool { return r.metric("dibs_connections") == most })
 
-	// Of very many who say nothing, only so many are let in.
+	// Of very many who say nothing, only so many are let in, and they keep nobody out.
 	const surplus = most + most/8 + 16
 	for range 3 * surplus {
 		conn, err := net.Dial("tcp", listener.Addr().String())
@@ -223,14 +224,61 @@ func TestTooManyConnections(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 	}
-	eventually(t, "the surplus is let in", func() bool { return r.metric("dibs_connections") == surplus })
 	if res, _ := ask(clients[0], "/v1/names"); res.status != http.StatusOK {
 		t.Errorf("who was there before gets %d", res.status)
+	}
+	if res, _ := ask(late, "/healthz"); res.status != http.StatusOK {
+		t.Errorf("health is %d", res.status)
 	}
 	if got := r.metric("dibs_connections"); got > surplus {
 		t.Errorf("%v are open", got)
 	}
 	if got := r.metric(`dibs_requests_limited_total{reason="connections"}`); got != 1 {
 		t.Errorf("%v were counted", got)
+	}
+}
+
+// Strangers that come again and again over connections of theirs, and others that say nothing,
+// keep nobody out who signs in: they have to go first.
+func TestStrangersMakeRoom(t *testing.T) {
+	t.Parallel()
+	const most = 8
+	r := newRig(t, inMemory, map[string]access.Caller{"good": {Name: "good", Grants: access.Everything.Grants}}, func(c *Config) {
+		c.Limits = limit.Limits{MaxConnections: most}
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.server.Run(ctx, listener, Timeouts{}) }()
+	t.Cleanup(func() { stop(); <-ended })
+	dialed := func() *raw {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		return &raw{conn, bufio.NewReader(conn)}
+	}
+	regular := dialed()
+	if status, _, err := regular.ask(healthy); status != http.StatusNotFound {
+		t.Fatal(status, err)
+	}
+	for range 4 * most {
+		if status, _, err := dialed().ask("GET /v1/names HTTP/1.1\r\nHost: x\r\n\r\n"); status != http.StatusUnauthorized {
+			t.Fatal(status, err)
+		}
+		dialed() // says nothing
+	}
+	for range 2 {
+		if status, last, err := dialed().ask(healthy); status != http.StatusNotFound || last {
+			t.Errorf("a new caller gets %d, %v", status, err)
+		}
+	}
+	if status, _, err := regular.ask(healthy); status != http.StatusNotFound {
+		t.Errorf("one that was there before gets %d, %v", status, err)
 	}
 }

@@ -45,6 +45,7 @@ func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	defer leave()
+	welcome(r)
 	if lasts(r) {
 		lift(w)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"mime"
 	"net"
 	"net/http"
@@ -24,6 +25,10 @@ func (s *Server) trusted(r *http.Request) *problem {
 			s.cfg.Metrics.deny(access.NotJSON)
 			return newProblem(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "a body is JSON: send the header \"Content-Type: application/json\"")
 		}
+	}
+	if r.ContentLength >= s.cfg.MaxBody { // before it is waited for
+		return newProblem(http.StatusRequestEntityTooLarge, codeOf(http.StatusRequestEntityTooLarge),
+			fmt.Sprintf("the body has %d bytes, it must have fewer than %d", r.ContentLength, s.cfg.MaxBody))
 	}
 	telling := strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/metrics"
 	// A header that has no key in it lets nobody in, so it excuses nobody either: a page can send

@@ -47,7 +47,8 @@ type requestBody struct {
 	io.ReadCloser
 	control   *http.ResponseController
 	lingering time.Duration
-	ended     bool
+	ended     bool // it was read
+	left      bool // the rest of it does not matter
 }
 
 // Read lifts the deadline at the end of the body. From there on net/http itself reads from
@@ -62,10 +63,11 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// leave lets go of what was not read. net/http reads the rest of a body before it sends a
-// short answer and before the next request of a connection, until the deadline.
+// leave lets go of what was not read. net/http reads the rest of a body before it sends an
+// answer, until the deadline.
 func (b *requestBody) leave() {
-	if b != nil && !b.ended {
+	if b != nil && !b.ended && !b.left {
+		b.left = true
 		_ = b.control.SetReadDeadline(time.Now().Add(b.lingering))
 	}
 }

@@ -23,6 +23,7 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 		r = s.traced(r)
 		asked := r // its context ends when the client goes, and not with the deadline below
 		r, body, cancel := s.withDeadline(w, r, start)
+		out.body = body
 		defer func() {
 			cancel()
 			body.leave()
@@ -130,6 +131,7 @@ func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked 
 // recorder notes what was answered.
 type recorder struct {
 	http.ResponseWriter
+	body   *requestBody // of the request
 	route  string
 	status int
 	bytes  int64
@@ -139,6 +141,7 @@ type recorder struct {
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
+		r.body.leave()
 		if h := r.Header(); h.Get("Cache-Control") == "" {
 			h.Set("Cache-Control", "no-store") // nobody keeps what does not say for how long
 		}

@@ -28,6 +28,10 @@ type limits struct {
 	// credentials, which cost nothing to look at; afterwards by its name, since a caller may
 	// have any number of tokens.
 	gateByCredentials, gateByCaller, streamsByCaller *limit.Shares
+	// Requests with large bodies, of all and of one caller: each may take as much memory as a
+	// hundred others.
+	large              *limit.Gate
+	largeByCredentials *limit.Shares
 	// regulars are credentials that were good, by the address that they came from.
 	regulars *limit.Seen
 	// proofs are tokens that were good, by the reservation.
@@ -45,8 +49,22 @@ func newLimits(l limit.Limits) *limits {
 		gate:        limit.NewGate(l.MaxInFlight, l.MaxWaiting, l.MaxWait), streams: limit.NewGate(l.MaxStreams, 0, 0),
 		gateByCredentials: limit.NewShares(l.Share(l.MaxInFlight), l.Share(l.MaxWaiting), l.MaxWait),
 		gateByCaller:      limit.NewShares(l.Share(l.MaxInFlight), 0, 0), streamsByCaller: limit.NewShares(l.Share(l.MaxStreams), 0, 0),
-		regulars: limit.NewSeen(), proofs: limit.NewSeen(),
+		large:              limit.NewGate(largeShare(l.MaxInFlight), l.MaxWaiting, l.MaxWait),
+		largeByCredentials: limit.NewShares(l.Share(largeShare(l.MaxInFlight)), l.Share(l.MaxWaiting), l.MaxWait),
+		regulars:           limit.NewSeen(), proofs: limit.NewSeen(),
 	}
+}
+
+// largeBody is from how many bytes on a body is large: what a list of names or commands has
+// is far below.
+const largeBody = 64 << 10
+
+// largeShare is how many requests with large bodies may be in flight, of so many requests.
+func largeShare(inFlight int) int {
+	if inFlight == 0 {
+		return 0
+	}
+	return max(1, inFlight/16)
 }
 
 // limitReason is why a request was turned away; what that is counted by.

@@ -177,9 +177,9 @@ const alwaysNew = "alwaysNew"
 // that there is no such query parameter; of one with a body, what can be wrong with bodies;
 // of one that makes something, that it stood already.
 func completeResponses(_ *huma.OpenAPI, op *huma.Operation) {
-	statuses := []int{http.StatusUnprocessableEntity}
+	statuses := []int{http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge}
 	if op.RequestBody != nil {
-		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusUnsupportedMediaType)
 	}
 	for _, status := range statuses {
 		// Every problem looks the same.

@@ -106,3 +106,57 @@ func TestOneCallerLeavesStreams(t *testing.T) {
 		t.Errorf("somebody else gets %d %s", res.status, text)
 	}
 }
+
+// Strangers, who may see pages, do not take the places of callers with them: neither by
+// promising a body that never comes, nor by reading slowly.
+func TestStrangersLeavePlaces(t *testing.T) {
+	t.Parallel()
+	r := shared(t)
+	for range 20 {
+		conn := r.raw()
+		if _, err := io.WriteString(conn, "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := time.Now()
+	eventually(t, "all places of strangers are taken", func() bool { return r.metric("dibs_requests_in_flight") > 0 })
+	if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("modest", ""), ""); res.status != http.StatusNotFound {
+		t.Errorf("a caller gets %d %s", res.status, text)
+	}
+	eventually(t, "none of them is taken any more", func() bool { return r.metric("dibs_requests_in_flight") == 0 })
+	if took := time.Since(begin); took > r.server.cfg.RequestTimeout {
+		t.Errorf("places were taken for %v", took)
+	}
+}
+
+// Requests with large bodies are few at a time: they take memory.
+func TestLargeBodiesAreFew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil, func(c *Config) {
+		c.Limits = limit.Limits{MaxInFlight: 32, MaxWaiting: 1, MaxWait: 50 * time.Millisecond}
+	})
+	for range 2 { // a sixteenth of all
+		conn := r.raw()
+		if _, err := io.WriteString(conn, "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "both are inside", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
+	large := `{"namespace": "slug", "value": "a"` + strings.Repeat(" ", largeBody) + `}`
+	res, text := r.send(http.MethodPost, "/v1/reservations", nil, large)
+	r.wantShed(res, text)
+	if res, text := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`); res.status != http.StatusCreated {
+		t.Errorf("a small one is %d %s", res.status, text)
+	}
+}
+
+// A body that is said to be too long is not waited for.
+func TestTooLongIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	begin := time.Now()
+	status, _, err := r.raw().ask("POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n")
+	if status != http.StatusRequestEntityTooLarge || time.Since(begin) > 5*time.Second {
+		t.Errorf("it is %d after %v, %v", status, time.Since(begin), err)
+	}
+}

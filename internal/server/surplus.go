@@ -7,21 +7,40 @@ import (
 	"sync"
 )
 
-type surplusKey struct{}
-
-// mark tells requests that come over a connection too many. Such a connection lasts for one
-// answer: its client is told why, and health is still shown.
-func (c *connections) mark(ctx context.Context, _ net.Conn) context.Context {
-	if c.limit > 0 && c.n.Load() >= c.limit {
-		return context.WithValue(ctx, surplusKey{}, true)
-	}
-	return ctx
+// connection is the one that a request came over.
+type connection struct {
+	surplus bool   // it is one too many
+	welcome func() // notes that somebody has signed in on it
 }
 
-func isSurplus(r *http.Request) bool { return r.Context().Value(surplusKey{}) != nil }
+type connectionKey struct{}
 
-// behind returns a listener that accepts nobody while even the surplus is too large. They
-// wait where they cost the process nothing.
+// mark tells requests about their connection. One too many lasts for one answer: its client
+// is told why, and health is still shown. But a stranger has to go for it, if there is one.
+func (c *connections) mark(ctx context.Context, conn net.Conn) context.Context {
+	if c.limit == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, connectionKey{}, &connection{
+		surplus: c.n.Load() >= c.limit && !c.spare(),
+		welcome: sync.OnceFunc(func() { c.welcome(conn) }),
+	})
+}
+
+func isSurplus(r *http.Request) bool {
+	c, ok := r.Context().Value(connectionKey{}).(*connection)
+	return ok && c.surplus
+}
+
+// welcome notes that the caller of a request has signed in: its connection is no stranger's.
+func welcome(r *http.Request) {
+	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		c.welcome()
+	}
+}
+
+// behind returns a listener that accepts nothing while even the surplus is too large. What
+// comes then waits where it costs the process nothing.
 func (c *connections) behind(l net.Listener) net.Listener {
 	if c.limit == 0 {
 		return l
@@ -38,9 +57,10 @@ type door struct {
 	once   sync.Once
 }
 
-// Accept waits for room, and then for a connection.
+// Accept makes room, or waits for it, and then waits for a connection.
 func (d *door) Accept() (net.Conn, error) {
 	for d.open.n.Load() >= d.most {
+		d.open.spare()
 		select {
 		case <-d.open.left:
 		case <-d.closed:
@@ -50,7 +70,7 @@ func (d *door) Accept() (net.Conn, error) {
 	return d.Listener.Accept()
 }
 
-// Close ends the listener, also for whoever waits for room.
+// Close ends the listener, also while it waits for room.
 func (d *door) Close() error {
 	d.once.Do(func() { close(d.closed) })
 	return d.Listener.Close()
