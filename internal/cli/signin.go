@@ -63,7 +63,7 @@ func (sv *service) checkKeys(ctx context.Context) error {
 		return err
 	}
 	if sv.keyless() {
-		sv.log.Warn("there is no API key: every program on this machine may do everything, and so may everybody whom a proxy on it lets in. " +
+		sv.log.Warn("there is no API key: every program of this user may do everything here, and so may everybody whom a proxy lets in that runs as this user. " +
 			"Make a key before you put a proxy in front (dibs keys create), or start with --keyless never")
 		return nil
 	}

@@ -3,10 +3,10 @@ package server
 import (
 	"fmt"
 	"mime"
-	"net"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/calldibs/dibs/internal/access"
@@ -36,43 +36,56 @@ func (s *Server) trusted(r *http.Request) *problem {
 	if s.cfg.LocalOnly && telling && bearer(r) == "" && !isLocal(r) {
 		s.cfg.Metrics.deny(access.KeyNeeded)
 		return newProblem(http.StatusForbidden, "KEY_NEEDED",
-			"without an API key this server answers only to localhost, called straight and not through a proxy: make a key with \"dibs keys create\"")
+			"without an API key this server answers only to programs of its own user on this machine, by the name of localhost and not through a proxy: make a key with \"dibs keys create\"")
 	}
 	return nil
 }
 
-// isLocal reports whether a request was meant for this machine, and came straight to it. A
-// page whose name leads here for a moment says its own name; a proxy mostly says for whom
-// it asks, or speaks HTTP/1.0 as nginx does unless it is told otherwise. A proxy that does
-// neither cannot be told apart.
+// isLocal reports whether a request was meant for this machine, and came straight to it from a
+// program of the user that runs the server. A page whose name leads here for a moment says
+// its own name; a proxy has a user of its own, mostly says for whom it asks, or speaks
+// HTTP/1.0 as nginx did for long. A proxy that does none of this cannot be told apart.
 func isLocal(r *http.Request) bool {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !peer.Addr().Unmap().IsLoopback() || !r.ProtoAtLeast(1, 1) || proxied(r.Header) {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !from.Addr().Unmap().IsLoopback() || !r.ProtoAtLeast(1, 1) || proxied(r.Header) || !loopbackHost(r.Host) {
 		return false
 	}
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
+	return !isForeign(r)
+}
+
+// loopbackHost reports whether a Host header names this machine.
+func loopbackHost(host string) bool {
+	if at, err := netip.ParseAddrPort(host); err == nil {
+		return at.Addr().IsLoopback()
 	}
-	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+	if ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err == nil {
+		return ip.IsLoopback() && (host == ip.String() || host == "["+ip.String()+"]")
+	}
+	name, port, found := strings.Cut(host, ":")
+	if found {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return false
+		}
+	}
+	return name == "localhost"
 }
 
 // proxied reports whether a header is there that only proxies add.
 func proxied(h http.Header) bool {
 	for name := range h {
-		if slices.Contains(proxyHeaders, name) || slices.ContainsFunc(proxyPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+		if slices.Contains(proxyHeaders, name) ||
+			slices.ContainsFunc(proxyWords, func(word string) bool { return strings.Contains(name, word) }) ||
+			slices.ContainsFunc(proxyPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			return true
 		}
 	}
 	return false
 }
 
+// What proxies add: whole names, parts of names, and how names begin.
 var (
-	proxyHeaders = []string{
-		"Via", "Forwarded", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Originating-Ip", "X-Remote-Addr", "X-Remote-Ip", "X-Proxy-User-Ip",
-		"True-Client-Ip", "Fastly-Client-Ip", "Client-Ip", "X-Original-Host", "X-Original-Url", "X-Original-Uri", "X-Scheme", "Front-End-Https", "Cdn-Loop",
-		"Proxy-Connection", "Surrogate-Capability",
-	}
-	proxyPrefixes = []string{"X-Forwarded", "Cf-", "X-Amzn-", "X-Amz-Cf-", "X-Envoy-", "X-Azure-", "X-Arr-", "X-Vercel-", "Fly-", "X-Google-", "X-Appengine-", "X-Akamai-", "X-Nginx-"}
+	proxyHeaders  = []string{"via", "x-scheme", "front-end-https", "cdn-loop", "proxy-connection", "surrogate-capability", "x-varnish"}
+	proxyWords    = []string{"forwarded", "client-ip", "real-ip", "connecting-ip", "cluster-ip", "remote-addr", "remote-ip", "remote-user", "original-host", "original-ur", "originating-ip", "user-ip", "ssl-client"}
+	proxyPrefixes = []string{"cf-", "x-amzn-", "x-amz-cf-", "x-envoy-", "x-azure-", "x-arr-", "x-vercel-", "x-nf-", "fly-", "x-google-", "x-appengine-", "x-akamai-", "x-nginx-", "tailscale-"}
 )

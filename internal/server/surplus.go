@@ -5,12 +5,15 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/calldibs/dibs/internal/peer"
 )
 
 // connection is the one that a request came over.
 type connection struct {
-	surplus bool   // it is one too many
-	welcome func() // notes that somebody has signed in on it
+	surplus bool        // it is one too many
+	welcome func()      // notes that somebody has signed in on it
+	foreign func() bool // whether it is from a program of another user of this machine
 }
 
 type connectionKey struct{}
@@ -18,13 +21,18 @@ type connectionKey struct{}
 // mark tells requests about their connection. One too many lasts for one answer: its client
 // is told why, and health is still shown. But a stranger has to go for it, if there is one.
 func (c *connections) mark(ctx context.Context, conn net.Conn) context.Context {
-	if c.limit == 0 {
-		return ctx
-	}
 	return context.WithValue(ctx, connectionKey{}, &connection{
-		surplus: c.n.Load() >= c.limit && !c.spare(),
+		surplus: c.limit > 0 && c.n.Load() >= c.limit && !c.spare(),
 		welcome: sync.OnceFunc(func() { c.welcome(conn) }),
+		foreign: sync.OnceValue(func() bool { return peer.OfAnotherUser(conn.LocalAddr(), conn.RemoteAddr()) }),
 	})
+}
+
+// isForeign reports whether a request is known to come from a program of another user of this
+// machine, such as a proxy's.
+func isForeign(r *http.Request) bool {
+	c, ok := r.Context().Value(connectionKey{}).(*connection)
+	return ok && c.foreign()
 }
 
 func isSurplus(r *http.Request) bool {

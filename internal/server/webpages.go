@@ -35,7 +35,7 @@ func (s *Server) webPages() {
 	// The interface has images in its style sheet, and calls this server.
 	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
 	page("GET /docs/start.js", scriptType, "", docsScript)
-	s.mux.Handle("GET /docs/", inBrowser("", asProblems(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"}))))
+	s.mux.Handle("GET /docs/", inBrowser("", onlyCompressed(asProblems(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"})))))
 	s.mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
 }
 
@@ -51,6 +51,20 @@ func inBrowser(policy string, next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", always+policy)
 		h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
 		h.Set("Referrer-Policy", "no-referrer")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// onlyCompressed refuses clients that do not take gzip. The files are kept so, and to unpack
+// them takes ten times as long as to send them: no browser needs that, and a stranger could
+// keep the server busy by it.
+func onlyCompressed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			writeProblem(w, newProblem(http.StatusNotAcceptable, codeOf(http.StatusNotAcceptable),
+				"this file is sent compressed, and in no other way: send the header \"Accept-Encoding: gzip\""))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -111,3 +111,17 @@ func TestNoRequestAtAll(t *testing.T) {
 		}
 	}
 }
+
+// Files that are kept compressed are not unpacked for anybody: that takes far longer than to
+// send them.
+func TestFilesAreSentCompressed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	const path = "/docs/swagger-ui-bundle.js"
+	if res, text := r.send(http.MethodGet, path, http.Header{"Accept-Encoding": {"identity"}}, ""); res.status != http.StatusNotAcceptable {
+		t.Errorf("it is %d, %d bytes", res.status, len(text))
+	}
+	if res, _ := r.send(http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip, br"}}, ""); res.status != http.StatusOK || res.header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("it is %d, %q", res.status, res.header.Get("Content-Encoding"))
+	}
+}
