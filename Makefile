@@ -57,10 +57,11 @@ floors: deps
 test-cluster: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
 
-## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability
+## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability;
+## and as many of callers of two servers on SQLite and on PostgreSQL, which are killed meanwhile
 .PHONY: histories
 histories: deps
-	HISTORIES=$(HISTORIES) $(GO) test -timeout 120m -count 1 -parallel 1 -v ./internal/linear -run '^TestHistories'
+	HISTORIES=$(HISTORIES) $(GO) test -timeout 120m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest -run '^TestHistories'
 
 ## test-overload: a server that is asked for twice what it can carry, for a minute
 .PHONY: test-overload
