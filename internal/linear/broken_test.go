@@ -38,7 +38,7 @@ func (b *broken) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) e
 // open returns where the histories of a broken store take place, and how many there are.
 func (b *broken) open() (store dibs.Store, histories int) {
 	if b.late {
-		return newLate(), 60
+		return newLate(), 24
 	}
 	return memstore.New(memstore.Config{}), 10
 }

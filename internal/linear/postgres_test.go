@@ -52,7 +52,7 @@ func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
 	}
 	d.makeSlowable()
 	d.exec("SELECT setval('slow', 1, true)")
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, histories(t, 24))
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, histories(t, 12))
 }
 
 // storeTimeout is how long a store tries to find out what became of a commit. It is short,

@@ -118,7 +118,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 				return standbyAway(t, cluster, time.Duration(50+random.IntN(600))*time.Millisecond)
 			}
 		},
-	}, howMany(t, 16))
+	}, howMany(t, 8))
 	if report.Harm["standby away"] == 0 {
 		t.Error("no commit had to wait for the standby")
 	}
