@@ -139,7 +139,12 @@ func (s *Server) registry(ctx context.Context) *dibs.Registry {
 
 // Allow reports whether the caller may do something to a reservation.
 func (v *visit) Allow(command dibs.Command, namespace string) bool {
-	return v.finds(access.VerbOf(command), namespace)
+	for _, verb := range access.VerbsOf(command) {
+		if !v.finds(verb, namespace) {
+			return false
+		}
+	}
+	return true
 }
 
 // canGet reports whether the caller may see a reservation.
@@ -186,14 +191,16 @@ func (s *Server) mayInScope(ctx context.Context, verb access.Verb, scope string)
 	return s.forbidden(verb, where)
 }
 
-// maySomewhere refuses a verb on a reservation to a caller that has it nowhere: it does not
+// maySomewhere refuses verbs on a reservation to a caller that has one of them nowhere: it does not
 // learn whether there is such a reservation. For all others the registry says whether there
 // is one that they may do this to, since only the row knows its namespace.
-func (s *Server) maySomewhere(ctx context.Context, verb access.Verb) error {
-	if callerOf(ctx).MaySomewhere(verb) {
-		return nil
+func (s *Server) maySomewhere(ctx context.Context, verbs ...access.Verb) error {
+	for _, verb := range verbs {
+		if !callerOf(ctx).MaySomewhere(verb) {
+			return s.forbidden(verb, "in any namespace")
+		}
 	}
-	return s.forbidden(verb, "in any namespace")
+	return nil
 }
 
 func (s *Server) forbidden(verb access.Verb, where string) *problem {
