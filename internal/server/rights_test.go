@@ -257,6 +257,36 @@ func TestRightsMatrix(t *testing.T) {
 	t.Logf("%d keys, %d calls, %d denied", len(callers)-1, (len(callers)-1)*len(calls), denied)
 }
 
+// How the namespaces of others keep their values is not to be seen from outside: every call
+// about a blind one is answered like the same call about a plain one.
+func TestForeignPoliciesDoNotShow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, map[string]access.Caller{
+		"acme": {Name: "acme", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"acme.*"}}}},
+	})
+	hooks := make(standing)
+	tried := 0
+	for _, c := range calls {
+		if !strings.Contains(c.request+c.body, "acme.slug") {
+			continue
+		}
+		about := func(namespace string) string {
+			moved := c
+			moved.request, moved.body = strings.ReplaceAll(c.request, "acme.slug", namespace), strings.ReplaceAll(c.body, "acme.slug", namespace)
+			status, code := moved.send(r, http.Header{"Authorization": {"Bearer acme"}}, hooks)
+			return fmt.Sprint(status, " ", code)
+		}
+		plain, blind := about("globex.slug"), about("globex.secret")
+		if plain != blind || plain != "403 FORBIDDEN" {
+			t.Errorf("%s %s is %s about a plain namespace, and %s about a blind one", c.request, c.body, plain, blind)
+		}
+		tried++
+	}
+	if tried < 30 {
+		t.Errorf("only %d calls name a namespace", tried)
+	}
+}
+
 // Every operation of the document is in the matrix, and every op of a command.
 func TestMatrixIsComplete(t *testing.T) {
 	t.Parallel()
