@@ -47,10 +47,11 @@ func newGate(tb testing.TB, who visitors, change ...func(*Config)) *gate {
 		issuer.Rules = append(issuer.Rules, idtoken.Rule{Claim: []string{"groups"}, Value: name, Grants: grants})
 		holders = append(holders, signin.Holder{Kind: signin.DNS, Value: name + ".example.com", Grants: grants})
 	}
-	tokens := idtoken.New([]idtoken.Issuer{issuer}, idtoken.Options{
-		Now: func() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) },
-	})
 	change = append(change, func(c *Config) {
+		tokens := idtoken.New([]idtoken.Issuer{issuer}, idtoken.Options{
+			Logger: c.Logger,
+			Now:    func() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) },
+		})
 		g.ring = keys.NewRing(c.Store)
 		desk := signin.NewDesk(g.ring, false)
 		desk.Trust(tokens, holders)
