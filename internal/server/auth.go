@@ -67,6 +67,11 @@ func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 		defer cancel()
 	}
 	authorization := r.Header.Get("Authorization")
+	if len(r.Header.Values("Authorization")) > 1 { // a proxy in front may have looked at another one of them
+		return access.Caller{}, s.notLetIn(&access.RefusedError{
+			Reason: access.SeveralCredentials, Detail: "this request has more than one Authorization header: send one",
+		}, true)
+	}
 	if c := certificateOf(r); c != nil && s.cfg.Certificate != nil && authorization == "" {
 		caller, err := s.cfg.Certificate(ctx, c)
 		return caller, s.notLetIn(err, false)
