@@ -195,7 +195,7 @@ type confirmInput struct {
 	Body struct {
 		Token    string      `json:"token"`
 		Entity   wire.Entity `json:"entity"`
-		Replace  bool        `json:"replace,omitempty" doc:"Make the entity's present name an alias of this one."`
+		Replace  bool        `json:"replace,omitempty" doc:"Make the entity's present name an alias of this one. That takes the right to rename, too; so does replaces."`
 		Replaces string      `json:"replaces,omitempty" doc:"Which name is replaced, where an entity may have many."`
 	}
 }
