@@ -88,10 +88,10 @@ type Lookup struct {
 
 // Shows reports whether a name that was found is one that is looked for.
 func (l Lookup) Shows(n Name) bool {
-	return (!l.ActiveOnly || n.State == Active) && l.visible(n.ID, n.Namespace)
+	return (!l.ActiveOnly || n.State == Active) && l.visible(n.Namespace)
 }
 
-func (l Lookup) visible(_ ID, namespace string) bool { return l.Visible == nil || l.Visible(namespace) }
+func (l Lookup) visible(namespace string) bool { return l.Visible == nil || l.Visible(namespace) }
 
 // EntityInfo is an entity with its names.
 type EntityInfo struct {

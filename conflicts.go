@@ -12,11 +12,14 @@ import (
 )
 
 const (
-	// maxCounters bounds the different counters of one hour, in memory and so on
-	// disk: whoever makes up namespaces cannot fill either. What is beyond is
-	// counted under overflow.
-	maxCounters = 1024
-	overflow    = "*"
+	// maxCounters bounds the different counters of one hour and tenant, and maxAllCounters
+	// those of all tenants, in memory and so on disk: made-up namespaces cannot fill either,
+	// nor take the counters of another tenant. What is beyond is counted by its tenant alone,
+	// and for more than maxTenants of them under overflow.
+	maxCounters    = 1024
+	maxAllCounters = 4 * maxCounters
+	maxTenants     = 1024
+	overflow       = "*"
 
 	flushEvery = 10 * time.Second
 )
@@ -28,7 +31,8 @@ type conflictCounts struct {
 	// counts has a tally without its Count, which is the value. Those of the present
 	// hour stay after a flush, with nothing counted: they are what is bounded.
 	counts map[tally]uint64
-	hour   Instant // the latest that was seen
+	taken  map[string]int // how many of them each tenant has
+	hour   Instant        // the latest that was seen
 }
 
 // note counts a refusal, and each of its parts where it has several. One that never
@@ -60,19 +64,55 @@ func (c *conflictCounts) add(t tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts == nil {
-		c.counts = make(map[tally]uint64)
+		c.counts, c.taken = make(map[tally]uint64), make(map[string]int)
 	}
 	if t.Hour > c.hour {
-		c.hour = t.Hour
-		maps.DeleteFunc(c.counts, func(_ tally, n uint64) bool { return n == 0 })
+		c.begin(t.Hour)
 	}
 	setDefault(&t.Hour, c.hour)
 	key := t
 	key.Count = 0
-	if _, known := c.counts[key]; !known && len(c.counts) >= maxCounters {
-		key = tally{Namespace: overflow, Reason: overflow, Hour: key.Hour}
+	if _, known := c.counts[key]; !known {
+		key = c.fit(key)
+		if _, known := c.counts[key]; !known {
+			c.taken[tenantOf(key.Namespace)]++
+		}
 	}
 	c.counts[key] += t.Count
+}
+
+// begin drops the counters of past hours that were flushed.
+func (c *conflictCounts) begin(hour Instant) {
+	c.hour = hour
+	maps.DeleteFunc(c.counts, func(_ tally, n uint64) bool { return n == 0 })
+	clear(c.taken)
+	for key := range c.counts {
+		c.taken[tenantOf(key.Namespace)]++
+	}
+}
+
+// fit returns what a new counter is to be counted as: itself, its tenant, or overflow.
+func (c *conflictCounts) fit(key tally) tally {
+	tenant := tenantOf(key.Namespace)
+	if c.taken[tenant] < maxCounters && len(c.counts) < maxAllCounters {
+		return key
+	}
+	all := tally{Namespace: overflow, Reason: overflow, Hour: key.Hour}
+	if tenant == "" || len(c.counts) >= maxAllCounters+maxTenants {
+		return all
+	}
+	all.Namespace = tenant + "." + overflow
+	return all
+}
+
+// tenantOf returns the outermost scope of a namespace: whoever is granted a scope can make up
+// any number of scopes below it. Namespaces without a scope are one tenant's.
+func tenantOf(namespace string) string {
+	tenant, _, scoped := strings.Cut(namespace, ".")
+	if !scoped {
+		return ""
+	}
+	return tenant
 }
 
 // drain takes what was counted, in a steady order.
@@ -125,8 +165,10 @@ type ConflictsQuery struct {
 
 // ConflictBucket counts the refused attempts of one namespace, reason and hour.
 type ConflictBucket struct {
-	Start     time.Time // the hour's beginning
-	Namespace string    // "*" where there were too many namespaces to tell apart
+	Start time.Time // the hour's beginning
+	// Namespace is "*" where there were too many namespaces to tell apart, and "acme.*" where
+	// too many of them began with acme.
+	Namespace string
 	// Reason is the [Reason] for a taken name; otherwise the error's code in lower
 	// case.
 	Reason string

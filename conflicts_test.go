@@ -100,3 +100,52 @@ func TestConflictsAreBounded(t *testing.T) {
 		t.Errorf("%d counters with %d refusals, want about a thousand with 5000", len(buckets), sum)
 	}
 }
+
+// One tenant that makes up namespaces, and scopes below its own, leaves the counters of
+// others alone; and many tenants that do so together leave them one each.
+func TestConflictsAreBoundedByTenant(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(memstore.Config{Now: newClock().Now}) // one hour
+	reg := mustOpen(t, store, dibs.Config{})
+	refuse := func(namespace string) {
+		if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: namespace, Value: ""}); err == nil {
+			t.Fatal("not refused")
+		}
+	}
+	count := func(namespace string) (n uint64) {
+		t.Helper()
+		buckets, err := reg.Conflicts(t.Context(), dibs.ConflictsQuery{Namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range buckets {
+			n += b.Count
+		}
+		return n
+	}
+	fill := func(tenant string) {
+		for i := range 600 {
+			refuse(fmt.Sprintf("%s.n%d", tenant, i))
+			refuse(fmt.Sprintf("%s.s%d.slug", tenant, i))
+		}
+	}
+	fill("acme")
+	refuse("globex.slug")
+	refuse("slug")
+	if globex, plain := count("globex.slug"), count("slug"); globex != 1 || plain != 1 {
+		t.Errorf("after acme has made up namespaces, globex has %d and those without a scope %d, want 1 and 1", globex, plain)
+	}
+	if rest := count("acme.*"); rest != 1200-1024 {
+		t.Errorf("acme has %d that are not told apart, want %d", rest, 1200-1024)
+	}
+	for i := range 4 {
+		fill(fmt.Sprint("other", i))
+	}
+	refuse("late.slug")
+	if rest := count("late.*"); rest != 1 {
+		t.Errorf("late has %d, want 1", rest)
+	}
+	if all := count(""); all != 5*1200+3 {
+		t.Errorf("there are %d in all, want %d", all, 5*1200+3)
+	}
+}

@@ -113,6 +113,18 @@ func (v *view) follow(id ID, scope string) *draft {
 	return d
 }
 
+// followVisible is follow for a caller that may see names of some namespaces only; a name of
+// another one is nil. That is asked before anything else is: what a hidden row leads to takes
+// further reads, and whether it has ended by itself takes a wait, so the time of the answer
+// would tell that there is such a row. A name never leaves its namespace.
+func (v *view) followVisible(id ID, visible func(namespace string) bool) *draft {
+	r, _ := v.get(Ref{Kind: KindName, ID: id}).(*NameRecord)
+	if r == nil || !visible(r.Namespace) {
+		return nil
+	}
+	return v.follow(id, "")
+}
+
 // nameByID returns the draft of a name, or nil where it has no row. Who asks by ID
 // alone does not know the scope.
 func (v *view) nameByID(id ID, scope string) *draft {

@@ -31,7 +31,7 @@ func (c *core) read(ctx context.Context, p *preparer, question func(v *view)) er
 func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	p := c.preparer(Principal{})
 	what := lookup.ID.String()
-	find := func(v *view) *draft { return v.follow(lookup.ID, "") }
+	find := func(v *view) *draft { return v.followVisible(lookup.ID, lookup.visible) }
 	if lookup.ID.IsZero() {
 		s, err := p.address(lookup.Namespace, lookup.Value, "")
 		if err != nil {
@@ -48,6 +48,9 @@ func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 			return nil
 		}
 		name := v.show(d)
+		if !lookup.Shows(name) {
+			return nil // before the entity is read, see followVisible
+		}
 		if lookup.Version && (d.State == Active || d.State == Alias) {
 			name.Version = v.entity(d.Scope, d.Owner).Rev
 		}
@@ -56,7 +59,7 @@ func (c *core) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	if err != nil {
 		return Name{}, err
 	}
-	if name == nil || !lookup.Shows(*name) {
+	if name == nil {
 		return Name{}, &Error{Code: CodeNotFound, Message: "there is no reservation " + what}
 	}
 	return *name, nil

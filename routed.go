@@ -126,7 +126,7 @@ func (r *routed) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	if lookup.ID.IsZero() {
 		return r.in(lookup.Namespace).Get(ctx, lookup)
 	}
-	found, err := r.locate(ctx, []ID{lookup.ID}, lookup.visible)
+	found, err := r.locate(ctx, []ID{lookup.ID}, func(_ ID, namespace string) bool { return lookup.visible(namespace) })
 	if err != nil {
 		return Name{}, err
 	}

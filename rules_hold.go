@@ -25,8 +25,8 @@ func (p *preparer) onHold(c Command, id ID, token string, decide func(v *view, d
 // principal may not do this to is answered like one that is not there: an ID can be
 // computed from a name, so any difference would tell which names others have.
 func (p *preparer) existing(v *view, c Command, id ID) (*draft, *subject, *Error) {
-	d := v.follow(id, "")
-	if d == nil || d.forgotten() || !p.principal.sees(c, d.Namespace) {
+	d := v.followVisible(id, func(namespace string) bool { return p.principal.sees(c, namespace) })
+	if d == nil || d.forgotten() {
 		return nil, nil, &Error{Code: CodeNotFound, Message: "there is no reservation " + id.String()}
 	}
 	space, err := p.policies.space(d.Namespace)

@@ -7,6 +7,7 @@ type Reason string
 // The reasons.
 const (
 	NoCredentials      Reason = "no_credentials"      // neither key, nor token, nor certificate
+	SeveralCredentials Reason = "several_credentials" // more than one key or token
 	UnknownKey         Reason = "unknown_key"         // an API key that is none, or is over
 	UnknownCertificate Reason = "unknown_certificate" // a good client certificate of nobody in particular
 	TokenMalformed     Reason = "token_malformed"     // it cannot be read, or lacks what it must have
@@ -29,7 +30,7 @@ const (
 // Reasons returns all of them.
 func Reasons() []Reason {
 	return []Reason{
-		NoCredentials, UnknownKey, UnknownCertificate, TokenMalformed, TokenTooLarge, TokenAlgorithm, TokenIssuer, TokenSignature,
+		NoCredentials, SeveralCredentials, UnknownKey, UnknownCertificate, TokenMalformed, TokenTooLarge, TokenAlgorithm, TokenIssuer, TokenSignature,
 		TokenAudience, TokenExpired, TokenNotYet, IssuerUnavailable, Forbidden, Hidden, CrossOrigin, KeyNeeded, NotJSON,
 	}
 }

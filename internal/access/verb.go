@@ -79,7 +79,17 @@ func Verbs() []Verb {
 	return verbs
 }
 
-// VerbOf returns the verb that a command takes. A command that is not known here takes one
+// VerbsOf returns all verbs that a command takes. A confirm that replaces a name does to an
+// entity what a rename does, so it takes the right to that, too.
+func VerbsOf(command dibs.Command) []Verb {
+	verbs := []Verb{VerbOf(command)}
+	if c, ok := command.(dibs.Confirm); ok && (c.Replace || c.Replaces != "") {
+		verbs = append(verbs, Rename)
+	}
+	return verbs
+}
+
+// VerbOf returns the verb that a command is. A command that is not known here takes one
 // that cannot be granted.
 func VerbOf(command dibs.Command) Verb {
 	switch command.(type) {

@@ -60,16 +60,19 @@ func (b *Buckets[K]) Take(key K, n int) Verdict {
 }
 
 // Empty reports whether there is nothing left for a key, without taking anything.
-func (b *Buckets[K]) Empty(key K) (Verdict, bool) {
-	if b == nil {
+func (b *Buckets[K]) Empty(key K) (Verdict, bool) { return b.Lacks(key, 1) }
+
+// Lacks reports whether there are fewer than n left for a key, without taking anything.
+func (b *Buckets[K]) Lacks(key K, n int) (Verdict, bool) {
+	if b == nil || n <= 0 {
 		return Verdict{OK: true}, false
 	}
-	bucket, ok := b.buckets.GetIfPresent(key)
-	if !ok {
-		return Verdict{OK: true}, false
+	tokens := float64(b.rate.N)
+	if bucket, ok := b.buckets.GetIfPresent(key); ok {
+		tokens = bucket.TokensAt(b.now())
 	}
-	tokens := bucket.TokensAt(b.now())
-	return b.verdict(tokens >= 1, tokens, 1), tokens < 1
+	lacks := tokens < float64(n)
+	return b.verdict(!lacks, tokens, n), lacks
 }
 
 func (b *Buckets[K]) verdict(ok bool, tokens float64, n int) Verdict {

@@ -77,6 +77,23 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
+func TestLacks(t *testing.T) {
+	t.Parallel()
+	b, _ := newBuckets(3, time.Minute)
+	for _, step := range []struct {
+		n, take int
+		lacks   bool
+	}{{0, 0, false}, {3, 0, false}, {4, 1, true}, {2, 0, false}, {3, 2, true}, {1, 0, true}, {0, 0, false}} {
+		if v, lacks := b.Lacks("a", step.n); lacks != step.lacks || v.OK == lacks {
+			t.Errorf("%+v: %+v, %v", step, v, lacks)
+		}
+		b.Take("a", step.take)
+	}
+	if v, _ := b.Lacks("a", 2); (v.Wait - 40*time.Second).Abs() > time.Microsecond {
+		t.Errorf("two come back in %v", v.Wait)
+	}
+}
+
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
 	b := limit.NewBuckets[string](limit.Rate{})

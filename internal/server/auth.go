@@ -68,6 +68,11 @@ func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 		defer cancel()
 	}
 	authorization := r.Header.Get("Authorization")
+	if len(r.Header.Values("Authorization")) > 1 { // a proxy in front may have looked at another one of them
+		return access.Caller{}, s.notLetIn(&access.RefusedError{
+			Reason: access.SeveralCredentials, Detail: "this request has more than one Authorization header: send one",
+		}, true)
+	}
 	if c := certificateOf(r); c != nil && s.cfg.Certificate != nil && authorization == "" {
 		caller, err := s.cfg.Certificate(ctx, c)
 		return caller, s.notLetIn(err, false)
@@ -140,7 +145,12 @@ func (s *Server) registry(ctx context.Context) *dibs.Registry {
 
 // Allow reports whether the caller may do something to a reservation.
 func (v *visit) Allow(command dibs.Command, namespace string) bool {
-	return v.finds(access.VerbOf(command), namespace)
+	for _, verb := range access.VerbsOf(command) {
+		if !v.finds(verb, namespace) {
+			return false
+		}
+	}
+	return true
 }
 
 // canGet reports whether the caller may see a reservation.
@@ -187,14 +197,16 @@ func (s *Server) mayInScope(ctx context.Context, verb access.Verb, scope string)
 	return s.forbidden(verb, where)
 }
 
-// maySomewhere refuses a verb on a reservation to a caller that has it nowhere: it does not
+// maySomewhere refuses verbs on a reservation to a caller that has one of them nowhere: it does not
 // learn whether there is such a reservation. For all others the registry says whether there
 // is one that they may do this to, since only the row knows its namespace.
-func (s *Server) maySomewhere(ctx context.Context, verb access.Verb) error {
-	if callerOf(ctx).MaySomewhere(verb) {
-		return nil
+func (s *Server) maySomewhere(ctx context.Context, verbs ...access.Verb) error {
+	for _, verb := range verbs {
+		if !callerOf(ctx).MaySomewhere(verb) {
+			return s.forbidden(verb, "in any namespace")
+		}
 	}
-	return s.forbidden(verb, "in any namespace")
+	return nil
 }
 
 func (s *Server) forbidden(verb access.Verb, where string) *problem {

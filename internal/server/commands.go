@@ -93,7 +93,7 @@ func (s *Server) mayApply(ctx context.Context, command dibs.Command) error {
 	case dibs.ReserveFirst:
 		return s.may(ctx, verb, c.Namespace)
 	case dibs.Extend, dibs.Confirm, dibs.Release, dibs.Settle:
-		return s.maySomewhere(ctx, verb)
+		return s.maySomewhere(ctx, access.VerbsOf(c)...)
 	case dibs.Claim:
 		return s.may(ctx, verb, c.Namespace)
 	case dibs.Rename:

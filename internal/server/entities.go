@@ -147,7 +147,7 @@ func (s *Server) rename(ctx context.Context, in *renameInput) (*renamed, error) 
 		return nil, err
 	}
 	b := in.Body
-	name, err := s.one(ctx, dibs.Rename{
+	name, err := s.byToken(ctx, dibs.Rename{
 		Namespace: in.Namespace, Entity: dibs.Entity{Type: in.Type, ID: in.ID}, Value: b.Value, From: b.Replaces, Token: b.Token,
 		IfVersion: version, CorrelationID: b.CorrelationID, Field: b.Field, OverrideReserved: b.OverrideReserved,
 	})

@@ -55,10 +55,7 @@ type forwarded struct {
 }
 
 func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*forwarded, error) {
-	if err := s.visible(in.Namespace, "/v1/resolve"); err != nil {
-		return nil, err
-	}
-	if err := s.may(ctx, access.Resolve, in.Namespace); err != nil {
+	if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
 		return nil, err
 	}
 	place, err := redirect.Behind(in.Prefix)

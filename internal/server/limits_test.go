@@ -70,6 +70,7 @@ func TestLimitsOfPrincipals(t *testing.T) {
 	reservations := func(n int) string {
 		return strings.Repeat(`{"namespace": "slug", "value": "v"}, `, n-1) + `{"namespace": "slug", "value": "v"}`
 	}
+	reserveAll := func(n int) string { return `{"op": "reserveAll", "reservations": [` + reservations(n) + `]}` }
 	for _, c := range []struct {
 		route, path, body, policy string
 		left                      int // of ann's after the call, which has all before
@@ -84,6 +85,13 @@ func TestLimitsOfPrincipals(t *testing.T) {
 		{"POST /v1/reservations/batch", "/v1/reservations/batch", `{"reservations": [` + reservations(32) + `]}`, "writes", 0, 32},
 		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "sweep"}, {"op": "sweep"}]}`, "writes", 30, 32},
 		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + strings.Repeat(`{"op": "sweep"}, `, 25) + `{"op": "sweep"}]}`, "checks", 75, 100},
+		{"POST /v1/apply", "/v1/apply", `{"commands": [` + reserveAll(10) + `, ` + reserveAll(5) + `, {"op": "sweep"}]}`, "writes", 16, 32},
+		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "reserveFirst", "namespace": "slug", "values": ` + values(10) + `}]}`, "writes", 22, 32},
+		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + reserveAll(26) + `]}`, "checks", 75, 100},
+		// More than there is at all counts as all there is.
+		{"POST /v1/apply", "/v1/apply", `{"commands": [` + reserveAll(32) + `, ` + reserveAll(32) + `]}`, "writes", 0, 32},
+		{"POST /v1/forget", "/v1/forget", `{"dryRun": true, "entity": {"type": "t", "id": "1"}}`, "writes", 0, 32},
+		{"POST /v1/forget", "/v1/forget", `{"dryRun": true, "namespace": "slug", "value": "v"}`, "writes", 31, 32},
 		{"GET /v1/check/{namespace}/{value}", "/v1/check/slug/a", "", "checks", 99, 100},
 		{"POST /v1/check", "/v1/check", `{"namespace": "slug", "values": ` + values(40) + `}`, "checks", 60, 100},
 		{"POST /v1/check", "/v1/check", `{"namespace": "slug", "values": ` + values(100) + `}`, "checks", 0, 100},

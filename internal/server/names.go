@@ -75,9 +75,13 @@ type Addressed struct {
 	Value     string `json:"value" example:"alice@example.com"`
 }
 
-// visible refuses a value in a URL where values are kept from being seen: URLs end up
-// in logs.
-func (s *Server) visible(namespace, instead string) error {
+// mayInURL refuses a verb in a namespace that the caller has no right to, and then a value in
+// a URL where values are kept from being seen: URLs end up in logs. The right comes first, so
+// that a caller does not learn how the namespaces of others keep their values.
+func (s *Server) mayInURL(ctx context.Context, verb access.Verb, namespace, instead string) error {
+	if err := s.may(ctx, verb, namespace); err != nil {
+		return err
+	}
 	policy, err := s.cfg.Registry.Policy(namespace)
 	if err == nil && len(policy.Blind) > 0 {
 		return newProblem(http.StatusUnprocessableEntity, "VALUE_IN_URL",
@@ -87,7 +91,7 @@ func (s *Server) visible(namespace, instead string) error {
 }
 
 func (s *Server) getName(ctx context.Context, in *ByName) (*answer[wire.Name], error) {
-	if err := s.visible(in.Namespace, "/v1/names/lookup"); err != nil {
+	if err := s.mayInURL(ctx, access.Get, in.Namespace, "/v1/names/lookup"); err != nil {
 		return nil, err
 	}
 	return s.findName(ctx, in.Namespace, in.Value)
@@ -143,7 +147,7 @@ type historyInput struct {
 }
 
 func (s *Server) getHistory(ctx context.Context, in *historyInput) (*answer[history], error) {
-	if err := s.visible(in.Namespace, "/v1/names/history"); err != nil {
+	if err := s.mayInURL(ctx, access.History, in.Namespace, "/v1/names/history"); err != nil {
 		return nil, err
 	}
 	return s.findHistory(ctx, dibs.HistoryQuery{Namespace: in.Namespace, Value: in.Value, Limit: in.Limit, Cursor: in.Cursor}, in.At)
@@ -201,10 +205,7 @@ type decommissionInput struct {
 }
 
 func (s *Server) decommission(ctx context.Context, in *decommissionInput) (*answer[wire.Name], error) {
-	if err := s.visible(in.Namespace, "/v1/apply"); err != nil {
-		return nil, err
-	}
-	if err := s.may(ctx, access.Decommission, in.Namespace); err != nil {
+	if err := s.mayInURL(ctx, access.Decommission, in.Namespace, "/v1/apply"); err != nil {
 		return nil, err
 	}
 	return s.one(ctx, dibs.Decommission{Namespace: in.Namespace, Value: in.Value, Entity: in.Body.Entity.Entity()})
@@ -219,10 +220,7 @@ type transferInput struct {
 }
 
 func (s *Server) transfer(ctx context.Context, in *transferInput) (*answer[wire.Name], error) {
-	if err := s.visible(in.Namespace, "/v1/apply"); err != nil {
-		return nil, err
-	}
-	if err := s.may(ctx, access.Transfer, in.Namespace); err != nil {
+	if err := s.mayInURL(ctx, access.Transfer, in.Namespace, "/v1/apply"); err != nil {
 		return nil, err
 	}
 	return s.one(ctx, dibs.Transfer{Namespace: in.Namespace, Value: in.Value, From: in.Body.From.Entity(), To: in.Body.To.Entity()})
@@ -259,7 +257,7 @@ type oneAvailability struct {
 }
 
 func (s *Server) checkName(ctx context.Context, in *checkInput) (*answer[oneAvailability], error) {
-	if err := s.visible(in.Namespace, "/v1/check"); err != nil {
+	if err := s.mayInURL(ctx, access.Check, in.Namespace, "/v1/check"); err != nil {
 		return nil, err
 	}
 	all, err := s.check(ctx, dibs.CheckRequest{Namespace: in.Namespace, Values: []string{in.Value}, Suggest: in.Suggest})

@@ -46,6 +46,16 @@ func (s *Server) tellFailure(e *dibs.Error) {
 	}
 }
 
+// byPing is what looks at an engine that does not answer are counted by, for the log alone.
+const byPing limitReason = "ping"
+
+// tellNoAnswer tells now and then that the engine does not answer /readyz, which takes no key.
+func (s *Server) tellNoAnswer(err error) {
+	if n := s.limits.news.add(byPing, time.Now()); n > 0 {
+		s.cfg.Logger.Warn("the engine does not answer", "error", err, "looks", n)
+	}
+}
+
 // inTrouble reports whether the log is told of trouble with a store.
 func (s *Server) inTrouble() bool {
 	if s.cfg.Health == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -38,11 +39,11 @@ func (s *Server) sweep(ctx context.Context, in *sweepInput) (*answer[wire.SweepR
 	if err := s.may(ctx, access.Sweep, everywhere); err != nil {
 		return nil, err
 	}
-	limit := in.Body.Limit
-	if limit == 0 {
-		limit = 1000
+	most := in.Body.Limit
+	if most == 0 {
+		most = 1000
 	}
-	report, err := s.registry(ctx).Sweep(ctx, limit)
+	report, err := s.registry(ctx).Sweep(ctx, most)
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
@@ -87,6 +88,11 @@ func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forg
 	}
 	if err != nil {
 		return nil, err
+	}
+	if request.Namespace == "" { // a person: that reads the whole feed, dry run or not
+		if p := s.chargeMore(ctx, limit.LeastWrites-1); p != nil {
+			return nil, p
+		}
 	}
 	// The registry has one right for all that operators do. This is what the caller may.
 	operator := dibs.Principal{Name: callerOf(ctx).Name, Rights: dibs.Operate}

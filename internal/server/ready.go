@@ -73,7 +73,7 @@ func (s *Server) look(ctx context.Context) ([]health.State, error) {
 		defer cancel()
 		if err := s.ping(ctx); err != nil {
 			if s.cfg.Health == nil { // else that tells the log
-				s.cfg.Logger.Warn("the engine does not answer", "error", err)
+				s.tellNoAnswer(err)
 			}
 			return []health.State(nil), err
 		}

@@ -110,6 +110,33 @@ func TestWhatIsSentDecides(t *testing.T) {
 	}
 }
 
+// A request with two Authorization headers is nobody's: a proxy in front may have looked at
+// the other one.
+func TestTwoAuthorizations(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}, "bob": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
+	bearer := func(way, name string) string { return "Bearer " + g.secrets[way+" "+name] }
+	for what, values := range map[string][]string{
+		"two keys":         {bearer("key", "alice"), bearer("key", "bob")},
+		"the same twice":   {bearer("key", "alice"), bearer("key", "alice")},
+		"a key, and none":  {bearer("key", "alice"), ""},
+		"none, and a key":  {"", bearer("key", "alice")},
+		"a key of another": {"Basic YTpi", bearer("key", "alice")},
+		"a token, a key":   {bearer("token", "alice"), bearer("key", "alice")},
+	} {
+		for _, way := range waysToSignIn {
+			seen, _ := g.as(way, "alice") // the certificate is shown, too
+			res, text := seen.send(http.MethodGet, "/v1/check/slug/a", http.Header{"Authorization": values}, "")
+			if res.status != http.StatusUnauthorized || !strings.Contains(text, "more than one Authorization") {
+				t.Errorf("%s by %s: %d %s", what, way, res.status, text)
+			}
+		}
+	}
+	if got := g.metric(`dibs_http_denied_total{reason="several_credentials"}`); got != 18 {
+		t.Errorf("%v were counted", got)
+	}
+}
+
 // While an issuer is down its tokens are 503, to be tried again; everybody else goes on.
 func TestIssuerIsDown(t *testing.T) {
 	t.Parallel()

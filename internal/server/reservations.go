@@ -139,8 +139,8 @@ type ByReservation struct {
 }
 
 // permitted returns the id, if it is one and the caller may do this somewhere.
-func (s *Server) permitted(ctx context.Context, verb access.Verb, in ByReservation) (id dibs.ID, err error) {
-	if err = s.maySomewhere(ctx, verb); err != nil {
+func (s *Server) permitted(ctx context.Context, in ByReservation, verbs ...access.Verb) (id dibs.ID, err error) {
+	if err = s.maySomewhere(ctx, verbs...); err != nil {
 		return id, err
 	}
 	if id, err = dibs.ParseID(in.ReservationID); err != nil {
@@ -150,7 +150,7 @@ func (s *Server) permitted(ctx context.Context, verb access.Verb, in ByReservati
 }
 
 func (s *Server) getReservation(ctx context.Context, in *ByReservation) (*answer[wire.Name], error) {
-	id, err := s.permitted(ctx, access.Get, *in)
+	id, err := s.permitted(ctx, *in, access.Get)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ type extendInput struct {
 }
 
 func (s *Server) extend(ctx context.Context, in *extendInput) (*answer[wire.Name], error) {
-	id, err := s.permitted(ctx, access.Extend, in.ByReservation)
+	id, err := s.permitted(ctx, in.ByReservation, access.Extend)
 	if err != nil {
 		return nil, err
 	}
@@ -195,18 +195,19 @@ type confirmInput struct {
 	Body struct {
 		Token    string      `json:"token"`
 		Entity   wire.Entity `json:"entity"`
-		Replace  bool        `json:"replace,omitempty" doc:"Make the entity's present name an alias of this one."`
+		Replace  bool        `json:"replace,omitempty" doc:"Make the entity's present name an alias of this one. That takes the right to rename, too; so does replaces."`
 		Replaces string      `json:"replaces,omitempty" doc:"Which name is replaced, where an entity may have many."`
 	}
 }
 
 func (s *Server) confirm(ctx context.Context, in *confirmInput) (*answer[wire.Name], error) {
-	id, err := s.permitted(ctx, access.Confirm, in.ByReservation)
-	if err != nil {
+	b := in.Body
+	command := dibs.Confirm{Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces}
+	var err error
+	if command.ID, err = s.permitted(ctx, in.ByReservation, access.VerbsOf(command)...); err != nil {
 		return nil, err
 	}
-	b := in.Body
-	return s.byToken(ctx, dibs.Confirm{ID: id, Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces})
+	return s.byToken(ctx, command)
 }
 
 type releaseInput struct {
@@ -217,7 +218,7 @@ type releaseInput struct {
 }
 
 func (s *Server) release(ctx context.Context, in *releaseInput) (*answer[wire.Name], error) {
-	id, err := s.permitted(ctx, access.Release, in.ByReservation)
+	id, err := s.permitted(ctx, in.ByReservation, access.Release)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ type settleInput struct {
 }
 
 func (s *Server) settle(ctx context.Context, in *settleInput) (*answer[wire.Name], error) {
-	id, err := s.permitted(ctx, access.Settle, in.ByReservation)
+	id, err := s.permitted(ctx, in.ByReservation, access.Settle)
 	if err != nil {
 		return nil, err
 	}

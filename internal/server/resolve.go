@@ -20,7 +20,7 @@ func (s *Server) resolving() {
 	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Ask where a name leads", tagNames, 404, 410, 422)
 	get.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
 	huma.Register(s.api, get, func(ctx context.Context, in *ByName) (*resolved, error) {
-		if err := s.visible(in.Namespace, "/v1/resolve"); err != nil {
+		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
 			return nil, err
 		}
 		return s.resolve(ctx, in.Namespace, in.Value, func(status int) int { return status })
@@ -33,7 +33,7 @@ func (s *Server) resolving() {
 	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "Where a redirect of the call without a path leads", tagNames, 404, 410, 422)
 	follow.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
 	huma.Register(s.api, follow, func(ctx context.Context, in *ByName) (*resolved, error) {
-		if err := s.visible(in.Namespace, "/v1/resolve"); err != nil {
+		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
 			return nil, err
 		}
 		return s.resolve(ctx, in.Namespace, in.Value, keepMethod)

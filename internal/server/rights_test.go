@@ -33,6 +33,8 @@ var calls = []call{
 	{"GET /v1/reservations/ID", ``, verbs(access.Get), "id acme.slug"},
 	{"POST /v1/reservations/ID/extend", `{"token": "guessedguessedguessed"}`, verbs(access.Extend), "id acme.slug"},
 	{"POST /v1/reservations/ID/confirm", `{"token": "guessedguessedguessed", "entity": ENTITY}`, verbs(access.Confirm), "id acme.slug"},
+	{"POST /v1/reservations/ID/confirm", `{"token": "guessedguessedguessed", "entity": ENTITY, "replace": true}`, verbs(access.Confirm, access.Rename), "id acme.slug"},
+	{"POST /v1/reservations/ID/confirm", `{"token": "guessedguessedguessed", "entity": ENTITY, "replaces": "old"}`, verbs(access.Confirm, access.Rename), "id acme.slug"},
 	{"POST /v1/reservations/ID/release", `{"token": "guessedguessedguessed"}`, verbs(access.Release), "id acme.slug"},
 	{"POST /v1/reservations/ID/settle", `{"outcome": "absent"}`, verbs(access.Settle), "id acme.slug"},
 	{"POST /v1/claims", `{"namespace": "acme.slug", "value": "held", "entity": ENTITY}`, verbs(access.Claim), "acme.slug"},
@@ -91,6 +93,8 @@ var calls = []call{
 	{"POST /v1/apply", `{"op": "reserveFirst", "namespace": "acme.slug", "values": ["held"]}`, verbs(access.Reserve), "acme.slug"},
 	{"POST /v1/apply", `{"op": "extend", "reservationId": "ID", "token": "guessedguessedguessed"}`, verbs(access.Extend), "id acme.slug"},
 	{"POST /v1/apply", `{"op": "confirm", "reservationId": "ID", "token": "guessedguessedguessed", "entity": ENTITY}`, verbs(access.Confirm), "id acme.slug"},
+	{"POST /v1/apply", `{"op": "confirm", "reservationId": "ID", "token": "guessedguessedguessed", "entity": ENTITY, "replace": true}`, verbs(access.Confirm, access.Rename), "id acme.slug"},
+	{"POST /v1/apply", `{"op": "confirm", "reservationId": "ID", "token": "guessedguessedguessed", "entity": ENTITY, "replaces": "old"}`, verbs(access.Confirm, access.Rename), "id acme.slug"},
 	{"POST /v1/apply", `{"op": "release", "reservationId": "ID", "token": "guessedguessedguessed"}`, verbs(access.Release), "id acme.slug"},
 	{"POST /v1/apply", `{"op": "claim", "namespace": "acme.slug", "value": "held", "entity": ENTITY}`, verbs(access.Claim), "acme.slug"},
 	{"POST /v1/apply", `{"op": "rename", "namespace": "acme.slug", "value": "held", "entity": ENTITY}`, verbs(access.Rename), "acme.slug"},
@@ -127,10 +131,19 @@ func (c call) allowed(caller access.Caller) bool {
 }
 
 // hidden reports whether a refusal must look as if there were nothing: the caller may
-// do this somewhere, and the id must not tell whether it is taken elsewhere.
-func (c call) hidden(granted access.Verb) bool {
-	somewhere := access.Caller{Grants: []access.Grant{{Verbs: verbs(granted), Namespaces: []string{"*"}}}}
-	return c.hiding() != "" && somewhere.May(c.verbs[0], "")
+// do this somewhere, and the id must not tell whether it is taken elsewhere. Of a webhook
+// only the first right is asked before it is looked for.
+func (c call) hidden(caller access.Caller) bool {
+	asked := c.verbs
+	if strings.HasPrefix(c.place, "hook ") {
+		asked = asked[:1]
+	}
+	for _, v := range asked {
+		if !caller.MaySomewhere(v) {
+			return false
+		}
+	}
+	return c.hiding() != ""
 }
 
 // hiding is the code by which it looks as if there were nothing; empty where that is no
@@ -196,12 +209,17 @@ func TestRightsMatrix(t *testing.T) {
 		"owner": {Name: "owner", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}},
 		"none":  {Name: "none"},
 	}
-	verbOf := map[string]access.Verb{"none": "none"}
+	grant := func(v access.Verb, pattern string) access.Grant {
+		return access.Grant{Verbs: verbs(v), Namespaces: []string{pattern}}
+	}
+	// Two rights that one call takes, together and apart.
+	for _, elsewhere := range []string{"acme.slug", "acme.other", "globex.*"} {
+		callers["confirm, rename "+elsewhere] = access.Caller{Name: "other", Grants: []access.Grant{grant(access.Confirm, "acme.slug"), grant(access.Rename, elsewhere)}}
+		callers["rename, confirm "+elsewhere] = access.Caller{Name: "other", Grants: []access.Grant{grant(access.Rename, "acme.slug"), grant(access.Confirm, elsewhere)}}
+	}
 	for _, g := range granted {
 		for _, p := range patterns {
-			key := string(g) + " " + p
-			callers[key] = access.Caller{Name: "other", Grants: []access.Grant{{Verbs: verbs(g), Namespaces: []string{p}}}}
-			verbOf[key] = g
+			callers[string(g)+" "+p] = access.Caller{Name: "other", Grants: []access.Grant{grant(g, p)}}
 		}
 	}
 	r := newRig(t, inMemory, callers)
@@ -211,14 +229,17 @@ func TestRightsMatrix(t *testing.T) {
 	}
 	hooks := make(standing)
 	denied := 0
-	for key := range verbOf {
+	for key, caller := range callers {
+		if key == "owner" {
+			continue // for whom the reservation is no other's
+		}
 		for _, c := range calls {
 			status, code := c.send(r, http.Header{"Authorization": {"Bearer " + key}}, hooks)
 			var wrong bool
 			switch {
-			case c.allowed(callers[key]):
+			case c.allowed(caller):
 				wrong = status == http.StatusForbidden || status == http.StatusUnauthorized || code != "" && code == c.hiding()
-			case c.hidden(verbOf[key]):
+			case c.hidden(caller):
 				wrong = code != c.hiding()
 				denied++
 			default:
@@ -226,14 +247,44 @@ func TestRightsMatrix(t *testing.T) {
 				denied++
 			}
 			if wrong {
-				t.Errorf("a key with %s: %s %s is %d %s, allowed: %v", key, c.request, c.body, status, code, c.allowed(callers[key]))
+				t.Errorf("a key with %s: %s %s is %d %s, allowed: %v", key, c.request, c.body, status, code, c.allowed(caller))
 			}
 		}
 	}
 	if got := r.denied(); got != float64(denied) {
 		t.Errorf("%v were denied, want %d", got, denied)
 	}
-	t.Logf("%d keys, %d calls, %d denied", len(verbOf), len(verbOf)*len(calls), denied)
+	t.Logf("%d keys, %d calls, %d denied", len(callers)-1, (len(callers)-1)*len(calls), denied)
+}
+
+// How the namespaces of others keep their values is not to be seen from outside: every call
+// about a blind one is answered like the same call about a plain one.
+func TestForeignPoliciesDoNotShow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, map[string]access.Caller{
+		"acme": {Name: "acme", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"acme.*"}}}},
+	})
+	hooks := make(standing)
+	tried := 0
+	for _, c := range calls {
+		if !strings.Contains(c.request+c.body, "acme.slug") {
+			continue
+		}
+		about := func(namespace string) string {
+			moved := c
+			moved.request, moved.body = strings.ReplaceAll(c.request, "acme.slug", namespace), strings.ReplaceAll(c.body, "acme.slug", namespace)
+			status, code := moved.send(r, http.Header{"Authorization": {"Bearer acme"}}, hooks)
+			return fmt.Sprint(status, " ", code)
+		}
+		plain, blind := about("globex.slug"), about("globex.secret")
+		if plain != blind || plain != "403 FORBIDDEN" {
+			t.Errorf("%s %s is %s about a plain namespace, and %s about a blind one", c.request, c.body, plain, blind)
+		}
+		tried++
+	}
+	if tried < 30 {
+		t.Errorf("only %d calls name a namespace", tried)
+	}
 }
 
 // Every operation of the document is in the matrix, and every op of a command.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -20,11 +20,13 @@ type attempt struct {
 
 func attemptOf(v *visit, id dibs.ID) attempt { return attempt{id, v.caller.Name, v.visitor.Addr} }
 
-// byToken applies a command that proves by a token that a hold is the caller's.
+// byToken applies a command that proves by a token that a hold is the caller's, if it comes
+// with one.
 func (s *Server) byToken(ctx context.Context, command dibs.Command) (*answer[wire.Name], error) {
-	id, token, _ := proofOf(command)
-	if p := s.mayTry(visitOf(ctx), id, token); p != nil {
-		return nil, p
+	if id, token, is := s.proofOf(command); is {
+		if p := s.mayTry(visitOf(ctx), id, token); p != nil {
+			return nil, p
+		}
 	}
 	results, err := s.registry(ctx).Apply(ctx, command)
 	s.triedAll(ctx, []dibs.Command{command}, err)
@@ -35,7 +37,7 @@ func (s *Server) byToken(ctx context.Context, command dibs.Command) (*answer[wir
 }
 
 // proofOf returns the token that a command comes with, and for which reservation.
-func proofOf(command dibs.Command) (id dibs.ID, token string, is bool) {
+func (s *Server) proofOf(command dibs.Command) (id dibs.ID, token string, is bool) {
 	switch c := command.(type) {
 	case dibs.Extend:
 		return c.ID, c.Token, true
@@ -43,18 +45,40 @@ func proofOf(command dibs.Command) (id dibs.ID, token string, is bool) {
 		return c.ID, c.Token, true
 	case dibs.Release:
 		return c.ID, c.Token, true
+	case dibs.Rename:
+		id, is = s.idOf(c.Namespace, c.Value)
+		return id, c.Token, is && c.Token != ""
 	default:
 		return id, "", false
 	}
 }
 
-// mayTry refuses whoever has been wrong about a reservation's token too often. A token that
-// was good here before is let through all the same: an application in front may send the
-// requests of a guesser and of the holder alike.
-func (s *Server) mayTry(v *visit, id dibs.ID, token string) *problem {
-	buckets := s.limits.wrongTokens
-	verdict, empty := buckets.Empty(attemptOf(v, id))
-	if !empty || s.limits.proofs.Has(string(id[:]), token) {
+// idOf returns the id of the reservation that a name has. In a blind namespace it is another
+// one than the reservation's, and the same for every spelling of the name, which will do to
+// count by.
+func (s *Server) idOf(namespace, value string) (id dibs.ID, ok bool) {
+	policy, err := s.cfg.Registry.Policy(namespace)
+	if err != nil {
+		return id, false
+	}
+	canonical, err := policy.Profile.Canonical(value)
+	if err != nil {
+		return id, false
+	}
+	return dibs.NameID(namespace, canonical), true
+}
+
+// mayTry refuses a caller that has been wrong about a reservation's token too often, or would
+// be if all of these tokens were wrong. A token that was good here before is let through all
+// the same: an application in front may send the requests of a guesser and of the holder alike.
+func (s *Server) mayTry(v *visit, id dibs.ID, tokens ...string) *problem {
+	buckets, by := s.limits.wrongTokens, attemptOf(v, id)
+	if _, lacks := buckets.Lacks(by, len(tokens)); !lacks {
+		return nil
+	}
+	good := func(token string) bool { return s.limits.proofs.Has(string(id[:]), token) }
+	verdict, lacks := buckets.Lacks(by, len(slices.DeleteFunc(tokens, good)))
+	if !lacks {
 		return nil
 	}
 	v.hideLimit()
@@ -64,18 +88,37 @@ func (s *Server) mayTry(v *visit, id dibs.ID, token string) *problem {
 // mayApplyNow refuses a list of commands that is too much for now.
 func (s *Server) mayApplyNow(ctx context.Context, commands []dibs.Command, dryRun bool) *problem {
 	v := visitOf(ctx)
+	shown := make(map[dibs.ID][]string)
 	for _, command := range commands {
-		if id, token, is := proofOf(command); is {
-			if p := s.mayTry(v, id, token); p != nil {
-				return p
-			}
+		if id, token, is := s.proofOf(command); is && !slices.Contains(shown[id], token) {
+			shown[id] = append(shown[id], token)
 		}
 	}
-	kind := v.kind
-	if dryRun { // that asks, and changes nothing
-		kind = checking
+	for id, tokens := range shown {
+		if p := s.mayTry(v, id, tokens...); p != nil {
+			return p
+		}
 	}
-	return s.charge(v, kind, min(len(commands), limit.LeastWrites)-1)
+	kind, most := v.kind, s.limits.writes.Rate().N
+	if dryRun { // that asks, and changes nothing
+		kind, most = checking, s.limits.checks.Rate().N
+	}
+	return s.charge(v, kind, min(namesIn(commands), most)-1) // more than there can ever be would be refused for ever
+}
+
+// namesIn returns how many names commands are about, which is what they are counted as.
+func namesIn(commands []dibs.Command) (n int) {
+	for _, command := range commands {
+		switch c := command.(type) {
+		case dibs.ReserveAll:
+			n += max(1, len(c.Reservations))
+		case dibs.ReserveFirst:
+			n += max(1, len(c.Values))
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // triedAll notes which tokens were wrong, and which were good.
@@ -83,9 +126,9 @@ func (s *Server) triedAll(ctx context.Context, commands []dibs.Command, err erro
 	if s.limits.wrongTokens == nil {
 		return
 	}
-	wrong := wrongOnes(len(commands), err)
+	wrong := wrongOnes(commands, err)
 	for i, command := range commands {
-		id, token, is := proofOf(command)
+		id, token, is := s.proofOf(command)
 		switch {
 		case !is:
 		case wrong[i]:
@@ -96,22 +139,30 @@ func (s *Server) triedAll(ctx context.Context, commands []dibs.Command, err erro
 	}
 }
 
-// wrongOnes returns which of so many commands were refused because of their token.
-func wrongOnes(n int, err error) map[int]bool {
+// wrongOnes returns which commands were refused because of their token.
+func wrongOnes(commands []dibs.Command, err error) map[int]bool {
 	var refused *dibs.Error
 	if !errors.As(err, &refused) {
 		return nil
 	}
 	wrong := make(map[int]bool)
-	if n == 1 && refused.Code == dibs.CodeLost {
-		wrong[0] = true
+	if len(commands) == 1 { // its failures are its own parts
+		wrong[0] = wrongToken(commands[0], refused)
+		return wrong
 	}
 	for _, f := range refused.Failures {
-		if f.Err.Code == dibs.CodeLost {
-			wrong[f.Index] = true
-		}
+		wrong[f.Index] = wrongToken(commands[f.Index], f.Err)
 	}
 	return wrong
+}
+
+// wrongToken reports whether a command was refused because of its token. To a rename with
+// another token the name is held by another, as it is to one without.
+func wrongToken(command dibs.Command, err *dibs.Error) bool {
+	if _, ok := command.(dibs.Rename); ok {
+		return err.Code == dibs.CodeNameTaken && (err.Reason == dibs.ReasonHeld || err.Reason == dibs.ReasonSuspect)
+	}
+	return err.Code == dibs.CodeLost
 }
 
 // proven notes the tokens of holds.

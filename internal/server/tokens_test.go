@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/calldibs/dibs/internal/limit"
@@ -101,6 +102,81 @@ func TestGuessesInLists(t *testing.T) {
 	}
 	if status := r.try("mallory", "", a, "release", guess(4)); status != http.StatusTooManyRequests {
 		t.Errorf("alone it is %d", status)
+	}
+}
+
+// A list has no more guesses in it than its caller has left, however it is made up.
+func TestGuessesInOneList(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, people("ann", "mallory"), limited(limit.Limits{WrongTokens: perHour(10)}))
+	id := r.hold("ann", "", "wanted")
+	list := func(key string, tokens ...string) (int, string) {
+		ops := make([]string, len(tokens))
+		for i, token := range tokens {
+			switch verb := []string{"release", "extend", "rename"}[i%3]; verb {
+			case "rename":
+				ops[i] = fmt.Sprintf(`{"op": "rename", "namespace": "slug", "value": "Wanted", "entity": {"type": "wedding", "id": "42"}, "token": %q}`, token)
+			default:
+				ops[i] = fmt.Sprintf(`{"op": %q, "reservationId": %q, "token": %q}`, verb, id, token)
+			}
+		}
+		res, text := r.send(http.MethodPost, "/v1/apply", as(key, ""), `{"dryRun": true, "commands": [`+strings.Join(ops, ", ")+`]}`)
+		return res.status, text
+	}
+	guesses := make([]string, 32)
+	for i := range guesses {
+		guesses[i] = guess(i)
+	}
+	if status, text := list("mallory", guesses...); status != http.StatusTooManyRequests || strings.Contains(text, "RESERVATION_LOST") {
+		t.Errorf("32 guesses are %d %s", status, text)
+	}
+	if status, text := list("mallory", guesses[:7]...); status != http.StatusConflict {
+		t.Errorf("7 guesses are %d %s", status, text)
+	}
+	if status, text := list("mallory", guesses[7:11]...); status != http.StatusTooManyRequests {
+		t.Errorf("4 more are %d %s", status, text)
+	}
+	if status, text := list("mallory", guesses[7:10]...); status != http.StatusConflict {
+		t.Errorf("3 more are %d %s", status, text)
+	}
+	if status := r.try("mallory", "", id, "release", guess(11)); status != http.StatusTooManyRequests {
+		t.Errorf("another is %d", status)
+	}
+	// One token is one guess, however often it is in a list; and one that is known to be good is none.
+	if status, text := list("ann", holdersToken, holdersToken, holdersToken); status == http.StatusTooManyRequests {
+		t.Errorf("the holder's are %d %s", status, text)
+	}
+}
+
+// A rename with a token is a guess like any other, in every spelling of the name.
+func TestGuessesByRename(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, people("ann", "mallory"), limited(limit.Limits{WrongTokens: perHour(3)}))
+	r.hold("ann", "", "wanted")
+	rename := func(key, value, token string) int {
+		member := ""
+		if token != "" {
+			member = fmt.Sprintf(`, "token": %q`, token)
+		}
+		res, _ := r.send(http.MethodPut, "/v1/entities/wedding/42/names/slug", as(key, ""), fmt.Sprintf(`{"value": %q%s}`, value, member))
+		return res.status
+	}
+	for i, value := range []string{"wanted", "Wanted", "WANTED"} {
+		if status := rename("mallory", value, ""); status != http.StatusConflict {
+			t.Errorf("without a token it is %d", status)
+		}
+		if status := rename("mallory", value, guess(i)); status != http.StatusConflict {
+			t.Errorf("guess %d is %d", i, status)
+		}
+	}
+	if status := rename("mallory", "wanted ", guess(3)); status != http.StatusTooManyRequests {
+		t.Errorf("one more is %d", status)
+	}
+	if status := rename("mallory", "wanted", ""); status != http.StatusConflict {
+		t.Errorf("without a token it is %d", status)
+	}
+	if status := rename("ann", "wanted", holdersToken); status != http.StatusOK {
+		t.Errorf("the holder's is %d", status)
 	}
 }
 

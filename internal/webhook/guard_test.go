@@ -133,4 +133,10 @@ func TestGuardStopsWhatANameMeans(t *testing.T) {
 	if len(receiver.got()) > 0 {
 		t.Error("it was dialled")
 	}
+	// A name that there is not is told in the same words: which names there are inside of the
+	// network is not to be found out.
+	unknown, _ := r.hook("https://" + strings.Repeat("x", 64) + ".example/")
+	if none, err := r.service.Ping(t.Context(), unknown); err != nil || none.Error != a.Error {
+		t.Errorf("a name inside: %s\na name that there is not: %s, %v", a.Error, none.Error, err)
+	}
 }

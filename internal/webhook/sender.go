@@ -117,14 +117,12 @@ func (s *sender) explain(status int, err error) string {
 		return fmt.Sprintf("the receiver answered %d: redirects are not followed, change the webhook's url", status)
 	case err == nil:
 		return fmt.Sprintf("the receiver answered %d", status)
-	case errors.Is(err, errForbidden):
-		return errForbidden.Error()
+	case errors.Is(err, errForbidden), errors.As(err, &lookup): // one text: else it would tell which names there are inside
+		return "the receiver's host name could not be looked up, or its address is not a public one, and is not allowed by allowPrefixes of the server's configuration"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("the receiver did not answer within %s", s.timeout)
 	case errors.Is(err, context.Canceled):
 		return "the server stopped before the receiver answered"
-	case errors.As(err, &lookup):
-		return "the receiver's host name could not be looked up"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the receiver refused the connection"
 	case errors.As(err, &unknown), errors.As(err, &badName), errors.As(err, &badCert):
