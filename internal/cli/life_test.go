@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func live(t *testing.T, env map[string]string) {
 	}
 	last := decode[wire.EventsPage](t, step(0, "history", "slug", "alice-bob", "--limit", "2"))
 	rest := decode[wire.EventsPage](t, step(0, "history", "slug", "alice-bob", "--cursor", last.NextCursor))
-	if got := append(rest.Events, last.Events...); len(last.Events) != 2 || rest.NextCursor != "" || !reflect.DeepEqual(got, whole.Events) {
+	if got := slices.Concat(rest.Events, last.Events); len(last.Events) != 2 || rest.NextCursor != "" || !reflect.DeepEqual(got, whole.Events) {
 		t.Errorf("in pages %+v, as a whole %+v", got, whole.Events)
 	}
 	step(2, "reserve")

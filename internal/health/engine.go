@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,7 +78,7 @@ func (e *engine) refusal(write bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t := e.trouble
-	if t == nil || !t.gone && !(write && t.hopeless()) {
+	if t == nil || !t.gone && (!write || !t.hopeless()) {
 		return nil
 	}
 	e.reporter.failures++
@@ -141,11 +142,8 @@ func (e *engine) noteRead(ctx context.Context, err error) error {
 // engine may be about this one commit alone: then a look tells.
 func (e *engine) noteCommit(outcomes []dibs.Outcome, err error) error {
 	if err == nil {
-		for _, o := range outcomes {
-			if o == dibs.Committed {
-				e.works()
-				break
-			}
+		if slices.Contains(outcomes, dibs.Committed) {
+			e.works()
 		}
 		return nil
 	}

@@ -46,7 +46,7 @@ func (s *Shares) Enter(ctx context.Context, caller string) (leave func(), entry 
 	}
 	own.users++
 	s.mu.Unlock()
-	if entry = own.Gate.Enter(ctx); entry != Entered {
+	if entry = own.Enter(ctx); entry != Entered {
 		s.forget(caller, own)
 		return nil, entry
 	}

@@ -298,7 +298,7 @@ func (g *generator) command(s *huma.Schema) string {
 	op := cmp.Or(g.op, pick(g.dice, slices.Sorted(maps.Keys(membersOf))...))
 	must, may, _ := strings.Cut(membersOf[op], "|")
 	names := strings.Fields(must)
-	for _, name := range strings.Fields(may) {
+	for name := range strings.FieldsSeq(may) {
 		if g.oneIn(3) {
 			names = append(names, name)
 		}

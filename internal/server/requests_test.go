@@ -86,17 +86,17 @@ func (f *fuzzing) makeDeadLetters() {
 	fails := newReceiver(f)
 	fails.status = http.StatusInternalServerError
 	header := http.Header{"Authorization": {"Bearer key-all"}}
-	_, text := f.rig.send(http.MethodPost, webhooksPath, header, `{"url":"`+fails.URL+`","from":"beginning"}`)
+	_, text := f.send(http.MethodPost, webhooksPath, header, `{"url":"`+fails.URL+`","from":"beginning"}`)
 	var hook struct{ ID string }
 	if err := json.Unmarshal([]byte(text), &hook); err != nil || hook.ID == "" {
 		f.Fatalf("there is no webhook: %s", text)
 	}
 	for _, value := range []string{"a", "b", "c"} {
-		f.rig.send(http.MethodPost, "/v1/reservations", header, `{"namespace":"any","value":"`+value+`"}`)
+		f.send(http.MethodPost, "/v1/reservations", header, `{"namespace":"any","value":"`+value+`"}`)
 	}
 	f.deliver()
 	eventually(f, "there are dead letters", func() bool {
-		_, text := f.rig.send(http.MethodGet, strings.Replace(lettersPath, "{id}", hook.ID, 1), header, "")
+		_, text := f.send(http.MethodGet, strings.Replace(lettersPath, "{id}", hook.ID, 1), header, "")
 		return strings.Count(text, "dl_") > 2
 	})
 	f.beforeClose()

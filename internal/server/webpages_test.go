@@ -106,7 +106,7 @@ func TestNoRequestAtAll(t *testing.T) {
 		text, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		got := res.Header.Get("Content-Type")
-		if got != c.want || res.StatusCode < 400 || res.StatusCode >= 500 || got == "text/plain; charset=utf-8" && res.StatusCode != 400 {
+		if got != c.want || res.StatusCode < 400 || res.StatusCode >= 500 || got == "text/plain; charset=utf-8" && res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q is %d %s: %s", c.head, res.StatusCode, got, text)
 		}
 	}

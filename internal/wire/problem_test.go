@@ -82,12 +82,15 @@ func TestTimes(t *testing.T) {
 // No number of milliseconds becomes another duration by overflow.
 func TestDurations(t *testing.T) {
 	t.Parallel()
-	const most = math.MaxInt64 / int64(time.Millisecond)
+	const (
+		most    = math.MaxInt64 / int64(time.Millisecond)
+		longest = time.Duration(most * int64(time.Millisecond)) // to the millisecond
+	)
 	for ms, want := range map[int64]time.Duration{
 		0: 0, 1: time.Millisecond, -1: -time.Millisecond, 60_000: time.Minute,
-		most: math.MaxInt64 / time.Millisecond * time.Millisecond, most + 1: math.MaxInt64 / time.Millisecond * time.Millisecond,
-		math.MaxInt64: math.MaxInt64 / time.Millisecond * time.Millisecond, math.MinInt64: -math.MaxInt64 / time.Millisecond * time.Millisecond,
-		18_446_744_133_710: math.MaxInt64 / time.Millisecond * time.Millisecond,
+		most: longest, most + 1: longest,
+		math.MaxInt64: longest, math.MinInt64: -longest,
+		18_446_744_133_710: longest,
 	} {
 		if got := wire.Duration(ms); got != want {
 			t.Errorf("%d ms are %v, want %v", ms, got, want)
