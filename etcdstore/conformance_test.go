@@ -16,6 +16,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/internal/etcdtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/storetest"
 )
 

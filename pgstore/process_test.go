@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/pgstore"
 )
 

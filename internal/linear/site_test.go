@@ -10,6 +10,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
+	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
 // TestMain lets the test binary be a member of an etcd cluster, or a process that works on

@@ -16,6 +16,7 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/logtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/profile"
 )
 

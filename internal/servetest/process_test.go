@@ -15,6 +15,7 @@ import (
 
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/etcdtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
 // childEnv tells the test binary to be the command line.
