@@ -18,6 +18,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/internal/etcdtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/pgstore"

@@ -20,6 +20,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/logtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/webhook"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
