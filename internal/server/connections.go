@@ -76,7 +76,7 @@ func (c *connections) spare() bool {
 	}
 	conn := c.strangers.Remove(first).(net.Conn)
 	delete(c.at, conn)
-	_ = conn.Close() // its client is gone, or has to come again
+	go func() { _ = conn.Close() }() // TLS says goodbye first, which may take as long as its client likes
 	return true
 }
 

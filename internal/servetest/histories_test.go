@@ -127,21 +127,42 @@ func TestHistoriesOnPostgres(t *testing.T) {
 // standbyAway lets commits wait for a standby that is not there, for a while.
 func standbyAway(t *testing.T, cluster *pgtest.Cluster, while time.Duration) string {
 	t.Helper()
+	standbyAwayUntil(t, cluster, func(*pgx.Conn) { time.Sleep(while) })
+	return "standby away"
+}
+
+// standbyAwayUntil lets commits wait for a standby that is not there, until something is done.
+func standbyAwayUntil(t *testing.T, cluster *pgtest.Cluster, do func(conn *pgx.Conn)) {
+	t.Helper()
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, cluster.DSN("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	for _, names := range []string{"'nowhere'", "''"} {
-		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = " + names, "SELECT pg_reload_conf()"} {
+	wait := func(names string) {
+		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + names + "'", "SELECT pg_reload_conf()"} {
 			if _, err := conn.Exec(ctx, statement); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if names != "''" {
-			time.Sleep(while)
-		}
+		// The server tells its processes before it makes a new one that knows.
+		await(t, "the setting is in force", func() bool { return standbys(ctx, cluster) == names })
 	}
-	return "standby away"
+	wait("nowhere")
+	defer wait("")
+	do(conn)
+}
+
+// standbys is what a new session of a server knows of its standbys.
+func standbys(ctx context.Context, cluster *pgtest.Cluster) (names string) {
+	conn, err := pgx.Connect(ctx, cluster.DSN("postgres"))
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if err := conn.QueryRow(ctx, "SHOW synchronous_standby_names").Scan(&names); err != nil {
+		return err.Error()
+	}
+	return names
 }

@@ -1,0 +1,99 @@
+package servetest_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pgtest"
+)
+
+// TestHoldWhoseConfirmationWaits confirms a hold through one server in time, while the
+// database waits for a standby that is away until the hold's end is past. The other server
+// does not say that the hold is over: it is not, as the first one tells in the end.
+func TestHoldWhoseConfirmationWaits(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	c := newCouple(t, cluster.DSN("postgres")+"&dibs_schema="+url.QueryEscape(cluster.NewSchema(t)))
+	regs := c.registries()
+	a, b := regs[0], regs[1]
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	hold, err := a.Reserve(ctx, dibs.Reserve{Namespace: "h.plain", Value: "late", TTL: dibs.For(1500 * time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entity := dibs.Entity{Type: "user", ID: "1"}
+
+	type said struct {
+		what string
+		err  error
+	}
+	const questions = 4
+	answers := make(chan said, questions)
+	left := questions
+	confirmed := make(chan error, 1)
+	standbyAwayUntil(t, cluster, func(conn *pgx.Conn) {
+		go func() {
+			_, err := a.Confirm(ctx, dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: entity})
+			confirmed <- err
+		}()
+		await(t, "the confirmation waits for the standby", func() bool {
+			var n int
+			err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&n)
+			return err == nil && n > 0
+		})
+		await(t, "the end of the hold is past", func() bool { return time.Now().After(hold.ExpiresAt.Add(200 * time.Millisecond)) })
+		for what, ask := range map[string]func() error{
+			"get": func() error {
+				name, err := b.Get(ctx, dibs.Lookup{ID: hold.ID})
+				return wrong(err, name.State != dibs.Active)
+			},
+			"check": func() error {
+				found, err := b.Check(ctx, dibs.CheckRequest{Namespace: "h.plain", Values: []string{"late"}})
+				return wrong(err, len(found) != 1 || found[0].Available)
+			},
+			"resolve": func() error {
+				r, err := b.Resolve(ctx, "h.plain", "late")
+				return wrong(err, r.Outcome != dibs.ResolveActive)
+			},
+			"extend": func() error {
+				_, err := b.Extend(ctx, dibs.Extend{ID: hold.ID, Token: hold.Token, TTL: dibs.For(time.Second)})
+				if errors.Is(err, dibs.ErrAlreadyConfirmed) {
+					return nil
+				}
+				return wrong(err, true)
+			},
+		} {
+			go func() { answers <- said{what, ask()} }()
+		}
+		select {
+		case early := <-answers:
+			left--
+			t.Errorf("%s is answered before anybody can know: %v", early.what, early.err)
+		case <-time.After(300 * time.Millisecond):
+		}
+	})
+	if err := <-confirmed; err != nil {
+		t.Errorf("the confirmation that was in time: %v", err)
+	}
+	for range left {
+		if got := <-answers; got.err != nil {
+			t.Errorf("%s through the other server: %v", got.what, got.err)
+		}
+	}
+}
+
+var errWrong = errors.New("it does not agree with the confirmation")
+
+func wrong(err error, is bool) error {
+	if err == nil && is {
+		return errWrong
+	}
+	return err
+}
