@@ -147,7 +147,8 @@ func describe(version string) huma.Config {
 	}
 	c := huma.DefaultConfig("Dibs", version)
 	c.Info.Description = "A registry of names: reserve, confirm, release, and the whole life after it."
-	c.DocsPath = "" // its own page loads from elsewhere
+	c.DocsPath = ""    // its own page loads from elsewhere
+	c.OpenAPIPath = "" // its own handlers race for what they keep
 	c.SchemasPath = ""
 	c.CreateHooks = nil // no links to schemas in answers
 	c.OnAddOperation = []huma.AddOpFunc{boundInputs, completeResponses}

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
@@ -24,6 +26,7 @@ const htmlType, scriptType = "text/html; charset=utf-8", "text/javascript; chars
 
 // webPages are what people look at in a browser: an index, and the API's description.
 func (s *Server) webPages() {
+	s.descriptions()
 	page := func(pattern, contentType, policy, content string) {
 		s.mux.Handle(pattern, inBrowser(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
@@ -37,6 +40,28 @@ func (s *Server) webPages() {
 	page("GET /docs/start.js", scriptType, "", docsScript)
 	s.mux.Handle("GET /docs/", inBrowser("", onlyCompressed(asProblems(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"})))))
 	s.mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
+}
+
+// descriptions are the API's own description, in the ways that tools want it. Each is made
+// when it is first asked for, once all calls are known.
+func (s *Server) descriptions() {
+	document := func(path, contentType string, make func() ([]byte, error)) {
+		text := sync.OnceValues(make)
+		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			body, err := text()
+			if err != nil {
+				writeProblem(w, s.problemOf(err))
+				return
+			}
+			w.Header().Set("Content-Type", contentType)
+			_, _ = w.Write(body)
+		})
+	}
+	api := s.api.OpenAPI()
+	document("/openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(api) })
+	document("/openapi-3.0.json", "application/openapi+json", api.Downgrade)
+	document("/openapi.yaml", "application/openapi+yaml", api.YAML)
+	document("/openapi-3.0.yaml", "application/openapi+yaml", api.DowngradeYAML)
 }
 
 // inBrowser tells browsers what a page may do: only what the policy says, in no frame, and
