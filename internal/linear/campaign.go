@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,22 @@ type Report struct {
 func (r Report) String() string {
 	return fmt.Sprintf("%d histories, %d of them disturbed; %d operations, besides %d unavailable; %d of unknown outcome; harm %v; %v",
 		r.Histories, r.Disturbed, r.Operations, r.Nothing, r.Unknown, r.Harm, r.Took.Round(time.Millisecond))
+}
+
+// Count is how many histories a test is to run: HISTORIES of the environment, or else a few.
+func Count(tb testing.TB, few int) int {
+	tb.Helper()
+	if text := os.Getenv("HISTORIES"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			tb.Fatalf("HISTORIES is %q: say how many histories there are to be", text)
+		}
+		return n
+	}
+	if testing.Short() {
+		return max(1, few/6)
+	}
+	return few
 }
 
 // Run runs so many histories on a site, does harm meanwhile, and fails the test if one of

@@ -47,7 +47,7 @@ func TestHistoriesOnEtcd(t *testing.T) {
 			e.random = random
 			return harms[random.IntN(len(harms))]()
 		},
-	}, histories(t, 16))
+	}, linear.Count(t, 16))
 }
 
 func (e *ensemble) open(endpoints []string) dibs.Store {

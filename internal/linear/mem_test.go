@@ -26,5 +26,5 @@ func TestHistoriesInMemory(t *testing.T) {
 	linear.Run(t, linear.Site{
 		Registries: regs, Patience: time.Second,
 		Harm: func(random *rand.Rand) string { return blow(storm, random) },
-	}, histories(t, 60))
+	}, linear.Count(t, 60))
 }

@@ -39,7 +39,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 		regs = append(regs, registry(t, d.open()))
 	}
 	d.makeSlowable()
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, histories(t, 12))
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, linear.Count(t, 12))
 }
 
 // Short holds, and commits that take longer than those live.
@@ -52,7 +52,7 @@ func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
 	}
 	d.makeSlowable()
 	d.exec("SELECT setval('slow', 1, true)")
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, histories(t, 12))
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, linear.Count(t, 12))
 }
 
 // storeTimeout is how long a store tries to find out what became of a commit. It is short,

@@ -4,7 +4,6 @@ package linear_test
 
 import (
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -31,20 +30,4 @@ func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	}
 	tb.Cleanup(func() { _ = reg.Close() })
 	return reg
-}
-
-// histories is how many there are to be: the number in the environment, or else a few.
-func histories(tb testing.TB, few int) int {
-	tb.Helper()
-	if text := os.Getenv("HISTORIES"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			tb.Fatalf("HISTORIES is %q: say how many histories there are to be", text)
-		}
-		return n
-	}
-	if testing.Short() {
-		return max(1, few/6)
-	}
-	return few
 }

@@ -73,7 +73,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 				return blow(storm, random)
 			}
 		},
-	}, histories(t, 40))
+	}, linear.Count(t, 40))
 }
 
 // slowClock is a clock that is late to tell the time, while it is slow: a commit has the file

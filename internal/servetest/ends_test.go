@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/pgtest"
 )
@@ -38,16 +36,12 @@ func TestHoldWhoseConfirmationWaits(t *testing.T) {
 	answers := make(chan said, questions)
 	left := questions
 	confirmed := make(chan error, 1)
-	standbyAwayUntil(t, cluster, func(conn *pgx.Conn) {
+	cluster.WithoutStandby(t, func() {
 		go func() {
 			_, err := a.Confirm(ctx, dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: entity})
 			confirmed <- err
 		}()
-		await(t, "the confirmation waits for the standby", func() bool {
-			var n int
-			err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&n)
-			return err == nil && n > 0
-		})
+		await(t, "the confirmation waits for the standby", func() bool { return cluster.Waiting(t) > 0 })
 		await(t, "the end of the hold is past", func() bool { return time.Now().After(hold.ExpiresAt.Add(200 * time.Millisecond)) })
 		for what, ask := range map[string]func() error{
 			"get": func() error {

@@ -1,17 +1,13 @@
 package servetest_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
@@ -69,29 +65,13 @@ func (c *couple) killOne(random *rand.Rand) string {
 	return "server killed"
 }
 
-// howMany is how many histories there are to be: the number in the environment, or a few.
-func howMany(t *testing.T, few int) int {
-	t.Helper()
-	if text := os.Getenv("HISTORIES"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("HISTORIES is %q: say how many histories there are to be", text)
-		}
-		return n
-	}
-	if testing.Short() {
-		return max(1, few/4)
-	}
-	return few
-}
-
 // TestHistories checks histories of callers of two servers on one file, of which one at a
 // time is killed and started again. To its callers each command still happens at one moment,
 // or they are told that its outcome is unknown.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	c := newCouple(t, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))
-	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Harm: c.killOne}, howMany(t, 20))
+	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Harm: c.killOne}, linear.Count(t, 20))
 	if report.Harm["server killed"] == 0 {
 		t.Error("no server was killed")
 	}
@@ -115,54 +95,12 @@ func TestHistoriesOnPostgres(t *testing.T) {
 			case 1, 2:
 				return c.killOne(random)
 			default:
-				return standbyAway(t, cluster, time.Duration(50+random.IntN(600))*time.Millisecond)
+				cluster.WithoutStandby(t, func() { time.Sleep(time.Duration(50+random.IntN(600)) * time.Millisecond) })
+				return "standby away"
 			}
 		},
-	}, howMany(t, 8))
+	}, linear.Count(t, 8))
 	if report.Harm["standby away"] == 0 {
 		t.Error("no commit had to wait for the standby")
 	}
-}
-
-// standbyAway lets commits wait for a standby that is not there, for a while.
-func standbyAway(t *testing.T, cluster *pgtest.Cluster, while time.Duration) string {
-	t.Helper()
-	standbyAwayUntil(t, cluster, func(*pgx.Conn) { time.Sleep(while) })
-	return "standby away"
-}
-
-// standbyAwayUntil lets commits wait for a standby that is not there, until something is done.
-func standbyAwayUntil(t *testing.T, cluster *pgtest.Cluster, do func(conn *pgx.Conn)) {
-	t.Helper()
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, cluster.DSN("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	wait := func(names string) {
-		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + names + "'", "SELECT pg_reload_conf()"} {
-			if _, err := conn.Exec(ctx, statement); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// The server tells its processes before it makes a new one that knows.
-		await(t, "the setting is in force", func() bool { return standbys(ctx, cluster) == names })
-	}
-	wait("nowhere")
-	defer wait("")
-	do(conn)
-}
-
-// standbys is what a new session of a server knows of its standbys.
-func standbys(ctx context.Context, cluster *pgtest.Cluster) (names string) {
-	conn, err := pgx.Connect(ctx, cluster.DSN("postgres"))
-	if err != nil {
-		return err.Error()
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	if err := conn.QueryRow(ctx, "SHOW synchronous_standby_names").Scan(&names); err != nil {
-		return err.Error()
-	}
-	return names
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/wire"
 )
@@ -109,28 +107,13 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 	}
 }
 
-// configure changes a setting of a cluster that runs.
-func configure(t *testing.T, cluster *pgtest.Cluster, statement string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), cluster.DSN("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(t.Context()) }()
-	for _, s := range []string{statement, "SELECT pg_reload_conf()"} {
-		if _, err := conn.Exec(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
-}
-
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
 	outage{
 		cause: "database read-only",
-		begin: func() { configure(t, cluster, "ALTER SYSTEM SET default_transaction_read_only = on") },
-		end:   func() { configure(t, cluster, "ALTER SYSTEM RESET default_transaction_read_only") },
+		begin: func() { cluster.Configure(t, "default_transaction_read_only", "on") },
+		end:   func() { cluster.Configure(t, "default_transaction_read_only", "") },
 	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres")))
 }
 
@@ -139,8 +122,8 @@ func TestMissingStandby(t *testing.T) {
 	cluster := pgtest.Start(t, pgtest.Options{})
 	outage{
 		cause: "synchronous standby missing",
-		begin: func() { configure(t, cluster, "ALTER SYSTEM SET synchronous_standby_names = 'nowhere'") },
-		end:   func() { configure(t, cluster, "ALTER SYSTEM RESET synchronous_standby_names") },
+		begin: func() { cluster.Configure(t, "synchronous_standby_names", "nowhere") },
+		end:   func() { cluster.Configure(t, "synchronous_standby_names", "") },
 	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres"), "--request-timeout", "4s"))
 }
 

@@ -1,0 +1,53 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Configure changes a setting of the server, for all sessions, and returns once it is in
+// force. An empty value takes the change back.
+func (c *Cluster) Configure(tb testing.TB, setting, value string) {
+	tb.Helper()
+	name := pgx.Identifier{setting}.Sanitize()
+	change, inForce := fmt.Sprintf("ALTER SYSTEM SET %s = '%s'", name, value), "setting = $2"
+	if value == "" {
+		change, inForce = "ALTER SYSTEM RESET "+name, "source <> 'configuration file' AND $2 = ''"
+	}
+	for _, statement := range []string{change, "SELECT pg_reload_conf()"} {
+		if err := c.exec(statement); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	// The server tells its processes before it makes a new one that knows.
+	err := await("the setting is in force", func() (bool, error) {
+		return c.isTrue("SELECT "+inForce+" FROM pg_settings WHERE name = $1", setting, value)
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// WithoutStandby lets commits wait for a standby that is not there, while do runs.
+func (c *Cluster) WithoutStandby(tb testing.TB, do func()) {
+	tb.Helper()
+	const setting = "synchronous_standby_names"
+	c.Configure(tb, setting, "nowhere")
+	defer c.Configure(tb, setting, "")
+	do()
+}
+
+// Waiting returns how many commits wait for a standby.
+func (c *Cluster) Waiting(tb testing.TB) (commits int) {
+	tb.Helper()
+	err := c.connected(func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&commits)
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return commits
+}
