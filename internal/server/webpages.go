@@ -45,8 +45,8 @@ func (s *Server) webPages() {
 // descriptions are the API's own description, in the ways that tools want it. Each is made
 // when it is first asked for, once all calls are known.
 func (s *Server) descriptions() {
-	document := func(path, contentType string, make func() ([]byte, error)) {
-		text := sync.OnceValues(make)
+	document := func(path, contentType string, render func() ([]byte, error)) {
+		text := sync.OnceValues(render)
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			body, err := text()
 			if err != nil {
