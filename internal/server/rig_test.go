@@ -149,10 +149,10 @@ func (r *rig) send(method, path string, header http.Header, body string) (reply,
 	return reply{res.StatusCode, res.Header}, string(text)
 }
 
-// eventually waits until something is so.
+// eventually waits until something is so, for as long as a busy machine takes.
 func eventually(tb testing.TB, what string, so func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if so() {
 			return
 		}

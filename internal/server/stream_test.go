@@ -204,10 +204,13 @@ func TestStreamSlowReader(t *testing.T) {
 	}
 	sent := 0
 	eventually(t, "the slow reader is cut off", func() bool {
-		for range 200 { // more than all buffers on the way hold, at last
-			sent++
-			body := fmt.Sprintf(`{"namespace": "slug", "value": "n%d", "meta": %s}`, sent, long)
-			r.send(http.MethodPost, "/v1/reservations", nil, body)
+		for range 8 { // more than all buffers on the way hold, at last
+			var batch []string
+			for range 32 {
+				sent++
+				batch = append(batch, fmt.Sprintf(`{"namespace": "slug", "value": "n%d", "meta": %s}`, sent, long))
+			}
+			r.send(http.MethodPost, "/v1/reservations/batch", nil, `{"reservations": [`+strings.Join(batch, ", ")+`]}`)
 		}
 		return r.metric("dibs_feed_streams") == 0
 	})
