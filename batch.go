@@ -163,7 +163,7 @@ type group struct {
 // groups sorts the decided requests into groups: requests that share a record
 // which one of them changes belong together. A request that changes nothing but
 // rests on what another one changes belongs to them too, and shares their fate; see
-// [request.isRight]. Those that change nothing and rest on nobody are returned apart.
+// [request.isRight]. Those that change nothing and rest on no other request are returned apart.
 func (l *ledger) groups(requests []*request) (groups []*group, settled []*request) {
 	var (
 		sets   = make([]int, len(requests))              // union-find over requests

@@ -105,8 +105,8 @@ func (c *conflictCounts) fit(key tally) tally {
 	return all
 }
 
-// tenantOf returns the outermost scope of a namespace: whoever is granted a scope can make up
-// any number of scopes below it. Namespaces without a scope are one tenant's.
+// tenantOf returns the outermost scope of a namespace: a caller that is granted a scope can
+// make up any number of scopes below it. Namespaces without a scope are one tenant's.
 func tenantOf(namespace string) string {
 	tenant, _, scoped := strings.Cut(namespace, ".")
 	if !scoped {
