@@ -4,6 +4,7 @@ package etcdstore_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,10 +26,14 @@ func TestMain(m *testing.M) { etcdtest.Main(m) }
 // patience is how long a call may take where it does not matter; a busy machine is slow.
 const patience = 30 * time.Second
 
-// open opens a store, which is closed with the test.
+// open opens a store, which is closed with the test. A busy machine may take longer than the
+// little time that a test gives its store for each call.
 func open(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store {
 	tb.Helper()
 	store, err := etcdstore.Open(context.Background(), cfg)
+	for began := time.Now(); errors.Is(err, dibs.ErrUnavailable) && time.Since(began) < patience; {
+		store, err = etcdstore.Open(context.Background(), cfg)
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}

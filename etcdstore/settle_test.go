@@ -175,7 +175,8 @@ func TestOutcomeUnknown(t *testing.T) {
 		t.Errorf("%v, want OUTCOME_UNKNOWN", err)
 	}
 	l.next.Store(0)
-	if got := commit(t, store, newName("one", "a")); got[0] != dibs.Stale {
+	cfg.Timeout = patience
+	if got := commit(t, open(t, cfg), newName("one", "a")); got[0] != dibs.Stale {
 		t.Errorf("outcome %v, want stale: it had happened", got[0])
 	}
 }

@@ -69,7 +69,7 @@ func TestWhatArrivesAfterItsSettlementIsVoid(t *testing.T) {
 	for _, name := range scenarioNames {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := rigOn(t, schema).open(pgstore.Config{Timeout: 1500 * time.Millisecond})
+			r := rigOn(t, schema).open(pgstore.Config{Timeout: 3 * time.Second})
 			s := r.play(newScenario(name, name))
 			deliver := make(chan struct{})
 			r.proxy.SetHook(pgproxy.Once(commits, pgproxy.Stall(deliver)))

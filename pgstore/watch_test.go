@@ -130,7 +130,7 @@ func TestAWatchDoesWithoutNotifications(t *testing.T) {
 // A notification that hangs does not silence those that follow.
 func TestANotificationMayHang(t *testing.T) {
 	t.Parallel()
-	r := newRig(t).open(pgstore.Config{Timeout: time.Second})
+	r := newRig(t).open(pgstore.Config{Timeout: 3 * time.Second})
 	never := make(chan struct{})
 	defer close(never)
 	stalled := counting(pgproxy.SQL("pg_notify"), pgproxy.Once(pgproxy.SQL("pg_notify"), pgproxy.Stall(never)))
