@@ -41,6 +41,20 @@ type Backend interface {
 	Close() error
 }
 
+// EmbeddedBackend is a [Backend] in this process: it has the policies, and can join a
+// transaction of the caller's.
+type EmbeddedBackend interface {
+	Backend
+	// SetPolicies, Policy and CheckPolicies are the Registry's methods of these names.
+	SetPolicies(byNamespace map[string]Policy, fallback Policy) error
+	Policy(namespace string) (Policy, error)
+	CheckPolicies(ctx context.Context, byNamespace map[string]Policy, fallback Policy) error
+	// InTransaction returns a backend on the store that bind returns.
+	InTransaction(bind func(Store) (Store, error)) (Backend, error)
+	// IsBound reports whether this backend is bound to a transaction.
+	IsBound() bool
+}
+
 // ApplyRequest is a list of commands on behalf of a principal.
 type ApplyRequest struct {
 	Principal Principal
@@ -88,10 +102,11 @@ type Lookup struct {
 
 // Shows reports whether a name that was found is one that is looked for.
 func (l Lookup) Shows(n Name) bool {
-	return (!l.ActiveOnly || n.State == Active) && l.visible(n.Namespace)
+	return (!l.ActiveOnly || n.State == Active) && l.Sees(n.Namespace)
 }
 
-func (l Lookup) visible(namespace string) bool { return l.Visible == nil || l.Visible(namespace) }
+// Sees reports whether names of a namespace can be found.
+func (l Lookup) Sees(namespace string) bool { return l.Visible == nil || l.Visible(namespace) }
 
 // EntityInfo is an entity with its names.
 type EntityInfo struct {

@@ -59,8 +59,8 @@ type asked struct {
 }
 
 // together runs each list of commands by a caller of its own, in this order, so that
-// all of them get into one batch behind a commit that is under way. before sees
-// that batch's groups, and may say how it ends.
+// all of them get into one batch behind a commit that is under way. A nil list is a sweep.
+// before sees that batch's groups, and may say how it ends.
 func together(t *testing.T, f *fixture, s *spy, before func([]dibs.Group) ([]dibs.Outcome, error), dry map[int]bool, lists ...[]dibs.Command) []*asked {
 	t.Helper()
 	gate := make(chan struct{})
@@ -81,6 +81,10 @@ func together(t *testing.T, f *fixture, s *spy, before func([]dibs.Group) ([]dib
 	for i, list := range lists {
 		answers[i] = new(asked)
 		group.Go(func() {
+			if list == nil {
+				_, answers[i].err = f.Sweep(f.ctx, 10)
+				return
+			}
 			run := f.Apply
 			if dry[i] {
 				run = f.DryRun

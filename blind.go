@@ -80,9 +80,9 @@ func plainKeyID(id string) bool {
 }
 
 // blind reports whether values are replaced by keyed hashes.
-func (p *Policy) blind() bool { return len(p.Blind) > 0 }
+func (p *policy) blind() bool { return len(p.Blind) > 0 }
 
-func (c Rekey) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) rekey(c Rekey) (decision, *Error) {
 	s, canonical, err := p.locate(c.Namespace, c.Value, "")
 	if err == nil {
 		err = s.compare(canonical)

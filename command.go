@@ -4,18 +4,9 @@ package dibs
 // such as [Reserve] or [Rename]. Every change goes through [Registry.Apply]; each
 // verb of the Registry is an Apply of one.
 type Command interface {
-	// prepare checks what can be checked without looking at any record and
-	// returns the decision that is left. It runs on the caller's own goroutine.
-	prepare(p *preparer) (decision, *Error)
-	// places returns where all that the command is about belongs to, as far as it is
-	// well-formed.
-	places() []place
+	// Op returns the command's name, as on the wire, such as "reserve" or "reserveAll".
+	Op() string
 }
-
-// decision is the pure heart of a command: from the records it asks the view for
-// it works out what changes, or refuses. It may run several times, and keeps
-// nothing between two runs.
-type decision func(v *view) (Result, *Error)
 
 // Reserve holds a name for a limited time: free becomes held.
 type Reserve struct {
@@ -184,12 +175,6 @@ type Named struct {
 	Entity Entity
 }
 
-// Sweep ends what is over, as part of a list or in a dry run: up to Limit records, 32
-// at the most. It asks no witness. [Registry.Sweep] sweeps any number, and does.
-type Sweep struct {
-	Limit int
-}
-
 // Rekey files a name of a blind namespace under the keys that its policy has by now.
 // The registry does not know the value: whoever does, the user table say, tells it. It
 // changes nothing that anybody could see.
@@ -203,3 +188,51 @@ type Settle struct {
 	ID      ID
 	Verdict Verdict // [Exists] or [Absent]
 }
+
+// Op returns "reserve".
+func (Reserve) Op() string { return "reserve" }
+
+// Op returns "reserveAll".
+func (ReserveAll) Op() string { return "reserveAll" }
+
+// Op returns "reserveFirst".
+func (ReserveFirst) Op() string { return "reserveFirst" }
+
+// Op returns "extend".
+func (Extend) Op() string { return "extend" }
+
+// Op returns "confirm".
+func (Confirm) Op() string { return "confirm" }
+
+// Op returns "release".
+func (Release) Op() string { return "release" }
+
+// Op returns "claim".
+func (Claim) Op() string { return "claim" }
+
+// Op returns "rename".
+func (Rename) Op() string { return "rename" }
+
+// Op returns "archive".
+func (Archive) Op() string { return "archive" }
+
+// Op returns "restore".
+func (Restore) Op() string { return "restore" }
+
+// Op returns "delete".
+func (Delete) Op() string { return "delete" }
+
+// Op returns "decommission".
+func (Decommission) Op() string { return "decommission" }
+
+// Op returns "transfer".
+func (Transfer) Op() string { return "transfer" }
+
+// Op returns "swap".
+func (Swap) Op() string { return "swap" }
+
+// Op returns "rekey".
+func (Rekey) Op() string { return "rekey" }
+
+// Op returns "settle".
+func (Settle) Op() string { return "settle" }

@@ -88,7 +88,7 @@ type WitnessInfo struct {
 }
 
 // withDefaults returns the config with every zero field filled in.
-func (c Config) withDefaults(store Store) Config {
+func withConfigDefaults(c Config, store Store) Config {
 	setDefault(&c.QueueSize, 4096)
 	setDefault(&c.MaxBatch, 512)
 	setDefault(&c.Writers, writersOf(store))
@@ -110,7 +110,7 @@ func writersOf(store Store) int {
 }
 
 // validate checks a config, with or without its defaults.
-func (c Config) validate() error {
+func validateConfig(c Config) error {
 	for _, f := range []struct {
 		name  string
 		value int64

@@ -146,8 +146,7 @@ func (c *core) flushConflicts(ctx context.Context) error {
 		if t.Hour == 0 {
 			t.Hour = hourOf(now) // refused before the engine was asked for the time
 		}
-		p := c.preparer(Principal{})
-		if _, e := c.own(ctx, p, p.addTally(t, t.Hour.Add(c.cfg.ConflictHistory))); e != nil {
+		if _, e := perform(ctx, c, addTally(t, t.Hour.Add(c.cfg.ConflictHistory))); e != nil {
 			err = e
 			if e.Code != CodeOutcomeUnknown {
 				c.conflicts.add(tallies[i])

@@ -3,177 +3,87 @@ package dibs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// maxCommands is how many commands one Apply may have.
-const maxCommands = 32
-
-// core is the embedded backend: rules and writer over an engine.
+// core is the embedded backend on one engine: it decides by the rules and commits to the
+// engine.
 type core struct {
 	cfg      Config
-	policies *atomic.Pointer[policies] // shared with those bound to a transaction
+	policies *atomic.Pointer[policySet] // shared with cores that are bound to a transaction
 	store    Store
 	ends     *ends
-	submit   func(ctx context.Context, r *request) *Error
 
-	conflicts *conflictCounts
-	flight    *flight // suggestions under way
-	bell      *bell   // rings when something was committed here
-	writer    *writer // nil inside a transaction of the caller's, as the reader
-	reader    *reader
-	failures  failures
-	stop      func() // ends the background work
-	stopped   sync.WaitGroup
+	writer *writer    // nil inside a transaction of the caller's, as the reader
+	tx     *committer // nil outside
+	reader *reader
+
+	conflicts   *conflictCounts
+	suggestions *singleFlight // under way
+	commits     *broadcast    // sent when something was committed here
+	failures    failures
+	stop        func() // ends the background work
+	stopped     sync.WaitGroup
 }
 
-var _ Backend = (*core)(nil)
-
-// Open returns a Registry over an engine. The Registry owns the store from then
-// on, and closes it.
-func Open(store Store, cfg Config) (*Registry, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	set, err := newPolicies(cfg.Policies, cfg.Default)
-	if err != nil {
-		return nil, err
-	}
-	shared := new(atomic.Pointer[policies])
-	shared.Store(set)
-	if whole, ok := store.(Partitioned); ok && len(whole.Parts()) > 1 {
-		return NewRegistry(observe(openRouted(whole, cfg, shared), cfg.Observer)), nil
-	}
-	return NewRegistry(observe(openCore(store, cfg.withDefaults(store), shared, newBell()), cfg.Observer)), nil
-}
+var _ EmbeddedBackend = (*core)(nil)
 
 // openCore begins to work on an engine.
-func openCore(store Store, cfg Config, shared *atomic.Pointer[policies], bell *bell) *core {
+func openCore(store Store, cfg Config, shared *atomic.Pointer[policySet], commits *broadcast) *core {
 	store = observeStore(store, cfg.Observer)
 	c := &core{
 		cfg: cfg, policies: shared, store: store, ends: newEnds(store),
-		conflicts: &conflictCounts{}, flight: newFlight(), bell: bell,
+		conflicts: &conflictCounts{}, suggestions: newSingleFlight(), commits: commits,
 	}
 	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
-	c.submit = c.writer.submit
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.stopped.Go(func() { c.keepHouse(ctx) })
+	c.stopped.Go(func() { c.flushOften(ctx) })
 	if cfg.SweepEvery > 0 {
 		c.stopped.Go(func() { c.sweepOften(ctx, cfg.SweepEvery) })
 	}
 	return c
 }
 
-// embedded is a backend in this process: a core, or several of them.
-type embedded interface {
-	Backend
-	policySet() *atomic.Pointer[policies]
-	engine() Store // of all parts, where there are several
-	inTransaction(bind func(Store) (Store, error)) (embedded, error)
-	isBound() bool // to a transaction of the caller's
-}
+// rules returns the rules under the present policies.
+func (c *core) rules() *policies { return c.policies.Load().policies }
 
-func (c *core) policySet() *atomic.Pointer[policies] { return c.policies }
-
-func (c *core) engine() Store { return c.store }
-
-func (c *core) isBound() bool { return c.writer == nil }
-
-// SetPolicies replaces all policies of a Registry that [Open] made, at once: each
-// command is decided by the old ones or by the new ones. Policies that are not valid
-// change nothing. See [Config] for what the two are.
-//
-// Other rules for which names are the same take [Registry.Recanonicalize], before or after;
-// [Registry.CheckPolicies] finds them.
-func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
-	b, ok := r.backend.(embedded)
-	if !ok {
-		return fmt.Errorf("%w: the policies are the server's", ErrUnsupported)
-	}
-	set, err := newPolicies(byNamespace, fallback)
-	if err != nil {
-		return err
-	}
-	b.policySet().Store(set)
-	return nil
-}
-
-// Policy returns the policy that a Registry made by [Open] has for a namespace, with
-// every default filled in.
-func (r *Registry) Policy(namespace string) (Policy, error) {
-	b, ok := r.backend.(embedded)
-	if !ok {
-		return Policy{}, fmt.Errorf("%w: the policies are the server's", ErrUnsupported)
-	}
-	space, err := b.policySet().Load().space(namespace)
-	if err != nil {
-		return Policy{}, err
-	}
-	return *space.policy, nil
-}
-
-// InTransaction is for engines: it returns a Registry that decides by the same
-// rules and policies as r, but directly on the store that bind returns, which is
-// bound to a transaction of the caller's own. Its commands become true when that
-// transaction commits. bind is given the store that r works on; if it fails, or r
-// works on a server, every verb of the new Registry returns the error.
-//
-// The new Registry must not be used by several goroutines at once, like the
-// transaction itself. Closing it does nothing.
-func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
-	b, ok := r.backend.(embedded)
-	if !ok {
-		return &Registry{backend: unsupported{errRemoteTx}, principal: r.principal}
-	}
-	bound, err := b.inTransaction(bind)
-	if err != nil {
-		return &Registry{backend: unsupported{err}, principal: r.principal}
-	}
-	return &Registry{backend: bound, principal: r.principal}
-}
-
-func (c *core) inTransaction(bind func(Store) (Store, error)) (embedded, error) {
+// InTransaction returns a core on the store that bind returns, which is bound to a
+// transaction of the caller's.
+func (c *core) InTransaction(bind func(Store) (Store, error)) (Backend, error) {
 	store, err := bindTo(unobserved(c.store), bind)
 	if err != nil {
 		return nil, err
 	}
 	store = observeStore(store, c.cfg.Observer)
-	bound := &core{
-		cfg: c.cfg, policies: c.policies, store: store, ends: newEnds(store),
-		conflicts: c.conflicts, flight: newFlight(), bell: newBell(),
-	}
-	commit := &committer{store: store, ends: bound.ends}
-	bound.submit = func(ctx context.Context, r *request) *Error {
-		return bound.ends.untilSettled(ctx, r, func() *Error { return commit.processInTx(ctx, r) })
-	}
-	return bound, nil
+	ends := newEnds(store)
+	return &core{
+		cfg: c.cfg, policies: c.policies, store: store, ends: ends, tx: &committer{store: store, ends: ends},
+		conflicts: c.conflicts, suggestions: newSingleFlight(), commits: newBroadcast(),
+	}, nil
 }
 
-// processInTx processes a request inside the transaction that the store is bound to.
-func (c *committer) processInTx(ctx context.Context, r *request) *Error {
-	var waiting txCaller
-	r.caller = &waiting
-	_, err := c.process(ctx, []*request{r})
-	if errors.Is(err, errContended) {
-		waiting.err.wrapped = ErrRetryTx
-	}
-	return waiting.err
+// IsBound reports whether the core is bound to a transaction of the caller's.
+func (c *core) IsBound() bool { return c.tx != nil }
+
+// SetPolicies replaces all policies.
+func (c *core) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
+	return setPolicies(c.policies, byNamespace, fallback)
 }
 
-// txCaller waits for a request inside its own transaction, where nobody is parked.
-type txCaller struct{ err *Error }
+// Policy returns the policy of a namespace.
+func (c *core) Policy(namespace string) (Policy, error) { return policyOf(c.policies, namespace) }
 
-func (c *txCaller) answer(err *Error) { c.err = err }
-
-func (c *txCaller) busy() { c.err = Unavailable(errHeld) }
+// CheckPolicies says whether policies can replace the present ones.
+func (c *core) CheckPolicies(ctx context.Context, byNamespace map[string]Policy, fallback Policy) error {
+	return checkPolicies(ctx, c.store, byNamespace, fallback)
+}
 
 func (c *core) batchDone(info BatchInfo) {
 	if info.Commits > 0 {
-		c.bell.ring()
+		c.commits.send()
 	}
 	if info.Err != nil {
 		if failed := c.failures.add(info.Err, info.Requests, time.Now()); failed > 0 {
@@ -189,37 +99,24 @@ func (c *core) batchDone(info BatchInfo) {
 func (c *core) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) {
 	start := time.Now()
 	results, err := c.apply(ctx, req)
-	c.cfg.Observer.command(req, start, err)
+	observeCommand(c.cfg.Observer, req, start, err)
 	if err != nil {
 		return nil, err
 	}
 	return results, nil
 }
 
-// command tells of an Apply.
-func (o Observer) command(req ApplyRequest, start time.Time, err *Error) {
-	if o.Command == nil {
-		return
-	}
-	info := CommandInfo{Commands: req.Commands, DryRun: req.DryRun, Took: time.Since(start)}
-	if err != nil {
-		info.Err = err
-	}
-	o.Command(info)
-}
-
 func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {
 	var now Instant
-	r, err := c.prepare(req)
+	r, err := newRequest(c.rules(), req)
 	if err == nil {
-		err = c.submit(ctx, r)
-		switch {
-		case err == nil:
-			return r.results, nil
-		case err.Code == CodeUnavailable, err.Code == CodeOutcomeUnknown:
-			return nil, err // nobody refused anything, and the writer may still have the request
+		if err = c.submit(ctx, newCall(r)); err == nil {
+			return r.result()
 		}
-		now = r.now
+		if err.Code == CodeUnavailable || err.Code == CodeOutcomeUnknown {
+			return nil, err // not refused, and the writer may still have the request
+		}
+		now = r.decidedAt()
 	}
 	if !req.DryRun {
 		c.conflicts.note(err, now)
@@ -228,63 +125,88 @@ func (c *core) apply(ctx context.Context, req ApplyRequest) ([]Result, *Error) {
 	return nil, err
 }
 
-// prepare checks the commands, and names every one that is not well-formed.
-func (c *core) prepare(req ApplyRequest) (*request, *Error) {
-	if err := req.Principal.check(); err != nil {
-		return nil, err
+// submit decides a call and commits what it changes.
+func (c *core) submit(ctx context.Context, call *call) *Error {
+	if err := c.send(ctx, call); err != nil {
+		return err
 	}
-	switch n := len(req.Commands); {
-	case n == 0:
-		return nil, &Error{Code: CodeInvalidValue, Message: "there is no command to apply"}
-	case n > maxCommands:
-		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("%d commands in one Apply, more than the %d allowed", n, maxCommands)}
-	}
-	p := c.preparer(req.Principal)
-	decisions := make([]decision, len(req.Commands))
-	var failures []Failure
-	for i, command := range req.Commands {
-		err := &Error{Code: CodeInvalidValue, Message: "the command is nil"}
-		if command != nil {
-			decisions[i], err = command.prepare(p)
-		}
-		if err != nil {
-			failures = append(failures, Failure{i, err})
-		}
-	}
-	switch {
-	case len(failures) == 0:
-		return &request{
-			decisions: decisions, wants: p.wants, fresh: p.fresh, actor: req.Principal.Name, dryRun: req.DryRun,
-		}, nil
-	case len(req.Commands) == 1:
-		return nil, failures[0].Err
-	default:
-		return nil, several(failures, len(req.Commands))
-	}
+	return c.await(ctx, call)
 }
 
-// preparer returns what checks the commands of one request.
-func (c *core) preparer(principal Principal) *preparer {
-	return &preparer{policies: c.policies.Load(), principal: principal}
+// send hands a call to the writer. Inside a transaction of the caller's it is processed at
+// once.
+func (c *core) send(ctx context.Context, sent *call) *Error {
+	if c.tx == nil {
+		return c.writer.enqueue(ctx, sent)
+	}
+	if _, err := c.tx.process(ctx, []*call{sent}); errors.Is(err, errContended) {
+		sent.err = Unavailable(ErrRetryTx)
+	}
+	return nil
 }
 
-// own commits one of the registry's own decisions, which p has prepared.
-func (c *core) own(ctx context.Context, p *preparer, decide decision) (Result, *Error) {
-	r := &request{decisions: []decision{decide}, wants: p.wants, impatient: true}
-	if err := c.submit(ctx, r); err != nil {
-		return Result{}, err
+// await returns the answer to a call that was sent. A call that rests on an end which a
+// commit under way may forestall is sent again once that commit is over.
+func (c *core) await(ctx context.Context, call *call) *Error {
+	for range maxRereads {
+		err := c.wait(ctx, call)
+		if err != errEndOpen {
+			return err
+		}
+		open := c.ends.open(call.request, call.awaited)
+		if err := c.ends.await(ctx, open); err != nil {
+			return err
+		}
+		again := newCall(call.request)
+		again.noWait, again.awaited = call.noWait, open
+		call = again
+		if err := c.send(ctx, call); err != nil {
+			return err
+		}
 	}
-	return r.results[0], nil
+	return Unavailable(errContended)
+}
+
+func (c *core) wait(ctx context.Context, call *call) *Error {
+	if c.tx != nil {
+		return call.err
+	}
+	return c.writer.wait(ctx, call)
+}
+
+// perform decides a job of the registry's own and commits what it changes. It does not wait
+// for a transaction that holds one of its records.
+func perform[T any](ctx context.Context, c *core, job *job[T]) (outcome T, err *Error) {
+	call := newCall(job.request)
+	call.noWait = true
+	if err := c.submit(ctx, call); err != nil {
+		return outcome, err
+	}
+	return job.result()
+}
+
+// sendAll hands jobs to the writer, which commits many of them together. Each answer waits for
+// its job.
+func sendAll[T any](ctx context.Context, c *core, jobs []*job[T], noWait bool) (answers []func() *Error, err *Error) {
+	for _, job := range jobs {
+		call := newCall(job.request)
+		call.noWait = noWait
+		if err := c.send(ctx, call); err != nil {
+			return nil, err
+		}
+		answers = append(answers, func() *Error { return c.await(ctx, call) })
+	}
+	return answers, nil
 }
 
 // engineNow asks the engine for the time.
 func (c *core) engineNow(ctx context.Context) (Instant, error) {
-	snapshot, err := c.store.Load(ctx, nil)
-	return snapshot.Now, err
+	loaded, err := c.store.Load(ctx, nil)
+	return loaded.Now, err
 }
 
-// keepHouse stores the conflict counters from time to time.
-func (c *core) keepHouse(ctx context.Context) {
+// flushOften stores the conflict counters from time to time.
+func (c *core) flushOften(ctx context.Context) {
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
 	for {
@@ -299,10 +221,10 @@ func (c *core) keepHouse(ctx context.Context) {
 	}
 }
 
-// Close ends the background work, answers what is under way, refuses what waits,
-// and closes the engine.
+// Close ends the background work, answers the calls that are under way, refuses those that
+// wait, and closes the engine.
 func (c *core) Close() error {
-	if c.writer == nil {
+	if c.IsBound() {
 		return nil
 	}
 	c.stop()
@@ -313,6 +235,6 @@ func (c *core) Close() error {
 		c.cfg.Logger.Warn("dibs: conflict counters could not be stored", "error", err)
 	}
 	c.writer.close()
-	c.bell.ring()
+	c.commits.send()
 	return c.store.Close()
 }

@@ -109,7 +109,7 @@ func (r *Registry) DoAll(ctx context.Context, reserve ReserveAll, fn func(ctx co
 // holdAll reserves the names. Where the answer is unknown it asks again with the same
 // token, which nobody else would know if it were lost here.
 func (r *Registry) holdAll(ctx context.Context, reserve ReserveAll) ([]Hold, error) {
-	if b, ok := r.backend.(embedded); ok && b.isBound() {
+	if b, ok := r.backend.(EmbeddedBackend); ok && b.IsBound() {
 		return nil, fmt.Errorf("%w: inside a transaction there is nothing to hold names for; use Claim", ErrUnsupported)
 	}
 	if reserve.Token == "" {

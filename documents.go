@@ -68,12 +68,76 @@ func (f floor) admits(s *subject) *Error {
 func (f floor) madeBy(rules string) bool { return f.Rules == "" || f.Rules == rules }
 
 // mayGoOn refuses to go on with a change of rules that another run has taken over.
-func (f floor) mayGoOn(s space, run string) *Error {
+func (f floor) mayGoOn(namespace, run string) *Error {
 	if f.Run == run {
 		return nil
 	}
-	return &Error{Code: CodeUnavailable, Namespace: s.namespace, Message: fmt.Sprintf(
-		"another run of Recanonicalize has begun on %s, and this one ends", s.namespace)}
+	return &Error{Code: CodeUnavailable, Namespace: namespace, Message: fmt.Sprintf(
+		"another run of Recanonicalize has begun on %s, and this one ends", namespace)}
+}
+
+// namespaceRecord asks for what is on record of a namespace.
+func (set *policies) namespaceRecord(namespace string) (*job[floor], *Error) {
+	s, err := set.space(namespace)
+	if err != nil {
+		return nil, err
+	}
+	p := &preparer{policies: set}
+	p.want(floorRef(s))
+	return newQuestion(p, func(v *view) (floor, *Error) {
+		f, _, err := readFloor(v, s)
+		return f, err
+	}), nil
+}
+
+// beginRules puts on record that a run changes the rules of a namespace. It takes over from
+// an earlier run.
+func (set *policies) beginRules(namespace, rules, run string) (*job[struct{}], *Error) {
+	return set.changeRecord(namespace, func(f *floor) *Error {
+		f.Next, f.Run = rules, run
+		return nil
+	})
+}
+
+// endRules puts on record that a run is over, and which rules the namespace has, unless
+// another run has begun since.
+func (set *policies) endRules(namespace, rules, run string) (*job[struct{}], *Error) {
+	return set.changeRecord(namespace, func(f *floor) *Error {
+		err := f.mayGoOn(namespace, run)
+		f.Rules, f.Next, f.Run = rules, "", ""
+		return err
+	})
+}
+
+// raiseRecord makes the namespace's highest epoch and revision at least these.
+func (set *policies) raiseRecord(namespace string, epoch, rev uint64) (*job[struct{}], *Error) {
+	return set.changeRecord(namespace, func(f *floor) *Error {
+		f.Epoch, f.Rev = max(f.Epoch, epoch), max(f.Rev, rev)
+		return nil
+	})
+}
+
+func (set *policies) changeRecord(namespace string, change func(*floor) *Error) (*job[struct{}], *Error) {
+	s, err := set.space(namespace)
+	if err != nil {
+		return nil, err
+	}
+	p := &preparer{policies: set}
+	p.want(floorRef(s))
+	return newJob(p, func(v *view) (none struct{}, _ *Error) {
+		f, rev, err := readFloor(v, s)
+		if err != nil {
+			return none, err
+		}
+		changed := f
+		if err := change(&changed); err != nil {
+			return none, err
+		}
+		if changed != f {
+			writeFloor(v, s, rev, changed)
+		}
+		return none, nil
+	}), nil
 }
 
 func floorRef(s space) Ref { return Ref{KindFloor, s.scope, hashID("floor\x00" + s.namespace)} }
@@ -91,6 +155,17 @@ func (v *view) floor(s *subject) (floor, *Error) {
 		writeFloor(v, s.space, rev, f)
 	}
 	return f, f.admits(s)
+}
+
+// mayMakeNames refuses new names to a process with other rules than the namespace has. It is
+// for a decision that makes none.
+func (v *view) mayMakeNames(s *subject) *Error {
+	f, _, err := readFloor(v, s.space)
+	if err != nil {
+		return err
+	}
+	setDefault(&f.Rules, s.policy.rules)
+	return f.admits(s)
 }
 
 // readFloor fails where the document cannot be read: taken for empty it would let
@@ -251,17 +326,17 @@ func (t tally) label() string {
 
 func hourLabel(hour Instant) string { return hour.Time().Format("2006-01-02T15") }
 
-// addTally is the registry's own decision that more refused attempts were counted.
-// The tally may go at the date keep.
-func (p *preparer) addTally(more tally, keep Instant) decision {
+// addTally adds to a tally. The sweeper deletes it at the date keep.
+func addTally(more tally, keep Instant) *job[struct{}] {
 	scope, _, _ := splitNamespace(more.Namespace) // the overflow's namespace has none
 	ref := Ref{KindTally, scope, hashID("tally\x00" + more.label())}
+	p := &preparer{}
 	p.want(ref)
-	return func(v *view) (Result, *Error) {
-		t, rev, _ := readDocument[tally](v, ref) // one that cannot be read counts anew
+	return newJob(p, func(v *view) (struct{}, *Error) {
+		t, rev, _ := readDocument[tally](v, ref) // an unreadable one starts at zero
 		sum := more
 		sum.Count += t.Count
 		writeDocument(v, ref, sum.label(), rev, keep, sum)
-		return Result{}, nil
-	}
+		return struct{}{}, nil
+	})
 }

@@ -26,8 +26,8 @@ func (e Entity) IsZero() bool { return e == Entity{} }
 // String returns the entity as type/id.
 func (e Entity) String() string { return e.Type + "/" + e.ID }
 
-// check says what is wrong with an entity that a command needs.
-func (e Entity) check() *Error {
+// checkEntity says what is wrong with an entity that a command needs.
+func checkEntity(e Entity) *Error {
 	for _, part := range []struct{ what, text string }{{"type", e.Type}, {"id", e.ID}} {
 		if problem := textProblem(part.text, 1, maxEntityPart); problem != "" {
 			return &Error{Code: CodeInvalidEntity, Message: fmt.Sprintf("the entity's %s %s", part.what, problem)}
@@ -36,12 +36,12 @@ func (e Entity) check() *Error {
 	return nil
 }
 
-// checkOptional is check for an entity that may be left out altogether.
-func (e Entity) checkOptional() *Error {
+// checkOptionalEntity is checkEntity for an entity that may be left out altogether.
+func checkOptionalEntity(e Entity) *Error {
 	if e.IsZero() {
 		return nil
 	}
-	return e.check()
+	return checkEntity(e)
 }
 
 // textProblem says what keeps s from being a text of min to max bytes of UTF-8

@@ -2,7 +2,6 @@ package dibs
 
 import (
 	"context"
-	"iter"
 	"sync/atomic"
 	"time"
 )
@@ -12,14 +11,14 @@ func (c *core) Events(ctx context.Context, query FeedQuery, wait bool) (EventPag
 	if wait && c.writer == nil {
 		return EventPage{}, ErrUnsupported // nobody else's commit shows inside a transaction
 	}
-	return feed{c.store, c.policies, c.bell, c.cfg.PollEvery}.events(ctx, query, wait)
+	return feed{c.store, c.policies, c.commits, c.cfg.PollEvery}.events(ctx, query, wait)
 }
 
 // feed is the events of a store.
 type feed struct {
 	store     Store
-	policies  *atomic.Pointer[policies]
-	bell      *bell         // rings when something was committed here
+	policies  *atomic.Pointer[policySet]
+	commits   *broadcast    // sent when something was committed here
 	pollEvery time.Duration // how often to look by itself
 }
 
@@ -46,7 +45,7 @@ func (f feed) events(ctx context.Context, query FeedQuery, wait bool) (EventPage
 	}
 	for {
 		// Before looking, so that nothing is missed between the two.
-		rung := f.bell.wait()
+		committed := f.commits.wait()
 		page, err := f.page(ctx, query)
 		if err != nil && wait && ctx.Err() != nil {
 			page.Next = query.After
@@ -58,7 +57,7 @@ func (f feed) events(ctx context.Context, query FeedQuery, wait bool) (EventPage
 		if page.More {
 			continue
 		}
-		if err := f.await(ctx, rung, woken); err != nil {
+		if err := f.await(ctx, committed, woken); err != nil {
 			return page, err
 		}
 	}
@@ -97,36 +96,15 @@ func (f feed) page(ctx context.Context, query FeedQuery) (EventPage, error) {
 
 // await waits until there may be new events: this registry committed
 // something, the engine has heard of another's commit, or it is time to look.
-func (f feed) await(ctx context.Context, rung, woken <-chan struct{}) error {
+func (f feed) await(ctx context.Context, committed, woken <-chan struct{}) error {
 	timer := time.NewTimer(f.pollEvery)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-rung:
+	case <-committed:
 	case <-woken:
 	case <-timer.C:
 	}
 	return nil
-}
-
-// Watch yields the events behind a cursor, and goes on with new ones as they are
-// committed, until the context ends or the loop is left. It yields an error once,
-// as its last; resume from the Cursor of the last event.
-func (r *Registry) Watch(ctx context.Context, query FeedQuery) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		for {
-			page, err := r.backend.Events(ctx, query, true)
-			if err != nil {
-				yield(Event{}, err)
-				return
-			}
-			for _, e := range page.Events {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			query.After = page.Next
-		}
-	}
 }

@@ -37,7 +37,7 @@ func TestPurgedAndTakenInOneBatch(t *testing.T) {
 				f.clock.advance(2 * time.Hour) // to be purged
 				nothing := func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }
 				together(t, f, s, nothing, nil,
-					[]dibs.Command{dibs.Sweep{Limit: 10}}, []dibs.Command{claim(c.namespace, c.first, user1)})
+					nil, []dibs.Command{claim(c.namespace, c.first, user1)})
 				s.commit = nil
 				f.refused(dibs.ErrNameTaken, claim(c.namespace, c.second, user2))
 			})

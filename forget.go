@@ -92,22 +92,15 @@ type forgetter struct {
 
 // forgetOne forgets a single name.
 func (f *forgetter) forgetOne(ctx context.Context, req ForgetRequest) error {
-	p := f.preparer(Principal{})
-	s, err := p.address(req.Namespace, req.Value, "")
-	if err == nil {
-		err = req.Entity.checkOptional()
-	}
-	if err == nil && req.Scope != "" && req.Scope != s.scope {
-		err = s.refuse(CodeInvalidNamespace, "%s is not in the scope %s", s.namespace, quote(req.Scope))
-	}
+	job, err := f.rules().forgetName(req)
 	if err != nil {
 		return err
 	}
-	r := &request{decisions: []decision{p.forgetName(s, req.Entity)}, wants: p.wants, dryRun: f.dryRun}
-	if err := f.submit(ctx, r); err != nil {
+	if err := f.submit(ctx, newCall(job.request)); err != nil {
 		return err
 	}
-	f.note(r.results[0])
+	result, _ := job.result()
+	f.note(result)
 	return nil
 }
 
@@ -117,8 +110,7 @@ const maxForgetRounds = 10
 // forgetPerson forgets an entity: first nothing of it resolves any more, then one name
 // after another goes, and the entity last. It ends when there is nothing to be found.
 func (f *forgetter) forgetPerson(ctx context.Context) error {
-	p := f.preparer(Principal{})
-	if err := p.prepareEntity(f.who.scope, f.who.Entity); err != nil {
+	if _, err := f.rules().findEntity(f.who.scope, f.who.Entity); err != nil {
 		return err
 	}
 	var (
@@ -154,17 +146,22 @@ func (f *forgetter) delete(ctx context.Context) error {
 	if f.dryRun {
 		return nil
 	}
-	p := f.preparer(Principal{})
-	decide, err := Delete{Scope: f.who.scope, Entity: f.who.Entity}.prepare(p)
+	r, err := newRequest(f.rules(), ApplyRequest{Commands: []Command{Delete{Scope: f.who.scope, Entity: f.who.Entity}}})
 	if err == nil {
-		var result Result
-		result, err = f.own(ctx, p, decide)
-		f.changed = f.changed || (err == nil && !result.Replayed)
+		call := newCall(r)
+		call.noWait = true
+		err = f.submit(ctx, call)
 	}
-	if err != nil && err.Code != CodeEntityNotFound {
+	switch {
+	case err == nil:
+		results, _ := r.result()
+		f.changed = f.changed || !results[0].Replayed
+		return nil
+	case err.Code == CodeEntityNotFound:
+		return nil
+	default:
 		return err
 	}
-	return nil
 }
 
 // mentions is where in the feed the person is.
@@ -205,7 +202,7 @@ func (f *forgetter) search(ctx context.Context, after Cursor) (found mentions, e
 // other; if the name has changed in between, both are read again.
 func (f *forgetter) forgetIn(ctx context.Context, ref Ref) error {
 	for {
-		rev, err := f.revision(ctx, ref)
+		rev, err := askAlone(ctx, f.core, f.rules().revision(ref))
 		if err != nil {
 			return err
 		}
@@ -213,41 +210,26 @@ func (f *forgetter) forgetIn(ctx context.Context, ref Ref) error {
 		if err != nil {
 			return err
 		}
-		atOnce := redactAtOnce
-		if f.dryRun {
-			atOnce = len(history)
-		}
-		p := f.preparer(Principal{})
-		r := &request{decisions: []decision{p.forgetIn(ref, f.who, rev, history, atOnce)}, wants: p.wants, dryRun: f.dryRun}
-		if err := f.submit(ctx, r); err != nil {
+		job := f.rules().forgetIn(ref, f.who, rev, history, f.dryRun)
+		if err := f.submit(ctx, newCall(job.request)); err != nil {
 			return err
 		}
-		if result := r.results[0]; !result.Pending {
+		if result, _ := job.result(); !result.again {
 			f.note(result)
 			return nil
 		}
 	}
 }
 
-// revision returns the revision of a name's row, 0 if there is none.
-func (f *forgetter) revision(ctx context.Context, ref Ref) (rev uint64, err error) {
-	p := f.preparer(Principal{})
-	p.want(ref)
-	err = f.read(ctx, p, func(v *view) {
-		if d := v.nameByID(ref.ID, ref.Scope); d != nil {
-			rev = d.Rev
-		}
-	})
-	return rev, err
-}
-
 // note takes what became of a name into the report.
-func (f *forgetter) note(result Result) {
-	f.changed = f.changed || !result.Replayed
-	if len(result.Freed)+len(result.Quarantined) > 0 {
-		f.report.Erased = append(f.report.Erased, result.Names...)
-	} else {
-		f.report.Redacted = append(f.report.Redacted, result.Names...)
+func (f *forgetter) note(result forgotten) {
+	f.changed = f.changed || result.changed
+	switch {
+	case result.name == nil:
+	case result.erased:
+		f.report.Erased = append(f.report.Erased, *result.name)
+	default:
+		f.report.Redacted = append(f.report.Redacted, *result.name)
 	}
 }
 
@@ -257,13 +239,12 @@ func (f *forgetter) forgetEntity(ctx context.Context, events []Event) (left []Ev
 	f.changed = f.changed || len(events) > 0
 	for !f.dryRun {
 		part := events[:min(len(events), redactAtOnce)]
-		p := f.preparer(Principal{})
-		result, err := f.own(ctx, p, p.forgetEntity(f.who, part))
+		result, err := perform(ctx, f.core, f.rules().forgetEntity(f.who, part))
 		if err != nil {
 			return nil, false, err
 		}
-		f.changed = f.changed || !result.Replayed
-		if result.Pending {
+		f.changed = f.changed || result.changed
+		if result.hasNames {
 			return events, true, nil
 		}
 		if events = events[len(part):]; len(events) == 0 {

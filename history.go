@@ -36,17 +36,16 @@ func (c *core) History(ctx context.Context, query HistoryQuery) (HistoryPage, er
 	if err != nil {
 		return HistoryPage{}, err
 	}
-	p := c.preparer(Principal{})
-	s, invalid := p.address(query.Namespace, query.Value, "")
+	question, invalid := c.rules().findName(query.Namespace, query.Value)
 	if invalid != nil {
 		return HistoryPage{}, invalid
 	}
-	var d *draft
-	if err := c.read(ctx, p, func(v *view) { d = v.name(s) }); err != nil {
+	name, err := askAlone(ctx, c, question)
+	if err != nil {
 		return HistoryPage{}, err
 	}
 	limit := historyLimit(query.Limit)
-	h := c.historyOf(s, d, limit+1) // one more tells whether there is another page
+	h := c.historyOf(name, limit+1) // one more tells whether there is another page
 	if query.Cursor != "" {
 		h.resume(marks)
 	}
@@ -72,32 +71,32 @@ func (c *core) History(ctx context.Context, query HistoryQuery) (HistoryPage, er
 // nobody's history yet belongs to it all the same. Record and history are read one
 // after the other; if the name has changed in between, both are read again.
 func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error) {
-	p := c.preparer(Principal{})
-	s, invalid := p.address(namespace, value, "")
+	question, invalid := c.rules().findName(namespace, value)
 	if invalid != nil {
 		return Holder{}, invalid
 	}
-	var before, after *draft
-	err := c.read(ctx, p, func(v *view) { before = v.name(s) })
+	name, err := askAlone(ctx, c, question)
 	for range maxRereads {
 		if err != nil {
 			return Holder{}, err
 		}
-		holder, fail := c.holderAt(ctx, s, before, InstantOf(at))
+		holder, fail := c.holderAt(ctx, name, InstantOf(at))
 		if fail != nil {
 			return Holder{}, fail
 		}
-		if err = c.read(ctx, p, func(v *view) { after = v.name(s) }); err == nil && after.ID == before.ID && after.Rev == before.Rev {
-			return holder, nil
+		row, rev := name.row()
+		if name, err = askAlone(ctx, c, question); err == nil {
+			if rowNow, revNow := name.row(); rowNow == row && revNow == rev {
+				return holder, nil
+			}
 		}
-		before = after
 	}
 	return Holder{}, Unavailable(errContended)
 }
 
 // holderAt follows a history back to a moment, and on to when what was so then began. It
 // keeps no more than a page of it.
-func (c *core) holderAt(ctx context.Context, s *subject, d *draft, at Instant) (Holder, error) {
+func (c *core) holderAt(ctx context.Context, name foundName, at Instant) (Holder, error) {
 	var (
 		holder Holder
 		found  bool
@@ -115,11 +114,12 @@ func (c *core) holderAt(ctx context.Context, s *subject, d *draft, at Instant) (
 		return false
 	}
 	enough := false
-	for _, l := range slices.Backward(d.lapses) {
-		enough = enough || tell(l.at, l.after)
-	}
-	moved := len(d.linked(LinkMovedFrom)) > 0
-	for h := c.historyOf(s, d, maxPage); !enough; {
+	name.endedAlone(func(from Instant, was Snapshot) bool {
+		enough = tell(from, was)
+		return !enough
+	})
+	moved := len(name.formerRows()) > 0
+	for h := c.historyOf(name, maxPage); !enough; {
 		row, err := h.newest(ctx)
 		if err != nil {
 			return Holder{}, err

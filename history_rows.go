@@ -9,10 +9,10 @@ import (
 // history reads the events of a name from the newest one on, a page at a time. Where the
 // rules of the namespace have changed, it goes on in the rows that had the name before.
 type history struct {
-	store   Store
-	subject *subject
-	rows    []*historyRow // of events with one date, those of the first row come first
-	atOnce  int           // how many events of a row are read at once
+	store  Store
+	name   foundName
+	rows   []*historyRow // of events with one date, those of the first row come first
+	atOnce int           // how many events of a row are read at once
 }
 
 // historyRow is the events of one row.
@@ -34,12 +34,13 @@ type mark struct {
 	Ours  bool   `json:"o,omitempty"`
 }
 
-func (c *core) historyOf(s *subject, d *draft, atOnce int) *history {
-	h := &history{store: c.store, subject: s, atOnce: atOnce}
-	for _, id := range d.linked(LinkMovedFrom) {
+func (c *core) historyOf(name foundName, atOnce int) *history {
+	h := &history{store: c.store, name: name, atOnce: atOnce}
+	for _, id := range name.formerRows() {
 		h.rows = append(h.rows, &historyRow{id: id, former: true})
 	}
-	h.rows = append(h.rows, &historyRow{id: d.ID})
+	row, _ := name.row()
+	h.rows = append(h.rows, &historyRow{id: row})
 	return h
 }
 
@@ -106,7 +107,7 @@ func (h *history) meansUs(ctx context.Context, r *historyRow) (bool, error) {
 			if e.Epoch != epoch {
 				return false, nil
 			}
-			if h.subject.means(e.Value) {
+			if h.name.means(e.Value) {
 				return true, nil
 			}
 		}

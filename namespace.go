@@ -15,7 +15,7 @@ type space struct {
 	namespace string
 	scope     string // what stands before the last segment; empty for "slug"
 	kind      string // the last segment: "slug" in "acme.slug"
-	policy    *Policy
+	policy    *policy
 }
 
 // ScopeOf returns a namespace's scope: what stands before its last dot, and nothing where

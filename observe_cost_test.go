@@ -12,14 +12,14 @@ func TestNoObserverCostsNothing(t *testing.T) {
 		Begin: func(ctx context.Context, _ Work) (context.Context, func(error)) { return ctx, ended },
 	}
 	c, store := &core{}, &observedStore{}
-	if observe(c, none) != embedded(c) || observeStore(store, none) != Store(store) {
+	if observe(c, none) != EmbeddedBackend(c) || observeStore(store, none) != Store(store) {
 		t.Error("something stands between a registry that nobody observes and its engine")
 	}
-	if observe(c, some) == embedded(c) || observeStore(store, some) == Store(store) {
+	if observe(c, some) == EmbeddedBackend(c) || observeStore(store, some) == Store(store) {
 		t.Error("nothing tells an observer")
 	}
 	w, r := &writer{observer: &none}, &reader{observer: &none}
-	batch, looks := make([]*ticket, 64), make([]*inquiry, 64)
+	batch, looks := make([]*call, 64), make([]*question, 64)
 	if n := testing.AllocsPerRun(100, func() {
 		_, end := none.begin(context.Background(), Work{Op: "load"})
 		end(nil)

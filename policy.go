@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -83,14 +82,18 @@ type Policy struct {
 	// before anything else is made of them. The newest key comes first; names are
 	// found under all of them. Nil means that values are kept. See [BlindKey].
 	Blind []BlindKey
+}
 
-	profileName string // Profile's own, asked for once
-	rules       string // which names are the same, see [Policy.describeRules]
+// policy is a Policy with its defaults filled in, and what is derived from it.
+type policy struct {
+	Policy
+	profileName string // of Profile, which is called once
+	rules       string // identifies what decides which names are the same
 }
 
 // canonical asks the profile. It may be the user's own code, and must not take the
 // process down with it.
-func (p *Policy) canonical(value string) (canonical string, err error) {
+func (p *policy) canonical(value string) (canonical string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the profile %s panicked: %v", p.profileName, r)
@@ -100,7 +103,7 @@ func (p *Policy) canonical(value string) (canonical string, err error) {
 }
 
 // skeleton asks for what look-alikes have in common, as carefully.
-func (p *Policy) skeleton(canonical string) (skeleton string, err error) {
+func (p *policy) skeleton(canonical string) (skeleton string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the skeleton %s panicked: %v", p.Skeleton.Name(), r)
@@ -110,7 +113,7 @@ func (p *Policy) skeleton(canonical string) (skeleton string, err error) {
 }
 
 // describeRules names everything that decides which names are the same.
-func (p *Policy) describeRules() string {
+func (p *policy) describeRules() string {
 	rules := p.profileName
 	if p.Skeleton != nil {
 		rules += " " + p.Skeleton.Name()
@@ -121,13 +124,19 @@ func (p *Policy) describeRules() string {
 	return rules
 }
 
+// newPolicy fills in the defaults of a policy and checks it.
+func newPolicy(configured Policy) (*policy, error) {
+	p := &policy{Policy: withDefaults(configured)}
+	p.profileName = p.Profile.Name()
+	p.rules = p.describeRules()
+	return p, p.validate()
+}
+
 // withDefaults returns the policy with every zero field filled in.
-func (p Policy) withDefaults() Policy {
+func withDefaults(p Policy) Policy {
 	if p.Profile == nil {
 		p.Profile = Exact
 	}
-	p.profileName = p.Profile.Name()
-	p.rules = p.describeRules()
 	// A default never breaks a bound that was set: MaxTTL alone, of a minute,
 	// makes a DefaultTTL of a minute.
 	setDefault(&p.MaxTTL, DefaultMaxTTL)
@@ -148,7 +157,7 @@ func setDefault[T comparable](field *T, value T) {
 }
 
 // validate checks a policy that has its defaults.
-func (p Policy) validate() error {
+func (p *policy) validate() error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
@@ -199,31 +208,25 @@ func checkRuleName(what, name string) error {
 
 // policies finds the policy of a namespace.
 type policies struct {
-	byName   map[string]*Policy
-	fallback *Policy
-	// generation is a number that no other set of this process has.
-	generation uint64
+	byName   map[string]*policy
+	fallback *policy
 }
 
-var generations atomic.Uint64
-
 func newPolicies(configured map[string]Policy, fallback Policy) (*policies, error) {
-	set := &policies{byName: make(map[string]*Policy, len(configured)), generation: generations.Add(1)}
+	set := &policies{byName: make(map[string]*policy, len(configured))}
 	for name, p := range configured {
 		if _, _, err := splitNamespace(name); err != nil {
 			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
 		}
-		p = p.withDefaults()
-		if err := p.validate(); err != nil {
+		var err error
+		if set.byName[name], err = newPolicy(p); err != nil {
 			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
 		}
-		set.byName[name] = &p
 	}
-	fallback = fallback.withDefaults()
-	if err := fallback.validate(); err != nil {
+	var err error
+	if set.fallback, err = newPolicy(fallback); err != nil {
 		return nil, fmt.Errorf("dibs: default policy: %w", err)
 	}
-	set.fallback = &fallback
 	return set, nil
 }
 
@@ -243,6 +246,38 @@ func (p *policies) space(namespace string) (space, *Error) {
 	return s, nil
 }
 
+// policy returns the policy of a namespace, with every default filled in.
+func (p *policies) policy(namespace string) (Policy, *Error) {
+	space, err := p.space(namespace)
+	if err != nil {
+		return Policy{}, err
+	}
+	return space.policy.Policy, nil
+}
+
+// rulesOf returns the rules of a well-formed namespace.
+func (p *policies) rulesOf(namespace string) string {
+	space, err := p.space(namespace)
+	if err != nil {
+		return ""
+	}
+	return space.policy.rules
+}
+
+// otherRules compares the rules on record in a namespace's document with those of its policy.
+func (p *policies) otherRules(doc *Document) (rules OtherRules, differ bool, damaged *Error) {
+	f, damaged := decodeFloor(doc)
+	if damaged != nil {
+		return rules, false, damaged
+	}
+	space, damaged := p.space(doc.Label)
+	if damaged != nil {
+		return rules, false, damaged
+	}
+	rules = OtherRules{doc.Label, f.Rules, space.policy.rules}
+	return rules, !f.madeBy(rules.Policy) && f.Next != rules.Policy, nil
+}
+
 // TTL is how long a hold lasts. The zero TTL means the policy's default; make
 // any other with [For].
 type TTL struct {
@@ -260,16 +295,17 @@ func (t TTL) Duration() (d time.Duration, set bool) { return t.d, t.set }
 
 // ttl checks a TTL against the policy's bounds. What is finer than a millisecond
 // is cut off.
-func (p *Policy) ttl(t TTL) (time.Duration, *Error) {
-	if !t.set {
+func (p *policy) ttl(t TTL) (time.Duration, *Error) {
+	asked, set := t.Duration()
+	if !set {
 		return p.DefaultTTL, nil
 	}
-	d := t.d.Truncate(time.Millisecond)
+	d := asked.Truncate(time.Millisecond)
 	switch {
 	case d < p.MinTTL:
-		return 0, &Error{Code: CodeInvalidTTL, Message: fmt.Sprintf("a ttl of %v is under the least, %v", t.d, p.MinTTL)}
+		return 0, &Error{Code: CodeInvalidTTL, Message: fmt.Sprintf("a ttl of %v is below the minimum of %v", asked, p.MinTTL)}
 	case d > min(p.MaxTTL, p.MaxHold):
-		return 0, &Error{Code: CodeTTLTooLong, Message: fmt.Sprintf("a ttl of %v is over the most, %v", t.d, min(p.MaxTTL, p.MaxHold))}
+		return 0, &Error{Code: CodeTTLTooLong, Message: fmt.Sprintf("a ttl of %v is above the maximum of %v", asked, min(p.MaxTTL, p.MaxHold))}
 	}
 	return d, nil
 }

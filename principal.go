@@ -43,8 +43,8 @@ const (
 // Has reports whether all of these rights are among the principal's Rights.
 func (p Principal) Has(rights Rights) bool { return p.Rights&rights == rights }
 
-// hasIn reports whether the principal has all of these rights in a namespace.
-func (p Principal) hasIn(namespace string, rights Rights) bool {
+// HasIn reports whether the principal has all of these rights in a namespace.
+func (p Principal) HasIn(namespace string, rights Rights) bool {
 	if p.Grants != nil {
 		return p.Grants.RightsIn(namespace)&rights == rights
 	}
@@ -62,7 +62,7 @@ func mustOperate(what string) *Error {
 	return &Error{Code: CodeNotOwner, Message: what + " takes the right to operate"}
 }
 
-func (p Principal) check() *Error {
+func checkPrincipal(p Principal) *Error {
 	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
 		return &Error{Code: CodeInvalidValue, Message: fmt.Sprintf("the principal's name %s", problem)}
 	}

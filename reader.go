@@ -8,110 +8,118 @@ import (
 )
 
 const (
-	// maxShared is how many records a question may look at to share a Load with others:
-	// nobody should wait for somebody else's long list.
+	// maxShared is how many records a question may read to share a Load with others: no
+	// question should wait for the long list of another.
 	maxShared = 64
-	// maxLooked is how many questions share one.
-	maxLooked = 128
-	maxLooks  = 4
+	// maxQuestions is how many questions share one Load.
+	maxQuestions = 128
+	maxReads     = 4
 )
 
-// reader answers questions, many with one Load. While one look at the engine is under
-// way the next questions gather; so each answer rests on a Load that began after it was
-// asked, and who is alone waits for nobody.
+// reader answers questions, many with one Load. While one read of the engine is under way
+// the next questions gather. So each answer rests on a Load that began after its question was
+// asked, and a lone question does not wait.
 type reader struct {
 	store    Store
 	observer *Observer
-	most     int // looks at once
+	most     int // reads at once
 
 	mu      sync.Mutex
-	waiting []*inquiry
-	looks   int // under way
+	waiting []*question
+	reads   int // under way
 }
 
-// inquiry is a question on its way. Its request is the reader's until done is closed.
-type inquiry struct {
+// question is a request that waits for a shared read. Its request is the reader's until done
+// is closed.
+type question struct {
 	request *request
-	ctx     context.Context // of who asks, only to tell whose question it is
+	ctx     context.Context // of its caller, for traces
 	done    chan struct{}
 	err     error
 }
 
 func newReader(store Store, observer *Observer) *reader {
-	return &reader{store: store, observer: observer, most: min(runtime.GOMAXPROCS(0), maxLooks)}
+	return &reader{store: store, observer: observer, most: min(runtime.GOMAXPROCS(0), maxReads)}
 }
 
-// ask answers a question from one consistent moment of the engine. The question may be
-// asked several times, and must keep nothing in between.
-func ask[T any](ctx context.Context, c *core, p *preparer, question func(v *view) T) (T, error) {
-	var answer, none T
-	request := newQuestion(p, func(v *view) { answer = question(v) })
-	if err := c.answer(ctx, request); err != nil {
-		return none, err
+// ask answers a question from one consistent moment of the engine, with other questions if it
+// is small.
+func ask[T any](ctx context.Context, c *core, q *job[T]) (T, error) {
+	return answered(q, c.answer(ctx, q.request))
+}
+
+// askAlone answers a question from one consistent moment of the engine, apart from others.
+func askAlone[T any](ctx context.Context, c *core, q *job[T]) (T, error) {
+	return answered(q, c.answerAlone(ctx, q.request, nil))
+}
+
+func answered[T any](q *job[T], err error) (answer T, _ error) {
+	if err != nil {
+		return answer, err
 	}
+	answer, _ = q.result()
 	return answer, nil
 }
 
-// newQuestion returns a request that changes nothing.
-func newQuestion(p *preparer, question func(v *view)) *request {
-	decide := func(v *view) (Result, *Error) {
-		question(v)
-		return Result{}, nil
-	}
-	return &request{decisions: []decision{decide}, wants: p.wants, dryRun: true}
-}
-
-// answer has a question answered together with others, unless it is long, or inside a
-// transaction of the caller's.
+// answer answers a question with others, unless it is large, or inside a transaction of the
+// caller's.
 func (c *core) answer(ctx context.Context, r *request) error {
-	if c.reader == nil || len(r.wants) > maxShared {
-		return c.answerAlone(ctx, r)
+	if c.reader == nil || r.size() > maxShared {
+		return c.answerAlone(ctx, r, nil)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := c.reader.answer(ctx, r); err != nil || len(c.ends.open(r)) == 0 {
+	if err := c.reader.answer(ctx, r); err != nil {
 		return err
 	}
-	// It rests on an end that a commit under way may forestall. The caller waits for that
-	// commit by itself: others are not to wait with it.
-	if err := c.ends.await(ctx, r); err != nil {
+	open := c.ends.open(r, nil)
+	if len(open) == 0 {
+		return refusal(r)
+	}
+	// The caller waits by itself for the commits that could forestall these ends: the other
+	// questions do not have to.
+	if err := c.ends.await(ctx, open); err != nil {
 		return err
 	}
-	return c.answerAlone(ctx, r)
+	return c.answerAlone(ctx, r, open)
 }
 
-// answerAlone answers a question apart from all others.
-func (c *core) answerAlone(ctx context.Context, r *request) error {
+// answerAlone answers a question apart from all others. The awaited ends were waited for
+// before.
+func (c *core) answerAlone(ctx context.Context, r *request, awaited []pastEnd) error {
 	for range maxRereads {
-		if err := look(ctx, c.store, r); err != nil || len(c.ends.open(r)) == 0 {
+		if _, err := decideAll(ctx, c.store, []*request{r}); err != nil {
 			return err
 		}
-		if err := c.ends.await(ctx, r); err != nil {
+		open := c.ends.open(r, awaited)
+		if len(open) == 0 {
+			return refusal(r)
+		}
+		if err := c.ends.await(ctx, open); err != nil {
 			return err
 		}
+		awaited = open
 	}
 	return Unavailable(errContended)
 }
 
-// look answers a question by one look at the engine.
-func look(ctx context.Context, store Store, r *request) error {
-	if _, err := decideAll(ctx, store, []*request{r}); err != nil {
+// refusal returns the error of a question, without the trap of a typed nil.
+func refusal(r *request) error {
+	if _, err := r.result(); err != nil {
 		return err
-	}
-	if r.err != nil {
-		return r.err
 	}
 	return nil
 }
 
-// answer has a question answered by one look, which others may share.
-func (r *reader) answer(ctx context.Context, question *request) error {
-	if r.nobodyElse() {
+// answer decides a question by one read, which others may share.
+func (r *reader) answer(ctx context.Context, asked *request) error {
+	if r.isIdle() {
 		defer r.handOver()
-		return look(ctx, r.store, question)
+		_, err := decideAll(ctx, r.store, []*request{asked})
+		return err
 	}
-	q := &inquiry{request: question, ctx: ctx, done: make(chan struct{})}
+	q := &question{request: asked, ctx: ctx, done: make(chan struct{})}
 	r.add(q)
 	select {
 	case <-q.done:
@@ -122,43 +130,42 @@ func (r *reader) answer(ctx context.Context, question *request) error {
 	}
 }
 
-// nobodyElse lets who is alone look for himself, which spares him the waiting.
-func (r *reader) nobodyElse() bool {
+// isIdle reports whether no read is under way, and counts one that begins now: a lone caller
+// reads on its own goroutine.
+func (r *reader) isIdle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.looks > 0 {
+	if r.reads > 0 {
 		return false
 	}
-	r.looks++
+	r.reads++
 	return true
 }
 
-// handOver ends such a look. Who has come meanwhile shares the next one.
+// handOver ends the read of a lone caller. The questions that came meanwhile share the next.
 func (r *reader) handOver() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.waiting) == 0 {
-		r.looks--
+		r.reads--
 		return
 	}
-	go r.look()
+	go r.read()
 }
 
-// add lets a question wait for the next look, which begins now unless enough are under
-// way.
-func (r *reader) add(q *inquiry) {
+// add lets a question wait for the next read, which begins now unless enough are under way.
+func (r *reader) add(q *question) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting = append(r.waiting, q)
-	if r.looks < r.most {
-		r.looks++
-		go r.look()
+	if r.reads < r.most {
+		r.reads++
+		go r.read()
 	}
 }
 
-// withdraw forgets a question that nobody waits for any more: while an engine hangs they
-// would pile up.
-func (r *reader) withdraw(q *inquiry) {
+// withdraw forgets a question whose caller has left: while an engine hangs they would pile up.
+func (r *reader) withdraw(q *question) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.Index(r.waiting, q); i >= 0 {
@@ -166,8 +173,8 @@ func (r *reader) withdraw(q *inquiry) {
 	}
 }
 
-// look answers what waits, until nothing does.
-func (r *reader) look() {
+// read answers the questions that wait, until there are none.
+func (r *reader) read() {
 	for {
 		r.gather()
 		batch := r.next()
@@ -178,24 +185,19 @@ func (r *reader) look() {
 		for i, q := range batch {
 			requests[i] = q.request
 		}
-		// It belongs to many callers: none of their contexts can end it.
+		// The read belongs to many callers: none of their contexts can end it.
 		ctx, end := r.begin(batch)
 		_, err := decideAll(ctx, r.store, requests)
 		end(err)
 		for _, q := range batch {
-			switch {
-			case err != nil:
-				q.err = err
-			case q.request.err != nil:
-				q.err = q.request.err
-			}
+			q.err = err
 			close(q.done)
 		}
 	}
 }
 
-// begin tells of a look.
-func (r *reader) begin(batch []*inquiry) (context.Context, func(error)) {
+// begin tells the observer of a shared read.
+func (r *reader) begin(batch []*question) (context.Context, func(error)) {
 	ctx := context.Background()
 	if !r.observer.traces() {
 		return ctx, ended
@@ -204,18 +206,18 @@ func (r *reader) begin(batch []*inquiry) (context.Context, func(error)) {
 	for i, q := range batch {
 		callers[i] = q.ctx
 	}
-	return r.observer.begin(ctx, Work{Kind: WorkBatch, Op: "look", Size: len(batch), Callers: callers})
+	return r.observer.begin(ctx, Work{Kind: WorkBatch, Op: "read", Size: len(batch), Callers: callers})
 }
 
-// gather lets those who are about to ask do so, until nobody has come for some time: a
-// larger look is a cheaper one.
+// gather lets other goroutines ask, until no question has come for some time: a larger read
+// is cheaper for each.
 func (r *reader) gather() {
 	for quiet, last := 0, 0; quiet < gatherYields; quiet++ {
 		runtime.Gosched()
 		r.mu.Lock()
 		n := len(r.waiting)
 		r.mu.Unlock()
-		if n >= maxLooked {
+		if n >= maxQuestions {
 			return
 		}
 		if n != last {
@@ -224,13 +226,13 @@ func (r *reader) gather() {
 	}
 }
 
-// next takes the questions of one look, or none, and then the look is over.
-func (r *reader) next() []*inquiry {
+// next takes the questions of one read, or none; then the reading goroutine ends.
+func (r *reader) next() []*question {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := min(len(r.waiting), maxLooked)
+	n := min(len(r.waiting), maxQuestions)
 	if n == 0 {
-		r.looks--
+		r.reads--
 		return nil
 	}
 	batch := r.waiting[:n:n]

@@ -82,49 +82,32 @@ func (c *core) Recanonicalize(ctx context.Context, req RecanonicalizeRequest) (R
 	if c.writer == nil {
 		return Recanonicalization{}, fmt.Errorf("%w: changing the rules of a namespace inside a transaction of the caller's own", ErrUnsupported)
 	}
-	policies := c.policies.Load()
-	space, invalid := policies.space(req.Namespace)
+	policies := c.rules()
+	question, invalid := policies.namespaceRecord(req.Namespace)
 	if invalid != nil {
 		return Recanonicalization{}, invalid
 	}
-	f, err := c.readFloor(ctx, space)
+	f, err := askAlone(ctx, c, question)
 	if err != nil {
 		return Recanonicalization{}, err
 	}
 	r := &recanonicalizer{
-		core: c, policies: policies, space: space, request: req, id: NewToken(),
+		core: c, policies: policies, request: req, id: NewToken(),
 		report: Recanonicalization{
-			Namespace: req.Namespace, From: f.Rules, To: space.policy.rules, Counts: make(map[FindingKind]int),
+			Namespace: req.Namespace, From: f.Rules, To: policies.rulesOf(req.Namespace), Counts: make(map[FindingKind]int),
 		},
 	}
 	err = r.run(ctx, f)
 	return r.report, err
 }
 
-func (c *core) readFloor(ctx context.Context, s space) (f floor, err error) {
-	p := c.preparer(Principal{})
-	p.want(floorRef(s))
-	var damaged *Error
-	if err := c.read(ctx, p, func(v *view) { f, _, damaged = readFloor(v, s) }); err != nil {
-		return f, err
-	}
-	if damaged != nil {
-		return f, damaged
-	}
-	return f, nil
-}
-
 // recanonicalizer is one run of Recanonicalize.
 type recanonicalizer struct {
 	*core
 	policies *policies // those that it began with, whatever the core has by now
-	space    space
 	request  RecanonicalizeRequest
 	id       string // of the run
 	report   Recanonicalization
-
-	targets map[ID]sighting // by the row that a name is going to have
-	looks   map[ID]sighting // by skeleton, the first of its names
 }
 
 func (r *recanonicalizer) run(ctx context.Context, f floor) error {
@@ -147,7 +130,8 @@ func (r *recanonicalizer) run(ctx context.Context, f floor) error {
 	if r.request.DryRun {
 		return r.plan(ctx)
 	}
-	if err := r.setRules(ctx, func(f *floor) { f.Next, f.Run = r.report.To, r.id }); err != nil {
+	begin, invalid := r.policies.beginRules(r.request.Namespace, r.report.To, r.id)
+	if err := r.change(ctx, begin, invalid); err != nil {
 		return err
 	}
 	if err := r.plan(ctx); err != nil {
@@ -163,7 +147,7 @@ func (r *recanonicalizer) run(ctx context.Context, f floor) error {
 		}
 		return obstacle
 	}
-	if err := r.change(ctx); err != nil {
+	if err := r.changeNames(ctx); err != nil {
 		return err
 	}
 	return r.end(ctx, r.report.To)
@@ -171,37 +155,20 @@ func (r *recanonicalizer) run(ctx context.Context, f floor) error {
 
 // end says that the run is over, and which rules hold.
 func (r *recanonicalizer) end(ctx context.Context, rules string) error {
-	return r.setRules(ctx, func(f *floor) { f.Rules, f.Next, f.Run = rules, "", "" })
+	end, invalid := r.policies.endRules(r.request.Namespace, rules, r.id)
+	return r.change(ctx, end, invalid)
 }
 
-// setRules changes what the namespace's floor says of its rules, unless another run has
-// begun since this one.
-func (r *recanonicalizer) setRules(ctx context.Context, change func(*floor)) error {
-	p := r.preparer()
-	p.want(floorRef(r.space))
-	_, err := r.own(ctx, p, func(v *view) (Result, *Error) {
-		f, rev, err := readFloor(v, r.space)
-		if err != nil {
-			return Result{}, err
-		}
-		changed := f
-		change(&changed)
-		if changed.Run != r.id { // it is not the beginning
-			if err := f.mayGoOn(r.space, r.id); err != nil {
-				return Result{}, err
-			}
-		}
-		writeFloor(v, r.space, rev, changed)
-		return Result{}, nil
-	})
-	if err != nil {
+// change commits a change of the namespace's record.
+func (r *recanonicalizer) change(ctx context.Context, job *job[struct{}], invalid *Error) error {
+	if invalid != nil {
+		return invalid
+	}
+	if _, err := perform(ctx, r.core, job); err != nil {
 		return err
 	}
 	return nil
 }
-
-// preparer is the core's, with the policies that the run began with.
-func (r *recanonicalizer) preparer() *preparer { return &preparer{policies: r.policies} }
 
 // obstacle says what stands in the way of changing the rules, if anything.
 func (r *recanonicalizer) obstacle(begun bool) *Error {
@@ -222,20 +189,22 @@ func (r *recanonicalizer) obstacle(begun bool) *Error {
 	return err
 }
 
-// change brings the names under the new rules, page by page.
-func (r *recanonicalizer) change(ctx context.Context) error {
-	return r.eachPage(ctx, taken, func(page []*draft, _ Instant) error {
-		decisions := make([]*request, len(page))
-		for i, d := range page {
-			p := r.preparer()
-			decisions[i] = &request{decisions: []decision{p.bringUnder(d.Ref(), r.id)}, wants: p.wants}
+// changeNames brings the names under the new rules, page by page.
+func (r *recanonicalizer) changeNames(ctx context.Context) error {
+	return r.eachPage(ctx, taken, func(page []*NameRecord, _ Instant) error {
+		jobs := make([]*job[bool], len(page))
+		for i, n := range page {
+			jobs[i] = r.policies.bringUnder(n.Ref(), r.id)
 		}
-		results, err := r.ownAll(ctx, decisions)
+		answers, err := sendAll(ctx, r.core, jobs, false)
 		if err != nil {
 			return err
 		}
-		for _, result := range results {
-			if !result.Replayed {
+		for i, answer := range answers {
+			if err := answer(); err != nil {
+				return err
+			}
+			if changed, _ := jobs[i].result(); changed {
 				r.report.Done++
 			}
 		}
@@ -246,32 +215,11 @@ func (r *recanonicalizer) change(ctx context.Context) error {
 	})
 }
 
-// ownAll commits decisions of the registry's own, many together.
-func (c *core) ownAll(ctx context.Context, requests []*request) ([]Result, error) {
-	tickets := make([]*ticket, 0, len(requests))
-	for _, r := range requests {
-		t, err := c.writer.enqueue(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		tickets = append(tickets, t)
-	}
-	results := make([]Result, len(tickets))
-	for i, t := range tickets {
-		if err := c.writer.wait(ctx, t); err != nil {
-			return nil, err
-		}
-		results[i] = t.results[0]
-	}
-	return results, nil
-}
-
 // taken are the states in which somebody has a name, or waits for it.
 var taken = []State{Held, Suspect, Active, Alias, Quarantined}
 
-// eachPage calls fn with all names of the namespace in these states, as they stand now;
-// those that are free by now are among them only if they were asked for.
-func (r *recanonicalizer) eachPage(ctx context.Context, states []State, fn func(page []*draft, now Instant) error) error {
+// eachPage calls fn with all names of the namespace that are in one of these states now.
+func (r *recanonicalizer) eachPage(ctx context.Context, states []State, fn func(page []*NameRecord, now Instant) error) error {
 	query := ListQuery{Kind: KindName, Namespace: r.request.Namespace, Limit: recanonicalizePage, States: states}
 	for {
 		now, err := r.engineNow(ctx)
@@ -282,12 +230,12 @@ func (r *recanonicalizer) eachPage(ctx context.Context, states []State, fn func(
 		if err != nil {
 			return err
 		}
-		page := make([]*draft, 0, len(records))
+		page := make([]*NameRecord, 0, len(records))
 		for _, record := range records {
 			n := record.(*NameRecord)
 			query.After = &ListPosition{Namespace: n.Namespace, Label: n.Canonical}
-			if d := draftAt(n, now); slices.Contains(states, d.State) {
-				page = append(page, d)
+			if slices.Contains(states, stateAt(n, now)) {
+				page = append(page, n)
 			}
 		}
 		if err := fn(page, now); err != nil {

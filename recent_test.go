@@ -93,7 +93,7 @@ func TestRecentLeavesOut(t *testing.T) {
 
 func TestOdds(t *testing.T) {
 	t.Parallel()
-	var o odds
+	var o guessRate
 	tries := func(batches int, right bool) (tried int) {
 		for range batches {
 			if o.try() {

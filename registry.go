@@ -4,18 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
 	"slices"
 	"time"
 )
 
-// Registry hands out names. It is safe for concurrent use. Make one with [Open].
+// Registry hands out names. It is safe for concurrent use. Make one with package embedded.
 type Registry struct {
 	backend   Backend
 	principal Principal
 }
 
 // NewRegistry returns a Registry over a backend of its own, such as a client of a
-// server. Most programs want [Open].
+// server. Most programs want package embedded.
 func NewRegistry(backend Backend) *Registry {
 	// Who embeds the library is trusted; As hands out less.
 	return &Registry{backend: backend, principal: Principal{Rights: OverrideReserved | Operate}}
@@ -34,12 +36,32 @@ func (r *Registry) Close() error { return r.backend.Close() }
 // and commits all of them or none. The error names every command that was refused;
 // of those behind the first, some may be refused only because of it.
 func (r *Registry) Apply(ctx context.Context, commands ...Command) ([]Result, error) {
-	return r.backend.Apply(ctx, ApplyRequest{Principal: r.principal, Commands: commands})
+	return r.backend.Apply(ctx, ApplyRequest{Principal: r.principal, Commands: values(commands)})
 }
 
 // DryRun decides commands as Apply does, and commits nothing.
 func (r *Registry) DryRun(ctx context.Context, commands ...Command) ([]Result, error) {
-	return r.backend.Apply(ctx, ApplyRequest{Principal: r.principal, Commands: commands, DryRun: true})
+	return r.backend.Apply(ctx, ApplyRequest{Principal: r.principal, Commands: values(commands), DryRun: true})
+}
+
+// values returns the commands with pointers replaced by what they point to; nil for a nil
+// pointer.
+func values(commands []Command) []Command {
+	isPointer := func(c Command) bool { return reflect.ValueOf(c).Kind() == reflect.Pointer }
+	if !slices.ContainsFunc(commands, isPointer) {
+		return commands
+	}
+	plain := slices.Clone(commands)
+	for i, c := range plain {
+		if !isPointer(c) {
+			continue
+		}
+		plain[i] = nil
+		if v := reflect.ValueOf(c).Elem(); v.IsValid() {
+			plain[i], _ = reflect.TypeAssert[Command](v)
+		}
+	}
+	return plain
 }
 
 // one applies a single command.
@@ -170,7 +192,7 @@ func (r *Registry) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 // Recanonicalize brings the names of a namespace under the rules that its policy has
 // now, or says what that would do. It takes the right [Operate].
 func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error) {
-	if !r.principal.hasIn(request.Namespace, Operate) {
+	if !r.principal.HasIn(request.Namespace, Operate) {
 		return Recanonicalization{}, mustOperate("changing the rules of a namespace")
 	}
 	return r.backend.Recanonicalize(ctx, request)
@@ -179,7 +201,7 @@ func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeReq
 // Forget erases a person, or one name, or says what that would erase. It takes the right
 // [Operate].
 func (r *Registry) Forget(ctx context.Context, request ForgetRequest) (Forgetting, error) {
-	if !r.principal.hasIn(request.Namespace, Operate) {
+	if !r.principal.HasIn(request.Namespace, Operate) {
 		return Forgetting{}, mustOperate("forgetting")
 	}
 	return r.backend.Forget(ctx, request)
@@ -277,4 +299,85 @@ func (r *Registry) Stats(ctx context.Context) (Stats, error) { return r.backend.
 // Conflicts returns how many attempts were refused, by namespace, reason and hour.
 func (r *Registry) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {
 	return r.backend.Conflicts(ctx, query)
+}
+
+// SetPolicies replaces all policies of an embedded Registry at once: each command is decided
+// by the old ones or by the new ones. Policies that are not valid change nothing. See [Config]
+// for what the two are.
+//
+// Other rules for which names are the same take [Registry.Recanonicalize], before or after;
+// [Registry.CheckPolicies] finds them.
+func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
+	b, ok := r.backend.(EmbeddedBackend)
+	if !ok {
+		return errRemotePolicies
+	}
+	return b.SetPolicies(byNamespace, fallback)
+}
+
+// Policy returns the policy that an embedded Registry has for a namespace, with every default
+// filled in.
+func (r *Registry) Policy(namespace string) (Policy, error) {
+	b, ok := r.backend.(EmbeddedBackend)
+	if !ok {
+		return Policy{}, errRemotePolicies
+	}
+	return b.Policy(namespace)
+}
+
+// CheckPolicies says whether policies can replace those of an embedded Registry: it returns an
+// [*OtherRulesError] if existing names were made by other rules than the policies have. No new
+// names would be given out in those namespaces; they take [Registry.Recanonicalize] first. A
+// namespace that is being brought under the new rules is none of them. It changes nothing.
+func (r *Registry) CheckPolicies(ctx context.Context, byNamespace map[string]Policy, fallback Policy) error {
+	b, ok := r.backend.(EmbeddedBackend)
+	if !ok {
+		return errRemotePolicies
+	}
+	return b.CheckPolicies(ctx, byNamespace, fallback)
+}
+
+// InTransaction is for engines: it returns a Registry that decides by the same
+// rules and policies as r, but directly on the store that bind returns, which is
+// bound to a transaction of the caller's own. Its commands become true when that
+// transaction commits. bind is given the store that r works on; if it fails, or r
+// works on a server, every verb of the new Registry returns the error.
+//
+// The new Registry must not be used by several goroutines at once, like the
+// transaction itself. Closing it does nothing.
+func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
+	err := errRemoteTx
+	if b, ok := r.backend.(EmbeddedBackend); ok {
+		var bound Backend
+		if bound, err = b.InTransaction(bind); err == nil {
+			return &Registry{backend: bound, principal: r.principal}
+		}
+	}
+	return &Registry{backend: FailingBackend(err), principal: r.principal}
+}
+
+var (
+	errRemotePolicies = fmt.Errorf("%w: the policies are the server's", ErrUnsupported)
+	errRemoteTx       = fmt.Errorf("%w: a registry on a server cannot join a transaction of this process", ErrUnsupported)
+)
+
+// Watch yields the events behind a cursor, and goes on with new ones as they are
+// committed, until the context ends or the loop is left. It yields an error once,
+// as its last; resume from the Cursor of the last event.
+func (r *Registry) Watch(ctx context.Context, query FeedQuery) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			page, err := r.backend.Events(ctx, query, true)
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			query.After = page.Next
+		}
+	}
 }

@@ -20,40 +20,50 @@ type routed struct {
 	bound    int       // the part that a transaction of the caller's is on, or -1
 
 	cores    []*core // of the parts, which may not see what a transaction does
-	policies *atomic.Pointer[policies]
+	policies *atomic.Pointer[policySet]
 	observer Observer
-	where    *whereabouts
+	where    *partCache
 	feed     feed
 	sweeps   atomic.Uint32
 }
 
-var _ embedded = (*routed)(nil)
+var _ EmbeddedBackend = (*routed)(nil)
 
-func openRouted(whole Partitioned, cfg Config, shared *atomic.Pointer[policies]) *routed {
-	defaults := cfg.withDefaults(whole)
-	bell := newBell()
+func openRouted(whole Partitioned, cfg Config, shared *atomic.Pointer[policySet]) *routed {
+	defaults := withConfigDefaults(cfg, whole)
+	commits := newBroadcast()
 	r := &routed{
 		whole: whole, parts: whole.Parts(), bound: -1,
-		policies: shared, observer: cfg.Observer, where: &whereabouts{}, feed: feed{whole, shared, bell, defaults.PollEvery},
+		policies: shared, observer: cfg.Observer, where: &partCache{}, feed: feed{whole, shared, commits, defaults.PollEvery},
 	}
 	for _, part := range r.parts {
-		own := cfg.withDefaults(part.Store)
+		own := withConfigDefaults(cfg, part.Store)
 		own.Logger = own.Logger.With("part", part.Name)
-		c := openCore(part.Store, own, shared, bell)
+		c := openCore(part.Store, own, shared, commits)
 		r.backends, r.cores = append(r.backends, c), append(r.cores, c)
 	}
 	return r
 }
 
-func (r *routed) policySet() *atomic.Pointer[policies] { return r.policies }
+// SetPolicies replaces all policies.
+func (r *routed) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
+	return setPolicies(r.policies, byNamespace, fallback)
+}
 
-func (r *routed) engine() Store { return r.whole }
+// Policy returns the policy of a namespace.
+func (r *routed) Policy(namespace string) (Policy, error) { return policyOf(r.policies, namespace) }
 
-func (r *routed) isBound() bool { return r.bound >= 0 }
+// CheckPolicies says whether policies can replace the present ones.
+func (r *routed) CheckPolicies(ctx context.Context, byNamespace map[string]Policy, fallback Policy) error {
+	return checkPolicies(ctx, r.whole, byNamespace, fallback)
+}
 
-// inTransaction binds the one part that the transaction can be on. Commands about other
+// IsBound reports whether the backend is bound to a transaction of the caller's.
+func (r *routed) IsBound() bool { return r.bound >= 0 }
+
+// InTransaction binds the one part that the transaction can be on. Commands about other
 // parts are refused: they would not commit with it.
-func (r *routed) inTransaction(bind func(Store) (Store, error)) (embedded, error) {
+func (r *routed) InTransaction(bind func(Store) (Store, error)) (Backend, error) {
 	bound := &routed{
 		whole: r.whole, parts: r.parts, bound: -1,
 		cores: r.cores, policies: r.policies, observer: r.observer, where: r.where,
@@ -63,7 +73,7 @@ func (r *routed) inTransaction(bind func(Store) (Store, error)) (embedded, error
 		joinable []string
 	)
 	for i, c := range r.cores {
-		backend, err := c.inTransaction(bind)
+		backend, err := c.InTransaction(bind)
 		if err != nil {
 			failed = err
 		} else {
@@ -82,8 +92,8 @@ func (r *routed) inTransaction(bind func(Store) (Store, error)) (embedded, error
 	}
 	for i, b := range bound.backends {
 		if b == nil {
-			bound.backends[i] = unsupported{fmt.Errorf("%w: this transaction is on the store %q, and what the command is about is in %q",
-				ErrUnsupported, joinable[0], r.parts[i].Name)}
+			bound.backends[i] = FailingBackend(fmt.Errorf("%w: this transaction is on the store %q, and what the command is about is in %q",
+				ErrUnsupported, joinable[0], r.parts[i].Name))
 		}
 	}
 	return bound, nil
@@ -91,8 +101,7 @@ func (r *routed) inTransaction(bind func(Store) (Store, error)) (embedded, error
 
 // in returns the backend of a namespace. One that is not well-formed is refused by any.
 func (r *routed) in(namespace string) Backend {
-	scope, _, _ := splitNamespace(namespace)
-	return r.backends[r.whole.PartOf(scope)]
+	return r.backends[r.whole.PartOf(ScopeOf(namespace))]
 }
 
 // Apply decides commands and commits them, in the one part that all of them are about.
@@ -103,7 +112,7 @@ func (r *routed) Apply(ctx context.Context, req ApplyRequest) ([]Result, error) 
 		if !req.DryRun && err.Code != CodeUnavailable {
 			r.cores[part].conflicts.note(err, 0)
 		}
-		r.observer.command(req, start, err)
+		observeCommand(r.observer, req, start, err)
 		return nil, err
 	}
 	results, fail := r.backends[part].Apply(ctx, req)
@@ -126,7 +135,7 @@ func (r *routed) Get(ctx context.Context, lookup Lookup) (Name, error) {
 	if lookup.ID.IsZero() {
 		return r.in(lookup.Namespace).Get(ctx, lookup)
 	}
-	found, err := r.locate(ctx, []ID{lookup.ID}, func(_ ID, namespace string) bool { return lookup.visible(namespace) })
+	found, err := r.locate(ctx, []ID{lookup.ID}, func(_ ID, namespace string) bool { return lookup.Sees(namespace) })
 	if err != nil {
 		return Name{}, err
 	}
@@ -167,7 +176,7 @@ func (r *routed) Forget(ctx context.Context, req ForgetRequest) (Forgetting, err
 
 // Close closes all parts at once: one that is gone may take its time.
 func (r *routed) Close() error {
-	if r.isBound() {
+	if r.IsBound() {
 		return nil
 	}
 	errs := make([]error, len(r.backends))

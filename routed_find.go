@@ -19,14 +19,11 @@ func (r *routed) partOf(ctx context.Context, principal Principal, commands []Com
 		return r.whole.PartOf(""), err
 	}
 	var (
-		first *place
+		first *location
 		home  int
 	)
 	for i, command := range commands {
-		if command == nil {
-			continue
-		}
-		for _, at := range command.places() {
+		for _, at := range locations(command) {
 			seen, known := found[at.id]
 			part := seen.part
 			if at.id.IsZero() {
@@ -46,50 +43,37 @@ func (r *routed) partOf(ctx context.Context, principal Principal, commands []Com
 		}
 	}
 	if first == nil {
-		return r.homeless(ctx, commands), nil
+		return r.home(), nil
 	}
 	return home, nil
 }
 
 // apart makes the refusal of commands that belong to two parts.
-func (r *routed) apart(a, b place, home, other int) *Error {
+func (r *routed) apart(a, b location, home, other int) *Error {
 	err := &Error{Code: CodeInvalidNamespace, Message: fmt.Sprintf(
 		"%s and %s are kept in different stores (%q and %q), which commit nothing together: send two requests",
 		a.name, b.name, r.parts[home].Name, r.parts[other].Name)}
-	if b.id.IsZero() {
-		if _, kind, invalid := splitNamespace(b.name); invalid == nil {
-			err.Namespace, err.Field = b.name, kind
-		}
+	if _, kind, invalid := splitNamespace(b.namespace); invalid == nil {
+		err.Namespace, err.Field = b.namespace, kind
 	}
 	return err
 }
 
-// homeless returns where commands go that name no place: a sweep to where something is due,
-// everything else to where it is refused.
-func (r *routed) homeless(ctx context.Context, commands []Command) int {
-	isSweep := func(c Command) bool { _, ok := c.(Sweep); return ok }
-	switch {
-	case r.isBound():
+// home returns the part for commands that name no location: one that refuses them, or the
+// part that a transaction of the caller's is on.
+func (r *routed) home() int {
+	if r.IsBound() {
 		return r.bound
-	case slices.ContainsFunc(commands, isSweep):
-		for i, part := range r.parts {
-			if due, err := part.Store.Due(ctx, 1); err == nil && len(due) > 0 {
-				return i
-			}
-		}
 	}
 	return r.whole.PartOf("")
 }
 
 // locateAll finds the reservations that commands name by their IDs, if the principal may
 // do so to them.
-func (r *routed) locateAll(ctx context.Context, principal Principal, commands []Command) (map[ID]whereabout, *Error) {
+func (r *routed) locateAll(ctx context.Context, principal Principal, commands []Command) (map[ID]partOf, *Error) {
 	named := make(map[ID][]Command)
 	for _, command := range commands {
-		if command == nil {
-			continue
-		}
-		for _, at := range command.places() {
+		for _, at := range locations(command) {
 			if !at.id.IsZero() {
 				named[at.id] = append(named[at.id], command)
 			}
@@ -110,14 +94,14 @@ func (r *routed) locateAll(ctx context.Context, principal Principal, commands []
 // locate returns where reservations are; those that no part has are left out, and so are
 // those that are not visible. A part that cannot be asked matters only if no other has
 // what is looked for.
-func (r *routed) locate(ctx context.Context, ids []ID, visible func(id ID, namespace string) bool) (map[ID]whereabout, error) {
-	found := make(map[ID]whereabout, len(ids))
+func (r *routed) locate(ctx context.Context, ids []ID, visible func(id ID, namespace string) bool) (map[ID]partOf, error) {
+	found := make(map[ID]partOf, len(ids))
 	missing := make(map[ID]bool)
 	for _, id := range ids {
 		if at, known := r.where.get(id); known && visible(id, at.namespace) {
 			found[id] = at
-		} else if r.isBound() {
-			found[id] = whereabout{part: r.bound} // the others are out of reach, and so what they have
+		} else if r.IsBound() {
+			found[id] = partOf{part: r.bound} // the others are out of reach, and so what they have
 		} else {
 			missing[id] = true
 		}
@@ -140,7 +124,7 @@ func (r *routed) locate(ctx context.Context, ids []ID, visible func(id ID, names
 			failed = errors.Join(failed, fmt.Errorf("store %q: %w", r.parts[seen.part].Name, seen.err))
 		}
 		for id, namespace := range seen.has {
-			at := whereabout{seen.part, namespace}
+			at := partOf{seen.part, namespace}
 			r.where.put(id, at)
 			if visible(id, namespace) {
 				found[id] = at
@@ -169,26 +153,9 @@ func (r *routed) ask(ctx context.Context, ids []ID) <-chan partAnswer {
 	answers := make(chan partAnswer, len(r.cores))
 	for i, c := range r.cores {
 		go func() {
-			has, err := c.whichExist(ctx, ids)
+			has, err := ask(ctx, c, c.rules().namespacesOf(ids))
 			answers <- partAnswer{i, has, err}
 		}()
 	}
 	return answers
-}
-
-// whichExist returns those of some names that have a row, and their namespaces.
-func (c *core) whichExist(ctx context.Context, ids []ID) (map[ID]string, error) {
-	p := c.preparer(Principal{})
-	for _, id := range ids {
-		p.want(Ref{Kind: KindName, ID: id})
-	}
-	return ask(ctx, c, p, func(v *view) map[ID]string {
-		exist := make(map[ID]string)
-		for _, id := range ids {
-			if n, ok := v.see(Ref{Kind: KindName, ID: id}).(*NameRecord); ok {
-				exist[id] = n.Namespace
-			}
-		}
-		return exist
-	})
 }

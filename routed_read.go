@@ -41,21 +41,21 @@ func (r *routed) List(ctx context.Context, query NamesQuery) (NamesPage, error) 
 		more = more || page.Next != ""
 	}
 	slices.SortFunc(all.Names, func(a, b Name) int {
-		x, y := a.position(), b.position()
+		x, y := positionOf(a), positionOf(b)
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Label, y.Label))
 	})
 	if limit := pageSize(query.Limit); len(all.Names) > limit {
 		all.Names, more = all.Names[:limit], true
 	}
 	if more {
-		all.Next = encodePosition(all.Names[len(all.Names)-1].position())
+		all.Next = encodePosition(positionOf(all.Names[len(all.Names)-1]))
 	}
 	return all, nil
 }
 
-// position returns where engines list a name. A forgotten one does not show what stands for
+// positionOf returns where engines list a name. A forgotten one does not show what stands for
 // its canonical form.
-func (n Name) position() ListPosition {
+func positionOf(n Name) ListPosition {
 	if n.Canonical == "" {
 		return ListPosition{Namespace: n.Namespace, Label: forgottenLabel(n.ID)}
 	}
@@ -65,12 +65,12 @@ func (n Name) position() ListPosition {
 // Events returns a page of the feed, which has the events of all parts, or of the one that
 // has the namespace.
 func (r *routed) Events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error) {
-	if r.isBound() {
+	if r.IsBound() {
 		return EventPage{}, fmt.Errorf("%w: the feed of several stores inside a transaction on one of them", ErrUnsupported)
 	}
 	f := r.feed
-	if scope, _, err := splitNamespace(query.Namespace); err == nil {
-		f.store = r.parts[r.whole.PartOf(scope)].Store // the others have nothing of it
+	if query.Namespace != "" {
+		f.store = r.parts[r.whole.PartOf(ScopeOf(query.Namespace))].Store // the others have nothing of it
 	}
 	return f.events(ctx, query, wait)
 }
@@ -86,7 +86,7 @@ func (r *routed) Stats(ctx context.Context) (Stats, error) {
 		all.Names = append(all.Names, s.Names...)
 		all.EndingSoon += s.EndingSoon
 	}
-	slices.SortFunc(all.Names, NameCount.compare)
+	slices.SortFunc(all.Names, compareCounts)
 	return all, nil
 }
 
@@ -119,7 +119,7 @@ func (r *routed) Conflicts(ctx context.Context, query ConflictsQuery) ([]Conflic
 // Sweep sweeps one part after the other, beginning with another one each time, so that none
 // of them always comes last. One that fails keeps nobody from sweeping the others.
 func (r *routed) Sweep(ctx context.Context, limit int) (SweepReport, error) {
-	if r.isBound() {
+	if r.IsBound() {
 		return r.backends[r.bound].Sweep(ctx, limit)
 	}
 	start := time.Now()

@@ -8,7 +8,7 @@ func (p *preparer) prepareEntity(scope string, entity Entity) *Error {
 		return err
 	}
 	p.wantEntity(scope, entity)
-	return entity.check()
+	return checkEntity(entity)
 }
 
 func notFound(entity Entity, why string) *Error {
@@ -35,11 +35,11 @@ func (v *view) saveWhole(e entityDraft, kind EventKind) {
 	})
 }
 
-func (c Archive) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) archive(c Archive) (decision, *Error) {
 	return p.prepareArchived(c.Scope, c.Entity, true, EventArchived)
 }
 
-func (c Restore) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) restore(c Restore) (decision, *Error) {
 	return p.prepareArchived(c.Scope, c.Entity, false, EventRestored)
 }
 
@@ -61,7 +61,7 @@ func (p *preparer) prepareArchived(scope string, entity Entity, archived bool, k
 	}, nil
 }
 
-func (c Delete) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) delete(c Delete) (decision, *Error) {
 	if err := p.prepareEntity(c.Scope, c.Entity); err != nil {
 		return nil, err
 	}

@@ -1,12 +1,12 @@
 package dibs
 
-func (c Transfer) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) transfer(c Transfer) (decision, *Error) {
 	s, err := p.address(c.Namespace, c.Value, "")
 	if err != nil {
 		return nil, err
 	}
 	for _, entity := range []Entity{c.From, c.To} {
-		if err := entity.check(); err != nil {
+		if err := checkEntity(entity); err != nil {
 			return nil, s.about(err)
 		}
 		p.wantEntity(s.scope, entity)
@@ -75,7 +75,7 @@ func (v *view) handOver(d *draft, to entityDraft, s *subject, line ID) {
 	v.activate(d, to, s, line)
 }
 
-func (c Swap) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) swap(c Swap) (decision, *Error) {
 	a, err := p.address(c.Namespace, c.A.Value, "a")
 	if err != nil {
 		return nil, err
@@ -84,10 +84,10 @@ func (c Swap) prepare(p *preparer) (decision, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.A.Entity.check(); err != nil {
+	if err := checkEntity(c.A.Entity); err != nil {
 		return nil, a.about(err)
 	}
-	if err := c.B.Entity.check(); err != nil {
+	if err := checkEntity(c.B.Entity); err != nil {
 		return nil, b.about(err)
 	}
 	if c.A.Entity == c.B.Entity {

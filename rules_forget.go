@@ -39,16 +39,24 @@ func veil(events []Event) []Event {
 	return events
 }
 
-// erase makes a tombstone of a name, whoever has it. What of it is kept back stays so,
-// for everybody: nobody knows any more whose it was.
-func (p *preparer) erase(v *view, d *draft) (Result, *Error) {
+// forgotten is what forgetting one name came to.
+type forgotten struct {
+	changed bool
+	again   bool // it has to be decided again, on the history as it is then
+	erased  bool // nothing is left of the name; else its history has lost a person
+	name    *Name
+}
+
+// erase makes a tombstone of a name, in whatever state it is. A quarantine goes on, for
+// every entity: the tombstone does not know whose name it was.
+func (p *preparer) erase(v *view, d *draft) (forgotten, *Error) {
 	space, err := p.policies.space(d.Namespace)
 	if err != nil {
-		return Result{}, err
+		return forgotten{}, err
 	}
-	key, shown := d.Key(), v.show(d)
+	shown := v.show(d)
 	if err := v.letGo(d, space); err != nil {
-		return Result{}, err
+		return forgotten{}, err
 	}
 	shown.State, shown.Until = d.State, d.Until.Time()
 	d.NameRecord = NameRecord{
@@ -65,10 +73,7 @@ func (p *preparer) erase(v *view, d *draft) (Result, *Error) {
 	d.before.Entity, d.lapses = Entity{}, nil
 	v.retell(d, v.now, snapshotOf(&d.NameRecord))
 	v.store(d)
-	if d.State == Quarantined {
-		return Result{Names: []Name{shown}, Quarantined: []string{key}}, nil
-	}
-	return Result{Names: []Name{shown}, Freed: []string{key}}, nil
+	return forgotten{changed: true, erased: true, name: &shown}, nil
 }
 
 // letGo ends a hold or an ownership, and what counts for it elsewhere.
@@ -123,19 +128,30 @@ func (d *draft) remember(s *subject) {
 	d.before = snapshotOf(&d.NameRecord)
 }
 
-// forgetName is the registry's own decision to forget one name, that somebody knows. What
-// it was called before the rules of its namespace changed goes with it.
-func (p *preparer) forgetName(s *subject, entity Entity) decision {
-	return func(v *view) (Result, *Error) {
+// forgetName forgets one name, and what it was called before the rules of its namespace
+// changed.
+func (set *policies) forgetName(req ForgetRequest) (*job[forgotten], *Error) {
+	p := &preparer{policies: set}
+	s, err := p.address(req.Namespace, req.Value, "")
+	if err == nil {
+		err = checkOptionalEntity(req.Entity)
+	}
+	if err == nil && req.Scope != "" && req.Scope != s.scope {
+		err = s.refuse(CodeInvalidNamespace, "%s is not in the scope %s", s.namespace, quote(req.Scope))
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := newJob(p, func(v *view) (forgotten, *Error) {
 		if v.unknown(s) {
-			return Result{Replayed: true}, nil
+			return forgotten{}, nil
 		}
 		d := v.name(s)
 		if d.forgotten() {
-			return Result{Replayed: true}, nil
+			return forgotten{}, nil
 		}
-		if err := s.mayForget(d, entity); err != nil {
-			return Result{}, err
+		if err := s.mayForget(d, req.Entity); err != nil {
+			return forgotten{}, err
 		}
 		for _, id := range d.linked(LinkMovedFrom) {
 			if v.absent(Ref{KindName, d.Scope, id}) {
@@ -144,12 +160,14 @@ func (p *preparer) forgetName(s *subject, entity Entity) decision {
 			former := v.nameByID(id, d.Scope)
 			if former.State == Free && slices.Contains(former.linked(LinkMovedTo), d.ID) {
 				if _, err := p.erase(v, former); err != nil {
-					return Result{}, err
+					return forgotten{}, err
 				}
 			}
 		}
 		return p.erase(v, d)
-	}
+	})
+	j.dryRun = req.DryRun
+	return j, nil
 }
 
 // mayForget refuses to forget a name that somebody has, unless it is that entity's.

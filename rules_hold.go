@@ -36,7 +36,7 @@ func (p *preparer) existing(v *view, c Command, id ID) (*draft, *subject, *Error
 	return d, &subject{space: space, value: d.Value, canonical: d.Canonical, id: d.ID, field: space.kind}, nil
 }
 
-func (c Extend) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) extend(c Extend) (decision, *Error) {
 	return p.onHold(c, c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		if err := s.over(d); err != nil {
 			return Result{}, err
@@ -61,7 +61,7 @@ func (c Extend) prepare(p *preparer) (decision, *Error) {
 	})
 }
 
-func (c Release) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) release(c Release) (decision, *Error) {
 	return p.onHold(c, c.ID, c.Token, func(v *view, d *draft, s *subject) (Result, *Error) {
 		if d.Status == StatusReleased && d.ConfirmedAt == 0 {
 			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
@@ -76,8 +76,8 @@ func (c Release) prepare(p *preparer) (decision, *Error) {
 	})
 }
 
-func (c Confirm) prepare(p *preparer) (decision, *Error) {
-	if err := c.Entity.check(); err != nil {
+func (p *preparer) confirm(c Confirm) (decision, *Error) {
+	if err := checkEntity(c.Entity); err != nil {
 		return nil, err
 	}
 	// The scope is not known before the name is. Most have none.
@@ -95,7 +95,7 @@ func (c Confirm) prepare(p *preparer) (decision, *Error) {
 		if err := s.over(d); err != nil {
 			return Result{}, err
 		}
-		if err := p.confirm(v, d, s, c); err != nil {
+		if err := p.confirmHold(v, d, s, c); err != nil {
 			return Result{}, err
 		}
 		return v.ownedResult(d, false), nil
@@ -107,9 +107,9 @@ func (d *draft) gaveUp() bool {
 	return d.ConfirmedAt != 0 && (d.State == Free || d.State == Quarantined)
 }
 
-// confirm makes a hold the active name of an entity, in place of another one if
+// confirmHold makes a hold the active name of an entity, in place of another one if
 // the command says so.
-func (p *preparer) confirm(v *view, d *draft, s *subject, c Confirm) *Error {
+func (p *preparer) confirmHold(v *view, d *draft, s *subject, c Confirm) *Error {
 	if err := s.intendedFor(d, c.Entity); err != nil {
 		return err
 	}

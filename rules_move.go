@@ -2,42 +2,43 @@ package dibs
 
 import "slices"
 
-// bringUnder is the registry's own decision to bring one name under the rules that
-// its namespace's policy has now, as part of a run.
-func (p *preparer) bringUnder(ref Ref, run string) decision {
+// bringUnder brings one name under the rules that its namespace's policy has now, as part of
+// a run. The outcome says whether that changed anything.
+func (set *policies) bringUnder(ref Ref, run string) *job[bool] {
+	p := &preparer{policies: set}
 	p.want(ref)
-	return func(v *view) (Result, *Error) {
+	return newJob(p, func(v *view) (changed bool, _ *Error) {
 		d := v.nameByID(ref.ID, ref.Scope)
 		if d == nil || d.State == Free {
-			return Result{Replayed: true}, nil
+			return false, nil
 		}
 		s, err := p.again(d)
 		if err != nil && d.State == Quarantined {
-			return Result{Replayed: true}, nil // nobody can ask for it any more: it ends where it is
+			return false, nil // no caller can ask for it any more: it ends where it is
 		}
 		if err != nil {
-			return Result{}, err
+			return false, err
 		}
 		f, rev, err := readFloor(v, s.space)
 		if err != nil {
-			return Result{}, err
+			return false, err
 		}
-		if err := f.mayGoOn(s.space, run); err != nil {
-			return Result{}, err
+		if err := f.mayGoOn(s.namespace, run); err != nil {
+			return false, err
 		}
 		if s.id == d.ID {
-			return Result{Replayed: !v.restamp(d, s, f, rev)}, nil
+			return v.restamp(d, s, f, rev), nil
 		}
 		t := v.nameByID(s.id, s.scope) // itself, also if it was once moved from
 		if t == nil {
 			t = s.draft()
 		}
 		if t.State != Free {
-			return Result{}, v.merge(d, t, s, f, rev)
+			return true, v.merge(d, t, s, f, rev)
 		}
 		v.move(d, t, s, f, rev)
-		return Result{}, nil
-	}
+		return true, nil
+	})
 }
 
 // again works out what the name of a row is by the present rules.

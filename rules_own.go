@@ -10,12 +10,12 @@ import (
 // All of them stand in its record.
 const maxActive = 1000
 
-func (c Claim) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) claim(c Claim) (decision, *Error) {
 	s, err := p.newName(c.Namespace, c.Value, c.Field, c.OverrideReserved)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Entity.check(); err != nil {
+	if err := checkEntity(c.Entity); err != nil {
 		return nil, s.about(err)
 	}
 	if err := s.details(c.CorrelationID, c.Meta); err != nil {
@@ -47,12 +47,12 @@ func (c Claim) prepare(p *preparer) (decision, *Error) {
 	}, nil
 }
 
-func (c Rename) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) rename(c Rename) (decision, *Error) {
 	s, err := p.newName(c.Namespace, c.Value, c.Field, c.OverrideReserved)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Entity.check(); err != nil {
+	if err := checkEntity(c.Entity); err != nil {
 		return nil, s.about(err)
 	}
 	if err := s.details(c.CorrelationID, nil); err != nil {
@@ -139,12 +139,12 @@ func (p *preparer) obtain(v *view, d *draft, s *subject, c Rename, token TokenHa
 	return EventClaimed, nil
 }
 
-func (c Decommission) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) decommission(c Decommission) (decision, *Error) {
 	s, err := p.address(c.Namespace, c.Value, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Entity.check(); err != nil {
+	if err := checkEntity(c.Entity); err != nil {
 		return nil, s.about(err)
 	}
 	p.wantEntity(s.scope, c.Entity)
@@ -299,7 +299,7 @@ func setIfAny(field *string, value string) {
 }
 
 // leave gives up a name of the entity, as the policy says, and reports its key.
-func (v *view) leave(d *draft, e entityDraft, policy *Policy) Result {
+func (v *view) leave(d *draft, e entityDraft, policy *policy) Result {
 	if e.Active[d.slot()] == d.ID {
 		delete(e.Active, d.slot())
 	}

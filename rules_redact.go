@@ -110,59 +110,73 @@ func (d *draft) dropDetails() {
 	d.Token, d.Principal, d.CorrelationID, d.Meta, d.Intended = TokenHash{}, "", "", nil, Entity{}
 }
 
-// forgetIn is the registry's own decision to forget a person in the row of a name, whose
-// history is known up to a revision. Pending means that it has to be looked at again.
-func (p *preparer) forgetIn(ref Ref, who person, rev uint64, history []Event, atOnce int) decision {
+// forgetIn forgets a person in the row of a name, whose history is known up to a revision.
+// At most atOnce events are redacted in one commit.
+func (set *policies) forgetIn(ref Ref, who person, rev uint64, history []Event, dryRun bool) *job[forgotten] {
+	atOnce := redactAtOnce
+	if dryRun {
+		atOnce = len(history)
+	}
+	p := &preparer{policies: set}
 	p.want(ref)
-	return func(v *view) (Result, *Error) {
+	j := newJob(p, func(v *view) (forgotten, *Error) {
 		if v.absent(ref) {
-			return Result{Replayed: true}, nil
+			return forgotten{}, nil
 		}
 		d := v.nameByID(ref.ID, ref.Scope)
 		if d.Rev != rev {
-			return Result{Pending: true}, nil
+			return forgotten{again: true}, nil
 		}
 		if d.forgotten() {
-			return Result{Replayed: true}, nil
+			return forgotten{}, nil
 		}
 		if who.has(d, history) {
 			return p.erase(v, d)
 		}
 		r := who.redact(d, history)
 		if r.empty() {
-			return Result{Replayed: true}, nil
+			return forgotten{}, nil
 		}
 		d.Spent = slices.DeleteFunc(slices.Clone(d.Spent), r.concerns) // now: half a history tells less
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
 			v.keep(d)
-			return Result{Pending: true}, nil
+			return forgotten{again: true}, nil
 		}
 		v.redacts = append(v.redacts, r.events...)
 		if r.row {
 			d.dropDetails()
 		}
 		v.save(d, EventForgotten)
-		return Result{Names: []Name{v.show(d)}}, nil
-	}
+		name := v.show(d)
+		return forgotten{changed: true, name: &name}, nil
+	})
+	j.dryRun = dryRun
+	return j
 }
 
-// forgetEntity is the registry's own decision to forget what there is of a person but
-// names: events about the entity as a whole, and its record. Pending means that the person
-// has names.
-func (p *preparer) forgetEntity(who person, events []Event) decision {
+// forgottenEntity is what forgetting the record of a person came to.
+type forgottenEntity struct {
+	changed  bool
+	hasNames bool // then nothing was done
+}
+
+// forgetEntity forgets what there is of a person besides names: events about the entity as a
+// whole, [redactAtOnce] at the most, and its record.
+func (set *policies) forgetEntity(who person, events []Event) *job[forgottenEntity] {
+	p := &preparer{policies: set}
 	p.wantEntity(who.scope, who.Entity)
-	return func(v *view) (Result, *Error) {
+	return newJob(p, func(v *view) (forgottenEntity, *Error) {
 		ref := entityRef(who.scope, who.Entity)
 		r, ok := v.see(ref).(*EntityRecord)
 		if len(events) == 0 && (v.absent(ref) || ok && r.forgotten()) {
-			return Result{Replayed: true}, nil
+			return forgottenEntity{}, nil
 		}
 		if names, _ := v.namesOf(who.scope, who.Entity); slices.ContainsFunc(names, func(id ID) bool {
 			d := v.nameByID(id, who.scope)
 			return d != nil && (d.State == Active || d.State == Alias) && d.Owner == who.Entity
 		}) {
-			return Result{Pending: true}, nil
+			return forgottenEntity{hasNames: true}, nil
 		}
 		for _, e := range events {
 			e.Entity, e.Actor, e.Version = Entity{}, "", 0
@@ -172,6 +186,6 @@ func (p *preparer) forgetEntity(who person, events []Event) decision {
 		tomb := &EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)}
 		v.renew(ref)
 		v.put(ref, tomb)
-		return Result{}, nil
-	}
+		return forgottenEntity{changed: true}, nil
+	})
 }

@@ -27,7 +27,7 @@ func (p *preparer) wish(c Reserve, token TokenHash) (*wish, *Error) {
 	if err != nil {
 		return nil, s.about(err)
 	}
-	if err := c.Entity.checkOptional(); err != nil {
+	if err := checkOptionalEntity(c.Entity); err != nil {
 		return nil, s.about(err)
 	}
 	if err := s.details(c.CorrelationID, c.Meta); err != nil {
@@ -52,7 +52,7 @@ func chooseToken(token string) (string, TokenHash, *Error) {
 	return token, hash, err
 }
 
-func (c Reserve) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) reserve(c Reserve) (decision, *Error) {
 	token, hash, err := chooseToken(c.Token)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c Reserve) prepare(p *preparer) (decision, *Error) {
 	}, nil
 }
 
-func (c ReserveAll) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) reserveAll(c ReserveAll) (decision, *Error) {
 	token, hash, err := chooseToken(c.Token)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (c ReserveAll) prepare(p *preparer) (decision, *Error) {
 	}, nil
 }
 
-func (c ReserveFirst) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) reserveFirst(c ReserveFirst) (decision, *Error) {
 	token, hash, err := chooseToken(c.Token)
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (w *wish) holds(d *draft) bool { return d.belongsTo(w.token, w.principal) }
 // belongsTo reports whether the name's last hold was made with this token, by this
 // principal or for one who may act for others.
 func (d *draft) belongsTo(token TokenHash, principal Principal) bool {
-	return d.Token.matches(token) && (d.Principal == principal.Name || principal.hasIn(d.Namespace, ActForOthers))
+	return d.Token.matches(token) && (d.Principal == principal.Name || principal.HasIn(d.Namespace, ActForOthers))
 }
 
 // alive reports whether the name is held, also when it is past its time and waits

@@ -8,13 +8,14 @@ const (
 	maxPause   = time.Hour
 )
 
-func (c Settle) prepare(p *preparer) (decision, *Error) {
+func (p *preparer) settle(c Settle) (decision, *Error) {
 	if p.principal.Grants == nil && !p.principal.Has(Operate) { // nor does it learn whether there is such a row
 		return nil, mustOperate("settling a suspect")
 	}
-	if err := c.Verdict.check(); err != nil {
+	if err := checkVerdict(c.Verdict); err != nil {
 		return nil, err
 	}
+	outcome, entity := c.Verdict.Outcome()
 	p.want(Ref{Kind: KindName, ID: c.ID})
 	return func(v *view) (Result, *Error) {
 		d, s, err := p.existing(v, c, c.ID)
@@ -22,11 +23,11 @@ func (c Settle) prepare(p *preparer) (decision, *Error) {
 			return Result{}, err
 		}
 		switch {
-		case !p.principal.hasIn(d.Namespace, Operate):
+		case !p.principal.HasIn(d.Namespace, Operate):
 			return Result{}, mustOperate("settling a suspect")
 		case d.State == Suspect:
-		case c.Verdict.kind == absent && d.Status == StatusExpired,
-			c.Verdict.kind == exists && v.has(c.Verdict.entity, d):
+		case outcome == verdictAbsent && d.Status == StatusExpired,
+			outcome == verdictExists && v.has(entity, d):
 			return Result{Names: []Name{v.show(d)}, Replayed: true}, nil
 		case d.State == Held:
 			return Result{}, s.taken(d, Entity{})
@@ -40,15 +41,35 @@ func (c Settle) prepare(p *preparer) (decision, *Error) {
 	}, nil
 }
 
+// The words of [Verdict.Outcome].
+const (
+	verdictExists  = "exists"
+	verdictAbsent  = "absent"
+	verdictUnknown = "unknown"
+)
+
+// checkVerdict refuses a verdict that cannot be acted upon.
+func checkVerdict(verdict Verdict) *Error {
+	switch outcome, entity := verdict.Outcome(); outcome {
+	case verdictExists:
+		return checkEntity(entity)
+	case verdictAbsent:
+		return nil
+	default:
+		return &Error{Code: CodeInvalidValue, Message: "a verdict is needed: Exists(entity) or Absent"}
+	}
+}
+
 // conclude ends a suspect by a verdict, or says why it cannot.
 func (p *preparer) conclude(v *view, d *draft, s *subject, verdict Verdict) *Error {
-	if verdict.kind == absent {
+	outcome, entity := verdict.Outcome()
+	if outcome == verdictAbsent {
 		v.uncountHold(d)
 		d.endHold(StatusExpired, v.now)
 		v.save(d, EventExpired)
 		return nil
 	}
-	return p.confirm(v, d, s, Confirm{Entity: verdict.entity})
+	return p.confirmHold(v, d, s, Confirm{Entity: entity})
 }
 
 // testimony is what a witness said about a hold.
@@ -58,37 +79,40 @@ type testimony struct {
 	expires time.Time // the end of the hold as it was when the witness was asked
 	verdict Verdict
 	doubt   string // why there is no verdict
-	absent  bool   // there was no witness to ask
+	unasked bool   // this process has no witness
 }
 
-// testify is the registry's own decision about what a witness said: the suspect is
-// ended, or stays one with a doubt and is left alone for a while.
-func (p *preparer) testify(t testimony) decision {
+// testify acts on what a witness said: the suspect is ended, or stays one with a doubt and is
+// not asked about for a while. The outcome says whether it was ended.
+func (set *policies) testify(t testimony) *job[bool] {
+	p := &preparer{policies: set}
 	p.want(Ref{Kind: KindName, ID: t.id})
-	return func(v *view) (Result, *Error) {
+	return newJob(p, func(v *view) (settled bool, _ *Error) {
 		d := v.follow(t.id, "")
 		if d == nil || d.State != Suspect || d.Epoch != t.epoch || !d.ExpiresAt.Time().Equal(t.expires) {
-			// It was settled by somebody else meanwhile; or its holder came back, extended it and
-			// may have saved since, which the witness could not know.
-			return Result{Replayed: true}, nil
+			// It was ended meanwhile; or its holder came back, extended it and may have saved its
+			// entity since, which the witness could not know.
+			return false, nil
 		}
 		doubt := t.doubt
-		if t.verdict.kind != unknown {
+		if outcome, entity := t.verdict.Outcome(); outcome == verdictExists && checkEntity(entity) != nil {
+			doubt = "the witness says that it exists, but named no valid entity"
+		} else if outcome != verdictUnknown {
 			err := p.tryVerdict(v, d, t.verdict)
 			if err == nil {
-				return Result{Names: []Name{v.show(v.nameByID(d.ID, d.Scope))}}, nil
+				return true, nil
 			}
 			doubt = "the witness says that it exists, but: " + err.Message
 		}
 		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), doubt
-		if t.absent {
-			d.AskAt = v.now.Add(firstPause) // somebody else's witness is not to wait longer
+		if t.unasked {
+			d.AskAt = v.now.Add(firstPause) // another process may have a witness
 		} else {
 			d.Asked++
 		}
 		v.keep(d)
-		return Result{Names: []Name{v.show(d)}}, nil
-	}
+		return false, nil
+	})
 }
 
 // tryVerdict ends a suspect by a verdict, or changes nothing and says why not.

@@ -1,66 +1,38 @@
 package dibs
 
-import "fmt"
-
-func (c Sweep) prepare(p *preparer) (decision, *Error) {
-	switch {
-	case c.Limit < 1:
-		return nil, &Error{Code: CodeInvalidValue, Message: fmt.Sprintf("a sweep's limit is %d, it must be at least 1", c.Limit)}
-	case c.Limit > maxNames:
-		return nil, &Error{Code: CodeTooLarge, Message: fmt.Sprintf("a sweep of %d records is more than the %d that one command may touch: use Registry.Sweep", c.Limit, maxNames)}
-	}
-	return func(v *view) (Result, *Error) {
-		result := Result{Replayed: true}
-		for i, ref := range v.due(c.Limit) {
-			if ref.Kind == KindEntity && i > 0 {
-				break // its names take a command of their own
-			}
-			one, err := p.sweepOne(ref)(v)
-			if err != nil {
-				return Result{}, err
-			}
-			result.Replayed = result.Replayed && one.Replayed
-			result.Freed = append(result.Freed, one.Freed...)
-			result.Quarantined = append(result.Quarantined, one.Quarantined...)
-			if ref.Kind == KindEntity {
-				break
-			}
-			if ref.Kind == KindName && !one.Replayed {
-				if d := v.nameByID(ref.ID, ref.Scope); d != nil {
-					result.Names = append(result.Names, v.show(d))
-				}
-			}
-		}
-		return result, nil
-	}, nil
+// swept is what a sweep of one record came to.
+type swept struct {
+	changed bool
+	suspect *Name // its witness has to be asked
 }
 
-// sweepOne is the registry's own decision about a record whose date has come.
-func (p *preparer) sweepOne(ref Ref) decision {
+// sweep ends what is over about a record whose date has come.
+func (set *policies) sweep(ref Ref) *job[swept] {
+	p := &preparer{policies: set}
 	p.want(ref)
-	return func(v *view) (Result, *Error) {
-		if v.absent(ref) { // somebody was faster
-			return Result{Replayed: true}, nil
+	return newJob(p, func(v *view) (swept, *Error) {
+		if v.absent(ref) { // another sweep was faster
+			return swept{}, nil
 		}
 		switch ref.Kind {
 		case KindName:
 			return p.sweepName(v, ref)
 		case KindEntity:
-			return p.sweepEntity(v, ref)
+			return swept{changed: p.sweepEntity(v, ref)}, nil
 		default:
-			return sweepDocument(v, ref)
+			return swept{changed: sweepDocument(v, ref)}, nil
 		}
-	}
+	})
 }
 
-// sweepName puts into the row and the history what ended by itself, and purges
-// what was never confirmed and is old enough. A suspect is only reported: its
-// witness is asked outside of any decision.
-func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
+// sweepName writes into the row and the history what ended by itself, and purges a name that
+// was never confirmed and is old enough. A suspect is only reported: its witness is asked
+// outside of any decision.
+func (p *preparer) sweepName(v *view, ref Ref) (result swept, err *Error) {
 	d := v.nameByID(ref.ID, ref.Scope)
-	var result Result
-	if d.State == Suspect && d.AskAt.over(v.now) { // else somebody has just asked
-		result.Names = []Name{v.show(d)}
+	if d.State == Suspect && d.AskAt.over(v.now) { // else it was asked a moment ago
+		name := v.show(d)
+		result.suspect = &name
 	}
 	purgeAt := d.nextDue()
 	switch {
@@ -69,28 +41,29 @@ func (p *preparer) sweepName(v *view, ref Ref) (Result, *Error) {
 	case d.State == Free && !d.Established && purgeAt.over(v.now):
 		space, err := p.policies.space(d.Namespace)
 		if err != nil {
-			return Result{}, err
+			return swept{}, err
 		}
 		v.narrow(purgeAt, 0)
 		if err := v.purge(d, space); err != nil {
-			return Result{}, err
+			return swept{}, err
 		}
 	default:
-		result.Replayed = true
+		return result, nil
 	}
+	result.changed = true
 	return result, nil
 }
 
-// sweepEntity gives up the next names of an entity that was deleted with more than
-// one command may touch.
-func (p *preparer) sweepEntity(v *view, ref Ref) (Result, *Error) {
+// sweepEntity gives up the next names of an entity that was deleted with more names than one
+// command may touch. It reports whether it changed anything.
+func (p *preparer) sweepEntity(v *view, ref Ref) bool {
 	r := v.get(ref).(*EntityRecord)
 	if !r.Due.over(v.now) {
-		return Result{Replayed: true}, nil
+		return false
 	}
 	if r.forgotten() {
 		v.put(ref, nil)
-		return Result{}, nil
+		return true
 	}
 	e := v.entity(r.Scope, r.Entity)
 	ids, more := v.namesOf(r.Scope, r.Entity)
@@ -99,17 +72,16 @@ func (p *preparer) sweepEntity(v *view, ref Ref) (Result, *Error) {
 	} else {
 		e.Due = 0
 	}
-	result := p.leaveAll(v, e, ids)
+	p.leaveAll(v, e, ids)
 	v.saveEntity(e)
-	return result, nil
+	return true
 }
 
-// sweepDocument removes a document that has done its service.
-func sweepDocument(v *view, ref Ref) (Result, *Error) {
-	doc := v.get(ref).(*Document)
-	if !doc.Due.over(v.now) {
-		return Result{Replayed: true}, nil
+// sweepDocument deletes a document that is not needed any more. It reports whether it did.
+func sweepDocument(v *view, ref Ref) bool {
+	if doc := v.get(ref).(*Document); !doc.Due.over(v.now) {
+		return false
 	}
 	v.put(ref, nil)
-	return Result{}, nil
+	return true
 }

@@ -2,7 +2,6 @@ package dibs_test
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -79,50 +78,6 @@ func TestSweepTallies(t *testing.T) {
 	if n := count(); n != 0 {
 		t.Errorf("%d counters, want none", n)
 	}
-}
-
-// As a command a sweep takes part in a list, and can be tried without consequences.
-func TestSweepCommand(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, nil)
-	withNames(f, 33, user1)
-	f.must(reserve("slug", "a", token1))
-	f.clock.advance(time.Second)
-	f.must(reserve("slug", "b", token1))
-	f.replayed(dibs.Sweep{Limit: 32})
-	f.clock.advance(aHold)
-
-	before := f.dump()
-	results, err := f.DryRun(f.ctx, dibs.Sweep{Limit: 32})
-	if err != nil || results[0].Replayed || len(results[0].Names) != 2 || results[0].Names[0].Status != dibs.StatusExpired {
-		t.Fatalf("dry run: %+v, %v", results, err)
-	}
-	if after := f.dump(); !reflect.DeepEqual(before, after) {
-		t.Error("a dry run changed something")
-	}
-	if r := f.must(dibs.Sweep{Limit: 1}, claim("slug", "a", user2)); len(r[0].Names) != 1 {
-		t.Errorf("one of two: %+v", r[0])
-	}
-	f.wantState("slug", "a", dibs.Active)
-
-	// A deletion under way takes a command for each 32 names.
-	f.must(dibs.Sweep{Limit: 32})
-	f.must(dibs.Delete{Entity: user1})
-	if r := f.must(dibs.Sweep{Limit: 32})[0]; len(r.Freed) != 32 {
-		t.Errorf("freed %d", len(r.Freed))
-	}
-	if r := f.must(dibs.Sweep{Limit: 32})[0]; len(r.Freed) != 1 {
-		t.Errorf("freed %d", len(r.Freed))
-	}
-	f.replayed(dibs.Sweep{Limit: 32})
-
-	f.clock.advance(dibs.DefaultHoldHistory)
-	f.must(dibs.Sweep{Limit: 32}) // b goes
-	if _, err := f.Get(f.ctx, dibs.Lookup{Namespace: "slug", Value: "b"}); !errors.Is(err, dibs.ErrNotFound) {
-		t.Errorf("b is still there: %v", err)
-	}
-	f.refused(dibs.ErrInvalidValue, dibs.Sweep{})
-	f.refused(dibs.ErrTooLarge, dibs.Sweep{Limit: 33})
 }
 
 // eager is a store that says of some records that they are due, whenever it is asked.

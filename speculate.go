@@ -1,7 +1,6 @@
 package dibs
 
 import (
-	"slices"
 	"sync"
 	"time"
 )
@@ -24,7 +23,7 @@ type speculator struct {
 
 	mu     sync.Mutex
 	recent recent
-	odds   odds
+	rate   guessRate
 }
 
 // newSpeculator returns nil for an engine that cannot tell its time without a Load.
@@ -38,7 +37,7 @@ func newSpeculator(store Store) *speculator {
 // decide decides the requests on guesses. It fails if one of them asks for anything
 // that is neither remembered nor expected to be absent, or changes nothing.
 func (s *speculator) decide(requests []*request) (*ledger, bool) {
-	if s == nil || slices.ContainsFunc(requests, func(r *request) bool { return r.retried }) {
+	if s == nil {
 		return nil, false
 	}
 	now, ok := s.clock.Now()
@@ -47,29 +46,16 @@ func (s *speculator) decide(requests []*request) (*ledger, bool) {
 		return nil, false
 	}
 	s.age()
-	l := newLedger(2 * len(requests))
-	l.now = now
-	l.window = Window{From: now.Add(-guessEarly), Before: now.Add(guessLate)}
-	l.recall = s.recall
-	for _, r := range requests {
-		for _, ref := range r.fresh {
-			l.expectFresh(ref)
-		}
-	}
-	for _, r := range requests {
-		for _, ref := range r.wants {
-			l.want(ref)
-		}
-	}
-	if !l.complete() || !s.try() {
+	state := guessLedger(requests, now, Window{From: now.Add(-guessEarly), Before: now.Add(guessLate)}, s.recall)
+	if !state.complete() || !s.try() {
 		return nil, false
 	}
 	for _, r := range requests {
-		if r.decide(l); !l.complete() || len(r.view.changes) == 0 {
+		if r.decide(state); !state.complete() || !r.changes() {
 			return nil, false
 		}
 	}
-	return l, true
+	return state, true
 }
 
 // age forgets what is too old to guess by.
@@ -89,18 +75,18 @@ func (s *speculator) recall(key recordKey) Record {
 func (s *speculator) try() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.odds.try()
+	return s.rate.try()
 }
 
 // loaded remembers what a Load brought.
-func (s *speculator) loaded(l *ledger) {
+func (s *speculator) loaded(state *ledger) {
 	if s == nil {
 		return
 	}
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range l.loaded {
+	for r := range state.records() {
 		if r != nil {
 			s.recent.put(r, now)
 		}
@@ -108,7 +94,7 @@ func (s *speculator) loaded(l *ledger) {
 }
 
 // committed remembers what became of groups, and whether it was right to guess.
-func (s *speculator) committed(l *ledger, groups []*group, outcomes []Outcome) {
+func (s *speculator) committed(guessed bool, groups []Group, outcomes []Outcome) {
 	if s == nil {
 		return
 	}
@@ -116,8 +102,8 @@ func (s *speculator) committed(l *ledger, groups []*group, outcomes []Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, g := range groups {
-		if l.guesses() && outcomes[i] != Busy && outcomes[i] != TooLarge {
-			s.odds.note(outcomes[i] == Committed)
+		if guessed && outcomes[i] != Busy && outcomes[i] != TooLarge {
+			s.rate.note(outcomes[i] == Committed)
 		}
 		switch outcomes[i] {
 		case Committed:
@@ -131,7 +117,7 @@ func (s *speculator) committed(l *ledger, groups []*group, outcomes []Outcome) {
 	}
 }
 
-func (s *speculator) wrote(g *group, now time.Time) {
+func (s *speculator) wrote(g Group, now time.Time) {
 	for _, w := range g.Writes {
 		if w.Delete {
 			s.recent.forget(w.Record.Ref().key())

@@ -95,7 +95,6 @@ func TestGuessesSaveTheLoad(t *testing.T) {
 		{"a taken name", claim("slug", "d", user3), 1, 0},           // refused, and known to be taken
 		{"the first of some", firstOf("slug", "f", "g"), 1, 1},      // who held one of them would not be noticed
 		{"delete", dibs.Delete{Entity: user1}, 3, 1},                // its names are asked for one after another
-		{"a sweep of nothing", dibs.Sweep{Limit: 1}, 2, 0},          //
 		{"a name like no other", rename("slug", "d", user1), 1, 0},  // it is another's
 		{"a hold like no other", reserve("few", "b", token1), 0, 1}, //
 	} {

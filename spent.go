@@ -73,5 +73,5 @@ func spentBy(token TokenHash, principal string) [8]byte {
 // principal may act for others in the name's namespace.
 func (t *SpentToken) belongsTo(token TokenHash, principal Principal, namespace string) bool {
 	return subtle.ConstantTimeCompare(t.Token[:], token[:len(t.Token)]) == 1 &&
-		(t.Principal == spentBy(token, principal.Name) || principal.hasIn(namespace, ActForOthers))
+		(t.Principal == spentBy(token, principal.Name) || principal.HasIn(namespace, ActForOthers))
 }

@@ -44,12 +44,12 @@ func (c *core) Stats(ctx context.Context) (Stats, error) {
 				continue
 			}
 			query.After = &ListPosition{Namespace: n.Namespace, Label: n.Canonical}
-			d := draftAt(n, now)
-			if d.State == Free {
+			state := stateAt(n, now)
+			if state == Free {
 				continue
 			}
-			counts[NameCount{Namespace: d.Namespace, State: d.State}]++
-			if d.State == Held && d.ExpiresAt <= now.Add(endingSoon) {
+			counts[NameCount{Namespace: n.Namespace, State: state}]++
+			if state == Held && n.ExpiresAt <= now.Add(endingSoon) {
 				stats.EndingSoon++
 			}
 		}
@@ -61,10 +61,10 @@ func (c *core) Stats(ctx context.Context) (Stats, error) {
 		key.Count = n
 		stats.Names = append(stats.Names, key)
 	}
-	slices.SortFunc(stats.Names, NameCount.compare)
+	slices.SortFunc(stats.Names, compareCounts)
 	return stats, nil
 }
 
-func (c NameCount) compare(other NameCount) int {
+func compareCounts(c, other NameCount) int {
 	return cmp.Or(cmp.Compare(c.Namespace, other.Namespace), cmp.Compare(c.State, other.State))
 }

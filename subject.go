@@ -12,6 +12,9 @@ const (
 	maxMetaEntries = 16
 	maxMetaText    = 255
 	maxNames       = 32 // names one command may touch
+
+	// ownedLimit is how many names of an entity a batch lists: one more than a command may touch.
+	ownedLimit = maxNames + 1
 )
 
 // preparer checks commands on behalf of a principal, under a set of policies.
@@ -160,7 +163,7 @@ func (p *preparer) newName(namespace, value, field string, override bool) (*subj
 
 func (p *preparer) mayTakeWord(s *subject, canonical string, override bool) *Error {
 	words := s.policy.ReservedWords
-	if words == nil || !words.Reserved(canonical) || (override && p.principal.hasIn(s.namespace, OverrideReserved)) {
+	if words == nil || !words.Reserved(canonical) || (override && p.principal.HasIn(s.namespace, OverrideReserved)) {
 		return nil
 	}
 	word, right := quote(canonical), ""

@@ -54,36 +54,32 @@ func (c *core) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 // sweepBatch sweeps records through the writer, which commits them together. It
 // reports whether any of them will not be due again at once.
 func (c *core) sweepBatch(ctx context.Context, due []Ref, report *SweepReport) (progress bool, _ error) {
-	tickets := make([]*ticket, 0, len(due))
-	for _, ref := range due {
-		p := c.preparer(Principal{})
-		decide := p.sweepOne(ref)
-		t, err := c.writer.enqueue(ctx, &request{decisions: []decision{decide}, wants: p.wants, impatient: true})
-		if err != nil {
-			return false, err
-		}
-		tickets = append(tickets, t)
+	jobs := make([]*job[swept], len(due))
+	for i, ref := range due {
+		jobs[i] = c.rules().sweep(ref)
+	}
+	answers, refused := sendAll(ctx, c, jobs, true)
+	if refused != nil {
+		return false, refused
 	}
 	var suspects []Name
-	for _, t := range tickets {
-		err := c.writer.wait(ctx, t)
+	for i, answer := range answers {
+		err := answer()
 		report.Looked++
 		switch {
 		case err == nil:
 		case errors.Is(err, errHeld), errors.Is(err, errContended):
-			continue // a later sweep has it; nobody behind it has to wait for that
+			continue // a later sweep takes it; the records behind it do not wait for that
 		default:
 			return false, err
 		}
-		result := t.results[0]
-		if !result.Replayed {
+		result, _ := jobs[i].result()
+		if result.changed {
 			report.Changed++
 			progress = true
 		}
-		for _, n := range result.Names {
-			if n.State == Suspect {
-				suspects = append(suspects, n)
-			}
+		if result.suspect != nil {
+			suspects = append(suspects, *result.suspect)
 		}
 	}
 	settled, err := c.askWitnesses(ctx, suspects)
@@ -130,38 +126,35 @@ func (c *core) askWitnesses(ctx context.Context, suspects []Name) (settled int, 
 // askWitness asks the witness of the name's namespace and passes on what it says.
 func (c *core) askWitness(ctx context.Context, n Name, now Instant) (settled bool, err error) {
 	said := testimony{id: n.ID, epoch: n.Epoch, expires: n.ExpiresAt, doubt: "the witness does not know yet"}
-	space, invalid := c.policies.Load().space(n.Namespace)
+	policy, invalid := c.rules().policy(n.Namespace)
 	if invalid != nil {
 		return false, invalid
 	}
-	if space.policy.Witness == nil {
-		said.doubt, said.absent = "this process has no witness for the namespace", true
+	if policy.Witness == nil {
+		said.doubt, said.unasked = "this process has no witness for the namespace", true
 	} else {
-		verdict, err := c.callWitness(ctx, space.policy.Witness, suspectHold(n, now))
+		verdict, err := c.callWitness(ctx, policy.Witness, suspectHold(n, now))
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		case err != nil:
 			said.doubt = "the witness failed: " + plainText(doubtOf(err), maxDoubt)
 			c.cfg.Logger.Warn("dibs: a witness failed", "id", n.ID.String(), "namespace", n.Namespace, "error", err)
-		case verdict.kind == exists && verdict.check() != nil:
-			said.doubt = "the witness says that it exists, but named no valid entity"
-		case verdict.reason != "":
-			said.doubt = "the witness does not know: " + plainText(verdict.reason, maxDoubt)
+		case verdict.Reason() != "":
+			said.doubt = "the witness does not know: " + plainText(verdict.Reason(), maxDoubt)
 		default:
 			said.verdict = verdict
 		}
 	}
-	p := c.preparer(Principal{})
-	result, refused := c.own(ctx, p, p.testify(said))
+	settled, refused := perform(ctx, c, c.rules().testify(said))
 	switch {
 	case refused == nil:
+		return settled, nil
 	case errors.Is(refused, errHeld):
 		return false, nil // it is asked again
 	default:
 		return false, refused
 	}
-	return len(result.Names) > 0 && result.Names[0].State != Suspect, nil
 }
 
 // doubtOf is what is shown of an error with the name: all of it, unless its maker says what

@@ -2,60 +2,57 @@ package dibs
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
-// unsupported is the backend of a Registry that was bound to a transaction it
-// cannot join. Every call says why.
-type unsupported struct{ why error }
+// FailingBackend returns a backend whose every call returns err, such as that of a Registry
+// which was bound to a transaction that it cannot join.
+func FailingBackend(err error) Backend { return failing{err} }
 
-var _ Backend = unsupported{}
+type failing struct{ why error }
 
-var errRemoteTx = fmt.Errorf("%w: a registry on a server cannot join a transaction of this process", ErrUnsupported)
+func (u failing) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, u.why }
 
-func (u unsupported) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, u.why }
+func (u failing) Check(context.Context, CheckRequest) ([]Availability, error) { return nil, u.why }
 
-func (u unsupported) Check(context.Context, CheckRequest) ([]Availability, error) { return nil, u.why }
-
-func (u unsupported) Resolve(context.Context, string, string) (Resolution, error) {
+func (u failing) Resolve(context.Context, string, string) (Resolution, error) {
 	return Resolution{}, u.why
 }
 
-func (u unsupported) Get(context.Context, Lookup) (Name, error) { return Name{}, u.why }
+func (u failing) Get(context.Context, Lookup) (Name, error) { return Name{}, u.why }
 
-func (u unsupported) Entity(context.Context, string, Entity) (EntityInfo, error) {
+func (u failing) Entity(context.Context, string, Entity) (EntityInfo, error) {
 	return EntityInfo{}, u.why
 }
 
-func (u unsupported) List(context.Context, NamesQuery) (NamesPage, error) { return NamesPage{}, u.why }
+func (u failing) List(context.Context, NamesQuery) (NamesPage, error) { return NamesPage{}, u.why }
 
-func (u unsupported) History(context.Context, HistoryQuery) (HistoryPage, error) {
+func (u failing) History(context.Context, HistoryQuery) (HistoryPage, error) {
 	return HistoryPage{}, u.why
 }
 
-func (u unsupported) WhoHeld(context.Context, string, string, time.Time) (Holder, error) {
+func (u failing) WhoHeld(context.Context, string, string, time.Time) (Holder, error) {
 	return Holder{}, u.why
 }
 
-func (u unsupported) Events(context.Context, FeedQuery, bool) (EventPage, error) {
+func (u failing) Events(context.Context, FeedQuery, bool) (EventPage, error) {
 	return EventPage{}, u.why
 }
 
-func (u unsupported) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
+func (u failing) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
 	return nil, u.why
 }
 
-func (u unsupported) Forget(context.Context, ForgetRequest) (Forgetting, error) {
+func (u failing) Forget(context.Context, ForgetRequest) (Forgetting, error) {
 	return Forgetting{}, u.why
 }
 
-func (u unsupported) Recanonicalize(context.Context, RecanonicalizeRequest) (Recanonicalization, error) {
+func (u failing) Recanonicalize(context.Context, RecanonicalizeRequest) (Recanonicalization, error) {
 	return Recanonicalization{}, u.why
 }
 
-func (u unsupported) Stats(context.Context) (Stats, error) { return Stats{}, u.why }
+func (u failing) Stats(context.Context) (Stats, error) { return Stats{}, u.why }
 
-func (u unsupported) Sweep(context.Context, int) (SweepReport, error) { return SweepReport{}, u.why }
+func (u failing) Sweep(context.Context, int) (SweepReport, error) { return SweepReport{}, u.why }
 
-func (u unsupported) Close() error { return nil }
+func (u failing) Close() error { return nil }

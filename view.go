@@ -114,7 +114,7 @@ func (v *view) absent(ref Ref) bool {
 
 // mustKnow says that the decision rests on what Commit does not check.
 func (v *view) mustKnow() {
-	if v.ledger.guesses() {
+	if v.ledger.guessed() {
 		v.ledger.asked = true
 	}
 }
@@ -199,16 +199,6 @@ func (v *view) namesOf(scope string, entity Entity) (ids []ID, more bool) {
 		}
 	}
 	return ids, len(ids) > maxNames
-}
-
-// due returns what is due, up to a limit. It is a hint: whether something is over, and
-// still there, each record says itself.
-func (v *view) due(limit int) []Ref {
-	if limit > v.ledger.dues {
-		v.ledger.dues = limit
-		v.ledger.asked = true
-	}
-	return v.ledger.due[:min(limit, len(v.ledger.due))]
 }
 
 // pending returns the records that were changed before this command, in an order

@@ -81,14 +81,5 @@ func (v Verdict) Outcome() (outcome string, entity Entity) {
 	}
 }
 
-// check says what keeps a verdict from being acted upon.
-func (v Verdict) check() *Error {
-	switch v.kind {
-	case exists:
-		return v.entity.check()
-	case absent:
-		return nil
-	default:
-		return &Error{Code: CodeInvalidValue, Message: "a verdict is needed: Exists(entity) or Absent"}
-	}
-}
+// Reason returns what keeps a witness from knowing; empty where it did not say.
+func (v Verdict) Reason() string { return v.reason }

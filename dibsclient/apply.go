@@ -146,7 +146,7 @@ func (o *order) results(data []byte) ([]dibs.Result, error) {
 // namesOf returns how many names the result of a command tells, at least.
 func namesOf(command dibs.Command) int {
 	switch c := command.(type) {
-	case dibs.Archive, dibs.Restore, dibs.Delete, dibs.Sweep:
+	case dibs.Archive, dibs.Restore, dibs.Delete:
 		return 0
 	case dibs.ReserveAll:
 		return len(c.Reservations)

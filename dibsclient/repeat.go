@@ -16,7 +16,7 @@ func repeatable(commands []dibs.Command) bool {
 		switch command.(type) {
 		case dibs.Reserve, dibs.ReserveAll, dibs.ReserveFirst: // newOrder gave them a token
 		case dibs.Extend, dibs.Confirm, dibs.Release:
-		case dibs.Rekey, dibs.Sweep: // what they did is found done
+		case dibs.Rekey: // what they did is found done
 		default:
 			return false
 		}

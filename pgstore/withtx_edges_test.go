@@ -6,13 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/jackc/pgx/v5"
 	_ "modernc.org/sqlite" // a driver of another database
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/pgstore"
 )
@@ -174,54 +171,4 @@ func TestConflictsSurviveARollback(t *testing.T) {
 			t.Errorf("%+v", buckets)
 		}
 	})
-}
-
-// A sweep as a command joins the transaction too: a name that it purges, with its
-// history, is gone with the transaction's end and not before.
-func TestAPurgeJoinsTheTransaction(t *testing.T) {
-	t.Parallel()
-	schema := pgtest.Shared(t).NewSchema(t)
-	conn := must[*pgx.Conn](t)(pgx.Connect(t.Context(), pgtest.Shared(t).DSN("postgres")))
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	exec := func(statement string) {
-		t.Helper()
-		if _, err := conn.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exec("CREATE SCHEMA " + schema)
-	exec("CREATE SEQUENCE " + schema + ".clock START 1000000")
-	s := openShop(t, pgstore.Config{Schema: schema, ClockSQL: "(SELECT last_value FROM " + schema + ".clock)"},
-		dibs.Config{Default: dibs.Policy{HoldHistory: dibs.MinHoldHistory}})
-	ctx := t.Context()
-	hold := must[dibs.Hold](t)(s.reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring", TTL: dibs.For(time.Second)}))
-	exec("SELECT setval('" + schema + ".clock', 9000000)")
-	purge := func() (tx *callersTx) {
-		tx, bound := s.tx(t, "")
-		must[[]dibs.Result](t)(bound.Apply(ctx, dibs.Sweep{Limit: 10}))
-		must[[]dibs.Result](t)(bound.Apply(ctx, dibs.Sweep{Limit: 10}))
-		if _, err := bound.Get(ctx, dibs.Lookup{ID: hold.ID}); !errors.Is(err, dibs.ErrNotFound) {
-			t.Errorf("inside: %v", err)
-		}
-		if history := must[[]dibs.Event](t)(bound.History(ctx, "slug", "spring")); len(history) != 0 {
-			t.Errorf("inside: %+v", history)
-		}
-		return tx
-	}
-	if err := purge().rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if history := must[[]dibs.Event](t)(s.reg.History(ctx, "slug", "spring")); len(history) == 0 {
-		t.Error("a purge that was rolled back has taken the history")
-	}
-	s.commit(t, purge())
-	if _, err := s.reg.Get(ctx, dibs.Lookup{ID: hold.ID}); !errors.Is(err, dibs.ErrNotFound) {
-		t.Errorf("outside: %v", err)
-	}
-	tx, bound := s.tx(t, "")
-	again := must[dibs.Hold](t)(bound.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}))
-	if again.Epoch <= hold.Epoch {
-		t.Errorf("epoch %d after %d", again.Epoch, hold.Epoch)
-	}
-	s.commit(t, tx)
 }

@@ -36,7 +36,6 @@ func life(t *testing.T, reg *dibs.Registry) map[string]dibs.State {
 		dibs.Confirm{ID: all[0].ID, Token: all[0].Token, Entity: numbered(104)},
 		dibs.Rename{Namespace: "slug", Entity: numbered(104), Value: "sunday"},
 		dibs.Release{ID: all[1].ID, Token: all[1].Token},
-		dibs.Sweep{Limit: 5},
 	))
 	return map[string]dibs.State{
 		"spring": dibs.Free, "summer": dibs.Free, "autumn": dibs.Active, "winter": dibs.Free,

@@ -36,7 +36,6 @@ func TestSpanningIsRefused(t *testing.T) {
 		"one command":     {[]dibs.Command{dibs.ReserveAll{Reservations: []dibs.Reserve{acme, plain}}}, []string{`"acme" and "rest"`}},
 		"a reservation":   {[]dibs.Command{acme, dibs.Release{ID: hold.ID, Token: tokens[0]}}, []string{"acme.slug and " + hold.ID.String(), `"globex"`}},
 		"an entity":       {[]dibs.Command{acme, dibs.Archive{Scope: "globex.us", Entity: entities[0]}}, []string{"user/1 of scope globex.us"}},
-		"behind a sweep":  {[]dibs.Command{dibs.Sweep{Limit: 1}, acme, plain}, []string{"number 3"}},
 		"behind nonsense": {[]dibs.Command{dibs.Claim{Namespace: "!"}, acme, plain}, []string{"number 3"}},
 	} {
 		for _, apply := range []func(context.Context, ...dibs.Command) ([]dibs.Result, error){registry.Apply, registry.DryRun} {
@@ -271,22 +270,6 @@ func TestReservationsAreRemembered(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A sweep that stands alone goes where something is due.
-func TestSweepCommand(t *testing.T) {
-	t.Parallel()
-	clock := storetest.NewClock(start)
-	registry, _ := threeParts(t, clock)
-	defer end(t, registry)
-	if _, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "globex.eu.slug", Value: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	clock.Advance(time.Hour)
-	results, err := registry.Apply(t.Context(), dibs.Sweep{Limit: 10})
-	if err != nil || results[0].Replayed {
-		t.Errorf("%+v, %v, want the hold swept", results, err)
-	}
 }
 
 // Forgotten names are listed where engines have them, though they do not show by what.

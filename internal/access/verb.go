@@ -119,8 +119,6 @@ func VerbOf(command dibs.Command) Verb {
 		return Swap
 	case dibs.Settle:
 		return Settle
-	case dibs.Sweep:
-		return Sweep
 	case dibs.Rekey:
 		return Rekey
 	default:

@@ -112,8 +112,6 @@ func (s *Server) mayApply(ctx context.Context, command dibs.Command) error {
 		return s.mayInScope(ctx, verb, c.Scope)
 	case dibs.Delete:
 		return s.mayInScope(ctx, verb, c.Scope)
-	case dibs.Sweep:
-		return s.may(ctx, verb, everywhere)
 	default: // a command that is not known here is not allowed to any caller
 		return s.forbidden(access.Verb(verbOf(c)), "here")
 	}

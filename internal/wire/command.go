@@ -11,7 +11,7 @@ import (
 // Command is one command of a list: its op, and the members that the single call has
 // in body and path. Members that the op does not have are refused.
 type Command struct {
-	Op string `json:"op" enum:"reserve,reserveAll,reserveFirst,extend,confirm,release,claim,rename,archive,restore,delete,decommission,transfer,swap,settle,sweep,rekey" doc:"Which command it is."`
+	Op string `json:"op" enum:"reserve,reserveAll,reserveFirst,extend,confirm,release,claim,rename,archive,restore,delete,decommission,transfer,swap,settle,rekey" doc:"Which command it is."`
 
 	Namespace        string            `json:"namespace,omitempty"`
 	Value            string            `json:"value,omitempty"`
@@ -102,8 +102,6 @@ func CommandOf(command dibs.Command) (Command, error) {
 	case dibs.Settle:
 		outcome, entity := c.Verdict.Outcome()
 		return Command{Op: "settle", ReservationID: c.ID.String(), Outcome: outcome, Entity: EntityOf(entity)}, nil
-	case dibs.Sweep:
-		return Command{Op: "sweep", Limit: c.Limit}, nil
 	case dibs.Rekey:
 		return Command{Op: "rekey", Namespace: c.Namespace, Value: c.Value}, nil
 	default:
@@ -218,8 +216,6 @@ func (c Command) read() (dibs.Command, error) {
 		return dibs.Transfer{Namespace: c.Namespace, Value: c.Value, From: c.From.Entity(), To: c.To.Entity()}, nil
 	case "swap":
 		return dibs.Swap{Namespace: c.Namespace, A: c.A.Named(), B: c.B.Named()}, nil
-	case "sweep":
-		return dibs.Sweep{Limit: c.Limit}, nil
 	case "rekey":
 		return dibs.Rekey{Namespace: c.Namespace, Value: c.Value}, nil
 	case "extend", "confirm", "release", "settle":

@@ -24,7 +24,7 @@ var commandTypes = map[string]reflect.Type{
 	"claim": reflect.TypeFor[dibs.Claim](), "rename": reflect.TypeFor[dibs.Rename](), "archive": reflect.TypeFor[dibs.Archive](),
 	"restore": reflect.TypeFor[dibs.Restore](), "delete": reflect.TypeFor[dibs.Delete](), "decommission": reflect.TypeFor[dibs.Decommission](),
 	"transfer": reflect.TypeFor[dibs.Transfer](), "swap": reflect.TypeFor[dibs.Swap](), "settle": reflect.TypeFor[dibs.Settle](),
-	"sweep": reflect.TypeFor[dibs.Sweep](), "rekey": reflect.TypeFor[dibs.Rekey](),
+	"rekey": reflect.TypeFor[dibs.Rekey](),
 }
 
 // sources parses the library's own files.
