@@ -55,11 +55,6 @@ func reasonOf(err *Error) string {
 	return strings.ToLower(string(err.Code))
 }
 
-func hourOf(now Instant) Instant {
-	const hour = Instant(time.Hour / time.Millisecond)
-	return now - now%hour
-}
-
 func (c *conflictCounts) add(t tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +64,7 @@ func (c *conflictCounts) add(t tally) {
 	if t.Hour > c.hour {
 		c.begin(t.Hour)
 	}
-	setDefault(&t.Hour, c.hour)
+	t.Hour = cmp.Or(t.Hour, c.hour)
 	key := t
 	key.Count = 0
 	if _, known := c.counts[key]; !known {
@@ -154,24 +149,6 @@ func (c *core) flushConflicts(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// ConflictsQuery selects conflict counters.
-type ConflictsQuery struct {
-	Namespace string    // empty means all
-	From, To  time.Time // every hour that touches this span; zero means open
-}
-
-// ConflictBucket counts the refused attempts of one namespace, reason and hour.
-type ConflictBucket struct {
-	Start time.Time // the hour's beginning
-	// Namespace is "*" where there were too many namespaces to tell apart, and "acme.*" where
-	// too many of them began with acme.
-	Namespace string
-	// Reason is the [Reason] for a taken name; otherwise the error's code in lower
-	// case.
-	Reason string
-	Count  uint64
 }
 
 func (c *core) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {

@@ -34,7 +34,7 @@ func (e *ends) open(r *request, awaited []pastEnd) []pastEnd {
 		if slices.Contains(awaited, end) {
 			e.remember(end)
 		}
-		return e.final[end.ref.key()] == end
+		return e.final[keyOf(end.ref)] == end
 	})
 }
 
@@ -42,14 +42,14 @@ func (e *ends) remember(end pastEnd) {
 	if e.final == nil || len(e.final) >= maxKnownEnds {
 		e.final = make(map[recordKey]pastEnd)
 	}
-	e.final[end.ref.key()] = end
+	e.final[keyOf(end.ref)] = end
 }
 
 // isFinal reports whether no commit can forestall an end any more.
 func (e *ends) isFinal(end pastEnd) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.final[end.ref.key()] == end
+	return e.final[keyOf(end.ref)] == end
 }
 
 // await waits for the commits under way that could forestall these ends. What rests on them

@@ -1,7 +1,6 @@
 package dibs
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -162,29 +161,5 @@ func Unavailable(cause error) *Error {
 		Code:    CodeUnavailable,
 		Message: "nothing happened; try again later",
 		wrapped: cause,
-	}
-}
-
-// several wraps the failures of a command with many parts into one error.
-func several(failures []Failure, total int) *Error {
-	first := *failures[0].Err
-	first.Message = fmt.Sprintf("%d of %d refused, none was done; number %d: %s",
-		len(failures), total, failures[0].Index+1, first.Message)
-	first.Failures = failures
-	return &first
-}
-
-// asError returns the *Error in err's tree. A context's error means that the engine
-// did nothing, and so does a transaction that lost its race. What an engine did not
-// classify may have left anything behind.
-func asError(err error) *Error {
-	var e *Error
-	switch {
-	case errors.As(err, &e):
-		return e
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrRetryTx):
-		return Unavailable(err)
-	default:
-		return OutcomeUnknown(err)
 	}
 }

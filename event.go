@@ -115,20 +115,6 @@ func (s State) status() Status {
 	}
 }
 
-func snapshotOf(n *NameRecord) Snapshot {
-	s := Snapshot{State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: n.Owner}
-	switch n.State {
-	case Held:
-		s.Entity, s.Until = n.Intended, n.ExpiresAt
-	case Suspect:
-		s.Entity = n.Intended
-	case Alias, Quarantined:
-		s.Until = n.Until
-	case Free, Active: // end by a command alone
-	}
-	return s
-}
-
 // eventBody is how engines keep what of an event needs no column of its own.
 // Names are short because there are at least two events for every name.
 type eventBody struct {
@@ -182,7 +168,7 @@ func (e *Event) DecodeBody(data []byte) error {
 	}
 	e.Scope = body.Scope
 	if !e.ID.IsZero() {
-		e.Scope, _, _ = splitNamespace(e.Namespace)
+		e.Scope = ScopeOf(e.Namespace)
 	}
 	e.Actor, e.CorrelationID, e.Meta = body.Actor, body.CorrelationID, body.Meta
 	return nil

@@ -26,7 +26,7 @@ type feed struct {
 // ends before that, Next is behind what was looked at meanwhile.
 func (f feed) events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error) {
 	if query.Namespace != "" {
-		if _, _, err := splitNamespace(query.Namespace); err != nil {
+		if err := checkNamespace(query.Namespace); err != nil {
 			return EventPage{}, err
 		}
 	}

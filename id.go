@@ -54,7 +54,7 @@ func ParseID(s string) (ID, error) {
 func malformedID(s string) *Error {
 	return &Error{
 		Code:    CodeNotFound,
-		Message: fmt.Sprintf("%s is not a reservation id: it is %q and %d characters of lower-case base32", quote(s), idPrefix, idLength),
+		Message: fmt.Sprintf("%.80q is not a reservation id: it is %q and %d characters of lower-case base32", s, idPrefix, idLength),
 	}
 }
 

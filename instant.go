@@ -41,9 +41,9 @@ func (i Instant) Sub(j Instant) time.Duration {
 	return time.Duration(i-j) * time.Millisecond
 }
 
-// over reports whether the date lies at or before now. "No date" never comes.
+// Reached reports whether the date lies at or before now. "No date" never comes.
 // A hold that ends at t is over at t, not a millisecond later.
-func (i Instant) over(now Instant) bool { return i != 0 && i <= now }
+func (i Instant) Reached(now Instant) bool { return i != 0 && i <= now }
 
 // earlier returns the earlier of two dates, where the zero Instant is none.
 func earlier(a, b Instant) Instant {

@@ -46,14 +46,3 @@ func DecodeLinks(data []byte) ([]Link, error) {
 	}
 	return links, nil
 }
-
-// linked returns what the name's links of a kind lead to.
-func (n *NameRecord) linked(kind LinkKind) []ID {
-	var ids []ID
-	for _, l := range n.Links {
-		if l.Kind == kind {
-			ids = append(ids, l.ID)
-		}
-	}
-	return ids
-}

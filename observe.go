@@ -5,45 +5,6 @@ import (
 	"time"
 )
 
-// WorkKind is what kind of work an [Observer] is told of.
-type WorkKind uint8
-
-// The kinds of work.
-const (
-	WorkCall   WorkKind = iota // a call of the Registry
-	WorkBatch                  // what many calls share: a commit ("batch") or a look at the engine ("look")
-	WorkEngine                 // a call of the engine
-)
-
-// Work describes what begins, for [Observer.Begin]. There is nothing secret in it: no
-// value, no token, no entity.
-type Work struct {
-	Kind WorkKind
-	// Op is what is done: a verb in lower case ("reserve", "resolve", "apply" for
-	// several commands), "batch" or "look", or what the engine is asked ("load").
-	Op string
-	// Namespace is where, as far as the call says so in one word.
-	Namespace string
-	// Size is how many commands, requests, records or groups it is about.
-	Size int
-	// Callers are the contexts of those who share a batch, for their traces. A batch
-	// itself has none of their contexts: none of them can end it.
-	Callers []context.Context
-}
-
-// begin tells of work that begins, and returns what to call at its end.
-func (o *Observer) begin(ctx context.Context, work Work) (context.Context, func(error)) {
-	if o == nil || o.Begin == nil {
-		return ctx, ended
-	}
-	return o.Begin(ctx, work)
-}
-
-func ended(error) {}
-
-// traces reports whether anybody wants to know when work begins.
-func (o *Observer) traces() bool { return o != nil && o.Begin != nil }
-
 // observed is a backend whose calls are told of. Where nobody wants to know there is none.
 type observed struct {
 	EmbeddedBackend
@@ -52,7 +13,7 @@ type observed struct {
 
 // observe returns the backend, and tells of its calls if anybody wants to know.
 func observe(b EmbeddedBackend, observer Observer) EmbeddedBackend {
-	if observer.traces() {
+	if traces(&observer) {
 		return observed{b, &observer}
 	}
 	return b
@@ -80,7 +41,7 @@ func observeCommand(o Observer, req ApplyRequest, start time.Time, err *Error) {
 
 // observeCall runs a call between its beginning and its end.
 func observeCall[T any](ctx context.Context, o observed, op, namespace string, size int, call func(context.Context) (T, error)) (T, error) {
-	ctx, end := o.observer.begin(ctx, Work{Kind: WorkCall, Op: op, Namespace: namespace, Size: size})
+	ctx, end := beginWork(ctx, o.observer, Work{Kind: WorkCall, Op: op, Namespace: namespace, Size: size})
 	answer, err := call(ctx)
 	end(err)
 	return answer, err
@@ -154,3 +115,16 @@ func (o observed) Forget(ctx context.Context, req ForgetRequest) (Forgetting, er
 func (o observed) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 	return observeCall(ctx, o, "sweep", "", limit, func(ctx context.Context) (SweepReport, error) { return o.EmbeddedBackend.Sweep(ctx, limit) })
 }
+
+// beginWork tells of work that begins, and returns what to call at its end.
+func beginWork(ctx context.Context, o *Observer, work Work) (context.Context, func(error)) {
+	if o == nil || o.Begin == nil {
+		return ctx, ended
+	}
+	return o.Begin(ctx, work)
+}
+
+func ended(error) {}
+
+// traces reports whether anybody wants to know when work begins.
+func traces(o *Observer) bool { return o != nil && o.Begin != nil }

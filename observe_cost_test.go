@@ -21,7 +21,7 @@ func TestNoObserverCostsNothing(t *testing.T) {
 	w, r := &writer{observer: &none}, &reader{observer: &none}
 	batch, looks := make([]*call, 64), make([]*question, 64)
 	if n := testing.AllocsPerRun(100, func() {
-		_, end := none.begin(context.Background(), Work{Op: "load"})
+		_, end := beginWork(context.Background(), &none, Work{Op: "load"})
 		end(nil)
 		_, end = w.begin(batch)
 		end(nil)

@@ -11,7 +11,7 @@ type observedStore struct {
 // observeStore returns the engine, and tells of its calls if anybody wants to know. What
 // else the engine can do is asked of [unobserved].
 func observeStore(store Store, observer Observer) Store {
-	if !observer.traces() {
+	if !traces(&observer) {
 		return store
 	}
 	return &observedStore{store, observer}
@@ -26,7 +26,7 @@ func unobserved(store Store) Store {
 }
 
 func (s *observedStore) begin(ctx context.Context, op string, size int) (context.Context, func(error)) {
-	return s.observer.begin(ctx, Work{Kind: WorkEngine, Op: op, Size: size})
+	return beginWork(ctx, &s.observer, Work{Kind: WorkEngine, Op: op, Size: size})
 }
 
 func (s *observedStore) Load(ctx context.Context, refs []Ref) (Snapshots, error) {

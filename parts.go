@@ -24,10 +24,3 @@ type Part struct {
 type Binder interface {
 	Bind(bind func(Store) (Store, error)) (Store, error)
 }
-
-func bindTo(store Store, bind func(Store) (Store, error)) (Store, error) {
-	if b, ok := store.(Binder); ok {
-		return b.Bind(bind)
-	}
-	return bind(store)
-}

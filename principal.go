@@ -1,9 +1,5 @@
 package dibs
 
-import "fmt"
-
-const maxPrincipal = 255
-
 // Principal is who is asking. A hold belongs to its principal too: replaying,
 // extending, confirming and releasing it take the same one.
 type Principal struct {
@@ -51,20 +47,12 @@ func (p Principal) HasIn(namespace string, rights Rights) bool {
 	return p.Has(rights)
 }
 
-// sees reports whether a reservation of this namespace is there for a command of the
-// principal.
-func (p Principal) sees(command Command, namespace string) bool {
+// Allows reports whether the principal may apply a command to a reservation of this namespace.
+func (p Principal) Allows(command Command, namespace string) bool {
 	return p.Grants == nil || p.Grants.Allow(command, namespace)
 }
 
 // mustOperate refuses something to a principal without the right to operate.
 func mustOperate(what string) *Error {
 	return &Error{Code: CodeNotOwner, Message: what + " takes the right to operate"}
-}
-
-func checkPrincipal(p Principal) *Error {
-	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
-		return &Error{Code: CodeInvalidValue, Message: fmt.Sprintf("the principal's name %s", problem)}
-	}
-	return nil
 }

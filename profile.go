@@ -1,5 +1,7 @@
 package dibs
 
+import "fmt"
+
 // Profile turns what a person wrote into the form on which names are unique.
 //
 // Canonical must be a pure function, must accept its own results and must leave
@@ -38,7 +40,7 @@ func (r *Refusal) Error() string {
 	if r.Try == "" {
 		return r.Problem
 	}
-	return r.Problem + ": try " + quote(r.Try)
+	return fmt.Sprintf("%s: try %.80q", r.Problem, r.Try)
 }
 
 // Joiner is what a [Profile] may implement beside: it makes names like one that is

@@ -164,7 +164,7 @@ func (c *core) listNames(ctx context.Context, query ListQuery) ([]*NameRecord, e
 func engineQuery(q NamesQuery) (ListQuery, error) {
 	list := ListQuery{Kind: KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit)}
 	if q.Namespace != "" {
-		if _, _, err := splitNamespace(q.Namespace); err != nil {
+		if err := checkNamespace(q.Namespace); err != nil {
 			return list, err
 		}
 	}

@@ -199,14 +199,14 @@ func (r *reader) read() {
 // begin tells the observer of a shared read.
 func (r *reader) begin(batch []*question) (context.Context, func(error)) {
 	ctx := context.Background()
-	if !r.observer.traces() {
+	if !traces(r.observer) {
 		return ctx, ended
 	}
 	callers := make([]context.Context, len(batch))
 	for i, q := range batch {
 		callers[i] = q.ctx
 	}
-	return r.observer.begin(ctx, Work{Kind: WorkBatch, Op: "read", Size: len(batch), Callers: callers})
+	return beginWork(ctx, r.observer, Work{Kind: WorkBatch, Op: "read", Size: len(batch), Callers: callers})
 }
 
 // gather lets other goroutines ask, until no question has come for some time: a larger read

@@ -28,7 +28,7 @@ func (m *recent) get(key recordKey) Record {
 
 // put remembers a record, unless a later revision of it is known.
 func (m *recent) put(r Record, now time.Time) {
-	key := r.Ref().key()
+	key := keyOf(r.Ref())
 	switch known := m.get(key); {
 	case known != nil && known.Revision() > r.Revision():
 		return
@@ -47,7 +47,7 @@ func memorable(r Record) bool {
 	case *NameRecord:
 		return len(r.Meta) <= 4
 	case *EntityRecord:
-		return len(r.Active) <= 32 && !r.forgotten()
+		return len(r.Active) <= 32 && !r.Entity.IsZero()
 	case *Document:
 		return len(r.Data) <= 4096 && r.Due == 0
 	default:

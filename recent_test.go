@@ -20,10 +20,10 @@ func TestRecentIsBounded(t *testing.T) {
 		}
 	}
 	last := 5*generation - 1
-	if m.get(recordNo(last, 0).Ref().key()) == nil || m.get(recordNo(last-generation/2, 0).Ref().key()) == nil {
+	if m.get(keyOf(recordNo(last, 0).Ref())) == nil || m.get(keyOf(recordNo(last-generation/2, 0).Ref())) == nil {
 		t.Error("the latest are forgotten")
 	}
-	if m.get(recordNo(0, 0).Ref().key()) != nil {
+	if m.get(keyOf(recordNo(0, 0).Ref())) != nil {
 		t.Error("the oldest are remembered")
 	}
 }
@@ -32,7 +32,7 @@ func TestRecentKeepsTheLatestRevision(t *testing.T) {
 	t.Parallel()
 	var m recent
 	now := time.Now()
-	key := recordNo(1, 0).Ref().key()
+	key := keyOf(recordNo(1, 0).Ref())
 	for _, rev := range []uint64{3, 2, 5, 4} {
 		m.put(recordNo(1, rev), now)
 	}
@@ -51,7 +51,7 @@ func TestRecentKeepsTheLatestRevision(t *testing.T) {
 func TestRecentForgets(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	key := recordNo(1, 0).Ref().key()
+	key := keyOf(recordNo(1, 0).Ref())
 	for after, want := range map[time.Duration]bool{0: true, maxAge: true, 2*maxAge - 1: true, 2 * maxAge: false, 24 * time.Hour: false} {
 		var m recent
 		m.put(recordNo(1, 1), now)
@@ -81,11 +81,11 @@ func TestRecentLeavesOut(t *testing.T) {
 	} {
 		var m recent
 		m.put(records[0], now)
-		if m.get(records[0].Ref().key()) == nil {
+		if m.get(keyOf(records[0].Ref())) == nil {
 			t.Errorf("%s: a plain one is not remembered", name)
 		}
 		m.put(records[1], now)
-		if m.get(records[0].Ref().key()) != nil {
+		if m.get(keyOf(records[0].Ref())) != nil {
 			t.Errorf("%s: it is remembered", name)
 		}
 	}

@@ -1,7 +1,6 @@
 package dibs
 
 import (
-	"maps"
 	"time"
 )
 
@@ -148,15 +147,6 @@ func (n *NameRecord) record() {}
 // Key returns namespace:canonical.
 func (n *NameRecord) Key() string { return n.Namespace + ":" + n.Canonical }
 
-// slot is where its entity's record notes which name is the active one: one per
-// namespace, or one per line where an entity has many.
-func (n *NameRecord) slot() string {
-	if n.Terms.Many {
-		return n.Namespace + "/" + n.Line.String()
-	}
-	return n.Namespace
-}
-
 // EntityRecord carries what is true of an entity as a whole. Every change to its
 // names writes it, so its revision is the entity's version, and a decision that
 // read it notices any such change.
@@ -185,16 +175,6 @@ func (e *EntityRecord) Ref() Ref { return Ref{KindEntity, e.Scope, e.ID} }
 func (e *EntityRecord) Revision() uint64 { return e.Rev }
 
 func (e *EntityRecord) record() {}
-
-// clone returns a copy whose map can be changed.
-func (e *EntityRecord) clone() *EntityRecord {
-	c := *e
-	c.Active = maps.Clone(e.Active)
-	if c.Active == nil {
-		c.Active = make(map[string]ID)
-	}
-	return &c
-}
 
 // Document is a record of any other kind. Engines store it without looking into
 // Data.

@@ -1,7 +1,6 @@
 package dibs
 
 import (
-	"maps"
 	"time"
 )
 
@@ -66,36 +65,3 @@ type Result struct {
 func (r *Result) hold(i int) Hold {
 	return Hold{Name: r.Names[i], Token: r.Token, Replayed: r.Replayed}
 }
-
-// nameOf shows a record to the world. The token's hash stays behind.
-func nameOf(n *NameRecord, now Instant) Name {
-	var remaining time.Duration
-	if n.State == Held {
-		remaining = n.ExpiresAt.Sub(now)
-	}
-	if n.forgotten() {
-		return Name{
-			ID: n.ID, Namespace: n.Namespace, State: n.State, Status: n.Status, Epoch: n.Epoch,
-			EndedAt: n.EndedAt.Time(), Until: n.Until.Time(),
-		}
-	}
-	entity := n.Owner
-	if n.State == Held || n.State == Suspect || entity.IsZero() {
-		entity = n.Intended
-	}
-	var asked int
-	var askAt Instant
-	if n.State == Suspect {
-		asked, askAt = n.Asked, n.AskAt
-	}
-	return Name{
-		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
-		State: n.State, Status: n.Status, Epoch: n.Epoch,
-		Entity: entity, Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
-		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), Remaining: remaining, ConfirmedAt: n.ConfirmedAt.Time(),
-		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt, Asked: asked, AskAt: askAt.Time(),
-	}
-}
-
-// show is nameOf for a draft, at the view's moment.
-func (v *view) show(d *draft) Name { return nameOf(&d.NameRecord, v.now) }

@@ -30,7 +30,7 @@ func (r *routed) partOf(ctx context.Context, principal Principal, commands []Com
 				part, known = r.whole.PartOf(at.scope), true
 			}
 			switch {
-			case !known, !at.id.IsZero() && !principal.sees(command, seen.namespace): // there is none, as any part will say
+			case !known, !at.id.IsZero() && !principal.Allows(command, seen.namespace): // there is none, as any part will say
 			case first == nil:
 				first, home = &at, part
 			case part != home:
@@ -53,9 +53,7 @@ func (r *routed) apart(a, b location, home, other int) *Error {
 	err := &Error{Code: CodeInvalidNamespace, Message: fmt.Sprintf(
 		"%s and %s are kept in different stores (%q and %q), which commit nothing together: send two requests",
 		a.name, b.name, r.parts[home].Name, r.parts[other].Name)}
-	if _, kind, invalid := splitNamespace(b.namespace); invalid == nil {
-		err.Namespace, err.Field = b.namespace, kind
-	}
+	err.Namespace, err.Field = b.namespace, b.kind
 	return err
 }
 
@@ -83,7 +81,7 @@ func (r *routed) locateAll(ctx context.Context, principal Principal, commands []
 		return nil, nil
 	}
 	found, err := r.locate(ctx, slices.Collect(maps.Keys(named)), func(id ID, namespace string) bool {
-		return slices.ContainsFunc(named[id], func(c Command) bool { return principal.sees(c, namespace) })
+		return slices.ContainsFunc(named[id], func(c Command) bool { return principal.Allows(c, namespace) })
 	})
 	if err != nil {
 		return nil, asError(err)

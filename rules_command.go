@@ -52,7 +52,8 @@ func (p *preparer) prepare(command Command) (decision, *Error) {
 // location says where a command applies: in a scope, or wherever a reservation is stored.
 type location struct {
 	name      string // for messages
-	namespace string // empty where the command names none
+	namespace string // empty where the command names none, as its type
+	kind      string
 	scope     string
 	id        ID // of the reservation; zero where the scope is known
 }
@@ -104,11 +105,11 @@ func locations(command Command) []location {
 // inNamespace returns the location of a namespace, or none if the namespace is not well-formed:
 // such a command is refused everywhere.
 func inNamespace(namespace string) []location {
-	scope, _, err := splitNamespace(namespace)
+	scope, kind, err := splitNamespace(namespace)
 	if err != nil {
 		return nil
 	}
-	return []location{{name: namespace, namespace: namespace, scope: scope}}
+	return []location{{name: namespace, namespace: namespace, kind: kind, scope: scope}}
 }
 
 // inScope returns the location of an entity.

@@ -1,6 +1,11 @@
 package dibs
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // prepareEntity checks a command on an entity as a whole.
 func (p *preparer) prepareEntity(scope string, entity Entity) *Error {
@@ -109,4 +114,59 @@ func (p *preparer) leaveAll(v *view, e entityDraft, ids []ID) Result {
 		result.Quarantined = append(result.Quarantined, left.Quarantined...)
 	}
 	return result
+}
+
+// cloneEntity returns a copy whose map can be changed.
+func cloneEntity(e *EntityRecord) *EntityRecord {
+	c := *e
+	c.Active = maps.Clone(e.Active)
+	if c.Active == nil {
+		c.Active = make(map[string]ID)
+	}
+	return &c
+}
+
+// entityDraft is an entity that a command is deciding about.
+type entityDraft struct {
+	*EntityRecord
+}
+
+// entity returns the draft of an entity; one without a record has revision 0.
+func (v *view) entity(scope string, entity Entity) entityDraft {
+	id := EntityID(scope, entity)
+	if r, ok := v.get(Ref{KindEntity, scope, id}).(*EntityRecord); ok {
+		e := cloneEntity(r)
+		if isForgotten(e) {
+			e.Entity, e.Due = entity, 0 // somebody knows it again
+		}
+		return entityDraft{e}
+	}
+	return entityDraft{&EntityRecord{ID: id, Scope: scope, Entity: entity, Active: make(map[string]ID)}}
+}
+
+// saveEntity stores the entity. Its version goes up by one with each command, no
+// matter how many of its names the command changes.
+func (v *view) saveEntity(e entityDraft) {
+	e.Rev = 0
+	if present := v.get(e.Ref()); present != nil {
+		e.Rev = present.Revision()
+	}
+	if _, again := v.find(e.Ref()); !again {
+		e.Rev++
+	}
+	if r, ok := v.get(e.Ref()).(*EntityRecord); ok && isForgotten(r) {
+		v.renew(e.Ref())
+	}
+	v.put(e.Ref(), cloneEntity(e.EntityRecord))
+}
+
+// activeIn returns the entity's active names in a namespace, in a steady order.
+func (e entityDraft) activeIn(namespace string) []ID {
+	var ids []ID
+	for _, slot := range slices.Sorted(maps.Keys(e.Active)) {
+		if slot == namespace || strings.HasPrefix(slot, namespace+"/") {
+			ids = append(ids, e.Active[slot])
+		}
+	}
+	return ids
 }

@@ -24,10 +24,12 @@ func forgottenLabel(id ID) string { return forgottenMark + id.String() }
 
 // forgotten reports whether the row is a tombstone: it keeps a name back for as long as
 // was promised, and does not know which.
-func (n *NameRecord) forgotten() bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
+func (d *draft) forgotten() bool { return isTombstone(&d.NameRecord) }
 
-// forgotten reports whether nothing but a revision is left of the entity.
-func (e *EntityRecord) forgotten() bool { return e.Entity.IsZero() }
+func isTombstone(n *NameRecord) bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
+
+// isForgotten reports whether nothing but a revision is left of the entity.
+func isForgotten(e *EntityRecord) bool { return e.Entity.IsZero() }
 
 // veil hides what stands for the canonical form of forgotten names.
 func veil(events []Event) []Event {
@@ -66,7 +68,7 @@ func (p *preparer) erase(v *view, d *draft) (forgotten, *Error) {
 		Terms: Terms{HoldHistory: space.policy.HoldHistory},
 		// What looks like it is kept back too, and a keyed hash still leads here.
 		Links: slices.DeleteFunc(slices.Clone(d.Links), func(l Link) bool {
-			_, folder := l.folder(d)
+			_, folder := folderOf(l, d)
 			return !folder
 		}),
 	}

@@ -26,7 +26,7 @@ func (l *ledger) groups(requests []*request) (groups []*group, alone []int) {
 		return i
 	}
 	touch := func(i int, ref Ref) {
-		key := ref.key()
+		key := keyOf(ref)
 		if _, changed := l.current[key]; !changed {
 			return
 		}
@@ -92,7 +92,7 @@ func (l *ledger) fill(g *group, requests []*request, work *refs) {
 	g.Reads = make([]Read, len(work.reads))
 	for i, ref := range work.reads {
 		g.Reads[i].Ref = ref
-		if r := l.loaded[ref.key()]; r != nil {
+		if r := l.loaded[keyOf(ref)]; r != nil {
 			g.Reads[i].Rev = r.Revision()
 		}
 	}
@@ -122,7 +122,7 @@ func (w *refs) gather(g *group, requests []*request) {
 		}
 		g.Window = g.Window.Intersect(v.window)
 		for _, ref := range v.renewed { // removes what earlier members told of the record
-			g.Events = ref.dropTold(g.Events)
+			g.Events = dropTold(ref, g.Events)
 		}
 		g.Redacts = append(g.Redacts, v.redacts...)
 		if g.Events == nil {
@@ -154,8 +154,8 @@ func distinct(refs []Ref) []Ref {
 	}
 	seen := make(map[recordKey]bool, len(refs))
 	return slices.DeleteFunc(refs, func(ref Ref) bool {
-		again := seen[ref.key()]
-		seen[ref.key()] = true
+		again := seen[keyOf(ref)]
+		seen[keyOf(ref)] = true
 		return again
 	})
 }
@@ -163,11 +163,11 @@ func distinct(refs []Ref) []Ref {
 // write returns the write of a changed record; nothing where the batch both made and
 // deleted it.
 func (l *ledger) write(ref Ref) (Write, bool) {
-	before, after := l.loaded[ref.key()], l.current[ref.key()]
+	before, after := l.loaded[keyOf(ref)], l.current[keyOf(ref)]
 	if after == nil {
 		return Write{Record: before, Delete: true}, before != nil
 	}
-	w := Write{Record: after, Renew: before != nil && l.renewed[ref.key()]}
+	w := Write{Record: after, Renew: before != nil && l.renewed[keyOf(ref)]}
 	if old, ok := before.(*NameRecord); ok && old.State == Active {
 		now := after.(*NameRecord)
 		w.Yields = now.State != Active || now.Owner != old.Owner

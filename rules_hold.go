@@ -25,7 +25,7 @@ func (p *preparer) onHold(c Command, id ID, token string, decide func(v *view, d
 // principal may not do this to is answered like one that is not there: an ID can be
 // computed from a name, so any difference would tell which names others have.
 func (p *preparer) existing(v *view, c Command, id ID) (*draft, *subject, *Error) {
-	d := v.followVisible(id, func(namespace string) bool { return p.principal.sees(c, namespace) })
+	d := v.followVisible(id, func(namespace string) bool { return p.principal.Allows(c, namespace) })
 	if d == nil || d.forgotten() {
 		return nil, nil, &Error{Code: CodeNotFound, Message: "there is no reservation " + id.String()}
 	}

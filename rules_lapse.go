@@ -16,7 +16,7 @@ type lapse struct {
 func (d *draft) lapse(now Instant) {
 	for {
 		at := d.ends()
-		if !at.over(now) {
+		if !at.Reached(now) {
 			return
 		}
 		l := lapse{at: at}

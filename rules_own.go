@@ -244,7 +244,7 @@ func (s *subject) mayReplace(e entityDraft, old ID) *Error {
 
 // newLine returns the mark of a line that begins with d. The revision makes it one
 // that no other line has, also when the name began a line before.
-func newLine(d *draft) ID { return hashID(fmt.Sprintf("line\x00%s\x00%d", d.Key(), d.Rev)) }
+func newLine(d *draft) ID { return recordID(fmt.Sprintf("line\x00%s\x00%d", d.Key(), d.Rev)) }
 
 // succeed makes d the entity's active name, in place of old if there is one, which
 // becomes an alias.

@@ -85,7 +85,7 @@ func (p person) redact(d *draft, history []Event) (r redaction) {
 				*entity = Entity{}
 			}
 		}
-		if !less.same(&e) {
+		if !sameEvent(&less, &e) {
 			r.events = append(r.events, less)
 		}
 	}
@@ -93,8 +93,8 @@ func (p person) redact(d *draft, history []Event) (r redaction) {
 	return r
 }
 
-// same reports whether a redacted event tells as much as the one that it was made from.
-func (e *Event) same(from *Event) bool {
+// sameEvent reports whether a redacted event tells as much as the one that it was made from.
+func sameEvent(e, from *Event) bool {
 	return e.Entity == from.Entity && e.Before == from.Before && e.After == from.After &&
 		e.Actor == from.Actor && e.CorrelationID == from.CorrelationID && len(e.Meta) == len(from.Meta)
 }
@@ -169,7 +169,7 @@ func (set *policies) forgetEntity(who person, events []Event) *job[forgottenEnti
 	return newJob(p, func(v *view) (forgottenEntity, *Error) {
 		ref := entityRef(who.scope, who.Entity)
 		r, ok := v.see(ref).(*EntityRecord)
-		if len(events) == 0 && (v.absent(ref) || ok && r.forgotten()) {
+		if len(events) == 0 && (v.absent(ref) || ok && isForgotten(r)) {
 			return forgottenEntity{}, nil
 		}
 		if names, _ := v.namesOf(who.scope, who.Entity); slices.ContainsFunc(names, func(id ID) bool {

@@ -137,3 +137,12 @@ func newQuestion[T any](p *preparer, answer func(v *view) (T, *Error)) *job[T] {
 
 // result returns the outcome of the last decision.
 func (j *job[T]) result() (T, *Error) { return j.outcome, j.err }
+
+// several wraps the failures of a command with many parts into one error.
+func several(failures []Failure, total int) *Error {
+	first := *failures[0].Err
+	first.Message = fmt.Sprintf("%d of %d refused, none was done; number %d: %s",
+		len(failures), total, failures[0].Index+1, first.Message)
+	first.Failures = failures
+	return &first
+}

@@ -208,7 +208,7 @@ func (w *wish) holds(d *draft) bool { return d.belongsTo(w.token, w.principal) }
 // belongsTo reports whether the name's last hold was made with this token, by this
 // principal or for one who may act for others.
 func (d *draft) belongsTo(token TokenHash, principal Principal) bool {
-	return d.Token.matches(token) && (d.Principal == principal.Name || principal.HasIn(d.Namespace, ActForOthers))
+	return sameToken(d.Token, token) && (d.Principal == principal.Name || principal.HasIn(d.Namespace, ActForOthers))
 }
 
 // alive reports whether the name is held, also when it is past its time and waits
@@ -259,29 +259,6 @@ func (s *subject) over(d *draft) *Error {
 		return s.refuse(CodeAlreadyReleased, "this token's hold on %s was released already", s.key())
 	case d.Status == StatusExpired:
 		return s.refuse(CodeAlreadyExpired, "this token's hold on %s ran out at %s", s.key(), d.EndedAt)
-	}
-	return nil
-}
-
-// taken says why entity, or anyone if it is zero, cannot have the name now.
-func (s *subject) taken(d *draft, entity Entity) *Error {
-	refuse := func(reason Reason, until Instant, format string, args ...any) *Error {
-		err := s.refuse(CodeNameTaken, "%s "+format, append([]any{s.key()}, args...)...)
-		err.Reason, err.Until = reason, until.Time()
-		return err
-	}
-	switch d.State {
-	case Held:
-		return refuse(ReasonHeld, d.ExpiresAt, "is already reserved, until %s", d.ExpiresAt)
-	case Suspect:
-		return refuse(ReasonSuspect, 0, "is already reserved, and it is being found out whether it is in use")
-	case Active, Alias:
-		return refuse(ReasonInUse, 0, "is in use")
-	case Quarantined:
-		if entity != d.Owner || entity.IsZero() { // of a forgotten one nobody knows the owner
-			return refuse(ReasonQuarantined, d.Until, "was given up and is kept back until %s", d.Until)
-		}
-	case Free:
 	}
 	return nil
 }

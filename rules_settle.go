@@ -10,7 +10,7 @@ const (
 
 func (p *preparer) settle(c Settle) (decision, *Error) {
 	if p.principal.Grants == nil && !p.principal.Has(Operate) { // nor does it learn whether there is such a row
-		return nil, mustOperate("settling a suspect")
+		return nil, mayNotSettle()
 	}
 	if err := checkVerdict(c.Verdict); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (p *preparer) settle(c Settle) (decision, *Error) {
 		}
 		switch {
 		case !p.principal.HasIn(d.Namespace, Operate):
-			return Result{}, mustOperate("settling a suspect")
+			return Result{}, mayNotSettle()
 		case d.State == Suspect:
 		case outcome == verdictAbsent && d.Status == StatusExpired,
 			outcome == verdictExists && v.has(entity, d):
@@ -39,6 +39,10 @@ func (p *preparer) settle(c Settle) (decision, *Error) {
 		}
 		return Result{Names: []Name{v.show(d)}}, nil
 	}, nil
+}
+
+func mayNotSettle() *Error {
+	return &Error{Code: CodeNotOwner, Message: "settling a suspect takes the right to operate"}
 }
 
 // The words of [Verdict.Outcome].

@@ -1,6 +1,10 @@
 package dibs
 
-import "slices"
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"slices"
+)
 
 // maxSpent is how many spent tokens a name remembers, the last ones. So there is an end to what a
 // name can be made to store by holding it and letting go of it again and again.
@@ -29,7 +33,7 @@ func (d *draft) lastToken(at Instant) []SpentToken {
 func (v *view) stillSpent(tokens ...[]SpentToken) []SpentToken {
 	var kept []SpentToken
 	for _, t := range slices.Concat(tokens...) {
-		if t.Until.over(v.now) {
+		if t.Until.Reached(v.now) {
 			v.narrow(t.Until, 0)
 		} else {
 			kept = append(kept, t)
@@ -51,10 +55,10 @@ func (w *wish) ended(v *view, d *draft) *Error {
 func (w *wish) spent(v *view, d *draft) *Error {
 	for i := range d.Spent {
 		t := &d.Spent[i]
-		if !t.belongsTo(w.token, w.principal, w.namespace) {
+		if !spentBelongsTo(t, w.token, w.principal, w.namespace) {
 			continue
 		}
-		if t.Until.over(v.now) {
+		if t.Until.Reached(v.now) {
 			v.narrow(t.Until, 0)
 			continue
 		}
@@ -77,4 +81,18 @@ func elsewhere(tokens []SpentToken) []SpentToken {
 		tokens[i].Epoch = 0
 	}
 	return tokens
+}
+
+// spentBy tells a principal's tokens from those of others. Nobody can work out the principal
+// from it without the token.
+func spentBy(token TokenHash, principal string) [8]byte {
+	sum := sha256.Sum256(append(token[:], principal...))
+	return [8]byte(sum[:])
+}
+
+// spentBelongsTo reports whether this is the token, and its hold was the principal's, or the
+// principal may act for others in the name's namespace.
+func spentBelongsTo(t *SpentToken, token TokenHash, principal Principal, namespace string) bool {
+	return subtle.ConstantTimeCompare(t.Token[:], token[:len(t.Token)]) == 1 &&
+		(t.Principal == spentBy(token, principal.Name) || principal.HasIn(namespace, ActForOthers))
 }

@@ -30,7 +30,7 @@ func (set *policies) sweep(ref Ref) *job[swept] {
 // outside of any decision.
 func (p *preparer) sweepName(v *view, ref Ref) (result swept, err *Error) {
 	d := v.nameByID(ref.ID, ref.Scope)
-	if d.State == Suspect && d.AskAt.over(v.now) { // else it was asked a moment ago
+	if d.State == Suspect && d.AskAt.Reached(v.now) { // else it was asked a moment ago
 		name := v.show(d)
 		result.suspect = &name
 	}
@@ -38,7 +38,7 @@ func (p *preparer) sweepName(v *view, ref Ref) (result swept, err *Error) {
 	switch {
 	case len(d.lapses) > 0:
 		v.saveLapses(d)
-	case d.State == Free && !d.Established && purgeAt.over(v.now):
+	case d.State == Free && !d.Established && purgeAt.Reached(v.now):
 		space, err := p.policies.space(d.Namespace)
 		if err != nil {
 			return swept{}, err
@@ -58,10 +58,10 @@ func (p *preparer) sweepName(v *view, ref Ref) (result swept, err *Error) {
 // command may touch. It reports whether it changed anything.
 func (p *preparer) sweepEntity(v *view, ref Ref) bool {
 	r := v.get(ref).(*EntityRecord)
-	if !r.Due.over(v.now) {
+	if !r.Due.Reached(v.now) {
 		return false
 	}
-	if r.forgotten() {
+	if isForgotten(r) {
 		v.put(ref, nil)
 		return true
 	}
@@ -79,7 +79,7 @@ func (p *preparer) sweepEntity(v *view, ref Ref) bool {
 
 // sweepDocument deletes a document that is not needed any more. It reports whether it did.
 func sweepDocument(v *view, ref Ref) bool {
-	if doc := v.get(ref).(*Document); !doc.Due.over(v.now) {
+	if doc := v.get(ref).(*Document); !doc.Due.Reached(v.now) {
 		return false
 	}
 	v.put(ref, nil)

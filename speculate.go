@@ -110,7 +110,7 @@ func (s *speculator) committed(guessed bool, groups []Group, outcomes []Outcome)
 			s.wrote(g, now)
 		case Stale:
 			for _, read := range g.Reads {
-				s.recent.forget(read.Ref.key())
+				s.recent.forget(keyOf(read.Ref))
 			}
 		case Busy, TooLarge: // nothing was found out
 		}
@@ -120,7 +120,7 @@ func (s *speculator) committed(guessed bool, groups []Group, outcomes []Outcome)
 func (s *speculator) wrote(g Group, now time.Time) {
 	for _, w := range g.Writes {
 		if w.Delete {
-			s.recent.forget(w.Record.Ref().key())
+			s.recent.forget(keyOf(w.Record.Ref()))
 		} else {
 			s.recent.put(w.Record, now)
 		}

@@ -1,8 +1,6 @@
 package dibs
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/binary"
 	"fmt"
 )
@@ -60,18 +58,4 @@ func DecodeSpent(data []byte) ([]SpentToken, error) {
 		})
 	}
 	return tokens, nil
-}
-
-// spentBy tells a principal's tokens from those of others. Nobody can work out the principal
-// from it without the token.
-func spentBy(token TokenHash, principal string) [8]byte {
-	sum := sha256.Sum256(append(token[:], principal...))
-	return [8]byte(sum[:])
-}
-
-// belongsTo reports whether this is the token, and its hold was the principal's, or the
-// principal may act for others in the name's namespace.
-func (t *SpentToken) belongsTo(token TokenHash, principal Principal, namespace string) bool {
-	return subtle.ConstantTimeCompare(t.Token[:], token[:len(t.Token)]) == 1 &&
-		(t.Principal == spentBy(token, principal.Name) || principal.HasIn(namespace, ActForOthers))
 }

@@ -10,20 +10,6 @@ import (
 // endingSoon is within what time a hold that ends is about to.
 const endingSoon = time.Minute
 
-// Stats counts the names there are, at one moment or nearly so.
-type Stats struct {
-	Names []NameCount // by namespace and state; what nobody has is left out
-	// EndingSoon is how many holds end within a minute.
-	EndingSoon int
-}
-
-// NameCount is how many names of a namespace are in a state.
-type NameCount struct {
-	Namespace string
-	State     State
-	Count     int
-}
-
 // Stats looks at all names that are not free, as they stand now.
 func (c *core) Stats(ctx context.Context) (Stats, error) {
 	now, err := c.engineNow(ctx)

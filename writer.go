@@ -54,7 +54,7 @@ func (w *writer) enqueue(ctx context.Context, c *call) *Error {
 	if err := ctx.Err(); err != nil {
 		return Unavailable(err)
 	}
-	if w.observer.traces() {
+	if traces(w.observer) {
 		c.ctx = ctx
 	}
 	select {
@@ -155,14 +155,14 @@ func (w *writer) commit(batch []*call) {
 // begin tells the observer of a batch.
 func (w *writer) begin(batch []*call) (context.Context, func(error)) {
 	ctx := context.Background()
-	if !w.observer.traces() {
+	if !traces(w.observer) {
 		return ctx, ended
 	}
 	callers := make([]context.Context, len(batch))
 	for i, c := range batch {
 		callers[i] = c.ctx
 	}
-	return w.observer.begin(ctx, Work{Kind: WorkBatch, Op: "batch", Size: len(batch), Callers: callers})
+	return beginWork(ctx, w.observer, Work{Kind: WorkBatch, Op: "batch", Size: len(batch), Callers: callers})
 }
 
 // close stops the writer: it finishes the calls in a batch and refuses those that wait.

@@ -24,7 +24,7 @@ type folder struct {
 
 // skeletonFolder is where names with this skeleton are.
 func skeletonFolder(s space, skeleton string) folder {
-	id := hashID("skeleton\x00" + s.namespace + ":" + skeleton)
+	id := recordID("skeleton\x00" + s.namespace + ":" + skeleton)
 	// A skeleton may be any text, and long: it is no label.
 	return folder{Ref{KindSkeleton, s.scope, id}, LinkSkeleton, s.namespace + ":" + id.String()}
 }
@@ -32,11 +32,11 @@ func skeletonFolder(s space, skeleton string) folder {
 // hashFolder is where the name behind a keyed hash is.
 func hashFolder(s space, hash string) folder {
 	label := s.namespace + ":" + hash
-	return folder{Ref{KindHash, s.scope, hashID("hash\x00" + label)}, LinkHash, label}
+	return folder{Ref{KindHash, s.scope, recordID("hash\x00" + label)}, LinkHash, label}
 }
 
-// folder returns where a link leads, if it is a further key.
-func (l Link) folder(d *draft) (folder, bool) {
+// folderOf returns where a link leads, if it is a further key.
+func folderOf(l Link, d *draft) (folder, bool) {
 	switch l.Kind {
 	case LinkSkeleton:
 		return folder{Ref: Ref{KindSkeleton, d.Scope, l.ID}, link: l.Kind}, true
@@ -104,7 +104,7 @@ func (v *view) isFiled(d *draft, s *subject) bool {
 func (v *view) unfile(d *draft, keep ...folder) (highest uint64) {
 	var links []Link
 	for _, l := range d.Links {
-		f, ok := l.folder(d)
+		f, ok := folderOf(l, d)
 		if !ok || slices.ContainsFunc(keep, func(k folder) bool { return k.Ref == f.Ref }) {
 			links = append(links, l)
 			continue
@@ -131,62 +131,4 @@ func (v *view) unfile(d *draft, keep ...folder) (highest uint64) {
 func (v *view) isFree(id ID, scope string) bool {
 	d := v.nameByID(id, scope)
 	return d == nil || d.State == Free
-}
-
-// available says why entity, or anyone if it is zero, cannot have the name now:
-// somebody has it, or has one that looks like it.
-func (v *view) available(s *subject, d *draft, entity Entity) *Error {
-	if err := s.taken(d, entity); err != nil {
-		return err
-	}
-	for _, f := range s.skeletons {
-		if v.imitates(f, d, entity) {
-			return s.confusable("%s looks like a name that is taken; if that is the same entity's, name the entity", s.key())
-		}
-	}
-	return nil
-}
-
-// mayGo refuses a name to another entity while one that looks like it stays behind.
-func (v *view) mayGo(s *subject, d *draft, to Entity) *Error {
-	for _, l := range d.Links {
-		if f, ok := l.folder(d); ok && f.link == LinkSkeleton && v.imitates(f, d, to) {
-			return s.confusable("%s looks like another name, which would not be %s's: decommission that one first", s.key(), to)
-		}
-	}
-	return nil
-}
-
-// confusable makes the refusal of a look-alike. It does not say of what: whoever asks
-// need not know who has which names.
-func (s *subject) confusable(format string, args ...any) *Error {
-	err := s.refuse(CodeNameTaken, format, args...)
-	err.Reason = ReasonConfusable
-	return err
-}
-
-// imitates reports whether a name in the same folder is not entity's.
-func (v *view) imitates(f folder, d *draft, entity Entity) bool {
-	names, _ := v.filed(f)
-	for _, id := range names {
-		if id == d.ID {
-			continue
-		}
-		if other := v.nameByID(id, d.Scope); other != nil && other.keepsOut(entity) {
-			return true
-		}
-	}
-	return false
-}
-
-// keepsOut reports whether the name is, or may become, another entity's.
-func (d *draft) keepsOut(entity Entity) bool {
-	switch d.State {
-	case Free:
-		return false
-	case Held, Suspect:
-		return d.Intended.IsZero() || d.Intended != entity
-	default:
-		return d.Owner != entity || entity.IsZero()
-	}
 }

@@ -76,10 +76,10 @@ func (v *view) close(merge bool) {
 // accept makes the changes of an outermost view visible to the commands after it.
 func (v *view) accept() {
 	for _, c := range v.changes {
-		v.ledger.current[c.ref.key()] = c.record
+		v.ledger.current[keyOf(c.ref)] = c.record
 	}
 	for _, ref := range v.renewed {
-		v.ledger.renewed[ref.key()] = true
+		v.ledger.renewed[keyOf(ref)] = true
 	}
 }
 
@@ -157,11 +157,11 @@ func (v *view) put(ref Ref, record Record) {
 // is to be left.
 func (v *view) renew(ref Ref) {
 	v.renewed = append(v.renewed, ref)
-	v.events = ref.dropTold(v.events)
+	v.events = dropTold(ref, v.events)
 }
 
 // dropTold leaves out what was told of a name that is renewed.
-func (r Ref) dropTold(events []Event) []Event {
+func dropTold(r Ref, events []Event) []Event {
 	if r.Kind != KindName {
 		return events
 	}

@@ -3,7 +3,7 @@ package dibs
 import (
 	"maps"
 	"slices"
-	"strings"
+	"time"
 )
 
 // draft is a name that a command is deciding about: the record as it stands now,
@@ -196,47 +196,69 @@ func (v *view) record(d *draft, kind EventKind, at Instant, actor string, after 
 	d.before = after
 }
 
-// entityDraft is an entity that a command is deciding about.
-type entityDraft struct {
-	*EntityRecord
+func snapshotOf(n *NameRecord) Snapshot {
+	s := Snapshot{State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: n.Owner}
+	switch n.State {
+	case Held:
+		s.Entity, s.Until = n.Intended, n.ExpiresAt
+	case Suspect:
+		s.Entity = n.Intended
+	case Alias, Quarantined:
+		s.Until = n.Until
+	case Free, Active: // end by a command alone
+	}
+	return s
 }
 
-// entity returns the draft of an entity; one without a record has revision 0.
-func (v *view) entity(scope string, entity Entity) entityDraft {
-	id := EntityID(scope, entity)
-	if r, ok := v.get(Ref{KindEntity, scope, id}).(*EntityRecord); ok {
-		e := r.clone()
-		if e.forgotten() {
-			e.Entity, e.Due = entity, 0 // somebody knows it again
+// nameOf shows a record to the world. The token's hash stays behind.
+func nameOf(n *NameRecord, now Instant) Name {
+	var remaining time.Duration
+	if n.State == Held {
+		remaining = n.ExpiresAt.Sub(now)
+	}
+	if isTombstone(n) {
+		return Name{
+			ID: n.ID, Namespace: n.Namespace, State: n.State, Status: n.Status, Epoch: n.Epoch,
+			EndedAt: n.EndedAt.Time(), Until: n.Until.Time(),
 		}
-		return entityDraft{e}
 	}
-	return entityDraft{&EntityRecord{ID: id, Scope: scope, Entity: entity, Active: make(map[string]ID)}}
+	entity := n.Owner
+	if n.State == Held || n.State == Suspect || entity.IsZero() {
+		entity = n.Intended
+	}
+	var asked int
+	var askAt Instant
+	if n.State == Suspect {
+		asked, askAt = n.Asked, n.AskAt
+	}
+	return Name{
+		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
+		State: n.State, Status: n.Status, Epoch: n.Epoch,
+		Entity: entity, Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
+		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), Remaining: remaining, ConfirmedAt: n.ConfirmedAt.Time(),
+		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt, Asked: asked, AskAt: askAt.Time(),
+	}
 }
 
-// saveEntity stores the entity. Its version goes up by one with each command, no
-// matter how many of its names the command changes.
-func (v *view) saveEntity(e entityDraft) {
-	e.Rev = 0
-	if present := v.get(e.Ref()); present != nil {
-		e.Rev = present.Revision()
-	}
-	if _, again := v.find(e.Ref()); !again {
-		e.Rev++
-	}
-	if r, ok := v.get(e.Ref()).(*EntityRecord); ok && r.forgotten() {
-		v.renew(e.Ref())
-	}
-	v.put(e.Ref(), e.clone())
-}
+// show is nameOf for a draft, at the view's moment.
+func (v *view) show(d *draft) Name { return nameOf(&d.NameRecord, v.now) }
 
-// activeIn returns the entity's active names in a namespace, in a steady order.
-func (e entityDraft) activeIn(namespace string) []ID {
+// linked returns what the name's links of a kind lead to.
+func (n *draft) linked(kind LinkKind) []ID {
 	var ids []ID
-	for _, slot := range slices.Sorted(maps.Keys(e.Active)) {
-		if slot == namespace || strings.HasPrefix(slot, namespace+"/") {
-			ids = append(ids, e.Active[slot])
+	for _, l := range n.Links {
+		if l.Kind == kind {
+			ids = append(ids, l.ID)
 		}
 	}
 	return ids
+}
+
+// slot is where its entity's record notes which name is the active one: one per
+// namespace, or one per line where an entity has many.
+func (n *draft) slot() string {
+	if n.Terms.Many {
+		return n.Namespace + "/" + n.Line.String()
+	}
+	return n.Namespace
 }

@@ -190,7 +190,7 @@ func (s *subject) compare(canonical string) *Error {
 		return nil
 	}
 	for _, k := range s.policy.Blind {
-		s.skeletons = append(s.skeletons, skeletonFolder(s.space, k.sum(KindSkeleton, s.namespace, skeleton)))
+		s.skeletons = append(s.skeletons, skeletonFolder(s.space, keyedHash(k, KindSkeleton, s.namespace, skeleton)))
 	}
 	return nil
 }

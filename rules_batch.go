@@ -11,7 +11,7 @@ type recordKey struct {
 	id   ID
 }
 
-func (r Ref) key() recordKey { return recordKey{r.Kind, r.ID} }
+func keyOf(r Ref) recordKey { return recordKey{r.Kind, r.ID} }
 
 // ledger is the state of a batch: what one Load returned, and on top of it what the
 // requests of the batch have decided so far. It also collects what they ask for.
@@ -107,10 +107,10 @@ func (l *ledger) load(loaded Snapshots, owned [][]*NameRecord) {
 	clear(l.renewed)
 	l.now = loaded.Now
 	for _, ref := range l.wants {
-		l.loaded[ref.key()] = nil
+		l.loaded[keyOf(ref)] = nil
 	}
 	for _, r := range loaded.Records {
-		l.loaded[r.Ref().key()] = r
+		l.loaded[keyOf(r.Ref())] = r
 	}
 	for i, o := range l.owners {
 		l.owned[o.key()] = owned[i]
@@ -124,7 +124,7 @@ func (l *ledger) records() iter.Seq[Record] { return maps.Values(l.loaded) }
 // want notes a record to be loaded.
 func (l *ledger) want(ref Ref) {
 	if !l.knows(ref) {
-		l.loaded[ref.key()] = nil
+		l.loaded[keyOf(ref)] = nil
 		l.wants = append(l.wants, ref)
 		l.asked = true
 	}
@@ -133,14 +133,14 @@ func (l *ledger) want(ref Ref) {
 // expectFresh is want for a record that is most likely absent: a guessed state assumes that.
 func (l *ledger) expectFresh(ref Ref) {
 	if l.guessed() && !l.knows(ref) {
-		l.loaded[ref.key()] = nil
+		l.loaded[keyOf(ref)] = nil
 	}
 	l.want(ref)
 }
 
 // knows reports whether a record is loaded, or remembered in a guessed state.
 func (l *ledger) knows(ref Ref) bool {
-	key := ref.key()
+	key := keyOf(ref)
 	if _, known := l.loaded[key]; known {
 		return true
 	}
@@ -167,10 +167,10 @@ func (l *ledger) wantOwned(o ownerRef) {
 // that writes it again undoes the purge, and its history goes on. An index entry does not: a
 // reader would keep an entry that was deleted.
 func (l *ledger) get(ref Ref) (r Record, changed bool) {
-	r, changed = l.current[ref.key()]
+	r, changed = l.current[keyOf(ref)]
 	if r != nil || (changed && (ref.Kind == KindSkeleton || ref.Kind == KindHash)) {
 		return r, true
 	}
 	l.want(ref)
-	return l.loaded[ref.key()], changed
+	return l.loaded[keyOf(ref)], changed
 }

@@ -1,0 +1,21 @@
+package dibs
+
+import (
+	"context"
+	"errors"
+)
+
+// asError returns the *Error in err's tree. A context's error means that the engine
+// did nothing, and so does a transaction that lost its race. What an engine did not
+// classify may have left anything behind.
+func asError(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrRetryTx):
+		return Unavailable(err)
+	default:
+		return OutcomeUnknown(err)
+	}
+}

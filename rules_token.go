@@ -1,0 +1,40 @@
+package dibs
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+)
+
+const (
+	minTokenLength = 16
+	maxTokenLength = 128
+)
+
+// sameToken compares in constant time, so that nobody can learn a hash by how
+// long a refusal takes. No token matches the absence of one.
+func sameToken(h, other TokenHash) bool {
+	return subtle.ConstantTimeCompare(h[:], other[:]) == 1 && !h.IsZero()
+}
+
+// hashToken checks a token's form and returns its hash. The token never
+// becomes part of the error.
+func hashToken(token string) (TokenHash, *Error) {
+	if token == "" {
+		return TokenHash{}, invalidToken("a token is needed: the one that Reserve returned")
+	}
+	if len(token) < minTokenLength || len(token) > maxTokenLength {
+		return TokenHash{}, invalidToken(fmt.Sprintf("a token has %d to %d characters, this one has %d",
+			minTokenLength, maxTokenLength, len(token)))
+	}
+	for i := range len(token) {
+		if token[i] <= ' ' || token[i] > '~' {
+			return TokenHash{}, invalidToken(fmt.Sprintf("a token is visible ASCII alone, character %d of this one is not", i+1))
+		}
+	}
+	return sha256.Sum256([]byte(token)), nil
+}
+
+func invalidToken(message string) *Error {
+	return &Error{Code: CodeInvalidToken, Message: message}
+}
