@@ -13,7 +13,7 @@
 //
 //	store, err := sqlitestore.Open(ctx, "names.db", sqlitestore.Config{})
 //	…
-//	reg, err := dibs.Open(store, dibs.Config{})
+//	reg, err := embedded.Open(store, dibs.Config{})
 //	…
 //	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 //	if errors.Is(err, dibs.ErrNameTaken) {

@@ -173,3 +173,23 @@ func (e *Event) DecodeBody(data []byte) error {
 	e.Actor, e.CorrelationID, e.Meta = body.Actor, body.CorrelationID, body.Meta
 	return nil
 }
+
+// FeedQuery selects events of the feed.
+type FeedQuery struct {
+	After     Cursor // resume behind this; empty means from the beginning, [Latest] from now on
+	Namespace string // only names of this namespace; empty means everything
+	Limit     int    // zero means 100; 1,000 at the most
+}
+
+// EventPage is a page of the feed.
+type EventPage struct {
+	Events []Event
+	Next   Cursor // resume here, also if the page is empty
+	// More says that the page ends before the feed does: at its limit, or because a call
+	// looks at 1,000 events at the most, however few of them are of the namespace that was
+	// asked for. So a page may be empty and the end not reached.
+	More bool
+	// Generation is another number when answers may have changed without an event,
+	// because policies did. Zero means that nobody knows: the policies are a server's.
+	Generation uint64
+}

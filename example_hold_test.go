@@ -18,7 +18,7 @@ func ExampleRegistry_Reserve() {
 
 	// With a token of its own choosing a caller can ask again when an answer was
 	// lost: it is the same hold.
-	reserve := dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(10 * minute), Token: dibs.NewToken()}
+	reserve := dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(10 * time.Minute), Token: dibs.NewToken()}
 	first, err := reg.Reserve(ctx, reserve)
 	check(err)
 	again, err := reg.Reserve(ctx, reserve)
@@ -71,12 +71,12 @@ func ExampleRegistry_Extend() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(minute)})
+	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(time.Minute)})
 	check(err)
 
 	name, err := reg.Extend(ctx, dibs.Extend{ID: hold.ID, Token: hold.Token, TTL: dibs.For(hour)})
 	check(err)
-	fmt.Println(name.ExpiresAt.Sub(hold.ExpiresAt) > 50*minute)
+	fmt.Println(name.ExpiresAt.Sub(hold.ExpiresAt) > 50*time.Minute)
 	// Output: true
 }
 

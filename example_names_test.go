@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
@@ -159,7 +161,7 @@ func ExampleRegistry_Rekey() {
 		return map[string]dibs.Policy{"email": {Profile: profile.Email{}, Blind: keys}}
 	}
 	old := dibs.BlindKey{ID: "k1", Secret: secretOf("email-2026")}
-	reg := embedded(dibs.Config{Policies: emails(old)})
+	reg := openHere(dibs.Config{Policies: emails(old)})
 	defer reg.Close()
 	users := map[string]string{"7": "alice@example.com", "8": "bob@example.com"}
 	for id, email := range users {
@@ -196,14 +198,14 @@ func ExampleRegistry_Rekey() {
 func ExampleRegistry_Recanonicalize() {
 	ctx := context.Background()
 	store := memstore.New(memstore.Config{})
-	today, err := dibs.Open(store, dibs.Config{}) // names as they are written
+	today, err := embedded.Open(store, dibs.Config{}) // names as they are written
 	check(err)
 	defer today.Close()
 	give(today, "Spring", kit)
 	give(today, "spring", poster)
 
 	// A program beside, with the rules to be.
-	next, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
+	next, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
 	check(err)
 	defer next.Close()
 	plan, err := next.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: "slug", DryRun: true})
@@ -233,7 +235,7 @@ func ExampleRegistry_Recanonicalize() {
 // under other rules.
 func ExampleRegistry_CheckPolicies() {
 	ctx := context.Background()
-	reg := embedded(dibs.Config{Policies: profile.Policies()})
+	reg := openHere(dibs.Config{Policies: profile.Policies()})
 	defer reg.Close()
 	give(reg, "Spring Kit", kit)
 
@@ -251,7 +253,7 @@ func ExampleRegistry_CheckPolicies() {
 // Policies change while the process runs.
 func ExampleRegistry_SetPolicies() {
 	ctx := context.Background()
-	reg := embedded(dibs.Config{Policies: profile.Policies()})
+	reg := openHere(dibs.Config{Policies: profile.Policies()})
 	defer reg.Close()
 
 	words, err := profile.ReservedWords(profile.Words{Own: []string{"spring-sale"}})
@@ -270,12 +272,12 @@ func ExampleRegistry_SetPolicies() {
 func ExamplePolicy_disagreement() {
 	ctx := context.Background()
 	store := memstore.New(memstore.Config{})
-	one, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
+	one, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
 	check(err)
 	defer one.Close()
 	give(one, "Spring", kit)
 
-	other, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{MaxLength: 40}}}})
+	other, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{MaxLength: 40}}}})
 	check(err)
 	defer other.Close()
 	_, err = other.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "Summer", Entity: poster})

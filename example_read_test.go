@@ -75,7 +75,7 @@ func ExampleRegistry_RemainingTTL() {
 
 	left, err := reg.RemainingTTL(ctx, hold.ID)
 	check(err)
-	fmt.Println(left.Round(minute))
+	fmt.Println(left.Round(time.Minute))
 	// Output: 1h0m0s
 }
 
@@ -180,7 +180,7 @@ func ExampleRegistry_WhoHeld() {
 	defer reg.Close()
 	give(reg, "spring", kit)
 
-	now, err := reg.WhoHeld(ctx, "slug", "spring", time.Now().Add(minute))
+	now, err := reg.WhoHeld(ctx, "slug", "spring", time.Now().Add(time.Minute))
 	check(err)
 	inMarch, err := reg.WhoHeld(ctx, "slug", "spring", time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC))
 	check(err)
@@ -240,7 +240,7 @@ func ExampleRegistry_Conflicts() {
 
 func ExampleRegistry_As() {
 	ctx := context.Background()
-	reg := embedded(dibs.Config{})
+	reg := openHere(dibs.Config{})
 	defer reg.Close()
 
 	alice := reg.As(dibs.Principal{Name: "alice"})
@@ -287,7 +287,7 @@ func ExampleRegistry_Stats() {
 }
 
 func ExampleRegistry_Policy() {
-	reg := embedded(dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxTTL: time.Minute}}})
+	reg := openHere(dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxTTL: time.Minute}}})
 	defer reg.Close()
 
 	policy, err := reg.Policy("acme.slug") // by its type

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -17,18 +18,20 @@ func open(cfg dibs.Config) *dibs.Registry {
 	if os.Getenv(examplesRemote) != "" {
 		return overHTTP(cfg)
 	}
-	return embedded(cfg)
+	return openHere(cfg)
 }
 
-// embedded is open for what takes the registry itself: several principals, policies
+// openHere is open for what takes the registry itself: several principals, policies
 // that change.
-func embedded(cfg dibs.Config) *dibs.Registry {
-	reg, err := dibs.Open(memstore.New(memstore.Config{}), cfg)
+func openHere(cfg dibs.Config) *dibs.Registry {
+	reg, err := embedded.Open(memstore.New(memstore.Config{}), cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
 	return reg
 }
+
+var wedding = dibs.Entity{Type: "wedding", ID: "42"}
 
 // check ends an example that went wrong.
 func check(err error) {
@@ -66,7 +69,7 @@ func Example() {
 }
 
 func ExampleOpen() {
-	reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{
+	reg, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{
 		Policies: map[string]dibs.Policy{
 			"slug":       {Quarantine: 90 * 24 * hour, ReservedWords: dibs.WordList("admin", "www")},
 			"email":      {ManyPerEntity: true},

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -18,7 +20,7 @@ func ExampleWitness() {
 
 	var clock atomic.Int64 // lets the example jump ahead
 	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }})
-	reg, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
+	reg, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Witness: func(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 			if saved[hold.Entity.ID] {
 				return dibs.Exists(hold.Entity), nil
@@ -48,7 +50,7 @@ func ExampleRegistry_Sweep() {
 	ctx := context.Background()
 	var clock atomic.Int64
 	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }})
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := embedded.Open(store, dibs.Config{})
 	check(err)
 	defer reg.Close()
 	_, err = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
@@ -65,7 +67,7 @@ func ExampleRegistry_Settle() {
 	ctx := context.Background()
 	var clock atomic.Int64
 	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }})
-	reg, err := dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
+	reg, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }},
 	}})
 	check(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/server"
@@ -25,7 +27,7 @@ const dialled = "this example is over HTTP"
 // overHTTP returns a client of a server with that configuration.
 func overHTTP(cfg dibs.Config) *dibs.Registry {
 	store := memstore.New(memstore.Config{})
-	kept, err := dibs.Open(store, cfg)
+	kept, err := embedded.Open(store, cfg)
 	check(err)
 	web := httptest.NewServer(server.New(server.Config{Registry: kept, Store: store}))
 	client, err := dibsclient.Dial(web.URL, dibsclient.Options{})

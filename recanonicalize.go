@@ -1,185 +1,64 @@
 package dibs
 
-import (
-	"context"
-	"fmt"
-	"slices"
-	"strings"
-)
+// RecanonicalizeRequest asks to bring the names of a namespace under the rules that
+// its policy has now: another profile, or look-alikes refused.
+//
+// While it runs nobody is given a new name in the namespace, or another spelling, since
+// nobody could say yet whether it is another name; such commands are UNAVAILABLE.
+// Everything else goes on: reading, confirming, releasing. Afterwards only processes with
+// the new rules are given names. It can be interrupted at any time, and goes on when it
+// is run again; a second run takes over from one that is under way. With the old rules it
+// goes back, except that names which were merged stay one.
+type RecanonicalizeRequest struct {
+	Namespace string
+	// DryRun says what would be done, and does nothing.
+	DryRun bool
+	// Progress, if there is one, is told what is done so far, after each batch.
+	Progress func(done, total int)
+}
 
+// Recanonicalization is what becomes of the names of a namespace under other rules.
+type Recanonicalization struct {
+	Namespace string
+	From, To  string // the rules, such as "exact/1"; From is empty where none were noted
+	Looked    int    // names that somebody has, holds or waits for
+	Done      int    // names that were brought under the new rules
+	Counts    map[FindingKind]int
+	// Findings are the names behind the counts, the first 1,000 of each kind.
+	Findings []Finding
+}
+
+// FindingKind says what becomes of a name under other rules.
+type FindingKind string
+
+// The kinds of finding.
 const (
-	// maxFindings is how many names of each kind of finding are listed.
-	maxFindings = 1000
-
-	recanonicalizePage = 500
+	// FindingChange: its canonical form becomes another one. It keeps its owner, its
+	// hold and its history; its reservation id is another one, and the old one still
+	// leads to it.
+	FindingChange FindingKind = "change"
+	// FindingMerge: it becomes the same as another name of its entity. The two become
+	// one.
+	FindingMerge FindingKind = "merge"
+	// FindingCollision: it becomes the same as a name that is not its entity's, or both
+	// are active names of one. It stops everything: rename or decommission one of them
+	// first.
+	FindingCollision FindingKind = "collision"
+	// FindingInvalid: it is not valid under the new rules. It stops everything.
+	FindingInvalid FindingKind = "invalid"
+	// FindingLookAlike: it looks like a name that is not its entity's. Both stay; no
+	// further one is given out.
+	FindingLookAlike FindingKind = "look_alike"
+	// FindingUnfiled: a blind namespace's name that is not filed under the newest key.
+	// See [BlindKey].
+	FindingUnfiled FindingKind = "unfiled"
 )
 
-// Recanonicalize plans first. Only if nothing stands in the way, names are changed.
-func (c *core) Recanonicalize(ctx context.Context, req RecanonicalizeRequest) (Recanonicalization, error) {
-	if c.writer == nil {
-		return Recanonicalization{}, fmt.Errorf("%w: changing the rules of a namespace inside a transaction of the caller's own", ErrUnsupported)
-	}
-	policies := c.rules()
-	question, invalid := policies.namespaceRecord(req.Namespace)
-	if invalid != nil {
-		return Recanonicalization{}, invalid
-	}
-	f, err := askAlone(ctx, c, question)
-	if err != nil {
-		return Recanonicalization{}, err
-	}
-	r := &recanonicalizer{
-		core: c, policies: policies, request: req, id: NewToken(),
-		report: Recanonicalization{
-			Namespace: req.Namespace, From: f.Rules, To: policies.rulesOf(req.Namespace), Counts: make(map[FindingKind]int),
-		},
-	}
-	err = r.run(ctx, f)
-	return r.report, err
-}
-
-// recanonicalizer is one run of Recanonicalize.
-type recanonicalizer struct {
-	*core
-	policies *policies // those that it began with, whatever the core has by now
-	request  RecanonicalizeRequest
-	id       string // of the run
-	report   Recanonicalization
-}
-
-func (r *recanonicalizer) run(ctx context.Context, f floor) error {
-	blind := func(rules string) bool { return strings.HasSuffix(rules, " blind") }
-	switch to := r.report.To; {
-	case blind(to) && (f.Rules == to || f.Rules == ""):
-		return r.findUnfiled(ctx)
-	case blind(to) && blind(f.Rules):
-		// Of its names there are hashes alone, and those would be hashed once more.
-		return &Error{Code: CodeInvalidNamespace, Namespace: r.request.Namespace, Message: fmt.Sprintf(
-			"%s is %s and cannot become %s: nobody knows the values of a blind namespace; use another one",
-			r.request.Namespace, f.Rules, to)}
-	case f.Rules != "" && blind(f.Rules) != blind(to):
-		return &Error{Code: CodeInvalidNamespace, Namespace: r.request.Namespace, Message: fmt.Sprintf(
-			"%s is %s and cannot become %s: a history with values cannot be made blind, and hashes cannot be made values; use another namespace",
-			r.request.Namespace, f.Rules, to)}
-	case f.Rules == to && f.Next == "":
-		return nil // every name was made by these rules
-	}
-	if r.request.DryRun {
-		return r.plan(ctx)
-	}
-	begin, invalid := r.policies.beginRules(r.request.Namespace, r.report.To, r.id)
-	if err := r.change(ctx, begin, invalid); err != nil {
-		return err
-	}
-	if err := r.plan(ctx); err != nil {
-		return err
-	}
-	begun := f.Next != "" // some names may have been changed already
-	if obstacle := r.obstacle(begun); obstacle != nil {
-		if begun {
-			return obstacle
-		}
-		if err := r.end(ctx, f.Rules); err != nil {
-			return err
-		}
-		return obstacle
-	}
-	if err := r.changeNames(ctx); err != nil {
-		return err
-	}
-	return r.end(ctx, r.report.To)
-}
-
-// end says that the run is over, and which rules hold.
-func (r *recanonicalizer) end(ctx context.Context, rules string) error {
-	end, invalid := r.policies.endRules(r.request.Namespace, rules, r.id)
-	return r.change(ctx, end, invalid)
-}
-
-// change commits a change of the namespace's record.
-func (r *recanonicalizer) change(ctx context.Context, job *job[struct{}], invalid *Error) error {
-	if invalid != nil {
-		return invalid
-	}
-	if _, err := perform(ctx, r.core, job); err != nil {
-		return err
-	}
-	return nil
-}
-
-// obstacle says what stands in the way of changing the rules, if anything.
-func (r *recanonicalizer) obstacle(begun bool) *Error {
-	collisions, invalid := r.report.Counts[FindingCollision], r.report.Counts[FindingInvalid]
-	if collisions == 0 && invalid == 0 {
-		return nil
-	}
-	advice := "no name was changed: rename or decommission those first"
-	if begun {
-		advice = "others were changed before, so no name is given out meanwhile: decommission those, or go back by running it with the old rules"
-	}
-	err := &Error{Code: CodeNameTaken, Namespace: r.request.Namespace, Message: fmt.Sprintf(
-		"under the rules %s, names of %s that would be the same as another one's: %d; that are not valid: %d; %s",
-		r.report.To, r.request.Namespace, collisions, invalid, advice)}
-	if collisions == 0 {
-		err.Code = CodeInvalidValue
-	}
-	return err
-}
-
-// changeNames brings the names under the new rules, page by page.
-func (r *recanonicalizer) changeNames(ctx context.Context) error {
-	return r.eachPage(ctx, taken, func(page []*NameRecord, _ Instant) error {
-		jobs := make([]*job[bool], len(page))
-		for i, n := range page {
-			jobs[i] = r.policies.bringUnder(n.Ref(), r.id)
-		}
-		answers, err := sendAll(ctx, r.core, jobs, false)
-		if err != nil {
-			return err
-		}
-		for i, answer := range answers {
-			if err := answer(); err != nil {
-				return err
-			}
-			if changed, _ := jobs[i].result(); changed {
-				r.report.Done++
-			}
-		}
-		if r.request.Progress != nil {
-			r.request.Progress(r.report.Done, r.report.Looked)
-		}
-		return nil
-	})
-}
-
-// taken are the states in which somebody has a name, or waits for it.
-var taken = []State{Held, Suspect, Active, Alias, Quarantined}
-
-// eachPage calls fn with all names of the namespace that are in one of these states now.
-func (r *recanonicalizer) eachPage(ctx context.Context, states []State, fn func(page []*NameRecord, now Instant) error) error {
-	query := ListQuery{Kind: KindName, Namespace: r.request.Namespace, Limit: recanonicalizePage, States: states}
-	for {
-		now, err := r.engineNow(ctx)
-		if err != nil {
-			return err
-		}
-		records, err := r.store.List(ctx, query)
-		if err != nil {
-			return err
-		}
-		page := make([]*NameRecord, 0, len(records))
-		for _, record := range records {
-			n := record.(*NameRecord)
-			query.After = &ListPosition{Namespace: n.Namespace, Label: n.Canonical}
-			if slices.Contains(states, stateAt(n, now)) {
-				page = append(page, n)
-			}
-		}
-		if err := fn(page, now); err != nil {
-			return err
-		}
-		if len(records) < query.Limit {
-			return nil
-		}
-	}
+// Finding is what becomes of one name under other rules.
+type Finding struct {
+	Kind FindingKind
+	Name Name
+	To   string // the new canonical form
+	With *Name  // the other name, of a merge, a collision or a look-alike
+	Why  string // what is not valid
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/memstore"
@@ -34,7 +36,7 @@ func BenchmarkCheck(b *testing.B) {
 // remembered is a cache that knows a thousand names.
 func remembered(b *testing.B) (*dibscache.Cache, []string) {
 	b.Helper()
-	registry, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	registry, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

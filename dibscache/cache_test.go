@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/memstore"
@@ -67,7 +69,7 @@ func inBubble(t *testing.T, cfg dibs.Config, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, engine: &engine{Store: memstore.New(memstore.Config{})}}
 		var err error
-		if w.registry, err = dibs.Open(w.engine, cfg); err != nil {
+		if w.registry, err = core.Open(w.engine, cfg); err != nil {
 			t.Fatal(err)
 		}
 		if w.cache, err = dibscache.New(w.registry, dibscache.Config{MaxStale: maxStale, Logger: slog.New(slog.DiscardHandler)}); err != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/memstore"
@@ -188,11 +190,11 @@ func TestDo(t *testing.T) {
 func TestRecanonicalizeReportsWhatStandsInTheWay(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	before, err := dibs.Open(store, dibs.Config{})
+	before, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := dibs.Open(store, dibs.Config{Default: dibs.Policy{Profile: lowerCase{}}})
+	now, err := core.Open(store, dibs.Config{Default: dibs.Policy{Profile: lowerCase{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http/httptest"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/memstore"
@@ -36,7 +38,7 @@ func Example() {
 
 // serve serves a registry in memory, to those who have the key.
 func serve(key string) (url string, stop func()) {
-	names, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	names, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	check(err)
 	server := httptest.NewServer(newHandler(names, key))
 	return server.URL, func() {

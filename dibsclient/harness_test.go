@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/memstore"
@@ -48,7 +50,7 @@ func (c *clock) advance(d time.Duration) {
 // open returns an embedded registry in memory.
 func open(t testing.TB, cfg dibs.Config, now func() time.Time) *dibs.Registry {
 	t.Helper()
-	reg, err := dibs.Open(memstore.New(memstore.Config{Now: now}), cfg)
+	reg, err := core.Open(memstore.New(memstore.Config{Now: now}), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/access"
@@ -23,7 +25,7 @@ import (
 func newLimitedServer(t *testing.T, limits limit.Limits, slow time.Duration) (url string, answered func(status int) int64) {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
-	registry, err := dibs.Open(store, dibs.Config{})
+	registry, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

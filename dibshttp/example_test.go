@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibshttp"
 	"github.com/calldibs/dibs/memstore"
@@ -70,7 +72,7 @@ func ExampleConfig_hosts() {
 
 // renamed returns a registry in which a name was changed.
 func renamed() *dibs.Registry {
-	reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	reg, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	check(err)
 	wedding := dibs.Entity{Type: "wedding", ID: "42"}
 	_, err = reg.Apply(context.Background(),

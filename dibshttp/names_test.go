@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibshttp"
 	"github.com/calldibs/dibs/memstore"
@@ -188,7 +190,7 @@ func (f failing) Resolve(context.Context, string, string) (dibs.Resolution, erro
 
 func TestRegistryIsGone(t *testing.T) {
 	t.Parallel()
-	closed, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	closed, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

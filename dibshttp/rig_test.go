@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/dibshttp"
@@ -33,7 +35,7 @@ func newRegistry(tb testing.TB) (*dibs.Registry, dibs.Store) {
 	policies["exact"] = dibs.Policy{}
 	policies["secret"] = dibs.Policy{Blind: []dibs.BlindKey{{ID: "k", Secret: []byte(strings.Repeat("k", 32))}}}
 	store := memstore.New(memstore.Config{})
-	reg, err := dibs.Open(store, dibs.Config{Policies: policies})
+	reg, err := core.Open(store, dibs.Config{Policies: policies})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/calldibs/dibs"
@@ -30,7 +32,7 @@ func BenchmarkResolve(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var cfg dibs.Config
 			c.change(&cfg)
-			registry, err := dibs.Open(memstore.New(memstore.Config{}), cfg)
+			registry, err := core.Open(memstore.New(memstore.Config{}), cfg)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -2,7 +2,7 @@
 //
 //	cfg := dibs.Config{}
 //	dibsotel.Observe(&cfg, otel.GetTracerProvider())
-//	registry, err := dibs.Open(store, cfg)
+//	registry, err := embedded.Open(store, cfg)
 //
 // Each call of the registry is a span below the one in its context: dibs.reserve,
 // dibs.resolve. Below it are the calls of the engine, dibs.engine.load and

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -25,7 +27,7 @@ func traced(t *testing.T, store dibs.Store, sampler sdktrace.Sampler) (*dibs.Reg
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans), sdktrace.WithSampler(sampler))
 	var cfg dibs.Config
 	dibsotel.Observe(&cfg, provider)
-	registry, err := dibs.Open(store, cfg)
+	registry, err := core.Open(store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func ExampleObserve() {
 	provider := sdktrace.NewTracerProvider()
 	cfg := dibs.Config{}
 	dibsotel.Observe(&cfg, provider)
-	registry, err := dibs.Open(memstore.New(memstore.Config{}), cfg)
+	registry, err := core.Open(memstore.New(memstore.Config{}), cfg)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,6 +5,8 @@ package etcdstore_test
 import (
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
@@ -28,7 +30,7 @@ func namesPlace(tb testing.TB) *nametest.Place {
 // register opens a registry on a store of its own.
 func register(tb testing.TB, cfg etcdstore.Config, registry dibs.Config) *dibs.Registry {
 	tb.Helper()
-	reg, err := dibs.Open(open(tb, cfg), registry)
+	reg, err := core.Open(open(tb, cfg), registry)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestForget(t *testing.T) {
 		return &nametest.Place{
 			Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
 				tb.Helper()
-				reg, err := dibs.Open(store, registry)
+				reg, err := core.Open(store, registry)
 				if err != nil {
 					tb.Fatal(err)
 				}

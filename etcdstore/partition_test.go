@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -109,7 +111,7 @@ func newMinority(t *testing.T, cfg etcdstore.Config, victim *etcdtest.Member) *m
 	cfg.Endpoints, cfg.Timeout = []string{victim.Endpoint()}, lonePatience
 	m := &minority{T: t, victim: victim, prefix: cfg.Prefix, store: open(t, cfg)}
 	var err error
-	if m.reg, err = dibs.Open(m.store, dibs.Config{}); err != nil {
+	if m.reg, err = core.Open(m.store, dibs.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.reg.Claim(t.Context(), dibs.Claim{Namespace: "handle", Value: "contested", Entity: alice}); err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/nametest"
 	"github.com/calldibs/dibs/memstore"
@@ -15,7 +17,7 @@ func namesPlace(testing.TB) *nametest.Place {
 	store := memstore.New(memstore.Config{})
 	return &nametest.Place{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 		tb.Helper()
-		reg, err := dibs.Open(store, cfg)
+		reg, err := core.Open(store, cfg)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -40,7 +42,7 @@ func TestForget(t *testing.T) {
 		return &nametest.Place{
 			Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 				tb.Helper()
-				reg, err := dibs.Open(store, cfg)
+				reg, err := core.Open(store, cfg)
 				if err != nil {
 					tb.Fatal(err)
 				}

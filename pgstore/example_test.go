@@ -6,6 +6,8 @@ import (
 	"log"
 	"testing"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
@@ -49,7 +51,7 @@ func ExampleOpen() {
 
 	store, err := pgstore.Open(ctx, dsn, pgstore.Config{})
 	check(err)
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := embedded.Open(store, dibs.Config{})
 	check(err)
 	defer reg.Close() // closes the store, too
 
@@ -80,7 +82,7 @@ func openBoth(dsn string) (*dibs.Registry, *pgxpool.Pool, func()) {
 	ctx := context.Background()
 	store, err := pgstore.Open(ctx, dsn, pgstore.Config{})
 	check(err)
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := embedded.Open(store, dibs.Config{})
 	check(err)
 	db, err := pgxpool.New(ctx, dsn)
 	check(err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs"
@@ -73,7 +75,7 @@ func openRegistry(at place, storeConfig pgstore.Config, cfg dibs.Config) (*dibs.
 	if err != nil {
 		return nil, err
 	}
-	return dibs.Open(store, cfg)
+	return core.Open(store, cfg)
 }
 
 // complaints is a logger that fails the test.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
@@ -21,7 +23,7 @@ func TestEveryExecModeOfPgx(t *testing.T) {
 			dsn := withParam(t, pgtest.Shared(t).DSN("postgres"), "default_query_exec_mode", mode)
 			cfg := pgstore.Config{Schema: pgtest.Shared(t).NewSchema(t)}
 			store := must[*pgstore.Store](t)(pgstore.Open(t.Context(), dsn, cfg))
-			reg := must[*dibs.Registry](t)(dibs.Open(store, dibs.Config{}))
+			reg := must[*dibs.Registry](t)(core.Open(store, dibs.Config{}))
 			t.Cleanup(func() { _ = reg.Close() })
 			pool := must[*pgxpool.Pool](t)(pgxpool.New(t.Context(), dsn))
 			t.Cleanup(pool.Close)

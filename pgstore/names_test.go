@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -37,7 +39,7 @@ func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Place 
 			if err != nil {
 				tb.Fatal(err)
 			}
-			reg, err := dibs.Open(store, registry)
+			reg, err := core.Open(store, registry)
 			if err != nil {
 				tb.Fatal(err)
 			}

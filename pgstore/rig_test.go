@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs"
@@ -94,7 +96,7 @@ func (r *rig) aside(cfg pgstore.Config) *pgstore.Store {
 // registry opens a registry on a store; it closes with the test.
 func (r *rig) registry(store dibs.Store, cfg dibs.Config) *dibs.Registry {
 	r.Helper()
-	reg, err := dibs.Open(store, cfg)
+	reg, err := core.Open(store, cfg)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -51,7 +53,7 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	}
 	exec(rights)
 	store := must[*pgstore.Store](t)(pgstore.Open(ctx, u.String(), cfg))
-	reg := must[*dibs.Registry](t)(dibs.Open(store, dibs.Config{}))
+	reg := must[*dibs.Registry](t)(core.Open(store, dibs.Config{}))
 	defer func() { _ = reg.Close() }()
 	life(t, reg)
 	must[dibs.SweepReport](t)(reg.Sweep(ctx, 10))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	_ "modernc.org/sqlite" // a driver of another database
 
 	"github.com/calldibs/dibs"
@@ -34,7 +36,7 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 
-		elsewhere := must[*dibs.Registry](t)(dibs.Open(memstore.New(memstore.Config{}), dibs.Config{}))
+		elsewhere := must[*dibs.Registry](t)(core.Open(memstore.New(memstore.Config{}), dibs.Config{}))
 		defer func() { _ = elsewhere.Close() }()
 		if _, err := pgstore.WithTx(elsewhere, tx.tx).Claim(ctx, claim("spring", product)); !errors.Is(err, dibs.ErrUnsupported) {
 			t.Errorf("a registry on another engine: %v", err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -107,7 +109,7 @@ func openShop(t *testing.T, storeCfg pgstore.Config, cfg dibs.Config) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, err := dibs.Open(store, cfg)
+	reg, err := core.Open(store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

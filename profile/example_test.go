@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
@@ -115,7 +117,7 @@ func ExampleReservedWords_override() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: map[string]dibs.Policy{
+	reg, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: map[string]dibs.Policy{
 		"username": {Profile: profile.Username{}, ReservedWords: words},
 	}})
 	if err != nil {

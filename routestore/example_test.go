@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/routestore"
@@ -21,7 +23,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	registry, err := dibs.Open(store, dibs.Config{})
+	registry, err := embedded.Open(store, dibs.Config{})
 	if err != nil {
 		panic(err)
 	}

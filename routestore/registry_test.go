@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/routestore"
@@ -282,7 +284,7 @@ func TestForgottenNamesAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := dibs.Open(store, dibs.Config{Default: dibs.Policy{Quarantine: time.Hour}})
+	registry, err := core.Open(store, dibs.Config{Default: dibs.Policy{Quarantine: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +355,7 @@ func TestScrubBehindRoutes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			registry, err := dibs.Open(store, dibs.Config{Observer: observer})
+			registry, err := core.Open(store, dibs.Config{Observer: observer})
 			if err != nil {
 				t.Fatal(err)
 			}

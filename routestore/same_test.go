@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
@@ -42,7 +44,7 @@ func threeParts(tb testing.TB, clock *storetest.Clock) (*dibs.Registry, []*memst
 
 func registryOn(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
-	registry, err := dibs.Open(store, ofEveryone)
+	registry, err := core.Open(store, ofEveryone)
 	if err != nil {
 		tb.Fatal(err)
 	}

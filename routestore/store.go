@@ -5,7 +5,7 @@
 //		{Name: "eu", Scopes: []string{"acme.*", "globex"}, Store: eu},
 //		{Name: "default", Scopes: []string{routestore.Everything}, Store: rest},
 //	}})
-//	registry, err := dibs.Open(store, dibs.Config{})
+//	registry, err := embedded.Open(store, dibs.Config{})
 //
 // A scope is in one part, and never split: entity commands always find all of their names.
 // Each part has its own clock, writer and sweeper, and one that is slow or gone holds up

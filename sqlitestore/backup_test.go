@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 )
 
@@ -18,7 +20,7 @@ import (
 func TestBackupWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	store := openTest(t, filepath.Join(t.TempDir(), "names.db"), Config{})
-	registry, err := dibs.Open(store, dibs.Config{})
+	registry, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 // checkBackup opens a backup as a registry, and wants names with their entities.
 func checkBackup(t *testing.T, path string, least int) {
 	t.Helper()
-	registry, err := dibs.Open(openTest(t, path, Config{}), dibs.Config{})
+	registry, err := core.Open(openTest(t, path, Config{}), dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/calldibs/dibs/embedded"
+
 	_ "modernc.org/sqlite" // the driver of the program's own tables
 
 	"github.com/calldibs/dibs"
@@ -35,7 +37,7 @@ func ExampleOpen() {
 
 	store, err := sqlitestore.Open(ctx, path, sqlitestore.Config{})
 	check(err)
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := embedded.Open(store, dibs.Config{})
 	check(err)
 	defer reg.Close() // closes the store, too
 
@@ -60,7 +62,7 @@ func ExampleWithTx() {
 	check(err)
 	store, err := sqlitestore.Open(ctx, path, sqlitestore.Config{Shared: true})
 	check(err)
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := embedded.Open(store, dibs.Config{})
 	check(err)
 	defer reg.Close()
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 )
 
@@ -19,7 +21,7 @@ func TestVeryLongHistory(t *testing.T) {
 		respelled = 4000
 	}
 	s := newTest(t)
-	reg, err := dibs.Open(s, dibs.Config{})
+	reg, err := core.Open(s, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

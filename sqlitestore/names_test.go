@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/nametest"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -46,7 +48,7 @@ func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Place {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			reg, err := dibs.Open(store, registry)
+			reg, err := core.Open(store, registry)
 			if err != nil {
 				tb.Fatal(err)
 			}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 )
 
@@ -64,7 +66,7 @@ func raceForNames(path, _ string) error {
 	if err != nil {
 		return err
 	}
-	reg, err := dibs.Open(s, dibs.Config{})
+	reg, err := core.Open(s, dibs.Config{})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -18,7 +20,7 @@ func openRegistry(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	reg, err := dibs.Open(store, cfg)
+	reg, err := core.Open(store, cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -40,7 +42,7 @@ func TestRivals(t *testing.T) {
 			another := open(t)
 			var rivals [2]*dibs.Registry
 			for i := range rivals {
-				reg, err := dibs.Open(another(), dibs.Config{Suggestions: -1, Policies: map[string]dibs.Policy{
+				reg, err := core.Open(another(), dibs.Config{Suggestions: -1, Policies: map[string]dibs.Policy{
 					"slug": {Quarantine: time.Millisecond, MaxHolds: 50},
 				}})
 				if err != nil {

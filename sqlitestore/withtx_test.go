@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -25,7 +27,7 @@ func openShared(t *testing.T, txlock string) (*dibs.Registry, *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +214,7 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 
-	elsewhere, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	elsewhere, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

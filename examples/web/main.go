@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibshttp"
 	"github.com/calldibs/dibs/memstore"
@@ -46,7 +48,7 @@ func newNames(registry *dibs.Registry) (*dibshttp.Names, error) {
 // openRegistry returns a registry in memory, in which alice-bob is the-smiths by now, and
 // the-joneses have closed. An application has it on a database, or on a server.
 func openRegistry(ctx context.Context) (*dibs.Registry, error) {
-	registry, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{
+	registry, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{
 		Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}, Quarantine: time.Hour}},
 	})
 	if err != nil {

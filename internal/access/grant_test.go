@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/memstore"
@@ -49,7 +51,7 @@ func TestPatterns(t *testing.T) {
 // What is one namespace here is one for the registry, and the other way round.
 func TestNamespacesAreThoseOfTheRegistry(t *testing.T) {
 	t.Parallel()
-	reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/pgstore"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -78,7 +80,7 @@ func dibsOnSQLite(l *lab) contender {
 
 func openRegistry(l *lab, store dibs.Store, cfg dibs.Config, where string, remove func()) *registry {
 	l.Helper()
-	reg, err := dibs.Open(store, cfg)
+	reg, err := core.Open(store, cfg)
 	l.must(err)
 	return &registry{Registry: reg, where: where, l: l, remove: remove}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/wire"
@@ -102,7 +104,7 @@ func serveStore(ctx context.Context, target Target) (http.Handler, func() error,
 	}
 	settings := cfg.Dibs()
 	settings.SweepEvery = 0
-	registry, err := dibs.Open(store, settings)
+	registry, err := embedded.Open(store, settings)
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}

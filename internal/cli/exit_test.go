@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/memstore"
@@ -97,7 +99,7 @@ func TestTarget(t *testing.T) {
 				Args: append([]string{"list"}, c.args...), Getenv: func(name string) string { return c.env[name] },
 				Open: func(_ context.Context, target cli.Target) (*dibs.Registry, error) {
 					got = target
-					return dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+					return core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 				},
 			})
 			if got != c.want || !strings.HasPrefix(o.stderr, c.stderr) || (o.code == 0) != (c.stderr == "") {

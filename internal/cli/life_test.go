@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/wire"
@@ -101,7 +103,7 @@ func serveFile(t *testing.T, key string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := dibs.Open(store, dibs.Config{})
+	registry, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +145,7 @@ func decode[T any](t *testing.T, o outcome) T {
 // TestFollow reads the feed while names are taken.
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	registry, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	registry, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/calldibs/dibs"
@@ -95,7 +97,7 @@ func (w *world) run(stdin string, args ...string) outcome {
 		Args: args, Stdin: strings.NewReader(stdin), Now: w.clock,
 		Getenv: func(name string) string { return map[string]string{"DIBS_STORE": "sqlite:names.db"}[name] },
 		Open: func(_ context.Context, target cli.Target) (*dibs.Registry, error) {
-			registry, err := dibs.Open(w.store, configs[target.Config])
+			registry, err := core.Open(w.store, configs[target.Config])
 			if err != nil || w.open == nil {
 				return registry, err
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/config"
@@ -43,7 +45,7 @@ func Open(ctx context.Context, target Target) (*dibs.Registry, error) {
 	}
 	config := cfg.Dibs()
 	config.SweepEvery = 0 // a command is over before it would be time
-	registry, err := dibs.Open(store, config)
+	registry, err := embedded.Open(store, config)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

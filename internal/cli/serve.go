@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -139,7 +141,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	if err := sv.trace(ctx, &cfg); err != nil {
 		return err
 	}
-	if sv.registry, err = dibs.Open(sv.store, cfg); err != nil {
+	if sv.registry, err = embedded.Open(sv.store, cfg); err != nil {
 		return err
 	}
 	sv.closing = append(sv.closing, sv.registry.Close)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/calldibs/dibs"
@@ -99,7 +101,7 @@ func TestWebhookLife(t *testing.T) {
 func serveWebhooks(t *testing.T) string {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
-	registry, err := dibs.Open(store, dibs.Config{})
+	registry, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

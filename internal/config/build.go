@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
@@ -39,7 +41,7 @@ func (l *loader) build(judge *judge, name string, d draft) dibs.Policy {
 type judge struct{ registry *dibs.Registry }
 
 func newJudge() (*judge, error) {
-	registry, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+	registry, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	return &judge{registry}, err
 }
 

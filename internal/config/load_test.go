@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/limit"
@@ -159,7 +161,7 @@ func TestDibs(t *testing.T) {
 	if d.Suggestions != -1 || d.SweepEvery != time.Minute || d.Default.MaxHolds != 7 || d.Policies["slug"].MaxHolds != 8 {
 		t.Errorf("%+v", d)
 	}
-	reg, err := dibs.Open(memstore.New(memstore.Config{}), d)
+	reg, err := core.Open(memstore.New(memstore.Config{}), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/calldibs/dibs/embedded"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -70,7 +72,7 @@ func openRegistry(ctx context.Context, folder string) (*dibs.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dibs.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
+	return embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
 		namespace: {MinTTL: time.Millisecond, Witness: lookForWedding(folder)},
 		"coupon":  {MinTTL: time.Millisecond},
 	}})

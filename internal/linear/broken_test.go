@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -102,7 +104,7 @@ func TestBrokenStoresAreFound(t *testing.T) {
 			b.Store, histories = b.open()
 			var regs []*dibs.Registry
 			for range 3 {
-				reg, err := dibs.Open(b, Config())
+				reg, err := core.Open(b, Config())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) {
 // registry opens a registry on a store; it closes with the test.
 func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
-	reg, err := dibs.Open(store, linear.Config())
+	reg, err := core.Open(store, linear.Config())
 	if err != nil {
 		tb.Fatal(err)
 	}

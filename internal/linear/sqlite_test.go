@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	_ "modernc.org/sqlite" // the driver by which a lock is taken
 
 	"github.com/calldibs/dibs"
@@ -32,7 +34,7 @@ func workForever(path string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	reg, err := dibs.Open(store, linear.Config())
+	reg, err := core.Open(store, linear.Config())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

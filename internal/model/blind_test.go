@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
@@ -29,7 +31,7 @@ var hashes = sync.OnceValue(func() map[string]string {
 	known := make(map[string]string)
 	for _, key := range blindKeys {
 		policy := dibs.Policy{Blind: []dibs.BlindKey{key}}
-		registry, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{Default: policy})
+		registry, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Default: policy})
 		if err != nil {
 			panic(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
@@ -243,7 +245,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	store := &stoppingStore{Store: lastingStore{w.sides[0].store}, left: commits, stop: cancel}
-	registry, err := dibs.Open(store, dibs.Config{Policies: w.policies, Suggestions: -1, MaxBatch: 2})
+	registry, err := core.Open(store, dibs.Config{Policies: w.policies, Suggestions: -1, MaxBatch: 2})
 	if err != nil {
 		w.t.Fatal(err)
 	}

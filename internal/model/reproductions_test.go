@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -23,7 +25,7 @@ type stage struct {
 func newStage(t *testing.T, policy dibs.Policy) *stage {
 	s := &stage{t: t, now: time.UnixMilli(1_700_000_000_000)}
 	store := memstore.New(memstore.Config{Now: func() time.Time { return s.now }})
-	registry, err := dibs.Open(store, dibs.Config{Default: policy})
+	registry, err := core.Open(store, dibs.Config{Default: policy})
 	if err != nil {
 		t.Fatal(err)
 	}

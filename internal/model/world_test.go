@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
@@ -110,7 +112,7 @@ func (w *world) registry(s *side) *dibs.Registry {
 	if s.remote {
 		cfg.Suggestions = 3 // these, too, must get through
 	}
-	registry, err := dibs.Open(lastingStore{s.store}, cfg)
+	registry, err := core.Open(lastingStore{s.store}, cfg)
 	if err != nil {
 		w.t.Fatalf("open: %v", err)
 	}

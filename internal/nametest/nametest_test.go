@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -51,7 +53,7 @@ func TestFoldFindsLookAlikes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
+			reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}

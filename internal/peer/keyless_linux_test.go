@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
@@ -19,7 +21,7 @@ import (
 func TestKeylessServerAnswersItsOwnUser(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/keys"
@@ -47,7 +49,7 @@ func newRig(t *testing.T) *rig {
 	store := memstore.New(memstore.Config{})
 	policies := profile.Policies()
 	policies["slug"] = dibs.Policy{Profile: profile.Slug{}, Quarantine: time.Hour}
-	reg, err := dibs.Open(store, dibs.Config{Policies: policies})
+	reg, err := core.Open(store, dibs.Config{Policies: policies})
 	if err != nil {
 		t.Fatal(err)
 	}

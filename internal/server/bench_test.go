@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/server"
@@ -20,7 +22,7 @@ func BenchmarkResolve(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

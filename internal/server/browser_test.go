@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
@@ -15,7 +17,7 @@ import (
 func TestLocalOnly(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	reg, err := dibs.Open(store, dibs.Config{})
+	reg, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

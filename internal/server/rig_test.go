@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/keys"
@@ -40,7 +42,7 @@ func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ..
 	logger := slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	metrics := NewMetrics()
 	var err error
-	r.registry, err = dibs.Open(r.store, dibs.Config{
+	r.registry, err = core.Open(r.store, dibs.Config{
 		Policies: testPolicies(), Logger: logger, Observer: metrics.Observer(), PollEvery: 20 * time.Millisecond,
 	})
 	if err != nil {

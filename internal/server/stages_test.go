@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/signintest"
@@ -122,7 +124,7 @@ func TestSlowClients(t *testing.T) {
 func serveStages(t *testing.T, listener net.Listener, secure bool) *Server {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
-	registry, err := dibs.Open(store, dibs.Config{})
+	registry, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

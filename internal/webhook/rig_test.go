@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/logtest"
 	_ "github.com/calldibs/dibs/internal/parallel"
@@ -47,7 +49,7 @@ func newRig(tb testing.TB, change ...func(*webhook.Config)) *rig {
 
 func rigOn(tb testing.TB, store dibs.Store, change ...func(*webhook.Config)) *rig {
 	tb.Helper()
-	registry, err := dibs.Open(store, dibs.Config{PollEvery: 5 * time.Millisecond})
+	registry, err := core.Open(store, dibs.Config{PollEvery: 5 * time.Millisecond})
 	if err != nil {
 		tb.Fatal(err)
 	}

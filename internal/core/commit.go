@@ -1,0 +1,184 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
+)
+
+// maxAttempts is how often a batch is decided again because another writer was faster.
+const maxAttempts = 50
+
+var errContended = errors.New("other writers were faster every time")
+
+// committer decides calls on a store and commits what they change.
+type committer struct {
+	store   dibs.Store
+	guesses *speculator
+	ends    *ends
+	blocked *blockedCalls // nil where no call may wait
+}
+
+// process decides calls and commits what they change, until none is stale. It answers each
+// call, or hands it to blocked. It returns the error of the engine, if one ended it.
+func (c *committer) process(ctx context.Context, calls []*call) (commits int, err error) {
+	for attempt := range maxAttempts {
+		state, err := c.decide(ctx, calls, attempt == 0)
+		if err != nil {
+			fail(calls, err)
+			return commits, err
+		}
+		groups, alone := state.Groups(requestsOf(calls))
+		for _, i := range alone {
+			c.answer(calls[i])
+		}
+		if len(groups) == 0 {
+			return commits, nil
+		}
+		commits++
+		outcomes, err := c.commit(ctx, state, groups)
+		if err != nil {
+			for _, g := range groups {
+				fail(members(calls, g), err)
+			}
+			return commits, err
+		}
+		var (
+			again  []*call
+			large  [][]*call
+			failed error
+		)
+		for i, g := range groups {
+			switch members := members(calls, g); outcomes[i] {
+			case dibs.Committed:
+				again = append(again, answerCommitted(members)...)
+			case dibs.Busy:
+				c.block(members)
+			case dibs.TooLarge:
+				large = append(large, members)
+			default:
+				again = append(again, members...)
+			}
+		}
+		for _, members := range large {
+			more, err := c.processHalves(ctx, members)
+			commits += more
+			failed = errors.Join(failed, err)
+		}
+		if len(again) == 0 {
+			return commits, failed
+		}
+		calls = again
+	}
+	err = dibs.Unavailable(errContended)
+	fail(calls, err)
+	return commits, err
+}
+
+// members returns the calls of a group.
+func members(calls []*call, g *rules.Group) []*call {
+	members := make([]*call, len(g.Members))
+	for i, index := range g.Members {
+		members[i] = calls[index]
+	}
+	return members
+}
+
+// answer answers a call that changes nothing. If it rests on an end that a commit under way
+// may forestall, its caller has to wait for that first.
+func (c *committer) answer(call *call) {
+	if len(c.ends.open(call.Request, call.awaited)) > 0 {
+		call.answer(errEndOpen)
+		return
+	}
+	_, err := call.Result()
+	call.answer(err)
+}
+
+// answerCommitted answers the calls of a committed group. It returns those that have to be
+// decided again.
+func answerCommitted(members []*call) (again []*call) {
+	for _, call := range members {
+		if !call.FinalWithGroup() {
+			again = append(again, call)
+			continue
+		}
+		_, err := call.Result()
+		call.answer(err)
+	}
+	return again
+}
+
+// block lets calls wait for the transaction that holds one of their records.
+func (c *committer) block(calls []*call) {
+	for _, call := range calls {
+		call.guessedWrong = true
+		if call.noWait || c.blocked == nil {
+			call.answer(dibs.Unavailable(errHeld))
+		} else {
+			c.blocked.add(call)
+		}
+	}
+}
+
+var errTooLarge = &dibs.Error{
+	Code:    dibs.CodeTooLarge,
+	Message: "this changes more records at once than the engine can: name fewer in one command, or raise the engine's limits",
+}
+
+// processHalves processes the calls of a group that was too large for the engine, one half
+// after the other. A single call cannot be split.
+func (c *committer) processHalves(ctx context.Context, calls []*call) (commits int, err error) {
+	if len(calls) == 1 {
+		fail(calls, errTooLarge)
+		return 0, nil
+	}
+	half := len(calls) / 2
+	for _, part := range [][]*call{calls[:half], calls[half:]} {
+		more, failed := c.process(ctx, slices.Clone(part))
+		commits += more
+		err = errors.Join(err, failed)
+	}
+	return commits, err
+}
+
+// decide decides the calls: on a guess if the caller allows one and there is one, else on
+// what it loads.
+func (c *committer) decide(ctx context.Context, calls []*call, guess bool) (*rules.Batch, error) {
+	if guess && !slices.ContainsFunc(calls, func(c *call) bool { return c.guessedWrong }) {
+		if state, ok := c.guesses.decide(requestsOf(calls)); ok {
+			return state, nil
+		}
+	}
+	state, err := decideAll(ctx, c.store, requestsOf(calls))
+	if err != nil {
+		c.guesses.failed()
+		if e := asError(err); e.Code == dibs.CodeOutcomeUnknown {
+			err = dibs.Unavailable(err) // reading changes nothing, whatever went wrong
+		}
+		return nil, err
+	}
+	c.guesses.loaded(state)
+	return state, nil
+}
+
+func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []*rules.Group) ([]dibs.Outcome, error) {
+	plain := make([]dibs.Group, len(groups))
+	for i, g := range groups {
+		plain[i] = g.Group
+	}
+	outcomes, err := c.store.Commit(ctx, plain)
+	if err == nil && len(outcomes) != len(groups) {
+		err = dibs.OutcomeUnknown(fmt.Errorf("the engine gave %d outcomes for %d groups", len(outcomes), len(groups)))
+	}
+	if err != nil {
+		c.guesses.failed()
+		return nil, err
+	}
+	c.guesses.committed(state.Guessed(), plain, outcomes)
+	return outcomes, nil
+}

@@ -1,0 +1,145 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/endtest"
+	"github.com/calldibs/dibs/memstore"
+)
+
+// lateStore is a memstore whose commits can take their time between looking at the clock
+// and becoming visible, as on an engine whose COMMIT waits for a disk or for a standby.
+type lateStore struct {
+	dibs.Store
+	late    bool
+	arrives chan struct{} // closed when late commits become visible
+	awaits  int
+}
+
+func newLateStore() *lateStore {
+	return &lateStore{Store: memstore.New(memstore.Config{}), arrives: make(chan struct{})}
+}
+
+func (s *lateStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if s.late {
+		s.late = false
+		for i := range groups { // in time, whatever the clock says later on
+			if now := dibs.InstantOf(time.Now()); !groups[i].Window.Contains(now) {
+				return make([]dibs.Outcome, len(groups)), nil
+			}
+			groups[i].Window = dibs.Window{}
+		}
+		<-s.arrives
+	}
+	return s.Store.Commit(ctx, groups)
+}
+
+func (s *lateStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	s.awaits++
+	select {
+	case <-s.arrives:
+		return s.Store.Await(ctx, refs, end)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// onEnds are questions whose answer rests on whether a hold is over: on the name, and for a
+// principal that may hold no more than one of another kind.
+func onEnds() map[string]func(ctx context.Context, reg *dibs.Registry, token string) error {
+	questions := maps.Clone(endtest.Questions)
+	questions["reserve the next one, dry"] = func(ctx context.Context, reg *dibs.Registry, _ string) error {
+		_, err := reg.DryRun(ctx, dibs.Reserve{Namespace: "few", Value: "m", TTL: dibs.For(time.Minute)})
+		return err
+	}
+	return questions
+}
+
+// What is confirmed or extended in time, but not committed by the hold's end, is not told to
+// be over: answers wait for the commit, each as long as its caller does.
+func TestNoAnswerRestsOnAnEndWhileACommitIsUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, ask := range onEnds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := newLateStore()
+				cfg := dibs.Config{Policies: map[string]dibs.Policy{"few": {MaxHolds: 1}}, Suggestions: -1}
+				p := dibs.Principal{Name: "p"}
+				reg, other := mustOpen(t, store, cfg).As(p), mustOpen(t, store, cfg).As(p)
+				held, err := reg.Apply(t.Context(),
+					dibs.Reserve{Namespace: "slug", Value: "n", Token: token1, TTL: dibs.For(time.Second)},
+					dibs.Reserve{Namespace: "few", Value: "n", Token: token1, TTL: dibs.For(time.Second)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				store.late = true
+				done := make(chan error, 1)
+				go func() {
+					_, err := reg.Apply(context.Background(),
+						dibs.Confirm{ID: held[0].Names[0].ID, Token: token1, Entity: user1},
+						dibs.Extend{ID: held[1].Names[0].ID, Token: token1, TTL: dibs.For(time.Hour)})
+					done <- err
+				}()
+				synctest.Wait()
+				time.Sleep(2 * time.Second)
+
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := ask(ctx, other, token1); !errors.Is(err, dibs.ErrUnavailable) {
+					t.Errorf("answered %v while the confirmation is under way", err)
+				}
+				waiting := make(chan error, 1)
+				go func() { waiting <- ask(context.Background(), other, token1) }()
+				pending(t, waiting)
+				if _, err := other.Apply(t.Context(), reserve("slug", "another", token2)); err != nil {
+					t.Errorf("whoever wants another name is told %v", err)
+				}
+				close(store.arrives)
+				if err := <-done; err != nil {
+					t.Fatalf("the confirmation: %v", err)
+				}
+				if err := <-waiting; errors.Is(err, dibs.ErrAlreadyExpired) || errors.Is(err, dibs.ErrUnavailable) {
+					t.Errorf("answered %v once it was confirmed", err)
+				}
+				if found, err := other.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "n"}); err != nil || found.State != dibs.Active {
+					t.Errorf("the name is %s, %v", found.State, err)
+				}
+			})
+		})
+	}
+}
+
+// An end is waited for once, and not by every question until the hold is swept; and what
+// rests on no end waits for nothing.
+func TestAnEndIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newLateStore()
+		close(store.arrives)
+		reg := mustOpen(t, store, dibs.Config{})
+		hold := dibs.Reserve{Namespace: "slug", Value: "n", Token: token1, TTL: dibs.For(time.Minute)}
+		if _, err := reg.Apply(t.Context(), hold); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int{0, 1} {
+			for range 3 {
+				for name, ask := range onEnds() {
+					if err := ask(t.Context(), reg, token1); errors.Is(err, dibs.ErrUnavailable) {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+			}
+			if store.awaits != want {
+				t.Errorf("waited %d times, want %d", store.awaits, want)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+	})
+}

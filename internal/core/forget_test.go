@@ -1,0 +1,369 @@
+package core_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// alice is a person of whom nothing is to be left. Whatever is hers alone has "alice" in it.
+var alice = dibs.Entity{Type: "user", ID: "alice-17"}
+
+func forgetful() map[string]dibs.Policy {
+	return map[string]dibs.Policy{
+		"slug":  {Profile: lower{}, HoldHistory: time.Hour, MaxHolds: 10},
+		"email": {Profile: lower{}, HoldHistory: time.Hour, Quarantine: 24 * time.Hour, ManyPerEntity: true, Skeleton: digits{}},
+	}
+}
+
+func (f *fixture) forget(request dibs.ForgetRequest) dibs.Forgetting {
+	f.t.Helper()
+	report, err := f.Forget(f.ctx, request)
+	if err != nil {
+		f.t.Fatalf("%+v: %v", request, err)
+	}
+	return report
+}
+
+// wantNoTrace fails if the store has a text anywhere.
+func (f *fixture) wantNoTrace(text string) {
+	f.t.Helper()
+	for _, trace := range f.traces(text) {
+		f.t.Errorf("there is still %s", trace)
+	}
+}
+
+// traces returns all that the store has of a text.
+func (f *fixture) traces(text string) (found []string) {
+	f.t.Helper()
+	all := f.dump()
+	entities, err := f.store.Load(f.ctx, []dibs.Ref{
+		{Kind: dibs.KindEntity, ID: dibs.EntityID("", alice)}, {Kind: dibs.KindEntity, ID: dibs.EntityID("", user2)},
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var things []any
+	for _, r := range slices.Concat(all.Records, entities.Records) {
+		if d, ok := r.(*dibs.Document); ok {
+			things = append(things, string(d.Data))
+		}
+		things = append(things, r)
+	}
+	for _, e := range all.Events {
+		things = append(things, e)
+	}
+	for _, thing := range things {
+		written, err := json.Marshal(thing)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if strings.Contains(strings.ToLower(string(written)), text) {
+			found = append(found, string(written))
+		}
+	}
+	return found
+}
+
+// aliceLives gives alice names in every way there is. Two that she had are user2's in
+// the end, under names that are not hers.
+func (f *fixture) aliceLives() {
+	f.t.Helper()
+	hers := f.as("shop for alice", 0)
+	reserved := func(value string) dibs.Reserve {
+		return dibs.Reserve{
+			Namespace: "slug", Value: value, Token: token1, Entity: alice,
+			CorrelationID: "order of alice", Meta: map[string]string{"by": "Alice"},
+		}
+	}
+	hold := hers.one(reserved("Alice"))
+	hers.must(dibs.Confirm{ID: hold.ID, Token: token1, Entity: alice})
+	f.must(rename("slug", "alice-2", alice), dibs.Archive{Entity: alice}, dibs.Restore{Entity: alice})
+	f.must(claim("email", "alice@home", alice), claim("email", "alice@work", alice), decommission("email", "alice@home", alice))
+
+	// One that she had, and somebody else took.
+	f.must(rename("slug", "first", alice), decommission("slug", "first", alice), claim("slug", "first", user2))
+	// One that she gave away, with the details of her hold on it.
+	given := hers.one(reserved("given"))
+	hers.must(dibs.Confirm{ID: given.ID, Token: token1, Entity: alice})
+	f.must(decommission("slug", "first", user2), dibs.Transfer{Namespace: "slug", Value: "given", From: alice, To: user2})
+	// One that she exchanged.
+	f.must(claim("slug", "alice-3", user3), rename("slug", "swapped", alice))
+	f.must(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "swapped", Entity: alice}, B: dibs.Named{Value: "alice-3", Entity: user3}})
+	// Holds for her: one is over, one is not.
+	hers.must(reserved("alice-was-here"), dibs.Release{ID: dibs.NameID("slug", "alice-was-here"), Token: token1})
+	hers.must(reserved("alice-is-here"))
+}
+
+func TestForgetAPerson(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, forgetful())
+	f.aliceLives()
+	if len(f.traces("alice")) < 20 {
+		t.Fatal("there is not much to forget")
+	}
+	before, present := f.dump(), f.name("slug", "given")
+	plan := f.forget(dibs.ForgetRequest{Entity: alice, DryRun: true})
+	if after := f.dump(); !reflect.DeepEqual(before, after) {
+		t.Error("the plan changed something")
+	}
+	report := f.forget(dibs.ForgetRequest{Entity: alice})
+	f.wantNoTrace("alice")
+	if fmt.Sprint(keysOf(plan.Erased), keysOf(plan.Redacted)) != fmt.Sprint(keysOf(report.Erased), keysOf(report.Redacted)) {
+		t.Errorf("planned %+v, did %+v", plan, report)
+	}
+	erased := []string{
+		"email:alice@home", "email:alice@work", "slug:alice", "slug:alice-2", "slug:alice-3", "slug:alice-is-here", "slug:alice-was-here",
+	}
+	if got := keysOf(report.Erased); !slices.Equal(got, erased) {
+		t.Errorf("erased %v, want %v", got, erased)
+	}
+	if got, want := keysOf(report.Redacted), []string{"slug:first", "slug:given", "slug:swapped"}; !slices.Equal(got, want) {
+		t.Errorf("redacted %v, want %v", got, want)
+	}
+
+	// What others have stays theirs, with their part of the history.
+	after := f.name("slug", "given")
+	if after.Entity != user2 || after.State != dibs.Active || after.Epoch != present.Epoch || after.CorrelationID != "" || after.Meta != nil || after.Principal != "" {
+		t.Errorf("the name of another one is %+v", after)
+	}
+	f.wantLeads("slug", "given", 200, "")
+	f.wantLeads("slug", "swapped", 200, "")
+	if got, want := f.kinds("slug", "first"), []dibs.EventKind{"claimed", "given_up", "claimed", "given_up", "forgotten"}; !slices.Equal(got, want) {
+		t.Errorf("the history of a name that others had is %v, want %v", got, want)
+	}
+	f.wantFirstHeldBy(user2)
+
+	again := f.forget(dibs.ForgetRequest{Entity: alice})
+	if !again.Replayed || len(again.Erased)+len(again.Redacted) > 0 {
+		t.Errorf("forgotten again: %+v", again)
+	}
+}
+
+func (f *fixture) wantFirstHeldBy(entity dibs.Entity) {
+	f.t.Helper()
+	events, err := f.History(f.ctx, "slug", "first")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if !events[0].Entity.IsZero() || events[2].Entity != entity || events[3].Entity != entity {
+		f.t.Errorf("the history is %+v", events)
+	}
+}
+
+func keysOf(names []dibs.Name) []string {
+	var keys []string
+	for _, n := range names {
+		keys = append(keys, n.Key())
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// A forgotten name is kept back as long as a quarantine was promised, from everybody. Then
+// it is free, and its epochs go on.
+func TestForgottenNamesKeepTheirPromises(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, forgetful())
+	mine := f.one(claim("email", "alice@home", alice))
+	f.must(dibs.Transfer{Namespace: "email", Value: "alice@home", From: alice, To: user1})
+	f.must(dibs.Transfer{Namespace: "email", Value: "alice@home", From: user1, To: alice})
+	f.forget(dibs.ForgetRequest{Entity: alice})
+
+	for _, entity := range []dibs.Entity{{}, alice, user1} {
+		e := f.refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: "Alice@Home", Entity: entity})
+		if e.Reason != dibs.ReasonQuarantined || !e.Until.Equal(f.clock.Now().Add(24*time.Hour)) {
+			t.Errorf("%+v", e)
+		}
+		f.refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: "a1ice@home", Entity: entity}) // looks like it
+	}
+	f.wantLeads("email", "alice@home", 410, "")
+	f.refused(dibs.ErrNotFound, dibs.Release{ID: mine.ID, Token: token1})
+	if n := f.name("email", "alice@home"); n.Value != "" || n.Canonical != "" || !n.Entity.IsZero() || n.Epoch != 3 {
+		t.Errorf("the tombstone is %+v", n)
+	}
+	if kinds := f.kinds("email", "alice@home"); !slices.Equal(kinds, []dibs.EventKind{dibs.EventForgotten}) {
+		t.Errorf("its history is %v", kinds)
+	}
+	holder, err := f.WhoHeld(f.ctx, "email", "alice@home", f.clock.Now())
+	if err != nil || holder.State != dibs.Quarantined || !holder.Entity.IsZero() {
+		t.Errorf("%+v, %v", holder, err)
+	}
+
+	f.clock.advance(24 * time.Hour)
+	if n := f.one(claim("email", "Alice@home", user2)); n.Epoch != 4 || n.Canonical != "alice@home" || n.ID != mine.ID {
+		t.Errorf("it came back as %+v", n)
+	}
+	if kinds := f.kinds("email", "alice@home"); !slices.Equal(kinds, []dibs.EventKind{dibs.EventForgotten, dibs.EventClaimed}) {
+		t.Errorf("its history is %v", kinds)
+	}
+	f.wantLeads("email", "alice@home", 200, "")
+}
+
+// When a tombstone has done its service nothing is left of it, and epochs and revisions
+// still do not start over.
+func TestTombstonesGo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, forgetful())
+	f.aliceLives()
+	epochs := make(map[string]uint64)
+	for _, n := range f.forget(dibs.ForgetRequest{Entity: alice, DryRun: true}).Erased {
+		epochs[n.Key()] = n.Epoch
+	}
+	f.forget(dibs.ForgetRequest{Entity: alice})
+	revs := make(map[dibs.ID]uint64)
+	for _, e := range f.events() {
+		revs[e.ID] = e.Rev
+	}
+	f.clock.advance(31 * 24 * time.Hour)
+	f.sweep()
+	for key := range epochs {
+		namespace, value, _ := strings.Cut(key, ":")
+		if _, err := f.Get(f.ctx, dibs.Lookup{Namespace: namespace, Value: value}); !errors.Is(err, dibs.ErrNotFound) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	left, err := f.store.Load(f.ctx, []dibs.Ref{{Kind: dibs.KindEntity, ID: dibs.EntityID("", alice)}})
+	if err != nil || len(left.Records) > 0 {
+		t.Errorf("%+v is left of the entity, %v", left.Records, err)
+	}
+	for _, kind := range []dibs.Kind{dibs.KindSkeleton, dibs.KindQuota} {
+		if records, _ := f.store.List(f.ctx, dibs.ListQuery{Kind: kind, Limit: 9}); len(records) > 0 {
+			t.Errorf("there is still %+v", records[0])
+		}
+	}
+	for key, epoch := range epochs {
+		namespace, value, _ := strings.Cut(key, ":")
+		if n := f.one(claim(namespace, value, dibs.Entity{Type: "new", ID: key})); n.Epoch <= epoch {
+			t.Errorf("%s has epoch %d again, it had %d", key, n.Epoch, epoch)
+		}
+	}
+	for _, e := range f.events() {
+		if e.Entity.Type == "new" && e.Rev <= revs[e.ID] {
+			t.Errorf("%s has revision %d again", e.Key(), e.Rev)
+		}
+	}
+}
+
+func TestForgetOneName(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, forgetful())
+	f.must(claim("email", "alice@home", alice), claim("email", "kept@home", alice), claim("slug", "over", user1), decommission("slug", "over", user1))
+	f.must(reserve("slug", "held", token1))
+	try := func(want error, r dibs.ForgetRequest) {
+		t.Helper()
+		_, err := f.Forget(f.ctx, r)
+		f.checkError(err, want)
+	}
+	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "email", Value: "alice@home"})
+	try(dibs.ErrNotOwner, dibs.ForgetRequest{Namespace: "email", Value: "alice@home", Entity: user1})
+	try(dibs.ErrNotOwner, dibs.ForgetRequest{Namespace: "slug", Value: "over", Entity: user2})
+	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "slug", Value: "held"})
+	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "slug", Value: "held", Entity: user1})
+	try(dibs.ErrInvalidNamespace, dibs.ForgetRequest{Scope: "acme", Namespace: "slug", Value: "held"})
+	try(dibs.ErrInvalidEntity, dibs.ForgetRequest{Namespace: "slug", Value: "held", Entity: dibs.Entity{Type: "x"}})
+	try(dibs.ErrInvalidEntity, dibs.ForgetRequest{})
+	try(dibs.ErrInvalidValue, dibs.ForgetRequest{Namespace: "slug"})
+
+	r := f.forget(dibs.ForgetRequest{Namespace: "email", Value: "ALICE@home", Entity: alice})
+	if len(r.Erased) != 1 || r.Erased[0].State != dibs.Quarantined || r.Replayed {
+		t.Errorf("%+v", r)
+	}
+	f.wantNoTrace("alice@home")
+	if info, err := f.Entity(f.ctx, "", alice); err != nil || len(info.Names) != 1 || info.Names[0].Canonical != "kept@home" {
+		t.Errorf("%+v, %v", info, err)
+	}
+	f.forget(dibs.ForgetRequest{Namespace: "slug", Value: "over"})
+	f.wantNoTrace("over")
+	for _, value := range []string{"over", "never"} {
+		if r := f.forget(dibs.ForgetRequest{Namespace: "slug", Value: value}); !r.Replayed {
+			t.Errorf("%s: %+v", value, r)
+		}
+	}
+}
+
+// An entity that was forgotten is one that nobody knows, and may come back.
+func TestForgottenEntitiesMayComeBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, forgetful())
+	f.must(claim("slug", "a", alice), dibs.Archive{Entity: alice})
+	f.forget(dibs.ForgetRequest{Entity: alice})
+	f.refused(dibs.ErrEntityNotFound, dibs.Archive{Entity: alice})
+	f.refused(dibs.ErrEntityNotFound, dibs.Restore{Entity: alice})
+	f.must(claim("slug", "b", alice))
+	f.wantLeads("slug", "b", 200, "")
+	if v := f.version(alice); v < 3 {
+		t.Errorf("its version is %d: it went back", v)
+	}
+	f.clock.advance(31 * 24 * time.Hour)
+	f.sweep()
+	f.wantLeads("slug", "b", 200, "")
+	f.forget(dibs.ForgetRequest{Entity: alice})
+	f.wantNoTrace("alice")
+	if r := f.forget(dibs.ForgetRequest{Entity: user3}); !r.Replayed {
+		t.Errorf("one that nobody knows: %+v", r)
+	}
+}
+
+// A run that fails goes on where it was, however many names there are.
+func TestForgetGoesOn(t *testing.T) {
+	t.Parallel()
+	const names = 70
+	f := newFixture(t, forgetful())
+	for i := range names {
+		f.must(claim("email", fmt.Sprintf("alice@%c%c", 'a'+i/10, 'a'+i%10), alice))
+	}
+	for fails := 0; ; fails++ {
+		g := *f
+		g.Registry = mustOpen(t, &failing{Store: f.store, after: 1 + 7*fails}, dibs.Config{Policies: forgetful()})
+		_, err := g.Forget(f.ctx, dibs.ForgetRequest{Entity: alice})
+		f.wantLeads("email", "alice@aa", 410, "") // from the first moment
+		if err == nil {
+			if fails < 3 {
+				t.Fatalf("it never failed: %d", fails)
+			}
+			break
+		}
+		if !errors.Is(err, dibs.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	f.wantNoTrace("alice")
+	if n := len(f.events()); n != names+1 {
+		t.Errorf("%d events are left, want one for each name, and one that somebody was deleted", n)
+	}
+}
+
+// failing is a store that fails after some commits.
+type failing struct {
+	dibs.Store
+	after int
+}
+
+func (s *failing) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if s.after--; s.after < 0 {
+		return nil, dibs.Unavailable(errors.New("the engine is gone"))
+	}
+	return s.Store.Commit(ctx, groups)
+}
+
+func (s *failing) Close() error { return nil }
+
+func TestForgetTakesTheRight(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, forgetful())
+	_, err := f.as("somebody", dibs.ActForOthers|dibs.OverrideReserved).Forget(f.ctx, dibs.ForgetRequest{Entity: alice})
+	f.checkError(err, dibs.ErrNotOwner)
+	bound := f.InTransaction(func(s dibs.Store) (dibs.Store, error) { return s, nil })
+	if _, err := bound.Forget(f.ctx, dibs.ForgetRequest{Entity: alice}); !errors.Is(err, dibs.ErrUnsupported) {
+		t.Errorf("in a transaction: %v", err)
+	}
+}

@@ -1,0 +1,308 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+// numbered returns n reservations in the namespace slug.
+func numbered(n int) (list []dibs.Reserve, values []string) {
+	for i := range n {
+		values = append(values, fmt.Sprint("v", i))
+		list = append(list, reserve("slug", values[i], ""))
+	}
+	return list, values
+}
+
+func TestListLengths(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	f.refused(dibs.ErrInvalidValue, dibs.ReserveAll{})
+	f.refused(dibs.ErrInvalidValue, dibs.ReserveFirst{Namespace: "slug"})
+	list, values := numbered(33)
+	f.refused(dibs.ErrTooLarge, dibs.ReserveAll{Reservations: list})
+	f.refused(dibs.ErrTooLarge, dibs.ReserveFirst{Namespace: "slug", Values: values})
+	commands := make([]dibs.Command, 33)
+	for i, r := range list {
+		commands[i] = r
+	}
+	f.refused(dibs.ErrTooLarge, commands...)
+	f.must(dibs.ReserveFirst{Namespace: "slug", Values: values[:32]})
+	f.must(dibs.ReserveAll{Reservations: list[1:]})
+	for i := range commands {
+		commands[i] = claim(fmt.Sprint("ns", i), "x", user3)
+	}
+	f.must(commands[:32]...)
+
+	hundred := make([]string, 101)
+	for i := range hundred {
+		hundred[i] = fmt.Sprint("v", i)
+	}
+	if _, err := f.Check(f.ctx, dibs.CheckRequest{Namespace: "slug", Values: hundred[:100]}); err != nil {
+		t.Error(err)
+	}
+	_, err := f.Check(f.ctx, dibs.CheckRequest{Namespace: "slug", Values: hundred})
+	f.checkError(err, dibs.ErrTooLarge)
+}
+
+// failures returns the indexes and codes of an error's parts.
+func failures(e *dibs.Error) (parts []string) {
+	for _, f := range e.Failures {
+		parts = append(parts, fmt.Sprintf("%d %s", f.Index, f.Err.Code))
+	}
+	return parts
+}
+
+func wantFailures(t *testing.T, e *dibs.Error, want ...string) {
+	t.Helper()
+	if got := failures(e); !slices.Equal(got, want) {
+		t.Errorf("the failures are %q, want %q", got, want)
+	}
+}
+
+func TestListFailures(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	all := func(values ...string) dibs.ReserveAll {
+		var c dibs.ReserveAll
+		for i, v := range values {
+			r := reserve("slug", v, "")
+			r.Field = fmt.Sprint("field", i)
+			c.Reservations = append(c.Reservations, r)
+		}
+		return c
+	}
+	// Every one that is not well-formed is named, also a duplicate.
+	e := f.refused(dibs.ErrInvalidValue, all("ok", "\n", "ok", "admin", "fine"))
+	wantFailures(t, e, "1 INVALID_VALUE", "2 INVALID_VALUE", "3 RESERVED_WORD")
+	if !strings.Contains(e.Failures[1].Err.Message, "same name as number 1") {
+		t.Errorf("%q does not say which is the same", e.Failures[1].Err.Message)
+	}
+	// Every one that is taken is named, with its field and reason.
+	e = f.refused(dibs.ErrNameTaken, all("ok", "held", "fine", "mine"))
+	wantFailures(t, e, "1 NAME_TAKEN", "3 NAME_TAKEN")
+	if first := e.Failures[0].Err; first.Field != "field1" || first.Reason != dibs.ReasonHeld || first.Key != "slug:held" {
+		t.Errorf("the first failure is about %s, %s, %s", first.Field, first.Reason, first.Key)
+	}
+	if e.Reason != dibs.ReasonHeld || !strings.Contains(e.Message, "2 of 4") {
+		t.Errorf("the error is not that of the first failure: %v", e)
+	}
+	// ReserveFirst passes over what nobody can have, and says why for each.
+	e = f.refused(dibs.ErrInvalidValue, dibs.ReserveFirst{Namespace: "slug", Values: []string{"\n", "admin", "held", "mine"}})
+	wantFailures(t, e, "0 INVALID_VALUE", "1 RESERVED_WORD", "2 NAME_TAKEN", "3 NAME_TAKEN")
+	n := f.one(dibs.ReserveFirst{Namespace: "slug", Values: []string{"\n", "admin", "held", "mine", "free", "fine"}})
+	if n.Value != "free" {
+		t.Errorf("it took %s", n.Value)
+	}
+	// Apply names every command that fails, before and behind the engine.
+	e = f.refused(dibs.ErrInvalidNamespace, claim("slug", "a", user3), claim("", "a", user3), reserve("slug", "\n", ""))
+	wantFailures(t, e, "1 INVALID_NAMESPACE", "2 INVALID_VALUE")
+	e = f.refused(dibs.ErrEntityHasName, claim("slug", "a", user3), claim("slug", "b", user1), claim("slug", "held", user3))
+	wantFailures(t, e, "1 ENTITY_HAS_NAME", "2 NAME_TAKEN")
+	// A list of one is a list all the same, an Apply of one is not.
+	wantFailures(t, f.refused(dibs.ErrNameTaken, all("held")), "0 NAME_TAKEN")
+	wantFailures(t, f.refused(dibs.ErrNameTaken, reserve("slug", "held", "")))
+	wantFailures(t, f.refused(dibs.ErrInvalidValue, reserve("slug", "\n", "")))
+}
+
+func TestReserveFirstOwn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	first := dibs.ReserveFirst{Namespace: "slug", Values: []string{"a", "b", "c"}, Token: token1}
+	f.must(reserve("slug", "a", token2))
+	if n := f.one(first); n.Value != "b" {
+		t.Fatalf("it took %s", n.Value)
+	}
+	// The candidate that the token holds comes before one that became free.
+	f.must(dibs.Release{ID: dibs.NameID("slug", "a"), Token: token2})
+	if r := f.replayed(first); r.Names[0].Value != "b" {
+		t.Fatalf("it took %s", r.Names[0].Value)
+	}
+	// A hold that is over keeps a late duplicate from taking another.
+	f.must(dibs.Release{ID: dibs.NameID("slug", "b"), Token: token1})
+	f.refused(dibs.ErrAlreadyReleased, first)
+	// What the token holds now comes before what it held once.
+	f.must(reserve("slug", "c", token1))
+	if r := f.replayed(first); r.Names[0].Value != "c" {
+		t.Fatalf("it took %s", r.Names[0].Value)
+	}
+	// The same token for another entity is another request.
+	first.Entity = user1
+	f.refused(dibs.ErrInvalidToken, first)
+}
+
+func TestReserveAllReplay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	list, _ := numbered(3)
+	all := dibs.ReserveAll{Reservations: list, Token: token1}
+	f.must(all)
+	if r := f.replayed(all); len(r.Names) != 3 || r.Token != token1 {
+		t.Errorf("replayed as %+v", r)
+	}
+	// The same value in two namespaces is two names.
+	other := reserve("other", "v0", "")
+	f.must(dibs.ReserveAll{Reservations: []dibs.Reserve{list[0], other}, Token: token1})
+}
+
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	long, most := strings.Repeat("a", 256), strings.Repeat("a", 255)
+	many := make(map[string]string)
+	for i := range 17 {
+		many[fmt.Sprint(i)] = "v"
+	}
+	type details struct {
+		correlation string
+		meta        map[string]string
+	}
+	bad := map[string]details{
+		"long correlation": {long, nil},
+		"bad correlation":  {"a\nb", nil},
+		"17 entries":       {"", many},
+		"long key":         {"", map[string]string{long: "v"}},
+		"no key":           {"", map[string]string{"": "v"}},
+		"bad key":          {"", map[string]string{"\x00": "v"}},
+		"long value":       {"", map[string]string{"k": long}},
+		"bad value":        {"", map[string]string{"k": "\xff"}},
+	}
+	for name, d := range bad {
+		t.Run(name, func(*testing.T) {
+			r := dibs.Reserve{Namespace: "slug", Value: "x", CorrelationID: d.correlation, Meta: d.meta}
+			f.refused(dibs.ErrInvalidValue, r)
+			f.refused(dibs.ErrInvalidValue, dibs.ReserveAll{Reservations: []dibs.Reserve{r}})
+			f.refused(dibs.ErrInvalidValue, dibs.ReserveFirst{Namespace: "slug", Values: []string{"x"}, CorrelationID: d.correlation, Meta: d.meta})
+			f.refused(dibs.ErrInvalidValue, dibs.Claim{Namespace: "slug", Value: "x", Entity: user1, CorrelationID: d.correlation, Meta: d.meta})
+			if d.meta == nil {
+				f.refused(dibs.ErrInvalidValue, dibs.Rename{Namespace: "slug", Value: "x", Entity: user1, CorrelationID: d.correlation})
+			}
+		})
+	}
+	delete(many, "16")
+	many["0"] = "" // a value may be empty
+	delete(many, "1")
+	many[most] = most
+	n := f.one(dibs.Claim{Namespace: "slug", Value: "x", Entity: user1, CorrelationID: most, Meta: many})
+	if n.CorrelationID != most || len(n.Meta) != 16 || n.Meta[most] != most {
+		t.Error("the details were not kept")
+	}
+	if e := f.events()[0]; e.CorrelationID != most || len(e.Meta) != 16 {
+		t.Error("the first event does not carry the details")
+	}
+	f.must(decommission("slug", "x", user1))
+	if e := f.events()[1]; e.CorrelationID != most || e.Meta != nil {
+		t.Error("meta belongs to the first event alone")
+	}
+}
+
+func TestBadPrincipal(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	for _, name := range []string{strings.Repeat("a", 256), "a\nb", "\xff"} {
+		f.as(name, 0).refused(dibs.ErrInvalidValue, reserve("slug", "x", ""))
+	}
+	if n := f.as(strings.Repeat("a", 255), 0).one(reserve("slug", "x", "")); len(n.Principal) != 255 {
+		t.Error("the principal was not kept")
+	}
+}
+
+func TestBadID(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	good := dibs.NameID("slug", "held").String()
+	for _, s := range []string{
+		"", "res_", good[4:], good[:29], good + "a", strings.ToUpper(good), "RES_" + good[4:], "res-" + good[4:],
+		"res_" + strings.Repeat("1", 26), good[:29] + "b", " " + good,
+	} {
+		_, err := dibs.ParseID(s)
+		f.checkError(err, dibs.ErrNotFound)
+	}
+	if id, err := dibs.ParseID(good); err != nil || id != dibs.NameID("slug", "held") {
+		t.Errorf("%s reads as %v, %v", good, id, err)
+	}
+	unknown := dibs.NameID("slug", "nobody's")
+	for _, id := range []dibs.ID{unknown, {}} {
+		f.refused(dibs.ErrNotFound, dibs.Extend{ID: id, Token: token1})
+		f.refused(dibs.ErrNotFound, dibs.Confirm{ID: id, Token: token1, Entity: user1})
+		f.refused(dibs.ErrNotFound, dibs.Release{ID: id, Token: token1})
+		f.refused(dibs.ErrNotFound, dibs.Settle{ID: id, Verdict: dibs.Absent})
+	}
+	_, err := f.Get(f.ctx, dibs.Lookup{ID: unknown})
+	f.checkError(err, dibs.ErrNotFound)
+}
+
+func TestBadSettle(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	id := dibs.NameID("slug", "held")
+	f.refused(dibs.ErrInvalidValue, dibs.Settle{ID: id})
+	f.refused(dibs.ErrInvalidValue, dibs.Settle{ID: id, Verdict: dibs.Unknown})
+	f.as("ann", dibs.ActForOthers|dibs.OverrideReserved).refused(dibs.ErrNotOwner, dibs.Settle{ID: id, Verdict: dibs.Absent})
+}
+
+func TestReservedWords(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	guest, clerk := f.as("guest", dibs.ActForOthers|dibs.Operate), f.as("clerk", dibs.OverrideReserved)
+	asking := func(override bool) []dibs.Command {
+		return []dibs.Command{
+			dibs.Reserve{Namespace: "slug", Value: "admin", OverrideReserved: override},
+			dibs.ReserveAll{Reservations: []dibs.Reserve{{Namespace: "slug", Value: "admin", OverrideReserved: override}}},
+			dibs.ReserveFirst{Namespace: "slug", Values: []string{"admin"}, OverrideReserved: override},
+			dibs.Claim{Namespace: "slug", Value: "admin", Entity: user3, OverrideReserved: override},
+			dibs.Rename{Namespace: "slug", Value: "admin", Entity: user1, OverrideReserved: override},
+		}
+	}
+	for _, command := range asking(false) {
+		guest.refused(dibs.ErrReservedWord, command)
+		clerk.refused(dibs.ErrReservedWord, command)
+	}
+	for _, command := range asking(true) {
+		guest.refused(dibs.ErrReservedWord, command)
+		if _, err := clerk.DryRun(f.ctx, command); err != nil {
+			t.Errorf("%#v: %v", command, err)
+		}
+	}
+	// It is about new names alone: who has one can give it up.
+	clerk.must(asking(true)[3])
+	guest.must(decommission("slug", "admin", user3))
+	answers, err := f.Check(f.ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"admin", "\n"}})
+	if err != nil || answers[0].Reason != dibs.ReasonReservedWord || answers[1].Reason != dibs.ReasonInvalid {
+		t.Errorf("Check says %+v, %v", answers, err)
+	}
+	f.must(claim("other", "admin", user3)) // another namespace has other words
+}
+
+func TestBadQueries(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	_, err := f.List(f.ctx, dibs.NamesQuery{State: "taken"})
+	f.checkError(err, dibs.ErrInvalidValue)
+	_, err = f.List(f.ctx, dibs.NamesQuery{Prefix: "\xff"})
+	f.checkError(err, dibs.ErrInvalidValue)
+	_, err = f.List(f.ctx, dibs.NamesQuery{Namespace: "Slug"})
+	f.checkError(err, dibs.ErrInvalidNamespace)
+	for _, cursor := range []string{"!", "YQ", "a"} {
+		if _, err := f.List(f.ctx, dibs.NamesQuery{Cursor: cursor}); !errors.Is(err, dibs.ErrBadCursor) {
+			t.Errorf("List with cursor %q: %v", cursor, err)
+		}
+	}
+	for _, cursor := range []dibs.Cursor{"x", "0", "-1", "01", "99", "1.5"} {
+		if _, err := f.Events(f.ctx, dibs.FeedQuery{After: cursor}); !errors.Is(err, dibs.ErrBadCursor) {
+			t.Errorf("Events with cursor %q: %v", cursor, err)
+		}
+	}
+	_, err = f.Events(f.ctx, dibs.FeedQuery{Namespace: "."})
+	f.checkError(err, dibs.ErrInvalidNamespace)
+	if _, err := f.Sweep(f.ctx, 0); err == nil {
+		t.Error("a sweep of nothing is accepted")
+	}
+	// Nobody can have such a name, so it leads nowhere.
+	f.wantLeads("slug", "\n", 404, "")
+}

@@ -1,0 +1,245 @@
+package core_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// inputFixture has a name that is held and one that is user/1's, so that commands
+// fail for their input alone.
+func inputFixture(t *testing.T) *fixture {
+	f := newFixture(t, map[string]dibs.Policy{
+		"slug": {MinTTL: 10 * time.Second, MaxTTL: time.Hour, MaxHold: 90 * time.Minute, ReservedWords: dibs.WordList("admin")},
+	})
+	f.must(reserve("slug", "held", token1), claim("slug", "mine", user1), claim("slug", "hers", user2))
+	return f
+}
+
+// addressing returns every command that takes a namespace and a value, with these.
+func addressing(ns, value string) map[string]dibs.Command {
+	named := dibs.Named{Value: value, Entity: user1}
+	hers := dibs.Named{Value: "hers", Entity: user2}
+	return map[string]dibs.Command{
+		"Reserve":      reserve(ns, value, token2),
+		"ReserveAll":   dibs.ReserveAll{Reservations: []dibs.Reserve{reserve(ns, value, "")}},
+		"ReserveFirst": dibs.ReserveFirst{Namespace: ns, Values: []string{value}},
+		"Claim":        claim(ns, value, user3),
+		"Rename":       rename(ns, value, user1),
+		"Rename.From":  dibs.Rename{Namespace: ns, Value: "new", Entity: user1, From: value},
+		"Decommission": decommission(ns, value, user1),
+		"Transfer":     dibs.Transfer{Namespace: ns, Value: value, From: user1, To: user3},
+		"Swap.A":       dibs.Swap{Namespace: ns, A: named, B: hers},
+		"Swap.B":       dibs.Swap{Namespace: ns, A: hers, B: named},
+	}
+}
+
+var badTexts = map[string]struct{ text, says string }{
+	"control": {"a\x00b", "control character at byte 1"},
+	"newline": {"line\n", "control character at byte 4"},
+	"delete":  {"\x7f", "control character at byte 0"},
+	"c1":      {"a\u0085", "control character at byte 1"},
+	"binary":  {"\xff\xfe\x00", "UTF-8"},
+	"cut":     {"abc\xe2\x82", "UTF-8"},
+}
+
+func TestBadValue(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	try := func(t *testing.T, value, says string) {
+		for verb, command := range addressing("slug", value) {
+			if value == "" && verb == "Rename.From" {
+				continue // it may be left out
+			}
+			e := f.refused(dibs.ErrInvalidValue, command)
+			if !strings.Contains(e.Message, says) {
+				t.Errorf("%s: %q does not say %q", verb, e.Message, says)
+			}
+			if e.Namespace != "slug" {
+				t.Errorf("%s: the error is about namespace %q", verb, e.Namespace)
+			}
+			if e.Key != "" {
+				t.Errorf("%s: the error has the key %q of a value that has none", verb, e.Key)
+			}
+			if e.Field == "" {
+				t.Errorf("%s: the error names no field", verb)
+			}
+		}
+	}
+	for name, bad := range badTexts {
+		t.Run(name, func(t *testing.T) { try(t, bad.text, bad.says) })
+	}
+	t.Run("empty", func(t *testing.T) { try(t, "", "empty") })
+	t.Run("1025 bytes", func(t *testing.T) { try(t, strings.Repeat("a", 1025), "1025 bytes") })
+	t.Run("1024 bytes", func(t *testing.T) { f.must(reserve("slug", strings.Repeat("a", 1024), token2)) })
+	t.Run("Confirm.Replaces", func(t *testing.T) {
+		f.refused(dibs.ErrInvalidValue, dibs.Confirm{ID: dibs.NameID("slug", "held"), Token: token1, Entity: user1, Replaces: "\n"})
+	})
+}
+
+func TestBadNamespace(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	long := strings.Repeat("a", 63)
+	for _, ns := range []string{
+		"", ".", ".slug", "slug.", "a..slug", "Slug", "sLug", "slüg", "a b", "slug:x", "slug/x", "-slug", "_slug", "acme.-slug",
+		long + "a", "a." + long + "a", "1.2.3.4.5.6.7.8.9", "slug\n", "\xff", "a{", "a`", "a@", "a/",
+	} {
+		t.Run(ns, func(t *testing.T) {
+			for verb, command := range addressing(ns, "x") {
+				if e := f.refused(dibs.ErrInvalidNamespace, command); !strings.Contains(e.Message, "not well-formed") {
+					t.Errorf("%s: %q does not say what is wrong", verb, e.Message)
+				}
+			}
+			_, err := f.Resolve(f.ctx, ns, "x")
+			f.checkError(err, dibs.ErrInvalidNamespace)
+			_, err = f.Check(f.ctx, dibs.CheckRequest{Namespace: ns, Values: []string{"x"}})
+			f.checkError(err, dibs.ErrInvalidNamespace)
+			if ns != "" { // which means none, as a scope
+				f.refused(dibs.ErrInvalidNamespace, dibs.Archive{Scope: ns, Entity: user1})
+				f.refused(dibs.ErrInvalidNamespace, dibs.Restore{Scope: ns, Entity: user1})
+				f.refused(dibs.ErrInvalidNamespace, dibs.Delete{Scope: ns, Entity: user1})
+			}
+		})
+	}
+	for _, ns := range []string{"a", "0", "z9-_", long, "1.2.3.4.5.6.7.8", long + "." + long} {
+		f.must(claim(ns, "x", user3))
+	}
+}
+
+func TestBadTTL(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	ttls := []struct {
+		ttl   time.Duration
+		want  error
+		limit string // what the message has to name
+	}{
+		{0, dibs.ErrInvalidTTL, ""},
+		{-time.Second, dibs.ErrInvalidTTL, ""},
+		{time.Nanosecond, dibs.ErrInvalidTTL, ""},
+		{10*time.Second - 1, dibs.ErrInvalidTTL, "10s"},
+		{time.Hour + time.Millisecond, dibs.ErrTTLTooLong, "1h0m0s"},
+		{1<<63 - 1, dibs.ErrTTLTooLong, "1h0m0s"},
+	}
+	for _, c := range ttls {
+		ttl := dibs.For(c.ttl)
+		for verb, command := range map[string]dibs.Command{
+			"Reserve":      dibs.Reserve{Namespace: "slug", Value: "x", TTL: ttl},
+			"ReserveAll":   dibs.ReserveAll{Reservations: []dibs.Reserve{{Namespace: "slug", Value: "x", TTL: ttl}}},
+			"ReserveFirst": dibs.ReserveFirst{Namespace: "slug", Values: []string{"x"}, TTL: ttl},
+			"Extend":       dibs.Extend{ID: dibs.NameID("slug", "held"), Token: token1, TTL: ttl},
+		} {
+			e := f.refused(c.want, command)
+			if !strings.Contains(e.Message, c.limit) {
+				t.Errorf("%s for %v: %q does not name the limit", verb, c.ttl, e.Message)
+			}
+		}
+	}
+	// The bounds themselves are good, and what is finer than a millisecond is cut.
+	for i, ttl := range []time.Duration{10 * time.Second, 10*time.Second + 999, time.Hour, time.Hour + time.Millisecond - 1} {
+		n := f.one(dibs.Reserve{Namespace: "slug", Value: fmt.Sprint("ok", i), TTL: dibs.For(ttl)})
+		if n.Remaining != ttl.Truncate(time.Millisecond) {
+			t.Errorf("a ttl of %v gave %v", ttl, n.Remaining)
+		}
+	}
+}
+
+func TestBadToken(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	id := dibs.NameID("slug", "held")
+	for name, token := range map[string]string{
+		"15":       strings.Repeat("a", 15),
+		"129":      strings.Repeat("a", 129),
+		"space":    "a token with spaces",
+		"tab":      "a-token-with\ta-tab",
+		"NUL":      "a-token-with-a\x00",
+		"delete":   "a-token-with-a\x7f",
+		"umlaut":   "ein-schlüssel-fein",
+		"bad utf8": "a-token-that-is\xff",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for verb, command := range map[string]dibs.Command{
+				"Reserve":      reserve("slug", "x", token),
+				"ReserveAll":   dibs.ReserveAll{Reservations: []dibs.Reserve{reserve("slug", "x", "")}, Token: token},
+				"ReserveFirst": dibs.ReserveFirst{Namespace: "slug", Values: []string{"x"}, Token: token},
+				"Extend":       dibs.Extend{ID: id, Token: token},
+				"Confirm":      dibs.Confirm{ID: id, Token: token, Entity: user3},
+				"Release":      dibs.Release{ID: id, Token: token},
+				"Rename":       dibs.Rename{Namespace: "slug", Value: "held", Entity: user1, Token: token},
+			} {
+				e := f.refused(dibs.ErrInvalidToken, command)
+				if strings.Contains(e.Error(), token) || strings.Contains(e.Error(), fmt.Sprintf("%q", token)) {
+					t.Errorf("%s: %q gives the token away", verb, e)
+				}
+			}
+		})
+	}
+	for i, token := range []string{strings.Repeat("!", 16), strings.Repeat("~", 128)} {
+		value := fmt.Sprint("good", i)
+		f.must(reserve("slug", value, token))
+		f.must(dibs.Release{ID: dibs.NameID("slug", value), Token: token})
+	}
+	// Each of a list has the list's token.
+	f.refused(dibs.ErrInvalidToken, dibs.ReserveAll{Reservations: []dibs.Reserve{reserve("slug", "x", token2)}, Token: token2})
+	// Without one a random token is made, and it works.
+	made := f.must(reserve("slug", "random", ""))[0]
+	f.must(dibs.Release{ID: made.Names[0].ID, Token: made.Token})
+}
+
+func TestBadEntity(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	id := dibs.NameID("slug", "held")
+	bad := map[string]dibs.Entity{
+		"no type":   {ID: "1"},
+		"no id":     {Type: "user"},
+		"long type": {Type: strings.Repeat("a", 256), ID: "1"},
+		"long id":   {Type: "user", ID: strings.Repeat("a", 256)},
+	}
+	for name, b := range badTexts {
+		bad[name+" type"] = dibs.Entity{Type: b.text, ID: "1"}
+		bad[name+" id"] = dibs.Entity{Type: "user", ID: b.text}
+	}
+	needed := func(e dibs.Entity) map[string]dibs.Command {
+		named, hers := dibs.Named{Value: "mine", Entity: e}, dibs.Named{Value: "hers", Entity: user2}
+		return map[string]dibs.Command{
+			"Confirm":       dibs.Confirm{ID: id, Token: token1, Entity: e},
+			"Claim":         claim("slug", "x", e),
+			"Rename":        rename("slug", "x", e),
+			"Archive":       dibs.Archive{Entity: e},
+			"Restore":       dibs.Restore{Entity: e},
+			"Delete":        dibs.Delete{Entity: e},
+			"Decommission":  decommission("slug", "mine", e),
+			"Transfer.From": dibs.Transfer{Namespace: "slug", Value: "mine", From: e, To: user1},
+			"Transfer.To":   dibs.Transfer{Namespace: "slug", Value: "mine", From: user1, To: e},
+			"Swap.A":        dibs.Swap{Namespace: "slug", A: named, B: hers},
+			"Swap.B":        dibs.Swap{Namespace: "slug", A: hers, B: named},
+		}
+	}
+	for name, e := range bad {
+		t.Run(name, func(t *testing.T) {
+			for verb, command := range needed(e) {
+				if err := f.refused(dibs.ErrInvalidEntity, command); !strings.Contains(err.Message, "the entity's") {
+					t.Errorf("%s: %q does not say what is wrong", verb, err.Message)
+				}
+			}
+			f.refused(dibs.ErrInvalidEntity, reserveFor("slug", token2, e))
+			f.refused(dibs.ErrInvalidEntity, dibs.ReserveFirst{Namespace: "slug", Values: []string{"x"}, Entity: e})
+			f.refused(dibs.ErrInvalidEntity, dibs.Settle{ID: id, Verdict: dibs.Exists(e)})
+			_, err := f.Check(f.ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"x"}, Entity: e})
+			f.checkError(err, dibs.ErrInvalidEntity)
+			_, err = f.Entity(f.ctx, "", e)
+			f.checkError(err, dibs.ErrInvalidEntity)
+		})
+	}
+	for verb, command := range needed(nobody) {
+		t.Run("none/"+verb, func(*testing.T) { f.refused(dibs.ErrInvalidEntity, command) })
+	}
+	most := dibs.Entity{Type: strings.Repeat("t", 255), ID: strings.Repeat("i", 255)}
+	f.must(claim("slug", "most", most))
+}

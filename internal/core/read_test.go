@@ -1,0 +1,225 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("spring-3")}})
+	f.must(reserve("slug", "spring", token1))
+	f.must(reserve("slug", "spring-2", token1))
+	long := strings.Repeat("é", 512) // the longest value there is
+	f.must(reserve("slug", long, token1))
+	for i := range 20 {
+		f.must(reserve("slug", fmt.Sprint("crowd-", i+2), token1))
+	}
+	f.must(reserve("slug", "crowd", token1))
+
+	suggest := func(value string, n int) []string {
+		t.Helper()
+		answers, err := f.Check(f.ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{value}, Suggest: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answers[0].Suggestions
+	}
+	for _, c := range []struct {
+		value string
+		n     int
+		want  []string
+	}{
+		{"spring", 2, []string{"spring-4", "spring-5"}},   // 2 is taken, 3 a reserved word
+		{"spring-2", 2, []string{"spring-4", "spring-5"}}, // not spring-2-2
+		{"spring", 0, nil},
+		{"crowd", 1, []string{"crowd-25"}}, // the near ones are all taken
+		{"free", 3, nil},                   // available: nothing to suggest
+	} {
+		if got := suggest(c.value, c.n); !slices.Equal(got, c.want) {
+			t.Errorf("%d for %s: %v, want %v", c.n, c.value, got, c.want)
+		}
+	}
+	if got := suggest("spring", 100); len(got) != 10 {
+		t.Errorf("%d suggestions, want 10 at the most", len(got))
+	}
+	for _, s := range suggest(long, 3) {
+		if len(s) > 1024 || !strings.HasPrefix(s, "é") {
+			t.Errorf("for the longest value: %d bytes", len(s))
+		}
+		f.must(reserve("slug", s, token1)) // what is offered is accepted
+	}
+}
+
+// Refusals of a list get their suggestions, too, each its own.
+func TestSuggestionsOfAList(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.must(reserve("slug", "a", token1), reserve("email", "b", token1))
+	_, err := f.ReserveAll(f.ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{
+		{Namespace: "slug", Value: "a"}, {Namespace: "slug", Value: "free"}, {Namespace: "email", Value: "b"},
+	}})
+	e := f.checkError(err, dibs.ErrNameTaken)
+	if len(e.Failures) != 2 || e.Failures[0].Err.Suggestions[0] != "a-2" || e.Failures[1].Err.Suggestions[0] != "b-2" {
+		t.Errorf("%+v", e)
+	}
+	quiet := mustOpen(t, f.store, dibs.Config{Suggestions: -1})
+	_, err = quiet.Reserve(f.ctx, dibs.Reserve{Namespace: "slug", Value: "a"})
+	if e := f.checkError(err, dibs.ErrNameTaken); len(e.Suggestions) != 0 {
+		t.Errorf("none were asked for, but there are %v", e.Suggestions)
+	}
+}
+
+func alwaysUnknown(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }
+
+// A listing shows what names are by now, swept or not, and pages lose none.
+func TestListByState(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, map[string]dibs.Policy{
+		"slug":    {AliasRetention: time.Minute, Quarantine: time.Hour},
+		"watched": {Witness: alwaysUnknown},
+	})
+	f.must(reserve("slug", "lapses", token1), reserve("watched", "lapses", token1))
+	f.must(claim("slug", "old", user1), rename("slug", "new", user1))
+	f.must(claim("slug", "gone", user2), decommission("slug", "gone", user2))
+	f.clock.advance(dibs.DefaultTTL)
+	f.must(reserve("slug", "held", token1))
+
+	for state, want := range map[dibs.State]string{
+		"":               "[slug:gone slug:held slug:new slug:old watched:lapses]",
+		dibs.Held:        "[slug:held]",
+		dibs.Suspect:     "[watched:lapses]",
+		dibs.Active:      "[slug:new]",
+		dibs.Alias:       "[]", // its retention is over …
+		dibs.Quarantined: "[slug:gone slug:old]",
+		dibs.Free:        "[slug:lapses]",
+	} {
+		for _, limit := range []int{0, 1, 2} {
+			if got := f.list(dibs.NamesQuery{State: state, Limit: limit}); got != want {
+				t.Errorf("%s by %d: %s, want %s", state, limit, got, want)
+			}
+		}
+	}
+	f.sweep()
+	if got := f.list(dibs.NamesQuery{State: dibs.Quarantined}); got != "[slug:gone slug:old]" {
+		t.Errorf("after a sweep: %s", got)
+	}
+}
+
+func TestListByPrefix(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	for _, value := range []string{"a", "ab", "abc", "b", "é", "éa", "\U0010FFFF", "\U0010FFFFz", "\uD7FF", "\uE000"} {
+		f.must(reserve("slug", value, token1))
+	}
+	f.must(reserve("other", "ab", token1))
+	for prefix, want := range map[string]string{
+		"ab":         "[slug:ab slug:abc]",
+		"é":          "[slug:é slug:éa]",
+		"\U0010FFFF": "[slug:\U0010FFFF slug:\U0010FFFFz]", // nothing comes behind it
+		"\uD7FF":     "[slug:\uD7FF]",                      // what comes next is no code point
+		"zz":         "[]",
+	} {
+		if got := f.list(dibs.NamesQuery{Namespace: "slug", Prefix: prefix, Limit: 1}); got != want {
+			t.Errorf("%q: %s, want %s", prefix, got, want)
+		}
+	}
+	if got := f.list(dibs.NamesQuery{Prefix: "ab"}); got != "[other:ab slug:ab slug:abc]" {
+		t.Errorf("in all namespaces: %s", got)
+	}
+	if _, err := f.List(f.ctx, dibs.NamesQuery{Prefix: "\xff"}); !errors.Is(err, dibs.ErrInvalidValue) {
+		t.Errorf("a prefix that is no text: %v", err)
+	}
+}
+
+// list returns the keys of all pages.
+func (f *fixture) list(query dibs.NamesQuery) string {
+	f.t.Helper()
+	keys := []string{}
+	for {
+		page, err := f.List(f.ctx, query)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for _, n := range page.Names {
+			keys = append(keys, n.Key())
+		}
+		if page.Next == "" {
+			return fmt.Sprint(keys)
+		}
+		query.Cursor = page.Next
+	}
+}
+
+func TestWhoHeldSeesWhatNobodySwept(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	start := f.clock.Now()
+	f.must(dibs.Reserve{Namespace: "slug", Value: "x", Token: token1, Entity: user1})
+	f.clock.advance(dibs.DefaultTTL + time.Minute)
+	for at, want := range map[time.Duration]dibs.State{
+		-time.Millisecond:                  dibs.Free,
+		0:                                  dibs.Held,
+		dibs.DefaultTTL - time.Millisecond: dibs.Held,
+		dibs.DefaultTTL:                    dibs.Free,
+	} {
+		holder, err := f.WhoHeld(f.ctx, "slug", "x", start.Add(at))
+		if err != nil || holder.State != want || (want == dibs.Held) != (holder.Entity == user1) {
+			t.Errorf("after %v: %+v, %v; want %s", at, holder, err, want)
+		}
+	}
+}
+
+// meddling is a store in which something happens between two reads.
+type meddling struct {
+	dibs.Store
+	between func()
+}
+
+func (m *meddling) happen() {
+	if happens := m.between; happens != nil {
+		m.between = nil
+		happens()
+	}
+}
+
+func (m *meddling) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	m.happen()
+	return m.Store.Owned(ctx, scope, entity, limit)
+}
+
+func (m *meddling) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	events, err := m.Store.Events(ctx, query)
+	m.happen()
+	return events, err
+}
+
+// Readings that take two looks at the engine still tell of one moment.
+func TestReadingsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	store := &meddling{Store: f.store}
+	reg := mustOpen(t, store, dibs.Config{})
+	f.must(claim("slug", "a", user1))
+	store.between = func() { f.must(rename("slug", "b", user1)) }
+	info, err := reg.Entity(f.ctx, "", user1)
+	if err != nil || info.Version != 2 || len(info.Names) != 2 {
+		t.Errorf("version %d with %d names, %v", info.Version, len(info.Names), err)
+	}
+
+	f.must(dibs.Reserve{Namespace: "slug", Value: "x", Token: token1, Entity: user1})
+	f.clock.advance(dibs.DefaultTTL + time.Minute)
+	free := f.clock.Now().Add(-time.Second)
+	store.between = func() { f.must(reserve("slug", "x", token2)) }
+	holder, err := reg.WhoHeld(f.ctx, "slug", "x", free)
+	if err != nil || holder.State != dibs.Free {
+		t.Errorf("when it was free: %+v, %v", holder, err)
+	}
+}

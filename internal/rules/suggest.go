@@ -1,0 +1,161 @@
+package rules
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/calldibs/dibs"
+)
+
+const (
+	maxSuggestions = 10
+	maxParts       = 8
+
+	// randomEvery says which suggested names have a random part: every fourth.
+	randomEvery = 4
+)
+
+// suggestedNumbers are tried in this order: the next free one first, and far ones
+// for a name that many callers want.
+var suggestedNumbers = []string{
+	"2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20",
+	"25", "30", "40", "50", "60", "70", "80", "90", "100", "250", "500", "1000", "2500", "5000", "10000",
+}
+
+// modelOf returns what suggestions for a refused value are made from: its canonical form, or
+// what the profile would accept in its place. Empty means that there is none.
+func ModelOf(canonical string, refusal *dibs.Refusal) string {
+	if refusal != nil {
+		return refusal.Try
+	}
+	return canonical
+}
+
+// suggest asks, for each model, for up to count names like it that are valid, not reserved and
+// free. Parts are what the caller offers to make names from, random some random words. All
+// candidates are read at once.
+func (set *Policies) Suggest(namespace string, models, parts []string, count int, random []string) *Job[[][]string] {
+	p := &preparer{policies: set}
+	list := make([]candidates, len(models))
+	for i, model := range models {
+		list[i] = p.candidates(namespace, model, parts, random)
+	}
+	return newQuestion(p, func(v *view) ([][]string, *dibs.Error) {
+		names := make([][]string, len(models))
+		for i := range list {
+			names[i] = v.choose(list[i], min(count, maxSuggestions))
+		}
+		return names, nil
+	})
+}
+
+// candidates are names to suggest, if they are free: those that fit best, and those
+// that are random.
+type candidates struct{ best, random []*target }
+
+// choose returns up to n of the candidates that are free, always in the same order.
+func (v *view) choose(c candidates, n int) []string {
+	free := func(list []*target) (names []string) {
+		for _, s := range list {
+			if v.surelyFree(s) {
+				names = append(names, s.canonical)
+			}
+		}
+		return names
+	}
+	best, random := free(c.best), free(c.random)
+	var names []string
+	for len(names) < n && len(best)+len(random) > 0 {
+		from := &best
+		if len(best) == 0 || (len(names)%randomEvery == randomEvery-1 && len(random) > 0) {
+			from = &random
+		}
+		names = append(names, (*from)[0])
+		*from = (*from)[1:]
+	}
+	return names
+}
+
+// surelyFree reports whether anybody can have a name, by what one read can tell: one
+// that looks like others is left out, also if those were free by now.
+func (v *view) surelyFree(s *target) bool {
+	d := v.name(s)
+	for _, f := range s.skeletons {
+		if names, _ := v.indexed(f); slices.ContainsFunc(names, func(id dibs.ID) bool { return id != d.ID }) {
+			return false
+		}
+	}
+	return s.taken(d, dibs.Entity{}) == nil
+}
+
+// candidates returns names like a model, each once. A blind namespace has none: they
+// would tell the value.
+func (p *preparer) candidates(namespace, model string, parts, random []string) (c candidates) {
+	space, err := p.policies.namespace(namespace)
+	if err != nil || space.policy.blind() || model == "" {
+		return c
+	}
+	seen := make(map[dibs.ID]bool)
+	add := func(list *[]*target, value string) {
+		s, err := p.newName(namespace, value, "", false)
+		if err == nil && !seen[s.id] {
+			seen[s.id] = true
+			*list = append(*list, s)
+		}
+	}
+	add(&c.best, model) // it is free where only the spelling was wrong
+	for _, part := range parts {
+		add(&c.best, space.policy.join(model, part))
+	}
+	if len(parts) > 1 {
+		add(&c.best, space.policy.join(space.policy.join(model, parts[0]), parts[1]))
+	}
+	stem := withoutNumber(model)
+	for _, number := range suggestedNumbers {
+		add(&c.best, space.policy.join(stem, number))
+	}
+	for _, word := range random {
+		add(&c.random, space.policy.join(stem, word))
+	}
+	return c
+}
+
+// join asks the profile to append a word to a canonical form.
+func (p *policy) join(canonical, word string) (joined string) {
+	joiner, ok := p.Profile.(dibs.Joiner)
+	if !ok {
+		return joinPlain(canonical, word)
+	}
+	defer func() { // it may be the user's own code
+		if recover() != nil {
+			joined = ""
+		}
+	}()
+	return joiner.Join(canonical, word)
+}
+
+// joinPlain joins by a hyphen, and cuts the value where it would get too long.
+func joinPlain(canonical, word string) string {
+	most := max(0, maxValue-len(word)-1)
+	if len(canonical) > most {
+		for most > 0 && !utf8.RuneStart(canonical[most]) {
+			most--
+		}
+		canonical = canonical[:most]
+	}
+	return canonical + "-" + word
+}
+
+// withoutNumber makes "alice" of "alice-2", so that the next is not "alice-2-2".
+func withoutNumber(canonical string) string {
+	i := strings.LastIndexByte(canonical, '-')
+	if i <= 0 {
+		return canonical
+	}
+	if number, err := strconv.Atoi(canonical[i+1:]); err != nil || number < 2 {
+		return canonical
+	}
+	return canonical[:i]
+}

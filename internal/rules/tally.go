@@ -1,0 +1,42 @@
+package rules
+
+import (
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// tally counts refused attempts of one kind in one hour.
+type Tally struct {
+	Namespace string       `json:"namespace"`
+	Reason    string       `json:"reason"`
+	Hour      dibs.Instant `json:"hour"`
+	Count     uint64       `json:"count"`
+}
+
+// label orders tallies by hour, so that a span of time is one range.
+func (t Tally) Label() string {
+	return HourLabel(t.Hour) + "/" + t.Namespace + "/" + t.Reason
+}
+
+func HourLabel(hour dibs.Instant) string { return hour.Time().Format("2006-01-02T15") }
+
+// addTally adds to a tally. The sweeper deletes it at the date keep.
+func AddTally(more Tally, keep dibs.Instant) *Job[struct{}] {
+	scope, _, _ := splitNamespace(more.Namespace) // the overflow's namespace has none
+	ref := dibs.Ref{Kind: dibs.KindTally, Scope: scope, ID: recordID("tally\x00" + more.Label())}
+	p := &preparer{}
+	p.want(ref)
+	return newJob(p, func(v *view) (struct{}, *dibs.Error) {
+		t, rev, _ := readDocument[Tally](v, ref) // an unreadable one starts at zero
+		sum := more
+		sum.Count += t.Count
+		writeDocument(v, ref, sum.Label(), rev, keep, sum)
+		return struct{}{}, nil
+	})
+}
+
+func HourOf(now dibs.Instant) dibs.Instant {
+	const hour = dibs.Instant(time.Hour / time.Millisecond)
+	return now - now%hour
+}
