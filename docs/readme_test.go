@@ -1,4 +1,4 @@
-package dibs_test
+package docs_test
 
 import (
 	"encoding/json"
@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// The program in README.md, run twice, does what is said there.
+// The program in README.md, run twice, prints what it should.
 func TestReadmeProgram(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it is linked")
+		t.Skip("builds a program")
 	}
 	_, code, _ := strings.Cut(readText(t, "README.md"), "```go\npackage main")
 	code, _, _ = strings.Cut(code, "```")
@@ -25,18 +25,17 @@ func TestReadmeProgram(t *testing.T) {
 		run := exec.CommandContext(t.Context(), program)
 		run.Dir = filepath.Dir(program)
 		if got, err := run.CombinedOutput(); err != nil || string(got) != want {
-			t.Errorf("it says %q, %v, want %q", got, err, want)
+			t.Errorf("the program prints %q, %v, want %q", got, err, want)
 		}
 	}
 }
 
-// buildHere builds a program as if it were part of this module, so that nothing has to
-// be downloaded.
+// buildHere builds a program as part of this module, so that it needs no download.
 func buildHere(t *testing.T, code string) (program string) {
 	t.Helper()
 	folder := t.TempDir()
 	source := filepath.Join(folder, "main.go")
-	here, err := filepath.Abs("internal/readme/main.go")
+	here, err := filepath.Abs(filepath.Join(root, "internal/readme/main.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +50,7 @@ func buildHere(t *testing.T, code string) (program string) {
 	}
 	program = filepath.Join(folder, "readme")
 	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(folder, "overlay.json"), "-o", program, "./internal/readme")
+	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

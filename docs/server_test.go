@@ -1,4 +1,4 @@
-package dibs_test
+package docs_test
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/config"
 )
 
-// webPage is a page whose calls are run, in order, on a server of its own.
+// webPage runs the calls of a page, in order, on a server of its own.
 type webPage struct {
 	*testing.T
 	url   string            // of the server, in place of localhost:8080
@@ -20,43 +20,41 @@ type webPage struct {
 	ran   int
 }
 
-// The calls of the pages do what the pages say.
-func TestServerPage(t *testing.T) { t.Parallel(); runPage(t, "docs/server.md", 15) }
+// The calls of these pages have the answers that the pages show. Package proxytest runs
+// the configurations of docs/proxies.md.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	for path, atLeast := range map[string]int{"README.md": 3, "docs/server.md": 15, "docs/proxies.md": 3} {
+		t.Run(path, func(t *testing.T) { t.Parallel(); runPage(t, path, atLeast) })
+	}
+}
 
-func TestReadmeCalls(t *testing.T) { t.Parallel(); runPage(t, "README.md", 3) }
-
-// runPage runs the shell blocks of a page. The block behind one shows what the last of
-// its calls answers.
+// runPage runs the shell blocks of a page. The block behind a shell block shows the
+// answer to its last call.
 func runPage(t *testing.T, path string, atLeast int) {
 	t.Helper()
 	p := &webPage{T: t, store: filepath.Join(t.TempDir(), "dibs.db"), env: make(map[string]string)}
 	p.url = serveProcess(t, p.store)
-	blocks := strings.Split(readText(t, path), "```")
-	for i := 1; i < len(blocks); i += 2 {
-		kind, body, _ := strings.Cut(blocks[i], "\n")
-		if kind != "sh" {
-			continue
+	blocks := blocksOf(readText(t, path))
+	for i, b := range blocks {
+		if b.kind == "sh" {
+			p.runBlock(b.body, shownBehind(blocks, i))
 		}
-		shown := ""
-		if i+2 < len(blocks) && strings.TrimSpace(blocks[i+1]) == "" {
-			shown = blocks[i+2]
-		}
-		p.runBlock(body, shown)
 	}
 	if p.ran < atLeast {
-		t.Errorf("%d calls were run, the page has at least %d", p.ran, atLeast)
+		t.Errorf("only %d calls ran, want at least %d", p.ran, atLeast)
 	}
 }
 
 // runBlock runs the commands of a block.
-func (p *webPage) runBlock(body, shown string) {
+func (p *webPage) runBlock(body string, shown block) {
 	p.Helper()
 	commands := strings.Split(strings.TrimSpace(strings.ReplaceAll(body, "\\\n", " ")), "\n")
 	for i, line := range commands {
 		words := p.words(line)
 		switch {
 		case words[0] == "curl":
-			expected := ""
+			var expected block
 			if i == len(commands)-1 {
 				expected = shown
 			}
@@ -66,14 +64,14 @@ func (p *webPage) runBlock(body, shown string) {
 		case words[0] == "dibs" && words[1] == "serve":
 			p.checkFlags(words[2:])
 		case words[0] != "go" && words[0] != "make":
-			p.Errorf("%q is run by no test", line)
+			p.Errorf("no test can run %q", line)
 		}
 	}
 }
 
 var shellWord = regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\S+)`)
 
-// words splits a line as a shell does, as far as the pages need it.
+// words splits a line as a shell does, as far as the pages need that.
 func (p *webPage) words(line string) (words []string) {
 	for _, m := range shellWord.FindAllStringSubmatch(line, -1) {
 		word := m[1] + os.Expand(m[2], func(name string) string { return p.env[name] }) + m[3]
@@ -82,7 +80,7 @@ func (p *webPage) words(line string) (words []string) {
 	return words
 }
 
-// makeKey runs a command about keys, and keeps the secret as the reader would.
+// makeKey runs a command about keys and keeps the secret in DIBS_KEY.
 func (p *webPage) makeKey(args []string) {
 	p.Helper()
 	var out, failed strings.Builder
@@ -92,7 +90,7 @@ func (p *webPage) makeKey(args []string) {
 	p.env["DIBS_KEY"], _, _ = strings.Cut(out.String(), "\n")
 }
 
-// checkFlags checks that there are the flags with which a server is shown to be started.
+// checkFlags checks that dibs serve has the flags that a page shows.
 func (p *webPage) checkFlags(args []string) {
 	p.Helper()
 	known := " --config"

@@ -1,4 +1,4 @@
-package dibs_test
+package docs_test
 
 import (
 	"bufio"
@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// curl makes a request as the program of that name would, and compares the answer with
-// what a block of the page shows. Without one it must be good.
-func (p *webPage) curl(args []string, block string) {
+// curl sends a request as the program of that name does and compares the answer with the
+// block that the page shows. Without a block the status must be below 400.
+func (p *webPage) curl(args []string, shown block) {
 	p.Helper()
 	p.ran++
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -22,22 +22,21 @@ func (p *webPage) curl(args []string, block string) {
 		p.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	kind, shown, _ := strings.Cut(block, "\n")
-	switch kind {
+	switch shown.kind {
 	case "http":
-		head, body, _ := strings.Cut(shown, "\n\n")
+		head, body, _ := strings.Cut(shown.body, "\n\n")
 		err = compareHead(head, response)
 		if err == nil {
 			err = compareJSON(body, response.Body)
 		}
 	case "text":
-		err = compareLines(shown, response.Body)
+		err = compareLines(shown.body, response.Body)
 	case "json":
-		err = compareJSON(shown, response.Body)
+		err = compareJSON(shown.body, response.Body)
 		fallthrough
 	default:
 		if response.StatusCode >= http.StatusBadRequest {
-			err = fmt.Errorf("it is answered by %s", response.Status)
+			err = fmt.Errorf("the status is %s", response.Status)
 		}
 	}
 	if err != nil {
@@ -45,7 +44,7 @@ func (p *webPage) curl(args []string, block string) {
 	}
 }
 
-// request is what the arguments of curl mean.
+// request returns the request that the arguments of curl describe.
 func (p *webPage) request(args []string) *http.Request {
 	p.Helper()
 	method, url, body, header := "", "", "", make(http.Header)
@@ -77,11 +76,11 @@ func (p *webPage) request(args []string) *http.Request {
 	return request
 }
 
-// compareHead compares the status, and those headers that are shown.
+// compareHead compares the status and the headers that the page shows.
 func compareHead(shown string, response *http.Response) error {
 	status, headers, _ := strings.Cut(shown, "\n")
 	if got := response.Proto + " " + response.Status; got != status {
-		return fmt.Errorf("it is answered by %s, the page says %s", got, status)
+		return fmt.Errorf("the status is %s, the page says %s", got, status)
 	}
 	for line := range strings.Lines(headers) {
 		name, want, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -92,12 +91,13 @@ func compareHead(shown string, response *http.Response) error {
 	return nil
 }
 
-// compareLines compares the first lines of what may be endless. Behind … anything goes.
+// compareLines compares the lines that the page shows with the first lines of a body
+// that may have no end.
 func compareLines(shown string, body io.Reader) error {
 	lines := bufio.NewScanner(body)
 	for want := range strings.Lines(strings.TrimSpace(shown)) {
 		if !lines.Scan() {
-			return fmt.Errorf("there is no more, the page goes on with %s", want)
+			return fmt.Errorf("the body ends, the page continues with %s", want)
 		}
 		if err := compareText(strings.TrimSpace(want), lines.Text()); err != nil {
 			return err
@@ -106,7 +106,7 @@ func compareLines(shown string, body io.Reader) error {
 	return nil
 }
 
-// compareJSON compares what is shown of a document. It may have more members.
+// compareJSON compares the members that the page shows. The body may have more.
 func compareJSON(shown string, body io.Reader) error {
 	var want, got any
 	if err := json.Unmarshal([]byte(shown), &want); err != nil {
@@ -152,8 +152,8 @@ func compareValue(where string, want, got any) error {
 	return nil
 }
 
-// compareText compares two texts: any time is as good as another, and behind … anything
-// goes.
+// compareText compares two texts. All times are equal, and … at the end of want stands
+// for any text.
 func compareText(want, got string) error {
 	if isTime(want) && isTime(got) {
 		return nil
@@ -162,7 +162,7 @@ func compareText(want, got string) error {
 	if got == want || cut && strings.HasPrefix(got, begin) && got != begin {
 		return nil
 	}
-	return fmt.Errorf("it is %q, the page says %q", got, want)
+	return fmt.Errorf("the text is %q, the page says %q", got, want)
 }
 
 func isTime(text string) bool {

@@ -1,4 +1,4 @@
-package dibs_test
+package docs_test
 
 import (
 	"bufio"
@@ -11,14 +11,14 @@ import (
 	"github.com/calldibs/dibs/internal/cli"
 )
 
-// beServer holds the arguments of a server that this program is to be.
+// beServer is the environment variable with the arguments for TestBeServer.
 const beServer = "DIBS_TEST_BE_SERVER"
 
-// TestBeServer is not a test, but dibs serve, for serveProcess.
+// TestBeServer is no test: serveProcess starts it in a process of its own, as dibs serve.
 func TestBeServer(t *testing.T) {
 	args := os.Getenv(beServer)
 	if args == "" {
-		t.Skip("nobody wants a server")
+		t.Skip("serveProcess runs this")
 	}
 	os.Exit(cli.Process{
 		Args: strings.Split(args, "\n"), Stdout: os.Stdout, Stderr: os.Stderr, Environ: map[string]string{},
@@ -26,7 +26,7 @@ func TestBeServer(t *testing.T) {
 }
 
 // serveProcess runs a server on a file, in a process of its own, and returns its URL. At
-// the end of the test it is told to end, as an operator does it.
+// the end of the test it stops the server with SIGTERM.
 func serveProcess(t *testing.T, store string) (url string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -46,11 +46,6 @@ func serveProcess(t *testing.T, store string) (url string) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for url == "" && lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), "Dibs is at "); ok {
-			url, _, _ = strings.Cut(rest, ",")
-		}
-	}
 	t.Cleanup(func() {
 		_ = server.Process.Signal(syscall.SIGTERM)
 		for lines.Scan() { // until it ends
@@ -59,8 +54,18 @@ func serveProcess(t *testing.T, store string) (url string) {
 			t.Errorf("the server ended with %v\n%s", err, log)
 		}
 	})
-	if url == "" {
-		t.Fatal("the server does not say where it is")
+	return readAddress(t, lines)
+}
+
+// readAddress reads the output of dibs serve until it prints the server's address.
+func readAddress(t *testing.T, lines *bufio.Scanner) (url string) {
+	t.Helper()
+	for lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), "Dibs is at "); ok {
+			url, _, _ = strings.Cut(rest, ",")
+			return url
+		}
 	}
-	return url
+	t.Fatal("the server does not print its address")
+	return ""
 }

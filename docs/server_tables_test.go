@@ -1,4 +1,4 @@
-package dibs_test
+package docs_test
 
 import (
 	"encoding/json"
@@ -22,43 +22,30 @@ import (
 // serverTables returns the labelled tables of docs/server.md.
 func serverTables(t *testing.T) map[string][][]string {
 	t.Helper()
-	page := namesPage{tables: make(map[string][][]string)}
-	page.readTables(t, readText(t, "docs/server.md"))
-	return page.tables
+	return labelledTables(t, readText(t, "docs/server.md"))
 }
 
-// fetch returns a page of a server that nobody has used.
+// fetch returns a page of a new server.
 func fetch(t *testing.T, path string) []byte {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
+	registry, err := dibs.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := registry.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	answer := httptest.NewRecorder()
-	server.New(server.Config{Registry: mustOpen(t, store, dibs.Config{}), Store: store}).
+	server.New(server.Config{Registry: registry, Store: store}).
 		ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.Code != http.StatusOK {
 		t.Fatalf("%s: %d, %v", path, answer.Code, err)
 	}
 	return text
-}
-
-var inBackticks = regexp.MustCompile("`([^`]+)`")
-
-// allQuoted returns everything that a cell has in backticks.
-func allQuoted(cell string) (texts []string) {
-	for _, m := range inBackticks.FindAllStringSubmatch(cell, -1) {
-		texts = append(texts, m[1])
-	}
-	return texts
-}
-
-// sameSet fails where the page and the program do not have the same.
-func sameSet(t *testing.T, what string, page, program []string) {
-	t.Helper()
-	slices.Sort(page)
-	slices.Sort(program)
-	if !slices.Equal(page, program) {
-		t.Errorf("%s: the page has\n  %q\nthe program\n  %q", what, page, program)
-	}
 }
 
 func TestServerPageHasEveryCall(t *testing.T) {
@@ -79,7 +66,7 @@ func TestServerPageHasEveryCall(t *testing.T) {
 		shown = append(shown, quoted(row[0]))
 		for _, right := range allQuoted(row[2]) {
 			if !slices.Contains(access.Verbs(), access.Verb(right)) {
-				t.Errorf("%s takes the right %s, which there is not", row[0], right)
+				t.Errorf("%s needs the right %s, which does not exist", row[0], right)
 			}
 		}
 	}
@@ -89,7 +76,7 @@ func TestServerPageHasEveryCall(t *testing.T) {
 func TestServerPageHasEveryCode(t *testing.T) {
 	t.Parallel()
 	var codes, shown []string
-	for _, m := range regexp.MustCompile(`Code\w+ +Code = "(\w+)"`).FindAllStringSubmatch(readText(t, "errors.go"), -1) {
+	for _, m := range regexp.MustCompile(`Code\w+ +Code = "(\w+)"`).FindAllStringSubmatch(readFiles(t, notTest, "*.go"), -1) {
 		codes = append(codes, m[1])
 	}
 	upper := regexp.MustCompile(`^[A-Z_]+$`)
@@ -114,7 +101,7 @@ func TestServerPageHasEveryGroup(t *testing.T) {
 		shown[access.Verb(quoted(row[0]))] = allQuoted(row[1])
 	}
 	if got := slices.Sorted(maps.Keys(shown)); !slices.Equal(got, access.Groups()) {
-		t.Errorf("the page has the groups %q, there are %q", got, access.Groups())
+		t.Errorf("the page has the groups %q, the code %q", got, access.Groups())
 	}
 	for group, verbs := range shown {
 		caller := access.Caller{Grants: []access.Grant{{Verbs: []access.Verb{group}, Namespaces: []string{"*"}}}}
@@ -124,7 +111,7 @@ func TestServerPageHasEveryGroup(t *testing.T) {
 				may = append(may, string(verb))
 			}
 		}
-		if group != access.All { // it names only those that are in no other
+		if group != access.All { // its row lists only the verbs that are in no other group
 			sameSet(t, string(group), verbs, may)
 		}
 	}
@@ -137,10 +124,7 @@ func TestServerPageHasEveryMetric(t *testing.T) {
 		shown = append(shown, quoted(row[0]))
 	}
 	var metrics []string
-	var source string
-	for _, file := range []string{"server/metrics.go", "server/counts.go", "server/fresh.go", "server/ready.go", "server/webhookmetrics.go", "tracing/counted.go"} {
-		source += readText(t, "internal/"+file)
-	}
+	source := readFiles(t, notTest, "internal/server/*.go", "internal/tracing/*.go")
 	for _, m := range regexp.MustCompile(`(?:Name: |NewDesc\(|counter\(|gauge\()"(dibs_\w+)"`).FindAllStringSubmatch(source, -1) {
 		metrics = append(metrics, m[1])
 	}

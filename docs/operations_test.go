@@ -1,4 +1,4 @@
-package dibs_test
+package docs_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// opsPage is docs/operations.md, followed in a folder with the program that it builds.
+// opsPage runs the steps of docs/operations.md in a folder, with the program that they build.
 type opsPage struct {
 	*webPage
 	folder string
@@ -20,61 +20,56 @@ type opsPage struct {
 	steps  int
 }
 
-// The steps of the page lead where it says.
+// The steps of the page work.
 func TestOperationsPage(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it is linked")
+		t.Skip("builds a program")
 	}
 	p := &opsPage{webPage: &webPage{T: t, env: make(map[string]string)}, folder: t.TempDir()}
 	t.Cleanup(p.end)
 	const least = 13
 	if p.follow(readText(t, "docs/operations.md")); p.steps < least {
-		t.Errorf("%d steps were followed, the page has at least %d", p.steps, least)
+		t.Errorf("only %d steps ran, want at least %d", p.steps, least)
 	}
 }
 
-// follow runs the blocks that are marked to be run. Each other one says why it is not.
+// follow runs the shell blocks with the mark "run". All others need the mark "not run" and a reason.
 func (p *opsPage) follow(text string) {
 	p.Helper()
-	blocks := strings.Split(text, "```")
-	for i := 1; i < len(blocks); i += 2 {
-		body, found := strings.CutPrefix(blocks[i], "sh\n")
-		if !found {
+	blocks := blocksOf(text)
+	for i, b := range blocks {
+		if b.kind != "sh" {
 			continue
 		}
-		switch before := strings.TrimSpace(blocks[i-1]); {
+		switch before := strings.TrimSpace(b.before); {
 		case strings.HasSuffix(before, "<!-- run -->"):
-			shown := ""
-			if i+2 < len(blocks) && strings.TrimSpace(blocks[i+1]) == "" {
-				shown = blocks[i+2]
-			}
-			lines := strings.Split(strings.TrimSpace(body), "\n")
+			lines := strings.Split(strings.TrimSpace(b.body), "\n")
 			for n, line := range lines {
-				expected := ""
+				var expected block
 				if n == len(lines)-1 {
-					expected = shown
+					expected = shownBehind(blocks, i)
 				}
 				p.steps++
 				p.step(line, expected)
 			}
 		case !regexp.MustCompile(`<!-- not run: .+ -->$`).MatchString(before):
-			p.Errorf("nobody runs this, and nobody says why:\n%s", body)
+			p.Errorf("the block is marked neither <!-- run --> nor <!-- not run: why -->:\n%s", b.body)
 		}
 	}
 }
 
 var assignment = regexp.MustCompile(`^(\w+)=\$\((.*)\)$`)
 
-// step does what a line says.
-func (p *opsPage) step(line, shown string) {
+// step runs a line. After curl it compares the answer with shown.
+func (p *opsPage) step(line string, shown block) {
 	p.Helper()
 	assigned := assignment.FindStringSubmatch(line)
 	switch {
 	case assigned != nil:
 		p.env[assigned[1]] = strings.TrimSpace(p.shell(p.folder, assigned[2]))
 	case strings.HasPrefix(line, "go build "):
-		p.shell(".", strings.Replace(line, "-o dibs", "-o "+filepath.Join(p.folder, "dibs"), 1))
+		p.shell(root, strings.Replace(line, "-o dibs", "-o "+filepath.Join(p.folder, "dibs"), 1))
 	case strings.HasPrefix(line, "curl "):
 		p.curl(p.words(line)[1:], shown)
 	case strings.HasPrefix(line, "dibs serve "):
@@ -86,7 +81,7 @@ func (p *opsPage) step(line, shown string) {
 	}
 }
 
-// shell runs a line in a folder, where dibs is what was built, and returns what it says.
+// shell runs a line in a folder and returns its output. In it, dibs is the program that was built.
 func (p *opsPage) shell(folder, line string) string {
 	p.Helper()
 	shell := exec.CommandContext(p.Context(), "sh", "-euc", line)
@@ -101,7 +96,7 @@ func (p *opsPage) shell(folder, line string) string {
 	return string(out)
 }
 
-// serve starts the server on any port, and waits until it says where it is.
+// serve starts the server on any port and waits until it prints its address.
 func (p *opsPage) serve(args []string) {
 	p.Helper()
 	p.server = exec.Command(filepath.Join(p.folder, "dibs"), append(args, "--listen", "127.0.0.1:0")...)
@@ -114,18 +109,10 @@ func (p *opsPage) serve(args []string) {
 	if err := p.server.Start(); err != nil {
 		p.Fatal(err)
 	}
-	p.url = ""
-	for lines := bufio.NewScanner(out); p.url == "" && lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "Dibs is at "); ok {
-			p.url, _, _ = strings.Cut(rest, ",")
-		}
-	}
-	if p.url == "" {
-		p.Fatal("the server does not say where it is")
-	}
+	p.url = readAddress(p.T, bufio.NewScanner(out))
 }
 
-// end tells the server to end, and waits for it.
+// end stops the server and waits for it.
 func (p *opsPage) end() {
 	p.Helper()
 	if p.server == nil {
