@@ -17,14 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/signintest"
+	"github.com/calldibs/dibs/internal/authtest"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
 // rig is a server with certificates in a folder.
 type rig struct {
 	testing.TB
-	authority *signintest.Authority
+	authority *authtest.Authority
 	folder    string
 	files     tlsfiles.Files
 	keeper    *tlsfiles.Keeper
@@ -49,10 +49,10 @@ func (r *rig) logged(text string) int {
 
 func newRig(tb testing.TB, change ...func(*tlsfiles.Files)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, authority: signintest.NewAuthority(tb), folder: tb.TempDir()}
+	r := &rig{TB: tb, authority: authtest.NewAuthority(tb), folder: tb.TempDir()}
 	r.files.Certificate, r.files.Key = r.authority.Server(tb, "first").Write(tb, r.folder, "server")
 	r.files.ClientCA = filepath.Join(r.folder, "clients.pem")
-	signintest.WriteFile(tb, r.files.ClientCA, r.authority.PEM)
+	authtest.WriteFile(tb, r.files.ClientCA, r.authority.PEM)
 	for _, c := range change {
 		c(&r.files)
 	}
@@ -164,12 +164,12 @@ func TestBrokenReload(t *testing.T) {
 	r := newRig(t)
 	next := r.authority.Server(t, "next")
 	for what, breaks := range map[string]func(){
-		"no PEM":              func() { signintest.WriteFile(t, r.files.Certificate, []byte("hello")) },
-		"an empty file":       func() { signintest.WriteFile(t, r.files.Key, nil) },
+		"no PEM":              func() { authtest.WriteFile(t, r.files.Certificate, []byte("hello")) },
+		"an empty file":       func() { authtest.WriteFile(t, r.files.Key, nil) },
 		"no file":             func() { _ = os.Remove(r.files.Key) },
-		"half of a new pair":  func() { signintest.WriteFile(t, r.files.Certificate, next.Certificate) },
-		"another one's key":   func() { signintest.WriteFile(t, r.files.Key, r.authority.Server(t, "x").Key) },
-		"a key for the other": func() { signintest.WriteFile(t, r.files.Certificate, next.Key) },
+		"half of a new pair":  func() { authtest.WriteFile(t, r.files.Certificate, next.Certificate) },
+		"another one's key":   func() { authtest.WriteFile(t, r.files.Key, r.authority.Server(t, "x").Key) },
+		"a key for the other": func() { authtest.WriteFile(t, r.files.Certificate, next.Key) },
 	} {
 		breaks()
 		r.later()
@@ -235,7 +235,7 @@ func TestClientCertificates(t *testing.T) {
 			}{
 				"none":        {c.none, nil},
 				"good":        {c.good, []tls.Certificate{r.authority.Client(t, "c", "", "", end).TLS(t)}},
-				"untrusted":   {c.untrusted, []tls.Certificate{signintest.NewAuthority(t).Client(t, "c", "", "", end).TLS(t)}},
+				"untrusted":   {c.untrusted, []tls.Certificate{authtest.NewAuthority(t).Client(t, "c", "", "", end).TLS(t)}},
 				"over":        {c.over, []tls.Certificate{r.authority.Client(t, "c", "", "", time.Now().Add(-time.Hour)).TLS(t)}},
 				"of a server": {c.of, []tls.Certificate{r.authority.Server(t, "c").TLS(t)}},
 			} {
@@ -269,7 +269,7 @@ func TestAuthorityIsReplaced(t *testing.T) {
 	if err := get(); err != nil {
 		t.Fatal(err)
 	}
-	signintest.WriteFile(t, r.files.ClientCA, signintest.NewAuthority(t).PEM)
+	authtest.WriteFile(t, r.files.ClientCA, authtest.NewAuthority(t).PEM)
 	r.later()
 	if err := get(); err == nil {
 		t.Error("a client of the old authority is let in")
@@ -281,7 +281,7 @@ func TestWrongFiles(t *testing.T) {
 	r := newRig(t)
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "file.pem")
-		signintest.WriteFile(t, path, []byte(text))
+		authtest.WriteFile(t, path, []byte(text))
 		return path
 	}
 	junk := "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"

@@ -1,6 +1,6 @@
-// Package signintest has what tests of signing in need: an issuer of tokens and an
+// Package authtest has what tests of signing in need: an issuer of tokens and an
 // authority for certificates, both of this machine alone.
-package signintest
+package authtest
 
 import (
 	"crypto"
@@ -25,8 +25,8 @@ import (
 // concurrent use.
 type Issuer struct {
 	URL string
-	// Asked counts how often its keys were asked for, Discovered its metadata.
-	Asked, Discovered atomic.Int64
+	// KeyRequests counts how often its keys were asked for, Discoveries its metadata.
+	KeyRequests, Discoveries atomic.Int64
 	// Down lets every request fail while it is set.
 	Down atomic.Bool
 
@@ -50,11 +50,11 @@ func NewIssuer(tb testing.TB) *Issuer {
 	i := &Issuer{keys: []Key{NewKey(tb, "first", jose.ES256)}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		i.Discovered.Add(1)
+		i.Discoveries.Add(1)
 		i.answer(w, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "id_token_signing_alg_values_supported": []string{"none", "HS256", "ES256"}})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		i.Asked.Add(1)
+		i.KeyRequests.Add(1)
 		i.answer(w, i.keySet())
 	})
 	server := httptest.NewServer(mux)
