@@ -91,7 +91,7 @@ func decode(part string) ([]byte, error) {
 func readObject(text []byte) (map[string]any, error) {
 	object, err := exactjson.Object(text)
 	switch {
-	case errors.Is(err, exactjson.ErrTwice):
+	case errors.Is(err, exactjson.ErrDuplicate):
 		return nil, errAmbiguous
 	case err != nil:
 		return nil, errMalformed

@@ -41,7 +41,7 @@ func (s *session) keysCreate() *cobra.Command {
 		Short: "Make a key and print its secret, once",
 		Long: `Make a key and print its secret, once.
 
---may takes verbs and groups of them: ` + verbNames(access.Groups()) + `.
+--may takes verbs and groups of them: ` + access.Join(access.Groups()) + `.
 --in takes namespaces: '*' is all of them, 'acme.*' all of the scope acme, 'acme.slug' that one.`,
 		Example: indent(`dibs keys create checkout --may read,hold --in slug --store sqlite:dibs.db
 dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --store sqlite:dibs.db`),
@@ -140,7 +140,7 @@ func mayRevoke(ctx context.Context, keys *auth.KeyStore, name string, open bool)
 	return nil
 }
 
-// withKeys opens the keys of a store, does the work, and prints the answer.
+// withKeys opens the key store, does the work, and prints the answer.
 func (s *session) withKeys(ctx context.Context, work func(*auth.KeyStore) (*answer, error)) error {
 	target, err := s.target()
 	if err != nil {
@@ -203,15 +203,7 @@ func exactDate(t time.Time) string {
 func grants(list []access.Grant) string {
 	texts := make([]string, len(list))
 	for i, g := range list {
-		texts[i] = verbNames(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
+		texts[i] = access.Join(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
 	}
 	return strings.Join(texts, "; ")
-}
-
-func verbNames(verbs []access.Verb) string {
-	names := make([]string, len(verbs))
-	for i, v := range verbs {
-		names[i] = string(v)
-	}
-	return strings.Join(names, ", ")
 }

@@ -80,8 +80,8 @@ type service struct {
 	auth      *auth.Authenticator
 	metrics   *server.Metrics
 	registry  *dibs.Registry
-	tls       *tlsfiles.Keeper // nil: there is no TLS
-	policies  *config.Config   // that the registry has its policies from, since the last reload
+	tls       *tlsfiles.Reloader // nil: there is no TLS
+	policies  *config.Config     // that the registry has its policies from, since the last reload
 	listener  net.Listener
 	server    *server.Server
 	webhooks  *webhook.Service // nil: there are none
