@@ -71,27 +71,13 @@ func (c *keyCache) put(sum digest, key *Key, now dibs.Instant, asked time.Time) 
 			keep = min(keep, dibs.InstantOf(key.ExpiresAt).Sub(now))
 		}
 	}
-	makeRoom(answers, asked)
-	answers[sum] = cachedKey{key, asked.Add(keep)}
-}
-
-// makeRoom evicts expired answers from a full cache, and arbitrary ones if that does not
-// suffice.
-func makeRoom(answers map[digest]cachedKey, now time.Time) {
-	if len(answers) < maxCached {
-		return
-	}
-	for sum, a := range answers {
-		if !now.Before(a.until) {
-			delete(answers, sum)
-		}
-	}
-	for sum := range answers {
+	for other := range answers { // if there is no room, evict an arbitrary answer
 		if len(answers) < maxCached {
-			return
+			break
 		}
-		delete(answers, sum)
+		delete(answers, other)
 	}
+	answers[sum] = cachedKey{key, asked.Add(keep)}
 }
 
 func (c *keyCache) getAny() (some, cached bool) {

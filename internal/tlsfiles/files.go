@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -46,9 +45,9 @@ func (f Files) asks() bool { return f.Clients == Optional || f.Clients == Requir
 
 // Load reads the files. Its errors contain nothing of the key.
 func (f Files) Load() (*tls.Config, error) {
-	pair, err := f.pair()
+	pair, err := tls.LoadX509KeyPair(f.Certificate, f.Key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot load the certificate %s with the key %s: %w", f.Certificate, f.Key, err)
 	}
 	config := &tls.Config{
 		Certificates: []tls.Certificate{pair},
@@ -69,26 +68,10 @@ func (f Files) Load() (*tls.Config, error) {
 	return config, err
 }
 
-func (f Files) pair() (tls.Certificate, error) {
-	certificate, err := read(f.Certificate)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := read(f.Key)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("%s and %s are not a certificate and its key: %w", f.Certificate, f.Key, err)
-	}
-	return pair, nil
-}
-
 func (f Files) authorities() (*x509.CertPool, error) {
-	data, err := read(f.ClientCA)
+	data, err := os.ReadFile(f.ClientCA)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot load the authorities of clients: %w", err)
 	}
 	pool, some := x509.NewCertPool(), false
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
@@ -106,17 +89,6 @@ func (f Files) authorities() (*x509.CertPool, error) {
 		return nil, fmt.Errorf("%s has no certificate in it: it must be PEM", f.ClientCA)
 	}
 	return pool, nil
-}
-
-func read(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		err = failed.Err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
-	}
-	return data, nil
 }
 
 // stamps identify the versions of files. A missing file is nil.

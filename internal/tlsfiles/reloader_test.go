@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs/internal/authtest"
+	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
@@ -30,22 +31,11 @@ type rig struct {
 	reloader  *tlsfiles.Reloader
 	address   string
 	ahead     atomic.Int64 // how far the clock is ahead, in nanoseconds
-	mu        sync.Mutex
-	log       strings.Builder
-}
-
-func (r *rig) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.log.Write(p)
+	log       logtest.Buffer
 }
 
 // logged returns how often a text occurs in the log.
-func (r *rig) logged(text string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Count(r.log.String(), text)
-}
+func (r *rig) logged(text string) int { return strings.Count(r.log.String(), text) }
 
 func newRig(tb testing.TB, change ...func(*tlsfiles.Files)) *rig {
 	tb.Helper()
@@ -57,7 +47,7 @@ func newRig(tb testing.TB, change ...func(*tlsfiles.Files)) *rig {
 		c(&r.files)
 	}
 	var err error
-	if r.reloader, err = tlsfiles.Open(r.files, slog.New(slog.NewTextHandler(r, nil))); err != nil {
+	if r.reloader, err = tlsfiles.Open(r.files, slog.New(slog.NewTextHandler(&r.log, nil))); err != nil {
 		tb.Fatal(err)
 	}
 	begin := time.Now()
@@ -286,12 +276,12 @@ func TestInvalidFiles(t *testing.T) {
 	}
 	junk := "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"
 	for want, files := range map[string]tlsfiles.Files{
-		"nowhere.crt cannot be read: no such file": {Certificate: "nowhere.crt", Key: r.files.Key},
-		"nowhere.key cannot be read: no such file": {Certificate: r.files.Certificate, Key: "nowhere.key"},
-		"are not a certificate and its key":        {Certificate: r.files.Key, Key: r.files.Certificate},
-		"has no certificate in it":                 {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write("hello"), Clients: tlsfiles.Optional},
-		"has a certificate that cannot be parsed":  {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write(junk), Clients: tlsfiles.Optional},
-		"cannot be read: is a directory":           {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: r.folder, Clients: tlsfiles.Required},
+		"open nowhere.crt: no such file":          {Certificate: "nowhere.crt", Key: r.files.Key},
+		"open nowhere.key: no such file":          {Certificate: r.files.Certificate, Key: "nowhere.key"},
+		"cannot load the certificate ":            {Certificate: r.files.Key, Key: r.files.Certificate},
+		"has no certificate in it":                {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write("hello"), Clients: tlsfiles.Optional},
+		"has a certificate that cannot be parsed": {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write(junk), Clients: tlsfiles.Optional},
+		": is a directory":                        {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: r.folder, Clients: tlsfiles.Required},
 	} {
 		if _, err := tlsfiles.Open(files, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
