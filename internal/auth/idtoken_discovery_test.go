@@ -56,16 +56,16 @@ func TestMadeUpKeys(t *testing.T) {
 		group.Wait()
 	}
 	flood()
-	if asked := v.KeyRequests.Load(); asked > 3 {
-		t.Errorf("the keys were fetched %d times", asked)
+	if n := v.KeyRequests.Load(); n > 3 {
+		t.Errorf("the keys were fetched %d times", n)
 	}
 	v.accepted("a valid token meanwhile", good)
 	for range 6 {
 		v.advance(10 * time.Second)
 		flood()
 	}
-	if asked := v.KeyRequests.Load(); asked > 9 {
-		t.Errorf("the keys were fetched %d times in a minute", asked)
+	if n := v.KeyRequests.Load(); n > 9 {
+		t.Errorf("the keys were fetched %d times in a minute", n)
 	}
 	// A new key still works ten seconds later.
 	v.Publish(authtest.NewKey(t, "second", jose.ES256))
@@ -80,7 +80,7 @@ func TestIssuerIsDown(t *testing.T) {
 	v.Down.Store(true)
 	token := v.Token(t, "alice", nil)
 	v.verifier.Discover(t.Context())
-	if up, told := v.up[v.URL]; up || !told || !strings.Contains(v.log.String(), v.URL) {
+	if up, reported := v.up[v.URL]; up || !reported || !strings.Contains(v.log.String(), v.URL) {
 		t.Errorf("not reported: %v, %s", v.up, v.log)
 	}
 	for range 20 {
@@ -227,7 +227,7 @@ func newTransportTest(t *testing.T, prepare func(*fakeTransport, *authtest.Issue
 	return v
 }
 
-// metadata lets an issuer say that its keys are at a URL.
+// metadata sets the metadata of an issuer, with its keys at a URL.
 func (f *fakeTransport) metadata(issuer, keys string) {
 	f.documents[issuer+"/.well-known/openid-configuration"] = fmt.Sprintf(`{"issuer": %q, "jwks_uri": %q}`, issuer, keys)
 }

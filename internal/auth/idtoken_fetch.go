@@ -83,7 +83,7 @@ func checkDocument(document []byte) error {
 	case err != nil:
 		return fmt.Errorf("a document of the issuer cannot be parsed: %w", err)
 	case exactjson.HasVariant(object, "issuer", "jwks_uri", "keys"):
-		return errors.New("a document of the issuer has a member with misspelled letter case")
+		return errors.New("a document of the issuer has a member that differs from an expected name only in letter case")
 	}
 	return nil
 }

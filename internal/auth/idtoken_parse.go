@@ -15,7 +15,7 @@ const maxHeader = 2 << 10
 
 var (
 	errMalformed = refuse(access.TokenMalformed, "this token is malformed: it must be a signed JWT")
-	errAmbiguous = refuse(access.TokenMalformed, "this token has a duplicate member, or one with misspelled letter case")
+	errAmbiguous = refuse(access.TokenMalformed, "this token has a duplicate member, or one that differs from an expected name only in letter case")
 	errHeader    = refuse(access.TokenMalformed, "the header of this token must have only an algorithm, a key id and plain values: keys, references to keys, lists and objects are refused")
 )
 

@@ -96,7 +96,7 @@ func TestValidToken(t *testing.T) {
 	}
 	v.accepted("another audience", v.Token(t, "alice", claims{"aud": []string{"other", "https://names.example.com"}}))
 	if v.Discoveries.Load() != 1 || v.KeyRequests.Load() != 1 || !v.up[v.URL] {
-		t.Errorf("discovered %d times, asked %d times, up: %v", v.Discoveries.Load(), v.KeyRequests.Load(), v.up)
+		t.Errorf("discovered %d times, keys fetched %d times, up: %v", v.Discoveries.Load(), v.KeyRequests.Load(), v.up)
 	}
 }
 
