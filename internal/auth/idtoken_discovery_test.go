@@ -73,12 +73,18 @@ func TestMadeUpKeys(t *testing.T) {
 	v.accepted("a new key", v.Token(t, "alice", nil))
 }
 
+// newDownTest returns a test whose issuer is down, and a token of that issuer.
+func newDownTest(t *testing.T) (v *verifierTest, token string) {
+	t.Helper()
+	v = newVerifierTest(t)
+	v.Down.Store(true)
+	return v, v.Token(t, "alice", nil)
+}
+
 // Tokens are refused while their issuer is down, and no longer.
 func TestIssuerIsDown(t *testing.T) {
 	t.Parallel()
-	v := newVerifierTest(t)
-	v.Down.Store(true)
-	token := v.Token(t, "alice", nil)
+	v, token := newDownTest(t)
 	v.verifier.Discover(t.Context())
 	if up, reported := v.up[v.URL]; up || !reported || !strings.Contains(v.log.String(), v.URL) {
 		t.Errorf("not reported: %v, %s", v.up, v.log)
@@ -113,9 +119,7 @@ func TestIssuerIsDown(t *testing.T) {
 // The backoff grows to half a minute.
 func TestBackoffGrows(t *testing.T) {
 	t.Parallel()
-	v := newVerifierTest(t)
-	v.Down.Store(true)
-	token := v.Token(t, "alice", nil)
+	v, token := newDownTest(t)
 	for range 10 * 60 {
 		v.refused("down", token, access.IssuerUnavailable)
 		v.advance(time.Second)

@@ -57,6 +57,13 @@ func create(t *testing.T, keys *auth.KeyStore, name string) (auth.Key, string) {
 	return key, secret
 }
 
+func wantFound(t *testing.T, keys *auth.KeyStore, secret string) {
+	t.Helper()
+	if _, err := keys.Find(t.Context(), secret); err != nil {
+		t.Error(err)
+	}
+}
+
 func wantUnknown(t *testing.T, keys *auth.KeyStore, secret string) {
 	t.Helper()
 	key, err := keys.Find(t.Context(), secret)
@@ -102,9 +109,7 @@ func TestKeyLifecycle(t *testing.T) {
 		// A new key may have the name, and the old secret does not work for it.
 		_, second := create(t, keys, "shop-1")
 		wantUnknown(t, keys, secret)
-		if _, err := keys.Find(t.Context(), second); err != nil {
-			t.Error(err)
-		}
+		wantFound(t, keys, second)
 	})
 }
 
@@ -205,9 +210,7 @@ func TestUnknownSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { wantUnknown(t, keys, wrong) })
 	}
-	if _, err := keys.Find(t.Context(), secret); err != nil {
-		t.Error(err)
-	}
+	wantFound(t, keys, secret)
 }
 
 func TestCreateRefuses(t *testing.T) {
@@ -252,9 +255,7 @@ func TestEngineFails(t *testing.T) {
 		t.Errorf("created: %v", err)
 	}
 	store.failReads(nil)
-	if _, err := keys.Find(t.Context(), secret); err != nil {
-		t.Error(err)
-	}
+	wantFound(t, keys, secret)
 }
 
 // A commit that conflicts is tried again, until the context ends.
@@ -263,9 +264,7 @@ func TestConflictsAreRetried(t *testing.T) {
 	keys, store := newTestStore()
 	store.skipCommits(dibs.Stale, dibs.Busy, dibs.Stale)
 	_, secret := create(t, keys, "shop")
-	if _, err := keys.Find(t.Context(), secret); err != nil {
-		t.Error(err)
-	}
+	wantFound(t, keys, secret)
 	store.skipCommits(make([]dibs.Outcome, 100)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
