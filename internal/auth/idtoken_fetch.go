@@ -33,7 +33,7 @@ type fetcher struct {
 
 func (f *fetcher) client() *http.Client { return &http.Client{Transport: f, Timeout: fetchTimeout} }
 
-// RoundTrip fetches a document, or follows a redirect to it. It fails on a status other
+// RoundTrip fetches a document, or returns a redirect to it. It fails on any other status
 // than 200, and on a document that is too large or not JSON.
 func (f *fetcher) RoundTrip(r *http.Request) (*http.Response, error) {
 	if f.limit == nil {
