@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/embedded"
@@ -77,7 +78,7 @@ func ExampleOpen() {
 			"username":   {AliasRetention: 365 * 24 * hour},
 			"promo-code": {DefaultTTL: hour},
 		},
-		SweepEvery: 10 * minute,
+		SweepEvery: 10 * time.Minute,
 	})
 	check(err)
 	defer reg.Close()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/wire"
 )
@@ -18,7 +18,7 @@ func newHandler(reg *dibs.Registry, key string) http.Handler {
 	if key != "" {
 		cfg.Authenticate = func(_ context.Context, sent string) (access.Caller, error) {
 			if sent != key {
-				return access.Caller{}, keys.ErrUnknown
+				return access.Caller{}, auth.ErrUnknownKey
 			}
 			return access.Everything, nil
 		}

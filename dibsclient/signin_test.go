@@ -13,7 +13,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
-	"github.com/calldibs/dibs/internal/signintest"
+	"github.com/calldibs/dibs/internal/authtest"
 )
 
 // A token is asked for at each attempt, so that one that is over is replaced.
@@ -87,7 +87,7 @@ func TestNoToken(t *testing.T) {
 // A client trusts whom it is told to, and shows its certificate.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	authority := signintest.NewAuthority(t)
+	authority := authtest.NewAuthority(t)
 	var seen atomic.Value
 	api := newHandler(open(t, dibs.Config{}, nil), "")
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func TestTLS(t *testing.T) {
 		"no certificate":   {&tls.Config{RootCAs: authority.Pool()}, false},
 		"no authority":     {&tls.Config{Certificates: []tls.Certificate{certificate}}, false},
 		"nothing":          {nil, false},
-		"another's server": {&tls.Config{RootCAs: signintest.NewAuthority(t).Pool(), Certificates: []tls.Certificate{certificate}}, false},
+		"another's server": {&tls.Config{RootCAs: authtest.NewAuthority(t).Pool(), Certificates: []tls.Certificate{certificate}}, false},
 	} {
 		reg := dial(t, web.URL, dibsclient.Options{TLS: c.trust, Retries: -1})
 		_, err := reg.Check(t.Context(), dibs.CheckRequest{Namespace: "slug", Values: []string{"a"}})

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/core"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/server"
@@ -29,7 +31,7 @@ func serverTables(t *testing.T) map[string][][]string {
 func fetch(t *testing.T, path string) []byte {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
-	registry, err := dibs.Open(store, dibs.Config{})
+	registry, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,42 +2,70 @@ package access
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/calldibs/dibs"
 )
 
-// Caller is who is asking, and what it may. The zero Caller may nothing.
+// Caller is the principal behind a request, and its rights. The zero Caller has no rights.
 type Caller struct {
-	// Name is the principal; empty where nobody is known.
+	// Name is the principal; empty if the caller is anonymous.
 	Name   string
 	Grants []Grant
 }
 
-// Everything is the caller of a server without keys, which listens on this machine alone:
-// nobody in particular, who may do everything everywhere.
+// Everything is the anonymous caller of a server without keys that only this machine can
+// reach. It has all rights everywhere.
 var Everything = Caller{Grants: []Grant{{Verbs: []Verb{All}, Namespaces: []string{"*"}}}}
 
-// May reports whether the caller may do something in a namespace. The empty namespace
-// stands for all of them, as in a listing of everything.
+// May reports whether the caller has a right in a namespace. The empty namespace means all
+// namespaces, as in a listing of everything.
 func (c Caller) May(v Verb, namespace string) bool {
-	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.has(v) && g.in(namespace) })
+	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.has(v) && Match(g.Namespaces, namespace) })
 }
 
-// MaySomewhere reports whether there is any namespace in which the caller may do
-// something.
+// MaySomewhere reports whether the caller has a right in at least one namespace.
 func (c Caller) MaySomewhere(v Verb) bool {
 	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.has(v) })
 }
 
-// MayInScope reports whether the caller may do something to an entity of a scope. That
-// touches every namespace of the scope, so it takes a grant for the whole scope, or for
-// one that it is in. The empty scope takes one for everything.
+// MayInScope reports whether the caller has a right to the entities of a scope. An entity
+// has names in every namespace of its scope, so that takes a grant for the whole scope, or
+// for one around it. The empty scope takes a grant for everything.
 func (c Caller) MayInScope(v Verb, scope string) bool {
-	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.has(v) && g.inScope(scope) })
+	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.has(v) && MatchScope(g.Namespaces, scope) })
 }
 
-// RightsIn returns what the caller may do beyond the ordinary in a namespace, as a registry
-// knows it. The empty namespace stands for all of them.
+// MayPattern reports whether the caller has a right in every namespace that a pattern
+// matches.
+func (c Caller) MayPattern(v Verb, pattern string) bool {
+	switch scope, below := strings.CutSuffix(pattern, ".*"); {
+	case pattern == "*":
+		return c.May(v, "")
+	case below:
+		return c.MayInScope(v, scope)
+	default:
+		return c.May(v, pattern)
+	}
+}
+
+// Patterns returns the patterns of the caller's grants for which it has all of several
+// rights.
+func (c Caller) Patterns(verbs ...Verb) []string {
+	var patterns []string
+	for _, g := range c.Grants {
+		for _, pattern := range g.Namespaces {
+			lacks := func(v Verb) bool { return !c.MayPattern(v, pattern) }
+			if !slices.ContainsFunc(verbs, lacks) && !slices.Contains(patterns, pattern) {
+				patterns = append(patterns, pattern)
+			}
+		}
+	}
+	return patterns
+}
+
+// RightsIn returns the extraordinary rights of the caller in a namespace, as a registry
+// knows them. The empty namespace means all namespaces.
 func (c Caller) RightsIn(namespace string) (rights dibs.Rights) {
 	if c.May(OverrideReserved, namespace) {
 		rights |= dibs.OverrideReserved
@@ -45,7 +73,7 @@ func (c Caller) RightsIn(namespace string) (rights dibs.Rights) {
 	if c.May(ActForOthers, namespace) {
 		rights |= dibs.ActForOthers
 	}
-	// The registry has one right for both. Which of them a caller may is for May to say.
+	// The registry has one right for both; May tells them apart.
 	if c.May(Settle, namespace) || c.May(Recanonicalize, namespace) {
 		rights |= dibs.Operate
 	}

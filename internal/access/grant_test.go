@@ -22,10 +22,10 @@ func TestValidate(t *testing.T) {
 		"empty":            {access.Grant{}, "a grant needs a verb: a group, all, hold, operate, own, read, watch"},
 		"no verb":          {access.Grant{Namespaces: everywhere}, "a grant needs a verb"},
 		"no namespace":     {access.Grant{Verbs: read}, `a grant needs a namespace: "*", "acme.*" or "acme.slug"`},
-		"unknown verb":     {access.Grant{Verbs: []access.Verb{"write"}, Namespaces: everywhere}, `there is no verb "write": use a group, all,`},
+		"unknown verb":     {access.Grant{Verbs: []access.Verb{"write"}, Namespaces: everywhere}, `unknown verb "write": use a group, all,`},
 		"other case":       {access.Grant{Verbs: []access.Verb{"overridereserved"}, Namespaces: everywhere}, "write overrideReserved"},
-		"second verb":      {access.Grant{Verbs: []access.Verb{"read", ""}, Namespaces: everywhere}, `there is no verb ""`},
-		"second namespace": {access.Grant{Verbs: read, Namespaces: []string{"slug", "Slug"}}, `"Slug" is no pattern of namespaces`},
+		"second verb":      {access.Grant{Verbs: []access.Verb{"read", ""}, Namespaces: everywhere}, `unknown verb ""`},
+		"second namespace": {access.Grant{Verbs: read, Namespaces: []string{"slug", "Slug"}}, `"Slug" is not a namespace pattern`},
 	} {
 		if err := c.grant.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
@@ -48,8 +48,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// What is one namespace here is one for the registry, and the other way round.
-func TestNamespacesAreThoseOfTheRegistry(t *testing.T) {
+// This package and the registry accept the same namespaces.
+func TestNamespacesMatchTheRegistry(t *testing.T) {
 	t.Parallel()
 	reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {
@@ -65,7 +65,7 @@ func TestNamespacesAreThoseOfTheRegistry(t *testing.T) {
 		theirs := !errors.Is(err, dibs.ErrInvalidNamespace)
 		ours := access.Grant{Verbs: []access.Verb{access.Read}, Namespaces: []string{namespace}}.Validate() == nil
 		if ours != theirs {
-			t.Errorf("%q is a namespace here: %v, in the registry: %v", namespace, ours, theirs)
+			t.Errorf("%q is a namespace for this package: %v, for the registry: %v", namespace, ours, theirs)
 		}
 	}
 }
@@ -81,19 +81,19 @@ func TestRightsIn(t *testing.T) {
 		namespace string
 		want      dibs.Rights
 	}{
-		"nothing":              {nil, "", 0},
-		"ordinary":             {[]access.Grant{grant("*", access.Read, access.Watch, access.Hold, access.Own)}, "", 0},
-		"all":                  {[]access.Grant{grant("*", access.All)}, "", all},
-		"all in one":           {[]access.Grant{grant("slug", access.All)}, "slug", all},
-		"all elsewhere":        {[]access.Grant{grant("slug", access.All)}, "email", 0},
-		"all, but not always":  {[]access.Grant{grant("slug", access.All)}, "", 0},
-		"one of two":           {[]access.Grant{grant("slug", access.All), grant("email", access.ActForOthers)}, "email", dibs.ActForOthers},
-		"override":             {[]access.Grant{grant("*", access.OverrideReserved)}, "", dibs.OverrideReserved},
-		"act for others":       {[]access.Grant{grant("*", access.ActForOthers)}, "", dibs.ActForOthers},
-		"settle":               {[]access.Grant{grant("acme.*", access.Settle)}, "acme.slug", dibs.Operate},
-		"recanonicalize":       {[]access.Grant{grant("*", access.Recanonicalize)}, "", dibs.Operate},
-		"operate":              {[]access.Grant{grant("*", access.Operate)}, "", dibs.Operate},
-		"sweep and rekey only": {[]access.Grant{grant("*", access.Sweep, access.Rekey)}, "", 0},
+		"nothing":                 {nil, "", 0},
+		"ordinary":                {[]access.Grant{grant("*", access.Read, access.Watch, access.Hold, access.Own)}, "", 0},
+		"all":                     {[]access.Grant{grant("*", access.All)}, "", all},
+		"all in one":              {[]access.Grant{grant("slug", access.All)}, "slug", all},
+		"all elsewhere":           {[]access.Grant{grant("slug", access.All)}, "email", 0},
+		"all, but not everywhere": {[]access.Grant{grant("slug", access.All)}, "", 0},
+		"one of two":              {[]access.Grant{grant("slug", access.All), grant("email", access.ActForOthers)}, "email", dibs.ActForOthers},
+		"override":                {[]access.Grant{grant("*", access.OverrideReserved)}, "", dibs.OverrideReserved},
+		"act for others":          {[]access.Grant{grant("*", access.ActForOthers)}, "", dibs.ActForOthers},
+		"settle":                  {[]access.Grant{grant("acme.*", access.Settle)}, "acme.slug", dibs.Operate},
+		"recanonicalize":          {[]access.Grant{grant("*", access.Recanonicalize)}, "", dibs.Operate},
+		"operate":                 {[]access.Grant{grant("*", access.Operate)}, "", dibs.Operate},
+		"sweep and rekey only":    {[]access.Grant{grant("*", access.Sweep, access.Rekey)}, "", 0},
 	} {
 		if got := (access.Caller{Name: "shop", Grants: c.grants}).RightsIn(c.namespace); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -104,10 +104,10 @@ func TestRightsIn(t *testing.T) {
 	}
 }
 
-// A command that package access does not know takes a verb that nobody has.
-func TestUnknownCommandTakesAVerbThatNobodyHas(t *testing.T) {
+// An unknown command has a verb that cannot be granted.
+func TestUnknownCommandIsForbidden(t *testing.T) {
 	t.Parallel()
 	if access.Everything.May(access.VerbOf(nil), "slug") {
-		t.Error("a command that is not known is allowed")
+		t.Error("an unknown command is allowed")
 	}
 }

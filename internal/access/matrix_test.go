@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// groupsOf is written down by hand, verb by verb: in which groups it is.
+// groupsOf lists by hand the groups of each verb.
 const groupsOf = `
 	check            read all
 	resolve          read all
@@ -40,8 +40,8 @@ const groupsOf = `
 	webhooks         all
 `
 
-// places says for each pattern in which namespaces and in which scopes it grants.
-var places = []struct {
+// matches lists for each pattern the namespaces and scopes that it matches.
+var matches = []struct {
 	pattern            string
 	namespaces, scopes []string
 }{
@@ -57,37 +57,37 @@ var places = []struct {
 }
 
 var (
-	// The empty namespace stands for all of them at once.
+	// The empty namespace means all namespaces.
 	allNamespaces = []string{"", "slug", "email", "acme", "acme.slug", "acme.email", "acme.eu.slug", "acme.eu.west.slug", "acme2.slug", "eu.slug", "other.slug"}
 	allScopes     = []string{"", "acme", "acme.eu", "acme.eu.west", "acme2", "eu", "other"}
 )
 
-// Every verb, granted as itself or by a group, asked for as every verb, for each pattern
-// in every namespace and scope.
+// TestMatrix grants every verb and group on every pattern, and asks for every verb in every
+// namespace and scope.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	table := handwritten(t)
 	granted := append(slices.Clone(access.Groups()), access.Verbs()...)
 	asked := 0
-	for _, place := range places {
+	for _, match := range matches {
 		for _, g := range granted {
-			caller := access.Caller{Name: "c", Grants: []access.Grant{{Verbs: []access.Verb{g}, Namespaces: []string{place.pattern}}}}
+			caller := access.Caller{Name: "c", Grants: []access.Grant{{Verbs: []access.Verb{g}, Namespaces: []string{match.pattern}}}}
 			if err := caller.Grants[0].Validate(); err != nil {
 				t.Fatal(err)
 			}
 			for verb, groups := range table {
 				covered := string(g) == verb || slices.Contains(groups, string(g))
 				for _, n := range allNamespaces {
-					want := covered && slices.Contains(place.namespaces, n)
+					want := covered && slices.Contains(match.namespaces, n)
 					if got := caller.May(access.Verb(verb), n); got != want {
-						t.Errorf("%s on %s: May %s in %q is %v, want %v", g, place.pattern, verb, n, got, want)
+						t.Errorf("%s on %s: May %s in %q is %v, want %v", g, match.pattern, verb, n, got, want)
 					}
 					asked++
 				}
 				for _, s := range allScopes {
-					want := covered && slices.Contains(place.scopes, s)
+					want := covered && slices.Contains(match.scopes, s)
 					if got := caller.MayInScope(access.Verb(verb), s); got != want {
-						t.Errorf("%s on %s: MayInScope %s in %q is %v, want %v", g, place.pattern, verb, s, got, want)
+						t.Errorf("%s on %s: MayInScope %s in %q is %v, want %v", g, match.pattern, verb, s, got, want)
 					}
 					asked++
 				}
@@ -97,7 +97,7 @@ func TestMatrix(t *testing.T) {
 	t.Logf("%d questions", asked)
 }
 
-// handwritten reads groupsOf, and checks that it knows all verbs and no others.
+// handwritten parses groupsOf, and checks that it has all verbs and no others.
 func handwritten(t *testing.T) map[string][]string {
 	t.Helper()
 	table := make(map[string][]string)
@@ -116,7 +116,7 @@ func handwritten(t *testing.T) map[string][]string {
 	return table
 }
 
-// A verb of one grant and the namespace of another are no right.
+// The verb of one grant does not combine with the namespace of another.
 func TestGrantsDoNotMix(t *testing.T) {
 	t.Parallel()
 	caller := access.Caller{Grants: []access.Grant{
@@ -141,6 +141,6 @@ func TestGrantsDoNotMix(t *testing.T) {
 		}
 	}
 	if (access.Caller{}).May(access.Get, "slug") || (access.Caller{}).MayInScope(access.Get, "") {
-		t.Error("the zero caller may something")
+		t.Error("the zero caller has rights")
 	}
 }

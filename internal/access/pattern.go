@@ -2,53 +2,48 @@ package access
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// What a namespace may look like; package dibs has the same rules.
-const (
-	maxSegments = 8
-	maxSegment  = 63
-)
+// namespace is the form of a namespace, the same as in package dibs.
+var namespace = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}(\.[a-z0-9][a-z0-9_-]{0,62}){0,7}$`)
 
-// checkPattern says what is wrong with a pattern of namespaces.
-func checkPattern(pattern string) error {
-	if pattern == "*" {
-		return nil
-	}
-	// "acme.*" is well-formed if "acme.x" is.
-	plain := pattern
+// CheckPattern reports what is wrong with a namespace pattern: "*" matches all namespaces,
+// "acme.*" those in the scope acme and below it, "acme.slug" that one.
+func CheckPattern(pattern string) error {
+	example := pattern // a namespace that the pattern matches
 	if scope, below := strings.CutSuffix(pattern, ".*"); below {
-		plain = scope + ".x"
+		example = scope + ".x"
 	}
-	if !isNamespace(plain) {
-		return fmt.Errorf(`%q is no pattern of namespaces: write "*" for all, "acme.*" for the scope acme and all below it, or one namespace such as "acme.slug"`, pattern)
+	if pattern != "*" && !namespace.MatchString(example) {
+		return fmt.Errorf(`%q is not a namespace pattern: write "*" for all, "acme.*" for the scope acme and all below it, or one namespace such as "acme.slug"`, pattern)
 	}
 	return nil
 }
 
-func isNamespace(text string) bool {
-	segments := strings.Split(text, ".")
-	if len(segments) > maxSegments {
-		return false
-	}
-	for _, s := range segments {
-		if !isSegment(s) {
-			return false
+// Match reports whether one of the patterns matches a namespace. The empty namespace means
+// all namespaces.
+func Match(patterns []string, namespace string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		scope, below := strings.CutSuffix(pattern, ".*")
+		switch {
+		case pattern == "*":
+			return true
+		case below:
+			return strings.HasPrefix(namespace, scope+".")
+		default:
+			return namespace == pattern && namespace != ""
 		}
-	}
-	return true
+	})
 }
 
-func isSegment(s string) bool {
-	if s == "" || len(s) > maxSegment || s[0] == '-' || s[0] == '_' {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
+// MatchScope reports whether one of the patterns matches every namespace that a scope has
+// or could have.
+func MatchScope(patterns []string, scope string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		granted, below := strings.CutSuffix(pattern, ".*")
+		return pattern == "*" || below && strings.HasPrefix(scope+".", granted+".")
+	})
 }

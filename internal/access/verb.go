@@ -1,4 +1,5 @@
-// Package access says who may do what: verbs, where they are granted, and to whom.
+// Package access authorizes callers: verbs, the namespaces in which they are granted, and
+// the reasons of refusals.
 package access
 
 import (
@@ -9,10 +10,10 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Verb is one thing that a caller may do, or a group of them.
+// Verb is the right to one action, or a group of them.
 type Verb string
 
-// The verbs. Those that change something are the commands of the same name.
+// The verbs. Those that change something are commands of the same name.
 const (
 	Reserve Verb = "reserve"
 	Extend  Verb = "extend"
@@ -41,25 +42,25 @@ const (
 	List   Verb = "list"
 	Events Verb = "events"
 	Stats  Verb = "stats"
-	Bulk   Verb = "bulk" // asking in bulk what is taken: checks of many values, listings
+	Bulk   Verb = "bulk" // bulk questions about what is taken: checks of many values, listings
 
-	Forget           Verb = "forget"           // erasing a person: nobody can undo it, so it is in no group but all
-	OverrideReserved Verb = "overrideReserved" // taking reserved words
-	ActForOthers     Verb = "actForOthers"     // using the holds of others, with their tokens
-	Webhooks         Verb = "webhooks"         // having events sent somewhere; it takes events, too
+	Forget           Verb = "forget"           // erase a person; irreversible, so it is only in the group all
+	OverrideReserved Verb = "overrideReserved" // take reserved words
+	ActForOthers     Verb = "actForOthers"     // use the holds of others, with their tokens
+	Webhooks         Verb = "webhooks"         // have events sent to a URL; that needs events, too
 )
 
-// The groups. Each stands for its verbs wherever a verb can stand.
+// The groups. A group can stand wherever a verb can.
 const (
 	Read    Verb = "read"    // ask about one name
-	Watch   Verb = "watch"   // see everything there is
-	Hold    Verb = "hold"    // reserve names, and end that
+	Watch   Verb = "watch"   // see everything
+	Hold    Verb = "hold"    // reserve names, and end reservations
 	Own     Verb = "own"     // change who has which name
-	Operate Verb = "operate" // look after the registry
-	All     Verb = "all"     // every verb, also those that are in no other group
+	Operate Verb = "operate" // maintain the registry
+	All     Verb = "all"     // every verb, including those in no other group
 )
 
-// groups are the verbs of each group.
+// groups has the verbs of each group.
 var groups = map[Verb][]Verb{
 	Read:    {Check, Resolve, Get, History},
 	Watch:   {List, Events, Stats, Bulk},
@@ -69,7 +70,7 @@ var groups = map[Verb][]Verb{
 	All:     nil, // see Verbs
 }
 
-// Verbs returns all verbs without the groups, in the order of their names.
+// Verbs returns all verbs without the groups, sorted.
 func Verbs() []Verb {
 	verbs := []Verb{Forget, OverrideReserved, ActForOthers, Webhooks}
 	for _, members := range groups {
@@ -79,8 +80,8 @@ func Verbs() []Verb {
 	return verbs
 }
 
-// VerbsOf returns all verbs that a command takes. A confirm that replaces a name does to an
-// entity what a rename does, so it takes the right to that, too.
+// VerbsOf returns all verbs that a command needs. A confirm that replaces a name has the
+// effect of a rename, so it needs that verb, too.
 func VerbsOf(command dibs.Command) []Verb {
 	verbs := []Verb{VerbOf(command)}
 	if c, ok := command.(dibs.Confirm); ok && (c.Replace || c.Replaces != "") {
@@ -89,8 +90,8 @@ func VerbsOf(command dibs.Command) []Verb {
 	return verbs
 }
 
-// VerbOf returns the verb that a command is. A command that is not known here takes one
-// that cannot be granted.
+// VerbOf returns the verb of a command. An unknown command gets a verb that cannot be
+// granted.
 func VerbOf(command dibs.Command) Verb {
 	switch command.(type) {
 	case dibs.Reserve, dibs.ReserveAll, dibs.ReserveFirst:
@@ -126,15 +127,13 @@ func VerbOf(command dibs.Command) Verb {
 	}
 }
 
-// none is a verb that no grant has, not even one for all.
+// none is a verb that no grant includes, not even one for all.
 const none Verb = ""
 
-// Groups returns the names of all groups, in order.
-func Groups() []Verb {
-	return []Verb{All, Hold, Operate, Own, Read, Watch}
-}
+// Groups returns all groups, sorted.
+func Groups() []Verb { return []Verb{All, Hold, Operate, Own, Read, Watch} }
 
-// covers reports whether a verb that was granted, or a group, is or has the one asked for.
+// covers reports whether a granted verb or group includes the one asked for.
 func (v Verb) covers(asked Verb) bool {
 	return asked != none && (v == asked || v == All || slices.Contains(groups[v], asked))
 }
@@ -145,13 +144,14 @@ func (v Verb) check() error {
 	}
 	for _, known := range append(Groups(), Verbs()...) {
 		if strings.EqualFold(string(known), string(v)) {
-			return fmt.Errorf("there is no verb %q: write %s", v, known)
+			return fmt.Errorf("unknown verb %q: write %s", v, known)
 		}
 	}
-	return fmt.Errorf("there is no verb %q: use a group, %s, or one of %s", v, join(Groups()), join(Verbs()))
+	return fmt.Errorf("unknown verb %q: use a group, %s, or one of %s", v, Join(Groups()), Join(Verbs()))
 }
 
-func join(verbs []Verb) string {
+// Join returns verbs as a text, with commas between them.
+func Join(verbs []Verb) string {
 	texts := make([]string, len(verbs))
 	for i, v := range verbs {
 		texts[i] = string(v)

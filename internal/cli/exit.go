@@ -7,7 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 )
 
 // The exit codes. Scripts rely on them.
@@ -52,10 +52,10 @@ func exitCode(err error) int {
 	if failed, ok := errors.AsType[*apiError](err); ok {
 		return failed.exit()
 	}
-	if errors.Is(err, keys.ErrNameTaken) {
+	if errors.Is(err, auth.ErrKeyNameTaken) {
 		return ExitTaken
 	}
-	if errors.Is(err, keys.ErrNotFound) {
+	if errors.Is(err, auth.ErrKeyNotFound) {
 		return ExitNotFound
 	}
 	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && isDenied(status) {

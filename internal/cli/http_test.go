@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/server"
 )
 
@@ -20,7 +20,7 @@ func serve(t *testing.T, registry *dibs.Registry, store dibs.Store, key string) 
 	if key != "" {
 		cfg.Authenticate = func(_ context.Context, secret string) (access.Caller, error) {
 			if secret != key {
-				return access.Caller{}, keys.ErrUnknown
+				return access.Caller{}, auth.ErrUnknownKey
 			}
 			return access.Everything, nil
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/engine"
-	"github.com/calldibs/dibs/internal/keys"
 )
 
 // keysCommand is the group of commands about API keys.
@@ -41,7 +41,7 @@ func (s *session) keysCreate() *cobra.Command {
 		Short: "Make a key and print its secret, once",
 		Long: `Make a key and print its secret, once.
 
---may takes verbs and groups of them: ` + verbNames(access.Groups()) + `.
+--may takes verbs and groups of them: ` + access.Join(access.Groups()) + `.
 --in takes namespaces: '*' is all of them, 'acme.*' all of the scope acme, 'acme.slug' that one.`,
 		Example: indent(`dibs keys create checkout --may read,hold --in slug --store sqlite:dibs.db
 dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --store sqlite:dibs.db`),
@@ -52,15 +52,15 @@ dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --sto
 		for _, v := range may {
 			grant.Verbs = append(grant.Verbs, access.Verb(v))
 		}
-		wanted := keys.Key{Name: args[0], Grants: []access.Grant{grant}, ExpiresAt: until.Time}
+		wanted := auth.Key{Name: args[0], Grants: []access.Grant{grant}, ExpiresAt: until.Time}
 		if err := wanted.Validate(); err != nil {
 			return usage("%w", err)
 		}
 		if !until.IsZero() && !until.After(s.Now()) {
 			return usage("--until is %s, which is over already", date(until.Time))
 		}
-		return s.onRing(cmd.Context(), func(ring *keys.Ring) (*answer, error) {
-			key, secret, err := ring.Create(cmd.Context(), wanted)
+		return s.withKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
+			key, secret, err := keys.Create(cmd.Context(), wanted)
 			if err != nil {
 				return nil, err
 			}
@@ -84,8 +84,8 @@ func (s *session) keysList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without their secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.onRing(cmd.Context(), func(ring *keys.Ring) (*answer, error) {
-				list, err := ring.List(cmd.Context())
+			return s.withKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
+				list, err := keys.List(cmd.Context())
 				if err != nil {
 					return nil, err
 				}
@@ -114,11 +114,11 @@ func (s *session) keysRevoke() *cobra.Command {
 		Long: "End a key for good.\n\nServers that have just seen it may accept it for five more seconds.",
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return s.onRing(cmd.Context(), func(ring *keys.Ring) (*answer, error) {
-			if err := mayRevoke(cmd.Context(), ring, args[0], open); err != nil {
+		return s.withKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
+			if err := mayRevoke(cmd.Context(), keys, args[0], open); err != nil {
 				return nil, err
 			}
-			if err := ring.Revoke(cmd.Context(), args[0]); err != nil {
+			if err := keys.Revoke(cmd.Context(), args[0]); err != nil {
 				return nil, err
 			}
 			return &answer{map[string]string{"revoked": args[0]}, func(p *page) { p.line("%s is revoked", args[0]) }}, nil
@@ -129,8 +129,8 @@ func (s *session) keysRevoke() *cobra.Command {
 }
 
 // mayRevoke refuses to revoke the last key unless that is what is meant.
-func mayRevoke(ctx context.Context, ring *keys.Ring, name string, open bool) error {
-	list, err := ring.List(ctx)
+func mayRevoke(ctx context.Context, keys *auth.KeyStore, name string, open bool) error {
+	list, err := keys.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func mayRevoke(ctx context.Context, ring *keys.Ring, name string, open bool) err
 	return nil
 }
 
-// onRing opens the keys of a store, does the work, and prints the answer.
-func (s *session) onRing(ctx context.Context, work func(*keys.Ring) (*answer, error)) error {
+// withKeys opens the key store, does the work, and prints the answer.
+func (s *session) withKeys(ctx context.Context, work func(*auth.KeyStore) (*answer, error)) error {
 	target, err := s.target()
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *session) onRing(ctx context.Context, work func(*keys.Ring) (*answer, er
 	if err != nil {
 		return err
 	}
-	answer, err := work(keys.NewRing(store))
+	answer, err := work(auth.NewKeyStore(store))
 	// What was done is done, and a secret is shown now or never.
 	if closing := store.Close(); closing != nil && err == nil {
 		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", closing)
@@ -187,7 +187,7 @@ type shownKey struct {
 	Secret string `json:"secret"`
 }
 
-func keyOf(k keys.Key) keyDocument {
+func keyOf(k auth.Key) keyDocument {
 	return keyDocument{k.Name, k.Prefix, k.Grants, exactDate(k.CreatedAt), exactDate(k.ExpiresAt)}
 }
 
@@ -203,15 +203,7 @@ func exactDate(t time.Time) string {
 func grants(list []access.Grant) string {
 	texts := make([]string, len(list))
 	for i, g := range list {
-		texts[i] = verbNames(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
+		texts[i] = access.Join(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
 	}
 	return strings.Join(texts, "; ")
-}
-
-func verbNames(verbs []access.Verb) string {
-	names := make([]string, len(verbs))
-	for i, v := range verbs {
-		names[i] = string(v)
-	}
-	return strings.Join(names, ", ")
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -42,10 +42,10 @@ func problemOf(err error) *wire.Problem {
 	if errors.Is(err, dibs.ErrUnsupported) {
 		return wire.NewProblem(http.StatusNotImplemented, "UNSUPPORTED", text)
 	}
-	if errors.Is(err, keys.ErrNameTaken) {
+	if errors.Is(err, auth.ErrKeyNameTaken) {
 		return wire.NewProblem(http.StatusConflict, "KEY_NAME_TAKEN", text)
 	}
-	if errors.Is(err, keys.ErrNotFound) {
+	if errors.Is(err, auth.ErrKeyNotFound) {
 		return wire.NewProblem(http.StatusNotFound, "KEY_NOT_FOUND", text)
 	}
 	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && status.Code != "" {
@@ -56,8 +56,7 @@ func problemOf(err error) *wire.Problem {
 
 // plainText is an error without the package that it comes from.
 func plainText(err error) string {
-	text := strings.TrimPrefix(err.Error(), "dibs: ")
-	return strings.TrimSpace(strings.TrimPrefix(text, "keys: "))
+	return strings.TrimSpace(strings.TrimPrefix(err.Error(), "dibs: "))
 }
 
 // explain writes an error for a person: what is wrong, then what to try.

@@ -18,12 +18,11 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/dibsotel"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
-	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/server"
-	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
 	"github.com/calldibs/dibs/internal/webhook"
@@ -79,12 +78,12 @@ type service struct {
 	log       *slog.Logger
 	health    *health.Board
 	store     dibs.Store
-	ring      *keys.Ring
-	desk      *signin.Desk
+	keys      *auth.KeyStore
+	auth      *auth.Authenticator
 	metrics   *server.Metrics
 	registry  *dibs.Registry
-	tls       *tlsfiles.Keeper // nil: there is no TLS
-	policies  *config.Config   // that the registry has its policies from, since the last reload
+	tls       *tlsfiles.Reloader // nil: there is no TLS
+	policies  *config.Config     // that the registry has its policies from, since the last reload
 	listener  net.Listener
 	server    *server.Server
 	webhooks  *webhook.Service // nil: there are none
@@ -130,8 +129,8 @@ func (sv *service) open(ctx context.Context) (err error) {
 		return err
 	}
 	sv.closing = append(sv.closing, sv.store.Close)
-	sv.ring, sv.metrics = keys.NewRing(sv.store), server.NewMetrics()
-	sv.desk = signin.NewDesk(sv.ring, sv.keyless())
+	sv.keys, sv.metrics = auth.NewKeyStore(sv.store), server.NewMetrics()
+	sv.auth = auth.NewAuthenticator(sv.keys, sv.keyless())
 	sv.trust(ctx, sv.config)
 	if err := sv.checkKeys(ctx); err != nil {
 		return err
@@ -157,7 +156,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
 	sv.server = server.New(server.Config{
-		Registry: sv.registry, Store: sv.store, Health: sv.health, Webhooks: sv.webhooks, Authenticate: sv.desk.Bearer, Certificate: sv.desk.Certificate,
+		Registry: sv.registry, Store: sv.store, Health: sv.health, Webhooks: sv.webhooks, Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate,
 		// Where only certificates and tokens count, nobody is let in for being local.
 		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
@@ -218,7 +217,7 @@ func (s *session) greet(sv *service) {
 		url = "https://" + net.JoinHostPort("localhost", port) // certificates are of names
 	}
 	key := ""
-	if closed, err := sv.desk.Closed(context.Background()); err == nil && closed {
+	if required, err := sv.auth.Required(context.Background()); err == nil && required {
 		key = ` -H "Authorization: Bearer $DIBS_KEY"`
 	}
 	fmt.Fprintf(s.Stdout, `

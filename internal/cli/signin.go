@@ -7,9 +7,9 @@ import (
 	"net"
 	"reflect"
 
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
-	"github.com/calldibs/dibs/internal/idtoken"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
@@ -37,12 +37,12 @@ func (sv *service) listen() (err error) {
 // the log tells if one does not answer; nobody waits for that.
 func (sv *service) trust(ctx context.Context, cfg *config.Config) {
 	sv.metrics.ForgetIssuers()
-	var tokens *idtoken.Tokens
+	var tokens *auth.TokenVerifier
 	if len(cfg.OIDC) > 0 {
-		tokens = idtoken.New(cfg.OIDC, idtoken.Options{Logger: sv.log, Report: sv.metrics.Issuer})
+		tokens = auth.NewTokenVerifier(cfg.OIDC, auth.TokenOptions{Logger: sv.log, Report: sv.metrics.Issuer})
 		go tokens.Discover(ctx)
 	}
-	sv.desk.Trust(tokens, cfg.Certificates)
+	sv.auth.Trust(tokens, cfg.Certificates)
 }
 
 // reloadSignIn takes over who is let in, and the certificates as they are now.
@@ -58,8 +58,8 @@ func (sv *service) reloadSignIn(ctx context.Context, cfg *config.Config) {
 
 // checkKeys refuses to let other machines in where nobody needs to sign in.
 func (sv *service) checkKeys(ctx context.Context) error {
-	closed, err := sv.desk.Closed(ctx)
-	if err != nil || closed {
+	required, err := sv.auth.Required(ctx)
+	if err != nil || required {
 		return err
 	}
 	if sv.keyless() {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/cli"
-	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/webhook"
 	"github.com/calldibs/dibs/internal/wire"
@@ -117,7 +117,7 @@ func serveWebhooks(t *testing.T) string {
 	}()
 	authenticate := func(_ context.Context, key string) (access.Caller, error) {
 		if key != "key" {
-			return access.Caller{}, keys.ErrUnknown
+			return access.Caller{}, auth.ErrUnknownKey
 		}
 		return access.Everything, nil
 	}

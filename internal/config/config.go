@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/engine"
-	"github.com/calldibs/dibs/internal/idtoken"
 	"github.com/calldibs/dibs/internal/limit"
-	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
 )
@@ -62,9 +61,9 @@ type Config struct {
 	// TLS says where the certificates are. The zero value means no TLS.
 	TLS tlsfiles.Files `env:"-"`
 	// OIDC are the issuers whose tokens count.
-	OIDC []idtoken.Issuer `env:"-"`
+	OIDC []auth.Issuer `env:"-"`
 	// Certificates are the holders of client certificates that count.
-	Certificates []signin.Holder `env:"-"`
+	Certificates []auth.CertificateRule `env:"-"`
 	// CORSOrigins are the sites whose pages may call the API.
 	CORSOrigins []string `env:"-"`
 

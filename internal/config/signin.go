@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/idtoken"
-	"github.com/calldibs/dibs/internal/signin"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
@@ -24,7 +23,7 @@ func (l *loader) readSignIn(s *section) {
 		l.config.OIDC = append(l.config.OIDC, t.issuer(l.config.OIDC))
 	}
 	for _, t := range s.tables("certificates") {
-		l.config.Certificates = append(l.config.Certificates, t.holder())
+		l.config.Certificates = append(l.config.Certificates, t.certificateRule())
 	}
 	if len(l.config.Certificates) > 0 && !slices.Contains([]tlsfiles.Clients{tlsfiles.Optional, tlsfiles.Required}, l.config.TLS.Clients) {
 		s.report("certificates", `clients are not asked for certificates: set clientCertificates in [tls] to "optional" or "required"`)
@@ -81,8 +80,8 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 }
 
 // issuer takes an element of [[oidc]].
-func (s *section) issuer(others []idtoken.Issuer) idtoken.Issuer {
-	i := idtoken.Issuer{Leeway: idtoken.DefaultLeeway}
+func (s *section) issuer(others []auth.Issuer) auth.Issuer {
+	i := auth.Issuer{Leeway: auth.DefaultLeeway}
 	s.text("issuer", &i.URL)
 	s.oneOrMore("audience", &i.Audience)
 	s.texts("algorithms", &i.Algorithms)
@@ -93,22 +92,22 @@ func (s *section) issuer(others []idtoken.Issuer) idtoken.Issuer {
 		i.Rules = append(i.Rules, t.rule())
 	}
 	s.finish()
-	if err := idtoken.CheckURL(i.URL); err != nil {
+	if err := auth.CheckIssuerURL(i.URL); err != nil {
 		s.report("issuer", "%v", err)
 	}
-	if slices.ContainsFunc(others, func(o idtoken.Issuer) bool { return o.URL == i.URL }) {
+	if slices.ContainsFunc(others, func(o auth.Issuer) bool { return o.URL == i.URL }) {
 		s.report("issuer", "is there already: put all of its rules into one [[oidc]]")
 	}
 	if len(i.Audience) == 0 || slices.Contains(i.Audience, "") {
 		s.report("audience", "is needed: the name by which tokens mean this server. Without it, tokens for anybody else would count here")
 	}
 	for n, name := range i.Algorithms {
-		if err := idtoken.CheckAlgorithm(name); err != nil {
+		if err := auth.CheckAlgorithm(name); err != nil {
 			s.loader.report(s.where(element(join(s.path, "algorithms"), n)), "%v", err)
 		}
 	}
-	if i.Leeway > idtoken.MaxLeeway {
-		s.report("leeway", "is %s, it must be at most %s", formatDuration(i.Leeway), formatDuration(idtoken.MaxLeeway))
+	if i.Leeway > auth.MaxLeeway {
+		s.report("leeway", "is %s, it must be at most %s", formatDuration(i.Leeway), formatDuration(auth.MaxLeeway))
 	}
 	if len(i.Grants)+len(i.Rules) == 0 {
 		s.report("", "grants nothing to anybody: add grants, or rules")
@@ -117,8 +116,8 @@ func (s *section) issuer(others []idtoken.Issuer) idtoken.Issuer {
 }
 
 // rule takes an element of a list of rules.
-func (s *section) rule() idtoken.Rule {
-	var r idtoken.Rule
+func (s *section) rule() auth.ClaimRule {
+	var r auth.ClaimRule
 	s.oneOrMore("claim", &r.Claim)
 	s.text("value", &r.Value)
 	r.Grants = s.grants("grants")
@@ -129,28 +128,28 @@ func (s *section) rule() idtoken.Rule {
 	return r
 }
 
-// holder takes an element of [[certificates]].
-func (s *section) holder() signin.Holder {
-	var h signin.Holder
+// certificateRule takes an element of [[certificates]].
+func (s *section) certificateRule() auth.CertificateRule {
+	var r auth.CertificateRule
 	given := 0
-	for _, kind := range signin.Kinds() {
+	for _, field := range auth.CertificateFields() {
 		var value string
-		if s.text(string(kind), &value) {
-			h.Kind, h.Value = kind, value
+		if s.text(string(field), &value) {
+			r.Field, r.Value = field, value
 			given++
 		}
 	}
-	h.Grants = s.grants("grants")
+	r.Grants = s.grants("grants")
 	s.finish()
 	switch {
 	case given != 1:
 		s.report("", "must have exactly one of subject, commonName, dns and uri")
-	case checkName(h.Value) != nil:
-		s.report(string(h.Kind), "%v", checkName(h.Value))
-	case len(h.Grants) == 0:
+	case checkName(r.Value) != nil:
+		s.report(string(r.Field), "%v", checkName(r.Value))
+	case len(r.Grants) == 0:
 		s.report("", "needs grants")
 	}
-	return h
+	return r
 }
 
 // checkName says what is wrong with a text that becomes the name of a principal.

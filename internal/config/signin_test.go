@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/config"
-	"github.com/calldibs/dibs/internal/idtoken"
-	"github.com/calldibs/dibs/internal/signin"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
@@ -60,11 +59,11 @@ grants = [{ may = ["read", "hold"], in = "slug" }]
 			Certificate: filepath.Join(filepath.Dir(path), "tls/server.crt"), Key: "/etc/tls/server.key",
 			ClientCA: filepath.Join(filepath.Dir(path), "tls/clients.pem"), Clients: tlsfiles.Optional, MinVersion: tls.VersionTLS13,
 		}},
-		"oidc": {got.OIDC, []idtoken.Issuer{
+		"oidc": {got.OIDC, []auth.Issuer{
 			{
 				URL: "https://login.example.com/", Audience: []string{"dibs", "names"}, Leeway: time.Minute,
 				Grants: []access.Grant{grant("read", "slug acme.*")},
-				Rules: []idtoken.Rule{
+				Rules: []auth.ClaimRule{
 					{Claim: []string{"groups"}, Value: "admins", Grants: []access.Grant{grant("all", "*")}},
 					{Claim: []string{"realm_access", "roles"}, Value: "x", Grants: []access.Grant{grant("hold", "*"), grant("own", "a.*")}},
 				},
@@ -74,8 +73,8 @@ grants = [{ may = ["read", "hold"], in = "slug" }]
 				Grants: []access.Grant{grant("read", "*")},
 			},
 		}},
-		"certificates": {got.Certificates, []signin.Holder{
-			{Kind: signin.URI, Value: "spiffe://example.com/orders", Grants: []access.Grant{grant("read hold", "slug")}},
+		"certificates": {got.Certificates, []auth.CertificateRule{
+			{Field: auth.CertificateURI, Value: "spiffe://example.com/orders", Grants: []access.Grant{grant("read hold", "slug")}},
 		}},
 		"origins": {got.CORSOrigins, []string{"https://app.example.com"}},
 	} {

@@ -56,6 +56,7 @@ func TestBadPolicies(t *testing.T) {
 		t.Errorf("a policy for a malformed namespace: %v", err)
 	}
 	for _, cfg := range []dibs.Config{
+		{QueueSize: -1}, {MaxBatch: -1}, {Writers: -1}, {PollEvery: -1}, {ConflictHistory: -1},
 	} {
 		if _, err := core.Open(memstore.New(memstore.Config{}), cfg); err == nil || !strings.Contains(err.Error(), "negative") {
 			t.Errorf("%+v: %v", cfg, err)

@@ -1,22 +1,23 @@
-// Package exactjson finds JSON that readers can disagree about. RFC 8259 leaves open what
-// an object means that has a member twice, and encoding/json fills a field "iss" from a
-// member "ISS" as well, whichever comes last. Where one reader checks and another one
-// uses, that is a way past the check.
+// Package exactjson detects JSON that two parsers can read differently. RFC 8259 does not
+// define the meaning of duplicate members, and encoding/json fills a field "iss" from a
+// member "ISS" as well, whichever comes last. If one parser checks a document and another
+// one uses it, an attacker can bypass the check.
 package exactjson
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// ErrTwice is for an object that has a member twice.
-var ErrTwice = errors.New("a member is there twice")
+// ErrDuplicate is the error for an object with a duplicate member.
+var ErrDuplicate = errors.New("duplicate member")
 
-// Object reads an object that has no member twice, however deep. Names are compared
-// byte by byte, after escapes are resolved.
+// Object parses an object without duplicate members at any depth. Names are compared byte
+// by byte, after escapes are resolved.
 func Object(data []byte) (map[string]any, error) {
 	if err := Unique(data); err != nil {
 		return nil, err
@@ -26,19 +27,19 @@ func Object(data []byte) (map[string]any, error) {
 		return nil, err
 	}
 	if object == nil {
-		return nil, errors.New("it is null, and must be an object")
+		return nil, errors.New("expected an object, not null")
 	}
 	return object, nil
 }
 
-// Unique returns [ErrTwice] if an object in a JSON text has a member twice, however deep,
-// and another error if the text is no JSON.
+// Unique returns [ErrDuplicate] if a JSON text has a duplicate member at any depth, and
+// another error if the text is not JSON.
 func Unique(data []byte) error {
 	if !json.Valid(data) {
-		return errors.New("it is no JSON")
+		return errors.New("not valid JSON")
 	}
-	var open []map[string]bool // for each object around, the names so far; nil for a list
-	naming := false            // the next text is the name of a member
+	var open []map[string]bool // the names so far in each enclosing object; nil for an array
+	naming := false            // the next string is the name of a member
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '{':
@@ -50,11 +51,11 @@ func Unique(data []byte) error {
 		case ',':
 			naming = open[len(open)-1] != nil
 		case '"':
-			end := endOfText(data, i)
+			end := endOfString(data, i)
 			if naming {
 				name, names := unquote(data[i:end]), open[len(open)-1]
 				if names[name] {
-					return ErrTwice
+					return ErrDuplicate
 				}
 				names[name], naming = true, false
 			}
@@ -64,46 +65,35 @@ func Unique(data []byte) error {
 	return nil
 }
 
-// endOfText returns where the text ends that begins at a quote.
-func endOfText(data []byte, begin int) int {
+// endOfString returns the end of the string that begins with the quote at begin.
+func endOfString(data []byte, begin int) int {
 	for i := begin + 1; ; i++ {
 		switch data[i] {
 		case '\\':
-			i++ // whatever it is, it does not end the text
+			i++ // an escaped character does not end the string
 		case '"':
 			return i + 1
 		}
 	}
 }
 
-// unquote returns what a text in quotes says, exactly as encoding/json reads it.
+// unquote returns the value of a quoted string, exactly as encoding/json reads it.
 func unquote(quoted []byte) string {
 	if inner := quoted[1 : len(quoted)-1]; !bytes.ContainsRune(inner, '\\') && utf8.Valid(inner) {
 		return string(inner)
 	}
 	var text string
-	_ = json.Unmarshal(quoted, &text) // it is valid
+	_ = json.Unmarshal(quoted, &text) // no error: the JSON is valid
 	return text
 }
 
-// Variant reports whether a name is another spelling of one of these: equal but for case,
-// by the folding of encoding/json, to which "iſs" is "iss" too.
-func Variant(name string, names ...string) bool {
-	variant := false
-	for _, exact := range names {
-		if name == exact {
-			return false
-		}
-		variant = variant || strings.EqualFold(name, exact)
-	}
-	return variant
-}
-
-// HasVariant reports whether an object has a member that is a [Variant] of one of these
-// names, alone or beside it.
+// HasVariant reports whether an object has a member that differs from one of these names
+// only in case, by the folding of encoding/json: "iſs" is a variant of "iss", too. A member
+// that equals one of the names is no variant.
 func HasVariant(object map[string]any, names ...string) bool {
 	for member := range object {
-		if Variant(member, names...) {
+		folds := func(name string) bool { return strings.EqualFold(member, name) }
+		if slices.ContainsFunc(names, folds) && !slices.Contains(names, member) {
 			return true
 		}
 	}

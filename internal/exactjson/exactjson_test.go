@@ -11,7 +11,7 @@ import (
 
 func TestUnique(t *testing.T) {
 	t.Parallel()
-	for text, twice := range map[string]bool{
+	for text, duplicate := range map[string]bool{
 		`{}`:                                    false,
 		`{"a": 1, "b": [1, {"a": 2}]}`:          false,
 		`{"a": 1, "A": 2}`:                      false,
@@ -28,7 +28,7 @@ func TestUnique(t *testing.T) {
 		`{"x": [[{"a": {}, "b": 1, "a": {}}]]}`: true,
 		`{"a": {"a": 1}, "a": 2}`:               true,
 	} {
-		if err := exactjson.Unique([]byte(text)); errors.Is(err, exactjson.ErrTwice) != twice || !twice && err != nil {
+		if err := exactjson.Unique([]byte(text)); errors.Is(err, exactjson.ErrDuplicate) != duplicate || !duplicate && err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestObject(t *testing.T) {
 	}
 	for _, bad := range []string{`null`, `[]`, `"a"`, `{"a": 1, "a": 1}`, `{"a": 1e999}`, `{} ` + `x`, ``} {
 		if object, err := exactjson.Object([]byte(bad)); err == nil {
-			t.Errorf("%s is %v", bad, object)
+			t.Errorf("%s is parsed as %v", bad, object)
 		}
 	}
 }
@@ -59,30 +59,30 @@ func TestVariant(t *testing.T) {
 		}
 	}
 	if exactjson.HasVariant(map[string]any{"Sub": 1, "sub": 1}, "sub", "Sub") {
-		t.Error("a name is a variant although it is one of the names")
+		t.Error("one of the names counts as a variant")
 	}
 }
 
-// FuzzUnique compares with a reader that goes by the tokens of encoding/json.
+// FuzzUnique compares with a check on the tokens of encoding/json.
 func FuzzUnique(f *testing.F) {
 	f.Add(`{"a": [1, {"b": null}], "c": "\ud800"}`)
 	f.Add(`{"a": 1, "\u0061": 2}`)
 	f.Add(`[{"a\"": {"a": 1, "b": {"a": "\\", "a": ""}}}]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		err := exactjson.Unique([]byte(text))
-		if valid := json.Valid([]byte(text)); valid != (err == nil || errors.Is(err, exactjson.ErrTwice)) {
+		if valid := json.Valid([]byte(text)); valid != (err == nil || errors.Is(err, exactjson.ErrDuplicate)) {
 			t.Fatalf("%q: %v", text, err)
 		} else if !valid {
 			return
 		}
-		if want := !twice(t, json.NewDecoder(strings.NewReader(text))); want != (err == nil) {
+		if want := !hasDuplicate(t, json.NewDecoder(strings.NewReader(text))); want != (err == nil) {
 			t.Errorf("%q: %v", text, err)
 		}
 	})
 }
 
-// twice reports whether the next value of a valid text has a member twice.
-func twice(t *testing.T, decoder *json.Decoder) (found bool) {
+// hasDuplicate reports whether the next value of a valid text has a duplicate member.
+func hasDuplicate(t *testing.T, decoder *json.Decoder) (found bool) {
 	t.Helper()
 	next := func() json.Token {
 		decoder.UseNumber()
@@ -103,8 +103,8 @@ func twice(t *testing.T, decoder *json.Decoder) (found bool) {
 			found = found || seen[name]
 			seen[name] = true
 		}
-		found = twice(t, decoder) || found
+		found = hasDuplicate(t, decoder) || found
 	}
-	next() // the bracket that closes it
+	next() // the closing bracket
 	return found
 }

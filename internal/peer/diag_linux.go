@@ -7,29 +7,28 @@ import (
 	"syscall"
 )
 
-// The kernel's sock_diag(7): it is asked for one socket by its two addresses, and answers
-// with the user that it belongs to. The syscall package knows the envelope alone.
+// The kernel's sock_diag(7) returns the owner of the socket with two given addresses.
+// Package syscall has the netlink header, but not these messages.
 const (
 	netlinkSockDiag         = 4
 	sockDiagByFamily        = 20
 	diagRequestSize         = 8 + sockIDSize
 	sockIDSize              = 48
-	uidOffset               = 4 + sockIDSize + 12 // behind the id, expires, rqueue and wqueue
+	uidOffset               = 4 + sockIDSize + 12 // after the id, expires, rqueue and wqueue
 	allStates               = 0xffffffff
 	noCookie         uint32 = 0xffffffff
 )
 
-var errNoAnswer = errors.New("peer: the kernel does not tell whose socket it is")
+var errNoAnswer = errors.New("peer: the kernel does not know the socket")
 
-// userOf returns the user to whom the socket at an address belongs that is connected to
-// another one.
+// userOf returns the owner of the socket with this address that is connected to another.
 func userOf(socket, connectedTo netip.AddrPort) (uid uint32, err error) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, netlinkSockDiag)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = syscall.Close(fd) }() // nothing was written that could be lost
-	// The kernel answers at once; this is for the day on which it does not.
+	defer func() { _ = syscall.Close(fd) }() // it has no unwritten data
+	// The kernel answers at once; the timeout is a precaution.
 	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Sec: 1}); err != nil {
 		return 0, err
 	}
@@ -53,14 +52,14 @@ func userOf(socket, connectedTo netip.AddrPort) (uid uint32, err error) {
 	return 0, errNoAnswer
 }
 
-// diagRequest asks for one socket, by struct inet_diag_req_v2 of the kernel.
+// diagRequest returns a request for one socket, the kernel's struct inet_diag_req_v2.
 func diagRequest(socket, connectedTo netip.AddrPort) []byte {
 	const size = syscall.NLMSG_HDRLEN + diagRequestSize
 	b := make([]byte, 0, size)
 	b = binary.NativeEndian.AppendUint32(b, size)
 	b = binary.NativeEndian.AppendUint16(b, sockDiagByFamily)
 	b = binary.NativeEndian.AppendUint16(b, syscall.NLM_F_REQUEST)
-	b = append(b, make([]byte, 8)...) // number and sender
+	b = append(b, make([]byte, 8)...) // sequence number and sender
 	family := byte(syscall.AF_INET6)
 	if socket.Addr().Is4() {
 		family = syscall.AF_INET

@@ -16,8 +16,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// A server without keys answers programs of its own user. A proxy of another user that says
-// nothing about itself, as nginx by default, gets nothing about names.
+// A server without keys answers processes of its own user. A proxy of another user that
+// sends no forwarding headers, such as nginx by default, learns nothing about names.
 func TestKeylessServerAnswersItsOwnUser(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
@@ -56,7 +56,7 @@ func TestKeylessServerAnswersItsOwnUser(t *testing.T) {
 		return res.StatusCode
 	}
 	if status := ask("/v1/names"); status != http.StatusOK {
-		t.Errorf("its own user gets %d", status)
+		t.Errorf("the server's own user gets %d", status)
 	}
 	asNobody(t, func() {
 		for path, want := range map[string]int{"/v1/names": http.StatusForbidden, "/metrics": http.StatusForbidden, "/healthz": http.StatusOK} {

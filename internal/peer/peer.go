@@ -1,4 +1,4 @@
-// Package peer tells whose program is at the other end of a connection on this machine.
+// Package peer finds out which user of this machine is at the other end of a connection.
 package peer
 
 import (
@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// OfAnotherUser reports whether it is known that the program at the other end of a TCP
-// connection belongs to another user of this machine than this process does. Nothing is
-// known of other machines, and on systems other than Linux.
+// OfAnotherUser reports whether the process at the other end of a TCP connection is known
+// to belong to another user than this process. The user of a process on another machine,
+// or on a system other than Linux, is not known.
 func OfAnotherUser(local, remote net.Addr) bool {
 	here, ok := addrPort(local)
 	there, ok2 := addrPort(remote)

@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs/internal/peer"
 )
 
-// asNobody runs something as another user, on a thread of its own that ends with it. User
-// ids are a thread's on Linux.
+// asNobody runs a function as the user nobody, on a thread that ends with it: on Linux a
+// user id belongs to a thread.
 func asNobody(t *testing.T, do func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -20,7 +20,7 @@ func asNobody(t *testing.T, do func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends here
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		const nobody = 65534
 		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
 			t.Error(errno)
@@ -65,12 +65,12 @@ func TestOfAnotherUser(t *testing.T) {
 	}
 }
 
-func TestNothingIsKnownOfOthers(t *testing.T) {
+func TestUnknownPeers(t *testing.T) {
 	t.Parallel()
 	here := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
 	for _, remote := range []net.Addr{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 2}, &net.UnixAddr{Name: "x"}, nil} {
 		if peer.OfAnotherUser(here, remote) {
-			t.Errorf("%v is of another user", remote)
+			t.Errorf("%v counts as another user", remote)
 		}
 	}
 }

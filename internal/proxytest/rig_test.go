@@ -19,7 +19,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
@@ -67,7 +67,7 @@ func newRig(t *testing.T) *rig {
 	proxy := access.Caller{Name: "proxy", Grants: []access.Grant{{Verbs: []access.Verb{access.Resolve}, Namespaces: []string{"slug"}}}}
 	api := server.New(server.Config{Registry: reg, Store: store, MaxStale: time.Minute, Authenticate: func(_ context.Context, key string) (access.Caller, error) {
 		if key != "dibs_of_the_proxy" {
-			return access.Caller{}, keys.ErrUnknown
+			return access.Caller{}, auth.ErrUnknownKey
 		}
 		return proxy, nil
 	}})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/limit"
 )
 
@@ -110,7 +110,7 @@ func (s *Server) notLetIn(err error, shown bool) *problem {
 		s.cfg.Metrics.deny(refusal.Reason)
 		return newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), refusal.Detail)
 	case errors.As(err, &refusal):
-	case !errors.Is(err, keys.ErrUnknown):
+	case !errors.Is(err, auth.ErrUnknownKey):
 		return s.problemOf(err)
 	case !shown:
 		refusal = &access.RefusedError{

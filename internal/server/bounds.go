@@ -40,7 +40,7 @@ var strictJSON = huma.Format{
 		if err := checkShape(data); err != nil {
 			return err
 		}
-		if _, toValidate := v.(*any); toValidate && errors.Is(exactjson.Unique(data), exactjson.ErrTwice) {
+		if _, toValidate := v.(*any); toValidate && errors.Is(exactjson.Unique(data), exactjson.ErrDuplicate) {
 			return errors.New("has a member twice")
 		}
 		return huma.DefaultJSONFormat.Unmarshal(data, v)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/limit"
 )
 
@@ -196,7 +196,7 @@ func TestConnectionsThatNeverEnd(t *testing.T) {
 	r := newRig(t, inMemory, nil, func(c *Config) {
 		c.Authenticate = func(_ context.Context, key string) (access.Caller, error) {
 			if key == "" {
-				return access.Caller{}, keys.ErrUnknown
+				return access.Caller{}, auth.ErrUnknownKey
 			}
 			return access.Everything, nil
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/signintest"
+	"github.com/calldibs/dibs/internal/authtest"
 )
 
 // lines returns how many lines the log has at the level that is on by default.
@@ -28,7 +28,7 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 		"made-up tokens of an issuer that is down": {
 			func(g *gate) { g.issuer.Down.Store(true) }, "/v1/check/slug/a",
 			func(g *gate, i int) string {
-				return g.issuer.Token(g, fmt.Sprint("stranger-", i), signintest.Claims{}) + "x"
+				return g.issuer.Token(g, fmt.Sprint("stranger-", i), authtest.Claims{}) + "x"
 			},
 		},
 		"made-up keys while the engine is down": {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/signintest"
+	"github.com/calldibs/dibs/internal/authtest"
 )
 
 // Whoever is not let in learns why, in the words of RFC 6750, and is counted by reason.
@@ -18,7 +18,7 @@ import (
 func TestRefusedSignIns(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, visitors{"alice": {{Verbs: verbs(access.All), Namespaces: []string{"*"}}}})
-	over := signintest.Claims{"exp": time.Now().Add(-time.Hour).Unix()}
+	over := authtest.Claims{"exp": time.Now().Add(-time.Hour).Unix()}
 	stranger := g.authority.Client(t, "mallory", "mallory.example.com", "", time.Now().Add(time.Hour)).TLS(t)
 	good := g.secrets["token alice"]
 	for _, c := range []struct {
@@ -33,12 +33,12 @@ func TestRefusedSignIns(t *testing.T) {
 		{"an empty key", g.clientWith(), "Bearer ", access.NoCredentials, false},
 		{"a made-up key", g.clientWith(), "Bearer dibs_aaaaaaaa_" + strings.Repeat("a", 44), access.UnknownKey, true},
 		{"a word", g.clientWith(), "Bearer hunter2", access.UnknownKey, true},
-		{"not signed", g.clientWith(), "Bearer " + signintest.Unsigned(t, "none", "", g.issuer.Claims("alice", nil)), access.TokenAlgorithm, true},
-		{"another's audience", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", signintest.Claims{"aud": "billing"}), access.TokenAudience, true},
-		{"another issuer", g.clientWith(), "Bearer " + signintest.NewIssuer(t).Token(t, "alice", nil), access.TokenIssuer, true},
-		{"an unknown key", g.clientWith(), "Bearer " + signintest.Sign(t, signintest.NewKey(t, "x", jose.ES256), g.issuer.Claims("alice", nil)), access.TokenSignature, true},
+		{"not signed", g.clientWith(), "Bearer " + authtest.Unsigned(t, "none", "", g.issuer.Claims("alice", nil)), access.TokenAlgorithm, true},
+		{"another's audience", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", authtest.Claims{"aud": "billing"}), access.TokenAudience, true},
+		{"another issuer", g.clientWith(), "Bearer " + authtest.NewIssuer(t).Token(t, "alice", nil), access.TokenIssuer, true},
+		{"an unknown key", g.clientWith(), "Bearer " + authtest.Sign(t, authtest.NewKey(t, "x", jose.ES256), g.issuer.Claims("alice", nil)), access.TokenSignature, true},
 		{"over", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", over), access.TokenExpired, true},
-		{"huge", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", signintest.Claims{"x": strings.Repeat("x", 20_000)}), access.TokenTooLarge, true},
+		{"huge", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", authtest.Claims{"x": strings.Repeat("x", 20_000)}), access.TokenTooLarge, true},
 		{"nonsense", g.clientWith(), "Bearer a.b.c", access.TokenMalformed, true},
 		{"a certificate of nobody", g.clientWith(stranger), "", access.UnknownCertificate, false},
 		// What is sent decides, and what is shown beside it does not help.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/keys"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/logtest"
 	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/profile"
@@ -84,7 +84,7 @@ func authenticator(callers map[string]access.Caller) func(context.Context, strin
 	return func(_ context.Context, key string) (access.Caller, error) {
 		caller, ok := callers[key]
 		if !ok {
-			return access.Caller{}, keys.ErrUnknown
+			return access.Caller{}, auth.ErrUnknownKey
 		}
 		return caller, nil
 	}

@@ -14,19 +14,17 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/idtoken"
-	"github.com/calldibs/dibs/internal/keys"
-	"github.com/calldibs/dibs/internal/signin"
-	"github.com/calldibs/dibs/internal/signintest"
+	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/authtest"
 )
 
 // gate is a server with every way to sign in: real keys, a real issuer of tokens, and
 // real certificates.
 type gate struct {
 	*rig
-	ring      *keys.Ring
-	issuer    *signintest.Issuer
-	authority *signintest.Authority
+	keys      *auth.KeyStore
+	issuer    *authtest.Issuer
+	authority *authtest.Authority
 	callers   map[string]*http.Client // by how they sign in
 	secrets   map[string]string       // what they send as a bearer
 	ahead     atomic.Int64            // by how much the clock for tokens is
@@ -38,36 +36,36 @@ type visitors map[string][]access.Grant
 func newGate(tb testing.TB, who visitors, change ...func(*Config)) *gate {
 	tb.Helper()
 	g := &gate{
-		issuer: signintest.NewIssuer(tb), authority: signintest.NewAuthority(tb),
+		issuer: authtest.NewIssuer(tb), authority: authtest.NewAuthority(tb),
 		callers: make(map[string]*http.Client), secrets: make(map[string]string),
 	}
-	issuer := idtoken.Issuer{URL: g.issuer.URL, Audience: []string{"dibs"}, Leeway: time.Minute}
-	var holders []signin.Holder
+	issuer := auth.Issuer{URL: g.issuer.URL, Audience: []string{"dibs"}, Leeway: time.Minute}
+	var rules []auth.CertificateRule
 	for name, grants := range who {
-		issuer.Rules = append(issuer.Rules, idtoken.Rule{Claim: []string{"groups"}, Value: name, Grants: grants})
-		holders = append(holders, signin.Holder{Kind: signin.DNS, Value: name + ".example.com", Grants: grants})
+		issuer.Rules = append(issuer.Rules, auth.ClaimRule{Claim: []string{"groups"}, Value: name, Grants: grants})
+		rules = append(rules, auth.CertificateRule{Field: auth.CertificateDNS, Value: name + ".example.com", Grants: grants})
 	}
 	change = append(change, func(c *Config) {
-		tokens := idtoken.New([]idtoken.Issuer{issuer}, idtoken.Options{
+		tokens := auth.NewTokenVerifier([]auth.Issuer{issuer}, auth.TokenOptions{
 			Logger: c.Logger,
 			Now:    func() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) },
 		})
-		g.ring = keys.NewRing(c.Store)
-		desk := signin.NewDesk(g.ring, false)
-		desk.Trust(tokens, holders)
-		c.Authenticate, c.Certificate = desk.Bearer, desk.Certificate
+		g.keys = auth.NewKeyStore(c.Store)
+		authenticator := auth.NewAuthenticator(g.keys, false)
+		authenticator.Trust(tokens, rules)
+		c.Authenticate, c.Certificate = authenticator.Bearer, authenticator.Certificate
 	})
 	g.rig = newTLSRig(tb, &tls.Config{
 		Certificates: []tls.Certificate{g.authority.Server(tb, "server").TLS(tb)},
 		ClientCAs:    g.authority.Pool(), ClientAuth: tls.VerifyClientCertIfGiven,
 	}, change...)
 	for name, grants := range who {
-		_, secret, err := g.ring.Create(tb.Context(), keys.Key{Name: name, Grants: grants})
+		_, secret, err := g.keys.Create(tb.Context(), auth.Key{Name: name, Grants: grants})
 		if err != nil {
 			tb.Fatal(err)
 		}
 		g.add("key", name, g.clientWith(), secret)
-		g.add("token", name, g.clientWith(), g.issuer.Token(tb, name, signintest.Claims{"groups": []string{"staff", name}}))
+		g.add("token", name, g.clientWith(), g.issuer.Token(tb, name, authtest.Claims{"groups": []string{"staff", name}}))
 		certificate := g.authority.Client(tb, name, name+".example.com", "", time.Now().Add(time.Hour)).TLS(tb)
 		g.add("certificate", name, g.clientWith(certificate), "")
 	}

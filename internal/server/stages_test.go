@@ -14,8 +14,8 @@ import (
 	"github.com/calldibs/dibs/internal/core"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/authtest"
 	"github.com/calldibs/dibs/internal/limit"
-	"github.com/calldibs/dibs/internal/signintest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -130,7 +130,7 @@ func serveStages(t *testing.T, listener net.Listener, secure bool) *Server {
 	}
 	s := New(Config{Registry: registry, Store: store})
 	if secure {
-		certificate := signintest.NewAuthority(t).Server(t, "server").TLS(t)
+		certificate := authtest.NewAuthority(t).Server(t, "server").TLS(t)
 		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	}
 	ctx, stop := context.WithCancel(context.Background())

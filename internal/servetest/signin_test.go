@@ -11,20 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/signintest"
+	"github.com/calldibs/dibs/internal/authtest"
 )
 
 // fort is a folder with certificates and a configuration that names who may come.
 type fort struct {
 	dir       string
-	authority *signintest.Authority
-	issuer    *signintest.Issuer
+	authority *authtest.Authority
+	issuer    *authtest.Issuer
 }
 
 func newFort(t *testing.T) *fort {
 	t.Helper()
-	f := &fort{t.TempDir(), signintest.NewAuthority(t), signintest.NewIssuer(t)}
-	signintest.WriteFile(t, filepath.Join(f.dir, "ca.pem"), f.authority.PEM)
+	f := &fort{t.TempDir(), authtest.NewAuthority(t), authtest.NewIssuer(t)}
+	authtest.WriteFile(t, filepath.Join(f.dir, "ca.pem"), f.authority.PEM)
 	f.authority.Server(t, "first").Write(t, f.dir, "server")
 	f.authority.Client(t, "orders", "orders.example.com", "", time.Now().Add(time.Hour)).Write(t, f.dir, "orders")
 	f.configure(t, "optional", "read")
@@ -49,7 +49,7 @@ rules = [{ claim = "groups", value = "staff", grants = [{ may = %q, in = "*" }] 
 dns = "orders.example.com"
 grants = [{ may = %[3]q, in = "*" }]
 `, clients, f.issuer.URL, may)
-	signintest.WriteFile(t, filepath.Join(f.dir, "dibs.toml"), []byte(text))
+	authtest.WriteFile(t, filepath.Join(f.dir, "dibs.toml"), []byte(text))
 }
 
 // serve starts the server where other machines could reach it.
@@ -81,7 +81,7 @@ func TestSignInFromElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := f.issuer.Token(t, "alice", signintest.Claims{"groups": []string{"staff"}})
+	token := f.issuer.Token(t, "alice", authtest.Claims{"groups": []string{"staff"}})
 	plain, known := f.client(t), f.client(t, orders)
 	status := func(client *http.Client, path string, headers ...string) int {
 		t.Helper()
@@ -193,7 +193,7 @@ func TestBrokenCertificates(t *testing.T) {
 	}
 	for _, args := range [][]string{{"config", "check", "dibs.toml"}, {"serve", "--config", "dibs.toml", "--listen", "127.0.0.1:0"}} {
 		p := finish(t, f.dir, args...)
-		if p.wait(t) != 2 || !strings.Contains(p.stderr.String(), "server.key cannot be read: no such file") {
+		if p.wait(t) != 2 || !strings.Contains(p.stderr.String(), "server.key: no such file") {
 			t.Errorf("%q: %v: %s", args, p.cmd.ProcessState, p.stderr.String())
 		}
 	}

@@ -2,5 +2,5 @@ package tlsfiles
 
 import "time"
 
-// SetClock lets a test move the time.
-func (k *Keeper) SetClock(now func() time.Time) { k.now = now }
+// SetClock replaces the clock.
+func (r *Reloader) SetClock(now func() time.Time) { r.now = now }

@@ -1,66 +1,53 @@
-// Package tlsfiles lets a server speak TLS with certificates that are kept in files, and
-// follows the files when they change.
+// Package tlsfiles serves TLS with certificates from files, and reloads them when the files
+// change.
 package tlsfiles
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-	"time"
 )
 
-// Clients is whether clients show certificates, too.
+// Clients is whether the server asks clients for certificates.
 type Clients string
 
-// What there is to choose from. Empty means Off.
+// The values of Clients. Empty means Off.
 const (
-	Off      Clients = "off"      // nobody is asked for one
-	Optional Clients = "optional" // who has one may show it, and it must be good
-	Required Clients = "required" // nobody gets further without one
+	Off      Clients = "off"      // the server does not ask
+	Optional Clients = "optional" // a client may show a certificate, which must be valid
+	Required Clients = "required" // a client must show a valid certificate
 )
 
-// AllClients returns all that there is to choose from.
+// AllClients returns all values.
 func AllClients() []Clients { return []Clients{Off, Optional, Required} }
 
-// Files says where the certificates are. The zero Files mean no TLS.
+// Files are the paths of the certificates. The zero Files mean no TLS.
 type Files struct {
-	// Certificate and Key are the server's own, in PEM; the certificate first, then those
-	// that lead to its authority.
+	// Certificate and Key are the server's own, in PEM. The certificate comes first in its
+	// file, then those that lead to its authority.
 	Certificate, Key string
-	// ClientCA has the authorities for the certificates of clients.
+	// ClientCA has the authorities of the clients' certificates, in PEM.
 	ClientCA string
-	// Clients is whether they show certificates.
-	Clients Clients
-	// MinVersion is the least version of TLS. Zero means 1.2.
+	Clients  Clients
+	// MinVersion is the minimum version of TLS. Zero means 1.2.
 	MinVersion uint16
 }
 
-// On reports whether there is TLS at all.
+// On reports whether the server uses TLS.
 func (f Files) On() bool { return f.Certificate != "" }
 
-// asks reports whether clients are asked for certificates.
+// asks reports whether the server asks clients for certificates.
 func (f Files) asks() bool { return f.Clients == Optional || f.Clients == Required }
 
-// paths returns the files that matter.
-func (f Files) paths() []string {
-	paths := []string{f.Certificate, f.Key}
-	if f.asks() {
-		paths = append(paths, f.ClientCA)
-	}
-	return paths
-}
-
-// Load reads the files. What is in the key is in no error.
+// Load reads the files. Its errors contain nothing of the key.
 func (f Files) Load() (*tls.Config, error) {
-	pair, err := f.pair()
+	pair, err := tls.LoadX509KeyPair(f.Certificate, f.Key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot load the certificate %s with the key %s: %w", f.Certificate, f.Key, err)
 	}
 	config := &tls.Config{
 		Certificates: []tls.Certificate{pair},
@@ -74,47 +61,26 @@ func (f Files) Load() (*tls.Config, error) {
 	if f.Clients == Required {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	// Who resumes a session shows no certificate anew: one whose authority was taken away
-	// meanwhile must not come in that way.
+	// A resumed session shows no certificate again. Without this, a client could resume
+	// after its authority was removed.
 	config.SessionTicketsDisabled = true
 	config.ClientCAs, err = f.authorities()
 	return config, err
 }
 
-func (f Files) pair() (tls.Certificate, error) {
-	certificate, err := read(f.Certificate)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := read(f.Key)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("%s and %s are no certificate and its key: %w", f.Certificate, f.Key, err)
-	}
-	return pair, nil
-}
-
 func (f Files) authorities() (*x509.CertPool, error) {
-	data, err := read(f.ClientCA)
+	data, err := os.ReadFile(f.ClientCA)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot load the authorities of clients: %w", err)
 	}
 	pool, some := x509.NewCertPool(), false
-	for len(bytes.TrimSpace(data)) > 0 {
-		block, rest := pem.Decode(data)
-		if block == nil {
-			break
-		}
-		data = rest
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, fmt.Errorf("%s has a certificate that cannot be read: %w", f.ClientCA, err)
+			return nil, fmt.Errorf("%s has a certificate that cannot be parsed: %w", f.ClientCA, err)
 		}
 		pool.AddCert(certificate)
 		some = true
@@ -125,34 +91,24 @@ func (f Files) authorities() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-func read(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		err = failed.Err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
-	}
-	return data, nil
-}
-
-// stamps are what files look like from outside.
+// stamps identify the versions of files. A missing file is nil.
 type stamps []fs.FileInfo
 
-// stamp looks at the files. One that is not there is nil.
 func (f Files) stamp() stamps {
-	var all stamps
-	for _, path := range f.paths() {
-		info, err := os.Stat(path)
-		if err != nil {
-			info = nil
+	paths := []string{f.Certificate, f.Key}
+	if f.asks() {
+		paths = append(paths, f.ClientCA)
+	}
+	all := make(stamps, len(paths))
+	for i, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			all[i] = info
 		}
-		all = append(all, info)
 	}
 	return all
 }
 
-func (s stamps) same(other stamps) bool {
+func (s stamps) equal(other stamps) bool {
 	return slices.EqualFunc(s, other, func(a, b fs.FileInfo) bool {
 		if a == nil || b == nil {
 			return a == nil && b == nil
@@ -160,6 +116,3 @@ func (s stamps) same(other stamps) bool {
 		return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 	})
 }
-
-// Ends returns when the server's certificate is over.
-func Ends(config *tls.Config) time.Time { return config.Certificates[0].Leaf.NotAfter }

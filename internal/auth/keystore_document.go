@@ -1,4 +1,4 @@
-package keys
+package auth
 
 import (
 	"crypto/sha256"
@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// A key is two documents, which come and go together: one is found by the prefix of the
-// secret, the other by the name. The second keeps names unique.
+// A key is stored as two documents, which are written and deleted together. The first is
+// found by the prefix of the secret, the second by the name, which keeps names unique.
 const (
 	kindKey  dibs.Kind = "apikey"
 	kindName dibs.Kind = "apikeyname"
@@ -25,8 +25,8 @@ func ref(kind dibs.Kind, text string) dibs.Ref {
 	return dibs.Ref{Kind: kind, ID: dibs.ID(sum[:16])}
 }
 
-// content is what a key's document holds.
-type content struct {
+// storedKey is the content of a key's document.
+type storedKey struct {
 	Prefix    string         `json:"prefix"`
 	Digest    string         `json:"digest"` // of the whole secret, in hex
 	Grants    []access.Grant `json:"grants"`
@@ -36,34 +36,33 @@ type content struct {
 
 // documents returns the two documents of a new key.
 func (k Key) documents(sum digest) (key, name *dibs.Document, err error) {
-	data, err := json.Marshal(content{
+	data, err := json.Marshal(storedKey{
 		Prefix: k.Prefix, Digest: hex.EncodeToString(sum[:]), Grants: k.Grants,
 		CreatedAt: dibs.InstantOf(k.CreatedAt), ExpiresAt: dibs.InstantOf(k.ExpiresAt),
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("keys: %w", err)
+		return nil, nil, err
 	}
 	key = &dibs.Document{Kind: kindKey, ID: keyRef(k.Prefix).ID, Rev: 1, Label: k.Name, Data: data}
 	name = &dibs.Document{Kind: kindName, ID: nameRef(k.Name).ID, Rev: 1, Label: k.Name, Data: []byte(k.Prefix)}
 	return key, name, nil
 }
 
-// read returns the key in a document, and the digest of its secret.
-func read(doc *dibs.Document) (Key, digest, error) {
-	var c content
-	err := json.Unmarshal(doc.Data, &c)
-	var sum digest
-	if err == nil {
-		var n int
-		if n, err = hex.Decode(sum[:], []byte(c.Digest)); err == nil && n != len(sum) {
-			err = fmt.Errorf("the digest has %d bytes", n)
-		}
+// decodeKey returns the key in a document, and the digest of its secret.
+func decodeKey(doc *dibs.Document) (_ Key, sum digest, err error) {
+	var stored storedKey
+	var hash []byte
+	if err = json.Unmarshal(doc.Data, &stored); err == nil {
+		hash, err = hex.DecodeString(stored.Digest)
+	}
+	if err == nil && len(hash) != len(sum) {
+		err = fmt.Errorf("the digest has %d bytes", len(hash))
 	}
 	if err != nil {
-		return Key{}, digest{}, fmt.Errorf("keys: the key %q cannot be read, revoke it and make a new one: %w", doc.Label, err)
+		return Key{}, digest{}, fmt.Errorf("the key %q cannot be decoded, revoke it and create a new one: %w", doc.Label, err)
 	}
 	return Key{
-		Name: doc.Label, Prefix: c.Prefix, Grants: c.Grants,
-		CreatedAt: c.CreatedAt.Time(), ExpiresAt: c.ExpiresAt.Time(),
-	}, sum, nil
+		Name: doc.Label, Prefix: stored.Prefix, Grants: stored.Grants,
+		CreatedAt: stored.CreatedAt.Time(), ExpiresAt: stored.ExpiresAt.Time(),
+	}, digest(hash), nil
 }

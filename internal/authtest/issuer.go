@@ -1,6 +1,6 @@
-// Package signintest has what tests of signing in need: an issuer of tokens and an
-// authority for certificates, both of this machine alone.
-package signintest
+// Package authtest has an issuer of tokens and a certificate authority for tests of
+// authentication. Neither is reachable from other machines.
+package authtest
 
 import (
 	"crypto"
@@ -21,27 +21,27 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Issuer is an OpenID Connect issuer: discovery, keys, and tokens. It is safe for
+// Issuer is an OpenID Connect issuer: discovery, keys and tokens. It is safe for
 // concurrent use.
 type Issuer struct {
 	URL string
-	// Asked counts how often its keys were asked for, Discovered its metadata.
-	Asked, Discovered atomic.Int64
-	// Down lets every request fail while it is set.
+	// KeyRequests counts requests for its keys, Discoveries those for its metadata.
+	KeyRequests, Discoveries atomic.Int64
+	// While Down is set, every request fails.
 	Down atomic.Bool
 
 	mu   sync.Mutex
 	keys []Key
 }
 
-// Key is a key to sign with.
+// Key is a signing key.
 type Key struct {
 	ID        string
 	Algorithm jose.SignatureAlgorithm
 	Private   crypto.Signer
 }
 
-// Claims are what a token says.
+// Claims are the payload of a token.
 type Claims map[string]any
 
 // NewIssuer starts an issuer with one key.
@@ -50,11 +50,11 @@ func NewIssuer(tb testing.TB) *Issuer {
 	i := &Issuer{keys: []Key{NewKey(tb, "first", jose.ES256)}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		i.Discovered.Add(1)
+		i.Discoveries.Add(1)
 		i.answer(w, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "id_token_signing_alg_values_supported": []string{"none", "HS256", "ES256"}})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		i.Asked.Add(1)
+		i.KeyRequests.Add(1)
 		i.answer(w, i.keySet())
 	})
 	server := httptest.NewServer(mux)
@@ -65,7 +65,7 @@ func NewIssuer(tb testing.TB) *Issuer {
 
 func (i *Issuer) answer(w http.ResponseWriter, document any) {
 	if i.Down.Load() {
-		http.Error(w, "not today", http.StatusBadGateway)
+		http.Error(w, "down", http.StatusBadGateway)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -94,8 +94,8 @@ func (i *Issuer) Publish(keys ...Key) {
 	i.keys = keys
 }
 
-// Claims returns what an ordinary token says: for this subject and the audience "dibs", good from
-// now on for an hour. What is in change replaces it; nil takes a claim away.
+// Claims returns the claims of an ordinary token: for this subject and the audience "dibs",
+// valid for an hour from now. The claims in change replace them; nil removes a claim.
 func (i *Issuer) Claims(subject string, change Claims) Claims {
 	now := time.Now()
 	claims := Claims{"iss": i.URL, "sub": subject, "aud": "dibs", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
@@ -107,19 +107,19 @@ func (i *Issuer) Claims(subject string, change Claims) Claims {
 	return claims
 }
 
-// Token returns an ordinary token with some claims changed, see Claims.
+// Token returns an ordinary token with changed claims, see Claims.
 func (i *Issuer) Token(tb testing.TB, subject string, change Claims) string {
 	tb.Helper()
 	return Sign(tb, i.Keys()[0], i.Claims(subject, change))
 }
 
-// Sign returns a token that is signed by a key.
+// Sign returns a token signed by a key.
 func Sign(tb testing.TB, key Key, claims Claims) string {
 	tb.Helper()
 	return sign(tb, jose.SigningKey{Algorithm: key.Algorithm, Key: jose.JSONWebKey{Key: key.Private, KeyID: key.ID}}, claims)
 }
 
-// SignShared returns a token that is signed by HS256, with a secret that both sides share.
+// SignShared returns a token signed by HS256, with a shared secret.
 func SignShared(tb testing.TB, secret []byte, claims Claims) string {
 	tb.Helper()
 	return sign(tb, jose.SigningKey{Algorithm: jose.HS256, Key: secret}, claims)
@@ -146,8 +146,8 @@ func sign(tb testing.TB, key jose.SigningKey, claims Claims) string {
 	return token
 }
 
-// SignText returns a token of a header and a payload exactly as they are written, signed
-// by an EdDSA key: what no library would make.
+// SignText returns a token with exactly this header and payload, signed by an EdDSA key.
+// They may be what no library would produce.
 func SignText(tb testing.TB, key Key, header, payload string) string {
 	tb.Helper()
 	encode := base64.RawURLEncoding.EncodeToString
@@ -159,8 +159,8 @@ func SignText(tb testing.TB, key Key, header, payload string) string {
 	return signed + "." + encode(signature)
 }
 
-// Unsigned returns a token of the algorithm "none", or of any other name, with whatever
-// stands for a signature.
+// Unsigned returns a token with the name of an algorithm, such as "none", and an arbitrary
+// signature.
 func Unsigned(tb testing.TB, algorithm, signature string, claims Claims) string {
 	tb.Helper()
 	part := func(v any) string {
@@ -173,7 +173,7 @@ func Unsigned(tb testing.TB, algorithm, signature string, claims Claims) string 
 	return part(map[string]string{"alg": algorithm, "typ": "JWT"}) + "." + part(claims) + "." + signature
 }
 
-// NewKey makes a key for RS256, ES256 or EdDSA.
+// NewKey returns a new key for RS256, ES256 or EdDSA.
 func NewKey(tb testing.TB, id string, algorithm jose.SignatureAlgorithm) Key {
 	tb.Helper()
 	key := Key{ID: id, Algorithm: algorithm}

@@ -1,4 +1,4 @@
-package idtoken
+package auth
 
 import (
 	"cmp"
@@ -12,17 +12,16 @@ import (
 	"github.com/calldibs/dibs/internal/exactjson"
 )
 
-// maxPrincipal is how long the name of a principal may be; package dibs has the same
-// bound.
+// maxPrincipal is the maximum length of a principal's name, the same as in package dibs.
 const maxPrincipal = 255
 
-// claims are what a token says.
+// claims are the payload of a token.
 type claims map[string]any
 
-// registered are the claims that count for every issuer, each a path of one name.
+// registered are the claims that are read from every token, each a path of one name.
 var registered = [][]string{{"iss"}, {"sub"}, {"aud"}, {"exp"}, {"nbf"}, {"iat"}}
 
-// claimPaths returns the claims that count for an issuer: names that lead into objects.
+// claimPaths returns the paths of all claims that are read from tokens of the issuer.
 func (i Issuer) claimPaths() [][]string {
 	paths := append(slices.Clip(registered), []string{i.subjectClaim()})
 	for _, rule := range i.Rules {
@@ -33,20 +32,17 @@ func (i Issuer) claimPaths() [][]string {
 	return paths
 }
 
-// readClaims reads the payload of a token. It must have no member twice, and none whose
-// name is one of these claims but for the case of its letters.
+// readClaims parses the payload of a token. It refuses duplicate members, and names that
+// differ from a claim on these paths only in letter case.
 func readClaims(payload []byte, paths [][]string) (claims, error) {
 	c, err := readObject(payload)
-	switch {
-	case err != nil:
-		return nil, err
-	case misspelled(c, paths):
+	if err == nil && misspelled(c, paths) {
 		return nil, errAmbiguous
 	}
-	return c, nil
+	return c, err
 }
 
-// misspelled reports whether a member on the way to a claim has its name in another case.
+// misspelled reports whether a member on one of the paths has a name in another case.
 func misspelled(object map[string]any, paths [][]string) bool {
 	var names []string
 	inside := make(map[string][][]string)
@@ -59,30 +55,31 @@ func misspelled(object map[string]any, paths [][]string) bool {
 	if exactjson.HasVariant(object, names...) {
 		return true
 	}
-	for name, further := range inside {
-		if nested, ok := object[name].(map[string]any); ok && misspelled(nested, further) {
+	for name, rest := range inside {
+		if nested, ok := object[name].(map[string]any); ok && misspelled(nested, rest) {
 			return true
 		}
 	}
 	return false
 }
 
-// moment returns a claim that is a date, in seconds.
-func (c claims) moment(name string) (at time.Time, set bool) {
+// time returns a claim that is a Unix time in seconds. One that is not a number is set,
+// and zero.
+func (c claims) time(name string) (at time.Time, set bool) {
 	switch seconds := c[name].(type) {
 	case nil:
 		return time.Time{}, false
 	case float64:
-		// A date that is beyond all dates is not yet, or over, all the same.
-		const most = 1 << 40
-		return time.Unix(int64(min(max(seconds, -most), most)), 0), true
-	default: // a date that cannot be read
+		// Bounded, so that the conversion does not overflow.
+		const bound = 1 << 40
+		return time.Unix(int64(min(max(seconds, -bound), bound)), 0), true
+	default:
 		return time.Time{}, true
 	}
 }
 
-// values returns the texts of a claim, which is a text or a list. Scopes are a list in one
-// text (RFC 6749, section 3.3).
+// values returns the texts of a claim, which is a text or a list. Scopes are a list within
+// one text (RFC 6749, section 3.3).
 func (c claims) values(path []string) []string {
 	var value any = map[string]any(c)
 	for _, name := range path {
@@ -111,18 +108,17 @@ func (c claims) values(path []string) []string {
 	}
 }
 
-// subjectClaim returns the name of the claim that says who it is.
 func (i Issuer) subjectClaim() string { return cmp.Or(i.Subject, "sub") }
 
-// caller returns who has a token, and what it may.
+// caller returns the caller that verified claims stand for.
 func (i Issuer) caller(c claims) (access.Caller, error) {
 	subject, ok := c[i.subjectClaim()].(string)
 	principal := i.principal(subject)
 	switch {
 	case !ok || subject == "":
-		return access.Caller{}, refuse(access.TokenMalformed, "this token does not say whose it is: it has no claim for the subject")
+		return access.Caller{}, refuse(access.TokenMalformed, "this token has no claim for the subject")
 	case len(principal) > maxPrincipal || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl):
-		return access.Caller{}, refuse(access.TokenMalformed, "this token's subject is too long for a name, or has control characters in it")
+		return access.Caller{}, refuse(access.TokenMalformed, "the subject of this token is too long, or has control characters in it")
 	}
 	caller := access.Caller{Name: principal, Grants: i.Grants}
 	for _, rule := range i.Rules {

@@ -1,4 +1,4 @@
-package idtoken
+package auth
 
 import (
 	"bytes"
@@ -17,53 +17,47 @@ import (
 const (
 	fetchTimeout = 5 * time.Second
 	maxDocument  = 1 << 20
-	// An issuer is asked for its keys three times at once, and then every ten seconds at
-	// the most: whoever makes up tokens with keys that there are not must not have us
-	// bother it.
-	askEvery = 10 * time.Second
-	askBurst = 3
 )
 
-// errTooSoon is for a request that would be one too many.
-var errTooSoon = errors.New("the issuer was asked for its keys just now")
+var errTooSoon = errors.New("the issuer's keys were fetched just now")
 
-// fetcher gets documents of an issuer. It is the transport of the client that go-oidc
-// uses, since that has no bounds of its own.
+// fetcher fetches the documents of an issuer. It is the transport of the HTTP client that
+// go-oidc uses, which has no limits of its own.
 type fetcher struct {
 	transport http.RoundTripper
-	limit     *rate.Limiter // nil: none
+	limit     *rate.Limiter // nil: no limit, and neither now nor report is used
 	now       func() time.Time
-	report    func(error) // what became of a request
-	failed    atomic.Bool // the last one did
+	report    func(error) // called with the result of each request
+	failed    atomic.Bool // the last request failed
 }
 
-// client returns a client that gets what a fetcher lets it.
 func (f *fetcher) client() *http.Client { return &http.Client{Transport: f, Timeout: fetchTimeout} }
 
-// RoundTrip gets a document, also where a redirect leads to it. One that is too large, no
-// JSON, or has another status than 200 is an error.
+// RoundTrip fetches a document, or returns a redirect to it. It fails on any other status
+// than 200, and on a document that is too large or not JSON.
 func (f *fetcher) RoundTrip(r *http.Request) (*http.Response, error) {
-	if f.limit != nil && !f.limit.AllowN(f.now(), 1) {
+	if f.limit == nil {
+		return f.fetch(r)
+	}
+	if !f.limit.AllowN(f.now(), 1) {
 		return nil, errTooSoon
 	}
 	response, err := f.fetch(r)
 	f.failed.Store(err != nil)
-	if f.report != nil {
-		f.report(err)
-	}
+	f.report(err)
 	return response, err
 }
 
 func (f *fetcher) fetch(r *http.Request) (*http.Response, error) {
 	if !confidential(r.URL) {
-		return nil, errors.New("a document of the issuer is not behind https://")
+		return nil, errors.New("a document of the issuer is at a URL without https://")
 	}
 	response, err := f.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
 	if response.StatusCode >= http.StatusMultipleChoices && response.StatusCode < http.StatusBadRequest {
-		return response, nil // the client goes on, through here
+		return response, nil // the client follows it, through this transport
 	}
 	defer func() { _ = response.Body.Close() }()
 	document, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
@@ -71,7 +65,7 @@ func (f *fetcher) fetch(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		return nil, err
 	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("the issuer answers with %s", response.Status)
+		return nil, fmt.Errorf("the issuer answered %s", response.Status)
 	case len(document) > maxDocument:
 		return nil, fmt.Errorf("a document of the issuer has more than %d bytes", maxDocument)
 	}
@@ -82,14 +76,14 @@ func (f *fetcher) fetch(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// checkDocument refuses metadata and keys that can be read in two ways.
+// checkDocument refuses metadata and keys that parsers can read in two ways.
 func checkDocument(document []byte) error {
 	object, err := exactjson.Object(document)
 	switch {
 	case err != nil:
-		return fmt.Errorf("a document of the issuer cannot be read: %w", err)
+		return fmt.Errorf("a document of the issuer cannot be parsed: %w", err)
 	case exactjson.HasVariant(object, "issuer", "jwks_uri", "keys"):
-		return errors.New("a document of the issuer has a member of another spelling than it must have")
+		return errors.New("a document of the issuer has a member that differs from an expected name only in letter case")
 	}
 	return nil
 }

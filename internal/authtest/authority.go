@@ -1,4 +1,4 @@
-package signintest
+package authtest
 
 import (
 	"crypto/ecdsa"
@@ -25,16 +25,16 @@ type Authority struct {
 	PEM []byte
 }
 
-// Pair is a certificate with its key, in PEM.
+// Pair is a certificate and its key, in PEM.
 type Pair struct{ Certificate, Key []byte }
 
-// NewAuthority makes an authority. All have the same name: clients show certificates of
-// one to servers that trust another.
+// NewAuthority returns a new authority. All have the same name, so that clients show the
+// certificates of one to servers that trust another.
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	key := newECKey(tb)
 	template := &x509.Certificate{
-		SerialNumber: serial(tb), Subject: pkix.Name{CommonName: "authority of a test"},
+		SerialNumber: serial(tb), Subject: pkix.Name{CommonName: "test authority"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
@@ -49,14 +49,14 @@ func NewAuthority(tb testing.TB) *Authority {
 	return &Authority{certificate, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// Pool trusts this authority alone.
+// Pool returns a pool with only this authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
 	return pool
 }
 
-// Server issues the certificate of a server on this machine.
+// Server issues a certificate for a server on this machine.
 func (a *Authority) Server(tb testing.TB, commonName string) Pair {
 	tb.Helper()
 	return a.issue(tb, &x509.Certificate{
@@ -65,7 +65,7 @@ func (a *Authority) Server(tb testing.TB, commonName string) Pair {
 	})
 }
 
-// Client issues the certificate of a client. An empty dns or uri is left out.
+// Client issues a certificate for a client. An empty dns or uri is left out.
 func (a *Authority) Client(tb testing.TB, commonName, dns, uri string, end time.Time) Pair {
 	tb.Helper()
 	template := &x509.Certificate{
@@ -119,8 +119,8 @@ func (p Pair) X509(tb testing.TB) *x509.Certificate {
 	return p.TLS(tb).Leaf
 }
 
-// Write puts the pair into the files name.crt and name.key of a folder, each replaced at
-// once, and returns their paths.
+// Write writes the pair to the files name.crt and name.key in a folder, each replaced
+// atomically, and returns their paths.
 func (p Pair) Write(tb testing.TB, folder, name string) (certificate, key string) {
 	tb.Helper()
 	certificate, key = filepath.Join(folder, name+".crt"), filepath.Join(folder, name+".key")
@@ -129,7 +129,7 @@ func (p Pair) Write(tb testing.TB, folder, name string) (certificate, key string
 	return certificate, key
 }
 
-// WriteFile replaces a file at once: nobody sees half of it.
+// WriteFile replaces a file atomically.
 func WriteFile(tb testing.TB, path string, data []byte) {
 	tb.Helper()
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {

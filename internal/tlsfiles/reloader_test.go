@@ -17,51 +17,41 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/signintest"
+	"github.com/calldibs/dibs/internal/authtest"
+	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
-// rig is a server with certificates in a folder.
+// rig is a server with certificates in files.
 type rig struct {
 	testing.TB
-	authority *signintest.Authority
+	authority *authtest.Authority
 	folder    string
 	files     tlsfiles.Files
-	keeper    *tlsfiles.Keeper
+	reloader  *tlsfiles.Reloader
 	address   string
-	ahead     atomic.Int64 // of the clock
-	mu        sync.Mutex
-	log       strings.Builder
+	ahead     atomic.Int64 // how far the clock is ahead, in nanoseconds
+	log       logtest.Buffer
 }
 
-func (r *rig) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.log.Write(p)
-}
-
-// logged counts how often the log has a text.
-func (r *rig) logged(text string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Count(r.log.String(), text)
-}
+// logged returns how often a text occurs in the log.
+func (r *rig) logged(text string) int { return strings.Count(r.log.String(), text) }
 
 func newRig(tb testing.TB, change ...func(*tlsfiles.Files)) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, authority: signintest.NewAuthority(tb), folder: tb.TempDir()}
+	r := &rig{TB: tb, authority: authtest.NewAuthority(tb), folder: tb.TempDir()}
 	r.files.Certificate, r.files.Key = r.authority.Server(tb, "first").Write(tb, r.folder, "server")
 	r.files.ClientCA = filepath.Join(r.folder, "clients.pem")
-	signintest.WriteFile(tb, r.files.ClientCA, r.authority.PEM)
+	authtest.WriteFile(tb, r.files.ClientCA, r.authority.PEM)
 	for _, c := range change {
 		c(&r.files)
 	}
 	var err error
-	if r.keeper, err = tlsfiles.Open(r.files, slog.New(slog.NewTextHandler(r, nil))); err != nil {
+	if r.reloader, err = tlsfiles.Open(r.files, slog.New(slog.NewTextHandler(&r.log, nil))); err != nil {
 		tb.Fatal(err)
 	}
 	begin := time.Now()
-	r.keeper.SetClock(func() time.Time { return begin.Add(time.Duration(r.ahead.Load())) })
+	r.reloader.SetClock(func() time.Time { return begin.Add(time.Duration(r.ahead.Load())) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
@@ -70,7 +60,7 @@ func newRig(tb testing.TB, change ...func(*tlsfiles.Files)) *rig {
 		fmt.Fprintf(w, "%s %d", r.Proto, len(r.TLS.VerifiedChains))
 	}))
 	_ = server.Listener.Close()
-	server.Listener = tls.NewListener(l, r.keeper.Config())
+	server.Listener = tls.NewListener(l, r.reloader.Config())
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.Start()
 	tb.Cleanup(server.Close)
@@ -78,10 +68,10 @@ func newRig(tb testing.TB, change ...func(*tlsfiles.Files)) *rig {
 	return r
 }
 
-// later moves the clock to when files are looked at again.
+// later advances the clock to the next check of the files.
 func (r *rig) later() { r.ahead.Add(int64(time.Second)) }
 
-// shake makes a new connection, and returns the name of the server's certificate.
+// shake opens a connection, and returns the common name of the server's certificate.
 func (r *rig) shake() string {
 	r.Helper()
 	conn, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: r.authority.Pool()})
@@ -92,7 +82,7 @@ func (r *rig) shake() string {
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName
 }
 
-// get asks for a page, by a client with this certificate, or none.
+// get sends a request, from a client with these certificates.
 func (r *rig) get(certificates ...tls.Certificate) (string, error) {
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: r.authority.Pool(), Certificates: certificates}}
 	defer transport.CloseIdleConnections()
@@ -112,7 +102,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: r.authority.Pool(), MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}); err == nil {
-		t.Error("TLS 1.1 is spoken")
+		t.Error("TLS 1.1 is accepted")
 	}
 	old := &tls.Config{RootCAs: r.authority.Pool(), MaxVersion: tls.VersionTLS12}
 	if conn, err := tls.Dial("tcp", r.address, old); err != nil {
@@ -123,53 +113,53 @@ func TestServe(t *testing.T) {
 	strict := newRig(t, func(f *tlsfiles.Files) { f.MinVersion = tls.VersionTLS13 })
 	old.RootCAs = strict.authority.Pool()
 	if _, err := tls.Dial("tcp", strict.address, old); err == nil {
-		t.Error("TLS 1.2 is spoken where 1.3 is the least")
+		t.Error("TLS 1.2 is accepted where 1.3 is the minimum")
 	}
 }
 
-// A new pair is used by new connections; those that stand go on.
+// New connections use a new pair; open ones are not affected.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	standing, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: r.authority.Pool()})
+	open, err := tls.Dial("tcp", r.address, &tls.Config{RootCAs: r.authority.Pool()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = standing.Close() }()
+	defer func() { _ = open.Close() }()
 	r.authority.Server(t, "second").Write(t, r.folder, "server")
 	if got := r.shake(); got != "first" {
-		t.Errorf("files are looked at more than once a second: %s", got)
+		t.Errorf("the files are checked more than once a second: %s", got)
 	}
 	r.later()
 	if got := r.shake(); got != "second" {
 		t.Errorf("a new pair is not used: %s", got)
 	}
 	r.authority.Server(t, "third").Write(t, r.folder, "server")
-	r.keeper.Reload()
+	r.reloader.Reload()
 	if got := r.shake(); got != "third" {
-		t.Errorf("a new pair is not used when it is told: %s", got)
+		t.Errorf("a new pair is not used after Reload: %s", got)
 	}
-	fmt.Fprintf(standing, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	response, err := http.ReadResponse(bufio.NewReader(standing), nil)
+	fmt.Fprintf(open, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(open), nil)
 	if err != nil {
-		t.Fatalf("a connection that stood is gone: %v", err)
+		t.Fatalf("an open connection was closed: %v", err)
 	}
 	_ = response.Body.Close()
 }
 
-// Whatever is wrong with new files, those from before stay in use, and the log says so
-// once.
+// If new files are not valid, the certificates from before stay in use, and the error is
+// logged once.
 func TestBrokenReload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	next := r.authority.Server(t, "next")
 	for what, breaks := range map[string]func(){
-		"no PEM":              func() { signintest.WriteFile(t, r.files.Certificate, []byte("hello")) },
-		"an empty file":       func() { signintest.WriteFile(t, r.files.Key, nil) },
-		"no file":             func() { _ = os.Remove(r.files.Key) },
-		"half of a new pair":  func() { signintest.WriteFile(t, r.files.Certificate, next.Certificate) },
-		"another one's key":   func() { signintest.WriteFile(t, r.files.Key, r.authority.Server(t, "x").Key) },
-		"a key for the other": func() { signintest.WriteFile(t, r.files.Certificate, next.Key) },
+		"not PEM":                           func() { authtest.WriteFile(t, r.files.Certificate, []byte("hello")) },
+		"an empty file":                     func() { authtest.WriteFile(t, r.files.Key, nil) },
+		"a missing file":                    func() { _ = os.Remove(r.files.Key) },
+		"half of a new pair":                func() { authtest.WriteFile(t, r.files.Certificate, next.Certificate) },
+		"another key":                       func() { authtest.WriteFile(t, r.files.Key, r.authority.Server(t, "x").Key) },
+		"a key in place of the certificate": func() { authtest.WriteFile(t, r.files.Certificate, next.Key) },
 	} {
 		breaks()
 		r.later()
@@ -194,8 +184,8 @@ func TestBrokenReload(t *testing.T) {
 	}
 }
 
-// Many handshakes at once look once, and none of them fails while files are replaced.
-func TestReloadInTheCrowd(t *testing.T) {
+// Concurrent handshakes succeed while files are replaced.
+func TestConcurrentReload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var group sync.WaitGroup
@@ -219,8 +209,8 @@ func TestClientCertificates(t *testing.T) {
 	t.Parallel()
 	end := time.Now().Add(time.Hour)
 	for _, c := range []struct {
-		clients                         tlsfiles.Clients
-		none, good, untrusted, over, of string // what each gets; empty is no connection
+		clients                                tlsfiles.Clients
+		none, good, untrusted, expired, server string // the answer to each; empty means no connection
 	}{
 		{tlsfiles.Off, "HTTP/2.0 0", "HTTP/2.0 0", "HTTP/2.0 0", "HTTP/2.0 0", "HTTP/2.0 0"},
 		{tlsfiles.Optional, "HTTP/2.0 0", "HTTP/2.0 1", "", "", ""},
@@ -235,9 +225,9 @@ func TestClientCertificates(t *testing.T) {
 			}{
 				"none":        {c.none, nil},
 				"good":        {c.good, []tls.Certificate{r.authority.Client(t, "c", "", "", end).TLS(t)}},
-				"untrusted":   {c.untrusted, []tls.Certificate{signintest.NewAuthority(t).Client(t, "c", "", "", end).TLS(t)}},
-				"over":        {c.over, []tls.Certificate{r.authority.Client(t, "c", "", "", time.Now().Add(-time.Hour)).TLS(t)}},
-				"of a server": {c.of, []tls.Certificate{r.authority.Server(t, "c").TLS(t)}},
+				"untrusted":   {c.untrusted, []tls.Certificate{authtest.NewAuthority(t).Client(t, "c", "", "", end).TLS(t)}},
+				"expired":     {c.expired, []tls.Certificate{r.authority.Client(t, "c", "", "", time.Now().Add(-time.Hour)).TLS(t)}},
+				"of a server": {c.server, []tls.Certificate{r.authority.Server(t, "c").TLS(t)}},
 			} {
 				got, err := r.get(shown.certificates...)
 				if got != shown.want || (err == nil) != (shown.want != "") {
@@ -248,7 +238,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// An authority that is taken away counts for nobody who comes later.
+// New connections do not accept certificates of a removed authority.
 func TestAuthorityIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(f *tlsfiles.Files) { f.Clients = tlsfiles.Required })
@@ -269,35 +259,35 @@ func TestAuthorityIsReplaced(t *testing.T) {
 	if err := get(); err != nil {
 		t.Fatal(err)
 	}
-	signintest.WriteFile(t, r.files.ClientCA, signintest.NewAuthority(t).PEM)
+	authtest.WriteFile(t, r.files.ClientCA, authtest.NewAuthority(t).PEM)
 	r.later()
 	if err := get(); err == nil {
-		t.Error("a client of the old authority is let in")
+		t.Error("a client of the old authority is accepted")
 	}
 }
 
-func TestWrongFiles(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "file.pem")
-		signintest.WriteFile(t, path, []byte(text))
+		authtest.WriteFile(t, path, []byte(text))
 		return path
 	}
 	junk := "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"
 	for want, files := range map[string]tlsfiles.Files{
-		"nowhere.crt cannot be read: no such file": {Certificate: "nowhere.crt", Key: r.files.Key},
-		"nowhere.key cannot be read: no such file": {Certificate: r.files.Certificate, Key: "nowhere.key"},
-		"are no certificate and its key":           {Certificate: r.files.Key, Key: r.files.Certificate},
-		"has no certificate in it":                 {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write("hello"), Clients: tlsfiles.Optional},
-		"has a certificate that cannot be read":    {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write(junk), Clients: tlsfiles.Optional},
-		"cannot be read: is a directory":           {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: r.folder, Clients: tlsfiles.Required},
+		"open nowhere.crt: no such file":          {Certificate: "nowhere.crt", Key: r.files.Key},
+		"open nowhere.key: no such file":          {Certificate: r.files.Certificate, Key: "nowhere.key"},
+		"cannot load the certificate ":            {Certificate: r.files.Key, Key: r.files.Certificate},
+		"has no certificate in it":                {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write("hello"), Clients: tlsfiles.Optional},
+		"has a certificate that cannot be parsed": {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: write(junk), Clients: tlsfiles.Optional},
+		": is a directory":                        {Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: r.folder, Clients: tlsfiles.Required},
 	} {
 		if _, err := tlsfiles.Open(files, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	if _, err := (tlsfiles.Files{Certificate: r.files.Certificate, Key: r.files.Key, ClientCA: "nowhere"}).Load(); err != nil {
-		t.Errorf("authorities that nobody asks for: %v", err)
+		t.Errorf("authorities that are not used: %v", err)
 	}
 }

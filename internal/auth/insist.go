@@ -1,4 +1,4 @@
-package keys
+package auth
 
 import (
 	"context"
@@ -18,12 +18,12 @@ const (
 )
 
 // insist commits what decide returns. Where somebody else was faster it decides again.
-func (r *Ring) insist(ctx context.Context, decide func() (dibs.Group, error)) error {
+func (s *KeyStore) insist(ctx context.Context, decide func() (dibs.Group, error)) error {
 	wait := firstWait
 	for range tries {
 		group, err := decide()
 		if err == nil {
-			err = r.commit(ctx, group)
+			err = s.commit(ctx, group)
 		}
 		if !errors.Is(err, errAgain) {
 			return err
@@ -38,8 +38,8 @@ func (r *Ring) insist(ctx context.Context, decide func() (dibs.Group, error)) er
 	return dibs.Unavailable(fmt.Errorf("keys: others were faster %d times", tries))
 }
 
-func (r *Ring) commit(ctx context.Context, group dibs.Group) error {
-	outcomes, err := r.store.Commit(ctx, []dibs.Group{group})
+func (s *KeyStore) commit(ctx context.Context, group dibs.Group) error {
+	outcomes, err := s.store.Commit(ctx, []dibs.Group{group})
 	switch {
 	case err != nil:
 		return err

@@ -1,0 +1,112 @@
+// Package auth authenticates the callers of a server: by API key, by the token of an
+// OpenID Connect issuer, or by client certificate. What an authenticated caller may do
+// is decided by package access.
+package auth
+
+import (
+	"context"
+	"crypto/x509"
+	"sync/atomic"
+	"time"
+
+	"github.com/calldibs/dibs/internal/access"
+)
+
+// Authenticator authenticates requests. It is safe for concurrent use. Make one with
+// [NewAuthenticator].
+type Authenticator struct {
+	keys *KeyStore
+	// local means that only this machine can connect. Such a server admits anonymous
+	// requests until there is a way to sign in.
+	local    bool
+	required atomic.Bool
+	trusted  atomic.Pointer[trusted]
+}
+
+// trusted is what the configuration names.
+type trusted struct {
+	tokens       *TokenVerifier // nil: none
+	certificates []CertificateRule
+}
+
+// NewAuthenticator returns an Authenticator that accepts API keys. Set local if only this
+// machine can connect.
+func NewAuthenticator(keys *KeyStore, local bool) *Authenticator {
+	a := &Authenticator{keys: keys, local: local}
+	a.trusted.Store(&trusted{})
+	return a
+}
+
+// Trust replaces the tokens and the certificates that are accepted. Nil tokens means none.
+func (a *Authenticator) Trust(tokens *TokenVerifier, certificates []CertificateRule) {
+	if tokens != nil || len(certificates) > 0 {
+		a.required.Store(true)
+	}
+	a.trusted.Store(&trusted{tokens, certificates})
+}
+
+// Required reports whether every caller has to sign in. Once that is so, it stays so.
+func (a *Authenticator) Required(ctx context.Context) (bool, error) {
+	if a.required.Load() {
+		return true, nil
+	}
+	some, err := a.keys.Any(ctx)
+	if some {
+		a.required.Store(true)
+	}
+	return some, err
+}
+
+// Bearer returns the caller of a request with "Authorization: Bearer secret"; an empty
+// secret means that the request has none. A secret with two dots is a token if tokens are
+// trusted; any other is a key.
+func (a *Authenticator) Bearer(ctx context.Context, secret string) (access.Caller, error) {
+	if secret == "" {
+		return a.anonymous(ctx)
+	}
+	if tokens := a.trusted.Load().tokens; tokens != nil && looksLikeToken(secret) {
+		return tokens.Verify(ctx, secret)
+	}
+	key, err := a.keys.Find(ctx, secret)
+	return key.Caller(), err
+}
+
+// anonymous returns the caller of a request without credentials.
+func (a *Authenticator) anonymous(ctx context.Context) (access.Caller, error) {
+	if !a.local {
+		return access.Caller{}, ErrUnknownKey
+	}
+	required, err := a.Required(ctx)
+	switch {
+	case err != nil:
+		return access.Caller{}, err
+	case required:
+		return access.Caller{}, ErrUnknownKey
+	default:
+		return access.Everything, nil
+	}
+}
+
+// Certificate returns the caller of a request with a client certificate that TLS has
+// verified. The first rule that matches decides. Without any rules a certificate only
+// opens the connection, and the request is anonymous.
+func (a *Authenticator) Certificate(ctx context.Context, c *x509.Certificate) (access.Caller, error) {
+	rules := a.trusted.Load().certificates
+	if len(rules) == 0 {
+		return a.anonymous(ctx)
+	}
+	if !time.Now().Before(c.NotAfter) { // a connection may outlive its certificate
+		return access.Caller{}, refuse(access.UnknownCertificate, "this client certificate has expired: connect with a new one")
+	}
+	for _, rule := range rules {
+		if rule.matches(c) {
+			return rule.Caller(), nil
+		}
+	}
+	return access.Caller{}, refuse(access.UnknownCertificate,
+		"this client certificate is not known here: name it in [[certificates]] of the server's configuration, or send a key")
+}
+
+func refuse(reason access.Reason, detail string) *access.RefusedError {
+	return &access.RefusedError{Reason: reason, Detail: detail}
+}

@@ -1,0 +1,19 @@
+package auth
+
+import "time"
+
+// MaxCached is how many keys a KeyStore caches.
+const MaxCached = maxCached
+
+// MaxToken is the maximum size of a token in bytes.
+const MaxToken = maxToken
+
+// SetClock replaces the clock of the cache. Call it before anything else.
+func (s *KeyStore) SetClock(now func() time.Time) { s.cache.now = now }
+
+// Cached returns how many keys and misses are cached.
+func (s *KeyStore) Cached() (keys, misses int) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	return len(s.cache.keys), len(s.cache.misses)
+}
