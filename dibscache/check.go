@@ -6,41 +6,41 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Check says whether values could be reserved, or could be no longer than MaxStale ago.
-// A name that is free here may be taken: only Reserve decides. Questions for an entity of
-// its own, or with suggestions, go to the registry.
+// Check reports whether values can be reserved, or could be at most MaxStale ago. A name
+// that is available here may be taken: only Reserve decides. Requests with an entity or with
+// suggestions go to the registry.
 func (c *Cache) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error) {
 	if !request.Entity.IsZero() || request.Suggest > 0 || len(request.Values) == 0 {
 		return c.registry.Check(ctx, request)
 	}
 	answers := make([]dibs.Availability, len(request.Values))
-	var unknown []string
-	var places []int
+	var missing []string
+	var indexes []int // of the missing values
 	for i, value := range request.Values {
-		if a, _, ok := c.find(question{checks, request.Namespace, value}); ok {
-			answers[i] = a.availability
+		if e, _, ok := c.lookup(key{kindCheck, request.Namespace, value}); ok {
+			answers[i] = e.availability
 		} else {
-			unknown, places = append(unknown, value), append(places, i)
+			missing, indexes = append(missing, value), append(indexes, i)
 		}
 	}
-	if len(unknown) == 0 {
+	if len(missing) == 0 {
 		return answers, nil
 	}
-	asked := *c.begin()
-	request.Values = unknown
+	blank := *c.newEntry()
+	request.Values = missing
 	found, err := c.registry.Check(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	for i, availability := range found {
-		answers[places[i]] = availability
-		a := asked
-		a.availability = availability
-		// Look-alikes and dates make names free and taken without an event of theirs: no
-		// such answer lasts.
-		name := markOf(dibs.NameID(request.Namespace, availability.Canonical))
-		a.rests = [2]uint32{name, name}
-		c.keep(question{checks, request.Namespace, unknown[i]}, &a)
+		answers[indexes[i]] = availability
+		e := blank
+		e.availability = availability
+		// Look-alikes and dates change availability without an event of the name itself: so
+		// no such entry is lasting.
+		name := slotOf(dibs.NameID(request.Namespace, availability.Canonical))
+		e.dependsOn = [2]uint32{name, name}
+		c.store(key{kindCheck, request.Namespace, missing[i]}, &e)
 	}
 	return answers, nil
 }
