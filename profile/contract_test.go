@@ -15,8 +15,7 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// shipped are the profiles that keep the contract of the package, also when one wraps
-// the other.
+// shipped returns the profiles of the package, also wrapped in OneScript.
 func shipped() []dibs.Profile {
 	plain := []dibs.Profile{profile.Slug{}, profile.Username{}, profile.Email{}, profile.Hostname{}}
 	all := slices.Clone(plain)
@@ -26,7 +25,7 @@ func shipped() []dibs.Profile {
 	return append(all, profile.OneScript(dibs.Exact))
 }
 
-// writtenByPeople makes what people write and what they write to break things.
+// writtenByPeople generates values that people enter, also to break things.
 var writtenByPeople = rapid.OneOf(
 	rapid.StringMatching(`[A-Za-z0-9 ._@+-]{1,40}`),
 	rapid.StringMatching(`[a-z]{1,10}(-[a-z0-9]{1,10}){0,8}`),
@@ -62,7 +61,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// contractHolds demands of a profile what the package says of all of them.
+// contractHolds checks the contract of the package for one value.
 func contractHolds(t *rapid.T, p dibs.Profile, value string) {
 	canonical, err := p.Canonical(value)
 	if again, errAgain := p.Canonical(value); again != canonical || (err == nil) != (errAgain == nil) {
@@ -73,7 +72,7 @@ func contractHolds(t *rapid.T, p dibs.Profile, value string) {
 		return
 	}
 	if !contractText(value) {
-		return // the registry asks no profile for such a value
+		return // the registry refuses such a value itself
 	}
 	contractStable(t, p, canonical)
 	if joiner, ok := p.(dibs.Joiner); ok {
@@ -85,26 +84,26 @@ func contractHolds(t *rapid.T, p dibs.Profile, value string) {
 	}
 }
 
-// contractStable demands that a profile accepts a text and leaves it as it is.
+// contractStable checks that a profile accepts a text and does not change it.
 func contractStable(t *rapid.T, p dibs.Profile, text string) {
 	if !contractText(text) {
 		t.Fatalf("%+q is not a text of 1 to 1,024 bytes without control characters", text)
 	}
 	if again, err := p.Canonical(text); err != nil || again != text {
-		t.Fatalf("Canonical(%+q) = %+q, %v: it is not left as it is", text, again, err)
+		t.Fatalf("Canonical(%+q) = %+q, %v: want it unchanged", text, again, err)
 	}
 }
 
 func contractRefusal(t *rapid.T, p dibs.Profile, value string, err error) {
 	var r *dibs.Refusal
 	if !errors.As(err, &r) {
-		t.Fatalf("Canonical(%+q): %v, which is no refusal", value, err)
+		t.Fatalf("Canonical(%+q): %v, want a refusal", value, err)
 	}
 	if strings.Trim(r.Rule, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" || r.Rule == "" || r.Problem == "" {
 		t.Fatalf("Canonical(%+q): the refusal %+v has no proper rule or problem", value, r)
 	}
 	if r.At < -1 || r.At > len(value) {
-		t.Fatalf("Canonical(%+q): the refusal %+v is at no byte of the value", value, r)
+		t.Fatalf("Canonical(%+q): the position of the refusal %+v is outside of the value", value, r)
 	}
 	if r.Try == "" {
 		return
@@ -114,8 +113,7 @@ func contractRefusal(t *rapid.T, p dibs.Profile, value string, err error) {
 	}
 }
 
-// contractText reports whether a text keeps the rules for all values and all canonical
-// forms.
+// contractText reports whether a text is valid as a value and as a canonical form.
 func contractText(text string) bool {
 	return text != "" && len(text) <= 1024 && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }

@@ -25,7 +25,7 @@ func TestHostnameAccepts(t *testing.T) {
 		{"Bücher", "xn--bcher-kva"},
 		{"xn--bcher-kva", "xn--bcher-kva"},
 		{"XN--Bcher-KVA", "xn--bcher-kva"},
-		{"ü--x", "xn----x-goa"}, // second and third place
+		{"ü--x", "xn----x-goa"}, // hyphens in the second and third place
 	} {
 		if got, err := (profile.Hostname{}).Canonical(test.value); err != nil || got != test.want {
 			t.Errorf("%q becomes %q (%v), want %q", test.value, got, err, test.want)
@@ -110,7 +110,7 @@ func TestHostnameJoin(t *testing.T) {
 }
 
 func TestHostnameAllocations(t *testing.T) {
-	// AllocsPerRun does not go with parallel tests.
+	// not parallel: AllocsPerRun
 	for value, most := range map[string]float64{"acme-inc": 0, "Acme-Inc": 1} {
 		if got := testing.AllocsPerRun(100, func() { _, _ = profile.Hostname{}.Canonical(value) }); got > most {
 			t.Errorf("%q takes %v allocations, more than %v", value, got, most)

@@ -11,7 +11,7 @@ func TestRealNamesAsUsernames(t *testing.T) {
 	for _, n := range realNames(t) {
 		got, err := profile.Username{}.Canonical(n.value)
 		if err != nil {
-			got = "!" // of any rule
+			got = "!" // for any rule
 		}
 		if got != n.username {
 			t.Errorf("username of %q is %q (%v), want %q", n.value, got, err, n.username)

@@ -14,8 +14,8 @@ type joiningProfile interface {
 	dibs.Joiner
 }
 
-// checkAddressContract checks what holds for slugs and host names whatever they are
-// given. It returns the canonical form, empty for what is refused.
+// checkAddressContract checks the contract of slugs and host names for any value. It returns
+// the canonical form, empty for a refusal.
 func checkAddressContract(t *testing.T, p joiningProfile, value, word string, limit int) string {
 	t.Helper()
 	canonical, err := p.Canonical(value)
@@ -60,11 +60,11 @@ func checkRefusal(t *testing.T, p dibs.Profile, value string, err error, limit i
 		t.Errorf("%s: %q is refused with %+v", p.Name(), value, refusal)
 	}
 	if refusal.At > 0 && utf8.ValidString(value) && !utf8.RuneStart(value[refusal.At]) {
-		t.Errorf("%s: %q is refused within a character: %+v", p.Name(), value, refusal)
+		t.Errorf("%s: %q: the position is inside a character: %+v", p.Name(), value, refusal)
 	}
 	for _, r := range refusal.Rule {
 		if r != '_' && !unicode.IsLower(r) {
-			t.Errorf("%s: the rule %q has %q in it", p.Name(), refusal.Rule, r)
+			t.Errorf("%s: the rule %q contains %q", p.Name(), refusal.Rule, r)
 		}
 	}
 	if refusal.Try == "" {
@@ -72,7 +72,7 @@ func checkRefusal(t *testing.T, p dibs.Profile, value string, err error, limit i
 	}
 	canonical, err := p.Canonical(refusal.Try)
 	if err != nil {
-		t.Fatalf("%s: for %q it offers %q, and refuses it: %v", p.Name(), value, refusal.Try, err)
+		t.Fatalf("%s: %q: Try is %q, which it refuses: %v", p.Name(), value, refusal.Try, err)
 	}
 	checkAddress(t, p, canonical, limit)
 }

@@ -27,7 +27,7 @@ func FuzzUsername(f *testing.F) {
 		}
 		length := utf8.RuneCountInString(canonical)
 		if least > 0 && length < least || most > 0 && length > most {
-			t.Errorf("%q has %d characters, outside %d to %d", canonical, length, least, most)
+			t.Errorf("%q has %d characters, want %d to %d", canonical, length, least, most)
 		}
 		if joined := u.Join(canonical, word); joined != "" {
 			if again, err := u.Canonical(joined); err != nil || again != joined {
@@ -37,8 +37,8 @@ func FuzzUsername(f *testing.F) {
 	})
 }
 
-// wantContract checks what every profile promises, for one value, and returns its
-// canonical form, or nothing where it is refused.
+// wantContract checks the contract of profiles for one value. It returns the canonical form,
+// empty for a refusal.
 func wantContract(t *testing.T, p dibs.Profile, value string) string {
 	t.Helper()
 	canonical, err := p.Canonical(value)
@@ -47,7 +47,7 @@ func wantContract(t *testing.T, p dibs.Profile, value string) string {
 			t.Errorf("%q becomes %q, and that %q, %v", value, canonical, again, err)
 		}
 		if canonical == "" || len(canonical) > 1024 || !utf8.ValidString(canonical) || strings.ContainsFunc(canonical, unicode.IsControl) {
-			t.Errorf("%q becomes %q, which is no canonical form", value, canonical)
+			t.Errorf("%q becomes %q, which is not a canonical form", value, canonical)
 		}
 		return canonical
 	}
@@ -59,14 +59,14 @@ func wantContract(t *testing.T, p dibs.Profile, value string) string {
 		t.Fatalf("%q: %q, %+v", value, canonical, refusal)
 	}
 	if refusal.At > 0 && utf8.ValidString(value) && !utf8.RuneStart(value[refusal.At]) {
-		t.Errorf("%q: %+v is inside a character", value, refusal)
+		t.Errorf("%q: the position of %+v is inside a character", value, refusal)
 	}
 	if refusal.Try != "" {
 		if _, err := p.Canonical(refusal.Try); err != nil {
-			t.Errorf("%q: %+v, and what it says to try: %v", value, refusal, err)
+			t.Errorf("%q: %+v refuses its own Try: %v", value, refusal, err)
 		}
 		if refusal.Try == value {
-			t.Errorf("%q: is to be tried again", value)
+			t.Errorf("%q: Try is the value itself", value)
 		}
 	}
 	return ""

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Join returns the username with "-" and the word appended, or with the word alone
-// where a hyphen cannot be there, and cuts the username to the length that is left.
+// Join appends "-" and the word, or the word only if a hyphen is not allowed there. It cuts
+// the username to the length that is left.
 func (u Username) Join(canonical, word string) string {
 	if canonical == "" || word == "" {
 		return ""
