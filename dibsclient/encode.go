@@ -2,7 +2,6 @@ package dibsclient
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -17,64 +16,65 @@ func encode(body any) ([]byte, error) {
 	if body == nil {
 		return nil, nil
 	}
-	if member, code := invalidUTF8(reflect.ValueOf(body)); code != "" {
-		return nil, &dibs.Error{Code: code, Message: fmt.Sprintf("the %s is not valid UTF-8", member)}
+	if err := checkUTF8(reflect.ValueOf(body), "body", dibs.CodeInvalidValue); err != nil {
+		return nil, err
 	}
 	return json.Marshal(body)
 }
 
-// invalidUTF8 finds the first text that is not valid UTF-8. It returns the member, and the
-// code with which the registry would refuse it, or no code if there is none.
-func invalidUTF8(v reflect.Value) (member string, code dibs.Code) {
+// memberCodes are the codes with which the registry refuses invalid members. Other members
+// have INVALID_VALUE.
+var memberCodes = map[string]dibs.Code{
+	"namespace": dibs.CodeInvalidNamespace, "scope": dibs.CodeInvalidNamespace, "token": dibs.CodeInvalidToken,
+}
+
+// checkUTF8 returns an error for the first text in a member of a body that is not valid
+// UTF-8.
+func checkUTF8(v reflect.Value, member string, code dibs.Code) error {
+	var parts []reflect.Value
 	switch v.Kind() {
 	case reflect.String:
 		if !utf8.ValidString(v.String()) {
-			return "", dibs.CodeInvalidValue
+			return &dibs.Error{Code: code, Message: "the " + member + " is not valid UTF-8"}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return invalidUTF8(v.Elem())
+			parts = append(parts, v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			if member, code = invalidUTF8(v.Index(i)); code != "" {
-				return member, code
-			}
+			parts = append(parts, v.Index(i))
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
-			for _, text := range []reflect.Value{key, v.MapIndex(key)} {
-				if member, code = invalidUTF8(text); code != "" {
-					return member, code
-				}
-			}
+			parts = append(parts, key, v.MapIndex(key))
 		}
 	case reflect.Struct:
-		return invalidMember(v)
+		return checkMembers(v)
 	default: // not a text
 	}
-	return "", ""
-}
-
-func invalidMember(v reflect.Value) (member string, code dibs.Code) {
-	for i := range v.NumField() {
-		if member, code = invalidUTF8(v.Field(i)); code == "" {
-			continue
-		}
-		if member != "" {
-			return member, code // a nested one
-		}
-		member, _, _ = strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		switch {
-		case v.Type() == reflect.TypeFor[wire.Entity]():
-			return "entity's " + member, dibs.CodeInvalidEntity
-		case member == "namespace", member == "scope":
-			return member, dibs.CodeInvalidNamespace
-		case member == "token":
-			return member, dibs.CodeInvalidToken
-		default:
-			return member, code
+	for _, part := range parts {
+		if err := checkUTF8(part, member, code); err != nil {
+			return err
 		}
 	}
-	return "", ""
+	return nil
+}
+
+// checkMembers is checkUTF8 for the members of a struct.
+func checkMembers(v reflect.Value) error {
+	for i := range v.NumField() {
+		member, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		code, ok := memberCodes[member]
+		switch {
+		case v.Type() == reflect.TypeFor[wire.Entity]():
+			member, code = "entity's "+member, dibs.CodeInvalidEntity
+		case !ok:
+			code = dibs.CodeInvalidValue
+		}
+		if err := checkUTF8(v.Field(i), member, code); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -16,18 +16,14 @@ type StatusError struct {
 
 // Error returns status, code and detail.
 func (e *StatusError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "dibs: the server answered %d", e.Status)
-	if text := http.StatusText(e.Status); text != "" {
-		b.WriteString(" " + text)
-	}
+	text := strings.TrimSpace(fmt.Sprintf("dibs: the server answered %d %s", e.Status, http.StatusText(e.Status)))
 	if e.Code != "" {
-		b.WriteString(", " + e.Code)
+		text += ", " + e.Code
 	}
 	if e.Detail != "" {
-		b.WriteString(": " + e.Detail)
+		text += ": " + e.Detail
 	}
-	return b.String()
+	return text
 }
 
 // adviceFor returns the detail for a status for which the server gave none.

@@ -29,19 +29,11 @@ func canonicalMailLocal(local string, caseSensitive bool) (string, bool) {
 // isDotAtom reports whether a text consists of words with single dots in between.
 func isDotAtom(text string) bool {
 	afterDot := true
-	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(text[i:])
-		}
-		switch {
-		case r == '.' && afterDot:
-			return false
-		case r != '.' && !isAtomText(r):
+	for _, r := range text {
+		if r == '.' && afterDot || r != '.' && !isAtomText(r) {
 			return false
 		}
 		afterDot = r == '.'
-		i += size
 	}
 	return !afterDot
 }

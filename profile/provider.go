@@ -120,7 +120,6 @@ func dropDots(local, domain string) string {
 			address = append(address, local[i])
 		}
 	}
-	address = append(address, '@')
-	address = append(address, domain...)
+	address = append(append(address, '@'), domain...)
 	return norm.NFC.String(string(address))
 }

@@ -64,6 +64,28 @@ func (u Username) Canonical(value string) (string, error) {
 	return "", refusal
 }
 
+// Join appends "-" and the word, or the word only if a hyphen is not allowed there. It cuts
+// the username to the length that is left.
+func (u Username) Join(canonical, word string) string {
+	if canonical == "" || word == "" {
+		return ""
+	}
+	for _, separator := range []string{"-", ""} {
+		end := separator + word
+		start := cutUsername(canonical, u.most()-utf8.RuneCountInString(end), maxUsernameBytes-len(end))
+		if start != canonical {
+			start = strings.TrimRight(start, "-")
+		}
+		if start == "" {
+			continue
+		}
+		if joined, refusal := u.check(start + end); refusal == nil {
+			return joined
+		}
+	}
+	return ""
+}
+
 // check is Canonical without Refusal.Try.
 func (u Username) check(value string) (string, *dibs.Refusal) {
 	canonical, ok := asciiUsername(value)
