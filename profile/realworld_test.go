@@ -73,3 +73,16 @@ func checkReal(t *testing.T, p dibs.Profile, value, want string) {
 		t.Errorf("%s of %q is %q (%v), want %q", p.Name(), value, got, err, want)
 	}
 }
+
+func TestRealNamesAsUsernames(t *testing.T) {
+	t.Parallel()
+	for _, n := range realNames(t) {
+		got, err := profile.Username{}.Canonical(n.value)
+		if err != nil {
+			got = "!" // for any rule
+		}
+		if got != n.username {
+			t.Errorf("username of %q is %q (%v), want %q", n.value, got, err, n.username)
+		}
+	}
+}
