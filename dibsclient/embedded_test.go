@@ -232,8 +232,8 @@ func TestSameResultsAsEmbedded(t *testing.T) {
 	t.Parallel()
 	now := storetest.NewClock(start)
 	cfg := dibs.Config{Policies: stepPolicies()}
-	embedded, behind := open(t, cfg, now.Now), open(t, cfg, now.Now)
-	web := httptest.NewServer(newHandler(behind, "the-key"))
+	embedded, served := open(t, cfg, now.Now), open(t, cfg, now.Now)
+	web := httptest.NewServer(newHandler(served, "the-key"))
 	defer web.Close()
 	remote := dial(t, web.URL+"/", dibsclient.Options{Key: "the-key"})
 

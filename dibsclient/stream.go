@@ -40,7 +40,7 @@ type update struct {
 // uses it.
 type stream struct {
 	namespace string
-	cursor    dibs.Cursor // behind the events that the watcher got
+	cursor    dibs.Cursor // of the last event that the watcher got
 	opened    time.Time
 	updates   chan update // closed when the stream ends
 	err       error       // why it ended; valid once updates is closed
@@ -48,12 +48,12 @@ type stream struct {
 	idle      *time.Timer // of the pool
 }
 
-// open opens a stream behind the query's cursor. The stream ends with the context.
+// open opens a stream after the query's cursor. The stream ends with the context.
 func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stream, *failure) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	forget := context.AfterFunc(c.closed, func() { cancel(dibs.ErrClosed) })
+	detach := context.AfterFunc(c.closed, func() { cancel(dibs.ErrClosed) })
 	end := func() {
-		forget()
+		detach()
 		cancel(nil)
 	}
 	timeout := time.AfterFunc(c.options.Timeout, func() { cancel(c.timeoutError()) })
@@ -84,7 +84,7 @@ func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stre
 	return s, nil
 }
 
-// sendWatch requests a stream behind a cursor.
+// sendWatch requests a stream after a cursor.
 func (c *client) sendWatch(ctx context.Context, do call, after dibs.Cursor) (*http.Response, error) {
 	request, err := c.newRequest(ctx, do, nil)
 	if err != nil {

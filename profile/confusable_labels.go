@@ -14,6 +14,7 @@ func hasEncodedPrefix(label string) bool {
 	return len(label) >= len(encodedPrefix) && strings.EqualFold(label[:len(encodedPrefix)], encodedPrefix)
 }
 
+// isEncoded reports whether a label is in the form of an encoded one.
 func isEncoded(label string) bool {
 	return hasEncodedPrefix(label) && len(label) > len(encodedPrefix) && isASCII(label)
 }
