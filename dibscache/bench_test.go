@@ -12,9 +12,9 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// BenchmarkResolve is one name after the other, from memory.
+// BenchmarkResolve resolves one name after the other, from memory.
 func BenchmarkResolve(b *testing.B) {
-	cache, names := remembered(b)
+	cache, names := filledCache(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if r, err := cache.Resolve(b.Context(), "slug", names[i%len(names)]); err != nil || r.Outcome != dibs.ResolveActive {
@@ -24,7 +24,7 @@ func BenchmarkResolve(b *testing.B) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	cache, names := remembered(b)
+	cache, names := filledCache(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if a, err := cache.Check(b.Context(), dibs.CheckRequest{Namespace: "slug", Values: names[i%len(names) : i%len(names)+1]}); err != nil || a[0].Available {
@@ -33,8 +33,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// remembered is a cache that knows a thousand names.
-func remembered(b *testing.B) (*dibscache.Cache, []string) {
+// filledCache returns a cache of a registry with a thousand names.
+func filledCache(b *testing.B) (*dibscache.Cache, []string) {
 	b.Helper()
 	registry, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Config is what a cache may do.
+// Config configures a cache.
 type Config struct {
-	// MaxStale is how old an answer may be. It must be positive.
+	// MaxStale is the maximum age of an answer. It must be positive.
 	MaxStale time.Duration
-	// MaxBytes is how much memory the answers may take, about. Zero means 64 MiB.
+	// MaxBytes is the approximate maximum memory of the entries. Zero means 64 MiB.
 	MaxBytes uint64
-	// Logger is told when the feed cannot be read, and when it can again. Nil means
+	// Logger logs when the cache loses the feed, and when it follows it again. Nil means
 	// [slog.Default].
 	Logger *slog.Logger
 }
@@ -33,11 +33,11 @@ type Cache struct {
 	maxStale time.Duration
 	logger   *slog.Logger
 
-	answers  *otter.Cache[question, *answer]
-	marks    marks
-	clock    clock
-	followed atomic.Int64 // the moment up to which all events are known
-	knows    atomic.Bool  // a change of policies would be noticed
+	entries       *otter.Cache[key, *entry]
+	invalidations invalidations
+	clock         clock
+	followedUntil atomic.Int64 // the moment up to which all events are known
+	seesPolicies  atomic.Bool  // the feed shows changes of policies
 
 	hits, misses atomic.Uint64
 
@@ -45,8 +45,8 @@ type Cache struct {
 	stopped sync.WaitGroup
 }
 
-// question is what was asked, as it was written.
-type question struct {
+// key is a question, with the value as the caller wrote it.
+type key struct {
 	kind             kind
 	namespace, value string
 }
@@ -54,28 +54,28 @@ type question struct {
 type kind uint8
 
 const (
-	resolves kind = iota
-	checks
+	kindResolve kind = iota
+	kindCheck
 )
 
-// answer is what the registry said. Only the part that the question's kind says is set.
-type answer struct {
+// entry is an answer of the registry. Of the two only the one of the key's kind is set.
+type entry struct {
 	resolution   dibs.Resolution
 	availability dibs.Availability
 
-	asked int64 // the moment as of which it was so
-	// lasting says that nothing but an event can change it: it is good for as long as the
-	// feed is followed.
-	lasting bool
-	seen    uint64    // how many pages of the feed had been noted before it was asked for
-	rests   [2]uint32 // the marks of what it rests on
+	asOf int64 // the moment at which the answer was right
+	// lasting says that only an event can change the answer, so that it is right for as long
+	// as the cache follows the feed.
+	lasting   bool
+	pages     uint64    // how many pages of the feed were known when the registry was asked
+	dependsOn [2]uint32 // the slots of what the answer depends on
 }
 
-// New returns a cache of a registry's answers, which follows its feed until it is closed.
-// The registry stays the caller's, and must stay open until then.
+// New returns a cache of a registry's answers. It follows the registry's feed until Close.
+// The caller keeps the registry open until then, and closes it.
 func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 	if cfg.MaxStale <= 0 {
-		return nil, errors.New("dibscache: MaxStale must say how old an answer may be, for example 5 * time.Second; without a cache, ask the registry itself")
+		return nil, errors.New("dibscache: MaxStale must be positive, for example 5 * time.Second; for answers without any delay, use the registry itself")
 	}
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = defaultMaxBytes
@@ -83,84 +83,86 @@ func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	answers, err := otter.New(&otter.Options[question, *answer]{MaximumWeight: cfg.MaxBytes, Weigher: weigh})
+	entries, err := otter.New(&otter.Options[key, *entry]{MaximumWeight: cfg.MaxBytes, Weigher: weigh})
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Cache{
-		registry: registry, maxStale: cfg.MaxStale, logger: cfg.Logger, answers: answers,
+		registry: registry, maxStale: cfg.MaxStale, logger: cfg.Logger, entries: entries,
 		clock: clock{start: time.Now()}, stop: stop,
 	}
-	c.followed.Store(longAgo)
+	c.followedUntil.Store(longAgo)
 	c.stopped.Go(func() { c.follow(ctx) })
 	return c, nil
 }
 
-// Close ends the following of the feed. The cache must not be used any more.
+// Close stops following the feed. The cache must not be used afterwards.
 func (c *Cache) Close() error {
 	c.stop()
 	c.stopped.Wait()
-	c.answers.StopAllGoroutines()
+	c.entries.StopAllGoroutines()
 	return nil
 }
 
-// Stats says how the cache fares.
+// Stats are figures of a cache.
 type Stats struct {
-	Hits, Misses uint64 // answers from memory, and those that had to be asked for
-	Bytes        uint64 // how much memory the answers take, about
-	// Lag is how long ago the feed was known to its end. Once it is more than MaxStale,
+	Hits, Misses uint64 // answers from memory, and from the registry
+	Bytes        uint64 // the approximate memory of the entries
+	// Lag is how long ago the cache had read the feed to its end. While it exceeds MaxStale,
 	// every question goes to the registry.
 	Lag time.Duration
 }
 
-// Stats returns how the cache fares.
+// Stats returns the present figures.
 func (c *Cache) Stats() Stats {
 	now := c.clock.now()
 	return Stats{
-		Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: c.answers.WeightedSize(),
-		Lag: time.Duration(now - max(c.followed.Load(), 0)), // never known: since the beginning
+		Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: c.entries.WeightedSize(),
+		Lag: time.Duration(now - max(c.followedUntil.Load(), 0)), // before the first read: since New
 	}
 }
 
-// find returns an answer that is not too old, and how old it may be.
-func (c *Cache) find(q question) (*answer, time.Duration, bool) {
-	if a, ok := c.answers.GetIfPresent(q); ok {
-		if age, ok := c.age(a); ok {
+// lookup returns a valid entry and its maximum age.
+func (c *Cache) lookup(k key) (*entry, time.Duration, bool) {
+	if e, ok := c.entries.GetIfPresent(k); ok {
+		if age, ok := c.age(e); ok {
 			c.hits.Add(1)
-			return a, age, true
+			return e, age, true
 		}
 	}
 	c.misses.Add(1)
 	return nil, 0, false
 }
 
-// age says how old an answer may be; ok is false for one that may have changed, or is
-// older than allowed.
-func (c *Cache) age(a *answer) (age time.Duration, ok bool) {
-	since := a.asked
-	if a.lasting {
-		// Before the marks: what is noted up to that moment then shows in them.
-		since = max(since, c.followed.Load())
+// age returns the maximum age of an entry; ok is false if the entry may have changed or is
+// too old.
+func (c *Cache) age(e *entry) (age time.Duration, ok bool) {
+	since := e.asOf
+	if e.lasting {
+		// Load this before the invalidations, which then include all events up to it.
+		since = max(since, c.followedUntil.Load())
 	}
 	age = time.Duration(c.clock.now() - since)
-	return age, age <= c.maxStale && !c.marks.changed(a)
+	return age, age <= c.maxStale && !c.invalidations.affect(e)
 }
 
-// begin is an answer before it is asked for.
-func (c *Cache) begin() *answer { return &answer{asked: c.clock.now(), seen: c.marks.pages.Load()} }
-
-// keep remembers an answer. What the strings were cut from is not kept alive.
-func (c *Cache) keep(q question, a *answer) {
-	q.namespace, q.value = strings.Clone(q.namespace), strings.Clone(q.value)
-	c.answers.Set(q, a)
+// newEntry returns an entry for an answer that the registry is about to give.
+func (c *Cache) newEntry() *entry {
+	return &entry{asOf: c.clock.now(), pages: c.invalidations.pages.Load()}
 }
 
-// weigh is about how many bytes an answer takes.
-func weigh(q question, a *answer) uint32 {
-	const fixed = 600 // the answer, its place in the cache, and what its texts take besides
-	size := fixed + len(q.namespace) + len(q.value)
-	r, v := &a.resolution, &a.availability
+// store adds an entry. It clones the strings of the key, which may be parts of larger ones.
+func (c *Cache) store(k key, e *entry) {
+	k.namespace, k.value = strings.Clone(k.namespace), strings.Clone(k.value)
+	c.entries.Set(k, e)
+}
+
+// weigh returns the approximate size of an entry in bytes.
+func weigh(k key, e *entry) uint32 {
+	const fixed = 600 // the entry, its node in the cache, and the headers of its strings
+	size := fixed + len(k.namespace) + len(k.value)
+	r, v := &e.resolution, &e.availability
 	size += len(r.Canonical) + len(r.Entity.Type) + len(r.Entity.ID) + len(v.Canonical) + len(v.Detail) + len(v.Value)
 	if r.To != nil {
 		size += fixed + len(r.To.Value) + len(r.To.Canonical)
@@ -171,8 +173,7 @@ func weigh(q question, a *answer) uint32 {
 	return uint32(size)
 }
 
-// clock tells moments, in nanoseconds since it was started. No setting of the machine's
-// clock moves it.
+// clock returns moments in nanoseconds since its start. It is monotonic.
 type clock struct{ start time.Time }
 
 func (c clock) now() int64 { return int64(time.Since(c.start)) }

@@ -1,18 +1,18 @@
-// Package dibscache answers where names lead, and whether they are free, from memory.
+// Package dibscache answers Resolve and Check from memory.
 //
 //	cache, err := dibscache.New(registry, dibscache.Config{MaxStale: 5 * time.Second})
 //	…
-//	where, err := cache.Resolve(ctx, "slug", "alice-bob")
+//	resolution, err := cache.Resolve(ctx, "slug", "alice-bob")
 //
-// It is for those who ask much more often than names change: a web server that looks up
-// the first part of every path. The registry may be in this process or behind a server.
+// It is for programs that read names much more often than names change, such as a web server
+// that resolves the first part of every path. The registry may be embedded or on a server.
 //
-// The cache follows the registry's feed. A change makes void what was remembered of the
-// name and its entity, most often within milliseconds. MaxStale is the promise for bad days:
-// an answer is never older than that, whatever becomes of the feed, and with the feed cut
-// for longer every question goes to the registry. What can change by itself, such as an old
-// name that redirects until a date, and all that a server answers, whose policies nobody
-// here knows, is asked for again after MaxStale in any case.
+// The cache follows the registry's feed. An event invalidates the entries of its name and
+// its entity, usually within milliseconds. An answer is never older than MaxStale, whatever
+// happens to the feed: if the cache cannot read the feed for longer, every question goes to
+// the registry. Some entries are always refreshed after MaxStale: those that can change
+// without an event, such as an old name that redirects until a date, and all answers of a
+// server, whose policies the cache cannot see.
 //
-// Who needs to be sure asks the registry itself: its answers are linearizable.
+// The registry itself gives linearizable answers: use it where an answer must not be stale.
 package dibscache

@@ -11,9 +11,9 @@ import (
 const (
 	pageSize = 1000
 
-	// leastPause is the time between two looks at the feed, however much happens: each
-	// look costs as much as some answers.
-	leastPause = 5 * time.Millisecond
+	// minInterval is the least time between two reads of the feed, however many events there
+	// are: a read costs as much as several answers.
+	minInterval = 5 * time.Millisecond
 )
 
 // follower reads the feed.
@@ -24,91 +24,90 @@ type follower struct {
 	failing    bool
 }
 
-// follow notes what happens, until the context ends. While the feed cannot be read the
-// answers grow old, and soon none is given any more.
+// follow reads the feed until the context ends. While the feed cannot be read, the entries
+// become too old.
 func (c *Cache) follow(ctx context.Context) {
 	f := follower{Cache: c, after: dibs.Latest}
 	for ctx.Err() == nil {
-		more, err := f.look(ctx)
+		more, err := f.read(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		f.report(err)
+		f.log(err)
 		switch {
 		case err != nil:
-			pause(ctx, c.every())
+			sleep(ctx, c.interval())
 		case !more:
 			f.await(ctx)
 		}
 	}
 }
 
-// every is how often to look at the feed: often enough that one look that takes its time
-// makes no answer too old.
-func (c *Cache) every() time.Duration { return max(c.maxStale/4, leastPause) }
+// interval is the time between two reads of the feed: short enough that one slow read makes
+// no entry too old.
+func (c *Cache) interval() time.Duration { return max(c.maxStale/4, minInterval) }
 
-// look reads the next page, and reports whether there may be more.
-func (f *follower) look(ctx context.Context) (more bool, err error) {
+// read reads the next page, and reports whether there may be more.
+func (f *follower) read(ctx context.Context) (more bool, err error) {
 	began := f.clock.now()
 	ctx, cancel := context.WithTimeout(ctx, max(f.maxStale, time.Second))
 	defer cancel()
 	page, err := f.registry.Events(ctx, dibs.FeedQuery{After: f.after, Limit: pageSize})
-	if errors.Is(err, dibs.ErrBadCursor) { // the registry is another one, restored from a copy for example
+	if errors.Is(err, dibs.ErrBadCursor) { // another registry, for example one restored from a backup
 		f.startOver()
 	}
 	if err != nil {
 		return false, err
 	}
-	// A feed that begins at its end does not tell what was before, and one that was cut for
-	// long may tell less than happened: what is purged takes its events along.
-	missed := f.after == dibs.Latest || began-f.followed.Load() > int64(f.maxStale)
-	if f.marks.note(page.Events, missed || page.Generation != f.generation) {
-		f.answers.InvalidateAll() // what was forgotten is not kept here either
+	// A feed that starts at its end lacks earlier events, and one that was not read for long
+	// may lack some, since a purge removes events.
+	missed := f.after == dibs.Latest || began-f.followedUntil.Load() > int64(f.maxStale)
+	if f.invalidations.add(page.Events, missed || page.Generation != f.generation) {
+		f.entries.InvalidateAll() // forgotten names must leave the memory, too
 	}
 	f.after, f.generation = page.Next, page.Generation
-	f.knows.Store(f.generation != 0)
+	f.seesPolicies.Store(f.generation != 0)
 	if more = page.More; !more {
-		f.followed.Store(began) // all that was committed by then is noted
+		f.followedUntil.Store(began) // every earlier commit is in the invalidations
 	}
 	return more, nil
 }
 
-// startOver forgets everything: nobody knows what has happened.
+// startOver drops all entries, since any event may be missing.
 func (f *follower) startOver() {
-	f.followed.Store(longAgo)
-	f.marks.note(nil, true)
-	f.answers.InvalidateAll()
+	f.followedUntil.Store(longAgo)
+	f.invalidations.add(nil, true)
+	f.entries.InvalidateAll()
 	f.after = dibs.Latest
 }
 
-// await waits until it is time to look again: at the latest after a while, and soon after
-// something was committed where the registry is in this process. A server would have to be
-// asked for that in a connection of its own.
+// await waits until the next read is due: after the interval at the latest, and soon after a
+// commit of an embedded registry. A server would need another connection for that.
 func (f *follower) await(ctx context.Context) {
-	pause(ctx, leastPause)
+	sleep(ctx, minInterval)
 	if f.generation == 0 {
-		pause(ctx, f.every()-leastPause)
+		sleep(ctx, f.interval()-minInterval)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.every())
+	ctx, cancel := context.WithTimeout(ctx, f.interval())
 	defer cancel()
 	if _, err := f.registry.AwaitEvents(ctx, dibs.FeedQuery{After: f.after, Limit: 1}); err != nil {
-		<-ctx.Done() // also if it failed at once: the next look says why
+		<-ctx.Done() // the next read returns the error
 	}
 }
 
-// report tells when the feed breaks, and when it is back.
-func (f *follower) report(err error) {
+// log logs when the cache loses the feed, and when it follows it again.
+func (f *follower) log(err error) {
 	switch {
 	case err != nil && !f.failing:
-		f.logger.Warn("dibs: the cache cannot follow the feed, every question will go to the registry", "error", err)
+		f.logger.Warn("dibs: the cache cannot read the feed; every question will go to the registry", "error", err)
 	case err == nil && f.failing:
 		f.logger.Info("dibs: the cache follows the feed again")
 	}
 	f.failing = err != nil
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):

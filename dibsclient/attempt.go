@@ -11,121 +11,115 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"sync/atomic"
-
-	"github.com/calldibs/dibs"
 )
 
-// attempt sends a call once. It returns nil when the answer was read.
+// attempt sends a call once. It returns nil if the response was decoded.
 func (c *client) attempt(ctx context.Context, do call, body []byte) *failure {
 	if ctx.Err() != nil {
-		return &failure{err: ctx.Err()} // the transport would not say whether it began
+		return &failure{err: ctx.Err()} // the transport would not tell whether it sent anything
 	}
 	if !do.unbounded {
-		slow := fmt.Errorf("no answer within %v", c.options.Timeout)
-		limited, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, slow)
+		limited, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, c.timeoutError())
 		defer cancel()
 		ctx = limited
 	}
-	bearer, err := c.bearer(ctx, do)
+	var trace connTrace
+	request, err := c.newRequest(trace.attach(ctx), do, body)
 	if err != nil {
-		return &failure{err: err, again: true}
+		return &failure{err: noResponse(ctx, do, err), retryable: true}
 	}
-	var way way
-	response, err := c.send(way.watch(ctx), do, bearer, body)
+	r, err := c.http.Do(request)
 	if err != nil {
-		return &failure{err: lost(ctx, do, err), again: true, mayHaveHappened: way.mayHaveArrived(err)}
+		return &failure{err: noResponse(ctx, do, err), retryable: true, maybeApplied: trace.mayHaveArrived(err)}
 	}
-	defer func() { _ = response.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(response.Body, c.maxAnswer+1))
+	defer func() { _ = r.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(r.Body, c.maxResponse+1))
 	if err != nil {
-		return &failure{err: lost(ctx, do, err), again: true, mayHaveHappened: true}
+		return &failure{err: noResponse(ctx, do, err), retryable: true, maybeApplied: true}
 	}
-	if int64(len(data)) > c.maxAnswer {
-		return &failure{mayHaveHappened: true, err: &StatusError{
-			Status: response.StatusCode, Detail: fmt.Sprintf("its answer has more than the %d bytes that are read: ask for less at once", c.maxAnswer),
+	if int64(len(data)) > c.maxResponse {
+		return &failure{maybeApplied: true, err: &StatusError{
+			Status: r.StatusCode, Detail: fmt.Sprintf("the response exceeds %d bytes: request less at once", c.maxResponse),
 		}}
 	}
-	return do.take(answer{response.StatusCode, response.Header, data})
+	return do.decodeResponse(response{r.StatusCode, r.Header, data})
 }
 
-// send makes the request and waits for the head of the answer.
-func (c *client) send(ctx context.Context, do call, bearer string, body []byte) (*http.Response, error) {
-	// A reader of bytes can be rewound: a connection that turns out to be dead before
-	// anything was written to it is then replaced by the transport itself.
-	request, err := http.NewRequestWithContext(ctx, do.method, c.address(do), bytes.NewReader(body))
+func (c *client) timeoutError() error { return fmt.Errorf("no response within %v", c.options.Timeout) }
+
+// newRequest returns the request of a call. An error means that nothing was sent.
+func (c *client) newRequest(ctx context.Context, do call, body []byte) (*http.Request, error) {
+	bearer, err := c.bearer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.setHeaders(request.Header, bearer)
-	request.Header.Set("Accept", "application/json, application/problem+json")
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
+	address := c.base + do.path
+	if len(do.query) > 0 {
+		address += "?" + do.query.Encode()
 	}
-	return c.http.Do(request)
-}
-
-// sendWatch asks for a stream behind a cursor.
-func (c *client) sendWatch(ctx context.Context, do call, after dibs.Cursor) (*http.Response, error) {
-	bearer, err := c.bearer(ctx, do)
+	// The transport can rewind a reader of bytes: it replaces a connection that turns out
+	// to be dead before anything was written to it.
+	request, err := http.NewRequestWithContext(ctx, do.method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, do.method, c.address(do), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	c.setHeaders(request.Header, bearer)
-	request.Header.Set("Accept", "text/event-stream")
-	if after != "" {
-		request.Header.Set("Last-Event-ID", string(after))
-	}
-	return c.http.Do(request)
-}
-
-// address is where a call goes.
-func (c *client) address(do call) string {
-	if len(do.query) == 0 {
-		return c.base + do.path
-	}
-	return c.base + do.path + "?" + do.query.Encode()
-}
-
-func (c *client) setHeaders(header http.Header, bearer string) {
+	header := request.Header
 	header.Set("User-Agent", c.options.UserAgent)
-	header.Set("Cache-Control", "no-cache") // the Registry promises what is so now
+	header.Set("Cache-Control", "no-cache") // a Registry answers with the present state
+	header.Set("Accept", "application/json, application/problem+json")
 	if bearer != "" {
 		header.Set("Authorization", "Bearer "+bearer)
 	}
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	return request, nil
 }
 
-// lost describes a call that got no answer. URLs have values in them, and stay out.
-func lost(ctx context.Context, do call, err error) error {
+// bearer returns the credential to send, empty for none.
+func (c *client) bearer(ctx context.Context) (string, error) {
+	if c.options.Token == nil {
+		return c.options.Key, nil
+	}
+	token, err := c.options.Token(ctx)
+	if err != nil {
+		return "", fmt.Errorf("Options.Token returned no token: %w", err)
+	}
+	if token == "" || notVisible(token) {
+		return "", errors.New("Options.Token returned a token that is empty or not visible ASCII")
+	}
+	return token, nil
+}
+
+// noResponse returns the error for a call without a response. It leaves the URL out, since
+// that contains values.
+func noResponse(ctx context.Context, do call, err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
 	}
 	return fmt.Errorf("%s: %w", do.name, err)
 }
 
-// way knows how far a request came.
-type way struct{ wanted, connected atomic.Bool }
+// connTrace records how far the transport came with a request.
+type connTrace struct{ wanted, connected atomic.Bool }
 
-// watch lets the transport report.
-func (w *way) watch(ctx context.Context) context.Context {
+// attach makes the transport report to the trace.
+func (t *connTrace) attach(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { w.wanted.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { w.connected.Store(true) },
+		GetConn: func(string) { t.wanted.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { t.connected.Store(true) },
 	})
 }
 
-// mayHaveArrived reports whether a request that failed can have reached the server.
-// Without a connection it cannot. A transport which reports nothing is believed if it
-// says that it could not connect.
-func (w *way) mayHaveArrived(err error) bool {
-	if w.connected.Load() || w.wanted.Load() {
-		return w.connected.Load()
+// mayHaveArrived reports whether a failed request may have reached the server. Without a
+// connection it cannot. If the transport reports nothing to the trace, only a dial error
+// shows that there was none.
+func (t *connTrace) mayHaveArrived(err error) bool {
+	if t.connected.Load() || t.wanted.Load() {
+		return t.connected.Load()
 	}
 	var failed *net.OpError
 	return !errors.As(err, &failed) || failed.Op != "dial"

@@ -11,7 +11,7 @@ import (
 
 // BenchmarkReserve is one reservation over a loopback connection, by many callers.
 func BenchmarkReserve(b *testing.B) {
-	r := newRig(b, dibsclient.Options{})
+	r := newFixture(b, dibsclient.Options{})
 	var n atomic.Int64
 	b.SetParallelism(32)
 	b.ReportAllocs()

@@ -8,31 +8,28 @@ import (
 	"github.com/calldibs/dibs"
 )
 
+// Limits that tests lower.
 const (
-	// maxAnswer is how much of an answer is read.
-	maxAnswer = 64 << 20
-	// feedPatience is how long a watcher tries to get back to the server.
-	feedPatience = 30 * time.Second
-	// maxSilence is how long a stream may say nothing, not even that it is alive.
-	maxSilence = time.Minute
+	maxResponse      = 64 << 20         // bytes of a response
+	reconnectTimeout = 30 * time.Second // for a watcher to reach the server again
+	idleTimeout      = time.Minute      // for a stream without any data, heartbeats included
 )
 
-// client is the backend that speaks to a server.
+// client is the [dibs.Backend] that calls a server.
 type client struct {
-	base    string // the server's address, without a slash at the end
+	base    string // the server's URL, without a slash at the end
 	options Options
 	http    *http.Client
-	own     *http.Transport // nil where the caller brought a client
-	streams streams
+	own     *http.Transport // nil with Options.HTTPClient
+	streams streamPool
 
 	closed context.Context // ends with Close
 	close  context.CancelFunc
 
-	// What tests make shorter.
-	maxAnswer  int64
-	patience   time.Duration
-	maxSilence time.Duration
-	firstPause time.Duration
+	maxResponse      int64
+	reconnectTimeout time.Duration
+	idleTimeout      time.Duration
+	firstBackoff     time.Duration
 }
 
 var _ dibs.Backend = (*client)(nil)
@@ -47,7 +44,7 @@ func newClient(address string, options Options) (*client, error) {
 	}
 	c := &client{
 		base: base, options: options,
-		maxAnswer: maxAnswer, patience: feedPatience, maxSilence: maxSilence, firstPause: firstPause,
+		maxResponse: maxResponse, reconnectTimeout: reconnectTimeout, idleTimeout: idleTimeout, firstBackoff: firstBackoff,
 	}
 	c.closed, c.close = context.WithCancel(context.Background())
 	var used http.Client
@@ -55,16 +52,16 @@ func newClient(address string, options Options) (*client, error) {
 		used = *options.HTTPClient
 	} else {
 		c.own = newTransport()
-		c.own.TLSClientConfig = options.TLS.Clone() // which is nil for nil
+		c.own.TLSClientConfig = options.TLS.Clone() // nil for nil
 		used.Transport = c.own
 	}
-	// What a name leads to is answered by redirects; and a key must not go elsewhere.
+	// A redirect is the server's answer to Resolve, and a key must not go elsewhere.
 	used.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &used
 	return c, nil
 }
 
-// Close ends all streams. Calls that come later are UNAVAILABLE.
+// Close ends all streams. Later calls return UNAVAILABLE.
 func (c *client) Close() error {
 	c.close()
 	c.streams.closeAll()

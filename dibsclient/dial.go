@@ -15,38 +15,38 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// What the zero Options mean.
+// The values of the zero Options.
 const (
 	DefaultTimeout   = 10 * time.Second
 	DefaultRetries   = 3
 	DefaultUserAgent = "dibsclient"
 )
 
-// Options say how to reach a server. The zero Options are good ones: each field says
-// what its zero value means.
+// Options configure the connection to a server. The zero Options are ready to use: each
+// field states what its zero value means.
 type Options struct {
 	// Key is the API key. Empty means that none is sent.
 	Key string
-	// Token returns what to send in place of an API key, such as a token of an OpenID
-	// Connect issuer. It is called for each attempt, from several goroutines at once: let it
-	// keep a token until that is nearly over. Nil means that Key is sent.
+	// Token returns a token to send instead of an API key, such as one of an OpenID Connect
+	// issuer. It is called for each attempt, from several goroutines at once: it should
+	// cache a token until shortly before that expires. Nil means that Key is sent.
 	Token func(context.Context) (string, error)
-	// TLS is how to speak to a server at https://: which authorities to trust, and which
-	// client certificate to show. Nil means the authorities of this machine, and none. With
-	// an HTTPClient it must be nil: that has its own.
+	// TLS configures connections to https://: trusted authorities and a client certificate.
+	// Nil means the authorities of this machine and no certificate. It must be nil with an
+	// HTTPClient, which has its own.
 	TLS *tls.Config
-	// HTTPClient sends the requests. Nil means one of the Registry's own, which keeps
-	// connections open and speaks HTTP/1.1 and HTTP/2. Redirects are never followed.
+	// HTTPClient sends the requests. Nil means a client of the Registry's own, which keeps
+	// connections open and uses HTTP/1.1 and HTTP/2. Redirects are never followed.
 	HTTPClient *http.Client
-	// Timeout is how long one attempt may take, apart from Sweep, Forget and Recanonicalize,
-	// which take as long as they take. Zero means 10 seconds.
+	// Timeout limits each attempt, except for Sweep, Forget and Recanonicalize, which have
+	// no limit. Zero means 10 seconds.
 	Timeout time.Duration
-	// Retries is how often a call is repeated where that is safe. Zero means 3, a
-	// negative number never.
+	// Retries is how often a call is repeated at most, where that is safe. Zero means 3,
+	// a negative number means never.
 	Retries int
-	// UserAgent is what the server sees. Empty means "dibsclient".
+	// UserAgent is the User-Agent header. Empty means "dibsclient".
 	UserAgent string
-	// Logger is told about attempts that are repeated. Nil means nobody is told.
+	// Logger logs retries, at the debug level. Nil means no logging.
 	Logger *slog.Logger
 }
 
@@ -61,48 +61,43 @@ func Dial(address string, options Options) (*dibs.Registry, error) {
 	return dibs.NewRegistry(c), nil
 }
 
-// parseBase reads the address of a server. The address is no part of any error: a
-// password may be in it.
+// parseBase checks the address of a server. Its errors leave the address out, since that
+// may contain a password.
 func parseBase(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return "", errors.New("dibs: the server's address is not a URL: it looks like https://names.example.com")
+		return "", errors.New("dibs: the server's address is not a URL; example: https://names.example.com")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", errors.New("dibs: the server's address must begin with http:// or https://")
 	case u.Hostname() == "":
-		return "", errors.New("dibs: the server's address has no host: it looks like https://names.example.com")
+		return "", errors.New("dibs: the server's address has no host; example: https://names.example.com")
 	case u.User != nil:
-		return "", errors.New("dibs: the server's address must not have a user or a password: set Options.Key instead")
+		return "", errors.New("dibs: the server's address must not contain a user or password: set Options.Key instead")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return "", errors.New("dibs: the server's address must end with its path, without ? and #")
 	}
 	return u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/"), nil
 }
 
-// withDefaults returns the options with every zero field filled in.
+// withDefaults checks the options and returns them with every zero field filled in.
 func (o Options) withDefaults() (Options, error) {
-	for _, field := range []struct{ name, text string }{{"Key", o.Key}, {"UserAgent", o.UserAgent}} {
-		if notVisible(field.text) {
-			return o, fmt.Errorf("dibs: Options.%s has a character that is not visible ASCII", field.name)
-		}
-	}
 	switch {
+	case notVisible(o.Key):
+		return o, errors.New("dibs: Options.Key contains a character that is not visible ASCII")
+	case notVisible(o.UserAgent):
+		return o, errors.New("dibs: Options.UserAgent contains a character that is not visible ASCII")
 	case o.Key != "" && o.Token != nil:
 		return o, errors.New("dibs: Options.Key and Options.Token are both set: only one of them can be sent")
 	case o.TLS != nil && o.HTTPClient != nil:
 		return o, errors.New("dibs: Options.TLS and Options.HTTPClient are both set: set TLSClientConfig in the transport of the client instead")
-	}
-	switch {
 	case o.Timeout < 0:
 		return o, fmt.Errorf("dibs: Options.Timeout is %v, it must not be negative", o.Timeout)
-	case o.Timeout == 0:
+	}
+	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
-	switch {
-	case o.Retries < 0:
-		o.Retries = 0
-	case o.Retries == 0:
+	if o.Retries == 0 {
 		o.Retries = DefaultRetries
 	}
 	if o.UserAgent == "" {
@@ -114,12 +109,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// notVisible reports whether a text has something in it that no header may have.
+// notVisible reports whether a text contains a character that a header must not have.
 func notVisible(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// newTransport returns a transport for many calls at once to one server.
+// newTransport returns a transport for many concurrent calls to one server.
 func newTransport() *http.Transport {
 	const connections = 256
 	return &http.Transport{

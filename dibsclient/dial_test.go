@@ -10,20 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/memstore"
 )
 
-func TestDialChecksWhatItIsGiven(t *testing.T) {
+func TestDialChecksArguments(t *testing.T) {
 	t.Parallel()
 	const good = "http://localhost:8080"
 	tests := []struct {
 		address string
 		options dibsclient.Options
-		says    string // nothing where all is well
+		message string // empty for no error
 	}{
 		{good, dibsclient.Options{}, ""},
 		{"https://names.example.com/registry/", dibsclient.Options{Key: "dibs_x", Retries: -1, Timeout: time.Second}, ""},
@@ -47,10 +45,10 @@ func TestDialChecksWhatItIsGiven(t *testing.T) {
 	for _, test := range tests {
 		reg, err := dibsclient.Dial(test.address, test.options)
 		switch {
-		case test.says == "" && err != nil:
+		case test.message == "" && err != nil:
 			t.Errorf("%q: %v", test.address, err)
-		case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "hunter2")):
-			t.Errorf("%q: the error is %v, it should say %q", test.address, err, test.says)
+		case test.message != "" && (err == nil || !strings.Contains(err.Error(), test.message) || strings.Contains(err.Error(), "hunter2")):
+			t.Errorf("%q: the error is %v, want %q", test.address, err, test.message)
 		}
 		if reg != nil {
 			_ = reg.Close()
@@ -91,17 +89,17 @@ func TestKeysAndHeaders(t *testing.T) {
 	}
 }
 
-// A client of the caller's own is used, and left as it was.
-func TestHTTPClientOfTheCallersOwn(t *testing.T) {
+// Dial uses the caller's HTTP client and does not modify it.
+func TestCallersHTTPClient(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
-	mine := &http.Client{Transport: brokenTransport{}}
-	reg := dial(t, r.url, dibsclient.Options{HTTPClient: mine, Retries: -1})
+	r := newFixture(t, dibsclient.Options{})
+	own := &http.Client{Transport: brokenTransport{}}
+	reg := dial(t, r.url, dibsclient.Options{HTTPClient: own, Retries: -1})
 	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}); !errors.Is(err, dibs.ErrOutcomeUnknown) || !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
-	if mine.CheckRedirect != nil {
-		t.Error("the client was changed")
+	if own.CheckRedirect != nil {
+		t.Error("the client was modified")
 	}
 }
 
@@ -111,9 +109,9 @@ type brokenTransport struct{}
 
 func (brokenTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, errBroken }
 
-func TestWhatCannotCrossTheNetwork(t *testing.T) {
+func TestUnsupportedCalls(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
+	r := newFixture(t, dibsclient.Options{})
 	claim := dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}
 	for _, principal := range []dibs.Principal{{}, {Name: "eve", Rights: dibs.OverrideReserved | dibs.Operate}} {
 		if _, err := r.As(principal).Claim(t.Context(), claim); !errors.Is(err, dibs.ErrUnsupported) {
@@ -130,14 +128,14 @@ func TestWhatCannotCrossTheNetwork(t *testing.T) {
 		}
 	}
 	if n := r.faults.requests(); n != 0 {
-		t.Errorf("there were %d requests", n)
+		t.Errorf("%d requests, want none", n)
 	}
 }
 
-// JSON would turn broken text into other text.
-func TestBrokenTextIsNotSent(t *testing.T) {
+// Package json would replace invalid UTF-8.
+func TestDoesNotSendInvalidUTF8(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
+	r := newFixture(t, dibsclient.Options{})
 	tests := []struct {
 		command dibs.Command
 		want    error
@@ -166,20 +164,20 @@ func TestBrokenTextIsNotSent(t *testing.T) {
 
 func TestDo(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
+	r := newFixture(t, dibsclient.Options{})
 	reserve := dibs.Reserve{Namespace: "slug", Value: "a", TTL: dibs.For(time.Second)}
-	r.faults.add(cutAfter)
+	r.faults.add(dropResponse)
 	name, err := r.Do(t.Context(), reserve, func(context.Context, dibs.Hold) (dibs.Entity, error) {
-		r.faults.add(cutAfter) // of the confirmation, or of an extension before it
+		r.faults.add(dropResponse) // of the confirm, or of an extend before it
 		return user1, nil
 	})
 	if err != nil || name.State != dibs.Active || name.Entity != user1 {
 		t.Fatalf("got %+v, %v", name, err)
 	}
 	reserve.Value = "b"
-	sorry := errors.New("sorry")
-	_, err = r.Do(t.Context(), reserve, func(context.Context, dibs.Hold) (dibs.Entity, error) { return dibs.Entity{}, sorry })
-	if !errors.Is(err, sorry) {
+	failed := errors.New("failed")
+	_, err = r.Do(t.Context(), reserve, func(context.Context, dibs.Hold) (dibs.Entity, error) { return dibs.Entity{}, failed })
+	if !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
 	if reserved, err := r.IsReserved(t.Context(), "slug", "b"); reserved || err != nil {
@@ -187,18 +185,11 @@ func TestDo(t *testing.T) {
 	}
 }
 
-func TestRecanonicalizeReportsWhatStandsInTheWay(t *testing.T) {
+func TestRecanonicalizeReportsCollisions(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	before, err := core.Open(store, dibs.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := core.Open(store, dibs.Config{Default: dibs.Policy{Profile: lowerCase{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = now.Close() })
+	before := openStore(t, store, dibs.Config{})
+	now := openStore(t, store, dibs.Config{Default: dibs.Policy{Profile: lowerCase{}}})
 	for value, entity := range map[string]dibs.Entity{"Ada": user1, "ada": user2, "Bo": user3} {
 		if _, err := before.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: value, Entity: entity}); err != nil {
 			t.Fatal(err)

@@ -6,46 +6,42 @@ import (
 	"strings"
 )
 
-// StatusError is an answer that is none of the registry's: no or a wrong key, a path
-// that is not there, a page of a proxy. Take it out of an error with [errors.As].
+// StatusError is a response that does not come from the registry itself: a missing or wrong
+// key, an unknown path, a page of a proxy. Find it in an error with [errors.As].
 type StatusError struct {
-	Status int    // of HTTP
-	Code   string // the server's own, such as UNAUTHORIZED; empty where it said none
-	Detail string // what is wrong and what to do next, for a person
+	Status int    // the HTTP status
+	Code   string // the server's code, such as UNAUTHORIZED; empty if the response has none
+	Detail string // what is wrong and what to do, for people
 }
 
 // Error returns status, code and detail.
 func (e *StatusError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "dibs: the server answered %d", e.Status)
-	if text := http.StatusText(e.Status); text != "" {
-		b.WriteString(" " + text)
-	}
+	text := strings.TrimSpace(fmt.Sprintf("dibs: the server answered %d %s", e.Status, http.StatusText(e.Status)))
 	if e.Code != "" {
-		b.WriteString(", " + e.Code)
+		text += ", " + e.Code
 	}
 	if e.Detail != "" {
-		b.WriteString(": " + e.Detail)
+		text += ": " + e.Detail
 	}
-	return b.String()
+	return text
 }
 
-// adviceFor says what to do about a status for which the server had no words.
+// adviceFor returns the detail for a status for which the server gave none.
 func adviceFor(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:
-		return "it wants an API key or a token, or does not know this one: see Options.Key and Options.Token"
+		return "the server requires a valid API key or token: set Options.Key or Options.Token"
 	case status == http.StatusForbidden:
-		return "who asks has no right to do that"
+		return "the caller has no right to do this"
 	case status == http.StatusNotFound:
-		return "there is no such call at this address: check the URL that Dial was given"
+		return "unknown path: check the URL given to Dial"
 	case status == http.StatusRequestEntityTooLarge:
 		return "the request is too large: send less at once"
 	case status == http.StatusTooManyRequests:
 		return "too many requests: try again later"
 	case status >= http.StatusInternalServerError:
-		return "it failed; its log, or that of a proxy before it, says why"
+		return "the server failed: see its log, or the log of a proxy in front of it"
 	default:
-		return "this is no answer of a registry: check the URL that Dial was given"
+		return "not a response of a registry: check the URL given to Dial"
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func Example() {
-	url, stop := serve("dibs_key") // a server in this process, for the example's sake
+	url, stop := serve("dibs_key") // a server in this process, only for the example
 	defer stop()
 	reg, err := dibsclient.Dial(url, dibsclient.Options{Key: "dibs_key"})
 	check(err)
@@ -36,7 +36,7 @@ func Example() {
 	// slug:alice-bob belongs to wedding/42
 }
 
-// serve serves a registry in memory, to those who have the key.
+// serve serves a registry in memory that requires the key.
 func serve(key string) (url string, stop func()) {
 	names, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	check(err)

@@ -1,34 +1,27 @@
 package dibsclient
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/calldibs/dibs"
 )
 
-// Limits are what tests make smaller; zero leaves them as they are.
+// Limits are limits that tests lower; zero means the default.
 type Limits struct {
-	MaxAnswer                        int64
-	Patience, MaxSilence, FirstPause time.Duration
+	MaxResponse                                 int64
+	ReconnectTimeout, IdleTimeout, FirstBackoff time.Duration
 }
 
-// DialWithin is Dial with other limits.
-func DialWithin(address string, options Options, limits Limits) (*dibs.Registry, error) {
+// DialWithLimits is Dial with other limits.
+func DialWithLimits(address string, options Options, limits Limits) (*dibs.Registry, error) {
 	c, err := newClient(address, options)
 	if err != nil {
 		return nil, err
 	}
-	if limits.MaxAnswer > 0 {
-		c.maxAnswer = limits.MaxAnswer
-	}
-	if limits.Patience > 0 {
-		c.patience = limits.Patience
-	}
-	if limits.MaxSilence > 0 {
-		c.maxSilence = limits.MaxSilence
-	}
-	if limits.FirstPause > 0 {
-		c.firstPause = limits.FirstPause
-	}
+	c.maxResponse = cmp.Or(limits.MaxResponse, c.maxResponse)
+	c.reconnectTimeout = cmp.Or(limits.ReconnectTimeout, c.reconnectTimeout)
+	c.idleTimeout = cmp.Or(limits.IdleTimeout, c.idleTimeout)
+	c.firstBackoff = cmp.Or(limits.FirstBackoff, c.firstBackoff)
 	return dibs.NewRegistry(c), nil
 }

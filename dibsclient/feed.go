@@ -10,10 +10,10 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// Events returns a page of the feed; with wait it blocks until there is one.
+// Events returns a page of the feed; with wait it blocks until there is an event.
 func (c *client) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
 	if wait && query.After == dibs.Latest {
-		// A stream that breaks before its first event must not begin at a later end.
+		// A stream that breaks before its first event must not continue at a later end.
 		now, err := c.Events(ctx, query, false)
 		if err != nil {
 			return now, err
@@ -23,33 +23,31 @@ func (c *client) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (d
 	if wait {
 		return c.awaitEvents(ctx, query)
 	}
-	var page dibs.EventPage
 	q := params("namespace", query.Namespace, "after", string(query.After), "limit", pageSize(query.Limit))
-	err := c.do(ctx, get("events", "/v1/events", q, into(func(a wire.EventsPage) (err error) {
-		page, err = a.EventPage()
+	return fetch(ctx, c, get("events", "/v1/events", q), func(w wire.EventsPage) (dibs.EventPage, error) {
+		page, err := w.EventPage()
 		if page.Next == "" && query.After != dibs.Latest {
 			page.Next = query.After
 		}
-		// Servers that do not tell look for events until a page is full.
+		// Older servers do not send more: their pages are full unless the feed ends.
 		page.More = page.More || len(page.Events) >= perPage(query.Limit)
-		return err
-	})))
-	return page, err
+		return page, err
+	})
 }
 
-// awaitEvents reads from a stream. It stays open between two calls of a watcher, who
-// comes back with the cursor that it was given. When a stream breaks, another one goes
-// on where it ended.
+// awaitEvents reads from a stream. The stream stays open between two calls of a watcher,
+// which continues with the cursor that it got. When a stream breaks, another one continues
+// at its cursor.
 func (c *client) awaitEvents(ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, error) {
 	if strings.ContainsFunc(string(query.After), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return dibs.EventPage{}, dibs.ErrBadCursor // no header can have it, and no server gave it out
+		return dibs.EventPage{}, dibs.ErrBadCursor // not valid in a header, so not from a server
 	}
 	s := c.streams.take(query.Namespace, query.After)
-	reconnecting := reconnecting{lastOpen: time.Now()}
+	r := reconnect{lastOpen: time.Now()}
 	for {
 		if s == nil {
 			var err error
-			if s, err = c.reopen(ctx, query, &reconnecting); err != nil {
+			if s, err = c.reopen(ctx, query, &r); err != nil {
 				return dibs.EventPage{}, err
 			}
 		}
@@ -59,42 +57,41 @@ func (c *client) awaitEvents(ctx context.Context, query dibs.FeedQuery) (dibs.Ev
 			return page, nil
 		}
 		s.cancel()
-		var damaged *damagedError
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return page, ctx.Err()
-		case errors.As(err, &damaged):
+		}
+		if _, invalid := errors.AsType[*invalidStreamError](err); invalid {
 			return dibs.EventPage{}, err
 		}
-		c.options.Logger.DebugContext(ctx, "dibs: the feed is opened again", "error", err)
+		c.options.Logger.DebugContext(ctx, "dibs: reopening the feed", "error", err)
 		query.After = s.cursor
-		reconnecting.broke(s)
+		r.broke(s)
 		s = nil
 	}
 }
 
-// reconnecting is what a watcher remembers while it has no stream.
-type reconnecting struct {
-	lastOpen time.Time     // when the server was last seen
-	failures int           // since a stream last lived
-	after    time.Duration // how long the server wants to be left alone
+// reconnect is the state of a watcher without a stream.
+type reconnect struct {
+	lastOpen   time.Time     // when a stream was last open
+	failures   int           // since a stream last lasted
+	retryAfter time.Duration // the least delay that the server asks for
 }
 
-// broke counts a stream that is gone. One that lived for a while is no failure: servers
-// restart, and proxies end what lasts.
-func (r *reconnecting) broke(s *stream) {
+// broke counts a stream that ended. One that lasted for a while is no failure: servers
+// restart, and proxies limit how long a response lasts.
+func (r *reconnect) broke(s *stream) {
 	r.lastOpen = time.Now()
 	r.failures++
-	if time.Since(s.opened) > maxPause {
+	if time.Since(s.opened) > maxBackoff {
 		r.failures = 0
 	}
 }
 
-// reopen opens a stream, and tries again for a while when it cannot.
-func (c *client) reopen(ctx context.Context, query dibs.FeedQuery, r *reconnecting) (*stream, error) {
-	do := get("watch", "/v1/events", params("namespace", query.Namespace, "after", string(query.After)), nil)
+// reopen opens a stream. It retries until the reconnect timeout is over.
+func (c *client) reopen(ctx context.Context, query dibs.FeedQuery, r *reconnect) (*stream, error) {
+	do := get("watch", "/v1/events", params("namespace", query.Namespace, "after", string(query.After)))
 	for {
-		if r.failures > 0 && !sleep(ctx, pauseBefore(r.failures, c.firstPause, r.after)) {
+		if r.failures > 0 && !sleep(ctx, backoff(r.failures, c.firstBackoff, r.retryAfter)) {
 			return nil, ctx.Err()
 		}
 		if c.closed.Err() != nil {
@@ -102,14 +99,14 @@ func (c *client) reopen(ctx context.Context, query dibs.FeedQuery, r *reconnecti
 		}
 		s, f := c.open(ctx, do, query)
 		if f == nil {
-			r.after = 0
+			r.retryAfter = 0
 			return s, nil
 		}
-		if ctx.Err() != nil || !f.again || time.Since(r.lastOpen) > c.patience {
-			return nil, do.settle(ctx, f, false)
+		if ctx.Err() != nil || !f.retryable || time.Since(r.lastOpen) > c.reconnectTimeout {
+			return nil, do.finalError(ctx, f, false)
 		}
-		c.options.Logger.DebugContext(ctx, "dibs: the feed cannot be reached", "error", f.err)
+		c.options.Logger.DebugContext(ctx, "dibs: cannot reach the feed", "error", f.err)
 		r.failures++
-		r.after = f.after
+		r.retryAfter = f.retryAfter
 	}
 }

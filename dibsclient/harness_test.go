@@ -1,9 +1,11 @@
 package dibsclient_test
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -13,6 +15,9 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -27,47 +32,46 @@ var (
 	user3 = dibs.Entity{Type: "user", ID: "3"}
 )
 
-// clock moves only when it is told to.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-// open returns an embedded registry in memory.
+// open returns an embedded registry in memory. A nil clock is the machine's.
 func open(t testing.TB, cfg dibs.Config, now func() time.Time) *dibs.Registry {
 	t.Helper()
-	reg, err := core.Open(memstore.New(memstore.Config{Now: now}), cfg)
+	return openStore(t, memstore.New(memstore.Config{Now: now}), cfg)
+}
+
+func openStore(t testing.TB, store dibs.Store, cfg dibs.Config) *dibs.Registry {
+	t.Helper()
+	reg, err := core.Open(store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = reg.Close() })
 	return reg
+}
+
+// newHandler returns a server of a registry. An empty key means that it requires none.
+func newHandler(reg *dibs.Registry, key string) http.Handler {
+	cfg := server.Config{Registry: reg}
+	if key != "" {
+		cfg.Authenticate = func(_ context.Context, sent string) (access.Caller, error) {
+			if sent != key {
+				return access.Caller{}, auth.ErrUnknownKey
+			}
+			return access.Everything, nil
+		}
+	}
+	return server.New(cfg)
 }
 
 // dial returns a client of a server.
 func dial(t testing.TB, url string, options dibsclient.Options) *dibs.Registry {
 	t.Helper()
-	return dialWithin(t, url, options, dibsclient.Limits{})
+	return dialWithLimits(t, url, options, dibsclient.Limits{})
 }
 
-func dialWithin(t testing.TB, url string, options dibsclient.Options, limits dibsclient.Limits) *dibs.Registry {
+func dialWithLimits(t testing.TB, url string, options dibsclient.Options, limits dibsclient.Limits) *dibs.Registry {
 	t.Helper()
-	limits.FirstPause = time.Millisecond
-	reg, err := dibsclient.DialWithin(url, options, limits)
+	limits.FirstBackoff = time.Millisecond
+	reg, err := dibsclient.DialWithLimits(url, options, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,28 +79,28 @@ func dialWithin(t testing.TB, url string, options dibsclient.Options, limits dib
 	return reg
 }
 
-// rig is a registry, a server in front of it that can be made to fail, and a client.
-type rig struct {
+// fixture is a registry behind a server that can be made to fail, and a client.
+type fixture struct {
 	*dibs.Registry // the client
 	server         *dibs.Registry
 	url            string
 	faults         *faults
 }
 
-func newRig(t testing.TB, options dibsclient.Options) *rig {
+func newFixture(t testing.TB, options dibsclient.Options) *fixture {
 	t.Helper()
 	server := open(t, dibs.Config{PollEvery: 5 * time.Millisecond}, nil)
 	f := &faults{next: newHandler(server, "")}
 	web := httptest.NewServer(f)
 	t.Cleanup(web.Close)
 	t.Cleanup(web.CloseClientConnections)
-	return &rig{Registry: dial(t, web.URL, options), server: server, url: web.URL, faults: f}
+	return &fixture{Registry: dial(t, web.URL, options), server: server, url: web.URL, faults: f}
 }
 
-// fault answers a request in place of the server, which is next.
+// fault responds to a request in place of the server, which is next.
 type fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// faults lets requests fail, one after another, and then no more.
+// faults makes requests fail, one fault each, and passes the others on.
 type faults struct {
 	next http.Handler
 
@@ -105,7 +109,7 @@ type faults struct {
 	seen int
 }
 
-// add lets the next requests fail.
+// add makes the next requests fail, and restarts the count of requests.
 func (f *faults) add(list ...fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +117,7 @@ func (f *faults) add(list ...fault) {
 	f.seen = 0
 }
 
-// requests is how many there were since faults were added.
+// requests returns the number of requests since the last add.
 func (f *faults) requests() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,8 +139,8 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	first(w, r, f.next)
 }
 
-// cut ends the connection without an answer.
-func cut(w http.ResponseWriter) {
+// disconnect closes the connection without a response.
+func disconnect(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(err)
@@ -144,35 +148,39 @@ func cut(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-func cutBefore(w http.ResponseWriter, _ *http.Request, _ http.Handler) { cut(w) }
+// dropRequest disconnects before the server gets the request.
+func dropRequest(w http.ResponseWriter, _ *http.Request, _ http.Handler) { disconnect(w) }
 
-func cutAfter(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// dropResponse disconnects after the server has done its work.
+func dropResponse(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
-	cut(w)
+	disconnect(w)
 }
 
-// truncate answers with the first half of the answer.
+// truncate sends the first half of the body as if it were all.
 func truncate(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	answer := httptest.NewRecorder()
-	next.ServeHTTP(answer, r)
-	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2])
+	got := httptest.NewRecorder()
+	next.ServeHTTP(got, r)
+	sendHalf(w, got)
 }
 
-// cutInside ends the connection in the middle of the answer.
-func cutInside(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	answer := httptest.NewRecorder()
-	next.ServeHTTP(answer, r)
-	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
-	w.Header().Set("Content-Length", strconv.Itoa(answer.Body.Len()))
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2])
+// dropInside disconnects in the middle of the body.
+func dropInside(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	got := httptest.NewRecorder()
+	next.ServeHTTP(got, r)
+	w.Header().Set("Content-Length", strconv.Itoa(got.Body.Len()))
+	sendHalf(w, got)
 	panic(http.ErrAbortHandler)
 }
 
-// say answers something else, without asking the server.
-func say(status int, header http.Header, text string) fault {
+func sendHalf(w http.ResponseWriter, got *httptest.ResponseRecorder) {
+	w.Header().Set("Content-Type", got.Header().Get("Content-Type"))
+	w.WriteHeader(got.Code)
+	_, _ = w.Write(got.Body.Bytes()[:got.Body.Len()/2])
+}
+
+// respond sends another response, without the server.
+func respond(status int, header http.Header, text string) fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		maps.Copy(w.Header(), header)
 		w.WriteHeader(status)
@@ -180,27 +188,25 @@ func say(status int, header http.Header, text string) fault {
 	}
 }
 
-// sayAfter lets the server do it, and answers something else.
-func sayAfter(status int, header http.Header, text string) fault {
+// replaceResponse sends another response after the server has done its work.
+func replaceResponse(status int, header http.Header, text string) fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(httptest.NewRecorder(), r)
-		say(status, header, text)(w, r, nil)
+		respond(status, header, text)(w, r, nil)
 	}
 }
 
-var html = http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+func contentType(media string) http.Header { return http.Header{"Content-Type": {media}} }
 
-// hang answers nothing until the client is gone, after the server has done it.
+var html, jsonType = contentType("text/html; charset=utf-8"), contentType("application/json")
+
+// hang sends no response after the server has done its work, until the client disconnects.
 func hang(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	<-r.Context().Done()
-	cut(w)
+	disconnect(w)
 }
 
 func times(n int, f fault) []fault {
-	list := make([]fault, n)
-	for i := range list {
-		list[i] = f
-	}
-	return list
+	return slices.Repeat([]fault{f}, n)
 }

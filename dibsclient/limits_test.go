@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/access"
@@ -21,17 +19,13 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// newLimitedServer returns a server with limits, and how often it answered by which status.
+// newLimitedServer returns a server with limits, and a function that returns how often it
+// sent a status.
 func newLimitedServer(t *testing.T, limits limit.Limits, slow time.Duration) (url string, answered func(status int) int64) {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
-	registry, err := core.Open(store, dibs.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = registry.Close() })
 	api := server.New(server.Config{
-		Registry: registry, Store: store, Limits: limits,
+		Registry: openStore(t, store, dibs.Config{}), Store: store, Limits: limits,
 		Authenticate: func(context.Context, string) (access.Caller, error) {
 			time.Sleep(slow)
 			return access.Caller{Name: "ann", Grants: access.Everything.Grants}, nil
@@ -42,9 +36,9 @@ func newLimitedServer(t *testing.T, limits limit.Limits, slow time.Duration) (ur
 		counts[status] = new(atomic.Int64)
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		noted := &statusNoter{ResponseWriter: w}
-		api.ServeHTTP(noted, r)
-		if n := counts[noted.status]; n != nil {
+		recorder := &statusRecorder{ResponseWriter: w}
+		api.ServeHTTP(recorder, r)
+		if n := counts[recorder.status]; n != nil {
 			n.Add(1)
 		}
 	}))
@@ -52,19 +46,19 @@ func newLimitedServer(t *testing.T, limits limit.Limits, slow time.Duration) (ur
 	return web.URL, func(status int) int64 { return counts[status].Load() }
 }
 
-type statusNoter struct {
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (n *statusNoter) WriteHeader(status int) {
-	n.status = status
-	n.ResponseWriter.WriteHeader(status)
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
 }
 
-// Who is told to come again later does so, and all goes well in the end, also changes that
-// are not safe to repeat: nothing has happened.
-func TestLimitsAreWaitedFor(t *testing.T) {
+// The client retries calls that a limit refused, also changes that are not safe to repeat:
+// the server has not applied them.
+func TestRetriesAfterLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		what   string
@@ -72,7 +66,7 @@ func TestLimitsAreWaitedFor(t *testing.T) {
 		slow   time.Duration
 		status int
 	}{
-		{"too many of one caller", limit.Limits{Writes: limit.Rate{N: 32, Per: time.Second}}, 0, http.StatusTooManyRequests},
+		{"too many requests of one caller", limit.Limits{Writes: limit.Rate{N: 32, Per: time.Second}}, 0, http.StatusTooManyRequests},
 		{"too many at once", limit.Limits{MaxInFlight: 4, MaxWait: time.Millisecond}, 5 * time.Millisecond, http.StatusServiceUnavailable},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -94,14 +88,14 @@ func TestLimitsAreWaitedFor(t *testing.T) {
 			}
 			all.Wait()
 			if answered(c.status) == 0 {
-				t.Errorf("nobody was answered %d", c.status)
+				t.Errorf("the server never sent %d", c.status)
 			}
 		})
 	}
 }
 
-// The client does not come before it was told to.
-func TestRetryAfterIsHonoured(t *testing.T) {
+// The client does not retry earlier than Retry-After says.
+func TestObeysRetryAfter(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {

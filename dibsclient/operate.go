@@ -2,69 +2,55 @@ package dibsclient
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// Sweep ends what is over. Asking twice sweeps twice, which does no harm.
+// Sweep ends what is due. It is repeatable: a second sweep does no harm.
 func (c *client) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
 	type body struct {
 		Limit int `json:"limit"`
 	}
-	var report dibs.SweepReport
-	do := post("sweep", "/v1/sweep", body{limit}, into(func(a wire.SweepReport) error {
-		report = a.SweepReport()
-		return nil
-	}))
+	do := post("sweep", "/v1/sweep", body{limit})
 	do.unbounded = true
-	err := c.do(ctx, do)
-	return report, err
+	return fetch(ctx, c, do, func(w wire.SweepReport) (dibs.SweepReport, error) { return w.SweepReport(), nil })
 }
 
-// Recanonicalize brings the names of a namespace under its present rules. What stands in
-// the way is reported together with the error.
+// operate describes a change without a time limit. Only its dry run is repeatable.
+func operate(name, path string, body any, dryRun bool) call {
+	do := post(name, path, body)
+	do.changes, do.repeatable, do.unbounded = !dryRun, dryRun, true
+	return do
+}
+
+// Recanonicalize applies the present rules of a namespace to its names. If names prevent
+// that, it returns the report together with the error.
 func (c *client) Recanonicalize(ctx context.Context, request dibs.RecanonicalizeRequest) (dibs.Recanonicalization, error) {
 	type body struct {
 		Namespace string `json:"namespace"`
 		DryRun    bool   `json:"dryRun,omitempty"`
 	}
 	var report dibs.Recanonicalization
-	f := c.ask(ctx, call{
-		name: "recanonicalize", method: http.MethodPost, path: "/v1/recanonicalize",
-		body: body{request.Namespace, request.DryRun}, changes: !request.DryRun, repeats: request.DryRun, unbounded: true,
-		read: into(func(a wire.Recanonicalization) (err error) {
-			report, err = a.Recanonicalization()
-			return err
-		}),
-	})
-	if f == nil {
-		if request.Progress != nil {
-			request.Progress(report.Done, report.Looked)
+	do := operate("recanonicalize", "/v1/recanonicalize", body{request.Namespace, request.DryRun}, request.DryRun)
+	do.decode = into(&report, wire.Recanonicalization.Recanonicalization)
+	if f := c.run(ctx, do); f != nil {
+		if f.problem != nil && f.problem.Report != nil {
+			if report, err := f.problem.Report.Recanonicalization(); err == nil {
+				return report, f.err
+			}
 		}
-		return report, nil
-	}
-	if f.problem == nil || f.problem.Report == nil {
 		return dibs.Recanonicalization{}, f.err
 	}
-	report, err := f.problem.Report.Recanonicalization()
-	if err != nil {
-		return dibs.Recanonicalization{}, f.err
+	if request.Progress != nil {
+		request.Progress(report.Done, report.Looked)
 	}
-	return report, f.err
+	return report, nil
 }
 
-// Forget erases a person, or a name. Asking twice does no harm, but then nobody learns what
-// was erased: an answer that got lost is not asked for again.
-func (c *client) Forget(ctx context.Context, request dibs.ForgetRequest) (report dibs.Forgetting, err error) {
-	err = c.do(ctx, call{
-		name: "forget", method: http.MethodPost, path: "/v1/forget",
-		body: wire.ForgetRequestOf(request), changes: !request.DryRun, repeats: request.DryRun, unbounded: true,
-		read: into(func(a wire.Forgetting) (err error) {
-			report, err = a.Forgetting()
-			return err
-		}),
-	})
-	return report, err
+// Forget erases an entity or a name. A second attempt would do no harm, but its report
+// would not contain what the first one erased: so it is not repeatable.
+func (c *client) Forget(ctx context.Context, request dibs.ForgetRequest) (dibs.Forgetting, error) {
+	do := operate("forget", "/v1/forget", wire.ForgetRequestOf(request), request.DryRun)
+	return fetch(ctx, c, do, wire.Forgetting.Forgetting)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"time"
 
@@ -15,57 +14,55 @@ import (
 )
 
 const (
-	// buffered is how many messages of a stream may wait for their watcher.
-	buffered = 256
-	// eventsPerPage is how many events a watcher is given at once, where it did not say.
-	eventsPerPage = 100
-	maxPerPage    = 1000
+	streamBuffer  = 256  // messages of a stream that its watcher has not read yet
+	eventsPerPage = 100  // for a query without a limit
+	maxPerPage    = 1000 // for any query
 )
 
-var errSilent = errors.New("the stream went silent")
+var errIdle = errors.New("the server sent nothing for too long")
 
-// damagedError is a stream that cannot be understood: opening it again does not help.
-type damagedError struct{ err error }
+// invalidStreamError is a stream with invalid content: opening it again does not help.
+type invalidStreamError struct{ err error }
 
-func (e *damagedError) Error() string {
-	return fmt.Sprintf("dibs: the server's stream of events makes no sense: %v", e.err)
+func (e *invalidStreamError) Error() string {
+	return fmt.Sprintf("dibs: invalid stream of events: %v", e.err)
 }
 
-func (e *damagedError) Unwrap() error { return e.err }
+func (e *invalidStreamError) Unwrap() error { return e.err }
 
-// update is what one message of a stream says.
+// update is the content of one message of a stream.
 type update struct {
-	event  *dibs.Event // nil where there is only a new place in the feed
+	event  *dibs.Event // nil if the message only advances the cursor
 	cursor dibs.Cursor
 }
 
-// stream is an open stream of events. One goroutine reads it; one watcher at a time has
-// it.
+// stream is an open stream of events. One goroutine reads it, and one watcher at a time
+// uses it.
 type stream struct {
 	namespace string
-	cursor    dibs.Cursor // behind what was handed out
+	cursor    dibs.Cursor // of the last event that the watcher got
 	opened    time.Time
-	updates   chan update // closed when the stream is over
-	err       error       // why it is over; to be looked at after updates was closed
+	updates   chan update // closed when the stream ends
+	err       error       // why it ended; valid once updates is closed
 	cancel    context.CancelFunc
-	idle      *time.Timer // of the cache
+	idle      *time.Timer // of the pool
 }
 
-// open opens a stream behind the query's cursor. It lives as long as the context does.
+// open opens a stream after the query's cursor. The stream ends with the context.
 func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stream, *failure) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	forget := context.AfterFunc(c.closed, func() { cancel(dibs.ErrClosed) })
+	detach := context.AfterFunc(c.closed, func() { cancel(dibs.ErrClosed) })
 	end := func() {
-		forget()
+		detach()
 		cancel(nil)
 	}
-	tooSlow := time.AfterFunc(c.options.Timeout, func() { cancel(fmt.Errorf("no answer within %v", c.options.Timeout)) })
+	timeout := time.AfterFunc(c.options.Timeout, func() { cancel(c.timeoutError()) })
 	response, err := c.sendWatch(ctx, do, query.After) //nolint:bodyclose // the stream closes it when it ends
-	tooSlow.Stop()
+	timeout.Stop()
 	if err != nil {
-		err = lost(ctx, do, err)
+		err = noResponse(ctx, do, err)
 		end()
-		return nil, &failure{err: err, again: true}
+		return nil, &failure{err: err, retryable: true}
 	}
 	if f := c.notStream(response); f != nil {
 		end()
@@ -73,13 +70,13 @@ func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stre
 	}
 	s := &stream{
 		namespace: query.Namespace, cursor: query.After, opened: time.Now(),
-		updates: make(chan update, buffered), cancel: end,
+		updates: make(chan update, streamBuffer), cancel: end,
 	}
 	go func() {
 		defer end()
 		defer func() { _ = response.Body.Close() }()
 		defer close(s.updates)
-		s.err = s.readAll(ctx, response.Body, c.maxSilence, cancel)
+		s.err = s.readAll(ctx, response.Body, c.idleTimeout, cancel)
 		if ctx.Err() != nil {
 			s.err = context.Cause(ctx)
 		}
@@ -87,29 +84,41 @@ func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stre
 	return s, nil
 }
 
-// notStream says what an answer is that is no stream, and closes it.
-func (c *client) notStream(response *http.Response) *failure {
-	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if response.StatusCode == http.StatusOK && err == nil && media == "text/event-stream" {
-		return nil
-	}
-	defer func() { _ = response.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(response.Body, c.maxAnswer))
+// sendWatch requests a stream after a cursor.
+func (c *client) sendWatch(ctx context.Context, do call, after dibs.Cursor) (*http.Response, error) {
+	request, err := c.newRequest(ctx, do, nil)
 	if err != nil {
-		return &failure{err: err, again: true}
+		return nil, err
 	}
-	a := answer{response.StatusCode, response.Header, data}
-	if a.status == http.StatusOK {
-		return &failure{err: &StatusError{Status: a.status, Detail: fmt.Sprintf("with %q, not with a stream of events", media)}}
+	request.Header.Set("Accept", "text/event-stream")
+	if after != "" {
+		request.Header.Set("Last-Event-ID", string(after))
 	}
-	return a.failure()
+	return c.http.Do(request)
 }
 
-// readAll reads updates until the stream is over, or silent for too long.
-func (s *stream) readAll(ctx context.Context, body io.Reader, silence time.Duration, cancel context.CancelCauseFunc) error {
-	silent := time.AfterFunc(silence, func() { cancel(errSilent) })
-	defer silent.Stop()
-	messages := newMessages(body, func() { silent.Reset(silence) })
+// notStream returns nil for a response that is a stream. It closes any other.
+func (c *client) notStream(got *http.Response) *failure {
+	r := response{status: got.StatusCode, header: got.Header}
+	if r.status == http.StatusOK && r.mediaType() == "text/event-stream" {
+		return nil
+	}
+	defer func() { _ = got.Body.Close() }()
+	if r.status == http.StatusOK {
+		return &failure{err: &StatusError{Status: r.status, Detail: fmt.Sprintf("the response is %s, not a stream of events", r.mediaType())}}
+	}
+	var err error
+	if r.data, err = io.ReadAll(io.LimitReader(got.Body, c.maxResponse)); err != nil {
+		return &failure{err: err, retryable: true}
+	}
+	return r.failure()
+}
+
+// readAll reads updates until the stream ends, or the server sends nothing for too long.
+func (s *stream) readAll(ctx context.Context, body io.Reader, idleTimeout time.Duration, cancel context.CancelCauseFunc) error {
+	idle := time.AfterFunc(idleTimeout, func() { cancel(errIdle) })
+	defer idle.Stop()
+	messages := newMessageReader(body, func() { idle.Reset(idleTimeout) })
 	for {
 		m, err := messages.next()
 		if err != nil {
@@ -119,7 +128,7 @@ func (s *stream) readAll(ctx context.Context, body io.Reader, silence time.Durat
 		if err != nil {
 			return err
 		}
-		silent.Stop() // a watcher that is slow is no sign of a silent server
+		idle.Stop() // the time until a slow watcher reads does not count
 		select {
 		case s.updates <- u:
 		case <-ctx.Done():
@@ -128,26 +137,26 @@ func (s *stream) readAll(ctx context.Context, body io.Reader, silence time.Durat
 	}
 }
 
-// update reads what a message says.
+// update decodes a message.
 func (m message) update() (update, error) {
 	if m.data == "" {
 		return update{cursor: dibs.Cursor(m.id)}, nil
 	}
 	var w wire.Event
 	if err := json.Unmarshal([]byte(m.data), &w); err != nil {
-		return update{}, &damagedError{err}
+		return update{}, &invalidStreamError{err}
 	}
 	event, err := w.Event()
 	if err != nil {
-		return update{}, &damagedError{err}
+		return update{}, &invalidStreamError{err}
 	}
 	if event.Cursor == "" {
-		return update{}, &damagedError{errors.New("an event has no cursor")}
+		return update{}, &invalidStreamError{errors.New("an event has no cursor")}
 	}
 	return update{event: &event, cursor: event.Cursor}, nil
 }
 
-// next waits for events and returns all that are there.
+// next waits for an event and returns all that are buffered.
 func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
 	limit = perPage(limit)
 	page := dibs.EventPage{Next: s.cursor}
@@ -176,7 +185,7 @@ func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
 	return page, nil
 }
 
-// perPage returns how many events are given out at once.
+// perPage returns the maximum number of events of a page.
 func perPage(limit int) int {
 	if limit <= 0 {
 		limit = eventsPerPage

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// segment writes a text as one segment of a path. A segment of dots would be taken for
-// another folder on the way.
-func segment(text string) string {
+// pathSegment escapes a text as one segment of a path. Proxies would take a segment of dots
+// for a relative path.
+func pathSegment(text string) string {
 	if text == "." || text == ".." {
 		return strings.ReplaceAll(text, ".", "%2E")
 	}
 	return url.PathEscape(text)
 }
 
-// params makes a query of names and values, without those that are empty.
+// params returns a query of pairs of name and value, without those whose value is empty.
 func params(pairs ...string) url.Values {
 	q := make(url.Values)
 	for i := 0; i < len(pairs); i += 2 {
@@ -26,12 +26,11 @@ func params(pairs ...string) url.Values {
 	return q
 }
 
-// pageSize writes a limit as the library understands it: none means its default, and
-// too many as many as there may be.
+// pageSize formats a limit as the library defines it: zero or less means the default, and
+// too many means the maximum.
 func pageSize(limit int) string {
-	const most = 1000
 	if limit <= 0 {
 		return ""
 	}
-	return strconv.Itoa(min(limit, most))
+	return strconv.Itoa(min(limit, maxPerPage))
 }

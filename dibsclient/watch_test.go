@@ -15,7 +15,7 @@ import (
 	"github.com/calldibs/dibs/dibsclient"
 )
 
-// claimMany claims names with these numbers on the server.
+// claimMany claims the names with the numbers from from up to to.
 func claimMany(t *testing.T, reg *dibs.Registry, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
@@ -26,9 +26,9 @@ func claimMany(t *testing.T, reg *dibs.Registry, from, to int) {
 	}
 }
 
-func TestWatchSeesEveryEventOnceOnOneStream(t *testing.T) {
+func TestWatchReadsEveryEventOnceFromOneStream(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
+	r := newFixture(t, dibsclient.Options{})
 	const events = 500
 	claimMany(t, r.server, 0, events/2)
 	r.faults.add()
@@ -48,22 +48,21 @@ func TestWatchSeesEveryEventOnceOnOneStream(t *testing.T) {
 		}
 	}
 	if n := r.faults.requests(); n != 1 {
-		t.Errorf("it took %d requests, want one stream", n)
+		t.Errorf("%d requests, want one", n)
 	}
 	want, err := r.server.Events(t.Context(), dibs.FeedQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Generation = 0 // of the server's process
+	want.Generation = 0 // local to the server's process
 	got, err := r.Events(t.Context(), dibs.FeedQuery{Limit: 1000})
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("the pages differ: %v", err)
 	}
 }
 
-// cutStream lets a stream begin, and cuts it after some messages, perhaps in the middle
-// of one.
-func cutStream(bytes int64) fault {
+// breakStream breaks a stream after some bytes, perhaps in the middle of a message.
+func breakStream(bytes int64) fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
@@ -93,12 +92,12 @@ func (w *limitedWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-func TestWatchGoesOnAfterItsStreamBroke(t *testing.T) {
+func TestWatchContinuesAfterBrokenStream(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
+	r := newFixture(t, dibsclient.Options{})
 	const events = 200
 	claimMany(t, r.server, 0, events)
-	r.faults.add(cutStream(5000), cutBefore, unavailable, cutStream(20_000), say(502, html, ""))
+	r.faults.add(breakStream(5000), dropRequest, unavailable, breakStream(20_000), respond(502, html, ""))
 	seen := 0
 	for e, err := range r.Watch(t.Context(), dibs.FeedQuery{}) {
 		if err != nil {
@@ -112,7 +111,7 @@ func TestWatchGoesOnAfterItsStreamBroke(t *testing.T) {
 		}
 	}
 	if n := r.faults.requests(); n != 6 {
-		t.Errorf("it took %d requests, want 6", n)
+		t.Errorf("%d requests, want 6", n)
 	}
 }
 
@@ -126,13 +125,13 @@ func TestWatchEnds(t *testing.T) {
 		}
 		return nil
 	}
-	r := newRig(t, dibsclient.Options{})
+	r := newFixture(t, dibsclient.Options{})
 	claimMany(t, r.server, 0, 1)
 
 	t.Run("with its context", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		defer cancel()
-		if err := watch(ctx, r.Registry, dibs.FeedQuery{}); !isJust(err, context.DeadlineExceeded) {
+		if err := watch(ctx, r.Registry, dibs.FeedQuery{}); !isPlain(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -150,7 +149,7 @@ func TestWatchEnds(t *testing.T) {
 			t.Errorf("after Close: %v", err)
 		}
 	})
-	t.Run("at what is wrong", func(t *testing.T) {
+	t.Run("with an invalid query", func(t *testing.T) {
 		if err := watch(t.Context(), r.Registry, dibs.FeedQuery{Namespace: "!"}); !errors.Is(err, dibs.ErrInvalidNamespace) {
 			t.Errorf("a namespace: %v", err)
 		}
@@ -160,30 +159,30 @@ func TestWatchEnds(t *testing.T) {
 			}
 		}
 	})
-	t.Run("at nonsense", func(t *testing.T) {
-		stream := http.Header{"Content-Type": {"text/event-stream"}}
+	t.Run("with an invalid stream", func(t *testing.T) {
+		stream := contentType("text/event-stream")
 		for _, text := range []string{"id: 1\ndata: {\n\n", "id: 1\ndata: {\"cursor\":\"\"}\n\n", "data: {\"cursor\":\"1\",\"reservationId\":\"x\"}\n\n"} {
-			r.faults.add(say(200, stream, text))
+			r.faults.add(respond(200, stream, text))
 			if err := watch(t.Context(), r.Registry, dibs.FeedQuery{After: "1"}); err == nil || r.faults.requests() != 1 {
 				t.Errorf("%q: %v after %d requests", text, err, r.faults.requests())
 			}
 		}
-		r.faults.add(say(200, html, "<p>"))
+		r.faults.add(respond(200, html, "<p>"))
 		var status *dibsclient.StatusError
 		if err := watch(t.Context(), r.Registry, dibs.FeedQuery{}); !errors.As(err, &status) {
 			t.Errorf("HTML: %v", err)
 		}
 	})
-	t.Run("when the server is gone for long", func(t *testing.T) {
-		reg := dialWithin(t, "http://127.0.0.1:1", dibsclient.Options{}, dibsclient.Limits{Patience: 100 * time.Millisecond})
+	t.Run("without a server", func(t *testing.T) {
+		reg := dialWithLimits(t, "http://127.0.0.1:1", dibsclient.Options{}, dibsclient.Limits{ReconnectTimeout: 100 * time.Millisecond})
 		if err := watch(t.Context(), reg, dibs.FeedQuery{}); !errors.Is(err, dibs.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// A server that hangs is left for a new stream; one that says it is alive is not.
-func TestWatchNoticesSilence(t *testing.T) {
+// A watcher replaces the stream of a server that hangs, and keeps one with heartbeats.
+func TestWatchNoticesIdleStream(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int32
 	asked := make(chan string, 10)
@@ -192,25 +191,25 @@ func TestWatchNoticesSilence(t *testing.T) {
 		asked <- r.Header.Get("Last-Event-ID")
 		w.Header().Set("Content-Type", "text/event-stream")
 		control := http.NewResponseController(w)
-		say := func(text string) {
+		send := func(text string) {
 			_, _ = fmt.Fprint(w, text)
 			_ = control.Flush()
 		}
 		if opened.Load() == 1 {
-			say("id: 7\n\n") // nothing of interest up to here
+			send("id: 7\n\n") // no event, only a new cursor
 			for range 5 {
 				time.Sleep(40 * time.Millisecond)
-				say(": alive\r\n\r\n")
+				send(": alive\r\n\r\n")
 			}
 			<-r.Context().Done()
 			return
 		}
-		say("id: 8\r\ndata: {\"cursor\":\"8\",\r\ndata: \"kind\":\"archived\"}\r\n\r\n")
+		send("id: 8\r\ndata: {\"cursor\":\"8\",\r\ndata: \"kind\":\"archived\"}\r\n\r\n")
 		<-r.Context().Done()
 	}))
 	defer web.Close()
-	reg := dialWithin(t, web.URL, dibsclient.Options{}, dibsclient.Limits{MaxSilence: 150 * time.Millisecond})
-	defer func() { _ = reg.Close() }() // or the server would wait for its stream
+	reg := dialWithLimits(t, web.URL, dibsclient.Options{}, dibsclient.Limits{IdleTimeout: 150 * time.Millisecond})
+	defer func() { _ = reg.Close() }() // otherwise web.Close waits for the stream
 	start := time.Now()
 	for e, err := range reg.Watch(t.Context(), dibs.FeedQuery{After: "3"}) {
 		if err != nil || e.Kind != dibs.EventArchived || e.Cursor != "8" {
@@ -219,6 +218,6 @@ func TestWatchNoticesSilence(t *testing.T) {
 		break
 	}
 	if first, second := <-asked, <-asked; first != "3" || second != "7" || time.Since(start) < 200*time.Millisecond {
-		t.Errorf("the streams began behind %q and %q, after %v", first, second, time.Since(start))
+		t.Errorf("the streams began after the cursors %q and %q, in %v", first, second, time.Since(start))
 	}
 }

@@ -12,61 +12,61 @@ import (
 	"github.com/calldibs/dibs/internal/redirect"
 )
 
-// Resolver says where a name leads. A [dibs.Registry] is one.
+// Resolver resolves names. A [dibs.Registry] is one.
 type Resolver interface {
 	Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error)
 }
 
 var _ Resolver = (*dibs.Registry)(nil)
 
-// Config says which names stand in URLs, and where.
+// Config configures which names are in URLs, and where.
 type Config struct {
-	// Namespace is that of the names. It must not be a blind one: its values do not
-	// belong in URLs.
+	// Namespace is the namespace of the names. It must not be a blind one, whose values do
+	// not belong in URLs.
 	Namespace string
-	// NamespaceOf is for namespaces that depend on the request, such as those of tenants
-	// by host. Nil means Namespace; one of the two must be set. A request for which it
-	// returns no well-formed namespace is 404.
+	// NamespaceOf returns the namespace of a request, for example by the tenant's host. Nil
+	// means Namespace; exactly one of the two must be set. A request for which it returns an
+	// invalid namespace gets 404.
 	NamespaceOf func(*http.Request) string
 
-	// Prefix is the path behind which the name stands, such as "/w/", or "/*/w/", where
-	// "*" is any one segment. Empty means "/": the name is the first segment.
+	// Prefix is the path before the name, such as "/w/", or "/*/w/", where "*" is any one
+	// segment. Empty means "/": the name is the first segment.
 	Prefix string
-	// Value returns the name that a request is for, and false where there is none in it.
-	// Nil means the segment behind Prefix.
+	// Value returns the name in a request, and false if there is none. Nil means the segment
+	// after Prefix.
 	Value func(*http.Request) (value string, ok bool)
-	// Location returns the URL of the same request with another name in it. It must be
-	// set if and only if Value is. Empty means that it has none: 404.
+	// Location returns the URL of the same request with another name, or an empty string if
+	// there is none: then the client gets 404. It must be set if and only if Value is.
 	Location func(r *http.Request, canonical string) string
-	// AnySpelling lets the application answer for every spelling of a name. False means
-	// that all but the canonical one are redirected.
+	// AnySpelling passes requests for every spelling of a name to the application. False
+	// means that spellings other than the canonical one are redirected.
 	AnySpelling bool
 
-	// MaxStale is how long anybody may keep an answer, in whole seconds. Zero means that
-	// nobody uses one without asking.
+	// MaxStale is how long a cache may keep a response, in whole seconds. Zero means that
+	// caches must revalidate every time.
 	MaxStale time.Duration
 
-	// NotFound answers for names that lead nowhere; nil means a plain 404.
+	// NotFound handles requests for names that lead nowhere. Nil means a plain 404.
 	NotFound http.Handler
-	// Gone answers for names that led somewhere once; nil means a plain 410.
+	// Gone handles requests for names that led somewhere before. Nil means a plain 410.
 	Gone http.Handler
-	// Unavailable answers where nobody can tell; nil means a plain 503. Retry-After is
-	// set before it is called.
+	// Unavailable handles requests for names that cannot be resolved now. Retry-After is set
+	// before it is called. Nil means a plain 503.
 	Unavailable http.Handler
 
-	// Logger is told why nobody can tell. Nil means [slog.Default].
+	// Logger logs why a name cannot be resolved. Nil means [slog.Default].
 	Logger *slog.Logger
 }
 
-// withDefaults returns the configuration with everything set, or says what is wrong.
+// withDefaults checks the configuration and returns it with every zero field filled in.
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case (c.Namespace == "") == (c.NamespaceOf == nil):
 		return c, errors.New("dibshttp: set one of Namespace and NamespaceOf")
 	case (c.Value == nil) != (c.Location == nil):
-		return c, errors.New("dibshttp: set both of Value and Location, or none: who says where a name stands also says where another would")
+		return c, errors.New("dibshttp: set both of Value and Location, or none: they describe the same place in the URL")
 	case c.Value != nil && c.Prefix != "":
-		return c, errors.New("dibshttp: Prefix says where a name stands, and so does Value: set one of them")
+		return c, errors.New("dibshttp: Prefix and Value are both set: set one of them")
 	case c.MaxStale < 0:
 		return c, fmt.Errorf("dibshttp: MaxStale is %s, it must not be negative", c.MaxStale)
 	}
@@ -81,15 +81,9 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.Value, c.Location = inPath(place)
 	}
-	if c.NotFound == nil {
-		c.NotFound = plain(http.StatusNotFound)
-	}
-	if c.Gone == nil {
-		c.Gone = plain(http.StatusGone)
-	}
-	if c.Unavailable == nil {
-		c.Unavailable = plain(http.StatusServiceUnavailable)
-	}
+	c.NotFound = orPlain(c.NotFound, http.StatusNotFound)
+	c.Gone = orPlain(c.Gone, http.StatusGone)
+	c.Unavailable = orPlain(c.Unavailable, http.StatusServiceUnavailable)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -113,28 +107,31 @@ func inPath(place redirect.Place) (value func(*http.Request) (string, bool), loc
 	return value, location
 }
 
-// plain answers with a status and its name.
-func plain(status int) http.Handler {
+// orPlain returns the handler, or for nil one that sends the status and its text.
+func orPlain(handler http.Handler, status int) http.Handler {
+	if handler != nil {
+		return handler
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, http.StatusText(status), status) })
 }
 
-// checkNamespace looks whether a namespace is one whose names can stand in URLs, as far as
-// the resolver can tell.
+// checkNamespace checks that names of a namespace may be in URLs, if the resolver knows its
+// policy.
 func checkNamespace(names Resolver, namespace string) error {
-	keeper, ok := names.(interface {
+	registry, ok := names.(interface {
 		Policy(namespace string) (dibs.Policy, error)
 	})
 	if !ok || namespace == "" {
 		return nil
 	}
-	policy, err := keeper.Policy(namespace)
+	policy, err := registry.Policy(namespace)
 	switch {
-	case errors.Is(err, dibs.ErrUnsupported): // a server keeps them
+	case errors.Is(err, dibs.ErrUnsupported): // the policies are on a server
 		return nil
 	case err != nil:
 		return fmt.Errorf("dibshttp: %w", err)
 	case len(policy.Blind) > 0:
-		return fmt.Errorf("dibshttp: values of %s are not to be seen, and do not belong in URLs", namespace)
+		return fmt.Errorf("dibshttp: namespace %s is blind: its values do not belong in URLs", namespace)
 	}
 	return nil
 }

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// directive is one word of Cache-Control, such as max-age=60.
+// directive is one directive of Cache-Control, such as max-age=60.
 type directive struct {
 	name  string // in lower case
-	value string // as it was written, with quotes if it has them
+	value string // as written, including quotes
 }
 
 type directives []directive
 
-// parseDirectives reads the lines of Cache-Control. Where a quote does not end, others may
-// read something else than we do: then nobody is to keep anything.
+// parseDirectives reads the lines of Cache-Control. If a quote is not closed, caches may
+// read the header in different ways: then it returns no-store.
 func parseDirectives(lines []string) (list directives) {
-	words, whole := splitUnquoted(strings.Join(lines, ","))
-	if !whole {
+	words, ok := splitUnquoted(strings.Join(lines, ","))
+	if !ok {
 		return directives{{name: "no-store"}}
 	}
 	for _, word := range words {
@@ -29,9 +29,9 @@ func parseDirectives(lines []string) (list directives) {
 	return list
 }
 
-// splitUnquoted splits at commas that do not stand in quotes, and reports whether all
-// quotes end.
-func splitUnquoted(text string) (words []string, whole bool) {
+// splitUnquoted splits at commas outside of quotes, and reports whether all quotes are
+// closed.
+func splitUnquoted(text string) (words []string, ok bool) {
 	quoted, escaped := false, false
 	words = strings.FieldsFunc(text, func(c rune) bool {
 		switch {
@@ -49,15 +49,12 @@ func splitUnquoted(text string) (words []string, whole bool) {
 	return words, !quoted
 }
 
-// has reports whether a directive is there without a list of fields that it is about,
-// which would make it one about less.
+// has reports whether a directive is present without a list of header fields, which would
+// restrict it to these.
 func (d directives) has(name string) bool {
-	for _, one := range d {
-		if one.name == name && (one.value == "" || name == "max-age" || name == "s-maxage") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d, func(one directive) bool {
+		return one.name == name && (one.value == "" || name == "max-age" || name == "s-maxage")
+	})
 }
 
 // with returns the directives with one that has no value.
@@ -68,12 +65,12 @@ func (d directives) with(name string) directives {
 	return append(d, directive{name: name})
 }
 
-// without returns the directives without some.
+// without returns the directives without the named ones.
 func (d directives) without(names ...string) directives {
 	return slices.DeleteFunc(d, func(one directive) bool { return slices.Contains(names, one.name) })
 }
 
-// String returns the directives as a header has them.
+// String returns the directives as the value of a header.
 func (d directives) String() string {
 	words := make([]string, len(d))
 	for i, one := range d {

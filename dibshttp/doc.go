@@ -1,9 +1,8 @@
-// Package dibshttp lets names stand in the URLs of a web application: a request for a
-// present name goes to the application with the entity in its context, one for an old
-// name is redirected, and one for no name is 404 or 410.
+// Package dibshttp is middleware for names in the URLs of a web application. It passes a
+// request for a current name to the application, with the entity in its context. It
+// redirects a request for an old name, and responds with 404 or 410 to one for no name.
 //
-// It is middleware for net/http, and so for chi, gin, echo and all else that is an
-// [http.Handler]:
+// It works with net/http, and so with chi, gin, echo and every other [http.Handler]:
 //
 //	names, err := dibshttp.New(registry, dibshttp.Config{Namespace: "slug", Prefix: "/w/"})
 //	…
@@ -11,38 +10,38 @@
 //
 // # Which requests
 //
-// The name is the segment of the path behind [Config.Prefix]: alice-bob in
-// /w/alice-bob/photos. Requests without one, such as /w/ or /login, go to the
-// application as they are. Names that stand elsewhere, in the host for one, take
+// The name is the segment of the path after [Config.Prefix]: alice-bob in
+// /w/alice-bob/photos. The middleware passes requests without a name, such as /w/ or
+// /login, to the application unchanged. For names in another place, such as the host, set
 // [Config.Value] and [Config.Location].
 //
-// # What the application sees
+// # What the application gets
 //
-// [FromContext] returns the [Match]: entity, namespace and canonical name. Use that, and
-// not the path.
+// [FromContext] returns the [Match]: entity, namespace and canonical name. Use that instead
+// of the path.
 //
-// # What the client sees
+// # What the client gets
 //
-//   - An old name: a redirect to the same URL with the present name in its place. The
-//     rest of the path and the query are kept as they were sent. The status is that of
-//     the namespace's policy, 301 if it has none; methods other than GET and HEAD get
-//     308 for 301 and 307 for 302, so that they are sent again with their body.
-//   - Another spelling of a name, such as /w/Alice%20Bob: 301 or 308 to the canonical
-//     one, so that there is one URL for one thing. See [Config.AnySpelling].
-//   - No such name, or one that nobody can have: 404. One that led somewhere once: 410.
-//     What archived entities are is up to the policy.
-//   - The registry cannot be reached: 503 with Retry-After.
+//   - For an old name: a redirect to the same URL with the current name. The rest of the
+//     path and the query stay as they were sent. The status is that of the namespace's
+//     policy, by default 301. For methods other than GET and HEAD, 301 becomes 308 and 302
+//     becomes 307, so that the client repeats the request with its body.
+//   - For another spelling of a name, such as /w/Alice%20Bob: 301 or 308 to the canonical
+//     one, so that each page has one URL. See [Config.AnySpelling].
+//   - For an unknown or invalid name: 404. For a name that led somewhere before: 410. For
+//     archived entities the policy decides.
+//   - If the registry cannot be reached: 503 with Retry-After.
 //
-// # How long it may be kept
+// # Caching
 //
-// Names change hands. No answer may be kept for longer than [Config.MaxStale], and by
-// default none at all: not redirects, which browsers otherwise keep for ever, not 404s,
-// and not the application's own pages. Of the latter's Cache-Control, max-age and s-maxage
-// are cut down to MaxStale, and what would prolong them is taken out. Where MaxStale is
-// zero, or nothing is said about how long, it becomes no-cache: it may be kept, but
-// everybody asks before using it. A page with an ETag is then still a 304.
+// Names change hands. No cache may keep a response for longer than [Config.MaxStale], and
+// by default not at all: not redirects, which browsers otherwise keep for ever, not 404s,
+// and not the application's own pages. In the Cache-Control of a page, the middleware lowers
+// max-age and s-maxage to MaxStale and removes directives that prolong them. If MaxStale is
+// zero, or the page has no max-age, Cache-Control becomes no-cache: a cache may keep the page
+// but must revalidate it before each use, so a page with an ETag still gets a 304.
 //
 // # Which registry
 //
-// A *dibs.Registry, embedded or of package dibsclient, or anything else that can resolve.
+// A *dibs.Registry, embedded or from package dibsclient, or any other [Resolver].
 package dibshttp

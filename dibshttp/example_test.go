@@ -16,7 +16,7 @@ import (
 )
 
 func Example() {
-	reg := renamed() // alice-bob, which is the-smiths now
+	reg := renamed() // alice-bob is now the-smiths
 	defer reg.Close()
 
 	names, err := dibshttp.New(reg, dibshttp.Config{Namespace: "slug", Prefix: "/w/", MaxStale: time.Minute})
@@ -37,7 +37,7 @@ func Example() {
 	// 404 Not Found
 }
 
-// Each tenant has names of its own, and is known by its host.
+// Each tenant has its own namespace and its own host.
 func ExampleConfig_tenants() {
 	reg := renamed()
 	defer reg.Close()
@@ -53,7 +53,7 @@ func ExampleConfig_tenants() {
 	// Output: 404 Not Found
 }
 
-// The name is a part of the host: the-smiths.example.com.
+// The name is in the host: the-smiths.example.com.
 func ExampleConfig_hosts() {
 	reg := renamed()
 	defer reg.Close()
@@ -70,7 +70,7 @@ func ExampleConfig_hosts() {
 	// Output: 301 to https://the-smiths.example.com/photos, no-store
 }
 
-// renamed returns a registry in which a name was changed.
+// renamed returns a registry with a renamed entity.
 func renamed() *dibs.Registry {
 	reg, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	check(err)
@@ -82,15 +82,15 @@ func renamed() *dibs.Registry {
 	return reg
 }
 
-// get shows what a visitor gets.
+// get prints a response.
 func get(site http.Handler, url string) {
-	answer := httptest.NewRecorder()
-	site.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, url, http.NoBody))
-	if to := answer.Header().Get("Location"); to != "" {
-		fmt.Printf("%d to %s, %s\n", answer.Code, to, answer.Header().Get("Cache-Control"))
+	response := httptest.NewRecorder()
+	site.ServeHTTP(response, httptest.NewRequest(http.MethodGet, url, http.NoBody))
+	if to := response.Header().Get("Location"); to != "" {
+		fmt.Printf("%d to %s, %s\n", response.Code, to, response.Header().Get("Cache-Control"))
 		return
 	}
-	fmt.Println(answer.Code, answer.Body)
+	fmt.Println(response.Code, response.Body)
 }
 
 func check(err error) {

@@ -9,33 +9,32 @@ import (
 	"github.com/calldibs/dibs/internal/redirect"
 )
 
-// retryAfter is when to come again if the registry could not be reached, in seconds.
+// retryAfter is the Retry-After of a name that cannot be resolved, in seconds.
 const retryAfter = "1"
 
-// Match is the name that a request is for.
+// Match is the name in a request.
 type Match struct {
 	Namespace string
-	Value     string // as it stands in the URL
+	Value     string // as in the URL
 	Canonical string
-	Entity    dibs.Entity // whose name it is
+	Entity    dibs.Entity // the owner of the name
 }
 
 type matchKey struct{}
 
-// FromContext returns the name that a request is for, and false where there was none in
-// it.
+// FromContext returns the name in a request, and false if there is none.
 func FromContext(ctx context.Context) (Match, bool) {
 	match, ok := ctx.Value(matchKey{}).(Match)
 	return match, ok
 }
 
-// Names finds the names in requests. It is safe for concurrent use. Make one with [New].
+// Names is the middleware. It is safe for concurrent use. Create it with [New].
 type Names struct {
 	resolver Resolver
 	cfg      Config
 }
 
-// New returns Names that are looked up in a registry.
+// New returns the middleware for the names of a registry. It checks the configuration.
 func New(names Resolver, cfg Config) (*Names, error) {
 	if err := checkNamespace(names, cfg.Namespace); err != nil {
 		return nil, err
@@ -47,8 +46,8 @@ func New(names Resolver, cfg Config) (*Names, error) {
 	return &Names{resolver: names, cfg: complete}, nil
 }
 
-// Wrap returns a handler that hands requests for present names to the application, and
-// answers all others by itself. Requests without a name go to the application, too.
+// Wrap returns a handler that passes requests for current names, and those without a name, to
+// the application. It responds to all others itself.
 func (n *Names) Wrap(application http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		value, ok := n.cfg.Value(r)
@@ -58,11 +57,11 @@ func (n *Names) Wrap(application http.Handler) http.Handler {
 		}
 		namespace := n.cfg.NamespaceOf(r)
 		found, err := n.resolver.Resolve(r.Context(), namespace, value)
-		out := &capped{ResponseWriter: w, limit: limitOf(max(0, n.cfg.MaxStale-found.Age)), request: r}
-		defer out.finish()
+		out := &cappedWriter{ResponseWriter: w, maxAge: maxAgeOf(max(0, n.cfg.MaxStale-found.Age)), request: r}
+		defer out.capHeaders()
 		switch {
 		case errors.Is(err, dibs.ErrInvalidValue), errors.Is(err, dibs.ErrInvalidNamespace) && n.cfg.Namespace == "":
-			n.answer(out, r, n.cfg.NotFound) // nobody can have it
+			n.respond(out, r, n.cfg.NotFound) // no name can have this value
 		case err != nil:
 			n.fail(out, r, err)
 		case found.Outcome == dibs.ResolveActive && (n.cfg.AnySpelling || found.Canonical == value):
@@ -73,37 +72,37 @@ func (n *Names) Wrap(application http.Handler) http.Handler {
 		case found.Outcome == dibs.ResolveMoved && found.To != nil:
 			n.redirect(out, r, found.Status, found.To.Canonical)
 		case found.Status == http.StatusGone:
-			n.answer(out, r, n.cfg.Gone)
+			n.respond(out, r, n.cfg.Gone)
 		default:
-			n.answer(out, r, n.cfg.NotFound)
+			n.respond(out, r, n.cfg.NotFound)
 		}
 	})
 }
 
-// redirect leads to the URL with another name in it. It is not [http.Redirect], which
-// would clean up the rest of the path.
-func (n *Names) redirect(w *capped, r *http.Request, status int, canonical string) {
+// redirect redirects to the URL with another name. It does not use [http.Redirect], which
+// would clean the rest of the path.
+func (n *Names) redirect(w *cappedWriter, r *http.Request, status int, canonical string) {
 	location := n.cfg.Location(r, canonical)
 	if location == "" {
-		n.answer(w, r, n.cfg.NotFound)
+		n.respond(w, r, n.cfg.NotFound)
 		return
 	}
 	w.Header().Set("Location", location)
-	w.Header().Set("Cache-Control", w.limit.own())
+	w.Header().Set("Cache-Control", w.maxAge.shared())
 	w.WriteHeader(redirect.Status(status, r.Method))
 }
 
-// answer lets a handler answer what may be kept like a name.
-func (n *Names) answer(w *capped, r *http.Request, handler http.Handler) {
-	w.Header().Set("Cache-Control", w.limit.own())
+// respond calls a handler whose response caches may keep for MaxStale.
+func (n *Names) respond(w *cappedWriter, r *http.Request, handler http.Handler) {
+	w.Header().Set("Cache-Control", w.maxAge.shared())
 	handler.ServeHTTP(w, r)
 }
 
-// fail answers where nobody can tell. What is wrong is for the log: an error may say
-// more about the registry than visitors should know.
-func (n *Names) fail(w *capped, r *http.Request, err error) {
-	if r.Context().Err() == nil { // otherwise the client is gone, or out of patience
-		n.cfg.Logger.ErrorContext(r.Context(), "a name could not be resolved", "error", err)
+// fail responds if a name cannot be resolved. The error goes to the log only, since it may
+// contain more about the registry than clients should know.
+func (n *Names) fail(w *cappedWriter, r *http.Request, err error) {
+	if r.Context().Err() == nil { // otherwise the client has disconnected
+		n.cfg.Logger.ErrorContext(r.Context(), "dibshttp: cannot resolve a name", "error", err)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Retry-After", retryAfter)

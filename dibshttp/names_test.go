@@ -18,7 +18,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// visits are requests, and what becomes of them behind the prefix /w/.
+// visits are requests and their responses, with the prefix /w/.
 var visits = []struct {
 	namespace    string
 	method, path string
@@ -54,7 +54,7 @@ var visits = []struct {
 	{"slug", "GET", "/w/%ff", 404, "", ""},
 	{"slug", "GET", "/w/%00", 404, "", ""},
 	{"slug", "GET", "/w/" + strings.Repeat("a", 2000), 404, "", ""},
-	{"exact", "GET", "/w/dots", 404, "", ""}, // the name of dots that it has now has no URL
+	{"exact", "GET", "/w/dots", 404, "", ""}, // its current name, of dots, has no URL
 	{"kept", "GET", "/w/closed", 410, "", ""},
 	{"kept", "GET", "/w/archived/x", 410, "", ""},
 
@@ -64,8 +64,7 @@ var visits = []struct {
 	{"slug", "GET", "//evil.com/w/alice-bob", 200, "", "false    /"},
 }
 
-// What becomes of a request is the same with a registry in this process and with one
-// behind a server.
+// Responses are the same with an embedded registry and with one on a server.
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	embedded, store := newRegistry(t)
@@ -84,10 +83,10 @@ func TestVisits(t *testing.T) {
 			}
 			want := "max-age=60, must-revalidate"
 			if v.status == http.StatusOK {
-				want = "no-cache" // the page says nothing
+				want = "no-cache" // the page sets none
 			}
 			if strings.HasPrefix(v.body, "false") {
-				want = "" // it is none of ours
+				want = "" // the request has no name
 			}
 			if cache := got.header.Get("Cache-Control"); cache != want {
 				t.Errorf("%s: %s %s has Cache-Control %q, want %q", kind, v.method, v.path, cache, want)
@@ -96,7 +95,7 @@ func TestVisits(t *testing.T) {
 	}
 }
 
-func TestNothingIsKeptByDefault(t *testing.T) {
+func TestNoCachingByDefault(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
 	for _, maxStale := range []time.Duration{0, 999 * time.Millisecond} {
@@ -114,14 +113,14 @@ func TestAnySpelling(t *testing.T) {
 	reg, _ := newRegistry(t)
 	url := site(t, reg, dibshttp.Config{Namespace: "slug", AnySpelling: true}, page)
 	if got := fetch(t, http.MethodGet, url+"/The%20Smiths", nil); got.body != "true slug The Smiths the-smiths wedding/42" {
-		t.Errorf("it is %d %q", got.status, got.body)
+		t.Errorf("the response is %d %q", got.status, got.body)
 	}
 	if got := fetch(t, http.MethodGet, url+"/Alice-Bob", nil); got.header.Get("Location") != "/the-smiths" {
 		t.Errorf("an old name is %d", got.status)
 	}
 }
 
-// Names in the host: tenants by their first label, and the name is the first segment.
+// The first label of the host is the tenant, and the first segment the name.
 func TestNamespaceByHost(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
@@ -136,7 +135,7 @@ func TestNamespaceByHost(t *testing.T) {
 	}
 }
 
-func TestOwnPlace(t *testing.T) {
+func TestValueAndLocation(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
 	url := site(t, reg, dibshttp.Config{
@@ -147,17 +146,17 @@ func TestOwnPlace(t *testing.T) {
 		},
 	}, page)
 	if got := fetch(t, http.MethodGet, url+"/x?y", http.Header{"Host": {"alice-bob.example.com"}}); got.header.Get("Location") != "https://the-smiths.example.com/x?y" {
-		t.Errorf("it is %d to %q", got.status, got.header.Get("Location"))
+		t.Errorf("the response is %d to %q", got.status, got.header.Get("Location"))
 	}
 	if got := fetch(t, http.MethodGet, url+"/x", http.Header{"Host": {"example.org"}}); !strings.HasPrefix(got.body, "false") {
 		t.Errorf("another host is %d %q", got.status, got.body)
 	}
 }
 
-func TestOwnPages(t *testing.T) {
+func TestOwnHandlers(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
-	say := func(status int, text string) http.Handler {
+	send := func(status int, text string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Cache-Control", "public, max-age=86400")
 			w.WriteHeader(status)
@@ -166,29 +165,29 @@ func TestOwnPages(t *testing.T) {
 	}
 	cfg := dibshttp.Config{
 		Namespace: "kept", MaxStale: time.Minute,
-		NotFound: say(404, "nobody here"), Gone: say(410, "closed"), Unavailable: say(503, "later"),
+		NotFound: send(404, "nobody here"), Gone: send(410, "closed"), Unavailable: send(503, "later"),
 	}
 	url := site(t, reg, cfg, page)
 	for path, want := range map[string]string{"/nobody": "nobody here", "/closed": "closed"} {
 		got := fetch(t, http.MethodGet, url+path, nil)
 		if got.body != want || got.header.Get("Cache-Control") != "public, max-age=60, must-revalidate" {
-			t.Errorf("%s is %q, kept for %s", path, got.body, got.header.Get("Cache-Control"))
+			t.Errorf("%s is %q, with Cache-Control %s", path, got.body, got.header.Get("Cache-Control"))
 		}
 	}
 	url = site(t, failing{dibs.ErrUnavailable}, cfg, page)
 	if got := fetch(t, http.MethodGet, url+"/x", nil); got.body != "later" || got.header.Get("Retry-After") == "" {
-		t.Errorf("it is %d %q %v", got.status, got.body, got.header)
+		t.Errorf("the response is %d %q %v", got.status, got.body, got.header)
 	}
 }
 
-// failing is a resolver that has a bad day.
+// failing is a resolver that always fails.
 type failing struct{ err error }
 
 func (f failing) Resolve(context.Context, string, string) (dibs.Resolution, error) {
 	return dibs.Resolution{}, f.err
 }
 
-func TestRegistryIsGone(t *testing.T) {
+func TestUnavailableRegistry(t *testing.T) {
 	t.Parallel()
 	closed, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
 	if err != nil {
@@ -210,14 +209,14 @@ func TestRegistryIsGone(t *testing.T) {
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "1" || got.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %v", what, got.status, got.header)
 		}
-		if strings.Contains(got.body, "dibs") || !strings.Contains(log.String(), "could not be resolved") {
-			t.Errorf("%s: the visitor reads %q, and the log says %q", what, got.body, log.String())
+		if strings.Contains(got.body, "dibs") || !strings.Contains(log.String(), "cannot resolve a name") {
+			t.Errorf("%s: the body is %q, the log %q", what, got.body, log.String())
 		}
 	}
 }
 
-// Who has gone away is nobody's fault.
-func TestClientIsGone(t *testing.T) {
+// The disconnect of a client is not logged as an error.
+func TestClientDisconnects(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	names, err := dibshttp.New(failing{context.Canceled}, dibshttp.Config{Namespace: "slug", Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -226,14 +225,14 @@ func TestClientIsGone(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	answer := httptest.NewRecorder()
-	names.Wrap(page).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", http.NoBody))
-	if answer.Code != http.StatusServiceUnavailable || log.Len() > 0 {
-		t.Errorf("it is %d, and the log says %q", answer.Code, log.String())
+	got := httptest.NewRecorder()
+	names.Wrap(page).ServeHTTP(got, httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", http.NoBody))
+	if got.Code != http.StatusServiceUnavailable || log.Len() > 0 {
+		t.Errorf("the status is %d, the log %q", got.Code, log.String())
 	}
 }
 
-func TestMistakes(t *testing.T) {
+func TestInvalidConfig(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
 	value := func(*http.Request) (string, bool) { return "", false }
@@ -246,11 +245,11 @@ func TestMistakes(t *testing.T) {
 		"begins and ends":       {Namespace: "slug", Prefix: "w"},
 		"set both of Value":     {Namespace: "slug", Value: value},
 		"Location, or none":     {Namespace: "slug", Location: location},
-		"Prefix says":           {Namespace: "slug", Value: value, Location: location, Prefix: "/w/"},
+		"both set: set one":     {Namespace: "slug", Value: value, Location: location, Prefix: "/w/"},
 		"must not be negative":  {Namespace: "slug", MaxStale: -1},
 	} {
 		if _, err := dibshttp.New(reg, cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v, want one with %q", err, want)
+			t.Errorf("the error is %v, want %q", err, want)
 		}
 	}
 }

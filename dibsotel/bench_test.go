@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// BenchmarkResolve is a call that is not observed, one of which nothing is recorded, and
-// one of which everything is.
+// BenchmarkResolve measures a call without an observer, one that is not sampled, and one
+// that is.
 func BenchmarkResolve(b *testing.B) {
 	observe := func(sampler sdktrace.Sampler) func(*dibs.Config) {
 		return func(cfg *dibs.Config) {

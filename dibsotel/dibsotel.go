@@ -1,19 +1,19 @@
-// Package dibsotel tells OpenTelemetry what a registry does, as spans:
+// Package dibsotel traces a registry with OpenTelemetry:
 //
 //	cfg := dibs.Config{}
 //	dibsotel.Observe(&cfg, otel.GetTracerProvider())
 //	registry, err := embedded.Open(store, cfg)
 //
-// Each call of the registry is a span below the one in its context: dibs.reserve,
-// dibs.resolve. Below it are the calls of the engine, dibs.engine.load and
-// dibs.engine.commit. On PostgreSQL package pgotel adds the statements.
+// Each call of the registry is a child span of the one in its context: dibs.reserve,
+// dibs.resolve. Its children are the calls of the engine, dibs.engine.load and
+// dibs.engine.commit. On PostgreSQL, package pgotel adds the statements.
 //
-// Calls that come at the same time share a commit, or a look at the engine. Such a
-// dibs.batch or dibs.look is part of the trace of the first caller that is recorded. It
-// links to the spans of the others, and they link to it.
+// Concurrent calls share a commit or a read of the engine. The span of such a dibs.batch or
+// dibs.look is in the trace of the first caller that is recorded. It links to the spans of
+// the others, and they link to it.
 //
-// No span has a value, a token, an entity or the text of an error in it: attributes are
-// the namespace, the outcome by its code, and how many.
+// No span contains a value, a token, an entity or the text of an error. The attributes are
+// the namespace, the code of the outcome, and a count.
 package dibsotel
 
 import (
@@ -33,19 +33,18 @@ const Scope = "github.com/calldibs/dibs"
 
 // The attributes of spans.
 const (
-	// Namespace is where, of a call that says so in one word.
+	// Namespace is the namespace of a call that is about one.
 	Namespace = attribute.Key("dibs.namespace")
 	// Outcome is "ok", or the error's code in lower case.
 	Outcome = attribute.Key("dibs.outcome")
-	// Size is how many commands, requests, records or groups it is about.
+	// Size is the number of commands, requests, records or groups.
 	Size = attribute.Key("dibs.size")
 )
 
-// Observe makes a registry that is opened with the configuration tell what it does. Other
-// hooks of the Observer stay; one that is there for the beginning of work is replaced.
+// Observe makes a registry that is opened with the configuration record spans. It replaces
+// the hook Begin of the Observer, and leaves the other hooks.
 func Observe(cfg *dibs.Config, provider trace.TracerProvider) {
-	o := observer{provider.Tracer(Scope)}
-	cfg.Observer.Begin = o.begin
+	cfg.Observer.Begin = observer{provider.Tracer(Scope)}.begin
 }
 
 type observer struct{ tracer trace.Tracer }
@@ -55,9 +54,9 @@ func (o observer) begin(ctx context.Context, work dibs.Work) (context.Context, f
 	case dibs.WorkBatch:
 		return o.batch(ctx, work)
 	case dibs.WorkEngine:
-		// What the registry does by itself is nobody's trace.
+		// Background work of the registry is in no trace.
 		if !trace.SpanFromContext(ctx).IsRecording() {
-			return ctx, nobody
+			return ctx, noSpan
 		}
 		return o.start(ctx, "dibs.engine."+work.Op, work, trace.WithSpanKind(trace.SpanKindClient))
 	default:
@@ -65,17 +64,17 @@ func (o observer) begin(ctx context.Context, work dibs.Work) (context.Context, f
 	}
 }
 
-// batch begins the span of what callers share. As part of a caller's trace it is recorded
-// whenever that is, whatever the sampler thinks of new traces.
+// batch starts the span of work that callers share. It is in a caller's trace, so it is
+// recorded whenever that is, whatever the sampler decides about new traces.
 func (o observer) batch(ctx context.Context, work dibs.Work) (context.Context, func(error)) {
 	var spans []trace.Span
 	for _, caller := range work.Callers {
-		if span := trace.SpanFromContext(caller); span.IsRecording() && !contains(spans, span) {
+		if span := trace.SpanFromContext(caller); span.IsRecording() && !isLast(spans, span) {
 			spans = append(spans, span)
 		}
 	}
 	if len(spans) == 0 {
-		return ctx, nobody
+		return ctx, noSpan
 	}
 	links := make([]trace.Link, 0, len(spans)-1)
 	for _, span := range spans[1:] {
@@ -89,21 +88,21 @@ func (o observer) batch(ctx context.Context, work dibs.Work) (context.Context, f
 	return ctx, end
 }
 
-// contains reports whether a span is the last one of a list already: a sweep hands in a
-// thousand requests one after the other.
-func contains(spans []trace.Span, span trace.Span) bool {
+// isLast reports whether a span is the last one of a list. A sweep submits a thousand
+// requests in a row, all with one span.
+func isLast(spans []trace.Span, span trace.Span) bool {
 	n := len(spans)
 	return n > 0 && spans[n-1].SpanContext().Equal(span.SpanContext())
 }
 
-// start begins a span.
+// start starts a span.
 func (o observer) start(ctx context.Context, name string, work dibs.Work, options ...trace.SpanStartOption) (context.Context, func(error)) {
 	ctx, span := o.tracer.Start(ctx, name, options...)
 	if !span.IsRecording() {
 		return ctx, func(error) { span.End() }
 	}
 	if work.Namespace != "" {
-		span.SetAttributes(Namespace.String(short(work.Namespace)))
+		span.SetAttributes(Namespace.String(shorten(work.Namespace)))
 	}
 	if work.Size > 0 {
 		span.SetAttributes(Size.Int(work.Size))
@@ -118,20 +117,18 @@ func (o observer) start(ctx context.Context, name string, work dibs.Work, option
 	}
 }
 
-func nobody(error) {}
+func noSpan(error) {}
 
-// maxNamespace is longer than any namespace that is valid.
-const maxNamespace = 256
-
-// short cuts off what is no namespace: a caller may have written anything.
-func short(namespace string) string {
+// shorten limits the length of a namespace, which may be invalid.
+func shorten(namespace string) string {
+	const maxNamespace = 256 // longer than any valid one
 	if len(namespace) <= maxNamespace {
 		return namespace
 	}
 	return strings.ToValidUTF8(namespace[:maxNamespace], "") + "…"
 }
 
-// outcomeOf names an outcome. A refusal is an answer; a fault is not.
+// outcomeOf returns the name of an outcome. A refusal is no fault.
 func outcomeOf(err error) (outcome string, fault bool) {
 	var refused *dibs.Error
 	switch {

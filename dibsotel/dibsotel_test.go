@@ -20,7 +20,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// traced opens a registry whose spans are kept.
+// traced opens a registry and keeps its spans.
 func traced(t *testing.T, store dibs.Store, sampler sdktrace.Sampler) (*dibs.Registry, *sdktrace.TracerProvider, *tracetest.InMemoryExporter) {
 	t.Helper()
 	spans := tracetest.NewInMemoryExporter()
@@ -34,7 +34,7 @@ func traced(t *testing.T, store dibs.Store, sampler sdktrace.Sampler) (*dibs.Reg
 	return registry, provider, spans
 }
 
-// ended closes the registry, so that everything has ended, and returns the spans by name.
+// ended closes the registry, so that all spans have ended, and returns these by name.
 func ended(t *testing.T, registry *dibs.Registry, spans *tracetest.InMemoryExporter) map[string][]tracetest.SpanStub {
 	t.Helper()
 	if err := registry.Close(); err != nil {
@@ -74,40 +74,40 @@ func TestSpansOfACall(t *testing.T) {
 	}
 	for i, reserve := range reserves {
 		if reserve.Parent.SpanID() != root.SpanContext().SpanID() {
-			t.Error("a call is not part of the span in its context")
+			t.Error("a call is not a child of the span in its context")
 		}
 		if reserve.Status.Code == codes.Error {
-			t.Error("a refusal is no fault")
+			t.Error("a refusal has an error status")
 		}
 		if batches[i].Parent.SpanID() != reserve.SpanContext.SpanID() {
-			t.Error("a batch is not part of its only caller's span")
+			t.Error("a batch is not a child of its only caller")
 		}
 	}
 	if parent := byName["dibs.engine.commit"][0].Parent.SpanID(); parent != batches[0].SpanContext.SpanID() {
-		t.Error("a commit is not part of its batch")
+		t.Error("a commit is not a child of its batch")
 	}
 }
 
-// gated is a store whose first commit waits until it may go on.
-type gated struct {
+// blockingStore blocks its first commit until open is closed.
+type blockingStore struct {
 	dibs.Store
 	reached, open chan struct{}
 	once          sync.Once
 }
 
-func (g *gated) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	g.once.Do(func() { close(g.reached); <-g.open })
-	return g.Store.Commit(ctx, groups)
+func (s *blockingStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	s.once.Do(func() { close(s.reached); <-s.open })
+	return s.Store.Commit(ctx, groups)
 }
 
-// Callers that share a batch and the batch know each other.
+// A batch and its callers link to each other.
 func TestSharedBatchIsLinked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testSharedBatch)
 }
 
 func testSharedBatch(t *testing.T) {
-	store := &gated{Store: memstore.New(memstore.Config{}), reached: make(chan struct{}), open: make(chan struct{})}
+	store := &blockingStore{Store: memstore.New(memstore.Config{}), reached: make(chan struct{}), open: make(chan struct{})}
 	registry, provider, spans := traced(t, store, sdktrace.ParentBased(sdktrace.AlwaysSample()))
 	const callers = 8
 	var group sync.WaitGroup
@@ -119,7 +119,7 @@ func testSharedBatch(t *testing.T) {
 		}
 	}
 	group.Go(func() { reserve(callers) })
-	<-store.reached // all that come now gather behind it
+	<-store.reached // later requests wait in the queue
 	for i := range callers {
 		group.Go(func() { reserve(i) })
 	}
@@ -129,11 +129,11 @@ func testSharedBatch(t *testing.T) {
 	byName := ended(t, registry, spans)
 	checkLinks(t, byName, callers+1)
 	if n := len(byName["dibs.batch"]); n != 2 {
-		t.Errorf("%d batches, want the first caller's and that of all others", n)
+		t.Errorf("%d batches, want one of the first caller and one of all others", n)
 	}
 }
 
-// checkLinks wants every caller to be the parent of its batch, or linked with it in both
+// checkLinks checks that every caller is the parent of its batch or linked with it in both
 // directions.
 func checkLinks(t *testing.T, byName map[string][]tracetest.SpanStub, callers int) {
 	t.Helper()
@@ -144,7 +144,7 @@ func checkLinks(t *testing.T, byName map[string][]tracetest.SpanStub, callers in
 	found := 0
 	for _, batch := range byName["dibs.batch"] {
 		if _, ok := reserves[batch.Parent.SpanID()]; !ok {
-			t.Error("a batch is part of nobody's trace")
+			t.Error("the parent of a batch is no caller")
 		}
 		found += 1 + len(batch.Links)
 		for _, link := range batch.Links {
@@ -154,7 +154,7 @@ func checkLinks(t *testing.T, byName map[string][]tracetest.SpanStub, callers in
 			}
 		}
 		if !hasSize(batch, 1+len(batch.Links)) {
-			t.Errorf("a batch of %d says %v", 1+len(batch.Links), batch.Attributes)
+			t.Errorf("a batch of %d has the attributes %v", 1+len(batch.Links), batch.Attributes)
 		}
 	}
 	if len(reserves) != callers || found != callers {
@@ -171,8 +171,8 @@ func hasSize(span tracetest.SpanStub, n int) bool {
 	return false
 }
 
-// A trace that is not recorded has no batch and no engine in it.
-func TestNothingIsRecordedOfWhatIsNotSampled(t *testing.T) {
+// Without a sampled caller there are no spans of a batch or an engine.
+func TestRecordsNothingUnsampled(t *testing.T) {
 	t.Parallel()
 	registry, _, spans := traced(t, memstore.New(memstore.Config{}), sdktrace.NeverSample())
 	if _, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "a"}); err != nil {
@@ -183,18 +183,18 @@ func TestNothingIsRecordedOfWhatIsNotSampled(t *testing.T) {
 	}
 }
 
-// failing is a store that does not answer.
+// failing is a store whose Load fails.
 type failing struct{ dibs.Store }
 
 func (failing) Load(context.Context, []dibs.Ref) (dibs.Snapshots, error) {
 	return dibs.Snapshots{}, dibs.Unavailable(fmt.Errorf("password hunter2 is wrong"))
 }
 
-func TestFaultsAreMarkedAndNotQuoted(t *testing.T) {
+func TestFaultsHaveStatusWithoutText(t *testing.T) {
 	t.Parallel()
 	registry, _, spans := traced(t, failing{memstore.New(memstore.Config{})}, sdktrace.AlwaysSample())
 	if _, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "a"}); err == nil {
-		t.Fatal("it was reserved")
+		t.Fatal("no error")
 	}
 	byName := ended(t, registry, spans)
 	for _, name := range []string{"dibs.reserve", "dibs.batch", "dibs.engine.load"} {
@@ -206,7 +206,7 @@ func TestFaultsAreMarkedAndNotQuoted(t *testing.T) {
 }
 
 func ExampleObserve() {
-	// Spans go wherever the provider sends them.
+	// The provider exports the spans.
 	provider := sdktrace.NewTracerProvider()
 	cfg := dibs.Config{}
 	dibsotel.Observe(&cfg, provider)

@@ -11,28 +11,27 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Confusables maps names that look alike to one key, by the table of Unicode's
-// technical standard 39, version 17: "g00gle" and "google", "paypa1" and "paypal",
-// "rnicrosoft" and "microsoft", and what is written with letters of another script.
-// What cannot be seen is left out, and so is the case of letters.
+// Confusables maps names that look alike to one key, by the table of Unicode's technical
+// standard 39, version 17: "g00gle" and "google", "paypa1" and "paypal", "rnicrosoft" and
+// "microsoft", and names with letters of another script. Invisible characters and case do
+// not count.
 //
-// Looks come before case: a capital I has the key of an l, which it looks like, and
-// not that of an i. A name of a profile that makes letters small has no capitals, so
-// there "lily" and "iiiy" are two names, as anybody can see.
+// Looks come before case: a capital I has the key of an l, which it looks like, and not
+// that of an i. Names of a profile with lower-case letters only have no capitals, so there
+// "lily" and "iiiy" are two names.
 //
-// Labels of a host name or of an email's domain that are in the ASCII form of an
-// international name ("xn--...") are compared by what they show.
+// Encoded labels ("xn--...") of a host name or of an email's domain are decoded first.
 var Confusables dibs.Skeleton = confusables{}
 
 type confusables struct{}
 
-// Name has a version of its own behind that of the table: the standard knows neither
-// the case of letters nor "xn--", nor the dot that an i has already.
+// Name has its own version after that of the table, since the standard does not cover case,
+// "xn--", and a second dot above an i.
 func (confusables) Name() string { return "uts39/17;2" }
 
 func (confusables) Skeleton(canonical string) string {
-	var room [64]byte
-	key := appendSkeleton(room[:0], canonical)
+	var buffer [64]byte
+	key := appendSkeleton(buffer[:0], canonical)
 	if string(key) == canonical {
 		return canonical
 	}
@@ -47,15 +46,15 @@ func appendSkeleton(dst []byte, name string) []byte {
 	return append(dst, unicodeSkeleton(name)...)
 }
 
-// mostRounds is more than any character needs. It is there for tables of the future.
-const mostRounds = 4
+// maxRounds is more than any character needs; it is for future tables.
+const maxRounds = 4
 
-// unicodeSkeleton is the definition. The table knows the look of capitals and of small
-// letters: 0 looks like a capital O, which as a small letter is one more o, while M is
-// m and that looks like rn. So table and case take turns until nothing changes.
+// unicodeSkeleton is the definition. The table has the looks of upper-case and of lower-case
+// letters: 0 looks like O, which becomes o, while M becomes m, which looks like rn. So it
+// applies the table and the mapping to lower case in turn until nothing changes.
 func unicodeSkeleton(canonical string) string {
 	s := norm.NFD.String(showLabels(norm.NFD.String(canonical)))
-	for range mostRounds {
+	for range maxRounds {
 		next := norm.NFD.String(mapLooks(s))
 		if next == s {
 			break
@@ -70,9 +69,9 @@ const (
 	finalSigma = 'ς'
 )
 
-// mapLooks replaces each character by what it looks like, in small letters. The table
-// comes first: what it says of a capital is about the capital. A dot above a letter that
-// has one is not seen; a sigma at the end of a word is one all the same.
+// mapLooks replaces each character by what it looks like, in lower case. It applies the table
+// first, which distinguishes upper from lower case. It drops a dot above a letter that has a
+// dot, and takes a final sigma for a sigma.
 func mapLooks(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -97,8 +96,8 @@ func mapLooks(s string) string {
 	return b.String()
 }
 
-// appendASCIISkeleton is unicodeSkeleton for what most names are. It leaves alone what
-// it cannot do: other characters, and what may be an "xn--" label.
+// appendASCIISkeleton is the fast path of unicodeSkeleton. It reports false for other
+// characters than ASCII, and for what may be an "xn--" label.
 func appendASCIISkeleton(dst []byte, name string) (key []byte, ok bool) {
 	for i := range len(name) {
 		c := name[i]
@@ -110,11 +109,11 @@ func appendASCIISkeleton(dst []byte, name string) (key []byte, ok bool) {
 	return dst, true
 }
 
-// asciiLooks is the key of each ASCII character, empty where that is not ASCII itself.
+// asciiLooks has the key of each ASCII character, empty if the key is not ASCII.
 var asciiLooks = func() (looks [utf8.RuneSelf]string) {
 	for c := range looks {
 		key := unicodeSkeleton(string(rune(c)))
-		if onlyASCII(key) {
+		if isASCII(key) {
 			looks[c] = key
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// The fast path for ASCII must be nothing but fast.
-func TestFastSkeletonIsTheSlowOne(t *testing.T) {
+// The fast path for ASCII has the same results.
+func TestASCIISkeletonIsUnicodeSkeleton(t *testing.T) {
 	t.Parallel()
 	check := func(s string) {
 		if got, want := Confusables.Skeleton(s), unicodeSkeleton(s); got != want {
@@ -33,8 +33,8 @@ func TestFastSkeletonIsTheSlowOne(t *testing.T) {
 	}
 }
 
-// Every character is done in fewer rounds than there are: the last changes nothing.
-func TestSkeletonSettles(t *testing.T) {
+// The last round changes no character.
+func TestSkeletonIsStable(t *testing.T) {
 	t.Parallel()
 	for r := range unicode.MaxRune + 1 {
 		if key := unicodeSkeleton(string(r)); unicodeSkeleton(key) != key {

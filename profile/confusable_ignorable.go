@@ -1,31 +1,24 @@
 package profile
 
-import "unicode"
-
-// ignorable are the characters that show nothing, Unicode's Default_Ignorable_Code_Point:
-// the standard leaves them out of what is compared. Go's tables have the property in
-// parts only, and would change with the version of Go.
-var ignorable = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x00AD, Hi: 0x00AD, Stride: 1}, // soft hyphen
-		{Lo: 0x034F, Hi: 0x034F, Stride: 1}, // combining grapheme joiner
-		{Lo: 0x061C, Hi: 0x061C, Stride: 1}, // Arabic letter mark
-		{Lo: 0x115F, Hi: 0x1160, Stride: 1}, // Hangul fillers
-		{Lo: 0x17B4, Hi: 0x17B5, Stride: 1}, // Khmer inherent vowels
-		{Lo: 0x180B, Hi: 0x180F, Stride: 1}, // Mongolian selectors and separator
-		{Lo: 0x200B, Hi: 0x200F, Stride: 1}, // zero width space and joiners, direction marks
-		{Lo: 0x202A, Hi: 0x202E, Stride: 1}, // direction embeddings and overrides
-		{Lo: 0x2060, Hi: 0x206F, Stride: 1}, // word joiner, invisible operators, isolates
-		{Lo: 0x3164, Hi: 0x3164, Stride: 1}, // Hangul filler
-		{Lo: 0xFE00, Hi: 0xFE0F, Stride: 1}, // variation selectors
-		{Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1}, // byte order mark
-		{Lo: 0xFFA0, Hi: 0xFFA0, Stride: 1}, // halfwidth Hangul filler
-		{Lo: 0xFFF0, Hi: 0xFFF8, Stride: 1}, // not assigned
-	},
-	R32: []unicode.Range32{
-		{Lo: 0x1BCA0, Hi: 0x1BCA3, Stride: 1}, // shorthand format controls
-		{Lo: 0x1D173, Hi: 0x1D17A, Stride: 1}, // musical format controls
-		{Lo: 0xE0000, Hi: 0xE0FFF, Stride: 1}, // tags, further variation selectors
-	},
-	LatinOffset: 1,
-}
+// ignorable are the invisible characters, Unicode's Default_Ignorable_Code_Point: the
+// standard leaves them out of the comparison. Go's tables have only parts of the property,
+// and change with the version of Go.
+var ignorable = rangeTable(
+	[2]rune{0x00AD, 0x00AD},   // soft hyphen
+	[2]rune{0x034F, 0x034F},   // combining grapheme joiner
+	[2]rune{0x061C, 0x061C},   // Arabic letter mark
+	[2]rune{0x115F, 0x1160},   // Hangul fillers
+	[2]rune{0x17B4, 0x17B5},   // Khmer inherent vowels
+	[2]rune{0x180B, 0x180F},   // Mongolian selectors and separator
+	[2]rune{0x200B, 0x200F},   // zero width space and joiners, direction marks
+	[2]rune{0x202A, 0x202E},   // direction embeddings and overrides
+	[2]rune{0x2060, 0x206F},   // word joiner, invisible operators, isolates
+	[2]rune{0x3164, 0x3164},   // Hangul filler
+	[2]rune{0xFE00, 0xFE0F},   // variation selectors
+	[2]rune{0xFEFF, 0xFEFF},   // byte order mark
+	[2]rune{0xFFA0, 0xFFA0},   // halfwidth Hangul filler
+	[2]rune{0xFFF0, 0xFFF8},   // not assigned
+	[2]rune{0x1BCA0, 0x1BCA3}, // shorthand format controls
+	[2]rune{0x1D173, 0x1D17A}, // musical format controls
+	[2]rune{0xE0000, 0xE0FFF}, // tags, further variation selectors
+)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// The table of what shows nothing is that of Unicode.
+// The table of ignorable characters is that of Unicode.
 func TestIgnorableIsUnicodes(t *testing.T) {
 	t.Parallel()
 	want := map[rune]bool{}

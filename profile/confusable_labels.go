@@ -2,20 +2,41 @@ package profile
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
 
-// asciiPrefix begins a label of a host name that stands for one in other characters.
-const asciiPrefix = "xn--"
+// encodedPrefix begins an encoded label: the ASCII form of one in other characters.
+const encodedPrefix = "xn--"
 
-// showLabels returns a name as people see it: the labels of a host name, or of an
-// email's domain, that are in the ASCII form are decoded. One that cannot be is left
-// as it is, as browsers do.
+// hasEncodedPrefix reports whether a label claims to be an encoded one.
+func hasEncodedPrefix(label string) bool {
+	return len(label) >= len(encodedPrefix) && strings.EqualFold(label[:len(encodedPrefix)], encodedPrefix)
+}
+
+// isEncoded reports whether a label is in the form of an encoded one.
+func isEncoded(label string) bool {
+	return hasEncodedPrefix(label) && len(label) > len(encodedPrefix) && isASCII(label)
+}
+
+// hasEncodedLabel reports whether a label of the domain is encoded.
+func hasEncodedLabel(domain string) bool {
+	if !strings.Contains(domain, "--") {
+		return false
+	}
+	for label := range strings.SplitSeq(domain, ".") {
+		if isEncoded(label) {
+			return true
+		}
+	}
+	return false
+}
+
+// showLabels returns a name as people see it: with the labels of a host name, or of an
+// email's domain, decoded. Like browsers, it leaves labels that are not valid.
 func showLabels(name string) string {
 	local, domain := cutDomain(name)
-	if !hasASCIIForm(domain) {
+	if !hasEncodedLabel(domain) {
 		return name
 	}
 	labels := strings.Split(domain, ".")
@@ -25,9 +46,9 @@ func showLabels(name string) string {
 	return local + strings.Join(labels, ".")
 }
 
-// showLabel decodes one label.
+// showLabel decodes a label.
 func showLabel(label string) string {
-	if !isASCIIForm(label) {
+	if !isEncoded(label) {
 		return label
 	}
 	shown, err := idna.Punycode.ToUnicode(strings.ToLower(label))
@@ -37,36 +58,9 @@ func showLabel(label string) string {
 	return shown
 }
 
-// cutDomain cuts a name behind its last @: the rest is a domain. Where there is none,
-// all of it may be a host name.
+// cutDomain cuts a name after its last @: the rest is a domain. Without an @ the whole name
+// may be a host name.
 func cutDomain(name string) (local, domain string) {
 	at := strings.LastIndexByte(name, '@') + 1
 	return name[:at], name[at:]
-}
-
-// hasASCIIForm reports whether a label of the domain is in the ASCII form.
-func hasASCIIForm(domain string) bool {
-	if !strings.Contains(domain, "--") {
-		return false
-	}
-	for label := range strings.SplitSeq(domain, ".") {
-		if isASCIIForm(label) {
-			return true
-		}
-	}
-	return false
-}
-
-func isASCIIForm(label string) bool {
-	return len(label) > len(asciiPrefix) && onlyASCII(label) &&
-		strings.EqualFold(label[:len(asciiPrefix)], asciiPrefix)
-}
-
-func onlyASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

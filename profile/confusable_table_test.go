@@ -16,23 +16,23 @@ import (
 // python3-confusable-homoglyphs has it: for each text the ones that look like it.
 const debianConfusables = "/usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json"
 
-// decomposed are mappings that Unicode's own algorithm never comes to: it takes their
-// source, which Unicode composes, apart into a letter and a mark before it looks into
-// the table. They are the same in versions 15 and 17.
+// decomposed are mappings that Unicode's own algorithm never uses: it decomposes their
+// source into a letter and a mark before it uses the table. They are the same in versions
+// 15 and 17.
 var decomposed = map[string]string{
 	"ö": "ة", "ņ": "ɲ", "Ő": "Ö", "ţ": "ƫ", "ț": "ƫ", "Ơ": "O'", "ơ": "o'", "ǵ": "ģ", "Ȧ": "Å", "ȧ": "å",
 	"Й": "Ѝ", "ѝ": "й", "أ": "l\u0674", "ؤ": "و\u0674", "ئ": "ى\u0674", "ṃ": "ꭑ", "\u1f7d": "ῴ", "ῶ": "Ꮿ",
 	"\ufb2f": "\ufb2e", "\ufb30": "\ufb2e", "\ufb39": "\ufb1d", "\ufb49": "\ufb2a",
 }
 
-// changed are mappings of version 15 that version 17 has given another target.
+// changed are mappings of version 15 with another target in version 17.
 var changed = map[string]string{
 	"ӏ":      "i",            // now l
 	"ƒ":      "f\u0326",      // now f
-	"\u0d10": "\u0d0e\u0d46", // now with the vowel sign in front, as it is written
+	"\u0d10": "\u0d0e\u0d46", // now with the vowel sign in front
 }
 
-func TestConfusablesHoldUnicode17(t *testing.T) {
+func TestConfusablesCoverUnicode17(t *testing.T) {
 	t.Parallel()
 	checked := 0
 	for r := range unicode.MaxRune + 1 {
@@ -45,11 +45,11 @@ func TestConfusablesHoldUnicode17(t *testing.T) {
 	}
 	t.Logf("%d mappings of Unicode 17, %d exceptions", checked, len(decomposed))
 	if checked < 6500 {
-		t.Errorf("the table has %d mappings, it had 6,565", checked)
+		t.Errorf("the table has %d mappings, want 6,565", checked)
 	}
 }
 
-func TestConfusablesHoldUnicode15(t *testing.T) {
+func TestConfusablesCoverUnicode15(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(debianConfusables)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestConfusablesHoldUnicode15(t *testing.T) {
 		for _, other := range list {
 			b := other.C
 			if a > b {
-				continue // it is there both ways
+				continue // the file has both directions
 			}
 			checked++
 			exception := isException(a, b) || isException(b, a)
@@ -82,15 +82,15 @@ func TestConfusablesHoldUnicode15(t *testing.T) {
 	}
 }
 
-// isException looks a mapping up. Debian's file has marks around what is written from
-// right to left.
+// isException reports whether a mapping is an exception. Debian's file has marks around
+// right-to-left text.
 func isException(source, target string) bool {
 	source, target = strings.Trim(source, "\u200e"), strings.Trim(target, "\u200e")
 	return decomposed[source] == target || changed[source] == target
 }
 
-// checkMapping demands one key for both, alone and in a word, and of an exception that
-// it still is one.
+// checkMapping checks that both have one key, alone and in a word, and that an exception still
+// is one.
 func checkMapping(t *testing.T, source, target string, exception bool) {
 	t.Helper()
 	key := profile.Confusables.Skeleton
@@ -99,6 +99,6 @@ func checkMapping(t *testing.T, source, target string, exception bool) {
 	case !same && !exception:
 		t.Errorf("%s and %s look alike (%+q, %+q), but have the keys %+q and %+q", source, target, source, target, key(source), key(target))
 	case same && exception:
-		t.Errorf("%s and %s (%+q, %+q) have one key: they are no exception any more", source, target, source, target)
+		t.Errorf("%s and %s (%+q, %+q) have one key: remove the exception", source, target, source, target)
 	}
 }

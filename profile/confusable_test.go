@@ -9,7 +9,7 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-func TestConfusablesShareAKey(t *testing.T) {
+func TestConfusablesHaveOneKey(t *testing.T) {
 	t.Parallel()
 	for _, alike := range [][]string{
 		{"google", "g00gle", "gооgle", "GOOGLE", "goo\u200bgle", "go\u00adogle", "googl\ufe0fe"},
@@ -17,7 +17,7 @@ func TestConfusablesShareAKey(t *testing.T) {
 		{"microsoft", "rnicrosoft", "Microsoft", "rnicrosоft"},
 		{"zoë", "zoe\u0308", "zоё"},
 		{"a\u0301\u0323", "a\u0323\u0301", "a\u0301\u034f\u0323"},
-		// Host names show their labels: pаypal.com with one Cyrillic letter.
+		// Encoded labels of host names: pаypal.com with one Cyrillic letter.
 		{"paypal.com", "xn--pypal-4ve.com", "XN--pypal-4ve.com", "раypal.com", "paypa1.com"},
 		{"ann@paypal.com", "ann@xn--pypal-4ve.com", "аnn@pаypal.com"},
 	} {
@@ -30,7 +30,7 @@ func TestConfusablesShareAKey(t *testing.T) {
 	}
 }
 
-func TestConfusablesKeepApart(t *testing.T) {
+func TestConfusablesHaveDifferentKeys(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{
 		{"lily", "iiiy"},
@@ -44,9 +44,9 @@ func TestConfusablesKeepApart(t *testing.T) {
 		{"u5", "us"},
 		{"a-b", "ab"},
 		{"東京", "京都"},
-		// Only a domain has labels: this local part is what it says.
+		// Only a domain has labels: this local part is not decoded.
 		{"xn--pypal-4ve@example.com", "paypal@example.com"},
-		// What cannot be decoded stands for itself.
+		// Invalid labels are not decoded.
 		{"xn--9999999999.com", "xn--9999999998.com"},
 		{"xn--a", "a"},
 		{"xn--", ""},
@@ -57,7 +57,7 @@ func TestConfusablesKeepApart(t *testing.T) {
 	}
 }
 
-// Most names are ASCII: which of its characters count as one is what users notice.
+// Users notice most which ASCII characters look alike.
 func TestConfusablesOfASCII(t *testing.T) {
 	t.Parallel()
 	byKey := map[string]string{}
@@ -74,11 +74,11 @@ func TestConfusablesOfASCII(t *testing.T) {
 func TestConfusablesName(t *testing.T) {
 	t.Parallel()
 	if got := profile.Confusables.Name(); got != "uts39/17;2" {
-		t.Errorf("Name() = %q: keys are stored under it, and a change of either is a new version", got)
+		t.Errorf("Name() = %q: stores keep keys under this name, so a change of keys needs a new one", got)
 	}
 }
 
-func TestConfusablesAllocations(t *testing.T) { // not parallel: it counts
+func TestConfusablesAllocations(t *testing.T) { // not parallel: AllocsPerRun
 	for name, most := range map[string]float64{"annaliseboyd": 0, "sommerfest24": 1, "mixed-Case_10": 1} {
 		if got := testing.AllocsPerRun(100, func() { profile.Confusables.Skeleton(name) }); got > most {
 			t.Errorf("Skeleton(%q) allocates %v times, more than %v", name, got, most)

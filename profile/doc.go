@@ -1,5 +1,5 @@
-// Package profile has what decides which names are the same: how a value becomes
-// canonical, which words are reserved, which names look alike.
+// Package profile defines which names are the same: the canonical form of a value, the
+// reserved words, and which names look alike.
 //
 //	words, err := profile.ReservedWords(profile.Words{Lists: profile.AllLists, LookAlikes: true})
 //	...
@@ -9,12 +9,12 @@
 //		Skeleton:      profile.Confusables,
 //	}
 //
-// Every type is a plain struct whose zero value is good, and safe for concurrent use.
-// A profile keeps to this, whatever it is given:
+// Every type is a plain struct whose zero value is ready to use, and is safe for concurrent
+// use. For every value, a profile keeps this contract:
 //
-//   - It accepts its own results, and leaves them as they are.
-//   - What it refuses, it refuses with a [*dibs.Refusal]: which rule, where, and what
-//     would be accepted. What that offers is accepted.
-//   - Its name, with its version and every option that decides what is the same, is
-//     stored with each name.
+//   - It accepts its own results, and does not change them.
+//   - It refuses a value with a [*dibs.Refusal]: the rule, the position, and a value to try
+//     instead, which it accepts.
+//   - Its name contains its version and every option that decides which names are the same.
+//     The registry stores it with each name.
 package profile

@@ -13,14 +13,14 @@ const (
 
 // Email is the profile for mail addresses: local@domain, as in RFC 5321 and RFC 6531.
 // The canonical form has the local part in lower case and Normalization Form C, and the
-// domain as A-labels. The zero Email is good.
+// domain as A-labels. The zero Email is ready to use.
 type Email struct {
 	// CaseSensitive keeps the case of local parts, so that Alice@ and alice@ are two
-	// addresses. Hardly any mail server makes that difference.
+	// addresses. Hardly any mail server distinguishes them. False means that case does not
+	// count.
 	CaseSensitive bool
-	// Providers are those whose rules decide which addresses are the same, such as
-	// [Gmail] or [KnownProviders]. Where two have the same domain the first counts.
-	// Nil means that no provider's rules do.
+	// Providers are the mail providers whose rules apply, such as [Gmail] or
+	// [KnownProviders]. If two have the same domain the first applies. Nil means none.
 	Providers []Provider
 }
 
@@ -29,8 +29,7 @@ var (
 	_ dibs.Joiner  = Email{}
 )
 
-// Name returns "email/1", with ";case" where case counts, and the names of the
-// providers.
+// Name returns "email/1", with ";case" if case counts, and the names of the providers.
 func (e Email) Name() string {
 	parts := []string{"email/1"}
 	if e.CaseSensitive {
@@ -42,11 +41,10 @@ func (e Email) Name() string {
 	return strings.Join(parts, ";")
 }
 
-// Join returns nothing: an address with a word appended is somebody else's.
+// Join returns an empty string: an address with a word appended is another mailbox.
 func (Email) Join(_, _ string) string { return "" }
 
-// Canonical returns the address that stands for all that are the same. What it refuses,
-// it refuses with a [*dibs.Refusal].
+// Canonical returns the canonical form of an address. Its errors are [*dibs.Refusal].
 func (e Email) Canonical(value string) (string, error) {
 	canonical, refusal := e.check(value)
 	if refusal == nil {
@@ -60,7 +58,7 @@ func (e Email) Canonical(value string) (string, error) {
 	return "", refusal
 }
 
-// check is Canonical, but has nothing to try instead.
+// check is Canonical without Refusal.Try.
 func (e Email) check(value string) (string, *dibs.Refusal) {
 	address, refusal := e.plain(value)
 	if refusal != nil {
@@ -69,7 +67,7 @@ func (e Email) check(value string) (string, *dibs.Refusal) {
 	return e.unify(address)
 }
 
-// plain makes an address canonical without the rules of providers.
+// plain returns the canonical form without the rules of providers.
 func (e Email) plain(value string) (string, *dibs.Refusal) {
 	if address, ok := e.asciiEmail(value); ok {
 		return address, nil
@@ -77,8 +75,8 @@ func (e Email) plain(value string) (string, *dibs.Refusal) {
 	return e.anyEmail(value)
 }
 
-// unify applies the rules of the address's provider. Those of one may lead to the domain
-// of another, so it goes on until nothing changes.
+// unify applies the rules of the address's provider until nothing changes: they may lead to
+// the domain of another provider.
 func (e Email) unify(address string) (string, *dibs.Refusal) {
 	for range 4 {
 		at := strings.LastIndexByte(address, '@')
@@ -91,15 +89,15 @@ func (e Email) unify(address string) (string, *dibs.Refusal) {
 			return address, nil
 		}
 		if again, refusal := e.plain(unified); refusal != nil || again != unified {
-			break // a provider whose canonical domain is none
+			break // the provider's canonical domain is invalid
 		}
 		address = unified
 	}
-	return "", refuse("provider_rules", whole, "", "has no canonical form by the rules of its provider")
+	return "", refuse("provider_rules", whole, "has no canonical form by the rules of its provider")
 }
 
-// asciiEmail is anyEmail for plain addresses in ASCII. It reports false for all that it
-// leaves to the other: what is to be refused, and what takes IDNA.
+// asciiEmail is the fast path of anyEmail, for ASCII. It reports false for addresses that
+// are to be refused, or that need IDNA.
 func (e Email) asciiEmail(value string) (canonical string, ok bool) {
 	value = strings.TrimSuffix(value, ".")
 	at := strings.IndexByte(value, '@')
@@ -107,20 +105,19 @@ func (e Email) asciiEmail(value string) (canonical string, ok bool) {
 		return "", false
 	}
 	local, domain := value[:at], value[at+1:]
-	if !isASCIIOnly(local) || !isDotAtom(local) || !isMailDomain(domain) || strings.Contains(domain, "--") {
+	if !isASCII(local) || !isDotAtom(local) || !isMailDomain(domain) || strings.Contains(domain, "--") {
 		return "", false
 	}
-	if e.CaseSensitive {
-		lower := strings.ToLower(domain)
-		if lower == domain {
-			return value, true
-		}
-		return value[:at+1] + lower, true
+	if !e.CaseSensitive {
+		return strings.ToLower(value), true // without a copy if nothing changes
 	}
-	return strings.ToLower(value), true // which copies nothing where there is nothing to do
+	if lower := strings.ToLower(domain); lower != domain {
+		value = value[:at+1] + lower
+	}
+	return value, true
 }
 
-// anyEmail makes any address canonical, or says what is wrong with it.
+// anyEmail returns the canonical form of any address, or what is wrong with it.
 func (e Email) anyEmail(value string) (string, *dibs.Refusal) {
 	parts, refusal := splitEmail(value)
 	if refusal != nil {
@@ -135,11 +132,11 @@ func (e Email) anyEmail(value string) (string, *dibs.Refusal) {
 		return "", mailDomainProblem(parts.domain, parts.domainAt)
 	}
 	if len(local) > maxEmailLocal {
-		return "", refuse("local_too_long", whole, "", "has %d bytes before the @, more than the %d allowed", len(local), maxEmailLocal)
+		return "", refuse("local_too_long", whole, "has %d bytes before the @, more than the %d allowed", len(local), maxEmailLocal)
 	}
 	address := local + "@" + domain
 	if len(address) > maxEmail {
-		return "", refuse("too_long", whole, "", "has %d bytes, more than the %d allowed", len(address), maxEmail)
+		return "", refuse("too_long", whole, "has %d bytes, more than the %d allowed", len(address), maxEmail)
 	}
 	return address, nil
 }

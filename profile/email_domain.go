@@ -10,16 +10,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-const (
-	maxMailDomain = 253 // bytes of a domain, RFC 1035
-	maxMailLabel  = 63  // bytes between two of its dots
-)
+const maxMailDomain = 253 // bytes of a domain, RFC 1035
 
-// mailDomains maps domains as for looking them up: case, width and the like do not count.
+// mailDomains maps domains as for a lookup: case, width and the like do not count.
 var mailDomains = idna.New(idna.MapForLookup(), idna.BidiRule())
 
 // canonicalMailDomain returns a domain as A-labels without a dot at the end. It reports false
-// for what cannot be the domain of an address.
+// for an invalid one.
 func canonicalMailDomain(domain string) (string, bool) {
 	if r, size := utf8.DecodeLastRuneInString(domain); isMailDot(r) {
 		domain = domain[:len(domain)-size]
@@ -32,13 +29,13 @@ func canonicalMailDomain(domain string) (string, bool) {
 	return canonical, err == nil && again == canonical
 }
 
-// isMailDot reports whether IDNA takes the character for a dot.
+// isMailDot reports whether a character is a dot to IDNA.
 func isMailDot(r rune) bool {
 	return r == '.' || r == '\u3002' || r == '\uFF0E' || r == '\uFF61'
 }
 
-// isMailDomain reports whether a domain in ASCII is two labels or more, the last of which
-// is not a number.
+// isMailDomain reports whether an ASCII domain has two labels or more, of which the last is
+// not a number.
 func isMailDomain(domain string) bool {
 	if len(domain) > maxMailDomain {
 		return false
@@ -54,14 +51,14 @@ func isMailDomain(domain string) bool {
 	return labels >= 2
 }
 
-// isMailLabel reports whether a label is letters, digits and hyphens inside.
+// isMailLabel reports whether a label has letters and digits only, and hyphens inside.
 func isMailLabel(label string) bool {
 	for i := range len(label) {
 		if !isMailLabelByte(label[i]) {
 			return false
 		}
 	}
-	return label != "" && len(label) <= maxMailLabel && label[0] != '-' && label[len(label)-1] != '-'
+	return label != "" && len(label) <= maxLabel && label[0] != '-' && label[len(label)-1] != '-'
 }
 
 func isMailLabelByte(b byte) bool {
@@ -72,23 +69,14 @@ func isMailNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-func isASCIIOnly(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// mailDomainProblem says why canonicalMailDomain does not take a domain, which begins at a byte
-// of the value.
+// mailDomainProblem returns why canonicalMailDomain refuses a domain, which begins at the byte
+// start of the value.
 func mailDomainProblem(domain string, start int) *dibs.Refusal {
 	if domain == "" {
-		return refuse("no_domain", start-1, "", "has nothing after the @")
+		return refuse("no_domain", start-1, "has nothing after the @")
 	}
 	if _, err := netip.ParseAddr(domain); err == nil || strings.HasPrefix(domain, "[") {
-		return refuse("ip_address", start, "", "has an IP address after the @ instead of a domain")
+		return refuse("ip_address", start, "has an IP address after the @ instead of a domain")
 	}
 	labels, at := 0, 0
 	for rest := domain; rest != ""; labels++ {
@@ -103,57 +91,52 @@ func mailDomainProblem(domain string, start int) *dibs.Refusal {
 		rest, at = rest[size:], at+size
 	}
 	if labels < 2 {
-		return refuse("single_label", start, "", "has no dot in its domain")
+		return refuse("single_label", start, "has no dot in its domain")
 	}
 	canonical, _ := mailDomains.ToASCII(domain)
 	if len(canonical) > maxMailDomain {
-		return refuse("domain_too_long", start, "", "has a domain of %d bytes, more than the %d allowed", len(canonical), maxMailDomain)
+		return refuse("domain_too_long", start, "has a domain of %d bytes, more than the %d allowed", len(canonical), maxMailDomain)
 	}
 	if isMailNumber(canonical[strings.LastIndexByte(canonical, '.')+1:]) {
-		return refuse("numeric_domain", start, "", "has a domain that ends with a number")
+		return refuse("numeric_domain", start, "has a domain that ends with a number")
 	}
-	return refuse("domain", start, "", "has a domain that does not follow the rules of IDNA")
+	return refuse("domain", start, "has a domain that does not follow the rules of IDNA")
 }
 
-// mailLabelProblem says what is wrong with a label by itself, if anything is.
+// mailLabelProblem returns what is wrong with a single label, or nil.
 func mailLabelProblem(label string, at int) *dibs.Refusal {
 	if label == "" {
-		return refuse("empty_label", at, "", "has a dot too many in its domain")
+		return refuse("empty_label", at, "has two dots in a row, or one at the start, in its domain")
 	}
 	for i, r := range label {
 		switch {
 		case r == ',':
-			return refuse("comma", at+i, "", "has a comma in its domain")
+			return refuse("comma", at+i, "has a comma in its domain")
 		case !isMailDomainRune(r):
-			return refuse("domain_character", at+i, "", "has the character %q (%U) in its domain, where it cannot be", r, r)
+			return refuse("domain_character", at+i, "has the character %q (%U) in its domain, which a domain cannot have", r, r)
 		}
 	}
 	if label[0] == '-' {
-		return refuse("hyphen_at_start", at, "", "has a part of its domain that begins with a hyphen")
+		return refuse("hyphen_at_start", at, "has a part of its domain that begins with a hyphen")
 	}
 	if end := len(label) - 1; label[end] == '-' {
-		return refuse("hyphen_at_end", at+end, "", "has a part of its domain that ends with a hyphen")
+		return refuse("hyphen_at_end", at+end, "has a part of its domain that ends with a hyphen")
 	}
 	canonical, err := mailDomains.ToASCII(label)
 	if err != nil {
-		return refuse("domain_label", at, "", "has a part of its domain that does not follow the rules of IDNA")
+		return refuse("domain_label", at, "has a part of its domain that does not follow the rules of IDNA")
 	}
-	if len(canonical) > maxMailLabel {
-		return refuse("label_too_long", at, "", "has a part of its domain with %d bytes, more than the %d allowed", len(canonical), maxMailLabel)
+	if len(canonical) > maxLabel {
+		return refuse("label_too_long", at, "has a part of its domain with %d bytes, more than the %d allowed", len(canonical), maxLabel)
 	}
 	return nil
 }
 
-// isMailDomainRune reports whether a domain may have the character somewhere. It is tried
-// behind a letter: marks cannot come first, and right-to-left letters alone are fine.
+// isMailDomainRune reports whether a domain may contain the character. It tries the character
+// after a letter, for marks, and alone, for right-to-left letters.
 func isMailDomainRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isMailLabelByte(byte(r))
 	}
-	return mailDomainAccepts("a"+string(r)) || mailDomainAccepts(string(r))
-}
-
-func mailDomainAccepts(label string) bool {
-	_, err := mailDomains.ToASCII(label)
-	return err == nil
+	return accepts(mailDomains, "a"+string(r)) || accepts(mailDomains, string(r))
 }

@@ -31,14 +31,14 @@ func FuzzEmail(f *testing.F) {
 			}
 			local, domain, ok := strings.Cut(canonical, "@")
 			if !ok || len(canonical) > 254 || len(local) > 64 || local == "" || !strings.Contains(domain, ".") {
-				t.Errorf("%q becomes %q, which is no address", value, canonical)
+				t.Errorf("%q becomes %q, which is not an address", value, canonical)
 			}
 			if joined := e.Join(canonical, "2"); joined != "" {
 				t.Errorf("Join = %q", joined)
 			}
 		}
-		// Rules only ever make fewer names of the addresses: none is refused for them. But
-		// there may be too many marks in a row without the dots.
+		// The rules of providers refuse no address, unless there are too many marks in a row
+		// without the dots.
 		if countMarks(value) > 30 {
 			return
 		}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// What the fast path for ASCII accepts, the way for all addresses accepts with the same
-// result. All else it leaves to that.
+// The general path has the same result for every address that the fast path accepts.
 func TestASCIIEmailIsAnyEmail(t *testing.T) {
 	t.Parallel()
 	pieces := []string{
@@ -27,7 +26,7 @@ func TestASCIIEmailIsAnyEmail(t *testing.T) {
 			}
 			fast++
 			if want, refusal := e.anyEmail(value); refusal != nil || got != want {
-				t.Fatalf("%q: %q on the fast path, %q, %v on the other", value, got, want, refusal)
+				t.Fatalf("%q: %q on the fast path, %q, %v on the general one", value, got, want, refusal)
 			}
 		}
 	}
@@ -36,7 +35,7 @@ func TestASCIIEmailIsAnyEmail(t *testing.T) {
 	}
 }
 
-// Each ASCII character in each place of an address.
+// Each ASCII character in each position of an address.
 func TestEveryASCIICharacterInAnEmail(t *testing.T) {
 	t.Parallel()
 	for c := range byte(0x80) {
@@ -47,7 +46,7 @@ func TestEveryASCIICharacterInAnEmail(t *testing.T) {
 			got, ok := Email{}.asciiEmail(value)
 			want, refusal := Email{}.anyEmail(value)
 			if ok != (refusal == nil) || got != want {
-				t.Errorf("%q: %q, %t on the fast path, %q, %v on the other", value, got, ok, want, refusal)
+				t.Errorf("%q: %q, %t on the fast path, %q, %v on the general one", value, got, ok, want, refusal)
 			}
 		}
 	}

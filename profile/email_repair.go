@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// repairEmail returns the address that was most likely meant by a value that was
-// refused, or nothing. It may be refused as well.
+// repairEmail returns the address that a refused value most likely means, or an empty
+// string. The result may be refused as well.
 func repairEmail(value string) string {
 	text := strings.ReplaceAll(strings.ToValidUTF8(value, ""), "\uFF20", "@")
 	text = strings.TrimSpace(text)
@@ -29,8 +29,8 @@ func repairEmail(value string) string {
 	return repairMailLocal(local) + "@" + repairMailDomain(domain)
 }
 
-// hasQuotedLocal reports whether an address has a local part in quotes. That is another
-// mailbox than the one without, so there is nothing to try.
+// hasQuotedLocal reports whether an address has a local part in quotes. Without the quotes
+// it is another mailbox, so there is nothing to try.
 func hasQuotedLocal(text string) bool {
 	if !strings.HasPrefix(text, `"`) {
 		return false
@@ -39,8 +39,7 @@ func hasQuotedLocal(text string) bool {
 	return ok
 }
 
-// bareAddress takes off "mailto:" and what follows the address in such a link, and the
-// name before "<".
+// bareAddress removes "mailto:" with the query of such a link, and the name before "<".
 func bareAddress(text string) string {
 	if hasMailto(text) {
 		text, _, _ = strings.Cut(text[len(mailto):], "?")
@@ -54,7 +53,7 @@ func bareAddress(text string) string {
 	return text
 }
 
-// dropComments drops what is in parentheses.
+// dropComments removes comments in parentheses.
 func dropComments(text string) string {
 	var kept strings.Builder
 	depth := 0
@@ -71,8 +70,7 @@ func dropComments(text string) string {
 	return kept.String()
 }
 
-// firstOfMany returns the first of a list of addresses, and makes one @ of several in a
-// row.
+// firstOfMany returns the first of a list of addresses, with one @ for several in a row.
 func firstOfMany(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return r == ',' || r == ';' || unicode.IsSpace(r)
@@ -120,8 +118,8 @@ func repairMailDomain(domain string) string {
 	return joinMailWords(domain, "-")
 }
 
-// joinMailWords joins the words between dots anew, with one dot between two. It trims each,
-// and leaves out the empty ones.
+// joinMailWords trims the words between dots, and joins those that are not empty with single
+// dots.
 func joinMailWords(text, trim string) string {
 	words := strings.Split(text, ".")
 	kept := words[:0]

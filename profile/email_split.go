@@ -8,12 +8,12 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// emailParts are the two sides of the @, and where the second begins in the value.
+// emailParts are the two sides of the @.
 type emailParts struct {
 	local    string // without quotes
-	quoted   bool   // whether it had some
+	quoted   bool   // whether it had quotes
 	domain   string
-	domainAt int
+	domainAt int // the byte of the value at which the domain begins
 }
 
 const mailto = "mailto:"
@@ -22,16 +22,16 @@ func hasMailto(value string) bool {
 	return len(value) >= len(mailto) && strings.EqualFold(value[:len(mailto)], mailto)
 }
 
-// splitEmail finds the two sides of the @. It refuses what is more than an address, or
+// splitEmail splits an address at its @. It refuses a value that is more than an address, or
 // less.
 func splitEmail(value string) (emailParts, *dibs.Refusal) {
 	switch {
 	case value == "":
-		return emailParts{}, refuse("empty", whole, "", "is empty")
+		return emailParts{}, refuse("empty", whole, "is empty")
 	case !utf8.ValidString(value):
-		return emailParts{}, refuse("utf8", whole, "", "is not valid UTF-8")
+		return emailParts{}, refuse("utf8", whole, "is not valid UTF-8")
 	case hasMailto(value):
-		return emailParts{}, refuse("mailto", 0, "", "is a link: only the address belongs here")
+		return emailParts{}, refuse("mailto", 0, "is a link: enter the address only")
 	case value[0] == '"':
 		if parts, ok := splitQuoted(value); ok {
 			return parts, nil
@@ -44,8 +44,8 @@ func splitEmail(value string) (emailParts, *dibs.Refusal) {
 	return emailParts{local: local, domain: domain, domainAt: len(local) + 1}, nil
 }
 
-// splitQuoted splits an address whose local part is in quotes, and takes them off. It
-// reports false where the value does not begin with such a part and an @.
+// splitQuoted splits an address whose local part is in quotes, and removes these. It reports
+// false if the value does not begin with such a part and an @.
 func splitQuoted(value string) (emailParts, bool) {
 	var local strings.Builder
 	for i := 1; i < len(value); i++ {
@@ -65,26 +65,26 @@ func splitQuoted(value string) (emailParts, bool) {
 	return emailParts{}, false
 }
 
-// shapeProblem says what keeps a value from being two texts with an @ in between.
+// shapeProblem returns why a value is not two texts with an @ in between, or nil.
 func shapeProblem(value string) *dibs.Refusal {
 	if at := strings.IndexAny(value, "<>"); at >= 0 {
-		return refuse("display_name", at, "", "has more than an address: only what is between < and > belongs here")
+		return refuse("display_name", at, "has more than an address: enter only the part between < and >")
 	}
 	if at := strings.IndexAny(value, "()"); at >= 0 {
-		return refuse("comment", at, "", "has a comment in parentheses")
+		return refuse("comment", at, "has a comment in parentheses")
 	}
 	first, last := strings.IndexByte(value, '@'), strings.LastIndexByte(value, '@')
 	if first < 0 {
-		return refuse("no_at", whole, "", "has no @")
+		return refuse("no_at", whole, "has no @")
 	}
 	if first != last {
-		return refuse("many_at", first+1+strings.IndexByte(value[first+1:], '@'), "", "has more than one @")
+		return refuse("many_at", first+1+strings.IndexByte(value[first+1:], '@'), "has more than one @")
 	}
 	if at := strings.IndexFunc(value, unicode.IsSpace); at >= 0 {
-		return refuse("space", at, "", "has a space")
+		return refuse("space", at, "has a space")
 	}
 	if first == 0 {
-		return refuse("no_local", 0, "", "has nothing before the @")
+		return refuse("no_local", 0, "has nothing before the @")
 	}
 	return nil
 }

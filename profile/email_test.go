@@ -15,7 +15,7 @@ func TestEmailCanonical(t *testing.T) {
 		{"a@b.co", "a@b.co"},
 		{"alice.b.smith@example.com", "alice.b.smith@example.com"},
 		{"alice+news@example.com", "alice+news@example.com"},
-		{"a.l+x@gmail.com", "a.l+x@gmail.com"}, // rules of providers are off
+		{"a.l+x@gmail.com", "a.l+x@gmail.com"}, // without rules of providers
 		{"o'brien@example.ie", "o'brien@example.ie"},
 		{"!#$%&'*+-/=?^_`{|}~@example.com", "!#$%&'*+-/=?^_`{|}~@example.com"},
 		{"_@example.com", "_@example.com"},
@@ -28,7 +28,7 @@ func TestEmailCanonical(t *testing.T) {
 		{"Alice@Example.com.", "alice@example.com"},
 		{"alice@example.c0m", "alice@example.c0m"},
 
-		// Quotes that are not needed.
+		// Redundant quotes.
 		{`"alice"@example.com`, "alice@example.com"},
 		{`"Alice.Smith"@example.com`, "alice.smith@example.com"},
 		{`"al\ice"@example.com`, "alice@example.com"},
@@ -46,7 +46,7 @@ func TestEmailCanonical(t *testing.T) {
 		{"alice@müller.de", "alice@xn--mller-kva.de"},
 		{"alice@straße.de", "alice@xn--strae-oqa.de"},
 		{"alice@ｅｘａｍｐｌｅ．ｃｏｍ", "alice@example.com"},
-		{"alice@exam\u00ADple.com", "alice@example.com"}, // a soft hyphen cannot be seen
+		{"alice@exam\u00ADple.com", "alice@example.com"}, // a soft hyphen is invisible
 		{"alice@שלום.קום", "alice@xn--9dbne9b.xn--9dbq2a"},
 		{"alice@مثال.إختبار", "alice@xn--mgbh0fb.xn--kgbechtv"},
 		{"alice@пример.испытание", "alice@xn--e1afmkfd.xn--80akhbyknj4f"},
@@ -61,7 +61,7 @@ func TestEmailCanonical(t *testing.T) {
 		{"dörte@sörensen.example.com", "dörte@xn--srensen-90a.example.com"},
 		{"😀@example.com", "😀@example.com"},
 
-		// As long as can be.
+		// Of the maximum length.
 		{strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 64) + "@example.com"},
 		{"a@" + strings.Repeat("b", 63) + ".com", "a@" + strings.Repeat("b", 63) + ".com"},
 		{longEmail(254), longEmail(254)},
@@ -77,7 +77,7 @@ func TestEmailCanonical(t *testing.T) {
 	}
 }
 
-// longEmail returns an address of so many bytes.
+// longEmail returns an address with a number of bytes.
 func longEmail(bytes int) string {
 	label := strings.Repeat("d", 61) + "."
 	address := strings.Repeat("l", 60) + "@" + label + label + label
@@ -156,7 +156,7 @@ func TestEmailRefusals(t *testing.T) {
 		{"al\uE000@example.com", "character", 2, "al@example.com"},
 		{"al\xFFice@example.com", "utf8", -1, "alice@example.com"},
 
-		// Quotes that are needed.
+		// Necessary quotes.
 		{`"alice smith"@example.com`, "quoted_local", 0, ""},
 		{`"alice@home"@example.com`, "quoted_local", 0, ""},
 		{`"alice..smith"@example.com`, "quoted_local", 0, ""},
@@ -233,10 +233,10 @@ func TestEmailName(t *testing.T) {
 	}
 }
 
-func TestEmailJoinsNothing(t *testing.T) {
+func TestEmailJoin(t *testing.T) {
 	t.Parallel()
 	if got := (profile.Email{}).Join("alice@example.com", "2"); got != "" {
-		t.Errorf("Join = %q: that is somebody else's address", got)
+		t.Errorf("Join = %q, want an empty string", got)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// show prints what a profile makes of values.
+// show prints the canonical forms of values, or their refusals.
 func show(p dibs.Profile, values ...string) {
 	for _, value := range values {
 		canonical, err := p.Canonical(value)
@@ -52,13 +52,12 @@ func ExampleEmail() {
 	show(profile.Email{Providers: []profile.Provider{profile.Gmail}}, "a.lice+news@gmail.com")
 	// Output:
 	// Alice@Bücher.Example → alice@xn--bcher-kva.example
-	// Alice <alice@example.com>: has more than an address: only what is between < and > belongs here: try "alice@example.com"
+	// Alice <alice@example.com>: has more than an address: enter only the part between < and >: try "alice@example.com"
 	// a.lice+news@gmail.com → a.lice+news@gmail.com
 	// a.lice+news@gmail.com → alice@gmail.com
 }
 
-// A provider of one's own: the company's mail server, which takes what follows a "-"
-// for a label.
+// A custom provider: a company's mail server that ignores what follows a "-".
 func ExampleProvider() {
 	own := profile.Provider{Name: "acme1", Domains: []string{"acme.example", "acme.test"}, Canonical: "acme.example", Separators: "-"}
 	show(profile.Email{Providers: []profile.Provider{own, profile.Gmail}}, "alice-shop@acme.test", "bob-shop@other.example")
@@ -110,7 +109,7 @@ func ExampleReservedWords() {
 	// acmeline false
 }
 
-// Whoever has the right, and asks for it, gets a reserved word.
+// A principal with the right can reserve a reserved word.
 func ExampleReservedWords_override() {
 	ctx := context.Background()
 	words, err := profile.ReservedWords(profile.Words{Lists: []profile.List{profile.Roles}})
@@ -137,7 +136,7 @@ func ExampleReservedWords_override() {
 	// username:admin <nil>
 }
 
-// A skeleton is what all look-alikes have in common.
+// All look-alikes have the same skeleton.
 func Example_confusables() {
 	for _, name := range []string{"paypal", "paypa1", "\u0440\u0430\u0443\u0440\u0430l", "paypai"} {
 		fmt.Println(profile.Confusables.Skeleton(name))

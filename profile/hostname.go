@@ -2,26 +2,23 @@ package profile
 
 import (
 	"strings"
-	"unicode"
 
 	"golang.org/x/net/idna"
 
 	"github.com/calldibs/dibs"
 )
 
-// maxLabel is how many bytes DNS has for a label.
+// maxLabel is the maximum of bytes of a label in DNS.
 const maxLabel = 63
 
 // Hostname is the profile for one label of a host name, such as the "acme" of
-// acme.example.com: 1 to 63 letters, digits and hyphens, without hyphens at either end
-// and in both the third and fourth place. Case does not matter.
+// acme.example.com: 1 to 63 letters, digits and hyphens, without hyphens at either end or in
+// both the third and fourth place. Case does not count.
 //
-// Labels in other scripts are those of IDNA2008, with the mapping of UTS #46 before.
-// Their canonical form is the encoded one: "Bücher" becomes "xn--bcher-kva". Signs and
-// emoji are no part of them.
+// Labels in other scripts follow IDNA2008, after the mapping of UTS #46. Their canonical form
+// is the encoded one: "Bücher" becomes "xn--bcher-kva". Symbols and emoji are not allowed.
 //
-// A label of digits alone is legal, and is accepted: only the last label of a name may
-// not be one, and that is never what a namespace hands out.
+// A label may consist of digits only. DNS forbids that for the last label of a name only.
 type Hostname struct{}
 
 var (
@@ -32,7 +29,8 @@ var (
 // Name returns "hostname/1".
 func (Hostname) Name() string { return "hostname/1" }
 
-// Canonical returns the label in lower case, encoded if need be.
+// Canonical returns the label in lower case, encoded if it is not ASCII. Its errors are
+// [*dibs.Refusal].
 func (Hostname) Canonical(value string) (string, error) {
 	label, ok := encodeLabel(value)
 	if ok {
@@ -43,22 +41,22 @@ func (Hostname) Canonical(value string) (string, error) {
 	return "", problem
 }
 
-// Join appends a word with a hyphen, in the script of the label. Where that is too
-// long, the label is cut.
+// Join appends a word with a hyphen, in the script of the label. If the result is too long,
+// it cuts the label.
 func (Hostname) Join(canonical, word string) string {
 	head, tail := repairLabel(canonical), repairLabel(word)
 	if head == "" || tail == "" {
 		return ""
 	}
 	label, _ := fitLabel(head, "-"+tail)
-	if label == canonical { // cut to what it was
+	if label == canonical { // cut to the same label
 		return ""
 	}
 	return label
 }
 
-// strictLabels checks all that IDNA asks of a label, except for hyphens: those it
-// counts in bytes, not in characters.
+// strictLabels checks all requirements of IDNA except for hyphens, whose positions it would
+// count in bytes instead of characters.
 var strictLabels = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -69,13 +67,13 @@ var strictLabels = idna.New(
 	idna.BidiRule(),
 )
 
-// capitalSharpS becomes the small one. Unicode wanted it to be "ss" up to version 15.0
-// and wants this since: it shall not depend on the tables that are built in.
+// capitalSharpS replaces ẞ by ß. Unicode maps it to "ss" up to version 15.0 and to ß later:
+// the canonical form must not depend on the version of the tables.
 var capitalSharpS = strings.NewReplacer("ẞ", "ß")
 
 // encodeLabel returns the canonical form of a label, and whether it is one.
 func encodeLabel(value string) (string, bool) {
-	if isPlain(value) && !isEncoded(value) {
+	if isASCII(value) && !hasEncodedPrefix(value) {
 		label := strings.ToLower(value)
 		return label, isLabel(label)
 	}
@@ -83,36 +81,21 @@ func encodeLabel(value string) (string, bool) {
 	if err != nil || len(label) > maxLabel {
 		return "", false
 	}
-	if isEncoded(value) && label != strings.ToLower(value) {
+	if hasEncodedPrefix(value) && label != strings.ToLower(value) {
 		return "", false
 	}
-	// The rest is checked on what the encoded form stands for, which proves that it is
-	// accepted too.
+	// The remaining rules apply to the decoded form. Decoding also proves that the encoded
+	// form is accepted.
 	shown, err := strictLabels.ToUnicode(label)
 	return label, err == nil && isLabel(shown)
 }
 
-// isPlain reports whether a value is ASCII.
-func isPlain(value string) bool {
-	for i := range len(value) {
-		if value[i] > unicode.MaxASCII {
-			return false
-		}
-	}
-	return true
-}
-
-// isEncoded reports whether a label claims to be an encoded one.
-func isEncoded(label string) bool {
-	return len(label) >= len("xn--") && strings.EqualFold(label[:len("xn--")], "xn--")
-}
-
-// isLabel checks a label in lower case as people read it.
+// isLabel checks a decoded label in lower case.
 func isLabel(shown string) bool {
 	if shown == "" || shown[0] == '-' || shown[len(shown)-1] == '-' || hyphensInThirdAndFourth(shown) {
 		return false
 	}
-	if isPlain(shown) && len(shown) > maxLabel {
+	if isASCII(shown) && len(shown) > maxLabel {
 		return false
 	}
 	for i, r := range shown {
@@ -123,14 +106,7 @@ func isLabel(shown string) bool {
 	return true
 }
 
-// hyphensInThirdAndFourth reports what is kept for encodings of labels.
+// hyphensInThirdAndFourth reports whether a label looks like an encoded one of any kind.
 func hyphensInThirdAndFourth(shown string) bool {
-	place := 0
-	for i := range shown {
-		if place == 2 {
-			return strings.HasPrefix(shown[i:], "--")
-		}
-		place++
-	}
-	return false
+	return strings.HasPrefix(shown[len(firstRunes(shown, 2)):], "--")
 }

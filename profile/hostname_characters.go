@@ -11,9 +11,8 @@ const (
 	zeroWidthJoiner    = '\u200D'
 )
 
-// allowedInLabel reports whether a character can be in a label at all: the letters,
-// marks and digits of RFC 5892, and its exceptions. UTS #46 alone would let signs and
-// emoji through.
+// allowedInLabel reports whether a label may contain a character: the letters, marks and
+// digits of RFC 5892, and its exceptions. UTS #46 alone would allow symbols and emoji.
 func allowedInLabel(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -24,35 +23,23 @@ func allowedInLabel(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.Mn, unicode.Mc, unicode.Nd, signsInLabel)
 }
 
-// neverInLabel are letters and marks that RFC 5892 leaves out: those that only stretch
-// or repeat others (2.6), and the parts of old Hangul syllables (2.9).
-var neverInLabel = &unicode.RangeTable{R16: []unicode.Range16{
-	{Lo: 0x0640, Hi: 0x0640, Stride: 1},
-	{Lo: 0x07FA, Hi: 0x07FA, Stride: 1},
-	{Lo: 0x1100, Hi: 0x11FF, Stride: 1},
-	{Lo: 0x302E, Hi: 0x302F, Stride: 1},
-	{Lo: 0x3031, Hi: 0x3035, Stride: 1},
-	{Lo: 0x303B, Hi: 0x303B, Stride: 1},
-	{Lo: 0xA960, Hi: 0xA97F, Stride: 1},
-	{Lo: 0xD7B0, Hi: 0xD7FF, Stride: 1},
-}}
+// neverInLabel are letters and marks that RFC 5892 excludes: those that only stretch or
+// repeat others (2.6), and the parts of old Hangul syllables (2.9).
+var neverInLabel = rangeTable(
+	[2]rune{0x0640, 0x0640}, [2]rune{0x07FA, 0x07FA}, [2]rune{0x1100, 0x11FF}, [2]rune{0x302E, 0x302F},
+	[2]rune{0x3031, 0x3035}, [2]rune{0x303B, 0x303B}, [2]rune{0xA960, 0xA97F}, [2]rune{0xD7B0, 0xD7FF},
+)
 
-// signsInLabel are the signs that words of some languages are written with: the middle
-// dot of Catalan, the Greek lower numeral sign, geresh and gershayim, two signs of
-// Sindhi, the Tibetan tsheg, the zero of Han, the dot of Katakana, and the joiners.
-var signsInLabel = &unicode.RangeTable{R16: []unicode.Range16{
-	{Lo: 0x00B7, Hi: 0x00B7, Stride: 1},
-	{Lo: 0x0375, Hi: 0x0375, Stride: 1},
-	{Lo: 0x05F3, Hi: 0x05F4, Stride: 1},
-	{Lo: 0x06FD, Hi: 0x06FE, Stride: 1},
-	{Lo: 0x0F0B, Hi: 0x0F0B, Stride: 1},
-	{Lo: 0x200C, Hi: 0x200D, Stride: 1},
-	{Lo: 0x3007, Hi: 0x3007, Stride: 1},
-	{Lo: 0x30FB, Hi: 0x30FB, Stride: 1},
-}, LatinOffset: 1}
+// signsInLabel are signs that are parts of words in some languages: the middle dot of
+// Catalan, the Greek lower numeral sign, geresh and gershayim, two signs of Sindhi, the
+// Tibetan tsheg, the zero of Han, the dot of Katakana, and the joiners.
+var signsInLabel = rangeTable(
+	[2]rune{0x00B7, 0x00B7}, [2]rune{0x0375, 0x0375}, [2]rune{0x05F3, 0x05F4}, [2]rune{0x06FD, 0x06FE},
+	[2]rune{0x0F0B, 0x0F0B}, [2]rune{0x200C, 0x200D}, [2]rune{0x3007, 0x3007}, [2]rune{0x30FB, 0x30FB},
+)
 
-// inPlace checks the characters that RFC 5892, appendix A, allows only beside others.
-// Joiners are not among them: package idna knows their rules.
+// inPlace checks the characters that RFC 5892, appendix A, allows only next to certain
+// others, except for joiners: package idna checks these.
 func inPlace(shown string, at int, r rune) bool {
 	if r < utf8.RuneSelf {
 		return true

@@ -8,14 +8,13 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// Labels that are well known from the standards and from the root zone, where IDNA was
-// tried first.
-func TestHostnameKnowsTheLabelsOfIDNA(t *testing.T) {
+// Known labels of the standards and of the root zone.
+func TestHostnameEncodesIDNALabels(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ value, want string }{
 		{"faß", "xn--fa-hia"},
 		{"FAẞ", "xn--fa-hia"},
-		{"βόλος", "xn--nxasmm1c"}, // a final sigma stays one
+		{"βόλος", "xn--nxasmm1c"}, // a final sigma is kept
 		{"ΒΌΛΟΣ", "xn--nxasmq6b"},
 		{"日本語", "xn--wgv71a119e"},
 		{"中国", "xn--fiqs8s"},
@@ -32,10 +31,10 @@ func TestHostnameKnowsTheLabelsOfIDNA(t *testing.T) {
 		{"إختبار", "xn--kgbechtv"},
 		{"آزمایشی", "xn--hgbk6aj7f53bba"},
 		{"טעסט", "xn--deba0ad"},
-		{"ශ\u0DCA\u200Dරී", "xn--10cl1a0b660p"},             // joined behind a virama
-		{"نامه\u200Cای", "xn--mgba3gch31f060k"},             // not joined between letters that would
+		{"ශ\u0DCA\u200Dරී", "xn--10cl1a0b660p"},             // joiner after a virama
+		{"نامه\u200Cای", "xn--mgba3gch31f060k"},             // non-joiner between letters that join
 		{"paral·lel", "xn--parallel-koa"},                   // a middle dot between two l
-		{"א1", "xn--1-zhc"},                                 // a digit may end a label from right to left
+		{"א1", "xn--1-zhc"},                                 // a digit may end a right-to-left label
 		{"Ｂ\u0075\u0308ｃｈｅｒ", "xn--bcher-kva"},              // width and composition
 		{"ドメイン名例", "xn--eckwd4c7cu47r2wf"},                  // RFC 3492 family
 		{"3年b組金八先生", "xn--3b-ww4c5e180e575a65lsy2b"},        // RFC 3492, 7.1 L
@@ -48,7 +47,7 @@ func TestHostnameKnowsTheLabelsOfIDNA(t *testing.T) {
 	}
 }
 
-func TestHostnameKeepsToTheContextsOfIDNA(t *testing.T) {
+func TestHostnameChecksIDNAContexts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ value, rule string }{
 		// RFC 5892, appendix A.
@@ -56,7 +55,7 @@ func TestHostnameKeepsToTheContextsOfIDNA(t *testing.T) {
 		{"a\u200Db", "character_out_of_place"},
 		{"क\u200Dष", "character_out_of_place"},
 		{"a·l", "character_out_of_place"},
-		{"ŀa", "character_out_of_place"}, // becomes an l and a dot
+		{"ŀa", "character_out_of_place"}, // mapped to an l and a dot
 		{"a͵b", "character_out_of_place"},
 		{"a׳", "character_out_of_place"},
 		{"a・b", "character_out_of_place"},
@@ -71,7 +70,7 @@ func TestHostnameKeepsToTheContextsOfIDNA(t *testing.T) {
 		{"ab--é", "hyphens_in_third_and_fourth_place"},
 		{"-é", "hyphen_at_start"},
 		{"ा", "mark_at_start"},
-		// Letters that are not, and signs.
+		// Excluded letters, and symbols.
 		{"☃", "character_not_allowed"},
 		{"\u2260", "character_not_allowed"},
 		{"ᄀ", "character_not_allowed"},

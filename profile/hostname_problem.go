@@ -10,8 +10,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// looseLabels maps like strictLabels, and checks each character but not how they stand
-// together.
+// looseLabels maps like strictLabels, and checks each character but not their order.
 var looseLabels = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -21,23 +20,23 @@ var looseLabels = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// labelProblem says why encodeLabel does not accept a value: first what is wrong with
-// a character, then with the place of one, then with the label as a whole.
+// labelProblem returns why encodeLabel refuses a value: a character, or its position, or the
+// label as a whole.
 func labelProblem(value string) *dibs.Refusal {
 	for at, r := range value {
 		switch shown, ok := mapRune(r); {
 		case strings.Contains(shown, "."):
-			return refuse("more_than_one_label", at, "", "is more than one label")
+			return refuse("more_than_one_label", at, "is more than one label")
 		case !ok:
-			return refuse("character_not_allowed", at, "", "has a character that is not allowed at byte %d", at)
+			return refuse("character_not_allowed", at, "has a character that is not allowed at byte %d", at)
 		}
 	}
 	shown, err := looseLabels.ToUnicode(capitalSharpS.Replace(value))
 	switch {
-	case isEncoded(value):
-		return refuse("bad_encoding", 0, "", "starts with xn-- but is not an encoded label")
+	case hasEncodedPrefix(value):
+		return refuse("bad_encoding", 0, "starts with xn-- but is not an encoded label")
 	case shown == "":
-		return refuse("empty", whole, "", "has nothing in it that counts")
+		return refuse("empty", whole, "has no character that counts")
 	}
 	if problem := hyphenProblem(value, shown); problem != nil {
 		return problem
@@ -47,13 +46,13 @@ func labelProblem(value string) *dibs.Refusal {
 	}
 	label, _ := looseLabels.ToASCII(capitalSharpS.Replace(value))
 	if err == nil && len(label) > maxLabel {
-		return refuse("too_long", whole, "", "has %d bytes as a label of a host name, more than the %d allowed", len(label), maxLabel)
+		return refuse("too_long", whole, "has %d bytes as a label of a host name, more than the %d allowed", len(label), maxLabel)
 	}
-	return refuse("not_a_label", whole, "", "is not a label of a host name")
+	return refuse("not_a_label", whole, "is not a label of a host name")
 }
 
-// mapRune returns what a character becomes in a label, and whether it can be there. A
-// letter goes before it: it may be a mark.
+// mapRune returns what a character becomes in a label, and whether a label may contain it. It
+// puts a letter before the character, which may be a mark.
 func mapRune(r rune) (string, bool) {
 	if r < utf8.RuneSelf {
 		r = unicode.ToLower(r)
@@ -67,43 +66,44 @@ func mapRune(r rune) (string, bool) {
 func hyphenProblem(value, shown string) *dibs.Refusal {
 	switch {
 	case shown[0] == '-':
-		return refuse("hyphen_at_start", 0, "", "starts with a hyphen")
+		return refuse("hyphen_at_start", 0, "starts with a hyphen")
 	case shown[len(shown)-1] == '-':
 		_, size := utf8.DecodeLastRuneInString(value)
-		return refuse("hyphen_at_end", len(value)-size, "", "ends with a hyphen")
+		return refuse("hyphen_at_end", len(value)-size, "ends with a hyphen")
 	case hyphensInThirdAndFourth(shown):
-		return refuse("hyphens_in_third_and_fourth_place", strings.Index(value, "--"), "", "has hyphens in the third and fourth place")
+		return refuse("hyphens_in_third_and_fourth_place", strings.Index(value, "--"), "has hyphens in the third and fourth place")
 	}
 	return nil
 }
 
-// placeProblem looks for what is wrong with how the characters stand together.
+// placeProblem returns what is wrong with the order of the characters, or nil.
 func placeProblem(value, shown string) *dibs.Refusal {
-	const rule, problem = "character_out_of_place", "has a character that is not allowed where it is"
+	const rule, problem = "character_out_of_place", "has a character that is not allowed in its position"
 	if first, _ := utf8.DecodeRuneInString(shown); unicode.IsMark(first) {
-		return refuse("mark_at_start", 0, "", "starts with a mark that belongs on a letter")
+		return refuse("mark_at_start", 0, "starts with a mark that belongs on a letter")
 	}
 	for i, r := range shown {
-		if !inPlace(shown, i, r) { // and may have come from another character
-			return refuse(rule, strings.IndexRune(value, r), "", problem)
+		if !inPlace(shown, i, r) { // mapped from the value, perhaps from another character
+			return refuse(rule, strings.IndexRune(value, r), problem)
 		}
 	}
-	if !acceptedBy(strictLabels, shown) && acceptedBy(strictLabels, strings.Map(dropJoiner, shown)) {
+	if !accepts(strictLabels, shown) && accepts(strictLabels, strings.Map(dropJoiner, shown)) {
 		at := strings.IndexFunc(value, func(r rune) bool { return dropJoiner(r) < 0 })
-		return refuse(rule, at, "", problem)
+		return refuse(rule, at, problem)
 	}
-	if !acceptedBy(strictLabels, shown) && acceptedBy(looseLabels, shown) {
-		return refuse("mixed_direction", whole, "", "does not keep to one direction of writing")
+	if !accepts(strictLabels, shown) && accepts(looseLabels, shown) {
+		return refuse("mixed_direction", whole, "mixes writing directions")
 	}
 	return nil
 }
 
-func acceptedBy(labels *idna.Profile, shown string) bool {
+// accepts reports whether IDNA accepts a text with these rules.
+func accepts(labels *idna.Profile, shown string) bool {
 	_, err := labels.ToASCII(shown)
 	return err == nil
 }
 
-// dropJoiner is for strings.Map: it takes the joiners away.
+// dropJoiner removes the joiners in [strings.Map].
 func dropJoiner(r rune) rune {
 	if r == zeroWidthJoiner || r == zeroWidthNonJoiner {
 		return -1

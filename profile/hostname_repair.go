@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// repairLabel returns the label that was probably meant, as people read it, or nothing.
-// It is always accepted.
+// repairLabel returns the decoded label that a value probably means, or an empty string. The
+// profile accepts it.
 func repairLabel(value string) string {
 	if label, ok := encodeLabel(value); ok {
 		shown, _ := strictLabels.ToUnicode(label)
 		return shown
 	}
-	if isEncoded(value) {
+	if hasEncodedPrefix(value) {
 		if shown, err := idna.Punycode.ToUnicode(strings.ToLower(value)); err == nil {
 			value = shown
 		}
@@ -28,8 +28,8 @@ func repairLabel(value string) string {
 	return shown
 }
 
-// replaceInLabel puts one hyphen where there are characters that cannot be in a label,
-// except for apostrophes, which are left out.
+// replaceInLabel replaces runs of characters that are not allowed by one hyphen. It drops
+// apostrophes.
 func replaceInLabel(value string) string {
 	var b strings.Builder
 	hyphen := false
@@ -50,17 +50,17 @@ func replaceInLabel(value string) string {
 	return b.String()
 }
 
-// trimLabel takes away what a label cannot start with. replaceInLabel leaves no hyphen
-// at the end.
+// trimLabel removes what a label cannot start with. replaceInLabel leaves no hyphen at the
+// end.
 func trimLabel(text string) string {
 	return strings.TrimLeftFunc(text, func(r rune) bool {
 		return r == '-' || unicode.IsMark(r) || dropJoiner(r) < 0
 	})
 }
 
-// fitLabel cuts the head until there is room for the tail. It returns the label, and
-// how people read it. What is short enough and still no label stays none: cutting is
-// no way to make one.
+// fitLabel cuts the head until there is room for the tail. It returns the encoded and the
+// decoded label. It returns nothing if the label is short enough and still invalid: cutting
+// would not help.
 func fitLabel(head, tail string) (label, shown string) {
 	rest := firstRunes(head, maxLabel)
 	for rest != "" {
@@ -78,7 +78,7 @@ func fitLabel(head, tail string) (label, shown string) {
 	return "", ""
 }
 
-// firstRunes returns at most n characters of a text: each takes a byte of a label.
+// firstRunes returns the first n characters of a text. Each needs a byte of a label at least.
 func firstRunes(text string, n int) string {
 	for i := range text {
 		if n == 0 {

@@ -2,9 +2,9 @@ package profile
 
 import "github.com/calldibs/dibs"
 
-// Policies returns the policies by which a server works unless it is told otherwise:
-// the types "slug", "username", "email" and "hostname", each with the profile of that
-// name, and in all else the defaults of [dibs.Policy]. The map is the caller's own.
+// Policies returns the default policies: the types "slug", "username", "email" and
+// "hostname", each with the profile of that name and otherwise the defaults of
+// [dibs.Policy]. The caller may change the map.
 func Policies() map[string]dibs.Policy {
 	return map[string]dibs.Policy{
 		"slug":     {Profile: Slug{}},

@@ -13,7 +13,7 @@ func TestPolicies(t *testing.T) {
 	t.Parallel()
 	policies := profile.Policies()
 	if got, want := slices.Sorted(maps.Keys(policies)), []string{"email", "hostname", "slug", "username"}; !slices.Equal(got, want) {
-		t.Errorf("there are policies for %q, want %q", got, want)
+		t.Errorf("the policies are for %q, want %q", got, want)
 	}
 	for kind, policy := range policies {
 		if name := policy.Profile.Name(); !strings.HasPrefix(name, kind+"/") {
@@ -22,16 +22,16 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-func TestPoliciesAreTheCallersOwn(t *testing.T) {
+func TestPoliciesReturnsCopies(t *testing.T) {
 	t.Parallel()
 	mine := profile.Policies()
 	delete(mine, "slug")
 	if _, ok := profile.Policies()["slug"]; !ok {
-		t.Error("what one caller deletes, the next one does not get")
+		t.Error("Policies returns a shared map")
 	}
 }
 
-func TestPoliciesMakeCanonical(t *testing.T) {
+func TestPoliciesUseTheirProfiles(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[string]struct{ value, want string }{
 		"slug":     {"summer-fest", "summer-fest"},

@@ -7,53 +7,53 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Provider is what a mail provider does with addresses: which of them reach the same
-// mailbox. The zero Provider has no domains, and so changes nothing.
+// Provider describes which addresses of a mail provider reach the same mailbox. The zero
+// Provider has no domains, and so changes nothing.
 type Provider struct {
-	// Name stands for the rules in [Email.Name]: a short word in lower case. Rules
-	// that change need a new one.
+	// Name identifies the rules in [Email.Name]: a short word in lower case. Changed rules
+	// need a new name.
 	Name string
-	// Domains are those of the provider, in lower case and as A-labels. An address at
-	// any other is left as it is.
+	// Domains are the domains of the provider, in lower case and as A-labels. The rules apply
+	// to their addresses only. Nil means none.
 	Domains []string
-	// Canonical is the domain that stands for all of Domains, where the same local part
-	// at any of them is the same mailbox. Empty means that it is not.
+	// Canonical is the domain that replaces each of Domains, if the same local part at any of
+	// them is the same mailbox. Empty means that it is not.
 	Canonical string
-	// IgnoreDots says that dots in the local part do not count.
+	// IgnoreDots says that dots in the local part do not count. False means that they do.
 	IgnoreDots bool
-	// Separators are the characters each of which ends the name of the mailbox, as in
+	// Separators are characters that end the name of the mailbox, such as the + of
 	// "alice+news". Empty means none.
 	Separators string
 }
 
-// The providers that are known here, each with what it says of its own addresses.
+// The known providers, with the rules that each publishes.
 var (
-	// Gmail ignores dots and what follows "+". Its two domains are one.
+	// Gmail ignores dots and what follows "+". Its two domains share mailboxes.
 	Gmail = Provider{
 		Name: "gmail", Domains: []string{"gmail.com", "googlemail.com"}, Canonical: "gmail.com",
 		IgnoreDots: true, Separators: "+",
 	}
-	// Outlook ignores what follows "+". Each of its domains has mailboxes of its own.
+	// Outlook ignores what follows "+". Each of its domains has its own mailboxes.
 	Outlook = Provider{Name: "outlook", Domains: outlookDomains, Separators: "+"}
-	// Icloud ignores what follows "+". Its three domains are one.
+	// Icloud ignores what follows "+". Its three domains share mailboxes.
 	Icloud = Provider{
 		Name: "icloud", Domains: []string{"icloud.com", "me.com", "mac.com"}, Canonical: "icloud.com",
 		Separators: "+",
 	}
-	// Yahoo ignores what follows "-", which no mailbox has in its name. Each of its
-	// domains has mailboxes of its own.
+	// Yahoo ignores what follows "-", which the name of a mailbox cannot contain. Each of its
+	// domains has its own mailboxes.
 	Yahoo = Provider{Name: "yahoo", Domains: yahooDomains, Separators: "-"}
-	// Fastmail ignores what follows "+". Each of its domains has mailboxes of its own.
+	// Fastmail ignores what follows "+". Each of its domains has its own mailboxes.
 	Fastmail = Provider{Name: "fastmail", Domains: []string{"fastmail.com", "fastmail.fm"}, Separators: "+"}
-	// Proton ignores dots and what follows "+". It does not promise that its domains
-	// are one.
+	// Proton ignores dots and what follows "+". It does not promise that its domains share
+	// mailboxes.
 	Proton = Provider{
 		Name: "proton", Domains: []string{"proton.me", "protonmail.com", "protonmail.ch", "pm.me"},
 		IgnoreDots: true, Separators: "+",
 	}
 )
 
-// KnownProviders are all of them.
+// KnownProviders are all providers of this package.
 var KnownProviders = []Provider{Gmail, Outlook, Icloud, Yahoo, Fastmail, Proton}
 
 var outlookDomains = []string{
@@ -71,7 +71,7 @@ var outlookDomains = []string{
 	"live.jp", "live.nl", "live.no", "live.ru", "live.se",
 }
 
-// Yahoo Japan is not among them: it is another company, with other rules.
+// yahooDomains do not include Yahoo Japan, which is another company with other rules.
 var yahooDomains = []string{
 	"yahoo.com", "ymail.com", "rocketmail.com", "myyahoo.com",
 	"yahoo.at", "yahoo.be", "yahoo.ca", "yahoo.co.id", "yahoo.co.in", "yahoo.co.kr", "yahoo.co.nz",
@@ -82,7 +82,7 @@ var yahooDomains = []string{
 	"yahoo.no", "yahoo.pl", "yahoo.pt", "yahoo.ro", "yahoo.se",
 }
 
-// providerOf returns the first of the providers that has the domain, or nil.
+// providerOf returns the first provider with the domain, or nil.
 func providerOf(providers []Provider, domain string) *Provider {
 	for i := range providers {
 		if slices.Contains(providers[i].Domains, domain) {
@@ -92,8 +92,8 @@ func providerOf(providers []Provider, domain string) *Provider {
 	return nil
 }
 
-// apply returns the address that stands for all that reach the mailbox of this one, which
-// has its @ at a byte. A local part of which nothing would be left stays as it is.
+// apply returns the canonical address of the mailbox of an address, whose @ is at a byte. A
+// local part of which nothing would be left stays as it is.
 func (p *Provider) apply(address string, at int) string {
 	local, domain := address[:at], address[at+1:]
 	if p.Canonical != "" {
@@ -111,17 +111,15 @@ func (p *Provider) apply(address string, at int) string {
 	return local + "@" + domain
 }
 
-// dropDots joins the two parts of an address, without the dots of the first. It
-// normalizes what comes out: a dot may have kept a letter and an accent apart.
+// dropDots joins the two parts of an address, without the dots of the first. It normalizes
+// the result: a dot may have separated a letter from an accent.
 func dropDots(local, domain string) string {
-	var space [maxEmail]byte
-	address := space[:0]
+	address := make([]byte, 0, maxEmail)
 	for i := range len(local) {
 		if local[i] != '.' {
 			address = append(address, local[i])
 		}
 	}
-	address = append(address, '@')
-	address = append(address, domain...)
+	address = append(append(address, '@'), domain...)
 	return norm.NFC.String(string(address))
 }

@@ -18,7 +18,7 @@ func TestProviderRules(t *testing.T) {
 		{"alice+a+b@gmail.com", "alice@gmail.com"},
 		{"alice.+x@gmail.com", "alice@gmail.com"},
 		{"alice-x@gmail.com", "alice-x@gmail.com"},
-		{"+x@gmail.com", "+x@gmail.com"}, // nothing would be left
+		{"+x@gmail.com", "+x@gmail.com"}, // otherwise empty
 		{"+x.y+z@gmail.com", "+xy+z@gmail.com"},
 		{"a.\u0301b@gmail.com", "áb@gmail.com"},
 		{`"a.lice"@gmail.com.`, "alice@gmail.com"},
@@ -54,7 +54,7 @@ func TestProviderRules(t *testing.T) {
 	}
 }
 
-func TestOnlyTheProvidersInUseCount(t *testing.T) {
+func TestOnlyConfiguredProvidersApply(t *testing.T) {
 	t.Parallel()
 	e := profile.Email{Providers: []profile.Provider{profile.Gmail}}
 	for value, want := range map[string]string{
@@ -67,7 +67,7 @@ func TestOnlyTheProvidersInUseCount(t *testing.T) {
 	}
 }
 
-func TestCaseMayCountWithAProvider(t *testing.T) {
+func TestCaseSensitiveWithProvider(t *testing.T) {
 	t.Parallel()
 	e := profile.Email{CaseSensitive: true, Providers: []profile.Provider{profile.Gmail}}
 	if got := wantContract(t, e, "A.Lice+x@GoogleMail.com"); got != "ALice@gmail.com" {
@@ -75,14 +75,14 @@ func TestCaseMayCountWithAProvider(t *testing.T) {
 	}
 }
 
-// What is shipped has each domain once, in its canonical form, and a canonical domain
-// that is one of its own.
-func TestKnownProvidersAreSound(t *testing.T) {
+// The known providers have each domain once, in its canonical form, and their canonical
+// domain is one of their own.
+func TestKnownProvidersAreConsistent(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]string)
 	for _, p := range profile.KnownProviders {
 		if p.Name == "" || seen[p.Name] != "" {
-			t.Errorf("the name %q is empty, or there twice", p.Name)
+			t.Errorf("the name %q is empty or a duplicate", p.Name)
 		}
 		seen[p.Name] = p.Name
 		if p.Canonical != "" && !slices.Contains(p.Domains, p.Canonical) {
@@ -90,7 +90,7 @@ func TestKnownProvidersAreSound(t *testing.T) {
 		}
 		for _, domain := range p.Domains {
 			if seen[domain] != "" {
-				t.Errorf("%s is in %s, and in %s before", domain, p.Name, seen[domain])
+				t.Errorf("%s is in %s and in %s", domain, p.Name, seen[domain])
 			}
 			seen[domain] = p.Name
 			if got, err := (profile.Email{}).Canonical("a@" + domain); err != nil || got != "a@"+domain {
@@ -100,8 +100,8 @@ func TestKnownProvidersAreSound(t *testing.T) {
 	}
 }
 
-// Rules of one's own may be wrong. They are never applied half.
-func TestOddProviders(t *testing.T) {
+// Custom rules may be invalid. They are never applied in part.
+func TestInvalidProviders(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what      string

@@ -36,14 +36,14 @@ func realNames(t *testing.T) []realName {
 	return names
 }
 
-func TestRealNamesAreManyAndOfManyScripts(t *testing.T) {
+func TestRealNamesCoverManyScripts(t *testing.T) {
 	t.Parallel()
 	names, scripts := realNames(t), map[string]bool{}
 	for _, n := range names {
 		scripts[n.script] = true
 	}
 	if len(names) < 160 || len(scripts) < 20 {
-		t.Errorf("there are %d names of %d scripts", len(names), len(scripts))
+		t.Errorf("%d names of %d scripts", len(names), len(scripts))
 	}
 }
 
@@ -61,8 +61,8 @@ func TestRealNamesAsHostnames(t *testing.T) {
 	}
 }
 
-// checkReal compares what becomes of a value with what is wanted: a canonical form, or
-// "!" and the rule of the refusal.
+// checkReal compares the result for a value with the wanted one: a canonical form, or "!" and
+// the rule of the refusal.
 func checkReal(t *testing.T, p dibs.Profile, value, want string) {
 	t.Helper()
 	got, err := p.Canonical(value)
@@ -71,5 +71,18 @@ func checkReal(t *testing.T, p dibs.Profile, value, want string) {
 	}
 	if got != want {
 		t.Errorf("%s of %q is %q (%v), want %q", p.Name(), value, got, err, want)
+	}
+}
+
+func TestRealNamesAsUsernames(t *testing.T) {
+	t.Parallel()
+	for _, n := range realNames(t) {
+		got, err := profile.Username{}.Canonical(n.value)
+		if err != nil {
+			got = "!" // for any rule
+		}
+		if got != n.username {
+			t.Errorf("username of %q is %q (%v), want %q", n.value, got, err, n.username)
+		}
 	}
 }

@@ -9,20 +9,18 @@ import (
 )
 
 // OneScript returns the profile p without names that mix scripts, such as "pаypal" with
-// one Cyrillic letter: whoever reads a name then knows each letter for what it is. It
-// refuses them as "mixed_scripts", by the rules that Unicode's technical standard 39
-// has for a single script:
+// one Cyrillic letter. It refuses them as "mixed_scripts", by the single-script rules of
+// Unicode's technical standard 39:
 //
 //   - Japanese may mix Han, Hiragana and Katakana, Chinese Han and Bopomofo, Korean
 //     Hangul and Han.
-//   - What belongs to no script goes with each: the digits 0 to 9, hyphens, accents,
-//     emoji. Digits of two number systems are refused as "mixed_digits".
-//   - The part of an email before the @ and each label of a host name are looked at by
-//     themselves, as people see them: "xn--..." is decoded.
+//   - Characters without a script go with each: the digits 0 to 9, hyphens, accents, emoji.
+//     It refuses digits of two number systems as "mixed_digits".
+//   - It checks the part of an email before the @, and each label of a host name,
+//     separately, and decodes "xn--..." before.
 //
-// A name all of whose letters are of another script passes, though it may look like a
-// Latin one. Against that there are [Confusables]. The profile's own rules come first.
-// Nil means [dibs.Exact].
+// A name with letters of one other script passes, though it may look like a Latin one:
+// [Confusables] prevent that. The rules of p come first. Nil means [dibs.Exact].
 func OneScript(p dibs.Profile) dibs.Profile {
 	if p == nil {
 		p = dibs.Exact
@@ -51,26 +49,26 @@ func (o oneScript) Canonical(value string) (string, error) {
 		return canonical, nil
 	}
 	at, problem := whole, mix.problem
-	// The place is one in the value, which may be longer than its canonical form.
-	if written := findMix(value); written != nil && written.problem == problem {
-		at, problem = written.at, problem+" "+written.place()
+	// The position is one in the value, which may differ from that in the canonical form.
+	if inValue := findMix(value); inValue != nil && inValue.problem == problem {
+		at, problem = inValue.at, problem+" "+inValue.position()
 	}
-	return "", refuse(mix.rule, at, o.try(canonical), "%s", problem)
+	return "", &dibs.Refusal{Rule: mix.rule, Problem: problem, At: at, Try: o.try(canonical)}
 }
 
-// try returns what would be accepted in place of a name that mixes scripts.
+// try returns an acceptable value for a name that mixes scripts, or an empty string.
 func (o oneScript) try(canonical string) string {
 	try := unmixed(canonical)
-	if len(try) > mostTry || strings.ContainsFunc(try, unicode.IsControl) || !o.accepts(try) {
+	if len(try) > maxTry || strings.ContainsFunc(try, unicode.IsControl) || !o.accepts(try) {
 		return ""
 	}
 	return try
 }
 
-// mostTry is how long a value may be. A letter can look like several.
-const mostTry = 1024
+// maxTry is the maximum of bytes of a value. A letter may look like several.
+const maxTry = 1024
 
-// checkTry takes back what the inner profile offers where it mixes scripts.
+// checkTry removes Try from a refusal of the inner profile if that mixes scripts.
 func (o oneScript) checkTry(err error) error {
 	var refusal *dibs.Refusal
 	if !errors.As(err, &refusal) || refusal.Try == "" || o.accepts(refusal.Try) {
@@ -89,7 +87,7 @@ func (o oneScript) accepts(value string) bool {
 	return err == nil && findMix(canonical) == nil
 }
 
-// oneScriptJoiner is oneScript of a profile that makes names.
+// oneScriptJoiner is oneScript of a [dibs.Joiner].
 type oneScriptJoiner struct{ oneScript }
 
 func (o oneScriptJoiner) Join(canonical, word string) string {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// unicodeData is where Debian's package unicode-data has Unicode's own files.
+// unicodeData is the folder of Unicode's files in Debian's package unicode-data.
 const unicodeData = "/usr/share/unicode"
 
-// readUnicodeData calls entry for every line of a file: a range of characters, and
-// what it says of them.
+// readUnicodeData calls entry for every line of a file: a range of characters and their
+// property.
 func readUnicodeData(t *testing.T, name string, entry func(first, last rune, property string)) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(unicodeData, name))

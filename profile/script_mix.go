@@ -10,30 +10,30 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// scriptMix is the first character of a name that does not go with those before it.
+// scriptMix is the first character of a name that does not go with the earlier ones.
 type scriptMix struct {
 	rule    string
-	problem string // without the place
+	problem string // without the position
 	char    rune
 	at      int  // the byte of the character, or of its label
-	inLabel bool // the character is in a label whose ASCII form does not show it
+	inLabel bool // the label is encoded, so the character has no byte of its own
 }
 
-// place says where the character is, to a person.
-func (m *scriptMix) place() string {
+// position returns where the character is, for people.
+func (m *scriptMix) position() string {
 	if m.inLabel {
 		return fmt.Sprintf("(%q in the label at byte %d)", string(m.char), m.at)
 	}
 	return fmt.Sprintf("(%q at byte %d)", string(m.char), m.at)
 }
 
-// findMix looks for characters of two scripts, or digits of two number systems. What
-// comes before the @ of an email and each label of its domain are names of their own:
-// "пример.com" mixes nothing. So are the labels of a host name, which shows by an
-// "xn--" that it is one. Anything else is one name.
+// findMix finds characters of two scripts, or digits of two number systems. It checks the
+// part of an email before the @ and each label of its domain separately: "пример.com" is no
+// mix. It does the same for a host name with an "xn--" label. Any other name is checked as
+// a whole.
 func findMix(name string) *scriptMix {
 	local, domain := cutDomain(name)
-	if local == "" && !hasASCIIForm(domain) {
+	if local == "" && !hasEncodedLabel(domain) {
 		return mixIn(name)
 	}
 	if m := mixIn(local); m != nil {
@@ -42,7 +42,7 @@ func findMix(name string) *scriptMix {
 	at := len(local)
 	for label := range strings.SplitSeq(domain, ".") {
 		if m := mixIn(showLabel(label)); m != nil {
-			if m.inLabel = isASCIIForm(label); m.inLabel {
+			if m.inLabel = isEncoded(label); m.inLabel {
 				m.at = 0
 			}
 			m.at += at
@@ -55,8 +55,8 @@ func findMix(name string) *scriptMix {
 
 // mixIn is findMix for one name or label.
 func mixIn(name string) *scriptMix {
-	if onlyASCII(name) {
-		return nil // Latin, and what goes with everything
+	if isASCII(name) {
+		return nil // Latin, and characters that go with every script
 	}
 	table := scripts()
 	var seen []script
@@ -80,9 +80,9 @@ func mixIn(name string) *scriptMix {
 	return nil
 }
 
-// writings are the scripts that some languages are written in together: Japanese,
-// Chinese with its phonetic letters, Korean.
-var writings = sync.OnceValue(func() [][]script {
+// combinations are the scripts that a language uses together: Japanese, Chinese with its
+// phonetic letters, Korean.
+var combinations = sync.OnceValue(func() [][]script {
 	t := scripts()
 	han := t.named("Han")
 	return [][]script{
@@ -92,16 +92,16 @@ var writings = sync.OnceValue(func() [][]script {
 	}
 })
 
-// goTogether reports whether some language has both scripts. Of all that are in a name
-// each pair does, and with these writings that means all of them together.
+// goTogether reports whether a language uses both scripts. With these combinations, a name
+// whose scripts go together in pairs belongs to one of them.
 func goTogether(a, b script) bool {
-	return slices.ContainsFunc(writings(), func(w []script) bool {
+	return slices.ContainsFunc(combinations(), func(w []script) bool {
 		return slices.Contains(w, a) && slices.Contains(w, b)
 	})
 }
 
-// digitZero returns the zero of the number system to which a decimal digit belongs.
-// Unicode has the digits of each in a row, and such rows at most next to each other.
+// digitZero returns the zero of the number system of a decimal digit. In Unicode the ten
+// digits of a system are consecutive, and systems may be adjacent.
 func digitZero(r rune) (zero rune, ok bool) {
 	if r >= '0' && r <= '9' {
 		return '0', true
@@ -116,9 +116,9 @@ func digitZero(r rune) (zero rune, ok bool) {
 	return r - (r-first)%10, true
 }
 
-// unmixed writes a name that is mostly Latin in Latin alone: by the letters that look
-// like the others, and with the digits 0 to 9. It is empty for a name of which Latin
-// is not the most: there the Latin letters are the odd ones.
+// unmixed returns a mostly Latin name in Latin only: with the Latin letters that look like
+// the others, and the digits 0 to 9. It returns an empty string for a name that is not
+// mostly Latin.
 func unmixed(name string) string {
 	table := scripts()
 	latin := table.named("Latin")

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,33 +13,28 @@ import (
 type script uint8
 
 const (
-	anyScript     script = iota // what goes with every script: digits, hyphens, accents
-	unknownScript               // what this version of Unicode does not know
+	anyScript     script = iota // for characters that go with every script: digits, hyphens, accents
+	unknownScript               // for characters that this version of Unicode does not have
 )
 
-// scriptRange is a run of characters of one script.
+// scriptRange is a range of characters of one script.
 type scriptRange struct {
 	first, last rune
 	script      script
 }
 
-// scriptTable is all of Go's tables in one, to find a character's script at once.
+// scriptTable has all of Go's tables in one, to find the script of a character in one search.
 type scriptTable struct {
 	names  []string
-	ranges []scriptRange // in order
+	ranges []scriptRange // sorted
 }
 
 var scripts = sync.OnceValue(func() *scriptTable {
 	t := &scriptTable{names: []string{anyScript: "any", unknownScript: "an unknown script"}}
-	names := make([]string, 0, len(unicode.Scripts))
-	for name := range unicode.Scripts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(unicode.Scripts)) {
 		s := anyScript
 		if name != "Common" && name != "Inherited" {
-			s = script(len(t.names)) // there are some 170
+			s = script(len(t.names)) // of about 170
 			t.names = append(t.names, strings.ReplaceAll(name, "_", " "))
 		}
 		t.add(unicode.Scripts[name], s)
@@ -68,11 +64,11 @@ func (t *scriptTable) addRange(first, last, stride rune, s script) {
 
 // of returns the script of a character.
 func (t *scriptTable) of(r rune) script {
-	i, found := slices.BinarySearchFunc(t.ranges, r, func(run scriptRange, r rune) int {
+	i, found := slices.BinarySearchFunc(t.ranges, r, func(in scriptRange, r rune) int {
 		switch {
-		case run.last < r:
+		case in.last < r:
 			return -1
-		case run.first > r:
+		case in.first > r:
 			return 1
 		default:
 			return 0
@@ -84,5 +80,5 @@ func (t *scriptTable) of(r rune) script {
 	return t.ranges[i].script
 }
 
-// named returns the script of that name.
+// named returns the script with a name.
 func (t *scriptTable) named(name string) script { return script(slices.Index(t.names, name)) }

@@ -18,9 +18,9 @@ func TestScriptsAreUnicodes(t *testing.T) {
 		}
 	})
 	if len(want) < 140_000 {
-		t.Fatalf("the file has %d characters, it had 149,000", len(want))
+		t.Fatalf("the file has %d characters, want about 149,000", len(want))
 	}
-	// A later Unicode has more characters, and now and then another script for one.
+	// A later Unicode has more characters, and rarely another script for one.
 	table, others := scripts(), 0
 	for r, name := range want {
 		if got := table.names[table.of(r)]; got != name {
@@ -33,8 +33,8 @@ func TestScriptsAreUnicodes(t *testing.T) {
 	}
 }
 
-// Each decimal digit leads to the zero of its own number system.
-func TestDigitsFindTheirZero(t *testing.T) {
+// Each decimal digit has the zero of its own number system.
+func TestDigitZero(t *testing.T) {
 	t.Parallel()
 	checked := 0
 	readUnicodeData(t, "UnicodeData.txt", func(r, _ rune, fields string) {
@@ -52,13 +52,13 @@ func TestDigitsFindTheirZero(t *testing.T) {
 		}
 	})
 	if checked < 680 {
-		t.Errorf("%d decimal digits checked, there were 680", checked)
+		t.Errorf("%d decimal digits, want 680", checked)
 	}
 }
 
-func TestWritingsAreScripts(t *testing.T) {
+func TestCombinationsAreScripts(t *testing.T) {
 	t.Parallel()
-	for _, writing := range writings() {
+	for _, writing := range combinations() {
 		for _, s := range writing {
 			if name := scripts().names[s]; unicode.Scripts[name] == nil {
 				t.Errorf("there is no script %q", name)

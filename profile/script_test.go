@@ -64,7 +64,7 @@ func TestOneScriptRefuses(t *testing.T) {
 	}
 }
 
-// A profile with everything that one can have, for what wraps it.
+// lowered is a profile with a refusal and a Join, to be wrapped.
 type lowered struct{ try string }
 
 func (lowered) Name() string { return "lowered/1" }
@@ -85,7 +85,7 @@ func TestOneScriptWraps(t *testing.T) {
 		t.Errorf("Name() = %q", got)
 	}
 	if again := profile.OneScript(p); again != p {
-		t.Errorf("wrapped twice it is %q", again.Name())
+		t.Errorf("wrapped twice the name is %q", again.Name())
 	}
 	if got := profile.OneScript(nil).Name(); got != "exact/1;onescript" {
 		t.Errorf("OneScript(nil) is %q", got)
@@ -96,12 +96,12 @@ func TestOneScriptWraps(t *testing.T) {
 
 	var r *dibs.Refusal
 	if _, err := p.Canonical("hey!"); !errors.As(err, &r) || r.Rule != "loud" || r.Try != "" {
-		t.Errorf("the inner profile's refusal came out as %+v: what it offers mixes scripts", r)
+		t.Errorf("the inner profile's refusal became %+v: its Try mixes scripts", r)
 	}
 	if _, err := profile.OneScript(lowered{try: "hey"}).Canonical("hey!"); !errors.As(err, &r) || r.Try != "hey" {
-		t.Errorf("the inner profile's refusal came out as %+v, without its offer", r)
+		t.Errorf("the inner profile's refusal became %+v, without its Try", r)
 	}
-	// The canonical form begins elsewhere: the place is still that in the value.
+	// The position is that in the value, not in the canonical form.
 	if _, err := p.Canonical("  PА"); !errors.As(err, &r) || r.At != 3 || r.Try != "" {
 		t.Errorf("the refusal of a value with spaces is %+v", r)
 	}
@@ -111,7 +111,7 @@ func TestOneScriptJoins(t *testing.T) {
 	t.Parallel()
 	joiner, ok := profile.OneScript(lowered{}).(dibs.Joiner)
 	if !ok {
-		t.Fatal("the profile is a Joiner, but no more when wrapped")
+		t.Fatal("the wrapped profile is no Joiner")
 	}
 	if got := joiner.Join("anna", "berlin"); got != "anna.berlin" {
 		t.Errorf("Join = %q", got)
@@ -120,14 +120,14 @@ func TestOneScriptJoins(t *testing.T) {
 		t.Errorf("Join = %q", got)
 	}
 	if got := joiner.Join("анна", "berlin"); got != "" {
-		t.Errorf("Join = %q, which it would refuse", got)
+		t.Errorf("Join = %q, which the profile refuses", got)
 	}
 	if _, ok := profile.OneScript(dibs.Exact).(dibs.Joiner); ok {
-		t.Error("Exact is no Joiner, but it is when wrapped")
+		t.Error("the wrapped Exact is a Joiner")
 	}
 }
 
-func TestOneScriptAllocations(t *testing.T) { // not parallel: it counts
+func TestOneScriptAllocations(t *testing.T) { // not parallel: AllocsPerRun
 	p := profile.OneScript(dibs.Exact)
 	for _, name := range []string{"annaliseboyd", "anna@example.com", "with--hyphens"} {
 		if got := testing.AllocsPerRun(100, func() { _, _ = p.Canonical(name) }); got > 0 {

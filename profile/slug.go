@@ -11,21 +11,22 @@ const (
 	maxSlugLength     = 255
 )
 
-// Slug is the profile for the part of an address that names a page: lower-case words
-// of a to z and 0 to 9 with single hyphens in between. It makes one from a title in
-// any script, "Ünïcode & Füße" becomes "unicode-fusse", and refuses only titles that
-// leave nothing.
+// Slug is the profile for the part of a URL that names a page: words of a to z and 0 to 9
+// with single hyphens in between. It makes a slug from a title in any script:
+// "Ünïcode & Füße" becomes "unicode-fusse". It refuses only titles of which nothing would be
+// left.
 //
-// Letters are written in a to z one by one, without regard to the language. Apostrophes
-// join what they stand between; everything else that is no letter or digit separates
-// words. Letters of the few scripts that it cannot write are left out.
+// It transliterates letters one by one, independent of the language. It drops apostrophes;
+// every other character that is no letter or digit separates words. It drops letters of the
+// few scripts that it cannot transliterate.
 //
-// The zero value makes slugs of up to 80 bytes.
+// The zero Slug makes slugs of up to 80 bytes.
 type Slug struct {
-	// MaxLength is how many bytes a slug may have, 1 to 255. Longer ones are cut at the
-	// end of a word. Zero or less means 80, more than 255 means 255.
+	// MaxLength is the maximum of bytes, 1 to 255. Longer slugs are cut at the end of a word.
+	// Zero or less means 80, more than 255 means 255.
 	MaxLength int
-	// Strict accepts only what is a slug already, and offers the slug of what is not.
+	// Strict accepts slugs only, and offers the slug of any other value. False means that
+	// every title becomes a slug.
 	Strict bool
 }
 
@@ -34,7 +35,7 @@ var (
 	_ dibs.Joiner  = Slug{}
 )
 
-// Name returns "slug/1", with the options that are not the default behind it.
+// Name returns "slug/1", followed by the options that are not the default.
 func (s Slug) Name() string {
 	name := "slug/1"
 	if limit := s.limit(); limit != defaultSlugLength {
@@ -46,7 +47,7 @@ func (s Slug) Name() string {
 	return name
 }
 
-// limit is the length that is in force.
+// limit returns the maximum of bytes.
 func (s Slug) limit() int {
 	if s.MaxLength <= 0 {
 		return defaultSlugLength
@@ -54,7 +55,7 @@ func (s Slug) limit() int {
 	return min(s.MaxLength, maxSlugLength)
 }
 
-// Canonical returns the slug of a title.
+// Canonical returns the slug of a title. Its errors are [*dibs.Refusal].
 func (s Slug) Canonical(value string) (string, error) {
 	limit := s.limit()
 	problem, at := slugProblem(value, limit)
@@ -64,17 +65,19 @@ func (s Slug) Canonical(value string) (string, error) {
 	slug := slugOf(value, limit)
 	switch {
 	case s.Strict:
-		return "", refuseStrict(problem, at, slug, len(value), limit)
+		refusal := refuseStrict(problem, at, len(value), limit)
+		refusal.Try = slug
+		return "", refusal
 	case slug != "":
 		return slug, nil
 	case hasLetter(value):
-		return "", refuse("script_not_known", whole, "", "is in a script that cannot be written with a to z")
+		return "", refuse("script_not_known", whole, "is in a script that cannot be written with a to z")
 	}
-	return "", refuse("no_letter_or_digit", whole, "", "has no letter or digit in it")
+	return "", refuse("no_letter_or_digit", whole, "has no letter or digit in it")
 }
 
-// Join appends a word with a hyphen. Where that is too long, words of the slug make
-// way, never the one that is appended.
+// Join appends a word with a hyphen. If the result is too long, it cuts words of the slug,
+// never the appended one.
 func (s Slug) Join(canonical, word string) string {
 	limit := s.limit()
 	tail := slugOf(word, limit)
@@ -84,7 +87,7 @@ func (s Slug) Join(canonical, word string) string {
 	}
 	head := slugOf(canonical, room)
 	joined := head + "-" + tail
-	if head == "" || joined == canonical { // cut to what it was
+	if head == "" || joined == canonical { // cut to the same slug
 		return ""
 	}
 	return joined

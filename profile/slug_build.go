@@ -8,68 +8,72 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// slugOf returns the slug of any text, cut to the limit, or nothing.
+// slugOf returns the slug of a text, cut to the limit. It may be empty.
 func slugOf(text string, limit int) string {
 	var b slugBuilder
 	b.limit = limit
-	if !b.addPlain(text) {
+	if !b.addASCII(text) {
 		b = slugBuilder{limit: limit}
 		b.addAny(text)
 	}
 	return b.String()
 }
 
-// slugBuilder puts words together. It keeps one byte more than the limit, which is
-// what it takes to see whether a word ends there, and has no use for the rest.
+// slugBuilder joins words. It keeps one byte more than the limit, to see whether a word ends
+// at the limit, and drops the rest.
 type slugBuilder struct {
-	text  [maxSlugLength + 1]byte
-	size  int
-	limit int
-	apart bool // the next letter begins a word
+	text    [maxSlugLength + 1]byte
+	size    int
+	limit   int
+	newWord bool // the next letter begins a word
 }
 
 func (b *slugBuilder) full() bool { return b.size > b.limit }
 
-// add appends a letter or digit in lower case, behind a hyphen if it begins a word.
-func (b *slugBuilder) add(c byte) {
-	if b.apart && b.size > 0 && !b.full() {
+// add appends a letter or digit in lower case, after a hyphen if it begins a word. It reports
+// false for any other byte.
+func (b *slugBuilder) add(c byte) bool {
+	switch {
+	case 'A' <= c && c <= 'Z':
+		c += 'a' - 'A'
+	case ('a' > c || c > 'z') && ('0' > c || c > '9'):
+		return false
+	}
+	if b.newWord && b.size > 0 && !b.full() {
 		b.text[b.size] = '-'
 		b.size++
 	}
-	b.apart = false
+	b.newWord = false
 	if !b.full() {
 		b.text[b.size] = c
 		b.size++
 	}
+	return true
 }
 
-// addPlain appends ASCII, and reports false at anything else.
-func (b *slugBuilder) addPlain(text string) bool {
+// addASCII appends ASCII, and reports false for any other text.
+func (b *slugBuilder) addASCII(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-			b.add(c)
-		case 'A' <= c && c <= 'Z':
-			b.add(c + 'a' - 'A')
 		case c > unicode.MaxASCII:
 			return false
-		case c != '\'':
-			b.apart = true
+		case !b.add(c) && c != '\'':
+			b.newWord = true
 		}
 	}
 	return true
 }
 
-// beforeCompatibility keeps it from what it does badly: trade marks are no letters, and
-// the "am" of Thai and Lao would come out as "maa".
+// beforeCompatibility replaces what the compatibility mapping does badly: trade marks are no
+// letters, and the "am" of Thai and Lao would become "maa".
 var beforeCompatibility = strings.NewReplacer("™", " ", "℠", " ", "ำ", "am", "ຳ", "am")
 
-// addAny appends text in any script. Compatibility comes first: it makes plain letters
-// of styled ones, which no table of letters has.
+// addAny appends text in any script. The compatibility mapping comes first: it turns styled
+// letters, which the table of letters lacks, into plain ones.
 func (b *slugBuilder) addAny(text string) {
 	var last rune
 	for _, r := range norm.NFKC.String(beforeCompatibility.Replace(text)) {
-		if r == sameAgain && unicode.Is(unicode.Han, last) {
+		if r == iterationMark && unicode.Is(unicode.Han, last) {
 			r = last
 		}
 		last = r
@@ -80,38 +84,33 @@ func (b *slugBuilder) addAny(text string) {
 	}
 }
 
-// sameAgain stands for the Han character before it.
-const sameAgain = '々'
+// iterationMark repeats the Han character before it.
+const iterationMark = '々'
 
 func (b *slugBuilder) addRune(r rune) {
 	switch {
 	case joinsWords(r):
 	case !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number):
-		b.apart = true
+		b.newWord = true
 	case unicode.Is(unicode.Han, r): // each is a word
-		b.apart = true
-		b.addSpelled(r)
-		b.apart = true
+		b.newWord = true
+		b.addTransliterated(r)
+		b.newWord = true
 	default:
-		b.addSpelled(r)
+		b.addTransliterated(r)
 	}
 }
 
-// addSpelled appends what a letter is in a to z. Signs in there, such as those for the
-// soft sign or a glottal stop, are no ends of words.
-func (b *slugBuilder) addSpelled(r rune) {
-	for _, c := range []byte(spell(r)) {
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-			b.add(c)
-		case 'A' <= c && c <= 'Z':
-			b.add(c + 'a' - 'A')
-		}
+// addTransliterated appends the transliteration of a letter. Signs in it, such as those for
+// the soft sign or a glottal stop, do not end a word.
+func (b *slugBuilder) addTransliterated(r rune) {
+	for _, c := range []byte(transliterate(r)) {
+		b.add(c)
 	}
 }
 
-// String returns the slug. Too long a one is cut at the end of a word, and within the
-// word if that is the first.
+// String returns the slug. It cuts a slug that is too long at the end of a word, or within
+// the first word.
 func (b *slugBuilder) String() string {
 	if !b.full() {
 		return string(b.text[:b.size])
@@ -122,10 +121,10 @@ func (b *slugBuilder) String() string {
 	return string(b.text[:b.limit])
 }
 
-// joinsWords reports whether a character stands within a word without being a letter:
-// apostrophes, and what is invisible.
+// joinsWords reports whether a character that is no letter does not end a word: apostrophes
+// and invisible characters.
 func joinsWords(r rune) bool {
-	const zeroWidthSpace = '\u200B' // separates words of Thai and Khmer
+	const zeroWidthSpace = '\u200B' // separates words in Thai and Khmer
 	switch r {
 	case '\'', '’', '‘', '׳', '״':
 		return true
@@ -133,7 +132,7 @@ func joinsWords(r rune) bool {
 	return r != zeroWidthSpace && unicode.Is(unicode.Cf, r)
 }
 
-// hasLetter reports whether there is a letter or digit in any script.
+// hasLetter reports whether a text has a letter or digit of any script.
 func hasLetter(text string) bool {
 	return strings.IndexFunc(norm.NFKC.String(text), func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsNumber(r)

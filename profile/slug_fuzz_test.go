@@ -26,7 +26,7 @@ func FuzzSlug(f *testing.F) {
 			return
 		}
 		if got, err := (profile.Slug{MaxLength: limit, Strict: true}).Canonical(canonical); err != nil || got != canonical {
-			t.Errorf("strictly, %q becomes %q (%v)", canonical, got, err)
+			t.Errorf("with Strict, %q becomes %q (%v)", canonical, got, err)
 		}
 	})
 }
@@ -36,7 +36,7 @@ func FuzzSlugStrict(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value, word string, limit int) {
 		strict := profile.Slug{MaxLength: limit, Strict: true}
 		if canonical := checkAddressContract(t, strict, value, word, slugLimit(limit)); canonical != "" && canonical != value {
-			t.Errorf("strictly, %q becomes %q", value, canonical)
+			t.Errorf("with Strict, %q becomes %q", value, canonical)
 		}
 	})
 }

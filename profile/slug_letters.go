@@ -6,14 +6,14 @@ import (
 	"github.com/gosimple/unidecode"
 )
 
-// spell returns what a letter, mark or number is in ASCII, or nothing. A letter whose
-// case came late to Unicode is not in the table, but that of the other case is.
-func spell(r rune) string {
+// transliterate returns a letter, mark or number in ASCII, or an empty string. The table
+// lacks some letters whose other case it has.
+func transliterate(r rune) string {
 	for _, r := range [...]rune{r, unicode.ToLower(r), unicode.ToUpper(r)} {
 		if r <= unicode.MaxASCII {
 			return string(r)
 		}
-		if text, ok := spellings[r]; ok {
+		if text, ok := transliterations[r]; ok {
 			return text
 		}
 		if text := unidecode.Unidecode(string(r)); text != "" && text != notInTable {
@@ -23,12 +23,12 @@ func spell(r rune) string {
 	return ""
 }
 
-// notInTable is how the table writes what it does not know.
+// notInTable is the table's result for a character that it lacks.
 const notInTable = "[?]"
 
-// spellings are letters in everyday use that the table leaves out or writes as a sign.
+// transliterations are letters in everyday use that the table lacks or maps to a sign.
 // Without them different names would be the same.
-var spellings = map[rune]string{
+var transliterations = map[rune]string{
 	// Azerbaijani; Kazakh and Tatar.
 	'Ə': "e", 'ə': "e", 'Ә': "a", 'ә': "a",
 	// Arabic, Urdu and Pashto.
@@ -42,7 +42,7 @@ var spellings = map[rune]string{
 	'อ': "o", 'ອ': "o", 'ຮ': "h", 'ဿ': "ss",
 	// Amharic.
 	'ኢ': "i",
-	// Small capitals, with which people style their names.
+	// Small capitals, which people use to style their names.
 	'ᴀ': "a", 'ᴄ': "c", 'ᴅ': "d", 'ᴇ': "e", 'ꜰ': "f", 'ᴊ': "j", 'ᴋ': "k", 'ʟ': "l", 'ᴍ': "m",
 	'ᴏ': "o", 'ᴘ': "p", 'ꜱ': "s", 'ᴛ': "t", 'ᴜ': "u", 'ᴠ': "v", 'ᴡ': "w", 'ᴢ': "z",
 }

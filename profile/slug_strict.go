@@ -2,11 +2,11 @@ package profile
 
 import "github.com/calldibs/dibs"
 
-// isSlug is the rule that a slug breaks: none.
+// isSlug is the result of slugProblem for a slug.
 const isSlug = ""
 
-// slugProblem returns the first rule that keeps a value from being a slug, and the
-// byte at which it does.
+// slugProblem returns the first rule of slugs that a value breaks, and the byte at which it
+// does.
 func slugProblem(value string, limit int) (rule string, at int) {
 	if value == "" {
 		return "no_letter_or_digit", whole
@@ -33,21 +33,21 @@ func slugProblem(value string, limit int) (rule string, at int) {
 	return isSlug, whole
 }
 
-// refuseStrict tells what slugProblem has found.
-func refuseStrict(rule string, at int, try string, length, limit int) *dibs.Refusal {
+// refuseStrict returns the refusal for a result of slugProblem.
+func refuseStrict(rule string, at, length, limit int) *dibs.Refusal {
 	switch rule {
 	case "upper_case":
-		return refuse(rule, at, try, "has an upper-case letter at byte %d", at)
+		return refuse(rule, at, "has an upper-case letter at byte %d", at)
 	case "character_not_allowed":
-		return refuse(rule, at, try, "has a character that is not allowed at byte %d", at)
+		return refuse(rule, at, "has a character that is not allowed at byte %d", at)
 	case "hyphen_at_start":
-		return refuse(rule, at, try, "starts with a hyphen")
+		return refuse(rule, at, "starts with a hyphen")
 	case "two_hyphens":
-		return refuse(rule, at, try, "has two hyphens in a row at byte %d", at)
+		return refuse(rule, at, "has two hyphens in a row at byte %d", at)
 	case "hyphen_at_end":
-		return refuse(rule, at, try, "ends with a hyphen")
+		return refuse(rule, at, "ends with a hyphen")
 	case "too_long":
-		return refuse(rule, at, try, "has %d bytes, more than the %d allowed", length, limit)
+		return refuse(rule, at, "has %d bytes, more than the %d allowed", length, limit)
 	}
-	return refuse(rule, at, try, "has no letter or digit in it")
+	return refuse(rule, at, "has no letter or digit in it")
 }

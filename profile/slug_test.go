@@ -44,7 +44,7 @@ func TestSlugOfTitles(t *testing.T) {
 	}
 }
 
-func TestSlugIsCutAtTheEndOfAWord(t *testing.T) {
+func TestSlugIsCutAtWordEnd(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		limit       int
@@ -147,12 +147,12 @@ func TestSlugName(t *testing.T) {
 		}
 	}
 	if (profile.Slug{MaxLength: 80}).Name() != "slug/1" {
-		t.Error("the default is named when it is given")
+		t.Error("the name contains the default length")
 	}
 }
 
 func TestSlugAllocations(t *testing.T) {
-	// AllocsPerRun does not go with parallel tests.
+	// not parallel: AllocsPerRun
 	for value, most := range map[string]float64{"alice-and-bob": 0, "Alice & Bob's Wedding, 2026": 1} {
 		if got := testing.AllocsPerRun(100, func() { _, _ = profile.Slug{}.Canonical(value) }); got > most {
 			t.Errorf("%q takes %v allocations, more than %v", value, got, most)

@@ -1,13 +1,12 @@
 package profile
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/secure/bidirule"
 	"golang.org/x/text/secure/precis"
-	"golang.org/x/text/unicode/bidi"
 
 	"github.com/calldibs/dibs"
 )
@@ -16,19 +15,17 @@ const (
 	defaultMinUsername = 1
 	defaultMaxUsername = 64
 
-	// maxUsernameBytes is the most bytes that a canonical form may have.
-	maxUsernameBytes = 1024
+	maxUsernameBytes = 1024 // of any canonical form
 )
 
-// Username is the profile for names of accounts: UsernameCaseMapped of RFC 8265. Case
-// and the width of letters do not count, everything else does. Letters, digits and marks
-// of all scripts are allowed, and every visible ASCII character; spaces, symbols and
-// emoji are not. The zero Username is good.
+// Username is the profile for names of accounts: UsernameCaseMapped of RFC 8265. Case and
+// the width of letters do not count. It allows letters, digits and marks of all scripts, and
+// every visible ASCII character, but no spaces, symbols and emoji. The zero Username is
+// ready to use.
 type Username struct {
-	// MinLength is the least number of characters of the canonical form. Zero means 1.
+	// MinLength is the minimum of characters of the canonical form. Zero or less means 1.
 	MinLength int
-	// MaxLength is the greatest number of characters of the canonical form. Zero
-	// means 64.
+	// MaxLength is the maximum of characters of the canonical form. Zero or less means 64.
 	MaxLength int
 }
 
@@ -37,12 +34,12 @@ var (
 	_ dibs.Joiner  = Username{}
 )
 
-// usernames maps and checks all of UsernameCaseMapped but the direction. The library's
-// own UsernameCaseMapped asks names without right-to-left characters to keep the Bidi
-// Rule too, which RFC 8265 does not: it refuses "müller_".
+// usernames maps and checks UsernameCaseMapped except for the direction. The library's own
+// UsernameCaseMapped applies the Bidi Rule also to names without right-to-left characters,
+// unlike RFC 8265: it refuses "müller_".
 var usernames = precis.NewIdentifier(precis.FoldWidth, precis.LowerCase())
 
-// Name returns "username/1", with the lengths where they are not the default.
+// Name returns "username/1", followed by the lengths that are not the default.
 func (u Username) Name() string {
 	name := "username/1"
 	if least := u.least(); least != defaultMinUsername {
@@ -54,8 +51,8 @@ func (u Username) Name() string {
 	return name
 }
 
-// Canonical returns the username in lower case and Normalization Form C. What it
-// refuses, it refuses with a [*dibs.Refusal].
+// Canonical returns the username in lower case and Normalization Form C. Its errors are
+// [*dibs.Refusal].
 func (u Username) Canonical(value string) (string, error) {
 	canonical, refusal := u.check(value)
 	if refusal == nil {
@@ -67,7 +64,29 @@ func (u Username) Canonical(value string) (string, error) {
 	return "", refusal
 }
 
-// check is Canonical, but has nothing to try instead.
+// Join appends "-" and the word, or the word only if a hyphen is not allowed there. It cuts
+// the username to the length that is left.
+func (u Username) Join(canonical, word string) string {
+	if canonical == "" || word == "" {
+		return ""
+	}
+	for _, separator := range []string{"-", ""} {
+		end := separator + word
+		start := cutUsername(canonical, u.most()-utf8.RuneCountInString(end), maxUsernameBytes-len(end))
+		if start != canonical {
+			start = strings.TrimRight(start, "-")
+		}
+		if start == "" {
+			continue
+		}
+		if joined, refusal := u.check(start + end); refusal == nil {
+			return joined
+		}
+	}
+	return ""
+}
+
+// check is Canonical without Refusal.Try.
 func (u Username) check(value string) (string, *dibs.Refusal) {
 	canonical, ok := asciiUsername(value)
 	if !ok {
@@ -91,44 +110,34 @@ func (u Username) checkLength(canonical string) *dibs.Refusal {
 	length := utf8.RuneCountInString(canonical)
 	switch least, most := u.least(), u.most(); {
 	case length == 0:
-		return refuse("empty", whole, "", "is empty")
+		return refuse("empty", whole, "is empty")
 	case length < least:
-		return refuse("too_short", whole, "", "has %d characters, fewer than the %d needed", length, least)
+		return refuse("too_short", whole, "has %d characters, fewer than the %d needed", length, least)
 	case length > most:
-		return refuse("too_long", whole, "", "has %d characters, more than the %d allowed", length, most)
+		return refuse("too_long", whole, "has %d characters, more than the %d allowed", length, most)
 	case len(canonical) > maxUsernameBytes:
-		return refuse("too_long", whole, "", "has %d bytes, more than the %d allowed", len(canonical), maxUsernameBytes)
+		return refuse("too_long", whole, "has %d bytes, more than the %d allowed", len(canonical), maxUsernameBytes)
 	}
 	return nil
 }
 
-func (u Username) least() int {
-	if u.MinLength <= 0 {
-		return defaultMinUsername
-	}
-	return u.MinLength
-}
+func (u Username) least() int { return cmp.Or(max(u.MinLength, 0), defaultMinUsername) }
 
-func (u Username) most() int {
-	if u.MaxLength <= 0 {
-		return defaultMaxUsername
-	}
-	return u.MaxLength
-}
+func (u Username) most() int { return cmp.Or(max(u.MaxLength, 0), defaultMaxUsername) }
 
-// asciiUsername is preciseUsername for visible ASCII, all of which is allowed. It
-// reports false for everything else.
+// asciiUsername is the fast path of preciseUsername, for visible ASCII, all of which is
+// allowed. It reports false for any other text.
 func asciiUsername(value string) (canonical string, ok bool) {
 	for i := range len(value) {
 		if value[i] <= ' ' || value[i] > '~' {
 			return "", false
 		}
 	}
-	return strings.ToLower(value), true // which copies nothing where there is nothing to do
+	return strings.ToLower(value), true // without a copy if nothing changes
 }
 
-// preciseUsername applies RFC 8265 to any text. It does so until nothing changes
-// anymore, since RFC 8264 does not promise that once is enough.
+// preciseUsername applies RFC 8265 to any text until nothing changes: RFC 8264 does not
+// promise that once is enough.
 func preciseUsername(value string) (string, *dibs.Refusal) {
 	canonical := value
 	for range 4 {
@@ -136,7 +145,7 @@ func preciseUsername(value string) (string, *dibs.Refusal) {
 		if err != nil {
 			return "", usernameProblem(value)
 		}
-		if bidirule.DirectionString(mapped) == bidi.RightToLeft && !bidirule.ValidString(mapped) {
+		if breaksBidiRule(mapped) {
 			return "", directionProblem(value)
 		}
 		if mapped == canonical {
@@ -144,5 +153,5 @@ func preciseUsername(value string) (string, *dibs.Refusal) {
 		}
 		canonical = mapped
 	}
-	return "", refuse("unstable", whole, "", "has no canonical form")
+	return "", refuse("unstable", whole, "has no canonical form")
 }

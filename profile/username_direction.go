@@ -5,40 +5,46 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/secure/bidirule"
 	"golang.org/x/text/unicode/bidi"
 
 	"github.com/calldibs/dibs"
 )
 
-// directionProblem says why a text with right-to-left characters breaks the Bidi Rule
-// of RFC 5893, and where.
+// breaksBidiRule reports whether a text with right-to-left characters breaks the Bidi Rule
+// of RFC 5893.
+func breaksBidiRule(text string) bool {
+	return bidirule.DirectionString(text) == bidi.RightToLeft && !bidirule.ValidString(text)
+}
+
+// directionProblem returns why and where a text breaks the Bidi Rule.
 func directionProblem(value string) *dibs.Refusal {
 	first, _ := utf8.DecodeRuneInString(value)
 	rightToLeft := isRightToLeft(first)
 	if !rightToLeft && bidiClass(first) != bidi.L {
-		return refuse("direction_start", 0, "", "is written from right to left, and begins with %q instead of a letter", first)
+		return refuse("direction_start", 0, "is written from right to left, and begins with %q instead of a letter", first)
 	}
-	digits := bidi.L // the kind of digits seen, if any
+	digits := bidi.L // the class of the digits so far, L for none
 	for i, r := range value {
 		class := bidiClass(r)
 		switch {
 		case rightToLeft && class == bidi.L, !rightToLeft && (isRightToLeft(r) || class == bidi.AN):
-			return refuse("direction_mixed", i, "", "mixes letters from left to right with letters from right to left, from %q on", r)
+			return refuse("direction_mixed", i, "mixes letters from left to right with letters from right to left, from %q on", r)
 		case class == bidi.EN || class == bidi.AN:
 			if digits != bidi.L && digits != class {
-				return refuse("direction_digits", i, "", "mixes European and Arabic digits, from %q on", r)
+				return refuse("direction_digits", i, "mixes European and Arabic digits, from %q on", r)
 			}
 			digits = class
 		}
 	}
 	last, size := utf8.DecodeLastRuneInString(value)
-	return refuse("direction_end", len(value)-size, "", "is written from right to left, and ends with %q instead of a letter or digit", last)
+	return refuse("direction_end", len(value)-size, "is written from right to left, and ends with %q instead of a letter or digit", last)
 }
 
-// mayEnd are the classes that a text from right to left can end with.
+// mayEnd are the classes with which a right-to-left text may end.
 var mayEnd = []bidi.Class{bidi.L, bidi.R, bidi.AL, bidi.AN, bidi.EN, bidi.NSM}
 
-// trimDirection drops what a text from right to left can neither begin nor end with.
+// trimDirection removes characters with which a right-to-left text may not begin or end.
 func trimDirection(text string) string {
 	text = strings.TrimLeftFunc(text, func(r rune) bool {
 		return !isRightToLeft(r) && bidiClass(r) != bidi.L

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/secure/precis"
 )
 
-// The fast path for ASCII is exactly what RFC 8265 says: for all texts of one to three
-// characters, and for some that are longer.
+// The fast path for ASCII has the results of RFC 8265: for all texts of one to three
+// characters, and for some longer ones.
 func TestASCIIUsernameIsPrecise(t *testing.T) {
 	t.Parallel()
 	var text []byte
@@ -39,7 +39,7 @@ func TestASCIIUsernameIsPrecise(t *testing.T) {
 	}
 }
 
-func sameAsPrecise(t *testing.T, text string) { // no t.Helper: it is called two million times
+func sameAsPrecise(t *testing.T, text string) { // without t.Helper: there are two million calls
 	want, err := precis.UsernameCaseMapped.String(text)
 	got, ok := asciiUsername(text)
 	if ok != (err == nil) || got != want {
@@ -47,13 +47,13 @@ func sameAsPrecise(t *testing.T, text string) { // no t.Helper: it is called two
 	}
 }
 
-// Whatever the library's UsernameCaseMapped accepts is accepted with the same result.
-// Beyond that, only what it refuses by a Bidi Rule that does not apply.
-func TestUsernameIsThatOfTheLibrary(t *testing.T) {
+// Every username that the library's UsernameCaseMapped accepts has the same result. Others are
+// accepted only if the library refuses them by a Bidi Rule that does not apply.
+func TestUsernameMatchesLibrary(t *testing.T) {
 	t.Parallel()
 	for r := rune(0x80); r < 0x20000; r++ {
 		if 0x3400 <= r && r < 0xA000 || 0xAC00 <= r && r < 0xE000 {
-			r += 0x40 // not each of all ideographs and syllables; surrogates are no characters
+			r += 0x40 // a sample of ideographs and syllables; surrogates are no characters
 		}
 		for _, text := range []string{string(r), "a" + string(r)} {
 			want, err := precis.UsernameCaseMapped.String(text)

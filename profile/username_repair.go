@@ -5,14 +5,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/secure/bidirule"
-	"golang.org/x/text/unicode/bidi"
 	"golang.org/x/text/unicode/norm"
 )
 
-// repair returns what is near to a value that was refused, and may be accepted: "-" for
-// spaces, plain characters for those made of them ("IV" for the Roman numeral), and the
-// rest left out.
+// repair returns a value close to a refused one, which may be accepted: with "-" for spaces,
+// plain characters for compatible ones ("IV" for the Roman numeral), and without the rest.
 func (u Username) repair(value string) string {
 	var repaired strings.Builder
 	for rest := strings.ToValidUTF8(value, ""); rest != ""; {
@@ -24,13 +21,13 @@ func (u Username) repair(value string) string {
 	if _, err := usernames.String(text); err != nil {
 		text = dropContext(text)
 	}
-	if bidirule.DirectionString(text) == bidi.RightToLeft && !bidirule.ValidString(text) {
+	if breaksBidiRule(text) {
 		text = trimDirection(text)
 	}
 	return cutUsername(mapUsername(text), u.most(), maxUsernameBytes)
 }
 
-// repairUsernamePart leaves a space for a space.
+// repairUsernamePart keeps spaces.
 func repairUsernamePart(part string) string {
 	if usernamePartAllowed(part) {
 		return part
@@ -43,8 +40,8 @@ func repairUsernamePart(part string) string {
 	}, norm.NFKC.String(part))
 }
 
-// cutUsername cuts a text to some characters and bytes. It does not part a character
-// from its marks.
+// cutUsername cuts a text to a number of characters and bytes. It does not separate a
+// character from its marks.
 func cutUsername(text string, characters, bytes int) string {
 	end := 0
 	for end < len(text) {

@@ -9,34 +9,34 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Words says which names are reserved. The zero Words reserves nothing.
+// Words configures which names are reserved. The zero Words reserves nothing.
 //
-// A name is compared in small letters, and without hyphens, dots and underscores: where
-// "login" is reserved, so are "Log-in" and "l.o.g.i.n". Of an email it is the part
-// before the @, of a host name what its "xn--" labels show. It must be the word as a
-// whole; a word inside of another one needs a pattern.
+// Names are compared in lower case, and without hyphens, dots and underscores: if "login" is
+// reserved, so are "Log-in" and "l.o.g.i.n". Of an email only the part before the @ counts,
+// and "xn--" labels of a host name are decoded. The whole name must be the word; for a word
+// inside of a name use a pattern.
 type Words struct {
 	// Lists are the lists of this package, see [AllLists], or others. Nil means none.
 	Lists []List
-	// Own are further words. Empty ones are skipped, spaces around them do not count.
-	// Nil means none.
+	// Own are further words. Empty ones and surrounding spaces are ignored. Nil means none.
 	Own []string
-	// Patterns reserve all names of a form: "admin*" what begins so, "*-support" what
-	// ends so, "??" what has two characters; [path.Match] has the rules. One that has
-	// a hyphen, a dot, an underscore, a ? or a [ in it is compared with the name as it
-	// is written. Nil means none.
+	// Patterns reserve all names of a form: "admin*" by their start, "*-support" by their end,
+	// "??" those of two characters; see [path.Match]. A pattern with a hyphen, a dot, an
+	// underscore, a ? or a [ is compared with the name including its separators. Nil means
+	// none.
 	Patterns []string
-	// Except are names that are free in spite of all the others. Nil means none.
+	// Except are names that are not reserved in spite of the other fields. Nil means none.
 	Except []string
-	// LookAlikes reserves also what looks like a reserved word, see [Confusables], and
-	// what reads like one with digits for letters: "аdmin" with a Cyrillic letter,
-	// "adm1n", "4dm1n", "supp0rt". Patterns with ? or [ count characters, and have no
-	// look-alikes. False means that a look-alike is any other name.
+	// LookAlikes also reserves names that look like a reserved word, see [Confusables], or
+	// read like one with digits for letters: "аdmin" with a Cyrillic letter, "adm1n", "4dm1n",
+	// "supp0rt". It does not apply to patterns with ? or [, which count characters. False
+	// means that look-alikes are not reserved.
 	LookAlikes bool
 }
 
-// ReservedWords prepares words for [dibs.Policy.ReservedWords]. It fails on a pattern
-// that is not well-formed or that reserves every name, and on a word without a letter.
+// ReservedWords prepares words for [dibs.Policy.ReservedWords]. It returns an error for an
+// invalid pattern, a pattern that reserves every name, and a word of separators only. The
+// result is safe for concurrent use.
 func ReservedWords(w Words) (dibs.Words, error) {
 	r := &reservedWords{except: map[string]struct{}{}, lookAlikes: w.LookAlikes}
 	for _, name := range w.Except {
@@ -64,7 +64,7 @@ func ReservedWords(w Words) (dibs.Words, error) {
 	return r, nil
 }
 
-// addWord reserves a word in each form in which names are looked up.
+// addWord adds a word to each form.
 func (r *reservedWords) addWord(word string) error {
 	tidy := tidyWord(word)
 	bare := string(appendBare(nil, tidy))
@@ -72,7 +72,7 @@ func (r *reservedWords) addWord(word string) error {
 	case tidy == "" || free:
 		return nil
 	case bare == "":
-		return fmt.Errorf("the word %q has nothing but separators", word)
+		return fmt.Errorf("the word %q has separators only", word)
 	}
 	r.written.addWord(bare)
 	if r.lookAlikes {
@@ -85,7 +85,7 @@ func (r *reservedWords) addWord(word string) error {
 	return nil
 }
 
-// tidyWord brings a word, as people put it into a file, into the form of names.
+// tidyWord trims and normalizes a word.
 func tidyWord(word string) string {
 	return norm.NFC.String(strings.ToLower(strings.TrimSpace(word)))
 }

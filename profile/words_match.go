@@ -7,59 +7,59 @@ import (
 	"unicode/utf8"
 )
 
-// reservedWords is Words, prepared: a name is looked up as it is written, by what it
-// looks like, and by what it reads like.
+// reservedWords is the prepared form of Words. It looks a name up as written, by its looks,
+// and by how it reads.
 type reservedWords struct {
 	except                map[string]struct{}
 	written, looks, reads wordForms
-	counting              []string // patterns for package path
+	globs                 []string // patterns for package path
 	lookAlikes            bool
 }
 
-// wordForms are the words and patterns of one way to look at a name.
+// wordForms are the words and patterns of one form of names.
 type wordForms struct {
 	words map[string]struct{}
 	bare  []wordPattern // for the name without separators
 	full  []wordPattern // for the name with them
 }
 
-// wordRoom is enough for most names, so that looking them up needs no memory.
-type wordRoom [64]byte
+// wordBuffer is large enough for most names, so that looking them up does not allocate.
+type wordBuffer [64]byte
 
 // Reserved reports whether a name is reserved.
 func (r *reservedWords) Reserved(canonical string) bool {
 	name := strings.ToLower(reservedPart(canonical)) // some profiles keep capitals
-	var room wordRoom
-	bare := string(appendBare(room[:0], name))
+	var buffer wordBuffer
+	bare := string(appendBare(buffer[:0], name))
 	if _, free := r.except[bare]; free {
 		return false
 	}
-	return r.written.has(bare, name) || r.countsAs(name) || r.lookAlikes && r.hasLookAlike(bare, name)
+	return r.written.has(bare, name) || r.matchesGlob(name) || r.lookAlikes && r.hasLookAlike(bare, name)
 }
 
 func (r *reservedWords) hasLookAlike(bare, name string) bool {
-	var room, fullRoom wordRoom
-	look := string(appendLook(room[:0], bare))
+	var buffer, fullBuffer wordBuffer
+	look := string(appendLook(buffer[:0], bare))
 	full := ""
 	if len(r.looks.full) > 0 {
-		full = string(appendSkeleton(fullRoom[:0], name))
+		full = string(appendSkeleton(fullBuffer[:0], name))
 	}
 	if r.looks.has(look, full) {
 		return true
 	}
 	if !wordHasDigit(bare) || !wordHasLetter(bare) {
-		return false // 401 is a number, and no way to write "aol"
+		return false // 401 is a number, it does not read as "aol"
 	}
-	return r.reads.has(string(appendRead(room[:0], look)), string(appendRead(fullRoom[:0], full)))
+	return r.reads.has(string(appendRead(buffer[:0], look)), string(appendRead(fullBuffer[:0], full)))
 }
 
-// countsAs tells whether the name is one of a pattern with ? or [ in it.
-func (r *reservedWords) countsAs(name string) bool {
-	if len(r.counting) == 0 {
+// matchesGlob reports whether a name matches a pattern with ? or [.
+func (r *reservedWords) matchesGlob(name string) bool {
+	if len(r.globs) == 0 {
 		return false
 	}
 	name = hideSlashes(name)
-	for _, pattern := range r.counting {
+	for _, pattern := range r.globs {
 		if ok, _ := path.Match(pattern, name); ok {
 			return true
 		}
@@ -81,17 +81,16 @@ func (f *wordForms) has(bare, full string) bool {
 	return matchesAny(f.bare, bare) || matchesAny(f.full, full)
 }
 
-// reservedPart is what of a canonical form may be a word: of an email the part before
-// the @, of a host name what it shows.
+// reservedPart returns the part of a canonical form that may be a word: the part of an email
+// before the @, and a host name with its labels decoded.
 func reservedPart(canonical string) string {
 	if local, _ := cutDomain(canonical); len(local) > len("@") {
 		return strings.TrimSuffix(local, "@")
 	}
-	return showLabels(strings.TrimPrefix(canonical, "@")) // as people write a username
+	return showLabels(strings.TrimPrefix(canonical, "@")) // a username may begin with @
 }
 
-// wordSeparators are what people put between words, or between letters to get around
-// a list of words.
+// wordSeparators separate words, or letters in order to evade a list of words.
 const wordSeparators = "-._"
 
 // appendBare appends a name without its separators.
@@ -104,15 +103,15 @@ func appendBare(dst []byte, name string) []byte {
 	return dst
 }
 
-// appendLook appends the key of a name without separators, and without what looks like
-// one.
+// appendLook appends the key of a name without separators, and without characters that look
+// like one.
 func appendLook(dst []byte, bare string) []byte {
-	var room wordRoom
-	return appendBare(dst, string(appendSkeleton(room[:0], bare)))
+	var buffer wordBuffer
+	return appendBare(dst, string(appendSkeleton(buffer[:0], bare)))
 }
 
-// appendRead appends what a look reads like when its digits stand for letters. As 1 may
-// stand for i and for l, both of these become l; 0 and 1 look like letters already.
+// appendRead appends how a look reads if its digits stand for letters. Since 1 may stand for
+// i and for l, both become l; 0 and 1 already look like letters.
 func appendRead(dst []byte, look string) []byte {
 	for i := range len(look) {
 		c := look[i]

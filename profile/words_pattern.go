@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// wordPattern is a pattern whose only sign is *, as what stands between them.
+// wordPattern is a pattern with no special character other than *, split at these.
 type wordPattern []string
 
-// addPattern reserves the names of a pattern in each form in which names are looked up.
+// addPattern adds a pattern to each form.
 func (r *reservedWords) addPattern(pattern string) error {
 	tidy := tidyWord(pattern)
 	if tidy == "" {
@@ -18,13 +18,13 @@ func (r *reservedWords) addPattern(pattern string) error {
 	}
 	glob := hideSlashes(tidy)
 	if _, err := path.Match(glob, ""); err != nil {
-		return fmt.Errorf("the pattern %q is not well-formed: a [ has no ], or nothing in it, or a backslash is at the end", pattern)
+		return fmt.Errorf("the pattern %q is invalid: a [ is not closed or empty, or a backslash is at the end", pattern)
 	}
 	if reservesAll(glob) {
 		return fmt.Errorf("the pattern %q reserves every name", pattern)
 	}
 	if strings.ContainsAny(glob, `?[\`) {
-		r.counting = append(r.counting, glob)
+		r.globs = append(r.globs, glob)
 		return nil
 	}
 	full := strings.ContainsAny(tidy, wordSeparators)
@@ -59,12 +59,7 @@ func (p wordPattern) each(change func(part string) string) wordPattern {
 }
 
 func matchesAny(patterns []wordPattern, name string) bool {
-	for _, p := range patterns {
-		if p.matches(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p wordPattern) bool { return p.matches(name) })
 }
 
 func (p wordPattern) matches(name string) bool {
@@ -86,13 +81,13 @@ func (p wordPattern) matches(name string) bool {
 	return true
 }
 
-// reservesAll tries two names that have neither a character nor the length in common.
+// reservesAll tries two names without a common character and of different lengths.
 func reservesAll(glob string) bool {
 	letters, _ := path.Match(glob, strings.Repeat("m", 12))
 	digits, _ := path.Match(glob, strings.Repeat("7", 13))
 	return letters && digits
 }
 
-// hideSlashes makes a name one that * matches all of: to package path a slash is
-// between two names. No name has a control character.
+// hideSlashes replaces slashes, which * does not match in package path, by a control
+// character, which no name contains.
 func hideSlashes(name string) string { return strings.ReplaceAll(name, "/", "\x00") }

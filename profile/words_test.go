@@ -17,7 +17,7 @@ func reservedWords(t testing.TB, w profile.Words) dibs.Words {
 	return words
 }
 
-// checkReserved expects each name before the bar to be reserved, and none behind it.
+// checkReserved checks that each name before the bar is reserved, and none after it.
 func checkReserved(t *testing.T, words dibs.Words, names string) {
 	t.Helper()
 	reserved, free, _ := strings.Cut(names, "|")
@@ -92,8 +92,8 @@ func TestReservedLookAlikes(t *testing.T) {
 	}
 }
 
-// Every word of a list is reserved, by itself and by what it looks like.
-func TestReservedListsWhole(t *testing.T) {
+// Every word of a list is reserved, and so are its look-alikes.
+func TestReservedLists(t *testing.T) {
 	t.Parallel()
 	words := reservedWords(t, profile.Words{Lists: profile.AllLists, LookAlikes: true})
 	for _, list := range profile.AllLists {
@@ -102,7 +102,7 @@ func TestReservedListsWhole(t *testing.T) {
 			checkReserved(t, words, strings.ReplaceAll(strings.ReplaceAll(word, "o", "о"), "-", "_"))
 		}
 	}
-	// Names of people, and words like those of the lists.
+	// Names of people, and words similar to those of the lists.
 	checkReserved(t, words, "| anna lily bill mallory will chase iris adam hellen mod3l s3lma anna1 max007 4711 route66 modern mall")
 }
 
@@ -112,18 +112,18 @@ func TestReservedWordsErrors(t *testing.T) {
 		words profile.Words
 		want  string
 	}{
-		{profile.Words{Patterns: []string{"admin*", "a[b"}}, `the pattern "a[b" is not well-formed`},
-		{profile.Words{Patterns: []string{"x*[]"}}, `the pattern "x*[]" is not well-formed`},
-		{profile.Words{Patterns: []string{`a\`}}, `the pattern "a\\" is not well-formed`},
+		{profile.Words{Patterns: []string{"admin*", "a[b"}}, `the pattern "a[b" is invalid`},
+		{profile.Words{Patterns: []string{"x*[]"}}, `the pattern "x*[]" is invalid`},
+		{profile.Words{Patterns: []string{`a\`}}, `the pattern "a\\" is invalid`},
 		{profile.Words{Patterns: []string{"*"}}, `the pattern "*" reserves every name`},
 		{profile.Words{Patterns: []string{"?*"}}, `the pattern "?*" reserves every name`},
 		{profile.Words{Patterns: []string{"**??*"}}, `the pattern "**??*" reserves every name`},
 		{profile.Words{Patterns: []string{"[^x]*"}}, `the pattern "[^x]*" reserves every name`},
-		{profile.Words{Own: []string{"-_."}}, `the word "-_." has nothing but separators`},
-		{profile.Words{Lists: []profile.List{{Name: "mine", Words: []string{"a", "--"}}}}, `list "mine": the word "--" has nothing but`},
+		{profile.Words{Own: []string{"-_."}}, `the word "-_." has separators only`},
+		{profile.Words{Lists: []profile.List{{Name: "mine", Words: []string{"a", "--"}}}}, `list "mine": the word "--" has separators only`},
 	} {
 		if _, err := profile.ReservedWords(c.words); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want an error with %q", c.words, err, c.want)
+			t.Errorf("%+v: %v, want %q", c.words, err, c.want)
 		}
 	}
 	if _, err := profile.ReservedWords(profile.Words{Patterns: []string{"????????????", "", " "}}); err != nil {

@@ -1,10 +1,10 @@
-// Package pgotel tells OpenTelemetry which statements a registry on PostgreSQL runs:
+// Package pgotel traces the statements of a registry on PostgreSQL with OpenTelemetry:
 //
 //	store, err := pgstore.Open(ctx, dsn, pgstore.Config{Tracer: pgotel.Tracer{}})
 //
-// Statements are spans below those of package dibsotel, of the same provider. Where there
-// is no span that is recorded nothing is done. Their text is that of the program,
-// with $1 where a value goes; values are not recorded.
+// The span of a statement is a child of a span of package dibsotel, with the same provider.
+// Without a recording parent there is no span. A span contains the text of the statement,
+// with $1 in place of a value; values are not recorded.
 package pgotel
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/calldibs/dibs/dibsotel"
 )
 
-// The attributes of spans, by OpenTelemetry's conventions for databases.
+// The attributes of spans follow OpenTelemetry's conventions for databases.
 const (
 	systemKey    = attribute.Key("db.system.name")
 	textKey      = attribute.Key("db.query.text")
@@ -28,7 +28,7 @@ const (
 	statusKey    = attribute.Key("db.response.status_code")
 )
 
-// Tracer is a tracer of pgx. It is safe for concurrent use.
+// Tracer is a tracer for pgx. The zero Tracer is ready to use. It is safe for concurrent use.
 type Tracer struct{}
 
 var (
@@ -38,26 +38,25 @@ var (
 
 const scope = dibsotel.Scope + "/dibsotel/pgotel"
 
-// started marks the contexts of spans that this Tracer began: what it did not begin it
-// must not end.
+// started marks the contexts of spans that this Tracer started: it must not end others.
 type started struct{}
 
-// TraceQueryStart begins the span of a statement.
+// TraceQueryStart starts the span of a statement.
 func (Tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	return start(ctx, "postgres.query", textKey.String(data.SQL))
 }
 
-// TraceQueryEnd ends it.
+// TraceQueryEnd ends the span of a statement.
 func (Tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
 	end(ctx, data.Err)
 }
 
-// TraceBatchStart begins the span of statements that are sent in one go.
+// TraceBatchStart starts the span of a batch of statements.
 func (Tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	return start(ctx, "postgres.batch", batchSizeKey.Int(data.Batch.Len()))
 }
 
-// TraceBatchQuery notes that a statement of the batch was answered.
+// TraceBatchQuery records the result of a statement of the batch.
 func (Tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
 	if ctx.Value(started{}) == nil {
 		return
@@ -74,8 +73,8 @@ func (Tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatc
 	end(ctx, data.Err)
 }
 
-// start begins a span below one that is recorded. What a store does for itself, such as
-// numbering the feed, is nobody's trace.
+// start starts a child of a span that is recorded. Background work of the store, such as
+// numbering the feed, is in no trace.
 func start(ctx context.Context, name string, attributes ...attribute.KeyValue) context.Context {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -99,7 +98,7 @@ func end(ctx context.Context, err error) {
 	span.End()
 }
 
-// statusOf is the SQLSTATE of an error. Its text may have values in it.
+// statusOf returns the SQLSTATE of an error. It leaves out the text, which may contain values.
 func statusOf(err error) string {
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failed.Code

@@ -16,51 +16,50 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// Statements are spans below the one in their context, and no value is in them: not as an
-// argument, and not in what PostgreSQL says of a bad one.
+// The span of a statement is a child of the one in its context. It contains no value: not
+// as an argument, and not in the message of PostgreSQL about an invalid one.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
 	spans := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
-	const unseen = "SELECT 'nobody asked'"
-	if _, err := conn.Exec(t.Context(), unseen); err != nil {
+	if _, err := conn.Exec(t.Context(), "SELECT 'without a parent'"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, root := provider.Tracer("test").Start(t.Context(), "above")
+	ctx, root := provider.Tracer("test").Start(t.Context(), "parent")
 	if _, err := conn.Exec(ctx, "SELECT $1::text", "hunter2"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Exec(ctx, "SELECT ($1::text)::int", "hunter2"); err == nil {
-		t.Fatal("that is a number")
+		t.Fatal("no error")
 	}
 	var batch pgx.Batch
 	batch.Queue("SELECT $1::text", "hunter2")
 	batch.Queue("SELECT ($1::text)::int", "hunter2")
 	if err := conn.SendBatch(ctx, &batch).Close(); err == nil {
-		t.Fatal("that is a number, too")
+		t.Fatal("no error of the batch")
 	}
 	root.End()
 
 	var got []string
 	for _, span := range spans.GetSpans() {
-		if span.Name == "above" {
+		if span.Name == "parent" {
 			continue
 		}
 		got = append(got, span.Name+" "+span.Status.Description)
 		if span.Parent.SpanID() != root.SpanContext().SpanID() {
-			t.Errorf("%s is not part of what is above it", span.Name)
+			t.Errorf("%s is not a child of the span in its context", span.Name)
 		}
 	}
 	if want := "postgres.query , postgres.query 22P02, postgres.batch 22P02"; strings.Join(got, ", ") != want {
 		t.Errorf("the spans are %q, want %q", got, want)
 	}
 	text, err := json.Marshal(spans.GetSpans())
-	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "nobody asked") {
-		t.Errorf("a value is in the spans, or what nobody asked for: %s, %v", text, err)
+	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "without a parent") {
+		t.Errorf("the spans contain a value, or a statement without a parent: %s, %v", text, err)
 	}
 	if !strings.Contains(string(text), "SELECT $1::text") {
-		t.Error("no statement is in the spans")
+		t.Error("the spans contain no statement")
 	}
 }
 

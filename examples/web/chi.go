@@ -9,7 +9,7 @@ import (
 	"github.com/calldibs/dibs/dibshttp"
 )
 
-// withChi serves the site with chi, whose middleware is that of net/http.
+// withChi serves the site with chi, which takes middleware of net/http.
 func withChi(names *dibshttp.Names) http.Handler {
 	router := chi.NewRouter()
 	router.Get("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") })

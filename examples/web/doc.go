@@ -1,5 +1,5 @@
-// Command web shows names in the URLs of an application, with net/http, chi, gin and echo.
-// It is a module of its own, so that none of them is needed for Dibs itself.
+// Command web is a web application with names in its URLs, with net/http, chi, gin or echo.
+// It is a separate module, so that Dibs itself does not depend on them.
 //
 //	go run . chi
 //	curl -i localhost:8000/w/alice-bob/photos

@@ -8,8 +8,7 @@ import (
 	"github.com/calldibs/dibs/dibshttp"
 )
 
-// withEcho serves the site with echo, which takes middleware of net/http by a wrapper of
-// its own.
+// withEcho serves the site with echo, which has a wrapper for middleware of net/http.
 func withEcho(names *dibshttp.Names) http.Handler {
 	router := echo.New()
 	router.GET("/", func(c echo.Context) error { return c.String(http.StatusOK, "welcome") })

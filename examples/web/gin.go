@@ -8,8 +8,8 @@ import (
 	"github.com/calldibs/dibs/dibshttp"
 )
 
-// withGin serves the site with gin, wrapped as a whole: its own middleware has writers of
-// another kind.
+// withGin serves the site with gin. It wraps the whole router, since gin's own middleware
+// uses another kind of response writer.
 func withGin(names *dibshttp.Names) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	router := gin.New()

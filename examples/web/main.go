@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// routers are the examples.
+// routers are the examples by their names on the command line.
 var routers = map[string]func(*dibshttp.Names) http.Handler{
 	"net/http": withNetHTTP,
 	"chi":      withChi,
@@ -26,7 +26,7 @@ var routers = map[string]func(*dibshttp.Names) http.Handler{
 
 func main() {
 	if len(os.Args) != 2 || routers[os.Args[1]] == nil {
-		log.Fatal("say which: net/http, chi, gin or echo")
+		log.Fatal("usage: web net/http|chi|gin|echo")
 	}
 	registry, err := openRegistry(context.Background())
 	if err != nil {
@@ -40,13 +40,13 @@ func main() {
 	log.Fatal(http.ListenAndServe("localhost:8000", routers[os.Args[1]](names)))
 }
 
-// newNames returns the middleware: names stand behind /w/.
+// newNames returns the middleware. Names follow /w/ in the path.
 func newNames(registry *dibs.Registry) (*dibshttp.Names, error) {
 	return dibshttp.New(registry, dibshttp.Config{Namespace: "slug", Prefix: "/w/", MaxStale: time.Minute})
 }
 
-// openRegistry returns a registry in memory, in which alice-bob is the-smiths by now, and
-// the-joneses have closed. An application has it on a database, or on a server.
+// openRegistry returns a registry in memory in which alice-bob was renamed to the-smiths and
+// the-joneses was deleted. An application would use a database or a server.
 func openRegistry(ctx context.Context) (*dibs.Registry, error) {
 	registry, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{
 		Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}, Quarantine: time.Hour}},

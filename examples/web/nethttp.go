@@ -7,7 +7,7 @@ import (
 	"github.com/calldibs/dibs/dibshttp"
 )
 
-// withNetHTTP serves the site with the standard library alone.
+// withNetHTTP serves the site with the standard library only.
 func withNetHTTP(names *dibshttp.Names) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") })

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every router leads visitors to the same places.
+// Every router gives the same responses.
 func TestRouters(t *testing.T) {
 	t.Parallel()
 	registry, err := openRegistry(t.Context())
@@ -34,14 +34,14 @@ func TestRouters(t *testing.T) {
 			{"/w/nobody/photos", http.StatusNotFound, "", "", "max-age=60, must-revalidate"},
 			{"/w/the-joneses/photos", http.StatusGone, "", "", "max-age=60, must-revalidate"},
 		} {
-			answer := httptest.NewRecorder()
-			site.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, visit.path, http.NoBody))
-			header := answer.Result().Header
-			if answer.Code != visit.status || header.Get("Location") != visit.to || header.Get("Cache-Control") != visit.cache {
-				t.Errorf("%s: %s is %d to %q, kept %q", name, visit.path, answer.Code, header.Get("Location"), header.Get("Cache-Control"))
+			response := httptest.NewRecorder()
+			site.ServeHTTP(response, httptest.NewRequest(http.MethodGet, visit.path, http.NoBody))
+			header := response.Result().Header
+			if response.Code != visit.status || header.Get("Location") != visit.to || header.Get("Cache-Control") != visit.cache {
+				t.Errorf("%s: %s is %d to %q, with Cache-Control %q", name, visit.path, response.Code, header.Get("Location"), header.Get("Cache-Control"))
 			}
-			if visit.body != "" && answer.Body.String() != visit.body {
-				t.Errorf("%s: %s shows %q", name, visit.path, answer.Body)
+			if visit.body != "" && response.Body.String() != visit.body {
+				t.Errorf("%s: %s shows %q", name, visit.path, response.Body)
 			}
 		}
 	}

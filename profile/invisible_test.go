@@ -6,8 +6,8 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// A dot above a letter that has one already is not seen, and a final sigma is a sigma.
-func TestConfusablesBesideTheTable(t *testing.T) {
+// A second dot above a letter and the form of a final sigma do not count.
+func TestConfusablesBeyondTheTable(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{
 		{"admi\u0307n", "admin"}, {"ADM\u0130N", "ADMIN"}, {"j\u0307", "j"}, {"οδος", "οδοσ"}, {"οδος", "ΟΔΟΣ"},
@@ -31,8 +31,8 @@ func TestConfusablesBesideTheTable(t *testing.T) {
 	}
 }
 
-// A username may begin with an at sign, and is no email for that.
-func TestReservedBehindAnAtSign(t *testing.T) {
+// A username may begin with an at sign without being an email.
+func TestReservedAfterAtSign(t *testing.T) {
 	t.Parallel()
 	words, err := profile.ReservedWords(profile.Words{Own: []string{"admin"}, LookAlikes: true})
 	if err != nil {
@@ -47,8 +47,8 @@ func TestReservedBehindAnAtSign(t *testing.T) {
 	}
 }
 
-// What shows nothing is no part of an address.
-func TestEmailOfNothing(t *testing.T) {
+// An address cannot contain invisible characters.
+func TestEmailOfInvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	if canonical, err := (profile.Email{}).Canonical("\u2800@example.com"); err == nil {
 		t.Errorf("%q was accepted", canonical)

@@ -12,7 +12,7 @@ func everyWord(t testing.TB) profile.Words {
 	return profile.Words{Lists: profile.AllLists, Own: []string{"acme"}, LookAlikes: true}
 }
 
-func TestReservedWordsAllocations(t *testing.T) { // not parallel: it counts
+func TestReservedWordsAllocations(t *testing.T) { // not parallel: AllocsPerRun
 	w := everyWord(t)
 	w.Patterns = []string{"admin*", "*-support"}
 	words := reservedWords(t, w)

@@ -17,15 +17,15 @@ import (
 	"github.com/calldibs/dibs/dibshttp"
 )
 
-// However an application sends its answer, the headers are capped before they are out.
-func TestEveryWayToAnswer(t *testing.T) {
+// Headers are capped in every way to send a response.
+func TestEveryWayToRespond(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
 	file := filepath.Join(t.TempDir(), "page")
 	if err := os.WriteFile(file, []byte("page"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for way, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+	for way, respond := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"nothing": func(http.ResponseWriter, *http.Request) {},
 		"status":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
 		"write":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") },
@@ -46,8 +46,8 @@ func TestEveryWayToAnswer(t *testing.T) {
 	} {
 		url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=86400")
-			answer(w, r)
-			w.Header().Set("Cache-Control", "max-age=86400") // too late, or cut down
+			respond(w, r)
+			w.Header().Set("Cache-Control", "max-age=86400") // too late, or capped
 		}))
 		if got := fetch(t, http.MethodGet, url+"/the-smiths", nil).header.Get("Cache-Control"); got != "max-age=60, must-revalidate" {
 			t.Errorf("%s: Cache-Control is %q", way, got)
@@ -55,7 +55,7 @@ func TestEveryWayToAnswer(t *testing.T) {
 	}
 }
 
-// Early hints reach the client before the answer.
+// Early hints reach the client before the response.
 func TestEarlyHints(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
@@ -79,11 +79,11 @@ func TestEarlyHints(t *testing.T) {
 	}
 	_ = res.Body.Close()
 	if got := res.Header.Get("Cache-Control"); hinted == "" || got != "no-cache" {
-		t.Errorf("the hint is %q, and Cache-Control %q", hinted, got)
+		t.Errorf("the hint is %q, Cache-Control is %q", hinted, got)
 	}
 }
 
-// A connection can be taken over, as for WebSockets.
+// An application can hijack the connection, for example for WebSockets.
 func TestHijack(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
@@ -105,6 +105,6 @@ func TestHijack(t *testing.T) {
 	lines := bufio.NewReader(conn)
 	text, err := io.ReadAll(lines)
 	if err != nil || !strings.HasSuffix(string(text), "\r\n\r\nhello\n") {
-		t.Errorf("it is %q, %v", text, err)
+		t.Errorf("the response is %q, %v", text, err)
 	}
 }

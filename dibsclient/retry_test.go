@@ -2,6 +2,7 @@ package dibsclient_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -15,75 +16,79 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-func TestReadsAreRepeated(t *testing.T) {
+func TestRetriesReads(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]fault{
-		"cut":             {cutBefore, cutAfter, cutInside},
-		"truncated":       {truncate},
-		"gateways":        {say(502, html, "<p>"), say(503, html, "<p>"), say(504, html, "<p>")},
-		"too many":        {say(429, http.Header{"Retry-After": {"0"}}, "")},
-		"engine gone":     {unavailable},
-		"an empty answer": {say(200, http.Header{"Content-Type": {"application/json"}}, "")},
+		"disconnected":   {dropRequest, dropResponse, dropInside},
+		"truncated":      {truncate},
+		"gateways":       {respond(502, html, "<p>"), respond(503, html, "<p>"), respond(504, html, "<p>")},
+		"too many":       {respond(429, http.Header{"Retry-After": {"0"}}, "")},
+		"unavailable":    {unavailable},
+		"empty response": {respond(200, jsonType, "")},
 	}
 	for name, list := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, dibsclient.Options{})
+			r := newFixture(t, dibsclient.Options{})
 			r.faults.add(list...)
 			found, err := r.Check(t.Context(), dibs.CheckRequest{Namespace: "slug", Values: []string{"a"}})
 			if err != nil || !found[0].Available {
 				t.Fatalf("got %v, %v", found, err)
 			}
 			if n := r.faults.requests(); n != len(list)+1 {
-				t.Errorf("there were %d requests, want %d", n, len(list)+1)
+				t.Errorf("%d requests, want %d", n, len(list)+1)
 			}
 		})
 	}
 }
 
 func unavailable(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-	writeProblem(w, wire.ProblemOf(dibs.Unavailable(nil)))
+	problem := wire.ProblemOf(dibs.Unavailable(nil))
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Retry-After", "0")
+	w.WriteHeader(problem.Status)
+	_ = json.NewEncoder(w).Encode(problem)
 }
 
-// doneUnknown lets the server do it and says that nobody knows.
-func doneUnknown(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	sayAfter(503, http.Header{"Content-Type": {"application/problem+json"}}, `{"status":503,"code":"OUTCOME_UNKNOWN","detail":"who knows"}`)(w, r, next)
+// applyThenUnknown responds with OUTCOME_UNKNOWN after the server has done its work.
+func applyThenUnknown(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	replaceResponse(503, contentType("application/problem+json"), `{"status":503,"code":"OUTCOME_UNKNOWN","detail":"unknown"}`)(w, r, next)
 }
 
-func TestReadsGiveUp(t *testing.T) {
+func TestFailedReads(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100)
 	tests := []struct {
 		name     string
 		faults   []fault
-		want     error // matched by errors.Is, if there is one
-		status   int   // of the StatusError, if there is one
-		says     string
+		want     error // nil for any
+		status   int   // of the StatusError, zero for none
+		message  string
 		requests int
 	}{
-		{"cut", times(9, cutBefore), dibs.ErrUnavailable, 0, "lookup", 4},
-		{"503", times(9, say(503, html, "")), dibs.ErrUnavailable, 503, "", 4},
-		{"429", times(9, say(429, nil, "")), dibs.ErrUnavailable, 429, "too many requests", 4},
-		{"truncated", times(9, truncate), dibs.ErrUnavailable, 404, "makes no sense", 4},
-		{"500", times(9, say(500, html, "")), nil, 500, "log", 1},
-		{"401", times(9, say(401, nil, "")), nil, 401, "Options.Key", 1},
-		{"403", times(9, say(403, nil, "")), nil, 403, "no right", 1},
-		{"404", times(9, say(404, html, "<h1>Not here</h1>")), nil, 404, "URL", 1},
-		{"413", times(9, say(413, nil, "")), nil, 413, "too large", 1},
-		{"418", times(9, say(418, nil, "")), nil, 418, "URL", 1},
-		{"redirect", times(9, say(301, http.Header{"Location": {"https://elsewhere/"}}, "")), nil, 301, "https://elsewhere/", 1},
-		{"HTML", times(9, say(200, html, "<h1>Welcome</h1>")), nil, 200, "text/html", 1},
-		{"no type", times(9, say(200, http.Header{"Content-Type": {""}}, "{}")), nil, 200, "without a type", 1},
-		{"huge", times(9, say(200, http.Header{"Content-Type": {"application/json"}}, `{"value":"`+strings.Repeat(long, 20)+`"}`)), nil, 200, "ask for less", 1},
+		{"disconnected", times(9, dropRequest), dibs.ErrUnavailable, 0, "lookup", 4},
+		{"503", times(9, respond(503, html, "")), dibs.ErrUnavailable, 503, "", 4},
+		{"429", times(9, respond(429, nil, "")), dibs.ErrUnavailable, 429, "too many requests", 4},
+		{"truncated", times(9, truncate), dibs.ErrUnavailable, 404, "invalid response", 4},
+		{"500", times(9, respond(500, html, "")), nil, 500, "log", 1},
+		{"401", times(9, respond(401, nil, "")), nil, 401, "Options.Key", 1},
+		{"403", times(9, respond(403, nil, "")), nil, 403, "no right", 1},
+		{"404", times(9, respond(404, html, "<h1>Not here</h1>")), nil, 404, "URL", 1},
+		{"413", times(9, respond(413, nil, "")), nil, 413, "too large", 1},
+		{"418", times(9, respond(418, nil, "")), nil, 418, "URL", 1},
+		{"redirect", times(9, respond(301, http.Header{"Location": {"https://elsewhere/"}}, "")), nil, 301, "https://elsewhere/", 1},
+		{"HTML", times(9, respond(200, html, "<h1>Welcome</h1>")), nil, 200, "text/html", 1},
+		{"no type", times(9, respond(200, http.Header{"Content-Type": {""}}, "{}")), nil, 200, "without a content type", 1},
+		{"huge", times(9, respond(200, jsonType, `{"value":"`+strings.Repeat(long, 20)+`"}`)), nil, 200, "request less", 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, dibsclient.Options{})
-			r.Registry = dialWithin(t, r.url, dibsclient.Options{}, dibsclient.Limits{MaxAnswer: 1000})
+			r := newFixture(t, dibsclient.Options{})
+			r.Registry = dialWithLimits(t, r.url, dibsclient.Options{}, dibsclient.Limits{MaxResponse: 1000})
 			r.faults.add(test.faults...)
 			_, err := r.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "a"})
-			if err == nil || (test.want != nil && !errors.Is(err, test.want)) || !strings.Contains(err.Error(), test.says) {
+			if err == nil || (test.want != nil && !errors.Is(err, test.want)) || !strings.Contains(err.Error(), test.message) {
 				t.Errorf("the error is %v", err)
 			}
 			var status *dibsclient.StatusError
@@ -91,22 +96,23 @@ func TestReadsGiveUp(t *testing.T) {
 				t.Errorf("the error is %v, want the status %d", err, test.status)
 			}
 			if n := r.faults.requests(); n != test.requests {
-				t.Errorf("there were %d requests, want %d", n, test.requests)
+				t.Errorf("%d requests, want %d", n, test.requests)
 			}
 		})
 	}
 }
 
-// The answer gets lost, and what was done is told all the same.
-func TestChangesAreRepeatedWhereThatIsHarmless(t *testing.T) {
+// The response of the first attempt is lost, and the call still returns the result.
+func TestRetriesFencedChanges(t *testing.T) {
 	t.Parallel()
 	lost := map[string]fault{
-		"cut": cutAfter, "cut inside": cutInside, "truncated": truncate, "unknown": doneUnknown, "gateway": sayAfter(504, html, ""), "before": cutBefore, "unavailable": unavailable,
+		"response lost": dropResponse, "disconnected inside": dropInside, "truncated": truncate, "unknown": applyThenUnknown,
+		"gateway": replaceResponse(504, html, ""), "request lost": dropRequest, "unavailable": unavailable,
 	}
 	for name, fault := range lost {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, dibsclient.Options{})
+			r := newFixture(t, dibsclient.Options{})
 			ctx := t.Context()
 			r.faults.add(fault)
 			hold, err := r.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "a"})
@@ -148,19 +154,18 @@ func TestChangesAreRepeatedWhereThatIsHarmless(t *testing.T) {
 	}
 }
 
-// A token of the caller's own may have been used before, so it is not hidden that the
-// hold was there.
-func TestATokenOfTheCallersIsReportedAsReplayed(t *testing.T) {
+// The caller may have used its own token before, so a replay is reported.
+func TestReportsReplayOfCallersToken(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
-	r.faults.add(cutAfter)
+	r := newFixture(t, dibsclient.Options{})
+	r.faults.add(dropResponse)
 	hold, err := r.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "a", Token: token1})
 	if err != nil || !hold.Replayed {
 		t.Fatalf("got %+v, %v", hold, err)
 	}
 }
 
-func TestChangesThatAreNotRepeated(t *testing.T) {
+func TestDoesNotRetryUnfencedChanges(t *testing.T) {
 	t.Parallel()
 	id := dibs.NameID("slug", "a")
 	rename := dibs.Rename{Namespace: "slug", Entity: user1, Value: "b"}
@@ -184,26 +189,26 @@ func TestChangesThatAreNotRepeated(t *testing.T) {
 	for name, commands := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, dibsclient.Options{})
+			r := newFixture(t, dibsclient.Options{})
 			for value, entity := range map[string]dibs.Entity{"a": user1, "z": user2} {
 				if _, err := r.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: value, Entity: entity}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for _, lost := range []fault{cutAfter, cutInside, doneUnknown, sayAfter(503, html, "")} {
+			for _, lost := range []fault{dropResponse, dropInside, applyThenUnknown, replaceResponse(503, html, "")} {
 				r.faults.add(lost)
 				_, err := r.Apply(t.Context(), commands...)
 				if n := r.faults.requests(); n != 1 || !errors.Is(err, dibs.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "before you run it again") {
 					t.Errorf("got %v after %d requests", err, n)
 				}
 			}
-			// What surely did not happen is repeated.
-			r.faults.add(unavailable, say(429, nil, ""))
+			// A call that certainly was not applied is repeated.
+			r.faults.add(unavailable, respond(429, nil, ""))
 			if _, err := r.Apply(t.Context(), commands...); errors.Is(err, dibs.ErrOutcomeUnknown) || r.faults.requests() != 3 {
 				t.Errorf("got %v after %d requests", err, r.faults.requests())
 			}
-			// And so is what only asks.
-			r.faults.add(cutAfter, unavailable, say(429, nil, ""))
+			// A dry run is always repeated.
+			r.faults.add(dropResponse, unavailable, respond(429, nil, ""))
 			if _, err := r.DryRun(t.Context(), commands...); errors.Is(err, dibs.ErrOutcomeUnknown) || r.faults.requests() != 4 {
 				t.Errorf("a dry run: %v after %d requests", err, r.faults.requests())
 			}
@@ -211,7 +216,7 @@ func TestChangesThatAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestChangesGiveUp(t *testing.T) {
+func TestFailedChanges(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name     string
@@ -220,44 +225,44 @@ func TestChangesGiveUp(t *testing.T) {
 		status   int
 		requests int
 	}{
-		{"cut", times(9, cutBefore), dibs.ErrOutcomeUnknown, 0, 4},
+		{"disconnected", times(9, dropRequest), dibs.ErrOutcomeUnknown, 0, 4},
 		{"truncated", times(9, truncate), dibs.ErrOutcomeUnknown, 200, 4},
-		{"HTML", times(9, say(200, html, "<p>")), dibs.ErrOutcomeUnknown, 200, 1},
-		{"no results", times(9, say(200, http.Header{"Content-Type": {"application/json"}}, `{"results":[]}`)), dibs.ErrOutcomeUnknown, 200, 4},
-		{"no names", times(9, say(200, http.Header{"Content-Type": {"application/json"}}, `{"results":[{}]}`)), dibs.ErrOutcomeUnknown, 200, 4},
-		{"500", times(9, say(500, html, "")), dibs.ErrOutcomeUnknown, 500, 1},
-		{"503 of a proxy", times(9, say(503, html, "")), dibs.ErrOutcomeUnknown, 503, 4},
-		{"unknown", times(9, doneUnknown), dibs.ErrOutcomeUnknown, 0, 4},
+		{"HTML", times(9, respond(200, html, "<p>")), dibs.ErrOutcomeUnknown, 200, 1},
+		{"no results", times(9, respond(200, jsonType, `{"results":[]}`)), dibs.ErrOutcomeUnknown, 200, 4},
+		{"no names", times(9, respond(200, jsonType, `{"results":[{}]}`)), dibs.ErrOutcomeUnknown, 200, 4},
+		{"500", times(9, respond(500, html, "")), dibs.ErrOutcomeUnknown, 500, 1},
+		{"503 of a proxy", times(9, respond(503, html, "")), dibs.ErrOutcomeUnknown, 503, 4},
+		{"unknown", times(9, applyThenUnknown), dibs.ErrOutcomeUnknown, 0, 4},
 		{"unavailable", times(9, unavailable), dibs.ErrUnavailable, 0, 4},
-		{"429", times(9, say(429, nil, "")), dibs.ErrUnavailable, 429, 4},
-		{"401", times(9, say(401, nil, "")), nil, 401, 1},
-		{"in doubt, then gone", append([]fault{cutAfter}, times(9, unavailable)...), dibs.ErrOutcomeUnknown, 0, 4},
-		{"in doubt, then without a key", []fault{cutAfter, say(401, nil, "")}, dibs.ErrOutcomeUnknown, 401, 2},
+		{"429", times(9, respond(429, nil, "")), dibs.ErrUnavailable, 429, 4},
+		{"401", times(9, respond(401, nil, "")), nil, 401, 1},
+		{"maybe applied, then unavailable", append([]fault{dropResponse}, times(9, unavailable)...), dibs.ErrOutcomeUnknown, 0, 4},
+		{"maybe applied, then unauthorized", []fault{dropResponse, respond(401, nil, "")}, dibs.ErrOutcomeUnknown, 401, 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, dibsclient.Options{})
+			r := newFixture(t, dibsclient.Options{})
 			r.faults.add(test.faults...)
 			_, err := r.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "a"})
 			if err == nil || (test.want != nil && !errors.Is(err, test.want)) {
 				t.Errorf("the error is %v, want %v", err, test.want)
 			}
 			if errors.Is(err, dibs.ErrOutcomeUnknown) && errors.Is(err, dibs.ErrUnavailable) {
-				t.Errorf("the error is both unknown and not: %v", err)
+				t.Errorf("the error has two codes: %v", err)
 			}
 			var status *dibsclient.StatusError
 			if errors.As(err, &status) != (test.status != 0) || (status != nil && status.Status != test.status) {
 				t.Errorf("the error is %v, want the status %d", err, test.status)
 			}
 			if n := r.faults.requests(); n != test.requests {
-				t.Errorf("there were %d requests, want %d", n, test.requests)
+				t.Errorf("%d requests, want %d", n, test.requests)
 			}
 		})
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestNoServer(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -270,13 +275,13 @@ func TestNobodyThere(t *testing.T) {
 		t.Errorf("a change: %v", err)
 	}
 	if _, err := reg.Resolve(t.Context(), "slug", "a"); !errors.Is(err, dibs.ErrUnavailable) {
-		t.Errorf("a question: %v", err)
+		t.Errorf("a read: %v", err)
 	}
 }
 
-func TestSlowAnswers(t *testing.T) {
+func TestTimeout(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{Timeout: 100 * time.Millisecond})
+	r := newFixture(t, dibsclient.Options{Timeout: 100 * time.Millisecond})
 	r.faults.add(hang)
 	hold, err := r.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "a"})
 	if err != nil || hold.Replayed {
@@ -284,33 +289,33 @@ func TestSlowAnswers(t *testing.T) {
 	}
 	r.faults.add(hang)
 	if _, err := r.Get(t.Context(), dibs.Lookup{ID: hold.ID}); err != nil {
-		t.Errorf("a question: %v", err)
+		t.Errorf("a read: %v", err)
 	}
 	r.faults.add(times(9, hang)...)
 	_, err = r.Get(t.Context(), dibs.Lookup{ID: hold.ID})
-	if !errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "no answer within 100ms") || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("no answer at all: %v", err)
+	if !errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "no response within 100ms") || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("no response at all: %v", err)
 	}
 }
 
-// isJust reports whether an error is another one, and none of the library's.
-func isJust(err, target error) bool {
+// isPlain reports whether an error matches the target and has no code of the library.
+func isPlain(err, target error) bool {
 	var known *dibs.Error
 	return errors.Is(err, target) && !errors.As(err, &known)
 }
 
 func TestContexts(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dibsclient.Options{})
+	r := newFixture(t, dibsclient.Options{})
 	claim := dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}
 
-	over, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Resolve(over, "slug", "a"); !isJust(err, context.Canceled) {
-		t.Errorf("a question with a context that is over: %v", err)
+	if _, err := r.Resolve(canceled, "slug", "a"); !isPlain(err, context.Canceled) {
+		t.Errorf("a read with a canceled context: %v", err)
 	}
-	if _, err := r.Claim(over, claim); !errors.Is(err, dibs.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Errorf("a change with a context that is over: %v", err)
+	if _, err := r.Claim(canceled, claim); !errors.Is(err, dibs.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("a change with a canceled context: %v", err)
 	}
 
 	short := func() context.Context {
@@ -319,26 +324,26 @@ func TestContexts(t *testing.T) {
 		return ctx
 	}
 	r.faults.add(hang)
-	if _, err := r.Resolve(short(), "slug", "a"); !isJust(err, context.DeadlineExceeded) {
-		t.Errorf("a question whose context ended: %v", err)
+	if _, err := r.Resolve(short(), "slug", "a"); !isPlain(err, context.DeadlineExceeded) {
+		t.Errorf("a read whose context ended: %v", err)
 	}
 	r.faults.add(hang)
 	if _, err := r.Claim(short(), claim); !errors.Is(err, dibs.ErrOutcomeUnknown) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a change whose context ended: %v", err)
 	}
-	r.faults.add(times(9, say(503, http.Header{"Retry-After": {"9"}}, ""))...)
+	r.faults.add(times(9, respond(503, http.Header{"Retry-After": {"9"}}, ""))...)
 	start := time.Now()
 	if _, err := r.Resolve(short(), "slug", "a"); !errors.Is(err, dibs.ErrUnavailable) || time.Since(start) > time.Second {
-		t.Errorf("no time for a pause: %v after %v", err, time.Since(start))
+		t.Errorf("no time for the backoff: %v after %v", err, time.Since(start))
 	}
 }
 
-// With HTTP/2 the transport reports otherwise how far a request came.
+// The transport traces connections of HTTP/2 in another way.
 func TestHTTP2(t *testing.T) {
 	t.Parallel()
 	abort := func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.ProtoMajor != 2 {
-			t.Errorf("the request came by %s", r.Proto)
+			t.Errorf("the protocol is %s", r.Proto)
 		}
 		next.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
@@ -353,7 +358,7 @@ func TestHTTP2(t *testing.T) {
 		dibs.Claim{Namespace: "slug", Value: "a", Entity: user1},
 		dibs.Rename{Namespace: "slug", Value: "b", Entity: user1},
 	}
-	for range 2 { // on a new connection, and on one that is there
+	for range 2 { // on a new connection, and on an open one
 		f.add(abort)
 		if _, err := reg.Apply(t.Context(), commands...); !errors.Is(err, dibs.ErrOutcomeUnknown) {
 			t.Errorf("got %v", err)
@@ -371,5 +376,5 @@ func TestHTTP2(t *testing.T) {
 		}
 		break
 	}
-	_ = reg.Close() // or the server would wait for its stream
+	_ = reg.Close() // otherwise web.Close waits for the stream
 }

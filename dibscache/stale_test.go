@@ -10,19 +10,19 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// owners is who had a name from when on, as the one who changed it saw it.
+// owners are the owners of a name in order.
 type owners struct {
-	since []time.Time // when the change had been acknowledged
+	since []time.Time // when the change to the owner was acknowledged
 }
 
-// couldBe reports whether an owner is right for an answer that was asked for at a moment:
-// nobody may have followed him longer ago than allowed.
+// couldBe reports whether owner n is a correct answer at a moment: the next owner must not
+// have the name for longer than MaxStale.
 func (o *owners) couldBe(n int, asked time.Time) bool {
 	return n+1 >= len(o.since) || asked.Sub(o.since[n+1]) <= maxStale
 }
 
-// Names change hands all the time, the feed is cut and comes back, and whatever the cache
-// says was so no longer than MaxStale ago.
+// While names change owners and the feed goes down and up, every answer of the cache was
+// right at most MaxStale ago.
 func TestNeverTooOld(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
@@ -30,12 +30,12 @@ func TestNeverTooOld(t *testing.T) {
 	}
 	for seed := range uint64(rounds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			inBubble(t, dibs.Config{}, func(w *world) {
+			run(t, dibs.Config{}, func(f *fixture) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				const names = 3
 				var had [names]owners
 				for i := range names {
-					w.do(dibs.Claim{Namespace: "slug", Value: fmt.Sprint(i), Entity: owner(i, 0)})
+					f.do(dibs.Claim{Namespace: "slug", Value: fmt.Sprint(i), Entity: owner(i, 0)})
 					had[i].since = append(had[i].since, time.Now())
 				}
 				stale, memory := 0, int64(0)
@@ -44,35 +44,35 @@ func TestNeverTooOld(t *testing.T) {
 					i := random.IntN(names)
 					switch at := random.IntN(20); {
 					case at == 0:
-						w.engine.cut.Store(true)
+						f.store.feedDown.Store(true)
 					case at < 3:
-						w.engine.cut.Store(false)
+						f.store.feedDown.Store(false)
 					case at < 7:
 						n := len(had[i].since)
-						w.do(dibs.Transfer{Namespace: "slug", Value: fmt.Sprint(i), From: owner(i, n-1), To: owner(i, n)})
+						f.do(dibs.Transfer{Namespace: "slug", Value: fmt.Sprint(i), From: owner(i, n-1), To: owner(i, n)})
 						had[i].since = append(had[i].since, time.Now())
 					default:
 						asked := time.Now()
 						var r dibs.Resolution
-						if w.asks(func() { r = w.resolve(fmt.Sprint(i)) }) == 0 {
+						if f.loads(func() { r = f.resolve(fmt.Sprint(i)) }) == 0 {
 							memory++
 						}
 						var of, n int
 						if _, err := fmt.Sscanf(r.Entity.ID, "%d/%d", &of, &n); err != nil || of != i {
-							w.Fatalf("it leads to %v", r)
+							f.Fatalf("the name leads to %v", r)
 						}
 						if n < len(had[i].since)-1 {
 							stale++
 						}
 						if !had[i].couldBe(n, asked) {
-							w.Fatalf("owner %d was followed %v ago", n, asked.Sub(had[i].since[n+1]))
+							f.Fatalf("owner %d lost the name %v ago", n, asked.Sub(had[i].since[n+1]))
 						}
 					}
 				}
 				if memory == 0 {
-					w.Error("nothing came from memory: this test shows nothing")
+					f.Error("no answer came from memory: this run proves nothing")
 				}
-				w.Logf("%d answers from memory, %d were of the past", memory, stale)
+				f.Logf("%d answers from memory, %d stale ones", memory, stale)
 			})
 		})
 	}
@@ -80,22 +80,22 @@ func TestNeverTooOld(t *testing.T) {
 
 func owner(name, n int) dibs.Entity { return user(fmt.Sprintf("%d/%d", name, n)) }
 
-// An answer that was on its way when the name changed is not kept beyond its time.
-func TestAnswerUnderWay(t *testing.T) {
-	inBubble(t, dibs.Config{}, func(w *world) {
+// An answer that was on its way when the name changed does not stay in the cache.
+func TestAnswerOnItsWay(t *testing.T) {
+	run(t, dibs.Config{}, func(f *fixture) {
 		release := make(chan struct{})
-		w.engine.late.Store(&release)
+		f.store.delayed.Store(&release)
 		answered := make(chan dibs.Resolution)
-		go func() { answered <- w.resolve("ann") }()
+		go func() { answered <- f.resolve("ann") }()
 		synctest.Wait()
-		w.do(dibs.Claim{Namespace: "slug", Value: "ann", Entity: user("1")})
-		w.settle() // the cache has noted that
+		f.do(dibs.Claim{Namespace: "slug", Value: "ann", Entity: user("1")})
+		f.catchUp() // the cache has read the event
 		close(release)
 		if r := <-answered; r.Outcome != dibs.ResolveNotFound {
-			w.Fatalf("it leads to %v: this test shows nothing", r.Entity)
+			f.Fatalf("the name leads to %v: this run proves nothing", r.Entity)
 		}
-		if r := w.resolve("ann"); r.Entity != user("1") {
-			w.Errorf("afterwards it leads to %v", r.Entity)
+		if r := f.resolve("ann"); r.Entity != user("1") {
+			f.Errorf("afterwards the name leads to %v", r.Entity)
 		}
 	})
 }

@@ -13,18 +13,17 @@ import (
 	"github.com/calldibs/dibs/dibshttp"
 )
 
-// What becomes of an application's own Cache-Control, with a MaxStale of a minute and
-// with none.
+// TestCacheControlOfPages caps Cache-Control with a MaxStale of a minute and of zero.
 func TestCacheControlOfPages(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
-	saying := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["Cache-Control"] = r.URL.Query()["say"]
+	sender := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Cache-Control"] = r.URL.Query()["send"]
 		w.WriteHeader(http.StatusOK)
 	})
-	minute := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, saying)
-	none := site(t, reg, dibshttp.Config{Namespace: "slug"}, saying)
-	for _, test := range []struct{ say, minute, none string }{
+	minute := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, sender)
+	none := site(t, reg, dibshttp.Config{Namespace: "slug"}, sender)
+	for _, test := range []struct{ sent, minute, none string }{
 		{"", "no-cache", "no-cache"},
 		{"no-store", "no-store", "no-store"},
 		{"No-Store, max-age=500", "no-store, max-age=500", "no-store, max-age=500"},
@@ -54,11 +53,11 @@ func TestCacheControlOfPages(t *testing.T) {
 	} {
 		for url, want := range map[string]string{minute: test.minute, none: test.none} {
 			query := "?"
-			for line := range strings.SplitSeq(test.say, "|") {
-				query += "&say=" + queryEscape(line)
+			for line := range strings.SplitSeq(test.sent, "|") {
+				query += "&send=" + queryEscape(line)
 			}
 			if got := fetch(t, http.MethodGet, url+"/the-smiths"+query, nil).header["Cache-Control"]; len(got) != 1 || got[0] != want {
-				t.Errorf("%q becomes %q, want %q", test.say, got, want)
+				t.Errorf("%q becomes %q, want %q", test.sent, got, want)
 			}
 		}
 	}
@@ -68,31 +67,31 @@ func queryEscape(text string) string {
 	return strings.NewReplacer(" ", "%20", `"`, "%22", ";", "%3B", `\`, "%5C", "=", "%3D").Replace(text)
 }
 
-// With must-revalidate shared caches would be allowed to keep answers to requests with a
-// password. They were not before.
-func TestPasswordsStayPrivate(t *testing.T) {
+// must-revalidate alone would permit shared caches to keep responses to requests with
+// credentials.
+func TestResponsesToCredentialsStayPrivate(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
-	saying := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", r.URL.Query().Get("say"))
+	sender := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", r.URL.Query().Get("send"))
 	})
-	url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, saying)
-	for say, want := range map[string]string{
+	url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute}, sender)
+	for sent, want := range map[string]string{
 		"max-age=5":                  "max-age=5, private, must-revalidate",
 		"max-age=5,public":           "max-age=5, public, must-revalidate",
 		"s-maxage=5":                 "s-maxage=5, max-age=0, must-revalidate",
 		"max-age=5, must-revalidate": "max-age=5, must-revalidate",
 		"private, max-age=5":         "private, max-age=5, must-revalidate",
 	} {
-		got := fetch(t, http.MethodGet, url+"/the-smiths?say="+queryEscape(say), http.Header{"Authorization": {"Basic x"}}).header.Get("Cache-Control")
+		got := fetch(t, http.MethodGet, url+"/the-smiths?send="+queryEscape(sent), http.Header{"Authorization": {"Basic x"}}).header.Get("Cache-Control")
 		if got != want {
-			t.Errorf("%q becomes %q, want %q", say, got, want)
+			t.Errorf("%q becomes %q, want %q", sent, got, want)
 		}
 	}
 }
 
-// Other headers by which caches go must not let them keep a page, either.
-func TestOtherHeadersForCaches(t *testing.T) {
+// Other headers do not let caches keep a page for longer either.
+func TestOtherCacheHeaders(t *testing.T) {
 	t.Parallel()
 	reg, _ := newRegistry(t)
 	soon, late := time.Now().Add(30*time.Second).UTC().Format(http.TimeFormat), time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
@@ -114,7 +113,7 @@ func TestOtherHeadersForCaches(t *testing.T) {
 		got := fetch(t, http.MethodGet, url+"/the-smiths", nil).header
 		for _, name := range []string{"Expires", "Surrogate-Control", "Cdn-Cache-Control", "Cloudflare-Cdn-Cache-Control", "X-Accel-Expires"} {
 			if got.Get(name) != "" {
-				t.Errorf("%v: there is still %s", test.header, name)
+				t.Errorf("%v: the response has %s", test.header, name)
 			}
 		}
 		m := regexp.MustCompile(`max-age=(\d+)`).FindStringSubmatch(got.Get("Cache-Control"))
@@ -133,34 +132,34 @@ var (
 	agesOf     = regexp.MustCompile(`(?:^|,)\s*(?:max-age|s-maxage)\s*=\s*([^,]*)`)
 )
 
-// FuzzCacheControl wants whatever a page says to be kept for a minute at the most.
+// FuzzCacheControl checks that no Cache-Control lets caches keep a page for more than a minute.
 func FuzzCacheControl(f *testing.F) {
-	for _, say := range []string{"max-age=600, immutable", `private="a,b", s-maxage=9`, "stale-if-error=5", `"max-age=5`, "MAX-AGE = 70", "no-store"} {
-		f.Add(say)
+	for _, sent := range []string{"max-age=600, immutable", `private="a,b", s-maxage=9`, "stale-if-error=5", `"max-age=5`, "MAX-AGE = 70", "no-store"} {
+		f.Add(sent)
 	}
 	reg, _ := newRegistry(f)
 	names, err := dibshttp.New(reg, dibshttp.Config{Namespace: "slug", MaxStale: time.Minute})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, say string) {
-		answer := httptest.NewRecorder()
-		names.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cache-Control", say) })).
-			ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/the-smiths", http.NoBody))
-		got := strings.ToLower(quotedText.ReplaceAllString(answer.Header().Get("Cache-Control"), "Q"))
+	f.Fuzz(func(t *testing.T, sent string) {
+		response := httptest.NewRecorder()
+		names.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cache-Control", sent) })).
+			ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/the-smiths", http.NoBody))
+		got := strings.ToLower(quotedText.ReplaceAllString(response.Header().Get("Cache-Control"), "Q"))
 		if strings.Contains(got, "no-store") {
 			return
 		}
-		bound := strings.Contains(got, "no-cache")
+		bounded := strings.Contains(got, "no-cache")
 		for _, m := range agesOf.FindAllStringSubmatch(got, -1) {
 			age, err := strconv.Atoi(m[1])
-			bound = true
+			bounded = true
 			if err != nil || age < 0 || age > 60 {
-				t.Errorf("%q becomes %q", say, got)
+				t.Errorf("%q becomes %q", sent, got)
 			}
 		}
-		if !bound || regexp.MustCompile(`(^|,)\s*(immutable|stale-while-revalidate|stale-if-error)\s*(,|=|$)`).MatchString(got) {
-			t.Errorf("%q becomes %q", say, got)
+		if !bounded || regexp.MustCompile(`(^|,)\s*(immutable|stale-while-revalidate|stale-if-error)\s*(,|=|$)`).MatchString(got) {
+			t.Errorf("%q becomes %q", sent, got)
 		}
 	})
 }

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// maxMessage is how long a message of a stream may be.
+// maxMessage is the maximum size of a message of a stream, in bytes.
 const maxMessage = 1 << 20
 
 // message is a message of a stream of server-sent events.
 type message struct{ id, data string }
 
-// messages reads server-sent events.
-type messages struct {
+// messageReader reads server-sent events.
+type messageReader struct {
 	lines *bufio.Scanner
-	alive func() // called whenever something may be heard of the server
+	alive func() // called when the server has sent a line
 }
 
-func newMessages(r io.Reader, alive func()) *messages {
+func newMessageReader(r io.Reader, alive func()) *messageReader {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxMessage)
-	return &messages{lines, alive}
+	return &messageReader{lines, alive}
 }
 
-// next returns the next message with an id or data. Comments, which only say that the
-// server is alive, and fields that mean nothing here are passed over.
-func (m *messages) next() (message, error) {
+// next returns the next message with an id or data. It skips comments, which are
+// heartbeats, and fields that have no meaning here.
+func (m *messageReader) next() (message, error) {
 	var (
 		msg  message
 		data []string
@@ -62,10 +62,10 @@ func (m *messages) next() (message, error) {
 	case err != nil:
 		return msg, err
 	default:
-		return msg, io.EOF // half a message is none
+		return msg, io.EOF // an incomplete message does not count
 	}
 }
 
 func tooLong() error {
-	return &damagedError{fmt.Errorf("a message has more than %d bytes", maxMessage)}
+	return &invalidStreamError{fmt.Errorf("a message has more than %d bytes", maxMessage)}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/internal/authtest"
 )
 
-// A token is asked for at each attempt, so that one that is over is replaced.
+// The client calls Options.Token for each attempt, so that an expired token is replaced.
 func TestTokenSource(t *testing.T) {
 	t.Parallel()
 	api := httptest.NewServer(newHandler(open(t, dibs.Config{}, nil), "second"))
@@ -42,11 +42,11 @@ func TestTokenSource(t *testing.T) {
 		break
 	}
 	if asked.Load() != 3 {
-		t.Errorf("it was asked %d times", asked.Load())
+		t.Errorf("Token was called %d times", asked.Load())
 	}
 }
 
-// Without a token nothing is sent, so nothing can have happened; it may be had next time.
+// Without a token the client sends nothing, and tries again.
 func TestNoToken(t *testing.T) {
 	t.Parallel()
 	var sent, asked atomic.Int64
@@ -56,7 +56,7 @@ func TestNoToken(t *testing.T) {
 		api.ServeHTTP(w, r)
 	}))
 	t.Cleanup(web.Close)
-	failure := errors.New("the issuer is on strike")
+	failure := errors.New("the issuer does not respond")
 	token := func(context.Context) (string, error) { asked.Add(1); return "", failure }
 	reg := dial(t, web.URL, dibsclient.Options{Retries: 2, Token: func(ctx context.Context) (string, error) { return token(ctx) }})
 	claim := dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}
@@ -64,7 +64,7 @@ func TestNoToken(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if sent.Load() != 0 || asked.Load() != 3 {
-		t.Errorf("%d were sent, %d tokens asked for", sent.Load(), asked.Load())
+		t.Errorf("%d requests were sent, Token was called %d times", sent.Load(), asked.Load())
 	}
 	for _, bad := range []string{"", "hunter2\n"} {
 		token = func(context.Context) (string, error) { return bad, nil }
@@ -84,7 +84,7 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// A client trusts whom it is told to, and shows its certificate.
+// The client trusts the configured authorities and sends its certificate.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	authority := authtest.NewAuthority(t)
@@ -106,11 +106,11 @@ func TestTLS(t *testing.T) {
 		trust *tls.Config
 		good  bool
 	}{
-		"both":             {&tls.Config{RootCAs: authority.Pool(), Certificates: []tls.Certificate{certificate}}, true},
-		"no certificate":   {&tls.Config{RootCAs: authority.Pool()}, false},
-		"no authority":     {&tls.Config{Certificates: []tls.Certificate{certificate}}, false},
-		"nothing":          {nil, false},
-		"another's server": {&tls.Config{RootCAs: authtest.NewAuthority(t).Pool(), Certificates: []tls.Certificate{certificate}}, false},
+		"both":            {&tls.Config{RootCAs: authority.Pool(), Certificates: []tls.Certificate{certificate}}, true},
+		"no certificate":  {&tls.Config{RootCAs: authority.Pool()}, false},
+		"no authority":    {&tls.Config{Certificates: []tls.Certificate{certificate}}, false},
+		"nothing":         {nil, false},
+		"other authority": {&tls.Config{RootCAs: authtest.NewAuthority(t).Pool(), Certificates: []tls.Certificate{certificate}}, false},
 	} {
 		reg := dial(t, web.URL, dibsclient.Options{TLS: c.trust, Retries: -1})
 		_, err := reg.Check(t.Context(), dibs.CheckRequest{Namespace: "slug", Values: []string{"a"}})

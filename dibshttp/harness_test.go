@@ -21,11 +21,11 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// newRegistry returns a registry in memory with what a web application finds:
+// newRegistry returns a registry in memory with these names:
 //
-//	the-smiths is the name of wedding/42, which was alice-bob before
-//	x of type found and temp is now y, with 302 and 307
-//	closed and archived are gone, and hidden is not to be found
+//	the-smiths of wedding/42, formerly alice-bob
+//	y of the types found and temp, formerly x, with 302 and 307
+//	closed and archived, which are gone, and hidden, which is not found
 func newRegistry(tb testing.TB) (*dibs.Registry, dibs.Store) {
 	tb.Helper()
 	policies := profile.Policies()
@@ -62,7 +62,7 @@ func newRegistry(tb testing.TB) (*dibs.Registry, dibs.Store) {
 	return reg, store
 }
 
-// remote returns the same registry behind a server.
+// remote returns a client of a server with the registry.
 func remote(tb testing.TB, reg *dibs.Registry, store dibs.Store) *dibs.Registry {
 	tb.Helper()
 	web := httptest.NewServer(server.New(server.Config{Registry: reg, Store: store}))
@@ -75,7 +75,7 @@ func remote(tb testing.TB, reg *dibs.Registry, store dibs.Store) *dibs.Registry 
 	return client
 }
 
-// site serves an application behind names.
+// site serves an application behind the middleware.
 func site(tb testing.TB, names dibshttp.Resolver, cfg dibshttp.Config, application http.Handler) (url string) {
 	tb.Helper()
 	if cfg.Logger == nil {
@@ -90,13 +90,13 @@ func site(tb testing.TB, names dibshttp.Resolver, cfg dibshttp.Config, applicati
 	return web.URL
 }
 
-// page is an application that says what it sees.
+// page is an application that shows the match.
 var page = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	match, ok := dibshttp.FromContext(r.Context())
 	fmt.Fprintf(w, "%v %s %s %s %s", ok, match.Namespace, match.Value, match.Canonical, match.Entity)
 })
 
-// fetched is an answer as a client has it.
+// fetched is a response.
 type fetched struct {
 	status int
 	header http.Header
@@ -119,7 +119,7 @@ func fetch(tb testing.TB, method, url string, header http.Header) fetched {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = res.Body.Close() }() // it was read
+	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		tb.Fatal(err)

@@ -1,0 +1,61 @@
+package dibsclient
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	firstBackoff = 50 * time.Millisecond
+	maxBackoff   = 2 * time.Second
+	// maxRetryAfter is the longest Retry-After that the client obeys.
+	maxRetryAfter = 10 * time.Second
+)
+
+// backoff returns the delay before a retry, the first being 1. It doubles with each retry,
+// has jitter, and is at least what the server asked for.
+func backoff(retry int, first, retryAfter time.Duration) time.Duration {
+	delay := first
+	for range min(retry-1, 10) {
+		delay = min(2*delay, maxBackoff)
+	}
+	jitter := rand.N(delay/2 + 1)
+	return max(delay/2, min(retryAfter, maxRetryAfter)) + jitter
+}
+
+// wait sleeps, and reports whether the context outlives the delay. It returns at once if the
+// context's deadline is earlier.
+func wait(ctx context.Context, delay time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
+		return false
+	}
+	return sleep(ctx, delay)
+}
+
+// sleep sleeps until the context ends, and reports whether it slept for the whole delay.
+func sleep(ctx context.Context, delay time.Duration) bool {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// retryAfter reads the header Retry-After: seconds or a date. It returns zero for anything
+// else.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(time.Until(date), 0)
+	}
+	return 0
+}
