@@ -88,18 +88,6 @@ func TestCommitsThatComeLate(t *testing.T) {
 	})
 }
 
-// once returns a commit before which something happens, the first time.
-func (f *fixture) once(s *spy, happens func()) func([]dibs.Group) ([]dibs.Outcome, error) {
-	first := true
-	return func(groups []dibs.Group) ([]dibs.Outcome, error) {
-		if first {
-			first = false
-			happens()
-		}
-		return s.Store.Commit(context.Background(), groups)
-	}
-}
-
 // A policy that changes to many names, or back, breaks no old link.
 func TestRedirectsSurviveAChangeOfPolicy(t *testing.T) {
 	t.Parallel()

@@ -9,20 +9,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// floors returns the floor documents that a registry has.
-func (f *fixture) floors() []*dibs.Document {
-	f.t.Helper()
-	records, err := f.store.List(f.ctx, dibs.ListQuery{Kind: dibs.KindFloor, Limit: 100})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	var floors []*dibs.Document
-	for _, r := range records {
-		floors = append(floors, r.(*dibs.Document))
-	}
-	return floors
-}
-
 // The first name in a namespace puts a floor under it. From then on every new name rests
 // on it, and none writes it.
 func TestFloorIsWrittenOnceAndAlwaysRead(t *testing.T) {

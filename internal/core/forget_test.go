@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -14,93 +13,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// alice is a person of whom nothing is to be left. Whatever is hers alone has "alice" in it.
-var alice = dibs.Entity{Type: "user", ID: "alice-17"}
-
 func forgetful() map[string]dibs.Policy {
 	return map[string]dibs.Policy{
 		"slug":  {Profile: lower{}, HoldHistory: time.Hour, MaxHolds: 10},
 		"email": {Profile: lower{}, HoldHistory: time.Hour, Quarantine: 24 * time.Hour, ManyPerEntity: true, Skeleton: digits{}},
 	}
-}
-
-func (f *fixture) forget(request dibs.ForgetRequest) dibs.Forgetting {
-	f.t.Helper()
-	report, err := f.Forget(f.ctx, request)
-	if err != nil {
-		f.t.Fatalf("%+v: %v", request, err)
-	}
-	return report
-}
-
-// wantNoTrace fails if the store has a text anywhere.
-func (f *fixture) wantNoTrace(text string) {
-	f.t.Helper()
-	for _, trace := range f.traces(text) {
-		f.t.Errorf("there is still %s", trace)
-	}
-}
-
-// traces returns all that the store has of a text.
-func (f *fixture) traces(text string) (found []string) {
-	f.t.Helper()
-	all := f.dump()
-	entities, err := f.store.Load(f.ctx, []dibs.Ref{
-		{Kind: dibs.KindEntity, ID: dibs.EntityID("", alice)}, {Kind: dibs.KindEntity, ID: dibs.EntityID("", user2)},
-	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	var things []any
-	for _, r := range slices.Concat(all.Records, entities.Records) {
-		if d, ok := r.(*dibs.Document); ok {
-			things = append(things, string(d.Data))
-		}
-		things = append(things, r)
-	}
-	for _, e := range all.Events {
-		things = append(things, e)
-	}
-	for _, thing := range things {
-		written, err := json.Marshal(thing)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		if strings.Contains(strings.ToLower(string(written)), text) {
-			found = append(found, string(written))
-		}
-	}
-	return found
-}
-
-// aliceLives gives alice names in every way there is. Two that she had are user2's in
-// the end, under names that are not hers.
-func (f *fixture) aliceLives() {
-	f.t.Helper()
-	hers := f.as("shop for alice", 0)
-	reserved := func(value string) dibs.Reserve {
-		return dibs.Reserve{
-			Namespace: "slug", Value: value, Token: token1, Entity: alice,
-			CorrelationID: "order of alice", Meta: map[string]string{"by": "Alice"},
-		}
-	}
-	hold := hers.one(reserved("Alice"))
-	hers.must(dibs.Confirm{ID: hold.ID, Token: token1, Entity: alice})
-	f.must(rename("slug", "alice-2", alice), dibs.Archive{Entity: alice}, dibs.Restore{Entity: alice})
-	f.must(claim("email", "alice@home", alice), claim("email", "alice@work", alice), decommission("email", "alice@home", alice))
-
-	// One that she had, and somebody else took.
-	f.must(rename("slug", "first", alice), decommission("slug", "first", alice), claim("slug", "first", user2))
-	// One that she gave away, with the details of her hold on it.
-	given := hers.one(reserved("given"))
-	hers.must(dibs.Confirm{ID: given.ID, Token: token1, Entity: alice})
-	f.must(decommission("slug", "first", user2), dibs.Transfer{Namespace: "slug", Value: "given", From: alice, To: user2})
-	// One that she exchanged.
-	f.must(claim("slug", "alice-3", user3), rename("slug", "swapped", alice))
-	f.must(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "swapped", Entity: alice}, B: dibs.Named{Value: "alice-3", Entity: user3}})
-	// Holds for her: one is over, one is not.
-	hers.must(reserved("alice-was-here"), dibs.Release{ID: dibs.NameID("slug", "alice-was-here"), Token: token1})
-	hers.must(reserved("alice-is-here"))
 }
 
 func TestForgetAPerson(t *testing.T) {
@@ -145,17 +62,6 @@ func TestForgetAPerson(t *testing.T) {
 	again := f.forget(dibs.ForgetRequest{Entity: alice})
 	if !again.Replayed || len(again.Erased)+len(again.Redacted) > 0 {
 		t.Errorf("forgotten again: %+v", again)
-	}
-}
-
-func (f *fixture) wantFirstHeldBy(entity dibs.Entity) {
-	f.t.Helper()
-	events, err := f.History(f.ctx, "slug", "first")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if !events[0].Entity.IsZero() || events[2].Entity != entity || events[3].Entity != entity {
-		f.t.Errorf("the history is %+v", events)
 	}
 }
 

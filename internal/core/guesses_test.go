@@ -73,7 +73,7 @@ func TestGuessedHoldHasChanged(t *testing.T) {
 		change dibs.Command
 		want   error
 	}{
-		"extended":             {dibs.Extend{ID: id, Token: token1, TTL: dibs.For(2 * aHold)}, nil},
+		"extended":             {dibs.Extend{ID: id, Token: token1, TTL: dibs.For(2 * dibs.DefaultTTL)}, nil},
 		"released":             {dibs.Release{ID: id, Token: token1}, dibs.ErrAlreadyReleased},
 		"confirmed to another": {dibs.Confirm{ID: id, Token: token1, Entity: user2}, dibs.ErrAlreadyConfirmed},
 		"confirmed":            {confirm, nil},
@@ -132,12 +132,12 @@ func TestGuessedTime(t *testing.T) {
 			} else {
 				s.took(t, "a bad estimate", 1, 2)
 			}
-			want := f.clock.Now().Add(aHold)
+			want := f.clock.Now().Add(dibs.DefaultTTL)
 			if diff := n.ExpiresAt.Sub(want); (near && diff != off) || (!near && diff != 0) {
 				t.Errorf("the hold ends %v off", diff)
 			}
 			f.refused(dibs.ErrNameTaken, claim("slug", "hers", user2)) // also if it seems to be over
-			f.clock.advance(aHold)
+			f.clock.advance(dibs.DefaultTTL)
 			f.refused(dibs.ErrAlreadyExpired, dibs.Confirm{ID: dibs.NameID("slug", "first"), Token: token1, Entity: user1})
 			f.must(claim("slug", "hers", user2)) // also if it seems to last
 		})

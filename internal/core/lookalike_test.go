@@ -8,42 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// digits is a skeleton for tests: a digit looks like a letter.
-type digits struct{}
-
-func (digits) Name() string { return "digits/1" }
-
-func (digits) Skeleton(canonical string) string {
-	return strings.NewReplacer("0", "o", "1", "l", "5", "s").Replace(canonical)
-}
-
-// lower is a profile for tests: case does not matter, and "!" is not valid.
-type lower struct{}
-
-func (lower) Name() string { return "lower/1" }
-
-func (lower) Canonical(value string) (string, error) {
-	if i := strings.IndexByte(value, '!'); i >= 0 {
-		return "", &dibs.Refusal{Rule: "exclamation", Problem: "has an exclamation mark", At: i, Try: strings.ReplaceAll(value, "!", "")}
-	}
-	return strings.ToLower(value), nil
-}
-
-// looks is a policy under which look-alikes are refused.
-func looks(p dibs.Policy) map[string]dibs.Policy {
-	p.Skeleton = digits{}
-	p.HoldHistory = time.Hour
-	return map[string]dibs.Policy{"slug": p}
-}
-
-func (f *fixture) confusable(commands ...dibs.Command) {
-	f.t.Helper()
-	e := f.refused(dibs.ErrNameTaken, commands...)
-	if e.Reason != dibs.ReasonConfusable {
-		f.t.Errorf("%s: the reason is %q", e.Message, e.Reason)
-	}
-}
-
 // Whatever state a name is in, look-alikes are kept from everybody but its entity for as
 // long as the name itself is.
 func TestLookAlikes(t *testing.T) {
@@ -90,15 +54,6 @@ func TestLookAlikes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (f *fixture) check(namespace, value string) dibs.Availability {
-	f.t.Helper()
-	answers, err := f.Check(f.ctx, dibs.CheckRequest{Namespace: namespace, Values: []string{value}, Suggest: 3})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return answers[0]
 }
 
 // A skeleton is free only when the last of its names is, by itself or by command.
@@ -148,18 +103,6 @@ func TestSkeletonsArePurged(t *testing.T) {
 	if again := f.skeletons()[0].Rev; again <= first {
 		t.Errorf("the skeleton's revision went from %d to %d", first, again)
 	}
-}
-
-func (f *fixture) skeletons() (docs []*dibs.Document) {
-	f.t.Helper()
-	records, err := f.store.List(f.ctx, dibs.ListQuery{Kind: dibs.KindSkeleton, Limit: 100})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, r := range records {
-		docs = append(docs, r.(*dibs.Document))
-	}
-	return docs
 }
 
 // A skeleton that cannot be read gives nothing away.

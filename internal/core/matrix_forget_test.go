@@ -1,8 +1,6 @@
 package core_test
 
 import (
-	"errors"
-	"slices"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -70,54 +68,5 @@ func TestForgetMatrix(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func (f *fixture) forgetCell(request dibs.ForgetRequest) string {
-	report, err := f.Forget(f.ctx, request)
-	if e, ok := errors.AsType[*dibs.Error](err); ok {
-		return cellCodes[e.Code]
-	}
-	i := slices.IndexFunc(report.Erased, func(n dibs.Name) bool { return n.Canonical == "x" && n.Namespace != "" })
-	switch {
-	case err != nil:
-		return err.Error()
-	case report.Replayed:
-		return "replay"
-	case i < 0:
-		return "not erased"
-	default:
-		return "ok:" + string(report.Erased[i].State)
-	}
-}
-
-// wantTombstone demands that x is forgotten, and kept back no less than before.
-func (f *fixture) wantTombstone(namespace string, before dibs.Name, want dibs.State) {
-	f.t.Helper()
-	n := f.name(namespace, "x")
-	if n.State != want || n.Value != "" || n.Canonical != "" || n.Epoch != before.Epoch || !n.Entity.IsZero() || n.Principal != "" {
-		f.t.Errorf("the tombstone is %+v", n)
-	}
-	if before.State == dibs.Quarantined && !n.Until.Equal(before.Until) {
-		f.t.Errorf("it is kept back until %s, it was until %s", n.Until, before.Until)
-	}
-	if kinds := f.kinds(namespace, "x"); !slices.Equal(kinds, []dibs.EventKind{dibs.EventForgotten}) {
-		f.t.Errorf("its history is %v", kinds)
-	}
-	f.refused(dibs.ErrNotFound, dibs.Release{ID: n.ID, Token: token1})
-	f.refused(dibs.ErrNotFound, dibs.Settle{ID: n.ID, Verdict: dibs.Absent})
-	for _, entity := range []dibs.Entity{{}, user1, user3} {
-		r := reserveFor(namespace, token2, entity)
-		if want == dibs.Quarantined {
-			f.refused(dibs.ErrNameTaken, r)
-			continue
-		}
-		hold := f.one(r)
-		if hold.Epoch <= n.Epoch || hold.Canonical != "x" {
-			f.t.Errorf("it was taken as %+v", hold)
-		}
-		n.Epoch = hold.Epoch
-		f.must(dibs.Release{ID: hold.ID, Token: token2})
-		f.forget(dibs.ForgetRequest{Namespace: namespace, Value: "x"})
 	}
 }

@@ -41,12 +41,6 @@ type matrixState struct {
 func hold(f *fixture, ns string)       { f.must(reserve(ns, "x", token1)) }
 func holdForOne(f *fixture, ns string) { f.must(reserveFor(ns, token1, user1)) }
 
-func reserveFor(ns, token string, entity dibs.Entity) dibs.Reserve {
-	r := reserve(ns, "x", token)
-	r.Entity = entity
-	return r
-}
-
 func toActive(f *fixture, ns string) {
 	hold(f, ns)
 	f.must(dibs.Confirm{ID: dibs.NameID(ns, "x"), Token: token1, Entity: user1})

@@ -77,8 +77,6 @@ func TestSuggestionsOfAList(t *testing.T) {
 	}
 }
 
-func alwaysUnknown(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }
-
 // A listing shows what names are by now, swept or not, and pages lose none.
 func TestListByState(t *testing.T) {
 	t.Parallel()
@@ -136,25 +134,6 @@ func TestListByPrefix(t *testing.T) {
 	}
 	if _, err := f.List(f.ctx, dibs.NamesQuery{Prefix: "\xff"}); !errors.Is(err, dibs.ErrInvalidValue) {
 		t.Errorf("a prefix that is no text: %v", err)
-	}
-}
-
-// list returns the keys of all pages.
-func (f *fixture) list(query dibs.NamesQuery) string {
-	f.t.Helper()
-	keys := []string{}
-	for {
-		page, err := f.List(f.ctx, query)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		for _, n := range page.Names {
-			keys = append(keys, n.Key())
-		}
-		if page.Next == "" {
-			return fmt.Sprint(keys)
-		}
-		query.Cursor = page.Next
 	}
 }
 

@@ -19,15 +19,6 @@ func exactly() map[string]dibs.Policy {
 	return map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}}
 }
 
-func (f *fixture) recanonicalize(dryRun bool) dibs.Recanonicalization {
-	f.t.Helper()
-	report, err := f.Recanonicalize(f.ctx, dibs.RecanonicalizeRequest{Namespace: "slug", DryRun: dryRun})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return report
-}
-
 // Names go on under other rules: owners, holds, quarantines, history.
 func TestRecanonicalize(t *testing.T) {
 	t.Parallel()

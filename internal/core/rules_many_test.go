@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -145,35 +144,6 @@ func TestManyTransfer(t *testing.T) {
 	f.wantActive(user1)
 	f.wantActive(user2, "a3")
 	f.wantActive(user3, "a2", "b", "z2")
-}
-
-// What the entity's record says is what its rows say.
-func (f *fixture) wantActive(entity dibs.Entity, want ...string) {
-	f.t.Helper()
-	loaded, err := f.store.Load(f.ctx, []dibs.Ref{{Kind: dibs.KindEntity, ID: dibs.EntityID("", entity)}})
-	if err != nil || len(loaded.Records) != 1 {
-		f.t.Fatal(err, len(loaded.Records))
-	}
-	var noted []dibs.ID
-	for _, id := range loaded.Records[0].(*dibs.EntityRecord).Active {
-		noted = append(noted, id)
-	}
-	info, err := f.Entity(f.ctx, "", entity)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	var active []string
-	for _, n := range info.Names {
-		if n.State == dibs.Active {
-			active = append(active, n.Canonical)
-			if !slices.Contains(noted, n.ID) {
-				f.t.Errorf("%s is active, but its entity does not know", n.Canonical)
-			}
-		}
-	}
-	if len(noted) != len(active) || !slices.Equal(active, want) {
-		f.t.Errorf("%s has the active names %q, want %q; its record notes %d", entity, active, want, len(noted))
-	}
 }
 
 // A policy may go back to one name per entity. Then no name can take the place of another

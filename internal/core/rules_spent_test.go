@@ -13,16 +13,6 @@ func release(token string) dibs.Release {
 	return dibs.Release{ID: dibs.NameID("slug", "x"), Token: token}
 }
 
-// tokensOf is how many tokens of earlier holds the row of a slug has.
-func (f *fixture) tokensOf(value string) int {
-	f.t.Helper()
-	found, err := f.store.Load(f.ctx, []dibs.Ref{{Kind: dibs.KindName, ID: dibs.NameID("slug", value)}})
-	if err != nil || len(found.Records) != 1 {
-		f.t.Fatalf("%+v, %v", found, err)
-	}
-	return len(found.Records[0].(*dibs.NameRecord).Spent)
-}
-
 // A late duplicate takes nothing, also when others have held the name since, and however
 // its hold ended.
 func TestLateDuplicateTakesNothing(t *testing.T) {

@@ -3,19 +3,11 @@ package core_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
 )
-
-func wantKinds(t *testing.T, f *fixture, ns, value string, want ...dibs.EventKind) {
-	t.Helper()
-	if got := f.kinds(ns, value); !slices.Equal(got, want) {
-		t.Errorf("the history of %s is %v, want %v", value, got, want)
-	}
-}
 
 // A hold that ends at a millisecond is over at that very millisecond.
 func TestHoldEndsExactly(t *testing.T) {
@@ -236,16 +228,6 @@ func TestPurgeFloor(t *testing.T) {
 	if n := f.one(claim("slug", "new", user2)); n.Epoch != 9 || f.lastRev("slug", "new") <= rev {
 		t.Errorf("a new name begins at epoch %d and revision %d, not at 9 and above %d", n.Epoch, f.lastRev("slug", "new"), rev)
 	}
-}
-
-// lastRev is the revision of a name's newest event.
-func (f *fixture) lastRev(ns, value string) uint64 {
-	f.t.Helper()
-	events, err := f.History(f.ctx, ns, value)
-	if err != nil || len(events) == 0 {
-		f.t.Fatal(err, "no events")
-	}
-	return events[len(events)-1].Rev
 }
 
 func TestExtend(t *testing.T) {

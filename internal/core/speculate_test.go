@@ -79,7 +79,7 @@ func TestGuessesSaveTheLoad(t *testing.T) {
 		{"reserve", reserve("slug", "a", token1), 0, 1},
 		{"reserve again", reserve("slug", "a", token1), 1, 0}, // replayed
 		{"reserve few", reserve("few", "a", token1), 0, 1},    // the quota is known
-		{"extend", dibs.Extend{ID: on("slug", "a"), Token: token1, TTL: dibs.For(2 * aHold)}, 0, 1},
+		{"extend", dibs.Extend{ID: on("slug", "a"), Token: token1, TTL: dibs.For(2 * dibs.DefaultTTL)}, 0, 1},
 		{"confirm", dibs.Confirm{ID: on("slug", "a"), Token: token1, Entity: user1}, 0, 1},
 		{"reserve another", reserve("slug", "b", token1), 0, 1},
 		{"release", dibs.Release{ID: on("slug", "b"), Token: token1}, 0, 1},

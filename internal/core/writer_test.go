@@ -24,16 +24,6 @@ func reserveAsync(ctx context.Context, reg *dibs.Registry, value, token string) 
 	return done
 }
 
-// block makes every commit wait until the returned function is called.
-func block(store *gatedStore) (release func()) {
-	gate := make(chan struct{})
-	store.gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
-		<-gate
-		return commit()
-	})
-	return func() { close(gate) }
-}
-
 func TestWriterGathersWhileACommitIsUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
