@@ -12,7 +12,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-var aliceBob = dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(coretest.Minute)}
+var aliceBob = dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(time.Minute)}
 
 func TestDoConfirmsWhatFnReturns(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestDoExtendsWhileFnRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := coretest.OpenMem(t, dibs.Config{})
 		name, err := reg.Do(t.Context(), aliceBob, func(ctx context.Context, hold dibs.Hold) (dibs.Entity, error) {
-			time.Sleep(10 * coretest.Minute) // in the bubble: a payment that takes its time
+			time.Sleep(10 * time.Minute) // in the bubble: a payment that takes its time
 			if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Held {
 				t.Errorf("after ten minutes of a hold of one the name is %s", got)
 			}
@@ -154,7 +154,7 @@ func TestDoReportsTheHoldWhenTheEngineStaysAway(t *testing.T) {
 		if !errors.As(err, &left) || left.Entity != coretest.Wedding || !errors.Is(err, dibs.ErrUnavailable) {
 			t.Fatalf("Do = %v, want a DoError that names the entity", err)
 		}
-		if took := time.Since(start); took < coretest.Minute {
+		if took := time.Since(start); took < time.Minute {
 			t.Errorf("Do gave up after %v, the hold lasted a minute", took)
 		}
 		store.Gate(nil)
@@ -188,7 +188,7 @@ func TestDoEndsFnsContextWhenTheHoldIsLost(t *testing.T) {
 func TestDoStopsExtendingAtMaxHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg := coretest.OpenMem(t, dibs.Config{Default: dibs.Policy{MaxHold: 5 * coretest.Minute}})
+		reg := coretest.OpenMem(t, dibs.Config{Default: dibs.Policy{MaxHold: 5 * time.Minute}})
 		_, err := reg.Do(t.Context(), aliceBob, func(ctx context.Context, _ dibs.Hold) (dibs.Entity, error) {
 			<-ctx.Done()
 			return coretest.Wedding, nil // it did not listen, and saved all the same
@@ -254,7 +254,7 @@ func TestDoEndsFnsContextWhenTheEngineIsAway(t *testing.T) {
 			})
 			return func() { store.Gate(nil) }
 		},
-		"hangs": coretest.Block,
+		"hangs": (*coretest.GatedStore).Block,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,7 +273,7 @@ func TestDoEndsFnsContextWhenTheEngineIsAway(t *testing.T) {
 				if _, ok := errors.AsType[*dibs.DoError](err); !ok {
 					t.Fatalf("Do = %v", err)
 				}
-				if took < 50*time.Second || took > coretest.Minute {
+				if took < 50*time.Second || took > time.Minute {
 					t.Errorf("fn's context ended after %v, the hold lasted a minute", took)
 				}
 			})
@@ -285,13 +285,13 @@ func TestDoEndsFnsContextWhenTheEngineIsAway(t *testing.T) {
 func TestDoAllExtendsEachHoldOnItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg := coretest.OpenMem(t, dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxTTL: 20 * coretest.Minute, MaxHold: 20 * coretest.Minute}}})
+		reg := coretest.OpenMem(t, dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxTTL: 20 * time.Minute, MaxHold: 20 * time.Minute}}})
 		names, err := reg.DoAll(t.Context(), dibs.ReserveAll{Reservations: []dibs.Reserve{
-			{Namespace: "slug", Value: "alice", TTL: dibs.For(20 * coretest.Minute)},
-			{Namespace: "email", Value: "alice@example.com", TTL: dibs.For(coretest.Minute)},
+			{Namespace: "slug", Value: "alice", TTL: dibs.For(20 * time.Minute)},
+			{Namespace: "email", Value: "alice@example.com", TTL: dibs.For(time.Minute)},
 		}}, func(ctx context.Context, holds []dibs.Hold) (dibs.Entity, error) {
 			slices.Reverse(holds) // they are fn's own
-			time.Sleep(10 * coretest.Minute)
+			time.Sleep(10 * time.Minute)
 			return coretest.Wedding, ctx.Err()
 		})
 		if err != nil || len(names) != 2 {
@@ -326,28 +326,28 @@ func TestDoAsksAgainForItsHold(t *testing.T) {
 // witness: it goes on where it was, and does not spin.
 func TestDoTakesUpASuspect(t *testing.T) {
 	t.Parallel()
-	for _, maxHold := range []time.Duration{5 * coretest.Minute, 24 * time.Hour} {
+	for _, maxHold := range []time.Duration{5 * time.Minute, 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			store := coretest.NewGatedStore()
 			reg := coretest.MustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
-				"slug": {MaxTTL: 5 * coretest.Minute, MaxHold: maxHold, Witness: coretest.AlwaysUnknown},
+				"slug": {MaxTTL: 5 * time.Minute, MaxHold: maxHold, Witness: coretest.AlwaysUnknown},
 			}})
 			again := aliceBob
 			again.Token = dibs.NewToken()
 			if _, err := reg.Reserve(t.Context(), again); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(6 * coretest.Minute)
+			time.Sleep(6 * time.Minute)
 			before := store.Commits()
 			_, err := reg.Do(t.Context(), again, func(ctx context.Context, _ dibs.Hold) (dibs.Entity, error) {
 				select {
 				case <-ctx.Done():
 					return dibs.Entity{}, ctx.Err()
-				case <-time.After(10 * coretest.Minute):
+				case <-time.After(10 * time.Minute):
 					return coretest.Wedding, nil
 				}
 			})
-			if extended := maxHold > 6*coretest.Minute; extended != (err == nil) {
+			if extended := maxHold > 6*time.Minute; extended != (err == nil) {
 				t.Errorf("with MaxHold %v: Do = %v", maxHold, err)
 			}
 			if n := store.Commits() - before; n > 100 {

@@ -17,7 +17,7 @@ import (
 func TestBatchGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, s := coretest.NewSpy(t)
+		f, s := coretest.NewSpy(t, nil)
 		f.Must(coretest.Claim("slug", "calm", coretest.User3))
 		var seen [][]dibs.Group
 		stale := true
@@ -30,7 +30,7 @@ func TestBatchGroups(t *testing.T) {
 			}
 			return nil, nil
 		}
-		got := coretest.Together(t, f, s, before, map[int]bool{5: true, 6: true},
+		got := coretest.InOneBatch(f, s, before, map[int]bool{5: true, 6: true},
 			[]dibs.Command{coretest.Claim("slug", "x", coretest.User1)},
 			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)},                         // rests on the first
 			[]dibs.Command{coretest.Claim("other", "y", dibs.Entity{Type: "team", ID: "1"})},    // on its own
@@ -57,7 +57,7 @@ func TestBatchGroups(t *testing.T) {
 				t.Errorf("the first group has %d writes and %d events", len(group.Writes), len(group.Events))
 			}
 		}
-		f.WantLeads("slug", "x", 301, "z")
+		f.WantResolve("slug", "x", 301, "z")
 		f.WantActive(coretest.User1, "z")
 		f.WantState("slug", "w", dibs.Held)
 	})
@@ -68,9 +68,9 @@ func TestBatchGroups(t *testing.T) {
 func TestBatchSees(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, s := coretest.NewSpy(t)
+		f, s := coretest.NewSpy(t, nil)
 		before := func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }
-		got := coretest.Together(t, f, s, before, nil,
+		got := coretest.InOneBatch(f, s, before, nil,
 			[]dibs.Command{coretest.Claim("slug", "x", coretest.User1), coretest.Claim("slug", "x", coretest.User2)}, // refused as a whole
 			[]dibs.Command{coretest.Reserve("slug", "x", coretest.Token1)},
 			[]dibs.Command{dibs.Confirm{ID: dibs.NameID("slug", "x"), Token: coretest.Token1, Entity: coretest.User3}},
@@ -83,48 +83,8 @@ func TestBatchSees(t *testing.T) {
 			}
 		}
 		f.WantActive(coretest.User2, "x")
-		coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventConfirmed, dibs.EventGivenUp, dibs.EventClaimed)
+		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventConfirmed, dibs.EventGivenUp, dibs.EventClaimed)
 	})
-}
-
-// A name that stops being an entity's active one is written before its successor:
-// engines with a unique index need that.
-func TestYieldsFirst(t *testing.T) {
-	t.Parallel()
-	f, s := coretest.NewSpy(t)
-	var groups []dibs.Group
-	s.OnCommit = func(g []dibs.Group) ([]dibs.Outcome, error) {
-		groups = g
-		return s.Store.Commit(context.Background(), g)
-	}
-	yields := func() (values []string) {
-		rest := false
-		for _, w := range groups[0].Writes {
-			if w.Yields && rest {
-				t.Error("a name yields behind one that does not")
-			}
-			if rest = rest || !w.Yields; w.Yields {
-				values = append(values, w.Record.(*dibs.NameRecord).Canonical)
-			}
-		}
-		return values
-	}
-	want := func(command dibs.Command, values ...string) {
-		t.Helper()
-		f.Must(command)
-		if got := yields(); fmt.Sprint(got) != fmt.Sprint(values) {
-			t.Errorf("%#v: %v yield, want %v", command, got, values)
-		}
-	}
-	want(coretest.Claim("slug", "a", coretest.User1))
-	want(coretest.Claim("slug", "b", coretest.User2))
-	want(coretest.Rename("slug", "c", coretest.User1), "a")
-	want(coretest.Rename("slug", "a", coretest.User1), "c")
-	want(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "a", Entity: coretest.User1}, B: dibs.Named{Value: "b", Entity: coretest.User2}}, "a", "b")
-	want(dibs.Transfer{Namespace: "slug", Value: "a", From: coretest.User2, To: coretest.User3}, "a")
-	want(dibs.Archive{Entity: coretest.User3})
-	want(coretest.Decommission("slug", "a", coretest.User3), "a")
-	want(dibs.Delete{Entity: coretest.User1}, "b")
 }
 
 // An engine that fails is not a refusal, and what it may have done is told.
@@ -148,10 +108,10 @@ func TestEngineFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, s := coretest.NewSpy(t)
+			f, s := coretest.NewSpy(t, nil)
 			c.fail(s)
 			_, err := f.Apply(f.Ctx, coretest.Claim("slug", "x", coretest.User1))
-			f.CheckError(err, c.want)
+			f.WantError(err, c.want)
 			s.OnLoad, s.OnCommit = nil, nil
 			if buckets, err := f.Conflicts(f.Ctx, dibs.ConflictsQuery{}); err != nil || len(buckets) != 0 {
 				t.Errorf("it counts as a refusal: %v, %v", buckets, err)
@@ -195,7 +155,7 @@ func TestRace(t *testing.T) {
 // its row is taken again, and the epoch goes on where the purged one was.
 func TestPurgedMeanwhile(t *testing.T) {
 	t.Parallel()
-	f, s := coretest.NewSpy(t)
+	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Reserve("slug", "old", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "old"), Token: coretest.Token1})
 	f.Clock.Advance(dibs.DefaultHoldHistory)
 	other := *f
@@ -217,7 +177,7 @@ func TestPurgedMeanwhile(t *testing.T) {
 // name. That is no fault of the engine: the decision is taken when it stands still.
 func TestRenamedMeanwhile(t *testing.T) {
 	t.Parallel()
-	f, s := coretest.NewSpy(t)
+	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Claim("slug", "x", coretest.User1))
 	other := *f
 	other.Registry = coretest.MustOpen(t, f.Engine, dibs.Config{})
@@ -253,8 +213,8 @@ func TestRefusalBesideAChangeIsOfOneMoment(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, other, s := newGuessing(t, nil)
 				hold := f.One(coretest.Reserve("slug", "n3", coretest.Token1))
-				before := f.Once(s.Spy, func() { c.meet(other) })
-				got := coretest.Together(t, f, s.Spy, before, map[int]bool{1: c.dry},
+				before := s.Spy.BeforeFirst(func() { c.meet(other) })
+				got := coretest.InOneBatch(f, s.Spy, before, map[int]bool{1: c.dry},
 					[]dibs.Command{dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: coretest.User1}},
 					[]dibs.Command{coretest.Claim("slug", "n2", coretest.User1)}, // refused, since the first gives its entity a name
 				)

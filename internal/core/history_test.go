@@ -95,3 +95,93 @@ func TestHistoryCursors(t *testing.T) {
 		}
 	}
 }
+
+// A history has all events of a name from all rows that it was in, each of them once.
+func TestHistoryOverManyRules(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
+	f.Must(coretest.Claim("slug", "ALICe", coretest.User1), coretest.Rename("slug", "Alice", coretest.User1), coretest.Rename("slug", "aLICE", coretest.User1))
+	for _, profile := range []dibs.Profile{coretest.Lower{}, coretest.Upper{}, coretest.Lower{}, coretest.Upper{}} {
+		f.Clock.Advance(time.Second)
+		g := f.Reopened(map[string]dibs.Policy{"slug": {Profile: profile, HoldHistory: time.Hour}})
+		g.MustRecanonicalize(false)
+		history, err := g.History(g.Ctx, "slug", "alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := f.AllEvents(); len(history) != len(all) {
+			t.Errorf("%d events under %s, want all %d", len(history), profile.Name(), len(all))
+		}
+	}
+}
+
+// Who held a name is told the same, however often the rules were changed meanwhile.
+func TestWhoHeldAfterRulesChangedBack(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
+	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
+	from := f.Clock.Now()
+	g := f.Reopened(coretest.FoldedSlugs())
+	for _, registry := range []*coretest.Fixture{g, f, g, f} {
+		f.Clock.Advance(time.Second)
+		registry.MustRecanonicalize(false)
+	}
+	for at := from; at.Before(f.Clock.Now()); at = at.Add(500 * time.Millisecond) {
+		if holder, err := f.WhoHeld(f.Ctx, "slug", "Alice", at); err != nil || holder.Entity != coretest.User1 {
+			t.Errorf("at %s: %+v, %v", at, holder, err)
+		}
+	}
+}
+
+// After the rules went there and back, a name's history has nothing of the stranger who
+// has the other one since.
+func TestHistoryIsNoStrangers(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
+	f.Must(coretest.Reserve("slug", "alice", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "alice"), Token: coretest.Token1})
+	f.Clock.Advance(time.Second)
+	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
+	for _, rules := range []map[string]dibs.Policy{coretest.FoldedSlugs(), coretest.ExactSlugs()} {
+		f.Clock.Advance(time.Second)
+		f.Reopened(rules).MustRecanonicalize(false)
+	}
+	f.Clock.Advance(time.Second)
+	f.Must(coretest.Claim("slug", "alice", coretest.User2))
+	for second := range 5 {
+		at := f.Clock.Now().Add(-time.Duration(second) * time.Second)
+		holder, err := f.WhoHeld(f.Ctx, "slug", "Alice", at)
+		if err != nil || (second < 3 && holder.Entity != coretest.User1) || holder.Entity == coretest.User2 {
+			t.Errorf("%d s ago: %+v, %v", second, holder, err)
+		}
+	}
+	h := f.Reopened(map[string]dibs.Policy{"slug": {Profile: exactAgain{}}})
+	if r, err := h.Resolve(f.Ctx, "slug", "alice"); err != nil || r.Entity != coretest.User2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// exactAgain makes the same of a value as Exact, by another name.
+type exactAgain struct{}
+
+func (exactAgain) Name() string { return "exact/2" }
+
+func (exactAgain) Canonical(value string) (string, error) { return value, nil }
+
+func TestWhoHeldSeesWhatNobodySwept(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	start := f.Clock.Now()
+	f.Must(dibs.Reserve{Namespace: "slug", Value: "x", Token: coretest.Token1, Entity: coretest.User1})
+	f.Clock.Advance(dibs.DefaultTTL + time.Minute)
+	for at, want := range map[time.Duration]dibs.State{
+		-time.Millisecond:                  dibs.Free,
+		0:                                  dibs.Held,
+		dibs.DefaultTTL - time.Millisecond: dibs.Held,
+		dibs.DefaultTTL:                    dibs.Free,
+	} {
+		holder, err := f.WhoHeld(f.Ctx, "slug", "x", start.Add(at))
+		if err != nil || holder.State != want || (want == dibs.Held) != (holder.Entity == coretest.User1) {
+			t.Errorf("after %v: %+v, %v; want %s", at, holder, err, want)
+		}
+	}
+}

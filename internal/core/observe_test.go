@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -172,5 +174,58 @@ func TestObservedRegistryKeepsWhatItCan(t *testing.T) {
 	}
 	if loads != 1 {
 		t.Errorf("two reserves took %d loads: %q", loads, paths)
+	}
+}
+
+// The observer is told of every question.
+func TestWitnessesAreObserved(t *testing.T) {
+	t.Parallel()
+	var (
+		mu   sync.Mutex
+		seen = make(map[string]string)
+		now  = time.UnixMilli(1_000_000)
+	)
+	store := memstore.New(memstore.Config{Now: func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}})
+	says := map[string]func() (dibs.Verdict, error){
+		"exists": func() (dibs.Verdict, error) { return dibs.Exists(coretest.User1), nil },
+		"absent": func() (dibs.Verdict, error) { return dibs.Absent, nil },
+		"fails":  func() (dibs.Verdict, error) { return dibs.Absent, errors.New("no line") },
+		"panics": func() (dibs.Verdict, error) { panic("no") },
+	}
+	reg, err := core.Open(store, dibs.Config{
+		Default: dibs.Policy{Witness: func(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) { return says[hold.Value]() }},
+		Observer: dibs.Observer{Witness: func(info dibs.WitnessInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			outcome, _ := info.Verdict.Outcome()
+			if info.Err != nil {
+				outcome = "failed"
+			}
+			seen[info.Hold.Value] = outcome
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reg.Close() }()
+	for value := range says {
+		if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	now = now.Add(time.Hour)
+	mu.Unlock()
+	if _, err := reg.Sweep(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{"exists": "exists", "absent": "absent", "fails": "failed", "panics": "failed"} {
+		if seen[value] != want {
+			t.Errorf("%s was observed as %q", value, seen[value])
+		}
 	}
 }

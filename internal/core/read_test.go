@@ -4,79 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
 )
-
-func TestSuggestions(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("spring-3")}})
-	f.Must(coretest.Reserve("slug", "spring", coretest.Token1))
-	f.Must(coretest.Reserve("slug", "spring-2", coretest.Token1))
-	long := strings.Repeat("é", 512) // the longest value there is
-	f.Must(coretest.Reserve("slug", long, coretest.Token1))
-	for i := range 20 {
-		f.Must(coretest.Reserve("slug", fmt.Sprint("crowd-", i+2), coretest.Token1))
-	}
-	f.Must(coretest.Reserve("slug", "crowd", coretest.Token1))
-
-	suggest := func(value string, n int) []string {
-		t.Helper()
-		answers, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{value}, Suggest: n})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answers[0].Suggestions
-	}
-	for _, c := range []struct {
-		value string
-		n     int
-		want  []string
-	}{
-		{"spring", 2, []string{"spring-4", "spring-5"}},   // 2 is taken, 3 a reserved word
-		{"spring-2", 2, []string{"spring-4", "spring-5"}}, // not spring-2-2
-		{"spring", 0, nil},
-		{"crowd", 1, []string{"crowd-25"}}, // the near ones are all taken
-		{"free", 3, nil},                   // available: nothing to suggest
-	} {
-		if got := suggest(c.value, c.n); !slices.Equal(got, c.want) {
-			t.Errorf("%d for %s: %v, want %v", c.n, c.value, got, c.want)
-		}
-	}
-	if got := suggest("spring", 100); len(got) != 10 {
-		t.Errorf("%d suggestions, want 10 at the most", len(got))
-	}
-	for _, s := range suggest(long, 3) {
-		if len(s) > 1024 || !strings.HasPrefix(s, "é") {
-			t.Errorf("for the longest value: %d bytes", len(s))
-		}
-		f.Must(coretest.Reserve("slug", s, coretest.Token1)) // what is offered is accepted
-	}
-}
-
-// Refusals of a list get their suggestions, too, each its own.
-func TestSuggestionsOfAList(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, nil)
-	f.Must(coretest.Reserve("slug", "a", coretest.Token1), coretest.Reserve("email", "b", coretest.Token1))
-	_, err := f.ReserveAll(f.Ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{
-		{Namespace: "slug", Value: "a"}, {Namespace: "slug", Value: "free"}, {Namespace: "email", Value: "b"},
-	}})
-	e := f.CheckError(err, dibs.ErrNameTaken)
-	if len(e.Failures) != 2 || e.Failures[0].Err.Suggestions[0] != "a-2" || e.Failures[1].Err.Suggestions[0] != "b-2" {
-		t.Errorf("%+v", e)
-	}
-	quiet := coretest.MustOpen(t, f.Engine, dibs.Config{Suggestions: -1})
-	_, err = quiet.Reserve(f.Ctx, dibs.Reserve{Namespace: "slug", Value: "a"})
-	if e := f.CheckError(err, dibs.ErrNameTaken); len(e.Suggestions) != 0 {
-		t.Errorf("none were asked for, but there are %v", e.Suggestions)
-	}
-}
 
 // A listing shows what names are by now, swept or not, and pages lose none.
 func TestListByState(t *testing.T) {
@@ -101,13 +34,13 @@ func TestListByState(t *testing.T) {
 		dibs.Free:        "[slug:lapses]",
 	} {
 		for _, limit := range []int{0, 1, 2} {
-			if got := f.ListNames(dibs.NamesQuery{State: state, Limit: limit}); got != want {
+			if got := listNames(f, dibs.NamesQuery{State: state, Limit: limit}); got != want {
 				t.Errorf("%s by %d: %s, want %s", state, limit, got, want)
 			}
 		}
 	}
 	f.SweepAll()
-	if got := f.ListNames(dibs.NamesQuery{State: dibs.Quarantined}); got != "[slug:gone slug:old]" {
+	if got := listNames(f, dibs.NamesQuery{State: dibs.Quarantined}); got != "[slug:gone slug:old]" {
 		t.Errorf("after a sweep: %s", got)
 	}
 }
@@ -126,34 +59,15 @@ func TestListByPrefix(t *testing.T) {
 		"\uD7FF":     "[slug:\uD7FF]",                      // what comes next is no code point
 		"zz":         "[]",
 	} {
-		if got := f.ListNames(dibs.NamesQuery{Namespace: "slug", Prefix: prefix, Limit: 1}); got != want {
+		if got := listNames(f, dibs.NamesQuery{Namespace: "slug", Prefix: prefix, Limit: 1}); got != want {
 			t.Errorf("%q: %s, want %s", prefix, got, want)
 		}
 	}
-	if got := f.ListNames(dibs.NamesQuery{Prefix: "ab"}); got != "[other:ab slug:ab slug:abc]" {
+	if got := listNames(f, dibs.NamesQuery{Prefix: "ab"}); got != "[other:ab slug:ab slug:abc]" {
 		t.Errorf("in all namespaces: %s", got)
 	}
 	if _, err := f.List(f.Ctx, dibs.NamesQuery{Prefix: "\xff"}); !errors.Is(err, dibs.ErrInvalidValue) {
 		t.Errorf("a prefix that is no text: %v", err)
-	}
-}
-
-func TestWhoHeldSeesWhatNobodySwept(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, nil)
-	start := f.Clock.Now()
-	f.Must(dibs.Reserve{Namespace: "slug", Value: "x", Token: coretest.Token1, Entity: coretest.User1})
-	f.Clock.Advance(dibs.DefaultTTL + time.Minute)
-	for at, want := range map[time.Duration]dibs.State{
-		-time.Millisecond:                  dibs.Free,
-		0:                                  dibs.Held,
-		dibs.DefaultTTL - time.Millisecond: dibs.Held,
-		dibs.DefaultTTL:                    dibs.Free,
-	} {
-		holder, err := f.WhoHeld(f.Ctx, "slug", "x", start.Add(at))
-		if err != nil || holder.State != want || (want == dibs.Held) != (holder.Entity == coretest.User1) {
-			t.Errorf("after %v: %+v, %v; want %s", at, holder, err, want)
-		}
 	}
 }
 
@@ -201,5 +115,24 @@ func TestReadingsOfOneMoment(t *testing.T) {
 	holder, err := reg.WhoHeld(f.Ctx, "slug", "x", free)
 	if err != nil || holder.State != dibs.Free {
 		t.Errorf("when it was free: %+v, %v", holder, err)
+	}
+}
+
+// listNames returns the keys of all pages of a listing.
+func listNames(f *coretest.Fixture, query dibs.NamesQuery) string {
+	f.T.Helper()
+	keys := []string{}
+	for {
+		page, err := f.List(f.Ctx, query)
+		if err != nil {
+			f.T.Fatal(err)
+		}
+		for _, n := range page.Names {
+			keys = append(keys, n.Key())
+		}
+		if page.Next == "" {
+			return fmt.Sprint(keys)
+		}
+		query.Cursor = page.Next
 	}
 }

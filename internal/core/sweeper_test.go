@@ -120,18 +120,18 @@ func TestWitnessIsAskedWithGrowingPauses(t *testing.T) {
 			}}},
 		})
 		_, err := reg.Reserve(t.Context(), dibs.Reserve{
-			Namespace: "slug", Value: "alice-bob", TTL: dibs.For(coretest.Minute), Entity: coretest.Wedding,
+			Namespace: "slug", Value: "alice-bob", TTL: dibs.For(time.Minute), Entity: coretest.Wedding,
 			CorrelationID: "order-1", Meta: map[string]string{"cart": "9"},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(coretest.Minute + 10*time.Second)
+		time.Sleep(time.Minute + 10*time.Second)
 		name, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "alice-bob"})
 		if err != nil || name.State != dibs.Suspect || name.Doubt == "" {
 			t.Errorf("while the witness does not know: %+v, %v", name, err)
 		}
-		time.Sleep(5 * coretest.Minute)
+		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Active {
 			t.Errorf("in the end the name is %s", got)

@@ -29,7 +29,7 @@ func TestWriterGathersWhileACommitIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewGatedStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{})
-		release := coretest.Block(store)
+		release := store.Block()
 		var waiting []<-chan error
 		for i := range 100 {
 			waiting = append(waiting, reserveAsync(t.Context(), reg, fmt.Sprint("name-", i), ""))
@@ -52,7 +52,7 @@ func TestWriterWithdrawsWhoLeavesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewGatedStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{})
-		release := coretest.Block(store)
+		release := store.Block()
 		first := reserveAsync(t.Context(), reg, "first", "")
 		synctest.Wait() // it is in a batch, which cannot commit
 
@@ -80,7 +80,7 @@ func TestWriterCannotTellOnceItIsInABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewGatedStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{})
-		release := coretest.Block(store)
+		release := store.Block()
 		token := dibs.NewToken()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := reserveAsync(ctx, reg, "alice-bob", token)
@@ -129,7 +129,7 @@ func TestWriterQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewGatedStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{QueueSize: 2, MaxBatch: 1})
-		release := coretest.Block(store)
+		release := store.Block()
 		ctx, cancel := context.WithCancel(t.Context())
 		var kept []<-chan error
 		for i := range 3 { // one in a batch, two in the queue
@@ -166,7 +166,7 @@ func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := coretest.NewGatedStore()
 				reg := coretest.MustOpen(t, store, dibs.Config{})
-				release := coretest.Block(store)
+				release := store.Block()
 				blocker := reserveAsync(t.Context(), reg, "blocker", "")
 				synctest.Wait()
 				a := reserveAsync(t.Context(), reg, "alice-bob", "")
@@ -265,5 +265,45 @@ func TestWriterTellsItsObserver(t *testing.T) {
 	}
 	if len(applied) != 2 || applied[0].Err != nil || !errors.Is(applied[1].Err, dibs.ErrNameTaken) {
 		t.Errorf("commands: %+v", applied)
+	}
+}
+
+// parallelStore is a store that likes so many commits at once.
+type parallelStore struct {
+	*coretest.GatedStore
+	writers int
+}
+
+func (s parallelStore) Writers() int { return s.writers }
+
+// As many batches are under way at once as the config says, else the engine, else one.
+func TestWritersAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ engine, config, want int }{
+		{engine: 3, want: 3},
+		{engine: 3, config: 2, want: 2},
+		{engine: 3, config: 1, want: 1},
+		{engine: 0, want: 1},
+		{engine: -1, config: 2, want: 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := coretest.NewGatedStore()
+			reg := coretest.MustOpen(t, parallelStore{store, c.engine}, dibs.Config{Writers: c.config})
+			release := store.Block()
+			var waiting []<-chan error
+			for i := range 5 {
+				waiting = append(waiting, reserveAsync(t.Context(), reg, fmt.Sprint("name-", i), ""))
+				synctest.Wait()
+			}
+			if n := store.Commits(); n != c.want {
+				t.Errorf("%+v: %d commits under way", c, n)
+			}
+			release()
+			for _, done := range waiting {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }

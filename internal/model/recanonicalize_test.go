@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/core"
 
 	"pgregory.net/rapid"
@@ -244,7 +245,7 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	store := &stoppingStore{Store: lastingStore{w.sides[0].store}, left: commits, stop: cancel}
+	store := &coretest.StopStore{Store: w.sides[0].store, At: commits, Stop: cancel}
 	registry, err := core.Open(store, dibs.Config{Policies: w.policies, Suggestions: -1, MaxBatch: 2})
 	if err != nil {
 		w.t.Fatal(err)
@@ -295,18 +296,4 @@ func (w *world) extendMeanwhile(registry *dibs.Registry, key model.Key, name mod
 	if (refused == nil) != (err == nil) {
 		w.t.Fatalf("extending %+v while the rules change: %v, expected %+v", key, err, refused)
 	}
-}
-
-// stoppingStore calls stop at a commit, which still happens.
-type stoppingStore struct {
-	dibs.Store
-	left int
-	stop func()
-}
-
-func (s *stoppingStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if s.left--; s.left == 0 {
-		defer s.stop()
-	}
-	return s.Store.Commit(ctx, groups)
 }

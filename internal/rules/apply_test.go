@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -17,7 +18,7 @@ func TestApplySees(t *testing.T) {
 	f.Must(coretest.Claim("slug", "x", coretest.User1), dibs.Delete{Entity: coretest.User1})
 	f.WantState("slug", "x", dibs.Free)
 	f.Must(coretest.Claim("slug", "x", coretest.User1), coretest.Decommission("slug", "x", coretest.User1), coretest.Claim("slug", "x", coretest.User2))
-	f.WantLeads("slug", "x", 200, "")
+	f.WantResolve("slug", "x", 200, "")
 	f.WantActive(coretest.User2, "x")
 	f.Must(dibs.Delete{Entity: coretest.User2}, coretest.Claim("slug", "x", coretest.User3))
 	f.WantActive(coretest.User3, "x")
@@ -25,11 +26,11 @@ func TestApplySees(t *testing.T) {
 		coretest.Decommission("slug", "x", coretest.User3), coretest.Reserve("slug", "x", coretest.Token1),
 		dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1}, coretest.Rename("slug", "y", coretest.User1),
 	)
-	f.WantLeads("slug", "x", 301, "y")
+	f.WantResolve("slug", "x", 301, "y")
 	// Each is a change of its own, to the version and in the feed.
-	before := f.VersionOf(coretest.User1)
+	before := versionOf(f, coretest.User1)
 	f.Must(coretest.Rename("slug", "x", coretest.User1), coretest.Rename("slug", "y", coretest.User1), coretest.Rename("slug", "z", coretest.User1))
-	if v := f.VersionOf(coretest.User1); v != before+3 {
+	if v := versionOf(f, coretest.User1); v != before+3 {
 		t.Errorf("three renames took the version from %d to %d", before, v)
 	}
 	revs := make(map[dibs.ID]uint64)
@@ -97,7 +98,7 @@ func TestApplyDeleteCounts(t *testing.T) {
 	if r.Pending || len(r.Freed) != 32 {
 		t.Errorf("32 names: pending %v, %d freed", r.Pending, len(r.Freed))
 	}
-	f.WantLeads("acme.slug", "x", 200, "")
+	f.WantResolve("acme.slug", "x", 200, "")
 	// Names that the list took away before are not given up again.
 	f.Must(coretest.Claim("one", "x", coretest.User1), coretest.Claim("two", "x", coretest.User1))
 	r = f.Must(
@@ -121,7 +122,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("it says %+v, %v", results, err)
 	}
 	_, err = f.DryRun(f.Ctx, coretest.Claim("slug", "x", coretest.User2))
-	f.CheckError(err, dibs.ErrNameTaken)
+	f.WantError(err, dibs.ErrNameTaken)
 	if after := f.Dump(); !reflect.DeepEqual(before, after) {
 		t.Error("a dry run changed something")
 	}
@@ -158,5 +159,32 @@ func TestEventsCarry(t *testing.T) {
 	}
 	if s := events[2].After; s.State != dibs.Quarantined || s.Until.Time() != f.Clock.Now().UTC() {
 		t.Errorf("it was given up to %+v", s)
+	}
+}
+
+// Each command of a list may reveal what the next one has to look at. However long
+// that takes, neither the list nor its neighbours in the batch fail for it.
+func TestAListMayAskManyTimes(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	hold, err := f.Reserve(f.Ctx, dibs.Reserve{Namespace: "acme.slug", Value: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var confirms, chain []dibs.Command
+	for i := range 20 {
+		entity := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
+		f.Must(coretest.Claim("acme.slug", fmt.Sprint("own-", i), entity))
+		confirms = append(confirms, dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: entity})
+		if i > 0 {
+			chain = append(chain, dibs.Delete{Scope: "acme", Entity: entity}, coretest.Claim("acme.slug", "own-1", entity))
+		}
+		if len(chain) >= 30 {
+			break
+		}
+	}
+	f.Refused(dibs.ErrEntityHasName, confirms...)
+	if _, err := f.Apply(f.Ctx, chain...); errors.Is(err, dibs.ErrUnavailable) {
+		t.Errorf("a long chain: %v", err)
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/memstore"
 )
 
 const secretValue = "Alice.Liddell@example.com"
@@ -106,7 +108,7 @@ func TestBlindErrors(t *testing.T) {
 	saysNothing(t, *f.Refused(dibs.ErrInvalidValue, coretest.Claim("email", secretValue+"\x00", coretest.User1)))
 	word := f.Refused(dibs.ErrReservedWord, coretest.Claim("email", "root@example.com", coretest.User1))
 	saysNothing(t, *word)
-	for _, a := range []dibs.Availability{f.CheckOne("email", bad), f.CheckOne("email", "root@example.com")} {
+	for _, a := range []dibs.Availability{checkOne(f, "email", bad), checkOne(f, "email", "root@example.com")} {
 		a.Value = "" // the caller's own
 		saysNothing(t, a)
 	}
@@ -219,5 +221,60 @@ func TestBlindPurge(t *testing.T) {
 	}
 	if n := f.One(coretest.Reserve("email", secretValue, coretest.Token1)); n.Epoch != 2 {
 		t.Errorf("the epoch is %d again", n.Epoch)
+	}
+}
+
+// Asked for again, a Rename stands, whichever key has hidden the name.
+func TestRenameIsReplayedAfterRotation(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	again := dibs.Rename{Namespace: "email", Value: secretValue, Entity: coretest.User1, IfVersion: 1}
+	f.Must(coretest.Claim("email", "old@example.com", coretest.User1))
+	again.From = "old@example.com"
+	f.Must(again)
+	f.Reopened(blind(keyB, keyA)).Replayed(again)
+}
+
+// A policy may have four keys and no more, called by plain letters and digits.
+func TestBlindKeys(t *testing.T) {
+	t.Parallel()
+	var keys []dibs.BlindKey
+	for _, id := range []string{"a", "b", "c", "d"} {
+		keys = append(keys, dibs.BlindKey{ID: id, Secret: keyA.Secret})
+	}
+	coretest.NewFixture(t, blind(keys...)).Must(coretest.Claim("email", secretValue, coretest.User1))
+	_, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: blind(append(keys, dibs.BlindKey{ID: "e", Secret: keyA.Secret})...)})
+	if err == nil {
+		t.Error("five keys were taken")
+	}
+	for id, valid := range map[string]bool{
+		"": false, "0": true, "9": true, "a": true, "z": true, "A": false, "/": false, ":": false, "`": false, "{": false,
+		strings.Repeat("a", 16): true, strings.Repeat("a", 17): false,
+	} {
+		reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: blind(dibs.BlindKey{ID: id, Secret: keyA.Secret})})
+		if (err == nil) != valid {
+			t.Errorf("a key called %q: %v", id, err)
+		}
+		if err == nil {
+			_ = reg.Close()
+		}
+	}
+}
+
+// Free names that the newest key does not find lift the floor: should the old key go,
+// their epochs do not start over.
+func TestEpochsOutliveKeys(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	for _, user := range []dibs.Entity{coretest.User1, coretest.User2, coretest.User3} {
+		f.Must(coretest.Claim("email", "x@y", user), coretest.Decommission("email", "x@y", user))
+		f.Clock.Advance(time.Hour)
+	}
+	both := f.Reopened(blind(keyB, keyA))
+	if _, err := both.Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "email"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.Reopened(blind(keyB)).One(coretest.Claim("email", "x@y", coretest.User1)); n.Epoch <= 3 {
+		t.Errorf("the epoch went from 3 to %d", n.Epoch)
 	}
 }

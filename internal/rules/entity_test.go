@@ -24,7 +24,7 @@ func TestDeleteMany(t *testing.T) {
 			t.Parallel()
 			f := coretest.NewFixture(t, map[string]dibs.Policy{"ns01": {Quarantine: time.Hour}})
 			withNames(f, n, coretest.User1)
-			before := f.VersionOf(coretest.User1)
+			before := versionOf(f, coretest.User1)
 			r := f.Must(dibs.Delete{Entity: coretest.User1})[0]
 			if r.Pending != (n > 32) || r.Version != before+1 {
 				t.Errorf("deleted %d names: pending %v, version %d after %d", n, r.Pending, r.Version, before)
@@ -36,7 +36,7 @@ func TestDeleteMany(t *testing.T) {
 				t.Errorf("pending is %v, and %v when asked again", r.Pending, got.Pending)
 			}
 			_, err := f.Entity(f.Ctx, "", coretest.User1)
-			f.CheckError(err, dibs.ErrEntityNotFound)
+			f.WantError(err, dibs.ErrEntityNotFound)
 			f.Refused(dibs.ErrEntityNotFound, dibs.Archive{Entity: coretest.User1})
 			for i := range n { // nothing resolves from the first moment
 				if r, _ := f.Resolve(f.Ctx, fmt.Sprintf("ns%02d", i), "x"); r.Status < 400 {
@@ -70,7 +70,7 @@ func TestDeleteMany(t *testing.T) {
 			if n := f.One(coretest.Claim("ns00", "x", coretest.User1)); n.Epoch != 2 {
 				t.Errorf("the epoch is %d", n.Epoch)
 			}
-			if v := f.VersionOf(coretest.User1); v <= r.Version {
+			if v := versionOf(f, coretest.User1); v <= r.Version {
 				t.Errorf("the version went from %d to %d", r.Version, v)
 			}
 			f.WantActive(coretest.User1, "x")
@@ -90,11 +90,11 @@ func TestDeleteBesideOthers(t *testing.T) {
 	if !slices.Equal(r.Freed, []string{"brief:new"}) || r.Pending {
 		t.Errorf("the deletion gave up %q", r.Freed)
 	}
-	coretest.WantKinds(t, f, "brief", "old", dibs.EventClaimed, dibs.EventDemoted, dibs.EventGivenUp)
-	f.WantLeads("acme.slug", "x", 200, "") // another scope, another entity
+	f.WantKinds("brief", "old", dibs.EventClaimed, dibs.EventDemoted, dibs.EventGivenUp)
+	f.WantResolve("acme.slug", "x", 200, "") // another scope, another entity
 	f.Refused(dibs.ErrEntityNotFound, dibs.Delete{Scope: "globex", Entity: coretest.User1})
 	f.Must(dibs.Delete{Scope: "acme", Entity: coretest.User1})
-	f.WantLeads("acme.slug", "x", 404, "")
+	f.WantResolve("acme.slug", "x", 404, "")
 }
 
 func TestArchive(t *testing.T) {
@@ -133,12 +133,12 @@ func TestArchive(t *testing.T) {
 	if r := f.Must(dibs.Restore{Entity: coretest.User1})[0]; r.Version != 4 {
 		t.Errorf("the version is %d", r.Version)
 	}
-	f.WantLeads("slug", "x", 301, "y")
+	f.WantResolve("slug", "x", 301, "y")
 	f.Must(dibs.Archive{Entity: coretest.User1})
 	f.Must(dibs.Delete{Entity: coretest.User1}) // archived or not
 	f.Refused(dibs.ErrEntityNotFound, dibs.Restore{Entity: coretest.User1})
 	f.Must(coretest.Claim("slug", "x", coretest.User1)) // and it is not archived when it comes back
-	f.WantLeads("slug", "x", 200, "")
+	f.WantResolve("slug", "x", 200, "")
 
 	var kinds []dibs.EventKind
 	for _, e := range f.AllEvents() {

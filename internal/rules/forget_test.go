@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -14,17 +13,10 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-func forgetful() map[string]dibs.Policy {
-	return map[string]dibs.Policy{
-		"slug":  {Profile: coretest.Lower{}, HoldHistory: time.Hour, MaxHolds: 10},
-		"email": {Profile: coretest.Lower{}, HoldHistory: time.Hour, Quarantine: 24 * time.Hour, ManyPerEntity: true, Skeleton: coretest.Digits{}},
-	}
-}
-
 func TestForgetAPerson(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, forgetful())
-	f.AliceLives()
+	f := coretest.NewFixture(t, coretest.Forgetful())
+	aliceLives(f)
 	if len(f.Traces("alice")) < 20 {
 		t.Fatal("there is not much to forget")
 	}
@@ -53,12 +45,15 @@ func TestForgetAPerson(t *testing.T) {
 	if after.Entity != coretest.User2 || after.State != dibs.Active || after.Epoch != present.Epoch || after.CorrelationID != "" || after.Meta != nil || after.Principal != "" {
 		t.Errorf("the name of another one is %+v", after)
 	}
-	f.WantLeads("slug", "given", 200, "")
-	f.WantLeads("slug", "swapped", 200, "")
+	f.WantResolve("slug", "given", 200, "")
+	f.WantResolve("slug", "swapped", 200, "")
 	if got, want := f.KindsOf("slug", "first"), []dibs.EventKind{"claimed", "given_up", "claimed", "given_up", "forgotten"}; !slices.Equal(got, want) {
 		t.Errorf("the history of a name that others had is %v, want %v", got, want)
 	}
-	f.WantFirstHeldBy(coretest.User2)
+	history, err := f.History(f.Ctx, "slug", "first")
+	if err != nil || !history[0].Entity.IsZero() || history[2].Entity != coretest.User2 || history[3].Entity != coretest.User2 {
+		t.Errorf("the history is %+v, %v", history, err)
+	}
 
 	again := f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	if !again.Replayed || len(again.Erased)+len(again.Redacted) > 0 {
@@ -79,7 +74,7 @@ func keysOf(names []dibs.Name) []string {
 // it is free, and its epochs go on.
 func TestForgottenNamesKeepTheirPromises(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, forgetful())
+	f := coretest.NewFixture(t, coretest.Forgetful())
 	mine := f.One(coretest.Claim("email", "alice@home", coretest.Alice))
 	f.Must(dibs.Transfer{Namespace: "email", Value: "alice@home", From: coretest.Alice, To: coretest.User1})
 	f.Must(dibs.Transfer{Namespace: "email", Value: "alice@home", From: coretest.User1, To: coretest.Alice})
@@ -92,7 +87,7 @@ func TestForgottenNamesKeepTheirPromises(t *testing.T) {
 		}
 		f.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: "a1ice@home", Entity: entity}) // looks like it
 	}
-	f.WantLeads("email", "alice@home", 410, "")
+	f.WantResolve("email", "alice@home", 410, "")
 	f.Refused(dibs.ErrNotFound, dibs.Release{ID: mine.ID, Token: coretest.Token1})
 	if n := f.NameOf("email", "alice@home"); n.Value != "" || n.Canonical != "" || !n.Entity.IsZero() || n.Epoch != 3 {
 		t.Errorf("the tombstone is %+v", n)
@@ -112,15 +107,15 @@ func TestForgottenNamesKeepTheirPromises(t *testing.T) {
 	if kinds := f.KindsOf("email", "alice@home"); !slices.Equal(kinds, []dibs.EventKind{dibs.EventForgotten, dibs.EventClaimed}) {
 		t.Errorf("its history is %v", kinds)
 	}
-	f.WantLeads("email", "alice@home", 200, "")
+	f.WantResolve("email", "alice@home", 200, "")
 }
 
 // When a tombstone has done its service nothing is left of it, and epochs and revisions
 // still do not start over.
 func TestTombstonesGo(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, forgetful())
-	f.AliceLives()
+	f := coretest.NewFixture(t, coretest.Forgetful())
+	aliceLives(f)
 	epochs := make(map[string]uint64)
 	for _, n := range f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice, DryRun: true}).Erased {
 		epochs[n.Key()] = n.Epoch
@@ -162,13 +157,13 @@ func TestTombstonesGo(t *testing.T) {
 
 func TestForgetOneName(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, forgetful())
+	f := coretest.NewFixture(t, coretest.Forgetful())
 	f.Must(coretest.Claim("email", "alice@home", coretest.Alice), coretest.Claim("email", "kept@home", coretest.Alice), coretest.Claim("slug", "over", coretest.User1), coretest.Decommission("slug", "over", coretest.User1))
 	f.Must(coretest.Reserve("slug", "held", coretest.Token1))
 	try := func(want error, r dibs.ForgetRequest) {
 		t.Helper()
 		_, err := f.Forget(f.Ctx, r)
-		f.CheckError(err, want)
+		f.WantError(err, want)
 	}
 	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "email", Value: "alice@home"})
 	try(dibs.ErrNotOwner, dibs.ForgetRequest{Namespace: "email", Value: "alice@home", Entity: coretest.User1})
@@ -200,19 +195,19 @@ func TestForgetOneName(t *testing.T) {
 // An entity that was forgotten is one that nobody knows, and may come back.
 func TestForgottenEntitiesMayComeBack(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, forgetful())
+	f := coretest.NewFixture(t, coretest.Forgetful())
 	f.Must(coretest.Claim("slug", "a", coretest.Alice), dibs.Archive{Entity: coretest.Alice})
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	f.Refused(dibs.ErrEntityNotFound, dibs.Archive{Entity: coretest.Alice})
 	f.Refused(dibs.ErrEntityNotFound, dibs.Restore{Entity: coretest.Alice})
 	f.Must(coretest.Claim("slug", "b", coretest.Alice))
-	f.WantLeads("slug", "b", 200, "")
-	if v := f.VersionOf(coretest.Alice); v < 3 {
+	f.WantResolve("slug", "b", 200, "")
+	if v := versionOf(f, coretest.Alice); v < 3 {
 		t.Errorf("its version is %d: it went back", v)
 	}
 	f.Clock.Advance(31 * 24 * time.Hour)
 	f.SweepAll()
-	f.WantLeads("slug", "b", 200, "")
+	f.WantResolve("slug", "b", 200, "")
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	f.WantNoTrace("alice")
 	if r := f.MustForget(dibs.ForgetRequest{Entity: coretest.User3}); !r.Replayed {
@@ -220,57 +215,149 @@ func TestForgottenEntitiesMayComeBack(t *testing.T) {
 	}
 }
 
-// A run that fails goes on where it was, however many names there are.
-func TestForgetGoesOn(t *testing.T) {
-	t.Parallel()
-	const names = 70
-	f := coretest.NewFixture(t, forgetful())
-	for i := range names {
-		f.Must(coretest.Claim("email", fmt.Sprintf("alice@%c%c", 'a'+i/10, 'a'+i%10), coretest.Alice))
-	}
-	for fails := 0; ; fails++ {
-		g := *f
-		g.Registry = coretest.MustOpen(t, &failing{Store: f.Engine, after: 1 + 7*fails}, dibs.Config{Policies: forgetful()})
-		_, err := g.Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice})
-		f.WantLeads("email", "alice@aa", 410, "") // from the first moment
-		if err == nil {
-			if fails < 3 {
-				t.Fatalf("it never failed: %d", fails)
-			}
-			break
-		}
-		if !errors.Is(err, dibs.ErrUnavailable) {
-			t.Fatal(err)
-		}
-	}
-	f.WantNoTrace("alice")
-	if n := len(f.AllEvents()); n != names+1 {
-		t.Errorf("%d events are left, want one for each name, and one that somebody was deleted", n)
-	}
-}
-
-// failing is a store that fails after some commits.
-type failing struct {
-	dibs.Store
-	after int
-}
-
-func (s *failing) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if s.after--; s.after < 0 {
-		return nil, dibs.Unavailable(errors.New("the engine is gone"))
-	}
-	return s.Store.Commit(ctx, groups)
-}
-
-func (s *failing) Close() error { return nil }
-
 func TestForgetTakesTheRight(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, forgetful())
+	f := coretest.NewFixture(t, coretest.Forgetful())
 	_, err := f.ActAs("somebody", dibs.ActForOthers|dibs.OverrideReserved).Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice})
-	f.CheckError(err, dibs.ErrNotOwner)
+	f.WantError(err, dibs.ErrNotOwner)
 	bound := f.InTransaction(func(s dibs.Store) (dibs.Store, error) { return s, nil })
 	if _, err := bound.Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice}); !errors.Is(err, dibs.ErrUnsupported) {
 		t.Errorf("in a transaction: %v", err)
 	}
+}
+
+// What a name was called before the rules changed is forgotten with it.
+func TestForgetMovedNames(t *testing.T) {
+	t.Parallel()
+	for _, request := range []dibs.ForgetRequest{{Entity: coretest.Alice}, {Namespace: "slug", Value: "alice", Entity: coretest.Alice}} {
+		f := coretest.NewFixture(t, coretest.ExactSlugs())
+		f.Must(coretest.Claim("slug", "Alice", coretest.Alice), coretest.Claim("slug", "Other", coretest.User2))
+		g := f.Reopened(coretest.FoldedSlugs())
+		g.MustRecanonicalize(false)
+		report := g.MustForget(request)
+		if len(report.Erased) == 0 {
+			t.Errorf("%+v", report)
+		}
+		g.WantNoTrace(`"alice"`) // as a value or a canonical form
+		if request.Namespace == "" {
+			g.WantNoTrace("alice")
+		}
+		g.WantResolve("slug", "OTHER", 200, "")
+		// Other rules once more: nobody knows what to make of a tombstone.
+		h := f.Reopened(coretest.ExactSlugs())
+		h.MustRecanonicalize(false)
+		h.WantResolve("slug", "Other", 200, "")
+	}
+}
+
+func TestForgetBlindNames(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	f.Must(coretest.Claim("email", secretValue, coretest.Alice))
+	hash := f.NameOf("email", secretValue).Canonical
+	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+	f.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: secretValue})
+
+	// A new key: the name is still kept back under the old one, and can be filed under both.
+	g := f.Reopened(blind(keyB, keyA))
+	g.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: secretValue})
+	if _, err := g.Rekey(g.Ctx, dibs.Rekey{Namespace: "email", Value: secretValue}); err != nil {
+		t.Fatal(err)
+	}
+	h := f.Reopened(blind(keyB))
+	h.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: secretValue})
+	f.Clock.Advance(time.Minute)
+	if n := h.One(coretest.Claim("email", secretValue, coretest.User2)); n.Epoch != 2 {
+		t.Errorf("it came back as %+v", n)
+	}
+	h.MustForget(dibs.ForgetRequest{Namespace: "email", Value: secretValue, Entity: coretest.User2})
+	f.Clock.Advance(2 * time.Hour)
+	h.SweepAll()
+	h.WantNoTrace(hash)
+	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindHash, dibs.KindSkeleton} {
+		if records, _ := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: kind, Limit: 9}); len(records) > 0 {
+			t.Errorf("there is still %+v", records[0])
+		}
+	}
+}
+
+// A long history of another one's name loses the person, event by event, in place.
+func TestForgetInALongHistory(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.Forgetful())
+	f.Must(coretest.Claim("slug", "x", coretest.Alice))
+	for range 20 {
+		f.Must(dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.Alice, To: coretest.User2})
+		f.Must(dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.User2, To: coretest.Alice})
+	}
+	f.Must(dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.Alice, To: coretest.User2})
+	before := f.AllEvents()
+	plan := f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice, DryRun: true})
+	report := f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+	if !slices.Equal(keysOf(plan.Redacted), []string{"slug:x"}) || !slices.Equal(keysOf(report.Redacted), []string{"slug:x"}) {
+		t.Errorf("planned %+v, did %+v", plan, report)
+	}
+	f.WantNoTrace("alice")
+	after := f.AllEvents()
+	for i, e := range before {
+		if a := after[i]; a.Cursor != e.Cursor || a.Kind != e.Kind || a.Rev != e.Rev || a.Epoch != e.Epoch || a.Canonical != "x" {
+			t.Fatalf("event %d was %+v, and is %+v", i, e, a)
+		}
+		if e.Entity == coretest.User2 && after[i].Entity != coretest.User2 {
+			t.Errorf("event %d has lost somebody else: %+v", i, after[i])
+		}
+	}
+}
+
+// Another name may come into the row of a forgotten one when the rules change: it is that
+// name's then, and no tombstone.
+func TestForgottenRowIsMovedInto(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
+	f.Must(coretest.Claim("slug", "alice", coretest.Alice), coretest.Claim("slug", "ALICE", coretest.User2))
+	before := f.NameOf("slug", "alice")
+	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+	f.Clock.Advance(time.Hour)
+	g := f.Reopened(coretest.FoldedSlugs())
+	g.MustRecanonicalize(false)
+	g.WantResolve("slug", "alice", 200, "")
+	if n := g.NameOf("slug", "alice"); n.ID != before.ID || n.Value != "ALICE" || n.Canonical != "alice" || n.Entity != coretest.User2 || n.Epoch <= before.Epoch {
+		t.Errorf("it is %+v", n)
+	}
+	g.WantNoTrace(coretest.Alice.ID)
+	for _, e := range g.AllEvents() {
+		if e.ID == before.ID && e.Canonical != "alice" {
+			t.Errorf("the history has %+v", e)
+		}
+	}
+}
+
+// aliceLives gives Alice names in every way there is. Two names that she had are held by others in
+// the end, under names that do not contain hers.
+func aliceLives(f *coretest.Fixture) {
+	f.T.Helper()
+	hers := f.ActAs("shop for alice", 0)
+	reserved := func(value string) dibs.Reserve {
+		return dibs.Reserve{
+			Namespace: "slug", Value: value, Token: coretest.Token1, Entity: coretest.Alice,
+			CorrelationID: "order of alice", Meta: map[string]string{"by": "Alice"},
+		}
+	}
+	hold := hers.One(reserved("Alice"))
+	hers.Must(dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: coretest.Alice})
+	f.Must(coretest.Rename("slug", "alice-2", coretest.Alice), dibs.Archive{Entity: coretest.Alice}, dibs.Restore{Entity: coretest.Alice})
+	f.Must(coretest.Claim("email", "alice@home", coretest.Alice), coretest.Claim("email", "alice@work", coretest.Alice), coretest.Decommission("email", "alice@home", coretest.Alice))
+
+	// One that she had, and somebody else took.
+	f.Must(coretest.Rename("slug", "first", coretest.Alice), coretest.Decommission("slug", "first", coretest.Alice), coretest.Claim("slug", "first", coretest.User2))
+	// One that she gave away, with the details of her hold on it.
+	given := hers.One(reserved("given"))
+	hers.Must(dibs.Confirm{ID: given.ID, Token: coretest.Token1, Entity: coretest.Alice})
+	f.Must(coretest.Decommission("slug", "first", coretest.User2), dibs.Transfer{Namespace: "slug", Value: "given", From: coretest.Alice, To: coretest.User2})
+	// One that she exchanged.
+	f.Must(coretest.Claim("slug", "alice-3", coretest.User3), coretest.Rename("slug", "swapped", coretest.Alice))
+	f.Must(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "swapped", Entity: coretest.Alice}, B: dibs.Named{Value: "alice-3", Entity: coretest.User3}})
+	// Holds for her: one is over, one is not.
+	hers.Must(reserved("alice-was-here"), dibs.Release{ID: dibs.NameID("slug", "alice-was-here"), Token: coretest.Token1})
+	hers.Must(reserved("alice-is-here"))
 }

@@ -48,7 +48,7 @@ func TestListLengths(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: hundred})
-	f.CheckError(err, dibs.ErrTooLarge)
+	f.WantError(err, dibs.ErrTooLarge)
 }
 
 // failures returns the indexes and codes of an error's parts.
@@ -222,7 +222,7 @@ func TestBadID(t *testing.T) {
 		"res_" + strings.Repeat("1", 26), good[:29] + "b", " " + good,
 	} {
 		_, err := dibs.ParseID(s)
-		f.CheckError(err, dibs.ErrNotFound)
+		f.WantError(err, dibs.ErrNotFound)
 	}
 	if id, err := dibs.ParseID(good); err != nil || id != dibs.NameID("slug", "held") {
 		t.Errorf("%s reads as %v, %v", good, id, err)
@@ -235,7 +235,7 @@ func TestBadID(t *testing.T) {
 		f.Refused(dibs.ErrNotFound, dibs.Settle{ID: id, Verdict: dibs.Absent})
 	}
 	_, err := f.Get(f.Ctx, dibs.Lookup{ID: unknown})
-	f.CheckError(err, dibs.ErrNotFound)
+	f.WantError(err, dibs.ErrNotFound)
 }
 
 func TestBadSettle(t *testing.T) {
@@ -284,11 +284,11 @@ func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	f := inputFixture(t)
 	_, err := f.List(f.Ctx, dibs.NamesQuery{State: "taken"})
-	f.CheckError(err, dibs.ErrInvalidValue)
+	f.WantError(err, dibs.ErrInvalidValue)
 	_, err = f.List(f.Ctx, dibs.NamesQuery{Prefix: "\xff"})
-	f.CheckError(err, dibs.ErrInvalidValue)
+	f.WantError(err, dibs.ErrInvalidValue)
 	_, err = f.List(f.Ctx, dibs.NamesQuery{Namespace: "Slug"})
-	f.CheckError(err, dibs.ErrInvalidNamespace)
+	f.WantError(err, dibs.ErrInvalidNamespace)
 	for _, cursor := range []string{"!", "YQ", "a"} {
 		if _, err := f.List(f.Ctx, dibs.NamesQuery{Cursor: cursor}); !errors.Is(err, dibs.ErrBadCursor) {
 			t.Errorf("List with cursor %q: %v", cursor, err)
@@ -300,10 +300,10 @@ func TestBadQueries(t *testing.T) {
 		}
 	}
 	_, err = f.Events(f.Ctx, dibs.FeedQuery{Namespace: "."})
-	f.CheckError(err, dibs.ErrInvalidNamespace)
+	f.WantError(err, dibs.ErrInvalidNamespace)
 	if _, err := f.Sweep(f.Ctx, 0); err == nil {
 		t.Error("a sweep of nothing is accepted")
 	}
 	// Nobody can have such a name, so it leads nowhere.
-	f.WantLeads("slug", "\n", 404, "")
+	f.WantResolve("slug", "\n", 404, "")
 }

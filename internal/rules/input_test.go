@@ -96,9 +96,9 @@ func TestBadNamespace(t *testing.T) {
 				}
 			}
 			_, err := f.Resolve(f.Ctx, ns, "x")
-			f.CheckError(err, dibs.ErrInvalidNamespace)
+			f.WantError(err, dibs.ErrInvalidNamespace)
 			_, err = f.Check(f.Ctx, dibs.CheckRequest{Namespace: ns, Values: []string{"x"}})
-			f.CheckError(err, dibs.ErrInvalidNamespace)
+			f.WantError(err, dibs.ErrInvalidNamespace)
 			if ns != "" { // which means none, as a scope
 				f.Refused(dibs.ErrInvalidNamespace, dibs.Archive{Scope: ns, Entity: coretest.User1})
 				f.Refused(dibs.ErrInvalidNamespace, dibs.Restore{Scope: ns, Entity: coretest.User1})
@@ -229,13 +229,13 @@ func TestBadEntity(t *testing.T) {
 					t.Errorf("%s: %q does not say what is wrong", verb, err.Message)
 				}
 			}
-			f.Refused(dibs.ErrInvalidEntity, coretest.ReserveFor("slug", coretest.Token2, e))
+			f.Refused(dibs.ErrInvalidEntity, reserveFor("slug", coretest.Token2, e))
 			f.Refused(dibs.ErrInvalidEntity, dibs.ReserveFirst{Namespace: "slug", Values: []string{"x"}, Entity: e})
 			f.Refused(dibs.ErrInvalidEntity, dibs.Settle{ID: id, Verdict: dibs.Exists(e)})
 			_, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"x"}, Entity: e})
-			f.CheckError(err, dibs.ErrInvalidEntity)
+			f.WantError(err, dibs.ErrInvalidEntity)
 			_, err = f.Entity(f.Ctx, "", e)
-			f.CheckError(err, dibs.ErrInvalidEntity)
+			f.WantError(err, dibs.ErrInvalidEntity)
 		})
 	}
 	for verb, command := range needed(nobody) {

@@ -29,7 +29,7 @@ func TestLookAlikes(t *testing.T) {
 	} {
 		t.Run(c.state, func(t *testing.T) {
 			t.Parallel()
-			f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{Quarantine: time.Hour}))
+			f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{Quarantine: time.Hour}))
 			f.Must(c.make...)
 			foreign := []dibs.Command{
 				coretest.Reserve("slug", "paypa1", coretest.Token2),
@@ -39,7 +39,7 @@ func TestLookAlikes(t *testing.T) {
 				dibs.ReserveFirst{Namespace: "slug", Values: []string{"paypa1"}},
 				dibs.ReserveAll{Reservations: []dibs.Reserve{{Namespace: "slug", Value: "paypa1"}}},
 			}
-			available := f.CheckOne("slug", "paypa1")
+			available := checkOne(f, "slug", "paypa1")
 			if available.Available == c.blocks || (c.blocks && available.Reason != dibs.ReasonConfusable) {
 				t.Errorf("check: %+v", available)
 			}
@@ -48,7 +48,7 @@ func TestLookAlikes(t *testing.T) {
 				return
 			}
 			for _, command := range foreign {
-				f.Confusable(command)
+				confusable(f, command)
 			}
 			if c.own {
 				f.Must(coretest.Rename("slug", "paypa1", coretest.User1))
@@ -60,14 +60,14 @@ func TestLookAlikes(t *testing.T) {
 // A skeleton is free only when the last of its names is, by itself or by command.
 func TestSkeletonIsFreeWhenTheLastIs(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "paypal", coretest.User1), coretest.Rename("slug", "paypa1", coretest.User1))
 	f.Must(dibs.Decommission{Namespace: "slug", Value: "paypa1", Entity: coretest.User1})
-	f.Confusable(coretest.Claim("slug", "paypa1", coretest.User2)) // "paypal" is an alias still
+	confusable(f, coretest.Claim("slug", "paypa1", coretest.User2)) // "paypal" is an alias still
 	f.Must(dibs.Delete{Entity: coretest.User1})
 	f.Must(coretest.Reserve("slug", "paypa1", coretest.Token1))
 	f.Clock.Advance(dibs.DefaultTTL - time.Millisecond)
-	f.Confusable(coretest.Claim("slug", "paypal", coretest.User2))
+	confusable(f, coretest.Claim("slug", "paypal", coretest.User2))
 	f.Clock.Advance(time.Millisecond) // the hold is over, swept or not
 	f.Must(coretest.Claim("slug", "paypal", coretest.User2))
 }
@@ -75,33 +75,33 @@ func TestSkeletonIsFreeWhenTheLastIs(t *testing.T) {
 // Names of one entity that look alike cannot be parted.
 func TestLookAlikesStayTogether(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "paypal", coretest.User1), coretest.Rename("slug", "paypa1", coretest.User1), coretest.Claim("slug", "shop", coretest.User2))
-	f.Confusable(dibs.Transfer{Namespace: "slug", Value: "paypa1", From: coretest.User1, To: coretest.User3})
-	f.Confusable(dibs.Transfer{Namespace: "slug", Value: "paypal", From: coretest.User1, To: coretest.User3})
-	f.Confusable(dibs.Swap{
+	confusable(f, dibs.Transfer{Namespace: "slug", Value: "paypa1", From: coretest.User1, To: coretest.User3})
+	confusable(f, dibs.Transfer{Namespace: "slug", Value: "paypal", From: coretest.User1, To: coretest.User3})
+	confusable(f, dibs.Swap{
 		Namespace: "slug", A: dibs.Named{Value: "paypa1", Entity: coretest.User1}, B: dibs.Named{Value: "shop", Entity: coretest.User2},
 	})
 	f.Must(dibs.Decommission{Namespace: "slug", Value: "paypal", Entity: coretest.User1})
 	f.Must(dibs.Transfer{Namespace: "slug", Value: "paypa1", From: coretest.User1, To: coretest.User3})
-	f.Confusable(coretest.Claim("slug", "paypal", coretest.User1))
+	confusable(f, coretest.Claim("slug", "paypal", coretest.User1))
 }
 
 // What was never confirmed leaves nothing behind, also no skeleton; and one that comes
 // again is not mistaken for the one before.
 func TestSkeletonsArePurged(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Reserve("slug", "paypal", coretest.Token1))
-	first := f.Skeletons()[0].Rev
+	first := documents(f, dibs.KindSkeleton)[0].Rev
 	f.Clock.Advance(dibs.DefaultTTL + time.Hour)
 	f.SweepAll()
 	f.SweepAll()
-	if left := f.Skeletons(); len(left) != 0 {
+	if left := documents(f, dibs.KindSkeleton); len(left) != 0 {
 		t.Fatalf("a purged name left %s", left[0].Data)
 	}
 	f.Must(coretest.Reserve("slug", "paypa1", coretest.Token2))
-	if again := f.Skeletons()[0].Rev; again <= first {
+	if again := documents(f, dibs.KindSkeleton)[0].Rev; again <= first {
 		t.Errorf("the skeleton's revision went from %d to %d", first, again)
 	}
 }
@@ -109,9 +109,9 @@ func TestSkeletonsArePurged(t *testing.T) {
 // A skeleton that cannot be read gives nothing away.
 func TestSkeletonThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "paypal", coretest.User1))
-	damaged := *f.Skeletons()[0]
+	damaged := *documents(f, dibs.KindSkeleton)[0]
 	was := damaged.Rev
 	damaged.Rev, damaged.Data = was+1, []byte("{")
 	outcomes, err := f.Engine.Commit(f.Ctx, []dibs.Group{{
@@ -127,9 +127,9 @@ func TestSkeletonThatCannotBeRead(t *testing.T) {
 // Suggestions do not look like names that are taken.
 func TestSuggestionsAreNoLookAlikes(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "shop", coretest.User1), coretest.Claim("slug", "shop-s", coretest.User2))
-	for _, name := range f.CheckOne("slug", "shop").Suggestions {
+	for _, name := range checkOne(f, "slug", "shop").Suggestions {
 		if name == "shop-5" {
 			t.Error("shop-5 was suggested, which looks like shop-s")
 		}
@@ -140,7 +140,7 @@ func TestSuggestionsAreNoLookAlikes(t *testing.T) {
 // An entity cannot fill a skeleton without end.
 func TestTooManyLookAlikes(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	name := func(i int) string {
 		return strings.NewReplacer("0", "l", "1", "1").Replace(strings.Repeat("0", 8-len(binary(i))) + binary(i))
 	}

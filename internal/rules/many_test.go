@@ -54,29 +54,29 @@ func TestManyLines(t *testing.T) {
 	leads := func(a, b string) {
 		t.Helper()
 		for _, v := range []string{"a1", "a2", "a3"} {
-			f.WantLeads("email", v, 301, a)
+			f.WantResolve("email", v, 301, a)
 		}
 		for _, v := range []string{"b1", "b2", "b3"} {
-			f.WantLeads("email", v, 301, b)
+			f.WantResolve("email", v, 301, b)
 		}
 	}
 	leads("a4", "b4")
-	f.WantLeads("email", "a4", 200, "")
+	f.WantResolve("email", "a4", 200, "")
 	// Back to the first one: the same row, the same epoch.
 	if n := f.One(follow("a4", "a1", coretest.User1)); n.Epoch != 1 {
 		t.Errorf("an alias came back with epoch %d", n.Epoch)
 	}
-	f.WantLeads("email", "a4", 301, "a1")
+	f.WantResolve("email", "a4", 301, "a1")
 	f.Must(follow("a1", "a4", coretest.User1))
 	leads("a4", "b4")
 	// An alias of one line can succeed in the other.
 	f.Must(follow("b4", "a2", coretest.User1))
-	f.WantLeads("email", "b1", 301, "a2")
-	f.WantLeads("email", "a1", 301, "a4")
+	f.WantResolve("email", "b1", 301, "a2")
+	f.WantResolve("email", "a1", 301, "a4")
 	// The end of a line leaves its aliases without a successor.
 	f.Must(coretest.Decommission("email", "a4", coretest.User1))
-	f.WantLeads("email", "a1", 410, "")
-	f.WantLeads("email", "b1", 301, "a2")
+	f.WantResolve("email", "a1", 410, "")
+	f.WantResolve("email", "b1", 301, "a2")
 }
 
 func TestManyConfirm(t *testing.T) {
@@ -90,11 +90,11 @@ func TestManyConfirm(t *testing.T) {
 	confirm.Replaces = "b"
 	f.Must(confirm)
 	f.Replayed(confirm)
-	f.WantLeads("email", "b", 301, "c")
-	f.WantLeads("email", "a", 200, "")
+	f.WantResolve("email", "b", 301, "c")
+	f.WantResolve("email", "a", 200, "")
 	f.Must(coretest.Reserve("email", "d", coretest.Token1))
 	f.Must(dibs.Confirm{ID: dibs.NameID("email", "d"), Token: coretest.Token1, Entity: coretest.User1}) // one more
-	f.WantLeads("email", "a", 200, "")
+	f.WantResolve("email", "a", 200, "")
 }
 
 // Swap exchanges places: aliases go on to lead to their own entity's name.
@@ -109,12 +109,12 @@ func TestManySwap(t *testing.T) {
 		t.Errorf("swapped to %+v", r.Names)
 	}
 	f.Replayed(swap)
-	f.WantLeads("email", "a1", 301, "b2")
-	f.WantLeads("email", "b1", 301, "a2")
-	f.WantLeads("email", "z", 200, "")
+	f.WantResolve("email", "a1", 301, "b2")
+	f.WantResolve("email", "b1", 301, "a2")
+	f.WantResolve("email", "z", 200, "")
 	// Each can be renamed, where it is now.
 	f.Must(follow("b2", "a3", coretest.User1))
-	f.WantLeads("email", "a1", 301, "a3")
+	f.WantResolve("email", "a1", 301, "a3")
 }
 
 func TestManyTransfer(t *testing.T) {
@@ -128,16 +128,16 @@ func TestManyTransfer(t *testing.T) {
 	if n.Entity != coretest.User2 || n.Epoch != 2 || n.State != dibs.Active {
 		t.Errorf("transferred to %+v", n)
 	}
-	f.WantLeads("email", "a1", 410, "") // its successor is another's now
-	f.WantLeads("email", "a2", 200, "")
-	f.WantLeads("email", "b", 200, "")
+	f.WantResolve("email", "a1", 410, "") // its successor is another's now
+	f.WantResolve("email", "a2", 200, "")
+	f.WantResolve("email", "b", 200, "")
 	f.Must(follow("a2", "a3", coretest.User2))
-	f.WantLeads("email", "a2", 301, "a3")
-	f.WantLeads("email", "b", 200, "")
+	f.WantResolve("email", "a2", 301, "a3")
+	f.WantResolve("email", "b", 200, "")
 	// An alias changes hands as an active name, and leaves its line alone.
 	f.Must(give("a2", coretest.User2, coretest.User3))
-	f.WantLeads("email", "a2", 200, "")
-	f.WantLeads("email", "a3", 200, "")
+	f.WantResolve("email", "a2", 200, "")
+	f.WantResolve("email", "a3", 200, "")
 	f.Must(coretest.Decommission("email", "z", coretest.User1))
 	f.Must(coretest.Claim("email", "z2", coretest.User1))
 	// Names of several givers stand side by side.

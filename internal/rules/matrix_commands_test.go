@@ -46,7 +46,7 @@ func (c cell) rename(f *coretest.Fixture, token string, entity dibs.Entity) outc
 }
 
 func (c cell) all(f *coretest.Fixture, token string, entity dibs.Entity) outcome {
-	x, z := coretest.ReserveFor(c.ns, "", entity), coretest.Reserve(c.ns, "z", "")
+	x, z := reserveFor(c.ns, "", entity), coretest.Reserve(c.ns, "z", "")
 	return apply(f, dibs.ReserveAll{Reservations: []dibs.Reserve{x, z}, Token: token})
 }
 
@@ -92,15 +92,22 @@ func (c cell) check(entity dibs.Entity) outcome {
 
 var nobody dibs.Entity
 
+// reserveFor reserves x for an entity.
+func reserveFor(namespace, token string, entity dibs.Entity) dibs.Reserve {
+	r := coretest.Reserve(namespace, "x", token)
+	r.Entity = entity
+	return r
+}
+
 // matrixCommands are the columns. right and wrong are about the token, none is
 // without one, bob is the right token in the hands of another principal; for is a
 // hold for user/1, who is the one that has, had or is about to have the name.
 var matrixCommands = map[string]func(c cell) outcome{
 	"reserve-right":     func(c cell) outcome { return apply(c.ann, coretest.Reserve(c.ns, "x", coretest.Token1)) },
-	"reserve-right-for": func(c cell) outcome { return apply(c.ann, coretest.ReserveFor(c.ns, coretest.Token1, coretest.User1)) },
+	"reserve-right-for": func(c cell) outcome { return apply(c.ann, reserveFor(c.ns, coretest.Token1, coretest.User1)) },
 	"reserve-bob":       func(c cell) outcome { return apply(c.bob, coretest.Reserve(c.ns, "x", coretest.Token1)) },
 	"reserve-wrong":     func(c cell) outcome { return apply(c.ann, coretest.Reserve(c.ns, "x", coretest.Token2)) },
-	"reserve-wrong-for": func(c cell) outcome { return apply(c.ann, coretest.ReserveFor(c.ns, coretest.Token2, coretest.User1)) },
+	"reserve-wrong-for": func(c cell) outcome { return apply(c.ann, reserveFor(c.ns, coretest.Token2, coretest.User1)) },
 	"reserve-none":      func(c cell) outcome { return apply(c.ann, coretest.Reserve(c.ns, "x", "")) },
 
 	"all-right":     func(c cell) outcome { return c.all(c.ann, coretest.Token1, nobody) },

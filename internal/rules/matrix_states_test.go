@@ -41,7 +41,7 @@ type matrixState struct {
 
 func hold(f *coretest.Fixture, ns string) { f.Must(coretest.Reserve(ns, "x", coretest.Token1)) }
 func holdForOne(f *coretest.Fixture, ns string) {
-	f.Must(coretest.ReserveFor(ns, coretest.Token1, coretest.User1))
+	f.Must(reserveFor(ns, coretest.Token1, coretest.User1))
 }
 
 func toActive(f *coretest.Fixture, ns string) {

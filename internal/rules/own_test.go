@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,71 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
 )
-
-// folding takes letters as the same in either case.
-type folding struct{}
-
-func (folding) Name() string { return "folding/1" }
-
-func (folding) Canonical(value string) (string, error) {
-	switch value {
-	case "refused":
-		return "", errors.New("this one is not liked")
-	case "vanishes":
-		return "", nil
-	case "grows":
-		return strings.Repeat("a", 1025), nil
-	}
-	return strings.ToLower(value), nil
-}
-
-func TestProfile(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: folding{}}})
-	for value, says := range map[string]string{"refused": "not liked", "vanishes": "is empty", "grows": "1025 bytes"} {
-		if e := f.Refused(dibs.ErrInvalidValue, coretest.Claim("slug", value, coretest.User1)); !strings.Contains(e.Message, says) {
-			t.Errorf("%q does not say %q", e.Message, says)
-		}
-	}
-	n := f.One(coretest.Reserve("slug", "Alice", coretest.Token1))
-	if n.Value != "Alice" || n.Canonical != "alice" || n.Key() != "slug:alice" || n.ID != dibs.NameID("slug", "alice") {
-		t.Errorf("it is %+v", n)
-	}
-	f.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "ALICE", coretest.Token2))
-	f.Replayed(coretest.Reserve("slug", "aliCe", coretest.Token1))
-	e := f.Refused(dibs.ErrInvalidValue, dibs.ReserveAll{Reservations: []dibs.Reserve{coretest.Reserve("slug", "Bob", ""), coretest.Reserve("slug", "bob", "")}})
-	wantFailures(t, e, "1 INVALID_VALUE")
-	f.Refused(dibs.ErrInvalidValue, dibs.Swap{
-		Namespace: "slug", A: dibs.Named{Value: "Bob", Entity: coretest.User1}, B: dibs.Named{Value: "bOB", Entity: coretest.User2},
-	})
-}
-
-// The same name written differently is respelled: same row, same epoch.
-func TestRespell(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: folding{}}})
-	f.Must(coretest.Claim("slug", "alice", coretest.User1))
-	f.Replayed(coretest.Claim("slug", "ALICE", coretest.User1))
-	r := f.Must(coretest.Rename("slug", "Alice", coretest.User1))[0]
-	if n := r.Names[0]; n.Value != "Alice" || n.Epoch != 1 || n.State != dibs.Active || r.Version != 2 {
-		t.Errorf("respelled to %+v at version %d", n, r.Version)
-	}
-	f.Replayed(coretest.Rename("slug", "Alice", coretest.User1))
-	f.Replayed(dibs.Rename{Namespace: "slug", Value: "Alice", Entity: coretest.User1, IfVersion: 99}) // whatever IfVersion says
-	f.Refused(dibs.ErrVersionMismatch, dibs.Rename{Namespace: "slug", Value: "ALICE", Entity: coretest.User1, IfVersion: 99})
-	f.Must(dibs.Rename{Namespace: "slug", Value: "ALICE", Entity: coretest.User1, From: "alice", IfVersion: 2})
-	f.Must(dibs.Archive{Entity: coretest.User1})
-	f.Replayed(coretest.Rename("slug", "ALICE", coretest.User1))
-	f.Refused(dibs.ErrEntityArchived, coretest.Rename("slug", "Alice", coretest.User1))
-	f.Must(dibs.Restore{Entity: coretest.User1})
-	coretest.WantKinds(t, f, "slug", "alice", dibs.EventClaimed, dibs.EventRespelled, dibs.EventRespelled)
-
-	// An alias that comes back is written as it is asked for.
-	f.Must(coretest.Rename("slug", "bob", coretest.User1))
-	if n := f.One(coretest.Rename("slug", "aLICE", coretest.User1)); n.Value != "aLICE" || n.Epoch != 1 {
-		t.Errorf("revived as %+v", n)
-	}
-}
 
 func TestIfVersion(t *testing.T) {
 	t.Parallel()
@@ -158,20 +92,20 @@ func TestReplace(t *testing.T) {
 		t.Errorf("replaced: %+v", r)
 	}
 	f.Must(coretest.Rename("slug", "c", coretest.User1))
-	f.WantLeads("slug", "a", 301, "c")
-	f.WantLeads("slug", "b", 301, "c")
+	f.WantResolve("slug", "a", 301, "c")
+	f.WantResolve("slug", "b", 301, "c")
 	f.WantActive(coretest.User1, "c")
-	coretest.WantKinds(t, f, "slug", "b", dibs.EventReserved, dibs.EventConfirmed, dibs.EventDemoted)
+	f.WantKinds("slug", "b", dibs.EventReserved, dibs.EventConfirmed, dibs.EventDemoted)
 	f.Replayed(dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1}) // an alias of the same entity counts as the same
 
 	f.Must(coretest.Decommission("slug", "c", coretest.User1))
-	f.WantLeads("slug", "a", 410, "") // there is none any more
+	f.WantResolve("slug", "a", 410, "") // there is none any more
 	f.WantActive(coretest.User1)
 	f.Must(coretest.Rename("slug", "a", coretest.User1))
-	f.WantLeads("slug", "b", 301, "a")
+	f.WantResolve("slug", "b", 301, "a")
 	f.Must(coretest.Decommission("slug", "b", coretest.User1)) // an alias: the active name stays
 	f.WantActive(coretest.User1, "a")
-	f.WantLeads("slug", "a", 200, "")
+	f.WantResolve("slug", "a", 200, "")
 	f.Refused(dibs.ErrNotFound, coretest.Decommission("slug", "b", coretest.User2))
 	// An alias goes to another without a trace on the one who gave it.
 	f.Must(coretest.Rename("slug", "d", coretest.User1), dibs.Transfer{Namespace: "slug", Value: "a", From: coretest.User1, To: coretest.User3})
@@ -196,5 +130,32 @@ func TestDecommissionResult(t *testing.T) {
 	}
 	if r := f.Replayed(coretest.Decommission(kept, "x", coretest.User1)); r.Version != 4 {
 		t.Errorf("the version is %d", r.Version)
+	}
+}
+
+// What a rename is part of stands in the event, whatever the new name was.
+func TestRenameKeepsTheCorrelationID(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	last := func(value string) string {
+		t.Helper()
+		events, err := f.History(f.Ctx, "slug", value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events[len(events)-1].CorrelationID
+	}
+	to := func(value, correlation string) dibs.Rename {
+		return dibs.Rename{Namespace: "slug", Entity: coretest.User1, Value: value, Token: coretest.Token1, CorrelationID: correlation}
+	}
+	f.Must(coretest.Claim("slug", "a", coretest.User1), to("b", "c1")) // a free name
+	f.Must(to("a", "c2"))                                              // its own alias
+	f.Must(coretest.Reserve("slug", "c", coretest.Token1), to("c", "c3"))
+	if got := []string{last("b"), last("a"), last("c")}; got[0] != "c1" || got[2] != "c3" {
+		t.Errorf("%v", got)
+	}
+	f.Must(to("a", "c4"))
+	if got := last("a"); got != "c4" {
+		t.Errorf("revived with %q", got)
 	}
 }

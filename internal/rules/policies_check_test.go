@@ -35,7 +35,7 @@ func otherRules(t *testing.T, reg *dibs.Registry, policies map[string]dibs.Polic
 // What CheckPolicies lets pass gives out names, and what it refuses does not.
 func TestCheckPoliciesIsWhatTheRulesSay(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1), coretest.Claim("acme.slug", "Alice", coretest.User1), coretest.Claim("other", "Alice", coretest.User1))
 	for _, c := range []struct {
 		name     string
@@ -43,12 +43,12 @@ func TestCheckPoliciesIsWhatTheRulesSay(t *testing.T) {
 		fallback dibs.Policy
 		want     []string
 	}{
-		{"the same", exactly(), dibs.Policy{}, nil},
+		{"the same", coretest.ExactSlugs(), dibs.Policy{}, nil},
 		{"other times", map[string]dibs.Policy{"slug": {MaxHolds: 7}}, dibs.Policy{}, nil},
-		{"a type", folded(), dibs.Policy{}, []string{"acme.slug", "slug"}},
+		{"a type", coretest.FoldedSlugs(), dibs.Policy{}, []string{"acme.slug", "slug"}},
 		{"a namespace", map[string]dibs.Policy{"acme.slug": {Profile: coretest.Lower{}}}, dibs.Policy{}, []string{"acme.slug"}},
 		{"all but one", map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}}, "acme.slug": {}}, dibs.Policy{}, []string{"slug"}},
-		{"the default", exactly(), dibs.Policy{Profile: coretest.Lower{}}, []string{"other"}},
+		{"the default", coretest.ExactSlugs(), dibs.Policy{Profile: coretest.Lower{}}, []string{"other"}},
 		{"where no name is", map[string]dibs.Policy{"empty": {Profile: coretest.Lower{}}}, dibs.Policy{}, nil},
 	} {
 		before := f.Dump()
@@ -78,17 +78,17 @@ func TestCheckPoliciesIsWhatTheRulesSay(t *testing.T) {
 // While rules are being changed, processes with either of them may start.
 func TestCheckPoliciesDuringAChange(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	for i := range 600 { // more than a page, so that there is progress to interrupt
 		f.Must(coretest.Claim("slug", fmt.Sprint("Name-", i), dibs.Entity{Type: "user", ID: fmt.Sprint(i)}))
 	}
-	g := f.Reopened(folded())
+	g := f.Reopened(coretest.FoldedSlugs())
 	ctx, cancel := context.WithCancel(f.Ctx)
 	_, err := g.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: "slug", Progress: func(int, int) { cancel() }})
 	if err == nil {
 		t.Fatal("it was not interrupted")
 	}
-	for name, policies := range map[string]map[string]dibs.Policy{"the old": exactly(), "the new": folded()} {
+	for name, policies := range map[string]map[string]dibs.Policy{"the old": coretest.ExactSlugs(), "the new": coretest.FoldedSlugs()} {
 		if other := otherRules(t, f.Registry, policies, dibs.Policy{}); other != nil {
 			t.Errorf("with %s rules: %q", name, other)
 		}
@@ -97,7 +97,7 @@ func TestCheckPoliciesDuringAChange(t *testing.T) {
 		t.Errorf("with any other rules: %q", other)
 	}
 	g.MustRecanonicalize(false)
-	if other := otherRules(t, f.Registry, exactly(), dibs.Policy{}); len(other) != 1 {
+	if other := otherRules(t, f.Registry, coretest.ExactSlugs(), dibs.Policy{}); len(other) != 1 {
 		t.Errorf("with the old rules, after the change: %q", other)
 	}
 }
@@ -115,7 +115,7 @@ func TestOtherRulesErrorIsShort(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err = reg.CheckPolicies(t.Context(), folded(), dibs.Policy{})
+	err = reg.CheckPolicies(t.Context(), coretest.FoldedSlugs(), dibs.Policy{})
 	var other *dibs.OtherRulesError
 	if !errors.As(err, &other) || len(other.Namespaces) != 1000 || other.More != 100 {
 		t.Fatalf("%v", err)

@@ -95,13 +95,13 @@ func TestGoodPolicies(t *testing.T) {
 	for ns, status := range map[string]int{"most": 308, "found": 302, "temp": 307, "other": 301} {
 		f.Must(coretest.Claim(ns, "old", coretest.User1))
 		f.Must(coretest.Rename(ns, "new", coretest.User1))
-		f.WantLeads(ns, "old", status, "new")
+		f.WantResolve(ns, "old", status, "new")
 	}
 	f.Must(dibs.Archive{Entity: coretest.User1})
-	f.WantLeads("most", "new", 410, "")
-	f.WantLeads("most", "old", 410, "")
-	f.WantLeads("other", "new", 404, "")
-	f.WantLeads("other", "old", 404, "")
+	f.WantResolve("most", "new", 410, "")
+	f.WantResolve("most", "old", 410, "")
+	f.WantResolve("other", "new", 404, "")
+	f.WantResolve("other", "old", 404, "")
 }
 
 func TestPolicyLookup(t *testing.T) {
@@ -188,4 +188,19 @@ func TestSetPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Refused(dibs.ErrUnavailable, coretest.Claim("slug", "new", coretest.User2))
+}
+
+// A policy that changes to many names, or back, breaks no old link.
+func TestRedirectsSurviveAChangeOfPolicy(t *testing.T) {
+	t.Parallel()
+	for _, many := range []bool{false, true} {
+		f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ManyPerEntity: many}})
+		f.Must(coretest.Claim("slug", "a", coretest.User1), dibs.Rename{Namespace: "slug", Entity: coretest.User1, From: "a", Value: "b"})
+		g := f.Reopened(map[string]dibs.Policy{"slug": {ManyPerEntity: !many}})
+		g.Must(dibs.Rename{Namespace: "slug", Entity: coretest.User1, From: "b", Value: "c"})
+		g.WantResolve("slug", "a", 301, "c")
+		g.WantResolve("slug", "b", 301, "c")
+		g.Must(coretest.Decommission("slug", "c", coretest.User1))
+		g.WantResolve("slug", "a", 410, "")
+	}
 }

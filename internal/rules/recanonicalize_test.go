@@ -1,9 +1,6 @@
 package rules_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -11,14 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
 )
-
-func folded() map[string]dibs.Policy {
-	return map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}, HoldHistory: time.Hour}}
-}
-
-func exactly() map[string]dibs.Policy {
-	return map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}}
-}
 
 // Names go on under other rules: owners, holds, quarantines, history.
 func TestRecanonicalize(t *testing.T) {
@@ -88,9 +77,9 @@ func TestRecanonicalize(t *testing.T) {
 // Two owners of what becomes one name: nothing is changed, and both are named.
 func TestRecanonicalizeCollision(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1), coretest.Claim("slug", "alice", coretest.User2), coretest.Claim("slug", "what!", coretest.User3))
-	g := f.Reopened(folded())
+	g := f.Reopened(coretest.FoldedSlugs())
 	plan := g.MustRecanonicalize(true)
 	if plan.Counts[dibs.FindingCollision] != 1 || plan.Counts[dibs.FindingInvalid] != 1 {
 		t.Fatalf("plan: %+v", plan)
@@ -111,7 +100,7 @@ func TestRecanonicalizeCollision(t *testing.T) {
 	}
 	before := f.Dump()
 	_, err := g.Recanonicalize(g.Ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
-	f.CheckError(err, dibs.ErrNameTaken)
+	f.WantError(err, dibs.ErrNameTaken)
 	after := f.Dump()
 	if !reflect.DeepEqual(before.Events, after.Events) {
 		t.Error("names were changed")
@@ -128,7 +117,7 @@ func TestRecanonicalizeMerges(t *testing.T) {
 	for _, active := range []string{"Alice", "alice", "ALICE"} {
 		t.Run(active, func(t *testing.T) {
 			t.Parallel()
-			f := coretest.NewFixture(t, exactly())
+			f := coretest.NewFixture(t, coretest.ExactSlugs())
 			f.Must(coretest.Claim("slug", "old", coretest.User1))
 			for _, value := range []string{"ALICE", "alice", "Alice"} {
 				f.Must(coretest.Rename("slug", value, coretest.User1))
@@ -136,7 +125,7 @@ func TestRecanonicalizeMerges(t *testing.T) {
 			if active != "Alice" {
 				f.Must(coretest.Rename("slug", active, coretest.User1))
 			}
-			g := f.Reopened(folded())
+			g := f.Reopened(coretest.FoldedSlugs())
 			report := g.MustRecanonicalize(false)
 			if report.Counts[dibs.FindingMerge]+report.Counts[dibs.FindingChange] != 2 || report.Counts[dibs.FindingMerge] == 0 {
 				t.Errorf("%+v", report.Counts)
@@ -160,78 +149,72 @@ func TestRecanonicalizeMerges(t *testing.T) {
 // collide. Those stay.
 func TestRecanonicalizeForLookAlikes(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "paypal", coretest.User1), coretest.Claim("slug", "paypa1", coretest.User2), coretest.Claim("slug", "shop", coretest.User3))
-	g := f.Reopened(coretest.Looks(dibs.Policy{}))
+	g := f.Reopened(coretest.NoLookAlikes(dibs.Policy{}))
 	g.Refused(dibs.ErrUnavailable, coretest.Reserve("slug", "5hop", coretest.Token1))
 	report := g.MustRecanonicalize(false)
 	if report.Counts[dibs.FindingLookAlike] != 1 || report.Done != 3 {
 		t.Errorf("%+v", report)
 	}
-	g.Confusable(coretest.Reserve("slug", "5hop", coretest.Token1))
+	confusable(g, coretest.Reserve("slug", "5hop", coretest.Token1))
 	if e := g.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "paypa1", coretest.Token1)); e.Reason != dibs.ReasonInUse {
 		t.Errorf("%+v", e)
 	}
 }
 
-// Interrupted at any commit, it goes on when it is run again.
-func TestRecanonicalizeInterrupted(t *testing.T) {
-	t.Parallel()
-	for stop := 1; ; stop++ {
-		f := coretest.NewFixture(t, exactly())
-		for i := range 8 {
-			f.Must(coretest.Claim("slug", fmt.Sprintf("Name-%d", i), dibs.Entity{Type: "user", ID: fmt.Sprint(i)}))
-		}
-		ctx, cancel := context.WithCancel(f.Ctx)
-		store := &stoppingStore{Store: f.Engine, left: stop, stop: cancel}
-		reg := coretest.MustOpen(t, store, dibs.Config{Policies: folded(), MaxBatch: 2})
-		_, err := reg.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
-		cancel()
-		if err == nil {
-			return // it was done before
-		}
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		g := f.Reopened(folded())
-		g.MustRecanonicalize(false)
-		for i := range 8 {
-			if n := g.NameOf("slug", fmt.Sprintf("NAME-%d", i)); n.State != dibs.Active || n.Epoch != 1 {
-				t.Fatalf("stopped at commit %d: %+v", stop, n)
-			}
-		}
-		if stop > 20 {
-			t.Fatal("it never ends")
-		}
-	}
-}
-
-// stoppingStore calls stop at a commit, which still happens.
-type stoppingStore struct {
-	dibs.Store
-	left int
-	stop func()
-}
-
-func (s *stoppingStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if s.left--; s.left == 0 {
-		defer s.stop()
-	}
-	return s.Store.Commit(ctx, groups)
-}
-
-func (s *stoppingStore) Close() error { return nil }
-
 // What it does not do, it says.
 func TestRecanonicalizeRefused(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "x", coretest.User1))
 	hidden := f.Reopened(map[string]dibs.Policy{"slug": {Blind: []dibs.BlindKey{keyA}}})
 	_, err := hidden.Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
-	f.CheckError(err, dibs.ErrInvalidNamespace)
+	f.WantError(err, dibs.ErrInvalidNamespace)
 	_, err = f.Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "not a namespace"})
-	f.CheckError(err, dibs.ErrInvalidNamespace)
+	f.WantError(err, dibs.ErrInvalidNamespace)
 	_, err = f.ActAs("somebody", 0).Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
-	f.CheckError(err, dibs.ErrNotOwner)
+	f.WantError(err, dibs.ErrNotOwner)
+}
+
+// Nobody knows the values of a blind namespace, so its names stay under the rules that
+// they were made by: nothing is changed, and nothing is given away.
+func TestRecanonicalizeBlindNames(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(p *dibs.Policy){
+		"another profile":     func(p *dibs.Policy) { p.Profile = dibs.Exact },
+		"look-alikes allowed": func(p *dibs.Policy) { p.Skeleton = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := coretest.NewFixture(t, blind(keyA))
+			f.Must(coretest.Claim("email", secretValue, coretest.User1))
+			p := blind(keyA)["email"]
+			change(&p)
+			g := f.Reopened(map[string]dibs.Policy{"email": p})
+			for _, dry := range []bool{true, false} {
+				_, err := g.Recanonicalize(g.Ctx, dibs.RecanonicalizeRequest{Namespace: "email", DryRun: dry})
+				f.WantError(err, dibs.ErrInvalidNamespace)
+			}
+			f.Refused(dibs.ErrNameTaken, coretest.Claim("email", secretValue, coretest.User2))
+			f.Must(coretest.Claim("email", "new-"+secretValue, coretest.User2)) // the rules are what they were
+		})
+	}
+}
+
+// A name in quarantine that the new rules refuse is in nobody's way: nobody can ask for
+// it any more. It waits for its end where it is.
+func TestRecanonicalizeLeavesInvalidQuarantines(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour, Quarantine: time.Hour}})
+	f.Must(coretest.Claim("slug", "Alice", coretest.User1), coretest.Claim("slug", "what!", coretest.User2), coretest.Decommission("slug", "what!", coretest.User2))
+	g := f.Reopened(coretest.FoldedSlugs())
+	if report := g.MustRecanonicalize(false); report.Looked != 2 || report.Done != 1 || report.Counts[dibs.FindingInvalid] != 0 {
+		t.Errorf("%+v", report)
+	}
+	g.Must(coretest.Claim("slug", "new", coretest.User3))
+	f.WantState("slug", "what!", dibs.Quarantined)
+	f.Clock.Advance(2 * time.Hour)
+	f.SweepAll()
+	f.WantState("slug", "what!", dibs.Free)
 }

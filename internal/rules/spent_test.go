@@ -78,7 +78,7 @@ func TestSpentTokensAreForgottenInTime(t *testing.T) {
 	f.Refused(dibs.ErrAlreadyReleased, coretest.Reserve("slug", "x", coretest.Token2))
 	f.Clock.Advance(time.Hour)
 	f.Must(coretest.Claim("slug", "x", coretest.User1))
-	if n := f.TokensOf("x"); n != 0 {
+	if n := tokensOf(f, "x"); n != 0 {
 		t.Errorf("%d tokens are remembered for longer than they have to be", n)
 	}
 }
@@ -92,7 +92,7 @@ func TestSpentTokensAreBounded(t *testing.T) {
 	for i := range most + 2 {
 		f.Must(coretest.Reserve("slug", "x", token(i)), release(token(i)))
 	}
-	if n := f.TokensOf("x"); n != most {
+	if n := tokensOf(f, "x"); n != most {
 		t.Errorf("the row has %d tokens, want %d", n, most)
 	}
 	for i := 1; i < most+2; i++ { // the last one among them
@@ -129,7 +129,7 @@ func TestSpentTokenBeforeQuota(t *testing.T) {
 // that is another's since.
 func TestSpentTokensAreForgotten(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, forgetful())
+	f := coretest.NewFixture(t, coretest.Forgetful())
 	hers := func(value string) {
 		r := coretest.Reserve("slug", value, coretest.Token1)
 		r.Entity = coretest.Alice
@@ -140,15 +140,15 @@ func TestSpentTokensAreForgotten(t *testing.T) {
 	f.Must(coretest.Decommission("slug", "x", coretest.User2))
 	f.Must(coretest.Reserve("slug", "x", coretest.Token2), release(coretest.Token2))
 	f.Must(coretest.Claim("slug", "x", coretest.User3))
-	if n := f.TokensOf("x"); n != 2 {
+	if n := tokensOf(f, "x"); n != 2 {
 		t.Fatalf("the row has %d tokens, want hers and another", n)
 	}
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
-	if n := f.TokensOf("x"); n != 1 {
+	if n := tokensOf(f, "x"); n != 1 {
 		t.Errorf("the row has %d tokens, want the other one's", n)
 	}
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.User3})
-	if n := f.TokensOf("x"); n != 0 {
+	if n := tokensOf(f, "x"); n != 0 {
 		t.Errorf("the tombstone has %d tokens", n)
 	}
 }
@@ -156,7 +156,7 @@ func TestSpentTokensAreForgotten(t *testing.T) {
 // Tokens go with the name when the rules of its namespace change.
 func TestSpentTokensMove(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	spend := func(value string, tokens ...string) {
 		for _, token := range tokens {
 			f.Must(coretest.Reserve("slug", value, token), dibs.Release{ID: dibs.NameID("slug", value), Token: token})
@@ -169,7 +169,7 @@ func TestSpentTokensMove(t *testing.T) {
 	f.Must(hold, dibs.Confirm{ID: dibs.NameID("slug", "Bob"), Token: coretest.Token3, Entity: coretest.User2})
 	f.Must(coretest.Rename("slug", "bob", coretest.User2))
 
-	g := f.Reopened(folded())
+	g := f.Reopened(coretest.FoldedSlugs())
 	g.MustRecanonicalize(false)
 	for _, value := range []string{"alice", "bob"} {
 		g.Must(coretest.Decommission("slug", value, g.NameOf("slug", value).Entity))
@@ -178,7 +178,17 @@ func TestSpentTokensMove(t *testing.T) {
 		g.Refused(dibs.ErrAlreadyReleased, coretest.Reserve("slug", "alice", token))
 	}
 	g.Refused(dibs.ErrAlreadyConfirmed, coretest.Reserve("slug", "BOB", coretest.Token3))
-	if n := f.TokensOf("Alice"); n != 0 {
+	if n := tokensOf(f, "Alice"); n != 0 {
 		t.Errorf("the row that the name has left has %d tokens", n)
 	}
+}
+
+// tokensOf returns how many tokens of earlier holds the row of a slug has.
+func tokensOf(f *coretest.Fixture, value string) int {
+	f.T.Helper()
+	found, err := f.Engine.Load(f.Ctx, []dibs.Ref{{Kind: dibs.KindName, ID: dibs.NameID("slug", value)}})
+	if err != nil || len(found.Records) != 1 {
+		f.T.Fatalf("%+v, %v", found, err)
+	}
+	return len(found.Records[0].(*dibs.NameRecord).Spent)
 }

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func TestSuggestionsForInvalid(t *testing.T) {
 		t.Errorf("%v", e.Suggestions)
 	}
 	f.Must(coretest.Claim("slug", "alice", coretest.User1))
-	if got := f.CheckOne("slug", "ALICE!").Suggestions; !slices.Equal(got, []string{"alice-2", "alice-3", "alice-4"}) {
+	if got := checkOne(f, "slug", "ALICE!").Suggestions; !slices.Equal(got, []string{"alice-2", "alice-3", "alice-4"}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -84,11 +85,57 @@ func TestSuggestionsAsTheProfileJoins(t *testing.T) {
 	} {
 		f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: joins{join: c.join}}})
 		f.Must(coretest.Claim("slug", "alice", coretest.User1))
-		if got := f.CheckOne("slug", "alice").Suggestions; !slices.Equal(got, c.want) {
+		if got := checkOne(f, "slug", "alice").Suggestions; !slices.Equal(got, c.want) {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
 	f := coretest.NewFixture(t, nil)
 	_, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Parts: make([]string, 9)})
-	f.CheckError(err, dibs.ErrTooLarge)
+	f.WantError(err, dibs.ErrTooLarge)
+}
+
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("spring-3")}})
+	f.Must(coretest.Reserve("slug", "spring", coretest.Token1))
+	f.Must(coretest.Reserve("slug", "spring-2", coretest.Token1))
+	long := strings.Repeat("é", 512) // the longest value there is
+	f.Must(coretest.Reserve("slug", long, coretest.Token1))
+	for i := range 20 {
+		f.Must(coretest.Reserve("slug", fmt.Sprint("crowd-", i+2), coretest.Token1))
+	}
+	f.Must(coretest.Reserve("slug", "crowd", coretest.Token1))
+
+	suggest := func(value string, n int) []string {
+		t.Helper()
+		answers, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{value}, Suggest: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answers[0].Suggestions
+	}
+	for _, c := range []struct {
+		value string
+		n     int
+		want  []string
+	}{
+		{"spring", 2, []string{"spring-4", "spring-5"}},   // 2 is taken, 3 a reserved word
+		{"spring-2", 2, []string{"spring-4", "spring-5"}}, // not spring-2-2
+		{"spring", 0, nil},
+		{"crowd", 1, []string{"crowd-25"}}, // the near ones are all taken
+		{"free", 3, nil},                   // available: nothing to suggest
+	} {
+		if got := suggest(c.value, c.n); !slices.Equal(got, c.want) {
+			t.Errorf("%d for %s: %v, want %v", c.n, c.value, got, c.want)
+		}
+	}
+	if got := suggest("spring", 100); len(got) != 10 {
+		t.Errorf("%d suggestions, want 10 at the most", len(got))
+	}
+	for _, s := range suggest(long, 3) {
+		if len(s) > 1024 || !strings.HasPrefix(s, "é") {
+			t.Errorf("for the longest value: %d bytes", len(s))
+		}
+		f.Must(coretest.Reserve("slug", s, coretest.Token1)) // what is offered is accepted
+	}
 }

@@ -14,7 +14,7 @@ import (
 // leaves alone what is not due, or not there.
 func TestSweepTooLate(t *testing.T) {
 	t.Parallel()
-	f, s := coretest.NewSpy(t)
+	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Claim("slug", "mine", coretest.User1), coretest.Claim("slug", "gone", coretest.User2), coretest.Reserve("slug", "held", coretest.Token1))
 	f.Must(coretest.Reserve("slug", "let go", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "let go"), Token: coretest.Token1})
 	f.Must(dibs.Delete{Entity: coretest.User2})

@@ -33,7 +33,7 @@ func TestHoldEndsExactly(t *testing.T) {
 	f.Refused(dibs.ErrAlreadyExpired, dibs.Confirm{ID: h.ID, Token: coretest.Token1, Entity: coretest.User1})
 	f.Clock.Advance(time.Hour)
 	f.Must(coretest.Claim("slug", "x", coretest.User1))
-	coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventExpired, dibs.EventClaimed)
+	f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventExpired, dibs.EventClaimed)
 	if at := f.AllEvents()[1].At.Time(); !at.Equal(end) {
 		t.Errorf("the expiry is dated %v, want %v", at, end)
 	}
@@ -53,14 +53,14 @@ func TestAliasByTimeAlone(t *testing.T) {
 		f.Must(coretest.Claim("slug", "old", coretest.User1))
 		f.Must(coretest.Rename("slug", "new", coretest.User1))
 		began := f.Clock.Now()
-		version := f.VersionOf(coretest.User1)
+		version := versionOf(f, coretest.User1)
 
 		f.Clock.Advance(time.Hour - time.Millisecond)
 		sweep()
-		f.WantLeads("slug", "old", 301, "new")
+		f.WantResolve("slug", "old", 301, "new")
 		f.Clock.Advance(time.Millisecond)
 		sweep()
-		f.WantLeads("slug", "old", 410, "")
+		f.WantResolve("slug", "old", 410, "")
 		e := f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "old", coretest.User2))
 		if want := began.Add(3 * time.Hour); e.Reason != dibs.ReasonQuarantined || !e.Until.Equal(want) {
 			t.Errorf("kept back for %s until %v, want %v", e.Reason, e.Until, want)
@@ -71,19 +71,19 @@ func TestAliasByTimeAlone(t *testing.T) {
 		f.Clock.Advance(time.Millisecond)
 		sweep()
 		f.WantState("slug", "old", dibs.Free)
-		f.WantLeads("slug", "old", 404, "")
+		f.WantResolve("slug", "old", 404, "")
 
 		n := f.One(coretest.Claim("slug", "old", coretest.User2))
 		if n.Epoch != 2 {
 			t.Errorf("the epoch is %d, want 2", n.Epoch)
 		}
-		coretest.WantKinds(t, f, "slug", "old",
+		f.WantKinds("slug", "old",
 			dibs.EventClaimed, dibs.EventDemoted, dibs.EventGivenUp, dibs.EventUnlocked, dibs.EventClaimed)
 		events, _ := f.History(f.Ctx, "slug", "old")
 		if !events[2].At.Time().Equal(began.Add(time.Hour)) || !events[3].At.Time().Equal(began.Add(3*time.Hour)) {
 			t.Errorf("given up at %s and unlocked at %s", events[2].At, events[3].At)
 		}
-		if v := f.VersionOf(coretest.User1); v != version+1 {
+		if v := versionOf(f, coretest.User1); v != version+1 {
 			t.Errorf("losing an alias took the entity from version %d to %d", version, v)
 		}
 	}
@@ -111,7 +111,7 @@ func TestHoldOutOfQuarantine(t *testing.T) {
 			for range 2 { // again and again: the date stays
 				f.Clock.Advance(time.Minute)
 				token := dibs.NewToken()
-				f.Must(coretest.ReserveFor(kept, token, coretest.User1))
+				f.Must(reserveFor(kept, token, coretest.User1))
 				f.Must(dibs.Release{ID: id, Token: token})
 			}
 			holdForOne(f, kept)
@@ -137,7 +137,7 @@ func TestHoldOutOfQuarantine(t *testing.T) {
 		f.Must(dibs.Release{ID: id, Token: coretest.Token1})
 		f.WantState(kept, "x", dibs.Free)
 		f.SweepAll()
-		coretest.WantKinds(t, f, kept, "x", dibs.EventClaimed, dibs.EventGivenUp, dibs.EventReserved, dibs.EventReleased)
+		f.WantKinds(kept, "x", dibs.EventClaimed, dibs.EventGivenUp, dibs.EventReserved, dibs.EventReleased)
 	})
 	t.Run("confirmed", func(t *testing.T) {
 		t.Parallel()
@@ -162,7 +162,7 @@ func TestPurge(t *testing.T) {
 	f.Must(coretest.Decommission("slug", "mine", coretest.User1))
 	f.Must(coretest.Reserve("slug", "low", coretest.Token1))
 	last := f.NameOf("slug", "x").Epoch
-	rev := f.LastRev("slug", "x")
+	rev := lastRev(f, "slug", "x")
 
 	f.Clock.Advance(time.Hour - time.Millisecond)
 	f.SweepAll()
@@ -172,7 +172,7 @@ func TestPurge(t *testing.T) {
 	if _, err := f.Get(f.Ctx, dibs.Lookup{Namespace: "slug", Value: "x"}); !errors.Is(err, dibs.ErrNotFound) {
 		t.Fatalf("the row is still there: %v", err)
 	}
-	coretest.WantKinds(t, f, "slug", "x")
+	f.WantKinds("slug", "x")
 	f.WantState("slug", "mine", dibs.Free)
 	f.NameOf("slug", "mine") // a name that was somebody's is never purged
 	f.Clock.Advance(aHold)
@@ -187,9 +187,9 @@ func TestPurge(t *testing.T) {
 	// A purge of a low epoch does not lower what a high one left behind.
 	for _, value := range []string{"x", "low", "never seen"} {
 		n := f.One(coretest.Claim("slug", value, dibs.Entity{Type: "user", ID: value}))
-		if n.Epoch <= last || f.LastRev("slug", value) <= rev {
+		if n.Epoch <= last || lastRev(f, "slug", value) <= rev {
 			t.Errorf("%s begins at epoch %d and revision %d, not above %d and %d",
-				value, n.Epoch, f.LastRev("slug", value), last, rev)
+				value, n.Epoch, lastRev(f, "slug", value), last, rev)
 		}
 	}
 	if n := f.One(coretest.Claim("other", "x", coretest.User2)); n.Epoch != 1 {
@@ -218,7 +218,7 @@ func TestPurgeFloor(t *testing.T) {
 	for i := range 20 {
 		f.Must(dibs.Extend{ID: dibs.NameID("slug", "revisions"), Token: coretest.Token1, TTL: dibs.For(aHold + time.Duration(i+1)*time.Second)})
 	}
-	rev := f.LastRev("slug", "revisions")
+	rev := lastRev(f, "slug", "revisions")
 	f.Must(coretest.Reserve("slug", "higher", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "higher"), Token: coretest.Token1})
 	f.Must(coretest.Reserve("slug", "higher", coretest.Token2), dibs.Release{ID: dibs.NameID("slug", "higher"), Token: coretest.Token2})
 	f.Clock.Advance(time.Hour) // "higher" goes first, with the higher epoch
@@ -226,8 +226,8 @@ func TestPurgeFloor(t *testing.T) {
 	f.SweepAll()
 	f.Clock.Advance(time.Hour)
 	f.SweepAll()
-	if n := f.One(coretest.Claim("slug", "new", coretest.User2)); n.Epoch != 9 || f.LastRev("slug", "new") <= rev {
-		t.Errorf("a new name begins at epoch %d and revision %d, not at 9 and above %d", n.Epoch, f.LastRev("slug", "new"), rev)
+	if n := f.One(coretest.Claim("slug", "new", coretest.User2)); n.Epoch != 9 || lastRev(f, "slug", "new") <= rev {
+		t.Errorf("a new name begins at epoch %d and revision %d, not at 9 and above %d", n.Epoch, lastRev(f, "slug", "new"), rev)
 	}
 }
 
@@ -253,5 +253,37 @@ func TestExtend(t *testing.T) {
 	f.ActAs("ann", 0).Refused(dibs.ErrLost, extend(time.Minute))
 	if _, err := f.ActAs("ann", dibs.ActForOthers).Extend(f.Ctx, extend(time.Minute)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A name that was never confirmed leaves nothing behind but a floor.
+func TestPurgeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	r := dibs.Reserve{
+		Namespace: "email", Value: "lapsed@example.org", Token: coretest.Token1, Entity: coretest.Alice,
+		CorrelationID: "order of alice", Meta: map[string]string{"by": "alice"},
+	}
+	plain := r
+	plain.Namespace = "plain"
+	epochs := []uint64{f.One(r).Epoch, f.One(plain).Epoch}
+	f.Clock.Advance(dibs.DefaultTTL + 31*24*time.Hour)
+	for f.SweepAll().Changed > 0 { // it ends, and then it is purged
+		continue
+	}
+	f.WantNoTrace("alice")
+	f.WantNoTrace("lapsed@example.org")
+	if len(f.AllEvents()) > 0 {
+		t.Errorf("%d events are left", len(f.AllEvents()))
+	}
+	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindHash, dibs.KindSkeleton} {
+		if records, _ := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: kind, Limit: 9}); len(records) > 0 {
+			t.Errorf("there is still %+v", records[0])
+		}
+	}
+	for i, again := range []dibs.Reserve{r, plain} {
+		if n := f.One(again); n.Epoch <= epochs[i] {
+			t.Errorf("%s has epoch %d again", n.Key(), n.Epoch)
+		}
 	}
 }

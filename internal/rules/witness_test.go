@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
@@ -47,8 +48,8 @@ func TestWitness(t *testing.T) {
 		if r := f.SweepAll(); r.Suspects != 1 || r.Settled != 1 {
 			t.Errorf("the sweep reports %+v", r)
 		}
-		f.WantLeads("slug", "x", 200, "")
-		coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventSuspected, dibs.EventConfirmed)
+		f.WantResolve("slug", "x", 200, "")
+		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected, dibs.EventConfirmed)
 		if a := w.asked[0]; a.Value != "x" || a.CorrelationID != "c" || a.Meta["k"] != "v" || a.Epoch != 1 {
 			t.Errorf("it was asked about %+v", a)
 		}
@@ -59,7 +60,7 @@ func TestWitness(t *testing.T) {
 		w.verdict = dibs.Absent
 		f.SweepAll()
 		f.WantState("slug", "x", dibs.Free)
-		coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventSuspected, dibs.EventExpired)
+		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected, dibs.EventExpired)
 		if w.asked[0].Entity != coretest.User1 {
 			t.Errorf("it was asked about %v", w.asked[0].Entity)
 		}
@@ -83,7 +84,7 @@ func TestWitness(t *testing.T) {
 			if n.State != dibs.Suspect || !strings.Contains(n.Doubt, says) {
 				t.Errorf("it is %s, with the doubt %q, want %q", n.State, n.Doubt, says)
 			}
-			coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventSuspected)
+			f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected)
 		}
 	})
 	t.Run("unknown, with growing pauses", func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestWitness(t *testing.T) {
 			f.SweepAll()
 			pause = min(2*pause, time.Hour)
 		}
-		coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventSuspected)
+		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected)
 		// A hold that came back to life begins anew.
 		f.Must(dibs.Settle{ID: dibs.NameID("slug", "x"), Verdict: dibs.Absent})
 		f.Must(coretest.Reserve("slug", "x", coretest.Token2))
@@ -133,4 +134,130 @@ func TestWitness(t *testing.T) {
 		f.Clock.Advance(aHold)
 		f.WantState("slug", "x", dibs.Suspect)
 	})
+}
+
+// What a witness says may be anything. It is kept as a text that every engine takes.
+func TestDoubtIsPlainText(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
+		return dibs.Unknown, errors.New("\x00bad\xff" + strings.Repeat("é", 300))
+	}}})
+	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
+	f.Clock.Advance(aHold)
+	f.SweepAll()
+	doubt := f.NameOf("slug", "x").Doubt
+	if !utf8.ValidString(doubt) || strings.ContainsRune(doubt, 0) || len(doubt) > 300 || !strings.Contains(doubt, "bad") {
+		t.Errorf("%q", doubt)
+	}
+}
+
+// A sweeper that has no witness does not make the one that has it wait ever longer.
+func TestSweepersWithoutAWitnessDoNotSlowItDown(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Witness: coretest.AlwaysUnknown}})
+	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
+	without := f.Reopened(nil)
+	f.Clock.Advance(aHold)
+	for range 10 {
+		without.SweepAll()
+		f.Clock.Advance(5 * time.Second)
+	}
+	if report := f.SweepAll(); report.Suspects != 1 {
+		t.Errorf("after ten sweeps without a witness it is not due: %+v", report)
+	}
+}
+
+// What keeps a witness from knowing is told with how often it was asked, and when it is
+// asked next.
+func TestUnknownBecause(t *testing.T) {
+	t.Parallel()
+	w := &testimony{verdict: dibs.UnknownBecause("the order\nis being paid")}
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Witness: w.witness}})
+	held := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+	if held.Asked != 0 || !held.AskAt.IsZero() {
+		t.Errorf("a hold is asked about: %+v", held)
+	}
+	f.Clock.Advance(aHold)
+	if n := f.NameOf("slug", "x"); n.Asked != 0 || !n.AskAt.Equal(n.ExpiresAt) {
+		t.Errorf("asked %d times before the sweep, next at %v", n.Asked, n.AskAt)
+	}
+	f.SweepAll()
+	n := f.NameOf("slug", "x")
+	if n.Doubt != "the witness does not know: the order is being paid" || n.Asked != 1 || !n.AskAt.After(n.ExpiresAt) {
+		t.Errorf("the doubt is %q, asked %d times, next at %v", n.Doubt, n.Asked, n.AskAt)
+	}
+	if asked := w.asked[0]; asked.AskedAt.Before(n.ExpiresAt) {
+		t.Errorf("asked at %v about a hold that ends at %v", asked.AskedAt, n.ExpiresAt)
+	}
+	page, err := f.List(t.Context(), dibs.NamesQuery{State: dibs.Suspect})
+	if err != nil || len(page.Names) != 1 || page.Names[0].Asked != 1 {
+		t.Errorf("listed as %+v, %v", page.Names, err)
+	}
+	if outcome, _ := w.verdict.Outcome(); outcome != "unknown" {
+		t.Errorf("it is %s", outcome)
+	}
+	f.Must(dibs.Settle{ID: n.ID, Verdict: dibs.Exists(coretest.User1)})
+	if n := f.NameOf("slug", "x"); n.Asked != 0 || !n.AskAt.IsZero() {
+		t.Errorf("settled, and asked about: %+v", n)
+	}
+}
+
+// A holder that comes back while the witness looks may save after the look. What the
+// witness says then is about a hold that is over.
+func TestVerdictAboutAnEarlierEnd(t *testing.T) {
+	t.Parallel()
+	w := &testimony{verdict: dibs.Absent}
+	back := func() {}
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Witness: w.meanwhile(func() { back() })}})
+	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
+	f.Clock.Advance(aHold)
+	back = func() {
+		f.Must(dibs.Extend{ID: dibs.NameID("slug", "x"), Token: coretest.Token1})
+		f.Clock.Advance(aHold)
+		back = func() {}
+	}
+	if _, err := f.Sweep(f.Ctx, 1); err != nil { // more would ask about the hold's second end, too
+		t.Fatal(err)
+	}
+	f.WantState("slug", "x", dibs.Suspect)
+	f.SweepAll()
+	f.WantState("slug", "x", dibs.Free)
+	if len(w.asked) != 2 || !w.asked[1].ExpiresAt.After(w.asked[0].ExpiresAt) {
+		t.Errorf("asked about %+v", w.asked)
+	}
+}
+
+// A verdict on a hold that is over by now, or another one's, changes nothing.
+func TestLateTestimony(t *testing.T) {
+	t.Parallel()
+	var f *coretest.Fixture
+	id := dibs.NameID("slug", "x")
+	var settle func()
+	policy := dibs.Policy{}
+	w := &testimony{verdict: dibs.Exists(coretest.User2)}
+	policy.Witness = w.meanwhile(func() { settle() })
+	f = coretest.NewFixture(t, map[string]dibs.Policy{"slug": policy})
+	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
+
+	settle = func() { f.Must(dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1}) }
+	f.Clock.Advance(aHold)
+	f.SweepAll()
+	if n := f.NameOf("slug", "x"); n.Entity != coretest.User1 || n.Doubt != "" {
+		t.Errorf("it became %v's, with the doubt %q", n.Entity, n.Doubt)
+	}
+
+	f.Must(coretest.Decommission("slug", "x", coretest.User1))
+	again := dibs.NewToken()
+	f.Must(coretest.Reserve("slug", "x", again))
+	settle = func() {
+		f.Must(dibs.Release{ID: id, Token: again}, coretest.Reserve("slug", "x", coretest.Token2))
+		f.Clock.Advance(aHold) // the next hold is a suspect by now, but another one
+	}
+	f.Clock.Advance(aHold)
+	if _, err := f.Sweep(f.Ctx, 1); err != nil { // more would ask about the next hold, too
+		t.Fatal(err)
+	}
+	if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || n.Epoch != 3 {
+		t.Errorf("the verdict on epoch 2 made epoch %d %s", n.Epoch, n.State)
+	}
 }

@@ -56,22 +56,3 @@ func TestCommandsLoadOnce(t *testing.T) {
 		}
 	}
 }
-
-// Suggestions take one read more, however many they are, and however crowded it is.
-func TestSuggestionsLoadOnce(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
-	f.Must(coretest.Claim("slug", "alice", coretest.User1), coretest.Claim("slug", "alice-2", coretest.User2), coretest.Claim("slug", "a1ice-3", coretest.User3))
-	store := &loadCounter{Store: f.Engine}
-	reg := coretest.MustOpen(t, store, dibs.Config{Policies: coretest.Looks(dibs.Policy{})})
-	_, err := reg.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"alice", "alice-2", "free"}, Suggest: 10})
-	if err != nil || store.loads > 2 {
-		t.Errorf("a check with suggestions: %d loads, %v", store.loads, err)
-	}
-	store.loads = 0
-	_, err = reg.Reserve(f.Ctx, dibs.Reserve{Namespace: "slug", Value: "alice"})
-	e := f.CheckError(err, dibs.ErrNameTaken)
-	if store.loads != 2 || len(e.Suggestions) != 3 { // one to decide
-		t.Errorf("a refusal with suggestions: %d loads, %v", store.loads, e.Suggestions)
-	}
-}

@@ -14,7 +14,7 @@ import (
 // on it, and none writes it.
 func TestFloorIsWrittenOnceAndAlwaysRead(t *testing.T) {
 	t.Parallel()
-	f, s := coretest.NewSpy(t)
+	f, s := coretest.NewSpy(t, nil)
 	var groups []dibs.Group
 	s.OnCommit = func(g []dibs.Group) ([]dibs.Outcome, error) {
 		groups = g
@@ -49,7 +49,7 @@ func TestFloorIsWrittenOnceAndAlwaysRead(t *testing.T) {
 	if revs, writes := of(dibs.KindFloor); len(revs) != 1 || writes != 0 {
 		t.Errorf("a name with a row read the floor at %v and wrote it %d times", revs, writes)
 	}
-	if floors := f.NamespaceRecords(); len(floors) != 1 || floors[0].Label != "slug" || floors[0].Rev != 1 {
+	if floors := documents(f, dibs.KindFloor); len(floors) != 1 || floors[0].Label != "slug" || floors[0].Rev != 1 {
 		t.Errorf("%+v", floors)
 	}
 }
@@ -61,7 +61,7 @@ func TestFloorIsNotWrittenForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "a", coretest.User1), coretest.Claim("slug", "a", coretest.User2))
-	if floors := f.NamespaceRecords(); len(floors) != 0 {
+	if floors := documents(f, dibs.KindFloor); len(floors) != 0 {
 		t.Errorf("a dry run or a refusal left %+v", floors)
 	}
 }
@@ -69,10 +69,10 @@ func TestFloorIsNotWrittenForNothing(t *testing.T) {
 // However late a commit comes, a name that was purged meanwhile has not been forgotten.
 func TestFloorIsRaisedMeanwhile(t *testing.T) {
 	t.Parallel()
-	f, s := coretest.NewSpy(t)
+	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Reserve("slug", "other", coretest.Token1))
 	other := f.Reopened(map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
-	s.OnCommit = f.Once(s, func() {
+	s.OnCommit = s.BeforeFirst(func() {
 		other.Must(coretest.Reserve("slug", "x", coretest.Token2), dibs.Release{ID: dibs.NameID("slug", "x"), Token: coretest.Token2})
 		f.Clock.Advance(time.Hour)
 		other.SweepAll()
@@ -90,7 +90,7 @@ func TestFloorThatCannotBeRead(t *testing.T) {
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
 	f.Must(coretest.Reserve("slug", "old", coretest.Token1), coretest.Claim("slug", "mine", coretest.User1))
 	f.Must(dibs.Release{ID: dibs.NameID("slug", "old"), Token: coretest.Token1})
-	damaged := *f.NamespaceRecords()[0]
+	damaged := *documents(f, dibs.KindFloor)[0]
 	damaged.Rev, damaged.Data = 2, []byte(`{"epoch":7,"re`)
 	outcomes, err := f.Engine.Commit(f.Ctx, []dibs.Group{{
 		Reads: []dibs.Read{{Ref: damaged.Ref(), Rev: 1}}, Writes: []dibs.Write{{Record: &damaged}},
@@ -112,7 +112,7 @@ func TestFloorThatCannotBeRead(t *testing.T) {
 	// Nor is anything purged: the floor could not be raised.
 	f.Clock.Advance(time.Hour)
 	_, err = f.Sweep(f.Ctx, 10)
-	f.CheckError(err, dibs.ErrUnavailable)
+	f.WantError(err, dibs.ErrUnavailable)
 	if !strings.Contains(err.Error(), `floor "slug"`) {
 		t.Errorf("%q does not say which document it is", err)
 	}

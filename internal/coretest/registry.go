@@ -3,21 +3,19 @@ package coretest
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/memstore"
 )
 
-var Wedding = dibs.Entity{Type: "wedding", ID: "42"}
-
-// OpenMem opens a registry on a fresh memstore by the machine's clock, which inside
-// a synctest bubble is the bubble's.
+// OpenMem opens a registry on a new memstore that uses the machine's clock. Inside a synctest
+// bubble that is the clock of the bubble.
 func OpenMem(t *testing.T, cfg dibs.Config) *dibs.Registry {
 	t.Helper()
 	return MustOpen(t, memstore.New(memstore.Config{}), cfg)
 }
 
+// MustReserve reserves a name in the namespace slug.
 func MustReserve(t *testing.T, reg *dibs.Registry, value string) dibs.Hold {
 	t.Helper()
 	hold, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: value})
@@ -27,6 +25,7 @@ func MustReserve(t *testing.T, reg *dibs.Registry, value string) dibs.Hold {
 	return hold
 }
 
+// StateOf returns the state of a name in the namespace slug.
 func StateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
 	t.Helper()
 	name, err := reg.Get(context.WithoutCancel(t.Context()), dibs.Lookup{Namespace: "slug", Value: value})
@@ -35,5 +34,3 @@ func StateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
 	}
 	return name.State
 }
-
-const Minute = time.Minute

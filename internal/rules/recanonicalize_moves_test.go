@@ -1,24 +1,21 @@
 package rules_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
-	"github.com/calldibs/dibs/memstore"
 )
 
 // A name that was given up under other rules does not lead anywhere when the rules are
 // changed back: by these it is another name.
 func TestRulesChangedBackAfterRelease(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
-	g := f.Reopened(folded())
+	g := f.Reopened(coretest.FoldedSlugs())
 	g.MustRecanonicalize(false)
 	g.Must(coretest.Decommission("slug", "alice", coretest.User1))
 	f.MustRecanonicalize(false)
@@ -29,22 +26,11 @@ func TestRulesChangedBackAfterRelease(t *testing.T) {
 	f.Replayed(coretest.Claim("slug", "Alice", coretest.User1))
 }
 
-// Asked for again, a Rename stands, whichever key has hidden the name.
-func TestRenameIsReplayedAfterRotation(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, blind(keyA))
-	again := dibs.Rename{Namespace: "email", Value: secretValue, Entity: coretest.User1, IfVersion: 1}
-	f.Must(coretest.Claim("email", "old@example.com", coretest.User1))
-	again.From = "old@example.com"
-	f.Must(again)
-	f.Reopened(blind(keyB, keyA)).Replayed(again)
-}
-
 // What is kept back under a value that is not valid by new rules does not stand in
 // their way: nobody can ask for it.
 func TestRecanonicalizeInvalidQuarantine(t *testing.T) {
 	t.Parallel()
-	policy := exactly()["slug"]
+	policy := coretest.ExactSlugs()["slug"]
 	policy.Quarantine = time.Hour
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": policy})
 	f.Must(coretest.Claim("slug", "what!", coretest.User1), coretest.Decommission("slug", "what!", coretest.User1), coretest.Claim("slug", "Alice", coretest.User2))
@@ -84,24 +70,6 @@ func TestRecanonicalizeMergeKeepsTheMost(t *testing.T) {
 	}
 }
 
-// Who held a name is told the same, however often the rules were changed meanwhile.
-func TestWhoHeldAfterRulesChangedBack(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
-	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
-	from := f.Clock.Now()
-	g := f.Reopened(folded())
-	for _, registry := range []*coretest.Fixture{g, f, g, f} {
-		f.Clock.Advance(time.Second)
-		registry.MustRecanonicalize(false)
-	}
-	for at := from; at.Before(f.Clock.Now()); at = at.Add(500 * time.Millisecond) {
-		if holder, err := f.WhoHeld(f.Ctx, "slug", "Alice", at); err != nil || holder.Entity != coretest.User1 {
-			t.Errorf("at %s: %+v, %v", at, holder, err)
-		}
-	}
-}
-
 // vowels is another skeleton than digits: vowels look alike.
 type vowels struct{}
 
@@ -114,100 +82,29 @@ func (vowels) Skeleton(canonical string) string {
 // Under another skeleton other names look alike, and the former ones no more.
 func TestRecanonicalizeToAnotherSkeleton(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.Looks(dibs.Policy{}))
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "shop", coretest.User1))
-	was := f.Skeletons()[0].ID
+	was := documents(f, dibs.KindSkeleton)[0].ID
 	g := f.Reopened(map[string]dibs.Policy{"slug": {Skeleton: vowels{}, HoldHistory: time.Hour}})
 	if done := g.MustRecanonicalize(false); done.Done != 1 {
 		t.Errorf("%+v", done)
 	}
-	if left := f.Skeletons(); len(left) != 1 || left[0].ID == was {
+	if left := documents(f, dibs.KindSkeleton); len(left) != 1 || left[0].ID == was {
 		t.Errorf("%d skeletons are left", len(left))
 	}
-	g.Confusable(coretest.Claim("slug", "ship", coretest.User2))
+	confusable(g, coretest.Claim("slug", "ship", coretest.User2))
 	g.Must(coretest.Claim("slug", "5hop", coretest.User2))
-	none := f.Reopened(exactly())
+	none := f.Reopened(coretest.ExactSlugs())
 	none.MustRecanonicalize(false)
-	if left := f.Skeletons(); len(left) != 0 {
+	if left := documents(f, dibs.KindSkeleton); len(left) != 0 {
 		t.Errorf("%d skeletons are left where there are no look-alikes", len(left))
-	}
-}
-
-// listingStore calls then after the names of a namespace were listed.
-type listingStore struct {
-	coretest.StrictStore
-	left int
-	then func()
-}
-
-func (s *listingStore) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	records, err := s.StrictStore.List(ctx, query)
-	if s.left--; s.left == 0 {
-		s.then()
-	}
-	return records, err
-}
-
-// A name that becomes free after it was listed stays where it is; one that is gone is
-// gone.
-func TestRecanonicalizeWhatIsFreeMeanwhile(t *testing.T) {
-	t.Parallel()
-	for what, purged := range map[string]bool{"released": false, "purged": true} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			f := coretest.NewFixture(t, exactly())
-			hold := f.One(coretest.Reserve("slug", "Held", coretest.Token1))
-			// It is listed for the plan, and once more to be changed.
-			store := &listingStore{StrictStore: coretest.StrictStore{Store: f.Engine, T: t}, left: 2, then: func() {
-				f.Must(dibs.Release{ID: hold.ID, Token: coretest.Token1})
-				if purged {
-					f.Clock.Advance(time.Hour)
-					f.SweepAll()
-				}
-			}}
-			g := *f
-			g.Registry = coretest.MustOpen(t, store, dibs.Config{Policies: folded()})
-			if done := g.MustRecanonicalize(false); done.Looked != 1 || done.Done != 0 {
-				t.Errorf("%+v", done)
-			}
-			g.WantState("slug", "held", dibs.Free)
-			if n, err := g.Get(g.Ctx, dibs.Lookup{ID: hold.ID}); !purged && (err != nil || n.Canonical != "Held") {
-				t.Errorf("%+v, %v", n, err)
-			}
-			g.Must(coretest.Claim("slug", "held", coretest.User1))
-		})
-	}
-}
-
-// upper is a third profile, under which no name is what it is under lower.
-type upper struct{}
-
-func (upper) Name() string                           { return "upper/1" }
-func (upper) Canonical(value string) (string, error) { return strings.ToUpper(value), nil }
-
-// A history has all events of a name from all rows that it was in, each of them once.
-func TestHistoryOverManyRules(t *testing.T) {
-	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
-	f.Must(coretest.Claim("slug", "ALICe", coretest.User1), coretest.Rename("slug", "Alice", coretest.User1), coretest.Rename("slug", "aLICE", coretest.User1))
-	for _, profile := range []dibs.Profile{coretest.Lower{}, upper{}, coretest.Lower{}, upper{}} {
-		f.Clock.Advance(time.Second)
-		g := f.Reopened(map[string]dibs.Policy{"slug": {Profile: profile, HoldHistory: time.Hour}})
-		g.MustRecanonicalize(false)
-		history, err := g.History(g.Ctx, "slug", "alice")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if all := f.AllEvents(); len(history) != len(all) {
-			t.Errorf("%d events under %s, want all %d", len(history), profile.Name(), len(all))
-		}
 	}
 }
 
 // A row that is new starts above what was purged, also for a name that is moved there.
 func TestMoveStartsAboveTheFloor(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
 	for range 3 {
 		token := dibs.NewToken()
@@ -216,7 +113,7 @@ func TestMoveStartsAboveTheFloor(t *testing.T) {
 	was := f.AllEvents()
 	f.Clock.Advance(time.Hour)
 	f.SweepAll()
-	g := f.Reopened(folded())
+	g := f.Reopened(coretest.FoldedSlugs())
 	g.MustRecanonicalize(false)
 	if n := g.NameOf("slug", "alice"); n.Epoch <= 3 {
 		t.Errorf("the epoch of alice went from 3 to %d", n.Epoch)
@@ -233,12 +130,12 @@ func TestMovedIsKeptIfEitherWasConfirmed(t *testing.T) {
 	for _, confirmed := range []string{"Alice", "alice"} {
 		t.Run(confirmed, func(t *testing.T) {
 			t.Parallel()
-			f := coretest.NewFixture(t, exactly())
+			f := coretest.NewFixture(t, coretest.ExactSlugs())
 			f.Must(coretest.Claim("slug", confirmed, coretest.User1), coretest.Decommission("slug", confirmed, coretest.User1))
 			other := f.One(coretest.Reserve("slug", "alice", coretest.Token2))
 			f.Must(dibs.Release{ID: other.ID, Token: coretest.Token2})
 			hold := f.One(coretest.Reserve("slug", "Alice", coretest.Token1))
-			g := f.Reopened(folded())
+			g := f.Reopened(coretest.FoldedSlugs())
 			g.MustRecanonicalize(false)
 			g.Must(dibs.Release{ID: hold.ID, Token: coretest.Token1})
 			f.Clock.Advance(2 * time.Hour)
@@ -254,12 +151,12 @@ func TestMovedIsKeptIfEitherWasConfirmed(t *testing.T) {
 // that it could tell of.
 func TestMovedAliasRaisesVersion(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, exactly())
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1), coretest.Rename("slug", "other", coretest.User1), coretest.Reserve("slug", "Held", coretest.Token1))
-	before := f.VersionOf(coretest.User1)
-	g := f.Reopened(folded())
+	before := versionOf(f, coretest.User1)
+	g := f.Reopened(coretest.FoldedSlugs())
 	g.MustRecanonicalize(false)
-	if after := g.VersionOf(coretest.User1); after != before+1 {
+	if after := versionOf(g, coretest.User1); after != before+1 {
 		t.Errorf("the version went from %d to %d", before, after)
 	}
 	nobody, err := f.Engine.Load(f.Ctx, []dibs.Ref{{Kind: dibs.KindEntity, ID: dibs.EntityID("", dibs.Entity{})}})
@@ -268,28 +165,26 @@ func TestMovedAliasRaisesVersion(t *testing.T) {
 	}
 }
 
-// A policy may have four keys and no more, called by plain letters and digits.
-func TestBlindKeys(t *testing.T) {
+// A process with other rules spells no name anew: what it takes for the same may be
+// another one.
+func TestNoRespellingByOtherRules(t *testing.T) {
 	t.Parallel()
-	var keys []dibs.BlindKey
-	for _, id := range []string{"a", "b", "c", "d"} {
-		keys = append(keys, dibs.BlindKey{ID: id, Secret: keyA.Secret})
-	}
-	coretest.NewFixture(t, blind(keys...)).Must(coretest.Claim("email", secretValue, coretest.User1))
-	_, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: blind(append(keys, dibs.BlindKey{ID: "e", Secret: keyA.Secret})...)})
-	if err == nil {
-		t.Error("five keys were taken")
-	}
-	for id, valid := range map[string]bool{
-		"": false, "0": true, "9": true, "a": true, "z": true, "A": false, "/": false, ":": false, "`": false, "{": false,
-		strings.Repeat("a", 16): true, strings.Repeat("a", 17): false,
-	} {
-		reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: blind(dibs.BlindKey{ID: id, Secret: keyA.Secret})})
-		if (err == nil) != valid {
-			t.Errorf("a key called %q: %v", id, err)
-		}
-		if err == nil {
-			_ = reg.Close()
-		}
-	}
+	f := coretest.NewFixture(t, coretest.FoldedSlugs())
+	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
+	g := f.Reopened(coretest.ExactSlugs())
+	g.MustRecanonicalize(false)
+	f.Refused(dibs.ErrUnavailable, coretest.Rename("slug", "ALICE", coretest.User1))
+	g.Must(coretest.Claim("slug", "ALICE", coretest.User2))
+}
+
+// With another skeleton, names leave the folders of the old one.
+func TestSkeletonChanges(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{ManyPerEntity: true}))
+	f.Must(coretest.Claim("slug", "sa1a", coretest.User1)) // like "sala" before, like "sa1a" since
+	f.Must(coretest.Claim("slug", "sele", coretest.User2)) // like "sele" before, like "sala" since
+	g := f.Reopened(map[string]dibs.Policy{"slug": {Skeleton: vowels{}, ManyPerEntity: true}})
+	g.MustRecanonicalize(false)
+	g.Must(coretest.Claim("slug", "sola", coretest.User2))
+	confusable(g, coretest.Claim("slug", "sila", coretest.User1))
 }

@@ -1,4 +1,4 @@
-package rules_test
+package core_test
 
 import (
 	"context"

@@ -143,7 +143,7 @@ func TestGuessesOfABatch(t *testing.T) {
 				other.Must(coretest.Decommission("slug", "gone", coretest.User3)) // this registry does not know
 				s.loads = 0
 				groups := 0
-				got := coretest.Together(t, f, s.Spy, func(g []dibs.Group) ([]dibs.Outcome, error) {
+				got := coretest.InOneBatch(f, s.Spy, func(g []dibs.Group) ([]dibs.Outcome, error) {
 					groups += len(g)
 					return nil, nil
 				}, map[int]bool{2: c.dry},
@@ -169,7 +169,7 @@ func TestGuessesEndWithTheEngine(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	s.OnCommit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, broken }
 	_, err := f.Apply(f.Ctx, coretest.Reserve("slug", "x", coretest.Token1))
-	f.CheckError(err, dibs.ErrOutcomeUnknown)
+	f.WantError(err, dibs.ErrOutcomeUnknown)
 	s.OnCommit = nil
 	s.loads, s.commits = 0, 0
 	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
@@ -207,7 +207,7 @@ func TestGuessesStopWhereTheyAreWrong(t *testing.T) {
 	}
 	for i := range 300 {
 		_, err := f.Apply(f.Ctx, coretest.Reserve("slug", fmt.Sprint("taken-", i), coretest.Token1))
-		f.CheckError(err, dibs.ErrNameTaken)
+		f.WantError(err, dibs.ErrNameTaken)
 	}
 	if s.vain < 12 || s.vain > 30 {
 		t.Errorf("%d commits in vain for 300 taken names", s.vain)

@@ -52,7 +52,7 @@ func TestGuessedFreshButTaken(t *testing.T) {
 		if n := f.One(coretest.Reserve("slug", "x", coretest.Token1)); n.Epoch != 2 {
 			t.Errorf("the epoch is %d", n.Epoch)
 		}
-		coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventReleased, dibs.EventReserved)
+		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventReleased, dibs.EventReserved)
 	})
 	t.Run("an entity that is not", func(t *testing.T) {
 		t.Parallel()
@@ -123,7 +123,7 @@ func TestGuessedTime(t *testing.T) {
 			f, other, s := newGuessing(t, nil)
 			other.Must(coretest.Reserve("slug", "hers", coretest.Token2))
 			_, err := f.Apply(f.Ctx, coretest.Claim("slug", "hers", coretest.User2)) // known to be held from now on
-			f.CheckError(err, dibs.ErrNameTaken)
+			f.WantError(err, dibs.ErrNameTaken)
 			s.off = off
 			s.loads, s.commits = 0, 0
 			n := f.One(coretest.Reserve("slug", "x", coretest.Token1))

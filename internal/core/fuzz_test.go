@@ -1,4 +1,4 @@
-package rules_test
+package core_test
 
 import (
 	"context"
@@ -7,30 +7,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/memstore"
 )
-
-func FuzzParseID(f *testing.F) {
-	f.Add("res_na3p7egyqmoocjuyesjf6lekuq")
-	f.Add("res_NA3P7EGYQMOOCJUYESJF6LEKUQ")
-	f.Add("res_na3p7egyqmoocjuyesjf6lekur") // spare bits that are not zero
-	f.Add("")
-	f.Fuzz(func(t *testing.T, s string) {
-		id, err := dibs.ParseID(s)
-		if err != nil {
-			if !errors.Is(err, dibs.ErrNotFound) {
-				t.Errorf("ParseID(%q) = %v", s, err)
-			}
-			return
-		}
-		if !id.IsZero() && id.String() != s {
-			t.Errorf("%q and %q are the same reservation", s, id.String())
-		}
-	})
-}
 
 // Whatever is asked for, the registry answers with a typed error or with what was
 // asked for, byte for byte; and what it refuses it does not keep.

@@ -143,10 +143,10 @@ func TestBusyIsDecidedAnew(t *testing.T) {
 func TestBusyTakesItsGroupAlong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, s := coretest.NewSpy(t)
+		f, s := coretest.NewSpy(t, nil)
 		f.Must(coretest.Claim("slug", "calm", coretest.User3))
 		steps := 0
-		got := coretest.Together(t, f, s, func(groups []dibs.Group) ([]dibs.Outcome, error) {
+		got := coretest.InOneBatch(f, s, func(groups []dibs.Group) ([]dibs.Outcome, error) {
 			if steps++; steps == 1 {
 				return []dibs.Outcome{dibs.Busy, dibs.Stale}, nil
 			}

@@ -1,4 +1,4 @@
-package rules_test
+package core_test
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func TestHiddenCostsWhatAbsentCosts(t *testing.T) {
 			if guessing {
 				engine = clockedRoundTrips{store}
 			}
-			registry := coretest.MustOpen(t, engine, dibs.Config{Policies: folded()})
+			registry := coretest.MustOpen(t, engine, dibs.Config{Policies: coretest.FoldedSlugs()})
 			for _, value := range []string{"held", "over", "active", "alias", "given-up", "Moved"} {
 				for what, ask := range byID(f.Ctx, registry) {
 					// The first answers are the fixture's own business: what is remembered after
@@ -92,7 +92,7 @@ func hiddenNames(t *testing.T) *coretest.Fixture {
 	g := f.Reopened(map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}, HoldHistory: time.Hour, Quarantine: time.Hour}})
 	g.MustRecanonicalize(false)
 	g.Must(coretest.Reserve("slug", "over", coretest.Token1))
-	g.Clock.Advance(aHold)
+	g.Clock.Advance(dibs.DefaultTTL)
 	g.Must(coretest.Claim("slug", "alias", coretest.User1), coretest.Rename("slug", "active", coretest.User1), coretest.Reserve("slug", "held", coretest.Token2))
 	g.Must(coretest.Claim("slug", "given-up", coretest.User2), dibs.Decommission{Namespace: "slug", Value: "given-up", Entity: coretest.User2})
 	return f

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
@@ -109,5 +110,35 @@ func TestActForOthers(t *testing.T) {
 	clerk.Replayed(dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1})
 	if n := f.NameOf("slug", "x"); n.Principal != "ann" {
 		t.Errorf("the hold became %s's", n.Principal)
+	}
+}
+
+func TestNoQuotaWithoutMaxHolds(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
+	quotas, err := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: dibs.KindQuota, Limit: 10})
+	if err != nil || len(quotas) != 0 {
+		t.Errorf("%d quotas are kept, %v", len(quotas), err)
+	}
+}
+
+// Labels are text that every engine can store: no control characters, NUL above all.
+func TestLabelsArePlainText(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 3}})
+	f.ActAs("ann/of:acme", 0).Must(coretest.Reserve("slug", "x", coretest.Token1))
+	f.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "x", coretest.Token2))
+	if _, err := f.Conflicts(f.Ctx, dibs.ConflictsQuery{}); err != nil { // stores them
+		t.Fatal(err)
+	}
+	for _, kind := range []dibs.Kind{dibs.KindQuota, dibs.KindTally} {
+		records, err := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: kind, Limit: 10})
+		if err != nil || len(records) != 1 {
+			t.Fatalf("%s: %v, %v", kind, records, err)
+		}
+		if label := records[0].(*dibs.Document).Label; strings.ContainsFunc(label, unicode.IsControl) {
+			t.Errorf("%s: %q", kind, label)
+		}
 	}
 }
