@@ -33,9 +33,9 @@ func TestDoExtendsWhileFnRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := coretest.OpenMem(t, dibs.Config{})
 		name, err := reg.Do(t.Context(), aliceBob, func(ctx context.Context, hold dibs.Hold) (dibs.Entity, error) {
-			time.Sleep(10 * time.Minute) // in the bubble: a payment that takes its time
+			time.Sleep(10 * time.Minute) // in the bubble: a slow payment
 			if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Held {
-				t.Errorf("after ten minutes of a hold of one the name is %s", got)
+				t.Errorf("after ten minutes with a ttl of one minute the name is %s", got)
 			}
 			return coretest.Wedding, ctx.Err()
 		})
@@ -51,7 +51,7 @@ func TestDoReleasesAfterAPlainError(t *testing.T) {
 	declined := errors.New("card declined")
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := reg.Do(ctx, aliceBob, func(context.Context, dibs.Hold) (dibs.Entity, error) {
-		cancel() // a caller that has gone must not keep the name blocked
+		cancel() // the name is released even if the caller has left
 		return dibs.Entity{}, declined
 	})
 	if !errors.Is(err, declined) {
@@ -62,7 +62,7 @@ func TestDoReleasesAfterAPlainError(t *testing.T) {
 	}
 }
 
-func TestDoLeavesTheHoldWhenNobodyKnows(t *testing.T) {
+func TestDoLeavesTheHoldWhenTheOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("connection reset")
 	for name, result := range map[string]error{
@@ -81,9 +81,9 @@ func TestDoLeavesTheHoldWhenNobodyKnows(t *testing.T) {
 				t.Fatalf("Do = %v, want a DoError around %v", err, result)
 			}
 			if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Held {
-				t.Fatalf("the name is %s, it should be left held", got)
+				t.Fatalf("the name is %s, want held", got)
 			}
-			// Whoever finds out later can use the hold.
+			// The hold in the error still works.
 			hold := left.Holds[0]
 			if _, err := reg.Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: coretest.Wedding}); err != nil {
 				t.Fatalf("Confirm with what the error carries: %v", err)
@@ -98,13 +98,13 @@ func TestDoLeavesTheHoldWhenFnPanics(t *testing.T) {
 	func() {
 		defer func() {
 			if p := recover(); p != "boom" {
-				t.Errorf("the panic became %v", p)
+				t.Errorf("recovered %v, want boom", p)
 			}
 		}()
 		_, _ = reg.Do(t.Context(), aliceBob, func(context.Context, dibs.Hold) (dibs.Entity, error) { panic("boom") })
 	}()
 	if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Held {
-		t.Fatalf("the name is %s, it should be left held", got)
+		t.Fatalf("the name is %s, want held", got)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestDoConfirmsAgainWhileTheEngineFails(t *testing.T) {
 				switch failures++; failures {
 				case 1:
 					return nil, dibs.Unavailable(errors.New("connection refused"))
-				case 2: // it happens, but the answer is lost
+				case 2: // the commit happens, but its answer is lost
 					_, _ = commit()
 					return nil, dibs.OutcomeUnknown(errors.New("connection reset"))
 				default:
@@ -134,7 +134,7 @@ func TestDoConfirmsAgainWhileTheEngineFails(t *testing.T) {
 	})
 }
 
-func TestDoReportsTheHoldWhenTheEngineStaysAway(t *testing.T) {
+func TestDoReportsTheHoldWhenTheEngineStaysUnavailable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewGatedStore()
@@ -158,12 +158,12 @@ func TestDoReportsTheHoldWhenTheEngineStaysAway(t *testing.T) {
 			t.Errorf("Do gave up after %v, the hold lasted a minute", took)
 		}
 		store.Gate(nil)
-		// The witness knows: the entity exists, so the name becomes its own.
+		// The witness knows that the entity exists, so the name is confirmed.
 		if _, err := reg.Sweep(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
 		if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Active {
-			t.Fatalf("the name is %s after the witness spoke", got)
+			t.Fatalf("the name is %s after the verdict of the witness", got)
 		}
 	})
 }
@@ -191,14 +191,14 @@ func TestDoStopsExtendingAtMaxHold(t *testing.T) {
 		reg := coretest.OpenMem(t, dibs.Config{Default: dibs.Policy{MaxHold: 5 * time.Minute}})
 		_, err := reg.Do(t.Context(), aliceBob, func(ctx context.Context, _ dibs.Hold) (dibs.Entity, error) {
 			<-ctx.Done()
-			return coretest.Wedding, nil // it did not listen, and saved all the same
+			return coretest.Wedding, nil // fn ignored the end of its context, and saved
 		})
 		var left *dibs.DoError
 		if !errors.As(err, &left) || !errors.Is(err, dibs.ErrAlreadyExpired) {
 			t.Fatalf("Do = %v, want ALREADY_EXPIRED with the hold", err)
 		}
 		if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Free {
-			t.Fatalf("the name is %s after its longest time", got)
+			t.Fatalf("the name is %s after MaxHold", got)
 		}
 	})
 }
@@ -243,9 +243,8 @@ func TestDoRefusedNamesTheOneName(t *testing.T) {
 	}
 }
 
-// fn must not go on as if it had the name when the hold is over, also where the engine
-// cannot be asked.
-func TestDoEndsFnsContextWhenTheEngineIsAway(t *testing.T) {
+// The context of fn ends before the hold does, even if the engine does not answer.
+func TestDoEndsFnsContextWhenTheEngineIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(store *coretest.GatedStore) func(){
 		"refuses": func(store *coretest.GatedStore) func() {
@@ -281,7 +280,7 @@ func TestDoEndsFnsContextWhenTheEngineIsAway(t *testing.T) {
 	}
 }
 
-// A hold that cannot be extended any further does not keep the others from it.
+// A hold that cannot be extended any further does not keep the others from being extended.
 func TestDoAllExtendsEachHoldOnItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +289,7 @@ func TestDoAllExtendsEachHoldOnItsOwn(t *testing.T) {
 			{Namespace: "slug", Value: "alice", TTL: dibs.For(20 * time.Minute)},
 			{Namespace: "email", Value: "alice@example.com", TTL: dibs.For(time.Minute)},
 		}}, func(ctx context.Context, holds []dibs.Hold) (dibs.Entity, error) {
-			slices.Reverse(holds) // they are fn's own
+			slices.Reverse(holds) // fn may change its slice
 			time.Sleep(10 * time.Minute)
 			return coretest.Wedding, ctx.Err()
 		})
@@ -300,8 +299,8 @@ func TestDoAllExtendsEachHoldOnItsOwn(t *testing.T) {
 	})
 }
 
-// Do asks again with its own token when it cannot know whether it got the name.
-func TestDoAsksAgainForItsHold(t *testing.T) {
+// Do repeats its Reserve with the same token when the outcome is unknown.
+func TestDoRepeatsItsReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := coretest.NewGatedStore()
@@ -322,9 +321,9 @@ func TestDoAsksAgainForItsHold(t *testing.T) {
 	})
 }
 
-// The same Do again after a crash, when the hold is past its time and waits for its
-// witness: it goes on where it was, and does not spin.
-func TestDoTakesUpASuspect(t *testing.T) {
+// A Do that is repeated after a crash, when its hold is a suspect, continues with the hold if it can be
+// extended, and does not retry in a tight loop.
+func TestDoContinuesWithASuspect(t *testing.T) {
 	t.Parallel()
 	for _, maxHold := range []time.Duration{5 * time.Minute, 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Requests of one batch that share a record which one of them changes stand or
-// fall together; all others are on their own.
+// Requests of one batch that share a record that one of them changes form a group, which is committed
+// as a whole. Every other request is a group of its own.
 func TestBatchGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,13 +32,13 @@ func TestBatchGroups(t *testing.T) {
 		}
 		got := coretest.InOneBatch(f, s, before, map[int]bool{5: true, 6: true},
 			[]dibs.Command{coretest.Claim("slug", "x", coretest.User1)},
-			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)},                         // rests on the first
-			[]dibs.Command{coretest.Claim("other", "y", dibs.Entity{Type: "team", ID: "1"})},    // on its own
-			[]dibs.Command{coretest.Rename("slug", "z", coretest.User1)},                        // changes the first one's name
-			[]dibs.Command{coretest.Claim("slug", "calm", coretest.User3)},                      // replayed, rests on nobody
-			[]dibs.Command{coretest.Claim("slug", "x", coretest.User3)},                         // dry, rests on the first
-			[]dibs.Command{coretest.Claim("slug", "w", coretest.User2)},                         // dry: nobody sees it
-			[]dibs.Command{dibs.Reserve{Namespace: "slug", Value: "w", Token: coretest.Token1}}, // on its own
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)},                         // depends on the first
+			[]dibs.Command{coretest.Claim("other", "y", dibs.Entity{Type: "team", ID: "1"})},    // a group of its own
+			[]dibs.Command{coretest.Rename("slug", "z", coretest.User1)},                        // changes the name of the first
+			[]dibs.Command{coretest.Claim("slug", "calm", coretest.User3)},                      // replayed, depends on no other
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User3)},                         // dry, depends on the first
+			[]dibs.Command{coretest.Claim("slug", "w", coretest.User2)},                         // dry: no other request sees it
+			[]dibs.Command{dibs.Reserve{Namespace: "slug", Value: "w", Token: coretest.Token1}}, // a group of its own
 		)
 		for i, want := range []error{nil, dibs.ErrNameTaken, nil, nil, nil, dibs.ErrNameTaken, nil, nil} {
 			if !errors.Is(got[i].Err, want) {
@@ -46,13 +46,13 @@ func TestBatchGroups(t *testing.T) {
 			}
 		}
 		if !got[4].Results[0].Replayed {
-			t.Error("a claim that stood already is not replayed")
+			t.Error("a repeated claim is not replayed")
 		}
 		if len(seen) != 2 || len(seen[0]) != 3 || len(seen[1]) != 1 {
 			t.Fatalf("the batch was committed in %d steps, the first with %d groups", len(seen), len(seen[0]))
 		}
 		for _, group := range []dibs.Group{seen[0][0], seen[1][0]} {
-			// x and z and their owner, each once; nothing of x was there before.
+			// x, z and their entity, each once.
 			if len(group.Writes) != 3 || len(group.Events) != 3 {
 				t.Errorf("the first group has %d writes and %d events", len(group.Writes), len(group.Events))
 			}
@@ -63,9 +63,9 @@ func TestBatchGroups(t *testing.T) {
 	})
 }
 
-// What a request changes is visible to those behind it, and a refused or dry one
-// leaves nothing behind.
-func TestBatchSees(t *testing.T) {
+// A request sees the changes of the requests before it in the batch. A refused or dry request leaves
+// no changes.
+func TestBatchSeesEarlierRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, s := coretest.NewSpy(t, nil)
@@ -87,7 +87,8 @@ func TestBatchSees(t *testing.T) {
 	})
 }
 
-// An engine that fails is not a refusal, and what it may have done is told.
+// A failure of the engine is not counted as a refusal, and the error says whether the commit may have
+// happened.
 func TestEngineFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is gone")
@@ -114,14 +115,14 @@ func TestEngineFails(t *testing.T) {
 			f.WantError(err, c.want)
 			s.OnLoad, s.OnCommit = nil, nil
 			if buckets, err := f.Conflicts(f.Ctx, dibs.ConflictsQuery{}); err != nil || len(buckets) != 0 {
-				t.Errorf("it counts as a refusal: %v, %v", buckets, err)
+				t.Errorf("the failure counts as a refusal: %v, %v", buckets, err)
 			}
-			f.Must(coretest.Claim("slug", "x", coretest.User1)) // and it goes on when the engine does
+			f.Must(coretest.Claim("slug", "x", coretest.User1)) // the engine works again
 		})
 	}
 }
 
-// However many want one name, one of them gets it.
+// Of many callers that claim one name, exactly one gets it.
 func TestRace(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -146,41 +147,32 @@ func TestRace(t *testing.T) {
 	}
 	group.Wait()
 	if len(won) != 1 || f.NameOf("slug", "x").Entity != won[0] {
-		t.Errorf("%v got it", won)
+		t.Errorf("%v have the name, want one entity", won)
 	}
 	f.WantActive(won[0], "x")
 }
 
-// A name is purged by another process at the last moment: the decision that rested on
-// its row is taken again, and the epoch goes on where the purged one was.
+// Another process purges a name between load and commit: the request is decided again, and the epoch
+// continues after the purged one.
 func TestPurgedMeanwhile(t *testing.T) {
 	t.Parallel()
 	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Reserve("slug", "old", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "old"), Token: coretest.Token1})
 	f.Clock.Advance(dibs.DefaultHoldHistory)
-	other := *f
-	other.Registry = coretest.MustOpen(t, f.Engine, dibs.Config{})
-	first := true
-	s.OnCommit = func(groups []dibs.Group) ([]dibs.Outcome, error) {
-		if first {
-			first = false
-			other.SweepAll()
-		}
-		return s.Store.Commit(context.Background(), groups)
-	}
+	other := f.With(coretest.MustOpen(t, f.Engine, dibs.Config{}))
+	s.OnCommit = s.BeforeFirst(func() { other.SweepAll() })
 	if n := f.One(coretest.Claim("slug", "old", coretest.User1)); n.Epoch != 2 {
-		t.Errorf("the epoch is %d, not above that of a purged name", n.Epoch)
+		t.Errorf("the epoch is %d, want 2, above that of the purged row", n.Epoch)
 	}
 }
 
-// Another process renames the entity whenever it was looked at, so each look leads to another
-// name. That is no fault of the engine: the decision is taken when it stands still.
+// Another process renames the entity before each load, so each load shows another active name. The
+// request is not refused because of that: it is decided once the renames end.
 func TestRenamedMeanwhile(t *testing.T) {
 	t.Parallel()
 	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Claim("slug", "x", coretest.User1))
-	other := *f
-	other.Registry = coretest.MustOpen(t, f.Engine, dibs.Config{})
+	other := f.With(coretest.MustOpen(t, f.Engine, dibs.Config{}))
 	moves := 0
 	s.OnLoad = func() error {
 		if moves < 20 {
@@ -195,25 +187,25 @@ func TestRenamedMeanwhile(t *testing.T) {
 	f.WantActive(coretest.User1, "y")
 }
 
-// A refusal that rests on a neighbour rests on all that it looked at, at one moment: not on
-// the neighbour's change and on what was so before.
-func TestRefusalBesideAChangeIsOfOneMoment(t *testing.T) {
+// A refusal that depends on another request of its batch is decided on a consistent state: not on the
+// change of that request together with older records.
+func TestRefusalDependsOnAConsistentState(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		dry  bool
-		meet func(other *coretest.Fixture) // what another registry does between load and commit
-		want error
+		dry       bool
+		meanwhile func(other *coretest.Fixture) // what another registry does between load and commit
+		want      error
 	}{
-		"given away":           {meet: func(other *coretest.Fixture) { other.Must(coretest.Claim("slug", "n2", coretest.User2)) }, want: dibs.ErrNameTaken},
-		"given away, dry":      {dry: true, meet: func(other *coretest.Fixture) { other.Must(coretest.Claim("slug", "n2", coretest.User2)) }, want: dibs.ErrNameTaken},
-		"nothing else happens": {meet: func(*coretest.Fixture) {}, want: dibs.ErrEntityHasName},
+		"given away":           {meanwhile: func(other *coretest.Fixture) { other.Must(coretest.Claim("slug", "n2", coretest.User2)) }, want: dibs.ErrNameTaken},
+		"given away, dry":      {dry: true, meanwhile: func(other *coretest.Fixture) { other.Must(coretest.Claim("slug", "n2", coretest.User2)) }, want: dibs.ErrNameTaken},
+		"nothing else happens": {meanwhile: func(*coretest.Fixture) {}, want: dibs.ErrEntityHasName},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f, other, s := newGuessing(t, nil)
 				hold := f.One(coretest.Reserve("slug", "n3", coretest.Token1))
-				before := s.Spy.BeforeFirst(func() { c.meet(other) })
+				before := s.Spy.BeforeFirst(func() { c.meanwhile(other) })
 				got := coretest.InOneBatch(f, s.Spy, before, map[int]bool{1: c.dry},
 					[]dibs.Command{dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: coretest.User1}},
 					[]dibs.Command{coretest.Claim("slug", "n2", coretest.User1)}, // refused, since the first gives its entity a name

@@ -12,25 +12,27 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// busyStore is a memstore some of whose names a transaction of somebody else holds.
+// busyStore is a memstore that answers Busy for names that a foreign transaction holds.
 type busyStore struct {
 	dibs.Store
 
 	mu    sync.Mutex
 	held  map[dibs.ID]bool
-	tries int // groups that were called busy
+	tries int // groups whose outcome was Busy
 }
 
-func newBusyStore() *busyStore {
-	return &busyStore{Store: memstore.New(memstore.Config{}), held: make(map[dibs.ID]bool)}
+// openBusy opens a registry on a busyStore.
+func openBusy(t *testing.T, cfg dibs.Config) (*dibs.Registry, *busyStore) {
+	t.Helper()
+	store := &busyStore{Store: memstore.New(memstore.Config{}), held: make(map[dibs.ID]bool)}
+	return coretest.MustOpen(t, store, cfg), store
 }
 
-// hold begins the transaction of somebody else on names of slug.
+// hold begins a foreign transaction on names of slug.
 func (s *busyStore) hold(values ...string) (release func()) {
 	set := func(held bool) {
 		s.mu.Lock()
@@ -69,7 +71,7 @@ func (s *busyStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Out
 	return outcomes, nil
 }
 
-// pending demands that a command has not been answered.
+// pending checks that a command has not been answered.
 func pending(t *testing.T, done <-chan error) {
 	t.Helper()
 	synctest.Wait()
@@ -80,14 +82,12 @@ func pending(t *testing.T, done <-chan error) {
 	}
 }
 
-// Who wants a name that somebody else's transaction holds waits for it, and nobody
-// else does.
-func TestBusyHoldsUpNobodyElse(t *testing.T) {
+// A command about a name that a foreign transaction holds waits for it. Other commands do not wait.
+func TestBlockedRequestDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newBusyStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{})
-		coretest.MustReserve(t, reg, "first") // the namespace has its floor
+		reg, store := openBusy(t, dibs.Config{})
+		coretest.MustReserve(t, reg, "first") // writes the namespace record
 		release := store.hold("busy")
 		busy := reserveAsync(t.Context(), reg, "busy", "")
 		pending(t, busy)
@@ -96,12 +96,12 @@ func TestBusyHoldsUpNobodyElse(t *testing.T) {
 			coretest.MustReserve(t, reg, fmt.Sprint("name-", i))
 		}
 		if took := time.Since(start); took != 0 {
-			t.Errorf("others were held up for %v", took)
+			t.Errorf("other commands were delayed by %v", took)
 		}
-		time.Sleep(10 * time.Second) // in the bubble: many tries later
+		time.Sleep(10 * time.Second) // in the bubble: many retries later
 		pending(t, busy)
 		if store.tries < 50 || store.tries > 250 {
-			t.Errorf("it was tried %d times in ten seconds", store.tries)
+			t.Errorf("%d tries in ten seconds", store.tries)
 		}
 		start = time.Now()
 		release()
@@ -109,25 +109,24 @@ func TestBusyHoldsUpNobodyElse(t *testing.T) {
 			t.Error(err)
 		}
 		if took := time.Since(start); took > 150*time.Millisecond {
-			t.Errorf("it was answered %v after its time", took)
+			t.Errorf("it was answered %v after the release", took)
 		}
 	})
 }
 
-// When it is over the command is decided anew: the other transaction may have taken
-// the name. All who wait for it are answered.
-func TestBusyIsDecidedAnew(t *testing.T) {
+// After the foreign transaction the command is decided again: the transaction may have taken the name.
+// All waiting callers get an answer.
+func TestBlockedRequestIsDecidedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newBusyStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{})
+		reg, store := openBusy(t, dibs.Config{})
 		release := store.hold("busy")
 		var waiting []<-chan error
 		for range 20 {
 			waiting = append(waiting, reserveAsync(t.Context(), reg, "busy", ""))
 		}
 		synctest.Wait()
-		other := coretest.MustOpen(t, store.Store, dibs.Config{}) // whose transaction it was
+		other := coretest.MustOpen(t, store.Store, dibs.Config{}) // the owner of the foreign transaction
 		coretest.MustReserve(t, other, "busy")
 		release()
 		for _, done := range waiting {
@@ -138,9 +137,9 @@ func TestBusyIsDecidedAnew(t *testing.T) {
 	})
 }
 
-// Those in a batch who rest on a busy command wait with it; those whose group was stale
-// are decided again, and not parked.
-func TestBusyTakesItsGroupAlong(t *testing.T) {
+// Requests that depend on a busy one are blocked with it. Requests of a stale group are decided again
+// at once.
+func TestBlockedGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, s := coretest.NewSpy(t, nil)
@@ -153,7 +152,7 @@ func TestBusyTakesItsGroupAlong(t *testing.T) {
 			return nil, nil
 		}, nil,
 			[]dibs.Command{coretest.Claim("slug", "x", coretest.User1)},
-			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)}, // rests on the first
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)}, // depends on the first
 			[]dibs.Command{coretest.Claim("slug", "y", dibs.Entity{Type: "team", ID: "1"})},
 		)
 		if (got[0].Err == nil) == (got[1].Err == nil) || got[2].Err != nil {
@@ -165,13 +164,11 @@ func TestBusyTakesItsGroupAlong(t *testing.T) {
 	})
 }
 
-// A caller who leaves while the command is parked knows that nothing happened, and
-// nothing does.
-func TestBusyUntilTheCallerLeaves(t *testing.T) {
+// A caller that leaves while its command is blocked is told that nothing happened, and nothing does.
+func TestBlockedUntilTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newBusyStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{})
+		reg, store := openBusy(t, dibs.Config{})
 		release := store.hold("busy")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -182,13 +179,13 @@ func TestBusyUntilTheCallerLeaves(t *testing.T) {
 		release()
 		time.Sleep(time.Minute) // in the bubble
 		if _, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "busy"}); !errors.Is(err, dibs.ErrNotFound) {
-			t.Errorf("what was withdrawn happened: %v", err)
+			t.Errorf("the withdrawn command happened: %v", err)
 		}
 	})
 }
 
-// A caller who leaves during the attempt cannot tell; the command is not tried again
-// behind its back.
+// For a caller that leaves during the commit the outcome is unknown. The command is not retried
+// afterwards.
 func TestBusyAfterTheCallerLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,19 +208,15 @@ func TestBusyAfterTheCallerLeft(t *testing.T) {
 		store.Gate(nil)
 		time.Sleep(time.Minute) // in the bubble
 		if n := store.Commits(); n != 1 {
-			t.Errorf("it was tried %d times", n)
+			t.Errorf("%d commits, want 1", n)
 		}
 	})
 }
 
-func TestBusyWhenTheRegistryCloses(t *testing.T) {
+func TestBlockedWhenTheRegistryCloses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newBusyStore()
-		reg, err := core.Open(store, dibs.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		reg, store := openBusy(t, dibs.Config{})
 		store.hold("busy")
 		done := reserveAsync(t.Context(), reg, "busy", "")
 		pending(t, done)
@@ -236,18 +229,17 @@ func TestBusyWhenTheRegistryCloses(t *testing.T) {
 	})
 }
 
-// However many want a name that is held, a bounded number of them waits.
-func TestBusyIsBounded(t *testing.T) {
+// The number of blocked requests is bounded.
+func TestBlockedRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newBusyStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{QueueSize: 4, MaxBatch: 2})
+		reg, store := openBusy(t, dibs.Config{QueueSize: 4, MaxBatch: 2})
 		coretest.MustReserve(t, reg, "first")
 		release := store.hold("busy")
 		var (
 			waiting sync.WaitGroup
 			mu      sync.Mutex
-			failed  = make(map[string]int)
+			count   = make(map[string]int)
 		)
 		for range 50 {
 			waiting.Go(func() {
@@ -256,11 +248,11 @@ func TestBusyIsBounded(t *testing.T) {
 				defer mu.Unlock()
 				switch {
 				case err == nil:
-					failed["won"]++
+					count["won"]++
 				case errors.Is(err, dibs.ErrNameTaken):
-					failed["taken"]++
+					count["taken"]++
 				case errors.Is(err, dibs.ErrUnavailable) && strings.Contains(err.Error(), "too many"):
-					failed["crowded"]++
+					count["rejected"]++
 				default:
 					t.Error(err)
 				}
@@ -270,18 +262,16 @@ func TestBusyIsBounded(t *testing.T) {
 		coretest.MustReserve(t, reg, "other")
 		release()
 		waiting.Wait()
-		if failed["won"] != 1 || failed["taken"] != 3 || failed["crowded"] != 46 {
-			t.Errorf("%v, want one that won, and as many who waited as the queue has room for", failed)
+		if count["won"] != 1 || count["taken"] != 3 || count["rejected"] != 46 {
+			t.Errorf("%v, want one that won, and as many blocked requests as the queue has room for", count)
 		}
 	})
 }
 
-// In a transaction of the caller's own nothing waits: that transaction would hold up
-// others meanwhile.
+// In a transaction of the caller nothing is blocked: that transaction would delay others meanwhile.
 func TestBusyInATransaction(t *testing.T) {
 	t.Parallel()
-	store := newBusyStore()
-	reg := coretest.MustOpen(t, store, dibs.Config{})
+	reg, store := openBusy(t, dibs.Config{})
 	bound := reg.InTransaction(func(s dibs.Store) (dibs.Store, error) { return s, nil })
 	release := store.hold("busy")
 	_, err := bound.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "busy"})
@@ -292,16 +282,11 @@ func TestBusyInATransaction(t *testing.T) {
 	coretest.MustReserve(t, bound, "busy")
 }
 
-// A sweep does not wait for a transaction of somebody else: it goes on with the rest.
-func TestSweepPassesByWhatIsHeld(t *testing.T) {
+// A sweep does not wait for a foreign transaction. It continues with the other records.
+func TestSweepSkipsBusyNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newBusyStore()
-		reg, err := core.Open(store, dibs.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = reg.Close() }()
+		reg, store := openBusy(t, dibs.Config{})
 		for _, value := range []string{"a", "b", "c"} {
 			if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: value, TTL: dibs.For(time.Minute)}); err != nil {
 				t.Fatal(err)

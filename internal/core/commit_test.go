@@ -8,9 +8,9 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// A commit may come long after its decision. A hold that is over by then is none, and
-// a name that came and was purged meanwhile has not been forgotten.
-func TestCommitsThatComeLate(t *testing.T) {
+// A commit may follow its decision much later. A hold that would be over by then, or a name that was
+// taken and purged meanwhile, is decided again.
+func TestLateCommit(t *testing.T) {
 	t.Parallel()
 	t.Run("a hold that is over", func(t *testing.T) {
 		t.Parallel()
@@ -18,7 +18,7 @@ func TestCommitsThatComeLate(t *testing.T) {
 		s.OnCommit = s.BeforeFirst(func() { f.Clock.Advance(10 * time.Second) })
 		n := f.One(dibs.Reserve{Namespace: "slug", Value: "x", TTL: dibs.For(5 * time.Second)})
 		if want := f.Clock.Now().Add(5 * time.Second); !n.ExpiresAt.Equal(want) {
-			t.Errorf("it ends at %v, want %v: it was answered when it was over", n.ExpiresAt, want)
+			t.Errorf("the hold ends at %v, want %v", n.ExpiresAt, want)
 		}
 	})
 	t.Run("a name that was purged", func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestCommitsThatComeLate(t *testing.T) {
 			other.SweepAll()
 		})
 		if n := f.One(coretest.Reserve("slug", "x", coretest.Token1)); n.Epoch != 2 {
-			t.Errorf("the epoch is %d again", n.Epoch)
+			t.Errorf("the epoch is %d, want 2", n.Epoch)
 		}
 	})
 }

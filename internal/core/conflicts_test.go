@@ -64,7 +64,7 @@ func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
 	if got := show(dibs.ConflictsQuery{To: clock.Add(time.Minute)}); strings.Contains(got, "11:00") {
 		t.Errorf("until eleven: %s", got)
 	}
-	// Counting goes on where it was, and ends when nobody wants to know any more.
+	// Counters continue after they are read, and are deleted after ConflictHistory.
 	refuse(1, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	if got := show(dibs.ConflictsQuery{From: clock.Add(time.Minute)}); !strings.Contains(got, "held 2") {
 		t.Errorf("one more: %s", got)
@@ -78,7 +78,7 @@ func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
 	}
 }
 
-// Whoever makes up namespaces must not be able to fill memory or disk.
+// Refusals in made-up namespaces do not fill memory or disk.
 func TestConflictsAreBounded(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{Now: coretest.NewClock().Now}) // one hour
@@ -102,8 +102,8 @@ func TestConflictsAreBounded(t *testing.T) {
 	}
 }
 
-// One tenant that makes up namespaces, and scopes below its own, leaves the counters of
-// others alone; and many tenants that do so together leave them one each.
+// A tenant that makes up namespaces, and scopes below its own, does not use up the counters of other
+// tenants. If many tenants do so, each other tenant still has one counter.
 func TestConflictsAreBoundedByTenant(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{Now: coretest.NewClock().Now}) // one hour
@@ -134,10 +134,10 @@ func TestConflictsAreBoundedByTenant(t *testing.T) {
 	refuse("globex.slug")
 	refuse("slug")
 	if globex, plain := count("globex.slug"), count("slug"); globex != 1 || plain != 1 {
-		t.Errorf("after acme has made up namespaces, globex has %d and those without a scope %d, want 1 and 1", globex, plain)
+		t.Errorf("after the made-up namespaces of acme, globex has %d and the namespaces without a scope %d, want 1 and 1", globex, plain)
 	}
 	if rest := count("acme.*"); rest != 1200-1024 {
-		t.Errorf("acme has %d that are not told apart, want %d", rest, 1200-1024)
+		t.Errorf("acme has %d refusals in its common counter, want %d", rest, 1200-1024)
 	}
 	for i := range 4 {
 		fill(fmt.Sprint("other", i))

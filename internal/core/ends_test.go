@@ -14,8 +14,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// lateStore is a memstore whose commits can take their time between looking at the clock
-// and becoming visible, as on an engine whose COMMIT waits for a disk or for a standby.
+// lateStore is a memstore that can delay a commit between reading the clock and becoming visible, like
+// an engine whose COMMIT waits for a disk or a standby.
 type lateStore struct {
 	dibs.Store
 	late    bool
@@ -30,7 +30,7 @@ func newLateStore() *lateStore {
 func (s *lateStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if s.late {
 		s.late = false
-		for i := range groups { // in time, whatever the clock says later on
+		for i := range groups { // in time, even if the window is over when the commit becomes visible
 			if now := dibs.InstantOf(time.Now()); !groups[i].Window.Contains(now) {
 				return make([]dibs.Outcome, len(groups)), nil
 			}
@@ -51,8 +51,8 @@ func (s *lateStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant
 	}
 }
 
-// onEnds are questions whose answer rests on whether a hold is over: on the name, and for a
-// principal that may hold no more than one of another kind.
+// onEnds are calls whose answer depends on whether a hold is over: a hold of the name, and a hold that
+// counts against the caller's quota.
 func onEnds() map[string]func(ctx context.Context, reg *dibs.Registry, token string) error {
 	questions := maps.Clone(endtest.Questions)
 	questions["reserve the next one, dry"] = func(ctx context.Context, reg *dibs.Registry, _ string) error {
@@ -62,9 +62,9 @@ func onEnds() map[string]func(ctx context.Context, reg *dibs.Registry, token str
 	return questions
 }
 
-// What is confirmed or extended in time, but not committed by the hold's end, is not told to
-// be over: answers wait for the commit, each as long as its caller does.
-func TestNoAnswerRestsOnAnEndWhileACommitIsUnderWay(t *testing.T) {
+// A Confirm or Extend that was in time may become visible after the hold's end. Answers that depend
+// on the end wait for that commit, up to the deadline of their caller.
+func TestAnswersWaitForALateCommit(t *testing.T) {
 	t.Parallel()
 	for name, ask := range onEnds() {
 		t.Run(name, func(t *testing.T) {
@@ -94,20 +94,20 @@ func TestNoAnswerRestsOnAnEndWhileACommitIsUnderWay(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				if err := ask(ctx, other, coretest.Token1); !errors.Is(err, dibs.ErrUnavailable) {
-					t.Errorf("answered %v while the confirmation is under way", err)
+					t.Errorf("answered %v before the confirmation is visible", err)
 				}
 				waiting := make(chan error, 1)
 				go func() { waiting <- ask(context.Background(), other, coretest.Token1) }()
 				pending(t, waiting)
 				if _, err := other.Apply(t.Context(), coretest.Reserve("slug", "another", coretest.Token2)); err != nil {
-					t.Errorf("whoever wants another name is told %v", err)
+					t.Errorf("a reservation of another name fails: %v", err)
 				}
 				close(store.arrives)
 				if err := <-done; err != nil {
 					t.Fatalf("the confirmation: %v", err)
 				}
 				if err := <-waiting; errors.Is(err, dibs.ErrAlreadyExpired) || errors.Is(err, dibs.ErrUnavailable) {
-					t.Errorf("answered %v once it was confirmed", err)
+					t.Errorf("answered %v after the confirmation", err)
 				}
 				if found, err := other.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "n"}); err != nil || found.State != dibs.Active {
 					t.Errorf("the name is %s, %v", found.State, err)
@@ -117,9 +117,9 @@ func TestNoAnswerRestsOnAnEndWhileACommitIsUnderWay(t *testing.T) {
 	}
 }
 
-// An end is waited for once, and not by every question until the hold is swept; and what
-// rests on no end waits for nothing.
-func TestAnEndIsWaitedForOnce(t *testing.T) {
+// The registry waits for an end once, not in every call until the hold is swept. Answers that depend
+// on no end do not wait.
+func TestEndIsAwaitedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newLateStore()

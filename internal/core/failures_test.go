@@ -15,7 +15,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// unwritable is an engine that takes no writes, for a cause.
+// unwritable is an engine whose commits fail with a cause.
 type unwritable struct {
 	dibs.Store
 	cause atomic.Value
@@ -25,8 +25,8 @@ func (s *unwritable) Commit(context.Context, []dibs.Group) ([]dibs.Outcome, erro
 	return nil, dibs.Unavailable(errors.New("the driver's text")).Because(s.cause.Load().(dibs.Cause))
 }
 
-// Callers are told what is wrong with the engine, and the log is told once of each cause.
-func TestEngineThatGoesOnFailing(t *testing.T) {
+// Errors name the cause of a failing engine, and the log has one line for each cause.
+func TestEngineKeepsFailing(t *testing.T) {
 	t.Parallel()
 	store := &unwritable{Store: memstore.New(memstore.Config{})}
 	var log logtest.Buffer

@@ -32,24 +32,24 @@ func TestWatchWakesForOwnCommits(t *testing.T) {
 			}
 		}()
 		if e := <-seen; e.Key() != "slug:before" {
-			t.Errorf("first %s", e.Key())
+			t.Errorf("the first event is of %s", e.Key())
 		}
 		start := time.Now()
 		coretest.MustReserve(t, reg, "after")
 		if e := <-seen; e.Key() != "slug:after" {
-			t.Errorf("then %s", e.Key())
+			t.Errorf("the second event is of %s", e.Key())
 		}
 		if waited := time.Since(start); waited != 0 {
-			t.Errorf("woke up only after %v", waited)
+			t.Errorf("woke up after %v", waited)
 		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("ended with %v", err)
+			t.Errorf("Watch ended with %v", err)
 		}
 	})
 }
 
-func TestWatchFindsCommitsOfOthersByLooking(t *testing.T) {
+func TestWatchPollsForCommitsOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
@@ -100,7 +100,7 @@ func TestEventsResumeAndFilter(t *testing.T) {
 	if want := "[email:n0 email:n1 email:n2 email:n3 email:n4 email:n5 email:n6]"; fmt.Sprint(keys) != want {
 		t.Errorf("got %v", keys)
 	}
-	// A reader of a namespace where nothing happens does not start over each time.
+	// The cursor of an empty page moves past the events of other namespaces.
 	page, err := reg.Events(ctx, dibs.FeedQuery{Namespace: "username"})
 	all, _ := reg.Events(ctx, dibs.FeedQuery{})
 	if err != nil || len(page.Events) != 0 || page.Next != all.Next {
@@ -123,7 +123,7 @@ func (s *countingStore) Events(ctx context.Context, query dibs.EventQuery) ([]di
 	return events, err
 }
 
-// foreign commits so many events of another namespace.
+// foreign commits n events of another namespace.
 func foreign(t *testing.T, store dibs.Store, n int) {
 	t.Helper()
 	name := dibs.NameRecord{ID: dibs.NameID("email", "x"), Namespace: "email", Canonical: "x", Value: "x", State: dibs.Active}
@@ -147,7 +147,7 @@ func foreign(t *testing.T, store dibs.Store, n int) {
 	}
 }
 
-// A page of one namespace costs a bounded number of events, however many others there are.
+// A page of one namespace reads a bounded number of events, however many other events there are.
 func TestEventsOfANamespaceAreABoundedScan(t *testing.T) {
 	t.Parallel()
 	store := &countingStore{Store: memstore.New(memstore.Config{})}
@@ -163,7 +163,7 @@ func TestEventsOfANamespaceAreABoundedScan(t *testing.T) {
 				t.Fatal(err)
 			}
 			if read := store.read.Load(); read > 1000 {
-				t.Fatalf("a page of %d took a look at %d events", limit, read)
+				t.Fatalf("a page of %d read %d events", limit, read)
 			}
 			if page.More && (page.Next == query.After || len(page.Events) > 0 && limit != 1) || !page.More && limit != 1 && len(page.Events) != 1 {
 				t.Fatalf("page %d of %d events, more %v, from %q to %q", pages, len(page.Events), page.More, query.After, page.Next)
@@ -182,9 +182,9 @@ func TestEventsOfANamespaceAreABoundedScan(t *testing.T) {
 	}
 }
 
-// Who waits for events of a namespace passes over each of the others once, also if it comes
-// back after it gave up for a while.
-func TestAwaitEventsResumesBehindWhatItLookedAt(t *testing.T) {
+// A caller that waits for events of one namespace reads each other event once, even if it gives up and
+// calls again.
+func TestAwaitEventsResumesAfterWhatItRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: memstore.New(memstore.Config{})}
@@ -201,7 +201,7 @@ func TestAwaitEventsResumesBehindWhatItLookedAt(t *testing.T) {
 			query.After = page.Next
 		}
 		if read := store.read.Load(); read != 3000 {
-			t.Errorf("3000 events were looked at %d times", read)
+			t.Errorf("%d events were read, want each of 3000 once", read)
 		}
 	})
 }

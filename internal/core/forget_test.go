@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// A run that fails goes on where it was, however many names there are.
-func TestForgetGoesOn(t *testing.T) {
+// A Forget that failed continues when it is repeated, however many names there are.
+func TestForgetContinues(t *testing.T) {
 	t.Parallel()
 	const names = 70
 	f := coretest.NewFixture(t, coretest.Forgetful())
@@ -22,13 +22,12 @@ func TestForgetGoesOn(t *testing.T) {
 		f.Must(coretest.Claim("email", fmt.Sprintf("alice@%c%c", 'a'+i/10, 'a'+i%10), coretest.Alice))
 	}
 	for fails := 0; ; fails++ {
-		g := *f
-		g.Registry = coretest.MustOpen(t, &failing{Store: f.Engine, after: 1 + 7*fails}, dibs.Config{Policies: coretest.Forgetful()})
-		_, err := g.Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice})
-		f.WantResolve("email", "alice@aa", 410, "") // from the first moment
+		reg := coretest.MustOpen(t, &failing{Store: f.Engine, after: 1 + 7*fails}, dibs.Config{Policies: coretest.Forgetful()})
+		_, err := reg.Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice})
+		f.WantResolve("email", "alice@aa", 410, "") // from the start
 		if err == nil {
 			if fails < 3 {
-				t.Fatalf("it never failed: %d", fails)
+				t.Fatalf("it failed %d times, want at least 3", fails)
 			}
 			break
 		}
@@ -38,11 +37,11 @@ func TestForgetGoesOn(t *testing.T) {
 	}
 	f.WantNoTrace("alice")
 	if n := len(f.AllEvents()); n != names+1 {
-		t.Errorf("%d events are left, want one for each name, and one that somebody was deleted", n)
+		t.Errorf("%d events are left, want one for each name and one for the deletion", n)
 	}
 }
 
-// failing is a store that fails after some commits.
+// failing is a store that fails after a number of commits.
 type failing struct {
 	dibs.Store
 	after int
@@ -57,14 +56,11 @@ func (s *failing) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 
 func (s *failing) Close() error { return nil }
 
-// Names come and go while a person is forgotten: nobody gets a name twice, and in the end
-// nothing is left.
-func TestForgetWhileOthersWork(t *testing.T) {
+// A person is forgotten while other callers take and give up names: epochs never go back, and in the
+// end nothing is left of the person.
+func TestForgetBesideOtherCallers(t *testing.T) {
 	t.Parallel()
-	c := coretest.NewClock()
-	store := memstore.New(memstore.Config{Now: c.Now})
-	f := &coretest.Fixture{T: t, Ctx: t.Context(), Engine: store, Clock: c}
-	f.Registry = coretest.MustOpen(t, store, dibs.Config{Policies: coretest.Forgetful(), Writers: 4})
+	f := coretest.NewFixtureOn(t, dibs.Config{Policies: coretest.Forgetful(), Writers: 4}, func(engine *memstore.Store) dibs.Store { return engine })
 	var group sync.WaitGroup
 	for worker := range 4 {
 		group.Go(func() {
@@ -96,13 +92,13 @@ func TestForgetWhileOthersWork(t *testing.T) {
 	}
 }
 
-// lookedAt does something once, when somebody has read the feed.
-type lookedAt struct {
+// feedStore calls then once, after the feed was read.
+type feedStore struct {
 	*memstore.Store
 	then func()
 }
 
-func (s *lookedAt) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+func (s *feedStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	page, err := s.Store.Events(ctx, query)
 	if then := s.then; then != nil && query.Name.IsZero() {
 		s.then = nil
@@ -111,57 +107,55 @@ func (s *lookedAt) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Ev
 	return page, err
 }
 
-// A name that comes while a person is forgotten makes for another round, and that does not
-// lose what the first one found about the entity as a whole.
-func TestForgetWhoComesBackMeanwhile(t *testing.T) {
+// A name that the person gets while Forget runs takes another round, which keeps what the first round
+// found about the entity itself.
+func TestForgetWhileThePersonGetsAName(t *testing.T) {
 	t.Parallel()
-	c := coretest.NewClock()
-	store := &lookedAt{Store: memstore.New(memstore.Config{Now: c.Now})}
-	f := &coretest.Fixture{T: t, Ctx: t.Context(), Engine: store.Store, Clock: c}
-	f.Registry = coretest.MustOpen(t, store, dibs.Config{Policies: coretest.Forgetful()})
-	f.Must(coretest.Claim("slug", "one", coretest.Alice))
-	for range 6 { // more than are redacted at once
-		f.Must(dibs.Archive{Entity: coretest.Alice}, dibs.Restore{Entity: coretest.Alice})
-	}
+	store := new(feedStore)
+	f := archivedOften(t, func(engine *memstore.Store) dibs.Store { store.Store = engine; return store })
 	store.then = func() { f.Must(coretest.Claim("slug", "two", coretest.Alice)) }
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	f.WantNoTrace(coretest.Alice.ID)
 }
 
-// A run that was interrupted among the events about the entity is finished also when the
-// entity's record is gone by then.
-func TestForgetIsFinishedLate(t *testing.T) {
+// A Forget that was interrupted during the events about the entity can be completed after the entity's
+// record is gone.
+func TestForgetIsCompletedLate(t *testing.T) {
 	t.Parallel()
-	c := coretest.NewClock()
-	store := memstore.New(memstore.Config{Now: c.Now})
-	breaking := &breakingStore{Store: store}
-	f := &coretest.Fixture{T: t, Ctx: t.Context(), Engine: store, Clock: c}
-	f.Registry = coretest.MustOpen(t, breaking, dibs.Config{Policies: coretest.Forgetful()})
-	f.Must(coretest.Claim("slug", "one", coretest.Alice))
-	for range 6 {
-		f.Must(dibs.Archive{Entity: coretest.Alice}, dibs.Restore{Entity: coretest.Alice})
-	}
-	breaking.after = 1
+	store := new(redactStore)
+	f := archivedOften(t, func(engine *memstore.Store) dibs.Store { store.Store = engine; return store })
+	store.after = 1
 	if _, err := f.Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice}); err == nil {
 		t.Fatal("it was not interrupted")
 	}
-	breaking.after = 0
-	c.Advance(31 * 24 * time.Hour)
+	store.after = 0
+	f.Clock.Advance(31 * 24 * time.Hour)
 	f.SweepAll()
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	f.WantNoTrace(coretest.Alice.ID)
 }
 
-// breakingStore fails after so many commits that redact.
-type breakingStore struct {
+// archivedOften returns a fixture in which Alice has a name, and has more events about herself than
+// one commit redacts.
+func archivedOften(t *testing.T, wrap func(engine *memstore.Store) dibs.Store) *coretest.Fixture {
+	f := coretest.NewFixtureOn(t, dibs.Config{Policies: coretest.Forgetful()}, wrap)
+	f.Must(coretest.Claim("slug", "one", coretest.Alice))
+	for range 6 {
+		f.Must(dibs.Archive{Entity: coretest.Alice}, dibs.Restore{Entity: coretest.Alice})
+	}
+	return f
+}
+
+// redactStore fails after a number of commits that redact. Zero means that it does not fail.
+type redactStore struct {
 	*memstore.Store
 	after, redacted int
 }
 
-func (s *breakingStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+func (s *redactStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if len(groups) > 0 && len(groups[0].Redacts) > 0 && s.after > 0 {
 		if s.redacted++; s.redacted > s.after {
-			return nil, dibs.Unavailable(errors.New("it broke"))
+			return nil, dibs.Unavailable(errors.New("the engine is gone"))
 		}
 	}
 	return s.Store.Commit(ctx, groups)

@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// Whatever is asked for, the registry answers with a typed error or with what was
-// asked for, byte for byte; and what it refuses it does not keep.
+// For any input Reserve returns a *dibs.Error and stores nothing, or reserves exactly what was asked
+// for.
 func FuzzReserve(f *testing.F) {
 	f.Add("slug", "alice-bob", "a-token-of-the-caller", "wedding", "42", "corr_123")
 	f.Add("acme.slug", "Ünïcode & Füße", "", "", "", "")
@@ -34,14 +34,14 @@ func FuzzReserve(f *testing.F) {
 		if err != nil {
 			refused, ok := errors.AsType[*dibs.Error](err)
 			if !ok || refused.Message == "" || !utf8.ValidString(err.Error()) {
-				t.Fatalf("refused by %T: %v", err, err)
+				t.Fatalf("the refusal is a %T: %v", err, err)
 			}
 			if token != "" && len(token) >= 16 && strings.Contains(err.Error(), token) && !strings.Contains(value+namespace, token) {
-				t.Fatalf("the token is in the error: %v", err)
+				t.Fatalf("the error contains the token: %v", err)
 			}
 			page, err := reg.Events(ctx, dibs.FeedQuery{})
 			if err != nil || len(page.Events) != 0 {
-				t.Fatalf("something happened: %v, %v", page.Events, err)
+				t.Fatalf("the refused command wrote %v, %v", page.Events, err)
 			}
 			return
 		}

@@ -12,14 +12,14 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// clockedSpy is a spy on an engine that can tell its time without a Load, right or
-// wrong, so that the registry guesses. It counts what the registry asks for.
+// clockedSpy is a spy on an engine that can estimate its time without a Load, so that the registry
+// guesses. It counts loads and commits.
 type clockedSpy struct {
 	*coretest.Spy
-	off            time.Duration // how wrong it tells the time
-	lost           bool          // it cannot tell it at all
+	off            time.Duration // error of the estimate
+	lost           bool          // there is no estimate
 	loads, commits int
-	vain           int // groups that were stale
+	stale          int // groups whose outcome was Stale
 }
 
 func (s *clockedSpy) Now() (dibs.Instant, bool) {
@@ -37,40 +37,42 @@ func (s *clockedSpy) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 	outcomes, err := s.Spy.Commit(ctx, groups)
 	for _, outcome := range outcomes {
 		if outcome == dibs.Stale {
-			s.vain++
+			s.stale++
 		}
 	}
 	return outcomes, err
 }
 
-// newGuessing opens a registry that guesses, and knows the floor of slug. Another one on
-// the same engine stands for other processes.
+// newGuessing opens a registry that guesses, and that remembers the namespace record of slug. The
+// other registry on the same engine stands for other processes.
 func newGuessing(t *testing.T, policies map[string]dibs.Policy) (f, other *coretest.Fixture, s *clockedSpy) {
 	t.Helper()
 	f = coretest.NewFixture(t, policies)
 	s = &clockedSpy{Spy: &coretest.Spy{Store: coretest.StrictStore{Store: f.Engine, T: t}}}
-	guessing := *f
-	guessing.Registry = coretest.MustOpen(t, s, dibs.Config{Policies: policies, Suggestions: -1})
+	guessing := f.With(coretest.MustOpen(t, s, dibs.Config{Policies: policies, Suggestions: -1}))
 	guessing.Must(coretest.Reserve("slug", "first", coretest.Token1))
-	return &guessing, f, s
+	s.reset()
+	return guessing, f, s
 }
 
-// took checks how often the engine was asked since the last time.
+// reset starts the counts again.
+func (s *clockedSpy) reset() { s.loads, s.commits = 0, 0 }
+
+// took checks the number of loads and commits since the last check.
 func (s *clockedSpy) took(t *testing.T, what string, loads, commits int) {
 	t.Helper()
 	if s.loads != loads || s.commits != commits {
 		t.Errorf("%s took %d loads and %d commits, want %d and %d", what, s.loads, s.commits, loads, commits)
 	}
-	s.loads, s.commits = 0, 0
+	s.reset()
 }
 
-// What is common costs one commit and nothing else. What changes nothing is loaded,
-// and never guessed.
+// A common command costs one commit and no load. A command that changes nothing is always loaded.
 func TestGuessesSaveTheLoad(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, map[string]dibs.Policy{"few": {MaxHolds: 5}})
 	f.Must(coretest.Reserve("few", "first", coretest.Token1), coretest.Claim("acme.slug", "first", coretest.User3))
-	s.loads, s.commits = 0, 0
+	s.reset()
 	on := dibs.NameID
 	for _, c := range []struct {
 		name           string
@@ -79,7 +81,7 @@ func TestGuessesSaveTheLoad(t *testing.T) {
 	}{
 		{"reserve", coretest.Reserve("slug", "a", coretest.Token1), 0, 1},
 		{"reserve again", coretest.Reserve("slug", "a", coretest.Token1), 1, 0}, // replayed
-		{"reserve few", coretest.Reserve("few", "a", coretest.Token1), 0, 1},    // the quota is known
+		{"reserve few", coretest.Reserve("few", "a", coretest.Token1), 0, 1},    // the quota is remembered
 		{"extend", dibs.Extend{ID: on("slug", "a"), Token: coretest.Token1, TTL: dibs.For(2 * dibs.DefaultTTL)}, 0, 1},
 		{"confirm", dibs.Confirm{ID: on("slug", "a"), Token: coretest.Token1, Entity: coretest.User1}, 0, 1},
 		{"reserve another", coretest.Reserve("slug", "b", coretest.Token1), 0, 1},
@@ -91,13 +93,13 @@ func TestGuessesSaveTheLoad(t *testing.T) {
 		{"reserve all", dibs.ReserveAll{Reservations: []dibs.Reserve{coretest.Reserve("slug", "e", ""), coretest.Reserve("few", "e", "")}}, 0, 1},
 		{"reserve in a scope", coretest.Reserve("acme.slug", "a", coretest.Token1), 0, 1},
 		{"confirm in a scope", dibs.Confirm{ID: on("acme.slug", "a"), Token: coretest.Token1, Entity: coretest.User1}, 0, 1},
-		{"a new namespace", coretest.Reserve("new", "a", coretest.Token1), 1, 1},      // its floor is not known
-		{"an unknown entity", dibs.Archive{Entity: coretest.User3}, 1, 0},             // refused
-		{"a taken name", coretest.Claim("slug", "d", coretest.User3), 1, 0},           // refused, and known to be taken
-		{"the first of some", firstOf("slug", "f", "g"), 1, 1},                        // who held one of them would not be noticed
-		{"delete", dibs.Delete{Entity: coretest.User1}, 3, 1},                         // its names are asked for one after another
-		{"a name like no other", coretest.Rename("slug", "d", coretest.User1), 1, 0},  // it is another's
-		{"a hold like no other", coretest.Reserve("few", "b", coretest.Token1), 0, 1}, //
+		{"a new namespace", coretest.Reserve("new", "a", coretest.Token1), 1, 1},         // its namespace record is not remembered
+		{"an unknown entity", dibs.Archive{Entity: coretest.User3}, 1, 0},                // refused
+		{"a taken name", coretest.Claim("slug", "d", coretest.User3), 1, 0},              // refused, and remembered as taken
+		{"the first of some", firstOf("slug", "f", "g"), 1, 1},                           // a guess would miss a candidate that the token holds
+		{"delete", dibs.Delete{Entity: coretest.User1}, 3, 1},                            // loads its names one after another
+		{"a name of another entity", coretest.Rename("slug", "d", coretest.User1), 1, 0}, // refused
+		{"one more hold", coretest.Reserve("few", "b", coretest.Token1), 0, 1},           //
 	} {
 		_, _ = f.Apply(f.Ctx, c.command)
 		s.took(t, c.name, c.loads, c.commits)
@@ -106,8 +108,8 @@ func TestGuessesSaveTheLoad(t *testing.T) {
 		t.Error(err)
 	}
 	s.took(t, "a dry run", 1, 0)
-	if s.vain > 0 {
-		t.Errorf("%d commits were in vain", s.vain)
+	if s.stale > 0 {
+		t.Errorf("%d groups were stale", s.stale)
 	}
 }
 
@@ -115,8 +117,8 @@ func firstOf(namespace string, values ...string) dibs.ReserveFirst {
 	return dibs.ReserveFirst{Namespace: namespace, Values: values, Token: coretest.Token1}
 }
 
-// A batch is guessed as a whole. One that changes nothing takes a Load, and the others
-// share it: what it is told must not rest on a guess.
+// A batch is guessed as a whole. If one request changes nothing, the whole batch is loaded: the answer
+// to that request must not depend on a guess.
 func TestGuessesOfABatch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -126,21 +128,21 @@ func TestGuessesOfABatch(t *testing.T) {
 		loads  int
 		groups int
 	}{
-		"all change something":     {more: []dibs.Command{coretest.Reserve("slug", "z", coretest.Token1)}, groups: 3},
-		"one rests on another":     {more: []dibs.Command{coretest.Rename("slug", "z", coretest.User1)}, groups: 2},
-		"refused by another":       {more: []dibs.Command{coretest.Reserve("slug", "x", coretest.Token2)}, want: dibs.ErrNameTaken, loads: 2, groups: 2},
-		"refused":                  {more: []dibs.Command{coretest.Reserve("slug", "first", "")}, want: dibs.ErrNameTaken, loads: 1, groups: 2},
-		"replayed":                 {more: []dibs.Command{coretest.Reserve("slug", "first", coretest.Token1)}, loads: 1, groups: 2},
-		"dry":                      {more: []dibs.Command{coretest.Reserve("slug", "z", coretest.Token1)}, dry: true, loads: 1, groups: 2},
-		"replayed in a list":       {more: []dibs.Command{coretest.Reserve("slug", "first", coretest.Token1), coretest.Reserve("slug", "z", "")}, groups: 3},
-		"free, against all memory": {more: []dibs.Command{coretest.Claim("slug", "gone", coretest.User2)}, loads: 1, groups: 3},
+		"all change something":          {more: []dibs.Command{coretest.Reserve("slug", "z", coretest.Token1)}, groups: 3},
+		"one depends on another":        {more: []dibs.Command{coretest.Rename("slug", "z", coretest.User1)}, groups: 2},
+		"refused by another":            {more: []dibs.Command{coretest.Reserve("slug", "x", coretest.Token2)}, want: dibs.ErrNameTaken, loads: 2, groups: 2},
+		"refused":                       {more: []dibs.Command{coretest.Reserve("slug", "first", "")}, want: dibs.ErrNameTaken, loads: 1, groups: 2},
+		"replayed":                      {more: []dibs.Command{coretest.Reserve("slug", "first", coretest.Token1)}, loads: 1, groups: 2},
+		"dry":                           {more: []dibs.Command{coretest.Reserve("slug", "z", coretest.Token1)}, dry: true, loads: 1, groups: 2},
+		"replayed in a list":            {more: []dibs.Command{coretest.Reserve("slug", "first", coretest.Token1), coretest.Reserve("slug", "z", "")}, groups: 3},
+		"free, but remembered as taken": {more: []dibs.Command{coretest.Claim("slug", "gone", coretest.User2)}, loads: 1, groups: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f, other, s := newGuessing(t, nil)
 				f.Must(coretest.Claim("warm", "first", coretest.User3), coretest.Claim("slug", "gone", coretest.User3))
-				other.Must(coretest.Decommission("slug", "gone", coretest.User3)) // this registry does not know
+				other.Must(coretest.Decommission("slug", "gone", coretest.User3)) // unknown to the guessing registry
 				s.loads = 0
 				groups := 0
 				got := coretest.InOneBatch(f, s.Spy, func(g []dibs.Group) ([]dibs.Outcome, error) {
@@ -162,8 +164,8 @@ func TestGuessesOfABatch(t *testing.T) {
 	}
 }
 
-// An engine that failed may come back as another: nothing is remembered.
-func TestGuessesEndWithTheEngine(t *testing.T) {
+// After a failure of the engine nothing is remembered: it may have lost data.
+func TestGuessesEndWithAFailure(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, nil)
 	broken := errors.New("the disk is gone")
@@ -171,35 +173,34 @@ func TestGuessesEndWithTheEngine(t *testing.T) {
 	_, err := f.Apply(f.Ctx, coretest.Reserve("slug", "x", coretest.Token1))
 	f.WantError(err, dibs.ErrOutcomeUnknown)
 	s.OnCommit = nil
-	s.loads, s.commits = 0, 0
+	s.reset()
 	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	s.took(t, "the first after a failure", 1, 1)
 	f.Must(coretest.Reserve("slug", "y", coretest.Token1))
 	s.took(t, "the second", 0, 1)
 }
 
-// What is remembered is not guessed by for ever, used or not.
-func TestGuessesGrowOld(t *testing.T) {
+// Remembered records expire, whether they are used or not.
+func TestGuessesExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, _, s := newGuessing(t, nil)
 		time.Sleep(time.Hour)
-		s.loads, s.commits = 0, 0
+		s.reset()
 		f.Must(coretest.Reserve("slug", "x", coretest.Token1))
-		s.took(t, "the first for an hour", 1, 1)
+		s.took(t, "the first command after an hour", 1, 1)
 		for i := range 60 { // an hour in the bubble
 			f.Must(coretest.Reserve("slug", fmt.Sprint("name-", i), coretest.Token1))
 			time.Sleep(time.Minute)
 		}
 		if s.loads == 0 {
-			t.Error("the floor was taken for right for an hour")
+			t.Error("the namespace record was not loaded for an hour")
 		}
 	})
 }
 
-// Where names are mostly taken the registry guesses now and then only, and again more
-// often where they are not.
-func TestGuessesStopWhereTheyAreWrong(t *testing.T) {
+// Where most names are taken the registry seldom guesses. Where most are free again it always does.
+func TestGuessesFollowTheirRate(t *testing.T) {
 	t.Parallel()
 	f, other, s := newGuessing(t, nil)
 	for i := range 300 {
@@ -209,31 +210,28 @@ func TestGuessesStopWhereTheyAreWrong(t *testing.T) {
 		_, err := f.Apply(f.Ctx, coretest.Reserve("slug", fmt.Sprint("taken-", i), coretest.Token1))
 		f.WantError(err, dibs.ErrNameTaken)
 	}
-	if s.vain < 12 || s.vain > 30 {
-		t.Errorf("%d commits in vain for 300 taken names", s.vain)
+	if s.stale < 12 || s.stale > 30 {
+		t.Errorf("%d stale groups for 300 taken names", s.stale)
 	}
 	for i := range 1000 {
 		f.Must(coretest.Reserve("slug", fmt.Sprint("free-", i), coretest.Token1))
 	}
-	s.loads, s.commits = 0, 0
+	s.reset()
 	f.Must(coretest.Reserve("slug", "free", coretest.Token1))
 	s.took(t, "a name where most are free", 0, 1)
 }
 
-// In a transaction of the caller's own nothing is guessed: a stale commit may cost the
-// whole of it.
+// Nothing is guessed in a transaction of the caller: a stale commit could fail all of it.
 func TestGuessesNothingInATransaction(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, nil)
-	bound := *f
-	bound.Registry = f.InTransaction(func(store dibs.Store) (dibs.Store, error) { return store, nil })
-	s.loads, s.commits = 0, 0
+	bound := f.With(f.InTransaction(func(store dibs.Store) (dibs.Store, error) { return store, nil }))
 	bound.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	s.took(t, "a transaction", 1, 1)
 }
 
-// A command that was busy is decided anew from a Load, not from what is remembered.
-func TestGuessesNothingWhenParked(t *testing.T) {
+// A blocked command is decided again from a Load, not from remembered records.
+func TestGuessesNothingWhenBlocked(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, nil)
 	first := true
@@ -244,7 +242,7 @@ func TestGuessesNothingWhenParked(t *testing.T) {
 		}
 		return s.Store.Commit(context.Background(), groups)
 	}
-	s.loads, s.commits = 0, 0
+	s.reset()
 	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	s.took(t, "a busy name", 1, 2)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// A name that is expected to be fresh and is not costs a commit in vain, and is
-// answered as if nobody had guessed.
-func TestGuessedFreshButTaken(t *testing.T) {
+// A name that is guessed to be free and is taken costs a stale commit. The answer is the same as
+// without a guess.
+func TestGuessedFreeButTaken(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
 	for name, c := range map[string]struct {
@@ -37,7 +37,7 @@ func TestGuessedFreshButTaken(t *testing.T) {
 				f, other, s := newGuessing(t, map[string]dibs.Policy{"slug": {Quarantine: hour}})
 				f.Must(coretest.Claim("slug", "mine", coretest.User3))
 				other.Must(c.setup...)
-				s.loads, s.commits = 0, 0
+				s.reset()
 				if err := f.Refused(dibs.ErrNameTaken, wants.command); err.Reason != c.reason {
 					t.Errorf("the reason is %s, want %s", err.Reason, c.reason)
 				}
@@ -54,7 +54,7 @@ func TestGuessedFreshButTaken(t *testing.T) {
 		}
 		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventReleased, dibs.EventReserved)
 	})
-	t.Run("an entity that is not", func(t *testing.T) {
+	t.Run("an entity that is not new", func(t *testing.T) {
 		t.Parallel()
 		f, other, _ := newGuessing(t, nil)
 		other.Must(coretest.Claim("slug", "mine", coretest.User1))
@@ -65,7 +65,7 @@ func TestGuessedFreshButTaken(t *testing.T) {
 	})
 }
 
-// A hold that this registry remembers may have changed since.
+// A remembered hold may have changed.
 func TestGuessedHoldHasChanged(t *testing.T) {
 	t.Parallel()
 	id := dibs.NameID("slug", "first")
@@ -97,13 +97,13 @@ func TestGuessedHoldHasChanged(t *testing.T) {
 		other.Must(dibs.Release{ID: id, Token: coretest.Token1})
 		f.Clock.Advance(dibs.MinHoldHistory)
 		other.SweepAll()
-		s.loads, s.commits = 0, 0
+		s.reset()
 		f.Refused(dibs.ErrNotFound, confirm)
-		s.took(t, "a name that is gone", 1, 1)
+		s.took(t, "a purged name", 1, 1)
 		f.Refused(dibs.ErrNotFound, confirm)
-		s.took(t, "a name that is known to be gone", 1, 0)
+		s.took(t, "a name that is remembered as absent", 1, 0)
 	})
-	t.Run("purged, and somebody else's", func(t *testing.T) {
+	t.Run("purged, and reserved again", func(t *testing.T) {
 		t.Parallel()
 		f, other, _ := newGuessing(t, nil)
 		other.Must(dibs.Release{ID: id, Token: coretest.Token1})
@@ -114,7 +114,7 @@ func TestGuessedHoldHasChanged(t *testing.T) {
 	})
 }
 
-// However wrong the estimate of the time is, the answer is right by the engine's.
+// With any error of the estimated time the answer is right by the engine's clock.
 func TestGuessedTime(t *testing.T) {
 	t.Parallel()
 	for _, off := range []time.Duration{-5 * time.Hour, -3 * time.Second, -time.Second, 50 * time.Millisecond, time.Second, 5 * time.Hour} {
@@ -122,10 +122,10 @@ func TestGuessedTime(t *testing.T) {
 			t.Parallel()
 			f, other, s := newGuessing(t, nil)
 			other.Must(coretest.Reserve("slug", "hers", coretest.Token2))
-			_, err := f.Apply(f.Ctx, coretest.Claim("slug", "hers", coretest.User2)) // known to be held from now on
+			_, err := f.Apply(f.Ctx, coretest.Claim("slug", "hers", coretest.User2)) // remembered as held from now on
 			f.WantError(err, dibs.ErrNameTaken)
 			s.off = off
-			s.loads, s.commits = 0, 0
+			s.reset()
 			n := f.One(coretest.Reserve("slug", "x", coretest.Token1))
 			near := -2*time.Second < off && off < 100*time.Millisecond
 			if near {
@@ -135,27 +135,26 @@ func TestGuessedTime(t *testing.T) {
 			}
 			want := f.Clock.Now().Add(dibs.DefaultTTL)
 			if diff := n.ExpiresAt.Sub(want); (near && diff != off) || (!near && diff != 0) {
-				t.Errorf("the hold ends %v off", diff)
+				t.Errorf("the end of the hold is off by %v", diff)
 			}
-			f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "hers", coretest.User2)) // also if it seems to be over
+			f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "hers", coretest.User2)) // even if the hold seems to be over
 			f.Clock.Advance(dibs.DefaultTTL)
 			f.Refused(dibs.ErrAlreadyExpired, dibs.Confirm{ID: dibs.NameID("slug", "first"), Token: coretest.Token1, Entity: coretest.User1})
-			f.Must(coretest.Claim("slug", "hers", coretest.User2)) // also if it seems to last
+			f.Must(coretest.Claim("slug", "hers", coretest.User2)) // even if the hold seems to last
 		})
 	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		f, _, s := newGuessing(t, nil)
 		s.lost = true
-		s.loads, s.commits = 0, 0
+		s.reset()
 		f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 		s.took(t, "an engine without an estimate", 1, 1)
 	})
 }
 
-// A name is purged by another process, which raises the floor that this registry
-// remembers.
-func TestGuessedFloorIsRaised(t *testing.T) {
+// Another process purges a name and thereby raises the epoch in the remembered namespace record.
+func TestGuessedNamespaceRecordIsRaised(t *testing.T) {
 	t.Parallel()
 	f, other, _ := newGuessing(t, nil)
 	for i := range 6 {
@@ -169,22 +168,22 @@ func TestGuessedFloorIsRaised(t *testing.T) {
 	}
 }
 
-// A name that this registry has purged itself is known to be fresh.
-func TestGuessedFreshAfterAPurge(t *testing.T) {
+// A name that this registry has purged is remembered as absent.
+func TestGuessedAbsentAfterAPurge(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, nil)
 	f.Must(dibs.Release{ID: dibs.NameID("slug", "first"), Token: coretest.Token1})
 	f.Clock.Advance(dibs.DefaultHoldHistory)
 	f.SweepAll()
-	s.loads, s.commits = 0, 0
+	s.reset()
 	if n := f.One(coretest.Reserve("slug", "first", coretest.Token1)); n.Epoch != 2 {
 		t.Errorf("the epoch is %d, want 2", n.Epoch)
 	}
 	s.took(t, "a purged name", 0, 1)
 }
 
-// The candidate that the token holds comes first, whoever reserved it.
-func TestGuessesLeaveCandidatesAlone(t *testing.T) {
+// The candidate that the token holds comes first, even if another process reserved it.
+func TestGuessesDoNotSkipTheHeldCandidate(t *testing.T) {
 	t.Parallel()
 	f, other, _ := newGuessing(t, nil)
 	other.Must(coretest.Reserve("slug", "b", coretest.Token1))

@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// roundTrips counts what an engine is asked for.
+// roundTrips counts the calls of an engine.
 type roundTrips struct {
 	dibs.Store
 	loads, awaits, commits int
@@ -31,19 +31,19 @@ func (s *roundTrips) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 	return s.Store.Commit(ctx, groups)
 }
 
-// clockedRoundTrips lets the registry guess, too.
+// clockedRoundTrips also has a clock, so that the registry guesses.
 type clockedRoundTrips struct{ *roundTrips }
 
 func (s clockedRoundTrips) Now() (dibs.Instant, bool) { return s.Store.(dibs.Clock).Now() }
 
-// nowhere are the rights of a principal that sees no reservation of another.
+// nowhere are grants that show no reservation of another principal.
 type nowhere struct{}
 
 func (nowhere) Allow(dibs.Command, string) bool { return false }
 func (nowhere) RightsIn(string) dibs.Rights     { return dibs.Operate | dibs.ActForOthers }
 
-// What a principal may not see costs as many calls of the engine as what is not there, in
-// whatever state it is: else the time of an answer would tell.
+// In every state, a reservation that a principal may not see costs as many calls of the engine as one
+// that does not exist. Otherwise the response time would reveal it.
 func TestHiddenCostsWhatAbsentCosts(t *testing.T) {
 	t.Parallel()
 	for name, guessing := range map[string]bool{"loading": false, "guessing": true} {
@@ -58,15 +58,14 @@ func TestHiddenCostsWhatAbsentCosts(t *testing.T) {
 			registry := coretest.MustOpen(t, engine, dibs.Config{Policies: coretest.FoldedSlugs()})
 			for _, value := range []string{"held", "over", "active", "alias", "given-up", "Moved"} {
 				for what, ask := range byID(f.Ctx, registry) {
-					// The first answers are the fixture's own business: what is remembered after
-					// one must not tell either.
+					// Twice, since what is remembered after the first must not reveal it either.
 					for range 2 {
 						cost := func(value string) (calls roundTrips, refusal string) {
 							id := dibs.NameID("slug", value)
 							store.loads, store.awaits, store.commits = 0, 0, 0
 							err := ask(id)
 							if err == nil {
-								t.Fatalf("%s of %s is done", what, value)
+								t.Fatalf("%s of %s succeeds", what, value)
 							}
 							calls = *store
 							calls.Store = nil
@@ -75,7 +74,7 @@ func TestHiddenCostsWhatAbsentCosts(t *testing.T) {
 						hidden, refusal := cost(value)
 						absent, none := cost("absent")
 						if hidden != absent || refusal != none {
-							t.Errorf("%s of what is %s: %+v, %s; of what is absent: %+v, %s", what, value, hidden, refusal, absent, none)
+							t.Errorf("%s of a reservation that is %s: %+v, %s; that is absent: %+v, %s", what, value, hidden, refusal, absent, none)
 						}
 					}
 				}
@@ -84,7 +83,7 @@ func TestHiddenCostsWhatAbsentCosts(t *testing.T) {
 	}
 }
 
-// hiddenNames are names in all states, each named by its state.
+// hiddenNames returns a fixture with a name in each state, named by it.
 func hiddenNames(t *testing.T) *coretest.Fixture {
 	t.Helper()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour, Quarantine: time.Hour}})
@@ -98,7 +97,7 @@ func hiddenNames(t *testing.T) *coretest.Fixture {
 	return f
 }
 
-// byID are all questions and commands about a reservation by its ID.
+// byID returns all reads and commands that name a reservation by its ID.
 func byID(ctx context.Context, registry *dibs.Registry) map[string]func(id dibs.ID) error {
 	other := registry.As(dibs.Principal{Name: "other", Grants: nowhere{}})
 	asks := map[string]func(id dibs.ID) error{

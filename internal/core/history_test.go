@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// hyphens takes hyphens out of a name, which is how some rules see it.
+// hyphens is a profile that ignores hyphens.
 type hyphens struct{}
 
 func (hyphens) Name() string { return "hyphens/1" }
@@ -26,18 +26,18 @@ func (hyphens) Canonical(value string) (string, error) {
 	return string(canonical), nil
 }
 
-// What a former row was called decides, epoch by epoch, whose history it is: also if the
-// spelling that tells is on another page than the rest of the epoch.
+// The values in the events of a former row decide, epoch by epoch, which name the history belongs to,
+// even if the deciding value is on another page than the rest of the epoch.
 func TestHistoryOfAFormerRow(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: hyphens{}}})
-	f.Must(coretest.Claim("slug", "ab", coretest.Alice)) // the first epoch is another name's by the new rules
+	f.Must(coretest.Claim("slug", "ab", coretest.Alice)) // under the new rules the first epoch is another name
 	for range 3 {
 		f.Must(coretest.Rename("slug", "a-b", coretest.Alice))
 		f.Must(coretest.Rename("slug", "ab", coretest.Alice))
 	}
 	f.Must(coretest.Decommission("slug", "ab", coretest.Alice))
-	f.Must(coretest.Claim("slug", "ab", coretest.User2)) // the second one is called so in the end
+	f.Must(coretest.Claim("slug", "ab", coretest.User2)) // the second epoch ends as "a--b"
 	f.Clock.Advance(time.Second)
 	for _, spelling := range []string{"a-b", "ab", "a-b", "ab", "-ab", "a--b"} {
 		f.Must(coretest.Rename("slug", spelling, coretest.User2))
@@ -56,7 +56,7 @@ func TestHistoryOfAFormerRow(t *testing.T) {
 	}
 	for _, e := range history {
 		if e.Entity != coretest.User2 {
-			t.Errorf("the event of another name: %+v", e)
+			t.Errorf("an event of another name: %+v", e)
 		}
 	}
 	for seconds, want := range []dibs.State{dibs.Active, dibs.Active, dibs.Active, dibs.Free} {
@@ -96,7 +96,7 @@ func TestHistoryCursors(t *testing.T) {
 	}
 }
 
-// A history has all events of a name from all rows that it was in, each of them once.
+// A history has all events of a name, from all rows that it was in, each once.
 func TestHistoryOverManyRules(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -115,7 +115,7 @@ func TestHistoryOverManyRules(t *testing.T) {
 	}
 }
 
-// Who held a name is told the same, however often the rules were changed meanwhile.
+// WhoHeld returns the same, however often the rules have changed since.
 func TestWhoHeldAfterRulesChangedBack(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -133,9 +133,9 @@ func TestWhoHeldAfterRulesChangedBack(t *testing.T) {
 	}
 }
 
-// After the rules went there and back, a name's history has nothing of the stranger who
-// has the other one since.
-func TestHistoryIsNoStrangers(t *testing.T) {
+// After the rules were changed and changed back, the history of a name has no events of the entity
+// that has the other name now.
+func TestHistoryAfterRulesChangedBack(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Reserve("slug", "alice", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "alice"), Token: coretest.Token1})
@@ -160,14 +160,14 @@ func TestHistoryIsNoStrangers(t *testing.T) {
 	}
 }
 
-// exactAgain makes the same of a value as Exact, by another name.
+// exactAgain is Exact under another name.
 type exactAgain struct{}
 
 func (exactAgain) Name() string { return "exact/2" }
 
 func (exactAgain) Canonical(value string) (string, error) { return value, nil }
 
-func TestWhoHeldSeesWhatNobodySwept(t *testing.T) {
+func TestWhoHeldNeedsNoSweep(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	start := f.Clock.Now()

@@ -12,7 +12,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// smallStore commits groups of a few records at most.
+// smallStore answers TooLarge for groups with more writes than most.
 type smallStore struct {
 	*memstore.Store
 	most    int
@@ -36,9 +36,9 @@ func (s *smallStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 	return outcomes, nil
 }
 
-// Commands that share a record stand in one group. An engine that cannot commit all of
-// them at once gets them in parts, and each still counts what those before it did.
-func TestGroupsThatAreTooLarge(t *testing.T) {
+// Requests that share a record form one group. An engine that cannot commit the whole group gets it in
+// parts, and each request still sees the changes of those before it.
+func TestGroupIsTooLarge(t *testing.T) {
 	t.Parallel()
 	const holds, callers = 30, 40
 	store := &smallStore{Store: memstore.New(memstore.Config{}), most: 4}
@@ -65,8 +65,8 @@ func TestGroupsThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// A command that is too large by itself is refused, and says so.
-func TestCommandThatIsTooLarge(t *testing.T) {
+// A request that is too large by itself is refused with TOO_LARGE.
+func TestRequestIsTooLarge(t *testing.T) {
 	t.Parallel()
 	store := &smallStore{Store: memstore.New(memstore.Config{}), most: 4}
 	reg := coretest.MustOpen(t, store, dibs.Config{})

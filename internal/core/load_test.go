@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// loadCounter is a store that counts what is loaded.
+// loadCounter is a store that counts loads and loaded records.
 type loadCounter struct {
 	dibs.Store
 	loads, refs int
@@ -20,8 +20,8 @@ func (c *loadCounter) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots
 	return c.Store.Load(ctx, refs)
 }
 
-// What a command will look at is known before it is decided, nearly always: then it is
-// loaded once, and no more than it takes.
+// The records that a command needs are nearly always known before it is decided. They are loaded
+// once, and no others.
 func TestCommandsLoadOnce(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -33,9 +33,9 @@ func TestCommandsLoadOnce(t *testing.T) {
 		command     dibs.Command
 		loads, refs int
 	}{
-		{"reserve", coretest.Reserve("slug", "a", coretest.Token1), 1, 2},       // the name, and its namespace's floor
-		{"reserve few", coretest.Reserve("few", "a", coretest.Token1), 1, 3},    // and the principal's quota
-		{"claim", coretest.Claim("slug", "b", coretest.User1), 1, 3},            // and the entity
+		{"reserve", coretest.Reserve("slug", "a", coretest.Token1), 1, 2},       // the name and the namespace record
+		{"reserve few", coretest.Reserve("few", "a", coretest.Token1), 1, 3},    // also the principal's quota
+		{"claim", coretest.Claim("slug", "b", coretest.User1), 1, 3},            // also the entity
 		{"claim another", coretest.Claim("slug", "c", coretest.User2), 1, 3},    //
 		{"rename", coretest.Rename("slug", "d", coretest.User1), 2, 3 + 4},      // the present name is found by the entity
 		{"rename back", coretest.Rename("slug", "b", coretest.User1), 2, 3 + 4}, //

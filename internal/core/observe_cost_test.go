@@ -7,18 +7,17 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Who is not observed does not pay for it: nothing stands in between, and nothing is
-// allocated.
+// Without an observer there are no wrappers and no allocations.
 func TestNoObserverCostsNothing(t *testing.T) {
 	none, some := dibs.Observer{}, dibs.Observer{
 		Begin: func(ctx context.Context, _ dibs.Work) (context.Context, func(error)) { return ctx, ended },
 	}
 	c, store := &core{}, &observedStore{}
 	if observe(c, none) != dibs.EmbeddedBackend(c) || observeStore(store, none) != dibs.Store(store) {
-		t.Error("something stands between a registry that nobody observes and its engine")
+		t.Error("without an observer the backend or the store is wrapped")
 	}
 	if observe(c, some) == dibs.EmbeddedBackend(c) || observeStore(store, some) == dibs.Store(store) {
-		t.Error("nothing tells an observer")
+		t.Error("with an observer the backend or the store is not wrapped")
 	}
 	w, r := &writer{observer: &none}, &reader{observer: &none}
 	batch, looks := make([]*call, 64), make([]*question, 64)
@@ -30,6 +29,6 @@ func TestNoObserverCostsNothing(t *testing.T) {
 		_, end = r.begin(looks)
 		end(nil)
 	}); n != 0 {
-		t.Errorf("%v allocations for nobody", n)
+		t.Errorf("%v allocations without an observer", n)
 	}
 }

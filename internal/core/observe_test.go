@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// above is the key under which a context has the names of the work that it is part of.
+// above is the context key of the path of the work that a context belongs to.
 type above struct{}
 
 func aboveOf(ctx context.Context) string {
@@ -24,7 +23,7 @@ func aboveOf(ctx context.Context) string {
 	return path
 }
 
-// workLog notes work, each with what it is part of: "reserve/batch/commit".
+// workLog records work by its path, such as "reserve/batch/commit".
 type workLog struct {
 	mu    sync.Mutex
 	begun []dibs.Work
@@ -50,8 +49,8 @@ func (l *workLog) begin(ctx context.Context, work dibs.Work) (context.Context, f
 	}
 }
 
-// settled returns what was noted once all of it has ended.
-func (l *workLog) settled(t *testing.T, registry *dibs.Registry) []string {
+// finished closes the registry and returns all paths. All work must have ended.
+func (l *workLog) finished(t *testing.T, registry *dibs.Registry) []string {
 	t.Helper()
 	if err := registry.Close(); err != nil {
 		t.Fatal(err)
@@ -66,7 +65,7 @@ func (l *workLog) settled(t *testing.T, registry *dibs.Registry) []string {
 
 func newWorkLog() *workLog { return &workLog{errs: make(map[string]error)} }
 
-func TestObserverIsToldWhenWorkBegins(t *testing.T) {
+func TestObserverBegin(t *testing.T) {
 	t.Parallel()
 	log := newWorkLog()
 	registry := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
@@ -83,10 +82,10 @@ func TestObserverIsToldWhenWorkBegins(t *testing.T) {
 	if _, err := registry.Sweep(ctx, 10); err != nil {
 		t.Fatal(err)
 	}
-	paths := log.settled(t, registry)
+	paths := log.finished(t, registry)
 	for _, want := range []string{"reserve", "reserve/batch", "reserve/batch/load", "reserve/batch/commit", "resolve", "resolve/load", "sweep", "sweep/due"} {
 		if !slices.Contains(paths, want) {
-			t.Errorf("nobody was told of %s, but of %q", want, paths)
+			t.Errorf("the observer was not told of %s, but of %q", want, paths)
 		}
 	}
 	if !errors.Is(log.errs["reserve"], dibs.ErrNameTaken) {
@@ -94,13 +93,13 @@ func TestObserverIsToldWhenWorkBegins(t *testing.T) {
 	}
 	for _, work := range log.begun {
 		if work.Op == "reserve" && (work.Namespace != "slug" || work.Size != 1 || work.Kind != dibs.WorkCall) {
-			t.Errorf("of a reserve it is told %+v", work)
+			t.Errorf("the work of a reserve is %+v", work)
 		}
 	}
 }
 
-// A batch is told whose it is, and has none of their contexts.
-func TestObserverKnowsWhoSharesABatch(t *testing.T) {
+// The work of a batch lists the contexts of its callers.
+func TestObserverGetsTheCallersOfABatch(t *testing.T) {
 	t.Parallel()
 	log := newWorkLog()
 	registry := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
@@ -115,7 +114,7 @@ func TestObserverKnowsWhoSharesABatch(t *testing.T) {
 		})
 	}
 	group.Wait()
-	log.settled(t, registry)
+	log.finished(t, registry)
 	shared := 0
 	for _, work := range log.begun {
 		if work.Kind != dibs.WorkBatch {
@@ -131,12 +130,12 @@ func TestObserverKnowsWhoSharesABatch(t *testing.T) {
 		}
 	}
 	if shared < callers {
-		t.Errorf("batches knew %d callers of %d", shared, callers)
+		t.Errorf("batches list %d callers, want %d", shared, callers)
 	}
 }
 
-// What an engine can do beside its work it can do when it is observed.
-func TestObservedRegistryKeepsWhatItCan(t *testing.T) {
+// The optional interfaces of an engine work when it is observed.
+func TestObservedStoreKeepsItsInterfaces(t *testing.T) {
 	t.Parallel()
 	log := newWorkLog()
 	store, err := sqlitestore.Open(t.Context(), t.TempDir()+"/names.db", sqlitestore.Config{})
@@ -159,13 +158,13 @@ func TestObservedRegistryKeepsWhatItCan(t *testing.T) {
 	if _, err := registry.Policy("slug"); err != nil {
 		t.Error(err)
 	}
-	// A second fresh name of a namespace is guessed, which takes the engine's clock.
+	// The second new name of a namespace is guessed, which needs the engine's clock.
 	for _, value := range []string{"a", "b"} {
 		if _, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: value}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	paths := log.settled(t, registry)
+	paths := log.finished(t, registry)
 	loads := 0
 	for _, path := range paths {
 		if path == "reserve/batch/load" {
@@ -177,26 +176,22 @@ func TestObservedRegistryKeepsWhatItCan(t *testing.T) {
 	}
 }
 
-// The observer is told of every question.
-func TestWitnessesAreObserved(t *testing.T) {
+// The observer is told of every call of a witness.
+func TestObserverWitness(t *testing.T) {
 	t.Parallel()
 	var (
 		mu   sync.Mutex
 		seen = make(map[string]string)
-		now  = time.UnixMilli(1_000_000)
 	)
-	store := memstore.New(memstore.Config{Now: func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return now
-	}})
+	clock := coretest.NewClock()
+	store := memstore.New(memstore.Config{Now: clock.Now})
 	says := map[string]func() (dibs.Verdict, error){
 		"exists": func() (dibs.Verdict, error) { return dibs.Exists(coretest.User1), nil },
 		"absent": func() (dibs.Verdict, error) { return dibs.Absent, nil },
 		"fails":  func() (dibs.Verdict, error) { return dibs.Absent, errors.New("no line") },
 		"panics": func() (dibs.Verdict, error) { panic("no") },
 	}
-	reg, err := core.Open(store, dibs.Config{
+	reg := coretest.MustOpen(t, store, dibs.Config{
 		Default: dibs.Policy{Witness: func(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) { return says[hold.Value]() }},
 		Observer: dibs.Observer{Witness: func(info dibs.WitnessInfo) {
 			mu.Lock()
@@ -208,24 +203,16 @@ func TestWitnessesAreObserved(t *testing.T) {
 			seen[info.Hold.Value] = outcome
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = reg.Close() }()
 	for value := range says {
-		if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: value}); err != nil {
-			t.Fatal(err)
-		}
+		coretest.MustReserve(t, reg, value)
 	}
-	mu.Lock()
-	now = now.Add(time.Hour)
-	mu.Unlock()
+	clock.Advance(time.Hour)
 	if _, err := reg.Sweep(t.Context(), 100); err != nil {
 		t.Fatal(err)
 	}
 	for value, want := range map[string]string{"exists": "exists", "absent": "absent", "fails": "failed", "panics": "failed"} {
 		if seen[value] != want {
-			t.Errorf("%s was observed as %q", value, seen[value])
+			t.Errorf("%s: the observer was told %q", value, seen[value])
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// A listing shows what names are by now, swept or not, and pages lose none.
+// A listing shows the states by the current time, with or without a sweep, and its pages lose no name.
 func TestListByState(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{
@@ -29,7 +29,7 @@ func TestListByState(t *testing.T) {
 		dibs.Held:        "[slug:held]",
 		dibs.Suspect:     "[watched:lapses]",
 		dibs.Active:      "[slug:new]",
-		dibs.Alias:       "[]", // its retention is over …
+		dibs.Alias:       "[]", // its retention is over: it is quarantined
 		dibs.Quarantined: "[slug:gone slug:old]",
 		dibs.Free:        "[slug:lapses]",
 	} {
@@ -55,8 +55,8 @@ func TestListByPrefix(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"ab":         "[slug:ab slug:abc]",
 		"é":          "[slug:é slug:éa]",
-		"\U0010FFFF": "[slug:\U0010FFFF slug:\U0010FFFFz]", // nothing comes behind it
-		"\uD7FF":     "[slug:\uD7FF]",                      // what comes next is no code point
+		"\U0010FFFF": "[slug:\U0010FFFF slug:\U0010FFFFz]", // the last code point
+		"\uD7FF":     "[slug:\uD7FF]",                      // the next value is no code point
 		"zz":         "[]",
 	} {
 		if got := listNames(f, dibs.NamesQuery{Namespace: "slug", Prefix: prefix, Limit: 1}); got != want {
@@ -67,36 +67,36 @@ func TestListByPrefix(t *testing.T) {
 		t.Errorf("in all namespaces: %s", got)
 	}
 	if _, err := f.List(f.Ctx, dibs.NamesQuery{Prefix: "\xff"}); !errors.Is(err, dibs.ErrInvalidValue) {
-		t.Errorf("a prefix that is no text: %v", err)
+		t.Errorf("a prefix that is not UTF-8: %v", err)
 	}
 }
 
-// meddling is a store in which something happens between two reads.
+// meddling is a store that calls between after a read, once.
 type meddling struct {
 	dibs.Store
 	between func()
 }
 
-func (m *meddling) happen() {
-	if happens := m.between; happens != nil {
+func (m *meddling) callBetween() {
+	if between := m.between; between != nil {
 		m.between = nil
-		happens()
+		between()
 	}
 }
 
 func (m *meddling) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-	m.happen()
+	m.callBetween()
 	return m.Store.Owned(ctx, scope, entity, limit)
 }
 
 func (m *meddling) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	events, err := m.Store.Events(ctx, query)
-	m.happen()
+	m.callBetween()
 	return events, err
 }
 
-// Readings that take two looks at the engine still tell of one moment.
-func TestReadingsOfOneMoment(t *testing.T) {
+// Reads that take two calls of the engine still return a consistent answer.
+func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	store := &meddling{Store: f.Engine}

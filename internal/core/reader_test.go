@@ -12,7 +12,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// slowStore lets nobody load while its gate is shut.
+// slowStore answers loads when its gate lets them through.
 type slowStore struct {
 	dibs.Store
 	loads   atomic.Int64
@@ -26,7 +26,7 @@ func newSlowStore(store dibs.Store) *slowStore {
 
 func (s *slowStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	s.loads.Add(1)
-	found, err := s.Store.Load(ctx, refs) // looked, and not told yet
+	found, err := s.Store.Load(ctx, refs) // loaded, but not answered yet
 	s.arrived <- struct{}{}
 	select {
 	case <-s.gate:
@@ -38,19 +38,19 @@ func (s *slowStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, 
 
 func (s *slowStore) Close() error { return nil }
 
-// Questions that come while the engine is being looked at share the next look. None is
-// answered from a look that began before it was asked.
-func TestQuestionsShareALook(t *testing.T) {
+// Reads that arrive while loads are under way share the next load. No read is answered from a load that
+// began before it.
+func TestReadsShareALoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := coretest.NewFixture(t, nil)
 		store := newSlowStore(f.Engine)
 		reg := coretest.MustOpen(t, store, dibs.Config{})
-		looks := min(runtime.GOMAXPROCS(0), 4)
-		for range looks { // as many looks as there may be
+		loads := min(runtime.GOMAXPROCS(0), 4)
+		for range loads { // as many as may be under way at once
 			go func() {
 				if r, err := reg.Resolve(f.Ctx, "slug", "x"); err != nil || r.Outcome != dibs.ResolveNotFound {
-					t.Errorf("asked before: %+v, %v", r, err)
+					t.Errorf("before the claim: %+v, %v", r, err)
 				}
 			}()
 			synctest.Wait()
@@ -59,22 +59,22 @@ func TestQuestionsShareALook(t *testing.T) {
 		for range 100 {
 			go func() {
 				if r, err := reg.Resolve(f.Ctx, "slug", "x"); err != nil || r.Entity != coretest.User1 {
-					t.Errorf("asked after: %+v, %v", r, err)
+					t.Errorf("after the claim: %+v, %v", r, err)
 				}
 			}()
 		}
 		synctest.Wait() // all of them wait
 		close(store.gate)
 		synctest.Wait()
-		// Each look loads twice: the name, then its entity.
-		if n := store.loads.Load(); n > int64(3*looks) {
+		// Each shared read loads twice: the name, then its entity.
+		if n := store.loads.Load(); n > int64(3*loads) {
 			t.Errorf("%d loads", n)
 		}
 	})
 }
 
-// Who goes away is not waited for, and takes no answer from others.
-func TestQuestionIsWithdrawn(t *testing.T) {
+// A caller that leaves gets its error at once, and other callers still get their answers.
+func TestReadIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	f.Must(coretest.Claim("slug", "x", coretest.User1))
@@ -100,8 +100,8 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 	}
 }
 
-// An engine that fails fails all who wait for it.
-func TestQuestionsToAFailingEngine(t *testing.T) {
+// A failure of the engine is the answer to every waiting read.
+func TestReadsFailWithTheEngine(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	reg := coretest.MustOpen(t, f.Engine, dibs.Config{})

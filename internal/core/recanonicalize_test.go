@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Interrupted at any commit, it goes on when it is run again.
+// A run that is interrupted at any commit continues when it is repeated.
 func TestRecanonicalizeInterrupted(t *testing.T) {
 	t.Parallel()
 	for stop := 1; ; stop++ {
@@ -25,7 +25,7 @@ func TestRecanonicalizeInterrupted(t *testing.T) {
 		_, err := reg.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
 		cancel()
 		if err == nil {
-			return // it was done before
+			return // the run ended before this commit
 		}
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
@@ -38,12 +38,12 @@ func TestRecanonicalizeInterrupted(t *testing.T) {
 			}
 		}
 		if stop > 20 {
-			t.Fatal("it never ends")
+			t.Fatal("the run does not end")
 		}
 	}
 }
 
-// manyNames are more than one page of a run.
+// manyNames claims more names than one page of a run has.
 func manyNames(f *coretest.Fixture, prefix string) {
 	f.T.Helper()
 	for i := range 600 {
@@ -52,7 +52,7 @@ func manyNames(f *coretest.Fixture, prefix string) {
 }
 
 // A second run takes over: the first one ends, and changes nothing more.
-func TestTwoRunsAtOnce(t *testing.T) {
+func TestRecanonicalizeTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	manyNames(f, "N")
@@ -74,8 +74,8 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	}
 }
 
-// A run goes on by the policies that it began with.
-func TestPoliciesChangeDuringARun(t *testing.T) {
+// A run keeps the policies that it began with.
+func TestRecanonicalizeKeepsItsPolicies(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	manyNames(f, "Nn")
@@ -91,7 +91,7 @@ func TestPoliciesChangeDuringARun(t *testing.T) {
 	f.Reopened(coretest.FoldedSlugs()).Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "nn0599", coretest.Token1))
 }
 
-// listingStore calls then after the names of a namespace were listed.
+// listingStore calls then after the last of its lists.
 type listingStore struct {
 	coretest.StrictStore
 	left int
@@ -106,16 +106,15 @@ func (s *listingStore) List(ctx context.Context, query dibs.ListQuery) ([]dibs.R
 	return records, err
 }
 
-// A name that becomes free after it was listed stays where it is; one that is gone is
-// gone.
-func TestRecanonicalizeWhatIsFreeMeanwhile(t *testing.T) {
+// A name that becomes free after it was listed stays in its row. A row that was purged is skipped.
+func TestRecanonicalizeSkipsFreeNames(t *testing.T) {
 	t.Parallel()
 	for what, purged := range map[string]bool{"released": false, "purged": true} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			f := coretest.NewFixture(t, coretest.ExactSlugs())
 			hold := f.One(coretest.Reserve("slug", "Held", coretest.Token1))
-			// It is listed for the plan, and once more to be changed.
+			// The name is listed for the plan, and again for the change.
 			store := &listingStore{StrictStore: coretest.StrictStore{Store: f.Engine, T: t}, left: 2, then: func() {
 				f.Must(dibs.Release{ID: hold.ID, Token: coretest.Token1})
 				if purged {
@@ -123,8 +122,7 @@ func TestRecanonicalizeWhatIsFreeMeanwhile(t *testing.T) {
 					f.SweepAll()
 				}
 			}}
-			g := *f
-			g.Registry = coretest.MustOpen(t, store, dibs.Config{Policies: coretest.FoldedSlugs()})
+			g := f.With(coretest.MustOpen(t, store, dibs.Config{Policies: coretest.FoldedSlugs()}))
 			if done := g.MustRecanonicalize(false); done.Looked != 1 || done.Done != 0 {
 				t.Errorf("%+v", done)
 			}

@@ -24,10 +24,10 @@ func TestRecentIsBounded(t *testing.T) {
 	}
 	last := 5*generation - 1
 	if m.get(rules.KeyOf(recordNo(last, 0).Ref())) == nil || m.get(rules.KeyOf(recordNo(last-generation/2, 0).Ref())) == nil {
-		t.Error("the latest are forgotten")
+		t.Error("the latest records are forgotten")
 	}
 	if m.get(rules.KeyOf(recordNo(0, 0).Ref())) != nil {
-		t.Error("the oldest are remembered")
+		t.Error("the oldest records are remembered")
 	}
 }
 
@@ -40,14 +40,14 @@ func TestRecentKeepsTheLatestRevision(t *testing.T) {
 		m.put(recordNo(1, rev), now)
 	}
 	m.age(now.Add(maxAge))
-	m.put(recordNo(1, 4), now.Add(maxAge)) // the later one is in the older generation
+	m.put(recordNo(1, 4), now.Add(maxAge)) // revision 5 is in the older generation
 	if r := m.get(key); r == nil || r.Revision() != 5 {
 		t.Errorf("remembered %v", r)
 	}
 	m.put(recordNo(1, 6), now.Add(maxAge))
 	m.forget(key)
 	if r := m.get(key); r != nil {
-		t.Errorf("forgotten, but there is %v", r)
+		t.Errorf("forgotten, but still remembered: %v", r)
 	}
 }
 
@@ -65,8 +65,8 @@ func TestRecentForgets(t *testing.T) {
 	}
 }
 
-// What is large is not remembered, nor what it replaces; nor what may start over at its
-// first revision.
+// Large records, and records whose revisions may start over, are not remembered, and neither are the
+// records that they replace.
 func TestRecentLeavesOut(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -85,35 +85,11 @@ func TestRecentLeavesOut(t *testing.T) {
 		var m recent
 		m.put(records[0], now)
 		if m.get(rules.KeyOf(records[0].Ref())) == nil {
-			t.Errorf("%s: a plain one is not remembered", name)
+			t.Errorf("%s: a small record is not remembered", name)
 		}
 		m.put(records[1], now)
 		if m.get(rules.KeyOf(records[0].Ref())) != nil {
-			t.Errorf("%s: it is remembered", name)
+			t.Errorf("%s: the record is remembered", name)
 		}
-	}
-}
-
-func TestOdds(t *testing.T) {
-	t.Parallel()
-	var o guessRate
-	tries := func(batches int, right bool) (tried int) {
-		for range batches {
-			if o.try() {
-				tried++
-				o.note(right)
-			}
-		}
-		return tried
-	}
-	if n := tries(100, true); n != 100 {
-		t.Errorf("tried %d of 100 although all were right", n)
-	}
-	if n := tries(1000, false); n < 20 || n > 60 {
-		t.Errorf("tried %d of 1000 although all were wrong", n)
-	}
-	tries(1000, true)
-	if n := tries(100, true); n != 100 {
-		t.Errorf("tried %d of 100 although all were right for long", n)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Refusals of a list get their suggestions, too, each its own.
+// Each refusal of a list has suggestions of its own.
 func TestSuggestionsOfAList(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -22,11 +22,11 @@ func TestSuggestionsOfAList(t *testing.T) {
 	quiet := coretest.MustOpen(t, f.Engine, dibs.Config{Suggestions: -1})
 	_, err = quiet.Reserve(f.Ctx, dibs.Reserve{Namespace: "slug", Value: "a"})
 	if e := f.WantError(err, dibs.ErrNameTaken); len(e.Suggestions) != 0 {
-		t.Errorf("none were asked for, but there are %v", e.Suggestions)
+		t.Errorf("with Suggestions: -1 there are %v", e.Suggestions)
 	}
 }
 
-// Suggestions take one read more, however many they are, and however crowded it is.
+// Suggestions take one more load, however many there are and however many names are taken.
 func TestSuggestionsLoadOnce(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
@@ -40,7 +40,7 @@ func TestSuggestionsLoadOnce(t *testing.T) {
 	store.loads = 0
 	_, err = reg.Reserve(f.Ctx, dibs.Reserve{Namespace: "slug", Value: "alice"})
 	e := f.WantError(err, dibs.ErrNameTaken)
-	if store.loads != 2 || len(e.Suggestions) != 3 { // one to decide
+	if store.loads != 2 || len(e.Suggestions) != 3 { // one load is for the decision
 		t.Errorf("a refusal with suggestions: %d loads, %v", store.loads, e.Suggestions)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// reserveAsync reserves in the background and hands over the error.
+// reserveAsync reserves a name in the background. The channel gets the error.
 func reserveAsync(ctx context.Context, reg *dibs.Registry, value, token string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -24,37 +24,48 @@ func reserveAsync(ctx context.Context, reg *dibs.Registry, value, token string) 
 	return done
 }
 
-func TestWriterGathersWhileACommitIsUnderWay(t *testing.T) {
+// openGated opens a registry on a store whose commits wait for release.
+func openGated(t *testing.T, cfg dibs.Config) (reg *dibs.Registry, store *coretest.GatedStore, release func()) {
+	t.Helper()
+	store = coretest.NewGatedStore()
+	return coretest.MustOpen(t, store, cfg), store, store.Block()
+}
+
+// noErrors waits for calls that must succeed.
+func noErrors(t *testing.T, calls []<-chan error) {
+	t.Helper()
+	for _, done := range calls {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Requests that arrive while a commit is under way are committed together.
+func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{})
-		release := store.Block()
+		reg, store, release := openGated(t, dibs.Config{})
 		var waiting []<-chan error
 		for i := range 100 {
 			waiting = append(waiting, reserveAsync(t.Context(), reg, fmt.Sprint("name-", i), ""))
 		}
 		synctest.Wait()
 		release()
-		for _, done := range waiting {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
+		noErrors(t, waiting)
 		if n := store.Commits(); n > 3 {
 			t.Errorf("100 callers took %d commits", n)
 		}
 	})
 }
 
-func TestWriterWithdrawsWhoLeavesInTime(t *testing.T) {
+// A caller that leaves while its request is in the queue withdraws it.
+func TestCallerLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{})
-		release := store.Block()
+		reg, _, release := openGated(t, dibs.Config{})
 		first := reserveAsync(t.Context(), reg, "first", "")
-		synctest.Wait() // it is in a batch, which cannot commit
+		synctest.Wait() // it is in a batch that waits for its commit
 
 		ctx, cancel := context.WithCancel(t.Context())
 		second := reserveAsync(ctx, reg, "second", "")
@@ -62,25 +73,22 @@ func TestWriterWithdrawsWhoLeavesInTime(t *testing.T) {
 		cancel()
 		err := <-second
 		if !errors.Is(err, dibs.ErrUnavailable) || !errors.Is(err, context.Canceled) || errors.Is(err, dibs.ErrOutcomeUnknown) {
-			t.Errorf("withdrawn = %v, want UNAVAILABLE caused by the context", err)
+			t.Errorf("got %v, want UNAVAILABLE caused by the context", err)
 		}
 		release()
-		if err := <-first; err != nil {
-			t.Error(err)
-		}
+		noErrors(t, []<-chan error{first})
 		synctest.Wait()
 		if _, err := reg.Get(context.Background(), dibs.Lookup{Namespace: "slug", Value: "second"}); !errors.Is(err, dibs.ErrNotFound) {
-			t.Errorf("what was withdrawn happened: %v", err)
+			t.Errorf("the withdrawn request happened: %v", err)
 		}
 	})
 }
 
-func TestWriterCannotTellOnceItIsInABatch(t *testing.T) {
+// For a caller that leaves while its batch commits the outcome is unknown. The same token finds it out.
+func TestCallerLeavesABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{})
-		release := store.Block()
+		reg, _, release := openGated(t, dibs.Config{})
 		token := dibs.NewToken()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := reserveAsync(ctx, reg, "alice-bob", token)
@@ -97,9 +105,9 @@ func TestWriterCannotTellOnceItIsInABatch(t *testing.T) {
 	})
 }
 
-// A caller that has left must not look at its request any more: the writer still
-// decides about it. The race detector watches.
-func TestWriterKeepsTheRequestOfWhoLeft(t *testing.T) {
+// A caller that has left must not access its request: the writer still decides it. The race detector
+// would report it.
+func TestWriterKeepsTheRequestOfACallerThatLeft(t *testing.T) {
 	t.Parallel()
 	store := coretest.NewGatedStore()
 	reg := coretest.MustOpen(t, store, dibs.Config{})
@@ -112,7 +120,7 @@ func TestWriterKeepsTheRequestOfWhoLeft(t *testing.T) {
 		first = false
 		close(entered)
 		<-release
-		return []dibs.Outcome{dibs.Stale}, nil // it is decided once more
+		return []dibs.Outcome{dibs.Stale}, nil // the request is decided again
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := reserveAsync(ctx, reg, "alice-bob", "")
@@ -127,9 +135,7 @@ func TestWriterKeepsTheRequestOfWhoLeft(t *testing.T) {
 func TestWriterQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
-		reg := coretest.MustOpen(t, store, dibs.Config{QueueSize: 2, MaxBatch: 1})
-		release := store.Block()
+		reg, _, release := openGated(t, dibs.Config{QueueSize: 2, MaxBatch: 1})
 		ctx, cancel := context.WithCancel(t.Context())
 		var kept []<-chan error
 		for i := range 3 { // one in a batch, two in the queue
@@ -137,36 +143,25 @@ func TestWriterQueueIsBounded(t *testing.T) {
 			synctest.Wait()
 		}
 		waiting := reserveAsync(ctx, reg, "waiting", "")
-		synctest.Wait()
-		select {
-		case err := <-waiting:
-			t.Fatalf("a full queue answered %v instead of making the caller wait", err)
-		default:
-		}
+		pending(t, waiting)
 		cancel()
 		if err := <-waiting; !errors.Is(err, dibs.ErrUnavailable) {
-			t.Errorf("a caller that waited in vain got %v", err)
+			t.Errorf("a caller that left a full queue got %v", err)
 		}
 		release()
-		for _, done := range kept {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
+		noErrors(t, kept)
 	})
 }
 
-// A refusal may rest on what a command before it in the same batch did. If that one
-// could not be committed, the refusal was wrong.
-func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
+// A refusal may depend on an earlier request of the same batch. If that one is not committed, the
+// refusal is not returned.
+func TestRefusalOfAFailedCommit(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []string{"stale", "unavailable"} {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := coretest.NewGatedStore()
-				reg := coretest.MustOpen(t, store, dibs.Config{})
-				release := store.Block()
+				reg, store, release := openGated(t, dibs.Config{})
 				blocker := reserveAsync(t.Context(), reg, "blocker", "")
 				synctest.Wait()
 				a := reserveAsync(t.Context(), reg, "alice-bob", "")
@@ -189,7 +184,7 @@ func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
 				errA, errB := <-a, <-b
 				if failure == "unavailable" {
 					if !errors.Is(errA, dibs.ErrUnavailable) || !errors.Is(errB, dibs.ErrUnavailable) {
-						t.Fatalf("got %v and %v; nobody has the name, so nobody may be told that it is taken", errA, errB)
+						t.Fatalf("got %v and %v, want UNAVAILABLE: the name is not taken", errA, errB)
 					}
 					return
 				}
@@ -201,7 +196,7 @@ func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
 	}
 }
 
-func TestWriterGivesUpWhenOthersAreAlwaysFaster(t *testing.T) {
+func TestWriterGivesUpAfterManyStaleCommits(t *testing.T) {
 	t.Parallel()
 	store := coretest.NewGatedStore()
 	reg := coretest.MustOpen(t, store, dibs.Config{})
@@ -242,7 +237,7 @@ func TestWriterRefusesAfterClose(t *testing.T) {
 	}
 }
 
-func TestWriterTellsItsObserver(t *testing.T) {
+func TestObserverOfTheWriter(t *testing.T) {
 	t.Parallel()
 	var (
 		mu      sync.Mutex
@@ -255,7 +250,7 @@ func TestWriterTellsItsObserver(t *testing.T) {
 	}})
 	coretest.MustReserve(t, reg, "alice-bob")
 	_, _ = reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
-	if err := reg.Close(); err != nil { // the writer has reported by then
+	if err := reg.Close(); err != nil { // the writer has called the observer by then
 		t.Fatal(err)
 	}
 	mu.Lock()
@@ -268,7 +263,7 @@ func TestWriterTellsItsObserver(t *testing.T) {
 	}
 }
 
-// parallelStore is a store that likes so many commits at once.
+// parallelStore is a store that prefers a number of concurrent commits.
 type parallelStore struct {
 	*coretest.GatedStore
 	writers int
@@ -276,8 +271,8 @@ type parallelStore struct {
 
 func (s parallelStore) Writers() int { return s.writers }
 
-// As many batches are under way at once as the config says, else the engine, else one.
-func TestWritersAtOnce(t *testing.T) {
+// The number of concurrent batches is what the Config says, else what the engine says, else one.
+func TestConcurrentBatches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ engine, config, want int }{
 		{engine: 3, want: 3},
@@ -299,11 +294,7 @@ func TestWritersAtOnce(t *testing.T) {
 				t.Errorf("%+v: %d commits under way", c, n)
 			}
 			release()
-			for _, done := range waiting {
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			}
+			noErrors(t, waiting)
 		})
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Each command of a list sees what those before it did.
-func TestApplySees(t *testing.T) {
+// Each command of a list sees the changes of the commands before it.
+func TestApplySeesEarlierCommands(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	id := dibs.NameID("slug", "x")
@@ -27,11 +27,11 @@ func TestApplySees(t *testing.T) {
 		dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1}, coretest.Rename("slug", "y", coretest.User1),
 	)
 	f.WantResolve("slug", "x", 301, "y")
-	// Each is a change of its own, to the version and in the feed.
+	// Each command raises the version and adds an event.
 	before := versionOf(f, coretest.User1)
 	f.Must(coretest.Rename("slug", "x", coretest.User1), coretest.Rename("slug", "y", coretest.User1), coretest.Rename("slug", "z", coretest.User1))
 	if v := versionOf(f, coretest.User1); v != before+3 {
-		t.Errorf("three renames took the version from %d to %d", before, v)
+		t.Errorf("three renames raised the version from %d to %d", before, v)
 	}
 	revs := make(map[dibs.ID]uint64)
 	for _, e := range f.AllEvents() {
@@ -49,7 +49,7 @@ func TestApplySees(t *testing.T) {
 	}
 }
 
-// One refused command undoes the whole list.
+// One refused command refuses the whole list.
 func TestApplyAllOrNone(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -72,8 +72,8 @@ func TestApplyAllOrNone(t *testing.T) {
 	}
 }
 
-// A deletion sees the names that its own list gave the entity.
-func TestApplyDeleteCounts(t *testing.T) {
+// A Delete sees the names that its own list gave the entity.
+func TestApplyDeleteSeesItsList(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	withNames(f, 31, coretest.User1)
@@ -84,7 +84,7 @@ func TestApplyDeleteCounts(t *testing.T) {
 	withNames(f, 32, coretest.User1)
 	r = f.Must(coretest.Claim("one", "x", coretest.User1), dibs.Delete{Entity: coretest.User1})[1]
 	if !r.Pending {
-		t.Error("33 names are given up at once")
+		t.Error("33 names are given up in one step, want a pending deletion")
 	}
 	f.SweepAll()
 	f.SweepAll()
@@ -92,26 +92,26 @@ func TestApplyDeleteCounts(t *testing.T) {
 		f.WantState(fmt.Sprintf("ns%02d", i), "x", dibs.Free)
 	}
 	f.WantState("one", "x", dibs.Free)
-	// A name that the list only changed counts once, and another scope's not at all.
+	// A name that the list only changed counts once. A name of another scope does not count.
 	withNames(f, 31, coretest.User1)
 	r = f.Must(coretest.Claim("acme.slug", "x", coretest.User1), coretest.Rename("ns00", "y", coretest.User1), dibs.Delete{Entity: coretest.User1})[2]
 	if r.Pending || len(r.Freed) != 32 {
 		t.Errorf("32 names: pending %v, %d freed", r.Pending, len(r.Freed))
 	}
 	f.WantResolve("acme.slug", "x", 200, "")
-	// Names that the list took away before are not given up again.
+	// Names that the list took away earlier are not given up again.
 	f.Must(coretest.Claim("one", "x", coretest.User1), coretest.Claim("two", "x", coretest.User1))
 	r = f.Must(
 		coretest.Decommission("one", "x", coretest.User1), dibs.Transfer{Namespace: "two", Value: "x", From: coretest.User1, To: coretest.User2},
 		dibs.Delete{Entity: coretest.User1},
 	)[2]
 	if len(r.Freed) != 0 {
-		t.Errorf("it gave up %q", r.Freed)
+		t.Errorf("Delete gave up %q, want nothing", r.Freed)
 	}
 	f.WantActive(coretest.User2, "x")
 }
 
-// A dry run says what would happen, and nothing happens.
+// A dry run returns the results and changes nothing.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -119,7 +119,7 @@ func TestDryRun(t *testing.T) {
 	before := f.Dump()
 	results, err := f.DryRun(f.Ctx, coretest.Rename("slug", "y", coretest.User1), coretest.Claim("slug", "z", coretest.User2), dibs.Delete{Entity: coretest.User1})
 	if err != nil || results[0].Names[0].State != dibs.Active || results[0].Version != 2 || len(results[2].Freed) != 2 {
-		t.Errorf("it says %+v, %v", results, err)
+		t.Errorf("DryRun = %+v, %v", results, err)
 	}
 	_, err = f.DryRun(f.Ctx, coretest.Claim("slug", "x", coretest.User2))
 	f.WantError(err, dibs.ErrNameTaken)
@@ -128,8 +128,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// An event says what was, what is, and who did it.
-func TestEventsCarry(t *testing.T) {
+// An event has the state before, the state after, and the principal that caused it.
+func TestEventFields(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, matrixPolicies())
 	ann := f.ActAs("ann", 0)
@@ -144,27 +144,27 @@ func TestEventsCarry(t *testing.T) {
 	}
 	for i, e := range events {
 		if i > 0 && e.Before != events[i-1].After {
-			t.Errorf("%s begins with %+v, not with %+v", e.Kind, e.Before, events[i-1].After)
+			t.Errorf("%s has the state before %+v, want %+v", e.Kind, e.Before, events[i-1].After)
 		}
 		wantActor, wantVersion := "ann", uint64(i)
 		if e.Kind == dibs.EventUnlocked {
-			wantActor, wantVersion = "", 0 // nobody did it, and nothing of the entity changed
+			wantActor, wantVersion = "", 0 // by time alone, without a change of the entity
 		}
 		if e.Actor != wantActor || e.Version != wantVersion || e.Entity != coretest.User1 || e.Scope != "acme" || e.CorrelationID != "c" {
 			t.Errorf("%s: %+v", e.Kind, e)
 		}
 	}
 	if s := events[0].Before; s.State != dibs.Free || s.Epoch != 0 {
-		t.Errorf("the first event begins with %+v", s)
+		t.Errorf("the first event has the state before %+v", s)
 	}
 	if s := events[2].After; s.State != dibs.Quarantined || s.Until.Time() != f.Clock.Now().UTC() {
-		t.Errorf("it was given up to %+v", s)
+		t.Errorf("given up, the name is %+v", s)
 	}
 }
 
-// Each command of a list may reveal what the next one has to look at. However long
-// that takes, neither the list nor its neighbours in the batch fail for it.
-func TestAListMayAskManyTimes(t *testing.T) {
+// Each command of a list may show which records the next one needs. A list may need any number of
+// loads: neither the list nor the other requests in its batch fail because of them.
+func TestApplyMayLoadManyTimes(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	hold, err := f.Reserve(f.Ctx, dibs.Reserve{Namespace: "acme.slug", Value: "x"})

@@ -29,18 +29,18 @@ func blind(keys ...dibs.BlindKey) map[string]dibs.Policy {
 	}}
 }
 
-// saysNothing fails if a text has the value in it, however it is written.
+// saysNothing checks that a value contains no part of secretValue, in upper or lower case.
 func saysNothing(t *testing.T, what any) {
 	t.Helper()
 	text := strings.ToLower(fmt.Sprintf("%+v %#v", what, what))
 	for _, part := range []string{"alice", "liddell", "example.com"} {
 		if strings.Contains(text, part) {
-			t.Errorf("the value is in %s", text)
+			t.Errorf("the secret value is in %s", text)
 		}
 	}
 }
 
-// Everything that a name can go through, without its value anywhere.
+// No command and no read of a blind name stores or returns its value.
 func TestBlindLife(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, blind(keyA))
@@ -56,13 +56,13 @@ func TestBlindLife(t *testing.T) {
 		e := f.Refused(dibs.ErrNameTaken, coretest.Claim("email", taken, coretest.User2))
 		saysNothing(t, *e)
 		if len(e.Suggestions) > 0 {
-			t.Error("there are suggestions for a hidden value")
+			t.Error("a blind value has suggestions")
 		}
 	}
 	e := f.Refused(dibs.ErrNameTaken, coretest.Claim("email", strings.ReplaceAll(secretValue, "l", "1"), coretest.User2))
 	saysNothing(t, *e)
 	if e.Reason != dibs.ReasonConfusable {
-		t.Errorf("the reason of a look-alike is %s", e.Reason)
+		t.Errorf("the reason of a look-alike is %s, want confusable", e.Reason)
 	}
 	f.Must(dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: coretest.User1})
 	f.Replayed(coretest.Claim("email", secretValue, coretest.User1))
@@ -94,7 +94,7 @@ func TestBlindLife(t *testing.T) {
 	}
 }
 
-// No error gives a hidden value away.
+// No error contains a blind value.
 func TestBlindErrors(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, blind(keyA))
@@ -102,14 +102,14 @@ func TestBlindErrors(t *testing.T) {
 	e := f.Refused(dibs.ErrInvalidValue, coretest.Claim("email", bad, coretest.User1))
 	saysNothing(t, *e)
 	if e.Refusal == nil || e.Refusal.Rule != "exclamation" {
-		t.Errorf("the refusal %+v does not name the rule", e.Refusal)
+		t.Errorf("the refusal %+v does not name its rule", e.Refusal)
 	}
 	saysNothing(t, *e.Refusal)
 	saysNothing(t, *f.Refused(dibs.ErrInvalidValue, coretest.Claim("email", secretValue+"\x00", coretest.User1)))
 	word := f.Refused(dibs.ErrReservedWord, coretest.Claim("email", "root@example.com", coretest.User1))
 	saysNothing(t, *word)
 	for _, a := range []dibs.Availability{checkOne(f, "email", bad), checkOne(f, "email", "root@example.com")} {
-		a.Value = "" // the caller's own
+		a.Value = "" // what the caller sent
 		saysNothing(t, a)
 	}
 	for _, err := range []error{
@@ -120,8 +120,8 @@ func TestBlindErrors(t *testing.T) {
 	}
 }
 
-// A key shows its name, and never its secret.
-func TestBlindKeyIsNotShown(t *testing.T) {
+// A printed or logged key shows its ID, never its secret.
+func TestBlindKeyHidesItsSecret(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", keyA, "policy", blind(keyA)["email"])
@@ -132,8 +132,8 @@ func TestBlindKeyIsNotShown(t *testing.T) {
 	}
 }
 
-// Whatever order of keys processes know, as long as two of them share a key, neither
-// gives away what the other has given out.
+// Two processes that share a key never give out the same name twice, in whatever order each of them
+// lists its keys.
 func TestBlindRotation(t *testing.T) {
 	t.Parallel()
 	orders := map[string][]dibs.BlindKey{
@@ -165,25 +165,25 @@ func TestBlindRotation(t *testing.T) {
 				if r, err := g.Resolve(g.Ctx, "email", secretValue); err != nil || r.Entity != coretest.User1 {
 					t.Errorf("%+v, %v", r, err)
 				}
-				// Taken again, it keeps its row, its epoch and its history.
+				// Taken again, the name keeps its row, and its epoch goes on.
 				g.Must(dibs.Decommission{Namespace: "email", Value: secretValue, Entity: coretest.User1})
 				g.Clock.Advance(time.Minute)
 				again := g.One(coretest.Claim("email", secretValue, coretest.User2))
 				if again.ID != n.ID || again.Epoch != n.Epoch+1 {
-					t.Errorf("%s at epoch %d, then %s at %d", n.ID, n.Epoch, again.ID, again.Epoch)
+					t.Errorf("first %s at epoch %d, then %s at epoch %d", n.ID, n.Epoch, again.ID, again.Epoch)
 				}
 			})
 		}
 	}
 }
 
-// A name from before the rotation is found by the new key alone once it was rekeyed.
+// After a Rekey the new key alone finds a name from before the rotation.
 func TestRekey(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, blind(keyA))
 	f.Must(coretest.Claim("email", secretValue, coretest.User1), coretest.Claim("email", "other@example.com", coretest.User2))
 	both := f.Reopened(blind(keyB, keyA))
-	unfiled := func(want int) {
+	wantUnfiled := func(want int) {
 		t.Helper()
 		report, err := both.Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "email"})
 		if err != nil || report.Counts[dibs.FindingUnfiled] != want {
@@ -191,12 +191,12 @@ func TestRekey(t *testing.T) {
 		}
 		saysNothing(t, report)
 	}
-	unfiled(2)
+	wantUnfiled(2)
 	both.Must(dibs.Rekey{Namespace: "email", Value: secretValue})
 	both.Replayed(dibs.Rekey{Namespace: "email", Value: strings.ToUpper(secretValue)})
-	unfiled(1)
+	wantUnfiled(1)
 	both.Must(dibs.Rekey{Namespace: "email", Value: "other@example.com"})
-	unfiled(0)
+	wantUnfiled(0)
 
 	only := f.Reopened(blind(keyB))
 	only.Refused(dibs.ErrNameTaken, coretest.Claim("email", secretValue, coretest.User2))
@@ -205,12 +205,12 @@ func TestRekey(t *testing.T) {
 	f.Refused(dibs.ErrInvalidNamespace, dibs.Rekey{Namespace: "slug", Value: "x"})
 }
 
-// What was never confirmed leaves no hash behind.
+// A name that was never confirmed leaves no hash behind.
 func TestBlindPurge(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, blind(keyB, keyA))
 	f.Must(coretest.Reserve("email", secretValue, coretest.Token1))
-	if n := len(f.Dump().Records); n != 6 { // name, floor, two hashes, two skeletons
+	if n := len(f.Dump().Records); n != 6 { // the name, its namespace record, two hashes, two skeletons
 		t.Fatalf("%d records", n)
 	}
 	f.Clock.Advance(dibs.DefaultTTL + time.Hour)
@@ -220,11 +220,11 @@ func TestBlindPurge(t *testing.T) {
 		t.Errorf("left: %v", records)
 	}
 	if n := f.One(coretest.Reserve("email", secretValue, coretest.Token1)); n.Epoch != 2 {
-		t.Errorf("the epoch is %d again", n.Epoch)
+		t.Errorf("the epoch is %d, want 2", n.Epoch)
 	}
 }
 
-// Asked for again, a Rename stands, whichever key has hidden the name.
+// A repeated Rename is a replay, whichever key hides the name.
 func TestRenameIsReplayedAfterRotation(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, blind(keyA))
@@ -235,7 +235,7 @@ func TestRenameIsReplayedAfterRotation(t *testing.T) {
 	f.Reopened(blind(keyB, keyA)).Replayed(again)
 }
 
-// A policy may have four keys and no more, called by plain letters and digits.
+// A policy may have up to four keys, whose IDs are lower-case letters and digits.
 func TestBlindKeys(t *testing.T) {
 	t.Parallel()
 	var keys []dibs.BlindKey
@@ -245,7 +245,7 @@ func TestBlindKeys(t *testing.T) {
 	coretest.NewFixture(t, blind(keys...)).Must(coretest.Claim("email", secretValue, coretest.User1))
 	_, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: blind(append(keys, dibs.BlindKey{ID: "e", Secret: keyA.Secret})...)})
 	if err == nil {
-		t.Error("five keys were taken")
+		t.Error("a policy with five keys is accepted")
 	}
 	for id, valid := range map[string]bool{
 		"": false, "0": true, "9": true, "a": true, "z": true, "A": false, "/": false, ":": false, "`": false, "{": false,
@@ -253,7 +253,7 @@ func TestBlindKeys(t *testing.T) {
 	} {
 		reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: blind(dibs.BlindKey{ID: id, Secret: keyA.Secret})})
 		if (err == nil) != valid {
-			t.Errorf("a key called %q: %v", id, err)
+			t.Errorf("a key with the ID %q: %v", id, err)
 		}
 		if err == nil {
 			_ = reg.Close()
@@ -261,8 +261,8 @@ func TestBlindKeys(t *testing.T) {
 	}
 }
 
-// Free names that the newest key does not find lift the floor: should the old key go,
-// their epochs do not start over.
+// Free names that the newest key does not find raise the epoch in the namespace record, so that
+// their epochs do not start over when the old key is removed.
 func TestEpochsOutliveKeys(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, blind(keyA))

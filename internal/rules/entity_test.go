@@ -33,14 +33,14 @@ func TestDeleteMany(t *testing.T) {
 				t.Errorf("freed %d, quarantined %q", len(r.Freed), r.Quarantined)
 			}
 			if got := f.Replayed(dibs.Delete{Entity: coretest.User1}); got.Pending != r.Pending {
-				t.Errorf("pending is %v, and %v when asked again", r.Pending, got.Pending)
+				t.Errorf("pending is %v, and %v when repeated", r.Pending, got.Pending)
 			}
 			_, err := f.Entity(f.Ctx, "", coretest.User1)
 			f.WantError(err, dibs.ErrEntityNotFound)
 			f.Refused(dibs.ErrEntityNotFound, dibs.Archive{Entity: coretest.User1})
-			for i := range n { // nothing resolves from the first moment
+			for i := range n { // no name resolves any more
 				if r, _ := f.Resolve(f.Ctx, fmt.Sprintf("ns%02d", i), "x"); r.Status < 400 {
-					t.Errorf("name %d leads to %d", i, r.Status)
+					t.Errorf("name %d resolves to %d", i, r.Status)
 				}
 			}
 			for left := n; r.Pending && left > 0; left -= 32 {
@@ -52,7 +52,7 @@ func TestDeleteMany(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// All of it is done: the names are free, and the entity may begin again.
+			// The deletion is complete: the names are free, and the entity may have names again.
 			if got := f.Replayed(dibs.Delete{Entity: coretest.User1}); got.Pending {
 				t.Error("the deletion is still pending")
 			}
@@ -78,17 +78,17 @@ func TestDeleteMany(t *testing.T) {
 	}
 }
 
-// A name that left the entity while its deletion is under way stays where it went.
-func TestDeleteBesideOthers(t *testing.T) {
+// A deletion leaves alone names that the entity has lost and names of other scopes.
+func TestDeleteLeavesOtherNames(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"brief": {AliasRetention: time.Hour}})
 	f.Must(coretest.Claim("brief", "old", coretest.User1))
 	f.Must(coretest.Rename("brief", "new", coretest.User1))
-	f.Clock.Advance(time.Hour) // old is over, and nobody swept
+	f.Clock.Advance(time.Hour) // the retention of old is over, without a sweep
 	f.Must(coretest.Claim("acme.slug", "x", coretest.User1))
 	r := f.Must(dibs.Delete{Entity: coretest.User1})[0]
 	if !slices.Equal(r.Freed, []string{"brief:new"}) || r.Pending {
-		t.Errorf("the deletion gave up %q", r.Freed)
+		t.Errorf("the deletion freed %q, want brief:new", r.Freed)
 	}
 	f.WantKinds("brief", "old", dibs.EventClaimed, dibs.EventDemoted, dibs.EventGivenUp)
 	f.WantResolve("acme.slug", "x", 200, "") // another scope, another entity
@@ -110,9 +110,9 @@ func TestArchive(t *testing.T) {
 	}
 	info, err := f.Entity(f.Ctx, "", coretest.User1)
 	if err != nil || !info.Archived || len(info.Names) != 2 {
-		t.Errorf("it is %+v, %v", info, err)
+		t.Errorf("Entity = %+v, %v", info, err)
 	}
-	// No new name for it, whichever way.
+	// No command gives it a new name.
 	f.Must(coretest.Reserve("slug", "z", coretest.Token1))
 	f.Must(coretest.Claim("slug", "hers", coretest.User2))
 	id := dibs.NameID("slug", "z")
@@ -137,7 +137,7 @@ func TestArchive(t *testing.T) {
 	f.Must(dibs.Archive{Entity: coretest.User1})
 	f.Must(dibs.Delete{Entity: coretest.User1}) // archived or not
 	f.Refused(dibs.ErrEntityNotFound, dibs.Restore{Entity: coretest.User1})
-	f.Must(coretest.Claim("slug", "x", coretest.User1)) // and it is not archived when it comes back
+	f.Must(coretest.Claim("slug", "x", coretest.User1)) // and it is not archived when it has names again
 	f.WantResolve("slug", "x", 200, "")
 
 	var kinds []dibs.EventKind
@@ -155,8 +155,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// Of several reasons the first one is given.
-func TestExchangeOrder(t *testing.T) {
+// Where several reasons apply, Transfer and Swap refuse with the first in this order.
+func TestExchangeRefusalOrder(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	withNames(f, 33, coretest.User1)
@@ -171,7 +171,7 @@ func TestExchangeOrder(t *testing.T) {
 	f.Refused(dibs.ErrEntityArchived, give("its", coretest.User3, coretest.User2))  // archived before having a name
 	f.Refused(dibs.ErrEntityArchived, give("its", coretest.User3, coretest.User1))  // being deleted, too
 	f.Refused(dibs.ErrNotFound, give("nobody's", coretest.User2, coretest.User1))   // before all
-	f.Replayed(give("hers", coretest.User3, coretest.User2))                        // it is To's already
+	f.Replayed(give("hers", coretest.User3, coretest.User2))                        // To has it already
 	f.Replayed(give("hers", coretest.User2, coretest.User2))                        // to itself
 	swap := func(a string, ea dibs.Entity, b string, eb dibs.Entity) dibs.Swap {
 		return dibs.Swap{Namespace: "slug", A: dibs.Named{Value: a, Entity: ea}, B: dibs.Named{Value: b, Entity: eb}}

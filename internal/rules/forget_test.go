@@ -18,7 +18,7 @@ func TestForgetAPerson(t *testing.T) {
 	f := coretest.NewFixture(t, coretest.Forgetful())
 	aliceLives(f)
 	if len(f.Traces("alice")) < 20 {
-		t.Fatal("there is not much to forget")
+		t.Fatal("the fixture stores too little about Alice")
 	}
 	before, present := f.Dump(), f.NameOf("slug", "given")
 	plan := f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice, DryRun: true})
@@ -40,15 +40,15 @@ func TestForgetAPerson(t *testing.T) {
 		t.Errorf("redacted %v, want %v", got, want)
 	}
 
-	// What others have stays theirs, with their part of the history.
+	// Other entities keep their names, and their part of the history.
 	after := f.NameOf("slug", "given")
 	if after.Entity != coretest.User2 || after.State != dibs.Active || after.Epoch != present.Epoch || after.CorrelationID != "" || after.Meta != nil || after.Principal != "" {
-		t.Errorf("the name of another one is %+v", after)
+		t.Errorf("the name of another entity is %+v", after)
 	}
 	f.WantResolve("slug", "given", 200, "")
 	f.WantResolve("slug", "swapped", 200, "")
 	if got, want := f.KindsOf("slug", "first"), []dibs.EventKind{"claimed", "given_up", "claimed", "given_up", "forgotten"}; !slices.Equal(got, want) {
-		t.Errorf("the history of a name that others had is %v, want %v", got, want)
+		t.Errorf("the history of a name that another entity had is %v, want %v", got, want)
 	}
 	history, err := f.History(f.Ctx, "slug", "first")
 	if err != nil || !history[0].Entity.IsZero() || history[2].Entity != coretest.User2 || history[3].Entity != coretest.User2 {
@@ -70,9 +70,9 @@ func keysOf(names []dibs.Name) []string {
 	return keys
 }
 
-// A forgotten name is kept back as long as a quarantine was promised, from everybody. Then
-// it is free, and its epochs go on.
-func TestForgottenNamesKeepTheirPromises(t *testing.T) {
+// A forgotten name is withheld from every entity for its quarantine. Then it is free, and its epochs
+// go on.
+func TestForgottenNamesKeepTheirQuarantine(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
 	mine := f.One(coretest.Claim("email", "alice@home", coretest.Alice))
@@ -102,7 +102,7 @@ func TestForgottenNamesKeepTheirPromises(t *testing.T) {
 
 	f.Clock.Advance(24 * time.Hour)
 	if n := f.One(coretest.Claim("email", "Alice@home", coretest.User2)); n.Epoch != 4 || n.Canonical != "alice@home" || n.ID != mine.ID {
-		t.Errorf("it came back as %+v", n)
+		t.Errorf("taken again, it is %+v", n)
 	}
 	if kinds := f.KindsOf("email", "alice@home"); !slices.Equal(kinds, []dibs.EventKind{dibs.EventForgotten, dibs.EventClaimed}) {
 		t.Errorf("its history is %v", kinds)
@@ -110,9 +110,8 @@ func TestForgottenNamesKeepTheirPromises(t *testing.T) {
 	f.WantResolve("email", "alice@home", 200, "")
 }
 
-// When a tombstone has done its service nothing is left of it, and epochs and revisions
-// still do not start over.
-func TestTombstonesGo(t *testing.T) {
+// A tombstone is purged when it is no longer needed. Epochs and revisions still do not start over.
+func TestTombstonesArePurged(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
 	aliceLives(f)
@@ -139,7 +138,7 @@ func TestTombstonesGo(t *testing.T) {
 	}
 	for _, kind := range []dibs.Kind{dibs.KindSkeleton, dibs.KindQuota} {
 		if records, _ := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: kind, Limit: 9}); len(records) > 0 {
-			t.Errorf("there is still %+v", records[0])
+			t.Errorf("still stored: %+v", records[0])
 		}
 	}
 	for key, epoch := range epochs {
@@ -192,8 +191,8 @@ func TestForgetOneName(t *testing.T) {
 	}
 }
 
-// An entity that was forgotten is one that nobody knows, and may come back.
-func TestForgottenEntitiesMayComeBack(t *testing.T) {
+// A forgotten entity is unknown, and may have names again.
+func TestForgottenEntityMayComeBack(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
 	f.Must(coretest.Claim("slug", "a", coretest.Alice), dibs.Archive{Entity: coretest.Alice})
@@ -203,7 +202,7 @@ func TestForgottenEntitiesMayComeBack(t *testing.T) {
 	f.Must(coretest.Claim("slug", "b", coretest.Alice))
 	f.WantResolve("slug", "b", 200, "")
 	if v := versionOf(f, coretest.Alice); v < 3 {
-		t.Errorf("its version is %d: it went back", v)
+		t.Errorf("its version is %d, want at least 3", v)
 	}
 	f.Clock.Advance(31 * 24 * time.Hour)
 	f.SweepAll()
@@ -211,11 +210,11 @@ func TestForgottenEntitiesMayComeBack(t *testing.T) {
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	f.WantNoTrace("alice")
 	if r := f.MustForget(dibs.ForgetRequest{Entity: coretest.User3}); !r.Replayed {
-		t.Errorf("one that nobody knows: %+v", r)
+		t.Errorf("an unknown entity: %+v, want a replay", r)
 	}
 }
 
-func TestForgetTakesTheRight(t *testing.T) {
+func TestForgetNeedsTheRight(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
 	_, err := f.ActAs("somebody", dibs.ActForOthers|dibs.OverrideReserved).Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice})
@@ -226,7 +225,7 @@ func TestForgetTakesTheRight(t *testing.T) {
 	}
 }
 
-// What a name was called before the rules changed is forgotten with it.
+// The name that a row had before the rules changed is forgotten with the row.
 func TestForgetMovedNames(t *testing.T) {
 	t.Parallel()
 	for _, request := range []dibs.ForgetRequest{{Entity: coretest.Alice}, {Namespace: "slug", Value: "alice", Entity: coretest.Alice}} {
@@ -243,7 +242,7 @@ func TestForgetMovedNames(t *testing.T) {
 			g.WantNoTrace("alice")
 		}
 		g.WantResolve("slug", "OTHER", 200, "")
-		// Other rules once more: nobody knows what to make of a tombstone.
+		// Another change of rules leaves tombstones alone.
 		h := f.Reopened(coretest.ExactSlugs())
 		h.MustRecanonicalize(false)
 		h.WantResolve("slug", "Other", 200, "")
@@ -258,7 +257,7 @@ func TestForgetBlindNames(t *testing.T) {
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	f.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: secretValue})
 
-	// A new key: the name is still kept back under the old one, and can be filed under both.
+	// With a new key the name is still withheld under the old one, and Rekey adds the new one.
 	g := f.Reopened(blind(keyB, keyA))
 	g.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: secretValue})
 	if _, err := g.Rekey(g.Ctx, dibs.Rekey{Namespace: "email", Value: secretValue}); err != nil {
@@ -268,7 +267,7 @@ func TestForgetBlindNames(t *testing.T) {
 	h.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "email", Value: secretValue})
 	f.Clock.Advance(time.Minute)
 	if n := h.One(coretest.Claim("email", secretValue, coretest.User2)); n.Epoch != 2 {
-		t.Errorf("it came back as %+v", n)
+		t.Errorf("taken again, it is %+v", n)
 	}
 	h.MustForget(dibs.ForgetRequest{Namespace: "email", Value: secretValue, Entity: coretest.User2})
 	f.Clock.Advance(2 * time.Hour)
@@ -276,12 +275,12 @@ func TestForgetBlindNames(t *testing.T) {
 	h.WantNoTrace(hash)
 	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindHash, dibs.KindSkeleton} {
 		if records, _ := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: kind, Limit: 9}); len(records) > 0 {
-			t.Errorf("there is still %+v", records[0])
+			t.Errorf("still stored: %+v", records[0])
 		}
 	}
 }
 
-// A long history of another one's name loses the person, event by event, in place.
+// The history of a name that another entity has loses the person, event by event, in place.
 func TestForgetInALongHistory(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
@@ -304,14 +303,14 @@ func TestForgetInALongHistory(t *testing.T) {
 			t.Fatalf("event %d was %+v, and is %+v", i, e, a)
 		}
 		if e.Entity == coretest.User2 && after[i].Entity != coretest.User2 {
-			t.Errorf("event %d has lost somebody else: %+v", i, after[i])
+			t.Errorf("event %d has lost another entity: %+v", i, after[i])
 		}
 	}
 }
 
-// Another name may come into the row of a forgotten one when the rules change: it is that
-// name's then, and no tombstone.
-func TestForgottenRowIsMovedInto(t *testing.T) {
+// When the rules change, a name may move into the row of a forgotten one. The row is that name's
+// then, and no tombstone.
+func TestForgottenRowIsTaken(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "alice", coretest.Alice), coretest.Claim("slug", "ALICE", coretest.User2))
@@ -348,16 +347,16 @@ func aliceLives(f *coretest.Fixture) {
 	f.Must(coretest.Rename("slug", "alice-2", coretest.Alice), dibs.Archive{Entity: coretest.Alice}, dibs.Restore{Entity: coretest.Alice})
 	f.Must(coretest.Claim("email", "alice@home", coretest.Alice), coretest.Claim("email", "alice@work", coretest.Alice), coretest.Decommission("email", "alice@home", coretest.Alice))
 
-	// One that she had, and somebody else took.
+	// A name that she had and another entity took.
 	f.Must(coretest.Rename("slug", "first", coretest.Alice), coretest.Decommission("slug", "first", coretest.Alice), coretest.Claim("slug", "first", coretest.User2))
-	// One that she gave away, with the details of her hold on it.
+	// A name that she transferred, with the details of her hold on it.
 	given := hers.One(reserved("given"))
 	hers.Must(dibs.Confirm{ID: given.ID, Token: coretest.Token1, Entity: coretest.Alice})
 	f.Must(coretest.Decommission("slug", "first", coretest.User2), dibs.Transfer{Namespace: "slug", Value: "given", From: coretest.Alice, To: coretest.User2})
-	// One that she exchanged.
+	// A name that she swapped.
 	f.Must(coretest.Claim("slug", "alice-3", coretest.User3), coretest.Rename("slug", "swapped", coretest.Alice))
 	f.Must(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "swapped", Entity: coretest.Alice}, B: dibs.Named{Value: "alice-3", Entity: coretest.User3}})
-	// Holds for her: one is over, one is not.
+	// Holds for her: one that is over, and one that is not.
 	hers.Must(reserved("alice-was-here"), dibs.Release{ID: dibs.NameID("slug", "alice-was-here"), Token: coretest.Token1})
 	hers.Must(reserved("alice-is-here"))
 }

@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -9,21 +8,17 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// A name that stops being an entity's active one is written before its successor:
-// engines with a unique index need that.
+// A group writes names that stop being active before the names that become active: engines with a
+// unique index need that order.
 func TestYieldsFirst(t *testing.T) {
 	t.Parallel()
 	f, s := coretest.NewSpy(t, nil)
-	var groups []dibs.Group
-	s.OnCommit = func(g []dibs.Group) ([]dibs.Outcome, error) {
-		groups = g
-		return s.Store.Commit(context.Background(), g)
-	}
+	groups := s.LastGroups()
 	yields := func() (values []string) {
 		rest := false
-		for _, w := range groups[0].Writes {
+		for _, w := range (*groups)[0].Writes {
 			if w.Yields && rest {
-				t.Error("a name yields behind one that does not")
+				t.Error("a write that yields follows one that does not")
 			}
 			if rest = rest || !w.Yields; w.Yields {
 				values = append(values, w.Record.(*dibs.NameRecord).Canonical)

@@ -8,10 +8,9 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
-	"github.com/calldibs/dibs/memstore"
 )
 
-// A name that is purged and taken in the same batch is in its folders afterwards.
+// A name that is purged and taken in the same batch is under its index keys afterwards.
 func TestPurgedAndTakenInOneBatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -24,19 +23,13 @@ func TestPurgedAndTakenInOneBatch(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				clock := coretest.NewClock()
-				engine := memstore.New(memstore.Config{Now: clock.Now})
-				s := &coretest.Spy{Store: coretest.StrictStore{Store: engine, T: t}}
-				f := &coretest.Fixture{
-					Registry: coretest.MustOpen(t, s, dibs.Config{Suggestions: -1, Policies: c.policies}),
-					T:        t, Ctx: t.Context(), Engine: engine, Clock: clock,
-				}
+				f, s := coretest.NewSpy(t, c.policies)
 				f.Must(dibs.Reserve{Namespace: c.namespace, Value: c.first, TTL: dibs.For(time.Minute)})
 				f.Clock.Advance(2 * time.Minute)
 				f.SweepAll()
-				f.Clock.Advance(2 * time.Hour) // to be purged
-				nothing := func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }
-				coretest.InOneBatch(f, s, nothing, nil,
+				f.Clock.Advance(2 * time.Hour) // its row is due to be purged
+				noChange := func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }
+				coretest.InOneBatch(f, s, noChange, nil,
 					nil, []dibs.Command{coretest.Claim(c.namespace, c.first, coretest.User1)})
 				s.OnCommit = nil
 				f.Refused(dibs.ErrNameTaken, coretest.Claim(c.namespace, c.second, coretest.User2))
@@ -45,21 +38,21 @@ func TestPurgedAndTakenInOneBatch(t *testing.T) {
 	}
 }
 
-// A candidate that is refused leaves nothing that the one that is taken would rest on.
+// A refused candidate of ReserveFirst leaves no reads behind for the candidate that is taken.
 func TestReserveFirstPassesOverLookAlikes(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "paypal", coretest.User1))
 	if n := f.One(dibs.ReserveFirst{Namespace: "slug", Values: []string{"paypa1", "other"}}); n.Canonical != "other" {
-		t.Errorf("%+v", n)
+		t.Errorf("it reserved %+v, want other", n)
 	}
 	g := coretest.NewFixture(t, blind(keyB, keyA))
 	g.Must(coretest.Claim("email", "paypal", coretest.User1))
 	g.Must(dibs.ReserveFirst{Namespace: "email", Values: []string{"paypa1", "other"}})
 }
 
-// A name can be purged after its folder has gone with another name of it.
-func TestPurgeWithoutItsFolder(t *testing.T) {
+// A name can be purged after its index document was deleted with another name.
+func TestPurgeWithoutItsIndex(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(dibs.Reserve{Namespace: "slug", Value: "paypal", TTL: dibs.For(time.Minute)})
@@ -73,7 +66,7 @@ func TestPurgeWithoutItsFolder(t *testing.T) {
 		f.SweepAll()
 	}
 	if len(documents(f, dibs.KindSkeleton)) != 0 {
-		t.Fatal("the folder is still there")
+		t.Fatal("the index document is still there")
 	}
 	f.Clock.Advance(2 * time.Hour)
 	f.SweepAll()
@@ -85,7 +78,7 @@ func TestPurgeWithoutItsFolder(t *testing.T) {
 	}
 }
 
-// caseless looks at no case.
+// caseless is a skeleton that also ignores case.
 type caseless struct{ coretest.Digits }
 
 func (caseless) Name() string { return "caseless/1" }
@@ -94,9 +87,9 @@ func (f caseless) Skeleton(canonical string) string {
 	return f.Digits.Skeleton(strings.ToLower(canonical))
 }
 
-// A folder that goes and comes again in a move starts above what it was, so that nobody
-// who remembers the old one takes it for the new one.
-func TestFolderRevisionNeverGoesBack(t *testing.T) {
+// An index document that is deleted and written again by a move starts above its last revision, so
+// that a registry that remembers the old document does not take it for the new one.
+func TestIndexRevisionNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	exact := map[string]dibs.Policy{"slug": {Skeleton: caseless{}}}
 	low := map[string]dibs.Policy{"slug": {Skeleton: caseless{}, Profile: coretest.Lower{}}}
@@ -114,6 +107,6 @@ func TestFolderRevisionNeverGoesBack(t *testing.T) {
 	if is := documents(one, dibs.KindSkeleton)[0].Rev; is <= was {
 		t.Errorf("the revision went from %d to %d", was, is)
 	}
-	one.Must(coretest.Claim("slug", "zzz", coretest.User1)) // it knows the floor now, and remembers the folder
+	one.Must(coretest.Claim("slug", "zzz", coretest.User1)) // loads the namespace record; the index document is remembered
 	confusable(one, coretest.Claim("slug", "paypa1", coretest.User3))
 }

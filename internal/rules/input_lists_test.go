@@ -51,7 +51,7 @@ func TestListLengths(t *testing.T) {
 	f.WantError(err, dibs.ErrTooLarge)
 }
 
-// failures returns the indexes and codes of an error's parts.
+// failures returns the index and the code of each failure of an error.
 func failures(e *dibs.Error) (parts []string) {
 	for _, f := range e.Failures {
 		parts = append(parts, fmt.Sprintf("%d %s", f.Index, f.Err.Code))
@@ -78,13 +78,13 @@ func TestListFailures(t *testing.T) {
 		}
 		return c
 	}
-	// Every one that is not well-formed is named, also a duplicate.
+	// The error names every reservation that is not well-formed, and every duplicate.
 	e := f.Refused(dibs.ErrInvalidValue, all("ok", "\n", "ok", "admin", "fine"))
 	wantFailures(t, e, "1 INVALID_VALUE", "2 INVALID_VALUE", "3 RESERVED_WORD")
 	if !strings.Contains(e.Failures[1].Err.Message, "same name as number 1") {
-		t.Errorf("%q does not say which is the same", e.Failures[1].Err.Message)
+		t.Errorf("%q does not say which reservation is the same", e.Failures[1].Err.Message)
 	}
-	// Every one that is taken is named, with its field and reason.
+	// The error names every name that is taken, with its field and reason.
 	e = f.Refused(dibs.ErrNameTaken, all("ok", "held", "fine", "mine"))
 	wantFailures(t, e, "1 NAME_TAKEN", "3 NAME_TAKEN")
 	if first := e.Failures[0].Err; first.Field != "field1" || first.Reason != dibs.ReasonHeld || first.Key != "slug:held" {
@@ -93,19 +93,19 @@ func TestListFailures(t *testing.T) {
 	if e.Reason != dibs.ReasonHeld || !strings.Contains(e.Message, "2 of 4") {
 		t.Errorf("the error is not that of the first failure: %v", e)
 	}
-	// ReserveFirst passes over what nobody can have, and says why for each.
+	// ReserveFirst skips candidates that it cannot reserve, and gives a reason for each.
 	e = f.Refused(dibs.ErrInvalidValue, dibs.ReserveFirst{Namespace: "slug", Values: []string{"\n", "admin", "held", "mine"}})
 	wantFailures(t, e, "0 INVALID_VALUE", "1 RESERVED_WORD", "2 NAME_TAKEN", "3 NAME_TAKEN")
 	n := f.One(dibs.ReserveFirst{Namespace: "slug", Values: []string{"\n", "admin", "held", "mine", "free", "fine"}})
 	if n.Value != "free" {
-		t.Errorf("it took %s", n.Value)
+		t.Errorf("it reserved %s", n.Value)
 	}
-	// Apply names every command that fails, before and behind the engine.
+	// Apply names every command that fails, before the engine is asked and after.
 	e = f.Refused(dibs.ErrInvalidNamespace, coretest.Claim("slug", "a", coretest.User3), coretest.Claim("", "a", coretest.User3), coretest.Reserve("slug", "\n", ""))
 	wantFailures(t, e, "1 INVALID_NAMESPACE", "2 INVALID_VALUE")
 	e = f.Refused(dibs.ErrEntityHasName, coretest.Claim("slug", "a", coretest.User3), coretest.Claim("slug", "b", coretest.User1), coretest.Claim("slug", "held", coretest.User3))
 	wantFailures(t, e, "1 ENTITY_HAS_NAME", "2 NAME_TAKEN")
-	// A list of one is a list all the same, an Apply of one is not.
+	// A ReserveAll of one name has failures, an Apply of one command does not.
 	wantFailures(t, f.Refused(dibs.ErrNameTaken, all("held")), "0 NAME_TAKEN")
 	wantFailures(t, f.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "held", "")))
 	wantFailures(t, f.Refused(dibs.ErrInvalidValue, coretest.Reserve("slug", "\n", "")))
@@ -117,20 +117,20 @@ func TestReserveFirstOwn(t *testing.T) {
 	first := dibs.ReserveFirst{Namespace: "slug", Values: []string{"a", "b", "c"}, Token: coretest.Token1}
 	f.Must(coretest.Reserve("slug", "a", coretest.Token2))
 	if n := f.One(first); n.Value != "b" {
-		t.Fatalf("it took %s", n.Value)
+		t.Fatalf("it reserved %s", n.Value)
 	}
 	// The candidate that the token holds comes before one that became free.
 	f.Must(dibs.Release{ID: dibs.NameID("slug", "a"), Token: coretest.Token2})
 	if r := f.Replayed(first); r.Names[0].Value != "b" {
-		t.Fatalf("it took %s", r.Names[0].Value)
+		t.Fatalf("it reserved %s", r.Names[0].Value)
 	}
-	// A hold that is over keeps a late duplicate from taking another.
+	// A hold that is over keeps a late duplicate from reserving another candidate.
 	f.Must(dibs.Release{ID: dibs.NameID("slug", "b"), Token: coretest.Token1})
 	f.Refused(dibs.ErrAlreadyReleased, first)
-	// What the token holds now comes before what it held once.
+	// A candidate that the token holds comes before one that it held.
 	f.Must(coretest.Reserve("slug", "c", coretest.Token1))
 	if r := f.Replayed(first); r.Names[0].Value != "c" {
-		t.Fatalf("it took %s", r.Names[0].Value)
+		t.Fatalf("it reserved %s", r.Names[0].Value)
 	}
 	// The same token for another entity is another request.
 	first.Entity = coretest.User1
@@ -144,7 +144,7 @@ func TestReserveAllReplay(t *testing.T) {
 	all := dibs.ReserveAll{Reservations: list, Token: coretest.Token1}
 	f.Must(all)
 	if r := f.Replayed(all); len(r.Names) != 3 || r.Token != coretest.Token1 {
-		t.Errorf("replayed as %+v", r)
+		t.Errorf("replayed: %+v", r)
 	}
 	// The same value in two namespaces is two names.
 	other := coretest.Reserve("other", "v0", "")
@@ -198,7 +198,7 @@ func TestDetails(t *testing.T) {
 	}
 	f.Must(coretest.Decommission("slug", "x", coretest.User1))
 	if e := f.AllEvents()[1]; e.CorrelationID != most || e.Meta != nil {
-		t.Error("meta belongs to the first event alone")
+		t.Error("only the first event has meta")
 	}
 }
 
@@ -270,7 +270,7 @@ func TestReservedWords(t *testing.T) {
 			t.Errorf("%#v: %v", command, err)
 		}
 	}
-	// It is about new names alone: who has one can give it up.
+	// Reserved words apply to new names only: an entity that has one can give it up.
 	clerk.Must(asking(true)[3])
 	guest.Must(coretest.Decommission("slug", "admin", coretest.User3))
 	answers, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"admin", "\n"}})
@@ -302,8 +302,8 @@ func TestBadQueries(t *testing.T) {
 	_, err = f.Events(f.Ctx, dibs.FeedQuery{Namespace: "."})
 	f.WantError(err, dibs.ErrInvalidNamespace)
 	if _, err := f.Sweep(f.Ctx, 0); err == nil {
-		t.Error("a sweep of nothing is accepted")
+		t.Error("a sweep with limit 0 is accepted")
 	}
-	// Nobody can have such a name, so it leads nowhere.
+	// No entity can have this name, so it is not found.
 	f.WantResolve("slug", "\n", 404, "")
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // inputFixture has a name that is held and one that is user/1's, so that commands
-// fail for their input alone.
+// fail because of their input only.
 func inputFixture(t *testing.T) *coretest.Fixture {
 	f := coretest.NewFixture(t, map[string]dibs.Policy{
 		"slug": {MinTTL: 10 * time.Second, MaxTTL: time.Hour, MaxHold: 90 * time.Minute, ReservedWords: dibs.WordList("admin")},
@@ -20,7 +20,7 @@ func inputFixture(t *testing.T) *coretest.Fixture {
 	return f
 }
 
-// addressing returns every command that takes a namespace and a value, with these.
+// addressing returns every command that takes a namespace and a value, with the given ones.
 func addressing(ns, value string) map[string]dibs.Command {
 	named := dibs.Named{Value: value, Entity: coretest.User1}
 	hers := dibs.Named{Value: "hers", Entity: coretest.User2}
@@ -63,7 +63,7 @@ func TestBadValue(t *testing.T) {
 				t.Errorf("%s: the error is about namespace %q", verb, e.Namespace)
 			}
 			if e.Key != "" {
-				t.Errorf("%s: the error has the key %q of a value that has none", verb, e.Key)
+				t.Errorf("%s: the error has the key %q of an invalid value", verb, e.Key)
 			}
 			if e.Field == "" {
 				t.Errorf("%s: the error names no field", verb)
@@ -99,7 +99,7 @@ func TestBadNamespace(t *testing.T) {
 			f.WantError(err, dibs.ErrInvalidNamespace)
 			_, err = f.Check(f.Ctx, dibs.CheckRequest{Namespace: ns, Values: []string{"x"}})
 			f.WantError(err, dibs.ErrInvalidNamespace)
-			if ns != "" { // which means none, as a scope
+			if ns != "" { // an empty scope is valid
 				f.Refused(dibs.ErrInvalidNamespace, dibs.Archive{Scope: ns, Entity: coretest.User1})
 				f.Refused(dibs.ErrInvalidNamespace, dibs.Restore{Scope: ns, Entity: coretest.User1})
 				f.Refused(dibs.ErrInvalidNamespace, dibs.Delete{Scope: ns, Entity: coretest.User1})
@@ -140,7 +140,7 @@ func TestBadTTL(t *testing.T) {
 			}
 		}
 	}
-	// The bounds themselves are good, and what is finer than a millisecond is cut.
+	// The bounds themselves are valid. A ttl is cut to whole milliseconds.
 	for i, ttl := range []time.Duration{10 * time.Second, 10*time.Second + 999, time.Hour, time.Hour + time.Millisecond - 1} {
 		n := f.One(dibs.Reserve{Namespace: "slug", Value: fmt.Sprint("ok", i), TTL: dibs.For(ttl)})
 		if n.Remaining != ttl.Truncate(time.Millisecond) {
@@ -175,7 +175,7 @@ func TestBadToken(t *testing.T) {
 			} {
 				e := f.Refused(dibs.ErrInvalidToken, command)
 				if strings.Contains(e.Error(), token) || strings.Contains(e.Error(), fmt.Sprintf("%q", token)) {
-					t.Errorf("%s: %q gives the token away", verb, e)
+					t.Errorf("%s: %q contains the token", verb, e)
 				}
 			}
 		})
@@ -185,9 +185,9 @@ func TestBadToken(t *testing.T) {
 		f.Must(coretest.Reserve("slug", value, token))
 		f.Must(dibs.Release{ID: dibs.NameID("slug", value), Token: token})
 	}
-	// Each of a list has the list's token.
+	// A reservation in a list may have no token of its own.
 	f.Refused(dibs.ErrInvalidToken, dibs.ReserveAll{Reservations: []dibs.Reserve{coretest.Reserve("slug", "x", coretest.Token2)}, Token: coretest.Token2})
-	// Without one a random token is made, and it works.
+	// Without a token Reserve makes a random one.
 	made := f.Must(coretest.Reserve("slug", "random", ""))[0]
 	f.Must(dibs.Release{ID: made.Names[0].ID, Token: made.Token})
 }

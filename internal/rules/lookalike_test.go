@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Whatever state a name is in, look-alikes are kept from everybody but its entity for as
-// long as the name itself is.
+// In each state of a name its look-alikes are refused to other entities for as long as the name
+// itself is.
 func TestLookAlikes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -57,22 +57,22 @@ func TestLookAlikes(t *testing.T) {
 	}
 }
 
-// A skeleton is free only when the last of its names is, by itself or by command.
-func TestSkeletonIsFreeWhenTheLastIs(t *testing.T) {
+// A skeleton is free when the last of its names is, by time or by command.
+func TestSkeletonIsFreeWithItsLastName(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "paypal", coretest.User1), coretest.Rename("slug", "paypa1", coretest.User1))
 	f.Must(dibs.Decommission{Namespace: "slug", Value: "paypa1", Entity: coretest.User1})
-	confusable(f, coretest.Claim("slug", "paypa1", coretest.User2)) // "paypal" is an alias still
+	confusable(f, coretest.Claim("slug", "paypa1", coretest.User2)) // "paypal" is still an alias
 	f.Must(dibs.Delete{Entity: coretest.User1})
 	f.Must(coretest.Reserve("slug", "paypa1", coretest.Token1))
 	f.Clock.Advance(dibs.DefaultTTL - time.Millisecond)
 	confusable(f, coretest.Claim("slug", "paypal", coretest.User2))
-	f.Clock.Advance(time.Millisecond) // the hold is over, swept or not
+	f.Clock.Advance(time.Millisecond) // the hold is over, without a sweep
 	f.Must(coretest.Claim("slug", "paypal", coretest.User2))
 }
 
-// Names of one entity that look alike cannot be parted.
+// Names of one entity that look alike cannot go to different entities.
 func TestLookAlikesStayTogether(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
@@ -87,8 +87,8 @@ func TestLookAlikesStayTogether(t *testing.T) {
 	confusable(f, coretest.Claim("slug", "paypal", coretest.User1))
 }
 
-// What was never confirmed leaves nothing behind, also no skeleton; and one that comes
-// again is not mistaken for the one before.
+// A name that was never confirmed leaves no skeleton behind. A skeleton that is written again has a
+// higher revision than before.
 func TestSkeletonsArePurged(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
@@ -106,25 +106,17 @@ func TestSkeletonsArePurged(t *testing.T) {
 	}
 }
 
-// A skeleton that cannot be read gives nothing away.
-func TestSkeletonThatCannotBeRead(t *testing.T) {
+// A skeleton that cannot be read stops the names of its index key, and no others.
+func TestSkeletonIsDamaged(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "paypal", coretest.User1))
-	damaged := *documents(f, dibs.KindSkeleton)[0]
-	was := damaged.Rev
-	damaged.Rev, damaged.Data = was+1, []byte("{")
-	outcomes, err := f.Engine.Commit(f.Ctx, []dibs.Group{{
-		Reads: []dibs.Read{{Ref: damaged.Ref(), Rev: was}}, Writes: []dibs.Write{{Record: &damaged}},
-	}})
-	if err != nil || outcomes[0] != dibs.Committed {
-		t.Fatal(outcomes, err)
-	}
+	damage(f, documents(f, dibs.KindSkeleton)[0])
 	f.Refused(dibs.ErrUnavailable, coretest.Claim("slug", "paypa1", coretest.User2))
 	f.Must(coretest.Claim("slug", "other", coretest.User2))
 }
 
-// Suggestions do not look like names that are taken.
+// Suggestions do not look like taken names.
 func TestSuggestionsAreNoLookAlikes(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
@@ -137,7 +129,7 @@ func TestSuggestionsAreNoLookAlikes(t *testing.T) {
 	}
 }
 
-// An entity cannot fill a skeleton without end.
+// The number of names with one skeleton is limited.
 func TestTooManyLookAlikes(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))

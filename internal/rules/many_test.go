@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// manyFixture lets an entity have several emails.
+// manyFixture returns a fixture that lets an entity have several emails.
 func manyFixture(t *testing.T) *coretest.Fixture {
 	return coretest.NewFixture(t, map[string]dibs.Policy{"email": {ManyPerEntity: true}})
 }
@@ -24,25 +24,25 @@ func TestManyNames(t *testing.T) {
 	f.Must(coretest.Claim("email", "a", coretest.User1))
 	f.Must(coretest.Claim("email", "b", coretest.User1))
 	f.Replayed(coretest.Claim("email", "a", coretest.User1))
-	// Which one is replaced has to be said, also where there is one only.
+	// A Rename must name the one that it replaces, even if there is only one.
 	f.Refused(dibs.ErrEntityHasName, coretest.Rename("email", "c", coretest.User1))
 	f.Must(coretest.Decommission("email", "b", coretest.User1))
 	f.Refused(dibs.ErrEntityHasName, coretest.Rename("email", "c", coretest.User1))
-	f.Must(coretest.Rename("email", "c", coretest.User2)) // who has none claims it
+	f.Must(coretest.Rename("email", "c", coretest.User2)) // an entity without a name claims it
 	f.Refused(dibs.ErrNotOwner, follow("c", "d", coretest.User1))
 	f.Refused(dibs.ErrNotOwner, follow("nobody's", "d", coretest.User1))
 	f.Must(follow("a", "d", coretest.User1))
 	f.Replayed(follow("a", "d", coretest.User1))
 	f.Replayed(follow("d", "d", coretest.User1))
 	f.Replayed(coretest.Rename("email", "d", coretest.User1))
-	f.Refused(dibs.ErrNotOwner, follow("a", "e", coretest.User1)) // an alias is no active name
+	f.Refused(dibs.ErrNotOwner, follow("a", "e", coretest.User1)) // an alias is not an active name
 	// One active name cannot take another's place.
 	f.Must(coretest.Claim("email", "g", coretest.User1))
 	f.Refused(dibs.ErrNameTaken, follow("d", "g", coretest.User1))
 }
 
-// A chain of renames leads to its end in one hop, and two lines do not mix.
-func TestManyLines(t *testing.T) {
+// An alias redirects to the end of its chain of renames in one hop, and two chains do not mix.
+func TestManyChains(t *testing.T) {
 	t.Parallel()
 	f := manyFixture(t)
 	f.Must(coretest.Claim("email", "a1", coretest.User1))
@@ -51,7 +51,7 @@ func TestManyLines(t *testing.T) {
 		f.Must(follow(fmt.Sprint("a", i+1), fmt.Sprint("a", i+2), coretest.User1))
 		f.Must(follow(fmt.Sprint("b", i+1), fmt.Sprint("b", i+2), coretest.User1))
 	}
-	leads := func(a, b string) {
+	wantResolve := func(a, b string) {
 		t.Helper()
 		for _, v := range []string{"a1", "a2", "a3"} {
 			f.WantResolve("email", v, 301, a)
@@ -60,20 +60,20 @@ func TestManyLines(t *testing.T) {
 			f.WantResolve("email", v, 301, b)
 		}
 	}
-	leads("a4", "b4")
+	wantResolve("a4", "b4")
 	f.WantResolve("email", "a4", 200, "")
 	// Back to the first one: the same row, the same epoch.
 	if n := f.One(follow("a4", "a1", coretest.User1)); n.Epoch != 1 {
-		t.Errorf("an alias came back with epoch %d", n.Epoch)
+		t.Errorf("an alias is active again with epoch %d, want 1", n.Epoch)
 	}
 	f.WantResolve("email", "a4", 301, "a1")
 	f.Must(follow("a1", "a4", coretest.User1))
-	leads("a4", "b4")
-	// An alias of one line can succeed in the other.
+	wantResolve("a4", "b4")
+	// An alias of one chain can become the end of the other.
 	f.Must(follow("b4", "a2", coretest.User1))
 	f.WantResolve("email", "b1", 301, "a2")
 	f.WantResolve("email", "a1", 301, "a4")
-	// The end of a line leaves its aliases without a successor.
+	// Giving up the end of a chain leaves its aliases without a target.
 	f.Must(coretest.Decommission("email", "a4", coretest.User1))
 	f.WantResolve("email", "a1", 410, "")
 	f.WantResolve("email", "b1", 301, "a2")
@@ -97,7 +97,7 @@ func TestManyConfirm(t *testing.T) {
 	f.WantResolve("email", "a", 200, "")
 }
 
-// Swap exchanges places: aliases go on to lead to their own entity's name.
+// After a Swap an alias redirects to its own entity's name.
 func TestManySwap(t *testing.T) {
 	t.Parallel()
 	f := manyFixture(t)
@@ -112,7 +112,7 @@ func TestManySwap(t *testing.T) {
 	f.WantResolve("email", "a1", 301, "b2")
 	f.WantResolve("email", "b1", 301, "a2")
 	f.WantResolve("email", "z", 200, "")
-	// Each can be renamed, where it is now.
+	// Each name can be renamed by its new entity.
 	f.Must(follow("b2", "a3", coretest.User1))
 	f.WantResolve("email", "a1", 301, "a3")
 }
@@ -128,28 +128,28 @@ func TestManyTransfer(t *testing.T) {
 	if n.Entity != coretest.User2 || n.Epoch != 2 || n.State != dibs.Active {
 		t.Errorf("transferred to %+v", n)
 	}
-	f.WantResolve("email", "a1", 410, "") // its successor is another's now
+	f.WantResolve("email", "a1", 410, "") // its target belongs to another entity now
 	f.WantResolve("email", "a2", 200, "")
 	f.WantResolve("email", "b", 200, "")
 	f.Must(follow("a2", "a3", coretest.User2))
 	f.WantResolve("email", "a2", 301, "a3")
 	f.WantResolve("email", "b", 200, "")
-	// An alias changes hands as an active name, and leaves its line alone.
+	// A transferred alias is an active name, and leaves its chain alone.
 	f.Must(give("a2", coretest.User2, coretest.User3))
 	f.WantResolve("email", "a2", 200, "")
 	f.WantResolve("email", "a3", 200, "")
 	f.Must(coretest.Decommission("email", "z", coretest.User1))
 	f.Must(coretest.Claim("email", "z2", coretest.User1))
-	// Names of several givers stand side by side.
+	// An entity can receive names of several entities.
 	f.Must(give("z2", coretest.User1, coretest.User3), give("b", coretest.User2, coretest.User3))
 	f.WantActive(coretest.User1)
 	f.WantActive(coretest.User2, "a3")
 	f.WantActive(coretest.User3, "a2", "b", "z2")
 }
 
-// A policy may go back to one name per entity. Then no name can take the place of another
-// while there are more than one: the entity would lose sight of those.
-func TestManyNoMore(t *testing.T) {
+// A policy may change back to one name per entity. While an entity has several names, no command
+// replaces one of them: the entity's record could not list the others.
+func TestManyPerEntityTurnedOff(t *testing.T) {
 	t.Parallel()
 	many := map[string]dibs.Policy{"email": {ManyPerEntity: true}}
 	for name, command := range map[string]dibs.Command{

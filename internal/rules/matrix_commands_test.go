@@ -7,15 +7,14 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// cell is where one command meets one state: x in its namespace, and who asks.
+// cell is what a command runs on: x in its namespace, and the principals.
 type cell struct {
-	ann, bob, guest *coretest.Fixture // guest is ann without any right
+	ann, bob, guest *coretest.Fixture // guest is ann without rights
 	ns              string
 	id              dibs.ID
 }
 
-// outcome is what a command said. An answer is that of a question, which changes
-// nothing.
+// outcome is the result of a command, or the answer of a read.
 type outcome struct {
 	replayed bool
 	answer   string
@@ -99,9 +98,9 @@ func reserveFor(namespace, token string, entity dibs.Entity) dibs.Reserve {
 	return r
 }
 
-// matrixCommands are the columns. right and wrong are about the token, none is
-// without one, bob is the right token in the hands of another principal; for is a
-// hold for user/1, who is the one that has, had or is about to have the name.
+// matrixCommands are the columns of the tables. In their names right and wrong are about the token,
+// none means no token, bob the right token sent by another principal, and for a hold for user/1,
+// the entity that has, had or will have the name.
 var matrixCommands = map[string]func(c cell) outcome{
 	"reserve-right":     func(c cell) outcome { return apply(c.ann, coretest.Reserve(c.ns, "x", coretest.Token1)) },
 	"reserve-right-for": func(c cell) outcome { return apply(c.ann, reserveFor(c.ns, coretest.Token1, coretest.User1)) },

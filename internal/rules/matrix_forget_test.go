@@ -9,7 +9,8 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Forget of x as nobody's name, as one of user/1 and of user/2; and of user/1 altogether.
+// Forget of x without an entity, as a name of user/1, and as a name of user/2; and of user/1 as a
+// whole.
 const forgetTable = `
 state            forget-nobody   forget-own      forget-other    forget-person
 absent           replay          replay          replay          replay
@@ -45,7 +46,7 @@ func forgetRequests(namespace string) map[string]dibs.ForgetRequest {
 	}
 }
 
-// TestForgetMatrix forgets in every state of a name. A dry run says the same before.
+// TestForgetMatrix forgets in every state of a name. A dry run returns the same before.
 func TestForgetMatrix(t *testing.T) {
 	t.Parallel()
 	cells := parseTables(t, []string{forgetTable})
@@ -64,7 +65,7 @@ func TestForgetMatrix(t *testing.T) {
 					t.Errorf("the plan is %s, want %s", got, want)
 				}
 				if got := forgetCell(f, request); got != want {
-					t.Errorf("it is %s, want %s", got, want)
+					t.Errorf("Forget is %s, want %s", got, want)
 				}
 				if len(want) > 2 && want[:2] == "ok" {
 					wantTombstone(f, state.namespace, before, dibs.State(want[3:]))
@@ -101,7 +102,7 @@ func wantTombstone(f *coretest.Fixture, namespace string, before dibs.Name, want
 		f.T.Errorf("the tombstone is %+v", n)
 	}
 	if before.State == dibs.Quarantined && !n.Until.Equal(before.Until) {
-		f.T.Errorf("it is kept back until %s, it was until %s", n.Until, before.Until)
+		f.T.Errorf("it is withheld until %s, before it was until %s", n.Until, before.Until)
 	}
 	if kinds := f.KindsOf(namespace, "x"); !slices.Equal(kinds, []dibs.EventKind{dibs.EventForgotten}) {
 		f.T.Errorf("its history is %v", kinds)
@@ -116,7 +117,7 @@ func wantTombstone(f *coretest.Fixture, namespace string, before dibs.Name, want
 		}
 		hold := f.One(r)
 		if hold.Epoch <= n.Epoch || hold.Canonical != "x" {
-			f.T.Errorf("it was taken as %+v", hold)
+			f.T.Errorf("reserved again, it is %+v", hold)
 		}
 		n.Epoch = hold.Epoch
 		f.Must(dibs.Release{ID: hold.ID, Token: coretest.Token2})

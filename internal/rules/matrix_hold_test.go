@@ -27,7 +27,7 @@ spent            LOST          LOST        LOST          TOKEN        LOST      
 spent-held       LOST          LOST        LOST          TOKEN        LOST                         LOST         LOST           TOKEN
 `
 
-// Confirm for user/1, for user/3 who has no name, and for user/2 who has one.
+// Confirm for user/1, for user/3, which has no name, and for user/2, which has one.
 const confirmTable = `
 state            confirm-own    confirm-fresh  confirm-named  confirm-bob  confirm-wrong  confirm-none
 absent           NOTFOUND       NOTFOUND       NOTFOUND       NOTFOUND     NOTFOUND       TOKEN
@@ -54,7 +54,7 @@ spent            LOST           LOST           LOST           LOST         LOST 
 spent-held       LOST           LOST           LOST           LOST         LOST           TOKEN
 `
 
-// Confirm with Replace; where the column does not say own it is for user/2, who has a name.
+// Confirm with Replace, for user/1 where the column says own, else for user/2, which has a name.
 const replaceTable = `
 state            replace-own    replace-named  replace-bob  replace-wrong  replace-none
 absent           NOTFOUND       NOTFOUND       NOTFOUND     NOTFOUND       TOKEN

@@ -27,7 +27,7 @@ spent            ok:active+1    ok:active+1        HASNAME            ok:active+
 spent-held       TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held     TAKEN/held
 `
 
-// Rename to x by user/2, who has another name.
+// Rename to x by user/2, which has another name.
 const renameTable = `
 state            rename-none        rename-right       rename-bob         rename-wrong
 absent           ok:active+1        ok:active+1        ok:active+1        ok:active+1
@@ -109,7 +109,7 @@ spent            NOTFOUND        NOTFOUND        NOTFOUND       NOTOWNER     NOT
 spent-held       NOTOWNER        NOTOWNER        NOTOWNER       NOTOWNER     NOTOWNER       NOTOWNER
 `
 
-// Sweep, and the questions.
+// Sweep, and the reads.
 const readTable = `
 state            sweep                        resolve  check        check-own
 absent           replay:none                  404      free         free

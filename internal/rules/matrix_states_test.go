@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -9,30 +8,28 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// The matrix is about one name, x. Beside it user/2 has the name y, and user/3 has
-// none. Everything is done by ann, unless a column says bob.
+// The matrix is about one name, x. Besides, user/2 has the name y, and user/3 has no name. The
+// principal is ann unless the column says otherwise.
 const (
 	plain    = "plain"   // the default policy
-	kept     = "kept"    // given-up names are quarantined for an hour
-	watched  = "watched" // has a witness, which never knows
+	kept     = "kept"    // quarantines given-up names for an hour
+	watched  = "watched" // has a witness that never knows
 	brief    = "brief"   // aliases redirect for an hour
 	anHour   = time.Hour // of quarantine and retention
 	aHold    = dibs.DefaultTTL
-	longHold = 2 * aHold // what Extend asks for
+	longHold = 2 * aHold // the ttl of Extend
 )
 
 func matrixPolicies() map[string]dibs.Policy {
 	return map[string]dibs.Policy{
-		plain: {},
-		kept:  {Quarantine: anHour},
-		brief: {AliasRetention: anHour},
-		watched: {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
-			return dibs.Unknown, nil
-		}},
+		plain:   {},
+		kept:    {Quarantine: anHour},
+		brief:   {AliasRetention: anHour},
+		watched: {Witness: coretest.AlwaysUnknown},
 	}
 }
 
-// matrixState is a state of x, and how it gets there.
+// matrixState is a state of x, and the commands that lead to it.
 type matrixState struct {
 	name      string
 	namespace string
@@ -65,7 +62,7 @@ func toHeldOut(f *coretest.Fixture, ns string) {
 	holdForOne(f, ns)
 }
 
-// toSpent lets the hold run out, and another one follow.
+// toSpent lets a hold expire, and reserves x with another token.
 func toSpent(f *coretest.Fixture, ns string) {
 	hold(f, ns)
 	f.Clock.Advance(aHold)

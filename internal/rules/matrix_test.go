@@ -29,7 +29,7 @@ var cellCodes = map[dibs.Code]string{
 // expectations are the cells of all tables, by command and state.
 type expectations map[string]map[string]string
 
-// parseTables reads the tables: a line of commands, then a line for each state.
+// parseTables reads tables, each a line of commands and then a line for each state.
 func parseTables(t *testing.T, tables []string) expectations {
 	t.Helper()
 	cells := make(expectations)
@@ -64,7 +64,7 @@ func TestMatrix(t *testing.T) {
 	cells := parseTables(t, matrixTables)
 	for command := range cells {
 		if matrixCommands[command] == nil {
-			t.Errorf("a table has the column %s, and there is no such command", command)
+			t.Errorf("a table has the column %s, which is no command", command)
 		}
 	}
 	known := make(map[string]bool)
@@ -74,7 +74,7 @@ func TestMatrix(t *testing.T) {
 	for command, run := range matrixCommands {
 		for state := range cells[command] {
 			if !known[state] {
-				t.Errorf("the table of %s has a line %s, and there is no such state", command, state)
+				t.Errorf("the table of %s has the line %s, which is no state", command, state)
 			}
 		}
 		for _, state := range matrixStates {
@@ -127,7 +127,7 @@ func runCell(t *testing.T, state matrixState, run func(cell) outcome) string {
 		mustBeSame(t, same)
 		return "replay:" + after
 	case same:
-		t.Error("it is not marked replayed, and changed nothing")
+		t.Error("it changed nothing, and is not marked as a replay")
 	}
 	return "ok:" + after
 }
@@ -139,8 +139,8 @@ func mustBeSame(t *testing.T, same bool) {
 	}
 }
 
-// everything is all that a command could change: the records of the names and
-// entities, and the feed.
+// everything returns all that a command could change: the records of the names and entities, and
+// the feed.
 func (c cell) everything() []any {
 	f := c.ann
 	f.T.Helper()
@@ -156,14 +156,14 @@ func (c cell) everything() []any {
 	return []any{entities.Records, f.Dump()}
 }
 
-// epoch is that of x, 0 where it has no row.
+// epoch returns the epoch of x, or 0 if x has no row.
 func (c cell) epoch() uint64 {
 	n, _ := c.ann.Get(c.ann.Ctx, dibs.Lookup{ID: c.id})
 	return n.Epoch
 }
 
-// shown describes x as the tables do: its state, the status where the state leaves
-// it open, and how much its epoch went up.
+// shown describes x as the tables do: its state, its status if it does not follow from the state,
+// and by how much its epoch went up.
 func (c cell) shown(epoch uint64) string {
 	n, err := c.ann.Get(c.ann.Ctx, dibs.Lookup{ID: c.id})
 	if err != nil {

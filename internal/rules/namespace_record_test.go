@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -10,25 +9,21 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// The first name in a namespace puts a floor under it. From then on every new name rests
-// on it, and none writes it.
-func TestFloorIsWrittenOnceAndAlwaysRead(t *testing.T) {
+// The first name in a namespace writes the namespace record. From then on every command about a
+// name reads the record, and none writes it.
+func TestNamespaceRecordIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	f, s := coretest.NewSpy(t, nil)
-	var groups []dibs.Group
-	s.OnCommit = func(g []dibs.Group) ([]dibs.Outcome, error) {
-		groups = g
-		return s.Store.Commit(context.Background(), g)
-	}
-	of := func(kind dibs.Kind) (revs []uint64, writes int) {
-		for _, g := range groups {
+	groups := s.LastGroups()
+	access := func() (revs []uint64, writes int) {
+		for _, g := range *groups {
 			for _, r := range g.Reads {
-				if r.Ref.Kind == kind {
+				if r.Ref.Kind == dibs.KindFloor {
 					revs = append(revs, r.Rev)
 				}
 			}
 			for _, w := range g.Writes {
-				if w.Record.Ref().Kind == kind {
+				if w.Record.Ref().Kind == dibs.KindFloor {
 					writes++
 				}
 			}
@@ -40,34 +35,34 @@ func TestFloorIsWrittenOnceAndAlwaysRead(t *testing.T) {
 	} {
 		f.Must(command)
 		first := i == 0
-		revs, writes := of(dibs.KindFloor)
+		revs, writes := access()
 		if len(revs) != 1 || (revs[0] == 0) != first || (writes == 1) != first {
-			t.Errorf("%#v read the floor at revisions %v and wrote it %d times", command, revs, writes)
+			t.Errorf("%#v read the record at revisions %v and wrote it %d times", command, revs, writes)
 		}
 	}
-	f.Must(coretest.Rename("slug", "c", coretest.User1)) // it has a row, but may be another name by other rules
-	if revs, writes := of(dibs.KindFloor); len(revs) != 1 || writes != 0 {
-		t.Errorf("a name with a row read the floor at %v and wrote it %d times", revs, writes)
+	f.Must(coretest.Rename("slug", "c", coretest.User1)) // a name with a row may be another name under other rules
+	if revs, writes := access(); len(revs) != 1 || writes != 0 {
+		t.Errorf("a name with a row read the record at %v and wrote it %d times", revs, writes)
 	}
-	if floors := documents(f, dibs.KindFloor); len(floors) != 1 || floors[0].Label != "slug" || floors[0].Rev != 1 {
-		t.Errorf("%+v", floors)
+	if found := documents(f, dibs.KindFloor); len(found) != 1 || found[0].Label != "slug" || found[0].Rev != 1 {
+		t.Errorf("the namespace records are %+v", found)
 	}
 }
 
-func TestFloorIsNotWrittenForNothing(t *testing.T) {
+func TestNamespaceRecordNeedsAName(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	if _, err := f.DryRun(f.Ctx, coretest.Claim("slug", "a", coretest.User1)); err != nil {
 		t.Fatal(err)
 	}
 	f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "a", coretest.User1), coretest.Claim("slug", "a", coretest.User2))
-	if floors := documents(f, dibs.KindFloor); len(floors) != 0 {
-		t.Errorf("a dry run or a refusal left %+v", floors)
+	if found := documents(f, dibs.KindFloor); len(found) != 0 {
+		t.Errorf("a dry run or a refusal left %+v", found)
 	}
 }
 
-// However late a commit comes, a name that was purged meanwhile has not been forgotten.
-func TestFloorIsRaisedMeanwhile(t *testing.T) {
+// A commit that follows the purge of its name is decided again, above the purged epoch.
+func TestNamespaceRecordIsRaisedMeanwhile(t *testing.T) {
 	t.Parallel()
 	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Reserve("slug", "other", coretest.Token1))
@@ -79,42 +74,35 @@ func TestFloorIsRaisedMeanwhile(t *testing.T) {
 		other.WantState("slug", "x", dibs.Free)
 	})
 	if n := f.One(coretest.Claim("slug", "x", coretest.User1)); n.Epoch != 2 {
-		t.Errorf("the epoch is %d again", n.Epoch)
+		t.Errorf("the epoch is %d, want 2", n.Epoch)
 	}
 }
 
-// A floor that cannot be read stops new names, and nothing else: taken for empty it would
-// let epochs start over, and anybody's rules apply.
-func TestFloorThatCannotBeRead(t *testing.T) {
+// A namespace record that cannot be read stops names from being taken, and nothing else. Treated
+// as empty, it would let epochs start over and other rules apply.
+func TestNamespaceRecordIsDamaged(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
 	f.Must(coretest.Reserve("slug", "old", coretest.Token1), coretest.Claim("slug", "mine", coretest.User1))
 	f.Must(dibs.Release{ID: dibs.NameID("slug", "old"), Token: coretest.Token1})
-	damaged := *documents(f, dibs.KindFloor)[0]
-	damaged.Rev, damaged.Data = 2, []byte(`{"epoch":7,"re`)
-	outcomes, err := f.Engine.Commit(f.Ctx, []dibs.Group{{
-		Reads: []dibs.Read{{Ref: damaged.Ref(), Rev: 1}}, Writes: []dibs.Write{{Record: &damaged}},
-	}})
-	if err != nil || outcomes[0] != dibs.Committed {
-		t.Fatal(outcomes, err)
-	}
+	damage(f, documents(f, dibs.KindFloor)[0])
 	for _, command := range []dibs.Command{
 		coretest.Reserve("slug", "new", coretest.Token1),
 		coretest.Claim("slug", "new", coretest.User2),
 		coretest.Rename("slug", "new", coretest.User1),
 		dibs.ReserveFirst{Namespace: "slug", Values: []string{"new"}},
-		coretest.Reserve("slug", "old", coretest.Token2), // it has its own epoch, but nobody knows the rules any more
+		coretest.Reserve("slug", "old", coretest.Token2), // its row has the epoch, but not the rules
 	} {
 		f.Refused(dibs.ErrUnavailable, command)
 	}
 	f.Must(coretest.Reserve("other", "new", coretest.Token1))
 
-	// Nor is anything purged: the floor could not be raised.
+	// Nothing is purged: the epoch in the record could not be raised.
 	f.Clock.Advance(time.Hour)
-	_, err = f.Sweep(f.Ctx, 10)
+	_, err := f.Sweep(f.Ctx, 10)
 	f.WantError(err, dibs.ErrUnavailable)
 	if !strings.Contains(err.Error(), `floor "slug"`) {
-		t.Errorf("%q does not say which document it is", err)
+		t.Errorf("%q does not name the document", err)
 	}
 	f.NameOf("slug", "old")
 }

@@ -15,7 +15,7 @@ func TestIfVersion(t *testing.T) {
 	renameIf := func(value string, version uint64) dibs.Rename {
 		return dibs.Rename{Namespace: "slug", Value: value, Entity: coretest.User1, IfVersion: version}
 	}
-	f.Refused(dibs.ErrVersionMismatch, renameIf("a", 1)) // it has no version yet
+	f.Refused(dibs.ErrVersionMismatch, renameIf("a", 1)) // the entity has no version yet
 	f.Must(coretest.Claim("slug", "a", coretest.User1))
 	e := f.Refused(dibs.ErrVersionMismatch, renameIf("b", 2))
 	if !strings.Contains(e.Message, "at version 1, not 2") {
@@ -27,7 +27,7 @@ func TestIfVersion(t *testing.T) {
 	if r := f.Replayed(renameIf("b", 1)); r.Version != 2 {
 		t.Errorf("the version is %d", r.Version)
 	}
-	// A stale version comes before everything else that is wrong.
+	// A stale version is refused before anything else.
 	f.Must(dibs.Archive{Entity: coretest.User1})
 	f.Refused(dibs.ErrVersionMismatch, renameIf("c", 2))
 	f.Refused(dibs.ErrEntityArchived, renameIf("c", 3))
@@ -42,7 +42,7 @@ func TestIfVersion(t *testing.T) {
 	f.Refused(dibs.ErrNameTaken, stale)
 }
 
-// Each new hold or owner has a new epoch; nothing else does.
+// Every new hold and every new owner raises the epoch. Nothing else does.
 func TestEpochs(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -78,7 +78,7 @@ func TestEpochs(t *testing.T) {
 	f.WantActive(team, "x")
 }
 
-// What was replaced leads on, in one hop, and its entity has one active name.
+// A replaced name redirects in one hop, and its entity has one active name.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -96,18 +96,18 @@ func TestReplace(t *testing.T) {
 	f.WantResolve("slug", "b", 301, "c")
 	f.WantActive(coretest.User1, "c")
 	f.WantKinds("slug", "b", dibs.EventReserved, dibs.EventConfirmed, dibs.EventDemoted)
-	f.Replayed(dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1}) // an alias of the same entity counts as the same
+	f.Replayed(dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1}) // an alias of the same entity is a replay
 
 	f.Must(coretest.Decommission("slug", "c", coretest.User1))
-	f.WantResolve("slug", "a", 410, "") // there is none any more
+	f.WantResolve("slug", "a", 410, "") // the entity has no active name any more
 	f.WantActive(coretest.User1)
 	f.Must(coretest.Rename("slug", "a", coretest.User1))
 	f.WantResolve("slug", "b", 301, "a")
-	f.Must(coretest.Decommission("slug", "b", coretest.User1)) // an alias: the active name stays
+	f.Must(coretest.Decommission("slug", "b", coretest.User1)) // giving up an alias leaves the active name
 	f.WantActive(coretest.User1, "a")
 	f.WantResolve("slug", "a", 200, "")
 	f.Refused(dibs.ErrNotFound, coretest.Decommission("slug", "b", coretest.User2))
-	// An alias goes to another without a trace on the one who gave it.
+	// The transfer of an alias leaves the active name of the giver.
 	f.Must(coretest.Rename("slug", "d", coretest.User1), dibs.Transfer{Namespace: "slug", Value: "a", From: coretest.User1, To: coretest.User3})
 	f.WantActive(coretest.User1, "d")
 	f.WantActive(coretest.User3, "a")
@@ -119,21 +119,21 @@ func TestDecommissionResult(t *testing.T) {
 	f.Must(coretest.Claim(plain, "x", coretest.User1), coretest.Claim(kept, "x", coretest.User1))
 	r := f.Must(coretest.Decommission(plain, "x", coretest.User1))[0]
 	if len(r.Freed) != 1 || r.Freed[0] != "plain:x" || r.Quarantined != nil || r.Version != 3 {
-		t.Errorf("it gave up %+v", r)
+		t.Errorf("Decommission = %+v", r)
 	}
 	r = f.Must(coretest.Decommission(kept, "x", coretest.User1))[0]
 	if len(r.Quarantined) != 1 || r.Quarantined[0] != "kept:x" || r.Freed != nil || r.Version != 4 {
-		t.Errorf("it gave up %+v", r)
+		t.Errorf("Decommission = %+v", r)
 	}
 	if until := r.Names[0].Until; !until.Equal(f.Clock.Now().Add(anHour)) {
-		t.Errorf("it is kept back until %v", until)
+		t.Errorf("it is quarantined until %v", until)
 	}
 	if r := f.Replayed(coretest.Decommission(kept, "x", coretest.User1)); r.Version != 4 {
 		t.Errorf("the version is %d", r.Version)
 	}
 }
 
-// What a rename is part of stands in the event, whatever the new name was.
+// The event of a Rename has its correlation ID, whatever state the new name was in.
 func TestRenameKeepsTheCorrelationID(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)

@@ -10,9 +10,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
-	"github.com/calldibs/dibs/memstore"
 )
 
 // otherRules returns the namespaces that policies would put under other rules.
@@ -32,8 +30,8 @@ func otherRules(t *testing.T, reg *dibs.Registry, policies map[string]dibs.Polic
 	return namespaces
 }
 
-// What CheckPolicies lets pass gives out names, and what it refuses does not.
-func TestCheckPoliciesIsWhatTheRulesSay(t *testing.T) {
+// A registry takes names with the policies that CheckPolicies accepts, and not with others.
+func TestCheckPoliciesAgreesWithReserve(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1), coretest.Claim("acme.slug", "Alice", coretest.User1), coretest.Claim("other", "Alice", coretest.User1))
@@ -57,7 +55,7 @@ func TestCheckPoliciesIsWhatTheRulesSay(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		if !reflect.DeepEqual(f.Dump(), before) {
-			t.Errorf("%s: looking changed something", c.name)
+			t.Errorf("%s: CheckPolicies changed something", c.name)
 		}
 		g := f.Reopened(c.policies)
 		if err := g.SetPolicies(c.policies, c.fallback); err != nil {
@@ -66,20 +64,20 @@ func TestCheckPoliciesIsWhatTheRulesSay(t *testing.T) {
 		for _, namespace := range []string{"slug", "acme.slug", "other"} {
 			_, err := g.Reserve(g.Ctx, dibs.Reserve{Namespace: namespace, Value: strings.ReplaceAll(c.name, " ", "-")})
 			if refused := errors.Is(err, dibs.ErrUnavailable); refused != slices.Contains(c.want, namespace) {
-				t.Errorf("%s: in %s a name is answered %v", c.name, namespace, err)
+				t.Errorf("%s: Reserve in %s: %v", c.name, namespace, err)
 			}
 		}
 	}
 	if err := f.CheckPolicies(f.Ctx, map[string]dibs.Policy{"slug": {MaxTTL: -1}}, dibs.Policy{}); err == nil {
-		t.Error("policies that are not valid are let pass")
+		t.Error("invalid policies are accepted")
 	}
 }
 
-// While rules are being changed, processes with either of them may start.
+// While the rules change, processes with the old and with the new rules may start.
 func TestCheckPoliciesDuringAChange(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
-	for i := range 600 { // more than a page, so that there is progress to interrupt
+	for i := range 600 { // more than a page, so that Progress is called
 		f.Must(coretest.Claim("slug", fmt.Sprint("Name-", i), dibs.Entity{Type: "user", ID: fmt.Sprint(i)}))
 	}
 	g := f.Reopened(coretest.FoldedSlugs())
@@ -102,20 +100,16 @@ func TestCheckPoliciesDuringAChange(t *testing.T) {
 	}
 }
 
-// Of many namespaces the error shows a few, and counts the others.
+// The error lists a few of many namespaces, and counts the others.
 func TestOtherRulesErrorIsShort(t *testing.T) {
 	t.Parallel()
-	reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = reg.Close() }()
+	reg := coretest.OpenMem(t, dibs.Config{})
 	for i := range 1100 {
 		if _, err := reg.Claim(t.Context(), coretest.Claim(fmt.Sprintf("t%d.slug", i), "alice", coretest.User1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err = reg.CheckPolicies(t.Context(), coretest.FoldedSlugs(), dibs.Policy{})
+	err := reg.CheckPolicies(t.Context(), coretest.FoldedSlugs(), dibs.Policy{})
 	var other *dibs.OtherRulesError
 	if !errors.As(err, &other) || len(other.Namespaces) != 1000 || other.More != 100 {
 		t.Fatalf("%v", err)

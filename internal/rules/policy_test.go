@@ -77,7 +77,7 @@ func TestGoodPolicies(t *testing.T) {
 		"found": {RedirectStatus: 302},
 		"temp":  {RedirectStatus: 307},
 	})
-	// A default never breaks a bound that was set.
+	// A default stays within the bounds that are set.
 	for ns, want := range map[string]time.Duration{
 		"least": ms, "most": dibs.DefaultTTL, "min": time.Hour, "max": time.Minute, "short": 100 * ms,
 		"hold": time.Minute, "other": dibs.DefaultTTL,
@@ -120,7 +120,7 @@ func TestPolicyLookup(t *testing.T) {
 		"acme.slug":    time.Minute,     // the whole namespace
 		"slug":         2 * time.Minute, // the same
 		"globex.slug":  2 * time.Minute, // its type
-		"eu.acme.slug": 2 * time.Minute, // its type: a scope's end is no namespace
+		"eu.acme.slug": 2 * time.Minute, // its type: the end of a scope is no namespace
 		"acme.email":   3 * time.Minute, // the default: a scope is no type
 		"email":        3 * time.Minute,
 	} {
@@ -131,15 +131,15 @@ func TestPolicyLookup(t *testing.T) {
 	}
 }
 
-// Terms are stamped on the row: a process with other settings judges it by those
-// that it was written with.
-func TestStampedTerms(t *testing.T) {
+// A row keeps the terms of the policy that it was written with. They also apply in a process with
+// other policies.
+func TestRowsKeepTheirTerms(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{
 		"brief":   {AliasRetention: time.Hour, Quarantine: time.Hour, HoldHistory: time.Hour},
 		"watched": matrixPolicies()[watched],
 	})
-	g := f.Reopened(nil) // knows of no quarantine, no retention and no witness
+	g := f.Reopened(nil) // without quarantine, retention and witness
 	f.Must(coretest.Claim("brief", "old", coretest.User1))
 	f.Must(coretest.Rename("brief", "new", coretest.User1))
 	f.Must(coretest.Reserve("brief", "held", coretest.Token1), coretest.Reserve("watched", "held", coretest.Token1))
@@ -156,10 +156,10 @@ func TestStampedTerms(t *testing.T) {
 	g.SweepAll()
 	g.WantState("brief", "old", dibs.Free)
 	if _, err := g.Get(g.Ctx, dibs.Lookup{Namespace: "brief", Value: "held"}); err == nil {
-		t.Error("a hold that was never confirmed outlived its history")
+		t.Error("the row of a hold that was never confirmed is not purged after HoldHistory")
 	}
 
-	// The other way round: what was written without terms has none.
+	// A row that was written without terms has none.
 	g.Must(coretest.Claim("brief", "eternal", coretest.User2))
 	g.Must(coretest.Rename("brief", "today", coretest.User2))
 	g.Must(coretest.Reserve("watched", "plain", coretest.Token1))
@@ -169,13 +169,13 @@ func TestStampedTerms(t *testing.T) {
 	f.WantState("watched", "plain", dibs.Free)
 }
 
-// Policies are replaced as a whole, or not at all.
+// SetPolicies replaces all policies or none.
 func TestSetPolicies(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("admin")}})
 	f.Refused(dibs.ErrReservedWord, coretest.Claim("slug", "admin", coretest.User1))
 	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {MaxHolds: -1}}, dibs.Policy{}); err == nil {
-		t.Error("a bad policy was accepted")
+		t.Error("an invalid policy is accepted")
 	}
 	f.Refused(dibs.ErrReservedWord, coretest.Claim("slug", "admin", coretest.User1))
 	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {Quarantine: time.Hour}}, dibs.Policy{}); err != nil {
@@ -190,7 +190,7 @@ func TestSetPolicies(t *testing.T) {
 	f.Refused(dibs.ErrUnavailable, coretest.Claim("slug", "new", coretest.User2))
 }
 
-// A policy that changes to many names, or back, breaks no old link.
+// Aliases still redirect when ManyPerEntity changes.
 func TestRedirectsSurviveAChangeOfPolicy(t *testing.T) {
 	t.Parallel()
 	for _, many := range []bool{false, true} {

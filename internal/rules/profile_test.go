@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// folding takes letters as the same in either case.
+// folding is a profile that folds case and breaks its contract for some values.
 type folding struct{}
 
 func (folding) Name() string { return "folding/1" }
@@ -19,7 +19,7 @@ func (folding) Name() string { return "folding/1" }
 func (folding) Canonical(value string) (string, error) {
 	switch value {
 	case "refused":
-		return "", errors.New("this one is not liked")
+		return "", errors.New("this value is not liked")
 	case "vanishes":
 		return "", nil
 	case "grows":
@@ -38,7 +38,7 @@ func TestProfile(t *testing.T) {
 	}
 	n := f.One(coretest.Reserve("slug", "Alice", coretest.Token1))
 	if n.Value != "Alice" || n.Canonical != "alice" || n.Key() != "slug:alice" || n.ID != dibs.NameID("slug", "alice") {
-		t.Errorf("it is %+v", n)
+		t.Errorf("reserved %+v", n)
 	}
 	f.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "ALICE", coretest.Token2))
 	f.Replayed(coretest.Reserve("slug", "aliCe", coretest.Token1))
@@ -49,7 +49,7 @@ func TestProfile(t *testing.T) {
 	})
 }
 
-// The same name written differently is respelled: same row, same epoch.
+// A Rename to another spelling of the same name keeps its row and its epoch.
 func TestRespell(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: folding{}}})
@@ -60,7 +60,7 @@ func TestRespell(t *testing.T) {
 		t.Errorf("respelled to %+v at version %d", n, r.Version)
 	}
 	f.Replayed(coretest.Rename("slug", "Alice", coretest.User1))
-	f.Replayed(dibs.Rename{Namespace: "slug", Value: "Alice", Entity: coretest.User1, IfVersion: 99}) // whatever IfVersion says
+	f.Replayed(dibs.Rename{Namespace: "slug", Value: "Alice", Entity: coretest.User1, IfVersion: 99}) // IfVersion does not matter for a replay
 	f.Refused(dibs.ErrVersionMismatch, dibs.Rename{Namespace: "slug", Value: "ALICE", Entity: coretest.User1, IfVersion: 99})
 	f.Must(dibs.Rename{Namespace: "slug", Value: "ALICE", Entity: coretest.User1, From: "alice", IfVersion: 2})
 	f.Must(dibs.Archive{Entity: coretest.User1})
@@ -69,7 +69,7 @@ func TestRespell(t *testing.T) {
 	f.Must(dibs.Restore{Entity: coretest.User1})
 	f.WantKinds("slug", "alice", dibs.EventClaimed, dibs.EventRespelled, dibs.EventRespelled)
 
-	// An alias that comes back is written as it is asked for.
+	// An alias that becomes active again has the spelling of the command.
 	f.Must(coretest.Rename("slug", "bob", coretest.User1))
 	if n := f.One(coretest.Rename("slug", "aLICE", coretest.User1)); n.Value != "aLICE" || n.Epoch != 1 {
 		t.Errorf("revived as %+v", n)
@@ -88,7 +88,7 @@ func (panicky) Canonical(value string) (string, error) {
 	return value, nil
 }
 
-func TestAProfileThatPanics(t *testing.T) {
+func TestProfilePanics(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: panicky{}, ManyPerEntity: true}})
 	f.Refused(dibs.ErrInvalidValue, coretest.Reserve("slug", "boom", coretest.Token1))
@@ -102,8 +102,8 @@ func (c calledSo) Name() string { return c.name }
 
 func (calledSo) Canonical(value string) (string, error) { return value, nil }
 
-// What rules call themselves is checked: a namespace's record is made of it.
-func TestRulesHaveNames(t *testing.T) {
+// The name of a profile is checked: the namespace record stores it.
+func TestProfileNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "mine blind", "a b", strings.Repeat("x", 201)} {
 		_, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Default: dibs.Policy{Profile: calledSo{name}}})

@@ -30,7 +30,7 @@ func TestMaxHolds(t *testing.T) {
 	ann.Must(coretest.Reserve("other", "a", coretest.Token1))    // another namespace
 	ann.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "a", coretest.Token2))
 
-	// Two principals do not share; nobody is one, too.
+	// Each principal has a quota of its own. The principal without a name is one, too.
 	bob.Must(coretest.Reserve("slug", "c", coretest.Token1))
 	f.Must(coretest.Reserve("slug", "d", coretest.Token1))
 	full(ann)
@@ -42,7 +42,7 @@ func TestMaxHolds(t *testing.T) {
 	ann.Must(dibs.Confirm{ID: id("b"), Token: coretest.Token1, Entity: coretest.User1})
 	ann.Must(coretest.Reserve("slug", "f", coretest.Token1))
 	full(ann)
-	// So does renaming to a held name, and whoever acts for the holder.
+	// So do a Rename to a held name and a principal that acts for the holder.
 	ann.Must(dibs.Rename{Namespace: "slug", Value: "e", Entity: coretest.User1, Token: coretest.Token1})
 	ann.Must(coretest.Reserve("slug", "g", coretest.Token1))
 	full(ann)
@@ -50,7 +50,7 @@ func TestMaxHolds(t *testing.T) {
 	ann.Must(coretest.Reserve("slug", "g", coretest.Token1+"2"))
 	full(ann)
 
-	// An extended hold counts for longer, a lapsed one does not count.
+	// An extended hold counts until its new end, an expired one does not count.
 	ann.Must(dibs.Extend{ID: id("g"), Token: coretest.Token1 + "2", TTL: dibs.For(longHold)})
 	full(ann)
 	f.Clock.Advance(aHold - time.Millisecond)
@@ -66,11 +66,11 @@ func TestMaxHolds(t *testing.T) {
 	list, _ := numbered(3)
 	bob.Refused(dibs.ErrTooManyHolds, dibs.ReserveAll{Reservations: list})
 	bob.Must(dibs.ReserveAll{Reservations: list[:2]})
-	// A name that is there for the asking is no reason to pass on to the next.
+	// A full quota ends ReserveFirst at the first free candidate.
 	bob.Refused(dibs.ErrTooManyHolds, dibs.ReserveFirst{Namespace: "slug", Values: []string{"x", "y"}})
 }
 
-// Taking over one's own lapsed name counts once.
+// A name that a principal reserves again after its hold expired counts once.
 func TestMaxHoldsSameName(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 1}})
@@ -80,7 +80,7 @@ func TestMaxHoldsSameName(t *testing.T) {
 	}
 }
 
-// A suspect that is settled as absent does not count any more.
+// A suspect that is settled as absent no longer counts.
 func TestMaxHoldsSuspect(t *testing.T) {
 	t.Parallel()
 	policy := matrixPolicies()[watched]
@@ -95,7 +95,7 @@ func TestMaxHoldsSuspect(t *testing.T) {
 	f.Must(coretest.Reserve("slug", "y", coretest.Token1))
 }
 
-// Who may act for others counts as the holder, with the token.
+// With the token, a principal that may act for others counts as the holder.
 func TestActForOthers(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -109,7 +109,7 @@ func TestActForOthers(t *testing.T) {
 	clerk.Must(dibs.Rename{Namespace: "slug", Value: "x", Entity: coretest.User1, Token: coretest.Token1})
 	clerk.Replayed(dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1})
 	if n := f.NameOf("slug", "x"); n.Principal != "ann" {
-		t.Errorf("the hold became %s's", n.Principal)
+		t.Errorf("the principal of the hold is %s, want ann", n.Principal)
 	}
 }
 
@@ -119,11 +119,11 @@ func TestNoQuotaWithoutMaxHolds(t *testing.T) {
 	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	quotas, err := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: dibs.KindQuota, Limit: 10})
 	if err != nil || len(quotas) != 0 {
-		t.Errorf("%d quotas are kept, %v", len(quotas), err)
+		t.Errorf("%d quotas are stored, %v", len(quotas), err)
 	}
 }
 
-// Labels are text that every engine can store: no control characters, NUL above all.
+// Labels have no control characters, in particular no NUL, so that every engine can store them.
 func TestLabelsArePlainText(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 3}})

@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// A name that was given up under other rules does not lead anywhere when the rules are
-// changed back: by these it is another name.
+// A name that was given up under other rules has no owner when the rules are changed back: under
+// these rules it is another name.
 func TestRulesChangedBackAfterRelease(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -26,25 +26,8 @@ func TestRulesChangedBackAfterRelease(t *testing.T) {
 	f.Replayed(coretest.Claim("slug", "Alice", coretest.User1))
 }
 
-// What is kept back under a value that is not valid by new rules does not stand in
-// their way: nobody can ask for it.
-func TestRecanonicalizeInvalidQuarantine(t *testing.T) {
-	t.Parallel()
-	policy := coretest.ExactSlugs()["slug"]
-	policy.Quarantine = time.Hour
-	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": policy})
-	f.Must(coretest.Claim("slug", "what!", coretest.User1), coretest.Decommission("slug", "what!", coretest.User1), coretest.Claim("slug", "Alice", coretest.User2))
-	policy.Profile = coretest.Lower{}
-	g := f.Reopened(map[string]dibs.Policy{"slug": policy})
-	if plan := g.MustRecanonicalize(true); len(plan.Findings) != 1 {
-		t.Errorf("plan: %+v", plan)
-	}
-	g.MustRecanonicalize(false)
-	g.Must(coretest.Claim("slug", "new", coretest.User3))
-}
-
-// Of two names that become one, the later epoch and the longer redirect stay.
-func TestRecanonicalizeMergeKeepsTheMost(t *testing.T) {
+// When two names become one, the higher epoch and the longer redirect remain.
+func TestRecanonicalizeMergeKeepsTheHigherEpoch(t *testing.T) {
 	t.Parallel()
 	for what, retention := range map[string]time.Duration{"for longer": 2 * time.Hour, "for ever": 0, "for less": time.Minute} {
 		t.Run(what, func(t *testing.T) {
@@ -70,7 +53,7 @@ func TestRecanonicalizeMergeKeepsTheMost(t *testing.T) {
 	}
 }
 
-// vowels is another skeleton than digits: vowels look alike.
+// vowels is a skeleton under which all vowels look alike.
 type vowels struct{}
 
 func (vowels) Name() string { return "vowels/1" }
@@ -79,7 +62,7 @@ func (vowels) Skeleton(canonical string) string {
 	return strings.NewReplacer("e", "a", "i", "a", "o", "a", "u", "a").Replace(canonical)
 }
 
-// Under another skeleton other names look alike, and the former ones no more.
+// Under another skeleton other names look alike, and the former look-alikes do not.
 func TestRecanonicalizeToAnotherSkeleton(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
@@ -97,12 +80,12 @@ func TestRecanonicalizeToAnotherSkeleton(t *testing.T) {
 	none := f.Reopened(coretest.ExactSlugs())
 	none.MustRecanonicalize(false)
 	if left := documents(f, dibs.KindSkeleton); len(left) != 0 {
-		t.Errorf("%d skeletons are left where there are no look-alikes", len(left))
+		t.Errorf("%d skeletons are left under rules without look-alikes", len(left))
 	}
 }
 
-// A row that is new starts above what was purged, also for a name that is moved there.
-func TestMoveStartsAboveTheFloor(t *testing.T) {
+// A name that moves into a new row starts above the purged epochs and revisions.
+func TestMoveStartsAboveThePurged(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
@@ -119,13 +102,12 @@ func TestMoveStartsAboveTheFloor(t *testing.T) {
 		t.Errorf("the epoch of alice went from 3 to %d", n.Epoch)
 	}
 	if history, err := g.History(g.Ctx, "slug", "alice"); err != nil || history[len(history)-1].Rev <= was[len(was)-1].Rev {
-		t.Errorf("%+v, %v: the revision went back from %d", history, err, was[len(was)-1].Rev)
+		t.Errorf("%+v, %v: the revision is not above %d", history, err, was[len(was)-1].Rev)
 	}
 }
 
-// Whether the name was an entity's before, or its new row was: what was confirmed once
-// is never purged.
-func TestMovedIsKeptIfEitherWasConfirmed(t *testing.T) {
+// A moved name is never purged if it was confirmed before, or if its new row was.
+func TestMovedNameIsKeptIfEitherRowWasConfirmed(t *testing.T) {
 	t.Parallel()
 	for _, confirmed := range []string{"Alice", "alice"} {
 		t.Run(confirmed, func(t *testing.T) {
@@ -147,8 +129,7 @@ func TestMovedIsKeptIfEitherWasConfirmed(t *testing.T) {
 	}
 }
 
-// An entity's version tells that one of its aliases was moved; and a hold has no entity
-// that it could tell of.
+// The move of an alias raises the version of its entity. A hold has no entity.
 func TestMovedAliasRaisesVersion(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -165,9 +146,8 @@ func TestMovedAliasRaisesVersion(t *testing.T) {
 	}
 }
 
-// A process with other rules spells no name anew: what it takes for the same may be
-// another one.
-func TestNoRespellingByOtherRules(t *testing.T) {
+// A process with other rules does not respell a name: its canonical form may be another name.
+func TestNoRespellUnderOtherRules(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.FoldedSlugs())
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1))
@@ -177,12 +157,12 @@ func TestNoRespellingByOtherRules(t *testing.T) {
 	g.Must(coretest.Claim("slug", "ALICE", coretest.User2))
 }
 
-// With another skeleton, names leave the folders of the old one.
-func TestSkeletonChanges(t *testing.T) {
+// With another skeleton, names leave the index keys of the old one.
+func TestNamesLeaveTheOldSkeleton(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{ManyPerEntity: true}))
-	f.Must(coretest.Claim("slug", "sa1a", coretest.User1)) // like "sala" before, like "sa1a" since
-	f.Must(coretest.Claim("slug", "sele", coretest.User2)) // like "sele" before, like "sala" since
+	f.Must(coretest.Claim("slug", "sa1a", coretest.User1)) // looks like "sala" before, like "sa1a" after
+	f.Must(coretest.Claim("slug", "sele", coretest.User2)) // looks like "sele" before, like "sala" after
 	g := f.Reopened(map[string]dibs.Policy{"slug": {Skeleton: vowels{}, ManyPerEntity: true}})
 	g.MustRecanonicalize(false)
 	g.Must(coretest.Claim("slug", "sola", coretest.User2))

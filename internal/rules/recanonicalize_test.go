@@ -9,7 +9,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Names go on under other rules: owners, holds, quarantines, history.
+// Under other rules names keep their owners, holds, quarantines and history.
 func TestRecanonicalize(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour, Quarantine: time.Hour, MaxHolds: 5}})
@@ -46,17 +46,17 @@ func TestRecanonicalize(t *testing.T) {
 	}
 	g.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "GONE", coretest.User1))
 	if holder, err := g.WhoHeld(g.Ctx, "slug", "alice", f.Clock.Now().Add(-time.Second)); err != nil || holder.Entity != coretest.User1 {
-		t.Errorf("who held it before: %+v, %v", holder, err)
+		t.Errorf("WhoHeld before the change: %+v, %v", holder, err)
 	}
 	if kinds := g.KindsOf("slug", "alice"); len(kinds) != 3 || kinds[0] != dibs.EventClaimed || kinds[2] != dibs.EventMoved {
 		t.Errorf("history: %v", kinds)
 	}
-	// The holder knows the old reservation id, and the old process the old name.
+	// The old reservation id still works for the holder, and the old name for the old process.
 	if n := f.One(dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: dibs.Entity{Type: "user", ID: "9"}}); n.Canonical != "held" {
 		t.Errorf("confirmed %+v", n)
 	}
 	if n := f.NameOf("slug", "Alice"); n.Canonical != "alice" || n.Entity != coretest.User1 || n.Epoch != 1 {
-		t.Errorf("by its old name: %+v", n)
+		t.Errorf("under its old name: %+v", n)
 	}
 	f.Refused(dibs.ErrUnavailable, coretest.Claim("slug", "Carol", coretest.User3))
 	g.Must(coretest.Claim("slug", "Carol", coretest.User3))
@@ -74,7 +74,7 @@ func TestRecanonicalize(t *testing.T) {
 	}
 }
 
-// Two owners of what becomes one name: nothing is changed, and both are named.
+// Two names of different owners become one: nothing changes, and the report names both.
 func TestRecanonicalizeCollision(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -111,7 +111,7 @@ func TestRecanonicalizeCollision(t *testing.T) {
 	g.Must(coretest.Claim("slug", "new", dibs.Entity{Type: "user", ID: "9"}))
 }
 
-// Names of one entity that become the same become one.
+// Names of one entity with the same new canonical form are merged.
 func TestRecanonicalizeMerges(t *testing.T) {
 	t.Parallel()
 	for _, active := range []string{"Alice", "alice", "ALICE"} {
@@ -145,8 +145,8 @@ func TestRecanonicalizeMerges(t *testing.T) {
 	}
 }
 
-// Refusing look-alikes in a namespace in use files all names, and says which
-// collide. Those stay.
+// A namespace in use starts to refuse look-alikes: all names get index keys, and the report names
+// existing look-alikes, which remain.
 func TestRecanonicalizeForLookAlikes(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -163,7 +163,7 @@ func TestRecanonicalizeForLookAlikes(t *testing.T) {
 	}
 }
 
-// What it does not do, it says.
+// Recanonicalize refuses what it does not support.
 func TestRecanonicalizeRefused(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -177,8 +177,8 @@ func TestRecanonicalizeRefused(t *testing.T) {
 	f.WantError(err, dibs.ErrNotOwner)
 }
 
-// Nobody knows the values of a blind namespace, so its names stay under the rules that
-// they were made by: nothing is changed, and nothing is given away.
+// The values of a blind namespace are unknown, so its names keep their rules: nothing changes, and
+// no name is given out twice.
 func TestRecanonicalizeBlindNames(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(p *dibs.Policy){
@@ -197,18 +197,21 @@ func TestRecanonicalizeBlindNames(t *testing.T) {
 				f.WantError(err, dibs.ErrInvalidNamespace)
 			}
 			f.Refused(dibs.ErrNameTaken, coretest.Claim("email", secretValue, coretest.User2))
-			f.Must(coretest.Claim("email", "new-"+secretValue, coretest.User2)) // the rules are what they were
+			f.Must(coretest.Claim("email", "new-"+secretValue, coretest.User2)) // the rules have not changed
 		})
 	}
 }
 
-// A name in quarantine that the new rules refuse is in nobody's way: nobody can ask for
-// it any more. It waits for its end where it is.
+// A quarantined name that is invalid under the new rules does not stop the change, since no command
+// can name it any more. Its quarantine ends in its row.
 func TestRecanonicalizeLeavesInvalidQuarantines(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour, Quarantine: time.Hour}})
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1), coretest.Claim("slug", "what!", coretest.User2), coretest.Decommission("slug", "what!", coretest.User2))
 	g := f.Reopened(coretest.FoldedSlugs())
+	if plan := g.MustRecanonicalize(true); len(plan.Findings) != 1 || plan.Findings[0].Kind != dibs.FindingChange {
+		t.Errorf("plan: %+v", plan)
+	}
 	if report := g.MustRecanonicalize(false); report.Looked != 2 || report.Done != 1 || report.Counts[dibs.FindingInvalid] != 0 {
 		t.Errorf("%+v", report)
 	}

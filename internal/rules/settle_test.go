@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// An operator's word has the refusals of a Confirm.
+// A Settle with Exists is refused for the reasons of a Confirm.
 func TestSettleExists(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, matrixPolicies())
@@ -30,7 +30,7 @@ func TestSettleExists(t *testing.T) {
 	f.WantKinds(watched, "x", dibs.EventReserved, dibs.EventSuspected, dibs.EventConfirmed)
 }
 
-// A suspect that came out of quarantine goes back into it, while it lasts.
+// A suspect that was reserved out of quarantine returns to it until the quarantine ends.
 func TestSettleAbsentOutOfQuarantine(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[time.Duration]dibs.State{0: dibs.Quarantined, anHour: dibs.Free} {

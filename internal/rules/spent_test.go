@@ -9,13 +9,13 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// release lets go of slug:x.
+// release returns a Release of slug:x.
 func release(token string) dibs.Release {
 	return dibs.Release{ID: dibs.NameID("slug", "x"), Token: token}
 }
 
-// A late duplicate takes nothing, also when others have held the name since, and however
-// its hold ended.
+// A late duplicate of a Reserve takes nothing, however its hold ended and even if others have held
+// the name since.
 func TestLateDuplicateTakesNothing(t *testing.T) {
 	t.Parallel()
 	confirmed := func(f *coretest.Fixture) {
@@ -48,12 +48,12 @@ func TestLateDuplicateTakesNothing(t *testing.T) {
 			f.Refused(dibs.ErrLost, release(coretest.Token1))
 			f.Refused(dibs.ErrLost, dibs.Extend{ID: dibs.NameID("slug", "x"), Token: coretest.Token1})
 			f.Refused(dibs.ErrLost, dibs.Confirm{ID: dibs.NameID("slug", "x"), Token: coretest.Token1, Entity: coretest.User1})
-			// A claim has no token, and leaves those before it alone.
+			// A Claim has no token, and keeps the remembered tokens.
 			f.Must(coretest.Claim("slug", "x", coretest.User2), coretest.Decommission("slug", "x", coretest.User2))
 			late()
 			f.Refused(dibs.ErrAlreadyReleased, coretest.Reserve("slug", "x", coretest.Token2))
 
-			// While it is somebody's, that is what a caller is told; but no other one is taken instead.
+			// While the name is taken, Reserve says so. ReserveFirst does not take another candidate.
 			f.Must(coretest.Reserve("slug", "x", coretest.Token3))
 			f.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "x", coretest.Token1))
 			f.Refused(c.want, dibs.ReserveFirst{Namespace: "slug", Values: []string{"y", "x"}, Token: coretest.Token1})
@@ -61,9 +61,9 @@ func TestLateDuplicateTakesNothing(t *testing.T) {
 	}
 }
 
-// A token is remembered HoldHistory after its hold ended, to the very millisecond, also on a
-// name that stays for ever.
-func TestSpentTokensAreForgottenInTime(t *testing.T) {
+// A token is remembered for exactly HoldHistory after its hold ended, also in a row that is never
+// purged.
+func TestSpentTokensAreRememberedForHoldHistory(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
 	f.Must(coretest.Claim("slug", "x", coretest.User1), coretest.Decommission("slug", "x", coretest.User1)) // never purged
@@ -79,11 +79,11 @@ func TestSpentTokensAreForgottenInTime(t *testing.T) {
 	f.Clock.Advance(time.Hour)
 	f.Must(coretest.Claim("slug", "x", coretest.User1))
 	if n := tokensOf(f, "x"); n != 0 {
-		t.Errorf("%d tokens are remembered for longer than they have to be", n)
+		t.Errorf("%d tokens are remembered after HoldHistory", n)
 	}
 }
 
-// There is an end to what a name can be made to remember: then the oldest go.
+// A row remembers a bounded number of tokens. The oldest go first.
 func TestSpentTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 16
@@ -95,14 +95,14 @@ func TestSpentTokensAreBounded(t *testing.T) {
 	if n := tokensOf(f, "x"); n != most {
 		t.Errorf("the row has %d tokens, want %d", n, most)
 	}
-	for i := 1; i < most+2; i++ { // the last one among them
+	for i := 1; i < most+2; i++ { // all but the oldest
 		f.Refused(dibs.ErrAlreadyReleased, coretest.Reserve("slug", "x", token(i)))
 	}
 	f.Must(coretest.Reserve("slug", "x", token(0)))
 }
 
-// A token is its principal's: what others do with the same one is nobody's duplicate.
-func TestSpentTokensArePrincipals(t *testing.T) {
+// A token belongs to its principal: the same token of another principal is no duplicate.
+func TestSpentTokensBelongToAPrincipal(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
 	ann, bob, clerk := f.ActAs("ann", 0), f.ActAs("bob", 0), f.ActAs("clerk", dibs.ActForOthers)
@@ -114,7 +114,7 @@ func TestSpentTokensArePrincipals(t *testing.T) {
 	ann.Refused(dibs.ErrAlreadyReleased, coretest.Reserve("slug", "x", coretest.Token2))
 }
 
-// MaxHolds is for those who ask for something new.
+// A late duplicate is refused as such before MaxHolds is checked.
 func TestSpentTokenBeforeQuota(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 1}})
@@ -125,9 +125,9 @@ func TestSpentTokenBeforeQuota(t *testing.T) {
 	f.Refused(dibs.ErrTooManyHolds, coretest.Reserve("slug", "x", coretest.Token3))
 }
 
-// What is forgotten of a person are her tokens, too: with the name, and in the row of a name
-// that is another's since.
-func TestSpentTokensAreForgotten(t *testing.T) {
+// Forget also erases a person's tokens, with the person's names and in rows that belong to other
+// entities now.
+func TestForgetErasesSpentTokens(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
 	hers := func(value string) {
@@ -136,16 +136,16 @@ func TestSpentTokensAreForgotten(t *testing.T) {
 		f.Must(r, dibs.Confirm{ID: dibs.NameID("slug", value), Token: coretest.Token1, Entity: coretest.Alice})
 	}
 	hers("x")
-	f.Must(dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.Alice, To: coretest.User2}) // her token goes with it
+	f.Must(dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.Alice, To: coretest.User2}) // the row keeps her token
 	f.Must(coretest.Decommission("slug", "x", coretest.User2))
 	f.Must(coretest.Reserve("slug", "x", coretest.Token2), release(coretest.Token2))
 	f.Must(coretest.Claim("slug", "x", coretest.User3))
 	if n := tokensOf(f, "x"); n != 2 {
-		t.Fatalf("the row has %d tokens, want hers and another", n)
+		t.Fatalf("the row has %d tokens, want hers and one more", n)
 	}
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	if n := tokensOf(f, "x"); n != 1 {
-		t.Errorf("the row has %d tokens, want the other one's", n)
+		t.Errorf("the row has %d tokens, want one", n)
 	}
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.User3})
 	if n := tokensOf(f, "x"); n != 0 {
@@ -153,7 +153,7 @@ func TestSpentTokensAreForgotten(t *testing.T) {
 	}
 }
 
-// Tokens go with the name when the rules of its namespace change.
+// Tokens move with the name when the rules of its namespace change.
 func TestSpentTokensMove(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -162,10 +162,10 @@ func TestSpentTokensMove(t *testing.T) {
 			f.Must(coretest.Reserve("slug", value, token), dibs.Release{ID: dibs.NameID("slug", value), Token: token})
 		}
 	}
-	spend("alice", coretest.Token1, coretest.Token1+"-2")    // nobody has it, and it becomes the same as
-	spend("Alice", coretest.Token2, coretest.Token2+"-2")    // this one
+	spend("alice", coretest.Token1, coretest.Token1+"-2")    // free, and the same name as
+	spend("Alice", coretest.Token2, coretest.Token2+"-2")    // this one under the new rules
 	f.Must(coretest.Claim("slug", "Alice", coretest.User1))  //
-	hold := coretest.Reserve("slug", "Bob", coretest.Token3) // these two become one
+	hold := coretest.Reserve("slug", "Bob", coretest.Token3) // merged with bob
 	f.Must(hold, dibs.Confirm{ID: dibs.NameID("slug", "Bob"), Token: coretest.Token3, Entity: coretest.User2})
 	f.Must(coretest.Rename("slug", "bob", coretest.User2))
 

@@ -10,8 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// Suggestions come from what the caller offers, then numbers, and every fourth is
-// random.
+// Suggestions come from the caller's parts, then from numbers. Every fourth one is random.
 func TestSuggestionsFromParts(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}, ReservedWords: dibs.WordList("alice-liddell")}})
@@ -36,12 +35,12 @@ func TestSuggestionsFromParts(t *testing.T) {
 			t.Errorf("%q is not random", name)
 		}
 	}
-	for _, name := range got { // what is offered can be had
+	for _, name := range got { // every suggestion is free
 		f.Must(coretest.Reserve("slug", name, dibs.NewToken()))
 	}
 }
 
-// A value that is not valid is answered with one that is.
+// The suggestions for an invalid value are valid.
 func TestSuggestionsForInvalid(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}}})
@@ -61,7 +60,7 @@ func TestSuggestionsForInvalid(t *testing.T) {
 	}
 }
 
-// joins is a profile that makes names in its own manner, or none.
+// joins is a profile with a Join of its own.
 type joins struct {
 	coretest.Lower
 	join func(canonical, word string) string
@@ -69,8 +68,8 @@ type joins struct {
 
 func (j joins) Join(canonical, word string) string { return j.join(canonical, word) }
 
-// The profile says how names are joined. It may be wrong, or panic: nothing is offered
-// that would be refused.
+// The profile joins names and words. If it is wrong or panics, no name is suggested that would be
+// refused.
 func TestSuggestionsAsTheProfileJoins(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -122,7 +121,7 @@ func TestSuggestions(t *testing.T) {
 		{"spring", 2, []string{"spring-4", "spring-5"}},   // 2 is taken, 3 a reserved word
 		{"spring-2", 2, []string{"spring-4", "spring-5"}}, // not spring-2-2
 		{"spring", 0, nil},
-		{"crowd", 1, []string{"crowd-25"}}, // the near ones are all taken
+		{"crowd", 1, []string{"crowd-25"}}, // the first numbers are all taken
 		{"free", 3, nil},                   // available: nothing to suggest
 	} {
 		if got := suggest(c.value, c.n); !slices.Equal(got, c.want) {
@@ -136,6 +135,6 @@ func TestSuggestions(t *testing.T) {
 		if len(s) > 1024 || !strings.HasPrefix(s, "é") {
 			t.Errorf("for the longest value: %d bytes", len(s))
 		}
-		f.Must(coretest.Reserve("slug", s, coretest.Token1)) // what is offered is accepted
+		f.Must(coretest.Reserve("slug", s, coretest.Token1)) // every suggestion is free
 	}
 }

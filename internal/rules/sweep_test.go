@@ -10,20 +10,20 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// A sweeper may be told of what another one has done already: it looks again, and
-// leaves alone what is not due, or not there.
-func TestSweepTooLate(t *testing.T) {
+// A sweep may be given records that another sweep has handled already. It reads them again, and
+// leaves alone what is not due or does not exist.
+func TestSweepOfWhatIsNotDue(t *testing.T) {
 	t.Parallel()
 	f, s := coretest.NewSpy(t, nil)
 	f.Must(coretest.Claim("slug", "mine", coretest.User1), coretest.Claim("slug", "gone", coretest.User2), coretest.Reserve("slug", "held", coretest.Token1))
 	f.Must(coretest.Reserve("slug", "let go", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "let go"), Token: coretest.Token1})
 	f.Must(dibs.Delete{Entity: coretest.User2})
 	f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "mine", coretest.User3))
-	if _, err := f.Conflicts(f.Ctx, dibs.ConflictsQuery{}); err != nil { // stores the counter
+	if _, err := f.Conflicts(f.Ctx, dibs.ConflictsQuery{}); err != nil { // writes the counter to the engine
 		t.Fatal(err)
 	}
 	refs := []dibs.Ref{
-		{Kind: dibs.KindName, ID: dibs.NameID("slug", "nobody's")},
+		{Kind: dibs.KindName, ID: dibs.NameID("slug", "absent")},
 		{Kind: dibs.KindEntity, ID: dibs.EntityID("", coretest.User1)},
 		{Kind: dibs.KindEntity, ID: dibs.EntityID("", coretest.User2)},
 		{Kind: dibs.KindEntity, ID: dibs.EntityID("", coretest.User3)},
@@ -51,11 +51,11 @@ func TestSweepTooLate(t *testing.T) {
 		t.Errorf("the sweep reports %+v", r)
 	}
 	if !reflect.DeepEqual(before, load()) {
-		t.Error("it changed something that is not due")
+		t.Error("the sweep changed something that is not due")
 	}
 }
 
-// Counters of refused attempts go when their history is over.
+// A sweep deletes the counters of refusals after ConflictHistory.
 func TestSweepTallies(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -68,7 +68,7 @@ func TestSweepTallies(t *testing.T) {
 		}
 		return len(buckets)
 	}
-	count() // stores it
+	count() // writes the counter to the engine
 	f.Clock.Advance(90*24*time.Hour - time.Millisecond)
 	f.SweepAll()
 	if n := count(); n != 1 {
@@ -81,7 +81,7 @@ func TestSweepTallies(t *testing.T) {
 	}
 }
 
-// eager is a store that says of some records that they are due, whenever it is asked.
+// eager is a store whose Due always returns the same records.
 type eager struct {
 	dibs.Store
 	refs []dibs.Ref
@@ -89,8 +89,8 @@ type eager struct {
 
 func (e *eager) Due(context.Context, int) ([]dibs.Ref, error) { return e.refs, nil }
 
-// Of two sweepers that are told of one suspect, the second finds that its witness has
-// just been asked, and leaves it alone.
+// Two sweepers are given the same suspect. The second finds that the witness has just been asked,
+// and does not ask again.
 func TestSweepAsksOnce(t *testing.T) {
 	t.Parallel()
 	asked := 0

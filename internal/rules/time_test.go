@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// A hold that ends at a millisecond is over at that very millisecond.
+// A hold is over at the millisecond of its end.
 func TestHoldEndsExactly(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
@@ -23,7 +23,7 @@ func TestHoldEndsExactly(t *testing.T) {
 	}
 	e := f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "x", coretest.User1))
 	if !e.Until.Equal(end) {
-		t.Errorf("it may become free at %v, want %v", e.Until, end)
+		t.Errorf("the error says that it is taken until %v, want %v", e.Until, end)
 	}
 	f.Clock.Advance(time.Millisecond)
 	f.WantState("slug", "x", dibs.Free)
@@ -39,8 +39,8 @@ func TestHoldEndsExactly(t *testing.T) {
 	}
 }
 
-// An alias redirects for its time, is kept back for its time, and is then free,
-// without anybody sweeping.
+// An alias redirects for AliasRetention, is quarantined for Quarantine, and is then free, with or
+// without sweeps.
 func TestAliasByTimeAlone(t *testing.T) {
 	t.Parallel()
 	for _, swept := range []bool{false, true} {
@@ -63,7 +63,7 @@ func TestAliasByTimeAlone(t *testing.T) {
 		f.WantResolve("slug", "old", 410, "")
 		e := f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "old", coretest.User2))
 		if want := began.Add(3 * time.Hour); e.Reason != dibs.ReasonQuarantined || !e.Until.Equal(want) {
-			t.Errorf("kept back for %s until %v, want %v", e.Reason, e.Until, want)
+			t.Errorf("taken because of %s until %v, want %v", e.Reason, e.Until, want)
 		}
 		f.Clock.Advance(2*time.Hour - time.Millisecond)
 		sweep()
@@ -84,13 +84,13 @@ func TestAliasByTimeAlone(t *testing.T) {
 			t.Errorf("given up at %s and unlocked at %s", events[2].At, events[3].At)
 		}
 		if v := versionOf(f, coretest.User1); v != version+1 {
-			t.Errorf("losing an alias took the entity from version %d to %d", version, v)
+			t.Errorf("losing an alias changed the version from %d to %d", version, v)
 		}
 	}
 }
 
-// A hold taken out of quarantine goes back into it until the original date,
-// whichever way it ends.
+// A hold on a quarantined name returns to the quarantine until its original end, however the hold
+// ends.
 func TestHoldOutOfQuarantine(t *testing.T) {
 	t.Parallel()
 	id := dibs.NameID(kept, "x")
@@ -149,8 +149,8 @@ func TestHoldOutOfQuarantine(t *testing.T) {
 	})
 }
 
-// Rows that were never confirmed go after HoldHistory, and neither epochs nor
-// revisions ever go back.
+// Rows that were never confirmed are purged after HoldHistory. Neither epochs nor revisions ever go
+// back.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
@@ -174,7 +174,7 @@ func TestPurge(t *testing.T) {
 	}
 	f.WantKinds("slug", "x")
 	f.WantState("slug", "mine", dibs.Free)
-	f.NameOf("slug", "mine") // a name that was somebody's is never purged
+	f.NameOf("slug", "mine") // a name that was confirmed is never purged
 	f.Clock.Advance(aHold)
 	f.SweepAll()
 	f.SweepAll()
@@ -182,9 +182,9 @@ func TestPurge(t *testing.T) {
 		t.Fatalf("the row of a lapsed hold is still there: %v", err)
 	}
 	if r := f.SweepAll(); r.Looked != 0 {
-		t.Errorf("a name that is never purged is due all the same: %+v", r)
+		t.Errorf("a name that is never purged is due: %+v", r)
 	}
-	// A purge of a low epoch does not lower what a high one left behind.
+	// The purge of a low epoch does not lower the epoch in the namespace record.
 	for _, value := range []string{"x", "low", "never seen"} {
 		n := f.One(coretest.Claim("slug", value, dibs.Entity{Type: "user", ID: value}))
 		if n.Epoch <= last || lastRev(f, "slug", value) <= rev {
@@ -198,7 +198,7 @@ func TestPurge(t *testing.T) {
 }
 
 // One purged name may have the highest epoch, another the highest revision.
-func TestPurgeFloor(t *testing.T) {
+func TestPurgeKeepsTheHighestEpochAndRevision(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
 	for i := range 3 {
@@ -221,7 +221,7 @@ func TestPurgeFloor(t *testing.T) {
 	rev := lastRev(f, "slug", "revisions")
 	f.Must(coretest.Reserve("slug", "higher", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "higher"), Token: coretest.Token1})
 	f.Must(coretest.Reserve("slug", "higher", coretest.Token2), dibs.Release{ID: dibs.NameID("slug", "higher"), Token: coretest.Token2})
-	f.Clock.Advance(time.Hour) // "higher" goes first, with the higher epoch
+	f.Clock.Advance(time.Hour) // "higher" is purged first, with the higher epoch
 	f.SweepAll()
 	f.SweepAll()
 	f.Clock.Advance(time.Hour)
@@ -256,7 +256,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// A name that was never confirmed leaves nothing behind but a floor.
+// A name that was never confirmed leaves nothing behind but the namespace record.
 func TestPurgeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, blind(keyA))
@@ -268,7 +268,7 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	plain.Namespace = "plain"
 	epochs := []uint64{f.One(r).Epoch, f.One(plain).Epoch}
 	f.Clock.Advance(dibs.DefaultTTL + 31*24*time.Hour)
-	for f.SweepAll().Changed > 0 { // it ends, and then it is purged
+	for f.SweepAll().Changed > 0 { // the hold expires, and then its row is purged
 		continue
 	}
 	f.WantNoTrace("alice")
@@ -278,12 +278,12 @@ func TestPurgeLeavesNothing(t *testing.T) {
 	}
 	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindHash, dibs.KindSkeleton} {
 		if records, _ := f.Engine.List(f.Ctx, dibs.ListQuery{Kind: kind, Limit: 9}); len(records) > 0 {
-			t.Errorf("there is still %+v", records[0])
+			t.Errorf("still stored: %+v", records[0])
 		}
 	}
 	for i, again := range []dibs.Reserve{r, plain} {
 		if n := f.One(again); n.Epoch <= epochs[i] {
-			t.Errorf("%s has epoch %d again", n.Key(), n.Epoch)
+			t.Errorf("%s starts over at epoch %d", n.Key(), n.Epoch)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// testimony is a witness whose word can be changed.
+// testimony is a witness with an answer that tests can change. It records what it is asked.
 type testimony struct {
 	verdict dibs.Verdict
 	err     error
@@ -24,10 +24,10 @@ func (w *testimony) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verd
 	return w.verdict, w.err
 }
 
-// meanwhile is the witness, with something that happens while it is being asked.
-func (w *testimony) meanwhile(something func()) dibs.Witness {
+// meanwhile returns the witness with a function that runs while it is asked.
+func (w *testimony) meanwhile(fn func()) dibs.Witness {
 	return func(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
-		something()
+		fn()
 		return w.witness(ctx, hold)
 	}
 }
@@ -58,7 +58,9 @@ func TestWitness(t *testing.T) {
 		t.Parallel()
 		f, w := setup(t, coretest.User1)
 		w.verdict = dibs.Absent
-		f.SweepAll()
+		if r := f.SweepAll(); r.Suspects != 1 || r.Settled != 1 {
+			t.Errorf("the sweep reports %+v", r)
+		}
 		f.WantState("slug", "x", dibs.Free)
 		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected, dibs.EventExpired)
 		if w.asked[0].Entity != coretest.User1 {
@@ -79,7 +81,9 @@ func TestWitness(t *testing.T) {
 				prepare(f)
 			}
 			w.verdict = dibs.Exists(coretest.User1)
-			f.SweepAll()
+			if r := f.SweepAll(); r.Suspects != 1 || r.Settled != 0 {
+				t.Errorf("%s: the sweep reports %+v", says, r)
+			}
 			n := f.NameOf("slug", "x")
 			if n.State != dibs.Suspect || !strings.Contains(n.Doubt, says) {
 				t.Errorf("it is %s, with the doubt %q, want %q", n.State, n.Doubt, says)
@@ -87,10 +91,22 @@ func TestWitness(t *testing.T) {
 			f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected)
 		}
 	})
+	t.Run("no valid entity", func(t *testing.T) {
+		t.Parallel()
+		f, w := setup(t, nobody)
+		w.verdict = dibs.Exists(dibs.Entity{Type: "user"})
+		f.SweepAll()
+		if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || n.Doubt == "" {
+			t.Errorf("the name is %s, with the doubt %q", n.State, n.Doubt)
+		}
+	})
 	t.Run("unknown, with growing pauses", func(t *testing.T) {
 		t.Parallel()
 		f, w := setup(t, nobody)
 		f.SweepAll()
+		if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || n.Doubt == "" {
+			t.Errorf("the name is %s, with the doubt %q", n.State, n.Doubt)
+		}
 		pause := 5 * time.Second
 		for want := 1; want <= 20; want++ {
 			if len(w.asked) != want {
@@ -106,7 +122,7 @@ func TestWitness(t *testing.T) {
 			pause = min(2*pause, time.Hour)
 		}
 		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected)
-		// A hold that came back to life begins anew.
+		// The pauses of the next hold start from the beginning.
 		f.Must(dibs.Settle{ID: dibs.NameID("slug", "x"), Verdict: dibs.Absent})
 		f.Must(coretest.Reserve("slug", "x", coretest.Token2))
 		f.Clock.Advance(aHold)
@@ -115,7 +131,7 @@ func TestWitness(t *testing.T) {
 		before := len(w.asked)
 		f.SweepAll()
 		if len(w.asked) != before+1 {
-			t.Error("the pauses of one hold are another's")
+			t.Error("the pauses of the hold before apply to the next one")
 		}
 	})
 	t.Run("failed", func(t *testing.T) {
@@ -126,7 +142,7 @@ func TestWitness(t *testing.T) {
 		if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || !strings.Contains(n.Doubt, "no line") {
 			t.Errorf("it is %s, with the doubt %q", n.State, n.Doubt)
 		}
-		// An extended suspect is a hold like any other, without a doubt.
+		// An extended suspect is a hold without a doubt.
 		n := f.One(dibs.Extend{ID: dibs.NameID("slug", "x"), Token: coretest.Token1})
 		if n.State != dibs.Held || n.Doubt != "" || n.Status != dibs.StatusReserved {
 			t.Errorf("extended to %+v", n)
@@ -136,7 +152,7 @@ func TestWitness(t *testing.T) {
 	})
 }
 
-// What a witness says may be anything. It is kept as a text that every engine takes.
+// The text of a witness may be anything. It is stored as text that every engine accepts.
 func TestDoubtIsPlainText(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
@@ -151,8 +167,8 @@ func TestDoubtIsPlainText(t *testing.T) {
 	}
 }
 
-// A sweeper that has no witness does not make the one that has it wait ever longer.
-func TestSweepersWithoutAWitnessDoNotSlowItDown(t *testing.T) {
+// Sweepers without the witness do not lengthen the pauses of the one that has it.
+func TestSweepersWithoutTheWitnessDoNotDelayIt(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Witness: coretest.AlwaysUnknown}})
 	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
@@ -163,19 +179,18 @@ func TestSweepersWithoutAWitnessDoNotSlowItDown(t *testing.T) {
 		f.Clock.Advance(5 * time.Second)
 	}
 	if report := f.SweepAll(); report.Suspects != 1 {
-		t.Errorf("after ten sweeps without a witness it is not due: %+v", report)
+		t.Errorf("after ten sweeps without the witness the suspect is not due: %+v", report)
 	}
 }
 
-// What keeps a witness from knowing is told with how often it was asked, and when it is
-// asked next.
+// A suspect shows why its witness does not know, how often it was asked, and when it is asked next.
 func TestUnknownBecause(t *testing.T) {
 	t.Parallel()
 	w := &testimony{verdict: dibs.UnknownBecause("the order\nis being paid")}
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Witness: w.witness}})
 	held := f.One(coretest.Reserve("slug", "x", coretest.Token1))
 	if held.Asked != 0 || !held.AskAt.IsZero() {
-		t.Errorf("a hold is asked about: %+v", held)
+		t.Errorf("the witness of a hold was asked: %+v", held)
 	}
 	f.Clock.Advance(aHold)
 	if n := f.NameOf("slug", "x"); n.Asked != 0 || !n.AskAt.Equal(n.ExpiresAt) {
@@ -194,16 +209,16 @@ func TestUnknownBecause(t *testing.T) {
 		t.Errorf("listed as %+v, %v", page.Names, err)
 	}
 	if outcome, _ := w.verdict.Outcome(); outcome != "unknown" {
-		t.Errorf("it is %s", outcome)
+		t.Errorf("the outcome is %s, want unknown", outcome)
 	}
 	f.Must(dibs.Settle{ID: n.ID, Verdict: dibs.Exists(coretest.User1)})
 	if n := f.NameOf("slug", "x"); n.Asked != 0 || !n.AskAt.IsZero() {
-		t.Errorf("settled, and asked about: %+v", n)
+		t.Errorf("settled, but the witness is still to be asked: %+v", n)
 	}
 }
 
-// A holder that comes back while the witness looks may save after the look. What the
-// witness says then is about a hold that is over.
+// A holder that extends its hold while the witness is asked may save afterwards. The verdict is about
+// the earlier end, and is ignored.
 func TestVerdictAboutAnEarlierEnd(t *testing.T) {
 	t.Parallel()
 	w := &testimony{verdict: dibs.Absent}
@@ -216,7 +231,7 @@ func TestVerdictAboutAnEarlierEnd(t *testing.T) {
 		f.Clock.Advance(aHold)
 		back = func() {}
 	}
-	if _, err := f.Sweep(f.Ctx, 1); err != nil { // more would ask about the hold's second end, too
+	if _, err := f.Sweep(f.Ctx, 1); err != nil { // a higher limit would also ask about the second end
 		t.Fatal(err)
 	}
 	f.WantState("slug", "x", dibs.Suspect)
@@ -227,8 +242,8 @@ func TestVerdictAboutAnEarlierEnd(t *testing.T) {
 	}
 }
 
-// A verdict on a hold that is over by now, or another one's, changes nothing.
-func TestLateTestimony(t *testing.T) {
+// A verdict about a hold that has ended changes nothing, even if another hold has followed.
+func TestLateVerdict(t *testing.T) {
 	t.Parallel()
 	var f *coretest.Fixture
 	id := dibs.NameID("slug", "x")
@@ -243,7 +258,7 @@ func TestLateTestimony(t *testing.T) {
 	f.Clock.Advance(aHold)
 	f.SweepAll()
 	if n := f.NameOf("slug", "x"); n.Entity != coretest.User1 || n.Doubt != "" {
-		t.Errorf("it became %v's, with the doubt %q", n.Entity, n.Doubt)
+		t.Errorf("its entity is %v, with the doubt %q", n.Entity, n.Doubt)
 	}
 
 	f.Must(coretest.Decommission("slug", "x", coretest.User1))
@@ -251,10 +266,10 @@ func TestLateTestimony(t *testing.T) {
 	f.Must(coretest.Reserve("slug", "x", again))
 	settle = func() {
 		f.Must(dibs.Release{ID: id, Token: again}, coretest.Reserve("slug", "x", coretest.Token2))
-		f.Clock.Advance(aHold) // the next hold is a suspect by now, but another one
+		f.Clock.Advance(aHold) // the next hold is a suspect now
 	}
 	f.Clock.Advance(aHold)
-	if _, err := f.Sweep(f.Ctx, 1); err != nil { // more would ask about the next hold, too
+	if _, err := f.Sweep(f.Ctx, 1); err != nil { // a higher limit would also ask about the next hold
 		t.Fatal(err)
 	}
 	if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || n.Epoch != 3 {
