@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/coretest"
 
 	"pgregory.net/rapid"
 
