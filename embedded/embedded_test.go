@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +15,7 @@ import (
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -152,7 +152,7 @@ func openServer(t *testing.T) *dibs.Registry {
 	}
 	store := memstore.New(memstore.Config{})
 	handler := server.New(server.Config{Registry: open(t, store, settings.Dibs()), Store: store})
-	client, err := dibsclient.Dial("http://registry", dibsclient.Options{HTTPClient: &http.Client{Transport: direct{handler}}})
+	client, err := dibsclient.Dial("http://registry", dibsclient.Options{HTTPClient: &http.Client{Transport: coretest.Direct{Handler: handler}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,15 +172,6 @@ func open(t *testing.T, store dibs.Store, cfg dibs.Config) *dibs.Registry {
 		}
 	})
 	return reg
-}
-
-// direct passes requests to a handler without a network.
-type direct struct{ handler http.Handler }
-
-func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
-	response := httptest.NewRecorder()
-	d.handler.ServeHTTP(response, request)
-	return response.Result(), nil
 }
 
 // The background sweeper runs by default. A negative SweepEvery turns it off.

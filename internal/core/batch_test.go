@@ -205,7 +205,7 @@ func TestRefusalDependsOnAConsistentState(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, other, s := newGuessing(t, nil)
 				hold := f.One(coretest.Reserve("slug", "n3", coretest.Token1))
-				before := s.Spy.BeforeFirst(func() { c.meanwhile(other) })
+				before := s.BeforeFirst(func() { c.meanwhile(other) })
 				got := coretest.InOneBatch(f, s.Spy, before, map[int]bool{1: c.dry},
 					[]dibs.Command{dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: coretest.User1}},
 					[]dibs.Command{coretest.Claim("slug", "n2", coretest.User1)}, // refused, since the first gives its entity a name

@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// feedReader follows a registry's feed and folds what it says of every name.
+// feedReader reads a registry's feed and keeps the last state of every name.
 type feedReader struct {
 	cursor   dibs.Cursor
 	count    int
@@ -18,7 +18,7 @@ type feedReader struct {
 	rev      map[string]uint64
 	epoch    map[string]uint64
 	versions map[string]uint64
-	keys     map[string]string // what each row was last called
+	keys     map[string]string // the last name of each row
 }
 
 func newFeedReader() *feedReader {
@@ -28,9 +28,8 @@ func newFeedReader() *feedReader {
 	}
 }
 
-// read takes in what is new, and checks what must hold of every feed: revisions
-// rise, epochs and versions never fall, and each event begins where the one before
-// it ended.
+// read reads the new events and checks what must hold for every feed: revisions rise, epochs and
+// versions never fall, and the state before an event is the state after the previous one.
 func (f *feedReader) read(w *world, registry *dibs.Registry) (news []dibs.Event) {
 	for {
 		page, err := registry.Events(context.Background(), dibs.FeedQuery{After: f.cursor, Limit: 1000})
@@ -75,15 +74,15 @@ func (f *feedReader) take(w *world, e *dibs.Event) {
 		last.State = dibs.Free
 	}
 	if e.Before != last {
-		w.t.Fatalf("%s of %s begins with %+v, the event before it ended with %+v", e.Kind, key, e.Before, last)
+		w.t.Fatalf("%s of %s has the state before %+v; after the previous event it was %+v", e.Kind, key, e.Before, last)
 	}
 	if int64(e.At) > w.now {
-		w.t.Fatalf("%s of %s is dated %s, it is %s", e.Kind, key, w.since(int64(e.At)), w.since(w.now))
+		w.t.Fatalf("%s of %s is dated %s, after the present time %s", e.Kind, key, w.since(int64(e.At)), w.since(w.now))
 	}
 	f.rev[row], f.epoch[row], f.folded[key], f.keys[row] = e.Rev, e.Epoch, e.After, key
 }
 
-// textOf is what a name is called here: by its row if nobody knows what it is.
+// textOf returns the key of a name, or the ID of its row if the name is forgotten.
 func textOf(id dibs.ID, key, canonical string) string {
 	if canonical == "" {
 		return id.String()
@@ -91,29 +90,28 @@ func textOf(id dibs.ID, key, canonical string) string {
 	return key
 }
 
-// startOver drops all that was told of a name before it was forgotten, or somebody in it.
+// startOver drops the state of a name that was forgotten, or whose entity was.
 func (f *feedReader) startOver(e *dibs.Event) {
 	delete(f.folded, f.keys[e.ID.String()])
 	f.folded[textOf(e.ID, e.Key(), e.Canonical)] = e.Before
 }
 
-// forget is for a name that was purged: its next event begins with nothing, but
-// neither its revision nor its epoch goes back.
+// forget drops the state of a name that was purged. Its revision and its epoch stay: they must not go
+// back.
 func (f *feedReader) forget(key model.Key) {
 	for told := range f.folded {
 		if plainKey(told) == key.Namespace+":"+key.Canonical || told == id(key).String() {
 			delete(f.folded, told)
 		}
 	}
-	for hash, value := range hashes() { // of a forgotten name that was hidden
+	for hash, value := range hashes() { // of a forgotten blind name
 		if namespace, canonical, _ := strings.Cut(hash, ":"); namespace == key.Namespace && value == key.Canonical {
 			delete(f.folded, dibs.NameID(namespace, canonical).String())
 		}
 	}
 }
 
-// checkFold checks that the feed tells the same as the registry itself, once
-// everything that is over was swept.
+// checkFold checks that the feed leads to the states of the registry, after a whole sweep.
 func (w *world) checkFold(s *side) {
 	for _, namespace := range namespaces {
 		for _, value := range values {
@@ -122,8 +120,7 @@ func (w *world) checkFold(s *side) {
 				continue
 			}
 			folded := s.feed.folded[textOf(n.ID, n.Key(), n.Canonical)]
-			// A free name tells who had it last, but nobody owns it: only states
-			// that mean an entity are compared with it.
+			// A free name shows its last entity, but belongs to none: the entity is not compared.
 			told := fmt.Sprintf("%s %s, epoch %d, of %q", folded.State, folded.Status, folded.Epoch, folded.Entity.ID)
 			is := fmt.Sprintf("%s %s, epoch %d, of %q", n.State, n.Status, n.Epoch, n.Entity.ID)
 			if n.State == dibs.Free {
@@ -137,17 +134,17 @@ func (w *world) checkFold(s *side) {
 	}
 }
 
-// reread follows the feed a second time, from its beginning, and every name's history
-// by itself: both must lead to where the first reading led.
+// reread reads the feed again from its beginning, and the history of every name. Both must lead to the
+// same states.
 func (w *world) reread(s *side) {
 	again := newFeedReader()
 	again.read(w, s.registry)
 	if !maps.Equal(again.folded, s.feed.folded) {
-		w.t.Fatalf("the feed said %+v; read from its beginning it says %+v", s.feed.folded, again.folded)
+		w.t.Fatalf("the feed led to %+v; read again it leads to %+v", s.feed.folded, again.folded)
 	}
 	for _, namespace := range namespaces {
 		if namespace == w.changing {
-			continue // a history there may be that of several rows
+			continue // a history there may come from several rows
 		}
 		for _, value := range takeable {
 			events, err := s.registry.History(context.Background(), namespace, value)

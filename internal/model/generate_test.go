@@ -14,8 +14,8 @@ func draw[T any](w *world, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(w.t, label)
 }
 
-// drawNamespace and drawEntity prefer the first ones, so that long stories happen
-// in one place as well.
+// drawNamespace and drawEntity prefer the first ones, so that there are long histories of one
+// namespace.
 func (w *world) drawNamespace() string {
 	if w.changing != "" {
 		return draw(w, "namespace", w.changing, w.changing, w.changing, w.changing, "two")
@@ -30,7 +30,7 @@ func (w *world) drawEntity() dibs.Entity {
 func (w *world) drawIntended() dibs.Entity { return draw(w, "intended", append(entities, nobody)...) }
 func (w *world) drawToken() string         { return draw(w, "token", tokens...) }
 
-// drawValue draws mostly values that are valid.
+// drawValue draws a value, mostly a valid one.
 func (w *world) drawValue() string {
 	return draw(w, "value", "a", "b", "A", "4", "c", "a", "b", "4", "c", "word", "no!")
 }
@@ -40,8 +40,8 @@ func (w *world) drawTTL() dibs.TTL {
 		dibs.For(30*time.Second), dibs.For(time.Millisecond), dibs.For(time.Minute))
 }
 
-// drawKey draws a name that satisfies a condition, if there is one, or any: most
-// commands would otherwise speak of names that they have no business with.
+// drawKey draws a name that satisfies a condition if there is one, or else any name. Otherwise most
+// commands would be about names that they cannot apply to.
 func (w *world) drawKey(condition func(model.Name) bool) (model.Key, model.Name) {
 	keys := w.model.Keys(condition)
 	if len(keys) > 0 && rapid.IntRange(0, 4).Draw(w.t, "at random") < 4 {
@@ -66,7 +66,7 @@ func hadHolds(n model.Name) bool { return len(n.Spent) > 0 && !isOwned(n) && !is
 
 func wasOwned(n model.Name) bool { return !isOwned(n) && !isLive(n) && n.Owner != nobody }
 
-// maybe gives one value most of the time, else another.
+// maybe returns the first value most of the time, and otherwise the second.
 func maybe[T any](w *world, label string, mostly, else_ T) T {
 	if rapid.IntRange(0, 4).Draw(w.t, label) == 4 {
 		return else_
@@ -74,7 +74,7 @@ func maybe[T any](w *world, label string, mostly, else_ T) T {
 	return mostly
 }
 
-// spelled gives one of the ways to write a canonical form.
+// spelled draws a value with a canonical form.
 func (w *world) spelled(key model.Key) string {
 	upper := "A"
 	if k, _ := w.key(key.Namespace, upper); k == key {
@@ -93,7 +93,7 @@ func (w *world) drawReserve() dibs.Reserve {
 		r, name := again(wasOwned)
 		r.Entity = name.Owner
 		return r
-	case "held": // so that there are holds before the last one
+	case "held": // so that names have several holds
 		r, name := again(wasHeld)
 		r.Entity = name.Owner
 		return r
@@ -224,8 +224,7 @@ func (w *world) drawSwap() dibs.Command {
 	}
 }
 
-// drawMoment draws how far the clock jumps: often to where something ends, or a
-// millisecond to either side.
+// drawMoment draws the next time: often the end of something, or a millisecond before or after.
 func (w *world) drawMoment() int64 {
 	dates := slices.DeleteFunc(w.model.Dates(), func(date int64) bool { return date > w.now+(24*time.Hour).Milliseconds() })
 	if len(dates) > 0 && rapid.IntRange(0, 3).Draw(w.t, "at random") < 3 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain makes histories longer than rapid would by itself, and fewer with -short.
-// -rapid.checks and -rapid.steps say otherwise.
+// TestMain sets the number and the length of the histories, unless -rapid.checks and -rapid.steps do.
+// With -short there are fewer.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	settings := map[string]string{"rapid.checks": "100", "rapid.steps": "50"}

@@ -13,13 +13,13 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// TestModel lets a registry and the model live through the same history.
+// TestModel runs the same history on a registry and on the model.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { live(t, false) })
 }
 
-// TestSweepingChangesNothing does the same with two registries, of which one is
-// swept after every step and the other never.
+// TestSweepingChangesNothing does the same with two registries. One is swept after every step, the
+// other never.
 func TestSweepingChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { live(t, true) })
 }
@@ -32,7 +32,7 @@ func live(t *rapid.T, metamorphic bool) {
 		w.now = w.drawMoment()
 		t.Logf("it is %s", w.since(w.now))
 	}
-	// What is to happen more often is in there several times.
+	// Steps that are to happen more often are listed several times.
 	steps := map[string]func(*rapid.T){
 		"":        func(*rapid.T) { w.look() },
 		"apply 1": apply, "apply 2": apply, "apply 3": apply, "apply 4": apply,
@@ -57,7 +57,7 @@ func live(t *rapid.T, metamorphic bool) {
 	}
 }
 
-// look compares all that can be seen, on every side.
+// look compares everything that can be read, on every side.
 func (w *world) look() {
 	want := w.expected()
 	for _, s := range w.sides {
@@ -73,7 +73,7 @@ func (w *world) look() {
 	w.checkDryRun()
 }
 
-// apply lets the model and every side decide a list of commands.
+// apply applies a list of commands to the model and to every side.
 func (w *world) apply(dryRun bool, commands ...dibs.Command) {
 	principal := draw(w, "principal", principals...)
 	w.t.Logf("%s asks, dry run %v:", principal.Name, dryRun)
@@ -96,17 +96,17 @@ func (w *world) apply(dryRun bool, commands ...dibs.Command) {
 		got, err := do(context.Background(), understood...)
 		w.compare("the answer differs from the model's", w.answer(results, refused, commands), w.answered(got, err, commands))
 		if refused != nil || dryRun || replayed {
-			// That names and entities are as before is seen by the next look: the
-			// model has not changed.
+			// The next look checks that names and entities have not changed, since the model has
+			// not.
 			if news := s.feed.read(w, s.registry); len(news) > 0 {
-				w.t.Fatalf("what changes nothing told of %d changes, the first is %s of %s", len(news), news[0].Kind, news[0].Key())
+				w.t.Fatalf("a request without changes wrote %d events, the first is %s of %s", len(news), news[0].Kind, news[0].Key())
 			}
 		}
 	}
 }
 
-// answer is what the model says to a list, as text: a line for what was refused,
-// one for every command that was not.
+// answer returns the answer of the model to a list as text: the refusal, or the result of every
+// command.
 func (w *world) answer(results []model.Result, refused *model.Refusal, commands []dibs.Command) []string {
 	if refused != nil {
 		return []string{fmt.Sprintf("refused: %s %s%s", refused.Code, refused.Reason, partsOf(refused))}
@@ -139,7 +139,7 @@ func (w *world) answered(results []dibs.Result, err error, commands []dibs.Comma
 	return []string{line}
 }
 
-// versionAfter is the version that a command returned, where it is said whose it is.
+// versionAfter returns the version in a result if the command names its entity, else 0.
 func (w *world) versionAfter(command dibs.Command, version uint64) uint64 {
 	switch c := command.(type) {
 	case dibs.Claim:
@@ -166,7 +166,7 @@ func keysOf(keys []model.Key) []string {
 	return texts
 }
 
-// partsOf lists the refused parts of a list, and theirs.
+// partsOf returns the refused parts of a list as text, with their own parts.
 func partsOf(refused *model.Refusal) string {
 	text := ""
 	for i := range 32 {

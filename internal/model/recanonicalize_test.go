@@ -8,17 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-	"github.com/calldibs/dibs/internal/coretest"
-
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// TestRecanonicalize lets a namespace's rules change in the middle of a history, and
-// change back: what there was goes on, and so does the model.
+// TestRecanonicalize changes the rules of a namespace during a history, and may change them back. The
+// registry must still agree with the model.
 func TestRecanonicalize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, true)
@@ -56,7 +55,7 @@ func TestRecanonicalize(t *testing.T) {
 	})
 }
 
-// remembered is what a registry said of a name before the rules changed.
+// remembered is what a registry returned for a name before the rules changed.
 type remembered struct {
 	history []dibs.Event
 	who     map[int64]dibs.Holder
@@ -67,7 +66,7 @@ func (w *world) remember(key model.Key) remembered {
 	r := remembered{who: make(map[int64]dibs.Holder)}
 	name, _ := w.model.Get(w.now, key)
 	if _, ok := w.key(key.Namespace, name.Value); !ok {
-		return r // kept back from before, and nobody can ask for it now
+		return r // quarantined under other rules: no command can name it now
 	}
 	var err error
 	if r.history, err = w.sides[0].registry.History(ctx, key.Namespace, name.Value); err != nil {
@@ -81,12 +80,12 @@ func (w *world) remember(key model.Key) remembered {
 	return r
 }
 
-// recanonicalize changes the rules of the namespace, if that is possible, with an
-// interruption or two.
+// recanonicalize changes the rules of the namespace, if that is possible, and may interrupt the run
+// before.
 func (w *world) recanonicalize(next dibs.Policy) {
 	ctx, s, namespace := context.Background(), w.sides[0], w.changing
 	w.t.Logf("%s is to have the rules %s and %v", namespace, next.Profile.Name(), next.Skeleton)
-	w.now++ // histories of several rows are put together by time: no two changes have the same
+	w.now++ // histories of several rows are merged by time, so each change has a time of its own
 	plan := w.model.Plan(w.now, namespace, next)
 	before := make(map[model.Key]remembered)
 	for _, keys := range plan.Groups {
@@ -108,7 +107,7 @@ func (w *world) recanonicalize(next dibs.Policy) {
 		w.checkPlan(plan, dry)
 	}
 	if news := s.feed.read(w, s.registry); len(news) > 0 {
-		w.t.Fatalf("a plan told of %s of %s", news[0].Kind, news[0].Key())
+		w.t.Fatalf("a dry run wrote the event %s of %s", news[0].Kind, news[0].Key())
 	}
 	request.DryRun = false
 	if !same && !unused && plan.Possible() {
@@ -120,7 +119,7 @@ func (w *world) recanonicalize(next dibs.Policy) {
 	case err != nil && !same && !plan.Possible():
 		w.t.Logf("refused: %v", err)
 		for _, e := range s.feed.read(w, s.registry) {
-			w.t.Fatalf("it was refused, and told of %s of %s", e.Kind, e.Key())
+			w.t.Fatalf("a refused run wrote the event %s of %s", e.Kind, e.Key())
 		}
 		_ = s.registry.Close()
 		w.policies[namespace], s.registry = last, was
@@ -151,23 +150,23 @@ func (w *world) recanonicalize(next dibs.Policy) {
 	w.look()
 }
 
-// checkRemembered checks that nothing of a name's past was lost, except for what was
-// another name, by the rules that there are now: whole epochs in which nobody called it so.
-// Who held it, only a name without a past of its own can tell for another one.
+// checkRemembered checks that a name has kept its history, except for the epochs that belong to another
+// name under the present rules: those in which no event has a value with this canonical form. WhoHeld
+// is compared only if the name has no other past.
 func (w *world) checkRemembered(to model.Key, before remembered, alone bool) {
 	ctx, registry := context.Background(), w.sides[0].registry
 	after, err := registry.History(ctx, to.Namespace, to.Canonical)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	so := make(map[epochOf]bool)
+	same := make(map[epochOf]bool)
 	for _, e := range before.history {
 		if key, ok := w.key(to.Namespace, e.Value); ok && key == to {
-			so[epochOf{e.ID, e.Epoch}] = true
+			same[epochOf{e.ID, e.Epoch}] = true
 		}
 	}
 	for _, e := range before.history {
-		if !so[epochOf{e.ID, e.Epoch}] {
+		if !same[epochOf{e.ID, e.Epoch}] {
 			alone = false
 			continue
 		}
@@ -192,12 +191,12 @@ type epochOf struct {
 	epoch uint64
 }
 
-// checkPlan compares what a registry plans with the model's plan.
+// checkPlan compares the plan of a registry with the plan of the model.
 func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 	if got.Looked != plan.Looked {
-		w.t.Fatalf("looked at %d names, there are %d", got.Looked, plan.Looked)
+		w.t.Fatalf("the plan looked at %d names, want %d", got.Looked, plan.Looked)
 	}
-	kinds := make(map[string]dibs.FindingKind) // of what happens to a name
+	kinds := make(map[string]dibs.FindingKind) // by name
 	for _, f := range got.Findings {
 		if f.Kind != dibs.FindingLookAlike {
 			kinds[f.Name.Key()] = f.Kind
@@ -205,7 +204,7 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 	}
 	for _, key := range plan.Invalid {
 		if kind := kinds[keysOf([]model.Key{key})[0]]; kind != dibs.FindingInvalid {
-			w.t.Fatalf("%+v is planned as %q, it is not valid", key, kind)
+			w.t.Fatalf("%+v is planned as %q, want invalid", key, kind)
 		}
 	}
 	want := make(map[dibs.FindingKind]int)
@@ -222,11 +221,11 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 		switch {
 		case plan.Collides(to):
 			if here[dibs.FindingCollision] == 0 {
-				w.t.Fatalf("%+v collide, which is planned as %+v", keys, here)
+				w.t.Fatalf("%+v collide, but are planned as %+v", keys, here)
 			}
 		case here[""] == 0 && (here[dibs.FindingChange] != 1 || here[dibs.FindingMerge] != moving-1),
 			here[""] == 1 && here[dibs.FindingMerge] != moving:
-			w.t.Fatalf("%+v become one, which is planned as %+v", keys, here)
+			w.t.Fatalf("%+v are merged, but are planned as %+v", keys, here)
 		}
 		for kind, n := range here {
 			want[kind] += n
@@ -235,13 +234,13 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 	want[dibs.FindingInvalid] = len(plan.Invalid)
 	for _, kind := range []dibs.FindingKind{dibs.FindingChange, dibs.FindingMerge, dibs.FindingCollision, dibs.FindingInvalid} {
 		if got.Counts[kind] != want[kind] {
-			w.t.Fatalf("%d names are planned as %s, there are %d", got.Counts[kind], kind, want[kind])
+			w.t.Fatalf("%d names are planned as %s, want %d", got.Counts[kind], kind, want[kind])
 		}
 	}
 }
 
-// interrupt begins to change the rules and stops at a commit. Meanwhile those who have
-// the old rules get no new names, and all that there is works for them.
+// interrupt begins to change the rules and stops at a commit. Meanwhile a registry with the old rules
+// takes no new names, and its existing names work.
 func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -253,7 +252,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	_, err = registry.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: w.changing})
 	_ = registry.Close()
 	if err == nil {
-		return // it was done before
+		return // the run ended before this commit
 	}
 	if !errors.Is(err, context.Canceled) {
 		w.t.Fatalf("interrupted: %v", err)
@@ -269,7 +268,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 		}
 		name, _ := w.model.Get(w.now, key)
 		if _, err := last.Profile.Canonical(name.Value); err != nil {
-			continue // kept back from before, and nobody can ask for it now
+			continue // quarantined under other rules: no command can name it now
 		}
 		n, err := was.Get(context.Background(), dibs.Lookup{Namespace: key.Namespace, Value: name.Value})
 		if err != nil || n.Entity != name.Shown() || n.Epoch < name.Epoch {
@@ -277,10 +276,10 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 		}
 		outcome, _ := w.model.Resolve(w.now, key)
 		r, err := was.Resolve(context.Background(), key.Namespace, name.Value)
-		// An old name may have become one with the entity's active name.
+		// An old name may have been merged with the active name of its entity.
 		merged := r.Outcome == dibs.ResolveActive && r.Entity == name.Shown()
 		if err != nil || (r.Outcome != outcome && !merged) {
-			w.t.Fatalf("%+v while the rules change leads to %+v, %v; it was %s", key, r, err, outcome)
+			w.t.Fatalf("%+v while the rules change resolves to %+v, %v; before it was %s", key, r, err, outcome)
 		}
 		if isLive(name) && rapid.Bool().Draw(w.t, "extend") {
 			w.extendMeanwhile(was, key, name)
@@ -288,7 +287,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	}
 }
 
-// extendMeanwhile extends a hold by the id that its holder knows.
+// extendMeanwhile extends a hold by the ID that its holder has.
 func (w *world) extendMeanwhile(registry *dibs.Registry, key model.Key, name model.Name) {
 	command := dibs.Extend{ID: id(key), Token: name.Token, TTL: dibs.For(20 * time.Second)}
 	_, refused := w.model.Apply(bob, w.now, []dibs.Command{command}, false)

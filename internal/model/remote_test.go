@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"time"
@@ -15,12 +14,12 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/server"
 )
 
-// remote is a registry behind a server, reached by a client: a request is all that gets
-// there, and an answer all that comes back. Whatever it is asked, the registry itself is
-// asked too, and both must say exactly the same.
+// remote is a registry that is used through a server and a client. Every call also goes to the registry
+// directly, and both must return exactly the same.
 type remote struct {
 	t       *rapid.T
 	kept    *dibs.Registry
@@ -33,10 +32,10 @@ func (w *world) serve(kept *dibs.Registry, store dibs.Store) *dibs.Registry {
 	return dibs.NewRegistry(&remote{w.t, kept, handler})
 }
 
-// callerOf knows a principal by its key, which is its name.
+// callerOf returns the caller with a key, which is the name of the principal.
 func callerOf(_ context.Context, key string) (access.Caller, error) {
 	if key == "" {
-		return access.Everything, nil // as the one who embeds a registry
+		return access.Everything, nil // as in a program that embeds the registry
 	}
 	verbs := []access.Verb{access.Read, access.Watch, access.Hold, access.Own}
 	if key == bob.Name {
@@ -48,7 +47,7 @@ func callerOf(_ context.Context, key string) (access.Caller, error) {
 // client returns a client with the key of a principal.
 func (r *remote) client(principal string) *dibs.Registry {
 	client, err := dibsclient.Dial("http://registry", dibsclient.Options{
-		Key: principal, HTTPClient: &http.Client{Transport: direct{r.handler}}, Retries: -1,
+		Key: principal, HTTPClient: &http.Client{Transport: coretest.Direct{Handler: r.handler}}, Retries: -1,
 	})
 	if err != nil {
 		r.t.Fatalf("dial: %v", err)
@@ -56,16 +55,7 @@ func (r *remote) client(principal string) *dibs.Registry {
 	return client
 }
 
-// direct takes requests to a handler without a network.
-type direct struct{ handler http.Handler }
-
-func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
-	answer := httptest.NewRecorder()
-	d.handler.ServeHTTP(answer, request)
-	return answer.Result(), nil
-}
-
-// Apply is decided twice, but happens once.
+// Apply runs directly as a dry run, and then through the server.
 func (r *remote) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.Result, error) {
 	want, refused := r.kept.As(request.Principal).DryRun(ctx, request.Commands...)
 	client := r.client(request.Principal.Name)
@@ -75,13 +65,13 @@ func (r *remote) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.R
 	}
 	got, err := do(ctx, request.Commands...)
 	if forbidden, is := errors.AsType[*dibsclient.StatusError](err); is && forbidden.Code == "FORBIDDEN" && r.takesMore(request) {
-		return want, refused // the server does not even ask
+		return want, refused // the server refuses before it asks the registry
 	}
 	r.compare("apply", want, got, refused, err)
 	return got, err
 }
 
-// takesMore reports whether a request has a command that its key gives no right to.
+// takesMore reports whether a request has a command that its key has no right to.
 func (r *remote) takesMore(request dibs.ApplyRequest) bool {
 	return !request.Principal.Has(dibs.Operate) && slices.ContainsFunc(request.Commands, func(c dibs.Command) bool {
 		_, is := c.(dibs.Settle)
@@ -89,7 +79,7 @@ func (r *remote) takesMore(request dibs.ApplyRequest) bool {
 	})
 }
 
-// compare fails where the registry itself and the client say different things.
+// compare checks that the registry and the client return the same.
 func (r *remote) compare(what string, want, got any, refused, err error) {
 	if errorText(refused) != errorText(err) {
 		r.t.Fatalf("%s: over HTTP it is refused by\n  %s\nexpected\n  %s", what, errorText(err), errorText(refused))
@@ -99,7 +89,7 @@ func (r *remote) compare(what string, want, got any, refused, err error) {
 	}
 }
 
-// errorText is all that an error says to a program.
+// errorText returns everything in an error that a program can use.
 func errorText(err error) string {
 	e, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
@@ -115,7 +105,7 @@ func errorText(err error) string {
 	return text
 }
 
-// both asks the registry itself and a client.
+// both makes a call directly and through a client, and compares.
 func both[T any](r *remote, what string, ask func(*dibs.Registry) (T, error)) (T, error) {
 	want, refused := ask(r.kept)
 	got, err := ask(r.client(""))
@@ -123,8 +113,8 @@ func both[T any](r *remote, what string, ask func(*dibs.Registry) (T, error)) (T
 	return got, err
 }
 
-// askTheRest asks a side behind a server what the model knows nothing about. The
-// comparing is done above.
+// askTheRest makes the calls that the model does not know, on a side behind a server. The remote
+// registry compares the answers.
 func (w *world) askTheRest(s *side) {
 	if !s.remote {
 		return
@@ -147,7 +137,7 @@ func (r *remote) Resolve(ctx context.Context, namespace, value string) (dibs.Res
 }
 
 func (r *remote) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
-	lookup.Version = true // a client always tells it
+	lookup.Version = true // a client always returns it
 	return both(r, "get", func(reg *dibs.Registry) (dibs.Name, error) { return reg.Get(ctx, lookup) })
 }
 
@@ -170,7 +160,7 @@ func (r *remote) WhoHeld(ctx context.Context, namespace, value string, at time.T
 func (r *remote) Events(ctx context.Context, query dibs.FeedQuery, _ bool) (dibs.EventPage, error) {
 	return both(r, "events", func(reg *dibs.Registry) (dibs.EventPage, error) {
 		page, err := reg.Events(ctx, query)
-		page.Generation = 0 // of one process
+		page.Generation = 0 // differs between processes
 		return page, err
 	})
 }

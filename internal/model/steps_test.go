@@ -12,9 +12,8 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// sweep sweeps a side, entirely or one thing only. The model learns what the witness
-// was asked, and which of the names that may be purged were: nothing else may have
-// changed, which the next look finds out.
+// sweep sweeps a side, entirely or one record only. The model learns the verdicts of the witness, and
+// which names were purged. Nothing else may have changed, which the next comparison checks.
 func (w *world) sweep(s *side, entirely bool) {
 	w.testimony = nil
 	for {
@@ -62,9 +61,9 @@ func (w *world) sweep(s *side, entirely bool) {
 	}
 }
 
-// settledFirst puts what the witness said into an order in which it can have been
-// acted upon. Witnesses are asked several at a time: of two names that exist for one
-// entity, either may have come first, and the other one then stays suspect.
+// settledFirst sorts the verdicts into an order in which they can have been applied. Several witnesses
+// are asked at once: of two names that exist for one entity either may be first, and the other one
+// then stays suspect.
 func (w *world) settledFirst(s *side) {
 	suspect := func(said testimony) int {
 		name, err := s.registry.Get(context.Background(), dibs.Lookup{ID: said.hold.ID})
@@ -76,7 +75,7 @@ func (w *world) settledFirst(s *side) {
 	slices.SortStableFunc(w.testimony, func(a, b testimony) int { return suspect(a) - suspect(b) })
 }
 
-// doubtful is one time that a hold's time ran out: extended, it may do so again.
+// doubtful is one end of a hold. An extended hold may end again.
 type doubtful struct {
 	key       model.Key
 	epoch     uint64
@@ -88,12 +87,12 @@ func (w *world) checkAsked(s *side) {
 	for _, key := range w.model.Keys(func(n model.Name) bool { return n.State == dibs.Suspect }) {
 		name, _ := w.model.Get(w.now, key)
 		if !s.asked[doubtful{key, name.Epoch, name.ExpiresAt}] {
-			w.t.Fatalf("%+v is suspect after a whole sweep, and no witness was asked", key)
+			w.t.Fatalf("%+v is suspect after a whole sweep, but its witness was not asked", key)
 		}
 	}
 }
 
-// lookBack asks who had a name at a moment that is past.
+// lookBack compares WhoHeld at a time in the past.
 func (w *world) lookBack() {
 	for range 2 {
 		namespace, value := w.drawNamespace(), draw(w, "value", "a", "b", "c", "4")
@@ -114,14 +113,14 @@ func (w *world) lookBack() {
 				want := model.Moment{State: was.State, Entity: was.Entity, Epoch: was.Epoch}
 				return told == want || (told.State == dibs.Free && want.State == dibs.Free)
 			}) {
-				w.t.Fatalf("who held %s at %s: expected %+v, but %+v", namespace+":"+value, w.since(at), were, told)
+				w.t.Fatalf("who held %s at %s: want one of %+v, got %+v", namespace+":"+value, w.since(at), were, told)
 			}
 		}
 	}
 }
 
-// checkDryRun holds a check against a dry run of Reserve, which it must equal. The
-// principal is one that has no holds, for a check counts none.
+// checkDryRun compares Check with a dry run of Reserve. The principal has no holds, since Check does
+// not count them.
 func (w *world) checkDryRun() {
 	namespace, value, entity := w.drawNamespace(), w.drawValue(), w.drawIntended()
 	for _, s := range w.sides {
@@ -137,14 +136,14 @@ func (w *world) checkDryRun() {
 	}
 }
 
-// instructWitness changes what the witness will say.
+// instructWitness changes the verdicts of the witness.
 func (w *world) instructWitness() {
 	value := draw(w, "about", "a", "b", "c", "A", "4")
 	w.script[value] = draw(w, "says", dibs.Unknown, dibs.Absent, dibs.Exists(w.drawEntity()))
 	w.t.Logf("the witness will say of %s: %+v", value, w.script[value])
 }
 
-// describe writes a command without what it leaves empty, and with keys for ids.
+// describe returns a command as text, without empty fields and with keys in place of IDs.
 func (w *world) describe(command dibs.Command) string {
 	shorten := []string{" CorrelationID: Meta:map[] Field: OverrideReserved:false", "", " CorrelationID: Field: OverrideReserved:false", ""}
 	for _, namespace := range namespaces {

@@ -8,16 +8,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/model"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// The pools are small, so that commands meet on the same names all the time.
+// The pools are small, so that commands often use the same names.
 var (
 	namespaces = []string{"one", "two", "acme.one"}
 	scopes     = map[string]string{"one": "", "two": "", "acme.one": "acme"}
@@ -31,14 +30,14 @@ var (
 	principals = []dibs.Principal{alice, bob}
 )
 
-// folding is a profile of the test's own: value and canonical form differ.
+// folding is a profile under which value and canonical form may differ.
 type folding struct{}
 
 func (folding) Name() string { return "folding/1" }
 
 func (folding) Canonical(value string) (string, error) {
 	if strings.Contains(value, "!") {
-		return "", errors.New("it shouts")
+		return "", errors.New("has an exclamation mark")
 	}
 	return strings.ToLower(value), nil
 }
@@ -48,11 +47,11 @@ type side struct {
 	registry *dibs.Registry
 	store    *memstore.Store
 	feed     *feedReader
-	asked    map[doubtful]bool // what its witness was asked about
-	// swept says that it is swept after every step; otherwise only by steps that
-	// sweep, of which a world with two sides has none.
+	asked    map[doubtful]bool // the ends that its witness was asked about
+	// swept says that the side is swept after every step. Otherwise it is swept only by steps that
+	// sweep, and a world with two sides has no such steps.
 	swept bool
-	// remote says that a server stands before it.
+	// remote says that the registry is used through a server.
 	remote bool
 }
 
@@ -64,13 +63,13 @@ type world struct {
 	policies map[string]dibs.Policy
 	model    *model.Model
 	sides    []*side
-	forgot   bool                         // somebody was forgotten
+	forgot   bool                         // an entity was forgotten
 	changing string                       // the namespace whose rules change, if any
-	orders   map[string][][]dibs.BlindKey // the keys that names of a blind namespace were made with
+	orders   map[string][][]dibs.BlindKey // the lists of keys that a blind namespace has had
 
-	asking    sync.Mutex              // held while the witness is asked: it is, by several at once
+	asking    sync.Mutex              // the witness is asked by several goroutines at once
 	script    map[string]dibs.Verdict // what the witness says, by canonical form
-	testimony []testimony             // what it said since the last look
+	testimony []testimony             // its verdicts in this sweep
 }
 
 type testimony struct {
@@ -92,7 +91,7 @@ func newWorld(t *rapid.T, metamorphic bool) *world {
 	return w
 }
 
-// open opens the sides: one, or two of which one is swept.
+// open opens one side, or two, of which the second is swept.
 func (w *world) open(metamorphic bool) {
 	for i := range 2 {
 		if i == 1 && !metamorphic {
@@ -106,11 +105,11 @@ func (w *world) open(metamorphic bool) {
 	}
 }
 
-// registry opens a registry on a side's store, under the present policies.
+// registry opens a registry on a side's store, with the present policies.
 func (w *world) registry(s *side) *dibs.Registry {
 	cfg := dibs.Config{Policies: w.policies, Suggestions: -1}
 	if s.remote {
-		cfg.Suggestions = 3 // these, too, must get through
+		cfg.Suggestions = 3 // to test that they are sent
 	}
 	registry, err := core.Open(lastingStore{s.store}, cfg)
 	if err != nil {
@@ -122,12 +121,12 @@ func (w *world) registry(s *side) *dibs.Registry {
 	return registry
 }
 
-// lastingStore is one that another registry is opened on afterwards.
+// lastingStore is a store that stays open for the next registry.
 type lastingStore struct{ *memstore.Store }
 
 func (lastingStore) Close() error { return nil }
 
-// reopen goes on with new registries, under the present policies.
+// reopen replaces the registries by new ones with the present policies.
 func (w *world) reopen() {
 	for _, s := range w.sides {
 		_ = s.registry.Close()
@@ -142,8 +141,7 @@ func (w *world) close() {
 	}
 }
 
-// drawPolicy draws what a namespace allows. All durations are set, because the
-// model knows no defaults.
+// drawPolicy draws a policy. All durations are set, because the model has no defaults.
 func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	var flags []string
 	flag := func(label string) bool {
@@ -190,7 +188,7 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	if flag("witness") {
 		p.Witness = w.witness
 	}
-	// Purging is what sweeping is seen by, so two sides can only be alike without.
+	// A purge is visible, so a side that is swept equals one that is not only without purges.
 	if metamorphic {
 		p.HoldHistory = 200 * 365 * 24 * time.Hour
 	} else if flag("purges") {
@@ -199,7 +197,7 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	return p
 }
 
-// witness says what the script says, and notes it.
+// witness returns the verdict of the script, and records it.
 func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 	w.asking.Lock()
 	defer w.asking.Unlock()
@@ -208,21 +206,20 @@ func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict,
 	return verdict, nil
 }
 
-// key is where a value leads in a namespace, by the policy's profile alone.
+// key returns the key of a value, by the profile of the policy.
 func (w *world) key(namespace, value string) (model.Key, bool) {
 	canonical, err := w.policies[namespace].Profile.Canonical(value)
 	return model.Key{Namespace: namespace, Canonical: canonical}, err == nil
 }
 
-// idOf is a reservation id that leads to a name: its own, or one that it had before the
-// rules of its namespace were changed.
+// idOf draws an ID that finds a name: its present one, or one from before a change of the rules.
 func (w *world) idOf(key model.Key) dibs.ID {
 	return id(draw(w, "id", append(w.model.Former(key), key)...))
 }
 
 func id(key model.Key) dibs.ID { return dibs.NameID(key.Namespace, key.Canonical) }
 
-// since writes a moment as what has passed since the start of the history.
+// since returns a time as the duration since the start of the history.
 func (w *world) since(ms int64) string {
 	if ms == 0 {
 		return "-"

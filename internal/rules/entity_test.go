@@ -78,6 +78,36 @@ func TestDeleteMany(t *testing.T) {
 	}
 }
 
+// While a deletion is pending, no command gives the entity a name or takes one of its names.
+func TestDeletePending(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"email": {ManyPerEntity: true}})
+	for i := range 70 {
+		f.Must(coretest.Claim("email", fmt.Sprint(i), coretest.User1))
+	}
+	f.Must(coretest.Claim("email", "other", coretest.User2), coretest.Reserve("email", "held", coretest.Token1))
+	f.Must(dibs.Delete{Entity: coretest.User1})
+	f.WantResolve("email", "69", 410, "")
+	swap := dibs.Swap{Namespace: "email", A: dibs.Named{Value: "1", Entity: coretest.User1}, B: dibs.Named{Value: "other", Entity: coretest.User2}}
+	for _, c := range []struct {
+		command dibs.Command
+		want    error
+	}{
+		{coretest.Claim("email", "new", coretest.User1), dibs.ErrEntityArchived},
+		{dibs.Rename{Namespace: "email", Value: "new", From: "1", Entity: coretest.User1}, dibs.ErrEntityArchived},
+		{dibs.Confirm{ID: dibs.NameID("email", "held"), Token: coretest.Token1, Entity: coretest.User1}, dibs.ErrEntityArchived},
+		{dibs.Transfer{Namespace: "email", Value: "other", From: coretest.User2, To: coretest.User1}, dibs.ErrEntityArchived},
+		{dibs.Transfer{Namespace: "email", Value: "1", From: coretest.User1, To: coretest.User2}, dibs.ErrEntityNotFound},
+		{swap, dibs.ErrEntityNotFound},
+		{coretest.Decommission("email", "1", coretest.User1), dibs.ErrEntityNotFound},
+		{dibs.Archive{Entity: coretest.User1}, dibs.ErrEntityNotFound},
+		{dibs.Restore{Entity: coretest.User1}, dibs.ErrEntityNotFound},
+		{coretest.Claim("email", "1", coretest.User2), dibs.ErrNameTaken},
+	} {
+		f.Refused(c.want, c.command)
+	}
+}
+
 // A deletion leaves alone names that the entity has lost and names of other scopes.
 func TestDeleteLeavesOtherNames(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func TestMaxHoldsSameName(t *testing.T) {
 	}
 }
 
-// A suspect that is settled as absent no longer counts.
+// A suspect counts as a hold, until it is settled as absent.
 func TestMaxHoldsSuspect(t *testing.T) {
 	t.Parallel()
 	policy := matrixPolicies()[watched]
@@ -88,6 +88,7 @@ func TestMaxHoldsSuspect(t *testing.T) {
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": policy})
 	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	f.Clock.Advance(aHold)
+	f.Refused(dibs.ErrTooManyHolds, coretest.Reserve("slug", "y", coretest.Token1))
 	f.Must(dibs.Extend{ID: dibs.NameID("slug", "x"), Token: coretest.Token1})
 	f.Refused(dibs.ErrTooManyHolds, coretest.Reserve("slug", "y", coretest.Token1))
 	f.Clock.Advance(aHold)

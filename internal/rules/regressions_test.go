@@ -71,9 +71,9 @@ var fixedBugs = map[string]func(f *coretest.Fixture) bool{
 	"a Rename to a held name takes the spelling of the command, so that it can be replayed": func(f *coretest.Fixture) bool {
 		f.Must(coretest.Reserve("folded", "alice", coretest.Token1))
 		r := dibs.Rename{Namespace: "folded", Value: "Alice", Entity: coretest.User1, Token: coretest.Token1}
-		f.Must(r)
+		renamed := f.One(r)
 		results, err := f.Apply(f.Ctx, r)
-		return err == nil && results[0].Replayed
+		return renamed.Value == "Alice" && err == nil && results[0].Replayed
 	},
 }
 
