@@ -111,11 +111,11 @@ func TestDoLeavesTheHoldWhenFnPanics(t *testing.T) {
 func TestDoConfirmsAgainWhileTheEngineFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
+		store := coretest.NewHookStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{})
 		name, err := reg.Do(t.Context(), aliceBob, func(context.Context, dibs.Hold) (dibs.Entity, error) {
 			failures := 0
-			store.Gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+			store.OnCommit(func(commit coretest.CommitFunc) ([]dibs.Outcome, error) {
 				switch failures++; failures {
 				case 1:
 					return nil, dibs.Unavailable(errors.New("connection refused"))
@@ -137,7 +137,7 @@ func TestDoConfirmsAgainWhileTheEngineFails(t *testing.T) {
 func TestDoReportsTheHoldWhenTheEngineStaysUnavailable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
+		store := coretest.NewHookStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
 			"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
 				return dibs.Exists(coretest.Wedding), nil
@@ -145,9 +145,7 @@ func TestDoReportsTheHoldWhenTheEngineStaysUnavailable(t *testing.T) {
 		}})
 		start := time.Now()
 		_, err := reg.Do(t.Context(), aliceBob, func(context.Context, dibs.Hold) (dibs.Entity, error) {
-			store.Gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
-				return nil, dibs.Unavailable(errors.New("connection refused"))
-			})
+			store.Answer(nil, dibs.Unavailable(errors.New("connection refused")))
 			return coretest.Wedding, nil
 		})
 		var left *dibs.DoError
@@ -157,7 +155,7 @@ func TestDoReportsTheHoldWhenTheEngineStaysUnavailable(t *testing.T) {
 		if took := time.Since(start); took < time.Minute {
 			t.Errorf("Do gave up after %v, the hold lasted a minute", took)
 		}
-		store.Gate(nil)
+		store.OnCommit(nil)
 		// The witness knows that the entity exists, so the name is confirmed.
 		if _, err := reg.Sweep(t.Context(), 10); err != nil {
 			t.Fatal(err)
@@ -246,19 +244,17 @@ func TestDoRefusedNamesTheOneName(t *testing.T) {
 // The context of fn ends before the hold does, even if the engine does not answer.
 func TestDoEndsFnsContextWhenTheEngineIsUnavailable(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(store *coretest.GatedStore) func(){
-		"refuses": func(store *coretest.GatedStore) func() {
-			store.Gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
-				return nil, dibs.Unavailable(errors.New("no route to host"))
-			})
-			return func() { store.Gate(nil) }
+	for name, fail := range map[string]func(store *coretest.HookStore) func(){
+		"refuses": func(store *coretest.HookStore) func() {
+			store.Answer(nil, dibs.Unavailable(errors.New("no route to host")))
+			return func() { store.OnCommit(nil) }
 		},
-		"hangs": (*coretest.GatedStore).Block,
+		"hangs": (*coretest.HookStore).Block,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := coretest.NewGatedStore()
+				store := coretest.NewHookStore()
 				reg := coretest.MustOpen(t, store, dibs.Config{})
 				start := time.Now()
 				var took time.Duration
@@ -303,10 +299,10 @@ func TestDoAllExtendsEachHoldOnItsOwn(t *testing.T) {
 func TestDoRepeatsItsReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
+		store := coretest.NewHookStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{})
 		first := true
-		store.Gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+		store.OnCommit(func(commit coretest.CommitFunc) ([]dibs.Outcome, error) {
 			if first {
 				first = false
 				_, _ = commit()
@@ -327,7 +323,7 @@ func TestDoContinuesWithASuspect(t *testing.T) {
 	t.Parallel()
 	for _, maxHold := range []time.Duration{5 * time.Minute, 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			store := coretest.NewGatedStore()
+			store := coretest.NewHookStore()
 			reg := coretest.MustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
 				"slug": {MaxTTL: 5 * time.Minute, MaxHold: maxHold, Witness: coretest.AlwaysUnknown},
 			}})

@@ -23,7 +23,7 @@ func TestBatchGroups(t *testing.T) {
 		stale := true
 		before := func(groups []dibs.Group) ([]dibs.Outcome, error) {
 			seen = append(seen, groups)
-			if stale { // the second group is committed, the first has to be decided again
+			if stale { // the second group is committed, the first must be decided again
 				stale = false
 				outcomes, err := s.Store.Commit(context.Background(), groups[1:])
 				return append([]dibs.Outcome{dibs.Stale}, outcomes...), err

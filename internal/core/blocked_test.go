@@ -189,11 +189,11 @@ func TestBlockedUntilTheCallerLeaves(t *testing.T) {
 func TestBusyAfterTheCallerLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := coretest.NewGatedStore()
+		store := coretest.NewHookStore()
 		reg := coretest.MustOpen(t, store, dibs.Config{})
-		gate := make(chan struct{})
-		store.Gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
-			<-gate
+		release := make(chan struct{})
+		store.OnCommit(func(coretest.CommitFunc) ([]dibs.Outcome, error) {
+			<-release
 			return []dibs.Outcome{dibs.Busy}, nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -203,9 +203,9 @@ func TestBusyAfterTheCallerLeft(t *testing.T) {
 		if err := <-done; !errors.Is(err, dibs.ErrOutcomeUnknown) {
 			t.Errorf("got %v, want OUTCOME_UNKNOWN", err)
 		}
-		close(gate)
+		close(release)
 		synctest.Wait()
-		store.Gate(nil)
+		store.OnCommit(nil)
 		time.Sleep(time.Minute) // in the bubble
 		if n := store.Commits(); n != 1 {
 			t.Errorf("%d commits, want 1", n)

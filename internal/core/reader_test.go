@@ -12,16 +12,16 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// slowStore answers loads when its gate lets them through.
+// slowStore delays the answers of loads.
 type slowStore struct {
 	dibs.Store
 	loads   atomic.Int64
 	arrived chan struct{}
-	gate    chan struct{} // a value lets one load through; closed, all
+	release chan struct{} // a value releases one load; closed, it releases all
 }
 
 func newSlowStore(store dibs.Store) *slowStore {
-	return &slowStore{Store: store, arrived: make(chan struct{}, 1000), gate: make(chan struct{})}
+	return &slowStore{Store: store, arrived: make(chan struct{}, 1000), release: make(chan struct{})}
 }
 
 func (s *slowStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
@@ -29,7 +29,7 @@ func (s *slowStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, 
 	found, err := s.Store.Load(ctx, refs) // loaded, but not answered yet
 	s.arrived <- struct{}{}
 	select {
-	case <-s.gate:
+	case <-s.release:
 		return found, err
 	case <-ctx.Done():
 		return dibs.Snapshots{}, ctx.Err()
@@ -64,7 +64,7 @@ func TestReadsShareALoad(t *testing.T) {
 			}()
 		}
 		synctest.Wait() // all of them wait
-		close(store.gate)
+		close(store.release)
 		synctest.Wait()
 		// Each shared read loads twice: the name, then its entity.
 		if n := store.loads.Load(); n > int64(3*loads) {
@@ -94,7 +94,7 @@ func TestReadIsWithdrawn(t *testing.T) {
 	if _, err := reg.Resolve(ctx, "slug", "x"); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
-	close(store.gate)
+	close(store.release)
 	if r, err := reg.Resolve(f.Ctx, "slug", "x"); err != nil || r.Entity != coretest.User1 {
 		t.Errorf("%+v, %v", r, err)
 	}

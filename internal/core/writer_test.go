@@ -24,10 +24,10 @@ func reserveAsync(ctx context.Context, reg *dibs.Registry, value, token string) 
 	return done
 }
 
-// openGated opens a registry on a store whose commits wait for release.
-func openGated(t *testing.T, cfg dibs.Config) (reg *dibs.Registry, store *coretest.GatedStore, release func()) {
+// openBlocked opens a registry on a store whose commits wait for release.
+func openBlocked(t *testing.T, cfg dibs.Config) (reg *dibs.Registry, store *coretest.HookStore, release func()) {
 	t.Helper()
-	store = coretest.NewGatedStore()
+	store = coretest.NewHookStore()
 	return coretest.MustOpen(t, store, cfg), store, store.Block()
 }
 
@@ -45,7 +45,7 @@ func noErrors(t *testing.T, calls []<-chan error) {
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg, store, release := openGated(t, dibs.Config{})
+		reg, store, release := openBlocked(t, dibs.Config{})
 		var waiting []<-chan error
 		for i := range 100 {
 			waiting = append(waiting, reserveAsync(t.Context(), reg, fmt.Sprint("name-", i), ""))
@@ -63,7 +63,7 @@ func TestGroupCommit(t *testing.T) {
 func TestCallerLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg, _, release := openGated(t, dibs.Config{})
+		reg, _, release := openBlocked(t, dibs.Config{})
 		first := reserveAsync(t.Context(), reg, "first", "")
 		synctest.Wait() // it is in a batch that waits for its commit
 
@@ -88,7 +88,7 @@ func TestCallerLeavesTheQueue(t *testing.T) {
 func TestCallerLeavesABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg, _, release := openGated(t, dibs.Config{})
+		reg, _, release := openBlocked(t, dibs.Config{})
 		token := dibs.NewToken()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := reserveAsync(ctx, reg, "alice-bob", token)
@@ -109,11 +109,11 @@ func TestCallerLeavesABatch(t *testing.T) {
 // would report it.
 func TestWriterKeepsTheRequestOfACallerThatLeft(t *testing.T) {
 	t.Parallel()
-	store := coretest.NewGatedStore()
+	store := coretest.NewHookStore()
 	reg := coretest.MustOpen(t, store, dibs.Config{})
 	entered, release := make(chan struct{}), make(chan struct{})
 	first := true
-	store.Gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+	store.OnCommit(func(commit coretest.CommitFunc) ([]dibs.Outcome, error) {
 		if !first {
 			return commit()
 		}
@@ -135,7 +135,7 @@ func TestWriterKeepsTheRequestOfACallerThatLeft(t *testing.T) {
 func TestWriterQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg, _, release := openGated(t, dibs.Config{QueueSize: 2, MaxBatch: 1})
+		reg, _, release := openBlocked(t, dibs.Config{QueueSize: 2, MaxBatch: 1})
 		ctx, cancel := context.WithCancel(t.Context())
 		var kept []<-chan error
 		for i := range 3 { // one in a batch, two in the queue
@@ -161,14 +161,14 @@ func TestRefusalOfAFailedCommit(t *testing.T) {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				reg, store, release := openGated(t, dibs.Config{})
+				reg, store, release := openBlocked(t, dibs.Config{})
 				blocker := reserveAsync(t.Context(), reg, "blocker", "")
 				synctest.Wait()
 				a := reserveAsync(t.Context(), reg, "alice-bob", "")
 				b := reserveAsync(t.Context(), reg, "alice-bob", "")
 				synctest.Wait()
 				var failed atomic.Bool
-				store.Gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+				store.OnCommit(func(commit coretest.CommitFunc) ([]dibs.Outcome, error) {
 					if failed.Swap(true) {
 						return commit()
 					}
@@ -198,19 +198,19 @@ func TestRefusalOfAFailedCommit(t *testing.T) {
 
 func TestWriterGivesUpAfterManyStaleCommits(t *testing.T) {
 	t.Parallel()
-	store := coretest.NewGatedStore()
+	store := coretest.NewHookStore()
 	reg := coretest.MustOpen(t, store, dibs.Config{})
-	store.Gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) { return []dibs.Outcome{dibs.Stale}, nil })
+	store.Answer([]dibs.Outcome{dibs.Stale}, nil)
 	_, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	if !errors.Is(err, dibs.ErrUnavailable) {
 		t.Fatalf("got %v, want UNAVAILABLE", err)
 	}
-	store.Gate(nil)
+	store.OnCommit(nil)
 }
 
 func TestWriterRefusesAfterClose(t *testing.T) {
 	t.Parallel()
-	reg, err := core.Open(coretest.NewGatedStore(), dibs.Config{})
+	reg, err := core.Open(coretest.NewHookStore(), dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestObserverOfTheWriter(t *testing.T) {
 
 // parallelStore is a store that prefers a number of concurrent commits.
 type parallelStore struct {
-	*coretest.GatedStore
+	*coretest.HookStore
 	writers int
 }
 
@@ -282,7 +282,7 @@ func TestConcurrentBatches(t *testing.T) {
 		{engine: -1, config: 2, want: 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := coretest.NewGatedStore()
+			store := coretest.NewHookStore()
 			reg := coretest.MustOpen(t, parallelStore{store, c.engine}, dibs.Config{Writers: c.config})
 			release := store.Block()
 			var waiting []<-chan error

@@ -91,12 +91,12 @@ type Answer struct {
 func InOneBatch(f *Fixture, s *Spy, before func([]dibs.Group) ([]dibs.Outcome, error), dry map[int]bool, lists ...[]dibs.Command) []*Answer {
 	f.T.Helper()
 	// The commit of an unrelated claim is held up until all callers wait for the next batch.
-	gate := make(chan struct{})
+	release := make(chan struct{})
 	first := true
 	s.OnCommit = func(groups []dibs.Group) ([]dibs.Outcome, error) {
 		if first {
 			first = false
-			<-gate
+			<-release
 		} else if outcomes, err := before(groups); outcomes != nil || err != nil {
 			return outcomes, err
 		}
@@ -121,7 +121,7 @@ func InOneBatch(f *Fixture, s *Spy, before func([]dibs.Group) ([]dibs.Outcome, e
 		})
 		synctest.Wait()
 	}
-	close(gate)
+	close(release)
 	callers.Wait()
 	return answers
 }

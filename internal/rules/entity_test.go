@@ -200,7 +200,7 @@ func TestExchangeRefusalOrder(t *testing.T) {
 	f.Refused(dibs.ErrEntityArchived, give("hers", coretest.User2, coretest.User1)) // archived before deleting
 	f.Refused(dibs.ErrEntityArchived, give("its", coretest.User3, coretest.User2))  // archived before having a name
 	f.Refused(dibs.ErrEntityArchived, give("its", coretest.User3, coretest.User1))  // being deleted, too
-	f.Refused(dibs.ErrNotFound, give("nobody's", coretest.User2, coretest.User1))   // before all
+	f.Refused(dibs.ErrNotFound, give("absent", coretest.User2, coretest.User1))     // before all
 	f.Replayed(give("hers", coretest.User3, coretest.User2))                        // To has it already
 	f.Replayed(give("hers", coretest.User2, coretest.User2))                        // to itself
 	swap := func(a string, ea dibs.Entity, b string, eb dibs.Entity) dibs.Swap {

@@ -227,7 +227,7 @@ func TestBadID(t *testing.T) {
 	if id, err := dibs.ParseID(good); err != nil || id != dibs.NameID("slug", "held") {
 		t.Errorf("%s reads as %v, %v", good, id, err)
 	}
-	unknown := dibs.NameID("slug", "nobody's")
+	unknown := dibs.NameID("slug", "absent")
 	for _, id := range []dibs.ID{unknown, {}} {
 		f.Refused(dibs.ErrNotFound, dibs.Extend{ID: id, Token: coretest.Token1})
 		f.Refused(dibs.ErrNotFound, dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1})

@@ -117,7 +117,7 @@ func TestBadTTL(t *testing.T) {
 	ttls := []struct {
 		ttl   time.Duration
 		want  error
-		limit string // what the message has to name
+		limit string // that the message must name
 	}{
 		{0, dibs.ErrInvalidTTL, ""},
 		{-time.Second, dibs.ErrInvalidTTL, ""},

@@ -15,9 +15,9 @@ func TestMaxHolds(t *testing.T) {
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 2}})
 	ann, bob := f.ActAs("ann", 0), f.ActAs("bob", 0)
 	id := func(value string) dibs.ID { return dibs.NameID("slug", value) }
-	full := func(who *coretest.Fixture) (message string) {
+	full := func(f *coretest.Fixture) (message string) {
 		t.Helper()
-		return who.Refused(dibs.ErrTooManyHolds, coretest.Reserve("slug", "more", coretest.Token1)).Message
+		return f.Refused(dibs.ErrTooManyHolds, coretest.Reserve("slug", "more", coretest.Token1)).Message
 	}
 	ann.Must(coretest.Reserve("slug", "a", coretest.Token1))
 	f.Clock.Advance(time.Minute)

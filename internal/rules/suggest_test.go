@@ -129,7 +129,7 @@ func TestSuggestions(t *testing.T) {
 		}
 	}
 	if got := suggest("spring", 100); len(got) != 10 {
-		t.Errorf("%d suggestions, want 10 at the most", len(got))
+		t.Errorf("%d suggestions, want at most 10", len(got))
 	}
 	for _, s := range suggest(long, 3) {
 		if len(s) > 1024 || !strings.HasPrefix(s, "é") {
