@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/pause"
 )
 
 const (
@@ -36,7 +37,7 @@ func (c *Cache) follow(ctx context.Context) {
 		f.report(err)
 		switch {
 		case err != nil:
-			pause(ctx, c.every())
+			_ = pause.For(ctx, c.every())
 		case !more:
 			f.await(ctx)
 		}
@@ -85,9 +86,9 @@ func (f *follower) startOver() {
 // something was committed where the registry is in this process. A server would have to be
 // asked for that in a connection of its own.
 func (f *follower) await(ctx context.Context) {
-	pause(ctx, leastPause)
+	_ = pause.For(ctx, leastPause)
 	if f.generation == 0 {
-		pause(ctx, f.every()-leastPause)
+		_ = pause.For(ctx, f.every()-leastPause)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.every())
@@ -106,11 +107,4 @@ func (f *follower) report(err error) {
 		f.logger.Info("dibs: the cache follows the feed again")
 	}
 	f.failing = err != nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

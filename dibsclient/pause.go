@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/calldibs/dibs/internal/pause"
 )
 
 const (
@@ -19,33 +21,21 @@ const (
 // each time, somewhat random, so that callers do not come back all at once, and not
 // less than the server asked for.
 func pauseBefore(retry int, first, after time.Duration) time.Duration {
-	pause := first
+	backoff := first
 	for range min(retry-1, 10) {
-		pause = min(2*pause, maxPause)
+		backoff = min(2*backoff, maxPause)
 	}
-	jitter := rand.N(pause/2 + 1)
-	return max(pause/2, min(after, maxRetryAfter)) + jitter
+	jitter := rand.N(backoff/2 + 1)
+	return max(backoff/2, min(after, maxRetryAfter)) + jitter
 }
 
 // wait pauses. It reports whether there is time left: it does not even begin where the
 // context would end before the pause does.
-func wait(ctx context.Context, pause time.Duration) bool {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+func wait(ctx context.Context, d time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
 	}
-	return sleep(ctx, pause)
-}
-
-// sleep pauses, and reports whether the context lived through it.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return pause.For(ctx, d) == nil
 }
 
 // retryAfter reads the header of that name: seconds, or a date. What is neither is none.

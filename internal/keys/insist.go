@@ -2,50 +2,15 @@ package keys
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 )
 
 // errAgain asks for another try.
-var errAgain = errors.New("try again")
+var errAgain = document.ErrStale
 
-const (
-	tries     = 10
-	firstWait = 5 * time.Millisecond // and twice as long each time
-)
-
-// insist commits what decide returns. Where somebody else was faster it decides again.
+// insist commits what decide returns, and decides again if a key changed meanwhile.
 func (r *Ring) insist(ctx context.Context, decide func() (dibs.Group, error)) error {
-	wait := firstWait
-	for range tries {
-		group, err := decide()
-		if err == nil {
-			err = r.commit(ctx, group)
-		}
-		if !errors.Is(err, errAgain) {
-			return err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return dibs.Unavailable(ctx.Err())
-		}
-		wait *= 2
-	}
-	return dibs.Unavailable(fmt.Errorf("keys: others were faster %d times", tries))
-}
-
-func (r *Ring) commit(ctx context.Context, group dibs.Group) error {
-	outcomes, err := r.store.Commit(ctx, []dibs.Group{group})
-	switch {
-	case err != nil:
-		return err
-	case len(outcomes) == 1 && outcomes[0] == dibs.Committed:
-		return nil
-	default: // stale or busy
-		return errAgain
-	}
+	return document.Update(ctx, r.store, decide)
 }
