@@ -34,14 +34,14 @@ func Commit(ctx context.Context, store dibs.Store, group dibs.Group) error {
 	return err
 }
 
-// Update commits the group that decide returns. If the commit or decide itself returns
-// [ErrStale], Update calls decide again after a pause. After 10 attempts it returns
-// [ErrContended] as [dibs.Unavailable].
+// Update commits the group that decide returns; one without writes needs no commit. If the
+// commit or decide itself returns [ErrStale], Update calls decide again after a pause. After
+// 10 attempts it returns [ErrContended] as [dibs.Unavailable].
 func Update(ctx context.Context, store dibs.Store, decide func() (dibs.Group, error)) error {
 	backoff := firstBackoff
 	for range attempts {
 		group, err := decide()
-		if err == nil {
+		if err == nil && len(group.Writes) > 0 {
 			err = Commit(ctx, store, group)
 		}
 		if !errors.Is(err, ErrStale) {

@@ -98,6 +98,7 @@ func TestUpdateFails(t *testing.T) {
 		}{
 			{t.Context(), broken, []error{broken}, 1},
 			{t.Context(), document.ErrStale, []error{document.ErrContended, dibs.ErrUnavailable}, 10},
+			{ended, nil, nil, 1}, // nothing to write
 			{ended, document.ErrStale, []error{context.Canceled, dibs.ErrUnavailable}, 1},
 		} {
 			calls := 0
@@ -105,6 +106,9 @@ func TestUpdateFails(t *testing.T) {
 				calls++
 				return dibs.Group{}, c.decide
 			})
+			if (err == nil) != (c.decide == nil) {
+				t.Errorf("%v: %v", c.decide, err)
+			}
 			for _, want := range c.wants {
 				if !errors.Is(err, want) {
 					t.Errorf("%v: %v, want %v", c.decide, err, want)

@@ -48,19 +48,19 @@ func snippet(t *testing.T, language string) string {
 	t.Helper()
 	m := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(readPage(t))
 	if m == nil {
-		t.Fatalf("the page has nothing in %s", language)
+		t.Fatalf("the page has no code in %s", language)
 	}
 	return m[1]
 }
 
-// The receiver of the page accepts what is signed, and nothing else.
+// The receiver of the page accepts signed messages only.
 func TestDocReceiver(t *testing.T) {
 	source, err := os.ReadFile("doc_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(source), snippet(t, "go")) {
-		t.Error("the page has another receiver than this test")
+		t.Error("the receiver of the page differs from the one in this test")
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", receive)
@@ -78,7 +78,7 @@ func TestDocReceiver(t *testing.T) {
 	}
 }
 
-// The snippets in other languages accept what is signed, and nothing else.
+// The snippets in other languages accept signed messages only.
 func TestDocSnippets(t *testing.T) {
 	t.Parallel()
 	r, receiver := newRig(t), newReceiver(t, nil)
@@ -99,7 +99,7 @@ func TestDocSnippets(t *testing.T) {
 			t.Parallel()
 			program, err := exec.LookPath(c.program)
 			if err != nil {
-				t.Skipf("%s is not here to run it", c.program)
+				t.Skipf("%s is not installed", c.program)
 			}
 			path := filepath.Join(t.TempDir(), "verify."+c.extension)
 			if err := os.WriteFile(path, []byte(snippet(t, language)+c.call), 0o600); err != nil {

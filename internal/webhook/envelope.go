@@ -17,11 +17,11 @@ const (
 	specVersion  = "1.0"
 	pingType     = "dibs.webhook.ping"
 
-	// DefaultSource is the source of events where the configuration has none.
+	// DefaultSource is the source of events without another one in the configuration.
 	DefaultSource = "urn:dibs"
 )
 
-// envelope is a CloudEvent in its structured form.
+// envelope is a CloudEvent in structured mode.
 type envelope struct {
 	SpecVersion     string `json:"specversion"`
 	ID              string `json:"id"`
@@ -33,41 +33,42 @@ type envelope struct {
 	Data            any    `json:"data"`
 }
 
-// message is what is sent: a body, and the id by which a receiver knows it again.
+// message is a body to send, with the id by which receivers recognize repetitions.
 type message struct {
 	id   string
 	body []byte
 }
 
-// messageOf makes the message of an event. It is the same, byte for byte, each time that
-// the event is sent to the same hook.
+// messageOf returns the message of an event for a hook: always the same, byte for byte.
 func messageOf(hook, source string, e *dibs.Event) (message, error) {
 	id := digest("evt_", string(e.Cursor), e.ID.String(), string(e.Kind), fmt.Sprint(e.Rev), fmt.Sprint(int64(e.At)))
 	kind, subject := "dibs.name.", e.Key()
 	if e.ID.IsZero() {
 		kind, subject = "dibs.entity.", e.Entity.String()
 	}
-	body, err := json.Marshal(envelope{
-		SpecVersion: specVersion, ID: id, Source: source, Type: kind + string(e.Kind), Subject: subject,
-		Time: wire.FormatTime(e.At.Time()), DataContentType: "application/json", Data: wire.EventOf(*e),
+	return newMessage(hook, envelope{
+		ID: id, Source: source, Type: kind + string(e.Kind), Subject: subject, Time: wire.FormatTime(e.At.Time()), Data: wire.EventOf(*e),
 	})
-	return message{digest("msg_", hook, id), body}, err
 }
 
-// pingMessage makes a message that tells of nothing.
+// pingMessage returns a message without an event.
 func pingMessage(hook, source, nonce string, now time.Time) (message, error) {
-	id := digest("evt_", "ping", hook, nonce)
-	body, err := json.Marshal(envelope{
-		SpecVersion: specVersion, ID: id, Source: source, Type: pingType, Subject: hook,
-		Time: wire.FormatTime(now), DataContentType: "application/json", Data: map[string]string{"webhook": hook},
+	return newMessage(hook, envelope{
+		ID: digest("evt_", "ping", hook, nonce), Source: source, Type: pingType, Subject: hook,
+		Time: wire.FormatTime(now), Data: map[string]string{"webhook": hook},
 	})
-	return message{digest("msg_", hook, id), body}, err
+}
+
+func newMessage(hook string, e envelope) (message, error) {
+	e.SpecVersion, e.DataContentType = specVersion, "application/json"
+	body, err := json.Marshal(e)
+	return message{digest("msg_", hook, e.ID), body}, err
 }
 
 var digestEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// digest makes an id of parts. It tells nothing about them: a place in the feed is used
-// again when a backup is restored, and then with another event, so it alone would not do.
+// digest returns an id that is a hash of its parts. The cursor alone would not be unique: after
+// a backup is restored, the feed uses a cursor again for another event.
 func digest(start string, parts ...string) string {
 	sum := sha256.Sum256([]byte(start + strings.Join(parts, "\x00")))
 	return start + strings.ToLower(digestEncoding.EncodeToString(sum[:16]))
