@@ -13,7 +13,7 @@ import (
 func webhookOf(hook *webhook.Hook) wire.Webhook {
 	shown := wire.Webhook{
 		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Enabled: hook.Enabled,
-		Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt),
+		Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
 	}
 	for _, kind := range hook.Kinds {
 		shown.Kinds = append(shown.Kinds, string(kind))
@@ -37,7 +37,7 @@ func deliveryOf(a webhook.Attempt) wire.WebhookAttempt {
 
 func letterOf(l webhook.DeadLetter) wire.DeadLetter {
 	shown := wire.DeadLetter{
-		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt), DeadAt: wire.FormatTime(l.DeadAt),
+		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt.Time()), DeadAt: wire.FormatTime(l.DeadAt.Time()),
 		Attempts: l.Attempts, LastError: l.LastError,
 	}
 	if !l.Name.IsZero() {

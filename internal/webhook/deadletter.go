@@ -3,27 +3,27 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// DeadLetter is an event that was given up after its receiver had failed for too long. The
-// event itself stays in the feed.
+// DeadLetter is an event that was given up after its receiver had failed for too long. It is
+// stored as JSON; the event itself stays in the feed.
 type DeadLetter struct {
-	ID       string
-	Hook     string
-	Kind     dibs.EventKind
-	Name     dibs.ID // zero for an event about an entity
-	Where    string  // the namespace, or the scope of the entity
-	EventAt  time.Time
-	DeadAt   time.Time
-	Attempts int
+	ID       string         `json:"-"`
+	Kind     dibs.EventKind `json:"kind"`
+	Name     dibs.ID        `json:"name,omitzero"`   // zero for an event about an entity
+	Where    string         `json:"where,omitempty"` // the namespace, or the scope of the entity
+	EventAt  dibs.Instant   `json:"eventAt"`
+	DeadAt   dibs.Instant   `json:"deadAt"`
+	Attempts int            `json:"attempts"`
 	// LastError is the error of the last attempt.
-	LastError string
-
-	after, cursor dibs.Cursor
+	LastError string `json:"error"`
+	// After and Cursor are the cursors just before and just behind the event.
+	After  dibs.Cursor `json:"after,omitempty"`
+	Cursor dibs.Cursor `json:"cursor"`
 }
 
 // Covers reports whether a dead letter is from a namespace of the webhook. A dead letter from
@@ -36,20 +36,7 @@ func (h *Hook) Covers(l DeadLetter) bool {
 	return access.Match(h.Namespaces, l.Where)
 }
 
-// deadLetterContent is the content of a dead letter's document.
-type deadLetterContent struct {
-	Kind     dibs.EventKind `json:"kind"`
-	Name     dibs.ID        `json:"name,omitzero"`
-	Where    string         `json:"where,omitempty"`
-	EventAt  dibs.Instant   `json:"eventAt"`
-	DeadAt   dibs.Instant   `json:"deadAt"`
-	Attempts int            `json:"attempts"`
-	Error    string         `json:"error"`
-	After    dibs.Cursor    `json:"after,omitempty"`
-	Cursor   dibs.Cursor    `json:"cursor"`
-}
-
-type deadLetterDoc = doc[deadLetterContent]
+type deadLetterDoc = doc[DeadLetter]
 
 // deadLetterDocOf returns the document of a dead letter. Lists have those of a hook in the
 // order of their creation.
@@ -79,15 +66,13 @@ func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limi
 	if behind != "" {
 		query.After = &dibs.ListPosition{Label: hook + "/" + behind}
 	}
-	return list[deadLetterContent](ctx, s.cfg.Store, query)
+	return list[DeadLetter](ctx, s.cfg.Store, query)
 }
 
-func deadLetterOf(hook string, d *deadLetterDoc) DeadLetter {
-	c := d.content
-	return DeadLetter{
-		ID: d.label[len(hook)+1:], Hook: hook, Kind: c.Kind, Name: c.Name, Where: c.Where, EventAt: c.EventAt.Time(),
-		DeadAt: c.DeadAt.Time(), Attempts: c.Attempts, LastError: c.Error, after: c.After, cursor: c.Cursor,
-	}
+func deadLetterOf(d *deadLetterDoc) DeadLetter {
+	letter := d.content
+	_, letter.ID, _ = strings.Cut(d.label, "/")
+	return letter
 }
 
 // DeadLetters returns up to limit dead letters behind the one with the id, oldest first.
@@ -99,7 +84,7 @@ func (s *Service) DeadLetters(ctx context.Context, hook, behind string, limit in
 	}
 	letters := make([]DeadLetter, len(docs))
 	for i, d := range docs {
-		letters[i] = deadLetterOf(hook, d)
+		letters[i] = deadLetterOf(d)
 	}
 	return letters, nil
 }
@@ -111,11 +96,11 @@ func (s *Service) DeadLetter(ctx context.Context, hook *Hook, id string) (DeadLe
 	if _, err := load(ctx, s.cfg.Store, d); err != nil {
 		return DeadLetter{}, nil, err
 	}
-	letter := deadLetterOf(hook.ID, d)
+	letter := deadLetterOf(d)
 	if !d.exists() || !hook.Covers(letter) {
 		return DeadLetter{}, nil, fmt.Errorf("%w: %s", ErrNoDeadLetter, id)
 	}
-	event, err := eventAt(ctx, s.cfg.Store, letter.after, letter.cursor)
+	event, err := eventAt(ctx, s.cfg.Store, letter.After, letter.Cursor)
 	return letter, event, err
 }
 
@@ -201,9 +186,9 @@ func (s *Service) addDeadLetter(ctx context.Context, c *change, count *deadLette
 	count.content.Count++
 	d := deadLetterDocOf(hook, deadLetterID(count.content.Last))
 	e := it.event
-	d.content = deadLetterContent{
+	d.content = DeadLetter{
 		Kind: e.Kind, Name: e.ID, Where: e.Namespace, EventAt: e.At, DeadAt: dibs.InstantOf(failed.ended()),
-		Attempts: it.attempts, Error: failed.Error, After: it.after, Cursor: e.Cursor,
+		Attempts: it.attempts, LastError: failed.Error, After: it.after, Cursor: e.Cursor,
 	}
 	if e.ID.IsZero() {
 		d.content.Where = e.Scope

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
@@ -37,31 +36,41 @@ const (
 	idStart = "wh_"
 )
 
-// Hook is a webhook: which events to send to which URL.
+// Hook is a webhook: which events to send to which URL. It is stored as JSON.
 type Hook struct {
-	ID  string
-	URL string
+	ID  string `json:"-"` // the label of its document
+	URL string `json:"url"`
 	// Description is for people.
-	Description string
+	Description string `json:"description,omitempty"`
 	// Namespaces are patterns as in grants: "*", "acme.*", "acme.slug". Events about a
 	// whole entity match "*" and the pattern of its scope.
-	Namespaces []string
+	Namespaces []string `json:"namespaces"`
 	// Kinds are the kinds of event to send. Empty means all.
-	Kinds []dibs.EventKind
+	Kinds []dibs.EventKind `json:"kinds,omitempty"`
 	// Enabled is whether events are sent. While it is false, they wait in the feed.
-	Enabled bool
+	Enabled bool `json:"enabled"`
 	// Stopped is why Dibs disabled the webhook; empty if an operator did.
-	Stopped string
+	Stopped string `json:"stopped,omitempty"`
 	// CreatedBy is the principal that created it; empty if unknown.
-	CreatedBy string
-	CreatedAt time.Time
+	CreatedBy string       `json:"createdBy,omitempty"`
+	CreatedAt dibs.Instant `json:"createdAt"`
+	// Secrets sign deliveries, the newest first.
+	Secrets []secret `json:"secrets"`
+	// RetryAt is when a caller last asked to retry failed deliveries at once.
+	RetryAt dibs.Instant `json:"nudged,omitzero"`
 
-	// secrets sign deliveries, the newest first.
-	secrets []secret
-	// retryAt is when a caller last asked to retry failed deliveries at once.
-	retryAt  dibs.Instant
 	retryNow bool // the caller asks for that now
 	rev      uint64
+}
+
+type hookDoc = doc[Hook]
+
+func hookDocOf(id string) *hookDoc { return &hookDoc{kind: kindHook, label: id} }
+
+func hookOf(d *hookDoc) *Hook {
+	hook := d.content
+	hook.ID, hook.rev = d.label, d.rev
+	return &hook
 }
 
 // Enable enables the webhook and retries failed deliveries at once.

@@ -152,8 +152,8 @@ func (r *runner) setHook(hook *Hook) {
 			r.moved = true
 		}
 	}
-	if c := &r.state.content; hook.retryAt > c.RetryAt {
-		c.RetryAt, c.Failures, c.PausedUntil = hook.retryAt, 0, 0
+	if c := &r.state.content; hook.RetryAt > c.RetryAt {
+		c.RetryAt, c.Failures, c.PausedUntil = hook.RetryAt, 0, 0
 		r.queue.retryNow()
 		r.retriedAt, r.moved = time.Now(), true
 	}

@@ -88,7 +88,7 @@ func (s *sender) send(ctx context.Context, hook *Hook, m message) Attempt {
 }
 
 func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) (*http.Response, error) {
-	signature, err := sign(hook.secrets, m.id, at, m.body)
+	signature, err := sign(hook.Secrets, m.id, at, m.body)
 	if err != nil {
 		return nil, err
 	}

@@ -52,14 +52,14 @@ func (s *Service) Create(ctx context.Context, hook Hook, from string) (*Hook, st
 		return nil, "", err
 	}
 	hook.ID = newID()
-	hook.secrets = []secret{newSecret()}
+	hook.Secrets = []secret{newSecret()}
 	d, st := hookDocOf(hook.ID), stateDocOf(hook.ID)
 	err = update(ctx, s.cfg.Store, []anyDoc{d, st}, func(c *change, now dibs.Instant) error {
 		if err := s.checkRoom(ctx, hook.CreatedBy); err != nil {
 			return err
 		}
-		hook.CreatedAt = now.Time()
-		d.content, st.content = hook.content(), state{Cursor: start}
+		hook.CreatedAt = now
+		d.content, st.content = hook, state{Cursor: start}
 		c.save(d, st)
 		return nil
 	})
@@ -68,7 +68,7 @@ func (s *Service) Create(ctx context.Context, hook Hook, from string) (*Hook, st
 	}
 	hook.rev = 1
 	s.notify()
-	return &hook, hook.secrets[0].Text, nil
+	return &hook, hook.Secrets[0].Text, nil
 }
 
 // checkRoom returns an error if a principal cannot create another webhook.
@@ -108,7 +108,7 @@ func (s *Service) start(ctx context.Context, from string) (dibs.Cursor, error) {
 // List returns all webhooks, ordered by their ids.
 func (s *Service) List(ctx context.Context) ([]*Hook, error) {
 	// Concurrent calls of Create can exceed maxHooks.
-	docs, err := list[hookContent](ctx, s.cfg.Store, dibs.ListQuery{Kind: kindHook, Limit: 2 * maxHooks})
+	docs, err := list[Hook](ctx, s.cfg.Store, dibs.ListQuery{Kind: kindHook, Limit: 2 * maxHooks})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *Service) Change(ctx context.Context, id string, edit func(*Hook) error)
 			return err
 		}
 		if hook.retryNow || hook.URL != address {
-			hook.retryAt = now
+			hook.RetryAt = now
 		}
 		return hook.validate(s.guard)
 	})
@@ -153,13 +153,13 @@ func (s *Service) Rotate(ctx context.Context, id string, grace time.Duration) (*
 		return nil, "", invalid("graceMs", "must be between 0 and %d", MaxGrace.Milliseconds())
 	}
 	hook, err := s.change(ctx, id, func(hook *Hook, now dibs.Instant) error {
-		hook.secrets = rotated(hook.secrets, now, now.Add(grace))
+		hook.Secrets = rotated(hook.Secrets, now, now.Add(grace))
 		return nil
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	return hook, hook.secrets[0].Text, nil
+	return hook, hook.Secrets[0].Text, nil
 }
 
 func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.Instant) error) (changed *Hook, err error) {
@@ -172,7 +172,7 @@ func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.I
 		if err := edit(changed, now); err != nil {
 			return err
 		}
-		d.content = changed.content()
+		d.content = *changed
 		changed.rev = d.rev + 1
 		c.save(d)
 		return nil

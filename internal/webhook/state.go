@@ -2,41 +2,6 @@ package webhook
 
 import "github.com/calldibs/dibs"
 
-// hookContent is the content of a hook's document.
-type hookContent struct {
-	URL         string           `json:"url"`
-	Description string           `json:"description,omitempty"`
-	Namespaces  []string         `json:"namespaces"`
-	Kinds       []dibs.EventKind `json:"kinds,omitempty"`
-	Enabled     bool             `json:"enabled"`
-	Stopped     string           `json:"stopped,omitempty"`
-	CreatedBy   string           `json:"createdBy,omitempty"`
-	CreatedAt   dibs.Instant     `json:"createdAt"`
-	Secrets     []secret         `json:"secrets"`
-	RetryAt     dibs.Instant     `json:"nudged,omitzero"`
-}
-
-type hookDoc = doc[hookContent]
-
-func hookDocOf(id string) *hookDoc { return &hookDoc{kind: kindHook, label: id} }
-
-func hookOf(d *hookDoc) *Hook {
-	c := d.content
-	return &Hook{
-		ID: d.label, URL: c.URL, Description: c.Description, Namespaces: c.Namespaces, Kinds: c.Kinds, Enabled: c.Enabled,
-		Stopped: c.Stopped, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt.Time(),
-		secrets: c.Secrets, retryAt: c.RetryAt, rev: d.rev,
-	}
-}
-
-func (h *Hook) content() hookContent {
-	return hookContent{
-		URL: h.URL, Description: h.Description, Namespaces: h.Namespaces, Kinds: h.Kinds, Enabled: h.Enabled,
-		Stopped: h.Stopped, CreatedBy: h.CreatedBy, CreatedAt: dibs.InstantOf(h.CreatedAt),
-		Secrets: h.secrets, RetryAt: h.retryAt,
-	}
-}
-
 // state is the progress of a hook's deliveries. All events up to the cursor were delivered or
 // given up, except the waiting ones. Its times are by the clock of the process that delivers:
 // they only schedule retries.
