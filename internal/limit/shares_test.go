@@ -12,41 +12,41 @@ func TestShares(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		shares := limit.NewShares(2, 1, time.Second)
-		enter := func(caller string, want limit.Entry) func() {
+		acquire := func(caller string, want limit.Admission) func() {
 			t.Helper()
-			leave, entry := shares.Enter(t.Context(), caller)
-			if entry != want {
-				t.Fatalf("%s: %v, want %v", caller, entry, want)
+			release, got := shares.Acquire(t.Context(), caller)
+			if got != want {
+				t.Fatalf("%s: %v, want %v", caller, got, want)
 			}
-			return leave
+			return release
 		}
-		first, second := enter("ann", limit.Entered), enter("ann", limit.Entered)
-		enter("bob", limit.Entered)() // one caller does not take the places of another
+		first, second := acquire("ann", limit.Admitted), acquire("ann", limit.Admitted)
+		acquire("bob", limit.Admitted)() // callers do not share slots
 		waited := make(chan func())
-		go func() { waited <- enter("ann", limit.Entered) }()
+		go func() { waited <- acquire("ann", limit.Admitted) }()
 		synctest.Wait()
-		enter("ann", limit.Full)
+		acquire("ann", limit.QueueFull)
 		first()
 		third := <-waited
 		begin := time.Now()
-		enter("ann", limit.TooLong)
+		acquire("ann", limit.TimedOut)
 		if took := time.Since(begin); took != time.Second {
-			t.Errorf("it waited for %v", took)
+			t.Errorf("Acquire waited for %v", took)
 		}
 		second()
 		third()
 		if n := shares.Callers(); n != 0 {
-			t.Errorf("%d callers are remembered", n)
+			t.Errorf("%d callers are left", n)
 		}
 	})
 }
 
-func TestNoShares(t *testing.T) {
+func TestNilShares(t *testing.T) {
 	t.Parallel()
 	shares := limit.NewShares(0, 0, 0)
 	for range 100 {
-		if _, entry := shares.Enter(t.Context(), "ann"); entry != limit.Entered {
-			t.Fatal(entry)
+		if _, got := shares.Acquire(t.Context(), "ann"); got != limit.Admitted {
+			t.Fatal(got)
 		}
 	}
 }
