@@ -75,7 +75,7 @@ type service struct {
 	overrides config.Overrides
 	config    *config.Config
 	log       *slog.Logger
-	health    *health.Board
+	health    *health.Monitor
 	store     dibs.Store
 	ring      *keys.Ring
 	desk      *signin.Desk
