@@ -44,8 +44,6 @@ func deadLetterDocOf(hook, id string) *deadLetterDoc {
 	return &deadLetterDoc{kind: kindDeadLetter, label: hook + "/" + id}
 }
 
-func deadLetterID(number uint64) string { return fmt.Sprintf("dl_%012d", number) }
-
 // deadLetterCount counts the dead letters of a hook.
 type deadLetterCount struct {
 	Last    uint64 `json:"last"`              // the number of the newest one
@@ -184,7 +182,7 @@ func (s *Service) addDeadLetter(ctx context.Context, c *change, count *deadLette
 	}
 	count.content.Last++
 	count.content.Count++
-	d := deadLetterDocOf(hook, deadLetterID(count.content.Last))
+	d := deadLetterDocOf(hook, fmt.Sprintf("dl_%012d", count.content.Last))
 	e := it.event
 	d.content = DeadLetter{
 		Kind: e.Kind, Name: e.ID, Where: e.Namespace, EventAt: e.At, DeadAt: dibs.InstantOf(failed.ended()),

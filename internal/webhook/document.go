@@ -20,11 +20,6 @@ const (
 	kindLease           dibs.Kind = "webhooklease"  // which process delivers
 )
 
-func refOf(kind dibs.Kind, label string) dibs.Ref {
-	sum := sha256.Sum256([]byte(string(kind) + "\x00" + label))
-	return dibs.Ref{Kind: kind, ID: dibs.ID(sum[:16])}
-}
-
 // doc is a document with its decoded content. Revision zero means that it does not exist.
 type doc[T any] struct {
 	kind    dibs.Kind
@@ -44,7 +39,10 @@ type anyDoc interface {
 	decode(dibs.Record) error
 }
 
-func (d *doc[T]) ref() dibs.Ref { return refOf(d.kind, d.label) }
+func (d *doc[T]) ref() dibs.Ref {
+	sum := sha256.Sum256([]byte(string(d.kind) + "\x00" + d.label))
+	return dibs.Ref{Kind: d.kind, ID: dibs.ID(sum[:16])}
+}
 
 // reset makes the doc one that does not exist.
 func (d *doc[T]) reset() { *d = doc[T]{kind: d.kind, label: d.label} }

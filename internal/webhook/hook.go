@@ -1,11 +1,9 @@
 package webhook
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
@@ -32,8 +30,6 @@ const (
 	maxHooksOfOne  = 25 // of one creator, so that none can take them all
 	maxDescription = 200
 	maxNamespaces  = 100
-
-	idStart = "wh_"
 )
 
 // Hook is a webhook: which events to send to which URL. It is stored as JSON.
@@ -83,8 +79,6 @@ var kinds = []dibs.EventKind{
 	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted, dibs.EventForgotten,
 }
 
-func newID() string { return idStart + strings.ToLower(rand.Text()[:20]) }
-
 // validate returns what is wrong with a hook.
 func (h *Hook) validate(guard *Guard) error {
 	if err := guard.CheckURL(h.URL); err != nil {
@@ -103,7 +97,7 @@ func (h *Hook) validate(guard *Guard) error {
 	}
 	for _, kind := range h.Kinds {
 		if !slices.Contains(kinds, kind) {
-			return invalid("kinds", "unknown kind of event %q: use %s", kind, joinKinds())
+			return invalid("kinds", "unknown kind of event %q: use some of %v", kind, kinds)
 		}
 	}
 	return nil
@@ -123,14 +117,6 @@ func (e *InvalidError) Unwrap() []error { return []error{ErrInvalid, e.Err} }
 
 func invalid(field, format string, args ...any) error {
 	return &InvalidError{field, fmt.Errorf(format, args...)}
-}
-
-func joinKinds() string {
-	texts := make([]string, len(kinds))
-	for i, k := range kinds {
-		texts[i] = string(k)
-	}
-	return strings.Join(texts, ", ")
 }
 
 // wants reports whether the webhook is for an event.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -108,8 +107,6 @@ func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) 
 func (s *sender) explain(status int, err error) string {
 	var timeout net.Error
 	var lookup *net.DNSError
-	var unknown x509.UnknownAuthorityError
-	var badName x509.HostnameError
 	var badCert *tls.CertificateVerificationError
 	switch {
 	case err == nil && status >= 200 && status < 300:
@@ -126,7 +123,7 @@ func (s *sender) explain(status int, err error) string {
 		return "the server stopped before the receiver answered"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the receiver refused the connection"
-	case errors.As(err, &unknown), errors.As(err, &badName), errors.As(err, &badCert):
+	case errors.As(err, &badCert):
 		return "the receiver's certificate is not valid"
 	default:
 		return "the connection to the receiver failed"

@@ -2,7 +2,9 @@ package webhook
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -51,7 +53,7 @@ func (s *Service) Create(ctx context.Context, hook Hook, from string) (*Hook, st
 	if err != nil {
 		return nil, "", err
 	}
-	hook.ID = newID()
+	hook.ID = "wh_" + strings.ToLower(rand.Text()[:20])
 	hook.Secrets = []secret{newSecret()}
 	d, st := hookDocOf(hook.ID), stateDocOf(hook.ID)
 	err = update(ctx, s.cfg.Store, []anyDoc{d, st}, func(c *change, now dibs.Instant) error {
