@@ -19,7 +19,7 @@ const lookAgain = 250 * time.Millisecond
 func (sv *service) openStore(ctx context.Context) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
-		sv.health = health.NewMonitor(sv.log, health.Intervals{})
+		sv.health = health.NewMonitor(sv.log)
 		layout := sv.config.Layout()
 		layout.Logger, layout.Watch = sv.log, sv.health.Watch
 		store, err := engine.OpenLayout(ctx, layout)

@@ -21,7 +21,7 @@ func reading[T any](ctx context.Context, e *engine, call func() (T, error)) (T, 
 		var none T
 		return none, err
 	}
-	slow := time.AfterFunc(e.intervals.Slow, e.probeNow)
+	slow := time.AfterFunc(e.intervals.slow, e.probeNow)
 	defer slow.Stop()
 	answer, err := call()
 	return answer, e.noteRead(ctx, err)
@@ -35,7 +35,7 @@ func (e *engine) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcom
 	if err := e.refusal(true); err != nil {
 		return nil, err
 	}
-	slow := time.AfterFunc(e.intervals.Slow, e.probeNow)
+	slow := time.AfterFunc(e.intervals.slow, e.probeNow)
 	defer slow.Stop()
 	outcomes, err := e.Store.Commit(ctx, groups)
 	return outcomes, e.noteCommit(outcomes, err)

@@ -3,7 +3,6 @@ package health_test
 import (
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/health"
@@ -18,7 +17,7 @@ func TestConformance(t *testing.T) {
 		Open: func(tb testing.TB, clock *storetest.Clock) dibs.Store {
 			// The only probe ends before a case starts, so that a case which stalls the clock
 			// stalls only its own calls.
-			monitor := health.NewMonitor(slog.New(slog.DiscardHandler), health.Intervals{Idle: time.Hour, Failing: time.Hour, Slow: time.Hour})
+			monitor := health.NewRareMonitor(slog.New(slog.DiscardHandler))
 			store := monitor.Watch("", memstore.New(memstore.Config{Now: clock.Now}))
 			monitor.States(tb.Context())
 			return store

@@ -19,7 +19,7 @@ type diagnoser interface {
 // engine is an engine that a Monitor watches.
 type engine struct {
 	dibs.Store
-	intervals Intervals
+	intervals intervals
 
 	stop    context.CancelFunc
 	ctx     context.Context // ends with the engine
@@ -46,12 +46,12 @@ type failure struct {
 // after a long wait.
 func (f *failure) preventsCommits() bool { return f.unreachable || f.cause == dibs.CauseStandby }
 
-func newEngine(name string, store dibs.Store, log *slog.Logger, intervals Intervals) *engine {
+func newEngine(name string, store dibs.Store, log *slog.Logger, intervals intervals) *engine {
 	ctx, stop := context.WithCancel(context.Background())
 	return &engine{
 		Store: store, intervals: intervals, ctx: ctx, stop: stop,
 		known: make(chan struct{}), wake: make(chan struct{}, 1),
-		reporter: newReporter(name, log, intervals.Remind),
+		reporter: newReporter(name, log, intervals.remind),
 	}
 }
 

@@ -69,7 +69,7 @@ func inBubble(t *testing.T, fn func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{T: t, engine: &faulty{Store: memstore.New(memstore.Config{})}, log: &logtest.Buffer{}}
 		r.engine.fails("")
-		r.monitor = health.NewMonitor(slog.New(health.Quiet(slog.NewTextHandler(r.log, nil))), health.Intervals{})
+		r.monitor = health.NewMonitor(slog.New(health.Quiet(slog.NewTextHandler(r.log, nil))))
 		r.store = r.monitor.Watch("", r.engine)
 		synctest.Wait()
 		fn(r)

@@ -5,7 +5,6 @@
 package health
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -15,46 +14,32 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Intervals are the times of a [Monitor]. The zero value of each means its default.
-type Intervals struct {
-	// Idle is how long after the last commit or probe the next probe writes, so that a server
-	// which only reads knows whether it could write. The default is 15 seconds.
-	Idle time.Duration
-	// Unreachable is the time between probes of an engine that does not answer, Failing of one
-	// that cannot be written to. The defaults are 100 ms and one second.
-	Unreachable, Failing time.Duration
-	// Slow is how long a call may take before the engine is probed. The default is 2 seconds.
-	Slow time.Duration
-	// Timeout is how long a probe may take. The default is 5 seconds.
-	Timeout time.Duration
-	// Remind is how often a lasting failure is logged. The default is a minute.
-	Remind time.Duration
+// intervals are the times of a [Monitor]. Tests have others.
+type intervals struct {
+	idle        time.Duration // from the last commit or probe to a probe, so that a server which only reads knows whether it could write
+	unreachable time.Duration // between probes of an engine that does not answer
+	failing     time.Duration // between probes of one that cannot be written to
+	slow        time.Duration // how long a call may take before the engine is probed
+	timeout     time.Duration // of a probe
+	remind      time.Duration // between log lines of a lasting failure
 }
 
-func (i Intervals) withDefaults() Intervals {
-	return Intervals{
-		Idle:        cmp.Or(i.Idle, 15*time.Second),
-		Unreachable: cmp.Or(i.Unreachable, 100*time.Millisecond),
-		Failing:     cmp.Or(i.Failing, time.Second),
-		Slow:        cmp.Or(i.Slow, 2*time.Second),
-		Timeout:     cmp.Or(i.Timeout, 5*time.Second),
-		Remind:      cmp.Or(i.Remind, time.Minute),
-	}
+var defaults = intervals{
+	idle: 15 * time.Second, unreachable: 100 * time.Millisecond, failing: time.Second,
+	slow: 2 * time.Second, timeout: 5 * time.Second, remind: time.Minute,
 }
 
 // Monitor tracks the engines of a server. It is safe for concurrent use.
 type Monitor struct {
 	log       *slog.Logger
-	intervals Intervals
+	intervals intervals
 
 	mu      sync.Mutex
 	engines []*engine
 }
 
 // NewMonitor returns a Monitor without engines.
-func NewMonitor(log *slog.Logger, intervals Intervals) *Monitor {
-	return &Monitor{log: log, intervals: intervals.withDefaults()}
-}
+func NewMonitor(log *slog.Logger) *Monitor { return &Monitor{log: log, intervals: defaults} }
 
 // State is the state of one engine.
 type State struct {

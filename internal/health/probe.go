@@ -54,13 +54,13 @@ func (e *engine) nextProbe(last time.Time, suspicious bool) time.Time {
 	defer e.mu.Unlock()
 	switch f := e.failure; {
 	case f != nil && f.unreachable:
-		return last.Add(e.intervals.Unreachable)
+		return last.Add(e.intervals.unreachable)
 	case f != nil || suspicious:
-		return last.Add(e.intervals.Failing)
+		return last.Add(e.intervals.failing)
 	case e.committed.After(last):
-		return e.committed.Add(e.intervals.Idle)
+		return e.committed.Add(e.intervals.idle)
 	default:
-		return last.Add(e.intervals.Idle)
+		return last.Add(e.intervals.idle)
 	}
 }
 
@@ -78,7 +78,7 @@ func (e *engine) probe(write chan error) chan error {
 		write = make(chan error, 1)
 		go func() { write <- e.write(e.ctx) }()
 	}
-	timeout := time.NewTimer(e.intervals.Timeout)
+	timeout := time.NewTimer(e.intervals.timeout)
 	defer timeout.Stop()
 	select {
 	case err := <-write:
@@ -95,7 +95,7 @@ var errLate = errors.New("a write is not answered")
 
 // pingInTime checks that the engine answers at all. An error with another cause is an answer.
 func (e *engine) pingInTime() error {
-	ctx, cancel := context.WithTimeout(e.ctx, e.intervals.Timeout)
+	ctx, cancel := context.WithTimeout(e.ctx, e.intervals.timeout)
 	defer cancel()
 	err := e.ping(ctx)
 	if err == nil || ctx.Err() == nil && causeOf(err) != dibs.CauseNoAnswer {
@@ -126,7 +126,7 @@ func (e *engine) noteProbe(err error) {
 
 // write writes the probe document. If other servers are always faster, writes work.
 func (e *engine) write(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.intervals.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, e.intervals.timeout)
 	defer cancel()
 	err := document.Update(ctx, e.Store, func() (dibs.Group, error) {
 		found, err := e.Store.Load(ctx, []dibs.Ref{probeRef})

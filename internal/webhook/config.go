@@ -32,8 +32,6 @@ type Config struct {
 	// Source is the source of all CloudEvents. Empty means "urn:dibs".
 	Source string
 
-	// Version is the program's version, for the User-Agent.
-	Version string
 	// Logger logs failing webhooks. Nil means no log.
 	Logger *slog.Logger
 	// Observer observes every delivery. Nil means none.
@@ -59,7 +57,6 @@ func (c Config) withDefaults() Config {
 	c.GiveUpAfter = cmp.Or(c.GiveUpAfter, 3*24*time.Hour)
 	c.Concurrency = cmp.Or(c.Concurrency, 4)
 	c.Source = cmp.Or(c.Source, DefaultSource)
-	c.Version = cmp.Or(c.Version, "development")
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Observer == nil {
 		c.Observer = noObserver{}

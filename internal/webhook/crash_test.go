@@ -183,7 +183,7 @@ func TestCutOffProcessStopsInTime(t *testing.T) {
 	receiver.delay = 30 * time.Millisecond
 	short := func(name string) func(*webhook.Config) {
 		return func(c *webhook.Config) {
-			c.Timeout, c.Version = 500*time.Millisecond, name
+			c.Timeout, c.Source = 500*time.Millisecond, name
 			*c = c.WithLimits(webhook.Limits{Lease: time.Second, Poll: 5 * time.Millisecond, Save: 5 * time.Millisecond})
 		}
 	}
@@ -202,10 +202,10 @@ func TestCutOffProcessStopsInTime(t *testing.T) {
 	eventually(t, "all events arrive", func() bool { return b.status(hook).Behind == 0 })
 	successor := false
 	for _, q := range receiver.got() {
-		switch q.header.Get("User-Agent") {
-		case "Dibs-Webhooks/b":
+		switch q.event.Source {
+		case "b":
 			successor = true
-		case "Dibs-Webhooks/a":
+		case "a":
 			if successor {
 				t.Fatal("both processes sent")
 			}

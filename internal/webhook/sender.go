@@ -47,13 +47,11 @@ func (a Attempt) ended() time.Time { return a.At.Add(a.Took) }
 type sender struct {
 	client  *http.Client
 	timeout time.Duration
-	agent   string
 }
 
-func newSender(guard *Guard, timeout time.Duration, version string) *sender {
+func newSender(guard *Guard, timeout time.Duration) *sender {
 	return &sender{
 		timeout: timeout,
-		agent:   "Dibs-Webhooks/" + version,
 		client: &http.Client{
 			// No proxy: the guard must check the receiver's own address.
 			Transport: &http.Transport{
@@ -96,7 +94,7 @@ func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) 
 		return nil, err
 	}
 	req.Header.Set("Content-Type", envelopeType)
-	req.Header.Set("User-Agent", s.agent)
+	req.Header.Set("User-Agent", "Dibs-Webhooks")
 	req.Header.Set(standardwebhooks.HeaderWebhookID, m.id)
 	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
 	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)

@@ -23,7 +23,7 @@ type Service struct {
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	guard := NewGuard(cfg.AllowPrefixes...)
-	return &Service{cfg: cfg, guard: guard, sender: newSender(guard, cfg.Timeout, cfg.Version), changed: make(chan struct{}, 1)}
+	return &Service{cfg: cfg, guard: guard, sender: newSender(guard, cfg.Timeout), changed: make(chan struct{}, 1)}
 }
 
 // Close closes idle connections.
