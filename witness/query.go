@@ -19,37 +19,16 @@ var Parameters = []string{
 
 // argument returns the value of a parameter. Nil means that the hold has none.
 func argument(name string, hold dibs.SuspectHold) any {
-	text := ""
-	switch name {
-	case "reservationId":
-		text = hold.ID.String()
-	case "key":
-		text = hold.Key()
-	case "namespace":
-		text = hold.Namespace
-	case "value":
-		text = hold.Value
-	case "canonical":
-		text = hold.Canonical
-	case "epoch":
-		return int64(hold.Epoch) //nolint:gosec // it counts up from 1
-	case "entityType":
-		text = hold.Entity.Type
-	case "entityId":
-		text = hold.Entity.ID
-	case "correlationId":
-		text = hold.CorrelationID
-	case "principal":
-		text = hold.Principal
-	case "createdAt":
-		text = formatTime(hold.CreatedAt)
-	case "expiresAt":
-		text = formatTime(hold.ExpiresAt)
-	}
-	if text == "" {
+	value := map[string]any{
+		"reservationId": hold.ID.String(), "key": hold.Key(), "namespace": hold.Namespace, "value": hold.Value, "canonical": hold.Canonical,
+		"epoch":      int64(hold.Epoch), //nolint:gosec // it counts up from 1
+		"entityType": hold.Entity.Type, "entityId": hold.Entity.ID, "correlationId": hold.CorrelationID, "principal": hold.Principal,
+		"createdAt": formatTime(hold.CreatedAt), "expiresAt": formatTime(hold.ExpiresAt),
+	}[name]
+	if value == "" {
 		return nil
 	}
-	return text
+	return value
 }
 
 // query is a statement with placeholders, for the driver.

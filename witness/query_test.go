@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
 )
 
 func TestParseQuery(t *testing.T) {
@@ -33,6 +36,22 @@ func TestParseQuery(t *testing.T) {
 		if err != nil || q.text != c.text || strings.Join(q.parameters, " ") != c.parameters {
 			t.Errorf("%s\nis %q with %q, %v\nwant %q", c.source, q.text, q.parameters, err, c.text)
 		}
+	}
+}
+
+// Every parameter has a value.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	hold := dibs.SuspectHold{
+		ID: dibs.NameID("slug", "a"), Namespace: "slug", Value: "A", Canonical: "a", Epoch: 7, Principal: "shop",
+		Entity: dibs.Entity{Type: "order", ID: "1"}, CorrelationID: "c", CreatedAt: time.Unix(1, 0), ExpiresAt: time.Unix(2, 0),
+	}
+	values, missing := query{parameters: Parameters}.arguments(hold)
+	want := []any{
+		hold.ID.String(), "slug:a", "slug", "A", "a", int64(7), "order", "1", "c", "shop", "1970-01-01T00:00:01.000Z", "1970-01-01T00:00:02.000Z",
+	}
+	if missing != "" || !slices.Equal(values, want) {
+		t.Errorf("%v without %q, want %v", values, missing, want)
 	}
 }
 
