@@ -60,9 +60,7 @@ func TestRotate(t *testing.T) {
 	}
 	verifies := func(secret string) bool {
 		t.Helper()
-		if _, err := r.service.Ping(t.Context(), hook); err != nil {
-			t.Fatal(err)
-		}
+		r.ping(hook)
 		verifier, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
 			t.Fatal(err)
@@ -114,8 +112,7 @@ func TestStart(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 10
-	r := newRig(t, func(c *webhook.Config) {
-		c.Pauses = []time.Duration{time.Hour}
+	r := newRig(t, hourly, func(c *webhook.Config) {
 		*c = c.WithLimits(webhook.Limits{Queued: most, Lease: quick.Lease, Poll: quick.Poll, Save: quick.Save})
 	})
 	receiver := newReceiver(t, func(q request) int {
@@ -136,9 +133,7 @@ func TestQueueIsBounded(t *testing.T) {
 	eventually(t, "the webhook reads no more", func() bool { s := r.status(hook); return s.Waiting == most && s.Behind == most+1+3 })
 	before := len(receiver.got())
 	receiver.set(nil)
-	if _, err := r.service.Ping(t.Context(), hook); err != nil {
-		t.Fatal(err)
-	}
+	r.ping(hook)
 	eventually(t, "the webhook continues", func() bool { return r.status(hook).Behind == 0 })
 	checkOrder(t, receiver.accepted(), 2*most+3)
 	if after := len(receiver.got()); after <= before {
@@ -149,20 +144,14 @@ func TestQueueIsBounded(t *testing.T) {
 // A change of the URL retries failed deliveries at once; one of the description does not.
 func TestRetryAfterAChange(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
+	r := newRig(t, hourly)
 	broken, good := newReceiver(t, always(http.StatusInternalServerError)), newReceiver(t, nil)
 	hook, _ := r.hook(broken.URL)
 	r.claim("slug", "a", "1")
 	r.deliver()
 	eventually(t, "the delivery fails", func() bool { return r.status(hook).Failed == 1 })
-	change := func(c func(*webhook.Hook)) {
-		t.Helper()
-		if _, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error { c(h); return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	change(func(h *webhook.Hook) { h.Description = "other" })
-	change(func(h *webhook.Hook) { h.URL = good.URL })
+	r.change(hook, func(h *webhook.Hook) { h.Description = "other" })
+	r.change(hook, func(h *webhook.Hook) { h.URL = good.URL })
 	eventually(t, "the event arrives at the other address", func() bool { return len(good.got()) == 1 })
 	if n := len(broken.got()); n != 1 {
 		t.Errorf("the first address was tried %d times", n)
@@ -172,7 +161,7 @@ func TestRetryAfterAChange(t *testing.T) {
 // A webhook that was narrowed no longer gets events that it does not want, not even failed ones.
 func TestNarrowed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
+	r := newRig(t, hourly)
 	receiver := newReceiver(t, always(http.StatusInternalServerError))
 	hook, _ := r.hook(receiver.URL)
 	r.claim("slug", "a", "1")
@@ -180,14 +169,10 @@ func TestNarrowed(t *testing.T) {
 	r.deliver()
 	eventually(t, "both fail", func() bool { return r.status(hook).Failed == 2 })
 	receiver.set(nil)
-	_, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error {
+	r.change(hook, func(h *webhook.Hook) {
 		h.Namespaces = []string{"email"}
 		h.Enable()
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	eventually(t, "no event is left", func() bool { return r.status(hook).Waiting == 0 })
 	if got := receiver.accepted(); len(got) != 1 || got[0].event.Subject != "email:b" {
 		t.Errorf("the receiver accepted %d events, want one of email:b", len(got))

@@ -101,7 +101,7 @@ func TestCrashBetweenSendingAndSaving(t *testing.T) {
 			first.saves.Store(-1)
 			short := func(c *webhook.Config) {
 				c.Timeout = time.Second
-				*c = c.WithLimits(webhook.Limits{Lease: 1200 * time.Millisecond, Poll: 5 * time.Millisecond, Save: time.Nanosecond})
+				*c = c.WithLimits(webhook.Limits{Lease: 1200 * time.Millisecond, Poll: quick.Poll, Save: time.Nanosecond})
 			}
 			a := rigOn(t, first, short)
 			hook, _ := a.hook(receiver.URL)
@@ -136,10 +136,7 @@ func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
 	receiver := newReceiver(t, nil)
-	short := func(c *webhook.Config) {
-		c.Timeout = time.Second
-		*c = c.WithLimits(webhook.Limits{Lease: 1500 * time.Millisecond, Poll: 5 * time.Millisecond, Save: 5 * time.Millisecond})
-	}
+	short := withLease(time.Second, 1500*time.Millisecond)
 	cut := &mortal{Store: store}
 	cut.saves.Store(-1)
 	a := rigOn(t, cut, short)
@@ -181,16 +178,12 @@ func TestCutOffProcessStopsInTime(t *testing.T) {
 	store := memstore.New(memstore.Config{})
 	receiver := newReceiver(t, nil)
 	receiver.delay = 30 * time.Millisecond
-	short := func(name string) func(*webhook.Config) {
-		return func(c *webhook.Config) {
-			c.Timeout, c.Source = 500*time.Millisecond, name
-			*c = c.WithLimits(webhook.Limits{Lease: time.Second, Poll: 5 * time.Millisecond, Save: 5 * time.Millisecond})
-		}
-	}
+	short := withLease(500*time.Millisecond, time.Second)
+	named := func(name string) func(*webhook.Config) { return func(c *webhook.Config) { c.Source = name } }
 	cut := &mortal{Store: store}
 	cut.saves.Store(-1)
-	a := rigOn(t, cut, short("a"))
-	b := rigOn(t, &mortal{Store: store}, short("b"))
+	a := rigOn(t, cut, short, named("a"))
+	b := rigOn(t, &mortal{Store: store}, short, named("b"))
 	hook, _ := a.hook(receiver.URL)
 	const events = 80 // they take longer than the lease lasts
 	a.life("name", events-1)

@@ -16,12 +16,7 @@ import (
 func TestOneBadEventIsNotAReceiverThatIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	in := newReceiver(t, func(q request) int {
-		if q.event.Data.Canonical == "bad" {
-			return http.StatusInternalServerError
-		}
-		return http.StatusOK
-	})
+	in := newReceiver(t, refuseOnly("bad", http.StatusInternalServerError))
 	hook, _ := r.hook(in.URL)
 	r.deliver()
 	r.claim("slug", "bad", "1")

@@ -101,7 +101,7 @@ func TestReceiverRecovers(t *testing.T) {
 // A receiver that is down gets one event at a time.
 func TestDownReceiverIsNotHammered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
+	r := newRig(t, hourly)
 	receiver := newReceiver(t, always(http.StatusBadGateway))
 	hook, _ := r.hook(receiver.URL)
 	for i := range 50 {
@@ -114,22 +114,15 @@ func TestDownReceiverIsNotHammered(t *testing.T) {
 		t.Errorf("a receiver that is down got %d requests", n)
 	}
 	receiver.set(nil)
-	if _, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error { h.Enable(); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	r.change(hook, (*webhook.Hook).Enable)
 	eventually(t, "all events arrive at once after Enable", func() bool { return len(receiver.accepted()) == 50 })
 }
 
 // A key that fails does not block others.
 func TestOtherKeysContinue(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
-	receiver := newReceiver(t, func(q request) int {
-		if q.event.Data.Canonical == "poison" {
-			return http.StatusBadRequest
-		}
-		return http.StatusNoContent
-	})
+	r := newRig(t, hourly)
+	receiver := newReceiver(t, refuseOnly("poison", http.StatusBadRequest))
 	hook, _ := r.hook(receiver.URL)
 	r.life("poison", 2)
 	r.deliver()
@@ -153,9 +146,7 @@ func TestOtherKeysContinue(t *testing.T) {
 		t.Errorf("%d requests after restarts", n)
 	}
 	receiver.set(nil)
-	if _, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error { h.Enable(); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	r.change(hook, (*webhook.Hook).Enable)
 	eventually(t, "the waiting events arrive", func() bool { return r.status(hook).Behind == 0 })
 	checkOrder(t, receiver.accepted(), 23)
 	if n := len(receiver.accepted()); n != 23 {
@@ -216,9 +207,8 @@ func TestGoneReceiver(t *testing.T) {
 		return err == nil && !now.Enabled && now.Stopped == "the receiver answered 410 Gone"
 	})
 	receiver.set(nil)
-	now, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error { h.Enable(); return nil })
-	if err != nil || now.Stopped != "" {
-		t.Fatal(now, err)
+	if now := r.change(hook, (*webhook.Hook).Enable); now.Stopped != "" {
+		t.Error(now.Stopped)
 	}
 	eventually(t, "the event arrives", func() bool { return len(receiver.accepted()) == 1 })
 }
@@ -229,9 +219,9 @@ func TestRedirect(t *testing.T) {
 	r, elsewhere, receiver := newRig(t), newReceiver(t, nil), newReceiver(t, always(http.StatusPermanentRedirect))
 	receiver.header.Set("Location", elsewhere.URL)
 	hook, _ := r.hook(receiver.URL)
-	a, err := r.service.Ping(t.Context(), hook)
-	if err != nil || a.Delivered() || a.Status != http.StatusPermanentRedirect || !strings.Contains(a.Error, "redirects are not followed") {
-		t.Errorf("%+v, %v", a, err)
+	a := r.ping(hook)
+	if a.Delivered() || a.Status != http.StatusPermanentRedirect || !strings.Contains(a.Error, "redirects are not followed") {
+		t.Errorf("%+v", a)
 	}
 	if len(elsewhere.got()) > 0 {
 		t.Error("the redirect was followed")

@@ -69,12 +69,12 @@ func TestDocReceiver(t *testing.T) {
 	r := newRig(t)
 	hook, secret := r.hook(receiver.URL)
 	t.Setenv("WEBHOOK_SECRET", secret)
-	if a, err := r.service.Ping(t.Context(), hook); err != nil || a.Status != http.StatusNoContent {
-		t.Errorf("%+v, %v", a, err)
+	if a := r.ping(hook); a.Status != http.StatusNoContent {
+		t.Errorf("%+v", a)
 	}
 	t.Setenv("WEBHOOK_SECRET", "whsec_bm90IG91cnM=")
-	if a, err := r.service.Ping(t.Context(), hook); err != nil || a.Status != http.StatusUnauthorized {
-		t.Errorf("%+v, %v", a, err)
+	if a := r.ping(hook); a.Status != http.StatusUnauthorized {
+		t.Errorf("%+v", a)
 	}
 }
 
@@ -83,9 +83,7 @@ func TestDocSnippets(t *testing.T) {
 	t.Parallel()
 	r, receiver := newRig(t), newReceiver(t, nil)
 	hook, secret := r.hook(receiver.URL)
-	if _, err := r.service.Ping(t.Context(), hook); err != nil {
-		t.Fatal(err)
-	}
+	r.ping(hook)
 	headers := make(map[string]string)
 	for name, values := range receiver.got()[0].header {
 		headers[strings.ToLower(name)] = values[0]

@@ -72,6 +72,17 @@ func rigOn(tb testing.TB, store dibs.Store, change ...func(*webhook.Config)) *ri
 // quick are short limits.
 var quick = webhook.Limits{Lease: 10 * time.Second, Poll: 5 * time.Millisecond, Save: 2 * time.Millisecond}
 
+// hourly makes a failed event wait for longer than a test.
+func hourly(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} }
+
+// withLease sets the timeout of deliveries and the length of the lease.
+func withLease(timeout, lease time.Duration) func(*webhook.Config) {
+	return func(c *webhook.Config) {
+		c.Timeout = timeout
+		*c = c.WithLimits(webhook.Limits{Lease: lease, Poll: quick.Poll, Save: quick.Save})
+	}
+}
+
 func openMemory(testing.TB) dibs.Store { return memstore.New(memstore.Config{}) }
 
 func openSQLite(tb testing.TB) dibs.Store {
@@ -110,6 +121,26 @@ func (r *rig) hook(url string, change ...func(*webhook.Hook)) (*webhook.Hook, st
 		r.Fatal(err)
 	}
 	return made, secret
+}
+
+// change changes a webhook.
+func (r *rig) change(hook *webhook.Hook, edit func(*webhook.Hook)) *webhook.Hook {
+	r.Helper()
+	changed, err := r.service.Change(context.Background(), hook.ID, func(h *webhook.Hook) error { edit(h); return nil })
+	if err != nil {
+		r.Fatal(err)
+	}
+	return changed
+}
+
+// ping pings a webhook.
+func (r *rig) ping(hook *webhook.Hook) webhook.Attempt {
+	r.Helper()
+	a, err := r.service.Ping(context.Background(), hook)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return a
 }
 
 // claim claims a name: one event.
@@ -229,6 +260,16 @@ func (r *receiver) set(answer func(request) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
+}
+
+// refuseOnly refuses events of one name.
+func refuseOnly(canonical string, status int) func(request) int {
+	return func(q request) int {
+		if q.event.Data.Canonical == canonical {
+			return status
+		}
+		return http.StatusOK
+	}
 }
 
 func always(status int) func(request) int { return func(request) int { return status } }
