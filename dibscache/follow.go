@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const (
@@ -37,7 +37,7 @@ func (c *Cache) follow(ctx context.Context) {
 		f.report(err)
 		switch {
 		case err != nil:
-			_ = pause.For(ctx, c.every())
+			_ = backoff.Sleep(ctx, c.every())
 		case !more:
 			f.await(ctx)
 		}
@@ -86,9 +86,9 @@ func (f *follower) startOver() {
 // something was committed where the registry is in this process. A server would have to be
 // asked for that in a connection of its own.
 func (f *follower) await(ctx context.Context) {
-	_ = pause.For(ctx, leastPause)
+	_ = backoff.Sleep(ctx, leastPause)
 	if f.generation == 0 {
-		_ = pause.For(ctx, f.every()-leastPause)
+		_ = backoff.Sleep(ctx, f.every()-leastPause)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.every())

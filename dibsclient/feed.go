@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -95,7 +95,7 @@ func (r *reconnecting) broke(s *stream) {
 func (c *client) reopen(ctx context.Context, query dibs.FeedQuery, r *reconnecting) (*stream, error) {
 	do := get("watch", "/v1/events", params("namespace", query.Namespace, "after", string(query.After)), nil)
 	for {
-		if r.failures > 0 && pause.For(ctx, pauseBefore(r.failures, c.firstPause, r.after)) != nil {
+		if r.failures > 0 && backoff.Sleep(ctx, pauseBefore(r.failures, c.firstPause, r.after)) != nil {
 			return nil, ctx.Err()
 		}
 		if c.closed.Err() != nil {

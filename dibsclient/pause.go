@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const (
@@ -21,12 +21,12 @@ const (
 // each time, somewhat random, so that callers do not come back all at once, and not
 // less than the server asked for.
 func pauseBefore(retry int, first, after time.Duration) time.Duration {
-	backoff := first
+	pause := first
 	for range min(retry-1, 10) {
-		backoff = min(2*backoff, maxPause)
+		pause = min(2*pause, maxPause)
 	}
-	jitter := rand.N(backoff/2 + 1)
-	return max(backoff/2, min(after, maxRetryAfter)) + jitter
+	jitter := rand.N(pause/2 + 1)
+	return max(pause/2, min(after, maxRetryAfter)) + jitter
 }
 
 // wait pauses. It reports whether there is time left: it does not even begin where the
@@ -35,7 +35,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
 	}
-	return pause.For(ctx, d) == nil
+	return backoff.Sleep(ctx, d) == nil
 }
 
 // retryAfter reads the header of that name: seconds, or a date. What is neither is none.

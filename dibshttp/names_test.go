@@ -241,7 +241,7 @@ func TestMistakes(t *testing.T) {
 		"and NamespaceOf":       {Namespace: "slug", NamespaceOf: func(*http.Request) string { return "slug" }},
 		"not well-formed":       {Namespace: "Not One"},
 		"do not belong in URLs": {Namespace: "secret"},
-		"begin and end":       {Namespace: "slug", Prefix: "w"},
+		"begin and end":         {Namespace: "slug", Prefix: "w"},
 		"set both of Value":     {Namespace: "slug", Value: value},
 		"Location, or none":     {Namespace: "slug", Location: location},
 		"Prefix says":           {Namespace: "slug", Value: value, Location: location, Prefix: "/w/"},

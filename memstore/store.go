@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 var (
@@ -124,7 +124,7 @@ func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error
 				return nil
 			}
 		}
-		_ = pause.For(ctx, time.Millisecond) // the loop checks the context
+		_ = backoff.Sleep(ctx, time.Millisecond) // the loop checks the context
 	}
 }
 

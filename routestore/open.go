@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const (
@@ -112,7 +112,7 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 			}
 			continue
 		}
-		if err := pause.For(ctx, lookAgain); err != nil {
+		if err := backoff.Sleep(ctx, lookAgain); err != nil {
 			return err
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
-	"github.com/calldibs/dibs/internal/pause"
 )
 
 // lookAgain is how often a store that is waited for is tried.
@@ -38,7 +38,7 @@ func (sv *service) openStore(ctx context.Context) error {
 			sv.log.Warn("the store does not answer: waiting for it", "store", engine.Redacted(sv.config.Store),
 				"wait", sv.config.Wait, "cause", string(cause), "error", err)
 		}
-		if pause.For(ctx, lookAgain) != nil {
+		if backoff.Sleep(ctx, lookAgain) != nil {
 			return err
 		}
 	}

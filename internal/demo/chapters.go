@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const customers = 100
@@ -103,7 +103,7 @@ func (s *story) reserveWhenFree(ctx context.Context, namespace, value string) (d
 			return hold, err
 		}
 		// The refusal says until when.
-		if err := pause.For(ctx, time.Until(taken.Until)); err != nil {
+		if err := backoff.Sleep(ctx, time.Until(taken.Until)); err != nil {
 			return dibs.Hold{}, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 var couple = dibs.Entity{Type: "wedding", ID: "43"}
@@ -82,7 +82,7 @@ func (s *story) crash(ctx context.Context, customer []string) error {
 		if err != nil {
 			return err
 		}
-		if err := pause.For(ctx, max(name.Remaining, time.Millisecond)); err != nil {
+		if err := backoff.Sleep(ctx, max(name.Remaining, time.Millisecond)); err != nil {
 			return err
 		}
 	}

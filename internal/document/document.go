@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 var (
@@ -20,10 +20,7 @@ var (
 	ErrContended = fmt.Errorf("document: lost against other writers %d times", attempts)
 )
 
-const (
-	attempts     = 10
-	firstBackoff = 5 * time.Millisecond // doubles with each attempt
-)
+const attempts = 10
 
 // Commit commits one group, or returns [ErrStale].
 func Commit(ctx context.Context, store dibs.Store, group dibs.Group) error {
@@ -38,7 +35,7 @@ func Commit(ctx context.Context, store dibs.Store, group dibs.Group) error {
 // commit or decide itself returns [ErrStale], Update calls decide again after a pause. After
 // 10 attempts it returns [ErrContended] as [dibs.Unavailable].
 func Update(ctx context.Context, store dibs.Store, decide func() (dibs.Group, error)) error {
-	backoff := firstBackoff
+	retry := backoff.Backoff{First: 5 * time.Millisecond, Max: time.Second}
 	for range attempts {
 		group, err := decide()
 		if err == nil && len(group.Writes) > 0 {
@@ -47,10 +44,9 @@ func Update(ctx context.Context, store dibs.Store, decide func() (dibs.Group, er
 		if !errors.Is(err, ErrStale) {
 			return err
 		}
-		if err := pause.For(ctx, backoff); err != nil {
+		if err := retry.Wait(ctx); err != nil {
 			return dibs.Unavailable(err)
 		}
-		backoff *= 2
 	}
 	return dibs.Unavailable(ErrContended)
 }

@@ -1,4 +1,4 @@
-package pause_test
+package backoff_test
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/calldibs/dibs/internal/pause"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
-func TestFor(t *testing.T) {
+func TestSleep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		if err := pause.For(ctx, time.Second); err != nil || time.Since(start) != time.Second {
+		if err := backoff.Sleep(ctx, time.Second); err != nil || time.Since(start) != time.Second {
 			t.Errorf("slept for %v, error %v", time.Since(start), err)
 		}
-		if err := pause.For(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+		if err := backoff.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("slept until %v, error %v, want the context's end after a minute", time.Since(start), err)
 		}
 	})
