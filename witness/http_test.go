@@ -172,8 +172,6 @@ func TestHTTPTrouble(t *testing.T) {
 		}
 	}
 	quick := func(c *witness.HTTPConfig) { c.Timeout = 50 * time.Millisecond }
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	for name, w := range map[string]*witness.HTTP{
 		"within 50ms": service(t, func(_ http.ResponseWriter, r *http.Request) { wait(r) }, quick),
 		"no answer within": service(t, func(out http.ResponseWriter, r *http.Request) {
@@ -186,7 +184,7 @@ func TestHTTPTrouble(t *testing.T) {
 			out.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(out, `{"outcome": "absent"}`)
 		}),
-		"refused": service(t, nil, func(c *witness.HTTPConfig) { c.URL = closed.URL + "/?tenant=a-secret" }),
+		"refused": service(t, nil, func(c *witness.HTTPConfig) { c.URL = "http://127.0.0.1:1/?tenant=a-secret" }),
 		"HTTP":    service(t, nil, func(c *witness.HTTPConfig) { c.URL = strings.Replace(c.URL, "http:", "https:", 1) }),
 	} {
 		verdict, err := w.Ask(t.Context(), suspect())
