@@ -17,8 +17,8 @@ import (
 // impatient gives up at the first failure.
 func impatient(c *webhook.Config) { c.GiveUpAfter = time.Nanosecond }
 
-// An event that is given up becomes a dead letter, its key goes on, and it can be sent
-// again.
+// An event that is given up becomes a dead letter and can be resent; the next event of its key
+// is delivered.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) dibs.Store{"memory": openMemory, "sqlite": openSQLite} {
@@ -35,13 +35,13 @@ func TestDeadLetters(t *testing.T) {
 			hook, _ := r.hook(receiver.URL)
 			r.life("poison", 1)
 			r.deliver()
-			eventually(t, "the key goes on", func() bool { return len(receiver.accepted()) == 1 })
-			eventually(t, "it is a dead letter", func() bool { s := r.status(hook); return s.DeadLetters == 1 && s.Behind == 0 })
-			letters, err := r.service.Letters(t.Context(), hook.ID, "", 10)
+			eventually(t, "the next event of the key is accepted", func() bool { return len(receiver.accepted()) == 1 })
+			eventually(t, "the event is a dead letter", func() bool { s := r.status(hook); return s.DeadLetters == 1 && s.Behind == 0 })
+			letters, err := r.service.DeadLetters(t.Context(), hook.ID, "", 10)
 			if err != nil || len(letters) != 1 {
 				t.Fatal(letters, err)
 			}
-			letter, event, err := r.service.Letter(t.Context(), hook, letters[0].ID)
+			letter, event, err := r.service.DeadLetter(t.Context(), hook, letters[0].ID)
 			if err != nil || event == nil || event.Key() != "slug:poison" || letter.Attempts != 1 || letter.Kind != dibs.EventClaimed ||
 				letter.Where != "slug" || letter.Name != event.ID || letter.LastError != "the receiver answered 422" {
 				t.Fatalf("%+v, %+v, %v", letter, event, err)
@@ -54,29 +54,29 @@ func TestDeadLetters(t *testing.T) {
 			if a, err = r.service.Resend(t.Context(), hook, letter.ID); err != nil || !a.Delivered() {
 				t.Errorf("%+v, %v", a, err)
 			}
-			if _, err = r.service.Resend(t.Context(), hook, letter.ID); !errors.Is(err, webhook.ErrNoLetter) {
-				t.Errorf("twice: %v", err)
+			if _, err = r.service.Resend(t.Context(), hook, letter.ID); !errors.Is(err, webhook.ErrNoDeadLetter) {
+				t.Errorf("resent twice: %v", err)
 			}
 			got := receiver.got()
 			if got[0].header.Get("webhook-id") != got[len(got)-1].header.Get("webhook-id") {
-				t.Error("it was sent again under another id")
+				t.Error("it was resent with another id")
 			}
 			if s := r.status(hook); s.DeadLetters != 0 {
 				t.Errorf("%+v", s)
 			}
 			if strings.Contains(r.log.String(), "poison") {
-				t.Error("the log has the name")
+				t.Error("the log contains the name")
 			}
 		})
 	}
 }
 
-// All of them, until one fails; and only so many are kept.
+// ResendAll resends until one fails. Only so many dead letters are kept.
 func TestResendAll(t *testing.T) {
 	t.Parallel()
 	const kept = 5
 	r := newRig(t, impatient, func(c *webhook.Config) {
-		*c = c.WithLimits(webhook.Limits{Letters: kept, Lease: quick.Lease, Poll: quick.Poll, Save: quick.Save})
+		*c = c.WithLimits(webhook.Limits{DeadLetters: kept, Lease: quick.Lease, Poll: quick.Poll, Save: quick.Save})
 	})
 	receiver := newReceiver(t, always(http.StatusInternalServerError))
 	hook, _ := r.hook(receiver.URL)
@@ -84,22 +84,22 @@ func TestResendAll(t *testing.T) {
 		r.claim("slug", fmt.Sprint("name", i), fmt.Sprint(i))
 	}
 	r.deliver()
-	eventually(t, "all are dead", func() bool { s := r.status(hook); return s.DeadLetters == kept && s.Dropped == 3 && s.Behind == 0 })
+	eventually(t, "all events are dead letters", func() bool { s := r.status(hook); return s.DeadLetters == kept && s.Dropped == 3 && s.Behind == 0 })
 	all, err := r.service.ResendAll(t.Context(), hook)
 	if err != nil || all.Delivered != 0 || all.Failed == nil || all.Left != kept {
-		t.Errorf("while it fails: %+v, %v", all, err)
+		t.Errorf("while the receiver fails: %+v, %v", all, err)
 	}
 	receiver.set(nil)
 	if all, err = r.service.ResendAll(t.Context(), hook); err != nil || all.Delivered != kept || all.Failed != nil || all.Left != 0 {
-		t.Errorf("when it is back: %+v, %v", all, err)
+		t.Errorf("after recovery: %+v, %v", all, err)
 	}
 	checkOrder(t, receiver.accepted(), kept)
 	if all, err = r.service.ResendAll(t.Context(), hook); err != nil || all.Delivered != 0 {
-		t.Errorf("with none: %+v, %v", all, err)
+		t.Errorf("without dead letters: %+v, %v", all, err)
 	}
 }
 
-// A dead letter has no copy of its event: what is purged from the feed is gone.
+// A dead letter has no copy of its event, which may be purged from the feed.
 func TestDeadLetterOfAPurgedEvent(t *testing.T) {
 	t.Parallel()
 	var later atomic.Int64
@@ -111,10 +111,10 @@ func TestDeadLetterOfAPurgedEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.deliver()
-	eventually(t, "it is a dead letter", func() bool { return r.status(hook).DeadLetters >= 1 })
+	eventually(t, "the event is a dead letter", func() bool { return r.status(hook).DeadLetters >= 1 })
 	r.stop()
 	later.Store(int64(100 * 24 * time.Hour))
-	eventually(t, "it is purged", func() bool {
+	eventually(t, "the event is purged", func() bool {
 		later.Add(int64(100 * 24 * time.Hour))
 		if _, err := r.registry.Sweep(t.Context(), 100); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestDeadLetterOfAPurgedEvent(t *testing.T) {
 		page, err := r.registry.Events(t.Context(), dibs.FeedQuery{})
 		return err == nil && len(page.Events) == 0
 	})
-	letters, err := r.service.Letters(t.Context(), hook.ID, "", 1)
+	letters, err := r.service.DeadLetters(t.Context(), hook.ID, "", 1)
 	if err != nil || len(letters) != 1 {
 		t.Fatal(letters, err)
 	}
@@ -135,7 +135,7 @@ func TestDeadLetterOfAPurgedEvent(t *testing.T) {
 	}
 }
 
-// Removing a webhook leaves nothing behind, and ends its deliveries.
+// Removing a webhook deletes all its documents and ends its deliveries.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, impatient)
@@ -143,7 +143,7 @@ func TestRemove(t *testing.T) {
 	hook, _ := r.hook(receiver.URL)
 	r.claim("slug", "a", "1")
 	r.deliver()
-	eventually(t, "it is a dead letter", func() bool { return r.status(hook).DeadLetters == 1 })
+	eventually(t, "the event is a dead letter", func() bool { return r.status(hook).DeadLetters == 1 })
 	if err := r.service.Remove(t.Context(), hook.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -159,13 +159,13 @@ func TestRemove(t *testing.T) {
 	before := len(receiver.got())
 	other, _ := r.hook(newReceiver(t, nil).URL)
 	r.deliver()
-	eventually(t, "another one gets it", func() bool { return r.status(other).Delivered == 1 })
+	eventually(t, "another webhook gets the event", func() bool { return r.status(other).Delivered == 1 })
 	if len(receiver.got()) != before {
-		t.Error("it still gets events")
+		t.Error("the removed webhook still gets events")
 	}
 }
 
-// What cannot be is refused, and says what.
+// An invalid webhook is refused with the field that is wrong.
 func TestInvalidHooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -214,7 +214,7 @@ func TestInvalidHooks(t *testing.T) {
 	}
 }
 
-// A webhook can ask for every kind of event there is.
+// A webhook can ask for every kind of event.
 func TestKindsAreComplete(t *testing.T) {
 	t.Parallel()
 	listed := make(map[string]bool)
@@ -223,7 +223,7 @@ func TestKindsAreComplete(t *testing.T) {
 	}
 	for _, k := range kindsInSource(t) {
 		if !listed[k] {
-			t.Errorf("the kind %s is missing", k)
+			t.Errorf("kind %s is missing", k)
 		}
 	}
 }
