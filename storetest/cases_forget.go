@@ -4,16 +4,16 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// forgetCases are about what must be gone for good, and what stays in its place.
+// forgetCases test what must be erased, and what stays in its place.
 var forgetCases = []testCase{
 	{[]string{"commit-renew"}, "nothing is left of the former record", commitRenew},
 	{[]string{"commit-renew"}, "an active name, and its entity", commitRenewOwned},
 	{[]string{"commit-renew", "commit-reads"}, "only what was read", commitRenewStale},
 	{[]string{"commit-redact"}, "in place", commitRedact},
-	{[]string{"commit-redact"}, "what is gone stays so", commitRedactGone},
+	{[]string{"commit-redact"}, "of an event that is gone", commitRedactGone},
 }
 
-// another returns what stands under the ID of n after it was renewed.
+// another returns the record that replaces n under the same ID.
 func another(n *dibs.NameRecord, canonical string) *dibs.NameRecord {
 	other := name(n.Namespace, canonical, dibs.Quarantined)
 	other.ID, other.Rev, other.Epoch, other.Owner, other.Established = n.ID, n.Rev+1, n.Epoch, dibs.Entity{}, false
@@ -30,7 +30,7 @@ func commitRenew(e *env) {
 		n = later
 	}
 	before := e.feed(dibs.EventQuery{})
-	// To one that comes before the others in a listing, and to one behind them.
+	// Once to a name that sorts before the others in a listing, once to one after them.
 	for _, canonical := range []string{"\x7f" + n.ID.String(), "z"} {
 		other := another(n, canonical)
 		told := happened(dibs.EventForgotten, other)
@@ -44,7 +44,7 @@ func commitRenew(e *env) {
 		}
 		n = other
 	}
-	// Its history goes on as any other's, and goes as a whole.
+	// Its history continues as any other, and is deleted as a whole.
 	g, later := touch(n)
 	e.commit(g)
 	e.sameEvents(e.history(n.ID), []dibs.Event{happened(dibs.EventForgotten, n), happened(dibs.EventExtended, later)})
@@ -67,7 +67,7 @@ func commitRenewOwned(e *env) {
 	e.owns("", who, 10)
 	e.isDue(10)
 
-	// The entity comes back, and has another name.
+	// The entity comes back with another name.
 	back := entity("", who)
 	back.Rev = 3
 	fresh := ownedBy(who, "slug", "b", dibs.Active)
@@ -99,7 +99,7 @@ func commitRedact(e *env) {
 		event.Entity, event.After.Entity, event.Actor = dibs.Entity{}, dibs.Entity{}, ""
 		less[i] = event
 	}
-	less[2] = before[2] // this one stays as it is
+	less[2] = before[2] // this one stays unchanged
 	last := next(later, nil)
 	told := happened(dibs.EventForgotten, last)
 	g = join(update(later, last), telling(told))

@@ -7,10 +7,10 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// groupCases are about a group's changes taking effect.
+// groupCases test that a group's changes take effect together.
 var groupCases = []testCase{
-	{[]string{"commit-atomic"}, "everything is there when Commit returns", commitAtomic},
-	{[]string{"commit-atomic"}, "nobody sees a part of it", commitAtomicWatched},
+	{[]string{"commit-atomic"}, "everything is visible when Commit returns", commitAtomic},
+	{[]string{"commit-atomic"}, "no reader sees a part of it", commitAtomicWatched},
 	{[]string{"commit-delete"}, "nothing is left", commitDelete},
 	{[]string{"commit-delete", "events-filter"}, "a name that came with several events", commitDeleteStory},
 	{[]string{"commit-delete"}, "other events keep their cursors", commitDeleteCursors},
@@ -35,7 +35,7 @@ func commitAtomic(e *env) {
 }
 
 func commitAtomicWatched(e *env) {
-	// Every commit moves a marker from one place to the other, and tells of it.
+	// Every commit moves a marker between two documents, and adds an event.
 	counter := name("slug", "counter", dibs.Active)
 	marker := func(rev uint64) *dibs.NameRecord {
 		n := name("slug", []string{"left", "right"}[rev%2], dibs.Held)
@@ -62,7 +62,7 @@ func commitAtomicWatched(e *env) {
 		var g dibs.Group
 		from := n
 		g, n = touch(n)
-		return commitSure(e.Context(), handles[0], join(create(marker(n.Rev)), remove(marker(from.Rev)), g))
+		return mustCommit(e.Context(), handles[0], join(create(marker(n.Rev)), remove(marker(from.Rev)), g))
 	}, func(round int) error {
 		store := handles[round%len(handles)]
 		if err := look(store); err != nil {
@@ -73,7 +73,7 @@ func commitAtomicWatched(e *env) {
 			return err
 		}
 		if len(found) != 2 {
-			return fmt.Errorf("a record is created where another is deleted, and Load saw %d of the two", len(found)-1)
+			return fmt.Errorf("one record is created while another is deleted, and Load saw %d of the two", len(found)-1)
 		}
 		rev := found[counter.Ref()].Revision()
 		if rev < told.Rev {
@@ -111,13 +111,13 @@ func commitDelete(e *env) {
 	e.sameEvents(e.history(n.ID), nil)
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept)})
 
-	// Nobody inherits what went: a name that comes after it has its own history.
+	// A later name does not inherit the history.
 	heir := name("slug", "heir", dibs.Active)
 	e.commit(claim(heir))
 	e.sameEvents(e.history(heir.ID), []dibs.Event{happened(dibs.EventClaimed, heir)})
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept), happened(dibs.EventClaimed, heir)})
 
-	// What comes back under the same address is new: no old event returns.
+	// A record created again under the same ID is new: no old event returns.
 	back := next(n, func(n *dibs.NameRecord) { n.Rev = 9 })
 	e.commit(claim(back))
 	e.has(back)
@@ -161,8 +161,8 @@ func commitDeleteCursors(e *env) {
 			e.Fatalf("the event of %s has cursor %q, it had %q before others were deleted", after[i].Key(), after[i].Cursor, left[i].Cursor)
 		}
 	}
-	// Readers that stand at a deleted event go on from there, also at the very end,
-	// and newer events come behind all cursors that were given out.
+	// Readers at a deleted event resume from there, also at the very end, and
+	// newer events come after all cursors that were returned.
 	e.sameEvents(e.feed(dibs.EventQuery{After: before[5].Cursor}), nil)
 	fresh := name("slug", "fresh", dibs.Active)
 	e.commit(claim(fresh))
@@ -172,7 +172,7 @@ func commitDeleteCursors(e *env) {
 	}
 }
 
-// gives makes the name that another entity's, or state's, turn makes of n.
+// gives returns the next revision of n with another owner or state.
 func gives(n *dibs.NameRecord, owner dibs.Entity, state dibs.State) *dibs.NameRecord {
 	return next(n, func(n *dibs.NameRecord) { n.Owner, n.State, n.Status = owner, state, statusOf(state) })
 }
@@ -192,13 +192,13 @@ func commitRename(e *env) {
 		b := with(ownedBy(who, "slug", fmt.Sprintf("b%d", i), dibs.Alias))
 		e.commit(create(a, b))
 		a2, b2 := gives(a, who, dibs.Alias), gives(b, who, dibs.Active)
-		e.commit(join(update(b, b2), yield(a, a2))) // the one that gains comes first
+		e.commit(join(update(b, b2), yield(a, a2))) // the name that becomes active comes first
 		e.has(a2, b2)
 		a3, b3 := gives(a2, who, dibs.Active), gives(b2, who, dibs.Alias)
 		e.commit(join(yield(b2, b3), update(a2, a3)))
 		e.has(a3, b3)
 
-		// To a name that is new, away from one that is deleted or set free.
+		// To a new name, from one that is deleted or becomes free.
 		c := with(ownedBy(who, "slug", fmt.Sprintf("c%d", i), dibs.Active))
 		a4 := gives(a3, who, dibs.Quarantined)
 		a4.Until = e.now() + 1

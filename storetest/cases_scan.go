@@ -8,18 +8,18 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// dueCases are about what the sweeper has to look at.
+// dueCases test what the sweeper gets.
 var dueCases = []testCase{
 	{[]string{"due-order"}, "earliest first, across kinds", dueOrder},
-	{[]string{"due-exact"}, "at the very millisecond", dueExact},
-	{[]string{"due-none"}, "no date never comes", dueNone},
+	{[]string{"due-exact"}, "exact to the millisecond", dueExact},
+	{[]string{"due-none"}, "a record without a date is never due", dueNone},
 }
 
-// ownedCases are about an entity's names.
+// ownedCases test the names of an entity.
 var ownedCases = []testCase{
 	{[]string{"owned"}, "in the order of keys, up to a limit", ownedOrder},
-	{[]string{"owned"}, "of this entity alone", ownedExact},
-	{[]string{"owned-given-up"}, "only while they are the entity's", ownedGivenUp},
+	{[]string{"owned"}, "only of this entity", ownedExact},
+	{[]string{"owned-given-up"}, "only while the entity owns them", ownedGivenUp},
 }
 
 // isDue demands that exactly these records are due, in this order.
@@ -72,7 +72,7 @@ func dueOrder(e *env) {
 	for limit := 1; limit <= 6; limit++ {
 		e.isDue(limit, all[:min(limit, len(all))]...)
 	}
-	// What was dealt with is no longer due, or has another date.
+	// A record that was updated is no longer due, or has another date.
 	n2b := next(n2, func(n *dibs.NameRecord) { n.Due = now - 4 })
 	nb := next(n, func(n *dibs.NameRecord) { n.Due = now + 5 })
 	e.commit(join(update(n2, n2b), update(n, nb), remove(d2)))
@@ -108,8 +108,8 @@ func dueNone(e *env) {
 	e.isDue(10)
 }
 
-// orderedNamespaces are namespaces in byte order, chosen so that keys which are
-// compared as one string come out in another: "a-b:" stands before "a:".
+// orderedNamespaces are namespaces in byte order, chosen so that a comparison of
+// joined keys gives another order: "a-b:" sorts before "a:".
 var orderedNamespaces = []string{"a", "a-b", "a-b.c", "a.b", "a.b.c", "a0", "a_b", "ab", "b"}
 
 func ownedOrder(e *env) {
@@ -138,7 +138,7 @@ func ownedOrder(e *env) {
 }
 
 func ownedExact(e *env) {
-	// One name for each of many entities that are nearly the same.
+	// One name for each of many nearly equal entities.
 	entities := []dibs.Entity{
 		{Type: "user", ID: "1"},
 		{Type: "User", ID: "1"},
@@ -192,7 +192,7 @@ func ownedGivenUp(e *env) {
 	e.commit(create(records...))
 	e.owns("", who, 100, active, alias)
 
-	// Each leaves when it is given up or goes to another.
+	// Each is no longer listed when it is given up or gets another owner.
 	alias2 := gives(alias, other, dibs.Active)
 	e.commit(update(alias, alias2))
 	e.owns("", who, 100, active)
