@@ -28,7 +28,7 @@ func TestBrokenStoresFail(t *testing.T) {
 			if b.harness != nil {
 				b.harness(&harness)
 			}
-			for _, c := range cases() {
+			for _, c := range cases {
 				if !slices.Contains(c.musts, b.must) {
 					continue
 				}

@@ -10,13 +10,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// awaitCases test answers that depend on time alone.
-var awaitCases = []testCase{
-	{[]string{"await-commits", "await-deadline"}, "a commit in progress past its window", awaitCommit},
-	{[]string{"await-commits"}, "no commit in progress", awaitNothing},
-	{[]string{"await-clock", "await-deadline"}, "a clock that was set back", awaitClock},
-}
-
 // shortly is the deadline for an Await that cannot succeed.
 const shortly = 100 * time.Millisecond
 

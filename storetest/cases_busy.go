@@ -8,11 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// busyCases test records that another transaction has locked.
-var busyCases = []testCase{
-	{[]string{"commit-busy"}, "a record locked by another transaction", commitBusy},
-}
-
 // patience is how long a group may wait for another transaction. Working engines
 // answer much sooner.
 const patience = 2 * time.Second

@@ -7,19 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// commitCases test when a group is committed.
-var commitCases = []testCase{
-	{[]string{"commit-reads"}, "every revision is compared", commitReads},
-	{[]string{"commit-read-only"}, "also of records that are only read", commitReadOnly},
-	{[]string{"commit-read-only"}, "two groups that each read what the other writes", commitSkew},
-	{[]string{"commit-window"}, "exact to the millisecond", commitWindow},
-	{[]string{"commit-window"}, "the clock at commit decides", commitWindowMoves},
-	{[]string{"commit-stale"}, "a stale group changes nothing", commitStale},
-	{[]string{"commit-stale", "commit-outcomes"}, "groups of one call", commitStaleNeighbours},
-	{[]string{"commit-stale-first"}, "a second active name", commitStaleSecondName},
-	{[]string{"commit-revision"}, "revisions are kept as they are", commitRevision},
-}
-
 func commitReads(e *env) {
 	n, other := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
 	n.Rev = 5

@@ -6,14 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// diskCases test what is left when a store is opened again. Engines without a
-// disk, whose harness has no Reopen, do not run them.
-var diskCases = []testCase{
-	{[]string{"commit-durable"}, "acknowledged commits are kept", commitDurable},
-	{[]string{"reopen"}, "everything is unchanged", reopenKeeps},
-	{[]string{"reopen"}, "new commits continue from there", reopenGoesOn},
-}
-
 // reopen closes the store and opens its data again. It reports whether it could.
 func (e *env) reopen() bool {
 	e.Helper()

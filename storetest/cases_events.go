@@ -9,14 +9,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// eventCases test what a reader of the feed gets.
-var eventCases = []testCase{
-	{[]string{"events-exact"}, "every field", eventsExact},
-	{[]string{"events-exact"}, "values byte for byte", eventsExactValues},
-	{[]string{"events-filter"}, "each field alone and all together", eventsFilter},
-	{[]string{"events-cursor"}, "made-up cursors are refused", eventsCursor},
-}
-
 // page returns a page of events.
 func (e *env) page(query dibs.EventQuery) []dibs.Event {
 	e.Helper()

@@ -6,15 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// exactCases test that records are stored as they were committed.
-var exactCases = []testCase{
-	{[]string{"load-exact"}, "every field of a name", exactNames},
-	{[]string{"load-exact"}, "every field of an entity", exactEntities},
-	{[]string{"load-exact"}, "every field of a document, with any data", exactDocuments},
-	{[]string{"load-exact"}, "values byte for byte", exactValues},
-	{[]string{"load-exact"}, "fields can be emptied again", exactEmptied},
-}
-
 // fullName makes a name with all fields set.
 func fullName(namespace, canonical string, s standing) *dibs.NameRecord {
 	n := fill(new(dibs.NameRecord))

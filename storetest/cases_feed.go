@@ -8,15 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// feedCases test the order of the feed, and following it.
-var feedCases = []testCase{
-	{[]string{"events-order"}, "by revision, and in the order of the group", eventsOrder},
-	{[]string{"events-gapless"}, "pages of every size", eventsPages},
-	{[]string{"events-gapless", "events-order"}, "readers among writers", eventsGapless},
-	{[]string{"events-latest"}, "between two commits", eventsLatest},
-	{[]string{"events-latest"}, "among writers", eventsLatestAmongWriters},
-}
-
 func eventsOrder(e *env) {
 	a, b := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
 	r := entity("", dibs.Entity{Type: "user", ID: "1"})

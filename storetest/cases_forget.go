@@ -4,15 +4,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// forgetCases test what must be erased, and what stays in its place.
-var forgetCases = []testCase{
-	{[]string{"commit-renew"}, "nothing is left of the former record", commitRenew},
-	{[]string{"commit-renew"}, "an active name, and its entity", commitRenewOwned},
-	{[]string{"commit-renew", "commit-reads"}, "only what was read", commitRenewStale},
-	{[]string{"commit-redact"}, "in place", commitRedact},
-	{[]string{"commit-redact"}, "of an event that is gone", commitRedactGone},
-}
-
 // another returns the record that replaces n under the same ID.
 func another(n *dibs.NameRecord, canonical string) *dibs.NameRecord {
 	other := name(n.Namespace, canonical, dibs.Quarantined)

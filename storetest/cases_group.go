@@ -7,17 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// groupCases test that a group's changes take effect together.
-var groupCases = []testCase{
-	{[]string{"commit-atomic"}, "everything is visible when Commit returns", commitAtomic},
-	{[]string{"commit-atomic"}, "no reader sees a part of it", commitAtomicWatched},
-	{[]string{"commit-delete"}, "nothing is left", commitDelete},
-	{[]string{"commit-delete", "events-filter"}, "a name that came with several events", commitDeleteStory},
-	{[]string{"commit-delete"}, "other events keep their cursors", commitDeleteCursors},
-	{[]string{"commit-yields"}, "rename, in both orders", commitRename},
-	{[]string{"commit-yields"}, "swap and rotate, in every order", commitSwap},
-}
-
 func commitAtomic(e *env) {
 	gone, changed := name("slug", "gone", dibs.Active), name("slug", "changed", dibs.Alias)
 	e.commit(claim(gone), claim(changed))

@@ -7,13 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// historyCases test reading the history of a name, and the cost of a page.
-var historyCases = []testCase{
-	{[]string{"events-history"}, "from the end, while it grows", eventsHistory},
-	{[]string{"events-history", "events-order"}, "many events of one group", eventsHistoryOfGroup},
-	{[]string{"events-cost"}, "a page of a long history, and of a long feed", eventsCost},
-}
-
 func eventsHistory(e *env) {
 	n, other := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
 	e.commit(claim(n), claim(other))

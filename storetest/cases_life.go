@@ -9,15 +9,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// lifeCases test concurrent calls, and calls that cannot be answered.
-var lifeCases = []testCase{
-	{[]string{"concurrent"}, "all methods at once", concurrent},
-	{[]string{"unavailable"}, "an unreachable engine", unavailable},
-	{[]string{"closed"}, "all methods after Close", closed},
-	{[]string{"cancelled"}, "a context that has ended", cancelled},
-	{[]string{"close-twice"}, "also concurrently", closeTwice},
-}
-
 // call is one use of a Store.
 type call struct {
 	method string

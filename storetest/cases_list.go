@@ -8,16 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// listCases test listings.
-var listCases = []testCase{
-	{[]string{"list-order"}, "bytes decide", listOrder},
-	{[]string{"list-order"}, "namespace first", listNamespaces},
-	{[]string{"list-filter"}, "each field alone and all together", listFilter},
-	{[]string{"list-filter"}, "ranges compare bytes", listRanges},
-	{[]string{"list-paging"}, "pages of every size", listPaging},
-	{[]string{"list-paging"}, "while records are created and deleted", listPagingChanges},
-}
-
 // list returns a page.
 func (e *env) list(query dibs.ListQuery) []dibs.Record {
 	e.Helper()

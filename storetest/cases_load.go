@@ -7,18 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// loadCases test what Load sees.
-var loadCases = []testCase{
-	{[]string{"load-snapshot"}, "records changed together are seen together", loadSnapshot},
-	{[]string{"load-fresh"}, "what was committed is seen at once", loadFresh},
-	{[]string{"load-fresh"}, "also by concurrent readers", loadFreshTogether},
-	{[]string{"load-kind"}, "one ID in several kinds", loadKind},
-	{[]string{"load-kind"}, "kinds never seen before", loadUnknownKind},
-	{[]string{"load-absent"}, "absent and repeated refs", loadAbsent},
-	{[]string{"load-absent"}, "many refs", loadMany},
-	{[]string{"load-now"}, "the engine's clock", loadNow},
-}
-
 func loadSnapshot(e *env) {
 	who := dibs.Entity{Type: "user", ID: "1"}
 	revision := func(rev uint64) []dibs.Record {

@@ -7,12 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// raceCases test commits that read the same revision.
-var raceCases = []testCase{
-	{[]string{"commit-race"}, "one of many creates a name", raceCreate},
-	{[]string{"commit-race"}, "one of many changes several records", raceUpdate},
-}
-
 const (
 	racers = 16
 	races  = 8

@@ -8,20 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// dueCases test what the sweeper gets.
-var dueCases = []testCase{
-	{[]string{"due-order"}, "earliest first, across kinds", dueOrder},
-	{[]string{"due-exact"}, "exact to the millisecond", dueExact},
-	{[]string{"due-none"}, "a record without a date is never due", dueNone},
-}
-
-// ownedCases test the names of an entity.
-var ownedCases = []testCase{
-	{[]string{"owned"}, "in the order of keys, up to a limit", ownedOrder},
-	{[]string{"owned"}, "only of this entity", ownedExact},
-	{[]string{"owned-given-up"}, "only while the entity owns them", ownedGivenUp},
-}
-
 // isDue demands that exactly these records are due, in this order.
 func (e *env) isDue(limit int, want ...dibs.Record) {
 	e.Helper()

@@ -58,12 +58,6 @@ type testCase struct {
 	run   func(e *env)
 }
 
-// cases returns every case of the suite.
-func cases() []testCase {
-	return slices.Concat(loadCases, exactCases, commitCases, busyCases, awaitCases, groupCases, forgetCases, raceCases,
-		dueCases, ownedCases, listCases, eventCases, historyCases, feedCases, lifeCases, diskCases)
-}
-
 // Run runs the whole suite against an engine. Cases run in parallel, each with a
 // store and a clock of its own.
 func Run(t *testing.T, harness Harness) {
@@ -71,7 +65,7 @@ func Run(t *testing.T, harness Harness) {
 	if harness.Open == nil {
 		t.Fatal("storetest: the Harness has no Open")
 	}
-	for _, c := range cases() {
+	for _, c := range cases {
 		t.Run(strings.Join(c.musts, ",")+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
 			c.prove(t, harness)
@@ -82,7 +76,7 @@ func Run(t *testing.T, harness Harness) {
 // Musts returns the ids of the musts that the suite proves, sorted.
 func Musts() []string {
 	var ids []string
-	for _, c := range cases() {
+	for _, c := range cases {
 		ids = append(ids, c.musts...)
 	}
 	slices.Sort(ids)

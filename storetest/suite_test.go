@@ -50,7 +50,7 @@ func TestEveryMustHasACase(t *testing.T) {
 func TestCasesHaveDifferentNames(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
-	for _, c := range cases() {
+	for _, c := range cases {
 		for _, must := range c.musts {
 			if key := must + "/" + c.name; seen[key] {
 				t.Errorf("two cases are named %q", key)
