@@ -11,8 +11,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// decide works out what an Op does and should be answered. What the caller was told is
-// looked at only where the rules leave it to a millisecond.
+// decide applies an Op and returns the expected answer. told, the actual answer, decides
+// only where the rules depend on a millisecond.
 func (w *world) decide(o Op, told Answer) Answer {
 	switch o.Verb {
 	case Reserve:
@@ -48,11 +48,11 @@ func (w *world) decide(o Op, told Answer) Answer {
 	case Names:
 		return w.namesOf(o)
 	}
-	panic(fmt.Sprintf("linear: the model does not know %q", o.Verb))
+	panic(fmt.Sprintf("linear: unknown verb %q", o.Verb))
 }
 
-// step returns the worlds that an Op with this answer may lead to from here: none if the
-// answer is wrong.
+// step returns the worlds that an Op with this answer may lead to: none if the answer is
+// wrong.
 func (w world) step(o Op, told Answer) (next []any) {
 	for _, after := range w.moments(o, told.when()) {
 		want := after.decide(o, told)
@@ -70,8 +70,8 @@ func (a Answer) when() millis {
 	return a.Told
 }
 
-// learn takes from an answer what the model cannot work out: when holds end, and how far
-// versions are. It reports whether that can be.
+// learn takes from an answer what the model cannot compute: when holds end, and versions.
+// It reports whether they are possible.
 func (w *world) learn(o Op, told Answer) bool {
 	if told.Code != "" {
 		return true
@@ -100,7 +100,7 @@ func (w *world) learn(o Op, told Answer) bool {
 	return true
 }
 
-// endsInTime reports whether a hold that an Op has made or extended ends when it asked for.
+// endsInTime reports whether a hold that an Op made or extended ends after the TTL of the Op.
 func (o Op) endsInTime(ends millis, told Answer) bool {
 	if told.Replayed || (o.Verb != Reserve && o.Verb != Extend) {
 		return true
@@ -108,8 +108,8 @@ func (o Op) endsInTime(ends millis, told Answer) bool {
 	return span{o.Asked.plus(o.TTL-guessedEarly) - skew, told.Told.plus(o.TTL+guessedLate) + skew}.contains(ends)
 }
 
-// model is what porcupine is to compare histories with. If apart, each name has an
-// entity of its own with the same number, and is looked at by itself.
+// model is the porcupine model. If apart is true, each name has its own entity with the same
+// number, and is checked separately.
 func model(apart, quarantine bool) porcupine.Model {
 	seed := maphash.MakeSeed()
 	m := porcupine.NondeterministicModel{
@@ -136,7 +136,7 @@ func byName(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// String is how a world is shown in a history.
+// String formats a world for a history.
 func (w world) String() string {
 	var text strings.Builder
 	for i, n := range w.names {
@@ -152,5 +152,5 @@ func (w world) String() string {
 	return text.String()
 }
 
-// mostChecking is how long a history may be thought about.
+// mostChecking is how long the check of a history may take.
 const mostChecking = time.Minute

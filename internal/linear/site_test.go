@@ -12,8 +12,8 @@ import (
 	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
-// TestMain lets the test binary be a member of an etcd cluster, or a process that works on
-// a file.
+// TestMain lets the test binary run as a member of an etcd cluster, or as a process that
+// writes to a file.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
 		os.Exit(workForever(path))
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	etcdtest.Main(m)
 }
 
-// registry opens a registry on a store; it closes with the test.
+// registry opens a registry on a store; it is closed with the test.
 func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
 	reg, err := dibs.Open(store, linear.Config())

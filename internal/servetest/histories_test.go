@@ -71,8 +71,8 @@ func (c *couple) killOne(random *rand.Rand) string {
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	c := newCouple(t, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))
-	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Harm: c.killOne}, linear.Count(t, 20))
-	if report.Harm["server killed"] == 0 {
+	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Fault: c.killOne}, linear.Count(t, 20))
+	if report.Faults["server killed"] == 0 {
 		t.Error("no server was killed")
 	}
 }
@@ -86,7 +86,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 	c := newCouple(t, cluster.DSN("postgres")+"&dibs_schema="+url.QueryEscape(cluster.NewSchema(t)))
 	report := linear.Run(t, linear.Site{
 		Registries: c.registries(), Patience: 2 * time.Second,
-		Harm: func(random *rand.Rand) string {
+		Fault: func(random *rand.Rand) string {
 			switch random.IntN(8) {
 			case 0:
 				cluster.Kill(t)
@@ -100,7 +100,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 			}
 		},
 	}, linear.Count(t, 8))
-	if report.Harm["standby away"] == 0 {
+	if report.Faults["standby away"] == 0 {
 		t.Error("no commit had to wait for the standby")
 	}
 }
