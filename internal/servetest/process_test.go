@@ -1,20 +1,19 @@
 package servetest_test
 
 import (
-	"bytes"
 	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/etcdtest"
+	"github.com/calldibs/dibs/internal/logtest"
 	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
@@ -35,27 +34,9 @@ func TestMain(m *testing.M) {
 // process is a command line that runs.
 type process struct {
 	cmd            *exec.Cmd
-	stdout, stderr output
+	stdout, stderr logtest.Buffer
 	ended          chan struct{}
 	url            string // of a server
-}
-
-// output is what a process has written so far.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 // start starts the command line in a folder. Of the environment it gets nothing but env.
