@@ -27,12 +27,12 @@ HISTORIES ?= 1000
 REQUESTS ?= 100000
 SEED     ?= 1
 
-.PHONY: all test test-plain floors race lint fmt fuzz bench microbench mutate demo clean
+.PHONY: all test test-plain baselines race lint fmt fuzz bench microbench mutate demo clean
 
 all: lint test
 
 ## test: everything that must pass before a change lands
-test: vet test-plain examples floors race
+test: vet test-plain examples baselines race
 
 .PHONY: vet
 vet:
@@ -48,9 +48,9 @@ test-plain: deps
 examples:
 	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
 
-## floors: no goal may be far below what it was; by itself, since it measures
-floors: deps
-	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestFloors$$' -floors
+## baselines: no goal may be far below its former value; runs alone, because it measures
+baselines: deps
+	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestBaselines$$' -baselines
 
 ## test-cluster: the tests of etcd clusters whose members fail or are cut off, all of them and several times
 .PHONY: test-cluster
