@@ -10,7 +10,10 @@ import (
 	"testing"
 )
 
-func init() {
+func init() { PerProcessor(2) }
+
+// PerProcessor sets how many tests run concurrently for each processor. Call it in TestMain.
+func PerProcessor(tests int) {
 	testing.Init() // registers the flag
-	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+	_ = flag.Set("test.parallel", strconv.Itoa(tests*runtime.GOMAXPROCS(0)))
 }

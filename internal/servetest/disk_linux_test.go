@@ -68,9 +68,7 @@ func TestFullDiskOfOneStore(t *testing.T) {
 	t.Parallel()
 	disk, dir := smallDisk(t, "16m"), t.TempDir()
 	config := fmt.Sprintf("store = \"sqlite:rest.db\"\n[[routes]]\nname = \"acme\"\nscopes = [\"acme.*\"]\nstore = \"sqlite:%s/acme.db\"\n", disk)
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", config)
 	p := serve(t, dir, "--config", "dibs.toml")
 	held := hold(t, p, "acme.slug", "before")
 	fill(t, filepath.Join(disk, "ballast"))

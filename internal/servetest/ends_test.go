@@ -3,7 +3,6 @@ package servetest_test
 import (
 	"context"
 	"errors"
-	"net/url"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 func TestHoldWhoseConfirmationWaits(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
-	c := newCouple(t, cluster.DSN("postgres")+"&dibs_schema="+url.QueryEscape(cluster.NewSchema(t)))
+	c := newCouple(t, newSchema(t, cluster))
 	regs := c.registries()
 	a, b := regs[0], regs[1]
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -2,8 +2,6 @@ package servetest_test
 
 import (
 	"math/rand/v2"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,11 +33,8 @@ type couple struct {
 func newCouple(t *testing.T, store string) *couple {
 	t.Helper()
 	c := &couple{T: t, dir: t.TempDir()}
-	config := filepath.Join(c.dir, "dibs.toml")
-	if err := os.WriteFile(config, []byte(policies), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c.args = []string{"--config", config, "--store", store}
+	writeFile(t, c.dir, "dibs.toml", policies)
+	c.args = []string{"--config", "dibs.toml", "--store", store}
 	c.servers = []*process{serve(t, c.dir, c.args...), serve(t, c.dir, c.args...)}
 	return c
 }
@@ -83,7 +78,7 @@ func TestHistories(t *testing.T) {
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
-	c := newCouple(t, cluster.DSN("postgres")+"&dibs_schema="+url.QueryEscape(cluster.NewSchema(t)))
+	c := newCouple(t, newSchema(t, cluster))
 	report := linear.Run(t, linear.Site{
 		Registries: c.registries(), Patience: 2 * time.Second,
 		Fault: func(random *rand.Rand) string {

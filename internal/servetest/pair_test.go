@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,8 +21,7 @@ import (
 // seconds, and each name has one owner, who was told so.
 func TestOneOfTwoServersIsKilled(t *testing.T) {
 	t.Parallel()
-	shared := pgtest.Shared(t)
-	killOneOfTwo(t, shared.DSN("postgres")+"&dibs_schema="+url.QueryEscape(shared.NewSchema(t)))
+	killOneOfTwo(t, newSchema(t, pgtest.Shared(t)))
 }
 
 // TestOneOfTwoServersOnEtcdIsKilled does the same with two servers on three etcd members.

@@ -3,8 +3,10 @@ package servetest_test
 import (
 	"errors"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -14,7 +16,8 @@ import (
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/logtest"
-	_ "github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/pgtest"
 )
 
 // childEnv tells the test binary to be the command line.
@@ -28,6 +31,7 @@ func TestMain(m *testing.M) {
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		}.Run())
 	}
+	parallel.PerProcessor(4) // the longest tests wait for leases and timeouts
 	etcdtest.Main(m)
 }
 
@@ -70,6 +74,20 @@ func (p *process) examine(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%v, %v\n%s\n%s", p.cmd.Args[1:], p.cmd.ProcessState, p.stdout.String(), log[max(0, len(log)-20_000):])
 	}
+}
+
+// writeFile writes a file into a folder.
+func writeFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newSchema returns a store in a new schema of a cluster.
+func newSchema(t *testing.T, cluster *pgtest.Cluster) string {
+	t.Helper()
+	return cluster.DSN("postgres") + "&dibs_schema=" + url.QueryEscape(cluster.NewSchema(t))
 }
 
 // finish runs a command to its end.

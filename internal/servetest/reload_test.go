@@ -16,9 +16,7 @@ func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, dir, "dibs.toml", text)
 	}
 	reserve := func(word string) string {
 		return fmt.Sprintf("[policies.slug]\nreservedWords = { words = [%q] }\n", word)

@@ -14,15 +14,13 @@ import (
 )
 
 // routed writes a configuration with a route to each file that is named as its scope.
-func routed(t *testing.T, dir, file string, scopes ...string) {
+func routed(t *testing.T, dir string, scopes ...string) {
 	t.Helper()
 	text := `store = "sqlite:rest.db"` + "\n"
 	for _, scope := range scopes {
 		text += fmt.Sprintf("[[routes]]\nname = %q\nscopes = [%q]\nstore = \"sqlite:%s.db\"\n", scope, scope+".*", scope)
 	}
-	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", text)
 }
 
 // post is get with a body.
@@ -62,7 +60,7 @@ func hold(t *testing.T, p *process, namespace, value string) wire.Name {
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	routed(t, dir, "dibs.toml", "acme")
+	routed(t, dir, "acme")
 	a, b := serve(t, dir, "--config", "dibs.toml"), serve(t, dir, "--config", "dibs.toml")
 	for _, namespace := range []string{"slug", "acme.slug", "acme.eu.slug"} {
 		held := hold(t, a, namespace, "alice")
@@ -103,7 +101,7 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 
-	routed(t, dir, "dibs.toml", "acme", "globex")
+	routed(t, dir, "acme", "globex")
 	a.signal(t, syscall.SIGHUP)
 	await(t, "the log says that routes take a restart", func() bool {
 		return strings.Contains(a.stderr.String(), "the routes in the configuration are others by now")
@@ -126,7 +124,7 @@ func TestRoutesChange(t *testing.T) {
 	plain := serve(t, dir, "--store", "sqlite:rest.db") // it has no routes at all
 	held := hold(t, plain, "slug", "alice")
 	_, cursor := feed(t, plain, "")
-	routed(t, dir, "dibs.toml", "acme")
+	routed(t, dir, "acme")
 	latter := serve(t, dir, "--config", "dibs.toml")
 	if got := post(t, plain.url+"/v1/reservations", `{"namespace": "acme.slug", "value": "alice"}`); got.status != http.StatusServiceUnavailable {
 		t.Errorf("the server without routes goes on: %d %s", got.status, got.body)

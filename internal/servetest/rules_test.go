@@ -3,8 +3,6 @@ package servetest_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,9 +16,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, dir, "dibs.toml", text)
 	}
 	const before, after = "[policies.username]\nprofile = \"username\"\n", "[policies.username]\nprofile = \"username\"\noneScript = true\n"
 	write(before)

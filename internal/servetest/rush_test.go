@@ -3,8 +3,6 @@ package servetest_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -16,9 +14,7 @@ func TestRush(t *testing.T) {
 	t.Parallel()
 	// A machine may be too busy to serve all of them within the second that others wait.
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte("[limits]\nmaxWait = \"10s\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", "[limits]\nmaxWait = \"10s\"\n")
 	p := serve(t, dir, "--config", "dibs.toml")
 	for _, callers := range []int{100, 1000} {
 		name := fmt.Sprintf("rush-%d", callers)

@@ -17,8 +17,9 @@ import (
 
 // The times of the server under siege: short, so that the test is.
 const (
-	siegeHeader  = 2 * time.Second
-	siegeRequest = 3 * time.Second
+	siegeHeader  = time.Second
+	siegeRequest = 1500 * time.Millisecond
+	siegePace    = 250 * time.Millisecond // between two bytes of a slow client
 )
 
 // TestSiege lets very many clients misbehave at once. Meanwhile the server answers others
@@ -164,7 +165,7 @@ func (s *siege) hugeHead(conn net.Conn) error {
 func drip(conn net.Conn, text string, limit time.Duration) error {
 	ended := make(chan error, 1)
 	go func() { ended <- awaitEnd(conn, limit) }()
-	pace := time.NewTicker(time.Second)
+	pace := time.NewTicker(siegePace)
 	defer pace.Stop()
 	for i := range len(text) {
 		select {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,14 +33,8 @@ func serveTraced(t *testing.T, endpoint string, sample float64, args ...string) 
 func serveTracedWith(t *testing.T, endpoint string, sample float64, more string, args ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"dibs.toml": fmt.Sprintf("logLevel = \"debug\"\n[tracing]\nendpoint = %q\nsample = %v\nheadersFile = \"collector\"\n%s", endpoint, sample, more),
-		"collector": "X-Key: " + traceKey + "\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeFile(t, dir, "collector", "X-Key: "+traceKey+"\n")
+	writeFile(t, dir, "dibs.toml", fmt.Sprintf("logLevel = \"debug\"\n[tracing]\nendpoint = %q\nsample = %v\nheadersFile = \"collector\"\n%s", endpoint, sample, more))
 	return serve(t, dir, append([]string{"--config", "dibs.toml"}, args...)...)
 }
 
@@ -79,10 +71,7 @@ func TestTraceFromRequestToStatement(t *testing.T) {
 	}{
 		"sqlite": {func(*testing.T) string { return "sqlite:names.db" }, []string{commit}},
 		"postgres": {
-			func(t *testing.T) string {
-				cluster := pgtest.Shared(t)
-				return cluster.DSN("postgres") + "&dibs_schema=" + cluster.NewSchema(t)
-			},
+			func(t *testing.T) string { return newSchema(t, pgtest.Shared(t)) },
 			[]string{commit, commit + " > postgres.batch", callersSpan + " > POST /v1/reservations > dibs.reserve > dibs.batch > dibs.engine.load > postgres."},
 		},
 	} {

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -23,13 +20,9 @@ func TestWebhooksSurviveServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a lease must run out, which takes ten seconds")
 	}
-	shared := pgtest.Shared(t)
-	store := shared.DSN("postgres") + "&dibs_schema=" + url.QueryEscape(shared.NewSchema(t))
-	dir := t.TempDir()
+	dir, store := t.TempDir(), newSchema(t, pgtest.Shared(t))
 	config := "[webhooks]\ntimeout = \"500ms\"\npauses = [\"10ms\", \"50ms\"]\nallowPrefixes = [\"127.0.0.0/8\"]\n"
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", config)
 	receiver := &listener{revisions: make(map[string]uint64), seen: make(map[string]bool)}
 	at := httptest.NewServer(receiver)
 	t.Cleanup(at.Close)

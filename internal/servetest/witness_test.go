@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -88,19 +87,12 @@ func (w witnessed) becomes(namespace, value, status, doubt string) {
 	})
 }
 
-func (w witnessed) write(name, text string) {
-	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // startWitnessed starts a server with a configuration file.
 func startWitnessed(t *testing.T, configuration string) witnessed {
 	t.Helper()
 	w := witnessed{t: t, dir: t.TempDir()}
-	w.write("secret", "hunter2\n")
-	w.write("dibs.toml", configuration)
+	writeFile(t, w.dir, "secret", "hunter2\n")
+	writeFile(t, w.dir, "dibs.toml", configuration)
 	w.process = serve(t, w.dir, "--config", "dibs.toml", "--sweep-every", "100ms")
 	t.Cleanup(func() {
 		if strings.Contains(w.stderr.String()+w.stdout.String(), "hunter2") {
@@ -129,7 +121,7 @@ func TestWitnessByHTTP(t *testing.T) {
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	w := startWitnessed(t, byService(server.URL))
-	for name, want := range map[string][2]string{
+	ends := map[string][2]string{
 		"saved":   {"confirmed", ""},
 		"other":   {"suspect", "the witness says that it exists, but:"},
 		"fenced":  {"expired", ""},
@@ -137,8 +129,11 @@ func TestWitnessByHTTP(t *testing.T) {
 		"page":    {"suspect", "not JSON"},
 		"failed":  {"suspect", "500"},
 		"nowhere": {"suspect", "404"},
-	} {
+	}
+	for name := range ends {
 		w.lapse("code", name)
+	}
+	for name, want := range ends {
 		w.becomes("code", name, want[0], want[1])
 	}
 
@@ -181,7 +176,7 @@ func TestWitnessByHTTP(t *testing.T) {
 	service.let("failed", `{"outcome": "exists", "entity": {"type": "order", "id": "failed"}}`)
 	second := httptest.NewServer(service)
 	t.Cleanup(second.Close)
-	w.write("dibs.toml", byService(second.URL))
+	writeFile(t, w.dir, "dibs.toml", byService(second.URL))
 	w.signal(t, syscall.SIGHUP)
 	w.becomes("code", "late", "expired", "")
 	w.becomes("code", "failed", "confirmed", "")
@@ -268,8 +263,8 @@ func TestWitnessWithoutServer(t *testing.T) {
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	w := witnessed{t: t, dir: t.TempDir()}
-	w.write("secret", "hunter2\n")
-	w.write("dibs.toml", byService(server.URL))
+	writeFile(t, w.dir, "secret", "hunter2\n")
+	writeFile(t, w.dir, "dibs.toml", byService(server.URL))
 	where := []string{"--store", "sqlite:dibs.db", "--config", "dibs.toml"}
 	p := finish(t, w.dir, append([]string{"reserve", "code", "fenced", "--ttl", "200ms"}, where...)...)
 	if p.wait(t) != 0 {
