@@ -24,24 +24,24 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// The configurations of the page have these in them.
+// The page's configurations contain these.
 const (
 	dibsAddress = "127.0.0.1:8080"
 	appAddress  = "127.0.0.1:3000"
 	nginxKey    = "dibs_your_key"
 )
 
-// rig is what stands behind a proxy: Dibs and an application.
+// rig is Dibs and an application behind a proxy.
 type rig struct {
 	registry  *dibs.Registry
 	dibs, app *httptest.Server
 	key       string
 
 	mu    sync.Mutex
-	asked []*http.Request // what Dibs was sent
+	asked []*http.Request // the requests to Dibs
 }
 
-// newRig starts Dibs with some names, and an application that tells what it sees.
+// newRig starts Dibs with some names, and an application that shows its requests.
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
@@ -86,7 +86,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// fill puts the addresses of this rig into a configuration of the page.
+// fill replaces the addresses in a configuration of the page by those of the rig.
 func (r *rig) fill(t *testing.T, config string, more ...string) string {
 	t.Helper()
 	pairs := append([]string{dibsAddress, r.dibs.Listener.Addr().String(), appAddress, r.app.Listener.Addr().String()}, more...)
@@ -113,7 +113,7 @@ func block(t *testing.T, language string) string {
 	return text
 }
 
-// freeAddress returns an address of this machine that nobody listens on.
+// freeAddress returns an unused address of this machine.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -124,7 +124,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// program finds a program where make deps puts it, or where the system has it.
+// program finds a program in the folder of make deps, or in the system.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	for _, path := range []string{"../../bin/" + name, "/usr/sbin/" + name, name} {
@@ -136,11 +136,11 @@ func program(t *testing.T, name string) string {
 			return absolute
 		}
 	}
-	t.Fatalf("there is no %s: run make deps", name)
+	t.Fatalf("%s is not installed: run make deps", name)
 	return ""
 }
 
-// start runs a proxy until the end of the test, and waits until it answers.
+// start runs a proxy until the end of the test, and waits until it listens.
 func start(t *testing.T, address string, command *exec.Cmd) (url string) {
 	t.Helper()
 	var log logtest.Buffer

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// smallDisk returns a folder on a disk of this size, which ends with the test.
+// smallDisk returns a folder on a disk of this size, which is unmounted with the test.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fill takes all the room that is left on the disk of a folder.
+// fill uses all free space on the disk of a file.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)
@@ -62,8 +62,8 @@ func TestFullDisk(t *testing.T) {
 	}.mustSurvive(t, serve(t, t.TempDir(), "--store", "sqlite:"+filepath.Join(disk, "names.db")))
 }
 
-// TestFullDiskOfOneStore fills the disk of one of two stores. Names of the other are given
-// out, and so the server stays ready, and says which store is not.
+// TestFullDiskOfOneStore fills the disk of one of two stores. The other store still works,
+// so the server stays ready, and reports which store does not.
 func TestFullDiskOfOneStore(t *testing.T) {
 	t.Parallel()
 	disk, dir := smallDisk(t, "16m"), t.TempDir()
@@ -73,7 +73,7 @@ func TestFullDiskOfOneStore(t *testing.T) {
 	held := hold(t, p, "acme.slug", "before")
 	fill(t, filepath.Join(disk, "ballast"))
 	names := 0
-	await(t, "callers of one store are told", func() bool {
+	await(t, "callers of one store are refused", func() bool {
 		names++
 		a := post(t, p.url+"/v1/reservations", fmt.Sprintf(`{"namespace": "acme.slug", "value": "name-%d"}`, names))
 		return refusedBecause(t, a, "disk full")

@@ -20,11 +20,11 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// childEnv tells the test binary to be the command line.
+// childEnv makes the test binary the command line.
 const childEnv = "DIBS_SERVETEST_CHILD"
 
-// TestMain lets the test binary be the real command line, in a process of its own, or a
-// member of an etcd cluster.
+// TestMain lets the test binary run as the real command line, in a separate process, or as
+// a member of an etcd cluster.
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(cli.Process{
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	etcdtest.Main(m)
 }
 
-// process is a command line that runs.
+// process is a running command line.
 type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr logtest.Buffer
@@ -43,7 +43,7 @@ type process struct {
 	url            string // of a server
 }
 
-// start starts the command line in a folder. Of the environment it gets nothing but env.
+// start starts the command line in a folder, with no environment but env.
 func start(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
@@ -54,21 +54,21 @@ func start(t *testing.T, dir string, env []string, args ...string) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is in ProcessState
+		_ = p.cmd.Wait() // the result is in ProcessState
 		close(p.ended)
 	}()
 	t.Cleanup(func() { p.examine(t) })
 	return p
 }
 
-// examine ends what still runs, and looks for what must never be in a log.
+// examine kills the process, and searches its log for what must never be there.
 func (p *process) examine(t *testing.T) {
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 	log := p.stderr.String()
 	for _, bad := range []string{"DATA RACE", "panic"} {
 		if strings.Contains(log, bad) {
-			t.Errorf("%v: there is a %q in the log", p.cmd.Args[1:], bad)
+			t.Errorf("%v: the log contains %q", p.cmd.Args[1:], bad)
 		}
 	}
 	if t.Failed() {
@@ -90,7 +90,7 @@ func newSchema(t *testing.T, cluster *pgtest.Cluster) string {
 	return cluster.DSN("postgres") + "&dibs_schema=" + url.QueryEscape(cluster.NewSchema(t))
 }
 
-// finish runs a command to its end.
+// finish runs a command until it ends.
 func finish(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	p := start(t, dir, nil, args...)
@@ -98,7 +98,7 @@ func finish(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
-// wait waits for the end and returns the exit code; -1 for a process that was killed.
+// wait waits for the end and returns the exit code; -1 for a killed process.
 func (p *process) wait(t *testing.T) int {
 	t.Helper()
 	select {
@@ -116,7 +116,7 @@ func (p *process) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// kill ends the process as a loss of power would.
+// kill ends the process like a power failure.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	p.signal(t, syscall.SIGKILL)
@@ -125,7 +125,7 @@ func (p *process) kill(t *testing.T) {
 
 var serving = regexp.MustCompile(`msg=serving listen=\S+:(\d+)`)
 
-// serve starts a server on any port of this machine, and returns once it listens.
+// serve starts a server on a free port of localhost, and returns once it listens.
 func serve(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	return listen(t, start(t, dir, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
@@ -150,7 +150,7 @@ func listen(t *testing.T, p *process) *process {
 	return p
 }
 
-// patience is how long a condition may take on a machine that is busy.
+// patience is how long a condition may take on a busy machine.
 const patience = time.Minute
 
 // await waits until a condition holds.
@@ -158,7 +158,7 @@ func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// routed writes a configuration with a route to each file that is named as its scope.
+// routed writes a configuration with a route for each scope to a file of the same name.
 func routed(t *testing.T, dir string, scopes ...string) {
 	t.Helper()
 	text := `store = "sqlite:rest.db"` + "\n"
@@ -23,7 +23,7 @@ func routed(t *testing.T, dir string, scopes ...string) {
 	writeFile(t, dir, "dibs.toml", text)
 }
 
-// post is get with a body.
+// post sends a POST request, and fails the test without an answer.
 func post(t *testing.T, url, body string) answer {
 	t.Helper()
 	a, err := ask(newClient(t, 1), http.MethodPost, url, body)
@@ -82,7 +82,7 @@ func TestRoutes(t *testing.T) {
 	}
 	hold(t, a, "acme.slug", "bob")
 	if keys, _ := feed(t, b, cursor); len(keys) != 1 || keys[0] != "acme.slug:bob" {
-		t.Errorf("behind the other server's cursor %q: %v", cursor, keys)
+		t.Errorf("after the other server's cursor %q: %v", cursor, keys)
 	}
 
 	both := `{"reservations": [{"namespace": "slug", "value": "carol"}, {"namespace": "acme.slug", "value": "carol"}]}`
@@ -95,7 +95,7 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("a batch that spans two stores: %d %s", got.status, got.body)
 	}
 	if got := get(t, a.url+"/v1/check/slug/carol"); !strings.Contains(string(got.body), `"available":true`) {
-		t.Errorf("half of a refused batch was done: %s", got.body)
+		t.Errorf("a refused batch had an effect: %s", got.body)
 	}
 	if got := get(t, a.url+"/readyz"); got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
@@ -114,26 +114,26 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// A server with another route stops those that do not have it, and waits for them.
+// A server with another route stops servers without it, and waits for them.
 func TestRoutesChange(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes some seconds of waiting")
+		t.Skip("it waits for a lease")
 	}
 	dir := t.TempDir()
-	plain := serve(t, dir, "--store", "sqlite:rest.db") // it has no routes at all
+	plain := serve(t, dir, "--store", "sqlite:rest.db") // it has no routes
 	held := hold(t, plain, "slug", "alice")
 	_, cursor := feed(t, plain, "")
 	routed(t, dir, "acme")
 	latter := serve(t, dir, "--config", "dibs.toml")
 	if got := post(t, plain.url+"/v1/reservations", `{"namespace": "acme.slug", "value": "alice"}`); got.status != http.StatusServiceUnavailable {
-		t.Errorf("the server without routes goes on: %d %s", got.status, got.body)
+		t.Errorf("the server without routes still works: %d %s", got.status, got.body)
 	}
 	hold(t, latter, "acme.slug", "alice")
 	if got := get(t, latter.url+"/v1/reservations/"+held.ReservationID); got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if keys, _ := feed(t, latter, cursor); len(keys) != 1 || keys[0] != "acme.slug:alice" {
-		t.Errorf("behind a cursor from before: %v", keys)
+		t.Errorf("after an older cursor: %v", keys)
 	}
 }

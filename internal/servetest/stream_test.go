@@ -12,7 +12,7 @@ import (
 )
 
 // TestStreamOnOldConnection follows the feed over a connection whose earlier request had
-// a deadline, which is over. A stream has none.
+// a deadline that has passed. A stream has none.
 func TestStreamOnOldConnection(t *testing.T) {
 	t.Parallel()
 	const timeout = 100 * time.Millisecond
@@ -39,10 +39,10 @@ func TestStreamOnOldConnection(t *testing.T) {
 	if _, err := io.Copy(io.Discard, send("GET /healthz HTTP/1.1")); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(3 * timeout) // reading has one timeout, writing two
+	time.Sleep(3 * timeout) // the timeout applies once to reading and twice to writing
 	stream := bufio.NewScanner(send("GET /v1/events HTTP/1.1\r\nAccept: text/event-stream"))
 	time.Sleep(3 * timeout)
-	// On a busy machine the timeout may be too short for a commit: then it is tried again.
+	// On a busy machine the timeout may be too short for a commit, so it is retried.
 	names := 0
 	await(t, "a name is reserved", func() bool {
 		names++

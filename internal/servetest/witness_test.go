@@ -17,10 +17,10 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// orders is a service that is asked what became of holds.
+// orders is a service that answers questions about holds.
 type orders struct {
 	mu    sync.Mutex
-	says  map[string]string // by the canonical form of the name; empty: it fails
+	says  map[string]string // by the canonical form of the name; empty means an error
 	asked map[string]int
 }
 
@@ -44,21 +44,21 @@ func (o *orders) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// let makes the service answer this about a name from now on.
+// let sets the answer about a name.
 func (o *orders) let(name, answer string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.says[name] = answer
 }
 
-// witnessed is a server whose names are witnessed.
+// witnessed is a server with a witness.
 type witnessed struct {
 	*process
 	t   *testing.T
 	dir string
 }
 
-// lapse reserves a name for a moment, and nobody confirms it.
+// lapse makes a short hold that is never confirmed.
 func (w witnessed) lapse(namespace, value string) {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"namespace": %q, "value": %q, "ttlMs": 200, "entity": {"type": "order", "id": %q}, "correlationId": "c-1"}`, namespace, value, value)
@@ -68,7 +68,7 @@ func (w witnessed) lapse(namespace, value string) {
 	}
 }
 
-// name shows a name.
+// name reads a name.
 func (w witnessed) name(namespace, value string) (n wire.Name) {
 	w.t.Helper()
 	a := get(w.t, w.url+"/v1/names/"+namespace+"/"+value)
@@ -78,7 +78,7 @@ func (w witnessed) name(namespace, value string) (n wire.Name) {
 	return n
 }
 
-// becomes waits until a name has a status, and what it says about its doubt.
+// becomes waits until a name has a status and a doubt.
 func (w witnessed) becomes(namespace, value, status, doubt string) {
 	w.t.Helper()
 	await(w.t, value+" becomes "+status+" "+doubt, func() bool {
@@ -102,12 +102,12 @@ func startWitnessed(t *testing.T, configuration string) witnessed {
 	return w
 }
 
-// byService is a file by which a service is asked about codes.
+// byService is a configuration with a service as the witness of codes.
 func byService(url string) string {
 	return fmt.Sprintf("[policies.code]\nminTTL = \"1ms\"\nwitness = \"orders\"\n[witnesses.orders]\nurl = %q\nsecretFile = \"secret\"\ntimeout = \"1s\"\n", url)
 }
 
-// TestWitnessByHTTP lets holds lapse, and a service decide what becomes of them.
+// TestWitnessByHTTP lets holds lapse, and a service decide about them.
 func TestWitnessByHTTP(t *testing.T) {
 	t.Parallel()
 	service := &orders{asked: make(map[string]int), says: map[string]string{
@@ -137,7 +137,7 @@ func TestWitnessByHTTP(t *testing.T) {
 		w.becomes("code", name, want[0], want[1])
 	}
 
-	// All that is suspect is listed, and can be settled.
+	// All suspects are listed, and can be settled.
 	listed := finish(t, w.dir, "suspects", "--server", w.url)
 	for _, part := range []string{"code:other", "code:paying", "code:page", "code:failed", "code:nowhere", "order/paying", "c-1", "being paid"} {
 		if !strings.Contains(listed.stdout.String(), part) {
@@ -145,7 +145,7 @@ func TestWitnessByHTTP(t *testing.T) {
 		}
 	}
 	if strings.Contains(listed.stdout.String(), "code:saved") {
-		t.Error("what is settled is listed")
+		t.Error("a settled name is listed")
 	}
 	id := w.name("code", "nowhere").ReservationID
 	if p := finish(t, w.dir, "settle", id, "--exists", "order/nowhere", "--server", w.url); p.wait(t) != 0 {
@@ -161,14 +161,14 @@ func TestWitnessByHTTP(t *testing.T) {
 	metrics := string(get(t, w.url+"/metrics").body)
 	for _, outcome := range []string{"exists", "absent", "unknown", "failed"} {
 		if !strings.Contains(metrics, `dibs_witness_calls_total{outcome="`+outcome+`"}`) {
-			t.Errorf("no witness is counted that says %s", outcome)
+			t.Errorf("the metrics do not count the outcome %s", outcome)
 		}
 	}
 	await(t, "suspects are counted", func() bool {
 		return strings.Contains(string(get(t, w.url+"/metrics").body), "dibs_suspects_unsettled")
 	})
 
-	// A service that is gone knows nothing; once another takes its place, it is asked.
+	// A service that is down has no answer; another one in its place is asked again.
 	server.Close()
 	w.lapse("code", "late")
 	w.becomes("code", "late", "suspect", "could not be asked")
@@ -186,7 +186,7 @@ func TestWitnessByHTTP(t *testing.T) {
 
 	w.signal(t, syscall.SIGTERM)
 	if w.wait(t) != 0 {
-		t.Error("it did not end well")
+		t.Error("the exit code is not 0")
 	}
 }
 
@@ -242,21 +242,21 @@ query = "SELECT 'order' AS type, id FROM orders WHERE name = :key AND epoch = :e
 			exec("INSERT INTO orders VALUES ('late', 'patient:late', 1)")
 			exec("DELETE FROM orders WHERE id = 'twice-1'")
 			w.becomes("patient", "late", "confirmed", "")
-			// The row is of another entity than the one that the hold was for.
+			// The row has another entity than the hold.
 			w.becomes("code", "twice", "suspect", "exists, but:")
 			exec("DROP TABLE orders")
 			w.lapse("code", "lost")
 			w.becomes("code", "lost", "suspect", "the query failed")
 			w.signal(t, syscall.SIGTERM)
 			if w.wait(t) != 0 {
-				t.Error("it did not end well")
+				t.Error("the exit code is not 0")
 			}
 		})
 	}
 }
 
-// TestWitnessWithoutServer lets the command line ask the witness of the file: whoever opens the
-// store itself has the policies that a server has.
+// TestWitnessWithoutServer lets the command line ask the witness of the file: a command that
+// opens the store itself has the same policies as a server.
 func TestWitnessWithoutServer(t *testing.T) {
 	t.Parallel()
 	service := &orders{asked: make(map[string]int), says: map[string]string{"fenced": `{"outcome": "absent"}`}}
