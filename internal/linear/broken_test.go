@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -102,12 +103,7 @@ func TestBrokenStoresAreFound(t *testing.T) {
 			b.Store, histories = b.open()
 			var regs []*dibs.Registry
 			for range 3 {
-				reg, err := dibs.Open(b, Config())
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = reg.Close() })
-				regs = append(regs, reg)
+				regs = append(regs, dibstest.Open(t, b, Config()))
 			}
 			right := b.load == nil && b.commit == nil && !b.hasty
 			var found []string

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
 	_ "github.com/calldibs/dibs/internal/parallel"
@@ -24,10 +25,5 @@ func TestMain(m *testing.M) {
 // registry opens a registry on a store; it is closed with the test.
 func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
-	reg, err := dibs.Open(store, linear.Config())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = reg.Close() })
-	return reg
+	return dibstest.Open(tb, store, linear.Config())
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -22,12 +23,7 @@ type stage struct {
 func newStage(t *testing.T, policy dibs.Policy) *stage {
 	s := &stage{t: t, now: time.UnixMilli(1_700_000_000_000)}
 	store := memstore.New(memstore.Config{Now: func() time.Time { return s.now }})
-	registry, err := dibs.Open(store, dibs.Config{Default: policy})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = registry.Close() })
-	s.Registry = registry
+	s.Registry = dibstest.Open(t, store, dibs.Config{Default: policy})
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -51,15 +52,7 @@ func TestFoldFindsLookAlikes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reg, err := dibs.Open(memstore.New(memstore.Config{}), dibs.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := reg.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			reg := dibstest.Open(t, memstore.New(memstore.Config{}), dibs.Config{})
 			for _, command := range c.commands {
 				if _, err := reg.Apply(t.Context(), command); err != nil {
 					t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -68,11 +69,7 @@ func TestNginxWithWrongKey(t *testing.T) {
 func TestKeylessBehindNginx(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	reg, err := dibs.Open(store, dibs.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = reg.Close() })
+	reg := dibstest.Open(t, store, dibs.Config{})
 	keyless := httptest.NewServer(server.New(server.Config{Registry: reg, Store: store, LocalOnly: true}))
 	t.Cleanup(keyless.Close)
 	for name, lines := range map[string]string{

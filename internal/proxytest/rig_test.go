@@ -17,6 +17,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/server"
@@ -47,13 +48,9 @@ func newRig(t *testing.T) *rig {
 	store := memstore.New(memstore.Config{})
 	policies := profile.Policies()
 	policies["slug"] = dibs.Policy{Profile: profile.Slug{}, Quarantine: time.Hour}
-	reg, err := dibs.Open(store, dibs.Config{Policies: policies})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = reg.Close() })
+	reg := dibstest.Open(t, store, dibs.Config{Policies: policies})
 	wedding, shop := dibs.Entity{Type: "wedding", ID: "42 ü"}, dibs.Entity{Type: "shop", ID: "1"}
-	_, err = reg.Apply(t.Context(),
+	_, err := reg.Apply(t.Context(),
 		dibs.Claim{Namespace: "slug", Value: "alice-bob", Entity: wedding},
 		dibs.Rename{Namespace: "slug", Value: "the-smiths", Entity: wedding},
 		dibs.Claim{Namespace: "slug", Value: "closed", Entity: shop},

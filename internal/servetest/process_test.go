@@ -31,7 +31,9 @@ func TestMain(m *testing.M) {
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		}.Run())
 	}
-	parallel.PerProcessor(4) // the longest tests wait for leases and timeouts
+	// The longest tests wait for leases and timeouts. Their files come first, so that they
+	// start first.
+	parallel.PerProcessor(4)
 	etcdtest.Main(m)
 }
 

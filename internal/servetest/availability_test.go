@@ -107,16 +107,6 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 	}
 }
 
-func TestReadOnlyDatabase(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.Start(t, pgtest.Options{})
-	outage{
-		cause: "database read-only",
-		begin: func() { cluster.Configure(t, "default_transaction_read_only", "on") },
-		end:   func() { cluster.Configure(t, "default_transaction_read_only", "") },
-	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres")))
-}
-
 func TestMissingStandby(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
@@ -125,6 +115,16 @@ func TestMissingStandby(t *testing.T) {
 		begin: func() { cluster.Configure(t, "synchronous_standby_names", "nowhere") },
 		end:   func() { cluster.Configure(t, "synchronous_standby_names", "") },
 	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres"), "--request-timeout", "4s"))
+}
+
+func TestReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	outage{
+		cause: "database read-only",
+		begin: func() { cluster.Configure(t, "default_transaction_read_only", "on") },
+		end:   func() { cluster.Configure(t, "default_transaction_read_only", "") },
+	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres")))
 }
 
 // TestDatabaseGone stops and starts the database under a server: callers get the cause at
