@@ -37,18 +37,18 @@ func dueLater(left func(due, now dibs.Instant) bool) breakage {
 
 // owning breaks Owned: it selects among all names, and sorts them, in another
 // way.
-func owning(belongs func(n *dibs.NameRecord, scope string, who dibs.Entity) bool, order func(a, b *dibs.NameRecord) int) breakage {
+func owning(belongs func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool, order func(a, b *dibs.NameRecord) int) breakage {
 	return func(f *fake, _ *Clock) {
-		f.owned = func(_ context.Context, scope string, who dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-			names := slices.DeleteFunc(allNames(f.data), func(n *dibs.NameRecord) bool { return !belongs(n, scope, who) })
+		f.owned = func(_ context.Context, scope string, owner dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+			names := slices.DeleteFunc(allNames(f.data), func(n *dibs.NameRecord) bool { return !belongs(n, scope, owner) })
 			slices.SortStableFunc(names, order)
 			return names[:min(limit, len(names))], nil
 		}
 	}
 }
 
-func mine(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-	return (n.State == dibs.Active || n.State == dibs.Alias) && n.Scope == scope && n.Owner == who
+func mine(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+	return (n.State == dibs.Active || n.State == dibs.Alias) && n.Scope == scope && n.Owner == owner
 }
 
 func asListed(_, _ *dibs.NameRecord) int { return 0 }
@@ -101,33 +101,33 @@ func brokenScans() []broken {
 		})},
 		{must: "owned", how: "ignores the limit", apply: func(f *fake, _ *Clock) {
 			good := f.owned
-			f.owned = func(ctx context.Context, scope string, who dibs.Entity, _ int) ([]*dibs.NameRecord, error) {
-				return good(ctx, scope, who, 1000)
+			f.owned = func(ctx context.Context, scope string, owner dibs.Entity, _ int) ([]*dibs.NameRecord, error) {
+				return good(ctx, scope, owner, 1000)
 			}
 		}},
-		{must: "owned", how: "returns only active names", apply: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return n.State == dibs.Active && mine(n, scope, who)
+		{must: "owned", how: "returns only active names", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return n.State == dibs.Active && mine(n, scope, owner)
 		}, asListed)},
-		{must: "owned", how: "ignores the scope", apply: owning(func(n *dibs.NameRecord, _ string, who dibs.Entity) bool {
-			return mine(n, n.Scope, who)
+		{must: "owned", how: "ignores the scope", apply: owning(func(n *dibs.NameRecord, _ string, owner dibs.Entity) bool {
+			return mine(n, n.Scope, owner)
 		}, asListed)},
-		{must: "owned", how: "includes child scopes", apply: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return strings.HasPrefix(n.Scope, scope) && mine(n, n.Scope, who)
+		{must: "owned", how: "includes child scopes", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return strings.HasPrefix(n.Scope, scope) && mine(n, n.Scope, owner)
 		}, asListed)},
-		{must: "owned", how: "compares entities without case", apply: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, n.Owner) && strings.EqualFold(n.Owner.String(), who.String()) && n.Owner.Type != "user/1"
+		{must: "owned", how: "compares entities without case", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, n.Owner) && strings.EqualFold(n.Owner.String(), owner.String()) && n.Owner.Type != "user/1"
 		}, asListed)},
-		{must: "owned", how: "compares entities as joined text", apply: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, n.Owner) && n.Owner.String() == who.String()
+		{must: "owned", how: "compares entities as joined text", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, n.Owner) && n.Owner.String() == owner.String()
 		}, asListed)},
-		{must: "owned-given-up", how: "includes names in any state", apply: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return n.Scope == scope && n.Owner == who
+		{must: "owned-given-up", how: "includes names in any state", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return n.Scope == scope && n.Owner == owner
 		}, asListed)},
-		{must: "owned-given-up", how: "includes quarantined names", apply: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, who) || n.State == dibs.Quarantined && n.Owner == who
+		{must: "owned-given-up", how: "includes quarantined names", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, owner) || n.State == dibs.Quarantined && n.Owner == owner
 		}, asListed)},
-		{must: "owned-given-up", how: "includes names held for the entity", apply: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, who) || n.State == dibs.Held && n.Intended == who
+		{must: "owned-given-up", how: "includes names held for the entity", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, owner) || n.State == dibs.Held && n.Intended == owner
 		}, asListed)},
 	}
 }

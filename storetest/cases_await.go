@@ -102,14 +102,14 @@ func (e *env) await(store dibs.Store, end dibs.Instant, refs ...dibs.Ref) error 
 
 func awaitNothing(e *env) {
 	held, other, gone := name("slug", "a", dibs.Held), name("slug", "b", dibs.Active), name("slug", "gone", dibs.Held)
-	quota, who := document(dibs.KindQuota, "a"), entity("", dibs.Entity{Type: "user", ID: "1"})
-	e.commit(create(held, other, quota, who))
+	quota, owner := document(dibs.KindQuota, "a"), entity("", dibs.Entity{Type: "user", ID: "1"})
+	e.commit(create(held, other, quota, owner))
 	var many []dibs.Ref
 	for i := range 1200 {
 		many = append(many, name("slug", fmt.Sprint(i), dibs.Held).Ref())
 	}
 	handles := e.handles()
-	for _, refs := range [][]dibs.Ref{refsOf(held), refsOf(held, gone, other, held), refsOf(gone), refsOf(quota, held, who), many} {
+	for _, refs := range [][]dibs.Ref{refsOf(held), refsOf(held, gone, other, held), refsOf(gone), refsOf(quota, held, owner), many} {
 		for _, store := range handles {
 			for _, end := range []dibs.Instant{1, e.now() - 1, e.now()} {
 				if err := store.Await(e.Context(), refs, end); err != nil {
@@ -119,7 +119,7 @@ func awaitNothing(e *env) {
 		}
 	}
 	e.commit(update(held, next(held, nil))) // Await leaves nothing locked
-	e.has(next(held, nil), other, quota, who)
+	e.has(next(held, nil), other, quota, owner)
 }
 
 func awaitClock(e *env) {

@@ -38,13 +38,13 @@ func commitReadOnly(e *env) {
 	n, d := name("slug", "a", dibs.Active), document(dibs.KindFloor, "slug")
 	r := entity("", dibs.Entity{Type: "user", ID: "1"})
 	e.commit(create(n, d, r))
-	for i, looked := range []dibs.Record{n, d, r} {
-		e.commit(join(reading(looked), create(document(dibs.KindTally, fmt.Sprintf("right %d", i)))))
+	for i, record := range []dibs.Record{n, d, r} {
+		e.commit(join(reading(record), create(document(dibs.KindTally, fmt.Sprintf("right %d", i)))))
 		written := document(dibs.KindTally, fmt.Sprintf("wrong %d", i))
 		for _, rev := range []uint64{2, 7} {
-			g := join(reading(looked), create(written))
+			g := join(reading(record), create(written))
 			g.Reads[0].Rev = rev
-			e.stale(fmt.Sprintf("%s has another revision than the group read", describe(looked)), g)
+			e.stale(fmt.Sprintf("%s has another revision than the group read", describe(record)), g)
 		}
 		e.lacks(written)
 	}
@@ -194,16 +194,16 @@ func commitStaleNeighbours(e *env) {
 // commitStaleSecondName tries groups that read an old revision of an entity's active name,
 // from when it was an alias, so they do not set Yields.
 func commitStaleSecondName(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
-	old, other := ownedBy(who, "slug", "a", dibs.Alias), ownedBy(who, "slug", "b", dibs.Alias)
+	owner := dibs.Entity{Type: "user", ID: "1"}
+	old, other := ownedBy(owner, "slug", "a", dibs.Alias), ownedBy(owner, "slug", "b", dibs.Alias)
 	neighbour := name("slug", "neighbour", dibs.Held)
 	e.commit(create(old, other, neighbour))
-	active := gives(old, who, dibs.Active)
+	active := gives(old, owner, dibs.Active)
 	e.commit(update(old, active))
 
-	stays := update(old, gives(old, who, dibs.Alias))
-	gains := gives(other, who, dibs.Active)
-	fresh := ownedBy(who, "slug", "c", dibs.Active)
+	stays := update(old, gives(old, owner, dibs.Alias))
+	gains := gives(other, owner, dibs.Active)
+	fresh := ownedBy(owner, "slug", "c", dibs.Active)
 	second := map[string]dibs.Group{
 		"changed":  update(other, gains),
 		"renewed":  renew(other, gains),

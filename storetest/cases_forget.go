@@ -44,8 +44,8 @@ func commitRenew(e *env) {
 }
 
 func commitRenewOwned(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
-	n, r := ownedBy(who, "slug", "a", dibs.Active), entity("", who)
+	owner := dibs.Entity{Type: "user", ID: "1"}
+	n, r := ownedBy(owner, "slug", "a", dibs.Active), entity("", owner)
 	n.Due, r.Active = e.now(), map[string]dibs.ID{"slug": n.ID}
 	e.commit(join(claim(n), create(r)))
 
@@ -55,16 +55,16 @@ func commitRenewOwned(e *env) {
 	g.Writes[0].Yields = true
 	e.commit(g)
 	e.has(other, tomb)
-	e.owns("", who, 10)
+	e.owns("", owner, 10)
 	e.isDue(10)
 
 	// The entity comes back with another name.
-	back := entity("", who)
+	back := entity("", owner)
 	back.Rev = 3
-	fresh := ownedBy(who, "slug", "b", dibs.Active)
+	fresh := ownedBy(owner, "slug", "b", dibs.Active)
 	e.commit(join(renew(tomb, back), claim(fresh)))
 	e.has(back, fresh)
-	e.owns("", who, 10, fresh)
+	e.owns("", owner, 10, fresh)
 }
 
 func commitRenewStale(e *env) {

@@ -35,7 +35,7 @@ func commitAtomicWatched(e *env) {
 	handles := e.handles()
 	n := counter
 	var told dibs.Event // the last event of the counter that was read
-	look := func(store dibs.Store) error {
+	observe := func(store dibs.Store) error {
 		const limit = 1000
 		for {
 			events, err := store.Events(e.Context(), dibs.EventQuery{After: told.Cursor, Limit: limit})
@@ -54,7 +54,7 @@ func commitAtomicWatched(e *env) {
 		return mustCommit(e.Context(), handles[0], join(create(marker(n.Rev)), remove(marker(from.Rev)), g))
 	}, func(round int) error {
 		store := handles[round%len(handles)]
-		if err := look(store); err != nil {
+		if err := observe(store); err != nil {
 			return err
 		}
 		found, err := loadAll(e.Context(), store, refsOf(counter, marker(0), marker(1))...)
@@ -68,7 +68,7 @@ func commitAtomicWatched(e *env) {
 		if rev < told.Rev {
 			return fmt.Errorf("the event of revision %d was in the feed before the record, which had %d", told.Rev, rev)
 		}
-		if err := look(store); err != nil {
+		if err := observe(store); err != nil {
 			return err
 		}
 		if told.Rev < rev {
@@ -79,9 +79,9 @@ func commitAtomicWatched(e *env) {
 }
 
 func commitDelete(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
-	n, kept := ownedBy(who, "slug", "a", dibs.Active), name("slug", "b", dibs.Active)
-	r, d := entity("", who), document(dibs.KindTally, "a")
+	owner := dibs.Entity{Type: "user", ID: "1"}
+	n, kept := ownedBy(owner, "slug", "a", dibs.Active), name("slug", "b", dibs.Active)
+	r, d := entity("", owner), document(dibs.KindTally, "a")
 	n.Due, r.Due, d.Due = e.now(), e.now(), e.now()
 	e.commit(join(claim(n), create(r, d), claim(kept)))
 	for range 3 { // a history of several events
@@ -95,7 +95,7 @@ func commitDelete(e *env) {
 	e.has(kept)
 	e.lists(dibs.ListQuery{Kind: dibs.KindName, Limit: 10}, kept)
 	e.lists(dibs.ListQuery{Kind: dibs.KindTally, Limit: 10})
-	e.owns("", who, 10)
+	e.owns("", owner, 10)
 	e.isDue(10)
 	e.sameEvents(e.history(n.ID), nil)
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept)})
@@ -168,7 +168,7 @@ func gives(n *dibs.NameRecord, owner dibs.Entity, state dibs.State) *dibs.NameRe
 
 func commitRename(e *env) {
 	for i, many := range []bool{false, true} {
-		who := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
+		owner := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
 		line := dibs.NameID("line", fmt.Sprint(i))
 		if !many {
 			line = dibs.ID{}
@@ -177,28 +177,28 @@ func commitRename(e *env) {
 			n.Terms.Many, n.Line = many, line
 			return n
 		}
-		a := with(ownedBy(who, "slug", fmt.Sprintf("a%d", i), dibs.Active))
-		b := with(ownedBy(who, "slug", fmt.Sprintf("b%d", i), dibs.Alias))
+		a := with(ownedBy(owner, "slug", fmt.Sprintf("a%d", i), dibs.Active))
+		b := with(ownedBy(owner, "slug", fmt.Sprintf("b%d", i), dibs.Alias))
 		e.commit(create(a, b))
-		a2, b2 := gives(a, who, dibs.Alias), gives(b, who, dibs.Active)
+		a2, b2 := gives(a, owner, dibs.Alias), gives(b, owner, dibs.Active)
 		e.commit(join(update(b, b2), yield(a, a2))) // the name that becomes active comes first
 		e.has(a2, b2)
-		a3, b3 := gives(a2, who, dibs.Active), gives(b2, who, dibs.Alias)
+		a3, b3 := gives(a2, owner, dibs.Active), gives(b2, owner, dibs.Alias)
 		e.commit(join(yield(b2, b3), update(a2, a3)))
 		e.has(a3, b3)
 
 		// To a new name, from one that is deleted or becomes free.
-		c := with(ownedBy(who, "slug", fmt.Sprintf("c%d", i), dibs.Active))
-		a4 := gives(a3, who, dibs.Quarantined)
+		c := with(ownedBy(owner, "slug", fmt.Sprintf("c%d", i), dibs.Active))
+		a4 := gives(a3, owner, dibs.Quarantined)
 		a4.Until = e.now() + 1
 		e.commit(join(create(c), yield(a3, a4)))
 		e.has(a4, b3, c)
-		d := with(ownedBy(who, "slug", fmt.Sprintf("d%d", i), dibs.Active))
+		d := with(ownedBy(owner, "slug", fmt.Sprintf("d%d", i), dibs.Active))
 		gone := remove(c)
 		gone.Writes[0].Yields = true
 		e.commit(join(create(d), gone))
 		e.lacks(c)
-		e.owns("", who, 10, b3, d)
+		e.owns("", owner, 10, b3, d)
 	}
 }
 
@@ -207,8 +207,8 @@ func commitSwap(e *env) {
 		count := len(order)
 		names := make([]*dibs.NameRecord, count)
 		for i := range names {
-			who := dibs.Entity{Type: "user", ID: fmt.Sprintf("%d-%d", round, i)}
-			names[i] = ownedBy(who, "slug", fmt.Sprintf("%d-%d", round, i), dibs.Active)
+			owner := dibs.Entity{Type: "user", ID: fmt.Sprintf("%d-%d", round, i)}
+			names[i] = ownedBy(owner, "slug", fmt.Sprintf("%d-%d", round, i), dibs.Active)
 			e.commit(create(names[i]))
 		}
 		var g dibs.Group

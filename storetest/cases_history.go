@@ -65,7 +65,7 @@ func eventsCost(e *env) {
 	const (
 		few, many = 8, 80 // groups, each with this many events
 		events    = 50
-		looks     = 60
+		attempts  = 60
 		most      = 4                      // a factor far below ten
 		noise     = 100 * time.Microsecond // below this, differences do not count
 	)
@@ -101,8 +101,8 @@ func eventsCost(e *env) {
 		"the feed":                {after(dibs.EventQuery{}, 10), after(dibs.EventQuery{}, (few+many)*events-20)},
 	} {
 		var quick [2]time.Duration // the fastest measurement of each
-		for look := 1; look == 1 || quick[1] > most*quick[0] && quick[1] > noise; look++ {
-			if look > looks {
+		for attempt := 1; attempt == 1 || quick[1] > most*quick[0] && quick[1] > noise; attempt++ {
+			if attempt > attempts {
 				e.Fatalf("a page of 10 of %s takes %v, and %v when there are %d times as many events: its cost must depend on the page only", what, quick[0], quick[1], many/few)
 			}
 			for i, query := range pages {
@@ -110,7 +110,7 @@ func eventsCost(e *env) {
 				if got := len(e.page(query)); got != 10 {
 					e.Fatalf("a page of %s has %d events, it must have 10", what, got)
 				}
-				if took := time.Since(start); look == 1 || took < quick[i] {
+				if took := time.Since(start); attempt == 1 || took < quick[i] {
 					quick[i] = took
 				}
 			}

@@ -8,9 +8,9 @@ import (
 )
 
 func loadSnapshot(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
+	owner := dibs.Entity{Type: "user", ID: "1"}
 	revision := func(rev uint64) []dibs.Record {
-		n, r, d := name("slug", "a", dibs.Held), entity("", who), document(dibs.KindQuota, "a")
+		n, r, d := name("slug", "a", dibs.Held), entity("", owner), document(dibs.KindQuota, "a")
 		n.Rev, r.Rev, d.Rev = rev, rev, rev
 		return []dibs.Record{n, r, d}
 	}

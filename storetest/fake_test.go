@@ -122,12 +122,12 @@ func (f *fake) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	return f.due(ctx, limit)
 }
 
-func (f *fake) Owned(ctx context.Context, scope string, who dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+func (f *fake) Owned(ctx context.Context, scope string, owner dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
 	ctx, err := f.before(ctx, "Owned")
 	if err != nil {
 		return nil, err
 	}
-	return f.owned(ctx, scope, who, limit)
+	return f.owned(ctx, scope, owner, limit)
 }
 
 func (f *fake) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {

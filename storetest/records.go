@@ -78,8 +78,8 @@ func next(n *dibs.NameRecord, change func(n *dibs.NameRecord)) *dibs.NameRecord 
 }
 
 // entity makes a new record of an entity.
-func entity(scope string, who dibs.Entity) *dibs.EntityRecord {
-	return &dibs.EntityRecord{ID: dibs.EntityID(scope, who), Rev: 1, Scope: scope, Entity: who}
+func entity(scope string, owner dibs.Entity) *dibs.EntityRecord {
+	return &dibs.EntityRecord{ID: dibs.EntityID(scope, owner), Rev: 1, Scope: scope, Entity: owner}
 }
 
 // document makes a new document. Its ID follows from kind and label.

@@ -28,7 +28,7 @@ func sweepLapsedHolds(l *lab) []row {
 
 func (l *lab) sweepOn(engine string, open func(*lab) contender) []row {
 	l.Helper()
-	var alone, beside, quiet, swept sample
+	var alone, during, quiet, swept sample
 	for range l.rounds {
 		r := open(l).(*registry)
 
@@ -39,13 +39,13 @@ func (l *lab) sweepOn(engine string, open func(*lab) contender) []row {
 
 		l.calm()
 		quiet = append(quiet, l.steadily(r, func() { time.Sleep(l.length) }).percentile(99))
-		swept = append(swept, l.steadily(r, func() { beside = append(beside, l.sweep(r)) }).percentile(99))
+		swept = append(swept, l.steadily(r, func() { during = append(during, l.sweep(r)) }).percentile(99))
 
 		r.close()
 	}
 	return []row{
 		{what: "sweep of lapsed holds on " + engine, unit: perSecond, ours: alone, want: atLeast(50_000)},
-		{what: "the same beside reserves on " + engine, unit: perSecond, ours: beside},
+		{what: "the same during reserves on " + engine, unit: perSecond, ours: during},
 		{what: "reserve during a sweep on " + engine + ", p99; peer: without", unit: seconds, ours: swept, peer: quiet, want: atMost(3)},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Answer is what a caller was told, or what the model expects.
+// Answer is what a caller got, or what the model expects.
 type Answer struct {
 	// Lost says that there was no answer, or that the outcome is unknown. All other
 	// fields are then empty.
@@ -25,7 +25,7 @@ type Answer struct {
 	Archived  bool
 	Version   uint64 // zero if the answer has none
 
-	Told millis // when, by the machine's clock
+	At millis // when, by the machine's clock
 }
 
 // Seen is a name as an answer shows it.

@@ -66,7 +66,7 @@ func (c *client) ask(ctx context.Context, o Op) (answer Answer, happened bool, e
 	default:
 		answer, err = c.write(ctx, o)
 	}
-	answer.Told = at(time.Now())
+	answer.At = at(time.Now())
 	if err == nil {
 		return answer, true, nil
 	}
@@ -81,7 +81,7 @@ func (c *client) ask(ctx context.Context, o Op) (answer Answer, happened bool, e
 	case refusal.Code == dibs.CodeOutcomeUnknown:
 		return Answer{Lost: true}, !o.Verb.reads(), nil
 	}
-	return Answer{Code: refusal.Code, Reason: refusal.Reason, Told: answer.Told}, true, nil
+	return Answer{Code: refusal.Code, Reason: refusal.Reason, At: answer.At}, true, nil
 }
 
 // command returns the registry's command for an Op.

@@ -18,7 +18,7 @@ type history struct {
 	began   time.Time
 	mu      sync.Mutex
 	done    []porcupine.Operation
-	holders [maxNames + 1]int // the token that held a name last, as far as a caller was told
+	holders [maxNames + 1]int // the token that held a name last, as far as callers know
 	failed  error             // an error that no caller may get
 
 	nothing int // commands that did not happen

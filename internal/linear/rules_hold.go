@@ -103,7 +103,7 @@ func (w *world) held(o Op) (*name, dibs.Code) {
 
 // extend moves the end of a hold. Whether the end moves depends on the millisecond, so the
 // caller's answer decides.
-func (w *world) extend(o Op, told Answer) Answer {
+func (w *world) extend(o Op, got Answer) Answer {
 	n, code := w.held(o)
 	if code == "" {
 		code = n.over()
@@ -111,11 +111,11 @@ func (w *world) extend(o Op, told Answer) Answer {
 	if code != "" {
 		return refused(code)
 	}
-	if told.Replayed {
+	if got.Replayed {
 		return Answer{Replayed: true, Names: []Seen{w.show(o.Name)}}
 	}
 	n.ends.to = never
-	if !told.Lost {
+	if !got.Lost {
 		n.ends.from++ // the end only moves forward
 	}
 	return Answer{Names: []Seen{w.show(o.Name)}}

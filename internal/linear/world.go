@@ -68,8 +68,8 @@ const (
 )
 
 // mayHaveLapsed and mayLive report the possible states of the hold on a name during an Op.
-func (n *name) mayHaveLapsed(told millis) bool {
-	return n.state == dibs.Held && (told == never || n.ends.from <= told+skew)
+func (n *name) mayHaveLapsed(answered millis) bool {
+	return n.state == dibs.Held && (answered == never || n.ends.from <= answered+skew)
 }
 
 func (n *name) mayLive(asked millis) bool { return n.state != dibs.Held || n.ends.to > asked-skew }
@@ -88,13 +88,13 @@ func (n *name) endHold(status dibs.Status) {
 // the holds that it reads are over. An Op that deletes an entity reads no hold, whatever its
 // name is: a confirmation in time may still be in progress then, and become visible after
 // it.
-func (w world) moments(o Op, told millis) []world {
+func (w world) moments(o Op, answered millis) []world {
 	worlds := []world{w}
 	if o.Verb == Delete {
 		return worlds
 	}
 	for _, i := range []int{o.Name, o.Other} {
-		if i == 0 || !w.names[i].mayHaveLapsed(told) {
+		if i == 0 || !w.names[i].mayHaveLapsed(answered) {
 			continue
 		}
 		for _, before := range worlds {

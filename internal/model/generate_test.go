@@ -27,7 +27,7 @@ func (w *world) drawEntity() dibs.Entity {
 	return draw(w, "entity", entities[0], entities[0], entities[1], entities[2])
 }
 
-func (w *world) drawIntended() dibs.Entity { return draw(w, "intended", append(entities, nobody)...) }
+func (w *world) drawIntended() dibs.Entity { return draw(w, "intended", append(entities, noEntity)...) }
 func (w *world) drawToken() string         { return draw(w, "token", tokens...) }
 
 // drawValue draws mostly valid values.
@@ -64,7 +64,7 @@ func isActive(n model.Name) bool { return n.State == dibs.Active }
 func wasHeld(n model.Name) bool  { return everHeld(n) && !isOwned(n) && !isLive(n) }
 func hadHolds(n model.Name) bool { return len(n.Spent) > 0 && !isOwned(n) && !isLive(n) }
 
-func wasOwned(n model.Name) bool { return !isOwned(n) && !isLive(n) && n.Owner != nobody }
+func wasOwned(n model.Name) bool { return !isOwned(n) && !isLive(n) && n.Owner != noEntity }
 
 // maybe returns mostly most of the time, otherwise else_.
 func maybe[T any](w *world, label string, mostly, else_ T) T {
@@ -174,7 +174,7 @@ func (w *world) drawReserveAll() dibs.Command {
 func (w *world) drawConfirm() dibs.Command {
 	key, name := w.drawKey(draw(w, "which hold", isLive, isLive, everHeld))
 	entity := name.Shown()
-	if entity == nobody {
+	if entity == noEntity {
 		entity = w.drawEntity()
 	}
 	return dibs.Confirm{
@@ -192,7 +192,7 @@ func (w *world) drawRename() dibs.Command {
 	case "held":
 		key, name := w.drawKey(isLive)
 		rename.Namespace, rename.Value, rename.Token = key.Namespace, w.spelled(key), name.Token
-		if name.Intended != nobody {
+		if name.Intended != noEntity {
 			rename.Entity = maybe(w, "other", name.Intended, rename.Entity)
 		}
 	}

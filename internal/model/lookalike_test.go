@@ -40,7 +40,7 @@ func (w *world) checkLookAlikes(s *side) {
 			skeleton := looking{}.Skeleton(key.Canonical)
 			other, seen := whose[skeleton]
 			forgotten := n.Canonical == "" && other.Canonical == "" // one entity's, but the entity is erased
-			if seen && other.ID != n.ID && !forgotten && (other.Entity != n.Entity || n.Entity == nobody) {
+			if seen && other.ID != n.ID && !forgotten && (other.Entity != n.Entity || n.Entity == noEntity) {
 				w.t.Fatalf("%s of %q looks like %s of %q", n.Key(), n.Entity.ID, other.Key(), other.Entity.ID)
 			}
 			whose[skeleton] = n

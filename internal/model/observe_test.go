@@ -37,7 +37,7 @@ func (w *world) seen(s *side) []string {
 			label := namespace + ":" + value
 			lines = append(lines, w.seenName(s, namespace, value, label), w.seenResolution(s, namespace, value, label))
 		}
-		for _, entity := range []dibs.Entity{nobody, entities[0]} {
+		for _, entity := range []dibs.Entity{noEntity, entities[0]} {
 			checks, err := s.registry.Check(ctx, dibs.CheckRequest{Namespace: namespace, Values: values, Entity: entity})
 			if err != nil {
 				w.t.Fatalf("check: %v", err)
@@ -110,7 +110,7 @@ func (w *world) expected() []string {
 			outcome, to := w.model.Resolve(w.now, key)
 			lines = append(lines, fmt.Sprintf("resolve %s: %s %s", label, outcome, to.Canonical))
 		}
-		for _, entity := range []dibs.Entity{nobody, entities[0]} {
+		for _, entity := range []dibs.Entity{noEntity, entities[0]} {
 			for _, value := range values {
 				available, reason := true, dibs.Reason("")
 				if refused := w.model.Check(w.now, namespace, value, entity); refused != nil {

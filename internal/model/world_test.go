@@ -22,7 +22,7 @@ var (
 	values     = []string{"a", "b", "A", "4", "c", "word", "no!"}
 	takeable   = values[:5] // the others are a reserved word and, where folded, invalid
 	tokens     = []string{"token-1-of-the-test", "token-2-of-the-test", "token-3-of-the-test", "token-4-of-the-test", "token-5-of-the-test"}
-	nobody     = dibs.Entity{}
+	noEntity   = dibs.Entity{}
 	entities   = []dibs.Entity{{Type: "user", ID: "1"}, {Type: "user", ID: "2"}, {Type: "user", ID: "3"}}
 	alice      = dibs.Principal{Name: "alice"}
 	bob        = dibs.Principal{Name: "bob", Rights: dibs.ActForOthers | dibs.Operate}

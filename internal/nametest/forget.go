@@ -66,13 +66,13 @@ var bystander = dibs.Entity{Type: "user", ID: "bystander"}
 
 func (p *person) policies() map[string]dibs.Policy {
 	policy := dibs.Policy{Quarantine: forgetQuarantine, HoldHistory: forgetHoldHistory, ManyPerEntity: true, MaxHolds: 40}
-	looks, hidden, watched := policy, policy, policy
-	looks.Skeleton = digits{}
+	alike, hidden, watched := policy, policy, policy
+	alike.Skeleton = digits{}
 	hidden.Blind = []dibs.BlindKey{keyA}
 	watched.Witness = func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
 		return dibs.Unknown, errors.New("the table has no " + p.core)
 	}
-	return map[string]dibs.Policy{"email": looks, "secret": hidden, "doubtful": watched}
+	return map[string]dibs.Policy{"email": alike, "secret": hidden, "doubtful": watched}
 }
 
 // must fails the test at an error.

@@ -93,8 +93,8 @@ func (l *life) refusedBy(reg *dibs.Registry, want error, command dibs.Command) {
 	l.said.tell(err)
 }
 
-// told records an answer.
-func (l *life) told(answer any, err error) {
+// record records an answer.
+func (l *life) record(answer any, err error) {
 	l.Helper()
 	if err != nil {
 		l.Fatal(err)
@@ -102,8 +102,8 @@ func (l *life) told(answer any, err error) {
 	l.said.tell(answer)
 }
 
-// asked records an answer that may be an error.
-func (l *life) asked(answer any, err error) {
+// recordAny records an answer that may be an error.
+func (l *life) recordAny(answer any, err error) {
 	l.said.tell(answer)
 	if err != nil {
 		l.said.tell(err)
@@ -115,7 +115,7 @@ func (l *life) pass(d time.Duration) {
 	l.Helper()
 	l.clock.Advance(d)
 	for range 2 { // the first sweep may make more records due
-		l.told(l.reg.Sweep(l.Context(), 1000))
+		l.record(l.reg.Sweep(l.Context(), 1000))
 	}
 }
 

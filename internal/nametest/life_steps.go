@@ -69,7 +69,7 @@ func (l *life) check(namespace string) {
 	for i := range answers {
 		answers[i].Value = "" // the caller's own
 	}
-	l.told(answers, err)
+	l.record(answers, err)
 }
 
 // read reads everything about a value.
@@ -77,13 +77,13 @@ func (l *life) read(namespace, value string) {
 	l.Helper()
 	ctx := l.Context()
 	n, err := l.reg.Get(ctx, dibs.Lookup{Namespace: namespace, Value: value})
-	l.told(n, err)
-	l.told(l.reg.Get(ctx, dibs.Lookup{ID: n.ID}))
-	l.told(l.reg.Resolve(ctx, namespace, value))
-	l.told(l.reg.History(ctx, namespace, value))
-	l.told(l.reg.WhoHeld(ctx, namespace, value, l.clock.Now()))
-	l.told(l.reg.IsReserved(ctx, namespace, value))
-	l.told(l.reg.List(ctx, dibs.NamesQuery{Namespace: namespace}))
+	l.record(n, err)
+	l.record(l.reg.Get(ctx, dibs.Lookup{ID: n.ID}))
+	l.record(l.reg.Resolve(ctx, namespace, value))
+	l.record(l.reg.History(ctx, namespace, value))
+	l.record(l.reg.WhoHeld(ctx, namespace, value, l.clock.Now()))
+	l.record(l.reg.IsReserved(ctx, namespace, value))
+	l.record(l.reg.List(ctx, dibs.NamesQuery{Namespace: namespace}))
 }
 
 // errors provokes refusals of every kind.
@@ -137,7 +137,7 @@ func (l *life) own(namespace string) {
 	l.read(namespace, l.main)
 	l.check(namespace)
 	l.must(dibs.Restore{Scope: scope, Entity: two})
-	l.told(l.reg.Entity(l.Context(), scope, two))
+	l.record(l.reg.Entity(l.Context(), scope, two))
 }
 
 // giveUp ends all holds and ownerships of the values.
@@ -193,11 +193,11 @@ func (l *life) odd() {
 func (l *life) do() {
 	l.Helper()
 	for _, failure := range []error{errors.New("nothing was saved"), dibs.Unsure(errors.New("unknown outcome"))} {
-		l.asked(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.brief}, func(context.Context, dibs.Hold) (dibs.Entity, error) {
+		l.recordAny(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.brief}, func(context.Context, dibs.Hold) (dibs.Entity, error) {
 			return dibs.Entity{}, failure
 		}))
 	}
-	l.asked(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.main}, nil)) // the name is taken
+	l.recordAny(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.main}, nil)) // the name is taken
 }
 
 // inTx runs some commands in the caller's own transaction.
@@ -226,15 +226,15 @@ func (l *life) overview() {
 		events++
 	})
 	for e, err := range l.reg.Watch(l.Context(), dibs.FeedQuery{}) {
-		l.told(e, err)
+		l.record(e, err)
 		if events--; events == 0 {
 			break
 		}
 	}
-	l.told(l.reg.Conflicts(l.Context(), dibs.ConflictsQuery{}))
+	l.record(l.reg.Conflicts(l.Context(), dibs.ConflictsQuery{}))
 	for _, namespace := range l.namespaces() {
 		for _, dry := range []bool{true, false} {
-			l.told(l.reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: namespace, DryRun: dry}))
+			l.record(l.reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: namespace, DryRun: dry}))
 		}
 	}
 }
@@ -247,7 +247,7 @@ func (l *life) rotate() {
 	}
 	both := l.open(keyB, keyA)
 	report, err := both.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: l.kind})
-	l.told(report, err)
+	l.record(report, err)
 	if report.Counts[dibs.FindingUnfiled] == 0 {
 		l.Fatal("a new key has no names to index")
 	}
@@ -256,7 +256,7 @@ func (l *life) rotate() {
 	l.refusedBy(both, dibs.ErrNotFound, dibs.Rekey{Namespace: l.kind, Value: "un" + l.brief})
 	next := l.open(keyB)
 	l.refusedBy(next, dibs.ErrNameTaken, l.claim(l.kind, l.main, "9"))
-	l.told(next.History(l.Context(), l.kind, l.main))
+	l.record(next.History(l.Context(), l.kind, l.main))
 }
 
 // otherRules opens registries with other configurations.
@@ -271,6 +271,6 @@ func (l *life) otherRules() {
 		change(&p)
 		reg := l.harness.open(l, l.said.config(map[string]dibs.Policy{l.kind: p}))
 		l.refusedBy(reg, dibs.ErrUnavailable, l.claim(l.kind, "un"+l.brief, "9"))
-		l.asked(reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: l.kind, DryRun: true}))
+		l.recordAny(reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: l.kind, DryRun: true}))
 	}
 }

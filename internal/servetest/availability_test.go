@@ -86,14 +86,14 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 		}
 	}
 	lines := p.complaints()
-	told := 0
+	withCause := 0
 	for _, line := range lines {
 		if strings.Contains(line, o.cause) {
-			told++
+			withCause++
 		}
 	}
-	if told == 0 || len(lines) > 6 {
-		t.Errorf("the log has %d lines, %d with the cause, after 200 failed calls:\n%s", len(lines), told, strings.Join(lines, ""))
+	if withCause == 0 || len(lines) > 6 {
+		t.Errorf("the log has %d lines, %d with the cause, after 200 failed calls:\n%s", len(lines), withCause, strings.Join(lines, ""))
 	}
 	o.end()
 	began := time.Now()

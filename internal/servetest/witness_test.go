@@ -137,36 +137,7 @@ func TestWitnessByHTTP(t *testing.T) {
 		w.becomes("code", name, want[0], want[1])
 	}
 
-	// All suspects are listed, and can be settled.
-	listed := finish(t, w.dir, "suspects", "--server", w.url)
-	for _, part := range []string{"code:other", "code:paying", "code:page", "code:failed", "code:nowhere", "order/paying", "c-1", "being paid"} {
-		if !strings.Contains(listed.stdout.String(), part) {
-			t.Errorf("%s is not listed:\n%s%s", part, listed.stdout.String(), listed.stderr.String())
-		}
-	}
-	if strings.Contains(listed.stdout.String(), "code:saved") {
-		t.Error("a settled name is listed")
-	}
-	id := w.name("code", "nowhere").ReservationID
-	if p := finish(t, w.dir, "settle", id, "--exists", "order/nowhere", "--server", w.url); p.wait(t) != 0 {
-		t.Error(p.stderr.String())
-	}
-	w.becomes("code", "nowhere", "confirmed", "")
-	id = w.name("code", "page").ReservationID
-	a, err := ask(newClient(t, 1), http.MethodPost, w.url+"/v1/reservations/"+id+"/settle", `{"outcome": "absent"}`)
-	if err != nil || a.status != http.StatusOK {
-		t.Errorf("%d %s, %v", a.status, a.body, err)
-	}
-	w.becomes("code", "page", "expired", "")
-	metrics := string(get(t, w.url+"/metrics").body)
-	for _, outcome := range []string{"exists", "absent", "unknown", "failed"} {
-		if !strings.Contains(metrics, `dibs_witness_calls_total{outcome="`+outcome+`"}`) {
-			t.Errorf("the metrics do not count the outcome %s", outcome)
-		}
-	}
-	await(t, "suspects are counted", func() bool {
-		return strings.Contains(string(get(t, w.url+"/metrics").body), "dibs_suspects_unsettled")
-	})
+	w.checkSuspects()
 
 	// A service that is down has no answer; another one in its place is asked again.
 	server.Close()
@@ -188,6 +159,40 @@ func TestWitnessByHTTP(t *testing.T) {
 	if w.wait(t) != 0 {
 		t.Error("the exit code is not 0")
 	}
+}
+
+// checkSuspects demands that all suspects are listed and counted, and can be settled.
+func (w witnessed) checkSuspects() {
+	w.t.Helper()
+	listed := finish(w.t, w.dir, "suspects", "--server", w.url)
+	for _, part := range []string{"code:other", "code:paying", "code:page", "code:failed", "code:nowhere", "order/paying", "c-1", "being paid"} {
+		if !strings.Contains(listed.stdout.String(), part) {
+			w.t.Errorf("%s is not listed:\n%s%s", part, listed.stdout.String(), listed.stderr.String())
+		}
+	}
+	if strings.Contains(listed.stdout.String(), "code:saved") {
+		w.t.Error("a settled name is listed")
+	}
+	id := w.name("code", "nowhere").ReservationID
+	if p := finish(w.t, w.dir, "settle", id, "--exists", "order/nowhere", "--server", w.url); p.wait(w.t) != 0 {
+		w.t.Error(p.stderr.String())
+	}
+	w.becomes("code", "nowhere", "confirmed", "")
+	id = w.name("code", "page").ReservationID
+	a, err := ask(newClient(w.t, 1), http.MethodPost, w.url+"/v1/reservations/"+id+"/settle", `{"outcome": "absent"}`)
+	if err != nil || a.status != http.StatusOK {
+		w.t.Errorf("%d %s, %v", a.status, a.body, err)
+	}
+	w.becomes("code", "page", "expired", "")
+	metrics := string(get(w.t, w.url+"/metrics").body)
+	for _, outcome := range []string{"exists", "absent", "unknown", "failed"} {
+		if !strings.Contains(metrics, `dibs_witness_calls_total{outcome="`+outcome+`"}`) {
+			w.t.Errorf("the metrics do not count the outcome %s", outcome)
+		}
+	}
+	await(w.t, "suspects are counted", func() bool {
+		return strings.Contains(string(get(w.t, w.url+"/metrics").body), "dibs_suspects_unsettled")
+	})
 }
 
 // TestWitnessBySQL does the same with queries, on SQLite and on PostgreSQL.
