@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,10 +29,10 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fill uses all free space on the disk of a file.
-func fill(t *testing.T, path string) {
+// fill uses all free space of a disk, by a file "ballast".
+func fill(t *testing.T, disk string) {
 	t.Helper()
-	file, err := os.Create(path)
+	file, err := os.Create(disk + "/ballast")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,16 +49,11 @@ func fill(t *testing.T, path string) {
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, "16m")
-	ballast := filepath.Join(disk, "ballast")
 	outage{
 		cause: "disk full",
-		begin: func() { fill(t, ballast) },
-		end: func() {
-			if err := os.Remove(ballast); err != nil {
-				t.Fatal(err)
-			}
-		},
-	}.mustSurvive(t, serve(t, t.TempDir(), "--store", "sqlite:"+filepath.Join(disk, "names.db")))
+		begin: func() { fill(t, disk) },
+		end:   func() { removeFile(t, disk, "ballast") },
+	}.mustSurvive(t, serve(t, t.TempDir(), "--store", "sqlite:"+disk+"/names.db"))
 }
 
 // TestFullDiskOfOneStore fills the disk of one of two stores. The other store still works,
@@ -71,7 +65,7 @@ func TestFullDiskOfOneStore(t *testing.T) {
 	writeFile(t, dir, "dibs.toml", config)
 	p := serve(t, dir, "--config", "dibs.toml")
 	held := hold(t, p, "acme.slug", "before")
-	fill(t, filepath.Join(disk, "ballast"))
+	fill(t, disk)
 	names := 0
 	await(t, "callers of one store are refused", func() bool {
 		names++

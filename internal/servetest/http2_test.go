@@ -1,10 +1,8 @@
 package servetest_test
 
 import (
-	"crypto/tls"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,11 +15,7 @@ func TestStopOverHTTP2(t *testing.T) {
 	f := newSecured(t)
 	f.configure(t, "optional", "all")
 	p := f.serve(t)
-	orders, err := tls.LoadX509KeyPair(filepath.Join(f.dir, "orders.crt"), filepath.Join(f.dir, "orders.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := f.client(t, orders)
+	client := f.client(t, f.orders.TLS(t))
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	request := func(method, path string, body io.Reader) *http.Request {
 		r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, body)

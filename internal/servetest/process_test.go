@@ -86,6 +86,20 @@ func writeFile(t *testing.T, dir, name, text string) {
 	}
 }
 
+func removeFile(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustExist(t *testing.T, dir, name string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+		t.Error(err)
+	}
+}
+
 // newSchema returns a store in a new schema of a cluster.
 func newSchema(t *testing.T, cluster *pgtest.Cluster) string {
 	t.Helper()

@@ -3,8 +3,6 @@ package servetest_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,9 +47,7 @@ func TestReload(t *testing.T) {
 	if !isReserved("word-9") {
 		t.Error("a broken file had an effect")
 	}
-	if err := os.Remove(filepath.Join(dir, "dibs.toml")); err != nil {
-		t.Fatal(err)
-	}
+	removeFile(t, dir, "dibs.toml")
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the log says that there is no file", func() bool { return strings.Contains(p.stderr.String(), "dibs.toml: cannot be read") })
 	if !isReserved("word-9") {

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,9 +70,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s: the other server does not confirm it: %d %s", namespace, got.status, got.body)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "acme.db")); err != nil {
-		t.Error(err)
-	}
+	mustExist(t, dir, "acme.db")
 
 	keys, cursor := feed(t, a, "")
 	if len(keys) != 6 {

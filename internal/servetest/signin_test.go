@@ -4,8 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,14 +17,16 @@ type secured struct {
 	dir       string
 	authority *signintest.Authority
 	issuer    *signintest.Issuer
+	orders    signintest.Pair // the certificate of a client
 }
 
 func newSecured(t *testing.T) *secured {
 	t.Helper()
-	f := &secured{t.TempDir(), signintest.NewAuthority(t), signintest.NewIssuer(t)}
-	signintest.WriteFile(t, filepath.Join(f.dir, "ca.pem"), f.authority.PEM)
+	f := &secured{dir: t.TempDir(), authority: signintest.NewAuthority(t), issuer: signintest.NewIssuer(t)}
+	writeFile(t, f.dir, "ca.pem", string(f.authority.PEM))
 	f.authority.Server(t, "first").Write(t, f.dir, "server")
-	f.authority.Client(t, "orders", "orders.example.com", "", time.Now().Add(time.Hour)).Write(t, f.dir, "orders")
+	f.orders = f.authority.Client(t, "orders", "orders.example.com", "", time.Now().Add(time.Hour))
+	f.orders.Write(t, f.dir, "orders")
 	f.configure(t, "optional", "read")
 	return f
 }
@@ -49,7 +49,7 @@ rules = [{ claim = "groups", value = "staff", grants = [{ may = %q, in = "*" }] 
 dns = "orders.example.com"
 grants = [{ may = %[3]q, in = "*" }]
 `, clients, f.issuer.URL, may)
-	signintest.WriteFile(t, filepath.Join(f.dir, "dibs.toml"), []byte(text))
+	writeFile(t, f.dir, "dibs.toml", text)
 }
 
 // serve starts the server where other machines can reach it.
@@ -77,12 +77,8 @@ func TestSignInFromElsewhere(t *testing.T) {
 	f.issuer.Down.Store(true)
 	p := f.serve(t)
 	await(t, "the log tells of the issuer", func() bool { return strings.Contains(p.stderr.String(), "an issuer of tokens does not answer") })
-	orders, err := tls.LoadX509KeyPair(filepath.Join(f.dir, "orders.crt"), filepath.Join(f.dir, "orders.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	token := f.issuer.Token(t, "alice", signintest.Claims{"groups": []string{"staff"}})
-	plain, known := f.client(t), f.client(t, orders)
+	plain, known := f.client(t), f.client(t, f.orders.TLS(t))
 	status := func(client *http.Client, path string, headers ...string) int {
 		t.Helper()
 		a, err := ask(client, http.MethodGet, p.url+path, "", headers...)
@@ -192,9 +188,7 @@ func TestBrokenCertificates(t *testing.T) {
 	if checked := finish(t, f.dir, "config", "check", "dibs.toml"); checked.wait(t) != 0 {
 		t.Error(checked.stderr.String())
 	}
-	if err := os.Remove(filepath.Join(f.dir, "server.key")); err != nil {
-		t.Fatal(err)
-	}
+	removeFile(t, f.dir, "server.key")
 	for _, args := range [][]string{{"config", "check", "dibs.toml"}, {"serve", "--config", "dibs.toml", "--listen", "127.0.0.1:0"}} {
 		p := finish(t, f.dir, args...)
 		if p.wait(t) != 2 || !strings.Contains(p.stderr.String(), "server.key cannot be read: no such file") {

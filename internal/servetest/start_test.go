@@ -3,9 +3,7 @@ package servetest_test
 import (
 	"encoding/json"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -73,9 +71,7 @@ func TestServeWithoutSettings(t *testing.T) {
 			t.Errorf("pasted once more, the command answers %s (%v)", out, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "dibs.db")); err != nil {
-		t.Error(err)
-	}
+	mustExist(t, dir, "dibs.db")
 	for path, part := range map[string]string{
 		"/": "<html", "/docs": "swagger", "/docs/": "swagger", "/openapi.json": `"openapi":"3.1`,
 		"/healthz": "up", "/readyz": "ready", "/metrics": "dibs_",
