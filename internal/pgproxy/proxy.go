@@ -25,8 +25,6 @@ type Proxy struct {
 	dropNotes  atomic.Bool
 	notes      atomic.Int64
 	cancels    atomic.Int64
-	exchanges  atomic.Int64
-	statements atomic.Int64
 	arrayLimit atomic.Int64
 
 	mu         sync.Mutex

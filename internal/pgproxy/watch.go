@@ -2,12 +2,6 @@ package pgproxy
 
 import "slices"
 
-// Exchanges returns the number of exchanges, which is the number of round trips.
-func (p *Proxy) Exchanges() int { return int(p.exchanges.Load()) }
-
-// StatementCount returns the number of statements that clients executed.
-func (p *Proxy) StatementCount() int { return int(p.statements.Load()) }
-
 // Record starts a new log of statements, or ends it.
 func (p *Proxy) Record(on bool) {
 	p.mu.Lock()
@@ -50,10 +44,8 @@ func (p *Proxy) decide(x *Exchange) Action {
 	return Pass()
 }
 
-// saw counts an exchange.
+// saw records the statements of an exchange.
 func (p *Proxy) saw(x *Exchange) {
-	p.exchanges.Add(1)
-	p.statements.Add(int64(len(x.Statements)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.recording {
