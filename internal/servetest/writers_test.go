@@ -8,23 +8,23 @@ import (
 	"testing"
 )
 
-// crowd reserves names, each worker one after another on a connection of its own, until
-// it is stopped, or its server is gone or says that it goes.
-type crowd struct {
+// writers reserve names, each worker one after another on its own connection, until they
+// are stopped, or the server closes or announces to close the connection.
+type writers struct {
 	stopped  atomic.Bool
 	workers  sync.WaitGroup
 	answered atomic.Int64
 
 	mu       sync.Mutex
-	acked    map[string]string // who was told that a name is theirs
-	failures []string          // answers that must not be
+	acked    map[string]string // the acknowledged owner of each name
+	failures []string          // unexpected answers
 	lost     int               // requests without an answer
 }
 
-// startCrowd starts workers. Names and entities begin with a word of their own.
-func startCrowd(t *testing.T, url, word string, workers int) *crowd {
+// startWriters starts workers. Names and entities begin with word.
+func startWriters(t *testing.T, url, word string, workers int) *writers {
 	t.Helper()
-	c := &crowd{acked: make(map[string]string)}
+	c := &writers{acked: make(map[string]string)}
 	for w := range workers {
 		client := newClient(t, 1)
 		c.workers.Go(func() {
@@ -41,8 +41,8 @@ func startCrowd(t *testing.T, url, word string, workers int) *crowd {
 	return c
 }
 
-// note keeps an answer, and reports whether there was one.
-func (c *crowd) note(name string, a answer, err error) bool {
+// note records an answer, and reports whether there was one.
+func (c *writers) note(name string, a answer, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -61,32 +61,32 @@ func (c *crowd) note(name string, a answer, err error) bool {
 	return true
 }
 
-// stop lets the workers finish.
-func (c *crowd) stop() {
+// stop stops the workers after their current request.
+func (c *writers) stop() {
 	c.stopped.Store(true)
 	c.workers.Wait()
 }
 
-// mustBeWhole fails if any request was lost or refused.
-func (c *crowd) mustBeWhole(t *testing.T) {
+// mustNotFail fails if any request was lost or refused.
+func (c *writers) mustNotFail(t *testing.T) {
 	t.Helper()
 	for _, failure := range c.failures {
 		t.Errorf("a request failed: %s", failure)
 	}
 }
 
-// mustHave fails if a server does not know what was acknowledged.
+// mustHave fails if a server lacks acknowledged names.
 func mustHave(t *testing.T, url string, acked map[string]string) {
 	t.Helper()
 	found, missing := holders(t, url), 0
 	for name, entity := range acked {
 		if found[name] != entity {
 			missing++
-			t.Logf("%s was acknowledged for %s, and is %q's", name, entity, found[name])
+			t.Logf("%s was acknowledged for %s, its owner is %q", name, entity, found[name])
 		}
 	}
 	if missing > 0 {
-		t.Errorf("%d of %d acknowledged names are not there", missing, len(acked))
+		t.Errorf("%d of %d acknowledged names are missing", missing, len(acked))
 	}
-	t.Logf("%d acknowledged names, all looked for", len(acked))
+	t.Logf("%d acknowledged names checked", len(acked))
 }

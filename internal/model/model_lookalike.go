@@ -2,7 +2,7 @@ package model
 
 import "github.com/calldibs/dibs"
 
-// maxLookAlikes is how many names that look alike an entity may have.
+// maxLookAlikes is how many look-alikes an entity may have.
 const maxLookAlikes = 32
 
 // lookAlikes returns the other names that look like this one and are not free.
@@ -13,7 +13,7 @@ func (m *Model) lookAlikes(key Key) []Name {
 	}
 	var alike []Name
 	for other, name := range m.names {
-		if other != key && other.Namespace == key.Namespace && !nobodyHas(name) &&
+		if other != key && other.Namespace == key.Namespace && !isFree(name) &&
 			skeleton.Skeleton(other.Canonical) == skeleton.Skeleton(key.Canonical) {
 			alike = append(alike, name)
 		}
@@ -21,8 +21,8 @@ func (m *Model) lookAlikes(key Key) []Name {
 	return alike
 }
 
-// confusable refuses a name to an entity, or to nobody in particular, while one that
-// looks like it is another's, or may become it.
+// confusable refuses a name to an entity, or to any caller if entity is zero, while a
+// look-alike has, or may get, another owner.
 func (m *Model) confusable(key Key, entity dibs.Entity) *Refusal {
 	for _, name := range m.lookAlikes(key) {
 		whose := name.Owner
@@ -36,7 +36,7 @@ func (m *Model) confusable(key Key, entity dibs.Entity) *Refusal {
 	return nil
 }
 
-// crowded refuses one more name of those that look alike.
+// crowded refuses a look-alike beyond the limit.
 func (m *Model) crowded(key Key) *Refusal {
 	if len(m.lookAlikes(key)) >= maxLookAlikes {
 		return refuse(dibs.CodeTooLarge)
@@ -44,8 +44,8 @@ func (m *Model) crowded(key Key) *Refusal {
 	return nil
 }
 
-// free says why an entity, or nobody in particular, cannot take a name: it is taken,
-// or else one that looks like it is.
+// free returns why an entity, or any caller if entity is zero, cannot take a name: it is
+// taken, or a look-alike is.
 func (m *Model) free(key Key, entity dibs.Entity) *Refusal {
 	if refused := m.taken(key, entity); refused != nil {
 		return refused

@@ -17,25 +17,25 @@ import (
 	"time"
 )
 
-// crew is many connections that reserve names, at so little cost that a server can be
-// overloaded from the same machine: no HTTP client, only bytes.
-type crew struct {
+// loadGenerator reserves names on many connections with little overhead, so that it can
+// overload a server on the same machine: it uses no HTTP client.
+type loadGenerator struct {
 	t     *testing.T
 	conns []*worker
 }
 
-// outcome is what came of a load.
+// outcome is the result of a load.
 type outcome struct {
 	lasted   time.Duration
 	counts   map[int]int     // by status
 	took     []time.Duration // of those that were served, sorted
-	unsent   int             // there was no connection free
-	problems []string        // what must not be
+	unsent   int             // no connection was free
+	problems []string        // wrong answers
 }
 
 func (o outcome) rate(status int) float64 { return float64(o.counts[status]) / o.lasted.Seconds() }
 
-// String tells the outcome in a line.
+// String formats the outcome in a line.
 func (o outcome) String() string {
 	if len(o.took) == 0 {
 		return fmt.Sprint(o.counts)
@@ -44,9 +44,9 @@ func (o outcome) String() string {
 		percentile(o.took, 50).Round(100*time.Microsecond), percentile(o.took, 99).Round(100*time.Microsecond))
 }
 
-func newCrew(t *testing.T, url string, size int) *crew {
+func newLoadGenerator(t *testing.T, url string, size int) *loadGenerator {
 	t.Helper()
-	c := &crew{t: t}
+	c := &loadGenerator{t: t}
 	for range size {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
@@ -58,7 +58,7 @@ func newCrew(t *testing.T, url string, size int) *crew {
 	return c
 }
 
-// tally gathers an outcome from many workers.
+// tally collects an outcome from many workers.
 type tally struct {
 	mu      sync.Mutex
 	outcome outcome
@@ -88,9 +88,8 @@ func (t *tally) end(begin time.Time) outcome {
 
 func newTally() *tally { return &tally{outcome: outcome{counts: make(map[int]int)}} }
 
-// closedLoop lets some workers reserve one name after another: as many as the server can
-// carry.
-func (c *crew) closedLoop(word string, workers int, lasts time.Duration) outcome {
+// closedLoop lets workers reserve one name after another, as fast as the server answers.
+func (c *loadGenerator) closedLoop(word string, workers int, lasts time.Duration) outcome {
 	tally, begin := newTally(), time.Now()
 	var all sync.WaitGroup
 	var n atomic.Int64
@@ -105,9 +104,9 @@ func (c *crew) closedLoop(word string, workers int, lasts time.Duration) outcome
 	return tally.end(begin)
 }
 
-// openLoop reserves so many names a second, whatever the server says.
-func (c *crew) openLoop(word string, rate int, lasts time.Duration) outcome {
-	tally, jobs := newTally(), make(chan string) // not buffered: who gets it has time
+// openLoop reserves names at a fixed rate, independent of the answers.
+func (c *loadGenerator) openLoop(word string, rate int, lasts time.Duration) outcome {
+	tally, jobs := newTally(), make(chan string) // unbuffered: only an idle worker receives
 	var all sync.WaitGroup
 	for _, w := range c.conns {
 		all.Go(func() {
@@ -129,7 +128,7 @@ func (c *crew) openLoop(word string, rate int, lasts time.Duration) outcome {
 			}
 		}
 	}
-	o := tally.end(begin) // what is answered later was not in time
+	o := tally.end(begin) // later answers do not count
 	close(jobs)
 	all.Wait()
 	o.unsent = unsent
@@ -143,7 +142,7 @@ type worker struct {
 	out  bytes.Buffer
 }
 
-// reserve sends a request and reads the answer. An answer that helps nobody is an error.
+// reserve sends a request and reads the answer. It returns an error for an unexpected answer.
 func (w *worker) reserve(name string) (status int, took time.Duration, err error) {
 	body := `{"namespace": "slug", "value": "` + name + `"}`
 	w.out.Reset()
@@ -160,10 +159,10 @@ func (w *worker) reserve(name string) (status int, took time.Duration, err error
 		return 0, took, err
 	case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
 		if retry == "" {
-			err = fmt.Errorf("%d does not say when to come again", status)
+			err = fmt.Errorf("%d has no Retry-After", status)
 		}
 	case status != http.StatusCreated:
-		err = fmt.Errorf("the answer is %d", status)
+		err = fmt.Errorf("unexpected status %d", status)
 	}
 	return status, took, err
 }
@@ -173,7 +172,7 @@ var (
 	retryAfter    = []byte("Retry-After: ")
 )
 
-// answer reads an answer, and when to come again if it says so.
+// answer reads an answer, and its Retry-After.
 func (w *worker) answer() (status int, retry string, err error) {
 	line, err := w.in.ReadSlice('\n')
 	if err != nil {
@@ -204,7 +203,7 @@ func (w *worker) answer() (status int, retry string, err error) {
 		}
 	}
 	if length < 0 {
-		return 0, "", errors.New("the answer does not say how long it is")
+		return 0, "", errors.New("the answer has no Content-Length")
 	}
 	_, err = io.CopyN(io.Discard, w.in, int64(length))
 	return status, retry, err

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// problemIn returns the problem that a server answered with.
+// problemIn returns the problem in an answer.
 func problemIn(t *testing.T, a answer) (p wire.Problem) {
 	t.Helper()
 	if err := json.Unmarshal(a.body, &p); err != nil {
@@ -22,7 +22,7 @@ func problemIn(t *testing.T, a answer) (p wire.Problem) {
 	return p
 }
 
-// refusedBecause tells whether an answer is a 503 with a cause, and nothing of a driver's.
+// refusedBecause reports whether an answer is a 503 with a cause, without the driver's text.
 func refusedBecause(t *testing.T, a answer, cause string) bool {
 	t.Helper()
 	if a.status != http.StatusServiceUnavailable {
@@ -30,20 +30,20 @@ func refusedBecause(t *testing.T, a answer, cause string) bool {
 	}
 	for _, leaked := range []string{"SQLSTATE", "sqlite", "dial", "ERROR:", "/tmp"} {
 		if strings.Contains(string(a.body), leaked) {
-			t.Errorf("a caller is told the driver's text: %s", a.body)
+			t.Errorf("the answer has the driver's text: %s", a.body)
 		}
 	}
 	p := problemIn(t, a)
 	return p.Cause == cause && strings.Contains(p.Detail, cause)
 }
 
-// isReady tells whether /readyz is 200.
+// isReady reports whether /readyz is 200.
 func (p *process) isReady(t *testing.T) bool {
 	t.Helper()
 	return get(t, p.url+"/readyz").status == http.StatusOK
 }
 
-// complaints returns the lines of warnings and errors in the log.
+// complaints returns the warnings and errors in the log.
 func (p *process) complaints() (lines []string) {
 	for line := range strings.Lines(p.stderr.String()) {
 		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN") {
@@ -53,14 +53,14 @@ func (p *process) complaints() (lines []string) {
 	return lines
 }
 
-// outage is what happens to a server whose store takes no writes.
+// outage makes a server's store refuse writes.
 type outage struct {
 	cause      string
 	begin, end func()
 }
 
-// mustSurvive lets a server go through an outage in which reads go on: callers are told the
-// cause, /readyz turns to 503 and back, and the log stays short.
+// mustSurvive runs a server through an outage in which reads still work: callers get the
+// cause, /readyz changes to 503 and back, and the log stays short.
 func (o outage) mustSurvive(t *testing.T, p *process) {
 	t.Helper()
 	await(t, "the server is ready", func() bool { return p.isReady(t) })
@@ -71,8 +71,8 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 		names++
 		return post(t, p.url+"/v1/reservations", fmt.Sprintf(`{"namespace": "slug", "value": "name-%d"}`, names))
 	}
-	await(t, "a caller is told that there is "+o.cause, func() bool { return refusedBecause(t, reserve(), o.cause) })
-	await(t, "/readyz says it", func() bool { return refusedBecause(t, get(t, p.url+"/readyz"), o.cause) })
+	await(t, "a caller gets the cause "+o.cause, func() bool { return refusedBecause(t, reserve(), o.cause) })
+	await(t, "/readyz reports it", func() bool { return refusedBecause(t, get(t, p.url+"/readyz"), o.cause) })
 	if a := get(t, p.url+"/readyz?reads"); a.status != http.StatusOK {
 		t.Errorf("/readyz?reads is %d %s", a.status, a.body)
 	}
@@ -82,18 +82,18 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 	for range 200 {
 		reserve()
 		if a := get(t, p.url+"/v1/reservations/"+held.ReservationID); a.status != http.StatusOK {
-			t.Fatalf("reading does not go on: %d %s", a.status, a.body)
+			t.Fatalf("a read fails: %d %s", a.status, a.body)
 		}
 	}
 	lines := p.complaints()
-	told := 0
+	withCause := 0
 	for _, line := range lines {
 		if strings.Contains(line, o.cause) {
-			told++
+			withCause++
 		}
 	}
-	if told == 0 || len(lines) > 6 {
-		t.Errorf("the log has %d lines, %d with the cause, after 200 calls that failed:\n%s", len(lines), told, strings.Join(lines, ""))
+	if withCause == 0 || len(lines) > 6 {
+		t.Errorf("the log has %d lines, %d with the cause, after 200 failed calls:\n%s", len(lines), withCause, strings.Join(lines, ""))
 	}
 	o.end()
 	began := time.Now()
@@ -103,18 +103,8 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if !strings.Contains(p.stderr.String(), "the store works again") {
-		t.Error("the log does not say that it is over")
+		t.Error("the log does not report the end of the outage")
 	}
-}
-
-func TestReadOnlyDatabase(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.Start(t, pgtest.Options{})
-	outage{
-		cause: "database read-only",
-		begin: func() { cluster.Configure(t, "default_transaction_read_only", "on") },
-		end:   func() { cluster.Configure(t, "default_transaction_read_only", "") },
-	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres")))
 }
 
 func TestMissingStandby(t *testing.T) {
@@ -127,29 +117,39 @@ func TestMissingStandby(t *testing.T) {
 	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres"), "--request-timeout", "4s"))
 }
 
-// TestDatabaseGone stops and starts the database under a server: callers are told at once,
-// why too, and are served again as soon as it is back.
+func TestReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	outage{
+		cause: "database read-only",
+		begin: func() { cluster.Configure(t, "default_transaction_read_only", "on") },
+		end:   func() { cluster.Configure(t, "default_transaction_read_only", "") },
+	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres")))
+}
+
+// TestDatabaseGone stops and starts the database under a server: callers get the cause at
+// once, and are served again as soon as it is back.
 func TestDatabaseGone(t *testing.T) {
 	t.Parallel()
 	const cause = "no answer from the database"
 	cluster := pgtest.Start(t, pgtest.Options{})
 	p := serve(t, t.TempDir(), "--store", cluster.DSN("postgres"))
 	held := hold(t, p, "slug", "alice")
-	look := func() answer { return get(t, p.url+"/v1/reservations/"+held.ReservationID) }
+	read := func() answer { return get(t, p.url+"/v1/reservations/"+held.ReservationID) }
 	for round := range 2 {
 		cluster.Stop(t)
-		await(t, "readers are told why", func() bool { return refusedBecause(t, look(), cause) })
+		await(t, "readers get the cause", func() bool { return refusedBecause(t, read(), cause) })
 		var took []time.Duration
 		for range 50 {
 			began := time.Now()
-			if a := look(); !refusedBecause(t, a, cause) {
+			if a := read(); !refusedBecause(t, a, cause) {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
 			took = append(took, time.Since(began))
 		}
 		slices.Sort(took)
 		if median := percentile(took, 50); median > 100*time.Millisecond {
-			t.Errorf("readers waited %v for an answer that was known", median)
+			t.Errorf("readers waited %v for a known answer", median)
 		}
 		if a := post(t, p.url+"/v1/reservations", `{"namespace": "slug", "value": "bob"}`); !refusedBecause(t, a, cause) {
 			t.Errorf("%d %s", a.status, a.body)
@@ -161,7 +161,7 @@ func TestDatabaseGone(t *testing.T) {
 		}
 		cluster.Restart(t)
 		began := time.Now()
-		await(t, "readers are served again", func() bool { return look().status == http.StatusOK })
+		await(t, "readers are served again", func() bool { return read().status == http.StatusOK })
 		back := time.Since(began)
 		await(t, "/readyz is 200 again", func() bool { return p.isReady(t) })
 		t.Logf("round %d: a refusal took %v, readers were served %v after the database, and it was ready after %v",
@@ -176,7 +176,7 @@ func TestDatabaseGone(t *testing.T) {
 		t.Errorf("%d lines:\n%s", len(lines), strings.Join(lines, ""))
 	}
 	if strings.Contains(log, "part") {
-		t.Error("the log speaks of parts, and there are no routes")
+		t.Error("the log mentions parts, but there are no routes")
 	}
 }
 

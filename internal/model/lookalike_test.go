@@ -13,8 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// looking is a skeleton of the test's own: case does not show, and digits look like
-// letters.
+// looking is the test's own skeleton: it ignores case, and digits look like letters.
 type looking struct{}
 
 func (looking) Name() string { return "looking/1" }
@@ -23,12 +22,12 @@ func (looking) Skeleton(canonical string) string {
 	return strings.NewReplacer("A", "a", "4", "a", "0", "o").Replace(canonical)
 }
 
-// checkLooks checks what the rule on look-alikes is for, whatever the model says: names
-// that look alike are never two entities'. A hold that names no entity may become
-// anybody's, so it is alone.
-func (w *world) checkLooks(s *side) {
+// checkLookAlikes checks the purpose of the look-alike rule, independent of the model: look-alikes
+// never have two owners. A hold that names no entity may get any owner, so it has no
+// look-alikes.
+func (w *world) checkLookAlikes(s *side) {
 	for _, namespace := range namespaces {
-		if w.policies[namespace].Skeleton == nil || namespace == w.changing { // those that there were may stay
+		if w.policies[namespace].Skeleton == nil || namespace == w.changing { // existing look-alikes may stay
 			continue
 		}
 		whose := make(map[string]dibs.Name)
@@ -40,8 +39,8 @@ func (w *world) checkLooks(s *side) {
 			key, _ := w.key(namespace, value)
 			skeleton := looking{}.Skeleton(key.Canonical)
 			other, seen := whose[skeleton]
-			forgotten := n.Canonical == "" && other.Canonical == "" // one entity's, but nobody knows it any more
-			if seen && other.ID != n.ID && !forgotten && (other.Entity != n.Entity || n.Entity == nobody) {
+			forgotten := n.Canonical == "" && other.Canonical == "" // one entity's, but the entity is erased
+			if seen && other.ID != n.ID && !forgotten && (other.Entity != n.Entity || n.Entity == noEntity) {
 				w.t.Fatalf("%s of %q looks like %s of %q", n.Key(), n.Entity.ID, other.Key(), other.Entity.ID)
 			}
 			whose[skeleton] = n
@@ -49,8 +48,8 @@ func (w *world) checkLooks(s *side) {
 	}
 }
 
-// The pools above are too small for more look-alikes than an entity may have. Here one
-// entity takes and gives up nothing but look-alikes, and another one tries to.
+// The pools above are too small to exceed the limit of look-alikes. Here one entity takes
+// and gives up only look-alikes, and another one tries to.
 func TestManyLookAlikes(t *testing.T) {
 	policy := dibs.Policy{
 		Profile: dibs.Exact, Skeleton: looking{}, ManyPerEntity: true, Quarantine: time.Second,

@@ -3,26 +3,22 @@ package servetest_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 )
 
-// TestRush lets many want one name at the same moment.
-func TestRush(t *testing.T) {
+// TestManyCallersForOneName lets many callers reserve one name at the same time.
+func TestManyCallersForOneName(t *testing.T) {
 	t.Parallel()
-	// A machine may be too busy to serve all of them within the second that others wait.
+	// On a busy machine not all are served within the default of one second.
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte("[limits]\nmaxWait = \"10s\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", "[limits]\nmaxWait = \"10s\"\n")
 	p := serve(t, dir, "--config", "dibs.toml")
 	for _, callers := range []int{100, 1000} {
 		name := fmt.Sprintf("rush-%d", callers)
-		statuses, took := rush(t, p.url, name, callers)
+		statuses, took := reserveAtOnce(t, p.url, name, callers)
 		if statuses[http.StatusCreated] != 1 || statuses[http.StatusConflict] != callers-1 {
 			t.Errorf("%d callers: %v", callers, statuses)
 		}
@@ -31,8 +27,8 @@ func TestRush(t *testing.T) {
 	}
 }
 
-// rush sends a request of each caller at once, over connections that are open already.
-func rush(t *testing.T, url, name string, callers int) (map[int]int, []time.Duration) {
+// reserveAtOnce sends the requests of all callers concurrently, over open connections.
+func reserveAtOnce(t *testing.T, url, name string, callers int) (map[int]int, []time.Duration) {
 	t.Helper()
 	client := newClient(t, callers)
 	var (

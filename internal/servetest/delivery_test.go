@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,21 +12,17 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// TestWebhooksSurviveServers kills the server that delivers, while its receiver fails now
-// and then, and ends the next one in an orderly way. Every event arrives, and those of a
-// name in order.
+// TestWebhooksSurviveServers kills the server that delivers, while its receiver sometimes
+// fails, and stops the next one in order. Every event arrives, and the events of a name
+// arrive in order.
 func TestWebhooksSurviveServers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("a lease must run out, which takes ten seconds")
+		t.Skip("a lease must expire, which takes ten seconds")
 	}
-	shared := pgtest.Shared(t)
-	store := shared.DSN("postgres") + "&dibs_schema=" + url.QueryEscape(shared.NewSchema(t))
-	dir := t.TempDir()
+	dir, store := t.TempDir(), newSchema(t, pgtest.Shared(t))
 	config := "[webhooks]\ntimeout = \"500ms\"\npauses = [\"10ms\", \"50ms\"]\nallowPrefixes = [\"127.0.0.0/8\"]\n"
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", config)
 	receiver := &listener{revisions: make(map[string]uint64), seen: make(map[string]bool)}
 	at := httptest.NewServer(receiver)
 	t.Cleanup(at.Close)
@@ -70,7 +63,7 @@ func tell(t *testing.T, server, prefix string, n int) {
 	}
 }
 
-// mustPost is post for tests that cannot go on without the right answer.
+// mustPost sends a POST request, and fails the test at another status than want.
 func mustPost(t *testing.T, url, body string, want int) {
 	t.Helper()
 	if a := post(t, url, body); a.status != want {
@@ -78,12 +71,12 @@ func mustPost(t *testing.T, url, body string, want int) {
 	}
 }
 
-// listener is a receiver that fails at every seventh request.
+// listener is a receiver that fails every seventh request.
 type listener struct {
 	mu        sync.Mutex
 	requests  int
-	seen      map[string]bool   // ids that were accepted
-	revisions map[string]uint64 // the newest that was accepted, by key
+	seen      map[string]bool   // accepted ids
+	revisions map[string]uint64 // the newest accepted one, by key
 	wrong     []string
 }
 
@@ -93,7 +86,7 @@ func (l *listener) count() int {
 	return len(l.seen)
 }
 
-// ServeHTTP takes an event.
+// ServeHTTP receives an event.
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var event struct {
 		Data struct {
@@ -107,10 +100,10 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("webhook-id")
 	switch l.requests++; {
 	case err != nil:
-		w.WriteHeader(http.StatusBadRequest) // the server died while it was sending
+		w.WriteHeader(http.StatusBadRequest) // the server was killed while it was sending
 	case l.requests%7 == 0:
 		w.WriteHeader(http.StatusBadGateway)
-	case l.seen[id]: // once more
+	case l.seen[id]: // a repeated event
 	default:
 		if was := l.revisions[event.Data.Key]; event.Data.Revision <= was {
 			l.wrong = append(l.wrong, fmt.Sprintf("%s: revision %d after %d", event.Data.Key, event.Data.Revision, was))
