@@ -1,7 +1,7 @@
 // Command mutate checks whether the tests find a broken rule. It changes one condition at a
 // time, runs the tests, and lists the changes that no test found:
 //
-//	go run ./internal/mutate -files 'rules_*.go' -tests .
+//	go run ./internal/mutate -files 'internal/rules/*.go' -tests ./internal/rules,./internal/core
 //
 // The files themselves are never changed: each change is an overlay for one build. A change
 // that does not compile, or makes a test hang, counts as found (the mutant is killed).
@@ -20,8 +20,8 @@ import (
 )
 
 func main() {
-	files := flag.String("files", "rules_*.go", "comma-separated patterns of the files to change")
-	tests := flag.String("tests", ".", "comma-separated packages whose tests must find the changes")
+	files := flag.String("files", "internal/rules/*.go", "comma-separated patterns of the files to change")
+	tests := flag.String("tests", "./internal/rules,./internal/core", "comma-separated packages whose tests must find the changes")
 	only := flag.String("only", "", "only changes whose description contains this")
 	procs := flag.Int("procs", 2, "how many changes to try concurrently")
 	timeout := flag.Duration("timeout", time.Minute, "how long one run of the tests may take")
