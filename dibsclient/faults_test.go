@@ -139,7 +139,7 @@ func TestChangesAreRepeatedWhereThatIsHarmless(t *testing.T) {
 			}
 			r.faults.add(fault)
 			mixed := []dibs.Command{
-				dibs.Reserve{Namespace: "slug", Value: "g"}, dibs.Confirm{ID: first.ID, Token: first.Token, Entity: user2}, dibs.Sweep{Limit: 1},
+				dibs.Reserve{Namespace: "slug", Value: "g"}, dibs.Confirm{ID: first.ID, Token: first.Token, Entity: user2},
 			}
 			if _, err := r.Apply(ctx, mixed...); err != nil {
 				t.Fatalf("a list: %v", err)

@@ -152,7 +152,7 @@ func life() []step {
 		run("rename from", (*dibs.Registry).Rename, dibs.Rename{Namespace: "email", Entity: odd, Value: "c@x", From: "a@x"}),
 		run("dots", (*dibs.Registry).Claim, dibs.Claim{Namespace: "acme.slug", Value: "dots", Entity: dots}),
 		ask("dry run", func(ctx context.Context, reg *dibs.Registry) (any, error) {
-			return reg.DryRun(ctx, dibs.Delete{Entity: odd}, dibs.Sweep{Limit: 10})
+			return reg.DryRun(ctx, dibs.Delete{Entity: odd}, dibs.Archive{Scope: "acme", Entity: dots})
 		}),
 		ask("entity", func(ctx context.Context, reg *dibs.Registry) (any, error) { return reg.Entity(ctx, "", odd) }),
 		ask("entity of dots", func(ctx context.Context, reg *dibs.Registry) (any, error) { return reg.Entity(ctx, "acme", dots) }),

@@ -226,8 +226,8 @@ func TestBoundsLieAboveTheRules(t *testing.T) {
 		{"/v1/check", `{"namespace":"any","values":["v"],"parts":[` + list(9, `"v"`) + `]}`, "TOO_LARGE"},
 		{"/v1/reservations/first", `{"namespace":"any","values":[` + list(33, `"v"`) + `]}`, "TOO_LARGE"},
 		{"/v1/reservations/batch", `{"reservations":[` + list(2000, `{"namespace":"any","value":"v"}`) + `]}`, "TOO_LARGE"},
-		{"/v1/apply", `{"commands":[` + list(33, `{"op":"sweep","limit":1}`) + `]}`, "TOO_LARGE"},
-		{"/v1/apply", `{"commands":[` + list(2000, `{"op":"sweep","limit":1}`) + `]}`, "TOO_LARGE"},
+		{"/v1/apply", `{"commands":[` + list(33, `{"op":"rekey","namespace":"any","value":"v"}`) + `]}`, "TOO_LARGE"},
+		{"/v1/apply", `{"commands":[` + list(2000, `{"op":"rekey","namespace":"any","value":"v"}`) + `]}`, "TOO_LARGE"},
 	} {
 		if res, answer := r.send(http.MethodPost, c.path, nil, c.body); res.status != 422 || !strings.Contains(answer, `"code":"`+c.code+`"`) {
 			t.Errorf("%s %.100s: %d, want %s: %.300s", c.path, c.body, res.status, c.code, answer)

@@ -83,9 +83,9 @@ func TestLimitsOfPrincipals(t *testing.T) {
 		{"POST /v1/claims", "/v1/claims", `{"namespace": "slug", "value": "x", "entity": {"type": "t", "id": "1"}}`, "writes", 31, 32},
 		{"POST /v1/reservations/first", "/v1/reservations/first", `{"namespace": "slug", "values": ` + values(10) + `}`, "writes", 22, 32},
 		{"POST /v1/reservations/batch", "/v1/reservations/batch", `{"reservations": [` + reservations(32) + `]}`, "writes", 0, 32},
-		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "sweep"}, {"op": "sweep"}]}`, "writes", 30, 32},
-		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + strings.Repeat(`{"op": "sweep"}, `, 25) + `{"op": "sweep"}]}`, "checks", 75, 100},
-		{"POST /v1/apply", "/v1/apply", `{"commands": [` + reserveAll(10) + `, ` + reserveAll(5) + `, {"op": "sweep"}]}`, "writes", 16, 32},
+		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "rekey"}, {"op": "rekey"}]}`, "writes", 30, 32},
+		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + strings.Repeat(`{"op": "rekey"}, `, 25) + `{"op": "rekey"}]}`, "checks", 75, 100},
+		{"POST /v1/apply", "/v1/apply", `{"commands": [` + reserveAll(10) + `, ` + reserveAll(5) + `, {"op": "rekey"}]}`, "writes", 16, 32},
 		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "reserveFirst", "namespace": "slug", "values": ` + values(10) + `}]}`, "writes", 22, 32},
 		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + reserveAll(26) + `]}`, "checks", 75, 100},
 		// More than there is at all counts as all there is.

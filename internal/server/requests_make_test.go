@@ -290,7 +290,7 @@ var membersOf = map[string]string{
 	"confirm": "reservationId token entity | replace replaces", "release": "reservationId token",
 	"claim": "namespace value entity | correlationId meta field overrideReserved", "rename": "namespace value entity | replaces token ifVersion correlationId field overrideReserved",
 	"archive": "entity | scope", "restore": "entity | scope", "delete": "entity | scope", "decommission": "namespace value entity", "transfer": "namespace value from to",
-	"swap": "namespace a b", "settle": "reservationId outcome | entity", "sweep": "limit", "rekey": "namespace value",
+	"swap": "namespace a b", "settle": "reservationId outcome | entity", "rekey": "namespace value",
 }
 
 // command writes a command with the members that its op has, and now and then another one.

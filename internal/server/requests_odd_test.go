@@ -41,7 +41,7 @@ func (g *generator) oddJSON() string {
 		return pick(g.dice, "nul", "'x'", "NaN", "Infinity", "01", "1.", "\"", "\"\\x\"", `"\ud800"`, `"\udfff\ud800"`, `"\u0000"`, "\"\x00\"", "\"\xff\"", "[1,]", "{,}", `{"a"}`, "//", "/**/1", "\ufeff1", "]", "}")
 	case 2:
 		n := g.size()
-		part := pick(g.dice, "0", `""`, "{}", "[]", "null", `{"namespace":"any","value":"v"}`, `{"op":"sweep","limit":1}`)
+		part := pick(g.dice, "0", `""`, "{}", "[]", "null", `{"namespace":"any","value":"v"}`, `{"op":"rekey","namespace":"any","value":"v"}`)
 		return "[" + part + strings.Repeat(","+part, min(n, 1_000_000/(len(part)+1))) + "]"
 	case 3:
 		open, end := "[", "]"

@@ -105,7 +105,6 @@ var calls = []call{
 	{"POST /v1/apply", `{"op": "transfer", "namespace": "acme.slug", "value": "none", "from": ENTITY, "to": {"type": "t", "id": "other"}}`, verbs(access.Transfer), "acme.slug"},
 	{"POST /v1/apply", `{"op": "swap", "namespace": "acme.slug", "a": {"value": "x", "entity": ENTITY}, "b": {"value": "x", "entity": ENTITY}}`, verbs(access.Swap), "acme.slug"},
 	{"POST /v1/apply", `{"op": "settle", "reservationId": "ID", "outcome": "absent"}`, verbs(access.Settle), "id acme.slug"},
-	{"POST /v1/apply", `{"op": "sweep", "limit": 1}`, verbs(access.Sweep), "everywhere"},
 	{"POST /v1/apply", `{"op": "rekey", "namespace": "acme.slug", "value": "held"}`, verbs(access.Rekey), "acme.slug"},
 }
 
