@@ -3,11 +3,14 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 func TestRun(t *testing.T) {
@@ -117,6 +120,28 @@ func TestSpan(t *testing.T) {
 	} {
 		if got := cli.Span(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
+
+// onlyInPlans are commands that "dibs apply" runs, and no command of their own.
+var onlyInPlans = []string{"reserveAll"}
+
+// Every command of the registry is a command of the program, named by its op: reserveFirst is
+// "dibs reserve-first".
+func TestEveryCommandIsInTheProgram(t *testing.T) {
+	t.Parallel()
+	names := cli.VerbNames()
+	for _, op := range wire.Ops() {
+		var name strings.Builder
+		for _, r := range op {
+			if unicode.IsUpper(r) {
+				name.WriteByte('-')
+			}
+			name.WriteRune(unicode.ToLower(r))
+		}
+		if slices.Contains(names, name.String()) == slices.Contains(onlyInPlans, op) {
+			t.Errorf("%s: session.root needs a command %q, or the op belongs to onlyInPlans", op, name.String())
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-type visitKey struct{}
+type infoKey struct{}
 
 // visit is a request's caller, and what it is counted by.
-type visit struct {
+type requestInfo struct {
 	caller  access.Caller
 	visitor limit.Visitor
 	kind    kind
@@ -31,7 +31,7 @@ type visit struct {
 // authenticate finds out who asks, before anything of the request is read.
 func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	visit := &visit{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
+	visit := &requestInfo{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
 	var p *problem
 	if visit.caller, p = s.signIn(r, visit.visitor); p == nil {
 		p = s.charge(visit, visit.kind, 1)
@@ -49,7 +49,7 @@ func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	if lasts(r) {
 		lift(w)
 	}
-	next(huma.WithValue(ctx, visitKey{}, visit))
+	next(huma.WithValue(ctx, infoKey{}, visit))
 	if visit.hidden.Load() {
 		s.cfg.Metrics.deny(access.Hidden)
 	}
@@ -126,25 +126,25 @@ func (s *Server) notLetIn(err error, shown bool) *problem {
 	return p
 }
 
-// visitOf returns the visit that a request is; one of nobody where there is none.
-func visitOf(ctx context.Context) *visit {
-	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+// infoOf returns the visit that a request is; one of nobody where there is none.
+func infoOf(ctx context.Context) *requestInfo {
+	if v, ok := ctx.Value(infoKey{}).(*requestInfo); ok {
 		return v
 	}
-	return &visit{}
+	return &requestInfo{}
 }
 
-func callerOf(ctx context.Context) access.Caller { return visitOf(ctx).caller }
+func callerOf(ctx context.Context) access.Caller { return infoOf(ctx).caller }
 
 // registry returns the Registry that acts for the caller, with the rights that it has in
 // each namespace.
 func (s *Server) registry(ctx context.Context) *dibs.Registry {
-	v := visitOf(ctx)
+	v := infoOf(ctx)
 	return s.cfg.Registry.As(dibs.Principal{Name: v.caller.Name, Grants: v})
 }
 
 // Allow reports whether the caller may do something to a reservation.
-func (v *visit) Allow(command dibs.Command, namespace string) bool {
+func (v *requestInfo) Allow(command dibs.Command, namespace string) bool {
 	for _, verb := range access.VerbsOf(command) {
 		if !v.finds(verb, namespace) {
 			return false
@@ -154,11 +154,11 @@ func (v *visit) Allow(command dibs.Command, namespace string) bool {
 }
 
 // canGet reports whether the caller may see a reservation.
-func (v *visit) canGet(namespace string) bool { return v.finds(access.Get, namespace) }
+func (v *requestInfo) canGet(namespace string) bool { return v.finds(access.Get, namespace) }
 
 // finds reports whether there is a reservation of this namespace for the caller. Where there
 // is not, it is told so as if there were none at all, and that is counted.
-func (v *visit) finds(verb access.Verb, namespace string) bool {
+func (v *requestInfo) finds(verb access.Verb, namespace string) bool {
 	if v.caller.May(verb, namespace) {
 		return true
 	}
@@ -167,10 +167,10 @@ func (v *visit) finds(verb access.Verb, namespace string) bool {
 }
 
 // RightsIn returns what the caller may do beyond the ordinary.
-func (v *visit) RightsIn(namespace string) dibs.Rights { return v.caller.RightsIn(namespace) }
+func (v *requestInfo) RightsIn(namespace string) dibs.Rights { return v.caller.RightsIn(namespace) }
 
-// everywhere stands for all namespaces.
-const everywhere = ""
+// allNamespaces stands for all namespaces.
+const allNamespaces = ""
 
 // may refuses a verb in a namespace that the caller has no right to.
 func (s *Server) may(ctx context.Context, verb access.Verb, namespace string) error {
@@ -178,7 +178,7 @@ func (s *Server) may(ctx context.Context, verb access.Verb, namespace string) er
 		return nil
 	}
 	where := "in all namespaces"
-	if namespace != everywhere {
+	if namespace != allNamespaces {
 		where = "in the namespace " + namespace
 	}
 	return s.forbidden(verb, where)

@@ -14,7 +14,7 @@ const (
 	letterPath  = lettersPath + "/{letter}"
 )
 
-func (s *Server) deadLetters() {
+func (s *Server) registerDeadLetters() {
 	operation := func(method, path, id, summary string) huma.Operation {
 		return s.operation(method, path, id, summary, tagWebhooks, http.StatusNotFound)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// forwarding is resolving for reverse proxies, which ask about each request before they
-// let it through.
-func (s *Server) forwarding() {
+// registerForwarded adds the resolve call for reverse proxies, which send it for each request
+// before they let the request through.
+func (s *Server) registerForwarded() {
 	op := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Ask a proxy's question: where does this request's name lead?", tagNames, 404, 410, 422)
 	op.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
 	for _, response := range op.Responses {

@@ -14,9 +14,9 @@ import (
 // fault of the server's.
 const statusClientGone = 499
 
-// guard stands around everything: deadlines, panics, paths that are not there, logs
-// and metrics.
-func (s *Server) guard(next *http.ServeMux) http.Handler {
+// wrap adds to the mux what every request needs: a deadline, admission, recovery from panics,
+// problems for unknown paths, logs and metrics.
+func (s *Server) wrap(next *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		out := &recorder{ResponseWriter: w}

@@ -32,10 +32,10 @@ type limits struct {
 	// hundred others.
 	large              *limit.Gate
 	largeByCredentials *limit.Shares
-	// regulars are credentials that were good, by the address that they came from.
-	regulars *limit.Seen
-	// proofs are tokens that were good, by the reservation.
-	proofs *limit.Seen
+	// goodCredentials have signed in, by the address that they came from.
+	goodCredentials *limit.Seen
+	// rightTokens are tokens of holds, by the reservation.
+	rightTokens *limit.Seen
 
 	news news
 }
@@ -51,7 +51,7 @@ func newLimits(l limit.Limits) *limits {
 		gateByCaller:      limit.NewShares(l.Share(l.MaxInFlight), 0, 0), streamsByCaller: limit.NewShares(l.Share(l.MaxStreams), 0, 0),
 		large:              limit.NewGate(largeShare(l.MaxInFlight), l.MaxWaiting, l.MaxWait),
 		largeByCredentials: limit.NewShares(l.Share(largeShare(l.MaxInFlight)), l.Share(l.MaxWaiting), l.MaxWait),
-		regulars:           limit.NewSeen(), proofs: limit.NewSeen(),
+		goodCredentials:    limit.NewSeen(), rightTokens: limit.NewSeen(),
 	}
 }
 
@@ -118,19 +118,19 @@ const pageCost = 100
 
 // chargeMore counts so many more of the kind that a request is.
 func (s *Server) chargeMore(ctx context.Context, n int) *problem {
-	v := visitOf(ctx)
+	v := infoOf(ctx)
 	return s.charge(v, v.kind, n)
 }
 
 // chargePage counts a page that may have, or takes a look at, so many names or events, beyond
 // the call itself. No page is more than the least that a caller may be allowed at once.
-func (s *Server) chargePage(v *visit, size int) *problem {
+func (s *Server) chargePage(v *requestInfo, size int) *problem {
 	return s.charge(v, v.kind, min(size/pageCost, limit.LeastReads-1))
 }
 
 // charge counts so many of a kind against the principal of a visit, or says that they are too
 // many. A visit without a principal is not counted.
-func (s *Server) charge(v *visit, k kind, n int) *problem {
+func (s *Server) charge(v *requestInfo, k kind, n int) *problem {
 	buckets, policy, reason := s.limits.reads, "reads", byPrincipal
 	switch k {
 	case writing:
@@ -169,7 +169,7 @@ func (s *Server) tooMany(reason limitReason, policy string, r limit.Rate, v limi
 const rateLimit, rateLimitPolicy = "Ratelimit", "Ratelimit-Policy"
 
 // hideLimit takes back what an answer says about a limit, since it is about another one.
-func (v *visit) hideLimit() {
+func (v *requestInfo) hideLimit() {
 	delete(v.header, rateLimit)
 	delete(v.header, rateLimitPolicy)
 }

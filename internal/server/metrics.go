@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // Metrics is what an operator watches. One Metrics belongs to one server; give its
@@ -146,7 +146,7 @@ func (m *Metrics) Observer() dibs.Observer {
 func (m *Metrics) command(info dibs.CommandInfo) {
 	verb := "apply"
 	if len(info.Commands) == 1 {
-		verb = verbOf(info.Commands[0])
+		verb = strings.ToLower(wire.Op(info.Commands[0]))
 	}
 	if info.DryRun {
 		verb = "dry_run"
@@ -157,12 +157,6 @@ func (m *Metrics) command(info dibs.CommandInfo) {
 		m.conflicts.WithLabelValues(string(refused.Reason)).Inc()
 	}
 	m.seconds.WithLabelValues(verb).Observe(info.Took.Seconds())
-}
-
-// verbOf names a command by its type: dibs.ReserveAll is "reserveall".
-func verbOf(command dibs.Command) string {
-	name := fmt.Sprintf("%T", command)
-	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 }
 
 func outcomeOf(err error) string {

@@ -106,7 +106,7 @@ func checkMetrics(r *rig) {
 		`dibs_http_requests_total{route="none",status="404"}`:                  1,
 		`dibs_http_request_seconds{route="POST /v1/reservations"}`:             2,
 		`dibs_sweep_seconds`:                         1,
-		`dibs_feed_lag_seconds`:                      1,
+		`dibs_feed_lag_seconds`:                      3,
 		`dibs_feed_streams`:                          1,
 		`dibs_http_denied_total{reason="forbidden"}`: 0,
 	} {

@@ -20,7 +20,7 @@ const (
 	forgetPath         = "/v1/forget"
 )
 
-func (s *Server) operating() {
+func (s *Server) registerOperate() {
 	operation := func(path, id, summary string, statuses ...int) huma.Operation {
 		return s.operation(http.MethodPost, path, id, summary, "Operating", statuses...)
 	}
@@ -36,7 +36,7 @@ type sweepInput struct {
 }
 
 func (s *Server) sweep(ctx context.Context, in *sweepInput) (*answer[wire.SweepReport], error) {
-	if err := s.may(ctx, access.Sweep, everywhere); err != nil {
+	if err := s.may(ctx, access.Sweep, allNamespaces); err != nil {
 		return nil, err
 	}
 	most := in.Body.Limit
@@ -80,7 +80,7 @@ func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forg
 	var err error
 	switch {
 	case request.Scrub: // everybody waits while the whole file is written anew
-		err = s.may(ctx, access.Forget, everywhere)
+		err = s.may(ctx, access.Forget, allNamespaces)
 	case request.Namespace != "":
 		err = s.may(ctx, access.Forget, request.Namespace)
 	default:

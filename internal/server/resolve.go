@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-func (s *Server) resolving() {
+func (s *Server) registerResolve() {
 	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Ask where a name leads", tagNames, 404, 410, 422)
 	get.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
 	huma.Register(s.api, get, func(ctx context.Context, in *ByName) (*resolved, error) {
@@ -27,7 +27,7 @@ func (s *Server) resolving() {
 	})
 	post := s.operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", tagNames, 404, 410, 422)
 	post.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	huma.Register(s.api, post, func(ctx context.Context, in *struct{ Body Addressed }) (*resolved, error) {
+	huma.Register(s.api, post, func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
 		return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
 	})
 	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "Where a redirect of the call without a path leads", tagNames, 404, 410, 422)
@@ -38,7 +38,7 @@ func (s *Server) resolving() {
 		}
 		return s.resolve(ctx, in.Namespace, in.Value, keepMethod)
 	})
-	s.forwarding()
+	s.registerForwarded()
 }
 
 func movedResponses(statuses ...int) map[string]*huma.Response {

@@ -70,12 +70,13 @@ type Config struct {
 
 // Server is the API as a handler. It is safe for concurrent use.
 type Server struct {
-	cfg     Config
-	mux     *http.ServeMux
-	api     huma.API
-	handler http.Handler
-	origins origins
-	limits  *limits
+	cfg      Config
+	mux      *http.ServeMux
+	api      huma.API
+	handler  http.Handler
+	origins  origins
+	limits   *limits
+	commands map[string]commandType // by op
 
 	stats    *stats
 	pings    singleflight.Group
@@ -103,7 +104,7 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
-		limits:    newLimits(cfg.Limits),
+		limits: newLimits(cfg.Limits), commands: commandTypes(),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // a second server with these metrics counts the same
@@ -118,15 +119,17 @@ func New(cfg Config) *Server {
 	s.streams, s.end = context.WithCancel(context.Background())
 	s.api = humago.New(s.mux, describe(cfg.Version))
 	s.api.UseMiddleware(s.authenticate, s.freshness)
-	s.reservations()
-	s.names()
-	s.entities()
-	s.commands()
-	s.watching()
-	s.operating()
-	s.webhooks()
-	s.pages()
-	s.handler = s.guard(s.mux)
+	s.registerCommands()
+	s.registerApply()
+	s.registerReservations()
+	s.registerNames()
+	s.registerEntities()
+	s.registerResolve()
+	s.registerWatch()
+	s.registerOperate()
+	s.registerWebhooks()
+	s.registerPages()
+	s.handler = s.wrap(s.mux)
 	return s
 }
 
@@ -162,13 +165,22 @@ func describe(version string) huma.Config {
 	return c
 }
 
-// operation describes one call of the API.
-func (s *Server) operation(method, path, id, summary, tag string, errors ...int) huma.Operation {
-	return huma.Operation{
+// operation describes one call of the API. The statuses are its errors, and 201 if it creates
+// something.
+func (s *Server) operation(method, path, id, summary, tag string, statuses ...int) huma.Operation {
+	op := huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
 		MaxBodyBytes: s.cfg.MaxBody, BodyReadTimeout: s.cfg.RequestTimeout,
-		Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable),
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable},
 	}
+	for _, status := range statuses {
+		if status == http.StatusCreated {
+			op.DefaultStatus = status
+		} else {
+			op.Errors = append(op.Errors, status)
+		}
+	}
+	return op
 }
 
 // alwaysNew marks an operation that makes something new each time.

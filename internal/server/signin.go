@@ -16,13 +16,13 @@ func (s *Server) signIn(r *http.Request, from limit.Visitor) (access.Caller, *pr
 		return s.identify(r)
 	}
 	address, shown := from.Addr.String(), credentials(r)
-	if verdict, empty := buckets.Empty(from.Addr); empty && !s.limits.regulars.Has(address, shown) {
+	if verdict, empty := buckets.Empty(from.Addr); empty && !s.limits.goodCredentials.Has(address, shown) {
 		return access.Caller{}, s.tooMany(bySignIn, "signIn", buckets.Rate(), verdict, "too many from this address have failed to sign in")
 	}
 	caller, p := s.identify(r)
 	switch {
 	case p == nil:
-		s.limits.regulars.Add(address, shown)
+		s.limits.goodCredentials.Add(address, shown)
 	case p.Status == http.StatusUnauthorized:
 		buckets.Take(from.Addr, 1)
 	}

@@ -96,7 +96,7 @@ func (s *stats) run(c *count) {
 }
 
 func (s *Server) getStats(ctx context.Context, _ *struct{}) (*answer[wire.Stats], error) {
-	if err := s.may(ctx, access.Stats, everywhere); err != nil {
+	if err := s.may(ctx, access.Stats, allNamespaces); err != nil {
 		return nil, err
 	}
 	counts, taken, err := s.stats.get(ctx)

@@ -28,8 +28,7 @@ const (
 	defaultStreamWrite = 10 * time.Second
 )
 
-func (s *Server) watching() {
-	s.resolving()
+func (s *Server) registerWatch() {
 	events := s.operation(http.MethodGet, eventsPath, "events", "Read the feed, as a page or as a stream", tagWatching, 422)
 	events.Description = "With `Accept: text/event-stream` it is a stream of server-sent events, whose ids are cursors: it resumes from `Last-Event-ID`."
 	events.Responses = map[string]*huma.Response{"200": {
@@ -68,7 +67,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	if err := s.may(ctx, access.Events, in.Namespace); err != nil {
 		return nil, err
 	}
-	v := visitOf(ctx)
+	v := infoOf(ctx)
 	if p := s.chargePage(v, looksAt(in.Namespace, in.Limit)); p != nil {
 		return nil, p
 	}
@@ -93,7 +92,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 }
 
 // stream writes events as they come, until the client goes or the server drains.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, v *visit, query dibs.FeedQuery, page dibs.EventPage) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, v *requestInfo, query dibs.FeedQuery, page dibs.EventPage) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.streams, cancel)()

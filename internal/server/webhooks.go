@@ -18,12 +18,11 @@ const (
 	webhookPath  = webhooksPath + "/{id}"
 )
 
-func (s *Server) webhooks() {
+func (s *Server) registerWebhooks() {
 	operation := func(method, path, id, summary string, errors ...int) huma.Operation {
 		return s.operation(method, path, id, summary, tagWebhooks, errors...)
 	}
-	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent somewhere", 422)
-	create.DefaultStatus = http.StatusCreated
+	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent to a URL", 201, 422)
 	create.Metadata = map[string]any{alwaysNew: true}
 	huma.Register(s.api, create, s.createWebhook)
 	huma.Register(s.api, operation(http.MethodGet, webhooksPath, "listWebhooks", "List webhooks"), s.listWebhooks)
@@ -32,7 +31,7 @@ func (s *Server) webhooks() {
 	huma.Register(s.api, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
 	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook another secret", 404, 422), s.rotateWebhook)
 	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send an event that tells of nothing", 404), s.testWebhook)
-	s.deadLetters()
+	s.registerDeadLetters()
 }
 
 // hookFor returns a webhook that the caller has the rights to. Of another one nobody
