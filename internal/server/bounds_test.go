@@ -157,7 +157,7 @@ func TestBadRequestsAreCheap(t *testing.T) {
 			if len(text) > maxProblem {
 				t.Errorf("the answer has %d bytes", len(text))
 			}
-			if n := strings.Count(text, `"location"`); n > maxComplaints {
+			if n := strings.Count(text, `"location"`); n > maxErrors {
 				t.Errorf("there are %d complaints", n)
 			}
 			t.Logf("%d bytes, %d allocated", len(text), spent)

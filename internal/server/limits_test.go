@@ -298,16 +298,16 @@ func TestNobodyKnownIsNotLimited(t *testing.T) {
 }
 
 // However many are turned away, the log tells of them now and then.
-func TestTurnedAwayInTheLog(t *testing.T) {
+func TestRejectionsInTheLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann"), limited(limit.Limits{Reads: perHour(10)}))
 	for range 110 {
 		r.send(http.MethodGet, "/v1/names/slug/a", as("ann", ""), "")
 	}
-	if got := strings.Count(r.log.String(), "requests are turned away"); got != 1 {
+	if got := strings.Count(r.log.String(), "requests rejected"); got != 1 {
 		t.Errorf("it is told %d times", got)
 	}
-	now, n := time.Now(), new(news)
+	now, n := time.Now(), new(logLimiter)
 	var told []int
 	for i := range 25 {
 		if count := n.add(byQueue, now.Add(time.Duration(i)*time.Second)); count > 0 {

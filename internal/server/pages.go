@@ -15,7 +15,7 @@ func (s *Server) registerPages() {
 	s.webPages()
 }
 
-// needs guards a page that is not part of the API, as the API is guarded.
+// needs demands a right for a page that is not part of the API.
 func (s *Server) needs(verb access.Verb, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, p := s.signIn(r, s.limits.proxies.Visitor(r))

@@ -242,7 +242,7 @@ func TestMembersTwice(t *testing.T) {
 		"/v1/check":        `{"namespace": "any", "values": ["a"], "\u0076alues": ["b"]}`,
 	} {
 		res, text := r.send(http.MethodPost, path, nil, body)
-		if res.status != http.StatusBadRequest || !strings.Contains(text, "twice") {
+		if res.status != http.StatusBadRequest || !strings.Contains(text, "duplicate") {
 			t.Errorf("%s is %d: %s", path, res.status, text)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // wantOverShare fails unless an answer says that its caller has taken its share.
 func (r *rig) wantOverShare(res reply, text string) {
 	r.Helper()
-	if res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") == "" || !strings.Contains(text, "as one caller may") {
+	if res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") == "" || !strings.Contains(text, "per caller") {
 		r.Errorf("%d %s", res.status, text)
 	}
 }
