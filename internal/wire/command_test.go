@@ -121,7 +121,7 @@ func TestReserveAllHasOneToken(t *testing.T) {
 	}
 }
 
-func TestCommandsCrossTheWire(t *testing.T) {
+func TestCommandRoundTrips(t *testing.T) {
 	t.Parallel()
 	for op, kind := range commandTypes {
 		t.Run(op, func(t *testing.T) {
