@@ -11,13 +11,13 @@ import (
 	"github.com/calldibs/dibs/internal/engine"
 )
 
-// check checks settings once it is known what they are.
+// check checks the settings once all sources are read.
 func (l *loader) check() {
 	c := &l.config
 	l.verify("listen", checkListen(c.Listen))
 	l.verify("store", engine.Check(c.Store))
 	if c.Keyless != KeylessLocal && c.Keyless != KeylessNever {
-		l.reportKey("keyless", "is %q, it must be %q or %q", c.Keyless, KeylessLocal, KeylessNever)
+		l.reportKey("keyless", "is %q; it must be %q or %q", c.Keyless, KeylessLocal, KeylessNever)
 	}
 	for _, d := range []struct {
 		key         string
@@ -34,20 +34,20 @@ func (l *loader) check() {
 		{key: "idleTimeout", value: c.IdleTimeout, least: 100 * time.Millisecond, most: day},
 	} {
 		if (d.value < d.least || d.value > d.most) && (!d.orZero || d.value != 0) {
-			l.reportKey(d.key, "is %s, it must be between %s and %s", formatDuration(d.value), formatDuration(d.least), formatDuration(d.most))
+			l.reportKey(d.key, "is %s; it must be between %s and %s", formatDuration(d.value), formatDuration(d.least), formatDuration(d.most))
 		}
 	}
 	if c.MaxBody < 1<<10 || c.MaxBody > 1<<30 {
-		l.reportKey("maxBody", "is %s, it must be between 1KiB and 1GiB", c.MaxBody)
+		l.reportKey("maxBody", "is %s; it must be between 1KiB and 1GiB", c.MaxBody)
 	}
 	if !slices.Contains([]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}, c.LogLevel) {
 		l.verify("logLevel", errLevel)
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
-		l.reportKey("logFormat", `is %q, it must be "text" or "json"`, c.LogFormat)
+		l.reportKey("logFormat", `is %q; it must be "text" or "json"`, c.LogFormat)
 	}
 	if c.Suggestions < 0 || c.Suggestions > 10 {
-		l.reportKey("suggestions", "is %d, it must be between 0 and 10", c.Suggestions)
+		l.reportKey("suggestions", "is %d; it must be between 0 and 10", c.Suggestions)
 	}
 }
 
@@ -62,7 +62,7 @@ func checkListen(address string) error {
 	return nil
 }
 
-// verify reports an error about a setting, if there is one.
+// verify reports an error about a setting, unless it is nil.
 func (l *loader) verify(key string, err error) {
 	if err != nil {
 		l.reportKey(key, "%v", err)

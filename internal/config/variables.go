@@ -11,7 +11,7 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// readVariables takes settings from the environment. A variable that is empty is not set.
+// readVariables reads settings from the environment. An empty variable is not set.
 func (l *loader) readVariables(environ map[string]string) {
 	l.overlay(environ, func(s Setting) origin {
 		if environ[s.Env+"_FILE"] != "" {
@@ -21,25 +21,25 @@ func (l *loader) readVariables(environ map[string]string) {
 	})
 }
 
-// readFlags takes settings from the command line. They are read as variables are.
+// readFlags reads settings from the command line, parsed like variables.
 func (l *loader) readFlags(flags map[string]string) {
 	values := make(map[string]string)
 	for _, s := range Settings() {
 		value, given := flags[s.Flag]
 		if given && value == "" {
-			l.report(origin{setting: "--" + s.Flag}, "is empty: give a value, or leave it out")
+			l.report(origin{setting: "--" + s.Flag}, "is empty: give a value, or remove the flag")
 		}
 		values[s.Env] = value
 	}
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Flag == name }) {
-			l.report(origin{setting: "--" + name}, "there is no such setting")
+			l.report(origin{setting: "--" + name}, "unknown setting")
 		}
 	}
 	l.overlay(values, func(s Setting) origin { return origin{setting: "--" + s.Flag} })
 }
 
-// overlay sets what values have, by the names of variables.
+// overlay sets settings from values, by the names of variables.
 func (l *loader) overlay(values map[string]string, from func(Setting) origin) {
 	for _, s := range Settings() {
 		if values[s.Env] != "" {
