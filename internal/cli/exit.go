@@ -21,7 +21,7 @@ const (
 	ExitUnavailable = 6
 )
 
-// usageError is a command line that is not right.
+// usageError is an error in the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -32,13 +32,12 @@ func usage(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// answeredError is the end of a verb that has said everything in its answer, which was
-// not the one that was hoped for.
-type answeredError struct{ code int }
+// exitError sets the exit code of a command whose answer already says what is wrong.
+type exitError struct{ code int }
 
-func (a answeredError) Error() string { return fmt.Sprintf("exit code %d", a.code) }
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// exitCode tells a script what became of the command.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	if err == nil {
 		return ExitOK
@@ -46,8 +45,8 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return ExitUsage
 	}
-	if said, ok := errors.AsType[answeredError](err); ok {
-		return said.code
+	if exit, ok := errors.AsType[exitError](err); ok {
+		return exit.code
 	}
 	if failed, ok := errors.AsType[*apiError](err); ok {
 		return failed.exit()
@@ -70,7 +69,7 @@ func exitCode(err error) int {
 	return ExitUnexpected
 }
 
-// isDenied reports that a server wants a key, or another one.
+// isDenied reports whether a server requires a key, or a key with other rights.
 func isDenied(e *dibsclient.StatusError) bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }

@@ -79,7 +79,7 @@ func TestTarget(t *testing.T) {
 		want   cli.Target
 		stderr string
 	}{
-		"nothing":   {stderr: "dibs: where are the names?"},
+		"nothing":   {stderr: "dibs: no store or server"},
 		"flag":      {args: []string{"--store", "mem:"}, want: cli.Target{Store: "mem:"}},
 		"env":       {env: map[string]string{"DIBS_STORE": "mem:", "DIBS_CONFIG": "a.toml"}, want: cli.Target{Store: "mem:", Config: "a.toml"}},
 		"flag wins": {args: []string{"--store", "mem:", "--config", "b.toml"}, env: map[string]string{"DIBS_STORE": "x:", "DIBS_SERVER": "http://a", "DIBS_CONFIG": "a.toml"}, want: cli.Target{Store: "mem:", Config: "b.toml"}},
