@@ -34,7 +34,7 @@ func (sv *service) openStore(ctx context.Context) error {
 			return err
 		}
 		if tries == 0 {
-			sv.log.Warn("waiting for the store: it does not answer", "store", engine.Redacted(sv.config.Store),
+			sv.log.Warn("the store does not answer: waiting for it", "store", engine.Redacted(sv.config.Store),
 				"wait", sv.config.Wait, "cause", string(cause), "error", err)
 		}
 		select {

@@ -220,7 +220,7 @@ func (s *session) printWelcome(sv *service) {
 		key = ` -H "Authorization: Bearer $DIBS_KEY"`
 	}
 	fmt.Fprintf(s.Stdout, `
-Dibs runs at %[1]s, with names in %[2]s.
+Dibs is at %[1]s, with names in %[2]s.
 
 Hold a name for five minutes:
 

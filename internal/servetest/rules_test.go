@@ -63,7 +63,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 		}
 	}
 	p.signal(t, syscall.SIGHUP)
-	await(t, "the policies are read anew", func() bool { return strings.Contains(p.stderr.String(), "the policies were read anew") })
+	await(t, "the policies are reloaded", func() bool { return strings.Contains(p.stderr.String(), "policies reloaded") })
 	for _, namespace := range append(namespaces, "globex.username") {
 		claim(namespace)
 	}
