@@ -12,6 +12,16 @@ type answer struct {
 	text     func(*printer)
 }
 
+// shown returns the answer for a document, or its error: shown(text)(call(…)).
+func shown[T any](text func(*printer, T)) func(T, error) (*answer, error) {
+	return func(document T, err error) (*answer, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &answer{document, func(p *printer) { text(p, document) }}, nil
+	}
+}
+
 // print writes an answer. With --json there is only one document: after an error, the problem.
 func (s *session) print(a *answer, err error) {
 	_, printed := errors.AsType[exitError](err)

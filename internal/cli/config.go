@@ -11,13 +11,6 @@ import (
 
 // configCommand returns the commands about the configuration of a server.
 func (s *session) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "config",
-		GroupID: groupOperate,
-		Short:   "Check the configuration of a server, or print a sample",
-		Args:    cobra.NoArgs, // makes an unknown subcommand an error
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	check := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Report all errors in a configuration",
@@ -61,6 +54,7 @@ secrets, but opens no store and calls no service.`,
 			return err
 		},
 	}
-	cmd.AddCommand(check, sample)
-	return cmd
+	return group(&cobra.Command{
+		Use: "config", GroupID: groupOperate, Short: "Check the configuration of a server, or print a sample",
+	}, check, sample)
 }

@@ -13,17 +13,13 @@ import (
 
 // deadCommand returns the commands about dead letters.
 func (s *session) deadCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "dead",
 		Short: "Manage dead letters: events that could not be delivered",
 		Long: `Manage dead letters: events whose receiver failed for too long.
 
 Resending does not restore the order: later events have been sent already.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(s.deadList(), s.deadShow(), s.deadResend(), s.deadRemove())
-	return cmd
+	}, s.deadList(), s.deadShow(), s.deadResend(), s.deadRemove())
 }
 
 func (s *session) deadList() *cobra.Command {
@@ -35,11 +31,7 @@ func (s *session) deadList() *cobra.Command {
 		Use: "list WEBHOOK", Short: "List the dead letters of a webhook, oldest first", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
-		list, err := call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{list, func(p *printer) {
+		return shown(func(p *printer, list wire.DeadLetterPage) {
 			if len(list.DeadLetters) == 0 {
 				p.line("No dead letters.")
 				return
@@ -53,7 +45,7 @@ func (s *session) deadList() *cobra.Command {
 				p.line("")
 				p.line("There may be more: use --cursor %s", list.NextCursor)
 			}
-		}}, nil
+		})(call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil))
 	})
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many, at most 1,000")
 	cmd.Flags().StringVar(&cursor, "cursor", "", "continue after this `cursor`")
@@ -64,11 +56,7 @@ func (s *session) deadShow() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "show WEBHOOK LETTER", Short: "Show a dead letter with its event", Args: cobra.ExactArgs(2),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		letter, err := call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{letter, func(p *printer) { showLetter(p, letter) }}, nil
+		return shown(showLetter)(call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil))
 	})
 }
 
@@ -85,8 +73,7 @@ func (s *session) deadResend() *cobra.Command {
 		case all:
 			return resendAll(ctx, a, args[0])
 		}
-		attempt, err := call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "deadletters", args[1], "resend"), nil)
-		return attempted(attempt, err)
+		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "deadletters", args[1], "resend"), nil))
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all of them, oldest first")
 	return cmd
@@ -131,11 +118,9 @@ func (s *session) deadRemove() *cobra.Command {
 			return nil, usage("name a letter, or use --all")
 		}
 		path := append([]string{"deadletters"}, args[1:]...)
-		removed, err := call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0], path...), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{removed, func(p *printer) { p.line("%s removed", count(removed.Removed, "dead letter", "dead letters")) }}, nil
+		return shown(func(p *printer, removed wire.Removed) {
+			p.line("%s removed", count(removed.Removed, "dead letter", "dead letters"))
+		})(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0], path...), nil))
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all of them")
 	return cmd

@@ -14,7 +14,7 @@ import (
 
 // keysCommand returns the commands about API keys.
 func (s *session) keysCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "keys",
 		GroupID: groupOperate,
 		Short:   "Make, list and revoke the API keys of a server",
@@ -23,11 +23,7 @@ func (s *session) keysCommand() *cobra.Command {
 Keys are stored with the names, so these commands need the store itself (--store). A
 server without any key listens only on this machine. A key's name is the principal in
 events and the owner of its holds.`,
-		Args: cobra.NoArgs, // makes an unknown subcommand an error
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(s.keysCreate(), s.keysList(), s.keysRevoke())
-	return cmd
+	}, s.keysCreate(), s.keysList(), s.keysRevoke())
 }
 
 func (s *session) keysCreate() *cobra.Command {

@@ -79,6 +79,11 @@ func (p *printer) listing(names dibs.NamesPage) {
 		return
 	}
 	p.names(names.Names)
+	p.more(names)
+}
+
+// more prints how to get the next page, if there is one.
+func (p *printer) more(names dibs.NamesPage) {
 	if names.Next != "" {
 		p.line("")
 		p.line("There are more: use --all, or --cursor %s", names.Next)

@@ -51,8 +51,5 @@ func (p *printer) suspects(names dibs.NamesPage) {
 		}
 	}
 	p.table([]string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"}, rows)
-	if names.Next != "" {
-		p.line("")
-		p.line("There are more: use --all, or --cursor %s", names.Next)
-	}
+	p.more(names)
 }

@@ -52,6 +52,14 @@ func (s *session) command(v verb) *cobra.Command {
 	}
 }
 
+// group returns a command that only has subcommands.
+func group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs // makes an unknown subcommand an error
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(children...)
+	return cmd
+}
+
 // onRegistry opens the registry, runs the work, and prints the answer.
 func (s *session) onRegistry(ctx context.Context, work func(*dibs.Registry) (*answer, error)) error {
 	target, err := s.target()

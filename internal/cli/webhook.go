@@ -14,7 +14,7 @@ import (
 
 // webhookCommand returns the commands about webhooks.
 func (s *session) webhookCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "webhook",
 		GroupID: groupOperate,
 		Short:   "Send events to other services, and manage failed deliveries",
@@ -22,11 +22,7 @@ func (s *session) webhookCommand() *cobra.Command {
 
 Servers deliver; these commands only configure. They work on a server, or on the store
 itself: its servers notice changes within two seconds.`,
-		Args: cobra.NoArgs, // makes an unknown subcommand an error
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(), s.deadCommand())
-	return cmd
+	}, s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(), s.deadCommand())
 }
 
 // apiCommand completes a command that calls the API.
@@ -64,15 +60,11 @@ dibs webhook add https://example.com/dibs --kind confirmed,claimed,given_up --fr
 		if disabled {
 			request.Enabled = new(bool)
 		}
-		hook, err := call[wire.Webhook](ctx, a, http.MethodPost, "/v1/webhooks", request)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *printer) {
+		return shown(func(p *printer, hook wire.Webhook) {
 			p.line("%s sends events to %s", hook.ID, hook.URL)
 			p.line("")
 			showSecret(p, hook)
-		}}, nil
+		})(call[wire.Webhook](ctx, a, http.MethodPost, "/v1/webhooks", request))
 	})
 	flags := cmd.Flags()
 	flags.StringSliceVar(&request.Namespaces, "namespace", nil, "`patterns` of namespaces: slug, 'acme.*' (default: all that you have the rights to)")
@@ -94,11 +86,7 @@ func (s *session) webhookList() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "list", Short: "List the webhooks", Args: cobra.NoArgs,
 	}, func(ctx context.Context, a *api, _ []string) (*answer, error) {
-		list, err := call[wire.WebhookList](ctx, a, http.MethodGet, "/v1/webhooks", nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{list, func(p *printer) {
+		return shown(func(p *printer, list wire.WebhookList) {
 			if len(list.Webhooks) == 0 {
 				p.line("No webhooks.")
 				return
@@ -108,7 +96,7 @@ func (s *session) webhookList() *cobra.Command {
 				rows = append(rows, []string{h.ID, h.URL, join(h.Namespaces), join(h.Kinds), enabledText(h), h.CreatedBy, h.Description})
 			}
 			p.table([]string{"webhook", "url", "namespaces", "kinds", "enabled", "by", "description"}, rows)
-		}}, nil
+		})(call[wire.WebhookList](ctx, a, http.MethodGet, "/v1/webhooks", nil))
 	})
 }
 
@@ -116,11 +104,7 @@ func (s *session) webhookShow() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "show WEBHOOK", Short: "Show a webhook and its status", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		hook, err := call[wire.Webhook](ctx, a, http.MethodGet, hookPath(args[0]), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *printer) { showWebhook(p, hook) }}, nil
+		return shown(showWebhook)(call[wire.Webhook](ctx, a, http.MethodGet, hookPath(args[0]), nil))
 	})
 }
 
@@ -156,11 +140,7 @@ dibs webhook set wh_… --enable`),
 		if enable || disable {
 			change.Enabled = &enable
 		}
-		hook, err := call[wire.Webhook](ctx, a, http.MethodPatch, hookPath(args[0]), change)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *printer) { showWebhook(p, hook) }}, nil
+		return shown(showWebhook)(call[wire.Webhook](ctx, a, http.MethodPatch, hookPath(args[0]), change))
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&address, "url", "", "send to this `url`")
@@ -184,11 +164,7 @@ The old secret also signs for a while (--grace), so that the receiver has time t
 change: deliveries then have both signatures.`,
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		ms := grace.Milliseconds()
-		hook, err := call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms})
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *printer) { showSecret(p, hook) }}, nil
+		return shown(showSecret)(call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms}))
 	})
 	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "how long the old secret also signs")
 	return cmd
@@ -198,8 +174,7 @@ func (s *session) webhookTest() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "test WEBHOOK", Short: "Send a test event, and show the result", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		attempt, err := call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "test"), nil)
-		return attempted(attempt, err)
+		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "test"), nil))
 	})
 }
 
@@ -218,10 +193,6 @@ func (s *session) webhookRemove() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "remove WEBHOOK", Short: "Remove a webhook with its dead letters", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		removed, err := call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{removed, func(p *printer) { p.line("%s removed", args[0]) }}, nil
+		return shown(func(p *printer, _ wire.Removed) { p.line("%s removed", args[0]) })(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil))
 	})
 }

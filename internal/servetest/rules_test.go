@@ -40,7 +40,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the reload is refused", func() bool { return strings.Contains(p.stderr.String(), "level=ERROR") })
 	log := p.stderr.String()
-	for _, want := range []string{"the policies from before stay in force", "dibs recanonicalize acme.username", "username has username/1 on record", "onescript"} {
+	for _, want := range []string{"the previous policies stay in force", "dibs recanonicalize acme.username", "username has username/1 on record", "onescript"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
