@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("exit code %d\nstdout: %s\nstderr: %s", o.code, o.stdout, o.stderr)
 			}
 			if strings.Contains(o.stdout, "demo-customer") {
-				t.Error("the second process of the demo is nobody's business")
+				t.Error("the hidden command of the demo is shown")
 			}
 		})
 	}
@@ -45,7 +45,7 @@ func TestHelp(t *testing.T) {
 	golden(t, "help/dibs.txt", run(cli.Process{Args: []string{"--help"}}).stdout)
 	for _, verb := range cli.VerbNames() {
 		if strings.HasPrefix(verb, "completion") {
-			continue // cobra's own, with as many as there are shells
+			continue // a command of cobra
 		}
 		o := run(cli.Process{Args: append(strings.Fields(verb), "--help")})
 		if o.code != 0 || o.stderr != "" {
@@ -69,7 +69,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestSample gives the sample to those who read configurations.
+// The sample is a valid configuration.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	sample := run(cli.Process{Args: []string{"config", "sample"}})

@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// TestExitCodes gives every error there is to a verb.
+// TestExitCodes checks the exit code of every error.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[dibs.Code]int{
@@ -66,7 +66,7 @@ func checkExit(t *testing.T, failure error, want int, code string) {
 	}
 }
 
-// TestTarget looks at which registry a verb opens.
+// TestTarget checks which registry a command opens.
 func TestTarget(t *testing.T) {
 	t.Parallel()
 	keyFile := filepath.Join(t.TempDir(), "key")
@@ -107,7 +107,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestOpen looks at what cannot be opened.
+// TestOpen checks the errors of opening a registry.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

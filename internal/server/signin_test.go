@@ -20,24 +20,24 @@ import (
 	"github.com/calldibs/dibs/internal/signintest"
 )
 
-// gate is a server with every way to sign in: real keys, a real issuer of tokens, and
-// real certificates.
-type gate struct {
+// signInRig is a server with every way to sign in: real keys, a real token issuer, and real
+// certificates.
+type signInRig struct {
 	*rig
 	ring      *keys.Ring
 	issuer    *signintest.Issuer
 	authority *signintest.Authority
-	callers   map[string]*http.Client // by how they sign in
-	secrets   map[string]string       // what they send as a bearer
-	ahead     atomic.Int64            // by how much the clock for tokens is
+	callers   map[string]*http.Client // by way and name
+	secrets   map[string]string       // the bearer secrets, by way and name
+	ahead     atomic.Int64            // of the clock for tokens
 }
 
-// visitors are who comes, by name: the grants that each has, whichever way it comes.
+// visitors are the grants of callers by name, for every way to sign in.
 type visitors map[string][]access.Grant
 
-func newGate(tb testing.TB, who visitors, change ...func(*Config)) *gate {
+func newSignInRig(tb testing.TB, who visitors, change ...func(*Config)) *signInRig {
 	tb.Helper()
-	g := &gate{
+	g := &signInRig{
 		issuer: signintest.NewIssuer(tb), authority: signintest.NewAuthority(tb),
 		callers: make(map[string]*http.Client), secrets: make(map[string]string),
 	}
@@ -74,19 +74,19 @@ func newGate(tb testing.TB, who visitors, change ...func(*Config)) *gate {
 	return g
 }
 
-// newTLSRig is newRig with TLS.
+// newTLSRig returns a rig with TLS.
 func newTLSRig(tb testing.TB, config *tls.Config, change ...func(*Config)) *rig {
 	tb.Helper()
 	r := newRig(tb, inMemory, nil, change...)
 	r.http.Close()
 	r.http = httptest.NewUnstartedServer(r.server)
 	r.http.TLS, r.http.EnableHTTP2 = config, true
-	r.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // handshakes that fail
+	r.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // failed handshakes
 	r.http.StartTLS()
 	return r
 }
 
-func (g *gate) clientWith(certificates ...tls.Certificate) *http.Client {
+func (g *signInRig) clientWith(certificates ...tls.Certificate) *http.Client {
 	transport := &http.Transport{
 		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 100,
 		TLSClientConfig: &tls.Config{RootCAs: g.authority.Pool(), Certificates: certificates},
@@ -95,12 +95,12 @@ func (g *gate) clientWith(certificates ...tls.Certificate) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: g.client.CheckRedirect}
 }
 
-func (g *gate) add(way, name string, client *http.Client, secret string) {
+func (g *signInRig) add(way, name string, client *http.Client, secret string) {
 	g.callers[way+" "+name], g.secrets[way+" "+name] = client, secret
 }
 
-// as returns the rig as somebody sees it who comes one of the ways.
-func (g *gate) as(way, name string) (*rig, http.Header) {
+// as returns the rig and the headers of a caller who signs in one of the ways.
+func (g *signInRig) as(way, name string) (*rig, http.Header) {
 	seen := *g.rig
 	seen.client = g.callers[way+" "+name]
 	header := make(http.Header)
@@ -110,8 +110,8 @@ func (g *gate) as(way, name string) (*rig, http.Header) {
 	return &seen, header
 }
 
-// ask sends a request as somebody.
-func (g *gate) ask(way, name, method, path, body string, more ...string) (status int, code string) {
+// ask sends a request as a caller.
+func (g *signInRig) ask(way, name, method, path, body string, more ...string) (status int, code string) {
 	g.Helper()
 	seen, header := g.as(way, name)
 	for i := 0; i < len(more); i += 2 {
@@ -129,8 +129,8 @@ func (g *gate) ask(way, name, method, path, body string, more ...string) (status
 
 var waysToSignIn = []string{"key", "token", "certificate"}
 
-// Every call, by somebody with each group of rights, in several places, whichever way they
-// sign in: the answers are those of the matrix of keys, and the same for all ways.
+// For each group of rights and several namespaces, every call has the answer of the rights
+// matrix, and the same for every way to sign in.
 func TestEveryWayHasTheSameRights(t *testing.T) {
 	t.Parallel()
 	groups, patterns := append(access.Groups(), access.Confirm, access.ActForOthers), []string{"acme.slug", "acme.*", "*", "globex.*"}
@@ -145,12 +145,12 @@ func TestEveryWayHasTheSameRights(t *testing.T) {
 		}
 	}
 	who["owner"] = []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}
-	g := newGate(t, who)
+	g := newSignInRig(t, who)
 	delete(who, "owner")
 	if status, code := g.ask("key", "owner", http.MethodPost, "/v1/reservations", `{"namespace": "acme.slug", "value": "held"}`, "Idempotency-Key", someToken); status != http.StatusCreated {
 		t.Fatal(status, code)
 	}
-	hooks := make(standing)
+	hooks := make(hookIDs)
 	denied := 0
 	for name, grants := range who {
 		for _, c := range calls {
@@ -182,7 +182,7 @@ func TestEveryWayHasTheSameRights(t *testing.T) {
 	t.Logf("%d callers, %d ways, %d calls, %d denied", len(who), len(waysToSignIn), len(who)*len(waysToSignIn)*len(calls), denied)
 }
 
-// The same entity, hold and token, in the hands of somebody else: refused, and counted.
+// Other callers cannot use an entity, a hold or a token: they are refused, and counted.
 func TestOthersAreRefusedWhicheverWay(t *testing.T) {
 	t.Parallel()
 	all := func(where string) []access.Grant {
@@ -191,7 +191,7 @@ func TestOthersAreRefusedWhicheverWay(t *testing.T) {
 	for _, way := range waysToSignIn {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			g := newGate(t, visitors{"alice": all("*"), "bob": all("*"), "acme": all("acme.*"), "globex": all("globex.*")})
+			g := newSignInRig(t, visitors{"alice": all("*"), "bob": all("*"), "acme": all("acme.*"), "globex": all("globex.*")})
 			expect := func(what string, want int, wantCode string) func(int, string) {
 				return func(status int, code string) {
 					t.Helper()
@@ -208,7 +208,7 @@ func TestOthersAreRefusedWhicheverWay(t *testing.T) {
 			expect("a guessed token", 409, "RESERVATION_LOST")(post("alice", hold+"/release", `{"token": "guessedguessedguessed"}`))
 			expect("another's token", 409, "RESERVATION_LOST")(post("bob", hold+"/release", `{"token": "`+someToken+`"}`))
 			expect("another's token", 409, "RESERVATION_LOST")(post("bob", hold+"/confirm", `{"token": "`+someToken+`", "entity": {"type": "t", "id": "1"}}`))
-			// The same person by another way is another principal.
+			// The same caller by another way is another principal.
 			other := map[string]string{"key": "token", "token": "certificate", "certificate": "key"}[way]
 			expect("oneself by another way", 409, "RESERVATION_LOST")(
 				g.ask(other, "alice", http.MethodPost, hold+"/release", `{"token": "`+someToken+`"}`))
