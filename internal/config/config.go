@@ -26,58 +26,58 @@ const (
 // it when its policies are no longer in use.
 type Config struct {
 	// Listen is the address to listen on, host:port.
-	Listen string `env:"LISTEN"`
+	Listen string
 	// Keyless says which requests need no key while no key or other way to sign in is configured:
 	// "local", those from this machine, or "never", none.
-	Keyless string `env:"KEYLESS"`
+	Keyless string
 	// Store is the address of the store, see package engine. It may contain a password.
-	Store string `env:"STORE"`
+	Store string
 	// Wait is how long the server waits at its start for a store that does not answer. Zero
 	// means not at all.
-	Wait time.Duration `env:"WAIT"`
+	Wait time.Duration
 	// MaxStale is how stale answers to resolve and check calls may be. Zero means no caching.
-	MaxStale time.Duration `env:"MAX_STALE"`
+	MaxStale time.Duration
 	// SweepEvery is the interval of sweeps. Zero means never.
-	SweepEvery time.Duration `env:"SWEEP_EVERY"`
+	SweepEvery time.Duration
 	// DrainTimeout is how long requests in flight may take at shutdown.
-	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT"`
+	DrainTimeout time.Duration
 	// MaxBody is the maximum size of a request's body.
-	MaxBody Size `env:"MAX_BODY"`
+	MaxBody Size
 	// RequestTimeout is how long a request may take.
-	RequestTimeout time.Duration `env:"REQUEST_TIMEOUT"`
+	RequestTimeout time.Duration
 	// ReadHeaderTimeout is how long a client may take to send the headers of a request.
-	ReadHeaderTimeout time.Duration `env:"READ_HEADER_TIMEOUT"`
+	ReadHeaderTimeout time.Duration
 	// IdleTimeout is how long an idle connection is kept open.
-	IdleTimeout time.Duration `env:"IDLE_TIMEOUT"`
+	IdleTimeout time.Duration
 	// LogLevel is the minimum level of the log.
-	LogLevel slog.Level `env:"LOG_LEVEL"`
+	LogLevel slog.Level
 	// LogFormat is "text" or "json".
-	LogFormat string `env:"LOG_FORMAT"`
+	LogFormat string
 	// Suggestions is how many free names are offered if a name is taken. Zero means none.
-	Suggestions int `env:"SUGGESTIONS"`
+	Suggestions int
 
 	// Routes are the scopes with stores of their own. All other scopes are in Store.
-	Routes []engine.Route `env:"-"`
+	Routes []engine.Route
 	// TLS are the certificate files. The zero value means no TLS.
-	TLS tlsfiles.Files `env:"-"`
+	TLS tlsfiles.Files
 	// OIDC are the trusted issuers of tokens.
-	OIDC []idtoken.Issuer `env:"-"`
+	OIDC []idtoken.Issuer
 	// Certificates are the accepted holders of client certificates.
-	Certificates []signin.Holder `env:"-"`
+	Certificates []signin.Holder
 	// CORSOrigins are the sites whose pages may call the API.
-	CORSOrigins []string `env:"-"`
+	CORSOrigins []string
 
 	// Webhooks configures webhooks.
-	Webhooks Webhooks `env:"-"`
+	Webhooks Webhooks
 	// Tracing configures tracing. Without an endpoint there is none.
-	Tracing tracing.Config `env:"-"`
+	Tracing tracing.Config
 	// Limits bound the requests of callers.
-	Limits limit.Limits `env:"-"`
+	Limits limit.Limits
 
 	// Policies are the policies by namespace or type.
-	Policies map[string]dibs.Policy `env:"-"`
+	Policies map[string]dibs.Policy
 	// Default is the policy of all other namespaces.
-	Default dibs.Policy `env:"-"`
+	Default dibs.Policy
 
 	witnesses []io.Closer // of the policies
 }

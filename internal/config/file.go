@@ -48,22 +48,8 @@ func (l *loader) readFile(path string) {
 
 // readSettings reads the top level of the file.
 func (l *loader) readSettings(s *section) {
-	c := &l.config
-	s.text("listen", &c.Listen)
-	s.text("keyless", &c.Keyless)
-	s.text("store", &c.Store)
-	s.duration("wait", &c.Wait)
-	s.duration("maxStale", &c.MaxStale)
-	s.duration("sweepEvery", &c.SweepEvery)
-	s.duration("drainTimeout", &c.DrainTimeout)
-	s.size("maxBody", &c.MaxBody)
-	s.duration("requestTimeout", &c.RequestTimeout)
-	s.duration("readHeaderTimeout", &c.ReadHeaderTimeout)
-	s.duration("idleTimeout", &c.IdleTimeout)
-	s.level("logLevel", &c.LogLevel)
-	s.text("logFormat", &c.LogFormat)
-	s.integer("suggestions", &c.Suggestions)
-	for _, setting := range Settings() {
+	for _, setting := range settings {
+		s.value(setting.Key, setting.field(&l.config))
 		if s.has(setting.Key) {
 			l.origins[setting.Key] = s.at(setting.Key)
 		}

@@ -1,14 +1,8 @@
 package config
 
 import (
-	"errors"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
-	"time"
-
-	"github.com/caarlos0/env/v11"
 )
 
 // readVariables reads settings from the environment. An empty variable is not set.
@@ -42,31 +36,12 @@ func (l *loader) readFlags(flags map[string]string) {
 // overlay sets settings from values, by the names of variables.
 func (l *loader) overlay(values map[string]string, from func(Setting) origin) {
 	for _, s := range Settings() {
-		if values[s.Env] != "" {
-			l.origins[s.Key] = from(s)
-		}
-	}
-	err := env.ParseWithOptions(&l.config, env.Options{
-		Environment: values,
-		Prefix:      "DIBS_",
-		FuncMap: map[reflect.Type]env.ParserFunc{
-			reflect.TypeFor[time.Duration](): func(text string) (any, error) { return parseDuration(text) },
-			reflect.TypeFor[int]():           func(text string) (any, error) { return parseCount(text) },
-		},
-	})
-	var all env.AggregateError
-	if !errors.As(err, &all) {
-		return
-	}
-	for _, err := range all.Errors {
-		if failed, ok := errors.AsType[env.ParseError](err); ok {
-			key := strings.ToLower(failed.Name[:1]) + failed.Name[1:]
-			if key == "logLevel" {
-				failed.Err = errLevel
-			}
-			l.report(l.origins[key], "%v", failed.Err)
+		if values[s.Env] == "" {
 			continue
 		}
-		l.report(origin{}, "%v", err)
+		l.origins[s.Key] = from(s)
+		if err := parseValue(values[s.Env], s.field(&l.config)); err != nil {
+			l.report(l.origins[s.Key], "%v", err)
+		}
 	}
 }
