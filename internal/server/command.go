@@ -60,21 +60,12 @@ func commandTypes() map[string]commandType {
 			allow:    inNamespace(func(c dibs.ReserveFirst) string { return c.Namespace }),
 			names:    func(c dibs.Command) int { return len(c.(dibs.ReserveFirst).Values) },
 		},
-		"extend": {
-			register: postRoute(reservationPath+"/extend", "Move the end of a hold", tagReservations, (*Server).extend, 404, 409, 422),
-			allow:    somewhere,
-			token:    shown(func(c dibs.Extend) (dibs.ID, string) { return c.ID, c.Token }),
-		},
-		"confirm": {
-			register: postRoute(reservationPath+"/confirm", "Make a held name an entity's", tagReservations, (*Server).confirm, 404, 409, 422),
-			allow:    somewhere,
-			token:    shown(func(c dibs.Confirm) (dibs.ID, string) { return c.ID, c.Token }),
-		},
-		"release": {
-			register: postRoute(reservationPath+"/release", "Release a hold", tagReservations, (*Server).release, 404, 409, 422),
-			allow:    somewhere,
-			token:    shown(func(c dibs.Release) (dibs.ID, string) { return c.ID, c.Token }),
-		},
+		"extend": withToken("/extend", "Move the end of a hold", (*Server).extend,
+			func(c dibs.Extend) (dibs.ID, string) { return c.ID, c.Token }),
+		"confirm": withToken("/confirm", "Make a held name an entity's", (*Server).confirm,
+			func(c dibs.Confirm) (dibs.ID, string) { return c.ID, c.Token }),
+		"release": withToken("/release", "Release a hold", (*Server).release,
+			func(c dibs.Release) (dibs.ID, string) { return c.ID, c.Token }),
 		"settle": {
 			register: postRoute(reservationPath+"/settle", "End a suspect", tagReservations, (*Server).settle, 404, 409, 422),
 			allow:    somewhere,
@@ -165,10 +156,15 @@ func somewhere(s *Server, ctx context.Context, c dibs.Command) error {
 	return s.maySomewhere(ctx, access.VerbsOf(c)...)
 }
 
-func shown[C dibs.Command](of func(C) (dibs.ID, string)) func(*Server, dibs.Command) (dibs.ID, string, bool) {
-	return func(_ *Server, c dibs.Command) (id dibs.ID, token string, shown bool) {
-		id, token = of(c.(C))
-		return id, token, true
+// withToken returns the type of a command on a reservation that shows a token.
+func withToken[C dibs.Command, I, O any](path, summary string, handle func(*Server, context.Context, *I) (*O, error), of func(C) (dibs.ID, string)) commandType {
+	return commandType{
+		register: postRoute(reservationPath+path, summary, tagReservations, handle, 404, 409, 422),
+		allow:    somewhere,
+		token: func(_ *Server, c dibs.Command) (id dibs.ID, token string, shown bool) {
+			id, token = of(c.(C))
+			return id, token, true
+		},
 	}
 }
 

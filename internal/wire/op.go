@@ -14,19 +14,32 @@ import (
 // nil and for a pointer.
 func Op(command dibs.Command) string {
 	t := reflect.TypeOf(command)
+	if name, ok := opNames[t]; ok {
+		return name
+	}
 	if t == nil || t.Name() == "" {
 		return ""
 	}
 	return strings.ToLower(t.Name()[:1]) + t.Name()[1:]
 }
 
+// opNames are the names of all ops by type, for speed.
+var opNames = func() map[reflect.Type]string {
+	names := make(map[reflect.Type]string, len(ops))
+	for name, op := range ops {
+		names[op.command] = name
+	}
+	return names
+}()
+
 // Ops returns the names of all commands that a list can have, sorted.
 func Ops() []string { return slices.Sorted(maps.Keys(ops)) }
 
 // op converts one type of command. Reading is the inverse of writing.
 type op struct {
-	write func(dibs.Command) (Command, error)
-	read  func(Command) (dibs.Command, error)
+	command reflect.Type
+	write   func(dibs.Command) (Command, error)
+	read    func(Command) (dibs.Command, error)
 	// typeAndID allows the members type and id in place of entity.
 	typeAndID bool
 }
@@ -34,8 +47,9 @@ type op struct {
 // define returns the op of the command type C.
 func define[C dibs.Command](write func(C) (Command, error), read func(Command) (C, error)) op {
 	return op{
-		write: func(c dibs.Command) (Command, error) { return write(c.(C)) },
-		read:  func(c Command) (dibs.Command, error) { return read(c) },
+		command: reflect.TypeFor[C](),
+		write:   func(c dibs.Command) (Command, error) { return write(c.(C)) },
+		read:    func(c Command) (dibs.Command, error) { return read(c) },
 	}
 }
 
