@@ -21,6 +21,19 @@ const (
 	ExitUnavailable = 6
 )
 
+// knownErrors are the errors without a code of the library, and how they are reported.
+var knownErrors = []struct {
+	err    error
+	exit   int
+	status int
+	code   string
+}{
+	{dibs.ErrBadCursor, ExitRefused, http.StatusUnprocessableEntity, "INVALID_CURSOR"},
+	{dibs.ErrUnsupported, ExitRefused, http.StatusNotImplemented, "UNSUPPORTED"},
+	{keys.ErrNameTaken, ExitTaken, http.StatusConflict, "KEY_NAME_TAKEN"},
+	{keys.ErrNotFound, ExitNotFound, http.StatusNotFound, "KEY_NOT_FOUND"},
+}
+
 // usageError is an error in the command line.
 type usageError struct{ err error }
 
@@ -51,16 +64,12 @@ func exitCode(err error) int {
 	if failed, ok := errors.AsType[*apiError](err); ok {
 		return failed.exit()
 	}
-	if errors.Is(err, keys.ErrNameTaken) {
-		return ExitTaken
-	}
-	if errors.Is(err, keys.ErrNotFound) {
-		return ExitNotFound
+	for _, known := range knownErrors {
+		if errors.Is(err, known.err) {
+			return known.exit
+		}
 	}
 	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && isDenied(status) {
-		return ExitRefused
-	}
-	if errors.Is(err, dibs.ErrUnsupported) || errors.Is(err, dibs.ErrBadCursor) {
 		return ExitRefused
 	}
 	if refused, ok := errors.AsType[*dibs.Error](err); ok {

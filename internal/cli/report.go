@@ -8,7 +8,6 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
-	"github.com/calldibs/dibs/internal/keys"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -36,17 +35,10 @@ func problemOf(err error) *wire.Problem {
 	if failed, ok := errors.AsType[*apiError](err); ok {
 		return &failed.problem
 	}
-	if errors.Is(err, dibs.ErrBadCursor) {
-		return wire.NewProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", text)
-	}
-	if errors.Is(err, dibs.ErrUnsupported) {
-		return wire.NewProblem(http.StatusNotImplemented, "UNSUPPORTED", text)
-	}
-	if errors.Is(err, keys.ErrNameTaken) {
-		return wire.NewProblem(http.StatusConflict, "KEY_NAME_TAKEN", text)
-	}
-	if errors.Is(err, keys.ErrNotFound) {
-		return wire.NewProblem(http.StatusNotFound, "KEY_NOT_FOUND", text)
+	for _, known := range knownErrors {
+		if errors.Is(err, known.err) {
+			return wire.NewProblem(known.status, known.code, text)
+		}
 	}
 	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && status.Code != "" {
 		return wire.NewProblem(status.Status, status.Code, status.Detail)

@@ -32,86 +32,42 @@ const shortest = 100 * time.Millisecond
 
 // settings has an entry for each setting, in the order of the sample.
 var settings = []Setting{
-	{
-		Key: "listen", About: "address to listen on, host:port",
-		field: func(c *Config) any { return &c.Listen },
-		check: func(c *Config) error { return checkListen(c.Listen) },
-	},
-	{
-		Key: "keyless", About: "local: require a key except on localhost; never: always require a key",
-		field: func(c *Config) any { return &c.Keyless },
-		check: func(c *Config) error { return oneOf(c.Keyless, KeylessLocal, KeylessNever) },
-	},
-	{
-		Key: "store", About: "where names are kept: sqlite:FILE, postgres://…, etcd://… or mem:",
-		field: func(c *Config) any { return &c.Store },
-		check: func(c *Config) error { return engine.Check(c.Store) },
-	},
-	{
-		Key: "wait", About: "how long to wait at start for a store that does not answer; 0s means not at all",
-		field: func(c *Config) any { return &c.Wait },
-		check: func(c *Config) error { return between(c.Wait, 0, time.Hour) },
-	},
-	{
-		Key: "maxStale", About: "how stale answers to resolve and check calls may be",
-		field: func(c *Config) any { return &c.MaxStale },
-		check: func(c *Config) error { return between(c.MaxStale, 0, 30*day) },
-	},
-	{
-		Key: "sweepEvery", About: "how often to sweep; 0s means never",
-		field: func(c *Config) any { return &c.SweepEvery },
-		check: func(c *Config) error {
-			if c.SweepEvery == 0 {
-				return nil
-			}
-			return between(c.SweepEvery, shortest, day)
-		},
-	},
-	{
-		Key: "drainTimeout", About: "how long requests in flight may take at shutdown",
-		field: func(c *Config) any { return &c.DrainTimeout },
-		check: func(c *Config) error { return between(c.DrainTimeout, 0, time.Hour) },
-	},
-	{
-		Key: "maxBody", About: "maximum size of a request's body",
-		field: func(c *Config) any { return &c.MaxBody },
-		check: func(c *Config) error { return between(c.MaxBody, 1<<10, 1<<30) },
-	},
-	{
-		Key: "requestTimeout", About: "how long a request may take",
-		field: func(c *Config) any { return &c.RequestTimeout },
-		check: func(c *Config) error { return between(c.RequestTimeout, shortest, time.Hour) },
-	},
-	{
-		Key: "readHeaderTimeout", About: "how long a client may take to send headers",
-		field: func(c *Config) any { return &c.ReadHeaderTimeout },
-		check: func(c *Config) error { return between(c.ReadHeaderTimeout, shortest, time.Hour) },
-	},
-	{
-		Key: "idleTimeout", About: "how long an idle connection stays open",
-		field: func(c *Config) any { return &c.IdleTimeout },
-		check: func(c *Config) error { return between(c.IdleTimeout, shortest, day) },
-	},
-	{
-		Key: "logLevel", About: "minimum level of the log: debug, info, warn, error",
-		field: func(c *Config) any { return &c.LogLevel },
-		check: func(c *Config) error {
-			if !slices.Contains([]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}, c.LogLevel) {
-				return errLevel
-			}
-			return nil
-		},
-	},
-	{
-		Key: "logFormat", About: "text or json",
-		field: func(c *Config) any { return &c.LogFormat },
-		check: func(c *Config) error { return oneOf(c.LogFormat, "text", "json") },
-	},
-	{
-		Key: "suggestions", About: "how many free names to offer if one is taken, 0 to 10",
-		field: func(c *Config) any { return &c.Suggestions },
-		check: func(c *Config) error { return between(c.Suggestions, 0, 10) },
-	},
+	define("listen", "address to listen on, host:port",
+		func(c *Config) *string { return &c.Listen }, checkListen),
+	define("keyless", "local: require a key except on localhost; never: always require a key",
+		func(c *Config) *string { return &c.Keyless }, oneOf(KeylessLocal, KeylessNever)),
+	define("store", "where names are kept: sqlite:FILE, postgres://…, etcd://… or mem:",
+		func(c *Config) *string { return &c.Store }, engine.Check),
+	define("wait", "how long to wait at start for a store that does not answer; 0s means not at all",
+		func(c *Config) *time.Duration { return &c.Wait }, between[time.Duration](0, time.Hour)),
+	define("maxStale", "how stale answers to resolve and check calls may be",
+		func(c *Config) *time.Duration { return &c.MaxStale }, between[time.Duration](0, 30*day)),
+	define("sweepEvery", "how often to sweep; 0s means never",
+		func(c *Config) *time.Duration { return &c.SweepEvery }, orZero(between(shortest, day))),
+	define("drainTimeout", "how long requests in flight may take at shutdown",
+		func(c *Config) *time.Duration { return &c.DrainTimeout }, between[time.Duration](0, time.Hour)),
+	define("maxBody", "maximum size of a request's body",
+		func(c *Config) *Size { return &c.MaxBody }, between[Size](1<<10, 1<<30)),
+	define("requestTimeout", "how long a request may take",
+		func(c *Config) *time.Duration { return &c.RequestTimeout }, between(shortest, time.Hour)),
+	define("readHeaderTimeout", "how long a client may take to send headers",
+		func(c *Config) *time.Duration { return &c.ReadHeaderTimeout }, between(shortest, time.Hour)),
+	define("idleTimeout", "how long an idle connection stays open",
+		func(c *Config) *time.Duration { return &c.IdleTimeout }, between(shortest, day)),
+	define("logLevel", "minimum level of the log: debug, info, warn, error",
+		func(c *Config) *slog.Level { return &c.LogLevel }, checkLevel),
+	define("logFormat", "text or json",
+		func(c *Config) *string { return &c.LogFormat }, oneOf("text", "json")),
+	define("suggestions", "how many free names to offer if one is taken, 0 to 10",
+		func(c *Config) *int { return &c.Suggestions }, between(0, 10)),
+}
+
+func define[T any](key, about string, field func(*Config) *T, check func(T) error) Setting {
+	return Setting{
+		Key: key, About: about,
+		field: func(c *Config) any { return field(c) },
+		check: func(c *Config) error { return check(*field(c)) },
+	}
 }
 
 // Settings returns all settings, in the order of the sample. Routes, policies and blind keys are
@@ -220,16 +176,36 @@ func checkListen(address string) error {
 	return nil
 }
 
-func oneOf(value, first, second string) error {
-	if value != first && value != second {
-		return fmt.Errorf("is %q; it must be %q or %q", value, first, second)
+func checkLevel(level slog.Level) error {
+	if !slices.Contains([]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}, level) {
+		return errLevel
 	}
 	return nil
 }
 
-func between[T time.Duration | Size | int](value, least, most T) error {
-	if value < least || value > most {
-		return fmt.Errorf("is %s; it must be between %s and %s", formatValue(&value), formatValue(&least), formatValue(&most))
+func oneOf(first, second string) func(string) error {
+	return func(value string) error {
+		if value != first && value != second {
+			return fmt.Errorf("is %q; it must be %q or %q", value, first, second)
+		}
+		return nil
 	}
-	return nil
+}
+
+func between[T time.Duration | Size | int](least, most T) func(T) error {
+	return func(value T) error {
+		if value < least || value > most {
+			return fmt.Errorf("is %s; it must be between %s and %s", formatValue(&value), formatValue(&least), formatValue(&most))
+		}
+		return nil
+	}
+}
+
+func orZero(check func(time.Duration) error) func(time.Duration) error {
+	return func(value time.Duration) error {
+		if value == 0 {
+			return nil
+		}
+		return check(value)
+	}
 }

@@ -20,29 +20,14 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	httpTotal   *prometheus.CounterVec
-	httpSeconds *prometheus.HistogramVec
-	commands    *prometheus.CounterVec
-	conflicts   *prometheus.CounterVec
-	seconds     *prometheus.HistogramVec
-	batch       prometheus.Histogram
-	commits     prometheus.Counter
-	queue       prometheus.Gauge
-	engineFails prometheus.Counter
-	sweepLooked prometheus.Counter
-	sweepChange prometheus.Counter
-	sweepTook   prometheus.Histogram
-	lastSweep   prometheus.Gauge
-	witnesses   *prometheus.CounterVec
-	witnessTook prometheus.Histogram
-	feedLag     prometheus.Histogram
-	streams     prometheus.Gauge
-	denied      *prometheus.CounterVec
-	issuers     *prometheus.GaugeVec
-	limited     *prometheus.CounterVec
-	inFlight    prometheus.Gauge
-	connections prometheus.Gauge
-	webhooks    *webhookMetrics
+	httpTotal, commands, conflicts, witnesses, denied, limited *prometheus.CounterVec
+	commits, engineFails, sweepLooked, sweepChange             prometheus.Counter
+	httpSeconds, seconds                                       *prometheus.HistogramVec
+	batch, sweepTook, witnessTook, feedLag                     prometheus.Histogram
+	queue, lastSweep, streams, inFlight, connections           prometheus.Gauge
+	issuers                                                    *prometheus.GaugeVec
+
+	webhooks *webhookMetrics
 }
 
 // fast are histogram buckets from tens of microseconds to seconds.
@@ -51,25 +36,13 @@ var fast = prometheus.ExponentialBuckets(0.00005, 2.5, 14)
 // NewMetrics returns new metrics.
 func NewMetrics() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		httpTotal: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_http_requests_total", Help: "Requests, by route and status.",
-		}, []string{"route", "status"}),
-		httpSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dibs_http_request_seconds", Help: "How long requests took, by route.", Buckets: fast,
-		}, []string{"route"}),
-		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_commands_total", Help: "Commands, by verb and outcome: ok, or the error's code in lower case.",
-		}, []string{"verb", "outcome"}),
-		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_conflicts_total", Help: "Commands refused because a name is taken, by reason.",
-		}, []string{"reason"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dibs_command_seconds", Help: "How long commands took from call to answer, by verb.", Buckets: fast,
-		}, []string{"verb"}),
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "dibs_batch_requests", Help: "Requests per batch.", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
-		}),
+		registry:    prometheus.NewRegistry(),
+		httpTotal:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_http_requests_total", Help: "Requests, by route and status."}, []string{"route", "status"}),
+		httpSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dibs_http_request_seconds", Help: "How long requests took, by route.", Buckets: fast}, []string{"route"}),
+		commands:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_commands_total", Help: "Commands, by verb and outcome: ok, or the error's code in lower case."}, []string{"verb", "outcome"}),
+		conflicts:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_conflicts_total", Help: "Commands refused because a name is taken, by reason."}, []string{"reason"}),
+		seconds:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dibs_command_seconds", Help: "How long commands took from call to answer, by verb.", Buckets: fast}, []string{"verb"}),
+		batch:       prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_batch_requests", Help: "Requests per batch.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)}),
 		commits:     prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_commits_total", Help: "Transactions of the engine."}),
 		queue:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_queue_depth", Help: "Requests queued behind the last batch."}),
 		engineFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_engine_failures_total", Help: "Batches that the engine failed."}),
@@ -77,23 +50,13 @@ func NewMetrics() *Metrics {
 		sweepChange: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_changed_total", Help: "Due records that were ended, given up, freed or purged."}),
 		sweepTook:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_sweep_seconds", Help: "How long sweeps took.", Buckets: fast}),
 		lastSweep:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_last_sweep_timestamp_seconds", Help: "When the last sweep ended."}),
-		witnesses: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_witness_calls_total", Help: "Calls to witnesses, by outcome: exists, absent, unknown, or failed.",
-		}, []string{"outcome"}),
+		witnesses:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_witness_calls_total", Help: "Calls to witnesses, by outcome: exists, absent, unknown, or failed."}, []string{"outcome"}),
 		witnessTook: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_witness_seconds", Help: "How long witnesses took to answer.", Buckets: fast}),
-		feedLag: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "dibs_feed_lag_seconds", Help: "Time from a change to its event on a stream.", Buckets: fast,
-		}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_feed_streams", Help: "Open event streams."}),
-		denied: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_http_denied_total", Help: "Requests denied for lack of authentication or rights, by reason.",
-		}, []string{"reason"}),
-		issuers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "dibs_issuer_up", Help: "Whether a token issuer answered the last request.",
-		}, []string{"issuer"}),
-		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_requests_limited_total", Help: "Requests rejected by limits, by reason.",
-		}, []string{"reason"}),
+		feedLag:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_feed_lag_seconds", Help: "Time from a change to its event on a stream.", Buckets: fast}),
+		streams:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_feed_streams", Help: "Open event streams."}),
+		denied:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_http_denied_total", Help: "Requests denied for lack of authentication or rights, by reason."}, []string{"reason"}),
+		issuers:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dibs_issuer_up", Help: "Whether a token issuer answered the last request."}, []string{"issuer"}),
+		limited:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_requests_limited_total", Help: "Requests rejected by limits, by reason."}, []string{"reason"}),
 		inFlight:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_requests_in_flight", Help: "Requests in flight, without streams."}),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_connections", Help: "Open connections."}),
 

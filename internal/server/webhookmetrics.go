@@ -24,19 +24,11 @@ var _ webhook.Observer = (*webhookMetrics)(nil)
 
 func newWebhookMetrics() *webhookMetrics {
 	return &webhookMetrics{
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_webhook_deliveries_total", Help: "Attempts to deliver an event, by webhook and outcome: delivered or failed.",
-		}, []string{"webhook", "outcome"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dibs_webhook_delivery_seconds", Help: "How long receivers took, by webhook.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11),
-		}, []string{"webhook"}),
-		letters: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_webhook_dead_letters_total", Help: "Events given up, by webhook.",
-		}, []string{"webhook"}),
-		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "dibs_webhook_waiting", Help: "Events read from the feed and not yet delivered, by webhook.",
-		}, []string{"webhook"}),
-		oldest: make(map[string]time.Time),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_webhook_deliveries_total", Help: "Attempts to deliver an event, by webhook and outcome: delivered or failed."}, []string{"webhook", "outcome"}),
+		seconds:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dibs_webhook_delivery_seconds", Help: "How long receivers took, by webhook.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11)}, []string{"webhook"}),
+		letters:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_webhook_dead_letters_total", Help: "Events given up, by webhook."}, []string{"webhook"}),
+		waiting:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dibs_webhook_waiting", Help: "Events read from the feed and not yet delivered, by webhook."}, []string{"webhook"}),
+		oldest:     make(map[string]time.Time),
 	}
 }
 
