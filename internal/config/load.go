@@ -47,7 +47,7 @@ type loader struct {
 	config    Config
 	origins   map[string]origin // where settings were set, by key
 	problems  Problems
-	file      *file // nil: there is none
+	file      *file // nil means none
 	keys      blindKeys
 	witnesses witnesses
 }

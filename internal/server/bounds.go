@@ -133,7 +133,7 @@ func thousands(n int) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// cut shortens a text to at most so many bytes, at a character boundary.
+// cut shortens a text to most bytes, at a character boundary.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -78,7 +78,7 @@ func (s *Server) chargeCommands(ctx context.Context, commands []dibs.Command, dr
 	if dryRun { // a dry run only reads
 		kind, most = checking, s.limits.checks.Rate().N
 	}
-	// A cost above the bucket's size would be refused for ever.
+	// A cost above the bucket's size would always be refused.
 	return s.charge(r, kind, min(s.countNames(commands), most)-1)
 }
 
