@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -12,27 +13,29 @@ type changes struct {
 	batch uuid
 	stamp int64
 
-	names     recordChanges[nameRow]
-	entities  recordChanges[entityRow]
-	documents recordChanges[documentRow]
+	names     rowChanges[nameRow]
+	entities  rowChanges[entityRow]
+	documents rowChanges[documentRow]
 	yields    []dibs.ID
 	events    []*eventRow
 	redacts   []*eventRow
 	window    dibs.Window
 
-	now int64 // the database's clock, once it has answered
+	now int64 // the database's clock, from its answer
 }
 
-// recordChanges is what becomes of the rows of one table.
-type recordChanges[R any] struct {
+// rowChanges is what a transaction does to the rows of one table.
+type rowChanges[R any] struct {
 	insert, update, remove []*R
-	renew                  []*R // in place of others with the same key
-	share                  []*R // read, and not changed
+	renew                  []*R // replace rows with the same key
+	share                  []*R // read and not changed
 }
 
-func newChanges(batch uuid, stamp int64) *changes { return &changes{batch: batch, stamp: stamp} }
+func (s *Store) newChanges() *changes {
+	return &changes{batch: s.batches.next(), stamp: s.stamps.next()}
+}
 
-// add takes a group in.
+// add adds a group.
 func (c *changes) add(g *dibs.Group) error {
 	c.window = c.window.Intersect(g.Window)
 	for i := range g.Reads {
@@ -52,10 +55,22 @@ func (c *changes) add(g *dibs.Group) error {
 		}
 		c.events = append(c.events, row)
 	}
-	return c.addRedacts(g.Redacts)
+	for i := range g.Redacts {
+		at, err := parseCursor(g.Redacts[i].Cursor)
+		if err != nil {
+			return err
+		}
+		row, err := newEventRow(&g.Redacts[i], int(at.ord))
+		if err != nil {
+			return err
+		}
+		row.seq = at.seq
+		c.redacts = append(c.redacts, row)
+	}
+	return nil
 }
 
-// chain ties the events of each name together, and to the name's row.
+// chain links the events of each name to each other and to the name's row.
 func (c *changes) chain() {
 	written := make(map[uuid]*nameRow, len(c.names.insert)+len(c.names.update))
 	for _, n := range c.names.insert {
@@ -64,7 +79,7 @@ func (c *changes) chain() {
 	for _, n := range c.names.update {
 		written[n.id] = n
 	}
-	begins := make(map[uuid]bool, len(c.names.renew)) // a history of its own
+	begins := make(map[uuid]bool, len(c.names.renew)) // names that begin a new history
 	for _, n := range c.names.renew {
 		written[n.id], begins[n.id] = n, true
 	}
@@ -84,8 +99,8 @@ func (c *changes) chain() {
 	}
 }
 
-// addRead takes in what a group read, and what becomes of it: every write is among
-// the reads.
+// addRead adds what a group read, and how the group changes it: every write is among the
+// reads.
 func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 	var write *dibs.Write
 	for i := range g.Writes {
@@ -101,7 +116,7 @@ func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 		case dibs.KindEntity:
 			c.entities.addKey(write != nil, &entityRow{id: uuid(read.Ref.ID), expected: expected})
 		default:
-			if write != nil || !c.shares(read.Ref) {
+			if write != nil || !c.sharedLast(read.Ref) {
 				c.documents.addKey(write != nil, &documentRow{kind: string(read.Ref.Kind), id: uuid(read.Ref.ID), expected: expected})
 			}
 		}
@@ -126,15 +141,15 @@ func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 	return nil
 }
 
-// shares reports whether a document was just taken in: all reservations in a
-// namespace rest on the same one.
-func (c *changes) shares(ref dibs.Ref) bool {
+// sharedLast reports whether a document was the last one added as shared. That saves work:
+// all reservations in a namespace rest on the same document.
+func (c *changes) sharedLast(ref dibs.Ref) bool {
 	n := len(c.documents.share)
 	return n > 0 && c.documents.share[n-1].id == uuid(ref.ID) && c.documents.share[n-1].kind == string(ref.Kind)
 }
 
-// addKey takes in a record that goes, or only was read.
-func (c *recordChanges[R]) addKey(remove bool, key *R) {
+// addKey adds a row that is removed, or only read.
+func (c *rowChanges[R]) addKey(remove bool, key *R) {
 	if remove {
 		c.remove = append(c.remove, key)
 	} else {
@@ -142,8 +157,8 @@ func (c *recordChanges[R]) addKey(remove bool, key *R) {
 	}
 }
 
-// addRow takes in a record that comes, or changes.
-func (c *recordChanges[R]) addRow(write *dibs.Write, expected int64, row *R) {
+// addRow adds a row that is written.
+func (c *rowChanges[R]) addRow(write *dibs.Write, expected int64, row *R) {
 	switch {
 	case expected == 0:
 		c.insert = append(c.insert, row)
@@ -154,65 +169,59 @@ func (c *recordChanges[R]) addRow(write *dibs.Write, expected int64, row *R) {
 	}
 }
 
-// sort puts rows into the order in which they are locked, and drops what is there
+// sort puts rows into the order in which they are locked, and drops shared rows that occur
 // twice: groups may share what none of them changes.
 func (c *changes) sort() {
-	byName := func(a, b *nameRow) int { return bytes.Compare(a.id[:], b.id[:]) }
-	byEntity := func(a, b *entityRow) int { return bytes.Compare(a.id[:], b.id[:]) }
-	byDocument := func(a, b *documentRow) int {
-		if a.kind != b.kind {
-			return bytes.Compare([]byte(a.kind), []byte(b.kind))
-		}
-		return bytes.Compare(a.id[:], b.id[:])
-	}
-	c.names.sort(byName)
-	c.entities.sort(byEntity)
-	c.documents.sort(byDocument)
+	c.names.sort(func(a, b *nameRow) int { return bytes.Compare(a.id[:], b.id[:]) })
+	c.entities.sort(func(a, b *entityRow) int { return bytes.Compare(a.id[:], b.id[:]) })
+	c.documents.sort(func(a, b *documentRow) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), bytes.Compare(a.id[:], b.id[:]))
+	})
 }
 
-func (c *recordChanges[R]) sort(compare func(a, b *R) int) {
+func (c *rowChanges[R]) sort(compare func(a, b *R) int) {
 	for _, rows := range []*[]*R{&c.insert, &c.update, &c.renew, &c.remove, &c.share} {
 		slices.SortFunc(*rows, compare)
 	}
 	c.share = slices.CompactFunc(c.share, func(a, b *R) bool { return compare(a, b) == 0 })
 }
 
-// calls returns the statements of the whole transaction but BEGIN and COMMIT. Each
-// fails, and so ends all of it, where something is not as it was read.
+// calls returns the statements of the whole transaction except BEGIN and COMMIT. Each fails,
+// and so ends the transaction, if a row is not as it was read.
 //
-// Documents come first, then entities, then names, in every transaction. Entities
-// before names: two processes that give one entity a name at once meet at the
-// entity, and not at the unique index on active names.
+// Every transaction takes documents first, then entities, then names. Entities come before
+// names so that two processes that give one entity a name meet at the entity, and not at the
+// unique index on active names.
 func (c *changes) calls(sql *statements) []call {
-	calls := recordCalls(nil, sql, documents, &c.documents)
-	calls = recordCalls(calls, sql, entities, &c.entities)
-	// Events before names: the rows of those have the events before, and a name that
-	// goes takes them along.
+	calls := rowCalls(nil, sql, documents, &c.documents)
+	calls = rowCalls(calls, sql, entities, &c.entities)
+	// Events before names: the rows of names still point to the previous events, and the
+	// events of a deleted name are found through its row.
 	for rows := range slices.Chunk(slices.Concat(c.names.remove, c.names.renew), maxRows) {
-		calls = append(calls, call{text: sql.feed.forget, args: []any{values(rows, func(n *nameRow) *uuid { return &n.id })}})
+		calls = append(calls, call{text: sql.feed.deleteHistory, args: []any{values(rows, func(n *nameRow) *uuid { return &n.id })}})
 	}
 	for rows := range slices.Chunk(c.redacts, maxRows) {
 		calls = append(calls, redactCall(sql, rows))
 	}
 	for rows := range slices.Chunk(c.events, maxRows) {
-		calls = append(calls, tellCall(sql, c.batch, rows))
+		calls = append(calls, insertEventsCall(sql, c.batch, rows))
 	}
-	// The unique index on active names is checked row by row. Names that stop being
-	// active step aside first, so that no order of rows can break it.
+	// PostgreSQL checks the unique index on active names row by row. Names that stop being
+	// active are deactivated first, so that no order of rows can violate it.
 	for ids := range slices.Chunk(c.yields, maxRows) {
-		calls = append(calls, call{text: sql.park, args: []any{uuids(ids)}})
+		calls = append(calls, call{text: sql.deactivate, args: []any{uuids(ids)}})
 	}
-	calls = recordCalls(calls, sql, names, &c.names)
-	// Last the batch, with which the window is checked now that all locks are held.
+	calls = rowCalls(calls, sql, names, &c.names)
+	// The batch comes last: it checks the window when all locks are held.
 	return append(calls, call{
-		text: sql.close,
+		text: sql.insertBatch,
 		args: []any{c.batch, c.stamp, len(c.events), int64(c.window.From), int64(c.window.Before)},
-		scan: func(row scanner) error { return row.Scan(&c.now) },
+		scan: scanInto(&c.now),
 	})
 }
 
-// recordCalls appends what happens to the rows of one table.
-func recordCalls[R any](calls []call, sql *statements, t table[R], c *recordChanges[R]) []call {
+// rowCalls appends the statements for the rows of one table.
+func rowCalls[R any](calls []call, sql *statements, t table[R], c *rowChanges[R]) []call {
 	for rows := range slices.Chunk(c.share, maxRows) {
 		calls = append(calls, lockCall(sql, t, rows, "SHARE", true))
 	}
