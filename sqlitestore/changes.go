@@ -2,15 +2,16 @@ package sqlitestore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/calldibs/dibs"
 )
 
 // changes is what the groups of one commit write, by table.
 type changes struct {
-	present   map[record]present // what the groups have read, and what becomes of it
+	present   map[recordKey]present // what the groups have read, updated by what they write
 	yields    []dibs.ID
-	deletes   sorted
+	deletes   idsByKind
 	names     []*nameRow
 	entities  []*dibs.EntityRecord
 	documents []*dibs.Document
@@ -25,7 +26,7 @@ func (c *changes) add(g *dibs.Group) {
 		if w.Delete || w.Renew {
 			ref := w.Record.Ref()
 			c.deletes.add(ref.Kind, ref.ID)
-			delete(c.present, record{ref.Kind, ref.ID}) // no event can refer to it
+			delete(c.present, recordKey{ref.Kind, ref.ID}) // events cannot refer to it
 		}
 		if w.Delete {
 			continue
@@ -51,16 +52,15 @@ func (c *changes) add(g *dibs.Group) {
 }
 
 var (
-	// SQLite checks unique indexes row by row. Names that stop being an entity's
-	// active one step aside first; so the order of the rows written after that
-	// does not matter.
-	parkNames = in(`UPDATE dibs_names SET state = 'alias' WHERE state = 'active' AND id`)
+	// SQLite checks unique indexes row by row. Names that stop being active are deactivated
+	// first, so that no order of rows can violate the index on active names.
+	deactivate = in(`UPDATE dibs_names SET state = 'alias' WHERE state = 'active' AND id`)
 
-	insertHolds     = holds.insert(holds.list(), "")
+	insertHolds     = newHolds.insert("")
 	upsertNames     = names.upsert()
 	upsertEntities  = entities.upsert()
 	upsertDocuments = documents.upsert()
-	insertEvents    = events.insert(events.list(), "")
+	insertEvents    = events.insert("")
 
 	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
 
@@ -68,10 +68,10 @@ var (
 )
 
 func (c *changes) write(ctx context.Context, run runner) error {
-	if err := forIDs(ctx, run, parkNames, c.yields); err != nil {
+	if err := forIDs(ctx, run, deactivate, c.yields); err != nil {
 		return err
 	}
-	// Nobody else gives out numbers meanwhile: the transaction has the write lock.
+	// No other transaction gives out numbers meanwhile: this one has the write lock.
 	ends, err := readRow(ctx, run, selectEnds)
 	if err != nil {
 		return err
@@ -88,12 +88,12 @@ func (c *changes) write(ctx context.Context, run runner) error {
 	return c.put(ctx, run)
 }
 
-// number gives new names the next numbers.
+// number numbers the new names.
 func (c *changes) number(last int64) {
 	for _, n := range c.names {
-		key := record{dibs.KindName, n.ID}
+		key := recordKey{dibs.KindName, n.ID}
 		p := c.present[key]
-		if n.fresh = p.number == 0; n.fresh {
+		if n.isNew = p.number == 0; n.isNew {
 			last++
 			p.number = last
 			c.present[key] = p
@@ -102,12 +102,12 @@ func (c *changes) number(last int64) {
 	}
 }
 
-// chain gives events the next numbers, and ties each to the one before it.
+// chain numbers the events, and links each to the previous one of its name.
 func (c *changes) chain(last int64) {
 	for _, e := range c.events {
 		last++
 		e.seq = last
-		key := record{dibs.KindName, e.ID}
+		key := recordKey{dibs.KindName, e.ID}
 		if p := c.present[key]; p.number != 0 {
 			e.name, e.prev = p.number, p.lastEvent
 			p.lastEvent = e.seq
@@ -116,7 +116,7 @@ func (c *changes) chain(last int64) {
 	}
 	written := make(map[int64]bool, len(c.names))
 	for _, n := range c.names {
-		n.lastEvent = c.present[record{dibs.KindName, n.ID}].lastEvent
+		n.lastEvent = c.present[recordKey{dibs.KindName, n.ID}].lastEvent
 		written[n.number] = true
 	}
 	for _, e := range c.events {
@@ -126,26 +126,64 @@ func (c *changes) chain(last int64) {
 	}
 }
 
+var (
+	// The chains of some names, from their ends.
+	deleteEvents = newBatch(func(n int) string {
+		return `DELETE FROM dibs_events WHERE seq IN (
+			WITH RECURSIVE chain(seq) AS (
+				SELECT last_event FROM dibs_names WHERE id IN (` + params(n) + `) AND last_event IS NOT NULL
+				UNION ALL
+				SELECT e.prev FROM chain JOIN dibs_events e ON e.seq = chain.seq WHERE e.prev IS NOT NULL
+			) SELECT seq FROM chain)`
+	})
+	deleteLooseEvents = in(`DELETE FROM dibs_events WHERE id`)
+
+	keepEnds = newStatement(`INSERT INTO dibs_ends (one, n, seq) VALUES (1, ?, ?)
+		ON CONFLICT (one) DO UPDATE SET n = excluded.n, seq = excluded.seq`)
+)
+
+// delete removes records, and with names their events. The last numbers may be among those
+// that are removed, so dibs_ends keeps them.
+func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent int64) error {
+	for _, w := range c.deletes {
+		if w.kind != dibs.KindName {
+			continue
+		}
+		if err := run.exec(ctx, keepEnds, lastName, lastEvent); err != nil {
+			return err
+		}
+		if err := forIDs(ctx, run, deleteEvents, w.ids); err != nil {
+			return err
+		}
+		if err := forIDs(ctx, run, deleteLooseEvents, w.ids); err != nil {
+			return err
+		}
+	}
+	return c.deletes.each(func(t *recordTable) *batch { return t.remove }, func(_ dibs.Kind, st *statement, args []any) error {
+		return run.exec(ctx, st, args...)
+	})
+}
+
 // put writes all rows.
 func (c *changes) put(ctx context.Context, run runner) error {
-	var plain, other []*nameRow
+	var newHolds, other []*nameRow
 	for _, n := range c.names {
-		if n.plain() {
-			plain = append(plain, n)
+		if n.isNewHold() {
+			newHolds = append(newHolds, n)
 		} else {
 			other = append(other, n)
 		}
 	}
-	if err := putRows(ctx, run, insertHolds, heldColumns, plain, appendHold); err != nil {
+	if err := putRows(ctx, run, insertHolds, newHolds, appendHold); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, upsertNames, nameColumns, other, appendName); err != nil {
+	if err := putRows(ctx, run, upsertNames, other, appendName); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, upsertEntities, entityColumns, c.entities, appendEntity); err != nil {
+	if err := putRows(ctx, run, upsertEntities, c.entities, appendEntity); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, upsertDocuments, documentColumns, c.documents, appendDocument); err != nil {
+	if err := putRows(ctx, run, upsertDocuments, c.documents, appendDocument); err != nil {
 		return err
 	}
 	for _, e := range c.loose {
@@ -153,7 +191,7 @@ func (c *changes) put(ctx context.Context, run runner) error {
 			return err
 		}
 	}
-	return putRows(ctx, run, insertEvents, eventColumns, c.events, appendEvent)
+	return putRows(ctx, run, insertEvents, c.events, appendEvent)
 }
 
 // forIDs runs a statement for all ids.
@@ -169,19 +207,19 @@ func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
 	return nil
 }
 
-// putRows writes all rows, each of so many columns.
-func putRows[T any](ctx context.Context, run runner, b *batch, columns int, rows []T, appendRow func([]any, T) ([]any, error)) error {
+// putRows writes all rows.
+func putRows[T any](ctx context.Context, run runner, b *batch, rows []T, appendRow func([]any, T) ([]any, error)) error {
 	var args []any
 	for len(rows) > 0 {
 		st, size := b.within(len(rows))
-		if args == nil {
-			args = make([]any, 0, size*columns)
-		}
 		args = args[:0]
-		var err error
-		for _, row := range rows[:size] {
+		for i, row := range rows[:size] {
+			var err error
 			if args, err = appendRow(args, row); err != nil {
 				return err
+			}
+			if i == 0 {
+				args = slices.Grow(args, (size-1)*len(args))
 			}
 		}
 		if err := run.exec(ctx, st, args...); err != nil {
