@@ -23,13 +23,12 @@ import (
 
 var errLost = status.Error(codes.Unavailable, "error reading from server: EOF")
 
-// loss says what becomes of the next transactions: of each, whether it is sent, and whether
-// its answer arrives.
+// loss loses the next transactions: it may send them, but drops the answers.
 type loss struct {
 	next   atomic.Int32 // how many are lost
 	sent   bool
-	late   bool  // sent, but only after the store has given it up
-	answer error // what arrives instead; nil: the connection is lost
+	late   bool  // sent after the store has given it up
+	answer error // the answer instead; nil: the connection is lost
 	failed error
 	gone   chan struct{} // closed when a late one was answered
 }
@@ -54,7 +53,7 @@ func (l *loss) intercept(ctx context.Context, method string, req, reply any, con
 	return errLost
 }
 
-// lossy opens a store, and returns what loses its transactions.
+// lossy opens a store whose transactions can be lost.
 func lossy(t *testing.T) (*etcdstore.Store, *loss) {
 	t.Helper()
 	l := &loss{gone: make(chan struct{})}
@@ -63,7 +62,7 @@ func lossy(t *testing.T) (*etcdstore.Store, *loss) {
 	return open(t, etcdstore.Intercept(cfg, l.intercept)), l
 }
 
-// newName makes a group that stores a new name and tells of it.
+// newName makes a group that stores a new name with its event.
 func newName(canonical, principal string) dibs.Group {
 	n := &dibs.NameRecord{
 		ID: dibs.NameID("slug", canonical), Rev: 1, Namespace: "slug", Canonical: canonical, Value: canonical, Profile: "exact/1",
@@ -85,7 +84,7 @@ func commit(t *testing.T, store dibs.Store, groups ...dibs.Group) []dibs.Outcome
 	return outcomes
 }
 
-// events returns how many events there are.
+// events counts the events.
 func events(t *testing.T, store dibs.Store) int {
 	t.Helper()
 	all, err := store.Events(t.Context(), dibs.EventQuery{Limit: 1000})
@@ -95,7 +94,7 @@ func events(t *testing.T, store dibs.Store) int {
 	return len(all)
 }
 
-// A transaction that has happened is found out to have, group by group.
+// The store finds out that a transaction was applied, and which of its groups.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	store, l := lossy(t)
@@ -111,7 +110,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// One that was never sent is sent again.
+// A transaction that was never sent is sent again.
 func TestLostRequest(t *testing.T) {
 	t.Parallel()
 	store, l := lossy(t)
@@ -124,7 +123,7 @@ func TestLostRequest(t *testing.T) {
 	}
 }
 
-// One that arrives after it was given up does nothing.
+// A transaction that arrives after it was given up changes nothing.
 func TestLateRequest(t *testing.T) {
 	t.Parallel()
 	store, l := lossy(t)
@@ -135,14 +134,14 @@ func TestLateRequest(t *testing.T) {
 	}
 	<-l.gone
 	if l.failed != nil {
-		t.Errorf("the late transaction was not even compared: %v", l.failed)
+		t.Errorf("the late transaction failed: %v", l.failed)
 	}
 	if n := events(t, store); n != 1 {
-		t.Errorf("%d events, want 1: a transaction that was given up has happened as well", n)
+		t.Errorf("%d events, want 1: the transaction that was given up was applied too", n)
 	}
 }
 
-// A member that is full says so also when it has done what it was asked for.
+// A full member may report that it is full although it has applied the transaction.
 func TestFullMember(t *testing.T) {
 	t.Parallel()
 	store, l := lossy(t)
@@ -162,7 +161,7 @@ func TestFullMember(t *testing.T) {
 	}
 }
 
-// Where nothing can be found out, that is what is said, and nothing else.
+// If the outcome cannot be found out, the error is OUTCOME_UNKNOWN.
 func TestOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Shared(t)
@@ -177,6 +176,6 @@ func TestOutcomeUnknown(t *testing.T) {
 	l.next.Store(0)
 	cfg.Timeout = patience
 	if got := commit(t, open(t, cfg), newName("one", "a")); got[0] != dibs.Stale {
-		t.Errorf("outcome %v, want stale: it had happened", got[0])
+		t.Errorf("outcome %v, want stale: it was applied", got[0])
 	}
 }

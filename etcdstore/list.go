@@ -2,29 +2,29 @@ package etcdstore
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // scan reads a range of keys, at most limit of them.
-func (s *Store) scan(ctx context.Context, from, to string, limit int) (kvs []*mvccpb.KeyValue, at moment, more bool, err error) {
+func (s *Store) scan(ctx context.Context, from, to string, limit int) (kvs []*mvccpb.KeyValue, at revision, more bool, err error) {
 	if from >= to {
 		return nil, 0, false, nil
 	}
 	var answer *clientv3.GetResponse
-	err = s.ask(ctx, func(ctx context.Context) (err error) {
+	err = s.retry(ctx, func(ctx context.Context) (err error) {
 		answer, err = s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit)))
 		return err
 	})
 	if err != nil {
 		return nil, 0, false, err
 	}
-	return answer.Kvs, moment(answer.Header.Revision), answer.More, nil
+	return answer.Kvs, revision(answer.Header.Revision), answer.More, nil
 }
 
 // Due returns refs of records whose Due date is reached, earliest first.
@@ -33,7 +33,7 @@ func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 		return nil, err
 	}
 	defer s.gate.Leave()
-	kvs, _, _, err := s.scan(ctx, s.keys.dueUntil(0), s.keys.dueUntil(s.clock.now()+1), limit)
+	kvs, _, _, err := s.scan(ctx, s.keys.dueFrom(0), s.keys.dueFrom(s.clock.now()+1), limit)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -54,7 +54,7 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 	}
 	defer s.gate.Leave()
 	prefix := s.keys.owned(dibs.EntityID(scope, entity))
-	records, _, _, err := s.page(ctx, dibs.KindName, prefix, behind(prefix), limit, nil)
+	records, _, _, err := s.page(ctx, dibs.KindName, prefix, prefixEnd(prefix), limit, nil)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -65,8 +65,8 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 	return names, nil
 }
 
-// List returns records of one kind in the order of their labels. Entities have
-// no label, and are not listed.
+// List returns records of one kind in the order of their labels. Entities have no label, and
+// are not listed.
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	if err := s.gate.Enter(ctx); err != nil {
 		return nil, err
@@ -74,16 +74,16 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	defer s.gate.Leave()
 	prefix := s.keys.listing(query.Kind)
 	from, to := s.bounds(query)
-	wanted := func(key string) bool { return selects(query, key[len(prefix):]) }
+	wanted := func(key string) bool { return inBounds(query, key[len(prefix):]) }
 	var list []dibs.Record
 	for {
 		records, last, more, err := s.page(ctx, query.Kind, from, to, query.Limit-len(list), wanted)
 		if err != nil {
 			return nil, unavailable(err)
 		}
-		for _, record := range records {
-			if inState(query.States, record) {
-				list = append(list, record)
+		for _, r := range records {
+			if record.InStates(query.States, r) {
+				list = append(list, r)
 			}
 		}
 		if !more || len(list) >= query.Limit {
@@ -93,17 +93,17 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	}
 }
 
-// shortestPage is how many keys are read at least: some of them may not be wanted.
-const shortestPage = 64
+// minPage is how many keys are read at least: not all of them may be wanted.
+const minPage = 64
 
-// page reads the records that a range of index keys leads to, both at one moment: at most
-// limit of those that are wanted. It returns the last key that it has looked at, and
-// whether there are more.
+// page reads the records that a range of index keys leads to, both at one revision: at most
+// limit of those that are wanted. It returns the last key that it has read, and whether there
+// are more.
 func (s *Store) page(ctx context.Context, kind dibs.Kind, from, to string, limit int, wanted func(key string) bool) (
 	records []dibs.Record, last string, more bool, err error,
 ) {
-	for range pastAttempts {
-		kvs, at, more, err := s.scan(ctx, from, to, max(limit, shortestPage))
+	for range compactedAttempts {
+		kvs, at, more, err := s.scan(ctx, from, to, max(limit, minPage))
 		if err != nil || len(kvs) == 0 {
 			return nil, "", false, err
 		}
@@ -127,45 +127,38 @@ func (s *Store) page(ctx context.Context, kind dibs.Kind, from, to string, limit
 		}
 		return records, last, more, err
 	}
-	return nil, "", false, errCrowded
+	return nil, "", false, errContention
 }
 
-// bounds is the range of listing keys in which all lies that a query selects.
+// bounds returns the range of listing keys that contains all that a query selects.
 func (s *Store) bounds(query dibs.ListQuery) (from, to string) {
-	prefix := s.keys.listing(query.Kind)
-	from, to = prefix, behind(prefix)
+	listing := s.keys.listing(query.Kind)
+	from, to = listing, prefixEnd(listing)
 	if query.Namespace != "" || query.Kind != dibs.KindName {
-		if query.Kind == dibs.KindName {
-			prefix += query.Namespace + nul
-		}
-		from, to = prefix+query.From, behind(prefix)
+		prefix := listing + listLabel(query.Kind, dibs.ListPosition{Namespace: query.Namespace})
+		from, to = prefix+query.From, prefixEnd(prefix)
 		if query.To != "" {
 			to = prefix + query.To
 		}
 	}
-	if after := query.After; after != nil {
-		place := after.Label
-		if query.Kind == dibs.KindName {
-			place = after.Namespace + nul + place
-		}
-		from = max(from, s.keys.listing(query.Kind)+place+nul)
+	if query.After != nil {
+		from = max(from, listing+listLabel(query.Kind, *query.After)+nul)
 	}
 	return from, to
 }
 
-// selects reports whether a query wants what stands at a place, as far as the place tells.
-func selects(query dibs.ListQuery, place string) bool {
-	label := place
-	if query.Kind == dibs.KindName {
-		_, label, _ = strings.Cut(place, nul)
+// listLabel returns the part of a listing key behind its prefix; see [keys].
+func listLabel(kind dibs.Kind, at dibs.ListPosition) string {
+	if kind == dibs.KindName {
+		return at.Namespace + nul + at.Label
 	}
-	return label >= query.From && (query.To == "" || label < query.To)
+	return at.Label
 }
 
-func inState(states []dibs.State, record dibs.Record) bool {
-	if len(states) == 0 {
-		return true
+// inBounds reports whether a listLabel is within From and To of a query.
+func inBounds(query dibs.ListQuery, label string) bool {
+	if query.Kind == dibs.KindName {
+		_, label, _ = strings.Cut(label, nul)
 	}
-	name, ok := record.(*dibs.NameRecord)
-	return ok && slices.Contains(states, name.State)
+	return label >= query.From && (query.To == "" || label < query.To)
 }

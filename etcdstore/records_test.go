@@ -7,7 +7,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Values that something else has written are an error, whatever they are, and never more.
+// Any value of another program is an error, and never a panic.
 func FuzzDecode(f *testing.F) {
 	name := &dibs.NameRecord{
 		Rev: 7, Namespace: "acme.slug", Canonical: "a", Value: "A", State: dibs.Held, Meta: map[string]string{"k": "v"},
@@ -40,12 +40,12 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A value of before there were spent tokens in it is one that has none.
+// A value of a version without spent tokens has none.
 func TestValuesWithoutSpentTokens(t *testing.T) {
 	t.Parallel()
 	name := &dibs.NameRecord{Rev: 7, Namespace: "slug", Canonical: "a", Value: "a", State: dibs.Free, Links: []dibs.Link{{Kind: dibs.LinkHash, ID: dibs.ID{1}}}}
 	value := encode(name)
-	record, err := decode(dibs.KindName, name.ID, value[:len(value)-1]) // the length of nothing
+	record, err := decode(dibs.KindName, name.ID, value[:len(value)-1]) // without the zero length
 	if err != nil || !reflect.DeepEqual(record, name) {
 		t.Errorf("it reads as %+v, %v", record, err)
 	}

@@ -11,21 +11,21 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// storyPage reads events of one name that stand before a position, newest first: at most
-// limit. An empty position is the end.
-func (s *Store) storyPage(ctx context.Context, name dibs.ID, before string, limit int) ([]entry, bool, error) {
-	prefix := s.keys.story(name)
-	to := behind(prefix)
+// historyPage reads events of one name before a position, newest first: at most limit. An empty
+// position is the end.
+func (s *Store) historyPage(ctx context.Context, name dibs.ID, before string, limit int) ([]entry, bool, error) {
+	prefix := s.keys.history(name)
+	to := prefixEnd(prefix)
 	if before != "" {
 		to = prefix + before
 	}
-	found, _, err := s.behindCursor(ctx, before, prefix, to, limit)
+	found, _, err := s.readRange(ctx, before, prefix, to, limit)
 	if err != nil {
 		return nil, false, err
 	}
 	kvs := found.Kvs
 	if found.More {
-		first, end := orderIn(kvs[0].Key[len(prefix):]), s.clock.recorded()+1
+		first, end := orderIn(kvs[0].Key[len(prefix):]), s.clock.lastOrder()+1
 		if before != "" {
 			end = orderIn([]byte(before)) + 1
 		}
@@ -43,20 +43,19 @@ func (s *Store) storyPage(ctx context.Context, name dibs.ID, before string, limi
 	return entries, found.More, nil
 }
 
-// span is the orders of the events of a name: from the first one up to, but not including,
-// end.
+// span is a range of orders: from first up to, but not including, end.
 type span struct{ first, end uint64 }
 
-// firstWidth is how many orders before the end are looked at first: about a second.
+// firstWidth is how many orders before the end are counted first: about a second.
 const firstWidth = 1 << 20
 
-// lastOf reads the last keys of a range that has more than limit: at most limit, and at
-// least one.
+// lastOf reads the last keys of a range that has more than limit: at most limit, and at least
+// one.
 //
-// etcd reads forwards only: asked for the last keys of a range it fetches all, sorts them,
-// and drops the others. So the beginning of a page is searched for by counting, which etcd
-// does without fetching. The width of what is counted is multiplied until it is too much, and
-// then bisected, so that little more is counted than is read.
+// etcd reads forwards only: for the last keys of a range it fetches all, sorts them, and drops
+// the others. So lastOf searches the beginning of the page by counting, which etcd does without
+// fetching. It multiplies the width until there are too many keys, and then bisects, so that it
+// counts little more than it reads.
 func (s *Store) lastOf(ctx context.Context, prefix, to string, all span, limit int) ([]*mvccpb.KeyValue, error) {
 	fits, over := uint64(0), all.end-all.first // widths: the widest that fits on the page, the narrowest that does not
 	width, found := uint64(firstWidth), 0      // found is how many keys there are in fits
@@ -75,9 +74,9 @@ func (s *Store) lastOf(ctx context.Context, prefix, to string, all span, limit i
 		}
 	}
 	if found == 0 {
-		fits = over // one transaction, which told of more than the page has room for
+		fits = over // one transaction has more events than the page has room for
 	}
-	answer, err := s.get(ctx, []clientv3.Op{clientv3.OpGet(prefix+string(number(all.end-fits)), clientv3.WithRange(to))})
+	answer, err := s.read(ctx, clientv3.OpGet(prefix+string(number(all.end-fits)), clientv3.WithRange(to)))
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +84,14 @@ func (s *Store) lastOf(ctx context.Context, prefix, to string, all span, limit i
 	return kvs[max(0, len(kvs)-limit):], nil
 }
 
-// count returns how many keys there are in a range.
+// count counts the keys of a range.
 func (s *Store) count(ctx context.Context, from, to string) (int64, error) {
-	answer, err := s.get(ctx, []clientv3.Op{clientv3.OpGet(from, clientv3.WithRange(to), clientv3.WithCountOnly())})
+	answer, err := s.read(ctx, clientv3.OpGet(from, clientv3.WithRange(to), clientv3.WithCountOnly()))
 	if err != nil {
 		return 0, err
 	}
 	return answer.Responses[0].GetResponseRange().Count, nil
 }
 
-// orderIn returns the order in a position.
+// orderIn returns the order of a position.
 func orderIn(position []byte) uint64 { return binary.BigEndian.Uint64(position) }
