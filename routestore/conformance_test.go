@@ -123,7 +123,7 @@ func end(tb testing.TB, c io.Closer) {
 // quickly is open for a test that knows that nobody works by other routes.
 func quickly(tb testing.TB, routes ...routestore.Route) *routestore.Store {
 	tb.Helper()
-	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes}.Hasten(time.Millisecond))
+	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes}.WithWait(time.Millisecond))
 	if err != nil {
 		tb.Fatal(err)
 	}

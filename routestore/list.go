@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
-// Due returns refs of records whose date has come, of all parts, earliest first. Refs have
-// no dates, so the records are loaded for them.
+// Due returns refs of records that are due, of all parts, earliest first. Refs have no dates, so
+// it loads the records.
 func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	if len(s.parts) == 1 {
 		return s.parts[0].Due(ctx, limit)
@@ -26,10 +27,10 @@ func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 		}
 		due = append(due, inOrder(found.Records, refs)...)
 	}
-	slices.SortStableFunc(due, func(a, b dibs.Record) int { return cmp.Compare(dateOf(a), dateOf(b)) })
+	slices.SortStableFunc(due, func(a, b dibs.Record) int { return cmp.Compare(record.Due(a), record.Due(b)) })
 	refs := make([]dibs.Ref, 0, limit)
-	for _, record := range due[:min(limit, len(due))] {
-		refs = append(refs, record.Ref())
+	for _, r := range due[:min(limit, len(due))] {
+		refs = append(refs, r.Ref())
 	}
 	return refs, nil
 }
@@ -49,19 +50,6 @@ func inOrder(records []dibs.Record, refs []dibs.Ref) []dibs.Record {
 	return ordered
 }
 
-func dateOf(record dibs.Record) dibs.Instant {
-	switch r := record.(type) {
-	case *dibs.NameRecord:
-		return r.Due
-	case *dibs.EntityRecord:
-		return r.Due
-	case *dibs.Document:
-		return r.Due
-	default:
-		return 0
-	}
-}
-
 // List returns records of one kind, of all parts, in the order of their labels.
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	if query.Kind == dibs.KindName && query.Namespace != "" {
@@ -77,20 +65,10 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	}
 	if len(s.parts) > 1 {
 		slices.SortStableFunc(all, func(a, b dibs.Record) int {
-			x, y := placeOf(a), placeOf(b)
+			x, _ := record.Position(a)
+			y, _ := record.Position(b)
 			return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Label, y.Label))
 		})
 	}
 	return all[:min(query.Limit, len(all))], nil
-}
-
-func placeOf(record dibs.Record) dibs.ListPosition {
-	switch r := record.(type) {
-	case *dibs.NameRecord:
-		return dibs.ListPosition{Namespace: r.Namespace, Label: r.Canonical}
-	case *dibs.Document:
-		return dibs.ListPosition{Label: r.Label}
-	default:
-		return dibs.ListPosition{}
-	}
 }
