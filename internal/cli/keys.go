@@ -155,7 +155,7 @@ func (s *session) onRing(ctx context.Context, work func(*keys.Ring) (*answer, er
 	if err := engine.Check(target.Store); err != nil {
 		return usage("%w", err)
 	}
-	store, err := engine.OpenRest(ctx, target.Store)
+	store, err := engine.OpenDefaultStore(ctx, target.Store)
 	if err != nil {
 		return err
 	}
