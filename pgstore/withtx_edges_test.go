@@ -48,15 +48,14 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 				t.Errorf("a %T for a transaction: %v", wrong, err)
 			}
 		}
-		s.insert(t, tx, "101") // nothing of that has touched it
+		s.insert(t, tx, "101") // the transaction is still usable
 		s.commit(t, tx)
 	})
 }
 
 func TestATransactionOnAnotherDatabase(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
-		// The tables are gone, and not only for this transaction: as in a database that
-		// never had them.
+		// The tables are gone, as in a database that never had them.
 		other := openShop(t, pgstore.Config{}, dibs.Config{})
 		if _, err := s.pool.Exec(t.Context(), "DROP SCHEMA "+other.schema+" CASCADE"); err != nil {
 			t.Fatal(err)
@@ -74,8 +73,8 @@ func TestATransactionOnAnotherDatabase(t *testing.T) {
 	})
 }
 
-// A *sql.Tx does not tell its driver. The first statement does, and nothing happens.
-func TestATransactionOfAnotherDriver(t *testing.T) {
+// A *sql.Tx does not reveal its driver. The first statement fails.
+func TestTransactionOfAnotherDriver(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, pgstore.Config{}, dibs.Config{})
 	db := must[*sql.DB](t)(sql.Open("sqlite", ":memory:"))
@@ -107,14 +106,14 @@ func TestATransactionThatHasFailedOrIsOver(t *testing.T) {
 				}
 			}
 		}
-		check("failed", "can only be rolled back")
+		check("failed", "roll the transaction back")
 		if err := tx.rollback(); err != nil {
 			t.Fatal(err)
 		}
-		check("rolled back", "the transaction is over")
+		check("rolled back", "the transaction has ended")
 		tx, bound = s.tx(t, "")
 		s.commit(t, tx)
-		check("committed", "the transaction is over")
+		check("committed", "the transaction has ended")
 		if got := stateOf(t, s.reg, "spring"); got != dibs.Free {
 			t.Errorf("the name is %s", got)
 		}
@@ -132,7 +131,7 @@ func TestAContextThatEndsWhileWaiting(t *testing.T) {
 		if _, err := bound.Claim(ended, claim("autumn", product)); !errors.Is(err, context.Canceled) || !errors.Is(err, dibs.ErrUnavailable) {
 			t.Errorf("ended before: %v", err)
 		}
-		s.insert(t, tx, "101") // it is as usable as before
+		s.insert(t, tx, "101") // the transaction is still usable
 
 		waiting, end := context.WithCancel(t.Context())
 		answer := make(chan error)
@@ -145,7 +144,7 @@ func TestAContextThatEndsWhileWaiting(t *testing.T) {
 		if err := <-answer; !errors.Is(err, context.Canceled) || !errors.Is(err, dibs.ErrUnavailable) {
 			t.Errorf("ended while waiting: %v", err)
 		}
-		// pgx gives up the connection, and the transaction with it.
+		// pgx closes the connection, which ends the transaction.
 		if err := tx.commit(); err == nil {
 			t.Error("the transaction was committed")
 		}
@@ -157,8 +156,7 @@ func TestAContextThatEndsWhileWaiting(t *testing.T) {
 	})
 }
 
-// What was refused stays counted, also when somebody looks at it in a transaction that
-// is rolled back.
+// Refusals stay counted, also if they are read in a transaction that is rolled back.
 func TestConflictsSurviveARollback(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		tx, bound := s.tx(t, "")
@@ -176,9 +174,8 @@ func TestConflictsSurviveARollback(t *testing.T) {
 	})
 }
 
-// A sweep as a command joins the transaction too: a name that it purges, with its
-// history, is gone with the transaction's end and not before.
-func TestAPurgeJoinsTheTransaction(t *testing.T) {
+// A sweep command joins the transaction too: a purged name and its history are gone when that commits.
+func TestPurgeJoinsTheTransaction(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Shared(t).NewSchema(t)
 	conn := must[*pgx.Conn](t)(pgx.Connect(t.Context(), pgtest.Shared(t).DSN("postgres")))
@@ -212,7 +209,7 @@ func TestAPurgeJoinsTheTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if history := must[[]dibs.Event](t)(s.reg.History(ctx, "slug", "spring")); len(history) == 0 {
-		t.Error("a purge that was rolled back has taken the history")
+		t.Error("a purge that was rolled back has deleted the history")
 	}
 	s.commit(t, purge())
 	if _, err := s.reg.Get(ctx, dibs.Lookup{ID: hold.ID}); !errors.Is(err, dibs.ErrNotFound) {

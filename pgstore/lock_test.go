@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// Who waits for a locked name is answered soon after the transaction's end.
-func TestEndOfTheTransactionDecides(t *testing.T) {
+// A command that waits for a locked name is answered after the end of the transaction.
+func TestCommandWaitsForTheTransaction(t *testing.T) {
 	t.Parallel()
 	at := ownSchema(t)
 	for name, end := range map[string]struct {
@@ -42,7 +42,7 @@ func TestEndOfTheTransactionDecides(t *testing.T) {
 			first, second := <-answers, <-answers
 			t.Logf("both answered %v after the end", time.Since(ended))
 			if errors.Is(first, dibs.ErrNameTaken) && end.want == nil {
-				first, second = second, first // only one of them can have it
+				first, second = second, first // only one of them can get it
 			}
 			if !errors.Is(first, end.want) || !errors.Is(second, dibs.ErrNameTaken) {
 				t.Errorf("answered with %v and %v", first, second)
@@ -51,19 +51,19 @@ func TestEndOfTheTransactionDecides(t *testing.T) {
 	}
 }
 
-// awaitLocked returns once somebody waits for a lock.
+// awaitLocked returns once a session waits for a lock.
 func awaitLocked(tb testing.TB, at place) {
 	tb.Helper()
 	observer := connect(tb, at.dsn)
-	await(tb, "somebody waits for a lock", func() (waits bool) {
+	await(tb, "a session waits for a lock", func() (waits bool) {
 		err := observer.QueryRow(context.Background(), `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%')`, at.schema).Scan(&waits)
 		return err == nil && waits
 	})
 }
 
-// The first name of a namespace does not lock the namespace, although all of its names
-// rest on one record that it creates.
+// The first name of a namespace creates the namespace record, on which all names rest. It does not
+// lock the namespace.
 func TestFirstNameLocksNoOther(t *testing.T) {
 	t.Parallel()
 	at := ownSchema(t)
@@ -76,7 +76,7 @@ func TestFirstNameLocksNoOther(t *testing.T) {
 		t.Error(err)
 	}
 	if err := reserveWithin(reg, patience, "first"); err != nil {
-		t.Errorf("the transaction was rolled back: %v", err)
+		t.Errorf("after the rollback: %v", err)
 	}
 }
 
@@ -111,14 +111,14 @@ func TestLockedEntity(t *testing.T) {
 	if err := rename(patience, alice, "ally"); err != nil {
 		t.Errorf("after the transaction: %v", err)
 	}
-	told := readFeed(t, reg)
-	if told.now["alice"].State != dibs.Alias || told.now["alicia"].State != dibs.Alias || told.now["ally"].State != dibs.Active {
-		t.Errorf("the feed has %v", told.now)
+	feed := readFeed(t, reg)
+	if feed.now["alice"].State != dibs.Alias || feed.now["alicia"].State != dibs.Alias || feed.now["ally"].State != dibs.Active {
+		t.Errorf("the feed has %v", feed.now)
 	}
 }
 
-// A crowd arrives at once, and some of it wants names that are locked, which nobody knew
-// before. The others have theirs while the locks last; the rest once they are gone.
+// Of many concurrent callers some want locked names, which the store does not know yet. The others get
+// their names while the locks last; these get theirs afterwards.
 func TestLockedNamesInALargeBatch(t *testing.T) {
 	t.Parallel()
 	const crowd, locked = 500, 5
@@ -135,11 +135,11 @@ func TestLockedNamesInALargeBatch(t *testing.T) {
 		}
 		begin := time.Now()
 		if err := reserveWithin(reg, patience, fmt.Sprint("free-", i)); err != nil {
-			t.Errorf("a name that nobody else wants: %v", err)
+			t.Errorf("a name without conflict: %v", err)
 		}
 		others.add(time.Since(begin))
 	})
-	t.Logf("of %d callers at once, those of other names had them after %v at most; p50 %v", crowd, others.percentile(100), others.percentile(50))
+	t.Logf("%d concurrent callers; other names took %v at most; p50 %v", crowd, others.percentile(100), others.percentile(50))
 	if len(answers) > 0 {
 		t.Errorf("a locked name was answered with %v", <-answers)
 	}

@@ -12,24 +12,24 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// impossible is a group that the tables do not take: a hold without a token.
-func impossible(canonical string) dibs.Group {
+// invalid is a group that violates a constraint: a hold without a token.
+func invalid(canonical string) dibs.Group {
 	n := heldName(canonical)
 	n.Token = dibs.TokenHash{}
-	return group(inserting(n), telling(dibs.EventReserved, n))
+	return group(inserting(n), event(dibs.EventReserved, n))
 }
 
-// What the server will not take fails whoever asked for it, and nobody beside.
-func TestOnlyTheCulpritFails(t *testing.T) {
+// A group that the server refuses does not fail the others.
+func TestInvalidGroup(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{})
 	var groups []dibs.Group
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		groups = append(groups, reserving(name))
 	}
-	groups[2] = impossible("c")
+	groups[2] = invalid("c")
 	outcomes, err := r.store.Commit(t.Context(), groups)
-	r.judge(groups, outcomes, err)
+	r.compare(groups, outcomes, err)
 	for i, outcome := range outcomes {
 		want := dibs.Committed
 		if i == 2 {
@@ -39,16 +39,16 @@ func TestOnlyTheCulpritFails(t *testing.T) {
 			t.Errorf("group %d is %v, want %v", i, outcome, want)
 		}
 	}
-	for _, alone := range [][]dibs.Group{{impossible("c")}, {impossible("c"), impossible("x")}} {
+	for _, alone := range [][]dibs.Group{{invalid("c")}, {invalid("c"), invalid("x")}} {
 		if _, err := r.store.Commit(t.Context(), alone); !errors.Is(err, dibs.ErrUnavailable) {
-			t.Errorf("%d of them, and nobody else: %v, want UNAVAILABLE", len(alone), err)
+			t.Errorf("%d invalid groups alone: %v, want UNAVAILABLE", len(alone), err)
 		}
 	}
 }
 
-// A server that takes over may lack what was acknowledged last, and somebody else has the
-// name there. What is remembered of the old one must not take it away.
-func TestNothingIsGuessedAcrossAFailover(t *testing.T) {
+// A promoted server may lack the last commits, and give their name to another caller. What a process
+// remembers of the former server must not take it away.
+func TestNoGuessAcrossAFailover(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
 	at := place{dsn: cluster.DSN("postgres")}
@@ -75,9 +75,9 @@ func TestNothingIsGuessedAcrossAFailover(t *testing.T) {
 	cluster.Restart(t)
 	held := reserve(bob)
 	if _, err := ann.Confirm(t.Context(), dibs.Confirm{ID: lost.ID, Token: lost.Token, Entity: user("ann")}); !errors.Is(err, dibs.ErrLost) {
-		t.Errorf("who lost the name in the failover: %v, want RESERVATION_LOST", err)
+		t.Errorf("the caller that lost the name: %v, want RESERVATION_LOST", err)
 	}
 	if _, err := bob.Confirm(t.Context(), dibs.Confirm{ID: held.ID, Token: held.Token, Entity: user("bob")}); err != nil {
-		t.Errorf("who has it now: %v", err)
+		t.Errorf("the present holder: %v", err)
 	}
 }

@@ -9,22 +9,8 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// endsAfter is a context that has ended once it was looked at so often.
-type endsAfter struct {
-	context.Context
-	looks int
-}
-
-func (c *endsAfter) Err() error {
-	if c.looks--; c.looks < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// A command inside a transaction that is given up halfway leaves nothing behind, whatever
-// the caller does with the transaction: the name can be had.
-func TestACommandGivenUpInATransactionLeavesNothing(t *testing.T) {
+// A cancelled command leaves no placeholder in the caller's transaction, and the name is free.
+func TestCancelledCommandLeavesNoPlaceholder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{})
 	reg := r.registry(r.store, dibs.Config{})
@@ -35,17 +21,17 @@ func TestACommandGivenUpInATransactionLeavesNothing(t *testing.T) {
 		dibs.Rename{Namespace: "slug", Value: "renamed", Entity: owner},
 	}
 	for _, command := range commands {
-		given := false
-		for looks := 0; !given; looks++ {
+		done := false
+		for checks := int64(0); !done; checks++ {
 			tx, err := r.direct.Begin(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = pgstore.WithTx(reg, tx).Apply(&endsAfter{context.Background(), looks}, command)
-			if given = err == nil; given {
+			_, err = pgstore.WithTx(reg, tx).Apply(endsAfter(context.Background(), checks), command)
+			if done = err == nil; done {
 				err = tx.Rollback(context.Background())
 			} else if !errors.Is(err, context.Canceled) {
-				t.Fatalf("%T, given up after %d looks: %v", command, looks, err)
+				t.Fatalf("%T, cancelled at check %d: %v", command, checks, err)
 			} else {
 				err = tx.Commit(context.Background())
 			}
@@ -54,7 +40,7 @@ func TestACommandGivenUpInATransactionLeavesNothing(t *testing.T) {
 			}
 			for _, table := range []string{"dibs_names", "dibs_entities", "dibs_documents"} {
 				if n := ask[int](r, "SELECT count(*) FROM "+r.table(table)+" WHERE rev = 0"); n != 0 {
-					t.Fatalf("%T, given up after %d looks, left %d rows in %s", command, looks, n, table)
+					t.Fatalf("%T, cancelled at check %d: %d placeholders in %s", command, checks, n, table)
 				}
 			}
 		}
