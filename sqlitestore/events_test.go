@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// feed reads events and takes the cursors out, for comparison.
+// feed reads events, and removes the cursors for comparison.
 func feed(t *testing.T, s dibs.Store, query dibs.EventQuery) []dibs.Event {
 	t.Helper()
 	query.Limit = 100
@@ -24,8 +24,8 @@ func feed(t *testing.T, s dibs.Store, query dibs.EventQuery) []dibs.Event {
 	return found
 }
 
-// Events of names take what they can from the name's row; those about an entity,
-// or about a name without a row, carry it themselves. All come back the same.
+// Events of names share columns with the row of the name; events of an entity, or of a name without a
+// row, have their own. All are read as they were committed.
 func TestEventsComeBackAsCommitted(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
@@ -58,7 +58,7 @@ func TestEventsComeBackAsCommitted(t *testing.T) {
 		t.Errorf("after deleting: %+v", got)
 	}
 	if got := mustLoad(t, s, a.Ref()); len(got) != 0 {
-		t.Error("the name is still there")
+		t.Error("the name still exists")
 	}
 }
 
