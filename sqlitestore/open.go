@@ -30,31 +30,25 @@ type Config struct {
 	// [ErrForeignDatabase].
 	Shared bool
 
-	// Readers is how many connections read at once. Zero means 4.
-	Readers int
-
 	// BusyTimeout is how long a call waits for another process that writes before it is
 	// UNAVAILABLE. Zero means 5 seconds.
 	BusyTimeout time.Duration
-
-	// WriterCache and ReaderCache are how many KiB of the file a connection keeps in memory.
-	// Zero means 32,768 for the writer and 4,096 for each reader.
-	WriterCache, ReaderCache int
 }
+
+const (
+	readerCount = 4 // connections that read
+
+	// How much of the file a connection caches, in KiB.
+	writerCache = 32 << 10
+	readerCache = 4 << 10
+)
 
 func (c *Config) setDefaults() {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	setDefault(&c.Readers, 4)
-	setDefault(&c.BusyTimeout, 5*time.Second)
-	setDefault(&c.WriterCache, 32<<10)
-	setDefault(&c.ReaderCache, 4<<10)
-}
-
-func setDefault[T int | time.Duration](value *T, def T) {
-	if *value <= 0 {
-		*value = def
+	if c.BusyTimeout <= 0 {
+		c.BusyTimeout = 5 * time.Second
 	}
 }
 
@@ -85,12 +79,12 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	writeCfg.BusyTimeout = min(cfg.BusyTimeout, busyWait)
 	s := &Store{
 		writer: &writer{
-			connector: connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(cfg.WriterCache))),
+			connector: connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(writerCache))),
 			wait:      cfg.BusyTimeout, mu: newMutex(),
 		},
 		readers: newReaders(
-			connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(cfg.ReaderCache))),
-			cfg.Readers),
+			connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(readerCache))),
+			readerCount),
 	}
 	s.queries = queries{cfg.Now, s.readConn}
 	if err := s.prepare(ctx, cfg); err != nil {
