@@ -56,18 +56,8 @@ func TestDatabaseIsFull(t *testing.T) {
 		t.Fatalf("%v, %v: the document cannot be read", found, err)
 	}
 
-	client := cluster.Client(t)
-	now, err := client.Get(t.Context(), "any")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Compact(t.Context(), now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Defragment(t.Context(), cluster.Endpoints()[0]); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
+	compact(t, cluster)
+	if _, err := cluster.Client(t).AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := change(); err != nil {

@@ -92,7 +92,7 @@ func longHistory(t *testing.T, store dibs.Store) {
 	}
 }
 
-// sharedRecord lets many reserve who share a quota, and looks at what one command can do.
+// sharedRecord makes many callers with one quota reserve names, and checks the limit of one command.
 func sharedRecord(t *testing.T, reg *dibs.Registry) {
 	t.Helper()
 	alice := reg.As(dibs.Principal{Name: "alice"})

@@ -103,8 +103,7 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// publish numbers what was committed and notifies those who wait for events. Without NOTIFY
-// they poll.
+// publish numbers what was committed and notifies other processes. Without NOTIFY they poll.
 func (f *feed) publish(ctx context.Context) {
 	if backoff.Sleep(ctx, notifyAfter) != nil {
 		return

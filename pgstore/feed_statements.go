@@ -32,7 +32,7 @@ func newFeedStatements(s *statements) feedStatements {
 			ON CONFLICT (id) DO UPDATE SET live = b.live RETURNING live`, batches),
 		namesInBatch: fmt.Sprintf("SELECT DISTINCT name FROM %s WHERE batch = $1::uuid AND name IS NOT NULL", table),
 
-		// Batches without a number are not updated: their locks would delay all who number.
+		// Batches without a number are not updated: their locks would delay the numbering.
 		deleteHistory: fmt.Sprintf(`WITH RECURSIVE chain(batch, ord) AS (
 				SELECT last_batch, last_ord FROM %[1]s WHERE id = ANY ($1::uuid[]) AND last_batch IS NOT NULL
 				UNION ALL

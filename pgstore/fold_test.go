@@ -12,7 +12,7 @@ type folded struct {
 	now   map[string]dibs.Snapshot    // by canonical name
 	revs  map[string]uint64           // the last
 	kinds map[string][]dibs.EventKind // in order
-	by    map[string]string           // who reserved what, by correlation id
+	by    map[string]string           // reserved names by correlation id
 }
 
 // readFeed folds the feed. The revisions of a name must have no gap and no repetition.

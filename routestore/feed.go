@@ -62,9 +62,7 @@ func readEnd(ctx context.Context, t *table, parts []*part) (dibs.Cursor, error) 
 func ofEach[T any](ctx context.Context, parts []*part, call func(p *part) (T, error)) ([]T, error) {
 	answers, errs := make([]T, len(parts)), make([]error, len(parts))
 	one := func(i int) {
-		if errs[i] = parts[i].checkLease(ctx); errs[i] == nil {
-			answers[i], errs[i] = call(parts[i])
-		}
+		answers[i], errs[i] = leased(ctx, parts[i], func() (T, error) { return call(parts[i]) })
 	}
 	if len(parts) == 1 {
 		one(0)

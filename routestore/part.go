@@ -49,10 +49,7 @@ func (p *part) checkLease(ctx context.Context) error {
 
 // Load returns records, and the engine's time.
 func (p *part) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	if err := p.checkLease(ctx); err != nil {
-		return dibs.Snapshots{}, err
-	}
-	return p.engine.Load(ctx, refs)
+	return leased(ctx, p, func() (dibs.Snapshots, error) { return p.engine.Load(ctx, refs) })
 }
 
 // Commit commits groups. It ends soon after the lease: a process that changes the routes waits
@@ -132,28 +129,27 @@ func (p *part) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) err
 	return p.engine.Await(ctx, refs, end)
 }
 
+// leased makes a call under the lease of a part.
+func leased[T any](ctx context.Context, p *part, call func() (T, error)) (result T, err error) {
+	if err := p.checkLease(ctx); err != nil {
+		return result, err
+	}
+	return call()
+}
+
 // Due returns refs of records that are due.
 func (p *part) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
-	if err := p.checkLease(ctx); err != nil {
-		return nil, err
-	}
-	return p.engine.Due(ctx, limit)
+	return leased(ctx, p, func() ([]dibs.Ref, error) { return p.engine.Due(ctx, limit) })
 }
 
 // Owned returns the names of an entity.
 func (p *part) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-	if err := p.checkLease(ctx); err != nil {
-		return nil, err
-	}
-	return p.engine.Owned(ctx, scope, entity, limit)
+	return leased(ctx, p, func() ([]*dibs.NameRecord, error) { return p.engine.Owned(ctx, scope, entity, limit) })
 }
 
 // List returns records of one kind.
 func (p *part) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	if err := p.checkLease(ctx); err != nil {
-		return nil, err
-	}
-	return p.engine.List(ctx, query)
+	return leased(ctx, p, func() ([]dibs.Record, error) { return p.engine.List(ctx, query) })
 }
 
 // Events returns the part's own events, with cursors of the whole feed.
