@@ -134,7 +134,7 @@ func TestLockedNamesDelayNoOthers(t *testing.T) {
 			at := ownSchema(t)
 			reg := registry(t, at, dibs.Config{Suggestions: -1})
 			unlocked := startCrowd(t, reg, callers)
-			await(t, "there are latencies to compare with", func() bool { return unlocked.count() >= 1000 })
+			await(t, "there are latencies to compare with", func() bool { return unlocked.count() >= 2000 })
 			unlocked.stop()
 
 			names := lockedNames(locked)
@@ -149,7 +149,7 @@ func TestLockedNamesDelayNoOthers(t *testing.T) {
 				defer close(ended)
 				each(max(8, 2*locked), func(i int) { asking.ask(t, reg, names[i%locked], &stopped) })
 			}()
-			time.Sleep(usually(time.Second, 5*time.Second)) // the names are locked
+			time.Sleep(usually(2*time.Second, 5*time.Second)) // the names are locked
 			stopped.Store(true)
 			others.stop()
 			<-ended
