@@ -1,5 +1,4 @@
-// Package wake tells subscribers that there may be news. Engines implement [dibs.Waker]
-// with it.
+// Package wake signals subscribers that there may be new events.
 package wake
 
 import (
