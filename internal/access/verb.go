@@ -94,6 +94,8 @@ func VerbsOf(command dibs.Command) []Verb {
 // right to reserve. An unknown command gets a verb that cannot be granted.
 func VerbOf(command dibs.Command) Verb {
 	switch command.(type) {
+	case nil:
+		return none
 	case dibs.ReserveAll, dibs.ReserveFirst:
 		return Reserve
 	}
