@@ -1,10 +1,8 @@
 package dibs
 
-import (
-	"time"
-)
+import "time"
 
-// Name is a name as readers and callers see it, at one moment.
+// Name is a name at one moment.
 type Name struct {
 	ID        ID
 	Namespace string
@@ -14,11 +12,11 @@ type Name struct {
 	Status    Status
 	Epoch     uint64
 
-	// Entity is the owner; of a hold the owner-to-be, of a given-up name the last
-	// owner. Zero means none.
+	// Entity is the owner; of a hold the intended owner, of a name that was given up the
+	// last owner. Zero means none.
 	Entity        Entity
-	Version       uint64 // the entity's version, where Get or a command on its names tells it; else 0
-	Principal     string // who reserved it
+	Version       uint64 // the entity's version; 0 unless a command or a Lookup with Version returns it
+	Principal     string // of the hold
 	CorrelationID string
 	Meta          map[string]string
 
@@ -27,41 +25,41 @@ type Name struct {
 	Remaining   time.Duration // of a live hold, by the engine's clock
 	ConfirmedAt time.Time
 	EndedAt     time.Time // when it was released, expired or given up
-	Until       time.Time // the end of a quarantine, or of an alias's redirecting
-	Doubt       string    // of a suspect: why it is one still
-	Asked       int       // of a suspect: how often its witness was asked and did not know
+	Until       time.Time // the end of a quarantine or of an alias
+	Doubt       string    // of a suspect: why there is no verdict yet
+	Asked       int       // of a suspect: how often its witness had no verdict
 	AskAt       time.Time // of a suspect: when its witness is asked next
 }
 
 // Key returns namespace:canonical.
 func (n Name) Key() string { return n.Namespace + ":" + n.Canonical }
 
-// Hold is a reservation with its proof.
+// Hold is a reservation with its token.
 type Hold struct {
 	Name
-	// Token is the proof. Keep it: it is not stored and cannot be shown again.
+	// Token proves the hold. Keep it: the registry does not store it.
 	Token string
-	// Replayed says that the hold was there already.
+	// Replayed says that the hold already existed.
 	Replayed bool
 }
 
 // Result is what a command did, or would do in a dry run.
 type Result struct {
-	// Names are the names that the command was about, as they are after it.
+	// Names are the names of the command, as they are after it.
 	Names []Name
-	// Token is that of a Reserve, ReserveAll or ReserveFirst.
+	// Token is that of a Reserve, ReserveAll or ReserveFirst; else empty.
 	Token string
-	// Replayed says that the result stood already and nothing was changed.
+	// Replayed says that nothing changed because the result already stood.
 	Replayed bool
 	// Version is the entity's version after a command on an entity's names.
 	Version uint64
 	// Freed and Quarantined are the keys that a Delete or Decommission gave up.
 	Freed, Quarantined []string
-	// Pending says that a deleted entity has names left, which follow in batches.
+	// Pending says that a deleted entity has names left, which sweeps give up.
 	Pending bool
 }
 
-// hold returns one name of a reserving command, with its token.
+// hold returns name i of a reserving command, with its token.
 func (r *Result) hold(i int) Hold {
 	return Hold{Name: r.Names[i], Token: r.Token, Replayed: r.Replayed}
 }

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// SpentToken is a token whose hold on a name is over and was followed by another. A name
-// remembers it, so that a late duplicate of the request that it came with takes nothing.
+// SpentToken is the token of an earlier hold on a name. The name's row keeps it, so that a
+// late duplicate of that request gets no hold.
 type SpentToken struct {
-	Token     [16]byte // the beginning of its [TokenHash]
-	Principal [8]byte  // the beginning of a hash of the token and the hold's principal
-	Epoch     uint64   // in which the hold ended; 0: in a row that the name was moved from
+	Token     [16]byte // the first bytes of its [TokenHash]
+	Principal [8]byte  // the first bytes of a hash of the token and the hold's principal
+	Epoch     uint64   // of the hold; 0 if it was in a row from which the name was moved
 	End       SpentEnd // how the hold ended
-	Until     Instant  // when it may be forgotten
+	Until     Instant  // when the row may drop it
 }
 
 // SpentEnd says how the hold of a [SpentToken] ended.
@@ -25,10 +25,10 @@ const (
 	SpentExpired   SpentEnd = 'e'
 )
 
-// spentSize is how many bytes EncodeSpent makes of one.
+// spentSize is the length of one encoded token.
 const spentSize = len(SpentToken{}.Token) + len(SpentToken{}.Principal) + 8 + 1 + 8
 
-// EncodeSpent returns tokens as engines keep them; nothing for none.
+// EncodeSpent returns tokens in the form that engines store; nil for none.
 func EncodeSpent(tokens []SpentToken) []byte {
 	if len(tokens) == 0 {
 		return nil
@@ -45,10 +45,10 @@ func EncodeSpent(tokens []SpentToken) []byte {
 	return data
 }
 
-// DecodeSpent undoes EncodeSpent.
+// DecodeSpent is the inverse of EncodeSpent.
 func DecodeSpent(data []byte) ([]SpentToken, error) {
 	if len(data)%spentSize != 0 {
-		return nil, fmt.Errorf("dibs: the spent tokens of a name have %d bytes, no multiple of %d", len(data), spentSize)
+		return nil, fmt.Errorf("dibs: the spent tokens of a name are damaged: %d bytes, not a multiple of %d", len(data), spentSize)
 	}
 	var tokens []SpentToken
 	for ; len(data) > 0; data = data[spentSize:] {

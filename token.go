@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 )
 
-// TokenHash is the SHA-256 of a token. The token itself is shown to its holder
-// once and never stored. The zero TokenHash belongs to no token.
+// TokenHash is the SHA-256 of a token. The token itself is never stored. The zero TokenHash
+// means no token.
 type TokenHash [sha256.Size]byte
 
-// NewToken returns a fresh random token of 128 bits or more. A caller that
-// chooses its token before it reserves can ask again when an answer was lost.
+// NewToken returns a random token of at least 128 bits. A caller that chooses its token
+// before it reserves can retry when an answer was lost.
 func NewToken() string { return rand.Text() }
 
 // IsZero reports whether there is no token.
