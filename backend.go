@@ -61,56 +61,42 @@ type ApplyRequest struct {
 	DryRun    bool      // decide only, commit nothing
 }
 
-// FailingBackend returns a backend whose every method returns err, except for Close. A
-// Registry that cannot join a transaction has one.
+// FailingBackend returns a backend whose every method returns err, except for Close. A Registry
+// that cannot join a transaction has one.
 func FailingBackend(err error) Backend { return failingBackend{err} }
 
 type failingBackend struct{ err error }
 
 func (f failingBackend) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, f.err }
-
 func (f failingBackend) Check(context.Context, CheckRequest) ([]Availability, error) {
 	return nil, f.err
 }
-
-func (f failingBackend) Resolve(context.Context, string, string) (r Resolution, err error) {
+func (f failingBackend) Resolve(context.Context, string, string) (r Resolution, _ error) {
 	return r, f.err
 }
-
-func (f failingBackend) Get(context.Context, Lookup) (Name, error) { return Name{}, f.err }
-
-func (f failingBackend) Entity(context.Context, string, Entity) (e EntityInfo, err error) {
+func (f failingBackend) Get(context.Context, Lookup) (n Name, _ error) { return n, f.err }
+func (f failingBackend) Entity(context.Context, string, Entity) (e EntityInfo, _ error) {
 	return e, f.err
 }
-
-func (f failingBackend) List(context.Context, NamesQuery) (p NamesPage, err error) { return p, f.err }
-
-func (f failingBackend) History(context.Context, HistoryQuery) (p HistoryPage, err error) {
+func (f failingBackend) List(context.Context, NamesQuery) (p NamesPage, _ error) { return p, f.err }
+func (f failingBackend) History(context.Context, HistoryQuery) (p HistoryPage, _ error) {
 	return p, f.err
 }
-
-func (f failingBackend) WhoHeld(context.Context, string, string, time.Time) (h Holder, err error) {
+func (f failingBackend) WhoHeld(context.Context, string, string, time.Time) (h Holder, _ error) {
 	return h, f.err
 }
-
-func (f failingBackend) Events(context.Context, FeedQuery, bool) (p EventPage, err error) {
+func (f failingBackend) Events(context.Context, FeedQuery, bool) (p EventPage, _ error) {
 	return p, f.err
 }
-
-func (f failingBackend) Stats(context.Context) (Stats, error) { return Stats{}, f.err }
-
+func (f failingBackend) Stats(context.Context) (s Stats, _ error) { return s, f.err }
 func (f failingBackend) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
 	return nil, f.err
 }
-
-func (f failingBackend) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, err error) {
+func (f failingBackend) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, _ error) {
 	return r, f.err
 }
-
-func (f failingBackend) Forget(context.Context, ForgetRequest) (r Forgetting, err error) {
+func (f failingBackend) Forget(context.Context, ForgetRequest) (r Forgetting, _ error) {
 	return r, f.err
 }
-
-func (f failingBackend) Sweep(context.Context, int) (r SweepReport, err error) { return r, f.err }
-
-func (f failingBackend) Close() error { return nil }
+func (f failingBackend) Sweep(context.Context, int) (r SweepReport, _ error) { return r, f.err }
+func (f failingBackend) Close() error                                        { return nil }

@@ -4,17 +4,15 @@ package dibs
 // instead of values. With the registry's data but without the secret, no one can find out
 // whether a value is there, not even by trying values.
 //
-// To rotate keys, put a new key in front of the old one, in one process after the other.
-// Names that are taken from then on are indexed and looked up under both keys, so processes
-// that know only the old key and processes that know both never give one name to two owners.
-// [Registry.Rekey] adds an older name to the index of the new key. Remove the old key when
-// all names are there.
+// To rotate keys, put a new key in front of the old one, in one process after the other. Names
+// that are taken from then on are indexed and looked up under both keys, so processes that know
+// only the old key and processes that know both never give one name to two owners.
+// [Registry.Rekey] adds an older name to the index of the new key. Remove the old key when all
+// names are there.
 //
-// A lost secret cannot be replaced: without it the registry cannot tell which names are
-// taken.
+// A lost secret cannot be replaced: without it the registry cannot tell which names are taken.
 type BlindKey struct {
-	// ID names the key: 1 to 16 of a-z and 0-9. It is the prefix of every hash that the key
-	// makes.
+	// ID names the key: 1 to 16 of a-z and 0-9. It prefixes every hash of the key.
 	ID string
 	// Secret is 32 bytes or more, from a random source.
 	Secret []byte

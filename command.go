@@ -15,20 +15,20 @@ type Reserve struct {
 
 	// TTL is how long the hold lasts. Zero means the policy's default.
 	TTL TTL
-	// Token is the proof of the hold, chosen by the caller: 16 to 128 characters of
-	// visible ASCII, random and secret. Reserve with the same token returns the same hold,
-	// so the caller can retry when an answer was lost. Empty means that the registry makes
-	// a random one: then the caller cannot retry.
+	// Token is the proof of the hold, chosen by the caller: 16 to 128 characters of visible
+	// ASCII, random and secret. Reserve with the same token returns the same hold, so the
+	// caller can retry when an answer was lost. Empty means that the registry makes a random
+	// one: then the caller cannot retry.
 	Token string
-	// Entity is the intended owner, for the witness; Confirm then accepts no other. The
-	// last owner of a quarantined name gets it back with this. Zero means none.
+	// Entity is the intended owner, for the witness; Confirm then accepts no other. The last
+	// owner of a quarantined name gets it back with this. Zero means none.
 	Entity Entity
 	// CorrelationID is kept with the hold and its events: up to 255 bytes. Empty means none.
 	CorrelationID string
 	// Meta is kept with the hold: up to 16 entries of 255 bytes each. Nil means none.
 	Meta map[string]string
-	// Field is the name of this reservation in errors, such as a form's field. Empty means
-	// the namespace's type.
+	// Field names this reservation in errors, like a form's field. Empty means the namespace's
+	// type.
 	Field string
 	// OverrideReserved asks for a reserved word. It needs the right [OverrideReserved].
 	OverrideReserved bool
@@ -48,8 +48,8 @@ type ReserveAll struct {
 // Op returns "reserveAll".
 func (ReserveAll) Op() string { return "reserveAll" }
 
-// ReserveFirst reserves the candidate that the token already holds, else the first one
-// that is available, in one decision.
+// ReserveFirst reserves the candidate that the token already holds, else the first one that is
+// available, in one decision.
 type ReserveFirst struct {
 	Namespace string   // required
 	Values    []string // 1 to 32 candidates, the best first
@@ -68,8 +68,8 @@ type ReserveFirst struct {
 // Op returns "reserveFirst".
 func (ReserveFirst) Op() string { return "reserveFirst" }
 
-// Extend moves the end of a hold to TTL from now, but not past the policy's MaxHold since
-// the hold began. It never shortens a hold.
+// Extend moves the end of a hold to TTL from now, but not past the policy's MaxHold since the
+// hold began. It never shortens a hold.
 type Extend struct {
 	ID    ID     // of the hold
 	Token string // of the hold
@@ -85,19 +85,18 @@ type Confirm struct {
 	Token  string // of the hold
 	Entity Entity // the owner
 
-	// Replace makes the entity's present name an alias of the new one. Without it, an
-	// entity that has a name here is refused.
+	// Replace makes the entity's present name an alias of the new one. Without it, an entity
+	// that has a name here is refused.
 	Replace bool
-	// Replaces is the name to replace, and implies Replace. Empty means the entity's one
-	// name; an entity that may have many names needs it to replace one.
+	// Replaces is the name to replace, and implies Replace. Empty means the entity's one name;
+	// an entity that may have many names needs it to replace one.
 	Replaces string
 }
 
 // Op returns "confirm".
 func (Confirm) Op() string { return "confirm" }
 
-// Release ends a hold before its time: the name is free at once, or goes back into
-// quarantine.
+// Release ends a hold before its time: the name is free at once, or goes back into quarantine.
 type Release struct {
 	ID    ID     // of the hold
 	Token string // of the hold
@@ -106,8 +105,7 @@ type Release struct {
 // Op returns "release".
 func (Release) Op() string { return "release" }
 
-// Claim makes a free name the active name of an entity at once: reserve and confirm in one
-// decision.
+// Claim makes a free name the active name of an entity: reserve and confirm in one step.
 type Claim struct {
 	Namespace string // required
 	Value     string // required
@@ -122,16 +120,16 @@ type Claim struct {
 // Op returns "claim".
 func (Claim) Op() string { return "claim" }
 
-// Rename gives an entity another active name; the present one becomes an alias. The new
-// name may be free, held with Token, one of the entity's own aliases, or in quarantine after
-// the entity gave it up. If the entity has no name here, Rename claims the new one.
+// Rename gives an entity another active name; the present one becomes an alias. The new name
+// may be free, held with Token, one of the entity's own aliases, or in quarantine after the
+// entity gave it up. If the entity has no name here, Rename claims the new one.
 type Rename struct {
 	Namespace string // required
 	Entity    Entity // the owner
 	Value     string // the new name
 
-	// From is the name to replace, for an entity that may have many. Otherwise it may be
-	// empty; if it is set, it must be the active name.
+	// From is the name to replace, for an entity that may have many. Otherwise it may be empty;
+	// if it is set, it must be the active name.
 	From string
 	// Token is that of a hold on the new name. Empty means that there is no hold.
 	Token string
@@ -165,8 +163,8 @@ type Restore struct {
 func (Restore) Op() string { return "restore" }
 
 // Delete is the hard delete: every name and alias of the entity, in every namespace of its
-// scope, becomes quarantined or free as its policy says. If the entity has more than 32
-// names, sweeps give up the rest in batches; none of them resolves from the start.
+// scope, becomes quarantined or free as its policy says. If the entity has more than 32 names,
+// sweeps give up the rest in batches; none of them resolves from the start.
 type Delete struct {
 	Scope  string // as in [Archive]
 	Entity Entity // required
@@ -185,8 +183,8 @@ type Decommission struct {
 // Op returns "decommission".
 func (Decommission) Op() string { return "decommission" }
 
-// Transfer gives a name of one entity to another; the name is never free in between. It
-// becomes the active name of To, which must have none here.
+// Transfer gives a name of one entity to another; the name is never free in between. It becomes
+// the active name of To, which must have none here.
 type Transfer struct {
 	Namespace string // required
 	Value     string // required

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// extendFraction: Do extends a hold after a third of its remaining time, early enough
-	// for several retries.
+	// extendFraction: Do extends a hold after a third of its remaining time, to have time for
+	// retries.
 	extendFraction = 3
 	// minExtendPause is the minimum pause between two attempts to extend.
 	minExtendPause = 20 * time.Millisecond
@@ -26,13 +26,13 @@ const (
 	releaseTimeout = 5 * time.Second
 )
 
-// Do reserves a name, runs fn, and confirms the name for the entity that fn returns. It
-// extends the hold while fn runs. The context of fn ends early if the hold is lost.
+// Do reserves a name, runs fn, and confirms the name for the entity that fn returns. It extends
+// the hold while fn runs. The context of fn ends early if the hold is lost.
 //
 // An ordinary error of fn means that the entity was not saved: Do releases the hold. After a
 // panic, an error of a context, or one marked with [Unsure] it is unknown: Do leaves the hold
-// for the witness. If fn succeeds and the confirmation fails, Do retries until the hold is
-// over and then returns a [*DoError] with the hold; it does not release it.
+// for the witness. If fn succeeds and the confirmation fails, Do retries until the hold is over
+// and then returns a [*DoError] with the hold; it does not release it.
 func (r *Registry) Do(ctx context.Context, reserve Reserve, fn func(ctx context.Context, hold Hold) (Entity, error)) (Name, error) {
 	all := ReserveAll{Reservations: []Reserve{reserve}, Token: reserve.Token}
 	all.Reservations[0].Token = ""
@@ -59,8 +59,8 @@ func (r *Registry) DoAll(ctx context.Context, reserve ReserveAll, fn func(ctx co
 }
 
 // Unsure marks an error of the function that [Registry.Do] runs: it is unknown whether the
-// entity was saved. Do then leaves the hold for the witness instead of releasing it. Errors
-// of a context count as unsure without it.
+// entity was saved. Do then leaves the hold for the witness instead of releasing it. Errors of
+// a context count as unsure without it.
 func Unsure(err error) error {
 	if err == nil {
 		return nil
@@ -74,8 +74,8 @@ func (e *unsureError) Error() string { return e.err.Error() }
 func (e *unsureError) Unwrap() error { return e.err }
 
 // DoError is the error of [Registry.Do] when it leaves holds behind: fn was unsure, or the
-// entity exists but its names could not be confirmed. With the Holds the caller can confirm
-// or release the names later.
+// entity exists but its names could not be confirmed. The caller can still confirm or release
+// the Holds.
 type DoError struct {
 	Holds  []Hold // with their tokens
 	Entity Entity // the result of fn; zero if fn failed
@@ -153,8 +153,7 @@ func (r *Registry) runHolding(
 	ctx context.Context, reserve ReserveAll, holds []Hold, fn func(context.Context, []Hold) (Entity, error),
 ) (Entity, []Hold, error) {
 	fnCtx, cancel := context.WithCancelCause(ctx)
-	// fn may continue after the caller's context has ended, and save the entity: the
-	// holds must last as long as fn runs.
+	// fn may save the entity after the caller's context has ended: hold as long as fn runs.
 	keepCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	latest := slices.Clone(holds)
 	var keepers sync.WaitGroup
@@ -171,31 +170,22 @@ func (r *Registry) runHolding(
 	return entity, latest, err
 }
 
-// keepHeld extends a hold until the context ends. If the hold is over or lost it calls lost
-// and returns. It measures the end by this process's clock, from the moment of the request:
-// also when the engine cannot be reached, fn must not continue as if it had the name.
+// keepHeld extends a hold until the context ends. If the hold is over or lost it calls lost and
+// returns. It measures the end by this process's clock, from the moment of the request: also
+// when the engine cannot be reached, fn must not continue as if it had the name.
 func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost context.CancelCauseFunc) {
 	over := time.Now().Add(hold.Remaining)
 	if hold.State == Suspect {
 		over = time.Now().Add(suspectGrace)
 	}
-	for extendable := true; ; {
-		left := time.Until(over)
-		if left <= 0 {
-			lost(&Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"})
-			return
-		}
-		if !extendable {
-			if !sleep(ctx, left) {
-				return
-			}
-			continue
-		}
+	for left := time.Until(over); left > 0; left = time.Until(over) {
 		if !sleep(ctx, max(left/extendFraction, min(left, minExtendPause))) {
 			return
 		}
 		asked := time.Now()
-		name, err := r.extendBefore(ctx, Extend{ID: hold.ID, Token: hold.Token, TTL: ttl}, over)
+		extendCtx, cancel := context.WithDeadline(ctx, over)
+		name, err := r.Extend(extendCtx, Extend{ID: hold.ID, Token: hold.Token, TTL: ttl})
+		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -203,7 +193,10 @@ func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost conte
 			hold.Name = name
 			over = asked.Add(name.Remaining)
 		case errors.Is(err, ErrTTLTooLong):
-			extendable = false // it has reached the policy's maximum
+			// The hold has reached the policy's maximum: it lasts until over.
+			if !sleep(ctx, time.Until(over)) {
+				return
+			}
 		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrOutcomeUnknown):
 			// Retry while there is time.
 		default:
@@ -211,13 +204,7 @@ func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost conte
 			return
 		}
 	}
-}
-
-// extendBefore extends a hold, and gives up at the deadline.
-func (r *Registry) extendBefore(ctx context.Context, extend Extend, deadline time.Time) (Name, error) {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	return r.Extend(ctx, extend)
+	lost(&Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"})
 }
 
 // confirmAll confirms holds for their entity. It retries while the engine fails, until the

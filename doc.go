@@ -1,11 +1,10 @@
-// Package dibs hands out names that must belong to one owner: slugs, usernames,
-// emails, tenant codes.
+// Package dibs hands out names that have one owner: slugs, usernames, emails, tenant codes.
 //
-// A program that checks whether a name is free and inserts it later has a gap in which
-// another request can take the name. Dibs reserves a name in one atomic step, for a limited
-// time; then the caller confirms it for the entity that owns it, or releases it. Afterwards
-// the name can be renamed with a redirect from the old one, archived, deleted, kept in
-// quarantine, transferred and swapped.
+// A program that checks whether a name is free and inserts it later has a gap in which another
+// request can take the name. Dibs reserves a name in one atomic step, for a limited time; then
+// the caller confirms it for the entity that owns it, or releases it. Afterwards the name can
+// be renamed with a redirect from the old one, archived, deleted, kept in quarantine,
+// transferred and swapped.
 //
 // # Opening a registry
 //
@@ -29,8 +28,8 @@
 //
 // # Names, namespaces, entities
 //
-// A name is unique within its namespace: "slug", or "acme.slug" for the slugs of one tenant.
-// An [Entity] owns names: a type and an id. It has one active name per namespace, unless the
+// A name is unique within its namespace: "slug", or "acme.slug" for the slugs of one tenant. An
+// [Entity] owns names: a type and an id. It has one active name per namespace, unless the
 // policy sets [Policy.ManyPerEntity], and any number of aliases: its former names, which
 // [Registry.Resolve] follows to the active one.
 //
@@ -40,8 +39,8 @@
 // [Registry.Decommission] one of them; the policy says how long such a name stays in
 // quarantine. [Registry.Forget] erases a person.
 //
-// [Registry.Apply] commits several commands, all or none. [Registry.DryRun] says what
-// commands would do.
+// [Registry.Apply] commits several commands, all or none. [Registry.DryRun] says what commands
+// would do.
 //
 // # Reading and following
 //
@@ -63,15 +62,15 @@
 //
 // A command whose result already stands succeeds and is marked as replayed. After
 // [ErrOutcomeUnknown], or no answer at all, send the command again with the same token. For
-// that, choose the token before you reserve: [NewToken] makes one. A command without a token
-// is safe to repeat as long as no other caller changes the same names; otherwise read first,
-// or set [Rename.IfVersion].
+// that, choose the token before you reserve: [NewToken] makes one. A command without a token is
+// safe to repeat as long as no other caller changes the same names; otherwise read first, or
+// set [Rename.IfVersion].
 //
 // # After a crash
 //
-// A process can fail between saving an entity and confirming its name. Then it is wrong to
-// free the name, and wrong to keep it for ever. A [Witness] in the policy finds out: a hold
-// whose time is over blocks the name until the witness has said whether the entity exists.
+// A process can fail between saving an entity and confirming its name. Then it is wrong to free
+// the name, and wrong to keep it for ever. A [Witness] in the policy finds out: a hold whose
+// time is over blocks the name until the witness has said whether the entity exists.
 //
 // If the entity is in the same database as the names, no witness is needed: pgstore.WithTx and
 // sqlitestore.WithTx bind a Registry to a transaction of the caller, which commits or rolls
@@ -80,9 +79,9 @@
 // # Errors
 //
 // A refusal is an [*Error]. [errors.Is] compares it with the sentinel of its code, such as
-// [ErrNameTaken] or [ErrLost]; [errors.As] gives access to the details. Two codes are about
-// the engine: after [ErrUnavailable] nothing happened, after [ErrOutcomeUnknown] the command
-// may have been committed.
+// [ErrNameTaken] or [ErrLost]; [errors.As] gives access to the details. Two codes are about the
+// engine: after [ErrUnavailable] nothing happened, after [ErrOutcomeUnknown] the command may
+// have been committed.
 //
 // # Concurrent use
 //

@@ -2,11 +2,11 @@ package dibs
 
 import "strings"
 
-// Entity is the owner of names: a user, a product, a wedding. The caller chooses Type and
-// ID: 1 to 255 bytes of UTF-8 without control characters. The zero Entity means none.
+// Entity is the owner of names: a user, a product, a wedding. The caller chooses Type and ID: 1
+// to 255 bytes of UTF-8 without control characters. The zero Entity means none.
 //
-// An entity exists in the scope of the namespace in which it owns names: user/42 in
-// "acme.slug" and user/42 in "globex.slug" are two entities.
+// An entity exists in the scope of the namespace in which it owns names: user/42 in "acme.slug"
+// and user/42 in "globex.slug" are two entities.
 type Entity struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`

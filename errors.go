@@ -63,8 +63,8 @@ var (
 	ErrUnavailable      = sentinel(CodeUnavailable, "the engine is unavailable: nothing happened")
 )
 
-// ErrRetryTx is returned inside a transaction of the caller that can no longer commit,
-// because another writer changed the same records. Roll back and run the transaction again.
+// ErrRetryTx is returned inside a transaction of the caller that can no longer commit, because
+// another writer changed the same records. Roll back and run the transaction again.
 var ErrRetryTx = errors.New("dibs: another writer was faster: roll the transaction back and run it again")
 
 // ErrUnsupported is returned for a verb that this Registry does not support, such as Sweep
@@ -110,8 +110,7 @@ type Error struct {
 	Refusal     *Refusal  // INVALID_VALUE: which rule, where, and what would be accepted; nil if the profile gave none
 	Cause       Cause     // UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the engine; empty if it is unknown
 
-	// Failures lists the refused parts of a list, if the command or the Apply has one. Code
-	// is that of the first.
+	// Failures are the refused parts of a list: of a command or an Apply. Code is the first's.
 	Failures []Failure
 
 	wrapped error // the cause, for logs
@@ -180,8 +179,7 @@ const (
 	CauseClock       Cause = "clocks differ too much"
 )
 
-// Because returns a copy of the error with a cause, which also begins its message. An empty
-// cause changes nothing.
+// Because returns the error with a cause, which also begins its message; empty changes nothing.
 func (e *Error) Because(cause Cause) *Error {
 	if cause == "" {
 		return e

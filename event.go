@@ -33,12 +33,11 @@ const (
 // Cursor is an opaque position in the feed of events. The empty Cursor is the beginning.
 type Cursor string
 
-// Latest is the cursor of the feed's end at the time of the request. A reader that resumes
-// from the [EventPage.Next] of the answer gets all later events.
+// Latest is the cursor of the feed's end at the time of the request. A reader that resumes from
+// the [EventPage.Next] of the answer gets all later events.
 const Latest Cursor = "latest"
 
-// Event is one committed change. A reader of the feed needs no further request to follow the
-// registry.
+// Event is one committed change. Readers of the feed need no further request to follow it.
 type Event struct {
 	Cursor Cursor    // the position in the feed just after this event
 	Kind   EventKind // what happened
@@ -72,8 +71,7 @@ func (e *Event) Key() string {
 	return e.Namespace + ":" + e.Canonical
 }
 
-// Snapshot is the state of a name at one moment. The After of a name's last event is its
-// present state.
+// Snapshot is a name's state at one moment. The After of its last event is its present state.
 type Snapshot struct {
 	State  State   `json:"s,omitempty"`
 	Status Status  `json:"t,omitempty"`
@@ -82,8 +80,7 @@ type Snapshot struct {
 	Until  Instant `json:"u,omitempty"` // when the state ends by itself; zero if it does not
 }
 
-// compact omits a Status that follows from the State, to save space: every event stores two
-// snapshots.
+// compact omits a Status that follows from the State: every event stores two snapshots.
 func (s Snapshot) compact() Snapshot {
 	if s.Status == s.State.status() {
 		s.Status = ""
@@ -99,8 +96,7 @@ func (s Snapshot) expand() Snapshot {
 	return s
 }
 
-// status returns the reservation's status that follows from the state; empty if several are
-// possible.
+// status returns the status that follows from the state; empty if several are possible.
 func (s State) status() Status {
 	switch s {
 	case Held:
@@ -129,8 +125,8 @@ type eventBody struct {
 	Meta          map[string]string `json:"m,omitempty"`
 }
 
-// EncodeBody returns the part of the event that engines store unchanged: all but Cursor,
-// Kind, At, ID, Namespace and Rev, for which engines have columns.
+// EncodeBody returns the part of the event that engines store unchanged: all but Cursor, Kind,
+// At, ID, Namespace and Rev, for which engines have columns.
 func (e *Event) EncodeBody() ([]byte, error) {
 	body := eventBody{
 		Canonical: e.Canonical, Before: e.Before.compact(), After: e.After.compact(), Version: e.Version,
@@ -186,7 +182,7 @@ type EventPage struct {
 	// More says that the page does not reach the end of the feed. A call reads at most 1,000
 	// events, whether or not they match Namespace: so even an empty page may have more.
 	More bool
-	// Generation changes when policies do: answers may then have changed without an event.
-	// Zero means unknown: the policies are on a server.
+	// Generation changes when policies do: answers may then have changed without an event. Zero
+	// means unknown: the policies are on a server.
 	Generation uint64
 }

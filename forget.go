@@ -2,18 +2,17 @@ package dibs
 
 // ForgetRequest asks to erase a person, which is an entity in a scope, or one name.
 //
-// Forgetting a person deletes the entity and erases every name that it has, or was the last
-// to have: value, entity, principal, correlation id and meta, from rows and history. A name
-// that another entity has by now stays; only the person is removed from its history. Forget
-// reads the whole feed to find everything that the person ever had.
+// Forgetting a person deletes the entity and erases every name that it has, or was the last to
+// have: value, entity, principal, correlation id and meta, from rows and history. A name that
+// another entity has by now stays; only the person is removed from its history. Forget reads
+// the whole feed to find everything that the person ever had.
 //
-// It leaves a tombstone: a row with the reservation id and without a value. The tombstone
-// keeps the name in quarantine as its policy says, for every entity. It is purged together
-// with its event [EventForgotten] when the quarantine and HoldHistory are over. Epochs never
-// go back.
+// It leaves a tombstone: a row with the reservation id and without a value. The tombstone keeps
+// the name in quarantine as its policy says, for every entity. It is purged together with its
+// event [EventForgotten] when the quarantine and HoldHistory are over. Epochs never go back.
 //
-// Forget can be interrupted at any time; run it again to continue. See docs/privacy.md for
-// what engines keep on disk.
+// Forget can be interrupted at any time; run it again to continue. See docs/privacy.md for what
+// engines keep on disk.
 type ForgetRequest struct {
 	Scope  string // the entity's scope; empty for namespaces without one
 	Entity Entity // the person; for one name its owner, or zero if it has none
@@ -24,15 +23,14 @@ type ForgetRequest struct {
 
 	// DryRun only says what would be erased.
 	DryRun bool
-	// Scrub also removes what is left in the engine's files, which takes time. Only SQLite
-	// can; with other engines it is [ErrUnsupported].
+	// Scrub also removes what is left in the engine's files, which takes time. Only SQLite can;
+	// with other engines it is [ErrUnsupported].
 	Scrub bool
 }
 
 // Forgetting is what Forget erased, or would erase.
 type Forgetting struct {
-	// Erased are the erased names as they were before, except that State and Until are
-	// those of their tombstones.
+	// Erased are the names as they were, but with State and Until of their tombstones.
 	Erased []Name
 	// Redacted are names of other entities from whose history the person was removed.
 	Redacted []Name

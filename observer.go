@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Observer is a set of hooks, each of which may be nil. They must be safe for concurrent use
-// and return quickly.
+// Observer is a set of optional hooks. They must be safe for concurrent use and return quickly.
 type Observer struct {
 	// Command is called after every Apply, and so after every command.
 	Command func(CommandInfo)
@@ -16,9 +15,9 @@ type Observer struct {
 	Sweep func(SweepReport)
 	// Witness is called after a witness was asked.
 	Witness func(WitnessInfo)
-	// Begin is called when work begins; the function that it returns is called at the end,
-	// with nil or the error. The work gets the context that Begin returns, which must be
-	// derived from the one that Begin gets. This is for tracing, see package dibsotel.
+	// Begin is called when work begins; the function that it returns is called at the end, with
+	// nil or the error. The work gets the context that Begin returns, which must be derived
+	// from the one that Begin gets. This is for tracing, see package dibsotel.
 	Begin func(ctx context.Context, work Work) (context.Context, func(err error))
 }
 

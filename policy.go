@@ -23,61 +23,47 @@ type Policy struct {
 	// Profile makes values canonical. Nil means [Exact].
 	Profile Profile
 
-	// MinTTL, DefaultTTL and MaxTTL bound the TTL of a hold. Zero means one second, five
-	// minutes, 24 hours.
+	// MinTTL, DefaultTTL and MaxTTL bound a TTL. Zero means one second, five minutes, 24 hours.
 	MinTTL, DefaultTTL, MaxTTL time.Duration
-
 	// MaxHold bounds a hold with all of its extensions. Zero means 24 hours.
 	MaxHold time.Duration
-
-	// MaxHolds is how many live holds one principal may have here, at most 10,000. It keeps
-	// one caller from holding every good name. Zero means no bound. Callers without a
-	// principal count as one.
+	// MaxHolds is how many live holds one principal may have here, at most 10,000. It keeps one
+	// caller from holding every good name. Zero means no bound. Callers without a principal
+	// count as one.
 	MaxHolds int
-
-	// HoldHistory is how long rows and events of names that were never confirmed are kept,
-	// and how long the token of a hold that is over gets no other hold on that name. Zero
-	// means 30 days. The minimum is 10 seconds, so that a retry after a lost answer finds
-	// out the outcome.
+	// HoldHistory is how long rows and events of names that were never confirmed are kept, and
+	// how long the token of a hold that is over gets no other hold on that name. Zero means 30
+	// days. The minimum is 10 seconds, for retries after a lost answer.
 	HoldHistory time.Duration
 
 	// ManyPerEntity lets an entity have several active names here, such as an account with
 	// several emails. False means one.
 	ManyPerEntity bool
 
-	// Quarantine is how long only its last entity can take a name that was given up. Zero
-	// means no quarantine.
+	// Quarantine is how long only its last entity can take a name that was given up. Zero:
+	// none.
 	Quarantine time.Duration
-
 	// AliasRetention is how long an old name redirects. Zero means for ever.
 	AliasRetention time.Duration
-
 	// RedirectStatus is the HTTP status of an old name: 301, 302, 307 or 308. Zero means 301.
 	RedirectStatus int
-
-	// ArchivedStatus is the HTTP status of an archived entity's names: 404 or 410. Zero
-	// means 404.
+	// ArchivedStatus is the HTTP status of archived names: 404 or 410. Zero means 404.
 	ArchivedStatus int
 
 	// ReservedWords need the right [OverrideReserved]. Nil means none.
 	ReservedWords Words
-
-	// Witness says after a crash whether the entity of a lapsed hold exists. Nil means that
-	// a lapsed hold is over.
+	// Witness says whether the entity of a lapsed hold exists. Nil: a lapsed hold is over.
 	Witness Witness
-
 	// Skeleton refuses look-alikes of a name to all entities but its own. Nil means that
 	// look-alikes are different names.
 	Skeleton Skeleton
-
 	// Blind replaces values that must not be stored, such as emails, by a keyed hash of the
-	// canonical form. The newest key comes first; names are found under all of them. Nil
-	// means that values are stored. See [BlindKey].
+	// canonical form. The newest key comes first; names are found under all of them. Nil means
+	// that values are stored. See [BlindKey].
 	Blind []BlindKey
 }
 
-// TTL is how long a hold lasts. The zero TTL means the policy's default; [For] makes any
-// other.
+// TTL is how long a hold lasts. The zero TTL means the policy's default; [For] makes any other.
 type TTL struct {
 	d   time.Duration
 	set bool
@@ -90,8 +76,8 @@ func For(d time.Duration) TTL { return TTL{d: d, set: true} }
 // Duration returns the duration. If set is false, the TTL is the policy's default.
 func (t TTL) Duration() (d time.Duration, set bool) { return t.d, t.set }
 
-// OtherRules is a namespace whose names were made by other rules than those of its policy;
-// see [Registry.CheckPolicies].
+// OtherRules is a namespace whose names were made by other rules than those of its policy; see
+// [Registry.CheckPolicies].
 type OtherRules struct {
 	Namespace string
 	OnRecord  string // the rules by which its names were made, such as "exact/1"

@@ -1,21 +1,19 @@
 package dibs
 
-// Principal is the caller on whose behalf a command runs. A hold belongs to its principal:
-// no other one can replay, extend, confirm or release it without the right [ActForOthers].
-// The zero Principal has no name and no rights.
+// Principal is the caller on whose behalf a command runs. A hold belongs to its principal: no
+// other one can replay, extend, confirm or release it without the right [ActForOthers]. The
+// zero Principal has no name and no rights.
 type Principal struct {
 	// Name identifies the principal. Empty means an unknown one.
 	Name string
 	// Rights apply in every namespace.
 	Rights Rights
-	// Grants replace Rights for a principal whose rights differ between namespaces. Nil
-	// means that Rights apply.
+	// Grants replace Rights if they differ between namespaces. Nil means that Rights apply.
 	Grants Grants
 }
 
-// Grants say what a principal may do in which namespace. They are consulted during the
-// decision, because the namespace of a reservation is known only then. All methods must be
-// safe for concurrent use.
+// Grants say what a principal may do in which namespace. Decisions call them, as the namespace
+// of a reservation is known only then. All methods must be safe for concurrent use.
 type Grants interface {
 	// Allow reports whether the principal may apply a command to a reservation of this
 	// namespace. To a principal that may not, the reservation does not exist.

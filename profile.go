@@ -2,27 +2,24 @@ package dibs
 
 import "fmt"
 
-// Profile makes the canonical form of a value. Two values with the same canonical form are
-// the same name. Package profile has profiles for slugs, usernames, emails and host names.
+// Profile makes the canonical form of a value. Two values with the same canonical form are the
+// same name. Package profile has profiles for slugs, usernames, emails and host names.
 // Implementations must be safe for concurrent use.
 type Profile interface {
-	// Name identifies the profile and its version, such as "slug/1". It is stored with each
-	// name.
+	// Name has a version, such as "slug/1". It is stored with each name.
 	Name() string
 	// Canonical returns the canonical form of value. It must be a pure function, and must
-	// return its own results unchanged. The value has 1 to 1,024 bytes of UTF-8 without
-	// control characters, and so must the result. An error becomes INVALID_VALUE; return a
-	// [*Refusal] to say which rule the value breaks and what would be accepted.
+	// return its own results unchanged. The value has 1 to 1,024 bytes of UTF-8 without control
+	// characters, and so must the result. An error becomes INVALID_VALUE; return a [*Refusal]
+	// to say which rule the value breaks and what would be accepted.
 	Canonical(value string) (string, error)
 }
 
 // Refusal is the reason for which a profile does not accept a value.
 type Refusal struct { //nolint:errname // mostly a part of an error, seldom an error itself
-	// Rule names the rule for programs, in lower case: "hyphen_at_end". It never contains a
-	// part of the value.
+	// Rule is for programs, in lower case: "hyphen_at_end". It contains no part of the value.
 	Rule string
-	// Problem says the same to a person, as the end of a sentence that begins with the
-	// value: "ends with a hyphen".
+	// Problem is for people, the end of a sentence about the value: "ends with a hyphen".
 	Problem string
 	// At is the byte of the value with the problem, or -1 for the value as a whole.
 	At int
@@ -40,9 +37,8 @@ func (r *Refusal) Error() string {
 
 // Joiner is an optional interface of a [Profile], for suggestions.
 type Joiner interface {
-	// Join returns the canonical form with a word appended, such as "2" or a city, cut so
-	// that the profile accepts it. Empty means no suggestion. Without a Joiner, suggestions
-	// are joined with a hyphen.
+	// Join returns the canonical form with a word appended, such as "2" or a city, cut so that
+	// the profile accepts it. Empty means no suggestion. The default joins with a hyphen.
 	Join(canonical, word string) string
 }
 
@@ -52,8 +48,8 @@ type Joiner interface {
 type Skeleton interface {
 	// Name identifies the mapping and its version, such as "uts39/17".
 	Name() string
-	// Skeleton returns the text that all look-alikes of the canonical form share. It is
-	// only compared with other skeletons.
+	// Skeleton returns the text that all look-alikes of the canonical form share. It is only
+	// compared with other skeletons.
 	Skeleton(canonical string) string
 }
 
@@ -65,8 +61,8 @@ type exact struct{}
 func (exact) Name() string                           { return "exact/1" }
 func (exact) Canonical(value string) (string, error) { return value, nil }
 
-// Words is a set of names that need the right [OverrideReserved]. Implementations must be
-// safe for concurrent use.
+// Words are names that need the right [OverrideReserved]. Methods must be safe for concurrent
+// use.
 type Words interface {
 	// Reserved reports whether the canonical form is a reserved word.
 	Reserved(canonical string) bool

@@ -6,14 +6,12 @@ import "time"
 type CheckRequest struct {
 	Namespace string
 	Values    []string // at most 100
-	// Entity is the intended owner: its own names in quarantine count as available to it.
-	// Zero means none.
+	// Entity is the intended owner: its own quarantined names are available to it. Zero: none.
 	Entity Entity
-	// Suggest is how many free names to offer for each value that is not available, at
-	// most 10. Zero means none.
+	// Suggest is how many free names to offer for each unavailable value, at most 10.
 	Suggest int
-	// Parts are words to make suggestions from, such as a surname, a city or a year: at
-	// most 8, the best first. Numbers and random letters come after them.
+	// Parts are words to make suggestions from, such as a surname, a city or a year: at most 8,
+	// the best first. Numbers and random letters come after them.
 	Parts []string
 }
 
@@ -91,8 +89,8 @@ type Resolution struct {
 	Entity    Entity // the owner of an active or moved name; else zero
 	// To is the active name that a moved name leads to, always in one hop. Nil otherwise.
 	To *Name
-	// Until is when the answer ends by itself: the end of a redirect or of a quarantine.
-	// Zero means that only a command ends it.
+	// Until is when the answer ends by itself: the end of a redirect or of a quarantine. Zero
+	// means that only a command ends it.
 	Until time.Time
 	// Age is how old the answer may be. It is zero unless a cache answered.
 	Age time.Duration
@@ -116,8 +114,7 @@ type HistoryQuery struct {
 	Cursor    string // [HistoryPage.Next] of a page; empty means the newest events
 }
 
-// HistoryPage is a part of a name's history: the newest events, or those before another
-// page.
+// HistoryPage is a part of a name's history: the newest events, or those before another page.
 type HistoryPage struct {
 	Events []Event // oldest first
 	Next   string  // the cursor of the page with older events; empty if there are none

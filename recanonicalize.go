@@ -5,10 +5,10 @@ package dibs
 //
 // While it runs, the namespace gives out no new names and no new spellings, because it is not
 // yet known which names are the same; such commands are refused with UNAVAILABLE. Everything
-// else works: reading, confirming, releasing. Afterwards only processes with the new rules
-// get new names. Recanonicalize can be interrupted at any time; run it again to continue. A
-// second run takes over from one in progress. To go back, run it with the old rules; merged
-// names stay merged.
+// else works: reading, confirming, releasing. Afterwards only processes with the new rules get
+// new names. Recanonicalize can be interrupted at any time; run it again to continue. A second
+// run takes over from one in progress. To go back, run it with the old rules; merged names stay
+// merged.
 type RecanonicalizeRequest struct {
 	Namespace string
 	// DryRun only says what would be done.
@@ -36,20 +36,17 @@ const (
 	// FindingChange: the name gets another canonical form and reservation id. It keeps its
 	// owner, hold and history, and the old reservation id still leads to it.
 	FindingChange FindingKind = "change"
-	// FindingMerge: the name becomes the same as another name of its entity. The two become
-	// one.
+	// FindingMerge: the name and another name of its entity become one.
 	FindingMerge FindingKind = "merge"
-	// FindingCollision: the name becomes the same as a name of another entity, or as
-	// another active name of its own. Nothing is changed until one of them is renamed or
-	// decommissioned.
+	// FindingCollision: the name becomes the same as a name of another entity, or as another
+	// active name of its own. Nothing changes until one is renamed or decommissioned.
 	FindingCollision FindingKind = "collision"
 	// FindingInvalid: the name is not valid under the new rules. Nothing is changed.
 	FindingInvalid FindingKind = "invalid"
-	// FindingLookAlike: the name looks like a name of another entity. Both stay; no further
-	// look-alike is given out.
+	// FindingLookAlike: the name looks like one of another entity. Both stay, further ones are
+	// refused.
 	FindingLookAlike FindingKind = "look_alike"
-	// FindingUnfiled: the name, in a blind namespace, is not indexed under the newest key.
-	// See [BlindKey].
+	// FindingUnfiled: the name is not indexed under the newest [BlindKey].
 	FindingUnfiled FindingKind = "unfiled"
 )
 

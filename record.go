@@ -30,8 +30,8 @@ const (
 // Kind says what a record is about.
 type Kind string
 
-// The kinds of record. All kinds other than names and entities are [Document]s; an engine
-// must accept kinds that it does not know.
+// The kinds of record. All kinds other than names and entities are [Document]s; an engine must
+// accept kinds that it does not know.
 const (
 	KindName   Kind = "name"
 	KindEntity Kind = "entity"
@@ -61,8 +61,8 @@ type Record interface {
 	record()
 }
 
-// NameRecord is the row of a key. It stays when the name becomes free, and keeps its epoch;
-// the next hold overwrites the rest.
+// NameRecord is the row of a key. It stays when the name becomes free, and keeps its epoch; the
+// next hold overwrites the rest.
 type NameRecord struct {
 	ID        ID
 	Rev       uint64
@@ -85,14 +85,13 @@ type NameRecord struct {
 	Meta          map[string]string
 	ExpiresAt     Instant
 
-	// Asked counts how often the witness had no verdict. AskAt is when it is asked next.
-	// Doubt says why the name is still suspect.
+	// Asked counts how often the witness had no verdict. AskAt is when it is asked next. Doubt
+	// says why the name is still suspect.
 	Asked int
 	AskAt Instant
 	Doubt string
 
-	// Owner has an active name or an alias; for a name that was given up it is the last
-	// owner.
+	// Owner has an active name or an alias; for a name that was given up it is the last owner.
 	Owner       Entity
 	ConfirmedAt Instant // when this epoch was confirmed; zero if it was not
 	EndedAt     Instant // when it was released, expired or given up; zero if it was not
@@ -100,21 +99,15 @@ type NameRecord struct {
 	// Line ties an alias to its successors if an entity has many names: each name of a line
 	// replaced the one before it, and only the last one is active.
 	Line ID
-
-	// Until is the end of a quarantine or of an alias. For a hold on a quarantined name it
-	// is the end of that quarantine, which continues when the hold is over.
+	// Until is the end of a quarantine or of an alias. For a hold on a quarantined name it is
+	// the end of that quarantine, which continues when the hold is over.
 	Until Instant
-
 	// Terms are stored with the row, so that a process with other settings decides alike.
 	Terms Terms
-
-	// Established says that the name was confirmed at some time: its history is kept for
-	// ever.
+	// Established says that the name was confirmed at some time: its history is kept for ever.
 	Established bool
-
 	// Links tie the row to other records. Most rows have none.
 	Links []Link
-
 	// Spent are the tokens of holds before the last one, oldest first. Most rows have none.
 	Spent []SpentToken
 
@@ -153,12 +146,11 @@ type EntityRecord struct {
 	Archived bool
 	Deleted  bool
 
-	// Active maps a namespace (or a line of one, see [NameRecord.Line]) to the entity's
-	// active name there. It ensures one active name on engines without unique indexes too.
+	// Active maps a namespace (or a line of one, see [NameRecord.Line]) to the entity's active
+	// name there. It ensures one active name on engines without unique indexes too.
 	Active map[string]ID
 
-	// Due is when the sweeper processes the entity next, while a deleted entity has names
-	// left. Zero means never.
+	// Due is when a sweep gives up more names of a deleted entity. Zero means never.
 	Due Instant
 }
 
@@ -176,8 +168,8 @@ type Document struct {
 	Scope string
 	ID    ID
 	Rev   uint64
-	// Label orders listings, byte for byte: UTF-8 without control characters, unique within
-	// the kind.
+	// Label orders listings, byte for byte: UTF-8 without control characters, unique in the
+	// kind.
 	Label string
 	// Due is when the sweeper processes the document next. Zero means never.
 	Due  Instant

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Registry hands out names. It is safe for concurrent use, unless it is bound to a
-// transaction. Package embedded opens one on an engine, package dibsclient on a server.
+// Registry hands out names. It is safe for concurrent use, unless it is bound to a transaction.
+// Package embedded opens one on an engine, package dibsclient on a server.
 type Registry struct {
 	backend   Backend
 	principal Principal
@@ -21,8 +21,8 @@ func NewRegistry(backend Backend) *Registry {
 	return &Registry{backend: backend, principal: Principal{Rights: OverrideReserved | Operate}}
 }
 
-// As returns a Registry that acts for a principal, with its rights and no others. Both
-// share everything else; close only one of them.
+// As returns a Registry that acts for a principal, with its rights and no others. Both share
+// everything else; close only one of them.
 func (r *Registry) As(principal Principal) *Registry {
 	return &Registry{backend: r.backend, principal: principal}
 }
@@ -30,9 +30,9 @@ func (r *Registry) As(principal Principal) *Registry {
 // Close finishes the commands in progress, refuses those that wait, and closes the engine.
 func (r *Registry) Close() error { return r.backend.Close() }
 
-// Apply decides commands in order, each on the effects of those before it, and commits all
-// of them or none. The error lists every refused command; a command after the first refused
-// one may be refused only because of it.
+// Apply decides commands in order, each on the effects of those before it, and commits all of
+// them or none. The error lists every refused command; a command after the first refused one
+// may be refused only because of it.
 func (r *Registry) Apply(ctx context.Context, commands ...Command) ([]Result, error) {
 	return r.backend.Apply(ctx, ApplyRequest{Principal: r.principal, Commands: dereference(commands)})
 }
@@ -130,8 +130,7 @@ func (r *Registry) Settle(ctx context.Context, command Settle) (Name, error) {
 	return r.applyName(ctx, command)
 }
 
-// Forget erases a person or one name, or says what that would erase. It needs the right
-// [Operate].
+// Forget erases a person or one name, or says what it would erase. It needs [Operate].
 func (r *Registry) Forget(ctx context.Context, request ForgetRequest) (Forgetting, error) {
 	if !r.principal.HasIn(request.Namespace, Operate) {
 		return Forgetting{}, needsOperate("Forget")
@@ -139,8 +138,8 @@ func (r *Registry) Forget(ctx context.Context, request ForgetRequest) (Forgettin
 	return r.backend.Forget(ctx, request)
 }
 
-// Recanonicalize brings the names of a namespace under the rules that its policy has
-// now, or says what that would do. It needs the right [Operate].
+// Recanonicalize brings the names of a namespace under the present rules of its policy, or says
+// what it would do. It needs [Operate].
 func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error) {
 	if !r.principal.HasIn(request.Namespace, Operate) {
 		return Recanonicalization{}, needsOperate("Recanonicalize")
@@ -149,8 +148,7 @@ func (r *Registry) Recanonicalize(ctx context.Context, request RecanonicalizeReq
 }
 
 // Sweep processes up to limit records whose time is over: it records ends, asks witnesses,
-// finishes deletions and purges. No name waits for it: a name is free the instant its hold
-// is over.
+// finishes deletions and purges. No name waits for a sweep to become free.
 func (r *Registry) Sweep(ctx context.Context, limit int) (SweepReport, error) {
 	if limit < 1 {
 		return SweepReport{}, fmt.Errorf("dibs: the limit of a sweep is %d, it must be at least 1", limit)
@@ -184,8 +182,7 @@ func (r *Registry) applyOne(ctx context.Context, command Command) (Result, error
 	return results[0], nil
 }
 
-// dereference returns the commands with each pointer replaced by its value, and a nil
-// pointer by nil.
+// dereference replaces pointers to commands by commands, and nil pointers by nil.
 func dereference(commands []Command) []Command {
 	isPointer := func(c Command) bool { return reflect.ValueOf(c).Kind() == reflect.Pointer }
 	if !slices.ContainsFunc(commands, isPointer) {

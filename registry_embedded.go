@@ -10,8 +10,7 @@ var (
 	errRemoteTransaction = fmt.Errorf("%w: a registry on a server cannot join a transaction of this process", ErrUnsupported)
 )
 
-// Policy returns the policy of an embedded Registry for a namespace, with every default
-// filled in.
+// Policy returns an embedded Registry's policy for a namespace, with every default filled in.
 func (r *Registry) Policy(namespace string) (Policy, error) {
 	b, ok := r.backend.(EmbeddedBackend)
 	if !ok {
@@ -20,9 +19,9 @@ func (r *Registry) Policy(namespace string) (Policy, error) {
 	return b.Policy(namespace)
 }
 
-// SetPolicies replaces all policies of an embedded Registry at once: each command is decided
-// by the old ones or by the new ones. byNamespace and fallback are the Policies and the
-// Default of a [Config]. If one of them is not valid, SetPolicies changes nothing.
+// SetPolicies replaces all policies of an embedded Registry at once: each command is decided by
+// the old ones or by the new ones. byNamespace and fallback are the Policies and the Default of
+// a [Config]. If one of them is not valid, SetPolicies changes nothing.
 //
 // New rules for which names are the same need [Registry.Recanonicalize], before or after;
 // [Registry.CheckPolicies] finds them.
@@ -47,13 +46,12 @@ func (r *Registry) CheckPolicies(ctx context.Context, byNamespace map[string]Pol
 }
 
 // InTransaction is for engines; programs call the WithTx of an engine instead. It returns a
-// Registry with the rules and policies of r on the store that bind returns. That store is
-// bound to a transaction of the caller, and commands take effect when the transaction
-// commits. bind gets the store of r. If bind fails, or r works on a server, every verb of
-// the new Registry returns the error.
+// Registry with the rules and policies of r on the store that bind returns. That store is bound
+// to a transaction of the caller, and commands take effect when the transaction commits. bind
+// gets the store of r. If bind fails, or r works on a server, every verb of the new Registry
+// returns the error.
 //
-// Like the transaction, the new Registry is not safe for concurrent use. Closing it does
-// nothing.
+// The new Registry is not safe for concurrent use. Closing it does nothing.
 func (r *Registry) InTransaction(bind func(Store) (Store, error)) *Registry {
 	err := errRemoteTransaction
 	if b, ok := r.backend.(EmbeddedBackend); ok {

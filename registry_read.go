@@ -87,15 +87,14 @@ func (r *Registry) Events(ctx context.Context, query FeedQuery) (EventPage, erro
 	return r.backend.Events(ctx, query, false)
 }
 
-// AwaitEvents is Events, but waits until there is an event. [Registry.Watch] is a loop over
-// it.
+// AwaitEvents is Events, but waits until there is an event. [Registry.Watch] is a loop over it.
 func (r *Registry) AwaitEvents(ctx context.Context, query FeedQuery) (EventPage, error) {
 	return r.backend.Events(ctx, query, true)
 }
 
 // Watch yields the events after a cursor, then new ones as they are committed, until the
-// context ends or the caller leaves the loop. An error ends it and is yielded last; resume
-// from the Cursor of the last event.
+// context ends or the caller leaves the loop. An error ends it and is yielded last; resume from
+// the Cursor of the last event.
 func (r *Registry) Watch(ctx context.Context, query FeedQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -114,8 +113,7 @@ func (r *Registry) Watch(ctx context.Context, query FeedQuery) iter.Seq2[Event, 
 	}
 }
 
-// Stats counts the names by namespace and state. Most engines read all names for it: cache
-// the answer.
+// Stats counts names by namespace and state. Most engines read all names: cache the answer.
 func (r *Registry) Stats(ctx context.Context) (Stats, error) { return r.backend.Stats(ctx) }
 
 // Conflicts returns how many attempts were refused, by namespace, reason and hour.

@@ -12,8 +12,8 @@ type Name struct {
 	Status    Status
 	Epoch     uint64
 
-	// Entity is the owner; of a hold the intended owner, of a name that was given up the
-	// last owner. Zero means none.
+	// Entity is the owner; of a hold the intended owner, of a name that was given up the last
+	// owner. Zero means none.
 	Entity        Entity
 	Version       uint64 // the entity's version; 0 unless a command or a Lookup with Version returns it
 	Principal     string // of the hold

@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// Store is the contract of an engine. An engine has no rule about names: it loads records,
-// and commits a decision if nothing that the decision read has changed.
+// Store is the contract of an engine. An engine has no rule about names: it loads records, and
+// commits a decision if nothing that the decision read has changed.
 //
-// Each "must" below has an id in brackets; package storetest has a case for every one of
-// them. All methods must be safe for concurrent use [concurrent].
+// Each "must" below has an id in brackets; package storetest has a case for every one of them.
+// All methods must be safe for concurrent use [concurrent].
 //
 // Errors: a method that did nothing because the engine cannot be reached must return an error
-// that matches [ErrUnavailable] [unavailable]; after Close, every method must [closed]. If
-// the context has ended before the call, the method must return the context's error and
-// change nothing [cancelled].
+// that matches [ErrUnavailable] [unavailable]; after Close, every method must [closed]. If the
+// context has ended before the call, the method must return the context's error and change
+// nothing [cancelled].
 //
 // Optional interfaces of engines: [Pinger], [Scrubber], [Clock], [Parallel], [Waker],
 // [Partitioned], [Binder].
@@ -25,31 +25,31 @@ type Store interface {
 	// [load-snapshot]. It must see every group whose Commit returned before Load was called
 	// [load-fresh]. Every field must come back as it was committed, IDs and values byte for
 	// byte: no case folding, no normalising, no trimming [load-exact]. Kind and ID together
-	// identify a record [load-kind]. Refs that do not exist are left out, and a ref given
-	// twice is answered once or twice, as one record [load-absent]. Now must come from the
-	// clock with which Commit compares windows [load-now].
+	// identify a record [load-kind]. Refs that do not exist are left out, and a ref given twice
+	// is answered once or twice, as one record [load-absent]. Now must come from the clock with
+	// which Commit compares windows [load-now].
 	Load(ctx context.Context, refs []Ref) (Snapshots, error)
 
 	// Commit commits groups, each as a whole or not at all, and must return one outcome for
 	// each, in order [commit-outcomes].
 	//
-	// A group must be committed only if every record in its Reads still has the revision
-	// that was read, where 0 means absent [commit-reads], also for records that the group
-	// does not write [commit-read-only], and only if the engine's clock is within the
-	// group's Window once all of that is certain [commit-window]. Otherwise the group must
-	// change nothing and be [Stale] [commit-stale]. Stale takes precedence over every other
-	// fault of the group: a decision on records of different moments may, for instance, give
-	// an entity a second active name, and a violated constraint is then no error of the
-	// engine [commit-stale-first].
+	// A group must be committed only if every record in its Reads still has the revision that
+	// was read, where 0 means absent [commit-reads], also for records that the group does not
+	// write [commit-read-only], and only if the engine's clock is within the group's Window
+	// once all of that is certain [commit-window]. Otherwise the group must change nothing and
+	// be [Stale] [commit-stale]. Stale takes precedence over every other fault of the group: a
+	// decision on records of different moments may, for instance, give an entity a second
+	// active name, and a violated constraint is then no error of the engine
+	// [commit-stale-first].
 	//
-	// Groups of one call never share a record that one of them writes. A record that was
-	// read as absent is always among the group's Writes. What identifies a record (a name's
+	// Groups of one call never share a record that one of them writes. A record that was read
+	// as absent is always among the group's Writes. What identifies a record (a name's
 	// namespace and canonical form, an entity's type and id, the scope of any record) never
-	// changes, unless a Write has Renew. An engine may treat all groups of a call as one,
-	// and report all of them as stale if one is.
+	// changes, unless a Write has Renew. An engine may treat all groups of a call as one, and
+	// report all of them as stale if one is.
 	//
-	// Another transaction may have locked a record, possibly for long, such as a transaction
-	// of a caller. An engine must not delay the other groups by waiting long for one. It must
+	// Another transaction may have locked a record, possibly for long, such as a transaction of
+	// a caller. An engine must not delay the other groups by waiting long for one. It must
 	// report the group as [Busy] and change nothing for it [commit-busy].
 	//
 	// An engine that bounds the size of a commit reports a larger group as [TooLarge]. The
@@ -59,34 +59,34 @@ type Store interface {
 	// [commit-atomic], and must be on disk when Commit returns, on engines that have a disk
 	// [commit-durable]. Of concurrent commits that replace the same revision of a record
 	// exactly one must succeed [commit-race]. Records are stored with the revision they carry
-	// [commit-revision]. A deleted record must be absent afterwards; with a name its events
-	// are deleted too, other events keep their cursors, and the cursors of deleted events
-	// stay valid [commit-delete]. A write with Renew must leave nothing of the record as it
-	// was before: it is a deletion, followed by the new record and the group's own events
+	// [commit-revision]. A deleted record must be absent afterwards; with a name its events are
+	// deleted too, other events keep their cursors, and the cursors of deleted events stay
+	// valid [commit-delete]. A write with Renew must leave nothing of the record as it was
+	// before: it is a deletion, followed by the new record and the group's own events
 	// [commit-renew]. An event in Redacts must replace the event with its cursor, in the same
-	// position; an event that was deleted stays deleted [commit-redact]. Writes with Yields
-	// are names that stop being an entity's active one: an engine with a unique index on
-	// active names must accept a group's writes in any order [commit-yields].
+	// position; an event that was deleted stays deleted [commit-redact]. Writes with Yields are
+	// names that stop being an entity's active one: an engine with a unique index on active
+	// names must accept a group's writes in any order [commit-yields].
 	//
-	// An engine that fails during a commit, and does not know the outcome, must return an
-	// error that matches [ErrOutcomeUnknown].
+	// An engine that fails during a commit, and does not know the outcome, must return an error
+	// that matches [ErrOutcomeUnknown].
 	Commit(ctx context.Context, groups []Group) ([]Outcome, error)
 
 	// Await supports answers that depend on time alone: a hold, say, was over at end, and no
-	// commit has recorded it. A group that was decided in time may still be in progress,
-	// with its Window already checked, and Load does not see it yet.
+	// commit has recorded it. A group that was decided in time may still be in progress, with
+	// its Window already checked, and Load does not see it yet.
 	//
-	// After Await has returned without an error, every group that writes one of refs and
-	// whose Window ends at end or before must be visible to every later Load, or never be
-	// committed, in whichever process it is and whatever delays it [await-commits]. So Await
-	// waits for such groups, or makes them stale. If the engine's clock has not reached end,
-	// Await waits for that too [await-clock]. If its context ends first, it must return an
-	// error then [await-deadline]. It must delay no other caller.
+	// After Await has returned without an error, every group that writes one of refs and whose
+	// Window ends at end or before must be visible to every later Load, or never be committed,
+	// in whichever process it is and whatever delays it [await-commits]. So Await waits for
+	// such groups, or makes them stale. If the engine's clock has not reached end, Await waits
+	// for that too [await-clock]. If its context ends first, it must return an error then
+	// [await-deadline]. It must delay no other caller.
 	Await(ctx context.Context, refs []Ref, end Instant) error
 
 	// Due returns at most limit refs of records whose Due date is at or before the engine's
-	// now, earliest first [due-order]. A date is reached at its very millisecond
-	// [due-exact], and a record without one is never due [due-none].
+	// now, earliest first [due-order]. A date is reached at its very millisecond [due-exact],
+	// and a record without one is never due [due-none].
 	Due(ctx context.Context, limit int) ([]Ref, error)
 
 	// Owned returns an entity's names, active ones and aliases, ordered by namespace and
@@ -95,18 +95,18 @@ type Store interface {
 	Owned(ctx context.Context, scope string, entity Entity, limit int) ([]*NameRecord, error)
 
 	// List returns names, or documents of one kind, in byte order: names by namespace and
-	// canonical form, documents by label [list-order]. It must respect every field of the
-	// query [list-filter]. Resuming after the last record of a page must neither skip nor
-	// repeat a record that stays [list-paging].
+	// canonical form, documents by label [list-order]. It must respect every field of the query
+	// [list-filter]. Resuming after the last record of a page must neither skip nor repeat a
+	// record that stays [list-paging].
 	List(ctx context.Context, query ListQuery) ([]Record, error)
 
 	// Events returns the events of the feed after a cursor, in an order in which each name's
-	// events are ordered by revision, and each group's as the group lists them
-	// [events-order]. A reader that resumes from the last cursor it saw must get every event
-	// exactly once, also those of commits that were in progress when it read
-	// [events-gapless]. Events must respect every field of the query [events-filter] and
-	// return each event as it was committed [events-exact]. It refuses a cursor that the
-	// engine never gave out with [ErrBadCursor] [events-cursor].
+	// events are ordered by revision, and each group's as the group lists them [events-order].
+	// A reader that resumes from the last cursor it saw must get every event exactly once, also
+	// those of commits that were in progress when it read [events-gapless]. Events must respect
+	// every field of the query [events-filter] and return each event as it was committed
+	// [events-exact]. It refuses a cursor that the engine never gave out with [ErrBadCursor]
+	// [events-cursor].
 	//
 	// The history of a name is read from its end: its newest event comes first, and a reader
 	// that resumes from the last cursor it saw must get every older event once, whatever is
@@ -114,14 +114,14 @@ type Store interface {
 	// limit, however long the feed or the history is [events-cost].
 	Events(ctx context.Context, query EventQuery) ([]Event, error)
 
-	// Latest returns the cursor of the feed's end. All events of commits that returned
-	// before the call must be before it, and all events of commits that begin after the call
-	// has returned must be after it [events-latest]. It may be empty if there is no event.
+	// Latest returns the cursor of the feed's end. All events of commits that returned before
+	// the call must be before it, and all events of commits that begin after the call has
+	// returned must be after it [events-latest]. It may be empty if there is no event.
 	Latest(ctx context.Context) (Cursor, error)
 
-	// Close releases the store's resources. Committed data stays: on engines that have a
-	// disk, a store that is opened again on the same data must have all of it [reopen].
-	// Closing twice is allowed [close-twice].
+	// Close releases the store's resources. Committed data stays: on engines that have a disk,
+	// a store that is opened again on the same data must have all of it [reopen]. Closing twice
+	// is allowed [close-twice].
 	Close() error
 }
 
@@ -131,8 +131,7 @@ var ErrBadCursor = errors.New("dibs: no such cursor: use one from this registry,
 // ErrClosed is the cause of the UNAVAILABLE error after Close.
 var ErrClosed = errors.New("dibs: closed")
 
-// Snapshots is the result of Load: records of one moment, and that moment on the engine's
-// clock.
+// Snapshots is the result of Load: records of one moment, and the engine's time then.
 type Snapshots struct {
 	Now     Instant
 	Records []Record
@@ -143,9 +142,9 @@ type Group struct {
 	Reads  []Read  // everything that the decision depends on
 	Writes []Write // everything that it changes; each is among the Reads
 	Events []Event // new events, in order
-	// Redacts replace events in the feed, of names that the group writes or of entities as
-	// a whole, and have fewer details. Cursor, Kind, At, ID, Namespace, Canonical and Rev
-	// are unchanged.
+	// Redacts replace events in the feed, of names that the group writes or of entities as a
+	// whole, and have fewer details. Cursor, Kind, At, ID, Namespace, Canonical and Rev are
+	// unchanged.
 	Redacts []Event
 	Window  Window // when the decision is right
 }
@@ -161,16 +160,15 @@ type Write struct {
 	Record Record
 	// Delete removes the record instead of storing it.
 	Delete bool
-	// Renew deletes the record with this ID first, with what identified it and, for a name,
-	// its events.
+	// Renew deletes the record with this ID first, with what identified it and, for a name, its
+	// events.
 	Renew bool
-	// Yields marks a name that was an entity's active name and belongs to that entity no
-	// longer.
+	// Yields marks a name that was an entity's active name and no longer belongs to it.
 	Yields bool
 }
 
-// Window is the time in which a decision is right: from From, inclusive, to Before,
-// exclusive. A zero bound is open.
+// Window is the time in which a decision is right: from From, inclusive, to Before, exclusive.
+// A zero bound is open.
 type Window struct {
 	From, Before Instant
 }
@@ -182,14 +180,17 @@ func (w Window) Contains(now Instant) bool {
 
 // Intersect returns the instants that are within both windows.
 func (w Window) Intersect(other Window) Window {
-	return Window{From: max(w.From, other.From), Before: earlier(w.Before, other.Before)}
+	before := min(w.Before, other.Before)
+	if before == 0 { // at least one of them is open
+		before = max(w.Before, other.Before)
+	}
+	return Window{From: max(w.From, other.From), Before: before}
 }
 
 // Outcome is the outcome of a group.
 type Outcome uint8
 
-// The outcomes. The zero Outcome is Stale, so that an outcome that was never set does not
-// count as success.
+// The outcomes. The zero Outcome is Stale: one that was never set is no success.
 const (
 	Stale     Outcome = iota // a record has changed, or the window is over; nothing was done
 	Committed                // the group is committed

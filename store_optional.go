@@ -14,12 +14,12 @@ type Scrubber interface {
 	Scrub(ctx context.Context) error
 }
 
-// Clock is an optional interface of engines that know their time without a round trip. With
-// it the registry can decide before it has loaded records, on guesses that Commit checks: a
-// common command then costs one round trip instead of two.
+// Clock is an optional interface of engines that know their time without a round trip. With it
+// the registry can decide before it has loaded records, on guesses that Commit checks: a common
+// command then costs one round trip instead of two.
 type Clock interface {
-	// Now estimates the clock with which Commit compares windows; ok is false while there
-	// is no estimate. A wrong estimate only makes commits stale.
+	// Now estimates the clock with which Commit compares windows; ok is false while there is no
+	// estimate. A wrong estimate only makes commits stale.
 	Now() (now Instant, ok bool)
 }
 
@@ -36,10 +36,10 @@ type Waker interface {
 	Wake(ctx context.Context) <-chan struct{}
 }
 
-// Partitioned is an optional interface of stores that consist of several engines, such as
-// that of package routestore. Each scope is always in the same engine. Each engine has its
-// own clock and may be slow or unavailable by itself, so the registry has a writer, a reader
-// and a sweeper for each, and no command spans two of them.
+// Partitioned is an optional interface of stores that consist of several engines, such as that
+// of package routestore. Each scope is always in the same engine. Each engine has its own clock
+// and may be slow or unavailable by itself, so the registry has a writer, a reader and a
+// sweeper for each, and no command spans two of them.
 type Partitioned interface {
 	Store
 	// Parts returns the engines, always the same in the same order.

@@ -15,8 +15,8 @@ import (
 // The error's text becomes the name's doubt. If the error has a method Doubt() string, that
 // text does, and the error is only logged.
 //
-// A Witness must be safe for concurrent use and should respect its context. Package witness
-// has some that ask a service or a database.
+// A Witness must be safe for concurrent use and should respect its context. Package witness has
+// some that ask a service or a database.
 type Witness func(ctx context.Context, hold SuspectHold) (Verdict, error)
 
 // SuspectHold is the question to a witness.
@@ -66,8 +66,7 @@ var Absent = Verdict{kind: absent}
 // Exists is the verdict that this entity was saved.
 func Exists(entity Entity) Verdict { return Verdict{kind: exists, entity: entity} }
 
-// Outcome returns the verdict as a word, "exists", "absent" or "unknown", and the
-// entity that exists.
+// Outcome returns "exists", "absent" or "unknown", and the entity that exists.
 func (v Verdict) Outcome() (outcome string, entity Entity) {
 	switch v.kind {
 	case exists:
