@@ -7,8 +7,8 @@ package dibs
 // To rotate keys, put a new key in front of the old one, in one process after the other. Names
 // that are taken from then on are indexed and looked up under both keys, so processes that know
 // only the old key and processes that know both never give one name to two owners.
-// [Registry.Rekey] adds an older name to the index of the new key. Remove the old key when all
-// names are there.
+// [Registry.Rekey] adds an older name to the index of the new key. Remove the old key when it
+// is done for all.
 //
 // A lost secret cannot be replaced: without it the registry cannot tell which names are taken.
 type BlindKey struct {

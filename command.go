@@ -27,8 +27,7 @@ type Reserve struct {
 	CorrelationID string
 	// Meta is kept with the hold: up to 16 entries of 255 bytes each. Nil means none.
 	Meta map[string]string
-	// Field names this reservation in errors, like a form's field. Empty means the namespace's
-	// type.
+	// Field names it in errors, like a form's field. Empty means the namespace's type.
 	Field string
 	// OverrideReserved asks for a reserved word. It needs the right [OverrideReserved].
 	OverrideReserved bool

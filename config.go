@@ -31,8 +31,7 @@ type Config struct {
 	// PollEvery is how often Watch looks for events of other processes. It sees those of this
 	// Registry at once. Zero means 250 ms.
 	PollEvery time.Duration
-	// Suggestions is how many free names a NAME_TAKEN error offers. Zero means 3, negative
-	// none.
+	// Suggestions is how many names a NAME_TAKEN error offers. Zero means 3, negative none.
 	Suggestions int
 	// ConflictHistory is how long conflict counters are kept. Zero means 90 days.
 	ConflictHistory time.Duration

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// extendFraction: Do extends a hold after a third of its remaining time, to have time for
-	// retries.
+	// extendFraction: Do extends a hold after a third of its remaining time: time for retries.
 	extendFraction = 3
 	// minExtendPause is the minimum pause between two attempts to extend.
 	minExtendPause = 20 * time.Millisecond
@@ -74,8 +73,7 @@ func (e *unsureError) Error() string { return e.err.Error() }
 func (e *unsureError) Unwrap() error { return e.err }
 
 // DoError is the error of [Registry.Do] when it leaves holds behind: fn was unsure, or the
-// entity exists but its names could not be confirmed. The caller can still confirm or release
-// the Holds.
+// entity exists but its names could not be confirmed. The Holds can still be confirmed.
 type DoError struct {
 	Holds  []Hold // with their tokens
 	Entity Entity // the result of fn; zero if fn failed

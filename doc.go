@@ -46,7 +46,7 @@
 //
 // [Registry.Check] says whether values are available, [Registry.Resolve] where a name leads.
 // [Registry.Get], [Registry.Entity] and [Registry.List] return names, [Registry.History] and
-// [Registry.WhoHeld] their past. All of them read from the engine; nothing is cached.
+// [Registry.WhoHeld] their past. All of them read from the engine.
 //
 // [Registry.Watch] follows the feed: each committed change is one [Event]. A reader resumes
 // from a [Cursor] and misses no event. [Registry.Events] returns the feed page by page.
@@ -57,6 +57,14 @@
 // words are reserved, whether look-alikes are refused, whether values are stored, and how long
 // a name stays in quarantine. Policies are part of the [Config]. Package profile has the
 // functions that decide which names are the same; docs/names.md helps to choose.
+//
+// # Engines
+//
+// An engine is a [Store]: package memstore keeps names in memory, for tests, sqlitestore in a
+// file, pgstore in a PostgreSQL database, etcdstore in an etcd cluster, and routestore in
+// several of them. An engine has no rule about names: it loads records, and commits a decision
+// if nothing that the decision read has changed. Package storetest is the test suite for
+// engines, including your own.
 //
 // # Retrying
 //
@@ -89,12 +97,4 @@
 // Commands, results and records are plain values: do not change one that another goroutine
 // uses. Implementations of [Profile], [Skeleton], [Words], [Witness], [Grants], [Backend] and
 // [Store] must be safe for concurrent use.
-//
-// # Engines
-//
-// An engine is a [Store]: package memstore keeps names in memory, for tests, sqlitestore in a
-// file, pgstore in a PostgreSQL database, etcdstore in an etcd cluster, and routestore in
-// several of them. An engine has no rule about names: it loads records, and commits a decision
-// if nothing that the decision read has changed. Package storetest is the test suite for
-// engines, including your own.
 package dibs

@@ -40,8 +40,7 @@ type Policy struct {
 	// several emails. False means one.
 	ManyPerEntity bool
 
-	// Quarantine is how long only its last entity can take a name that was given up. Zero:
-	// none.
+	// Quarantine keeps a name that was given up for its last entity. Zero means not at all.
 	Quarantine time.Duration
 	// AliasRetention is how long an old name redirects. Zero means for ever.
 	AliasRetention time.Duration
@@ -52,7 +51,7 @@ type Policy struct {
 
 	// ReservedWords need the right [OverrideReserved]. Nil means none.
 	ReservedWords Words
-	// Witness says whether the entity of a lapsed hold exists. Nil: a lapsed hold is over.
+	// Witness says whether the entity of a lapsed hold exists. Nil means that the hold is over.
 	Witness Witness
 	// Skeleton refuses look-alikes of a name to all entities but its own. Nil means that
 	// look-alikes are different names.
@@ -76,8 +75,7 @@ func For(d time.Duration) TTL { return TTL{d: d, set: true} }
 // Duration returns the duration. If set is false, the TTL is the policy's default.
 func (t TTL) Duration() (d time.Duration, set bool) { return t.d, t.set }
 
-// OtherRules is a namespace whose names were made by other rules than those of its policy; see
-// [Registry.CheckPolicies].
+// OtherRules is a namespace for which a policy has other rules than its names were made by.
 type OtherRules struct {
 	Namespace string
 	OnRecord  string // the rules by which its names were made, such as "exact/1"

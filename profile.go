@@ -61,8 +61,7 @@ type exact struct{}
 func (exact) Name() string                           { return "exact/1" }
 func (exact) Canonical(value string) (string, error) { return value, nil }
 
-// Words are names that need the right [OverrideReserved]. Methods must be safe for concurrent
-// use.
+// Words are names that need the right [OverrideReserved]. They must be safe for concurrent use.
 type Words interface {
 	// Reserved reports whether the canonical form is a reserved word.
 	Reserved(canonical string) bool

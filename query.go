@@ -6,7 +6,7 @@ import "time"
 type CheckRequest struct {
 	Namespace string
 	Values    []string // at most 100
-	// Entity is the intended owner: its own quarantined names are available to it. Zero: none.
+	// Entity is the intended owner: its own quarantined names are available. Zero means none.
 	Entity Entity
 	// Suggest is how many free names to offer for each unavailable value, at most 10.
 	Suggest int

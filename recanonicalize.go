@@ -43,8 +43,7 @@ const (
 	FindingCollision FindingKind = "collision"
 	// FindingInvalid: the name is not valid under the new rules. Nothing is changed.
 	FindingInvalid FindingKind = "invalid"
-	// FindingLookAlike: the name looks like one of another entity. Both stay, further ones are
-	// refused.
+	// FindingLookAlike: it looks like another entity's name. Both stay; new ones are refused.
 	FindingLookAlike FindingKind = "look_alike"
 	// FindingUnfiled: the name is not indexed under the newest [BlindKey].
 	FindingUnfiled FindingKind = "unfiled"

@@ -136,8 +136,7 @@ func (n *NameRecord) record() {}
 func (n *NameRecord) Key() string { return n.Namespace + ":" + n.Canonical }
 
 // EntityRecord is the row of an entity. Every change to the entity's names writes it, so its
-// revision is the entity's version, and Commit notices the change in every decision that read
-// the record.
+// revision is the entity's version, and Commit rejects decisions on an older one.
 type EntityRecord struct {
 	ID       ID
 	Rev      uint64
@@ -168,8 +167,7 @@ type Document struct {
 	Scope string
 	ID    ID
 	Rev   uint64
-	// Label orders listings, byte for byte: UTF-8 without control characters, unique in the
-	// kind.
+	// Label orders listings byte for byte. UTF-8 without control characters, unique per kind.
 	Label string
 	// Due is when the sweeper processes the document next. Zero means never.
 	Due  Instant

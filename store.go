@@ -78,7 +78,7 @@ type Store interface {
 	//
 	// After Await has returned without an error, every group that writes one of refs and whose
 	// Window ends at end or before must be visible to every later Load, or never be committed,
-	// in whichever process it is and whatever delays it [await-commits]. So Await waits for
+	// whichever process commits it and whatever delays it [await-commits]. So Await waits for
 	// such groups, or makes them stale. If the engine's clock has not reached end, Await waits
 	// for that too [await-clock]. If its context ends first, it must return an error then
 	// [await-deadline]. It must delay no other caller.
@@ -160,15 +160,13 @@ type Write struct {
 	Record Record
 	// Delete removes the record instead of storing it.
 	Delete bool
-	// Renew deletes the record with this ID first, with what identified it and, for a name, its
-	// events.
+	// Renew first deletes the record with this ID: what identified it, and a name's events.
 	Renew bool
 	// Yields marks a name that was an entity's active name and no longer belongs to it.
 	Yields bool
 }
 
-// Window is the time in which a decision is right: from From, inclusive, to Before, exclusive.
-// A zero bound is open.
+// Window is when a decision is right: From (inclusive) to Before (exclusive); zero is open.
 type Window struct {
 	From, Before Instant
 }
