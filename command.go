@@ -8,6 +8,27 @@ type Command interface {
 	Op() string
 }
 
+// Result is what a command did, or would do in a dry run.
+type Result struct {
+	// Names are the names of the command, as they are after it.
+	Names []Name
+	// Token is that of a Reserve, ReserveAll or ReserveFirst; else empty.
+	Token string
+	// Replayed says that nothing changed because the result already stood.
+	Replayed bool
+	// Version is the entity's version after a command on an entity's names.
+	Version uint64
+	// Freed and Quarantined are the keys that a Delete or Decommission gave up.
+	Freed, Quarantined []string
+	// Pending says that a deleted entity has names left, which sweeps give up.
+	Pending bool
+}
+
+// hold returns name i of a reserving command, with its token.
+func (r *Result) hold(i int) Hold {
+	return Hold{Name: r.Names[i], Token: r.Token, Replayed: r.Replayed}
+}
+
 // Reserve holds a name for a limited time: free becomes held.
 type Reserve struct {
 	Namespace string // required

@@ -110,7 +110,7 @@ type Error struct {
 	Refusal     *Refusal  // INVALID_VALUE: which rule, where, and what would be accepted; nil if the profile gave none
 	Cause       Cause     // UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the engine; empty if it is unknown
 
-	// Failures are the refused parts of a list: of a command or an Apply. Code is the first's.
+	// Failures are the refused parts of a list. Code is that of the first.
 	Failures []Failure
 
 	wrapped error // the cause, for logs

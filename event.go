@@ -37,7 +37,7 @@ type Cursor string
 // the [EventPage.Next] of the answer gets all later events.
 const Latest Cursor = "latest"
 
-// Event is one committed change. Readers of the feed need no further request to follow it.
+// Event is one committed change. It has all that a reader needs to follow the registry.
 type Event struct {
 	Cursor Cursor    // the position in the feed just after this event
 	Kind   EventKind // what happened

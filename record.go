@@ -2,31 +2,6 @@ package dibs
 
 import "time"
 
-// State is the state of a name.
-type State string
-
-// The states of a name.
-const (
-	Free        State = "free"        // available
-	Held        State = "held"        // reserved, until ExpiresAt
-	Suspect     State = "suspect"     // reserved, past ExpiresAt, waiting for a witness
-	Active      State = "active"      // the present name of an entity
-	Alias       State = "alias"       // a former name of an entity, which redirects
-	Quarantined State = "quarantined" // given up; until a date, only its last entity can take it
-)
-
-// Status is the status of a name's last reservation.
-type Status string
-
-// The statuses of a reservation.
-const (
-	StatusReserved  Status = "reserved"
-	StatusSuspect   Status = "suspect"
-	StatusConfirmed Status = "confirmed"
-	StatusReleased  Status = "released"
-	StatusExpired   Status = "expired"
-)
-
 // Kind says what a record is about.
 type Kind string
 

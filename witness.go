@@ -10,10 +10,10 @@ import (
 // ends it.
 //
 // After [Exists] the name belongs to that entity. [Absent] must mean that the entity cannot be
-// saved any more: the hold's epoch fences the save, or its deadline is before ExpiresAt. After
-// [Unknown] or an error the name stays suspect, and the witness is asked again with backoff.
-// The error's text becomes the name's doubt. If the error has a method Doubt() string, that
-// text does, and the error is only logged.
+// saved any more: the hold's epoch fences the save, or the save has a deadline before
+// ExpiresAt. After [Unknown] or an error the name stays suspect, and the witness is asked again
+// with backoff. The error's text becomes the name's doubt. If the error has a method Doubt()
+// string, that text does, and the error is only logged.
 //
 // A Witness must be safe for concurrent use and should respect its context. Package witness has
 // some that ask a service or a database.

@@ -2,7 +2,32 @@ package dibs
 
 import "time"
 
-// Name is a name at one moment.
+// State is the state of a name.
+type State string
+
+// The states of a name.
+const (
+	Free        State = "free"        // available
+	Held        State = "held"        // reserved, until ExpiresAt
+	Suspect     State = "suspect"     // reserved, past ExpiresAt, waiting for a witness
+	Active      State = "active"      // the present name of an entity
+	Alias       State = "alias"       // a former name of an entity, which redirects
+	Quarantined State = "quarantined" // given up; until a date, only its last entity can take it
+)
+
+// Status is the status of a name's last reservation.
+type Status string
+
+// The statuses of a reservation.
+const (
+	StatusReserved  Status = "reserved"
+	StatusSuspect   Status = "suspect"
+	StatusConfirmed Status = "confirmed"
+	StatusReleased  Status = "released"
+	StatusExpired   Status = "expired"
+)
+
+// Name is a name at one moment. Times that do not apply to its state are zero.
 type Name struct {
 	ID        ID
 	Namespace string
@@ -41,25 +66,4 @@ type Hold struct {
 	Token string
 	// Replayed says that the hold already existed.
 	Replayed bool
-}
-
-// Result is what a command did, or would do in a dry run.
-type Result struct {
-	// Names are the names of the command, as they are after it.
-	Names []Name
-	// Token is that of a Reserve, ReserveAll or ReserveFirst; else empty.
-	Token string
-	// Replayed says that nothing changed because the result already stood.
-	Replayed bool
-	// Version is the entity's version after a command on an entity's names.
-	Version uint64
-	// Freed and Quarantined are the keys that a Delete or Decommission gave up.
-	Freed, Quarantined []string
-	// Pending says that a deleted entity has names left, which sweeps give up.
-	Pending bool
-}
-
-// hold returns name i of a reserving command, with its token.
-func (r *Result) hold(i int) Hold {
-	return Hold{Name: r.Names[i], Token: r.Token, Replayed: r.Replayed}
 }
