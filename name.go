@@ -27,7 +27,7 @@ const (
 	StatusExpired   Status = "expired"
 )
 
-// Name is a name at one moment. Times that do not apply to its state are zero.
+// Name is a name at one moment. A zero time means that there is none.
 type Name struct {
 	ID        ID
 	Namespace string
@@ -46,7 +46,7 @@ type Name struct {
 	Meta          map[string]string
 
 	CreatedAt   time.Time     // when this epoch began
-	ExpiresAt   time.Time     // of a hold
+	ExpiresAt   time.Time     // the end of the hold; kept after it is over
 	Remaining   time.Duration // of a live hold, by the engine's clock
 	ConfirmedAt time.Time
 	EndedAt     time.Time // when it was released, expired or given up
