@@ -15,8 +15,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// The model knows of a blind namespace only that it stores no spelling. The test translates the hashes
-// of a registry back, since it knows all values.
+// The model knows of a blind namespace only that it keeps no spelling. The test decodes
+// the registry's hashes, since it knows all possible values.
 
 var blindKeys = []dibs.BlindKey{
 	{ID: "a", Secret: bytes.Repeat([]byte("a"), 32)},
@@ -24,8 +24,8 @@ var blindKeys = []dibs.BlindKey{
 	{ID: "c", Secret: bytes.Repeat([]byte("c"), 32)},
 }
 
-// hashes returns the values by the keys that registries show for them. It reserves each value under
-// each blind key.
+// hashes maps the registry's hashes to the values of a namespace. It asks a registry
+// for each value under each key.
 var hashes = sync.OnceValue(func() map[string]string {
 	known := make(map[string]string)
 	for _, key := range blindKeys {
@@ -48,7 +48,7 @@ var hashes = sync.OnceValue(func() map[string]string {
 	return known
 })
 
-// plain returns the canonical form of what a registry shows as one.
+// plain returns the canonical form for a hash of a registry.
 func plain(namespace, canonical string) string {
 	if value, ok := hashes()[namespace+":"+canonical]; ok {
 		return value
@@ -56,7 +56,7 @@ func plain(namespace, canonical string) string {
 	return canonical
 }
 
-// hidden returns the hash of a name under a blind key.
+// hidden is the hash of a name under a key.
 func hidden(by dibs.BlindKey, key model.Key) string {
 	for told, value := range hashes() {
 		if hash, ok := strings.CutPrefix(told, key.Namespace+":"); ok && value == key.Canonical && strings.HasPrefix(hash, by.ID+".") {
@@ -79,7 +79,8 @@ func plainKeys(keys []string) []string {
 	return keys
 }
 
-// addressed returns a command with the ID of the side: a blind name has a row with another ID.
+// addressed is a command as a side expects it: in a blind namespace a name has another
+// ID.
 func (w *world) addressed(s *side, command dibs.Command) dibs.Command {
 	switch c := command.(type) {
 	case dibs.Confirm:
@@ -98,7 +99,7 @@ func (w *world) addressed(s *side, command dibs.Command) dibs.Command {
 	return command
 }
 
-// row returns the ID of the row that a name has, or will have when it is taken.
+// row finds the ID that a name has, or will have once it is taken.
 func (w *world) row(s *side, plain dibs.ID) dibs.ID {
 	for namespace, policy := range w.policies {
 		if len(policy.Blind) == 0 {
@@ -125,8 +126,8 @@ func shareKey(x, y []dibs.BlindKey) bool {
 	})
 }
 
-// rotate continues with other keys, or with the same keys in another order. They see all names: they
-// share a key with each list of keys that was in use, unless all names were rekeyed since.
+// rotate continues with other keys, or the same in another order. All processes still see
+// all names: they share a key, or all names were rekeyed.
 func (w *world) rotate() {
 	changed := false
 	for _, namespace := range namespaces {
@@ -152,7 +153,7 @@ func (w *world) rotate() {
 	}
 }
 
-// rekey adds the present keys to every name of a namespace.
+// rekey indexes every name of a namespace under all current keys.
 func (w *world) rekey(namespace string) {
 	for _, s := range w.sides {
 		for _, key := range w.model.Keys(func(model.Name) bool { return true }) {
@@ -166,7 +167,7 @@ func (w *world) rekey(namespace string) {
 		}
 		for _, e := range s.feed.read(w, s.registry) {
 			if e.Actor != "" || e.At == dibs.Instant(w.now) && e.Before.State == e.After.State {
-				w.t.Fatalf("Rekey wrote the event %s of %s", e.Kind, e.Key())
+				w.t.Fatalf("rekeying emitted %s of %s", e.Kind, e.Key())
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// feedReader reads a registry's feed and keeps the last state of every name.
+// feedReader follows a registry's feed and folds the events of every name.
 type feedReader struct {
 	cursor   dibs.Cursor
 	count    int
@@ -18,7 +18,7 @@ type feedReader struct {
 	rev      map[string]uint64
 	epoch    map[string]uint64
 	versions map[string]uint64
-	keys     map[string]string // the last name of each row
+	keys     map[string]string // the last key of each row
 }
 
 func newFeedReader() *feedReader {
@@ -28,8 +28,9 @@ func newFeedReader() *feedReader {
 	}
 }
 
-// read reads the new events and checks what must hold for every feed: revisions rise, epochs and
-// versions never fall, and the state before an event is the state after the previous one.
+// read reads new events, and checks what holds for every feed: revisions increase,
+// epochs and versions never decrease, and each event begins where the one before it
+// ended.
 func (f *feedReader) read(w *world, registry *dibs.Registry) (news []dibs.Event) {
 	for {
 		page, err := registry.Events(context.Background(), dibs.FeedQuery{After: f.cursor, Limit: 1000})
@@ -74,15 +75,15 @@ func (f *feedReader) take(w *world, e *dibs.Event) {
 		last.State = dibs.Free
 	}
 	if e.Before != last {
-		w.t.Fatalf("%s of %s has the state before %+v; after the previous event it was %+v", e.Kind, key, e.Before, last)
+		w.t.Fatalf("%s of %s begins with %+v, the event before it ended with %+v", e.Kind, key, e.Before, last)
 	}
 	if int64(e.At) > w.now {
-		w.t.Fatalf("%s of %s is dated %s, after the present time %s", e.Kind, key, w.since(int64(e.At)), w.since(w.now))
+		w.t.Fatalf("%s of %s is dated %s, it is %s", e.Kind, key, w.since(int64(e.At)), w.since(w.now))
 	}
 	f.rev[row], f.epoch[row], f.folded[key], f.keys[row] = e.Rev, e.Epoch, e.After, key
 }
 
-// textOf returns the key of a name, or the ID of its row if the name is forgotten.
+// textOf is the label of a name: its row ID if the name is erased.
 func textOf(id dibs.ID, key, canonical string) string {
 	if canonical == "" {
 		return id.String()
@@ -90,28 +91,28 @@ func textOf(id dibs.ID, key, canonical string) string {
 	return key
 }
 
-// startOver drops the state of a name that was forgotten, or whose entity was.
+// startOver drops the events of a name before its erasure, or that of an entity in it.
 func (f *feedReader) startOver(e *dibs.Event) {
 	delete(f.folded, f.keys[e.ID.String()])
 	f.folded[textOf(e.ID, e.Key(), e.Canonical)] = e.Before
 }
 
-// forget drops the state of a name that was purged. Its revision and its epoch stay: they must not go
-// back.
+// forget is for a purged name: its next event begins without a state, but its revision
+// and its epoch do not decrease.
 func (f *feedReader) forget(key model.Key) {
 	for told := range f.folded {
 		if plainKey(told) == key.Namespace+":"+key.Canonical || told == id(key).String() {
 			delete(f.folded, told)
 		}
 	}
-	for hash, value := range hashes() { // of a forgotten blind name
+	for hash, value := range hashes() { // of an erased name that was blind
 		if namespace, canonical, _ := strings.Cut(hash, ":"); namespace == key.Namespace && value == key.Canonical {
 			delete(f.folded, dibs.NameID(namespace, canonical).String())
 		}
 	}
 }
 
-// checkFold checks that the feed leads to the states of the registry, after a whole sweep.
+// checkFold checks that the feed agrees with the registry, after a complete sweep.
 func (w *world) checkFold(s *side) {
 	for _, namespace := range namespaces {
 		for _, value := range values {
@@ -120,7 +121,8 @@ func (w *world) checkFold(s *side) {
 				continue
 			}
 			folded := s.feed.folded[textOf(n.ID, n.Key(), n.Canonical)]
-			// A free name shows its last entity, but belongs to none: the entity is not compared.
+			// A free name shows its last owner, but has none: compare the entity only in
+			// states that have one.
 			told := fmt.Sprintf("%s %s, epoch %d, of %q", folded.State, folded.Status, folded.Epoch, folded.Entity.ID)
 			is := fmt.Sprintf("%s %s, epoch %d, of %q", n.State, n.Status, n.Epoch, n.Entity.ID)
 			if n.State == dibs.Free {
@@ -134,17 +136,17 @@ func (w *world) checkFold(s *side) {
 	}
 }
 
-// reread reads the feed again from its beginning, and the history of every name. Both must lead to the
-// same states.
+// reread reads the feed again from its beginning, and every name's history alone: both
+// must lead to the same states as the first reading.
 func (w *world) reread(s *side) {
 	again := newFeedReader()
 	again.read(w, s.registry)
 	if !maps.Equal(again.folded, s.feed.folded) {
-		w.t.Fatalf("the feed led to %+v; read again it leads to %+v", s.feed.folded, again.folded)
+		w.t.Fatalf("the feed said %+v; read from its beginning it says %+v", s.feed.folded, again.folded)
 	}
 	for _, namespace := range namespaces {
 		if namespace == w.changing {
-			continue // a history there may come from several rows
+			continue // its history may consist of several rows
 		}
 		for _, value := range takeable {
 			events, err := s.registry.History(context.Background(), namespace, value)

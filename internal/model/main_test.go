@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain sets the number and the length of the histories, unless -rapid.checks and -rapid.steps do.
-// With -short there are fewer.
+// TestMain makes histories longer than rapid's default, and fewer with -short. The flags
+// -rapid.checks and -rapid.steps override it.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	settings := map[string]string{"rapid.checks": "100", "rapid.steps": "50"}

@@ -18,8 +18,8 @@ import (
 	"github.com/calldibs/dibs/internal/server"
 )
 
-// remote is a registry that is used through a server and a client. Every call also goes to the registry
-// directly, and both must return exactly the same.
+// remote is a registry behind a server and a client. Every request also goes to the
+// registry directly, and both answers must be equal.
 type remote struct {
 	t       *rapid.T
 	kept    *dibs.Registry
@@ -32,10 +32,10 @@ func (w *world) serve(kept *dibs.Registry, store dibs.Store) *dibs.Registry {
 	return dibs.NewRegistry(&remote{w.t, kept, handler})
 }
 
-// callerOf returns the caller with a key, which is the name of the principal.
+// callerOf authenticates a principal by its key, which is its name.
 func callerOf(_ context.Context, key string) (access.Caller, error) {
 	if key == "" {
-		return access.Everything, nil // as in a program that embeds the registry
+		return access.Everything, nil // like a program that embeds a registry
 	}
 	verbs := []access.Verb{access.Read, access.Watch, access.Hold, access.Own}
 	if key == bob.Name {
@@ -55,7 +55,7 @@ func (r *remote) client(principal string) *dibs.Registry {
 	return client
 }
 
-// Apply runs directly as a dry run, and then through the server.
+// Apply is decided twice, but happens once.
 func (r *remote) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.Result, error) {
 	want, refused := r.kept.As(request.Principal).DryRun(ctx, request.Commands...)
 	client := r.client(request.Principal.Name)
@@ -71,7 +71,7 @@ func (r *remote) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.R
 	return got, err
 }
 
-// takesMore reports whether a request has a command that its key has no right to.
+// takesMore reports whether a request has a command that needs a right its key lacks.
 func (r *remote) takesMore(request dibs.ApplyRequest) bool {
 	return !request.Principal.Has(dibs.Operate) && slices.ContainsFunc(request.Commands, func(c dibs.Command) bool {
 		_, is := c.(dibs.Settle)
@@ -79,17 +79,17 @@ func (r *remote) takesMore(request dibs.ApplyRequest) bool {
 	})
 }
 
-// compare checks that the registry and the client return the same.
+// compare fails if the registry and the client answer differently.
 func (r *remote) compare(what string, want, got any, refused, err error) {
 	if errorText(refused) != errorText(err) {
-		r.t.Fatalf("%s: over HTTP it is refused by\n  %s\nexpected\n  %s", what, errorText(err), errorText(refused))
+		r.t.Fatalf("%s: the error over HTTP is\n  %s\nexpected\n  %s", what, errorText(err), errorText(refused))
 	}
 	if refused == nil && !reflect.DeepEqual(want, got) {
-		r.t.Fatalf("%s: over HTTP it is\n  %+v\nexpected\n  %+v", what, got, want)
+		r.t.Fatalf("%s: the answer over HTTP is\n  %+v\nexpected\n  %+v", what, got, want)
 	}
 }
 
-// errorText returns everything in an error that a program can use.
+// errorText is everything that an error tells a program.
 func errorText(err error) string {
 	e, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
@@ -105,7 +105,7 @@ func errorText(err error) string {
 	return text
 }
 
-// both makes a call directly and through a client, and compares.
+// both asks the registry and a client.
 func both[T any](r *remote, what string, ask func(*dibs.Registry) (T, error)) (T, error) {
 	want, refused := ask(r.kept)
 	got, err := ask(r.client(""))
@@ -113,8 +113,8 @@ func both[T any](r *remote, what string, ask func(*dibs.Registry) (T, error)) (T
 	return got, err
 }
 
-// askTheRest makes the calls that the model does not know, on a side behind a server. The remote
-// registry compares the answers.
+// askTheRest asks a side behind a server what the model does not know. The methods above
+// compare the answers.
 func (w *world) askTheRest(s *side) {
 	if !s.remote {
 		return
@@ -137,7 +137,7 @@ func (r *remote) Resolve(ctx context.Context, namespace, value string) (dibs.Res
 }
 
 func (r *remote) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
-	lookup.Version = true // a client always returns it
+	lookup.Version = true // a client always requests it
 	return both(r, "get", func(reg *dibs.Registry) (dibs.Name, error) { return reg.Get(ctx, lookup) })
 }
 

@@ -23,21 +23,21 @@ var (
 	values     = []string{"a", "b", "A", "4", "c", "word", "no!"}
 	takeable   = values[:5] // the others are a reserved word and, where folded, invalid
 	tokens     = []string{"token-1-of-the-test", "token-2-of-the-test", "token-3-of-the-test", "token-4-of-the-test", "token-5-of-the-test"}
-	nobody     = dibs.Entity{}
+	noEntity   = dibs.Entity{}
 	entities   = []dibs.Entity{{Type: "user", ID: "1"}, {Type: "user", ID: "2"}, {Type: "user", ID: "3"}}
 	alice      = dibs.Principal{Name: "alice"}
 	bob        = dibs.Principal{Name: "bob", Rights: dibs.ActForOthers | dibs.Operate}
 	principals = []dibs.Principal{alice, bob}
 )
 
-// folding is a profile under which value and canonical form may differ.
+// folding is the test's own profile: value and canonical form differ.
 type folding struct{}
 
 func (folding) Name() string { return "folding/1" }
 
 func (folding) Canonical(value string) (string, error) {
 	if strings.Contains(value, "!") {
-		return "", errors.New("has an exclamation mark")
+		return "", errors.New("it shouts")
 	}
 	return strings.ToLower(value), nil
 }
@@ -47,11 +47,11 @@ type side struct {
 	registry *dibs.Registry
 	store    *memstore.Store
 	feed     *feedReader
-	asked    map[doubtful]bool // the ends that its witness was asked about
-	// swept says that the side is swept after every step. Otherwise it is swept only by steps that
-	// sweep, and a world with two sides has no such steps.
+	asked    map[doubtful]bool // the witness's questions
+	// swept says that it is swept after every step; otherwise only by sweep steps, which
+	// a world with two sides does not have.
 	swept bool
-	// remote says that the registry is used through a server.
+	// remote says that it is behind a server.
 	remote bool
 }
 
@@ -65,11 +65,11 @@ type world struct {
 	sides    []*side
 	forgot   bool                         // an entity was forgotten
 	changing string                       // the namespace whose rules change, if any
-	orders   map[string][][]dibs.BlindKey // the lists of keys that a blind namespace has had
+	orders   map[string][][]dibs.BlindKey // the keys of the names of a blind namespace
 
-	asking    sync.Mutex              // the witness is asked by several goroutines at once
-	script    map[string]dibs.Verdict // what the witness says, by canonical form
-	testimony []testimony             // its verdicts in this sweep
+	asking    sync.Mutex              // held during a call of the witness: calls are concurrent
+	script    map[string]dibs.Verdict // the witness's answers, by canonical form
+	testimony []testimony             // the answers since the last observe
 }
 
 type testimony struct {
@@ -91,7 +91,7 @@ func newWorld(t *rapid.T, metamorphic bool) *world {
 	return w
 }
 
-// open opens one side, or two, of which the second is swept.
+// open opens the sides: one, or two of which one is swept.
 func (w *world) open(metamorphic bool) {
 	for i := range 2 {
 		if i == 1 && !metamorphic {
@@ -105,11 +105,11 @@ func (w *world) open(metamorphic bool) {
 	}
 }
 
-// registry opens a registry on a side's store, with the present policies.
+// registry opens a registry on a side's store, with the current policies.
 func (w *world) registry(s *side) *dibs.Registry {
 	cfg := dibs.Config{Policies: w.policies, Suggestions: -1}
 	if s.remote {
-		cfg.Suggestions = 3 // to test that they are sent
+		cfg.Suggestions = 3 // these must be transmitted, too
 	}
 	registry, err := core.Open(lastingStore{s.store}, cfg)
 	if err != nil {
@@ -121,12 +121,12 @@ func (w *world) registry(s *side) *dibs.Registry {
 	return registry
 }
 
-// lastingStore is a store that stays open for the next registry.
+// lastingStore is a store that another registry is opened on later.
 type lastingStore struct{ *memstore.Store }
 
 func (lastingStore) Close() error { return nil }
 
-// reopen replaces the registries by new ones with the present policies.
+// reopen continues with new registries, with the current policies.
 func (w *world) reopen() {
 	for _, s := range w.sides {
 		_ = s.registry.Close()
@@ -141,7 +141,8 @@ func (w *world) close() {
 	}
 }
 
-// drawPolicy draws a policy. All durations are set, because the model has no defaults.
+// drawPolicy draws the policy of a namespace. All durations are set, because the model
+// has no defaults.
 func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	var flags []string
 	flag := func(label string) bool {
@@ -188,7 +189,7 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	if flag("witness") {
 		p.Witness = w.witness
 	}
-	// A purge is visible, so a side that is swept equals one that is not only without purges.
+	// Purging makes sweeping visible, so two sides can only agree without it.
 	if metamorphic {
 		p.HoldHistory = 200 * 365 * 24 * time.Hour
 	} else if flag("purges") {
@@ -197,7 +198,7 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	return p
 }
 
-// witness returns the verdict of the script, and records it.
+// witness answers by the script, and records the answer.
 func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 	w.asking.Lock()
 	defer w.asking.Unlock()
@@ -206,20 +207,21 @@ func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict,
 	return verdict, nil
 }
 
-// key returns the key of a value, by the profile of the policy.
+// key is the key of a value in a namespace, by the policy's profile.
 func (w *world) key(namespace, value string) (model.Key, bool) {
 	canonical, err := w.policies[namespace].Profile.Canonical(value)
 	return model.Key{Namespace: namespace, Canonical: canonical}, err == nil
 }
 
-// idOf draws an ID that finds a name: its present one, or one from before a change of the rules.
+// idOf is a reservation id of a name: its current one, or one from before the rules of its
+// namespace changed.
 func (w *world) idOf(key model.Key) dibs.ID {
 	return id(draw(w, "id", append(w.model.Former(key), key)...))
 }
 
 func id(key model.Key) dibs.ID { return dibs.NameID(key.Namespace, key.Canonical) }
 
-// since returns a time as the duration since the start of the history.
+// since formats a time as the duration since the start of the history.
 func (w *world) since(ms int64) string {
 	if ms == 0 {
 		return "-"
