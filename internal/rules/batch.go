@@ -56,99 +56,99 @@ func makeBatch(requests []*Request) *Batch {
 
 // newLedger returns a state that wants everything the requests are known to read.
 func NewBatch(requests []*Request) *Batch {
-	l := makeBatch(requests)
+	b := makeBatch(requests)
 	for _, r := range requests {
 		for _, ref := range r.wants {
-			l.want(ref)
+			b.want(ref)
 		}
 	}
-	return l
+	return b
 }
 
 // guessLedger returns a state that is guessed and not loaded: a record is what recall
 // returns, or absent where a request expects that. It is incomplete if a request is known to
 // read anything else.
 func GuessBatch(requests []*Request, now dibs.Instant, window dibs.Window, recall func(Key) dibs.Record) *Batch {
-	l := makeBatch(requests)
-	l.now, l.window, l.recall = now, window, recall
+	b := makeBatch(requests)
+	b.now, b.window, b.recall = now, window, recall
 	for _, r := range requests {
-		for _, ref := range r.fresh {
-			l.expectFresh(ref)
+		for _, ref := range r.likelyAbsent {
+			b.expectAbsent(ref)
 		}
 	}
 	for _, r := range requests {
 		for _, ref := range r.wants {
-			l.want(ref)
+			b.want(ref)
 		}
 	}
-	return l
+	return b
 }
 
 // guessed reports whether the state was guessed and not loaded.
-func (l *Batch) Guessed() bool { return l.recall != nil }
+func (b *Batch) Guessed() bool { return b.recall != nil }
 
 // complete reports whether the state has everything that was asked for.
-func (l *Batch) Complete() bool { return !l.asked }
+func (b *Batch) Complete() bool { return !b.asked }
 
 // decide decides the requests in order.
-func (l *Batch) Decide(requests []*Request) {
+func (b *Batch) Decide(requests []*Request) {
 	for _, r := range requests {
-		r.Decide(l)
+		r.Decide(b)
 	}
 }
 
 // wanted returns the records to load, and the entities whose names are to be listed then.
-func (l *Batch) Wanted() ([]dibs.Ref, []Owner) { return l.wants, l.owners }
+func (b *Batch) Wanted() ([]dibs.Ref, []Owner) { return b.wants, b.owners }
 
 // load replaces the state by what was loaded: all records in one Load, so that every
 // decision rests on one moment, and the names of each owner. Those are listed after the Load;
 // the revision of the entity's record, loaded before, tells if they change in between.
-func (l *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
-	clear(l.current)
-	clear(l.loaded)
-	clear(l.renewed)
-	l.now = loaded.Now
-	for _, ref := range l.wants {
-		l.loaded[KeyOf(ref)] = nil
+func (b *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
+	clear(b.current)
+	clear(b.loaded)
+	clear(b.renewed)
+	b.now = loaded.Now
+	for _, ref := range b.wants {
+		b.loaded[KeyOf(ref)] = nil
 	}
 	for _, r := range loaded.Records {
-		l.loaded[KeyOf(r.Ref())] = r
+		b.loaded[KeyOf(r.Ref())] = r
 	}
-	for i, o := range l.owners {
-		l.owned[o.key()] = owned[i]
+	for i, o := range b.owners {
+		b.owned[o.key()] = owned[i]
 	}
-	l.asked = false
+	b.asked = false
 }
 
 // records returns what was loaded; nil stands for a record that is absent.
-func (l *Batch) Records() iter.Seq[dibs.Record] { return maps.Values(l.loaded) }
+func (b *Batch) Records() iter.Seq[dibs.Record] { return maps.Values(b.loaded) }
 
 // want notes a record to be loaded.
-func (l *Batch) want(ref dibs.Ref) {
-	if !l.knows(ref) {
-		l.loaded[KeyOf(ref)] = nil
-		l.wants = append(l.wants, ref)
-		l.asked = true
+func (b *Batch) want(ref dibs.Ref) {
+	if !b.knows(ref) {
+		b.loaded[KeyOf(ref)] = nil
+		b.wants = append(b.wants, ref)
+		b.asked = true
 	}
 }
 
 // expectFresh is want for a record that is most likely absent: a guessed state assumes that.
-func (l *Batch) expectFresh(ref dibs.Ref) {
-	if l.Guessed() && !l.knows(ref) {
-		l.loaded[KeyOf(ref)] = nil
+func (b *Batch) expectAbsent(ref dibs.Ref) {
+	if b.Guessed() && !b.knows(ref) {
+		b.loaded[KeyOf(ref)] = nil
 	}
-	l.want(ref)
+	b.want(ref)
 }
 
 // knows reports whether a record is loaded, or remembered in a guessed state.
-func (l *Batch) knows(ref dibs.Ref) bool {
+func (b *Batch) knows(ref dibs.Ref) bool {
 	key := KeyOf(ref)
-	if _, known := l.loaded[key]; known {
+	if _, known := b.loaded[key]; known {
 		return true
 	}
-	if l.Guessed() {
-		if r := l.recall(key); r != nil {
-			l.loaded[key] = r
+	if b.Guessed() {
+		if r := b.recall(key); r != nil {
+			b.loaded[key] = r
 			return true
 		}
 	}
@@ -156,11 +156,11 @@ func (l *Batch) knows(ref dibs.Ref) bool {
 }
 
 // wantOwned notes an entity whose names are to be listed.
-func (l *Batch) wantOwned(o Owner) {
-	if _, known := l.owned[o.key()]; !known {
-		l.owned[o.key()] = nil
-		l.owners = append(l.owners, o)
-		l.asked = true
+func (b *Batch) wantOwned(o Owner) {
+	if _, known := b.owned[o.key()]; !known {
+		b.owned[o.key()] = nil
+		b.owners = append(b.owners, o)
+		b.asked = true
 	}
 }
 
@@ -168,11 +168,11 @@ func (l *Batch) wantOwned(o Owner) {
 // loaded looks absent for now. A record that the batch has purged looks as it was: a command
 // that writes it again undoes the purge, and its history goes on. An index entry does not: a
 // reader would keep an entry that was deleted.
-func (l *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
-	r, changed = l.current[KeyOf(ref)]
+func (b *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
+	r, changed = b.current[KeyOf(ref)]
 	if r != nil || (changed && (ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash)) {
 		return r, true
 	}
-	l.want(ref)
-	return l.loaded[KeyOf(ref)], changed
+	b.want(ref)
+	return b.loaded[KeyOf(ref)], changed
 }

@@ -59,45 +59,45 @@ func plainKeyID(id string) bool {
 func (p *policy) blind() bool { return len(p.Blind) > 0 }
 
 func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
-	s, canonical, err := p.locate(c.Namespace, c.Value, "")
+	t, canonical, err := p.locate(c.Namespace, c.Value, "")
 	if err == nil {
-		err = s.compare(canonical)
+		err = t.setSkeletons(canonical)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !s.policy.blind() {
-		return nil, s.refuse(dibs.CodeInvalidNamespace, "%s has no keys: names are rekeyed in blind namespaces alone", s.namespace)
+	if !t.policy.blind() {
+		return nil, t.refuse(dibs.CodeInvalidNamespace, "%s has no keys: names are rekeyed in blind namespaces alone", t.namespace)
 	}
-	for _, f := range slices.Concat(s.hashes, s.skeletons) {
-		p.want(f.Ref)
+	for _, key := range slices.Concat(t.hashes, t.skeletons) {
+		p.want(key.Ref)
 	}
-	p.want(namespaceRecordRef(s.namespaceInfo))
+	p.want(namespaceRecordRef(t.namespaceInfo))
 	return func(v *view) (dibs.Result, *dibs.Error) {
-		if v.unknown(s) {
-			return dibs.Result{}, s.refuse(dibs.CodeNotFound, "nobody has %s", s.key())
+		if v.hasNoRow(t) {
+			return dibs.Result{}, t.refuse(dibs.CodeNotFound, "nobody has %s", t.key())
 		}
-		d := v.name(s)
-		if v.isIndexed(d, s) {
-			return dibs.Result{Names: []dibs.Name{v.show(d)}, Replayed: true}, nil
+		n := v.name(t)
+		if v.isIndexed(n, t) {
+			return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: true}, nil
 		}
-		floor, err := v.namespaceRecord(s)
+		record, err := v.recordForNewName(t)
 		if err != nil {
 			return dibs.Result{}, err
 		}
-		v.addToIndex(d, s, floor)
-		v.keep(d)
-		return dibs.Result{Names: []dibs.Name{v.show(d)}}, nil
+		v.addToIndex(n, t, record)
+		v.saveQuietly(n)
+		return dibs.Result{Names: []dibs.Name{v.show(n)}}, nil
 	}, nil
 }
 
 // hide replaces the name's value and canonical form by keyed hashes.
-func (s *target) hide(canonical string) {
-	for i, k := range s.policy.Blind {
-		sum := keyedHash(k, dibs.KindHash, s.namespace, canonical)
-		s.hashes = append(s.hashes, hashKey(s.namespaceInfo, sum))
+func (t *target) hide(canonical string) {
+	for i, k := range t.policy.Blind {
+		sum := keyedHash(k, dibs.KindHash, t.namespace, canonical)
+		t.hashes = append(t.hashes, hashKey(t.namespaceInfo, sum))
 		if i == 0 {
-			s.value, s.canonical = sum, sum
+			t.value, t.canonical = sum, sum
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 	targets := make([]*target, len(req.Values))
 	for i, value := range req.Values {
 		var err *dibs.Error
-		if targets[i], err = p.newName(req.Namespace, value, "", false); err != nil {
+		if targets[i], err = p.newTarget(req.Namespace, value, "", false); err != nil {
 			if err.Code != dibs.CodeInvalidValue && err.Code != dibs.CodeReservedWord {
 				return nil, err
 			}
@@ -35,18 +35,18 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 	}
 	return newQuestion(p, func(v *view) ([]dibs.Availability, *dibs.Error) {
 		answers := make([]dibs.Availability, len(targets))
-		for i, s := range targets {
+		for i, t := range targets {
 			refused := invalid[i]
 			if refused == nil {
-				if err := v.mayMakeNames(s); err != nil {
+				if err := v.mayMakeNames(t); err != nil {
 					return nil, err
 				}
-				refused = v.available(s, v.name(s), req.Entity)
+				refused = v.available(t, v.name(t), req.Entity)
 			}
 			if refused != nil {
 				answers[i] = unavailable(req.Values[i], refused)
 			} else {
-				answers[i] = dibs.Availability{Value: req.Values[i], Canonical: s.canonical, Available: true}
+				answers[i] = dibs.Availability{Value: req.Values[i], Canonical: t.canonical, Available: true}
 			}
 		}
 		return answers, nil

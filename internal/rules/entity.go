@@ -35,7 +35,7 @@ func (v *view) existingEntity(scope string, entity dibs.Entity) (entityState, *d
 }
 
 // saveWhole stores a change to the entity as a whole and tells the world.
-func (v *view) saveWhole(e entityState, kind dibs.EventKind) {
+func (v *view) saveEntityEvent(e entityState, kind dibs.EventKind) {
 	v.saveEntity(e)
 	v.events = append(v.events, dibs.Event{
 		Kind: kind, At: v.now, Scope: e.Scope, Entity: e.Entity, Version: v.entity(e.Scope, e.Entity).Rev, Actor: v.actor,
@@ -43,14 +43,14 @@ func (v *view) saveWhole(e entityState, kind dibs.EventKind) {
 }
 
 func (p *preparer) archive(c dibs.Archive) (decision, *dibs.Error) {
-	return p.prepareArchived(c.Scope, c.Entity, true, dibs.EventArchived)
+	return p.setArchived(c.Scope, c.Entity, true, dibs.EventArchived)
 }
 
 func (p *preparer) restore(c dibs.Restore) (decision, *dibs.Error) {
-	return p.prepareArchived(c.Scope, c.Entity, false, dibs.EventRestored)
+	return p.setArchived(c.Scope, c.Entity, false, dibs.EventRestored)
 }
 
-func (p *preparer) prepareArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
+func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
 	if err := p.prepareEntity(scope, entity); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (p *preparer) prepareArchived(scope string, entity dibs.Entity, archived bo
 			return dibs.Result{Version: e.Rev, Replayed: true}, nil
 		}
 		e.Archived = archived
-		v.saveWhole(e, kind)
+		v.saveEntityEvent(e, kind)
 		return dibs.Result{Version: v.entity(scope, entity).Rev}, nil
 	}, nil
 }
@@ -86,32 +86,32 @@ func (p *preparer) delete(c dibs.Delete) (decision, *dibs.Error) {
 			// Too many for one command: mark the entity, so that nothing of it
 			// resolves from now on, and let the sweeper do the rest.
 			e.Due = v.now
-			v.saveWhole(e, dibs.EventDeleted)
+			v.saveEntityEvent(e, dibs.EventDeleted)
 			return dibs.Result{Version: v.entity(c.Scope, c.Entity).Rev, Pending: true}, nil
 		}
-		result := p.leaveAll(v, e, ids)
-		v.saveWhole(e, dibs.EventDeleted)
+		result := p.giveUpAll(v, e, ids)
+		v.saveEntityEvent(e, dibs.EventDeleted)
 		result.Version = v.entity(c.Scope, c.Entity).Rev
 		return result, nil
 	}, nil
 }
 
 // leaveAll gives up these names of an entity, each as its own policy says.
-func (p *preparer) leaveAll(v *view, e entityState, ids []dibs.ID) dibs.Result {
+func (p *preparer) giveUpAll(v *view, e entityState, ids []dibs.ID) dibs.Result {
 	var result dibs.Result
 	for _, id := range ids {
-		d := v.nameByID(id, e.Scope)
-		if d == nil || (d.State != dibs.Active && d.State != dibs.Alias) || d.Owner != e.Entity {
-			if d != nil {
-				v.saveLapses(d) // an alias whose time was over
+		n := v.nameByID(id, e.Scope)
+		if n == nil || (n.State != dibs.Active && n.State != dibs.Alias) || n.Owner != e.Entity {
+			if n != nil {
+				v.saveLapses(n) // an alias whose time was over
 			}
 			continue
 		}
-		space, err := p.policies.namespace(d.Namespace)
+		ns, err := p.policies.namespace(n.Namespace)
 		if err != nil {
 			continue // no name has a malformed namespace
 		}
-		left := v.leave(d, e, space.policy)
+		left := v.giveUp(n, e, ns.policy)
 		result.Freed = append(result.Freed, left.Freed...)
 		result.Quarantined = append(result.Quarantined, left.Quarantined...)
 	}

@@ -26,7 +26,7 @@ func ForgottenLabel(id dibs.ID) string { return forgottenMark + id.String() }
 
 // forgotten reports whether the row is a tombstone: it keeps a name back for as long as
 // was promised, and does not know which.
-func (d *nameState) forgotten() bool { return isTombstone(&d.NameRecord) }
+func (n *nameState) forgotten() bool { return isTombstone(&n.NameRecord) }
 
 func isTombstone(n *dibs.NameRecord) bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
 
@@ -53,143 +53,143 @@ type Forgotten struct {
 
 // erase makes a tombstone of a name, in whatever state it is. A quarantine goes on, for
 // every entity: the tombstone does not know whose name it was.
-func (p *preparer) erase(v *view, d *nameState) (Forgotten, *dibs.Error) {
-	space, err := p.policies.namespace(d.Namespace)
+func (p *preparer) erase(v *view, n *nameState) (Forgotten, *dibs.Error) {
+	ns, err := p.policies.namespace(n.Namespace)
 	if err != nil {
 		return Forgotten{}, err
 	}
-	shown := v.show(d)
-	if err := v.letGo(d, space); err != nil {
+	shown := v.show(n)
+	if err := v.endUse(n, ns); err != nil {
 		return Forgotten{}, err
 	}
-	shown.State, shown.Until = d.State, d.Until.Time()
-	d.NameRecord = dibs.NameRecord{
-		ID: d.ID, Rev: d.Rev, Namespace: d.Namespace, Scope: d.Scope,
-		Value: ForgottenLabel(d.ID), Canonical: ForgottenLabel(d.ID),
-		State: d.State, Status: dibs.StatusReleased, Epoch: d.Epoch, EndedAt: v.now, Until: d.Until,
-		Terms: dibs.Terms{HoldHistory: space.policy.HoldHistory},
+	shown.State, shown.Until = n.State, n.Until.Time()
+	n.NameRecord = dibs.NameRecord{
+		ID: n.ID, Rev: n.Rev, Namespace: n.Namespace, Scope: n.Scope,
+		Value: ForgottenLabel(n.ID), Canonical: ForgottenLabel(n.ID),
+		State: n.State, Status: dibs.StatusReleased, Epoch: n.Epoch, EndedAt: v.now, Until: n.Until,
+		Terms: dibs.Terms{HoldHistory: ns.policy.HoldHistory},
 		// What looks like it is kept back too, and a keyed hash still leads here.
-		Links: slices.DeleteFunc(slices.Clone(d.Links), func(l dibs.Link) bool {
-			_, folder := indexKeyOf(l, d)
+		Links: slices.DeleteFunc(slices.Clone(n.Links), func(l dibs.Link) bool {
+			_, folder := indexKeyOf(l, n)
 			return !folder
 		}),
 	}
-	d.before.Entity, d.lapses = dibs.Entity{}, nil
-	v.retell(d, v.now, snapshotOf(&d.NameRecord))
-	v.store(d)
+	n.before.Entity, n.lapses = dibs.Entity{}, nil
+	v.restartHistory(n, v.now, snapshotOf(&n.NameRecord))
+	v.store(n)
 	return Forgotten{Changed: true, Erased: true, Name: &shown}, nil
 }
 
 // letGo ends a hold or an ownership, and what counts for it elsewhere.
-func (v *view) letGo(d *nameState, s namespaceInfo) *dibs.Error {
-	switch d.State {
+func (v *view) endUse(n *nameState, ns namespaceInfo) *dibs.Error {
+	switch n.State {
 	case dibs.Active, dibs.Alias:
-		e := v.entity(d.Scope, d.Owner)
-		if e.Active[d.slot()] == d.ID {
-			delete(e.Active, d.slot())
+		e := v.entity(n.Scope, n.Owner)
+		if e.Active[n.slot()] == n.ID {
+			delete(e.Active, n.slot())
 		}
 		v.saveEntity(e)
-		d.giveUp(s.policy.Quarantine, v.now)
+		n.giveUp(ns.policy.Quarantine, v.now)
 	case dibs.Held, dibs.Suspect:
-		v.uncountHold(d)
-		d.endHold(dibs.StatusReleased, v.now)
+		v.uncountHold(n)
+		n.endHold(dibs.StatusReleased, v.now)
 	case dibs.Free, dibs.Quarantined:
 	}
-	return v.dropQuota(d, s)
+	return v.dropQuota(n, ns)
 }
 
 // dropQuota removes the quota of the principal that reserved the name, unless it holds
 // others: there is a name on it.
-func (v *view) dropQuota(d *nameState, s namespaceInfo) *dibs.Error {
-	ref, _ := quotaRef(d.Namespace, d.Scope, d.Principal)
+func (v *view) dropQuota(n *nameState, ns namespaceInfo) *dibs.Error {
+	ref, _ := quotaRef(n.Namespace, n.Scope, n.Principal)
 	if v.absent(ref) {
 		return nil
 	}
 	q, rev := readQuota(v, ref)
-	q.forget(d.ID, v.now)
+	q.drop(n.ID, v.now)
 	if len(q.Holds) > 0 {
 		return nil
 	}
-	f, at, err := readNamespaceRecord(v, s)
+	record, at, err := readNamespaceRecord(v, ns)
 	if err != nil {
 		return err
 	}
 	v.put(ref, nil)
-	v.raiseNamespaceRecord(s, f, at, 0, rev)
+	v.raiseRecord(ns, record, at, 0, rev)
 	return nil
 }
 
 // retell begins the history of a row anew, with the word that there was another one.
 // Whoever follows the feed may not have heard of it yet.
-func (v *view) retell(d *nameState, at dibs.Instant, now dibs.Snapshot) {
-	v.renew(d.Ref())
-	v.record(d, dibs.EventForgotten, at, "", now)
+func (v *view) restartHistory(n *nameState, at dibs.Instant, now dibs.Snapshot) {
+	v.renew(n.Ref())
+	v.record(n, dibs.EventForgotten, at, "", now)
 }
 
 // remember gives a forgotten name its canonical form back, for somebody who knows it.
-func (d *nameState) remember(s *target) {
-	d.Value, d.Canonical, d.lapses = s.value, s.canonical, nil
-	d.before = snapshotOf(&d.NameRecord)
+func (n *nameState) remember(t *target) {
+	n.Value, n.Canonical, n.lapses = t.value, t.canonical, nil
+	n.before = snapshotOf(&n.NameRecord)
 }
 
 // forgetName forgets one name, and what it was called before the rules of its namespace
 // changed.
 func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.Error) {
 	p := &preparer{policies: set}
-	s, err := p.address(req.Namespace, req.Value, "")
+	t, err := p.target(req.Namespace, req.Value, "")
 	if err == nil {
 		err = checkOptionalEntity(req.Entity)
 	}
-	if err == nil && req.Scope != "" && req.Scope != s.scope {
-		err = s.refuse(dibs.CodeInvalidNamespace, "%s is not in the scope %s", s.namespace, quote(req.Scope))
+	if err == nil && req.Scope != "" && req.Scope != t.scope {
+		err = t.refuse(dibs.CodeInvalidNamespace, "%s is not in the scope %s", t.namespace, quote(req.Scope))
 	}
 	if err != nil {
 		return nil, err
 	}
 	j := newJob(p, func(v *view) (Forgotten, *dibs.Error) {
-		if v.unknown(s) {
+		if v.hasNoRow(t) {
 			return Forgotten{}, nil
 		}
-		d := v.name(s)
-		if d.forgotten() {
+		n := v.name(t)
+		if n.forgotten() {
 			return Forgotten{}, nil
 		}
-		if err := s.mayForget(d, req.Entity); err != nil {
+		if err := t.mayForget(n, req.Entity); err != nil {
 			return Forgotten{}, err
 		}
-		for _, id := range d.linked(dibs.LinkMovedFrom) {
-			if v.absent(dibs.Ref{Kind: dibs.KindName, Scope: d.Scope, ID: id}) {
+		for _, id := range n.linked(dibs.LinkMovedFrom) {
+			if v.absent(dibs.Ref{Kind: dibs.KindName, Scope: n.Scope, ID: id}) {
 				continue
 			}
-			former := v.nameByID(id, d.Scope)
-			if former.State == dibs.Free && slices.Contains(former.linked(dibs.LinkMovedTo), d.ID) {
+			former := v.nameByID(id, n.Scope)
+			if former.State == dibs.Free && slices.Contains(former.linked(dibs.LinkMovedTo), n.ID) {
 				if _, err := p.erase(v, former); err != nil {
 					return Forgotten{}, err
 				}
 			}
 		}
-		return p.erase(v, d)
+		return p.erase(v, n)
 	})
 	j.dryRun = req.DryRun
 	return j, nil
 }
 
 // mayForget refuses to forget a name that somebody has, unless it is that entity's.
-func (s *target) mayForget(d *nameState, entity dibs.Entity) *dibs.Error {
-	has := d.Owner
+func (t *target) mayForget(n *nameState, entity dibs.Entity) *dibs.Error {
+	has := n.Owner
 	switch {
-	case d.alive():
-		has = d.Intended
-	case d.State == dibs.Free && has.IsZero():
-		has = d.Intended
+	case n.held():
+		has = n.Intended
+	case n.State == dibs.Free && has.IsZero():
+		has = n.Intended
 	}
 	switch {
 	case !entity.IsZero() && !has.IsZero() && has != entity:
-		return s.refuse(dibs.CodeNotOwner, "%s is not a name of %s", s.key(), entity)
-	case d.State == dibs.Free, d.State == dibs.Quarantined, !entity.IsZero() && has == entity:
+		return t.refuse(dibs.CodeNotOwner, "%s is not a name of %s", t.key(), entity)
+	case n.State == dibs.Free, n.State == dibs.Quarantined, !entity.IsZero() && has == entity:
 		return nil
 	default:
-		err := s.taken(d, dibs.Entity{})
+		err := t.taken(n, dibs.Entity{})
 		err.Message += ": name the entity that has it, or forget the entity"
 		return err
 	}

@@ -8,134 +8,134 @@ import (
 
 // bringUnder brings one name under the rules that its namespace's policy has now, as part of
 // a run. The outcome says whether that changed anything.
-func (set *Policies) BringUnder(ref dibs.Ref, run string) *Job[bool] {
+func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 	p := &preparer{policies: set}
 	p.want(ref)
 	return newJob(p, func(v *view) (changed bool, _ *dibs.Error) {
-		d := v.nameByID(ref.ID, ref.Scope)
-		if d == nil || d.State == dibs.Free {
+		from := v.nameByID(ref.ID, ref.Scope)
+		if from == nil || from.State == dibs.Free {
 			return false, nil
 		}
-		s, err := p.again(d)
-		if err != nil && d.State == dibs.Quarantined {
+		t, err := p.retarget(from)
+		if err != nil && from.State == dibs.Quarantined {
 			return false, nil // no caller can ask for it any more: it ends where it is
 		}
 		if err != nil {
 			return false, err
 		}
-		f, rev, err := readNamespaceRecord(v, s.namespaceInfo)
+		record, rev, err := readNamespaceRecord(v, t.namespaceInfo)
 		if err != nil {
 			return false, err
 		}
-		if err := f.mayGoOn(s.namespace, run); err != nil {
+		if err := record.mayGoOn(t.namespace, run); err != nil {
 			return false, err
 		}
-		if s.id == d.ID {
-			return v.restamp(d, s, f, rev), nil
+		if t.id == from.ID {
+			return v.restamp(from, t, record, rev), nil
 		}
-		t := v.nameByID(s.id, s.scope) // itself, also if it was once moved from
-		if t == nil {
-			t = s.newState()
+		to := v.nameByID(t.id, t.scope) // itself, also if it was once moved from
+		if to == nil {
+			to = t.newState()
 		}
-		if t.State != dibs.Free {
-			return true, v.merge(d, t, s, f, rev)
+		if to.State != dibs.Free {
+			return true, v.merge(from, to, t, record, rev)
 		}
-		v.move(d, t, s, f, rev)
+		v.move(from, to, t, record, rev)
 		return true, nil
 	})
 }
 
 // again works out what the name of a row is by the present rules.
-func (p *preparer) again(d *nameState) (*target, *dibs.Error) {
-	s, canonical, err := p.locate(d.Namespace, d.Value, "")
+func (p *preparer) retarget(n *nameState) (*target, *dibs.Error) {
+	t, canonical, err := p.locate(n.Namespace, n.Value, "")
 	if err == nil {
-		err = s.compare(canonical)
+		err = t.setSkeletons(canonical)
 	}
-	return s, err
+	return t, err
 }
 
 // restamp notes on a name that stays where it is that it is under the present rules,
 // and reports whether it was not. Look-alikes that others have already stay.
-func (v *view) restamp(d *nameState, s *target, f NamespaceRecord, rev uint64) bool {
-	links := d.Links
-	highest := v.removeFromIndex(d, s.skeletons...)
-	if d.Profile == s.policy.profileName && v.isIndexed(d, s) && slices.Equal(links, d.Links) {
+func (v *view) restamp(n *nameState, t *target, record NamespaceRecord, rev uint64) bool {
+	links := n.Links
+	highest := v.removeFromIndex(n, t.skeletons...)
+	if n.Profile == t.policy.profileName && v.isIndexed(n, t) && slices.Equal(links, n.Links) {
 		return false
 	}
-	v.addToIndex(d, s, v.raiseNamespaceRecord(s.namespaceInfo, f, rev, 0, highest))
-	d.Profile = s.policy.profileName
-	v.keep(d)
+	v.addToIndex(n, t, v.raiseRecord(t.namespaceInfo, record, rev, 0, highest))
+	n.Profile = t.policy.profileName
+	v.saveQuietly(n)
 	return true
 }
 
 // move takes a name to the row t, which nobody has. What is in the row stays as it is,
 // epoch and all, unless t has seen a later one.
-func (v *view) move(d, t *nameState, s *target, f NamespaceRecord, rev uint64) {
-	if t.forgotten() { // what identified the row is not what it is from now on
-		t.remember(s)
-		v.retell(t, t.EndedAt, t.before)
+func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev uint64) {
+	if to.forgotten() { // what identified the row is not what it is from now on
+		to.remember(t)
+		v.restartHistory(to, to.EndedAt, to.before)
 	}
-	v.saveLapses(t)
-	if !t.exists() {
-		t.Rev, t.Epoch = f.Rev, f.Epoch
+	v.saveLapses(to)
+	if !to.exists() {
+		to.Rev, to.Epoch = record.Rev, record.Epoch
 	}
-	counted := d.Terms.Counted
-	v.uncountHold(d)
-	moved := d.NameRecord
-	moved.ID, moved.Rev, moved.Canonical, moved.Profile = t.ID, t.Rev, s.canonical, s.policy.profileName
-	moved.Epoch = max(d.Epoch, t.Epoch+1)
+	counted := from.Terms.Counted
+	v.uncountHold(from)
+	moved := from.NameRecord
+	moved.ID, moved.Rev, moved.Canonical, moved.Profile = to.ID, to.Rev, t.canonical, t.policy.profileName
+	moved.Epoch = max(from.Epoch, to.Epoch+1)
 	moved.Terms.Counted = counted
-	moved.Established = d.Established || t.Established
-	moved.Links = t.origins(d)
-	moved.Spent = v.stillSpent(t.Spent, t.lastToken(t.EndedAt), elsewhere(d.Spent))
-	f = v.raiseNamespaceRecord(s.namespaceInfo, f, rev, 0, max(v.removeFromIndex(t), v.leaveFor(d, t)))
-	if d.State == dibs.Active || d.State == dibs.Alias {
-		e := v.entity(d.Scope, d.Owner)
-		if e.Active[d.slot()] == d.ID {
-			e.Active[d.slot()] = t.ID
+	moved.Established = from.Established || to.Established
+	moved.Links = to.origins(from)
+	moved.Spent = v.stillSpent(to.Spent, to.lastToken(to.EndedAt), withoutEpochs(from.Spent))
+	record = v.raiseRecord(t.namespaceInfo, record, rev, 0, max(v.removeFromIndex(to), v.redirect(from, to)))
+	if from.State == dibs.Active || from.State == dibs.Alias {
+		e := v.entity(from.Scope, from.Owner)
+		if e.Active[from.slot()] == from.ID {
+			e.Active[from.slot()] = to.ID
 		}
 		v.saveEntity(e)
 	}
-	v.vacate(d)
-	t.NameRecord = moved
-	v.addToIndex(t, s, f)
-	v.countHold(t)
-	v.save(t, dibs.EventMoved)
+	v.vacate(from)
+	to.NameRecord = moved
+	v.addToIndex(to, t, record)
+	v.countHold(to)
+	v.save(to, dibs.EventMoved)
 }
 
 // merge ends a name that is the same as another one of its entity by the present
 // rules. If it was the active one, the other takes its place.
-func (v *view) merge(d, t *nameState, s *target, f NamespaceRecord, rev uint64) *dibs.Error {
-	if !sightingOf(d).mergesWith(sightingOf(t)) {
-		return s.taken(t, dibs.Entity{})
+func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord, rev uint64) *dibs.Error {
+	if !plannedNameOf(from).mergesWith(plannedNameOf(to)) {
+		return t.taken(to, dibs.Entity{})
 	}
-	e := v.entity(d.Scope, d.Owner)
+	e := v.entity(from.Scope, from.Owner)
 	kind := dibs.EventMoved
-	if d.State == dibs.Active {
-		delete(e.Active, d.slot())
-		t.State, t.Until, t.Line, t.Terms.Many = dibs.Active, 0, d.Line, d.Terms.Many
-		e.Active[t.slot()] = t.ID
+	if from.State == dibs.Active {
+		delete(e.Active, from.slot())
+		to.State, to.Until, to.Line, to.Terms.Many = dibs.Active, 0, from.Line, from.Terms.Many
+		e.Active[to.slot()] = to.ID
 		kind = dibs.EventRevived
-	} else if t.Until != 0 && (d.Until == 0 || d.Until > t.Until) {
-		t.Until = d.Until // it redirects for as long as either of them
+	} else if to.Until != 0 && (from.Until == 0 || from.Until > to.Until) {
+		to.Until = from.Until // it redirects for as long as either of them
 	}
-	t.Epoch = max(t.Epoch, d.Epoch)
+	to.Epoch = max(to.Epoch, from.Epoch)
 	v.saveEntity(e)
-	t.Spent = v.stillSpent(t.Spent, elsewhere(d.Spent), elsewhere(d.lastToken(v.now)))
-	t.Links = append(slices.DeleteFunc(slices.Clone(t.Links), func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedFrom }), t.origins(d)...)
-	f = v.raiseNamespaceRecord(s.namespaceInfo, f, rev, 0, max(v.removeFromIndex(t, s.skeletons...), v.leaveFor(d, t)))
-	v.vacate(d)
-	t.Profile = s.policy.profileName
-	v.addToIndex(t, s, f)
-	v.save(t, kind)
+	to.Spent = v.stillSpent(to.Spent, withoutEpochs(from.Spent), withoutEpochs(from.lastToken(v.now)))
+	to.Links = append(slices.DeleteFunc(slices.Clone(to.Links), func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedFrom }), to.origins(from)...)
+	record = v.raiseRecord(t.namespaceInfo, record, rev, 0, max(v.removeFromIndex(to, t.skeletons...), v.redirect(from, to)))
+	v.vacate(from)
+	to.Profile = t.policy.profileName
+	v.addToIndex(to, t, record)
+	v.save(to, kind)
 	return nil
 }
 
 // origins returns the links to where the name of d was before it is in t.
-func (t *nameState) origins(d *nameState) []dibs.Link {
-	links := []dibs.Link{{Kind: dibs.LinkMovedFrom, ID: d.ID}}
-	for _, l := range slices.Concat(t.Links, d.Links) {
-		if l.Kind == dibs.LinkMovedFrom && l.ID != t.ID && !slices.Contains(links, l) {
+func (to *nameState) origins(from *nameState) []dibs.Link {
+	links := []dibs.Link{{Kind: dibs.LinkMovedFrom, ID: from.ID}}
+	for _, l := range slices.Concat(to.Links, from.Links) {
+		if l.Kind == dibs.LinkMovedFrom && l.ID != to.ID && !slices.Contains(links, l) {
 			links = append(links, l)
 		}
 	}
@@ -144,16 +144,16 @@ func (t *nameState) origins(d *nameState) []dibs.Link {
 
 // leaveFor takes d out of its folders and leaves a link to t. It returns the highest
 // revision of a folder that is gone.
-func (v *view) leaveFor(d, t *nameState) (highest uint64) {
-	highest = v.removeFromIndex(d)
-	d.Links = []dibs.Link{{Kind: dibs.LinkMovedTo, ID: t.ID}}
+func (v *view) redirect(from, to *nameState) (highest uint64) {
+	highest = v.removeFromIndex(from)
+	from.Links = []dibs.Link{{Kind: dibs.LinkMovedTo, ID: to.ID}}
 	return highest
 }
 
 // vacate ends a row whose name is in another one.
-func (v *view) vacate(d *nameState) {
-	d.State, d.Status, d.EndedAt, d.Until = dibs.Free, dibs.StatusReleased, v.now, 0
-	d.Token, d.Spent, d.AskAt, d.Doubt = dibs.TokenHash{}, nil, 0, ""
-	d.Established = true // it is never purged: the other row's history begins here
-	v.save(d, dibs.EventMoved)
+func (v *view) vacate(n *nameState) {
+	n.State, n.Status, n.EndedAt, n.Until = dibs.Free, dibs.StatusReleased, v.now, 0
+	n.Token, n.Spent, n.AskAt, n.Doubt = dibs.TokenHash{}, nil, 0, ""
+	n.Established = true // it is never purged: the other row's history begins here
+	v.save(n, dibs.EventMoved)
 }

@@ -17,56 +17,56 @@ type nameState struct {
 }
 
 // exists reports whether the name has a row.
-func (d *nameState) exists() bool { return d.Rev > 0 }
+func (n *nameState) exists() bool { return n.Rev > 0 }
 
 // name returns the draft of a name, free where it has no row.
-func (v *view) name(s *target) *nameState {
-	if d := v.lookUp(s); d != nil {
-		return d
+func (v *view) name(t *target) *nameState {
+	if n := v.lookUp(t); n != nil {
+		return n
 	}
-	return s.newState()
+	return t.newState()
 }
 
 // draft returns the draft of a name without a row.
-func (s *target) newState() *nameState {
-	d := &nameState{NameRecord: dibs.NameRecord{
-		ID: s.id, Namespace: s.namespace, Scope: s.scope, Canonical: s.canonical, State: dibs.Free,
+func (t *target) newState() *nameState {
+	n := &nameState{NameRecord: dibs.NameRecord{
+		ID: t.id, Namespace: t.namespace, Scope: t.scope, Canonical: t.canonical, State: dibs.Free,
 	}}
-	d.before = snapshotOf(&d.NameRecord)
-	return d
+	n.before = snapshotOf(&n.NameRecord)
+	return n
 }
 
 // lookUp returns the draft of a name, or nil where it has no row.
-func (v *view) lookUp(s *target) (found *nameState) {
-	if len(s.hashes) == 0 {
-		d := v.nameByID(s.id, s.scope)
-		if d == nil || len(d.linked(dibs.LinkMovedTo)) == 0 {
-			return d
+func (v *view) lookUp(t *target) (found *nameState) {
+	if len(t.hashes) == 0 {
+		n := v.nameByID(t.id, t.scope)
+		if n == nil || len(n.linked(dibs.LinkMovedTo)) == 0 {
+			return n
 		}
 		// Who asks by the rules that there are now knows where names are. Others are led
 		// on, unless what was in the row is another name by their rules; one that is free
 		// now did not go on.
-		to := v.follow(s.id, s.scope)
-		if to.ID != d.ID && to.State != dibs.Free && to.Profile != s.policy.profileName && s.means(d.Value) {
+		to := v.follow(t.id, t.scope)
+		if to.ID != n.ID && to.State != dibs.Free && to.Profile != t.policy.profileName && t.means(n.Value) {
 			return to
 		}
-		return d
+		return n
 	}
 	// All keys lead to the same row. If they do not, because somebody left out a key
 	// that names are filed under, the one that is taken counts.
-	folders := slices.DeleteFunc(slices.Clone(s.hashes), func(f indexKey) bool { return v.see(f.Ref) == nil })
-	switch len(folders) {
-	case len(s.hashes):
+	keys := slices.DeleteFunc(slices.Clone(t.hashes), func(key indexKey) bool { return v.peek(key.Ref) == nil })
+	switch len(keys) {
+	case len(t.hashes):
 	case 0: // whoever makes the row now writes all of them
-		folders = s.hashes
+		keys = t.hashes
 	default: // filed under a key that is not the newest: nobody ends that the others are absent
-		v.mustKnow()
+		v.requireLoad()
 	}
-	for _, f := range folders {
-		names, _ := v.indexed(f)
+	for _, key := range keys {
+		names, _ := v.readIndex(key)
 		for _, id := range names {
-			if d := v.follow(id, s.scope); d != nil && (found == nil || found.State == dibs.Free) {
-				found = d
+			if n := v.follow(id, t.scope); n != nil && (found == nil || found.State == dibs.Free) {
+				found = n
 			}
 		}
 	}
@@ -74,25 +74,25 @@ func (v *view) lookUp(s *target) (found *nameState) {
 }
 
 // means reports whether a value is this name, by the rules of the subject.
-func (s *target) means(value string) bool {
-	canonical, err := s.policy.canonical(value)
-	return err == nil && canonical == s.canonical
+func (t *target) means(value string) bool {
+	canonical, err := t.policy.canonical(value)
+	return err == nil && canonical == t.canonical
 }
 
 // unknown reports whether a name has no row, for a decision that does not end that.
-func (v *view) unknown(s *target) bool {
-	if len(s.hashes) == 0 {
-		return v.absent(s.ref())
+func (v *view) hasNoRow(t *target) bool {
+	if len(t.hashes) == 0 {
+		return v.absent(t.ref())
 	}
-	return !slices.ContainsFunc(s.hashes, func(f indexKey) bool { return !v.absent(f.Ref) })
+	return !slices.ContainsFunc(t.hashes, func(key indexKey) bool { return !v.absent(key.Ref) })
 }
 
 // idOf returns the ID of the row that a name has, or would have.
-func (v *view) idOf(s *target) dibs.ID {
-	if v.unknown(s) {
-		return s.id
+func (v *view) idOf(t *target) dibs.ID {
+	if v.hasNoRow(t) {
+		return t.id
 	}
-	return v.name(s).ID
+	return v.name(t).ID
 }
 
 // maxMoves is how often the rules of a namespace can change before those who still
@@ -101,18 +101,18 @@ const maxMoves = 8
 
 // follow is nameByID for who may not know yet that the name is in another row now.
 func (v *view) follow(id dibs.ID, scope string) *nameState {
-	d := v.nameByID(id, scope)
+	n := v.nameByID(id, scope)
 	for range maxMoves {
-		if d == nil {
+		if n == nil {
 			break
 		}
-		to := d.linked(dibs.LinkMovedTo)
-		if len(to) == 0 || v.absent(dibs.Ref{Kind: dibs.KindName, Scope: d.Scope, ID: to[0]}) {
+		to := n.linked(dibs.LinkMovedTo)
+		if len(to) == 0 || v.absent(dibs.Ref{Kind: dibs.KindName, Scope: n.Scope, ID: to[0]}) {
 			break
 		}
-		d = v.nameByID(to[0], d.Scope)
+		n = v.nameByID(to[0], n.Scope)
 	}
-	return d
+	return n
 }
 
 // followVisible is follow for a caller that may see names of some namespaces only; a name of
@@ -134,68 +134,68 @@ func (v *view) nameByID(id dibs.ID, scope string) *nameState {
 	if r == nil {
 		return nil
 	}
-	d := &nameState{NameRecord: *r, before: snapshotOf(r)}
-	d.lapse(v.now)
+	n := &nameState{NameRecord: *r, before: snapshotOf(r)}
+	n.lapse(v.now)
 	// The decision about to be taken is right from the last thing that ended by
 	// itself until the next one that will.
-	v.restOnEnd(r.Ref(), r.Rev, d.lapsedAt())
-	v.narrow(0, d.ends())
-	return d
+	v.noteEnd(r.Ref(), r.Rev, n.lapsedAt())
+	v.narrow(0, n.ends())
+	return n
 }
 
 // save stores the draft and tells the world what happened to it.
-func (v *view) save(d *nameState, kind dibs.EventKind) {
-	v.saveLapses(d)
-	v.record(d, kind, v.now, v.actor, snapshotOf(&d.NameRecord))
-	v.store(d)
+func (v *view) save(n *nameState, kind dibs.EventKind) {
+	v.saveLapses(n)
+	v.record(n, kind, v.now, v.actor, snapshotOf(&n.NameRecord))
+	v.store(n)
 }
 
 // saveLapses puts into the history what ended by itself, dated when it did.
-func (v *view) saveLapses(d *nameState) {
-	if len(d.lapses) == 0 {
+func (v *view) saveLapses(n *nameState) {
+	if len(n.lapses) == 0 {
 		return
 	}
-	for _, l := range d.lapses {
-		if !l.leaves.IsZero() {
-			v.saveEntity(v.entity(d.Scope, l.leaves))
+	for _, l := range n.lapses {
+		if !l.lostBy.IsZero() {
+			v.saveEntity(v.entity(n.Scope, l.lostBy))
 		}
-		v.record(d, l.kind, l.at, "", l.after)
+		v.record(n, l.kind, l.at, "", l.after)
 	}
-	d.lapses = nil
-	v.store(d)
+	n.lapses = nil
+	v.store(n)
 }
 
 // keep stores the draft for bookkeeping: nothing happened that the world needs to know.
-func (v *view) keep(d *nameState) {
-	v.saveLapses(d)
-	d.Rev++
-	v.store(d)
+func (v *view) saveQuietly(n *nameState) {
+	v.saveLapses(n)
+	n.Rev++
+	v.store(n)
 }
 
 // store writes the draft as it is.
-func (v *view) store(d *nameState) {
-	d.Due = d.nextDue()
-	r := d.NameRecord
+func (v *view) store(n *nameState) {
+	n.Due = n.nextDue()
+	r := n.NameRecord
 	v.put(r.Ref(), &r)
 }
 
 // record appends the event that took the name from d.before to after. Each event
 // has a revision of its own.
-func (v *view) record(d *nameState, kind dibs.EventKind, at dibs.Instant, actor string, after dibs.Snapshot) {
-	d.Rev++
+func (v *view) record(n *nameState, kind dibs.EventKind, at dibs.Instant, actor string, after dibs.Snapshot) {
+	n.Rev++
 	e := dibs.Event{
-		Kind: kind, At: at, ID: d.ID, Namespace: d.Namespace, Canonical: d.Canonical, Value: d.Value,
-		Rev: d.Rev, Epoch: after.Epoch, Before: d.before, After: after, Scope: d.Scope, Entity: after.Entity,
-		Actor: actor, CorrelationID: d.CorrelationID,
+		Kind: kind, At: at, ID: n.ID, Namespace: n.Namespace, Canonical: n.Canonical, Value: n.Value,
+		Rev: n.Rev, Epoch: after.Epoch, Before: n.before, After: after, Scope: n.Scope, Entity: after.Entity,
+		Actor: actor, CorrelationID: n.CorrelationID,
 	}
 	if kind == dibs.EventReserved || kind == dibs.EventClaimed {
-		e.Meta = d.Meta
+		e.Meta = n.Meta
 	}
-	if i, changed := v.find(dibs.Ref{Kind: dibs.KindEntity, Scope: d.Scope, ID: dibs.EntityID(d.Scope, after.Entity)}); changed {
+	if i, changed := v.find(dibs.Ref{Kind: dibs.KindEntity, Scope: n.Scope, ID: dibs.EntityID(n.Scope, after.Entity)}); changed {
 		e.Version = v.changes[i].record.Revision()
 	}
 	v.events = append(v.events, e)
-	d.before = after
+	n.before = after
 }
 
 func snapshotOf(n *dibs.NameRecord) dibs.Snapshot {
@@ -243,7 +243,7 @@ func nameOf(n *dibs.NameRecord, now dibs.Instant) dibs.Name {
 }
 
 // show is nameOf for a draft, at the view's moment.
-func (v *view) show(d *nameState) dibs.Name { return nameOf(&d.NameRecord, v.now) }
+func (v *view) show(n *nameState) dibs.Name { return nameOf(&n.NameRecord, v.now) }
 
 // linked returns what the name's links of a kind lead to.
 func (n *nameState) linked(kind dibs.LinkKind) []dibs.ID {

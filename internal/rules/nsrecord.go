@@ -24,24 +24,26 @@ type NamespaceRecord struct {
 // admits refuses new names to a process that has other rules for them than the
 // namespace has: what one of the two takes for different names, the other may take
 // for the same.
-func (f NamespaceRecord) admits(s *target) *dibs.Error {
+func (record NamespaceRecord) admits(t *target) *dibs.Error {
 	switch {
-	case f.Next != "":
-		return s.refuse(dibs.CodeUnavailable, "the rules of %s are being changed to %s, and no new name is given out until that is done; "+
-			"if nobody is at it any more, run Recanonicalize again", s.namespace, f.Next)
-	case !f.madeBy(s.policy.rules):
-		return s.refuse(dibs.CodeUnavailable, "the names of %s were made by the rules %s, and this process has %s: "+
-			"configure it alike, or change the namespace by Recanonicalize", s.namespace, f.Rules, s.policy.rules)
+	case record.Next != "":
+		return t.refuse(dibs.CodeUnavailable, "the rules of %s are being changed to %s, and no new name is given out until that is done; "+
+			"if nobody is at it any more, run Recanonicalize again", t.namespace, record.Next)
+	case !record.madeBy(t.policy.rules):
+		return t.refuse(dibs.CodeUnavailable, "the names of %s were made by the rules %s, and this process has %s: "+
+			"configure it alike, or change the namespace by Recanonicalize", t.namespace, record.Rules, t.policy.rules)
 	}
 	return nil
 }
 
 // madeBy reports whether the names here were made by these rules. The first name decides.
-func (f NamespaceRecord) madeBy(rules string) bool { return f.Rules == "" || f.Rules == rules }
+func (record NamespaceRecord) madeBy(rules string) bool {
+	return record.Rules == "" || record.Rules == rules
+}
 
 // mayGoOn refuses to go on with a change of rules that another run has taken over.
-func (f NamespaceRecord) mayGoOn(namespace, run string) *dibs.Error {
-	if f.Run == run {
+func (record NamespaceRecord) mayGoOn(namespace, run string) *dibs.Error {
+	if record.Run == run {
 		return nil
 	}
 	return &dibs.Error{Code: dibs.CodeUnavailable, Namespace: namespace, Message: fmt.Sprintf(
@@ -50,23 +52,23 @@ func (f NamespaceRecord) mayGoOn(namespace, run string) *dibs.Error {
 
 // namespaceRecord asks for what is on record of a namespace.
 func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *dibs.Error) {
-	s, err := set.namespace(namespace)
+	ns, err := set.namespace(namespace)
 	if err != nil {
 		return nil, err
 	}
 	p := &preparer{policies: set}
-	p.want(namespaceRecordRef(s))
+	p.want(namespaceRecordRef(ns))
 	return newQuestion(p, func(v *view) (NamespaceRecord, *dibs.Error) {
-		f, _, err := readNamespaceRecord(v, s)
-		return f, err
+		record, _, err := readNamespaceRecord(v, ns)
+		return record, err
 	}), nil
 }
 
 // beginRules puts on record that a run changes the rules of a namespace. It takes over from
 // an earlier run.
 func (set *Policies) BeginRules(namespace, rules, run string) (*Job[struct{}], *dibs.Error) {
-	return set.changeRecord(namespace, func(f *NamespaceRecord) *dibs.Error {
-		f.Next, f.Run = rules, run
+	return set.changeRecord(namespace, func(record *NamespaceRecord) *dibs.Error {
+		record.Next, record.Run = rules, run
 		return nil
 	})
 }
@@ -74,121 +76,121 @@ func (set *Policies) BeginRules(namespace, rules, run string) (*Job[struct{}], *
 // endRules puts on record that a run is over, and which rules the namespace has, unless
 // another run has begun since.
 func (set *Policies) EndRules(namespace, rules, run string) (*Job[struct{}], *dibs.Error) {
-	return set.changeRecord(namespace, func(f *NamespaceRecord) *dibs.Error {
-		err := f.mayGoOn(namespace, run)
-		f.Rules, f.Next, f.Run = rules, "", ""
+	return set.changeRecord(namespace, func(record *NamespaceRecord) *dibs.Error {
+		err := record.mayGoOn(namespace, run)
+		record.Rules, record.Next, record.Run = rules, "", ""
 		return err
 	})
 }
 
 // raiseRecord makes the namespace's highest epoch and revision at least these.
 func (set *Policies) RaiseRecord(namespace string, epoch, rev uint64) (*Job[struct{}], *dibs.Error) {
-	return set.changeRecord(namespace, func(f *NamespaceRecord) *dibs.Error {
-		f.Epoch, f.Rev = max(f.Epoch, epoch), max(f.Rev, rev)
+	return set.changeRecord(namespace, func(record *NamespaceRecord) *dibs.Error {
+		record.Epoch, record.Rev = max(record.Epoch, epoch), max(record.Rev, rev)
 		return nil
 	})
 }
 
 func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord) *dibs.Error) (*Job[struct{}], *dibs.Error) {
-	s, err := set.namespace(namespace)
+	ns, err := set.namespace(namespace)
 	if err != nil {
 		return nil, err
 	}
 	p := &preparer{policies: set}
-	p.want(namespaceRecordRef(s))
+	p.want(namespaceRecordRef(ns))
 	return newJob(p, func(v *view) (none struct{}, _ *dibs.Error) {
-		f, rev, err := readNamespaceRecord(v, s)
+		record, rev, err := readNamespaceRecord(v, ns)
 		if err != nil {
 			return none, err
 		}
-		changed := f
+		changed := record
 		if err := change(&changed); err != nil {
 			return none, err
 		}
-		if changed != f {
-			writeNamespaceRecord(v, s, rev, changed)
+		if changed != record {
+			writeNamespaceRecord(v, ns, rev, changed)
 		}
 		return none, nil
 	}), nil
 }
 
-func namespaceRecordRef(s namespaceInfo) dibs.Ref {
-	return dibs.Ref{Kind: dibs.KindFloor, Scope: s.scope, ID: recordID("floor\x00" + s.namespace)}
+func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
+	return dibs.Ref{Kind: dibs.KindFloor, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
 }
 
 // floor returns the floor of a namespace, for a name without a row. A name that comes
 // and is purged before the decision is committed raises it, and so is noticed. That
 // takes a record which is there: the first decision in a namespace writes one.
-func (v *view) namespaceRecord(s *target) (NamespaceRecord, *dibs.Error) {
-	f, rev, err := readNamespaceRecord(v, s.namespaceInfo)
+func (v *view) recordForNewName(t *target) (NamespaceRecord, *dibs.Error) {
+	record, rev, err := readNamespaceRecord(v, t.namespaceInfo)
 	if err != nil {
-		return f, err
+		return record, err
 	}
-	if f.Rules == "" {
-		f.Rules = s.policy.rules
-		writeNamespaceRecord(v, s.namespaceInfo, rev, f)
+	if record.Rules == "" {
+		record.Rules = t.policy.rules
+		writeNamespaceRecord(v, t.namespaceInfo, rev, record)
 	}
-	return f, f.admits(s)
+	return record, record.admits(t)
 }
 
 // mayMakeNames refuses new names to a process with other rules than the namespace has. It is
 // for a decision that makes none.
-func (v *view) mayMakeNames(s *target) *dibs.Error {
-	f, _, err := readNamespaceRecord(v, s.namespaceInfo)
+func (v *view) mayMakeNames(t *target) *dibs.Error {
+	record, _, err := readNamespaceRecord(v, t.namespaceInfo)
 	if err != nil {
 		return err
 	}
-	f.Rules = cmp.Or(f.Rules, s.policy.rules)
-	return f.admits(s)
+	record.Rules = cmp.Or(record.Rules, t.policy.rules)
+	return record.admits(t)
 }
 
 // readFloor fails where the document cannot be read: taken for empty it would let
 // epochs start over.
-func readNamespaceRecord(v *view, s namespaceInfo) (NamespaceRecord, uint64, *dibs.Error) {
-	doc, ok := v.get(namespaceRecordRef(s)).(*dibs.Document)
+func readNamespaceRecord(v *view, ns namespaceInfo) (NamespaceRecord, uint64, *dibs.Error) {
+	doc, ok := v.get(namespaceRecordRef(ns)).(*dibs.Document)
 	if !ok {
 		return NamespaceRecord{}, 0, nil
 	}
-	f, known := v.batch.namespaceRecords[doc]
+	record, known := v.batch.namespaceRecords[doc]
 	if !known {
 		var err *dibs.Error
-		if f, err = decodeNamespaceRecord(doc); err != nil {
+		if record, err = decodeNamespaceRecord(doc); err != nil {
 			return NamespaceRecord{}, 0, err
 		}
-		v.batch.namespaceRecords[doc] = f
+		v.batch.namespaceRecords[doc] = record
 	}
-	return f, doc.Rev, nil
+	return record, doc.Rev, nil
 }
 
 func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
-	f, err := decodeDocument[NamespaceRecord](doc)
+	record, err := decodeDocument[NamespaceRecord](doc)
 	if err != nil {
 		return NamespaceRecord{}, dibs.Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
 	}
-	return f, nil
+	return record, nil
 }
 
-func writeNamespaceRecord(v *view, s namespaceInfo, rev uint64, f NamespaceRecord) {
-	writeDocument(v, namespaceRecordRef(s), s.namespace, rev, 0, f)
+func writeNamespaceRecord(v *view, ns namespaceInfo, rev uint64, record NamespaceRecord) {
+	writeDocument(v, namespaceRecordRef(ns), ns.namespace, rev, 0, record)
 }
 
 // raiseFloor makes the floor at least as high as what is removed, and returns it.
-func (v *view) raiseNamespaceRecord(s namespaceInfo, f NamespaceRecord, rev, epoch, highest uint64) NamespaceRecord {
-	raised := f
-	raised.Epoch, raised.Rev = max(f.Epoch, epoch), max(f.Rev, highest)
-	if raised != f {
-		writeNamespaceRecord(v, s, rev, raised)
+func (v *view) raiseRecord(ns namespaceInfo, record NamespaceRecord, rev, epoch, highest uint64) NamespaceRecord {
+	raised := record
+	raised.Epoch, raised.Rev = max(record.Epoch, epoch), max(record.Rev, highest)
+	if raised != record {
+		writeNamespaceRecord(v, ns, rev, raised)
 	}
 	return raised
 }
 
 // purge removes a name that was never confirmed, and its events.
-func (v *view) purge(d *nameState, s namespaceInfo) *dibs.Error {
-	f, rev, err := readNamespaceRecord(v, s)
+func (v *view) purge(n *nameState, ns namespaceInfo) *dibs.Error {
+	record, rev, err := readNamespaceRecord(v, ns)
 	if err != nil {
 		return err
 	}
-	v.raiseNamespaceRecord(s, f, rev, d.Epoch, max(d.Rev, v.removeFromIndex(d)))
-	v.put(d.Ref(), nil)
+	v.raiseRecord(ns, record, rev, n.Epoch, max(n.Rev, v.removeFromIndex(n)))
+	v.put(n.Ref(), nil)
 	return nil
 }

@@ -156,50 +156,50 @@ func NewPolicies(configured map[string]dibs.Policy, fallback dibs.Policy) (*Poli
 
 // space takes a namespace apart and finds its policy: that of the whole
 // namespace, else that of its type, else the default.
-func (p *Policies) namespace(namespace string) (namespaceInfo, *dibs.Error) {
+func (set *Policies) namespace(namespace string) (namespaceInfo, *dibs.Error) {
 	scope, kind, err := splitNamespace(namespace)
 	if err != nil {
 		return namespaceInfo{}, err
 	}
-	s := namespaceInfo{namespace: namespace, scope: scope, kind: kind, policy: p.fallback}
-	if policy, ok := p.byName[namespace]; ok {
-		s.policy = policy
-	} else if policy, ok := p.byName[kind]; ok {
-		s.policy = policy
+	ns := namespaceInfo{namespace: namespace, scope: scope, kind: kind, policy: set.fallback}
+	if policy, ok := set.byName[namespace]; ok {
+		ns.policy = policy
+	} else if policy, ok := set.byName[kind]; ok {
+		ns.policy = policy
 	}
-	return s, nil
+	return ns, nil
 }
 
 // policy returns the policy of a namespace, with every default filled in.
-func (p *Policies) Policy(namespace string) (dibs.Policy, *dibs.Error) {
-	space, err := p.namespace(namespace)
+func (set *Policies) Policy(namespace string) (dibs.Policy, *dibs.Error) {
+	ns, err := set.namespace(namespace)
 	if err != nil {
 		return dibs.Policy{}, err
 	}
-	return space.policy.Policy, nil
+	return ns.policy.Policy, nil
 }
 
 // rulesOf returns the rules of a well-formed namespace.
-func (p *Policies) RulesOf(namespace string) string {
-	space, err := p.namespace(namespace)
+func (set *Policies) RulesOf(namespace string) string {
+	ns, err := set.namespace(namespace)
 	if err != nil {
 		return ""
 	}
-	return space.policy.rules
+	return ns.policy.rules
 }
 
 // otherRules compares the rules on record in a namespace's document with those of its policy.
-func (p *Policies) OtherRules(doc *dibs.Document) (rules dibs.OtherRules, differ bool, damaged *dibs.Error) {
-	f, damaged := decodeNamespaceRecord(doc)
+func (set *Policies) OtherRules(doc *dibs.Document) (rules dibs.OtherRules, differ bool, damaged *dibs.Error) {
+	record, damaged := decodeNamespaceRecord(doc)
 	if damaged != nil {
 		return rules, false, damaged
 	}
-	space, damaged := p.namespace(doc.Label)
+	ns, damaged := set.namespace(doc.Label)
 	if damaged != nil {
 		return rules, false, damaged
 	}
-	rules = dibs.OtherRules{Namespace: doc.Label, OnRecord: f.Rules, Policy: space.policy.rules}
-	return rules, !f.madeBy(rules.Policy) && f.Next != rules.Policy, nil
+	rules = dibs.OtherRules{Namespace: doc.Label, OnRecord: record.Rules, Policy: ns.policy.rules}
+	return rules, !record.madeBy(rules.Policy) && record.Next != rules.Policy, nil
 }
 
 // ttl checks a TTL against the policy's bounds. What is finer than a millisecond

@@ -32,14 +32,14 @@ func quotaRef(namespace, scope, principal string) (ref dibs.Ref, label string) {
 }
 
 // mayHold refuses a hold to a principal that has as many as it may.
-func (v *view) mayHold(w *reservation) *dibs.Error {
-	if w.policy.MaxHolds == 0 {
+func (v *view) mayHold(r *reservation) *dibs.Error {
+	if r.policy.MaxHolds == 0 {
 		return nil
 	}
-	ref, _ := quotaRef(w.namespace, w.scope, w.principal.Name)
+	ref, _ := quotaRef(r.namespace, r.scope, r.principal.Name)
 	q, rev := readQuota(v, ref)
-	v.restOnEnd(ref, rev, q.forget(w.id, v.now))
-	if len(q.Holds) < w.policy.MaxHolds {
+	v.noteEnd(ref, rev, q.drop(r.id, v.now))
+	if len(q.Holds) < r.policy.MaxHolds {
 		return nil
 	}
 	var first dibs.Instant
@@ -52,45 +52,45 @@ func (v *view) mayHold(w *reservation) *dibs.Error {
 	if first != 0 {
 		wait = fmt.Sprintf(", or wait until %s", first)
 	}
-	return w.refuse(dibs.CodeTooManyHolds, "this principal holds %d names in %s, the most it may: confirm or release one%s",
-		len(q.Holds), w.namespace, wait)
+	return r.refuse(dibs.CodeTooManyHolds, "this principal holds %d names in %s, the most it may: confirm or release one%s",
+		len(q.Holds), r.namespace, wait)
 }
 
 // countHold notes a hold in its principal's quota, or that it lasts longer.
-func (v *view) countHold(d *nameState) {
-	hold := counted{ID: d.ID, Until: d.ExpiresAt}
-	if d.Terms.Witnessed {
+func (v *view) countHold(n *nameState) {
+	hold := counted{ID: n.ID, Until: n.ExpiresAt}
+	if n.Terms.Witnessed {
 		hold.Until = 0
 	}
-	v.adjustQuota(d, func(q *quota) { q.Holds = append(q.Holds, hold) })
+	v.adjustQuota(n, func(q *quota) { q.Holds = append(q.Holds, hold) })
 }
 
 // uncountHold notes that a hold is no more.
-func (v *view) uncountHold(d *nameState) {
-	v.adjustQuota(d, func(*quota) {})
-	d.Terms.Counted = false
+func (v *view) uncountHold(n *nameState) {
+	v.adjustQuota(n, func(*quota) {})
+	n.Terms.Counted = false
 }
 
-func (v *view) adjustQuota(d *nameState, change func(*quota)) {
-	if !d.Terms.Counted {
+func (v *view) adjustQuota(n *nameState, change func(*quota)) {
+	if !n.Terms.Counted {
 		return
 	}
-	ref, label := quotaRef(d.Namespace, d.Scope, d.Principal)
+	ref, label := quotaRef(n.Namespace, n.Scope, n.Principal)
 	q, rev := readQuota(v, ref)
 	if rev == 0 {
 		// One that was there before may be gone: nobody may take it for this one. A floor
 		// that cannot be read fails the decision elsewhere.
-		f, _, _ := readNamespaceRecord(v, namespaceInfo{namespace: d.Namespace, scope: d.Scope})
-		rev = f.Rev
+		record, _, _ := readNamespaceRecord(v, namespaceInfo{namespace: n.Namespace, scope: n.Scope})
+		rev = record.Rev
 	}
-	q.forget(d.ID, v.now)
+	q.drop(n.ID, v.now)
 	change(&q)
 	writeDocument(v, ref, label, rev, 0, q)
 }
 
 // forget drops a hold, and every one that is over: nobody has to report those. It
 // returns when the last of them ended.
-func (q *quota) forget(id dibs.ID, now dibs.Instant) (ended dibs.Instant) {
+func (q *quota) drop(id dibs.ID, now dibs.Instant) (ended dibs.Instant) {
 	q.Holds = slices.DeleteFunc(q.Holds, func(c counted) bool {
 		if c.Until.Reached(now) {
 			ended = max(ended, c.Until)

@@ -15,27 +15,27 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 	what := lookup.ID.String()
 	find := func(v *view) *nameState { return v.followVisible(lookup.ID, lookup.Sees) }
 	if lookup.ID.IsZero() {
-		s, err := p.address(lookup.Namespace, lookup.Value, "")
+		t, err := p.target(lookup.Namespace, lookup.Value, "")
 		if err != nil {
 			return nil, err
 		}
-		what = "of " + s.key()
-		find = func(v *view) *nameState { return v.lookUp(s) }
+		what = "of " + t.key()
+		find = func(v *view) *nameState { return v.lookUp(t) }
 	} else {
 		p.want(dibs.Ref{Kind: dibs.KindName, ID: lookup.ID})
 	}
 	return newQuestion(p, func(v *view) (dibs.Name, *dibs.Error) {
 		none := &dibs.Error{Code: dibs.CodeNotFound, Message: "there is no reservation " + what}
-		d := find(v)
-		if d == nil {
+		n := find(v)
+		if n == nil {
 			return dibs.Name{}, none
 		}
-		name := v.show(d)
+		name := v.show(n)
 		if !lookup.Shows(name) {
 			return dibs.Name{}, none // before the entity is read, see followVisible
 		}
-		if lookup.Version && (d.State == dibs.Active || d.State == dibs.Alias) {
-			name.Version = v.entity(d.Scope, d.Owner).Rev
+		if lookup.Version && (n.State == dibs.Active || n.State == dibs.Alias) {
+			name.Version = v.entity(n.Scope, n.Owner).Rev
 		}
 		return name, nil
 	}), nil
@@ -44,60 +44,60 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 // resolve asks where a name leads.
 func (set *Policies) Resolve(namespace, value string) (*Job[dibs.Resolution], *dibs.Error) {
 	p := &preparer{policies: set}
-	s, err := p.address(namespace, value, "")
+	t, err := p.target(namespace, value, "")
 	if err != nil {
 		return nil, err
 	}
-	return newQuestion(p, func(v *view) (dibs.Resolution, *dibs.Error) { return resolve(v, s), nil }), nil
+	return newQuestion(p, func(v *view) (dibs.Resolution, *dibs.Error) { return resolve(v, t), nil }), nil
 }
 
 // resolve follows a name to its entity, and an alias on to the entity's active
 // name: one hop, so there are no chains and no loops.
-func resolve(v *view, s *target) dibs.Resolution {
-	d := v.name(s)
-	answer := dibs.Resolution{Outcome: dibs.ResolveNotFound, Canonical: s.canonical, Status: statusNotFound}
-	if d.State == dibs.Alias || d.State == dibs.Quarantined {
-		answer.Until = d.Until.Time()
+func resolve(v *view, t *target) dibs.Resolution {
+	n := v.name(t)
+	answer := dibs.Resolution{Outcome: dibs.ResolveNotFound, Canonical: t.canonical, Status: statusNotFound}
+	if n.State == dibs.Alias || n.State == dibs.Quarantined {
+		answer.Until = n.Until.Time()
 	}
 	gone := answer
 	gone.Outcome, gone.Status = dibs.ResolveGone, statusGone
-	switch d.State {
+	switch n.State {
 	case dibs.Active, dibs.Alias:
 	case dibs.Quarantined:
 		return gone
 	default:
 		return answer
 	}
-	e := v.entity(d.Scope, d.Owner)
+	e := v.entity(n.Scope, n.Owner)
 	switch {
 	case e.Deleted: // its names are about to follow
 		return gone
-	case e.Archived && s.policy.ArchivedStatus == statusGone:
+	case e.Archived && t.policy.ArchivedStatus == statusGone:
 		return gone
 	case e.Archived:
 		return answer
 	}
-	answer.Entity = d.Owner
-	if d.State == dibs.Active {
+	answer.Entity = n.Owner
+	if n.State == dibs.Active {
 		answer.Outcome, answer.Status = dibs.ResolveActive, statusOK
 		return answer
 	}
-	id, has := e.Active[d.slot()]
+	id, has := e.Active[n.slot()]
 	if !has {
 		// The policy may have changed to or from many names since: then there is one
 		// name that the alias can mean, or none.
-		active := e.activeIn(d.Namespace)
-		if len(active) != 1 || d.Terms.Many == s.policy.ManyPerEntity {
+		active := e.activeIn(n.Namespace)
+		if len(active) != 1 || n.Terms.Many == t.policy.ManyPerEntity {
 			return gone
 		}
 		id = active[0]
 	}
-	active := v.nameByID(id, d.Scope)
+	active := v.nameByID(id, n.Scope)
 	if active == nil {
 		return gone
 	}
 	to := v.show(active)
-	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, s.policy.RedirectStatus, &to
+	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, t.policy.RedirectStatus, &to
 	return answer
 }
 
@@ -128,7 +128,7 @@ func (set *Policies) NamespacesOf(ids []dibs.ID) *Job[map[dibs.ID]string] {
 	return newQuestion(p, func(v *view) (map[dibs.ID]string, *dibs.Error) {
 		exist := make(map[dibs.ID]string)
 		for _, id := range ids {
-			if n, ok := v.see(dibs.Ref{Kind: dibs.KindName, ID: id}).(*dibs.NameRecord); ok {
+			if n, ok := v.peek(dibs.Ref{Kind: dibs.KindName, ID: id}).(*dibs.NameRecord); ok {
 				exist[id] = n.Namespace
 			}
 		}
@@ -146,8 +146,8 @@ type NameAsOf struct {
 
 // standAt returns a name as it stands at a moment.
 func ShowAsOf(r *dibs.NameRecord, now dibs.Instant) NameAsOf {
-	d := stateOf(r, now)
-	return NameAsOf{nameOf(&d.NameRecord, now), r.Ref(), r.Rev, d.lapsedAt()}
+	n := stateOf(r, now)
+	return NameAsOf{nameOf(&n.NameRecord, now), r.Ref(), r.Rev, n.lapsedAt()}
 }
 
 // pastEnd returns what the answer rests on if it rests on time alone.
@@ -160,9 +160,9 @@ func StateAsOf(r *dibs.NameRecord, now dibs.Instant) dibs.State { return stateOf
 
 // draftAt returns a record as it stands at a moment.
 func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
-	d := &nameState{NameRecord: *r, before: snapshotOf(r)}
-	d.lapse(now)
-	return d
+	n := &nameState{NameRecord: *r, before: snapshotOf(r)}
+	n.lapse(now)
+	return n
 }
 
 // readNames asks for names by their records' refs; nil stands for a name without a row.
@@ -172,8 +172,8 @@ func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
 	return newQuestion(p, func(v *view) ([]*dibs.Name, *dibs.Error) {
 		names := make([]*dibs.Name, len(refs))
 		for i, ref := range refs {
-			if d := v.nameByID(ref.ID, ref.Scope); d != nil {
-				name := v.show(d)
+			if n := v.nameByID(ref.ID, ref.Scope); n != nil {
+				name := v.show(n)
 				names[i] = &name
 			}
 		}
@@ -186,8 +186,8 @@ func (set *Policies) Revision(ref dibs.Ref) *Job[uint64] {
 	p := &preparer{policies: set}
 	p.want(ref)
 	return newQuestion(p, func(v *view) (uint64, *dibs.Error) {
-		if d := v.nameByID(ref.ID, ref.Scope); d != nil {
-			return d.Rev, nil
+		if n := v.nameByID(ref.ID, ref.Scope); n != nil {
+			return n.Rev, nil
 		}
 		return 0, nil
 	})
@@ -202,11 +202,11 @@ type FoundName struct {
 // findName asks for a name, which may be free.
 func (set *Policies) FindName(namespace, value string) (*Job[FoundName], *dibs.Error) {
 	p := &preparer{policies: set}
-	s, err := p.address(namespace, value, "")
+	t, err := p.target(namespace, value, "")
 	if err != nil {
 		return nil, err
 	}
-	return newQuestion(p, func(v *view) (FoundName, *dibs.Error) { return FoundName{s, v.name(s)}, nil }), nil
+	return newQuestion(p, func(v *view) (FoundName, *dibs.Error) { return FoundName{t, v.name(t)}, nil }), nil
 }
 
 // row returns the ID and the revision of the name's row.

@@ -18,12 +18,12 @@ func (p Person) IsIn(e *dibs.Event) bool {
 }
 
 // has reports whether a name is the person's: its own now, held for it, or nobody's since.
-func (p Person) has(d *nameState, history []dibs.Event) bool {
-	switch d.State {
+func (p Person) has(n *nameState, history []dibs.Event) bool {
+	switch n.State {
 	case dibs.Held, dibs.Suspect:
-		return d.Intended == p.Entity
+		return n.Intended == p.Entity
 	case dibs.Active, dibs.Alias, dibs.Quarantined:
-		return d.Owner == p.Entity
+		return n.Owner == p.Entity
 	default:
 		last := dibs.Entity{}
 		for i := range history {
@@ -52,7 +52,7 @@ func (r *redaction) concerns(t dibs.SpentToken) bool { return r.epochs[t.Epoch] 
 // redact finds what there is of the person in a history. Whatever happened in an epoch of
 // the person's goes, but for the name itself; of what happened later, what was handed
 // down from then.
-func (p Person) redact(d *nameState, history []dibs.Event) (r redaction) {
+func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
 	epochs := make(map[uint64]bool)
 	for i := range history {
 		if e := &history[i]; e.After.Entity == p.Entity {
@@ -93,7 +93,7 @@ func (p Person) redact(d *nameState, history []dibs.Event) (r redaction) {
 			r.events = append(r.events, less)
 		}
 	}
-	r.row = r.row && d.hasDetails()
+	r.row = r.row && n.hasDetails()
 	return r
 }
 
@@ -105,13 +105,13 @@ func sameEvent(e, from *dibs.Event) bool {
 
 // hasDetails reports whether the row of an owned name has details of the hold that it
 // came from.
-func (d *nameState) hasDetails() bool {
-	return !d.alive() && (!d.Token.IsZero() || d.Principal != "" || d.CorrelationID != "" || len(d.Meta) > 0 || !d.Intended.IsZero())
+func (n *nameState) hasDetails() bool {
+	return !n.held() && (!n.Token.IsZero() || n.Principal != "" || n.CorrelationID != "" || len(n.Meta) > 0 || !n.Intended.IsZero())
 }
 
 // dropDetails removes them. Whoever has the token cannot replay its Confirm any more.
-func (d *nameState) dropDetails() {
-	d.Token, d.Principal, d.CorrelationID, d.Meta, d.Intended = dibs.TokenHash{}, "", "", nil, dibs.Entity{}
+func (n *nameState) dropDetails() {
+	n.Token, n.Principal, n.CorrelationID, n.Meta, n.Intended = dibs.TokenHash{}, "", "", nil, dibs.Entity{}
 }
 
 // forgetIn forgets a person in the row of a name, whose history is known up to a revision.
@@ -127,32 +127,32 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if v.absent(ref) {
 			return Forgotten{}, nil
 		}
-		d := v.nameByID(ref.ID, ref.Scope)
-		if d.Rev != rev {
+		n := v.nameByID(ref.ID, ref.Scope)
+		if n.Rev != rev {
 			return Forgotten{Again: true}, nil
 		}
-		if d.forgotten() {
+		if n.forgotten() {
 			return Forgotten{}, nil
 		}
-		if who.has(d, history) {
-			return p.erase(v, d)
+		if who.has(n, history) {
+			return p.erase(v, n)
 		}
-		r := who.redact(d, history)
+		r := who.redact(n, history)
 		if r.empty() {
 			return Forgotten{}, nil
 		}
-		d.Spent = slices.DeleteFunc(slices.Clone(d.Spent), r.concerns) // now: half a history tells less
+		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns) // now: half a history tells less
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
-			v.keep(d)
+			v.saveQuietly(n)
 			return Forgotten{Again: true}, nil
 		}
 		v.redacts = append(v.redacts, r.events...)
 		if r.row {
-			d.dropDetails()
+			n.dropDetails()
 		}
-		v.save(d, dibs.EventForgotten)
-		name := v.show(d)
+		v.save(n, dibs.EventForgotten)
+		name := v.show(n)
 		return Forgotten{Changed: true, Name: &name}, nil
 	})
 	j.dryRun = dryRun
@@ -172,13 +172,13 @@ func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[Forgotte
 	p.wantEntity(who.Scope, who.Entity)
 	return newJob(p, func(v *view) (ForgottenEntity, *dibs.Error) {
 		ref := entityRef(who.Scope, who.Entity)
-		r, ok := v.see(ref).(*dibs.EntityRecord)
+		r, ok := v.peek(ref).(*dibs.EntityRecord)
 		if len(events) == 0 && (v.absent(ref) || ok && isForgotten(r)) {
 			return ForgottenEntity{}, nil
 		}
 		if names, _ := v.namesOf(who.Scope, who.Entity); slices.ContainsFunc(names, func(id dibs.ID) bool {
-			d := v.nameByID(id, who.Scope)
-			return d != nil && (d.State == dibs.Active || d.State == dibs.Alias) && d.Owner == who.Entity
+			n := v.nameByID(id, who.Scope)
+			return n != nil && (n.State == dibs.Active || n.State == dibs.Alias) && n.Owner == who.Entity
 		}) {
 			return ForgottenEntity{HasNames: true}, nil
 		}

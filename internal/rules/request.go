@@ -16,8 +16,8 @@ type Request struct {
 	actor     string
 	dryRun    bool
 
-	wants []dibs.Ref // what the decisions are known to read; they may ask for more
-	fresh []dibs.Ref // the wanted records that are most likely absent
+	wants        []dibs.Ref // what the decisions are known to read; they may ask for more
+	likelyAbsent []dibs.Ref // the wanted records that are most likely absent
 
 	// What the last decision came to.
 	view    *view
@@ -48,7 +48,7 @@ func NewRequest(set *Policies, req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	}
 	switch {
 	case len(failures) == 0:
-		return &Request{decisions: decisions, wants: p.wants, fresh: p.fresh, actor: req.Principal.Name, dryRun: req.DryRun}, nil
+		return &Request{decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun}, nil
 	case len(req.Commands) == 1:
 		return nil, failures[0].Err
 	default:
@@ -72,13 +72,13 @@ func (r *Request) DecidedAt() dibs.Instant { return r.now }
 func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
 
 // pastEnds returns the ends that the last decision rests on and that no commit has written.
-func (r *Request) PastEnds() []PastEnd { return r.view.ended }
+func (r *Request) PastEnds() []PastEnd { return r.view.pastEnds }
 
 // decide takes the request's decisions on the batch state. A refused request changes
 // nothing.
-func (r *Request) Decide(l *Batch) {
-	r.now = l.now
-	r.view = l.view(r.actor)
+func (r *Request) Decide(b *Batch) {
+	r.now = b.now
+	r.view = b.view(r.actor)
 	if len(r.decisions) == 1 {
 		result, err := r.decisions[0](r.view)
 		r.results, r.err = []dibs.Result{result}, err

@@ -22,26 +22,26 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 	outcome, entity := c.Verdict.Outcome()
 	p.want(dibs.Ref{Kind: dibs.KindName, ID: c.ID})
 	return func(v *view) (dibs.Result, *dibs.Error) {
-		d, s, err := p.existing(v, c, c.ID)
+		n, t, err := p.existingName(v, c, c.ID)
 		if err != nil {
 			return dibs.Result{}, err
 		}
 		switch {
-		case !p.principal.HasIn(d.Namespace, dibs.Operate):
+		case !p.principal.HasIn(n.Namespace, dibs.Operate):
 			return dibs.Result{}, mayNotSettle()
-		case d.State == dibs.Suspect:
-		case outcome == verdictAbsent && d.Status == dibs.StatusExpired,
-			outcome == verdictExists && v.has(entity, d):
-			return dibs.Result{Names: []dibs.Name{v.show(d)}, Replayed: true}, nil
-		case d.State == dibs.Held:
-			return dibs.Result{}, s.taken(d, dibs.Entity{})
+		case n.State == dibs.Suspect:
+		case outcome == verdictAbsent && n.Status == dibs.StatusExpired,
+			outcome == verdictExists && v.owns(entity, n):
+			return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: true}, nil
+		case n.State == dibs.Held:
+			return dibs.Result{}, t.taken(n, dibs.Entity{})
 		default:
-			return dibs.Result{}, s.over(d)
+			return dibs.Result{}, t.checkLive(n)
 		}
-		if err := p.conclude(v, d, s, c.Verdict); err != nil {
+		if err := p.conclude(v, n, t, c.Verdict); err != nil {
 			return dibs.Result{}, err
 		}
-		return dibs.Result{Names: []dibs.Name{v.show(d)}}, nil
+		return dibs.Result{Names: []dibs.Name{v.show(n)}}, nil
 	}, nil
 }
 
@@ -69,15 +69,15 @@ func checkVerdict(verdict dibs.Verdict) *dibs.Error {
 }
 
 // conclude ends a suspect by a verdict, or says why it cannot.
-func (p *preparer) conclude(v *view, d *nameState, s *target, verdict dibs.Verdict) *dibs.Error {
+func (p *preparer) conclude(v *view, n *nameState, t *target, verdict dibs.Verdict) *dibs.Error {
 	outcome, entity := verdict.Outcome()
 	if outcome == verdictAbsent {
-		v.uncountHold(d)
-		d.endHold(dibs.StatusExpired, v.now)
-		v.save(d, dibs.EventExpired)
+		v.uncountHold(n)
+		n.endHold(dibs.StatusExpired, v.now)
+		v.save(n, dibs.EventExpired)
 		return nil
 	}
-	return p.confirmHold(v, d, s, dibs.Confirm{Entity: entity})
+	return p.confirmHold(v, n, t, dibs.Confirm{Entity: entity})
 }
 
 // testimony is what a witness said about a hold.
@@ -96,8 +96,8 @@ func (set *Policies) Testify(t Testimony) *Job[bool] {
 	p := &preparer{policies: set}
 	p.want(dibs.Ref{Kind: dibs.KindName, ID: t.ID})
 	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
-		d := v.follow(t.ID, "")
-		if d == nil || d.State != dibs.Suspect || d.Epoch != t.Epoch || !d.ExpiresAt.Time().Equal(t.Expires) {
+		n := v.follow(t.ID, "")
+		if n == nil || n.State != dibs.Suspect || n.Epoch != t.Epoch || !n.ExpiresAt.Time().Equal(t.Expires) {
 			// It was ended meanwhile; or its holder came back, extended it and may have saved its
 			// entity since, which the witness could not know.
 			return false, nil
@@ -106,29 +106,29 @@ func (set *Policies) Testify(t Testimony) *Job[bool] {
 		if outcome, entity := t.Verdict.Outcome(); outcome == verdictExists && checkEntity(entity) != nil {
 			doubt = "the witness says that it exists, but named no valid entity"
 		} else if outcome != verdictUnknown {
-			err := p.tryVerdict(v, d, t.Verdict)
+			err := p.tryVerdict(v, n, t.Verdict)
 			if err == nil {
 				return true, nil
 			}
 			doubt = "the witness says that it exists, but: " + err.Message
 		}
-		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), doubt
+		n.AskAt, n.Doubt = v.now.Add(pause(n.Asked)), doubt
 		if t.Unasked {
-			d.AskAt = v.now.Add(firstPause) // another process may have a witness
+			n.AskAt = v.now.Add(firstPause) // another process may have a witness
 		} else {
-			d.Asked++
+			n.Asked++
 		}
-		v.keep(d)
+		v.saveQuietly(n)
 		return false, nil
 	})
 }
 
 // tryVerdict ends a suspect by a verdict, or changes nothing and says why not.
-func (p *preparer) tryVerdict(v *view, d *nameState, verdict dibs.Verdict) *dibs.Error {
+func (p *preparer) tryVerdict(v *view, n *nameState, verdict dibs.Verdict) *dibs.Error {
 	nested := v.nested()
-	draft, s, err := p.existing(nested, dibs.Settle{ID: d.ID, Verdict: verdict}, d.ID)
+	suspect, t, err := p.existingName(nested, dibs.Settle{ID: n.ID, Verdict: verdict}, n.ID)
 	if err == nil {
-		err = p.conclude(nested, draft, s, verdict)
+		err = p.conclude(nested, suspect, t, verdict)
 	}
 	nested.close(err == nil)
 	return err

@@ -58,9 +58,9 @@ type candidates struct{ best, random []*target }
 // choose returns up to n of the candidates that are free, always in the same order.
 func (v *view) choose(c candidates, n int) []string {
 	free := func(list []*target) (names []string) {
-		for _, s := range list {
-			if v.surelyFree(s) {
-				names = append(names, s.canonical)
+		for _, t := range list {
+			if v.surelyFree(t) {
+				names = append(names, t.canonical)
 			}
 		}
 		return names
@@ -80,44 +80,44 @@ func (v *view) choose(c candidates, n int) []string {
 
 // surelyFree reports whether anybody can have a name, by what one read can tell: one
 // that looks like others is left out, also if those were free by now.
-func (v *view) surelyFree(s *target) bool {
-	d := v.name(s)
-	for _, f := range s.skeletons {
-		if names, _ := v.indexed(f); slices.ContainsFunc(names, func(id dibs.ID) bool { return id != d.ID }) {
+func (v *view) surelyFree(t *target) bool {
+	n := v.name(t)
+	for _, key := range t.skeletons {
+		if names, _ := v.readIndex(key); slices.ContainsFunc(names, func(id dibs.ID) bool { return id != n.ID }) {
 			return false
 		}
 	}
-	return s.taken(d, dibs.Entity{}) == nil
+	return t.taken(n, dibs.Entity{}) == nil
 }
 
 // candidates returns names like a model, each once. A blind namespace has none: they
 // would tell the value.
 func (p *preparer) candidates(namespace, model string, parts, random []string) (c candidates) {
-	space, err := p.policies.namespace(namespace)
-	if err != nil || space.policy.blind() || model == "" {
+	ns, err := p.policies.namespace(namespace)
+	if err != nil || ns.policy.blind() || model == "" {
 		return c
 	}
 	seen := make(map[dibs.ID]bool)
 	add := func(list *[]*target, value string) {
-		s, err := p.newName(namespace, value, "", false)
-		if err == nil && !seen[s.id] {
-			seen[s.id] = true
-			*list = append(*list, s)
+		t, err := p.newTarget(namespace, value, "", false)
+		if err == nil && !seen[t.id] {
+			seen[t.id] = true
+			*list = append(*list, t)
 		}
 	}
 	add(&c.best, model) // it is free where only the spelling was wrong
 	for _, part := range parts {
-		add(&c.best, space.policy.join(model, part))
+		add(&c.best, ns.policy.join(model, part))
 	}
 	if len(parts) > 1 {
-		add(&c.best, space.policy.join(space.policy.join(model, parts[0]), parts[1]))
+		add(&c.best, ns.policy.join(ns.policy.join(model, parts[0]), parts[1]))
 	}
 	stem := withoutNumber(model)
 	for _, number := range suggestedNumbers {
-		add(&c.best, space.policy.join(stem, number))
+		add(&c.best, ns.policy.join(stem, number))
 	}
 	for _, word := range random {
-		add(&c.random, space.policy.join(stem, word))
+		add(&c.random, ns.policy.join(stem, word))
 	}
 	return c
 }

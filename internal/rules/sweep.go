@@ -31,22 +31,22 @@ func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 // was never confirmed and is old enough. A suspect is only reported: its witness is asked
 // outside of any decision.
 func (p *preparer) sweepName(v *view, ref dibs.Ref) (result Swept, err *dibs.Error) {
-	d := v.nameByID(ref.ID, ref.Scope)
-	if d.State == dibs.Suspect && d.AskAt.Reached(v.now) { // else it was asked a moment ago
-		name := v.show(d)
+	n := v.nameByID(ref.ID, ref.Scope)
+	if n.State == dibs.Suspect && n.AskAt.Reached(v.now) { // else it was asked a moment ago
+		name := v.show(n)
 		result.Suspect = &name
 	}
-	purgeAt := d.nextDue()
+	purgeAt := n.nextDue()
 	switch {
-	case len(d.lapses) > 0:
-		v.saveLapses(d)
-	case d.State == dibs.Free && !d.Established && purgeAt.Reached(v.now):
-		space, err := p.policies.namespace(d.Namespace)
+	case len(n.lapses) > 0:
+		v.saveLapses(n)
+	case n.State == dibs.Free && !n.Established && purgeAt.Reached(v.now):
+		ns, err := p.policies.namespace(n.Namespace)
 		if err != nil {
 			return Swept{}, err
 		}
 		v.narrow(purgeAt, 0)
-		if err := v.purge(d, space); err != nil {
+		if err := v.purge(n, ns); err != nil {
 			return Swept{}, err
 		}
 	default:
@@ -74,7 +74,7 @@ func (p *preparer) sweepEntity(v *view, ref dibs.Ref) bool {
 	} else {
 		e.Due = 0
 	}
-	p.leaveAll(v, e, ids)
+	p.giveUpAll(v, e, ids)
 	v.saveEntity(e)
 	return true
 }

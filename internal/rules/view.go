@@ -23,21 +23,21 @@ type view struct {
 	now    dibs.Instant
 	actor  string
 
-	reads   []dibs.Ref
-	changes []change
-	events  []dibs.Event
-	renewed []dibs.Ref   // what of the changes takes the place of another record
-	redacts []dibs.Event // what is to be told less of
-	window  dibs.Window
-	ended   []PastEnd // what is over by time alone
+	reads    []dibs.Ref
+	changes  []change
+	events   []dibs.Event
+	renewed  []dibs.Ref   // what of the changes takes the place of another record
+	redacts  []dibs.Event // what is to be told less of
+	window   dibs.Window
+	pastEnds []PastEnd // what is over by time alone
 
 	dependent bool // it saw what a command before it in the batch did
 
 	fault *dibs.Error // something that the decision rests on cannot be read
 }
 
-func (l *Batch) view(actor string) *view {
-	return &view{batch: l, now: l.now, actor: actor}
+func (b *Batch) view(actor string) *view {
+	return &view{batch: b, now: b.now, actor: actor}
 }
 
 // nested returns a view for one part of a command. What it reads always counts;
@@ -52,15 +52,15 @@ func (v *view) nested() *view {
 func (v *view) close(merge bool) {
 	p := v.parent
 	for _, ref := range v.reads {
-		if !merge && p.see(ref) == nil {
-			p.mustKnow()
+		if !merge && p.peek(ref) == nil {
+			p.requireLoad()
 			continue
 		}
 		p.noteRead(ref)
 	}
 	p.window = p.window.Intersect(v.window)
 	p.fault = cmp.Or(p.fault, v.fault)
-	p.ended = append(p.ended, v.ended...)
+	p.pastEnds = append(p.pastEnds, v.pastEnds...)
 	p.dependent = p.dependent || v.dependent
 	if !merge {
 		return
@@ -99,7 +99,7 @@ func (v *view) find(ref dibs.Ref) (int, bool) {
 // get returns the record as this command sees it, or nil. Commit will check that it
 // is still so.
 func (v *view) get(ref dibs.Ref) dibs.Record {
-	r := v.see(ref)
+	r := v.peek(ref)
 	v.noteRead(withScope(ref, r))
 	return r
 }
@@ -107,15 +107,15 @@ func (v *view) get(ref dibs.Ref) dibs.Record {
 // absent reports whether a record is absent, for a decision that does not end that
 // itself and so cannot have it checked. A guess will not do.
 func (v *view) absent(ref dibs.Ref) bool {
-	if v.see(ref) != nil {
+	if v.peek(ref) != nil {
 		return false
 	}
-	v.mustKnow()
+	v.requireLoad()
 	return true
 }
 
 // mustKnow says that the decision rests on what Commit does not check.
-func (v *view) mustKnow() {
+func (v *view) requireLoad() {
 	if v.batch.Guessed() {
 		v.batch.asked = true
 	}
@@ -123,7 +123,7 @@ func (v *view) mustKnow() {
 
 // see returns the record without noting that it was read, unless the batch has changed it:
 // then the decision stands or falls with that change.
-func (v *view) see(ref dibs.Ref) dibs.Record {
+func (v *view) peek(ref dibs.Ref) dibs.Record {
 	for level := v; level != nil; level = level.parent {
 		if i, ok := level.find(ref); ok {
 			return level.changes[i].record
@@ -159,15 +159,15 @@ func (v *view) put(ref dibs.Ref, record dibs.Record) {
 // is to be left.
 func (v *view) renew(ref dibs.Ref) {
 	v.renewed = append(v.renewed, ref)
-	v.events = dropTold(ref, v.events)
+	v.events = dropEvents(ref, v.events)
 }
 
 // dropTold leaves out what was told of a name that is renewed.
-func dropTold(r dibs.Ref, events []dibs.Event) []dibs.Event {
-	if r.Kind != dibs.KindName {
+func dropEvents(ref dibs.Ref, events []dibs.Event) []dibs.Event {
+	if ref.Kind != dibs.KindName {
 		return events
 	}
-	return slices.DeleteFunc(events, func(e dibs.Event) bool { return e.ID == r.ID })
+	return slices.DeleteFunc(events, func(e dibs.Event) bool { return e.ID == ref.ID })
 }
 
 // narrow says that the decision is right only from and before these dates.
@@ -177,10 +177,10 @@ func (v *view) narrow(from, before dibs.Instant) {
 
 // restOnEnd says that the decision rests on something about a record being over since
 // that date, which no commit has written down yet.
-func (v *view) restOnEnd(ref dibs.Ref, rev uint64, at dibs.Instant) {
+func (v *view) noteEnd(ref dibs.Ref, rev uint64, at dibs.Instant) {
 	v.narrow(at, 0)
-	if end := (PastEnd{ref, rev, at}); at != 0 && !slices.Contains(v.ended, end) {
-		v.ended = append(v.ended, end)
+	if end := (PastEnd{ref, rev, at}); at != 0 && !slices.Contains(v.pastEnds, end) {
+		v.pastEnds = append(v.pastEnds, end)
 	}
 }
 
