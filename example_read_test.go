@@ -250,7 +250,7 @@ func ExampleRegistry_As() {
 	// Even with the token it is not mallory's hold.
 	_, err = mallory.Release(ctx, dibs.Release{ID: hold.ID, Token: hold.Token})
 	fmt.Println(err)
-	// Output: dibs: RESERVATION_LOST: this token does not hold slug:spring (any more)
+	// Output: dibs: RESERVATION_LOST: this token does not hold slug:spring, or no longer does
 }
 
 func ExampleRegistry_AwaitEvents() {

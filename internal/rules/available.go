@@ -13,12 +13,12 @@ func (t *target) taken(n *nameState, entity dibs.Entity) *dibs.Error {
 	case dibs.Held:
 		return refuse(dibs.ReasonHeld, n.ExpiresAt, "is already reserved, until %s", n.ExpiresAt)
 	case dibs.Suspect:
-		return refuse(dibs.ReasonSuspect, 0, "is already reserved, and it is being found out whether it is in use")
+		return refuse(dibs.ReasonSuspect, 0, "is already reserved, and its witness is asked whether it is in use")
 	case dibs.Active, dibs.Alias:
 		return refuse(dibs.ReasonInUse, 0, "is in use")
 	case dibs.Quarantined:
 		if entity != n.Owner || entity.IsZero() { // of a forgotten one nobody knows the owner
-			return refuse(dibs.ReasonQuarantined, n.Until, "was given up and is kept back until %s", n.Until)
+			return refuse(dibs.ReasonQuarantined, n.Until, "was given up and is in quarantine until %s", n.Until)
 		}
 	case dibs.Free:
 	}
@@ -33,7 +33,7 @@ func (v *view) available(t *target, n *nameState, entity dibs.Entity) *dibs.Erro
 	}
 	for _, key := range t.skeletons {
 		if v.hasLookAlike(key, n, entity) {
-			return t.confusable("%s looks like a name that is taken; if that is the same entity's, name the entity", t.key())
+			return t.confusable("%s looks like a taken name; if both belong to one entity, name the entity", t.key())
 		}
 	}
 	return nil
@@ -43,7 +43,7 @@ func (v *view) available(t *target, n *nameState, entity dibs.Entity) *dibs.Erro
 func (v *view) mayHandOver(t *target, n *nameState, to dibs.Entity) *dibs.Error {
 	for _, l := range n.Links {
 		if key, ok := indexKeyOf(l, n); ok && key.link == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {
-			return t.confusable("%s looks like another name, which would not be %s's: decommission that one first", t.key(), to)
+			return t.confusable("%s looks like another name, which does not belong to %s: decommission that one first", t.key(), to)
 		}
 	}
 	return nil

@@ -29,17 +29,17 @@ func keyedHash(k dibs.BlindKey, purpose dibs.Kind, namespace, text string) strin
 // checkBlind checks the keys of a policy.
 func checkBlind(keys []dibs.BlindKey) error {
 	if len(keys) > maxBlindKeys {
-		return fmt.Errorf("there are %d keys in Blind, more than the %d allowed", len(keys), maxBlindKeys)
+		return fmt.Errorf("Blind has %d keys, more than the %d allowed", len(keys), maxBlindKeys)
 	}
 	seen := make(map[string]bool)
 	for _, k := range keys {
 		switch {
 		case !plainKeyID(k.ID):
-			return fmt.Errorf("the ID %s of a key in Blind is not 1 to %d of a-z and 0-9", quote(k.ID), maxBlindKeyID)
+			return fmt.Errorf("the key ID %s in Blind must be 1 to %d characters of a-z and 0-9", quote(k.ID), maxBlindKeyID)
 		case len(k.Secret) < minBlindSecret:
 			return fmt.Errorf("the secret of %s in Blind has %d bytes, it must have at least %d", k, len(k.Secret), minBlindSecret)
 		case seen[k.ID]:
-			return fmt.Errorf("two keys in Blind are called %s", k.ID)
+			return fmt.Errorf("two keys in Blind have the ID %s", k.ID)
 		}
 		seen[k.ID] = true
 	}
@@ -67,7 +67,7 @@ func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 		return nil, err
 	}
 	if !t.policy.blind() {
-		return nil, t.refuse(dibs.CodeInvalidNamespace, "%s has no keys: names are rekeyed in blind namespaces alone", t.namespace)
+		return nil, t.refuse(dibs.CodeInvalidNamespace, "%s has no keys: Rekey works in blind namespaces only", t.namespace)
 	}
 	for _, key := range slices.Concat(t.hashes, t.skeletons) {
 		p.want(key.Ref)
@@ -75,7 +75,7 @@ func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 	p.want(namespaceRecordRef(t.namespaceInfo))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		if v.hasNoRow(t) {
-			return dibs.Result{}, t.refuse(dibs.CodeNotFound, "nobody has %s", t.key())
+			return dibs.Result{}, t.refuse(dibs.CodeNotFound, "%s is free", t.key())
 		}
 		n := v.name(t)
 		if v.isIndexed(n, t) {

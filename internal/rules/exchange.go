@@ -93,10 +93,10 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 		return nil, tb.about(err)
 	}
 	if c.A.Entity == c.B.Entity {
-		return nil, ta.refuse(dibs.CodeInvalidEntity, "a swap takes two entities, both are %s", c.A.Entity)
+		return nil, ta.refuse(dibs.CodeInvalidEntity, "a swap needs two entities, both are %s", c.A.Entity)
 	}
 	if ta.id == tb.id {
-		return nil, ta.refuse(dibs.CodeInvalidValue, "a swap takes two names, both are %s", ta.key())
+		return nil, ta.refuse(dibs.CodeInvalidValue, "a swap needs two names, both are %s", ta.key())
 	}
 	p.wantEntity(ta.scope, c.A.Entity)
 	p.wantEntity(tb.scope, c.B.Entity)

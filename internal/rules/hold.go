@@ -17,7 +17,7 @@ func (p *preparer) onHold(c dibs.Command, id dibs.ID, token string, decide func(
 			return dibs.Result{}, err
 		}
 		if !n.heldBy(hash, p.principal) {
-			return dibs.Result{}, t.refuse(dibs.CodeLost, "this token does not hold %s (any more)", t.key())
+			return dibs.Result{}, t.refuse(dibs.CodeLost, "this token does not hold %s, or no longer does", t.key())
 		}
 		return decide(v, n, t)
 	}, nil
@@ -49,7 +49,7 @@ func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 		}
 		expiresAt := v.now.Add(ttl)
 		if limit := n.CreatedAt.Add(t.policy.MaxHold); expiresAt > limit {
-			return dibs.Result{}, t.refuse(dibs.CodeTTLTooLong, "%s can be held until %s at the most, since it was reserved at %s", t.key(), limit, n.CreatedAt)
+			return dibs.Result{}, t.refuse(dibs.CodeTTLTooLong, "%s was reserved at %s and can be held until %s at most", t.key(), n.CreatedAt, limit)
 		}
 		if n.State == dibs.Held && expiresAt <= n.ExpiresAt {
 			return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: true}, nil
@@ -92,7 +92,7 @@ func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 			return v.ownedResult(n, true), nil
 		}
 		if n.givenUp() {
-			return dibs.Result{}, t.refuse(dibs.CodeAlreadyReleased, "%s was confirmed, and given up since", t.key())
+			return dibs.Result{}, t.refuse(dibs.CodeAlreadyReleased, "%s was confirmed and has been given up since", t.key())
 		}
 		if err := t.checkLive(n); err != nil {
 			return dibs.Result{}, err
@@ -144,7 +144,7 @@ func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm)
 // intendedFor refuses a hold to another entity than the one it was reserved for.
 func (t *target) intendedFor(n *nameState, entity dibs.Entity) *dibs.Error {
 	if !n.Intended.IsZero() && n.Intended != entity {
-		return t.refuse(dibs.CodeNotOwner, "%s was reserved for another entity than %s", t.key(), entity)
+		return t.refuse(dibs.CodeNotOwner, "%s was reserved for an entity other than %s", t.key(), entity)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func segmentProblem(segment string) string {
 	}
 	for _, r := range segment {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' {
-			return fmt.Sprintf("the segment %s has %q in it; allowed are a-z, 0-9, '-' and '_'", quote(segment), r)
+			return fmt.Sprintf("the segment %s contains %q; allowed are a-z, 0-9, '-' and '_'", quote(segment), r)
 		}
 	}
 	return ""

@@ -27,11 +27,11 @@ type NamespaceRecord struct {
 func (record NamespaceRecord) admits(t *target) *dibs.Error {
 	switch {
 	case record.Next != "":
-		return t.refuse(dibs.CodeUnavailable, "the rules of %s are being changed to %s, and no new name is given out until that is done; "+
-			"if nobody is at it any more, run Recanonicalize again", t.namespace, record.Next)
+		return t.refuse(dibs.CodeUnavailable, "the rules of %s are being changed to %s, which allows no new names until it is done; "+
+			"if that run was interrupted, run Recanonicalize again", t.namespace, record.Next)
 	case !record.madeBy(t.policy.rules):
-		return t.refuse(dibs.CodeUnavailable, "the names of %s were made by the rules %s, and this process has %s: "+
-			"configure it alike, or change the namespace by Recanonicalize", t.namespace, record.Rules, t.policy.rules)
+		return t.refuse(dibs.CodeUnavailable, "the names of %s follow the rules %s, but this process has %s: "+
+			"configure the same rules, or change the namespace with Recanonicalize", t.namespace, record.Rules, t.policy.rules)
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (record NamespaceRecord) mayGoOn(namespace, run string) *dibs.Error {
 		return nil
 	}
 	return &dibs.Error{Code: dibs.CodeUnavailable, Namespace: namespace, Message: fmt.Sprintf(
-		"another run of Recanonicalize has begun on %s, and this one ends", namespace)}
+		"another run of Recanonicalize has taken over %s, and this run stops", namespace)}
 }
 
 // namespaceRecord asks for what is on record of a namespace.

@@ -88,7 +88,7 @@ func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
 			return v.ownedResult(n, true), nil
 		}
 		if c.IfVersion != 0 && c.IfVersion != e.Rev {
-			return dibs.Result{}, t.refuse(dibs.CodeVersionMismatch, "the entity is at version %d, not %d: look again before you change it", e.Rev, c.IfVersion)
+			return dibs.Result{}, t.refuse(dibs.CodeVersionMismatch, "the entity is at version %d, not %d: read it again before you change it", e.Rev, c.IfVersion)
 		}
 		if err := t.mayOwn(e); err != nil {
 			return dibs.Result{}, err
@@ -178,7 +178,7 @@ func (v *view) owns(entity dibs.Entity, n *nameState) bool {
 func (t *target) ownedBy(n *nameState, entity dibs.Entity) *dibs.Error {
 	switch {
 	case n.State == dibs.Free:
-		return t.refuse(dibs.CodeNotFound, "nobody has %s", t.key())
+		return t.refuse(dibs.CodeNotFound, "%s is free", t.key())
 	case (n.State == dibs.Active || n.State == dibs.Alias) && n.Owner == entity:
 		return nil
 	default:
@@ -193,7 +193,7 @@ func (t *target) mayOwn(e entityState) *dibs.Error {
 	case e.Archived:
 		return t.refuse(dibs.CodeEntityArchived, "%s is archived: restore it first", e.Entity)
 	case e.Deleted && e.Due != 0:
-		return t.refuse(dibs.CodeEntityArchived, "%s is being deleted: its names follow in batches, try again when a sweep has finished", e.Entity)
+		return t.refuse(dibs.CodeEntityArchived, "%s is being deleted: try again when the sweeper has given up its names", e.Entity)
 	}
 	return nil
 }
@@ -203,9 +203,9 @@ func (t *target) mayAdd(e entityState) *dibs.Error {
 	have := e.activeIn(t.namespace)
 	switch {
 	case len(have) > 0 && !t.policy.ManyPerEntity:
-		return t.refuse(dibs.CodeEntityHasName, "%s has a name in %s already: rename it, or replace the name", e.Entity, t.namespace)
+		return t.refuse(dibs.CodeEntityHasName, "%s already has a name in %s: rename it, or replace the name", e.Entity, t.namespace)
 	case len(e.Active) >= maxActive:
-		return t.refuse(dibs.CodeTooLarge, "%s has %d active names already, the most one entity can have", e.Entity, len(e.Active))
+		return t.refuse(dibs.CodeTooLarge, "%s already has %d active names, the maximum of one entity", e.Entity, len(e.Active))
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func (p *preparer) activeToReplace(v *view, t *target, e entityState, which *tar
 	case len(have) == 0:
 		return nil, t.mayAdd(e)
 	case len(have) > 1 || t.policy.ManyPerEntity:
-		return nil, t.refuse(dibs.CodeEntityHasName, "%s may have many names in %s: say which one is replaced", e.Entity, t.namespace)
+		return nil, t.refuse(dibs.CodeEntityHasName, "%s may have many names in %s: say which one to replace", e.Entity, t.namespace)
 	}
 	return v.nameByID(have[0], t.scope), nil
 }
@@ -238,7 +238,7 @@ func (t *target) mayReplace(e entityState, old dibs.ID) *dibs.Error {
 	}
 	for _, id := range e.activeIn(t.namespace) {
 		if id != old {
-			return t.refuse(dibs.CodeEntityHasName, "%s has several names in %s, and may have one: decommission the others first", e.Entity, t.namespace)
+			return t.refuse(dibs.CodeEntityHasName, "%s has several names in %s but may have one: decommission the others first", e.Entity, t.namespace)
 		}
 	}
 	return nil

@@ -125,7 +125,7 @@ func (p *policy) validate() error {
 // namespace are made of it.
 func checkRuleName(what, name string) error {
 	if problem := textProblem(name, 1, maxRuleName); problem != "" || strings.ContainsRune(name, ' ') {
-		return fmt.Errorf("the %s calls itself %s, it must be 1 to %d bytes of text without a space, such as %q", what, quote(name), maxRuleName, what+"/1")
+		return fmt.Errorf("the name of the %s is %s, it must be 1 to %d bytes of text without a space, such as %q", what, quote(name), maxRuleName, what+"/1")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (v *view) mayHold(r *reservation) *dibs.Error {
 	if first != 0 {
 		wait = fmt.Sprintf(", or wait until %s", first)
 	}
-	return r.refuse(dibs.CodeTooManyHolds, "this principal holds %d names in %s, the most it may: confirm or release one%s",
+	return r.refuse(dibs.CodeTooManyHolds, "this principal holds %d names in %s, the maximum: confirm or release one%s",
 		len(q.Holds), r.namespace, wait)
 }
 

@@ -89,7 +89,7 @@ func (p *preparer) reserveAll(c dibs.ReserveAll) (decision, *dibs.Error) {
 		r, err := p.reservation(single, hash)
 		if err == nil {
 			if single.Token != "" {
-				err = r.about(invalidToken("one token holds them all: set ReserveAll.Token and leave the others empty"))
+				err = r.about(invalidToken("one token holds all of them: set ReserveAll.Token and leave the others empty"))
 			} else if first, twice := seen[r.id]; twice {
 				err = r.refuse(dibs.CodeInvalidValue, "%s is the same name as number %d", r.key(), first+1)
 			}
@@ -226,7 +226,7 @@ func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.E
 			return nil, false, err
 		}
 		if n.Intended != r.entity {
-			return nil, false, r.refuse(dibs.CodeInvalidToken, "this token holds %s for another entity: use a token for one request only", r.key())
+			return nil, false, r.refuse(dibs.CodeInvalidToken, "this token holds %s for another entity: use each token for one request only", r.key())
 		}
 		return n, true, nil
 	}
@@ -256,11 +256,11 @@ func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.E
 func (t *target) checkLive(n *nameState) *dibs.Error {
 	switch {
 	case n.ConfirmedAt != 0:
-		return t.refuse(dibs.CodeAlreadyConfirmed, "this token's hold on %s was confirmed already", t.key())
+		return t.refuse(dibs.CodeAlreadyConfirmed, "this token's hold on %s was already confirmed", t.key())
 	case n.Status == dibs.StatusReleased:
-		return t.refuse(dibs.CodeAlreadyReleased, "this token's hold on %s was released already", t.key())
+		return t.refuse(dibs.CodeAlreadyReleased, "this token's hold on %s was already released", t.key())
 	case n.Status == dibs.StatusExpired:
-		return t.refuse(dibs.CodeAlreadyExpired, "this token's hold on %s ran out at %s", t.key(), n.EndedAt)
+		return t.refuse(dibs.CodeAlreadyExpired, "this token's hold on %s expired at %s", t.key(), n.EndedAt)
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 		v.restartHistory(n, forgottenAt, n.before)
 	}
 	if count := v.addToIndex(n, t, record); count > maxLookAlikes {
-		return t.refuse(dibs.CodeTooLarge, "%s looks like %d other names of its entity, the most there may be: decommission one", t.key(), count-1)
+		return t.refuse(dibs.CodeTooLarge, "%s looks like %d other names of its entity, the maximum: decommission one", t.key(), count-1)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 }
 
 func mayNotSettle() *dibs.Error {
-	return &dibs.Error{Code: dibs.CodeNotOwner, Message: "settling a suspect takes the right to operate"}
+	return &dibs.Error{Code: dibs.CodeNotOwner, Message: "settling a suspect requires the right to operate"}
 }
 
 // The words of [Verdict.Outcome].
@@ -64,7 +64,7 @@ func checkVerdict(verdict dibs.Verdict) *dibs.Error {
 	case verdictAbsent:
 		return nil
 	default:
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "a verdict is needed: Exists(entity) or Absent"}
+		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "a verdict is required: Exists(entity) or Absent"}
 	}
 }
 
@@ -104,13 +104,13 @@ func (set *Policies) Testify(t Testimony) *Job[bool] {
 		}
 		doubt := t.Doubt
 		if outcome, entity := t.Verdict.Outcome(); outcome == verdictExists && checkEntity(entity) != nil {
-			doubt = "the witness says that it exists, but named no valid entity"
+			doubt = "the witness says that it exists but names no valid entity"
 		} else if outcome != verdictUnknown {
 			err := p.tryVerdict(v, n, t.Verdict)
 			if err == nil {
 				return true, nil
 			}
-			doubt = "the witness says that it exists, but: " + err.Message
+			doubt = "the witness says that it exists, but the verdict cannot be applied: " + err.Message
 		}
 		n.AskAt, n.Doubt = v.now.Add(pause(n.Asked)), doubt
 		if t.Unasked {

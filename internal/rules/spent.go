@@ -66,11 +66,11 @@ func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 		}
 		switch spent.End {
 		case dibs.SpentConfirmed:
-			return r.refuse(dibs.CodeAlreadyConfirmed, "an earlier hold of this token on %s was confirmed already", r.key())
+			return r.refuse(dibs.CodeAlreadyConfirmed, "an earlier hold of this token on %s was already confirmed", r.key())
 		case dibs.SpentReleased:
-			return r.refuse(dibs.CodeAlreadyReleased, "an earlier hold of this token on %s was released already", r.key())
+			return r.refuse(dibs.CodeAlreadyReleased, "an earlier hold of this token on %s was already released", r.key())
 		default:
-			return r.refuse(dibs.CodeAlreadyExpired, "an earlier hold of this token on %s has run out", r.key())
+			return r.refuse(dibs.CodeAlreadyExpired, "an earlier hold of this token on %s has expired", r.key())
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func (t *target) invalid(value string, why error) *dibs.Error {
 	if refusal == nil {
 		return t.refuse(dibs.CodeInvalidValue, "the value is not valid here")
 	}
-	err := t.refuse(dibs.CodeInvalidValue, "the value is not valid here, by the rule %s", refusal.Rule)
+	err := t.refuse(dibs.CodeInvalidValue, "the value is not valid here: it breaks the rule %s", refusal.Rule)
 	err.Refusal = &dibs.Refusal{Rule: refusal.Rule, Problem: "breaks the rule " + refusal.Rule, At: -1}
 	return err
 }

@@ -23,15 +23,15 @@ func sameToken(h, other dibs.TokenHash) bool {
 // becomes part of the error.
 func hashToken(token string) (dibs.TokenHash, *dibs.Error) {
 	if token == "" {
-		return dibs.TokenHash{}, invalidToken("a token is needed: the one that Reserve returned")
+		return dibs.TokenHash{}, invalidToken("a token is required: use the one that Reserve returned")
 	}
 	if len(token) < minTokenLength || len(token) > maxTokenLength {
-		return dibs.TokenHash{}, invalidToken(fmt.Sprintf("a token has %d to %d characters, this one has %d",
+		return dibs.TokenHash{}, invalidToken(fmt.Sprintf("a token must have %d to %d characters, this one has %d",
 			minTokenLength, maxTokenLength, len(token)))
 	}
 	for i := range len(token) {
 		if token[i] <= ' ' || token[i] > '~' {
-			return dibs.TokenHash{}, invalidToken(fmt.Sprintf("a token is visible ASCII alone, character %d of this one is not", i+1))
+			return dibs.TokenHash{}, invalidToken(fmt.Sprintf("a token must be visible ASCII, character %d of this one is not", i+1))
 		}
 	}
 	return sha256.Sum256([]byte(token)), nil

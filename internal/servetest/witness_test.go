@@ -131,7 +131,7 @@ func TestWitnessByHTTP(t *testing.T) {
 	w := startWitnessed(t, byService(server.URL))
 	for name, want := range map[string][2]string{
 		"saved":   {"confirmed", ""},
-		"other":   {"suspect", "the witness says that it exists, but:"},
+		"other":   {"suspect", "the witness says that it exists, but the verdict cannot be applied:"},
 		"fenced":  {"expired", ""},
 		"paying":  {"suspect", "the witness does not know: it is being paid"},
 		"page":    {"suspect", "not JSON"},
