@@ -79,7 +79,7 @@ func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 		}
 		n := v.name(t)
 		if v.isIndexed(n, t) {
-			return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: true}, nil
+			return v.result(n, true), nil
 		}
 		record, err := v.recordForNewName(t)
 		if err != nil {
@@ -87,7 +87,7 @@ func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 		}
 		v.addToIndex(n, t, record)
 		v.saveQuietly(n)
-		return dibs.Result{Names: []dibs.Name{v.show(n)}}, nil
+		return v.result(n, false), nil
 	}, nil
 }
 

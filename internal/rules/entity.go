@@ -135,15 +135,15 @@ type entityState struct {
 
 // entity returns the draft of an entity; one without a record has revision 0.
 func (v *view) entity(scope string, entity dibs.Entity) entityState {
-	id := dibs.EntityID(scope, entity)
-	if r, ok := v.get(dibs.Ref{Kind: dibs.KindEntity, Scope: scope, ID: id}).(*dibs.EntityRecord); ok {
+	ref := entityRef(scope, entity)
+	if r, ok := v.get(ref).(*dibs.EntityRecord); ok {
 		e := cloneEntity(r)
 		if isForgotten(e) {
 			e.Entity, e.Due = entity, 0 // somebody knows it again
 		}
 		return entityState{e}
 	}
-	return entityState{&dibs.EntityRecord{ID: id, Scope: scope, Entity: entity, Active: make(map[string]dibs.ID)}}
+	return entityState{&dibs.EntityRecord{ID: ref.ID, Scope: scope, Entity: entity, Active: make(map[string]dibs.ID)}}
 }
 
 // saveEntity stores the entity. Its version goes up by one with each command, no
@@ -160,6 +160,13 @@ func (v *view) saveEntity(e entityState) {
 		v.renew(e.Ref())
 	}
 	v.put(e.Ref(), cloneEntity(e.EntityRecord))
+}
+
+// deactivate removes a name from the entity's active names, if it is one of them.
+func (e entityState) deactivate(n *nameState) {
+	if e.Active[n.slot()] == n.ID {
+		delete(e.Active, n.slot())
+	}
 }
 
 // activeIn returns the entity's active names in a namespace, in a steady order.

@@ -34,9 +34,7 @@ func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 		if err := v.mayHandOver(t, n, c.To); err != nil {
 			return dibs.Result{}, err
 		}
-		if from.Active[n.slot()] == n.ID {
-			delete(from.Active, n.slot())
-		}
+		from.deactivate(n)
 		var line dibs.ID
 		if t.policy.ManyPerEntity {
 			line = newLine(n)

@@ -85,9 +85,7 @@ func (v *view) endUse(n *nameState, ns namespaceInfo) *dibs.Error {
 	switch n.State {
 	case dibs.Active, dibs.Alias:
 		e := v.entity(n.Scope, n.Owner)
-		if e.Active[n.slot()] == n.ID {
-			delete(e.Active, n.slot())
-		}
+		e.deactivate(n)
 		v.saveEntity(e)
 		n.giveUp(ns.policy.Quarantine, v.now)
 	case dibs.Held, dibs.Suspect:
@@ -158,7 +156,7 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 			return Forgotten{}, err
 		}
 		for _, id := range n.linked(dibs.LinkMovedFrom) {
-			if v.absent(dibs.Ref{Kind: dibs.KindName, Scope: n.Scope, ID: id}) {
+			if v.absent(nameRef(n.Scope, id)) {
 				continue
 			}
 			former := v.nameByID(id, n.Scope)

@@ -10,7 +10,7 @@ func (p *preparer) onHold(c dibs.Command, id dibs.ID, token string, decide func(
 	if err != nil {
 		return nil, err
 	}
-	p.want(dibs.Ref{Kind: dibs.KindName, ID: id})
+	p.want(nameRef("", id))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n, t, err := p.existingName(v, c, id)
 		if err != nil {
@@ -52,21 +52,21 @@ func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 			return dibs.Result{}, t.refuse(dibs.CodeTTLTooLong, "%s was reserved at %s and can be held until %s at most", t.key(), n.CreatedAt, limit)
 		}
 		if n.State == dibs.Held && expiresAt <= n.ExpiresAt {
-			return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: true}, nil
+			return v.result(n, true), nil
 		}
 		n.State, n.Status, n.ExpiresAt = dibs.Held, dibs.StatusReserved, expiresAt
 		v.narrow(0, expiresAt)
 		n.AskAt, n.Doubt = 0, ""
 		v.countHold(n)
 		v.save(n, dibs.EventExtended)
-		return dibs.Result{Names: []dibs.Name{v.show(n)}}, nil
+		return v.result(n, false), nil
 	})
 }
 
 func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
 		if n.Status == dibs.StatusReleased && n.ConfirmedAt == 0 {
-			return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: true}, nil
+			return v.result(n, true), nil
 		}
 		if err := t.checkLive(n); err != nil {
 			return dibs.Result{}, err
@@ -74,7 +74,7 @@ func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 		v.uncountHold(n)
 		n.endHold(dibs.StatusReleased, v.now)
 		v.save(n, dibs.EventReleased)
-		return dibs.Result{Names: []dibs.Name{v.show(n)}}, nil
+		return v.result(n, false), nil
 	})
 }
 

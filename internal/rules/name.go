@@ -107,7 +107,7 @@ func (v *view) follow(id dibs.ID, scope string) *nameState {
 			break
 		}
 		to := n.linked(dibs.LinkMovedTo)
-		if len(to) == 0 || v.absent(dibs.Ref{Kind: dibs.KindName, Scope: n.Scope, ID: to[0]}) {
+		if len(to) == 0 || v.absent(nameRef(n.Scope, to[0])) {
 			break
 		}
 		n = v.nameByID(to[0], n.Scope)
@@ -120,7 +120,7 @@ func (v *view) follow(id dibs.ID, scope string) *nameState {
 // further reads, and whether it has ended by itself takes a wait, so the time of the answer
 // would tell that there is such a row. A name never leaves its namespace.
 func (v *view) followVisible(id dibs.ID, visible func(namespace string) bool) *nameState {
-	r, _ := v.get(dibs.Ref{Kind: dibs.KindName, ID: id}).(*dibs.NameRecord)
+	r, _ := v.get(nameRef("", id)).(*dibs.NameRecord)
 	if r == nil || !visible(r.Namespace) {
 		return nil
 	}
@@ -130,12 +130,11 @@ func (v *view) followVisible(id dibs.ID, visible func(namespace string) bool) *n
 // nameByID returns the draft of a name, or nil where it has no row. Who asks by ID
 // alone does not know the scope.
 func (v *view) nameByID(id dibs.ID, scope string) *nameState {
-	r, _ := v.get(dibs.Ref{Kind: dibs.KindName, Scope: scope, ID: id}).(*dibs.NameRecord)
+	r, _ := v.get(nameRef(scope, id)).(*dibs.NameRecord)
 	if r == nil {
 		return nil
 	}
-	n := &nameState{NameRecord: *r, before: snapshotOf(r)}
-	n.lapse(v.now)
+	n := stateOf(r, v.now)
 	// The decision about to be taken is right from the last thing that ended by
 	// itself until the next one that will.
 	v.noteEnd(r.Ref(), r.Rev, n.lapsedAt())
@@ -191,7 +190,7 @@ func (v *view) record(n *nameState, kind dibs.EventKind, at dibs.Instant, actor 
 	if kind == dibs.EventReserved || kind == dibs.EventClaimed {
 		e.Meta = n.Meta
 	}
-	if i, changed := v.find(dibs.Ref{Kind: dibs.KindEntity, Scope: n.Scope, ID: dibs.EntityID(n.Scope, after.Entity)}); changed {
+	if i, changed := v.find(entityRef(n.Scope, after.Entity)); changed {
 		e.Version = v.changes[i].record.Revision()
 	}
 	v.events = append(v.events, e)
@@ -240,6 +239,17 @@ func nameOf(n *dibs.NameRecord, now dibs.Instant) dibs.Name {
 		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), Remaining: remaining, ConfirmedAt: n.ConfirmedAt.Time(),
 		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt, Asked: asked, AskAt: askAt.Time(),
 	}
+}
+
+// nameRef returns the ref of a name's row. A caller that asks by ID does not know the scope, and
+// leaves it empty.
+func nameRef(scope string, id dibs.ID) dibs.Ref {
+	return dibs.Ref{Kind: dibs.KindName, Scope: scope, ID: id}
+}
+
+// result returns the result of a command on one name.
+func (v *view) result(n *nameState, replayed bool) dibs.Result {
+	return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: replayed}
 }
 
 // show is nameOf for a draft, at the view's moment.

@@ -159,8 +159,8 @@ func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
 			return dibs.Result{}, err
 		}
 		e := v.entity(t.scope, c.Entity)
-		if e.Deleted {
-			return dibs.Result{}, notFound(c.Entity, "it was deleted")
+		if err := mayGive(e); err != nil {
+			return dibs.Result{}, err
 		}
 		result := v.giveUp(n, e, t.policy)
 		result.Names, result.Version = []dibs.Name{v.show(n)}, v.entity(t.scope, c.Entity).Rev
@@ -302,9 +302,7 @@ func setIfAny(field *string, value string) {
 
 // leave gives up a name of the entity, as the policy says, and reports its key.
 func (v *view) giveUp(n *nameState, e entityState, policy *policy) dibs.Result {
-	if e.Active[n.slot()] == n.ID {
-		delete(e.Active, n.slot())
-	}
+	e.deactivate(n)
 	n.giveUp(policy.Quarantine, v.now)
 	v.saveEntity(e)
 	v.save(n, dibs.EventGivenUp)

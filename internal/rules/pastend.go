@@ -12,5 +12,8 @@ import "github.com/calldibs/dibs"
 type PastEnd struct {
 	Ref dibs.Ref
 	rev uint64
-	At  dibs.Instant
+	At  dibs.Instant // zero: there is no such end
 }
+
+// IsZero reports whether there is no such end.
+func (e PastEnd) IsZero() bool { return e.At == 0 }

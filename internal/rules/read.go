@@ -22,7 +22,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 		what = "of " + t.key()
 		find = func(v *view) *nameState { return v.lookUp(t) }
 	} else {
-		p.want(dibs.Ref{Kind: dibs.KindName, ID: lookup.ID})
+		p.want(nameRef("", lookup.ID))
 	}
 	return newQuestion(p, func(v *view) (dibs.Name, *dibs.Error) {
 		none := &dibs.Error{Code: dibs.CodeNotFound, Message: "there is no reservation " + what}
@@ -123,12 +123,12 @@ func (set *Policies) FindEntity(scope string, entity dibs.Entity) (*Job[EntityAs
 func (set *Policies) NamespacesOf(ids []dibs.ID) *Job[map[dibs.ID]string] {
 	p := &preparer{policies: set}
 	for _, id := range ids {
-		p.want(dibs.Ref{Kind: dibs.KindName, ID: id})
+		p.want(nameRef("", id))
 	}
 	return newQuestion(p, func(v *view) (map[dibs.ID]string, *dibs.Error) {
 		exist := make(map[dibs.ID]string)
 		for _, id := range ids {
-			if n, ok := v.peek(dibs.Ref{Kind: dibs.KindName, ID: id}).(*dibs.NameRecord); ok {
+			if n, ok := v.peek(nameRef("", id)).(*dibs.NameRecord); ok {
 				exist[id] = n.Namespace
 			}
 		}
@@ -136,23 +136,10 @@ func (set *Policies) NamespacesOf(ids []dibs.ID) *Job[map[dibs.ID]string] {
 	})
 }
 
-// nameAt is a name as it stands at a moment, by its record.
-type NameAsOf struct {
-	dibs.Name
-	ref dibs.Ref
-	rev uint64
-	end dibs.Instant // when the last thing ended by itself that no commit has written; zero: nothing
-}
-
 // standAt returns a name as it stands at a moment.
-func ShowAsOf(r *dibs.NameRecord, now dibs.Instant) NameAsOf {
+func ShowAsOf(r *dibs.NameRecord, now dibs.Instant) (dibs.Name, PastEnd) {
 	n := stateOf(r, now)
-	return NameAsOf{nameOf(&n.NameRecord, now), r.Ref(), r.Rev, n.lapsedAt()}
-}
-
-// pastEnd returns what the answer rests on if it rests on time alone.
-func (n *NameAsOf) PastEnd() (end PastEnd, rests bool) {
-	return PastEnd{n.ref, n.rev, n.end}, n.end != 0
+	return nameOf(&n.NameRecord, now), PastEnd{r.Ref(), r.Rev, n.lapsedAt()}
 }
 
 // stateAt returns the state of a name at a moment.

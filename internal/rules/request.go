@@ -27,7 +27,7 @@ type Request struct {
 }
 
 // newRequest checks commands, and names every one that is not well-formed.
-func NewRequest(set *Policies, req dibs.ApplyRequest) (*Request, *dibs.Error) {
+func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	if err := checkPrincipal(req.Principal); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 		return nil, err
 	}
 	outcome, entity := c.Verdict.Outcome()
-	p.want(dibs.Ref{Kind: dibs.KindName, ID: c.ID})
+	p.want(nameRef("", c.ID))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n, t, err := p.existingName(v, c, c.ID)
 		if err != nil {
@@ -32,7 +32,7 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 		case n.State == dibs.Suspect:
 		case outcome == verdictAbsent && n.Status == dibs.StatusExpired,
 			outcome == verdictExists && v.owns(entity, n):
-			return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: true}, nil
+			return v.result(n, true), nil
 		case n.State == dibs.Held:
 			return dibs.Result{}, t.taken(n, dibs.Entity{})
 		default:
@@ -41,7 +41,7 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 		if err := p.conclude(v, n, t, c.Verdict); err != nil {
 			return dibs.Result{}, err
 		}
-		return dibs.Result{Names: []dibs.Name{v.show(n)}}, nil
+		return v.result(n, false), nil
 	}, nil
 }
 
@@ -94,7 +94,7 @@ type Testimony struct {
 // not asked about for a while. The outcome says whether it was ended.
 func (set *Policies) Testify(t Testimony) *Job[bool] {
 	p := &preparer{policies: set}
-	p.want(dibs.Ref{Kind: dibs.KindName, ID: t.ID})
+	p.want(nameRef("", t.ID))
 	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
 		n := v.follow(t.ID, "")
 		if n == nil || n.State != dibs.Suspect || n.Epoch != t.Epoch || !n.ExpiresAt.Time().Equal(t.Expires) {

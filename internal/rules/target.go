@@ -14,10 +14,10 @@ const (
 	maxMetaEntries = 16
 	maxMetaText    = 255
 	maxNames       = 32 // names one command may touch
-
-	// ownedLimit is how many names of an entity a batch lists: one more than a command may touch.
-	OwnedLimit = maxNames + 1
 )
+
+// OwnedLimit is how many names of an entity a batch lists: one more than a command may touch.
+const OwnedLimit = maxNames + 1
 
 // preparer checks commands on behalf of a principal, under a set of policies.
 type preparer struct {
@@ -62,7 +62,7 @@ type target struct {
 
 func (t *target) key() string { return t.namespace + ":" + t.canonical }
 
-func (t *target) ref() dibs.Ref { return dibs.Ref{Kind: dibs.KindName, Scope: t.scope, ID: t.id} }
+func (t *target) ref() dibs.Ref { return nameRef(t.scope, t.id) }
 
 // refuse makes an error about this name.
 func (t *target) refuse(code dibs.Code, format string, args ...any) *dibs.Error {
