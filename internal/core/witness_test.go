@@ -68,7 +68,7 @@ func TestWitness(t *testing.T) {
 		for says, prepare := range map[string]func(f *fixture){
 			"has a name":     func(f *fixture) { f.must(claim("slug", "y", user1)) },
 			"archived":       func(f *fixture) { f.must(claim("other", "y", user1), dibs.Archive{Entity: user1}) },
-			"another entity": nil,
+			"an entity other than": nil,
 		} {
 			f, w := setup(t, map[bool]dibs.Entity{true: user2}[prepare == nil])
 			if prepare != nil {
