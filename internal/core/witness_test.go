@@ -66,8 +66,8 @@ func TestWitness(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
 		for says, prepare := range map[string]func(f *fixture){
-			"has a name":     func(f *fixture) { f.must(claim("slug", "y", user1)) },
-			"archived":       func(f *fixture) { f.must(claim("other", "y", user1), dibs.Archive{Entity: user1}) },
+			"has a name":           func(f *fixture) { f.must(claim("slug", "y", user1)) },
+			"archived":             func(f *fixture) { f.must(claim("other", "y", user1), dibs.Archive{Entity: user1}) },
 			"an entity other than": nil,
 		} {
 			f, w := setup(t, map[bool]dibs.Entity{true: user2}[prepare == nil])

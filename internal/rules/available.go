@@ -2,7 +2,21 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// taken says why entity, or anyone if it is zero, cannot have the name now.
+// available refuses if the entity, or anyone if it is zero, cannot have the name now: it is taken,
+// or a name that looks like it is.
+func (v *view) available(t *target, n *nameState, entity dibs.Entity) *dibs.Error {
+	if err := t.taken(n, entity); err != nil {
+		return err
+	}
+	for _, key := range t.skeletons {
+		if v.hasLookAlike(key, n, entity) {
+			return t.confusable("%s looks like a taken name; if both belong to one entity, name the entity", t.key())
+		}
+	}
+	return nil
+}
+
+// taken refuses if the entity, or anyone if it is zero, cannot have the name now.
 func (t *target) taken(n *nameState, entity dibs.Entity) *dibs.Error {
 	refuse := func(reason dibs.Reason, until dibs.Instant, format string, args ...any) *dibs.Error {
 		err := t.refuse(dibs.CodeNameTaken, "%s "+format, append([]any{t.key()}, args...)...)
@@ -25,39 +39,7 @@ func (t *target) taken(n *nameState, entity dibs.Entity) *dibs.Error {
 	return nil
 }
 
-// available says why entity, or anyone if it is zero, cannot have the name now:
-// somebody has it, or has one that looks like it.
-func (v *view) available(t *target, n *nameState, entity dibs.Entity) *dibs.Error {
-	if err := t.taken(n, entity); err != nil {
-		return err
-	}
-	for _, key := range t.skeletons {
-		if v.hasLookAlike(key, n, entity) {
-			return t.confusable("%s looks like a taken name; if both belong to one entity, name the entity", t.key())
-		}
-	}
-	return nil
-}
-
-// mayGo refuses a name to another entity while one that looks like it stays behind.
-func (v *view) mayHandOver(t *target, n *nameState, to dibs.Entity) *dibs.Error {
-	for _, l := range n.Links {
-		if key, ok := indexKeyOf(l, n); ok && key.link == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {
-			return t.confusable("%s looks like another name, which does not belong to %s: decommission that one first", t.key(), to)
-		}
-	}
-	return nil
-}
-
-// confusable makes the refusal of a look-alike. It does not say of what: whoever asks
-// need not know who has which names.
-func (t *target) confusable(format string, args ...any) *dibs.Error {
-	err := t.refuse(dibs.CodeNameTaken, format, args...)
-	err.Reason = dibs.ReasonConfusable
-	return err
-}
-
-// imitates reports whether a name in the same folder is not entity's.
+// hasLookAlike reports whether a name under the same index key keeps the entity out.
 func (v *view) hasLookAlike(key indexKey, n *nameState, entity dibs.Entity) bool {
 	names, _ := v.readIndex(key)
 	for _, id := range names {
@@ -81,4 +63,23 @@ func (n *nameState) keepsOut(entity dibs.Entity) bool {
 	default:
 		return n.Owner != entity || entity.IsZero()
 	}
+}
+
+// confusable makes the refusal of a look-alike. It does not say which name looks alike: the caller
+// may not be allowed to know of it.
+func (t *target) confusable(format string, args ...any) *dibs.Error {
+	err := t.refuse(dibs.CodeNameTaken, format, args...)
+	err.Reason = dibs.ReasonConfusable
+	return err
+}
+
+// mayHandOver refuses to give a name to another entity while a name that looks like it does not
+// belong to that entity.
+func (v *view) mayHandOver(t *target, n *nameState, to dibs.Entity) *dibs.Error {
+	for _, l := range n.Links {
+		if key, ok := indexKeyOf(l, n); ok && key.link == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {
+			return t.confusable("%s looks like another name, which does not belong to %s: decommission that one first", t.key(), to)
+		}
+	}
+	return nil
 }

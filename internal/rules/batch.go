@@ -7,16 +7,18 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// recordKey identifies a record. The scope of a Ref only says where to look.
+// Key identifies a record. The scope of a [dibs.Ref] only says where the record is stored.
 type Key struct {
 	kind dibs.Kind
 	id   dibs.ID
 }
 
+// KeyOf returns the key of the record that a ref leads to.
 func KeyOf(r dibs.Ref) Key { return Key{r.Kind, r.ID} }
 
-// ledger is the state of a batch: what one Load returned, and on top of it what the
-// requests of the batch have decided so far. It also collects what they ask for.
+// Batch is the state that the requests of one batch are decided on: what one Load returned, and
+// on top of it what the requests before have changed. It also collects the records that decisions
+// ask for and that are not loaded yet.
 type Batch struct {
 	now     dibs.Instant
 	loaded  map[Key]dibs.Record // as the engine has it; nil: known to be absent
@@ -35,7 +37,7 @@ type Batch struct {
 	window dibs.Window
 }
 
-// ownerRef asks for the names of an entity.
+// Owner asks for the names of an entity.
 type Owner struct {
 	Scope  string
 	Entity dibs.Entity
@@ -43,18 +45,10 @@ type Owner struct {
 
 func (o Owner) key() Key { return Key{dibs.KindEntity, dibs.EntityID(o.Scope, o.Entity)} }
 
-func makeBatch(requests []*Request) *Batch {
-	records := 2 * len(requests)
-	return &Batch{
-		loaded:           make(map[Key]dibs.Record, records),
-		current:          make(map[Key]dibs.Record, records),
-		owned:            make(map[Key][]*dibs.NameRecord),
-		renewed:          make(map[Key]bool),
-		namespaceRecords: make(map[*dibs.Document]NamespaceRecord),
-	}
-}
+// OwnedLimit is how many names of an entity a batch lists: one more than a command may touch.
+const OwnedLimit = maxNames + 1
 
-// newLedger returns a state that wants everything the requests are known to read.
+// NewBatch returns a state that wants everything the requests are known to read.
 func NewBatch(requests []*Request) *Batch {
 	b := makeBatch(requests)
 	for _, r := range requests {
@@ -65,9 +59,9 @@ func NewBatch(requests []*Request) *Batch {
 	return b
 }
 
-// guessLedger returns a state that is guessed and not loaded: a record is what recall
-// returns, or absent where a request expects that. It is incomplete if a request is known to
-// read anything else.
+// GuessBatch returns a state that is guessed and not loaded: a record is what recall returns, or
+// absent where a request expects that. It is incomplete if a request is known to read anything
+// else.
 func GuessBatch(requests []*Request, now dibs.Instant, window dibs.Window, recall func(Key) dibs.Record) *Batch {
 	b := makeBatch(requests)
 	b.now, b.window, b.recall = now, window, recall
@@ -84,25 +78,37 @@ func GuessBatch(requests []*Request, now dibs.Instant, window dibs.Window, recal
 	return b
 }
 
-// guessed reports whether the state was guessed and not loaded.
+// makeBatch returns an empty state with room for the requests.
+func makeBatch(requests []*Request) *Batch {
+	records := 2 * len(requests)
+	return &Batch{
+		loaded:           make(map[Key]dibs.Record, records),
+		current:          make(map[Key]dibs.Record, records),
+		owned:            make(map[Key][]*dibs.NameRecord),
+		renewed:          make(map[Key]bool),
+		namespaceRecords: make(map[*dibs.Document]NamespaceRecord),
+	}
+}
+
+// Guessed reports whether the state was guessed and not loaded.
 func (b *Batch) Guessed() bool { return b.recall != nil }
 
-// complete reports whether the state has everything that was asked for.
-func (b *Batch) Complete() bool { return !b.asked }
-
-// decide decides the requests in order.
+// Decide decides the requests in order.
 func (b *Batch) Decide(requests []*Request) {
 	for _, r := range requests {
 		r.Decide(b)
 	}
 }
 
-// wanted returns the records to load, and the entities whose names are to be listed then.
+// Complete reports whether the state has everything that was asked for.
+func (b *Batch) Complete() bool { return !b.asked }
+
+// Wanted returns the records to load, and the entities whose names are to be listed after that.
 func (b *Batch) Wanted() ([]dibs.Ref, []Owner) { return b.wants, b.owners }
 
-// load replaces the state by what was loaded: all records in one Load, so that every
-// decision rests on one moment, and the names of each owner. Those are listed after the Load;
-// the revision of the entity's record, loaded before, tells if they change in between.
+// Load replaces the state by what was loaded: all records in one Load, so that every decision
+// rests on one moment, and the names of each owner. Names are listed after the Load; the revision
+// of the entity's record, which was loaded before, tells whether they changed in between.
 func (b *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
 	clear(b.current)
 	clear(b.loaded)
@@ -120,8 +126,21 @@ func (b *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
 	b.asked = false
 }
 
-// records returns what was loaded; nil stands for a record that is absent.
+// Records returns what was loaded; nil stands for an absent record.
 func (b *Batch) Records() iter.Seq[dibs.Record] { return maps.Values(b.loaded) }
+
+// get returns a record, or nil, and whether the batch has changed it. A record that is not loaded
+// looks absent for now. A record that the batch has purged looks as it was: a command that writes
+// it again undoes the purge, and its history goes on. An index entry does not: a reader would keep
+// an entry that was deleted.
+func (b *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
+	r, changed = b.current[KeyOf(ref)]
+	if r != nil || (changed && (ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash)) {
+		return r, true
+	}
+	b.want(ref)
+	return b.loaded[KeyOf(ref)], changed
+}
 
 // want notes a record to be loaded.
 func (b *Batch) want(ref dibs.Ref) {
@@ -132,7 +151,7 @@ func (b *Batch) want(ref dibs.Ref) {
 	}
 }
 
-// expectFresh is want for a record that is most likely absent: a guessed state assumes that.
+// expectAbsent is want for a record that is most likely absent: a guessed state assumes so.
 func (b *Batch) expectAbsent(ref dibs.Ref) {
 	if b.Guessed() && !b.knows(ref) {
 		b.loaded[KeyOf(ref)] = nil
@@ -162,17 +181,4 @@ func (b *Batch) wantOwned(o Owner) {
 		b.owners = append(b.owners, o)
 		b.asked = true
 	}
-}
-
-// get returns a record, or nil, and whether the batch has changed it. A record that is not
-// loaded looks absent for now. A record that the batch has purged looks as it was: a command
-// that writes it again undoes the purge, and its history goes on. An index entry does not: a
-// reader would keep an entry that was deleted.
-func (b *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
-	r, changed = b.current[KeyOf(ref)]
-	if r != nil || (changed && (ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash)) {
-		return r, true
-	}
-	b.want(ref)
-	return b.loaded[KeyOf(ref)], changed
 }

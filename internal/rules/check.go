@@ -9,7 +9,7 @@ import (
 
 const maxChecks = 100
 
-// check asks whether values could be reserved. It asks the same rule as Reserve, so the two
+// Check asks whether values could be reserved. It applies the same rule as Reserve, so the two
 // cannot disagree on what "taken" means.
 func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *dibs.Error) {
 	if len(req.Values) > maxChecks {

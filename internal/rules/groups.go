@@ -6,16 +6,16 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// group is a Group to commit, and the requests that are committed or refused with it.
+// Group is a [dibs.Group] to commit, and the requests that are committed or refused with it.
 type Group struct {
 	dibs.Group
 	Members []int // indexes of the batch's requests
 }
 
-// groups sorts the decided requests into groups: requests that share a record which one
-// of them changes belong together. A request that changes nothing but rests on a change of
-// another request belongs to the other's group; see [request.finalWithGroup]. The indexes of
-// requests that change nothing and rest on no other request are returned apart.
+// Groups sorts the decided requests into groups: requests that share a record which one of them
+// changes belong together. A request that changes nothing but rests on a change of another request
+// belongs to the other's group; see [Request.FinalWithGroup]. The indexes of requests that change
+// nothing and rest on no other request are returned separately.
 func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 	var (
 		sets   = make([]int, len(requests))        // union-find over requests
@@ -73,24 +73,21 @@ func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 	return groups, alone
 }
 
-// restsOnLoadAlone reports whether the request changes nothing, and its answer is right at
-// the moment of the load.
+// restsOnLoadAlone reports whether the request changes nothing, and its answer is right at the
+// moment of the load.
 func (r *Request) restsOnLoadAlone() bool {
 	return len(r.view.changes) == 0 && !r.view.dependent
 }
 
-// finalWithGroup reports whether the request's answer is right once its group is committed.
-// A request without changes rests on changes of other requests of the batch, which are true
-// from the commit on, and on records that it read, which were so at the load. Commit cannot
-// check that both were so at one moment, because it does not check absent records that the
-// group does not write. Such a request has to be decided again.
+// FinalWithGroup reports whether the request's answer is right once its group is committed. A
+// request without changes rests on changes of other requests of the batch, which are true from the
+// commit on, and on records that it read, which were so at the load. Commit cannot check that both
+// were so at one moment, because it does not check absent records that the group does not write.
+// Such a request has to be decided again.
 func (r *Request) FinalWithGroup() bool { return len(r.view.changes) > 0 }
 
-// refs are the records that the changing members of a group read and change, each once.
-type refLists struct{ reads, changes []dibs.Ref }
-
-// fill sets what a group reads, writes and tells. Names that stop being an entity's active
-// one come first: engines with a unique index need that.
+// fill sets what a group reads and writes, and its events. Names that stop being an entity's
+// active one come first: engines with a unique index need that.
 func (b *Batch) fill(g *Group, requests []*Request, refs *refLists) {
 	refs.gather(g, requests)
 	g.Reads = make([]dibs.Read, len(refs.reads))
@@ -116,7 +113,24 @@ func (b *Batch) fill(g *Group, requests []*Request, refs *refLists) {
 	}
 }
 
-// gather fills the lists anew, and takes the members' events and windows into the group.
+// write returns the write of a changed record, or false if the batch both made and deleted it.
+func (b *Batch) write(ref dibs.Ref) (dibs.Write, bool) {
+	before, after := b.loaded[KeyOf(ref)], b.current[KeyOf(ref)]
+	if after == nil {
+		return dibs.Write{Record: before, Delete: true}, before != nil
+	}
+	w := dibs.Write{Record: after, Renew: before != nil && b.renewed[KeyOf(ref)]}
+	if old, ok := before.(*dibs.NameRecord); ok && old.State == dibs.Active {
+		now := after.(*dibs.NameRecord)
+		w.Yields = now.State != dibs.Active || now.Owner != old.Owner
+	}
+	return w, true
+}
+
+// refLists are the records that the changing members of a group read and change, each once.
+type refLists struct{ reads, changes []dibs.Ref }
+
+// gather fills the lists anew, and adds the members' events and windows to the group.
 func (w *refLists) gather(g *Group, requests []*Request) {
 	w.reads, w.changes = w.reads[:0], w.changes[:0]
 	for _, i := range g.Members {
@@ -143,8 +157,7 @@ func (w *refLists) gather(g *Group, requests []*Request) {
 	w.reads, w.changes = distinct(w.reads), distinct(w.changes)
 }
 
-// distinct removes duplicates. Nearly every group has few refs, and then comparing beats
-// hashing.
+// distinct removes duplicates. Nearly every group has few refs, and then comparing beats hashing.
 func distinct(refs []dibs.Ref) []dibs.Ref {
 	const few = 16
 	if len(refs) <= few {
@@ -162,19 +175,4 @@ func distinct(refs []dibs.Ref) []dibs.Ref {
 		seen[KeyOf(ref)] = true
 		return again
 	})
-}
-
-// write returns the write of a changed record; nothing where the batch both made and
-// deleted it.
-func (b *Batch) write(ref dibs.Ref) (dibs.Write, bool) {
-	before, after := b.loaded[KeyOf(ref)], b.current[KeyOf(ref)]
-	if after == nil {
-		return dibs.Write{Record: before, Delete: true}, before != nil
-	}
-	w := dibs.Write{Record: after, Renew: before != nil && b.renewed[KeyOf(ref)]}
-	if old, ok := before.(*dibs.NameRecord); ok && old.State == dibs.Active {
-		now := after.(*dibs.NameRecord)
-		w.Yields = now.State != dibs.Active || now.Owner != old.Owner
-	}
-	return w, true
 }

@@ -7,37 +7,37 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// maxLookAlikes is how many names of one entity may look alike: a decision about one
-// of them looks at all.
+// maxLookAlikes is how many names of one entity may look alike: a decision about one of them reads
+// all of them.
 const maxLookAlikes = 32
 
-// filing is the content of a document that leads from a further key to names: from
-// what look-alikes have in common, or from a keyed hash.
-type indexEntry struct {
-	Names []dibs.ID `json:"names"`
-}
-
-// folder is where names are filed under a further key.
+// indexKey is a second key under which names are found: a skeleton, which look-alikes have in
+// common, or a keyed hash.
 type indexKey struct {
 	dibs.Ref
 	link  dibs.LinkKind
 	label string
 }
 
-// skeletonFolder is where names with this skeleton are.
+// indexEntry is the content of the document under an index key.
+type indexEntry struct {
+	Names []dibs.ID `json:"names"`
+}
+
+// skeletonKey returns the index key of names with this skeleton.
 func skeletonKey(ns namespaceInfo, skeleton string) indexKey {
 	id := recordID("skeleton\x00" + ns.namespace + ":" + skeleton)
 	// A skeleton may be any text, and long: it is no label.
 	return indexKey{dibs.Ref{Kind: dibs.KindSkeleton, Scope: ns.scope, ID: id}, dibs.LinkSkeleton, ns.namespace + ":" + id.String()}
 }
 
-// hashFolder is where the name behind a keyed hash is.
+// hashKey returns the index key of the name with this keyed hash.
 func hashKey(ns namespaceInfo, hash string) indexKey {
 	label := ns.namespace + ":" + hash
 	return indexKey{dibs.Ref{Kind: dibs.KindHash, Scope: ns.scope, ID: recordID("hash\x00" + label)}, dibs.LinkHash, label}
 }
 
-// folderOf returns where a link leads, if it is a further key.
+// indexKeyOf returns the index key of a link, if it is one.
 func indexKeyOf(l dibs.Link, n *nameState) (indexKey, bool) {
 	switch l.Kind {
 	case dibs.LinkSkeleton:
@@ -49,8 +49,8 @@ func indexKeyOf(l dibs.Link, n *nameState) (indexKey, bool) {
 	}
 }
 
-// filed returns the names in a folder, and its revision. One that cannot be read fails
-// the decision: taken for empty it would give away what is taken.
+// readIndex returns the names under an index key, and the entry's revision. An entry that cannot
+// be read fails the decision: if it counted as empty, a taken name could be given away.
 func (v *view) readIndex(key indexKey) ([]dibs.ID, uint64) {
 	content, rev, err := readDocument[indexEntry](v, key.Ref)
 	if err != nil {
@@ -59,7 +59,7 @@ func (v *view) readIndex(key indexKey) ([]dibs.ID, uint64) {
 	return content.Names, rev
 }
 
-// refile writes what is in a folder now.
+// writeIndex sets the names under an index key.
 func (v *view) writeIndex(key indexKey, names []dibs.ID, rev uint64) {
 	if doc, ok := v.get(key.Ref).(*dibs.Document); ok {
 		key.label = doc.Label
@@ -67,9 +67,9 @@ func (v *view) writeIndex(key indexKey, names []dibs.ID, rev uint64) {
 	writeDocument(v, key.Ref, key.label, rev, 0, indexEntry{names})
 }
 
-// file puts a name into all folders of its keys. A folder that is new starts above
-// the floor's revision: one that was there before may have been purged, and nobody may
-// take it for this one. It returns how many names are in the fullest.
+// addToIndex adds a name to the entries of all its keys. A new entry starts above the namespace
+// record's revision: an entry of the same key may have been purged, and the two must not be
+// confused. It returns how many names the largest entry has.
 func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most int) {
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
 		names, rev := v.readIndex(key)
@@ -88,7 +88,7 @@ func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most
 	return most
 }
 
-// isFiled reports whether a name is in all folders of its keys, and knows it.
+// isIndexed reports whether a name is in the entries of all its keys, and links to them.
 func (v *view) isIndexed(n *nameState, t *target) bool {
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
 		if !slices.Contains(n.Links, dibs.Link{Kind: key.link, ID: key.ID}) || v.absent(key.Ref) {
@@ -101,8 +101,8 @@ func (v *view) isIndexed(n *nameState, t *target) bool {
 	return true
 }
 
-// unfile takes a name out of the folders it is in, and removes those that are empty
-// then, except for the kept ones. It returns the highest revision of a removed one.
+// removeFromIndex removes a name from its index entries, except for those to keep, and deletes
+// entries that are empty then. It returns the highest revision of a deleted entry.
 func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) {
 	var links []dibs.Link
 	for _, l := range n.Links {
@@ -129,8 +129,27 @@ func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) 
 	return highest
 }
 
-// isFree reports whether nobody has a name.
+// isFree reports whether a name is free, or has no row.
 func (v *view) isFree(id dibs.ID, scope string) bool {
 	n := v.nameByID(id, scope)
 	return n == nil || n.State == dibs.Free
+}
+
+// IndexedNames decodes an index entry: the names that its key leads to.
+func IndexedNames(doc *dibs.Document) ([]dibs.ID, *dibs.Error) {
+	content, err := decodeDocument[indexEntry](doc)
+	if err != nil {
+		return nil, dibs.Unavailable(err)
+	}
+	return content.Names, nil
+}
+
+// HashPrefix returns the prefix of the labels of index entries under a blind namespace's newest
+// key.
+func (set *Policies) HashPrefix(namespace string) (string, *dibs.Error) {
+	ns, err := set.namespace(namespace)
+	if err != nil {
+		return "", err
+	}
+	return namespace + ":" + ns.policy.Blind[0].ID + ".", nil
 }

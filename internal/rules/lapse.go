@@ -14,9 +14,9 @@ type lapse struct {
 	lostBy dibs.Entity // the entity that lost the name by it, or none
 }
 
-// lapse ends everything about a name that is over now: a hold whose time ran out,
-// an alias past its retention, a quarantine past its date. One may lead to the
-// next. Nobody has to sweep for it: a name is free the instant its hold is over.
+// lapse ends everything about a name that is over now: a hold whose time ran out, an alias past
+// its retention, a quarantine past its date. One end may lead to the next. No sweep is needed: a
+// name is free the instant its hold is over.
 func (n *nameState) lapse(now dibs.Instant) {
 	for {
 		at := n.ends()
@@ -47,15 +47,6 @@ func (n *nameState) lapse(now dibs.Instant) {
 	}
 }
 
-// lapsedAt returns when the last thing ended by itself that is not in the history yet, or
-// zero if there is none.
-func (n *nameState) lapsedAt() dibs.Instant {
-	if count := len(n.lapses); count > 0 {
-		return n.lapses[count-1].at
-	}
-	return 0
-}
-
 // ends returns when the name's state ends by itself, or zero if it does not.
 func (n *nameState) ends() dibs.Instant {
 	switch n.State {
@@ -68,8 +59,8 @@ func (n *nameState) ends() dibs.Instant {
 	}
 }
 
-// endHold ends a hold or a suspect. One that was taken out of quarantine goes back
-// into it, so that nobody can launder a name by reserving and releasing it.
+// endHold ends a hold, or a suspect. A name that was reserved out of quarantine goes back into it,
+// so that reserving and releasing a name does not shorten its quarantine.
 func (n *nameState) endHold(status dibs.Status, at dibs.Instant) {
 	n.Status, n.EndedAt = status, at
 	n.AskAt, n.Doubt = 0, ""
@@ -80,7 +71,7 @@ func (n *nameState) endHold(status dibs.Status, at dibs.Instant) {
 	}
 }
 
-// giveUp ends an entity's ownership. The entity stays on the row as the last one.
+// giveUp ends an entity's ownership. The row keeps the entity as the last owner.
 func (n *nameState) giveUp(quarantine time.Duration, at dibs.Instant) {
 	n.Status, n.EndedAt = dibs.StatusReleased, at
 	if quarantine > 0 {
@@ -90,7 +81,15 @@ func (n *nameState) giveUp(quarantine time.Duration, at dibs.Instant) {
 	}
 }
 
-// nextDue returns when the sweeper has to look at the name.
+// lapsedAt returns when the last thing ended by itself that is not in the history yet, or zero.
+func (n *nameState) lapsedAt() dibs.Instant {
+	if count := len(n.lapses); count > 0 {
+		return n.lapses[count-1].at
+	}
+	return 0
+}
+
+// nextDue returns when the sweeper has to visit the name.
 func (n *nameState) nextDue() dibs.Instant {
 	switch {
 	case n.State == dibs.Suspect:

@@ -2,9 +2,9 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// plan works out what becomes of the names of a namespace under the rules of its policy. It
-// is fed every name that is not free, page by page. It keeps a little for each name that
-// changes and for each skeleton.
+// Plan works out what becomes of the names of a namespace under the rules of its policy. It is
+// given every name that is not free, page by page. It keeps a little for each name that changes and
+// for each skeleton. It is not safe for concurrent use.
 type Plan struct {
 	policies *Policies
 
@@ -12,11 +12,12 @@ type Plan struct {
 	bySkeleton map[dibs.ID]plannedName // by skeleton: the first of its names
 }
 
+// NewPlan returns an empty plan.
 func (set *Policies) NewPlan() *Plan {
 	return &Plan{policies: set, byTarget: make(map[dibs.ID]plannedName), bySkeleton: make(map[dibs.ID]plannedName)}
 }
 
-// plannedPage is a page of names to plan for.
+// PlanPage is a page of names to plan for.
 type PlanPage struct {
 	*Job[[]*nameState] // the rows that names are going to have; nil where there is none yet
 
@@ -27,7 +28,7 @@ type PlanPage struct {
 	now     dibs.Instant
 }
 
-// page prepares a page of names. Its job has to be answered before the findings.
+// Page prepares a page of names. Its job has to be answered before the findings.
 func (pl *Plan) Page(records []*dibs.NameRecord, now dibs.Instant) *PlanPage {
 	p := &preparer{policies: pl.policies}
 	page := &PlanPage{
@@ -54,13 +55,13 @@ func (pl *Plan) Page(records []*dibs.NameRecord, now dibs.Instant) *PlanPage {
 	return page
 }
 
-// found is a finding, and the other name that it is about if there is one.
+// PlanFinding is a finding, and the other name that it is about if there is one.
 type PlanFinding struct {
 	dibs.Finding
 	Other dibs.ID
 }
 
-// findings returns what becomes of the names of the page. It is called once for each page.
+// Findings returns what becomes of the names of the page. It is called once for each page.
 func (page *PlanPage) Findings() []PlanFinding {
 	rows, _ := page.Result()
 	var list []PlanFinding
@@ -81,7 +82,7 @@ func (page *PlanPage) Findings() []PlanFinding {
 	return list
 }
 
-// changes finds out what becomes of one name, whose row is going to be target.
+// changes finds out what becomes of one name. Row is the row that it would move to, or nil.
 func (pl *Plan) changes(n, row *nameState, t *target, f dibs.Finding) []PlanFinding {
 	if t.id == n.ID {
 		return nil
@@ -106,6 +107,7 @@ func (pl *Plan) changes(n, row *nameState, t *target, f dibs.Finding) []PlanFind
 	return []PlanFinding{{f, there.id}}
 }
 
+// lookAlikes finds names that look like another entity's.
 func (pl *Plan) lookAlikes(n *nameState, t *target, f dibs.Finding) (list []PlanFinding) {
 	for _, skeleton := range t.skeletons {
 		first, seen := pl.bySkeleton[skeleton.ID]
@@ -120,13 +122,14 @@ func (pl *Plan) lookAlikes(n *nameState, t *target, f dibs.Finding) (list []Plan
 	return list
 }
 
-// sighting is a name that was seen, as little of it as will do.
+// plannedName is what a plan keeps of a name.
 type plannedName struct {
 	id     dibs.ID
 	state  dibs.State
 	entity dibs.Entity // whose it is, or may become; zero if unknown
 }
 
+// plannedNameOf returns what a plan keeps of a name.
 func plannedNameOf(n *nameState) plannedName {
 	if n.held() {
 		return plannedName{n.ID, n.State, n.Intended}
@@ -134,28 +137,9 @@ func plannedNameOf(n *nameState) plannedName {
 	return plannedName{n.ID, n.State, n.Owner}
 }
 
-// mergesWith reports whether two names that become the same belong to one entity, and at
-// most one of them is active.
+// mergesWith reports whether two names that become the same belong to one entity, and at most one
+// of them is active.
 func (n plannedName) mergesWith(other plannedName) bool {
 	owned := func(n plannedName) bool { return n.state == dibs.Active || n.state == dibs.Alias }
 	return owned(n) && owned(other) && n.entity == other.entity && (n.state == dibs.Alias || other.state == dibs.Alias)
-}
-
-// indexedNames decodes the index entry of a keyed hash: the names that it leads to.
-func IndexedNames(doc *dibs.Document) ([]dibs.ID, *dibs.Error) {
-	content, err := decodeDocument[indexEntry](doc)
-	if err != nil {
-		return nil, dibs.Unavailable(err)
-	}
-	return content.Names, nil
-}
-
-// hashPrefix returns what the labels of the index entries under a blind namespace's newest key
-// begin with.
-func (set *Policies) HashPrefix(namespace string) (string, *dibs.Error) {
-	ns, err := set.namespace(namespace)
-	if err != nil {
-		return "", err
-	}
-	return namespace + ":" + ns.policy.Blind[0].ID + ".", nil
 }

@@ -7,18 +7,12 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// quota is the live holds of one principal in a namespace.
+// quota lists the live holds of one principal in a namespace.
 type quota struct {
 	Holds []counted `json:"holds"`
 }
 
-// readQuota takes a document that cannot be read for an empty one: it is written anew,
-// and for a while the principal may hold more.
-func readQuota(v *view, ref dibs.Ref) (quota, uint64) {
-	q, rev, _ := readDocument[quota](v, ref)
-	return q, rev
-}
-
+// counted is a hold that counts.
 type counted struct {
 	ID dibs.ID `json:"id"`
 	// Until is when the hold is over by itself. One with a witness is not: past its
@@ -26,12 +20,13 @@ type counted struct {
 	Until dibs.Instant `json:"until,omitempty"`
 }
 
+// quotaRef returns the ref and the label of a principal's quota.
 func quotaRef(namespace, scope, principal string) (ref dibs.Ref, label string) {
 	label = namespace + "/" + principal // no namespace has a slash in it
 	return dibs.Ref{Kind: dibs.KindQuota, Scope: scope, ID: recordID("quota\x00" + label)}, label
 }
 
-// mayHold refuses a hold to a principal that has as many as it may.
+// mayHold refuses a hold if the principal has as many as the policy allows.
 func (v *view) mayHold(r *reservation) *dibs.Error {
 	if r.policy.MaxHolds == 0 {
 		return nil
@@ -56,7 +51,7 @@ func (v *view) mayHold(r *reservation) *dibs.Error {
 		len(q.Holds), r.namespace, wait)
 }
 
-// countHold notes a hold in its principal's quota, or that it lasts longer.
+// countHold adds a hold to its principal's quota, or sets its new end.
 func (v *view) countHold(n *nameState) {
 	hold := counted{ID: n.ID, Until: n.ExpiresAt}
 	if n.Terms.Witnessed {
@@ -65,12 +60,13 @@ func (v *view) countHold(n *nameState) {
 	v.adjustQuota(n, func(q *quota) { q.Holds = append(q.Holds, hold) })
 }
 
-// uncountHold notes that a hold is no more.
+// uncountHold removes a hold from its principal's quota.
 func (v *view) uncountHold(n *nameState) {
 	v.adjustQuota(n, func(*quota) {})
 	n.Terms.Counted = false
 }
 
+// adjustQuota removes a counted hold from its quota, applies change, and writes the quota.
 func (v *view) adjustQuota(n *nameState, change func(*quota)) {
 	if !n.Terms.Counted {
 		return
@@ -88,8 +84,15 @@ func (v *view) adjustQuota(n *nameState, change func(*quota)) {
 	writeDocument(v, ref, label, rev, 0, q)
 }
 
-// forget drops a hold, and every one that is over: nobody has to report those. It
-// returns when the last of them ended.
+// readQuota reads a quota. One that cannot be read counts as empty: it is written anew, and for a
+// while the principal may hold more.
+func readQuota(v *view, ref dibs.Ref) (quota, uint64) {
+	q, rev, _ := readDocument[quota](v, ref)
+	return q, rev
+}
+
+// drop removes a hold, and every hold that is over by itself. It returns when the last of those
+// ended.
 func (q *quota) drop(id dibs.ID, now dibs.Instant) (ended dibs.Instant) {
 	q.Holds = slices.DeleteFunc(q.Holds, func(c counted) bool {
 		if c.Until.Reached(now) {
@@ -99,4 +102,25 @@ func (q *quota) drop(id dibs.ID, now dibs.Instant) (ended dibs.Instant) {
 		return c.ID == id
 	})
 	return ended
+}
+
+// dropQuota deletes the quota of the principal that reserved the name, unless it has other holds:
+// the quota contains the principal's name.
+func (v *view) dropQuota(n *nameState, ns namespaceInfo) *dibs.Error {
+	ref, _ := quotaRef(n.Namespace, n.Scope, n.Principal)
+	if v.absent(ref) {
+		return nil
+	}
+	q, rev := readQuota(v, ref)
+	q.drop(n.ID, v.now)
+	if len(q.Holds) > 0 {
+		return nil
+	}
+	record, at, err := readNamespaceRecord(v, ns)
+	if err != nil {
+		return err
+	}
+	v.put(ref, nil)
+	v.raiseRecord(ns, record, at, 0, rev)
+	return nil
 }

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -9,7 +8,35 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// wish is a Reserve with everything checked that no record is needed for.
+// reserve prepares a Reserve.
+func (p *preparer) reserve(c dibs.Reserve) (decision, *dibs.Error) {
+	token, hash, err := chooseToken(c.Token)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.reservation(c, hash)
+	if err != nil {
+		return nil, err
+	}
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		n, replayed, err := r.reserve(v)
+		if err != nil {
+			return dibs.Result{}, err
+		}
+		return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: token, Replayed: replayed}, nil
+	}, nil
+}
+
+// chooseToken returns the caller's token or a new one, with its hash.
+func chooseToken(token string) (string, dibs.TokenHash, *dibs.Error) {
+	if token == "" {
+		token = dibs.NewToken()
+	}
+	hash, err := hashToken(token)
+	return token, hash, err
+}
+
+// reservation is one name to reserve, with everything checked that needs no record.
 type reservation struct {
 	*target
 	ttl           time.Duration
@@ -20,6 +47,7 @@ type reservation struct {
 	meta          map[string]string
 }
 
+// reservation checks a Reserve. ReserveAll and ReserveFirst have a token for all of their names.
 func (p *preparer) reservation(c dibs.Reserve, token dibs.TokenHash) (*reservation, *dibs.Error) {
 	t, err := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
 	if err != nil {
@@ -45,179 +73,7 @@ func (p *preparer) reservation(c dibs.Reserve, token dibs.TokenHash) (*reservati
 	}, nil
 }
 
-// chooseToken returns the caller's token or a fresh one, with its hash.
-func chooseToken(token string) (string, dibs.TokenHash, *dibs.Error) {
-	if token == "" {
-		token = dibs.NewToken()
-	}
-	hash, err := hashToken(token)
-	return token, hash, err
-}
-
-func (p *preparer) reserve(c dibs.Reserve) (decision, *dibs.Error) {
-	token, hash, err := chooseToken(c.Token)
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.reservation(c, hash)
-	if err != nil {
-		return nil, err
-	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		n, replayed, err := r.reserve(v)
-		if err != nil {
-			return dibs.Result{}, err
-		}
-		return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: token, Replayed: replayed}, nil
-	}, nil
-}
-
-func (p *preparer) reserveAll(c dibs.ReserveAll) (decision, *dibs.Error) {
-	token, hash, err := chooseToken(c.Token)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkCount(len(c.Reservations)); err != nil {
-		return nil, err
-	}
-	var (
-		reservations = make([]*reservation, len(c.Reservations))
-		failures     []dibs.Failure
-		seen         = make(map[dibs.ID]int)
-	)
-	for i, single := range c.Reservations {
-		r, err := p.reservation(single, hash)
-		if err == nil {
-			if single.Token != "" {
-				err = r.about(invalidToken("one token holds all of them: set ReserveAll.Token and leave the others empty"))
-			} else if first, twice := seen[r.id]; twice {
-				err = r.refuse(dibs.CodeInvalidValue, "%s is the same name as number %d", r.key(), first+1)
-			}
-		}
-		if err != nil {
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-			continue
-		}
-		seen[r.id] = i
-		reservations[i] = r
-	}
-	if len(failures) > 0 {
-		return nil, Several(failures, len(reservations))
-	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		result := dibs.Result{Token: token, Replayed: true}
-		var failures []dibs.Failure
-		for i, r := range reservations {
-			n, replayed, err := r.reserve(v)
-			if err != nil {
-				failures = append(failures, dibs.Failure{Index: i, Err: err})
-				continue
-			}
-			result.Names = append(result.Names, v.show(n))
-			result.Replayed = result.Replayed && replayed
-		}
-		if len(failures) > 0 {
-			return dibs.Result{}, Several(failures, len(reservations))
-		}
-		return result, nil
-	}, nil
-}
-
-func (p *preparer) reserveFirst(c dibs.ReserveFirst) (decision, *dibs.Error) {
-	token, hash, err := chooseToken(c.Token)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkCount(len(c.Values)); err != nil {
-		return nil, err
-	}
-	// A candidate that is not valid does not spoil the others: it is one that
-	// cannot be had, like a taken one.
-	reservations := make([]*reservation, len(c.Values))
-	invalid := make([]*dibs.Error, len(c.Values))
-	for i, value := range c.Values {
-		reservations[i], invalid[i] = p.reservation(dibs.Reserve{
-			Namespace: c.Namespace, Value: value, TTL: c.TTL, Entity: c.Entity, CorrelationID: c.CorrelationID,
-			Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
-		}, hash)
-		if err := invalid[i]; err != nil && err.Code != dibs.CodeInvalidValue && err.Code != dibs.CodeReservedWord {
-			return nil, err
-		}
-	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		// What the token has, or had, comes before all that is free: a late
-		// duplicate takes nothing.
-		var ended *dibs.Error
-		for _, r := range reservations {
-			// A candidate without a row is nobody's.
-			if r == nil || v.hasNoRow(r.target) {
-				continue
-			}
-			n := v.name(r.target)
-			if n.held() && r.matches(n) {
-				return r.try(v, token)
-			}
-			if ended == nil {
-				ended = r.checkReplay(v, n)
-			}
-		}
-		if ended != nil {
-			return dibs.Result{}, ended
-		}
-		var failures []dibs.Failure
-		for i, r := range reservations {
-			err := invalid[i]
-			if r != nil {
-				var result dibs.Result
-				if result, err = r.try(v, token); err == nil {
-					return result, nil
-				}
-				if err.Code != dibs.CodeNameTaken {
-					return dibs.Result{}, err
-				}
-			}
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-		}
-		return dibs.Result{}, Several(failures, len(reservations))
-	}, nil
-}
-
-// first reserves a candidate, or leaves no trace of having tried.
-func (r *reservation) try(v *view, token string) (dibs.Result, *dibs.Error) {
-	nested := v.nested()
-	n, replayed, err := r.reserve(nested)
-	nested.close(err == nil)
-	if err != nil {
-		return dibs.Result{}, err
-	}
-	return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: token, Replayed: replayed}, nil
-}
-
-// checkCount checks how many names a list has.
-func checkCount(n int) *dibs.Error {
-	switch {
-	case n == 0:
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "the list is empty"}
-	case n > maxNames:
-		return &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d names in one command, more than the %d allowed: split the list", n, maxNames)}
-	}
-	return nil
-}
-
-// holds reports whether the name's last hold is this wish's own.
-func (r *reservation) matches(n *nameState) bool { return n.heldBy(r.token, r.principal) }
-
-// belongsTo reports whether the name's last hold was made with this token, by this
-// principal or for one who may act for others.
-func (n *nameState) heldBy(token dibs.TokenHash, principal dibs.Principal) bool {
-	return sameToken(n.Token, token) && (n.Principal == principal.Name || principal.HasIn(n.Namespace, dibs.ActForOthers))
-}
-
-// alive reports whether the name is held, also when it is past its time and waits
-// for a witness.
-func (n *nameState) held() bool { return n.State == dibs.Held || n.State == dibs.Suspect }
-
-// reserve holds the name, or gives back the hold that the token has already.
+// reserve holds the name, or returns the hold that the token already has.
 func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.Error) {
 	n = v.name(r.target)
 	if r.matches(n) {
@@ -252,7 +108,19 @@ func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.E
 	return n, false, nil
 }
 
-// over says how the hold ended that a token had, or nothing while it lives.
+// matches reports whether the name's last hold was made with this reservation's token.
+func (r *reservation) matches(n *nameState) bool { return n.heldBy(r.token, r.principal) }
+
+// heldBy reports whether the name's last hold was made with this token, by this principal or by
+// one for which this principal may act.
+func (n *nameState) heldBy(token dibs.TokenHash, principal dibs.Principal) bool {
+	return sameToken(n.Token, token) && (n.Principal == principal.Name || principal.HasIn(n.Namespace, dibs.ActForOthers))
+}
+
+// held reports whether the name is held, also when its hold is over and waits for a witness.
+func (n *nameState) held() bool { return n.State == dibs.Held || n.State == dibs.Suspect }
+
+// checkLive refuses if the name's last hold, which the caller's token had, has ended.
 func (t *target) checkLive(n *nameState) *dibs.Error {
 	switch {
 	case n.ConfirmedAt != 0:
@@ -265,8 +133,8 @@ func (t *target) checkLive(n *nameState) *dibs.Error {
 	return nil
 }
 
-// begin starts a new epoch: everything of the last hold is forgotten, except that its token
-// is spent, and that a name that comes out of quarantine remembers it.
+// beginEpoch begins a new epoch. Nothing of the last hold remains, except that its token is spent,
+// and that a name in quarantine keeps its last owner and date.
 func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 	record, err := v.recordForNewName(t)
 	if err != nil {

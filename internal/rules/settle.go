@@ -1,17 +1,8 @@
 package rules
 
-import (
-	"time"
+import "github.com/calldibs/dibs"
 
-	"github.com/calldibs/dibs"
-)
-
-// How long a witness that does not know is left alone: twice as long each time.
-const (
-	firstPause = 5 * time.Second
-	maxPause   = time.Hour
-)
-
+// settle prepares a Settle.
 func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // nor does it learn whether there is such a row
 		return nil, mayNotSettle()
@@ -45,18 +36,19 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 	}, nil
 }
 
+// mayNotSettle makes the error for a principal that may not settle.
 func mayNotSettle() *dibs.Error {
 	return &dibs.Error{Code: dibs.CodeNotOwner, Message: "settling a suspect requires the right to operate"}
 }
 
-// The words of [Verdict.Outcome].
+// The outcomes of [dibs.Verdict.Outcome].
 const (
 	verdictExists  = "exists"
 	verdictAbsent  = "absent"
 	verdictUnknown = "unknown"
 )
 
-// checkVerdict refuses a verdict that cannot be acted upon.
+// checkVerdict refuses a verdict that decides nothing.
 func checkVerdict(verdict dibs.Verdict) *dibs.Error {
 	switch outcome, entity := verdict.Outcome(); outcome {
 	case verdictExists:
@@ -78,66 +70,4 @@ func (p *preparer) conclude(v *view, n *nameState, t *target, verdict dibs.Verdi
 		return nil
 	}
 	return p.confirmHold(v, n, t, dibs.Confirm{Entity: entity})
-}
-
-// testimony is what a witness said about a hold.
-type Testimony struct {
-	ID      dibs.ID
-	Epoch   uint64
-	Expires time.Time // the end of the hold as it was when the witness was asked
-	Verdict dibs.Verdict
-	Doubt   string // why there is no verdict
-	Unasked bool   // this process has no witness
-}
-
-// testify acts on what a witness said: the suspect is ended, or stays one with a doubt and is
-// not asked about for a while. The outcome says whether it was ended.
-func (set *Policies) Testify(t Testimony) *Job[bool] {
-	p := &preparer{policies: set}
-	p.want(nameRef("", t.ID))
-	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
-		n := v.follow(t.ID, "")
-		if n == nil || n.State != dibs.Suspect || n.Epoch != t.Epoch || !n.ExpiresAt.Time().Equal(t.Expires) {
-			// It was ended meanwhile; or its holder came back, extended it and may have saved its
-			// entity since, which the witness could not know.
-			return false, nil
-		}
-		doubt := t.Doubt
-		if outcome, entity := t.Verdict.Outcome(); outcome == verdictExists && checkEntity(entity) != nil {
-			doubt = "the witness says that it exists but names no valid entity"
-		} else if outcome != verdictUnknown {
-			err := p.tryVerdict(v, n, t.Verdict)
-			if err == nil {
-				return true, nil
-			}
-			doubt = "the witness says that it exists, but the verdict cannot be applied: " + err.Message
-		}
-		n.AskAt, n.Doubt = v.now.Add(pause(n.Asked)), doubt
-		if t.Unasked {
-			n.AskAt = v.now.Add(firstPause) // another process may have a witness
-		} else {
-			n.Asked++
-		}
-		v.saveQuietly(n)
-		return false, nil
-	})
-}
-
-// tryVerdict ends a suspect by a verdict, or changes nothing and says why not.
-func (p *preparer) tryVerdict(v *view, n *nameState, verdict dibs.Verdict) *dibs.Error {
-	nested := v.nested()
-	suspect, t, err := p.existingName(nested, dibs.Settle{ID: n.ID, Verdict: verdict}, n.ID)
-	if err == nil {
-		err = p.conclude(nested, suspect, t, verdict)
-	}
-	nested.close(err == nil)
-	return err
-}
-
-// pause returns how long to wait before a witness is asked again.
-func pause(asked int) time.Duration {
-	if asked > 16 { // far past maxPause, and far from overflow
-		return maxPause
-	}
-	return min(firstPause<<asked, maxPause)
 }

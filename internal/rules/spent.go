@@ -8,44 +8,12 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// maxSpent is how many spent tokens a name remembers, the last ones. So there is an end to what a
-// name can be made to store by holding it and letting go of it again and again.
+// maxSpent is how many spent tokens a name remembers, the last ones. It bounds what a name stores
+// if it is held and released again and again.
 const maxSpent = 16
 
-// lastToken returns the token of the name's last hold as one that is spent at an instant; none
-// where that hold had none.
-func (n *nameState) lastToken(at dibs.Instant) []dibs.SpentToken {
-	if n.Token.IsZero() {
-		return nil
-	}
-	end := dibs.SpentExpired
-	switch {
-	case n.ConfirmedAt != 0:
-		end = dibs.SpentConfirmed
-	case n.Status == dibs.StatusReleased:
-		end = dibs.SpentReleased
-	}
-	return []dibs.SpentToken{{
-		Token: [16]byte(n.Token[:]), Principal: spentBy(n.Token, n.Principal),
-		Epoch: n.Epoch, End: end, Until: at.Add(n.Terms.HoldHistory),
-	}}
-}
-
-// stillSpent returns the last of these tokens that have to be remembered now.
-func (v *view) stillSpent(tokens ...[]dibs.SpentToken) []dibs.SpentToken {
-	var kept []dibs.SpentToken
-	for _, t := range slices.Concat(tokens...) {
-		if t.Until.Reached(v.now) {
-			v.narrow(t.Until, 0)
-		} else {
-			kept = append(kept, t)
-		}
-	}
-	return kept[max(0, len(kept)-maxSpent):]
-}
-
-// ended says how a hold on the name ended that the token had, if it had any: the name's last one,
-// or one before that.
+// checkReplay refuses if the token had a hold on the name that has ended, the last one or an
+// earlier one.
 func (r *reservation) checkReplay(v *view, n *nameState) *dibs.Error {
 	if r.matches(n) {
 		return r.checkLive(n)
@@ -53,7 +21,7 @@ func (r *reservation) checkReplay(v *view, n *nameState) *dibs.Error {
 	return r.checkSpent(v, n)
 }
 
-// spent says how the hold ended that the token had before the name's last one.
+// checkSpent refuses if the token had a hold on the name before the last one.
 func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 	for i := range n.Spent {
 		spent := &n.Spent[i]
@@ -76,25 +44,58 @@ func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 	return nil
 }
 
-// elsewhere returns tokens as the row remembers them to which their name was moved.
+// spentBelongsTo reports whether this is the token, and its hold was the principal's, or the
+// principal may act for others in the name's namespace.
+func spentBelongsTo(spent *dibs.SpentToken, token dibs.TokenHash, principal dibs.Principal, namespace string) bool {
+	return subtle.ConstantTimeCompare(spent.Token[:], token[:len(spent.Token)]) == 1 &&
+		(spent.Principal == spentBy(token, principal.Name) || principal.HasIn(namespace, dibs.ActForOthers))
+}
+
+// lastToken returns the token of the name's last hold as one that is spent at an instant, or none
+// if that hold had no token.
+func (n *nameState) lastToken(at dibs.Instant) []dibs.SpentToken {
+	if n.Token.IsZero() {
+		return nil
+	}
+	end := dibs.SpentExpired
+	switch {
+	case n.ConfirmedAt != 0:
+		end = dibs.SpentConfirmed
+	case n.Status == dibs.StatusReleased:
+		end = dibs.SpentReleased
+	}
+	return []dibs.SpentToken{{
+		Token: [16]byte(n.Token[:]), Principal: spentBy(n.Token, n.Principal),
+		Epoch: n.Epoch, End: end, Until: at.Add(n.Terms.HoldHistory),
+	}}
+}
+
+// spentBy tells a principal's tokens from those of others. The principal cannot be worked out from
+// it without the token.
+func spentBy(token dibs.TokenHash, principal string) [8]byte {
+	sum := sha256.Sum256(append(token[:], principal...))
+	return [8]byte(sum[:])
+}
+
+// stillSpent returns the last of these tokens that have to be remembered now.
+func (v *view) stillSpent(tokens ...[]dibs.SpentToken) []dibs.SpentToken {
+	var kept []dibs.SpentToken
+	for _, t := range slices.Concat(tokens...) {
+		if t.Until.Reached(v.now) {
+			v.narrow(t.Until, 0)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	return kept[max(0, len(kept)-maxSpent):]
+}
+
+// withoutEpochs returns tokens for the row to which their name was moved: their epochs are those
+// of the former row.
 func withoutEpochs(tokens []dibs.SpentToken) []dibs.SpentToken {
 	tokens = slices.Clone(tokens)
 	for i := range tokens {
 		tokens[i].Epoch = 0
 	}
 	return tokens
-}
-
-// spentBy tells a principal's tokens from those of others. Nobody can work out the principal
-// from it without the token.
-func spentBy(token dibs.TokenHash, principal string) [8]byte {
-	sum := sha256.Sum256(append(token[:], principal...))
-	return [8]byte(sum[:])
-}
-
-// spentBelongsTo reports whether this is the token, and its hold was the principal's, or the
-// principal may act for others in the name's namespace.
-func spentBelongsTo(spent *dibs.SpentToken, token dibs.TokenHash, principal dibs.Principal, namespace string) bool {
-	return subtle.ConstantTimeCompare(spent.Token[:], token[:len(spent.Token)]) == 1 &&
-		(spent.Principal == spentBy(token, principal.Name) || principal.HasIn(namespace, dibs.ActForOthers))
 }

@@ -17,15 +17,15 @@ const (
 	randomEvery = 4
 )
 
-// suggestedNumbers are tried in this order: the next free one first, and far ones
-// for a name that many callers want.
+// suggestedNumbers are tried in this order: small ones first, and large ones for a name that many
+// callers want.
 var suggestedNumbers = []string{
 	"2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20",
 	"25", "30", "40", "50", "60", "70", "80", "90", "100", "250", "500", "1000", "2500", "5000", "10000",
 }
 
-// modelOf returns what suggestions for a refused value are made from: its canonical form, or
-// what the profile would accept in its place. Empty means that there is none.
+// ModelOf returns what suggestions for a refused value are made from: its canonical form, or what
+// the profile would accept instead. It is empty if there is none.
 func ModelOf(canonical string, refusal *dibs.Refusal) string {
 	if refusal != nil {
 		return refusal.Try
@@ -33,7 +33,7 @@ func ModelOf(canonical string, refusal *dibs.Refusal) string {
 	return canonical
 }
 
-// suggest asks, for each model, for up to count names like it that are valid, not reserved and
+// Suggest asks, for each model, for up to count names like it that are valid, not reserved and
 // free. Parts are what the caller offers to make names from, random some random words. All
 // candidates are read at once.
 func (set *Policies) Suggest(namespace string, models, parts []string, count int, random []string) *Job[[][]string] {
@@ -51,47 +51,11 @@ func (set *Policies) Suggest(namespace string, models, parts []string, count int
 	})
 }
 
-// candidates are names to suggest, if they are free: those that fit best, and those
-// that are random.
+// candidates are names to suggest if they are free: the best ones, and random ones.
 type candidates struct{ best, random []*target }
 
-// choose returns up to n of the candidates that are free, always in the same order.
-func (v *view) choose(c candidates, n int) []string {
-	free := func(list []*target) (names []string) {
-		for _, t := range list {
-			if v.surelyFree(t) {
-				names = append(names, t.canonical)
-			}
-		}
-		return names
-	}
-	best, random := free(c.best), free(c.random)
-	var names []string
-	for len(names) < n && len(best)+len(random) > 0 {
-		from := &best
-		if len(best) == 0 || (len(names)%randomEvery == randomEvery-1 && len(random) > 0) {
-			from = &random
-		}
-		names = append(names, (*from)[0])
-		*from = (*from)[1:]
-	}
-	return names
-}
-
-// surelyFree reports whether anybody can have a name, by what one read can tell: one
-// that looks like others is left out, also if those were free by now.
-func (v *view) surelyFree(t *target) bool {
-	n := v.name(t)
-	for _, key := range t.skeletons {
-		if names, _ := v.readIndex(key); slices.ContainsFunc(names, func(id dibs.ID) bool { return id != n.ID }) {
-			return false
-		}
-	}
-	return t.taken(n, dibs.Entity{}) == nil
-}
-
-// candidates returns names like a model, each once. A blind namespace has none: they
-// would tell the value.
+// candidates returns names like a model, each once. A blind namespace has none: they would reveal
+// the value.
 func (p *preparer) candidates(namespace, model string, parts, random []string) (c candidates) {
 	ns, err := p.policies.namespace(namespace)
 	if err != nil || ns.policy.blind() || model == "" {
@@ -122,6 +86,41 @@ func (p *preparer) candidates(namespace, model string, parts, random []string) (
 	return c
 }
 
+// choose returns up to n of the candidates that are free, always in the same order.
+func (v *view) choose(c candidates, n int) []string {
+	free := func(list []*target) (names []string) {
+		for _, t := range list {
+			if v.surelyFree(t) {
+				names = append(names, t.canonical)
+			}
+		}
+		return names
+	}
+	best, random := free(c.best), free(c.random)
+	var names []string
+	for len(names) < n && len(best)+len(random) > 0 {
+		from := &best
+		if len(best) == 0 || (len(names)%randomEvery == randomEvery-1 && len(random) > 0) {
+			from = &random
+		}
+		names = append(names, (*from)[0])
+		*from = (*from)[1:]
+	}
+	return names
+}
+
+// surelyFree reports whether any entity can have a name, by what one read can tell: a name that
+// looks like others is left out, even if those are free by now.
+func (v *view) surelyFree(t *target) bool {
+	n := v.name(t)
+	for _, key := range t.skeletons {
+		if names, _ := v.readIndex(key); slices.ContainsFunc(names, func(id dibs.ID) bool { return id != n.ID }) {
+			return false
+		}
+	}
+	return t.taken(n, dibs.Entity{}) == nil
+}
+
 // join asks the profile to append a word to a canonical form.
 func (p *policy) join(canonical, word string) (joined string) {
 	joiner, ok := p.Profile.(dibs.Joiner)
@@ -136,7 +135,7 @@ func (p *policy) join(canonical, word string) (joined string) {
 	return joiner.Join(canonical, word)
 }
 
-// joinPlain joins by a hyphen, and cuts the value where it would get too long.
+// joinPlain joins with a hyphen, and cuts the value where it would be too long.
 func joinPlain(canonical, word string) string {
 	most := max(0, maxValue-len(word)-1)
 	if len(canonical) > most {
@@ -148,7 +147,7 @@ func joinPlain(canonical, word string) string {
 	return canonical + "-" + word
 }
 
-// withoutNumber makes "alice" of "alice-2", so that the next is not "alice-2-2".
+// withoutNumber turns "alice-2" into "alice", so that the next is not "alice-2-2".
 func withoutNumber(canonical string) string {
 	i := strings.LastIndexByte(canonical, '-')
 	if i <= 0 {

@@ -2,13 +2,13 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// swept is what a sweep of one record came to.
+// Swept is the outcome of [Policies.Sweep].
 type Swept struct {
 	Changed bool
 	Suspect *dibs.Name // its witness has to be asked
 }
 
-// sweep ends what is over about a record whose date has come.
+// Sweep ends what is over about a record that is due.
 func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 	p := &preparer{policies: set}
 	p.want(ref)
@@ -27,9 +27,9 @@ func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 	})
 }
 
-// sweepName writes into the row and the history what ended by itself, and purges a name that
-// was never confirmed and is old enough. A suspect is only reported: its witness is asked
-// outside of any decision.
+// sweepName writes into the row and the history what ended by itself, and purges a name that was
+// never confirmed and is old enough. A suspect is only reported: its witness is asked outside of
+// any decision.
 func (p *preparer) sweepName(v *view, ref dibs.Ref) (result Swept, err *dibs.Error) {
 	n := v.nameByID(ref.ID, ref.Scope)
 	if n.State == dibs.Suspect && n.AskAt.Reached(v.now) { // else it was asked a moment ago
@@ -79,7 +79,7 @@ func (p *preparer) sweepEntity(v *view, ref dibs.Ref) bool {
 	return true
 }
 
-// sweepDocument deletes a document that is not needed any more. It reports whether it did.
+// sweepDocument deletes a document that is no longer needed. It reports whether it did.
 func sweepDocument(v *view, ref dibs.Ref) bool {
 	if doc := v.get(ref).(*dibs.Document); !doc.Due.Reached(v.now) {
 		return false

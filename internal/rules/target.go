@@ -16,39 +16,8 @@ const (
 	maxNames       = 32 // names one command may touch
 )
 
-// OwnedLimit is how many names of an entity a batch lists: one more than a command may touch.
-const OwnedLimit = maxNames + 1
-
-// preparer checks commands on behalf of a principal, under a set of policies.
-type preparer struct {
-	policies  *Policies
-	principal dibs.Principal
-
-	// wants gathers the records that the commands are known to look at. It saves
-	// loading twice, no more: a decision asks for what else it needs.
-	wants []dibs.Ref
-	// fresh are those of them that are most likely absent.
-	likelyAbsent []dibs.Ref
-}
-
-// want notes a record that a command will look at.
-func (p *preparer) want(refs ...dibs.Ref) { p.wants = append(p.wants, refs...) }
-
-// expectFresh is want for a record that is most likely absent.
-func (p *preparer) expectAbsent(ref dibs.Ref) {
-	p.want(ref)
-	p.likelyAbsent = append(p.likelyAbsent, ref)
-}
-
-// wantEntity notes an entity that a command will look at.
-func (p *preparer) wantEntity(scope string, entity dibs.Entity) { p.want(entityRef(scope, entity)) }
-
-func entityRef(scope string, entity dibs.Entity) dibs.Ref {
-	return dibs.Ref{Kind: dibs.KindEntity, Scope: scope, ID: dibs.EntityID(scope, entity)}
-}
-
-// subject is a name as a command addresses it: canonical, with its ID and policy. In a
-// blind namespace keyed hashes stand in for value and canonical form, from the first.
+// target is a name as a command addresses it: canonical, with its ID and policy. In a blind
+// namespace keyed hashes replace value and canonical form from the start.
 type target struct {
 	namespaceInfo
 	value     string
@@ -60,46 +29,7 @@ type target struct {
 	skeletons []indexKey // where its look-alikes are, of a new name
 }
 
-func (t *target) key() string { return t.namespace + ":" + t.canonical }
-
-func (t *target) ref() dibs.Ref { return nameRef(t.scope, t.id) }
-
-// refuse makes an error about this name.
-func (t *target) refuse(code dibs.Code, format string, args ...any) *dibs.Error {
-	return t.about(&dibs.Error{Code: code, Message: fmt.Sprintf(format, args...)})
-}
-
-// about fills in what an error needs to tell about this name.
-func (t *target) about(err *dibs.Error) *dibs.Error {
-	if err != nil {
-		err.Namespace, err.Field = t.namespace, t.field
-		if t.canonical != "" {
-			err.Key = t.key()
-		}
-	}
-	return err
-}
-
-// invalid makes the error for a value that the namespace does not accept. In a blind
-// namespace nothing of the value is in it.
-func (t *target) invalid(value string, why error) *dibs.Error {
-	var refusal *dibs.Refusal
-	errors.As(why, &refusal)
-	if !t.policy.blind() {
-		err := t.refuse(dibs.CodeInvalidValue, "the value %s is not valid here: %v", quote(value), why)
-		err.Refusal = refusal
-		return err
-	}
-	if refusal == nil {
-		return t.refuse(dibs.CodeInvalidValue, "the value is not valid here")
-	}
-	err := t.refuse(dibs.CodeInvalidValue, "the value is not valid here: it breaks the rule %s", refusal.Rule)
-	err.Refusal = &dibs.Refusal{Rule: refusal.Rule, Problem: "breaks the rule " + refusal.Rule, At: -1}
-	return err
-}
-
-// address finds the name that a value means in a namespace, for a command that looks
-// at it.
+// target finds the name that a value means in a namespace, for a decision that reads it.
 func (p *preparer) target(namespace, value, field string) (*target, *dibs.Error) {
 	t, _, err := p.locate(namespace, value, field)
 	if err == nil {
@@ -111,8 +41,29 @@ func (p *preparer) target(namespace, value, field string) (*target, *dibs.Error)
 	return t, err
 }
 
-// locate works out which name a value means in a namespace. It also returns the
-// canonical form, which in a blind namespace is not to be kept.
+// newTarget is target for a name that the caller wants to have: reserved words are refused, unless
+// the caller asks to override them and the principal has the right.
+func (p *preparer) newTarget(namespace, value, field string, override bool) (*target, *dibs.Error) {
+	t, canonical, err := p.locate(namespace, value, field)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.mayUseWord(t, canonical, override); err != nil {
+		return nil, err
+	}
+	if err := t.setSkeletons(canonical); err != nil {
+		return nil, err
+	}
+	p.expectAbsent(t.ref())
+	for _, key := range slices.Concat(t.skeletons, t.hashes) {
+		p.expectAbsent(key.Ref)
+	}
+	p.want(namespaceRecordRef(t.namespaceInfo))
+	return t, nil
+}
+
+// locate works out which name a value means in a namespace. It also returns the canonical form,
+// which must not be kept in a blind namespace.
 func (p *preparer) locate(namespace, value, field string) (*target, string, *dibs.Error) {
 	ns, err := p.policies.namespace(namespace)
 	if err != nil {
@@ -142,27 +93,7 @@ func (p *preparer) locate(namespace, value, field string) (*target, string, *dib
 	return t, canonical, nil
 }
 
-// newName is address for a name that somebody wants to have: reserved words are
-// refused, unless the principal has the right to override them and asks for it.
-func (p *preparer) newTarget(namespace, value, field string, override bool) (*target, *dibs.Error) {
-	t, canonical, err := p.locate(namespace, value, field)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.mayUseWord(t, canonical, override); err != nil {
-		return nil, err
-	}
-	if err := t.setSkeletons(canonical); err != nil {
-		return nil, err
-	}
-	p.expectAbsent(t.ref())
-	for _, key := range slices.Concat(t.skeletons, t.hashes) {
-		p.expectAbsent(key.Ref)
-	}
-	p.want(namespaceRecordRef(t.namespaceInfo))
-	return t, nil
-}
-
+// mayUseWord refuses a reserved word.
 func (p *preparer) mayUseWord(t *target, canonical string, override bool) *dibs.Error {
 	words := t.policy.ReservedWords
 	if words == nil || !words.Reserved(canonical) || (override && p.principal.HasIn(t.namespace, dibs.OverrideReserved)) {
@@ -178,7 +109,7 @@ func (p *preparer) mayUseWord(t *target, canonical string, override bool) *dibs.
 	return t.refuse(dibs.CodeReservedWord, "%s is a reserved word here%s", word, right)
 }
 
-// compare works out what the name has in common with its look-alikes.
+// setSkeletons sets the index keys of the name's look-alikes.
 func (t *target) setSkeletons(canonical string) *dibs.Error {
 	if t.policy.Skeleton == nil {
 		return nil
@@ -197,7 +128,7 @@ func (t *target) setSkeletons(canonical string) *dibs.Error {
 	return nil
 }
 
-// details checks what a caller may attach to a hold.
+// checkDetails checks what a caller may attach to a hold.
 func (t *target) checkDetails(correlationID string, meta map[string]string) *dibs.Error {
 	if problem := textProblem(correlationID, 0, maxCorrelation); problem != "" {
 		return t.refuse(dibs.CodeInvalidValue, "the correlation id %s", problem)
@@ -214,4 +145,44 @@ func (t *target) checkDetails(correlationID string, meta map[string]string) *dib
 		}
 	}
 	return nil
+}
+
+// key returns the name with its namespace, for messages.
+func (t *target) key() string { return t.namespace + ":" + t.canonical }
+
+// ref returns the ref of the name's row.
+func (t *target) ref() dibs.Ref { return nameRef(t.scope, t.id) }
+
+// refuse makes an error about this name.
+func (t *target) refuse(code dibs.Code, format string, args ...any) *dibs.Error {
+	return t.about(&dibs.Error{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// about adds the name to an error.
+func (t *target) about(err *dibs.Error) *dibs.Error {
+	if err != nil {
+		err.Namespace, err.Field = t.namespace, t.field
+		if t.canonical != "" {
+			err.Key = t.key()
+		}
+	}
+	return err
+}
+
+// invalid makes the error for a value that the namespace does not accept. In a blind namespace the
+// error contains nothing of the value.
+func (t *target) invalid(value string, why error) *dibs.Error {
+	var refusal *dibs.Refusal
+	errors.As(why, &refusal)
+	if !t.policy.blind() {
+		err := t.refuse(dibs.CodeInvalidValue, "the value %s is not valid here: %v", quote(value), why)
+		err.Refusal = refusal
+		return err
+	}
+	if refusal == nil {
+		return t.refuse(dibs.CodeInvalidValue, "the value is not valid here")
+	}
+	err := t.refuse(dibs.CodeInvalidValue, "the value is not valid here: it breaks the rule %s", refusal.Rule)
+	err.Refusal = &dibs.Refusal{Rule: refusal.Rule, Problem: "breaks the rule " + refusal.Rule, At: -1}
+	return err
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// floor is what every new name of a namespace stands on.
+// NamespaceRecord is what the registry keeps about a namespace as a whole. Every decision that
+// makes a new name reads it.
 type NamespaceRecord struct {
 	// Epoch and Rev are the highest among the purged names. New names start above
 	// them, so that neither ever goes back.
@@ -21,9 +22,8 @@ type NamespaceRecord struct {
 	Run  string `json:"run,omitempty"`
 }
 
-// admits refuses new names to a process that has other rules for them than the
-// namespace has: what one of the two takes for different names, the other may take
-// for the same.
+// admits refuses new names to a process whose rules are not those of the namespace: values that
+// are different names by one of the two may be the same name by the other.
 func (record NamespaceRecord) admits(t *target) *dibs.Error {
 	switch {
 	case record.Next != "":
@@ -36,7 +36,7 @@ func (record NamespaceRecord) admits(t *target) *dibs.Error {
 	return nil
 }
 
-// madeBy reports whether the names here were made by these rules. The first name decides.
+// madeBy reports whether the names here follow these rules. The first name sets them.
 func (record NamespaceRecord) madeBy(rules string) bool {
 	return record.Rules == "" || record.Rules == rules
 }
@@ -50,7 +50,91 @@ func (record NamespaceRecord) mayGoOn(namespace, run string) *dibs.Error {
 		"another run of Recanonicalize has taken over %s, and this run stops", namespace)}
 }
 
-// namespaceRecord asks for what is on record of a namespace.
+// recordForNewName returns the namespace record for a decision that makes a name. A name that is
+// made and purged before that decision is committed raises the record, so that Commit notices. This
+// takes a record that exists: the first decision in a namespace writes it.
+func (v *view) recordForNewName(t *target) (NamespaceRecord, *dibs.Error) {
+	record, rev, err := readNamespaceRecord(v, t.namespaceInfo)
+	if err != nil {
+		return record, err
+	}
+	if record.Rules == "" {
+		record.Rules = t.policy.rules
+		writeNamespaceRecord(v, t.namespaceInfo, rev, record)
+	}
+	return record, record.admits(t)
+}
+
+// mayMakeNames refuses like [view.recordForNewName], for a decision that only asks.
+func (v *view) mayMakeNames(t *target) *dibs.Error {
+	record, _, err := readNamespaceRecord(v, t.namespaceInfo)
+	if err != nil {
+		return err
+	}
+	record.Rules = cmp.Or(record.Rules, t.policy.rules)
+	return record.admits(t)
+}
+
+// readNamespaceRecord returns the record of a namespace and its revision. It fails if the document
+// cannot be read: if that counted as empty, epochs would start over.
+func readNamespaceRecord(v *view, ns namespaceInfo) (NamespaceRecord, uint64, *dibs.Error) {
+	doc, ok := v.get(namespaceRecordRef(ns)).(*dibs.Document)
+	if !ok {
+		return NamespaceRecord{}, 0, nil
+	}
+	record, known := v.batch.namespaceRecords[doc]
+	if !known {
+		var err *dibs.Error
+		if record, err = decodeNamespaceRecord(doc); err != nil {
+			return NamespaceRecord{}, 0, err
+		}
+		v.batch.namespaceRecords[doc] = record
+	}
+	return record, doc.Rev, nil
+}
+
+// decodeNamespaceRecord decodes the document of a namespace record.
+func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
+	record, err := decodeDocument[NamespaceRecord](doc)
+	if err != nil {
+		return NamespaceRecord{}, dibs.Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
+	}
+	return record, nil
+}
+
+// writeNamespaceRecord stores the record of a namespace.
+func writeNamespaceRecord(v *view, ns namespaceInfo, rev uint64, record NamespaceRecord) {
+	writeDocument(v, namespaceRecordRef(ns), ns.namespace, rev, 0, record)
+}
+
+// namespaceRecordRef returns the ref of a namespace's record.
+func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
+	return dibs.Ref{Kind: dibs.KindFloor, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
+}
+
+// raiseRecord makes the epoch and the revision of a namespace record at least those of what is
+// removed, and returns the record.
+func (v *view) raiseRecord(ns namespaceInfo, record NamespaceRecord, rev, epoch, highest uint64) NamespaceRecord {
+	raised := record
+	raised.Epoch, raised.Rev = max(record.Epoch, epoch), max(record.Rev, highest)
+	if raised != record {
+		writeNamespaceRecord(v, ns, rev, raised)
+	}
+	return raised
+}
+
+// purge removes a name that was never confirmed, and its events.
+func (v *view) purge(n *nameState, ns namespaceInfo) *dibs.Error {
+	record, rev, err := readNamespaceRecord(v, ns)
+	if err != nil {
+		return err
+	}
+	v.raiseRecord(ns, record, rev, n.Epoch, max(n.Rev, v.removeFromIndex(n)))
+	v.put(n.Ref(), nil)
+	return nil
+}
+
+// NamespaceRecord asks for the record of a namespace.
 func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *dibs.Error) {
 	ns, err := set.namespace(namespace)
 	if err != nil {
@@ -64,8 +148,8 @@ func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *
 	}), nil
 }
 
-// beginRules puts on record that a run changes the rules of a namespace. It takes over from
-// an earlier run.
+// BeginRules records that a run changes the rules of a namespace. It takes over from an earlier
+// run.
 func (set *Policies) BeginRules(namespace, rules, run string) (*Job[struct{}], *dibs.Error) {
 	return set.changeRecord(namespace, func(record *NamespaceRecord) *dibs.Error {
 		record.Next, record.Run = rules, run
@@ -73,8 +157,8 @@ func (set *Policies) BeginRules(namespace, rules, run string) (*Job[struct{}], *
 	})
 }
 
-// endRules puts on record that a run is over, and which rules the namespace has, unless
-// another run has begun since.
+// EndRules records that a run is over, and which rules the namespace has, unless another run has
+// begun since.
 func (set *Policies) EndRules(namespace, rules, run string) (*Job[struct{}], *dibs.Error) {
 	return set.changeRecord(namespace, func(record *NamespaceRecord) *dibs.Error {
 		err := record.mayGoOn(namespace, run)
@@ -83,7 +167,7 @@ func (set *Policies) EndRules(namespace, rules, run string) (*Job[struct{}], *di
 	})
 }
 
-// raiseRecord makes the namespace's highest epoch and revision at least these.
+// RaiseRecord makes the namespace's highest epoch and revision at least these.
 func (set *Policies) RaiseRecord(namespace string, epoch, rev uint64) (*Job[struct{}], *dibs.Error) {
 	return set.changeRecord(namespace, func(record *NamespaceRecord) *dibs.Error {
 		record.Epoch, record.Rev = max(record.Epoch, epoch), max(record.Rev, rev)
@@ -91,6 +175,7 @@ func (set *Policies) RaiseRecord(namespace string, epoch, rev uint64) (*Job[stru
 	})
 }
 
+// changeRecord returns a job that changes the record of a namespace.
 func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord) *dibs.Error) (*Job[struct{}], *dibs.Error) {
 	ns, err := set.namespace(namespace)
 	if err != nil {
@@ -112,85 +197,4 @@ func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord
 		}
 		return none, nil
 	}), nil
-}
-
-func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
-	return dibs.Ref{Kind: dibs.KindFloor, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
-}
-
-// floor returns the floor of a namespace, for a name without a row. A name that comes
-// and is purged before the decision is committed raises it, and so is noticed. That
-// takes a record which is there: the first decision in a namespace writes one.
-func (v *view) recordForNewName(t *target) (NamespaceRecord, *dibs.Error) {
-	record, rev, err := readNamespaceRecord(v, t.namespaceInfo)
-	if err != nil {
-		return record, err
-	}
-	if record.Rules == "" {
-		record.Rules = t.policy.rules
-		writeNamespaceRecord(v, t.namespaceInfo, rev, record)
-	}
-	return record, record.admits(t)
-}
-
-// mayMakeNames refuses new names to a process with other rules than the namespace has. It is
-// for a decision that makes none.
-func (v *view) mayMakeNames(t *target) *dibs.Error {
-	record, _, err := readNamespaceRecord(v, t.namespaceInfo)
-	if err != nil {
-		return err
-	}
-	record.Rules = cmp.Or(record.Rules, t.policy.rules)
-	return record.admits(t)
-}
-
-// readFloor fails where the document cannot be read: taken for empty it would let
-// epochs start over.
-func readNamespaceRecord(v *view, ns namespaceInfo) (NamespaceRecord, uint64, *dibs.Error) {
-	doc, ok := v.get(namespaceRecordRef(ns)).(*dibs.Document)
-	if !ok {
-		return NamespaceRecord{}, 0, nil
-	}
-	record, known := v.batch.namespaceRecords[doc]
-	if !known {
-		var err *dibs.Error
-		if record, err = decodeNamespaceRecord(doc); err != nil {
-			return NamespaceRecord{}, 0, err
-		}
-		v.batch.namespaceRecords[doc] = record
-	}
-	return record, doc.Rev, nil
-}
-
-func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
-	record, err := decodeDocument[NamespaceRecord](doc)
-	if err != nil {
-		return NamespaceRecord{}, dibs.Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
-	}
-	return record, nil
-}
-
-func writeNamespaceRecord(v *view, ns namespaceInfo, rev uint64, record NamespaceRecord) {
-	writeDocument(v, namespaceRecordRef(ns), ns.namespace, rev, 0, record)
-}
-
-// raiseFloor makes the floor at least as high as what is removed, and returns it.
-func (v *view) raiseRecord(ns namespaceInfo, record NamespaceRecord, rev, epoch, highest uint64) NamespaceRecord {
-	raised := record
-	raised.Epoch, raised.Rev = max(record.Epoch, epoch), max(record.Rev, highest)
-	if raised != record {
-		writeNamespaceRecord(v, ns, rev, raised)
-	}
-	return raised
-}
-
-// purge removes a name that was never confirmed, and its events.
-func (v *view) purge(n *nameState, ns namespaceInfo) *dibs.Error {
-	record, rev, err := readNamespaceRecord(v, ns)
-	if err != nil {
-		return err
-	}
-	v.raiseRecord(ns, record, rev, n.Epoch, max(n.Rev, v.removeFromIndex(n)))
-	v.put(n.Ref(), nil)
-	return nil
 }

@@ -2,79 +2,7 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
-	t, err := p.target(c.Namespace, c.Value, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, entity := range []dibs.Entity{c.From, c.To} {
-		if err := checkEntity(entity); err != nil {
-			return nil, t.about(err)
-		}
-		p.wantEntity(t.scope, entity)
-	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		n := v.name(t)
-		if v.owns(c.To, n) {
-			return v.ownedResult(n, true), nil
-		}
-		if err := t.ownedBy(n, c.From); err != nil {
-			return dibs.Result{}, err
-		}
-		from, to := v.entity(t.scope, c.From), v.entity(t.scope, c.To)
-		if err := mayGive(from); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := t.allMayOwn(from, to); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := t.mayAdd(to); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := v.mayHandOver(t, n, c.To); err != nil {
-			return dibs.Result{}, err
-		}
-		from.deactivate(n)
-		var line dibs.ID
-		if t.policy.ManyPerEntity {
-			line = newLine(n)
-		}
-		v.handOver(n, to, t, line)
-		v.saveEntity(from)
-		v.saveEntity(to)
-		v.save(n, dibs.EventTransferred)
-		return v.ownedResult(n, false), nil
-	}, nil
-}
-
-// mayGive refuses if one of the entities that give a name was deleted.
-func mayGive(entities ...entityState) *dibs.Error {
-	for _, e := range entities {
-		if e.Deleted {
-			return notFound(e.Entity, "it was deleted")
-		}
-	}
-	return nil
-}
-
-// mayAllOwn is mayOwn for several.
-func (t *target) allMayOwn(entities ...entityState) *dibs.Error {
-	for _, e := range entities {
-		if err := t.mayOwn(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// handOver gives an owned name to another entity, as its active name. A new owner
-// is a new epoch: whatever stands downstream can tell the two apart.
-func (v *view) handOver(n *nameState, to entityState, t *target, line dibs.ID) {
-	n.Epoch++
-	n.CreatedAt = v.now
-	v.activate(n, to, t, line)
-}
-
+// swap prepares a Swap.
 func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	ta, err := p.target(c.Namespace, c.A.Value, "a")
 	if err != nil {
@@ -145,10 +73,7 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	}, nil
 }
 
-func (n *nameState) activeOf(entity dibs.Entity) bool {
-	return n.State == dibs.Active && n.Owner == entity
-}
-
+// swapResult returns the result of a Swap.
 func (v *view) swapResult(a, b *nameState, replayed bool) dibs.Result {
 	return dibs.Result{Names: []dibs.Name{v.show(a), v.show(b)}, Replayed: replayed}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// bringUnder brings one name under the rules that its namespace's policy has now, as part of
-// a run. The outcome says whether that changed anything.
+// RecanonicalizeName applies the present rules of a namespace's policy to one name, as part of a
+// run. The outcome says whether that changed anything.
 func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 	p := &preparer{policies: set}
 	p.want(ref)
@@ -45,7 +45,7 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 	})
 }
 
-// again works out what the name of a row is by the present rules.
+// retarget works out what the name of a row is by the present rules.
 func (p *preparer) retarget(n *nameState) (*target, *dibs.Error) {
 	t, canonical, err := p.locate(n.Namespace, n.Value, "")
 	if err == nil {
@@ -54,8 +54,8 @@ func (p *preparer) retarget(n *nameState) (*target, *dibs.Error) {
 	return t, err
 }
 
-// restamp notes on a name that stays where it is that it is under the present rules,
-// and reports whether it was not. Look-alikes that others have already stay.
+// restamp records on a name that stays in its row that it follows the present rules, and reports
+// whether it did not. Look-alikes that other entities already have stay.
 func (v *view) restamp(n *nameState, t *target, record NamespaceRecord, rev uint64) bool {
 	links := n.Links
 	highest := v.removeFromIndex(n, t.skeletons...)
@@ -68,8 +68,8 @@ func (v *view) restamp(n *nameState, t *target, record NamespaceRecord, rev uint
 	return true
 }
 
-// move takes a name to the row t, which nobody has. What is in the row stays as it is,
-// epoch and all, unless t has seen a later one.
+// move takes a name to the row to, which is free. The name stays as it is, epoch included, unless
+// that row has had a later one.
 func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev uint64) {
 	if to.forgotten() { // what identified the row is not what it is from now on
 		to.remember(t)
@@ -103,8 +103,8 @@ func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev 
 	v.save(to, dibs.EventMoved)
 }
 
-// merge ends a name that is the same as another one of its entity by the present
-// rules. If it was the active one, the other takes its place.
+// merge ends a name that is the same as another one of its entity by the present rules. If it was
+// the active one, the other becomes active.
 func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord, rev uint64) *dibs.Error {
 	if !plannedNameOf(from).mergesWith(plannedNameOf(to)) {
 		return t.taken(to, dibs.Entity{})
@@ -131,7 +131,7 @@ func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord, rev
 	return nil
 }
 
-// origins returns the links to where the name of d was before it is in t.
+// origins returns the links to the former rows of a name that moves from one row to another.
 func (to *nameState) origins(from *nameState) []dibs.Link {
 	links := []dibs.Link{{Kind: dibs.LinkMovedFrom, ID: from.ID}}
 	for _, l := range slices.Concat(to.Links, from.Links) {
@@ -142,15 +142,15 @@ func (to *nameState) origins(from *nameState) []dibs.Link {
 	return links
 }
 
-// leaveFor takes d out of its folders and leaves a link to t. It returns the highest
-// revision of a folder that is gone.
+// redirect removes from from its index entries and links it to to. It returns the highest revision
+// of a deleted entry.
 func (v *view) redirect(from, to *nameState) (highest uint64) {
 	highest = v.removeFromIndex(from)
 	from.Links = []dibs.Link{{Kind: dibs.LinkMovedTo, ID: to.ID}}
 	return highest
 }
 
-// vacate ends a row whose name is in another one.
+// vacate ends a row whose name was moved to another one.
 func (v *view) vacate(n *nameState) {
 	n.State, n.Status, n.EndedAt, n.Until = dibs.Free, dibs.StatusReleased, v.now, 0
 	n.Token, n.Spent, n.AskAt, n.Doubt = dibs.TokenHash{}, nil, 0, ""
