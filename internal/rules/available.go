@@ -31,7 +31,7 @@ func (t *target) taken(n *nameState, entity dibs.Entity) *dibs.Error {
 	case dibs.Active, dibs.Alias:
 		return refuse(dibs.ReasonInUse, 0, "is in use")
 	case dibs.Quarantined:
-		if entity != n.Owner || entity.IsZero() { // of a forgotten one nobody knows the owner
+		if entity != n.Owner || entity.IsZero() { // a tombstone has no owner
 			return refuse(dibs.ReasonQuarantined, n.Until, "was given up and is in quarantine until %s", n.Until)
 		}
 	case dibs.Free:

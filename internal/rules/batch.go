@@ -22,17 +22,17 @@ func KeyOf(r dibs.Ref) Key { return Key{r.Kind, r.ID} }
 type Batch struct {
 	now     dibs.Instant
 	loaded  map[Key]dibs.Record // as the engine has it; nil: known to be absent
-	current map[Key]dibs.Record // changed by requests of this batch; nil: deleted
+	current map[Key]dibs.Record // as requests of this batch have changed it; nil: deleted
 	owned   map[Key][]*dibs.NameRecord
 	renewed map[Key]bool // the records of current that replace another one
 
-	namespaceRecords map[*dibs.Document]NamespaceRecord // decoded once: every new name of a namespace needs the same
+	namespaceRecords map[*dibs.Document]NamespaceRecord // decoded once: every new name of a namespace reads the same
 
 	wants  []dibs.Ref // everything asked for so far
 	owners []Owner    // every entity whose names were asked for
 	asked  bool       // something was asked for that is not loaded
 
-	// Of a guessed state: where records are looked up, and when the guess may be right.
+	// Only of a guessed state: where records come from, and when the guess may be right.
 	recall func(Key) dibs.Record
 	window dibs.Window
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/calldibs/dibs"
@@ -12,10 +13,7 @@ func (p *preparer) claim(c dibs.Claim) (decision, *dibs.Error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEntity(c.Entity); err != nil {
-		return nil, t.about(err)
-	}
-	if err := t.checkDetails(c.CorrelationID, c.Meta); err != nil {
+	if err := cmp.Or(t.about(checkEntity(c.Entity)), t.checkDetails(c.CorrelationID, c.Meta)); err != nil {
 		return nil, err
 	}
 	p.expectAbsent(entityRef(t.scope, c.Entity))
@@ -29,10 +27,7 @@ func (p *preparer) claim(c dibs.Claim) (decision, *dibs.Error) {
 			return dibs.Result{}, err
 		}
 		e := v.entity(t.scope, c.Entity)
-		if err := t.mayOwn(e); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := t.mayAdd(e); err != nil {
+		if err := cmp.Or(t.mayOwn(e), t.mayAdd(e)); err != nil {
 			return dibs.Result{}, err
 		}
 		if err := v.beginEpoch(n, t); err != nil {

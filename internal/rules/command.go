@@ -16,10 +16,10 @@ type preparer struct {
 	policies  *Policies
 	principal dibs.Principal
 
-	// wants gathers the records that the commands are known to look at. It saves
-	// loading twice, no more: a decision asks for what else it needs.
+	// wants are the records that the decisions are known to read. They only save a second load: a
+	// decision asks for what else it needs.
 	wants []dibs.Ref
-	// fresh are those of them that are most likely absent.
+	// likelyAbsent are those of wants that are most likely absent.
 	likelyAbsent []dibs.Ref
 }
 

@@ -7,11 +7,11 @@ func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 	if err := checkEntity(c.Entity); err != nil {
 		return nil, err
 	}
-	// The scope is not known before the name is. Most have none.
+	// The scope is not known before the name is read. Most names have none.
 	p.expectAbsent(entityRef("", c.Entity))
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
-		// Asked for before anything can be refused: in a list of many confirmations
-		// each would otherwise ask only when those before it are decided.
+		// Asked for before anything is refused: otherwise each Confirm of a long list would ask only
+		// after those before it are decided, and take another load.
 		v.batch.expectAbsent(entityRef(t.scope, c.Entity))
 		if v.owns(c.Entity, n) {
 			return v.ownedResult(n, true), nil
@@ -50,12 +50,12 @@ func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm)
 			which *target
 			err   *dibs.Error
 		)
-		if c.Replaces != "" { // only now its namespace is known
+		if c.Replaces != "" { // its namespace is known only now
 			if which, err = p.target(t.namespace, c.Replaces, t.field); err != nil {
 				return err
 			}
 		}
-		if old, err = p.activeToReplace(v, t, e, which); err != nil {
+		if old, err = v.activeToReplace(t, e, which); err != nil {
 			return err
 		}
 	} else if err := t.mayAdd(e); err != nil {

@@ -21,7 +21,7 @@ func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
 			return dibs.Result{}, err
 		}
 		e := v.entity(t.scope, c.Entity)
-		if err := mayGive(e); err != nil {
+		if err := e.mayGive(); err != nil {
 			return dibs.Result{}, err
 		}
 		result := v.giveUp(n, e, t.policy)
@@ -49,7 +49,7 @@ func (p *preparer) giveUpAll(v *view, e entityState, ids []dibs.ID) dibs.Result 
 		n := v.nameByID(id, e.Scope)
 		if n == nil || (n.State != dibs.Active && n.State != dibs.Alias) || n.Owner != e.Entity {
 			if n != nil {
-				v.saveLapses(n) // an alias whose time was over
+				v.saveLapses(n) // an alias that has ended by itself
 			}
 			continue
 		}

@@ -18,8 +18,8 @@ func (p *preparer) delete(c dibs.Delete) (decision, *dibs.Error) {
 		e.Deleted, e.Archived = true, false
 		ids, more := v.namesOf(c.Scope, c.Entity)
 		if more {
-			// Too many for one command: mark the entity, so that nothing of it
-			// resolves from now on, and let the sweeper do the rest.
+			// Too many for one command: mark the entity, so that its names no longer resolve, and let
+			// the sweeper do the rest.
 			e.Due = v.now
 			v.saveEntityEvent(e, dibs.EventDeleted)
 			return dibs.Result{Version: v.entity(c.Scope, c.Entity).Rev, Pending: true}, nil

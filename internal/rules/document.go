@@ -23,7 +23,7 @@ func readDocument[T any](v *view, ref dibs.Ref) (content T, rev uint64, err erro
 // decodeDocument decodes the content of a document.
 func decodeDocument[T any](doc *dibs.Document) (content T, _ error) {
 	if err := json.Unmarshal(doc.Data, &content); err != nil {
-		var empty T // not what was read up to the damage
+		var empty T // not what was decoded before the error
 		return empty, fmt.Errorf("the document %s %q cannot be read: %w", doc.Kind, doc.Label, err)
 	}
 	return content, nil
@@ -33,7 +33,7 @@ func decodeDocument[T any](doc *dibs.Document) (content T, _ error) {
 func writeDocument(v *view, ref dibs.Ref, label string, rev uint64, due dibs.Instant, content any) {
 	data, err := json.Marshal(content)
 	if err != nil {
-		panic(err) // the registry's own plain structs
+		panic(err) // cannot happen: contents are plain structs of this package
 	}
 	v.put(ref, &dibs.Document{Kind: ref.Kind, Scope: ref.Scope, ID: ref.ID, Rev: rev + 1, Label: label, Due: due, Data: data})
 }

@@ -20,7 +20,7 @@ func (v *view) entity(scope string, entity dibs.Entity) entityState {
 	if r, ok := v.get(ref).(*dibs.EntityRecord); ok {
 		e := cloneEntity(r)
 		if isForgotten(e) {
-			e.Entity, e.Due = entity, 0 // somebody knows it again
+			e.Entity, e.Due = entity, 0 // a caller names it again
 		}
 		return entityState{e}
 	}

@@ -19,8 +19,8 @@ const (
 // Forgotten is what forgetting one name came to.
 type Forgotten struct {
 	Changed bool
-	Again   bool // it has to be decided again, on the history as it is then
-	Erased  bool // nothing is left of the name; else its history has lost a person
+	Again   bool // decide again, with the history read anew
+	Erased  bool // the name is a tombstone now; else only its history was redacted
 	Name    *dibs.Name
 }
 
@@ -113,7 +113,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if r.empty() {
 			return Forgotten{}, nil
 		}
-		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns) // now: half a history tells less
+		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns) // first: a history that is partly redacted no longer tells which
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
 			v.saveQuietly(n)
@@ -134,7 +134,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 // ForgottenEntity is the outcome of [Policies.ForgetEntity].
 type ForgottenEntity struct {
 	Changed  bool
-	HasNames bool // then nothing was done
+	HasNames bool // nothing was done, because the entity still has names
 }
 
 // ForgetEntity forgets what there is of a person besides names: events about the entity as a

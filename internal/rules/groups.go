@@ -19,7 +19,7 @@ type Group struct {
 func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 	var (
 		sets   = make([]int, len(requests))        // union-find over requests
-		order  = make([]int, len(requests))        // 0, 1, 2, …: most groups are a part of it
+		order  = make([]int, len(requests))        // 0, 1, 2, …: the members of most groups are a slice of it
 		byLast = make(map[Key]int, len(b.current)) // the last request that touched a changed record
 	)
 	find := func(i int) int {
@@ -59,7 +59,7 @@ func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 		}
 		g := &byRoot[find(i)]
 		if *g == nil {
-			// Most groups have one member, which takes no allocation.
+			// Most groups have one member, and need no allocation for it.
 			*g = &Group{Group: dibs.Group{Window: b.window}, Members: order[i : i+1 : i+1]}
 			groups = append(groups, *g)
 			continue
@@ -139,7 +139,7 @@ func (w *refLists) gather(g *Group, requests []*Request) {
 			continue
 		}
 		g.Window = g.Window.Intersect(v.window)
-		for _, ref := range v.renewed { // removes what earlier members told of the record
+		for _, ref := range v.renewed { // also drops the events of earlier members
 			g.Events = dropEvents(ref, g.Events)
 		}
 		g.Redacts = append(g.Redacts, v.redacts...)

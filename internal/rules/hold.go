@@ -17,14 +17,14 @@ func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 			return dibs.Result{}, t.refuse(dibs.CodeTTLTooLong, "%s was reserved at %s and can be held until %s at most", t.key(), n.CreatedAt, limit)
 		}
 		if n.State == dibs.Held && expiresAt <= n.ExpiresAt {
-			return v.result(n, true), nil
+			return v.result(true, n), nil
 		}
 		n.State, n.Status, n.ExpiresAt = dibs.Held, dibs.StatusReserved, expiresAt
 		v.narrow(0, expiresAt)
 		n.AskAt, n.Doubt = 0, ""
 		v.countHold(n)
 		v.save(n, dibs.EventExtended)
-		return v.result(n, false), nil
+		return v.result(false, n), nil
 	})
 }
 
@@ -32,7 +32,7 @@ func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
 		if n.Status == dibs.StatusReleased && n.ConfirmedAt == 0 {
-			return v.result(n, true), nil
+			return v.result(true, n), nil
 		}
 		if err := t.checkLive(n); err != nil {
 			return dibs.Result{}, err
@@ -40,7 +40,7 @@ func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 		v.uncountHold(n)
 		n.endHold(dibs.StatusReleased, v.now)
 		v.save(n, dibs.EventReleased)
-		return v.result(n, false), nil
+		return v.result(false, n), nil
 	})
 }
 

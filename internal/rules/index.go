@@ -27,7 +27,7 @@ type indexEntry struct {
 // skeletonKey returns the index key of names with this skeleton.
 func skeletonKey(ns namespaceInfo, skeleton string) indexKey {
 	id := recordID("skeleton\x00" + ns.namespace + ":" + skeleton)
-	// A skeleton may be any text, and long: it is no label.
+	// A skeleton may be any text of any length: it cannot be the label.
 	return indexKey{dibs.Ref{Kind: dibs.KindSkeleton, Scope: ns.scope, ID: id}, dibs.LinkSkeleton, ns.namespace + ":" + id.String()}
 }
 
@@ -111,13 +111,13 @@ func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) 
 			links = append(links, l)
 			continue
 		}
-		if v.absent(key.Ref) { // somebody has noticed already that it is free, and went himself
+		if v.absent(key.Ref) { // another decision found the name free, and deleted the entry
 			continue
 		}
 		names, rev := v.readIndex(key)
 		rest := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool { return id == n.ID })
 		switch {
-		case len(rest) == len(names): // somebody has noticed already that it is free
+		case len(rest) == len(names): // another decision found the name free, and removed it
 		case len(rest) > 0:
 			v.writeIndex(key, rest, rev)
 		default:

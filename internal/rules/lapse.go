@@ -9,9 +9,9 @@ import (
 // lapse is something that ended by itself, because its time was over.
 type lapse struct {
 	kind   dibs.EventKind
-	at     dibs.Instant // when it ended, whoever noticed it when
+	at     dibs.Instant // when it ended, not when it was noticed
 	after  dibs.Snapshot
-	lostBy dibs.Entity // the entity that lost the name by it, or none
+	lostBy dibs.Entity // the entity that lost the name, or zero
 }
 
 // lapse ends everything about a name that is over now: a hold whose time ran out, an alias past
@@ -40,7 +40,7 @@ func (n *nameState) lapse(now dibs.Instant) {
 		case dibs.Quarantined:
 			l.kind = dibs.EventUnlocked
 			n.State, n.Until = dibs.Free, 0
-		case dibs.Free, dibs.Suspect, dibs.Active: // have no end
+		case dibs.Free, dibs.Suspect, dibs.Active: // do not end by themselves
 		}
 		l.after = snapshotOf(&n.NameRecord)
 		n.lapses = append(n.lapses, l)

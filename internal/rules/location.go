@@ -5,10 +5,10 @@ import "github.com/calldibs/dibs"
 // Location says where a command applies: in a scope, or wherever a reservation is stored.
 type Location struct {
 	Name      string // for messages
-	Namespace string // empty where the command names none, as its type
+	Namespace string // empty if the command names no namespace; so is Kind
 	Kind      string
 	Scope     string
-	ID        dibs.ID // of the reservation; zero where the scope is known
+	ID        dibs.ID // of the reservation; zero if the scope is known
 }
 
 // Locations returns everything that a command applies to. What is not well-formed is left out.

@@ -10,7 +10,7 @@ import (
 // everything that has ended by itself.
 type nameState struct {
 	dibs.NameRecord
-	before dibs.Snapshot // after its last event
+	before dibs.Snapshot // the state after its last event
 	lapses []lapse       // what ended by itself and is not in the history yet
 }
 
@@ -48,23 +48,23 @@ func (v *view) lookUp(t *target) (found *nameState) {
 		if n == nil || len(n.linked(dibs.LinkMovedTo)) == 0 {
 			return n
 		}
-		// Who asks by the rules that there are now knows where names are. Others are led
-		// on, unless what was in the row is another name by their rules; one that is free
-		// now did not go on.
+		// A process with the present rules knows the row of a name. For a process with others,
+		// follow the name to its new row, unless the value of the old row is another name by its
+		// rules, or the name is free by now.
 		to := v.follow(t.id, t.scope)
 		if to.ID != n.ID && to.State != dibs.Free && to.Profile != t.policy.profileName && t.means(n.Value) {
 			return to
 		}
 		return n
 	}
-	// All keys lead to the same row. If they do not, because somebody left out a key
-	// that names are filed under, the one that is taken counts.
+	// All keys lead to the same row. If they do not, because a process is configured without a key
+	// that names are indexed under, the taken name counts.
 	keys := slices.DeleteFunc(slices.Clone(t.hashes), func(key indexKey) bool { return v.peek(key.Ref) == nil })
 	switch len(keys) {
 	case len(t.hashes):
-	case 0: // whoever makes the row now writes all of them
+	case 0: // a decision that makes the row writes all of them
 		keys = t.hashes
-	default: // filed under a key that is not the newest: nobody ends that the others are absent
+	default: // indexed under some keys only: Commit does not check that the others are absent
 		v.requireLoad()
 	}
 	for _, key := range keys {
@@ -108,8 +108,7 @@ func (v *view) nameByID(id dibs.ID, scope string) *nameState {
 		return nil
 	}
 	n := stateOf(r, v.now)
-	// The decision about to be taken is right from the last thing that ended by
-	// itself until the next one that will.
+	// The decision is right from the last end that has come by itself until the next one.
 	v.noteEnd(r.Ref(), r.Rev, n.lapsedAt())
 	v.narrow(0, n.ends())
 	return n

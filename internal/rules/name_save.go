@@ -68,7 +68,7 @@ func snapshotOf(n *dibs.NameRecord) dibs.Snapshot {
 		s.Entity = n.Intended
 	case dibs.Alias, dibs.Quarantined:
 		s.Until = n.Until
-	case dibs.Free, dibs.Active: // end by a command alone
+	case dibs.Free, dibs.Active: // end only by a command
 	}
 	return s
 }

@@ -10,9 +10,13 @@ import (
 // show returns the name as callers see it, at the view's moment.
 func (v *view) show(n *nameState) dibs.Name { return nameOf(&n.NameRecord, v.now) }
 
-// result returns the result of a command on one name.
-func (v *view) result(n *nameState, replayed bool) dibs.Result {
-	return dibs.Result{Names: []dibs.Name{v.show(n)}, Replayed: replayed}
+// result returns the result of a command on these names.
+func (v *view) result(replayed bool, names ...*nameState) dibs.Result {
+	result := dibs.Result{Names: make([]dibs.Name, len(names)), Replayed: replayed}
+	for i, n := range names {
+		result.Names[i] = v.show(n)
+	}
+	return result
 }
 
 // nameOf returns a record as callers see it, without the hash of the token.

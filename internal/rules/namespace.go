@@ -15,7 +15,7 @@ const (
 // namespaceInfo is a namespace split into its parts, with the policy that governs it.
 type namespaceInfo struct {
 	namespace string
-	scope     string // what stands before the last segment; empty for "slug"
+	scope     string // everything before the last segment; empty for "slug"
 	kind      string // the last segment: "slug" in "acme.slug"
 	policy    *policy
 }

@@ -10,14 +10,14 @@ import (
 // NamespaceRecord is what the registry keeps about a namespace as a whole. Every decision that
 // makes a new name reads it.
 type NamespaceRecord struct {
-	// Epoch and Rev are the highest among the purged names. New names start above
+	// Epoch and Rev are the highest of the purged names and index entries. New names start above
 	// them, so that neither ever goes back.
 	Epoch uint64 `json:"epoch"`
 	Rev   uint64 `json:"rev"`
-	// Rules says how the names here were made canonical, see [Policy.describeRules].
+	// Rules names the rules that the names here follow; see policy.describeRules.
 	Rules string `json:"rules,omitempty"`
-	// Next is what the rules are being changed to, and Run who does it: nobody else may
-	// go on with that, or end it.
+	// Next names the rules that the names are being changed to, and Run identifies the run of
+	// Recanonicalize that does it: no other run may continue or end the change.
 	Next string `json:"next,omitempty"`
 	Run  string `json:"run,omitempty"`
 }

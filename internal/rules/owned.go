@@ -15,8 +15,8 @@ func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bo
 	for _, n := range v.batch.owned[owner.key()] {
 		ids = append(ids, n.ID)
 	}
-	// Commands before this one may have given the entity names that the engine
-	// does not have yet. Names they took from it are seen when they are read.
+	// Commands before this one may have given the entity names that the engine does not have yet.
+	// Names that they took from it show that when they are read.
 	for _, r := range v.pending() {
 		if n, ok := r.(*dibs.NameRecord); ok && n.Scope == scope && n.Owner == entity && !slices.Contains(ids, n.ID) {
 			ids = append(ids, n.ID)

@@ -29,11 +29,6 @@ func (t *target) ownedBy(n *nameState, entity dibs.Entity) *dibs.Error {
 	}
 }
 
-// activeOf reports whether the name is an active name of the entity.
-func (n *nameState) activeOf(entity dibs.Entity) bool {
-	return n.State == dibs.Active && n.Owner == entity
-}
-
 // mayOwn refuses names to an entity that is archived, or whose deletion is not complete: its
 // remaining names must not become active again.
 func (t *target) mayOwn(e entityState) *dibs.Error {
@@ -46,22 +41,10 @@ func (t *target) mayOwn(e entityState) *dibs.Error {
 	return nil
 }
 
-// allMayOwn is mayOwn for several entities.
-func (t *target) allMayOwn(entities ...entityState) *dibs.Error {
-	for _, e := range entities {
-		if err := t.mayOwn(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mayGive refuses if one of the entities that give a name was deleted.
-func mayGive(entities ...entityState) *dibs.Error {
-	for _, e := range entities {
-		if e.Deleted {
-			return notFound(e.Entity, "it was deleted")
-		}
+// mayGive refuses if the entity, which is to give a name away, was deleted.
+func (e entityState) mayGive() *dibs.Error {
+	if e.Deleted {
+		return notFound(e.Entity, "it was deleted")
 	}
 	return nil
 }
@@ -80,7 +63,7 @@ func (t *target) mayAdd(e entityState) *dibs.Error {
 
 // activeToReplace returns the active name that a new one replaces, or nil if the entity has none.
 // If it may have many, the caller says which.
-func (p *preparer) activeToReplace(v *view, t *target, e entityState, which *target) (*nameState, *dibs.Error) {
+func (v *view) activeToReplace(t *target, e entityState, which *target) (*nameState, *dibs.Error) {
 	have := e.activeIn(t.namespace)
 	if which != nil {
 		id := v.idOf(which)
@@ -99,7 +82,7 @@ func (p *preparer) activeToReplace(v *view, t *target, e entityState, which *tar
 }
 
 // mayReplace refuses a new active name in place of another if the entity has more than it may,
-// from when its policy allowed many.
+// because its policy allowed many before.
 func (t *target) mayReplace(e entityState, old dibs.ID) *dibs.Error {
 	if t.policy.ManyPerEntity {
 		return nil

@@ -12,7 +12,7 @@ import "github.com/calldibs/dibs"
 type PastEnd struct {
 	Ref dibs.Ref
 	rev uint64
-	At  dibs.Instant // zero: there is no such end
+	At  dibs.Instant // when it ended; zero if there is no such end
 }
 
 // IsZero reports whether there is no such end.

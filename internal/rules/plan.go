@@ -8,8 +8,8 @@ import "github.com/calldibs/dibs"
 type Plan struct {
 	policies *Policies
 
-	byTarget   map[dibs.ID]plannedName // by the row that a name is going to have
-	bySkeleton map[dibs.ID]plannedName // by skeleton: the first of its names
+	byTarget   map[dibs.ID]plannedName // names that change, by their new row
+	bySkeleton map[dibs.ID]plannedName // the first name of each skeleton
 }
 
 // NewPlan returns an empty plan.
@@ -19,11 +19,11 @@ func (set *Policies) NewPlan() *Plan {
 
 // PlanPage is a page of names to plan for.
 type PlanPage struct {
-	*Job[[]*nameState] // the rows that names are going to have; nil where there is none yet
+	*Job[[]*nameState] // the rows that names move to; nil where there is none yet
 
 	plan    *Plan
 	names   []*nameState
-	targets []*target // by the present rules; nil where a name is not valid
+	targets []*target // by the present rules; nil where the name is not valid
 	invalid []*dibs.Error
 	now     dibs.Instant
 }
@@ -69,7 +69,7 @@ func (page *PlanPage) Findings() []PlanFinding {
 		name := nameOf(&n.NameRecord, page.now)
 		t := page.targets[i]
 		if t == nil {
-			// No caller can ask for a quarantined name that is not valid: it needs no place.
+			// No caller can ask for a quarantined name that is not valid: it can stay as it is.
 			if n.State != dibs.Quarantined {
 				list = append(list, PlanFinding{Finding: dibs.Finding{Kind: dibs.FindingInvalid, Name: name, Why: page.invalid[i].Message}})
 			}
@@ -93,7 +93,7 @@ func (pl *Plan) changes(n, row *nameState, t *target, f dibs.Finding) []PlanFind
 	}
 	name := plannedNameOf(n)
 	if taken && there.state == dibs.Active {
-		name.state = dibs.Active // of the two together
+		name.state = dibs.Active // the merged name is active
 	}
 	pl.byTarget[t.id] = name
 	switch {
@@ -126,7 +126,7 @@ func (pl *Plan) lookAlikes(n *nameState, t *target, f dibs.Finding) (list []Plan
 type plannedName struct {
 	id     dibs.ID
 	state  dibs.State
-	entity dibs.Entity // whose it is, or may become; zero if unknown
+	entity dibs.Entity // the owner, or the entity it is held for; zero if unknown
 }
 
 // plannedNameOf returns what a plan keeps of a name.

@@ -18,8 +18,8 @@ const (
 // policy is a [dibs.Policy] with its defaults filled in, and what is derived from it.
 type policy struct {
 	dibs.Policy
-	profileName string // of Profile, which is called once
-	rules       string // identifies what decides which names are the same
+	profileName string // the name of Profile, which is asked once
+	rules       string // identifies what decides which values are the same name
 }
 
 // newPolicy fills in the defaults of a policy and checks it.
@@ -35,8 +35,8 @@ func withDefaults(p dibs.Policy) dibs.Policy {
 	if p.Profile == nil {
 		p.Profile = dibs.Exact
 	}
-	// A default never breaks a bound that was set: MaxTTL alone, of a minute,
-	// makes a DefaultTTL of a minute.
+	// A default never breaks a bound that was set: a MaxTTL of one minute makes a DefaultTTL of one
+	// minute.
 	p.MaxTTL = cmp.Or(p.MaxTTL, dibs.DefaultMaxTTL)
 	p.MaxHold = cmp.Or(p.MaxHold, max(dibs.DefaultMaxHold, p.MaxTTL))
 	p.DefaultTTL = cmp.Or(p.DefaultTTL, max(p.MinTTL, min(dibs.DefaultTTL, p.MaxTTL, p.MaxHold)))

@@ -15,14 +15,14 @@ type quota struct {
 // counted is a hold that counts.
 type counted struct {
 	ID dibs.ID `json:"id"`
-	// Until is when the hold is over by itself. One with a witness is not: past its
-	// time it is suspect, and still keeps everybody out.
+	// Until is when the hold is over by itself. It is zero for a hold with a witness: that becomes
+	// a suspect, which still holds the name.
 	Until dibs.Instant `json:"until,omitempty"`
 }
 
 // quotaRef returns the ref and the label of a principal's quota.
 func quotaRef(namespace, scope, principal string) (ref dibs.Ref, label string) {
-	label = namespace + "/" + principal // no namespace has a slash in it
+	label = namespace + "/" + principal // no namespace contains a slash
 	return dibs.Ref{Kind: dibs.KindQuota, Scope: scope, ID: recordID("quota\x00" + label)}, label
 }
 
@@ -74,8 +74,8 @@ func (v *view) adjustQuota(n *nameState, change func(*quota)) {
 	ref, label := quotaRef(n.Namespace, n.Scope, n.Principal)
 	q, rev := readQuota(v, ref)
 	if rev == 0 {
-		// One that was there before may be gone: nobody may take it for this one. A floor
-		// that cannot be read fails the decision elsewhere.
+		// A quota of the same principal may have been deleted, and the two must not be confused. A
+		// namespace record that cannot be read fails the decision elsewhere.
 		record, _, _ := readNamespaceRecord(v, namespaceInfo{namespace: n.Namespace, scope: n.Scope})
 		rev = record.Rev
 	}

@@ -25,7 +25,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 		}
 		name := v.show(n)
 		if !lookup.Shows(name) {
-			return dibs.Name{}, none // before the entity is read, see followVisible
+			return dibs.Name{}, none // before the entity is read; see followVisible
 		}
 		if lookup.Version && (n.State == dibs.Active || n.State == dibs.Alias) {
 			name.Version = v.entity(n.Scope, n.Owner).Rev

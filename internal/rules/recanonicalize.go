@@ -18,7 +18,7 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 		}
 		t, err := p.retarget(from)
 		if err != nil && from.State == dibs.Quarantined {
-			return false, nil // no caller can ask for it any more: it ends where it is
+			return false, nil // no caller can ask for it: it ends in its present row
 		}
 		if err != nil {
 			return false, err
@@ -33,7 +33,7 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 		if t.id == from.ID {
 			return v.restamp(from, t, record, rev), nil
 		}
-		to := v.nameByID(t.id, t.scope) // itself, also if it was once moved from
+		to := v.nameByID(t.id, t.scope) // this very row, even if a name was moved from it
 		if to == nil {
 			to = t.newState()
 		}
@@ -71,7 +71,7 @@ func (v *view) restamp(n *nameState, t *target, record NamespaceRecord, rev uint
 // move takes a name to the row to, which is free. The name stays as it is, epoch included, unless
 // that row has had a later one.
 func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev uint64) {
-	if to.forgotten() { // what identified the row is not what it is from now on
+	if to.forgotten() { // it gets a canonical form again
 		to.remember(t)
 		v.restartHistory(to, to.EndedAt, to.before)
 	}
@@ -117,7 +117,7 @@ func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord, rev
 		e.Active[to.slot()] = to.ID
 		kind = dibs.EventRevived
 	} else if to.Until != 0 && (from.Until == 0 || from.Until > to.Until) {
-		to.Until = from.Until // it redirects for as long as either of them
+		to.Until = from.Until // it redirects until the later of the two dates
 	}
 	to.Epoch = max(to.Epoch, from.Epoch)
 	v.saveEntity(e)
@@ -154,6 +154,6 @@ func (v *view) redirect(from, to *nameState) (highest uint64) {
 func (v *view) vacate(n *nameState) {
 	n.State, n.Status, n.EndedAt, n.Until = dibs.Free, dibs.StatusReleased, v.now, 0
 	n.Token, n.Spent, n.AskAt, n.Doubt = dibs.TokenHash{}, nil, 0, ""
-	n.Established = true // it is never purged: the other row's history begins here
+	n.Established = true // never purged: the history of the other row begins here
 	v.save(n, dibs.EventMoved)
 }

@@ -34,10 +34,10 @@ func (p Person) has(n *nameState, history []dibs.Event) bool {
 
 // redaction is what the history of another entity's name has about the person.
 type redaction struct {
-	events []dibs.Event // as they are to be
-	row    bool         // the row has details of a hold that was the person's
+	events []dibs.Event // as they will be
+	row    bool         // the row has details of a hold of the person's
 
-	epochs map[uint64]bool // those that the person had a part in, or that came from one
+	epochs map[uint64]bool // epochs of the person's, and those that inherited from one
 }
 
 // empty reports whether there is nothing to redact.
@@ -56,8 +56,8 @@ func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
 			epochs[e.Epoch] = true
 		}
 	}
-	// Epochs go by in a chain: a transfer begins one, and keeps the details of the hold.
-	inherited := make(map[string]bool) // correlation ids
+	// A transfer begins an epoch and keeps the details of the hold, so epochs inherit in a chain.
+	inherited := make(map[string]bool) // correlation IDs
 	r.epochs = make(map[uint64]bool)
 	for i := range history {
 		e := &history[i]
@@ -71,23 +71,23 @@ func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
 		r.epochs[e.Epoch] = r.row
 	}
 	for _, e := range history {
-		less := e
+		redacted := e
 		if epochs[e.Epoch] {
-			less.Actor, less.CorrelationID, less.Meta = "", "", nil
+			redacted.Actor, redacted.CorrelationID, redacted.Meta = "", "", nil
 		}
 		if inherited[e.CorrelationID] {
-			less.CorrelationID = ""
+			redacted.CorrelationID = ""
 		}
 		if e.Entity == p.Entity {
-			less.Version = 0
+			redacted.Version = 0
 		}
-		for _, entity := range []*dibs.Entity{&less.Entity, &less.Before.Entity, &less.After.Entity} {
+		for _, entity := range []*dibs.Entity{&redacted.Entity, &redacted.Before.Entity, &redacted.After.Entity} {
 			if *entity == p.Entity {
 				*entity = dibs.Entity{}
 			}
 		}
-		if !sameEvent(&less, &e) {
-			r.events = append(r.events, less)
+		if !sameEvent(&redacted, &e) {
+			r.events = append(r.events, redacted)
 		}
 	}
 	r.row = r.row && n.hasDetails()

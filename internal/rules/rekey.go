@@ -28,7 +28,7 @@ func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 		}
 		n := v.name(t)
 		if v.isIndexed(n, t) {
-			return v.result(n, true), nil
+			return v.result(true, n), nil
 		}
 		record, err := v.recordForNewName(t)
 		if err != nil {
@@ -36,6 +36,6 @@ func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 		}
 		v.addToIndex(n, t, record)
 		v.saveQuietly(n)
-		return v.result(n, false), nil
+		return v.result(false, n), nil
 	}, nil
 }

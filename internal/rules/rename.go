@@ -1,10 +1,20 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/calldibs/dibs"
 )
+
+// renaming is a Rename with everything checked that needs no record. Its target is the new name.
+type renaming struct {
+	*target
+	command   dibs.Rename
+	from      *target // the name to replace, if the command says which
+	token     dibs.TokenHash
+	principal dibs.Principal
+}
 
 // rename prepares a Rename.
 func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
@@ -12,90 +22,97 @@ func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEntity(c.Entity); err != nil {
-		return nil, t.about(err)
-	}
-	if err := t.checkDetails(c.CorrelationID, nil); err != nil {
+	if err := cmp.Or(t.about(checkEntity(c.Entity)), t.checkDetails(c.CorrelationID, nil)); err != nil {
 		return nil, err
 	}
 	p.wantEntity(t.scope, c.Entity)
-	var from *target
+	r := &renaming{target: t, command: c, principal: p.principal}
 	if c.From != "" {
-		if from, err = p.target(c.Namespace, c.From, c.Field); err != nil {
+		if r.from, err = p.target(c.Namespace, c.From, c.Field); err != nil {
 			return nil, err
 		}
 	}
-	var token dibs.TokenHash
 	if c.Token != "" {
-		if token, err = hashToken(c.Token); err != nil {
+		if r.token, err = hashToken(c.Token); err != nil {
 			return nil, t.about(err)
 		}
 	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		n := v.name(t)
-		e := v.entity(t.scope, c.Entity)
-		// The entity has this name, and none that it was to replace.
-		stands := n.State == dibs.Active && v.owns(c.Entity, n)
-		if stands && from != nil {
-			id := v.idOf(from)
-			stands = id == n.ID || !slices.Contains(e.activeIn(t.namespace), id)
-		}
-		// Where values are hidden there is no other way to write it: only the key that
-		// hides it may be another.
-		if stands && (n.Value == t.value || t.policy.blind()) {
-			return v.ownedResult(n, true), nil
-		}
-		if c.IfVersion != 0 && c.IfVersion != e.Rev {
-			return dibs.Result{}, t.refuse(dibs.CodeVersionMismatch, "the entity is at version %d, not %d: read it again before you change it", e.Rev, c.IfVersion)
-		}
-		if err := t.mayOwn(e); err != nil {
-			return dibs.Result{}, err
-		}
-		// Another spelling may be another name, by other rules.
-		if _, err := v.recordForNewName(t); err != nil {
-			return dibs.Result{}, err
-		}
-		if stands {
-			v.respell(n, e, t, c.CorrelationID)
-			return v.ownedResult(n, false), nil
-		}
-		old, err := p.activeToReplace(v, t, e, from)
-		if err != nil {
-			return dibs.Result{}, err
-		}
-		kind, err := p.obtain(v, n, t, c, token)
-		if err != nil {
-			return dibs.Result{}, err
-		}
-		v.makeActive(old, n, e, t, kind)
-		return v.ownedResult(n, false), nil
-	}, nil
+	return r.decide, nil
 }
 
-// obtain gets the new name of a Rename ready to become active: the entity's own alias, a name held
-// with the token, or a free one. It returns the kind of the event.
-func (p *preparer) obtain(v *view, n *nameState, t *target, c dibs.Rename, token dibs.TokenHash) (dibs.EventKind, *dibs.Error) {
+// decide gives the entity the new name, or changes how its name is written.
+func (r *renaming) decide(v *view) (dibs.Result, *dibs.Error) {
+	n := v.name(r.target)
+	e := v.entity(r.scope, r.command.Entity)
+	done := r.isDone(v, n, e)
+	// In a blind namespace the value is a hash, which differs by the key and not by the spelling.
+	if done && (n.Value == r.value || r.policy.blind()) {
+		return v.ownedResult(n, true), nil
+	}
+	if version := r.command.IfVersion; version != 0 && version != e.Rev {
+		return dibs.Result{}, r.refuse(dibs.CodeVersionMismatch, "the entity is at version %d, not %d: read it again before you change it", e.Rev, version)
+	}
+	if err := r.mayOwn(e); err != nil {
+		return dibs.Result{}, err
+	}
+	// Another spelling may be another name by other rules.
+	if _, err := v.recordForNewName(r.target); err != nil {
+		return dibs.Result{}, err
+	}
+	if done {
+		v.respell(n, e, r.target, r.command.CorrelationID)
+		return v.ownedResult(n, false), nil
+	}
+	old, err := v.activeToReplace(r.target, e, r.from)
+	if err != nil {
+		return dibs.Result{}, err
+	}
+	kind, err := r.obtain(v, n)
+	if err != nil {
+		return dibs.Result{}, err
+	}
+	v.makeActive(old, n, e, r.target, kind)
+	return v.ownedResult(n, false), nil
+}
+
+// isDone reports whether the new name is the entity's active one already, and the name to replace
+// is not.
+func (r *renaming) isDone(v *view, n *nameState, e entityState) bool {
+	if n.State != dibs.Active || !v.owns(e.Entity, n) {
+		return false
+	}
+	if r.from == nil {
+		return true
+	}
+	id := v.idOf(r.from)
+	return id == n.ID || !slices.Contains(e.activeIn(r.namespace), id)
+}
+
+// obtain gets the new name ready to become active: the entity's own alias, a name held with the
+// token, or a free one. It returns the kind of the event.
+func (r *renaming) obtain(v *view, n *nameState) (dibs.EventKind, *dibs.Error) {
+	entity, correlationID := r.command.Entity, r.command.CorrelationID
 	switch {
-	case n.State == dibs.Alias && n.Owner == c.Entity:
-		n.Value = t.value
-		setIfAny(&n.CorrelationID, c.CorrelationID)
+	case n.State == dibs.Alias && n.Owner == entity:
+		n.Value = r.value
+		setIfAny(&n.CorrelationID, correlationID)
 		return dibs.EventRevived, nil
-	case n.held() && n.heldBy(token, p.principal):
-		if err := t.intendedFor(n, c.Entity); err != nil {
+	case n.held() && n.heldBy(r.token, r.principal):
+		if err := r.intendedFor(n, entity); err != nil {
 			return "", err
 		}
 		v.uncountHold(n)
-		n.Value = t.value
-		setIfAny(&n.CorrelationID, c.CorrelationID)
+		n.Value = r.value
+		setIfAny(&n.CorrelationID, correlationID)
 		return dibs.EventConfirmed, nil
 	}
-	if err := v.available(t, n, c.Entity); err != nil {
+	if err := v.available(r.target, n, entity); err != nil {
 		return "", err
 	}
-	if err := v.beginEpoch(n, t); err != nil {
+	if err := v.beginEpoch(n, r.target); err != nil {
 		return "", err
 	}
-	n.Principal, n.CorrelationID = p.principal.Name, c.CorrelationID
+	n.Principal, n.CorrelationID = r.principal.Name, correlationID
 	return dibs.EventClaimed, nil
 }
 

@@ -19,7 +19,7 @@ type Request struct {
 	wants        []dibs.Ref // what the decisions are known to read; they may ask for more
 	likelyAbsent []dibs.Ref // the wanted records that are most likely absent
 
-	// What the last decision came to.
+	// The outcome of the last decision.
 	view    *view
 	results []dibs.Result
 	err     *dibs.Error
@@ -32,11 +32,11 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	if err := checkPrincipal(req.Principal); err != nil {
 		return nil, err
 	}
-	switch n := len(req.Commands); {
-	case n == 0:
+	if len(req.Commands) == 0 {
 		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "there is no command to apply"}
-	case n > MaxCommands:
-		return nil, &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d commands in one Apply, more than the %d allowed", n, MaxCommands)}
+	}
+	if err := checkAtMost(len(req.Commands), MaxCommands, "commands in one Apply"); err != nil {
+		return nil, err
 	}
 	p := &preparer{policies: set, principal: req.Principal}
 	decisions := make([]decision, len(req.Commands))

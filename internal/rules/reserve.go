@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -54,13 +55,7 @@ func (p *preparer) reservation(c dibs.Reserve, token dibs.TokenHash) (*reservati
 		return nil, err
 	}
 	ttl, err := t.policy.ttl(c.TTL)
-	if err != nil {
-		return nil, t.about(err)
-	}
-	if err := checkOptionalEntity(c.Entity); err != nil {
-		return nil, t.about(err)
-	}
-	if err := t.checkDetails(c.CorrelationID, c.Meta); err != nil {
+	if err := cmp.Or(t.about(err), t.about(checkOptionalEntity(c.Entity)), t.checkDetails(c.CorrelationID, c.Meta)); err != nil {
 		return nil, err
 	}
 	if t.policy.MaxHolds > 0 {
@@ -77,7 +72,7 @@ func (p *preparer) reservation(c dibs.Reserve, token dibs.TokenHash) (*reservati
 func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.Error) {
 	n = v.name(r.target)
 	if r.matches(n) {
-		// A late duplicate of an old request takes nothing.
+		// A late duplicate of an old request must not take the name.
 		if err := r.checkLive(n); err != nil {
 			return nil, false, err
 		}
@@ -99,7 +94,7 @@ func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.E
 		return nil, false, err
 	}
 	n.State, n.Status, n.ExpiresAt = dibs.Held, dibs.StatusReserved, v.now.Add(r.ttl)
-	v.narrow(0, n.ExpiresAt) // a hold that is over when it is committed is none
+	v.narrow(0, n.ExpiresAt) // a hold must not be over before it is committed
 	n.Token, n.Principal, n.Intended = r.token, r.principal.Name, r.entity
 	n.CorrelationID, n.Meta = r.correlationID, r.meta
 	n.Terms.Counted = r.policy.MaxHolds > 0
@@ -141,7 +136,7 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 		return err
 	}
 	if !n.exists() {
-		// The row may have been purged: neither epoch nor revision may go back.
+		// An earlier row may have been purged: neither epoch nor revision may go back.
 		n.Epoch, n.Rev = record.Epoch, record.Rev
 	}
 	forgotten, forgottenAt := n.forgotten(), n.EndedAt
@@ -162,8 +157,8 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 		fresh.Owner, fresh.Until = n.Owner, n.Until
 	}
 	fresh.Spent = v.stillSpent(n.Spent, n.lastToken(n.EndedAt))
-	// It may be filed under keys that only others know, in a blind namespace. Elsewhere a
-	// skeleton that it had is that of other rules.
+	// In a blind namespace the name may be indexed under keys that only other processes have.
+	// Elsewhere an old skeleton is one of former rules.
 	fresh.Links = slices.DeleteFunc(slices.Clone(n.Links), func(l dibs.Link) bool {
 		return l.Kind == dibs.LinkMovedTo || (l.Kind == dibs.LinkSkeleton && !t.policy.blind())
 	})

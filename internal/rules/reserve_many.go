@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"fmt"
-
-	"github.com/calldibs/dibs"
-)
+import "github.com/calldibs/dibs"
 
 // reserveAll prepares a ReserveAll: all names or none, with one token.
 func (p *preparer) reserveAll(c dibs.ReserveAll) (decision, *dibs.Error) {
@@ -67,8 +63,6 @@ func (p *preparer) reserveFirst(c dibs.ReserveFirst) (decision, *dibs.Error) {
 	if err := checkCount(len(c.Values)); err != nil {
 		return nil, err
 	}
-	// A candidate that is not valid does not spoil the others: it is one that
-	// cannot be had, like a taken one.
 	reservations := make([]*reservation, len(c.Values))
 	invalid := make([]*dibs.Error, len(c.Values))
 	for i, value := range c.Values {
@@ -76,46 +70,55 @@ func (p *preparer) reserveFirst(c dibs.ReserveFirst) (decision, *dibs.Error) {
 			Namespace: c.Namespace, Value: value, TTL: c.TTL, Entity: c.Entity, CorrelationID: c.CorrelationID,
 			Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
 		}, hash)
-		if err := invalid[i]; err != nil && err.Code != dibs.CodeInvalidValue && err.Code != dibs.CodeReservedWord {
+		if err := invalid[i]; err != nil && !isAboutValue(err) {
 			return nil, err
 		}
 	}
 	return func(v *view) (dibs.Result, *dibs.Error) {
-		// What the token has, or had, comes before all that is free: a late
-		// duplicate takes nothing.
-		var ended *dibs.Error
-		for _, r := range reservations {
-			// A candidate without a row is nobody's.
-			if r == nil || v.hasNoRow(r.target) {
-				continue
-			}
-			n := v.name(r.target)
-			if n.held() && r.matches(n) {
-				return r.try(v, token)
-			}
-			if ended == nil {
-				ended = r.checkReplay(v, n)
-			}
+		if result, err := replayFirst(v, reservations, token); err != nil || result.Replayed {
+			return result, err
 		}
-		if ended != nil {
-			return dibs.Result{}, ended
-		}
-		var failures []dibs.Failure
-		for i, r := range reservations {
-			err := invalid[i]
-			if r != nil {
-				var result dibs.Result
-				if result, err = r.try(v, token); err == nil {
-					return result, nil
-				}
-				if err.Code != dibs.CodeNameTaken {
-					return dibs.Result{}, err
-				}
-			}
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-		}
-		return dibs.Result{}, Several(failures, len(reservations))
+		return reserveFirst(v, reservations, invalid, token)
 	}, nil
+}
+
+// replayFirst returns the candidate that the token holds, or refuses if the token held one. These
+// come before free candidates: a late duplicate must not take another name.
+func replayFirst(v *view, reservations []*reservation, token string) (dibs.Result, *dibs.Error) {
+	var ended *dibs.Error
+	for _, r := range reservations {
+		if r == nil || v.hasNoRow(r.target) {
+			continue
+		}
+		n := v.name(r.target)
+		if n.held() && r.matches(n) {
+			return r.try(v, token)
+		}
+		if ended == nil {
+			ended = r.checkReplay(v, n)
+		}
+	}
+	return dibs.Result{}, ended
+}
+
+// reserveFirst reserves the first candidate that is free. An invalid one, which has no reservation,
+// counts like a taken one.
+func reserveFirst(v *view, reservations []*reservation, invalid []*dibs.Error, token string) (dibs.Result, *dibs.Error) {
+	var failures []dibs.Failure
+	for i, r := range reservations {
+		err := invalid[i]
+		if r != nil {
+			var result dibs.Result
+			if result, err = r.try(v, token); err == nil {
+				return result, nil
+			}
+			if err.Code != dibs.CodeNameTaken {
+				return dibs.Result{}, err
+			}
+		}
+		failures = append(failures, dibs.Failure{Index: i, Err: err})
+	}
+	return dibs.Result{}, Several(failures, len(reservations))
 }
 
 // try reserves a candidate, or changes nothing.
@@ -131,11 +134,8 @@ func (r *reservation) try(v *view, token string) (dibs.Result, *dibs.Error) {
 
 // checkCount checks how many names a list has.
 func checkCount(n int) *dibs.Error {
-	switch {
-	case n == 0:
+	if n == 0 {
 		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "the list is empty"}
-	case n > maxNames:
-		return &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d names in one command, more than the %d allowed: split the list", n, maxNames)}
 	}
-	return nil
+	return checkAtMost(n, maxNames, "names in one command")
 }

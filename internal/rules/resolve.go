@@ -38,7 +38,7 @@ func resolve(v *view, t *target) dibs.Resolution {
 	}
 	e := v.entity(n.Scope, n.Owner)
 	switch {
-	case e.Deleted: // its names are about to follow
+	case e.Deleted: // its names are about to be given up
 		return gone
 	case e.Archived && t.policy.ArchivedStatus == statusGone:
 		return gone
@@ -52,8 +52,8 @@ func resolve(v *view, t *target) dibs.Resolution {
 	}
 	id, has := e.Active[n.slot()]
 	if !has {
-		// The policy may have changed to or from many names since: then there is one
-		// name that the alias can mean, or none.
+		// The policy may have changed to or from ManyPerEntity since: then the alias leads to the
+		// only active name, if there is exactly one.
 		active := e.activeIn(n.Namespace)
 		if len(active) != 1 || n.Terms.Many == t.policy.ManyPerEntity {
 			return gone

@@ -4,7 +4,7 @@ import "github.com/calldibs/dibs"
 
 // settle prepares a Settle.
 func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
-	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // nor does it learn whether there is such a row
+	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // refused before the row is read
 		return nil, mayNotSettle()
 	}
 	if err := checkVerdict(c.Verdict); err != nil {
@@ -23,7 +23,7 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 		case n.State == dibs.Suspect:
 		case outcome == verdictAbsent && n.Status == dibs.StatusExpired,
 			outcome == verdictExists && v.owns(entity, n):
-			return v.result(n, true), nil
+			return v.result(true, n), nil
 		case n.State == dibs.Held:
 			return dibs.Result{}, t.taken(n, dibs.Entity{})
 		default:
@@ -32,7 +32,7 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 		if err := p.conclude(v, n, t, c.Verdict); err != nil {
 			return dibs.Result{}, err
 		}
-		return v.result(n, false), nil
+		return v.result(false, n), nil
 	}, nil
 }
 

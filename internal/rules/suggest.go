@@ -13,7 +13,7 @@ const (
 	maxSuggestions = 10
 	maxParts       = 8
 
-	// randomEvery says which suggested names have a random part: every fourth.
+	// randomEvery is which of the suggested names have a random part: every fourth.
 	randomEvery = 4
 )
 
@@ -69,7 +69,7 @@ func (p *preparer) candidates(namespace, model string, parts, random []string) (
 			*list = append(*list, t)
 		}
 	}
-	add(&c.best, model) // it is free where only the spelling was wrong
+	add(&c.best, model) // it may be free, if only the spelling was wrong
 	for _, part := range parts {
 		add(&c.best, ns.policy.join(model, part))
 	}
@@ -127,7 +127,7 @@ func (p *policy) join(canonical, word string) (joined string) {
 	if !ok {
 		return joinPlain(canonical, word)
 	}
-	defer func() { // it may be the user's own code
+	defer func() { // the profile may be user code
 		if recover() != nil {
 			joined = ""
 		}

@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/calldibs/dibs"
+import (
+	"cmp"
+
+	"github.com/calldibs/dibs"
+)
 
 // swap prepares a Swap.
 func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
@@ -12,11 +16,8 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEntity(c.A.Entity); err != nil {
-		return nil, ta.about(err)
-	}
-	if err := checkEntity(c.B.Entity); err != nil {
-		return nil, tb.about(err)
+	if err := cmp.Or(ta.about(checkEntity(c.A.Entity)), tb.about(checkEntity(c.B.Entity))); err != nil {
+		return nil, err
 	}
 	if c.A.Entity == c.B.Entity {
 		return nil, ta.refuse(dibs.CodeInvalidEntity, "a swap needs two entities, both are %s", c.A.Entity)
@@ -29,28 +30,13 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		na, nb := v.name(ta), v.name(tb)
 		if na.State == dibs.Active && v.owns(c.B.Entity, na) && nb.State == dibs.Active && v.owns(c.A.Entity, nb) {
-			return v.swapResult(na, nb, true), nil
+			return v.result(true, na, nb), nil
 		}
-		for _, side := range []struct {
-			s *target
-			d *nameState
-			e dibs.Entity
-		}{{ta, na, c.A.Entity}, {tb, nb, c.B.Entity}} {
-			if !side.d.activeOf(side.e) {
-				return dibs.Result{}, side.s.refuse(dibs.CodeNotOwner, "%s is not the active name of %s", side.s.key(), side.e)
-			}
+		if err := cmp.Or(ta.activeNameOf(na, c.A.Entity), tb.activeNameOf(nb, c.B.Entity)); err != nil {
+			return dibs.Result{}, err
 		}
 		ea, eb := v.entity(ta.scope, c.A.Entity), v.entity(tb.scope, c.B.Entity)
-		if err := mayGive(ea, eb); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := ta.allMayOwn(ea, eb); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := ta.mayReplace(ea, na.ID); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := tb.mayReplace(eb, nb.ID); err != nil {
+		if err := cmp.Or(ea.mayGive(), eb.mayGive(), ta.mayOwn(ea), ta.mayOwn(eb), ta.mayReplace(ea, na.ID), tb.mayReplace(eb, nb.ID)); err != nil {
 			return dibs.Result{}, err
 		}
 		if err := v.mayHandOver(ta, na, c.B.Entity); err != nil {
@@ -59,7 +45,7 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 		if err := v.mayHandOver(tb, nb, c.A.Entity); err != nil {
 			return dibs.Result{}, err
 		}
-		// Each name takes the other's place, aliases and all.
+		// Each name continues the other's line: aliases now lead to the other name.
 		lineA, lineB := na.Line, nb.Line
 		delete(ea.Active, na.slot())
 		delete(eb.Active, nb.slot())
@@ -69,11 +55,14 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 		v.saveEntity(eb)
 		v.save(na, dibs.EventTransferred)
 		v.save(nb, dibs.EventTransferred)
-		return v.swapResult(na, nb, false), nil
+		return v.result(false, na, nb), nil
 	}, nil
 }
 
-// swapResult returns the result of a Swap.
-func (v *view) swapResult(a, b *nameState, replayed bool) dibs.Result {
-	return dibs.Result{Names: []dibs.Name{v.show(a), v.show(b)}, Replayed: replayed}
+// activeNameOf refuses unless the name is the entity's active name.
+func (t *target) activeNameOf(n *nameState, entity dibs.Entity) *dibs.Error {
+	if n.State == dibs.Active && n.Owner == entity {
+		return nil
+	}
+	return t.refuse(dibs.CodeNotOwner, "%s is not the active name of %s", t.key(), entity)
 }

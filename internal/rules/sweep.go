@@ -5,7 +5,7 @@ import "github.com/calldibs/dibs"
 // Swept is the outcome of [Policies.Sweep].
 type Swept struct {
 	Changed bool
-	Suspect *dibs.Name // its witness has to be asked
+	Suspect *dibs.Name // whose witness has to be asked
 }
 
 // Sweep ends what is over about a record that is due.
@@ -32,7 +32,7 @@ func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 // any decision.
 func (p *preparer) sweepName(v *view, ref dibs.Ref) (result Swept, err *dibs.Error) {
 	n := v.nameByID(ref.ID, ref.Scope)
-	if n.State == dibs.Suspect && n.AskAt.Reached(v.now) { // else it was asked a moment ago
+	if n.State == dibs.Suspect && n.AskAt.Reached(v.now) { // otherwise the witness was just asked
 		name := v.show(n)
 		result.Suspect = &name
 	}

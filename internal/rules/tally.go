@@ -30,12 +30,12 @@ func HourOf(now dibs.Instant) dibs.Instant {
 
 // AddTally adds to a stored tally. The sweeper deletes it at the instant keep.
 func AddTally(more Tally, keep dibs.Instant) *Job[struct{}] {
-	scope, _, _ := splitNamespace(more.Namespace) // the overflow's namespace has none
+	scope, _, _ := splitNamespace(more.Namespace) // the namespace of overflowing tallies has no scope
 	ref := dibs.Ref{Kind: dibs.KindTally, Scope: scope, ID: recordID("tally\x00" + more.Label())}
 	p := &preparer{}
 	p.want(ref)
 	return newJob(p, func(v *view) (struct{}, *dibs.Error) {
-		t, rev, _ := readDocument[Tally](v, ref) // an unreadable one starts at zero
+		t, rev, _ := readDocument[Tally](v, ref) // one that cannot be read starts at zero
 		sum := more
 		sum.Count += t.Count
 		writeDocument(v, ref, sum.Label(), rev, keep, sum)

@@ -13,7 +13,7 @@ const (
 	maxCorrelation = 255
 	maxMetaEntries = 16
 	maxMetaText    = 255
-	maxNames       = 32 // names one command may touch
+	maxNames       = 32 // how many names one command may touch
 )
 
 // target is a name as a command addresses it: canonical, with its ID and policy. In a blind
@@ -22,11 +22,11 @@ type target struct {
 	namespaceInfo
 	value     string
 	canonical string
-	id        dibs.ID // of its row; in a blind namespace, of a row that is made now
+	id        dibs.ID // of its row; in a blind namespace, of the row that would be made now
 	field     string
 
-	hashes    []indexKey // where its row is filed, in a blind namespace
-	skeletons []indexKey // where its look-alikes are, of a new name
+	hashes    []indexKey // in a blind namespace, the index keys of its row
+	skeletons []indexKey // of a new name, the index keys of its look-alikes
 }
 
 // target finds the name that a value means in a namespace, for a decision that reads it.
@@ -81,7 +81,7 @@ func (p *preparer) locate(namespace, value, field string) (*target, string, *dib
 	if fail != nil {
 		return nil, "", t.invalid(value, fail)
 	}
-	// The profile may be the user's own: what it returns is checked like any input.
+	// The profile may be user code: what it returns is checked like any input.
 	if problem := textProblem(canonical, 1, maxValue); problem != "" {
 		return nil, "", t.invalid(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
 	}

@@ -30,8 +30,8 @@ func (set *Policies) Testify(t Testimony) *Job[bool] {
 	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
 		n := v.follow(t.ID, "")
 		if n == nil || n.State != dibs.Suspect || n.Epoch != t.Epoch || !n.ExpiresAt.Time().Equal(t.Expires) {
-			// It was ended meanwhile; or its holder came back, extended it and may have saved its
-			// entity since, which the witness could not know.
+			// The suspect has ended; or its holder has extended it, and may have saved its entity
+			// since, which the witness could not know.
 			return false, nil
 		}
 		doubt := t.Doubt
@@ -68,7 +68,7 @@ func (p *preparer) tryVerdict(v *view, n *nameState, verdict dibs.Verdict) *dibs
 
 // pause returns how long to wait before a witness is asked again.
 func pause(asked int) time.Duration {
-	if asked > 16 { // far past maxPause, and far from overflow
+	if asked > 16 { // far beyond maxPause, and far below an overflow
 		return maxPause
 	}
 	return min(firstPause<<asked, maxPause)

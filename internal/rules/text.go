@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/calldibs/dibs"
 )
 
 // textProblem says why s is not a text of minLen to maxLen bytes of UTF-8 without control
@@ -22,6 +24,14 @@ func textProblem(s string, minLen, maxLen int) string {
 		return fmt.Sprintf("has a control character at byte %d", i)
 	}
 	return ""
+}
+
+// checkAtMost refuses more than allowed of something.
+func checkAtMost(count, allowed int, what string) *dibs.Error {
+	if count <= allowed {
+		return nil
+	}
+	return &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d %s, more than the %d allowed", count, what, allowed)}
 }
 
 // quote shows untrusted text in a message: escaped, and cut if it is long.

@@ -50,10 +50,10 @@ func (p *preparer) erase(v *view, n *nameState) (Forgotten, *dibs.Error) {
 		Value: ForgottenLabel(n.ID), Canonical: ForgottenLabel(n.ID),
 		State: n.State, Status: dibs.StatusReleased, Epoch: n.Epoch, EndedAt: v.now, Until: n.Until,
 		Terms: dibs.Terms{HoldHistory: ns.policy.HoldHistory},
-		// What looks like it is kept back too, and a keyed hash still leads here.
+		// Its look-alikes stay in quarantine too, and a keyed hash still leads here.
 		Links: slices.DeleteFunc(slices.Clone(n.Links), func(l dibs.Link) bool {
-			_, folder := indexKeyOf(l, n)
-			return !folder
+			_, indexed := indexKeyOf(l, n)
+			return !indexed
 		}),
 	}
 	n.before.Entity, n.lapses = dibs.Entity{}, nil

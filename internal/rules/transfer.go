@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/calldibs/dibs"
+import (
+	"cmp"
+
+	"github.com/calldibs/dibs"
+)
 
 // transfer prepares a Transfer.
 func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
@@ -23,13 +27,7 @@ func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 			return dibs.Result{}, err
 		}
 		from, to := v.entity(t.scope, c.From), v.entity(t.scope, c.To)
-		if err := mayGive(from); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := t.allMayOwn(from, to); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := t.mayAdd(to); err != nil {
+		if err := cmp.Or(from.mayGive(), t.mayOwn(from), t.mayOwn(to), t.mayAdd(to)); err != nil {
 			return dibs.Result{}, err
 		}
 		if err := v.mayHandOver(t, n, c.To); err != nil {

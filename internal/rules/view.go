@@ -18,21 +18,21 @@ type change struct {
 // the outcome is then discarded, and decided again once the batch has the record.
 type view struct {
 	batch  *Batch
-	parent *view // the list this command is part of
+	parent *view // of a nested view
 	now    dibs.Instant
 	actor  string
 
 	reads    []dibs.Ref
 	changes  []change
 	events   []dibs.Event
-	renewed  []dibs.Ref   // what of the changes takes the place of another record
-	redacts  []dibs.Event // what is to be told less of
+	renewed  []dibs.Ref   // the changed records that replace another one
+	redacts  []dibs.Event // events as they are after redaction
 	window   dibs.Window
-	pastEnds []PastEnd // what is over by time alone
+	pastEnds []PastEnd // ends that the decision rests on and that no commit has written
 
-	dependent bool // it saw what a command before it in the batch did
+	dependent bool // it read a change of a request before it in the batch
 
-	fault *dibs.Error // something that the decision rests on cannot be read
+	fault *dibs.Error // a record that the decision rests on cannot be decoded
 }
 
 // view returns the view of a request.
