@@ -2,22 +2,22 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// available refuses if the entity, or anyone if it is zero, cannot have the name now: it is taken,
+// checkAvailable refuses if the entity, or anyone if it is zero, cannot have the name now: it is taken,
 // or a name that looks like it is.
-func (v *view) available(t *target, n *nameState, entity dibs.Entity) *dibs.Error {
-	if err := t.taken(n, entity); err != nil {
+func (v *view) checkAvailable(t *target, n *nameState, entity dibs.Entity) *dibs.Error {
+	if err := t.refuseTaken(n, entity); err != nil {
 		return err
 	}
 	for _, key := range t.skeletons {
 		if v.hasLookAlike(key, n, entity) {
-			return t.confusable("%s looks like a taken name; if both belong to one entity, name the entity", t.key())
+			return t.refuseConfusable("%s looks like a taken name; if both belong to one entity, name the entity", t.key())
 		}
 	}
 	return nil
 }
 
-// taken refuses if the entity, or anyone if it is zero, cannot have the name now.
-func (t *target) taken(n *nameState, entity dibs.Entity) *dibs.Error {
+// refuseTaken refuses if the entity, or anyone if it is zero, cannot have the name now.
+func (t *target) refuseTaken(n *nameState, entity dibs.Entity) *dibs.Error {
 	refuse := func(reason dibs.Reason, until dibs.Instant, format string, args ...any) *dibs.Error {
 		err := t.refuse(dibs.CodeNameTaken, "%s "+format, append([]any{t.key()}, args...)...)
 		err.Reason, err.Until = reason, until.Time()
@@ -65,9 +65,9 @@ func (n *nameState) keepsOut(entity dibs.Entity) bool {
 	}
 }
 
-// confusable makes the refusal of a look-alike. It does not say which name looks alike: the caller
+// refuseConfusable makes the refusal of a look-alike. It does not say which name looks alike: the caller
 // may not be allowed to know of it.
-func (t *target) confusable(format string, args ...any) *dibs.Error {
+func (t *target) refuseConfusable(format string, args ...any) *dibs.Error {
 	err := t.refuse(dibs.CodeNameTaken, format, args...)
 	err.Reason = dibs.ReasonConfusable
 	return err
@@ -78,7 +78,7 @@ func (t *target) confusable(format string, args ...any) *dibs.Error {
 func (v *view) mayHandOver(t *target, n *nameState, to dibs.Entity) *dibs.Error {
 	for _, l := range n.Links {
 		if key, ok := indexKeyOf(l, n); ok && key.link == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {
-			return t.confusable("%s looks like another name, which does not belong to %s: decommission that one first", t.key(), to)
+			return t.refuseConfusable("%s looks like another name, which does not belong to %s: decommission that one first", t.key(), to)
 		}
 	}
 	return nil

@@ -21,10 +21,10 @@ func KeyOf(r dibs.Ref) Key { return Key{r.Kind, r.ID} }
 // ask for and that are not loaded yet.
 type Batch struct {
 	now     dibs.Instant
-	loaded  map[Key]dibs.Record // as the engine has it; nil: known to be absent
-	current map[Key]dibs.Record // as requests of this batch have changed it; nil: deleted
-	owned   map[Key][]*dibs.NameRecord
-	renewed map[Key]bool // the records of current that replace another one
+	loaded  map[Key]dibs.Record          // as the engine has it; nil: known to be absent
+	current map[Key]dibs.Record          // as requests of this batch have changed it; nil: deleted
+	owned   map[Owner][]*dibs.NameRecord // as the engine has them
+	renewed map[Key]bool                 // the records of current that replace another one
 
 	namespaceRecords map[*dibs.Document]NamespaceRecord // decoded once: every new name of a namespace reads the same
 
@@ -42,8 +42,6 @@ type Owner struct {
 	Scope  string
 	Entity dibs.Entity
 }
-
-func (o Owner) key() Key { return Key{dibs.KindEntity, dibs.EntityID(o.Scope, o.Entity)} }
 
 // OwnedLimit is how many names of an entity a batch lists: one more than a command may touch.
 const OwnedLimit = maxNames + 1
@@ -84,7 +82,7 @@ func makeBatch(requests []*Request) *Batch {
 	return &Batch{
 		loaded:           make(map[Key]dibs.Record, records),
 		current:          make(map[Key]dibs.Record, records),
-		owned:            make(map[Key][]*dibs.NameRecord),
+		owned:            make(map[Owner][]*dibs.NameRecord),
 		renewed:          make(map[Key]bool),
 		namespaceRecords: make(map[*dibs.Document]NamespaceRecord),
 	}
@@ -121,7 +119,7 @@ func (b *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
 		b.loaded[KeyOf(r.Ref())] = r
 	}
 	for i, o := range b.owners {
-		b.owned[o.key()] = owned[i]
+		b.owned[o] = owned[i]
 	}
 	b.asked = false
 }
@@ -176,8 +174,8 @@ func (b *Batch) knows(ref dibs.Ref) bool {
 
 // wantOwned notes an entity whose names are to be listed.
 func (b *Batch) wantOwned(o Owner) {
-	if _, known := b.owned[o.key()]; !known {
-		b.owned[o.key()] = nil
+	if _, known := b.owned[o]; !known {
+		b.owned[o] = nil
 		b.owners = append(b.owners, o)
 		b.asked = true
 	}

@@ -33,10 +33,10 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 		for i, t := range targets {
 			refused := invalid[i]
 			if refused == nil {
-				if err := v.mayMakeNames(t); err != nil {
+				if err := v.checkNewNames(t); err != nil {
 					return nil, err
 				}
-				refused = v.available(t, v.name(t), req.Entity)
+				refused = v.checkAvailable(t, v.name(t), req.Entity)
 			}
 			if refused != nil {
 				answers[i] = unavailable(req.Values[i], refused)

@@ -23,7 +23,7 @@ func (p *preparer) claim(c dibs.Claim) (decision, *dibs.Error) {
 		if n.State == dibs.Active && v.owns(c.Entity, n) {
 			return v.ownedResult(n, true), nil
 		}
-		if err := v.available(t, n, c.Entity); err != nil {
+		if err := v.checkAvailable(t, n, c.Entity); err != nil {
 			return dibs.Result{}, err
 		}
 		e := v.entity(t.scope, c.Entity)

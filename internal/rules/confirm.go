@@ -37,7 +37,7 @@ func (n *nameState) givenUp() bool {
 // confirmHold makes a hold the active name of an entity, in place of another one if the command
 // says so.
 func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm) *dibs.Error {
-	if err := t.intendedFor(n, c.Entity); err != nil {
+	if err := t.checkIntended(n, c.Entity); err != nil {
 		return err
 	}
 	e := v.entity(t.scope, c.Entity)
@@ -51,7 +51,7 @@ func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm)
 			err   *dibs.Error
 		)
 		if c.Replaces != "" { // its namespace is known only now
-			if which, err = p.target(t.namespace, c.Replaces, t.field); err != nil {
+			if which, _, err = p.locate(t.namespace, c.Replaces, t.field); err != nil {
 				return err
 			}
 		}
@@ -66,8 +66,8 @@ func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm)
 	return nil
 }
 
-// intendedFor refuses a hold that was reserved for another entity.
-func (t *target) intendedFor(n *nameState, entity dibs.Entity) *dibs.Error {
+// checkIntended refuses a hold that was reserved for another entity.
+func (t *target) checkIntended(n *nameState, entity dibs.Entity) *dibs.Error {
 	if !n.Intended.IsZero() && n.Intended != entity {
 		return t.refuse(dibs.CodeNotOwner, "%s was reserved for an entity other than %s", t.key(), entity)
 	}

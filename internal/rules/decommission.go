@@ -17,7 +17,7 @@ func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
 		if (n.State == dibs.Free || n.State == dibs.Quarantined) && n.Owner == c.Entity {
 			return v.ownedResult(n, true), nil
 		}
-		if err := t.ownedBy(n, c.Entity); err != nil {
+		if err := t.checkOwnedBy(n, c.Entity); err != nil {
 			return dibs.Result{}, err
 		}
 		e := v.entity(t.scope, c.Entity)
@@ -47,7 +47,7 @@ func (p *preparer) giveUpAll(v *view, e entityState, ids []dibs.ID) dibs.Result 
 	var result dibs.Result
 	for _, id := range ids {
 		n := v.nameByID(id, e.Scope)
-		if n == nil || (n.State != dibs.Active && n.State != dibs.Alias) || n.Owner != e.Entity {
+		if n == nil || !n.ownedBy(e.Entity) {
 			if n != nil {
 				v.saveLapses(n) // an alias that has ended by itself
 			}

@@ -80,7 +80,7 @@ func (t *target) mayForget(n *nameState, entity dibs.Entity) *dibs.Error {
 	case n.State == dibs.Free, n.State == dibs.Quarantined, !entity.IsZero() && has == entity:
 		return nil
 	default:
-		err := t.taken(n, dibs.Entity{})
+		err := t.refuseTaken(n, dibs.Entity{})
 		err.Message += ": name the entity that has it, or forget the entity"
 		return err
 	}
@@ -113,7 +113,8 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if r.empty() {
 			return Forgotten{}, nil
 		}
-		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns) // first: a history that is partly redacted no longer tells which
+		// Before the events: from a history that is partly redacted r.concerns cannot tell.
+		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns)
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
 			v.saveQuietly(n)
@@ -150,7 +151,7 @@ func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[Forgotte
 		}
 		if names, _ := v.namesOf(who.Scope, who.Entity); slices.ContainsFunc(names, func(id dibs.ID) bool {
 			n := v.nameByID(id, who.Scope)
-			return n != nil && (n.State == dibs.Active || n.State == dibs.Alias) && n.Owner == who.Entity
+			return n != nil && n.ownedBy(who.Entity)
 		}) {
 			return ForgottenEntity{HasNames: true}, nil
 		}
@@ -159,9 +160,9 @@ func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[Forgotte
 			v.redacts = append(v.redacts, e)
 		}
 		e := v.entity(who.Scope, who.Entity)
-		tomb := &dibs.EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)}
+		tombstone := &dibs.EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)}
 		v.renew(ref)
-		v.put(ref, tomb)
+		v.put(ref, tombstone)
 		return ForgottenEntity{Changed: true}, nil
 	})
 }

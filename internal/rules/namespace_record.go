@@ -22,28 +22,28 @@ type NamespaceRecord struct {
 	Run  string `json:"run,omitempty"`
 }
 
-// admits refuses new names to a process whose rules are not those of the namespace: values that
+// checkRules refuses new names to a process whose rules are not those of the namespace: values that
 // are different names by one of the two may be the same name by the other.
-func (record NamespaceRecord) admits(t *target) *dibs.Error {
+func (r NamespaceRecord) checkRules(t *target) *dibs.Error {
 	switch {
-	case record.Next != "":
+	case r.Next != "":
 		return t.refuse(dibs.CodeUnavailable, "the rules of %s are being changed to %s, which allows no new names until it is done; "+
-			"if that run was interrupted, run Recanonicalize again", t.namespace, record.Next)
-	case !record.madeBy(t.policy.rules):
+			"if that run was interrupted, run Recanonicalize again", t.namespace, r.Next)
+	case !r.madeBy(t.policy.rules):
 		return t.refuse(dibs.CodeUnavailable, "the names of %s follow the rules %s, but this process has %s: "+
-			"configure the same rules, or change the namespace with Recanonicalize", t.namespace, record.Rules, t.policy.rules)
+			"configure the same rules, or change the namespace with Recanonicalize", t.namespace, r.Rules, t.policy.rules)
 	}
 	return nil
 }
 
 // madeBy reports whether the names here follow these rules. The first name sets them.
-func (record NamespaceRecord) madeBy(rules string) bool {
-	return record.Rules == "" || record.Rules == rules
+func (r NamespaceRecord) madeBy(rules string) bool {
+	return r.Rules == "" || r.Rules == rules
 }
 
-// mayGoOn refuses to go on with a change of rules that another run has taken over.
-func (record NamespaceRecord) mayGoOn(namespace, run string) *dibs.Error {
-	if record.Run == run {
+// checkRun refuses to go on with a change of rules that another run has taken over.
+func (r NamespaceRecord) checkRun(namespace, run string) *dibs.Error {
+	if r.Run == run {
 		return nil
 	}
 	return &dibs.Error{Code: dibs.CodeUnavailable, Namespace: namespace, Message: fmt.Sprintf(
@@ -54,30 +54,30 @@ func (record NamespaceRecord) mayGoOn(namespace, run string) *dibs.Error {
 // made and purged before that decision is committed raises the record, so that Commit notices. This
 // takes a record that exists: the first decision in a namespace writes it.
 func (v *view) recordForNewName(t *target) (NamespaceRecord, *dibs.Error) {
-	record, rev, err := readNamespaceRecord(v, t.namespaceInfo)
+	record, rev, err := v.readNamespaceRecord(t.namespaceInfo)
 	if err != nil {
 		return record, err
 	}
 	if record.Rules == "" {
 		record.Rules = t.policy.rules
-		writeNamespaceRecord(v, t.namespaceInfo, rev, record)
+		v.writeNamespaceRecord(t.namespaceInfo, rev, record)
 	}
-	return record, record.admits(t)
+	return record, record.checkRules(t)
 }
 
-// mayMakeNames refuses like [view.recordForNewName], for a decision that only asks.
-func (v *view) mayMakeNames(t *target) *dibs.Error {
-	record, _, err := readNamespaceRecord(v, t.namespaceInfo)
+// checkNewNames refuses like [view.recordForNewName], for a decision that only asks.
+func (v *view) checkNewNames(t *target) *dibs.Error {
+	record, _, err := v.readNamespaceRecord(t.namespaceInfo)
 	if err != nil {
 		return err
 	}
 	record.Rules = cmp.Or(record.Rules, t.policy.rules)
-	return record.admits(t)
+	return record.checkRules(t)
 }
 
 // readNamespaceRecord returns the record of a namespace and its revision. It fails if the document
 // cannot be read: if that counted as empty, epochs would start over.
-func readNamespaceRecord(v *view, ns namespaceInfo) (NamespaceRecord, uint64, *dibs.Error) {
+func (v *view) readNamespaceRecord(ns namespaceInfo) (NamespaceRecord, uint64, *dibs.Error) {
 	doc, ok := v.get(namespaceRecordRef(ns)).(*dibs.Document)
 	if !ok {
 		return NamespaceRecord{}, 0, nil
@@ -103,7 +103,7 @@ func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
 }
 
 // writeNamespaceRecord stores the record of a namespace.
-func writeNamespaceRecord(v *view, ns namespaceInfo, rev uint64, record NamespaceRecord) {
+func (v *view) writeNamespaceRecord(ns namespaceInfo, rev uint64, record NamespaceRecord) {
 	writeDocument(v, namespaceRecordRef(ns), ns.namespace, rev, 0, record)
 }
 
@@ -118,14 +118,14 @@ func (v *view) raiseRecord(ns namespaceInfo, record NamespaceRecord, rev, epoch,
 	raised := record
 	raised.Epoch, raised.Rev = max(record.Epoch, epoch), max(record.Rev, highest)
 	if raised != record {
-		writeNamespaceRecord(v, ns, rev, raised)
+		v.writeNamespaceRecord(ns, rev, raised)
 	}
 	return raised
 }
 
 // purge removes a name that was never confirmed, and its events.
 func (v *view) purge(n *nameState, ns namespaceInfo) *dibs.Error {
-	record, rev, err := readNamespaceRecord(v, ns)
+	record, rev, err := v.readNamespaceRecord(ns)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *
 	p := &preparer{policies: set}
 	p.want(namespaceRecordRef(ns))
 	return newQuestion(p, func(v *view) (NamespaceRecord, *dibs.Error) {
-		record, _, err := readNamespaceRecord(v, ns)
+		record, _, err := v.readNamespaceRecord(ns)
 		return record, err
 	}), nil
 }
@@ -161,7 +161,7 @@ func (set *Policies) BeginRules(namespace, rules, run string) (*Job[struct{}], *
 // begun since.
 func (set *Policies) EndRules(namespace, rules, run string) (*Job[struct{}], *dibs.Error) {
 	return set.changeRecord(namespace, func(record *NamespaceRecord) *dibs.Error {
-		err := record.mayGoOn(namespace, run)
+		err := record.checkRun(namespace, run)
 		record.Rules, record.Next, record.Run = rules, "", ""
 		return err
 	})
@@ -184,7 +184,7 @@ func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord
 	p := &preparer{policies: set}
 	p.want(namespaceRecordRef(ns))
 	return newJob(p, func(v *view) (none struct{}, _ *dibs.Error) {
-		record, rev, err := readNamespaceRecord(v, ns)
+		record, rev, err := v.readNamespaceRecord(ns)
 		if err != nil {
 			return none, err
 		}
@@ -193,7 +193,7 @@ func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord
 			return none, err
 		}
 		if changed != record {
-			writeNamespaceRecord(v, ns, rev, changed)
+			v.writeNamespaceRecord(ns, rev, changed)
 		}
 		return none, nil
 	}), nil

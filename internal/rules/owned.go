@@ -12,7 +12,7 @@ import (
 func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bool) {
 	owner := Owner{scope, entity}
 	v.batch.wantOwned(owner)
-	for _, n := range v.batch.owned[owner.key()] {
+	for _, n := range v.batch.owned[owner] {
 		ids = append(ids, n.ID)
 	}
 	// Commands before this one may have given the entity names that the engine does not have yet.

@@ -11,18 +11,23 @@ import (
 // all of them.
 const maxActive = 1000
 
+// ownedBy reports whether the name is the entity's, active or alias.
+func (n *nameState) ownedBy(entity dibs.Entity) bool {
+	return (n.State == dibs.Active || n.State == dibs.Alias) && n.Owner == entity
+}
+
 // owns reports whether the name is the entity's, active or alias, and stays so: the names of an
 // entity that is being deleted are about to be given up.
 func (v *view) owns(entity dibs.Entity, n *nameState) bool {
-	return (n.State == dibs.Active || n.State == dibs.Alias) && n.Owner == entity && !v.entity(n.Scope, entity).Deleted
+	return n.ownedBy(entity) && !v.entity(n.Scope, entity).Deleted
 }
 
-// ownedBy refuses unless the name is the entity's, active or alias.
-func (t *target) ownedBy(n *nameState, entity dibs.Entity) *dibs.Error {
+// checkOwnedBy refuses unless the name is the entity's, active or alias.
+func (t *target) checkOwnedBy(n *nameState, entity dibs.Entity) *dibs.Error {
 	switch {
 	case n.State == dibs.Free:
 		return t.refuse(dibs.CodeNotFound, "%s is free", t.key())
-	case (n.State == dibs.Active || n.State == dibs.Alias) && n.Owner == entity:
+	case n.ownedBy(entity):
 		return nil
 	default:
 		return t.refuse(dibs.CodeNotOwner, "%s is not a name of %s", t.key(), entity)

@@ -26,13 +26,13 @@ func quotaRef(namespace, scope, principal string) (ref dibs.Ref, label string) {
 	return dibs.Ref{Kind: dibs.KindQuota, Scope: scope, ID: recordID("quota\x00" + label)}, label
 }
 
-// mayHold refuses a hold if the principal has as many as the policy allows.
-func (v *view) mayHold(r *reservation) *dibs.Error {
+// checkQuota refuses a hold if the principal has as many as the policy allows.
+func (v *view) checkQuota(r *reservation) *dibs.Error {
 	if r.policy.MaxHolds == 0 {
 		return nil
 	}
 	ref, _ := quotaRef(r.namespace, r.scope, r.principal.Name)
-	q, rev := readQuota(v, ref)
+	q, rev := v.readQuota(ref)
 	v.noteEnd(ref, rev, q.drop(r.id, v.now))
 	if len(q.Holds) < r.policy.MaxHolds {
 		return nil
@@ -57,36 +57,36 @@ func (v *view) countHold(n *nameState) {
 	if n.Terms.Witnessed {
 		hold.Until = 0
 	}
-	v.adjustQuota(n, func(q *quota) { q.Holds = append(q.Holds, hold) })
+	v.setHolds(n, hold)
 }
 
 // uncountHold removes a hold from its principal's quota.
 func (v *view) uncountHold(n *nameState) {
-	v.adjustQuota(n, func(*quota) {})
+	v.setHolds(n)
 	n.Terms.Counted = false
 }
 
-// adjustQuota removes a counted hold from its quota, applies change, and writes the quota.
-func (v *view) adjustQuota(n *nameState, change func(*quota)) {
+// setHolds replaces the holds of a counted name in its principal's quota.
+func (v *view) setHolds(n *nameState, holds ...counted) {
 	if !n.Terms.Counted {
 		return
 	}
 	ref, label := quotaRef(n.Namespace, n.Scope, n.Principal)
-	q, rev := readQuota(v, ref)
+	q, rev := v.readQuota(ref)
 	if rev == 0 {
 		// A quota of the same principal may have been deleted, and the two must not be confused. A
 		// namespace record that cannot be read fails the decision elsewhere.
-		record, _, _ := readNamespaceRecord(v, namespaceInfo{namespace: n.Namespace, scope: n.Scope})
+		record, _, _ := v.readNamespaceRecord(namespaceInfo{namespace: n.Namespace, scope: n.Scope})
 		rev = record.Rev
 	}
 	q.drop(n.ID, v.now)
-	change(&q)
+	q.Holds = append(q.Holds, holds...)
 	writeDocument(v, ref, label, rev, 0, q)
 }
 
 // readQuota reads a quota. One that cannot be read counts as empty: it is written anew, and for a
 // while the principal may hold more.
-func readQuota(v *view, ref dibs.Ref) (quota, uint64) {
+func (v *view) readQuota(ref dibs.Ref) (quota, uint64) {
 	q, rev, _ := readDocument[quota](v, ref)
 	return q, rev
 }
@@ -111,12 +111,12 @@ func (v *view) dropQuota(n *nameState, ns namespaceInfo) *dibs.Error {
 	if v.absent(ref) {
 		return nil
 	}
-	q, rev := readQuota(v, ref)
+	q, rev := v.readQuota(ref)
 	q.drop(n.ID, v.now)
 	if len(q.Holds) > 0 {
 		return nil
 	}
-	record, at, err := readNamespaceRecord(v, ns)
+	record, at, err := v.readNamespaceRecord(ns)
 	if err != nil {
 		return err
 	}

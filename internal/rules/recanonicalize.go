@@ -23,11 +23,11 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 		if err != nil {
 			return false, err
 		}
-		record, rev, err := readNamespaceRecord(v, t.namespaceInfo)
+		record, rev, err := v.readNamespaceRecord(t.namespaceInfo)
 		if err != nil {
 			return false, err
 		}
-		if err := record.mayGoOn(t.namespace, run); err != nil {
+		if err := record.checkRun(t.namespace, run); err != nil {
 			return false, err
 		}
 		if t.id == from.ID {
@@ -107,7 +107,7 @@ func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev 
 // the active one, the other becomes active.
 func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord, rev uint64) *dibs.Error {
 	if !plannedNameOf(from).mergesWith(plannedNameOf(to)) {
-		return t.taken(to, dibs.Entity{})
+		return t.refuseTaken(to, dibs.Entity{})
 	}
 	e := v.entity(from.Scope, from.Owner)
 	kind := dibs.EventMoved

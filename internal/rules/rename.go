@@ -98,7 +98,7 @@ func (r *renaming) obtain(v *view, n *nameState) (dibs.EventKind, *dibs.Error) {
 		setIfAny(&n.CorrelationID, correlationID)
 		return dibs.EventRevived, nil
 	case n.held() && n.heldBy(r.token, r.principal):
-		if err := r.intendedFor(n, entity); err != nil {
+		if err := r.checkIntended(n, entity); err != nil {
 			return "", err
 		}
 		v.uncountHold(n)
@@ -106,7 +106,7 @@ func (r *renaming) obtain(v *view, n *nameState) (dibs.EventKind, *dibs.Error) {
 		setIfAny(&n.CorrelationID, correlationID)
 		return dibs.EventConfirmed, nil
 	}
-	if err := v.available(r.target, n, entity); err != nil {
+	if err := v.checkAvailable(r.target, n, entity); err != nil {
 		return "", err
 	}
 	if err := v.beginEpoch(n, r.target); err != nil {

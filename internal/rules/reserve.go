@@ -81,13 +81,13 @@ func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.E
 		}
 		return n, true, nil
 	}
-	if err := v.available(r.target, n, r.entity); err != nil {
+	if err := v.checkAvailable(r.target, n, r.entity); err != nil {
 		return nil, false, err
 	}
 	if err := r.checkSpent(v, n); err != nil {
 		return nil, false, err
 	}
-	if err := v.mayHold(r); err != nil {
+	if err := v.checkQuota(r); err != nil {
 		return nil, false, err
 	}
 	if err := v.beginEpoch(n, r.target); err != nil {

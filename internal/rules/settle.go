@@ -25,7 +25,7 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 			outcome == verdictExists && v.owns(entity, n):
 			return v.result(true, n), nil
 		case n.State == dibs.Held:
-			return dibs.Result{}, t.taken(n, dibs.Entity{})
+			return dibs.Result{}, t.refuseTaken(n, dibs.Entity{})
 		default:
 			return dibs.Result{}, t.checkLive(n)
 		}

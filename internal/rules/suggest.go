@@ -118,7 +118,7 @@ func (v *view) surelyFree(t *target) bool {
 			return false
 		}
 	}
-	return t.taken(n, dibs.Entity{}) == nil
+	return t.refuseTaken(n, dibs.Entity{}) == nil
 }
 
 // join asks the profile to append a word to a canonical form.

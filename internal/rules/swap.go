@@ -32,7 +32,7 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 		if na.State == dibs.Active && v.owns(c.B.Entity, na) && nb.State == dibs.Active && v.owns(c.A.Entity, nb) {
 			return v.result(true, na, nb), nil
 		}
-		if err := cmp.Or(ta.activeNameOf(na, c.A.Entity), tb.activeNameOf(nb, c.B.Entity)); err != nil {
+		if err := cmp.Or(ta.checkActiveOf(na, c.A.Entity), tb.checkActiveOf(nb, c.B.Entity)); err != nil {
 			return dibs.Result{}, err
 		}
 		ea, eb := v.entity(ta.scope, c.A.Entity), v.entity(tb.scope, c.B.Entity)
@@ -59,8 +59,8 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	}, nil
 }
 
-// activeNameOf refuses unless the name is the entity's active name.
-func (t *target) activeNameOf(n *nameState, entity dibs.Entity) *dibs.Error {
+// checkActiveOf refuses unless the name is the entity's active name.
+func (t *target) checkActiveOf(n *nameState, entity dibs.Entity) *dibs.Error {
 	if n.State == dibs.Active && n.Owner == entity {
 		return nil
 	}

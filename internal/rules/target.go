@@ -75,15 +75,15 @@ func (p *preparer) locate(namespace, value, field string) (*target, string, *dib
 		t.field = ns.kind
 	}
 	if problem := textProblem(value, 1, maxValue); problem != "" {
-		return nil, "", t.invalid(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
+		return nil, "", t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
 	}
 	canonical, fail := ns.policy.canonical(value)
 	if fail != nil {
-		return nil, "", t.invalid(value, fail)
+		return nil, "", t.invalidValue(value, fail)
 	}
 	// The profile may be user code: what it returns is checked like any input.
 	if problem := textProblem(canonical, 1, maxValue); problem != "" {
-		return nil, "", t.invalid(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
+		return nil, "", t.invalidValue(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
 	}
 	t.canonical = canonical
 	if ns.policy.blind() {
@@ -116,7 +116,7 @@ func (t *target) setSkeletons(canonical string) *dibs.Error {
 	}
 	skeleton, fail := t.policy.skeleton(canonical)
 	if fail != nil {
-		return t.invalid(t.value, fail)
+		return t.invalidValue(t.value, fail)
 	}
 	if !t.policy.blind() {
 		t.skeletons = []indexKey{skeletonKey(t.namespaceInfo, skeleton)}
@@ -169,9 +169,9 @@ func (t *target) about(err *dibs.Error) *dibs.Error {
 	return err
 }
 
-// invalid makes the error for a value that the namespace does not accept. In a blind namespace the
+// invalidValue makes the error for a value that the namespace does not accept. In a blind namespace the
 // error contains nothing of the value.
-func (t *target) invalid(value string, why error) *dibs.Error {
+func (t *target) invalidValue(value string, why error) *dibs.Error {
 	var refusal *dibs.Refusal
 	errors.As(why, &refusal)
 	if !t.policy.blind() {

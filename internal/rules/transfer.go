@@ -23,7 +23,7 @@ func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 		if v.owns(c.To, n) {
 			return v.ownedResult(n, true), nil
 		}
-		if err := t.ownedBy(n, c.From); err != nil {
+		if err := t.checkOwnedBy(n, c.From); err != nil {
 			return dibs.Result{}, err
 		}
 		from, to := v.entity(t.scope, c.From), v.entity(t.scope, c.To)

@@ -18,7 +18,7 @@ type change struct {
 // the outcome is then discarded, and decided again once the batch has the record.
 type view struct {
 	batch  *Batch
-	parent *view // of a nested view
+	parent *view // the enclosing view, of a nested one
 	now    dibs.Instant
 	actor  string
 
