@@ -18,7 +18,7 @@ const (
 // checkBlind checks the keys of a policy.
 func checkBlind(keys []dibs.BlindKey) error {
 	if len(keys) > maxBlindKeys {
-		return fmt.Errorf("Blind has %d keys, more than the %d allowed", len(keys), maxBlindKeys)
+		return fmt.Errorf("there are %d keys in Blind, more than the %d allowed", len(keys), maxBlindKeys)
 	}
 	seen := make(map[string]bool)
 	for _, k := range keys {

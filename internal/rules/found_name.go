@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/calldibs/dibs"
+import (
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
 
 // FoundName is the answer of [Policies.FindName]: a name, with what is needed to read its history.
 type FoundName struct {
@@ -30,8 +34,8 @@ func (n FoundName) Means(value string) bool { return n.target.means(value) }
 // EndedAlone calls fn with what ended by itself and is not in the history yet, newest first, until
 // fn returns false: the date, and the state from then on.
 func (n FoundName) EndedAlone(fn func(at dibs.Instant, now dibs.Snapshot) bool) {
-	for i := len(n.state.lapses) - 1; i >= 0; i-- {
-		if l := n.state.lapses[i]; !fn(l.at, l.after) {
+	for _, l := range slices.Backward(n.state.lapses) {
+		if !fn(l.at, l.after) {
 			return
 		}
 	}
