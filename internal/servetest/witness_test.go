@@ -248,7 +248,7 @@ query = "SELECT 'order' AS type, id FROM orders WHERE name = :key AND epoch = :e
 			exec("DELETE FROM orders WHERE id = 'twice-1'")
 			w.becomes("patient", "late", "confirmed", "")
 			// The row is of another entity than the one that the hold was for.
-			w.becomes("code", "twice", "suspect", "exists, but:")
+			w.becomes("code", "twice", "suspect", "exists, but the verdict cannot be applied:")
 			exec("DROP TABLE orders")
 			w.lapse("code", "lost")
 			w.becomes("code", "lost", "suspect", "the query failed")
