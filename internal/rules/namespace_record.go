@@ -20,6 +20,8 @@ type NamespaceRecord struct {
 	// Recanonicalize that does it: no other run may continue or end the change.
 	Next string `json:"next,omitempty"`
 	Run  string `json:"run,omitempty"`
+
+	docRev uint64 // the revision of the document that it was read from; 0 if there is none
 }
 
 // checkRules refuses new names to a process whose rules are not those of the namespace: values that
@@ -54,20 +56,20 @@ func (r NamespaceRecord) checkRun(namespace, run string) *dibs.Error {
 // made and purged before that decision is committed raises the record, so that Commit notices. This
 // takes a record that exists: the first decision in a namespace writes it.
 func (v *view) recordForNewName(t *target) (NamespaceRecord, *dibs.Error) {
-	record, rev, err := v.readNamespaceRecord(t.namespaceInfo)
+	record, err := v.readNamespaceRecord(t.namespaceInfo)
 	if err != nil {
 		return record, err
 	}
 	if record.Rules == "" {
 		record.Rules = t.policy.rules
-		v.writeNamespaceRecord(t.namespaceInfo, rev, record)
+		v.writeNamespaceRecord(t.namespaceInfo, record)
 	}
 	return record, record.checkRules(t)
 }
 
 // checkNewNames refuses like [view.recordForNewName], for a decision that only asks.
 func (v *view) checkNewNames(t *target) *dibs.Error {
-	record, _, err := v.readNamespaceRecord(t.namespaceInfo)
+	record, err := v.readNamespaceRecord(t.namespaceInfo)
 	if err != nil {
 		return err
 	}
@@ -75,22 +77,22 @@ func (v *view) checkNewNames(t *target) *dibs.Error {
 	return record.checkRules(t)
 }
 
-// readNamespaceRecord returns the record of a namespace and its revision. It fails if the document
-// cannot be read: if that counted as empty, epochs would start over.
-func (v *view) readNamespaceRecord(ns namespaceInfo) (NamespaceRecord, uint64, *dibs.Error) {
+// readNamespaceRecord returns the record of a namespace. It fails if the document cannot be read:
+// if that counted as empty, epochs would start over.
+func (v *view) readNamespaceRecord(ns namespaceInfo) (NamespaceRecord, *dibs.Error) {
 	doc, ok := v.get(namespaceRecordRef(ns)).(*dibs.Document)
 	if !ok {
-		return NamespaceRecord{}, 0, nil
+		return NamespaceRecord{}, nil
 	}
 	record, known := v.batch.namespaceRecords[doc]
 	if !known {
 		var err *dibs.Error
 		if record, err = decodeNamespaceRecord(doc); err != nil {
-			return NamespaceRecord{}, 0, err
+			return NamespaceRecord{}, err
 		}
 		v.batch.namespaceRecords[doc] = record
 	}
-	return record, doc.Rev, nil
+	return record, nil
 }
 
 // decodeNamespaceRecord decodes the document of a namespace record.
@@ -99,12 +101,13 @@ func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
 	if err != nil {
 		return NamespaceRecord{}, dibs.Unavailable(fmt.Errorf("%w: without it epochs could go back", err))
 	}
+	record.docRev = doc.Rev
 	return record, nil
 }
 
 // writeNamespaceRecord stores the record of a namespace.
-func (v *view) writeNamespaceRecord(ns namespaceInfo, rev uint64, record NamespaceRecord) {
-	writeDocument(v, namespaceRecordRef(ns), ns.namespace, rev, 0, record)
+func (v *view) writeNamespaceRecord(ns namespaceInfo, record NamespaceRecord) {
+	writeDocument(v, namespaceRecordRef(ns), ns.namespace, record.docRev, 0, record)
 }
 
 // namespaceRecordRef returns the ref of a namespace's record.
@@ -114,22 +117,22 @@ func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
 
 // raiseRecord makes the epoch and the revision of a namespace record at least those of what is
 // removed, and returns the record.
-func (v *view) raiseRecord(ns namespaceInfo, record NamespaceRecord, rev, epoch, highest uint64) NamespaceRecord {
+func (v *view) raiseRecord(ns namespaceInfo, record NamespaceRecord, epoch, rev uint64) NamespaceRecord {
 	raised := record
-	raised.Epoch, raised.Rev = max(record.Epoch, epoch), max(record.Rev, highest)
+	raised.Epoch, raised.Rev = max(record.Epoch, epoch), max(record.Rev, rev)
 	if raised != record {
-		v.writeNamespaceRecord(ns, rev, raised)
+		v.writeNamespaceRecord(ns, raised)
 	}
 	return raised
 }
 
 // purge removes a name that was never confirmed, and its events.
 func (v *view) purge(n *nameState, ns namespaceInfo) *dibs.Error {
-	record, rev, err := v.readNamespaceRecord(ns)
+	record, err := v.readNamespaceRecord(ns)
 	if err != nil {
 		return err
 	}
-	v.raiseRecord(ns, record, rev, n.Epoch, max(n.Rev, v.removeFromIndex(n)))
+	v.raiseRecord(ns, record, n.Epoch, max(n.Rev, v.removeFromIndex(n)))
 	v.put(n.Ref(), nil)
 	return nil
 }
@@ -143,8 +146,7 @@ func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *
 	p := &preparer{policies: set}
 	p.want(namespaceRecordRef(ns))
 	return newQuestion(p, func(v *view) (NamespaceRecord, *dibs.Error) {
-		record, _, err := v.readNamespaceRecord(ns)
-		return record, err
+		return v.readNamespaceRecord(ns)
 	}), nil
 }
 
@@ -184,7 +186,7 @@ func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord
 	p := &preparer{policies: set}
 	p.want(namespaceRecordRef(ns))
 	return newJob(p, func(v *view) (none struct{}, _ *dibs.Error) {
-		record, rev, err := v.readNamespaceRecord(ns)
+		record, err := v.readNamespaceRecord(ns)
 		if err != nil {
 			return none, err
 		}
@@ -193,7 +195,7 @@ func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord
 			return none, err
 		}
 		if changed != record {
-			v.writeNamespaceRecord(ns, rev, changed)
+			v.writeNamespaceRecord(ns, changed)
 		}
 		return none, nil
 	}), nil

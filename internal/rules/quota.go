@@ -76,7 +76,7 @@ func (v *view) setHolds(n *nameState, holds ...counted) {
 	if rev == 0 {
 		// A quota of the same principal may have been deleted, and the two must not be confused. A
 		// namespace record that cannot be read fails the decision elsewhere.
-		record, _, _ := v.readNamespaceRecord(namespaceInfo{namespace: n.Namespace, scope: n.Scope})
+		record, _ := v.readNamespaceRecord(namespaceInfo{namespace: n.Namespace, scope: n.Scope})
 		rev = record.Rev
 	}
 	q.drop(n.ID, v.now)
@@ -116,11 +116,11 @@ func (v *view) dropQuota(n *nameState, ns namespaceInfo) *dibs.Error {
 	if len(q.Holds) > 0 {
 		return nil
 	}
-	record, at, err := v.readNamespaceRecord(ns)
+	record, err := v.readNamespaceRecord(ns)
 	if err != nil {
 		return err
 	}
 	v.put(ref, nil)
-	v.raiseRecord(ns, record, at, 0, rev)
+	v.raiseRecord(ns, record, 0, rev)
 	return nil
 }

@@ -23,7 +23,7 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 		if err != nil {
 			return false, err
 		}
-		record, rev, err := v.readNamespaceRecord(t.namespaceInfo)
+		record, err := v.readNamespaceRecord(t.namespaceInfo)
 		if err != nil {
 			return false, err
 		}
@@ -31,16 +31,16 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 			return false, err
 		}
 		if t.id == from.ID {
-			return v.restamp(from, t, record, rev), nil
+			return v.restamp(from, t, record), nil
 		}
-		to := v.nameByID(t.id, t.scope) // this very row, even if a name was moved from it
+		to := v.nameByID(t.id, t.scope) // not followed, if a name was moved from it
 		if to == nil {
 			to = t.newState()
 		}
 		if to.State != dibs.Free {
-			return true, v.merge(from, to, t, record, rev)
+			return true, v.merge(from, to, t, record)
 		}
-		v.move(from, to, t, record, rev)
+		v.move(from, to, t, record)
 		return true, nil
 	})
 }
@@ -56,13 +56,13 @@ func (p *preparer) retarget(n *nameState) (*target, *dibs.Error) {
 
 // restamp records on a name that stays in its row that it follows the present rules, and reports
 // whether it did not. Look-alikes that other entities already have stay.
-func (v *view) restamp(n *nameState, t *target, record NamespaceRecord, rev uint64) bool {
+func (v *view) restamp(n *nameState, t *target, record NamespaceRecord) bool {
 	links := n.Links
 	highest := v.removeFromIndex(n, t.skeletons...)
 	if n.Profile == t.policy.profileName && v.isIndexed(n, t) && slices.Equal(links, n.Links) {
 		return false
 	}
-	v.addToIndex(n, t, v.raiseRecord(t.namespaceInfo, record, rev, 0, highest))
+	v.addToIndex(n, t, v.raiseRecord(t.namespaceInfo, record, 0, highest))
 	n.Profile = t.policy.profileName
 	v.saveQuietly(n)
 	return true
@@ -70,7 +70,7 @@ func (v *view) restamp(n *nameState, t *target, record NamespaceRecord, rev uint
 
 // move takes a name to the row to, which is free. The name stays as it is, epoch included, unless
 // that row has had a later one.
-func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev uint64) {
+func (v *view) move(from, to *nameState, t *target, record NamespaceRecord) {
 	if to.forgotten() { // it gets a canonical form again
 		to.remember(t)
 		v.restartHistory(to, to.EndedAt, to.before)
@@ -88,7 +88,7 @@ func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev 
 	moved.Established = from.Established || to.Established
 	moved.Links = to.origins(from)
 	moved.Spent = v.stillSpent(to.Spent, to.lastToken(to.EndedAt), withoutEpochs(from.Spent))
-	record = v.raiseRecord(t.namespaceInfo, record, rev, 0, max(v.removeFromIndex(to), v.redirect(from, to)))
+	record = v.raiseRecord(t.namespaceInfo, record, 0, max(v.removeFromIndex(to), v.redirect(from, to)))
 	if from.State == dibs.Active || from.State == dibs.Alias {
 		e := v.entity(from.Scope, from.Owner)
 		if e.Active[from.slot()] == from.ID {
@@ -105,7 +105,7 @@ func (v *view) move(from, to *nameState, t *target, record NamespaceRecord, rev 
 
 // merge ends a name that is the same as another one of its entity by the present rules. If it was
 // the active one, the other becomes active.
-func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord, rev uint64) *dibs.Error {
+func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord) *dibs.Error {
 	if !plannedNameOf(from).mergesWith(plannedNameOf(to)) {
 		return t.refuseTaken(to, dibs.Entity{})
 	}
@@ -123,7 +123,7 @@ func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord, rev
 	v.saveEntity(e)
 	to.Spent = v.stillSpent(to.Spent, withoutEpochs(from.Spent), withoutEpochs(from.lastToken(v.now)))
 	to.Links = append(slices.DeleteFunc(slices.Clone(to.Links), func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedFrom }), to.origins(from)...)
-	record = v.raiseRecord(t.namespaceInfo, record, rev, 0, max(v.removeFromIndex(to, t.skeletons...), v.redirect(from, to)))
+	record = v.raiseRecord(t.namespaceInfo, record, 0, max(v.removeFromIndex(to, t.skeletons...), v.redirect(from, to)))
 	v.vacate(from)
 	to.Profile = t.policy.profileName
 	v.addToIndex(to, t, record)
