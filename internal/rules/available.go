@@ -2,8 +2,8 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// checkAvailable refuses if the entity, or anyone if it is zero, cannot have the name now: it is taken,
-// or a name that looks like it is.
+// checkAvailable refuses if the entity, or anyone if it is zero, cannot have the name now: it is
+// taken, or a name that looks like it is.
 func (v *view) checkAvailable(t *target, n *nameState, entity dibs.Entity) *dibs.Error {
 	if err := t.refuseTaken(n, entity); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (n *nameState) keepsOut(entity dibs.Entity) bool {
 	}
 }
 
-// refuseConfusable makes the refusal of a look-alike. It does not say which name looks alike: the caller
-// may not be allowed to know of it.
+// refuseConfusable makes the refusal of a look-alike. It does not say which name looks alike: the
+// caller may not be allowed to know of it.
 func (t *target) refuseConfusable(format string, args ...any) *dibs.Error {
 	err := t.refuse(dibs.CodeNameTaken, format, args...)
 	err.Reason = dibs.ReasonConfusable

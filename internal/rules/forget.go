@@ -7,14 +7,12 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-const (
-	// forgottenFor is how long the record of a forgotten entity keeps its revision: longer than
-	// any decision is under way.
-	forgottenFor = 30 * 24 * time.Hour
+// RedactAtOnce is how many events are redacted in one commit. Every engine can do so many.
+const RedactAtOnce = 8
 
-	// RedactAtOnce is how many events are redacted in one commit. Every engine can do so many.
-	RedactAtOnce = 8
-)
+// forgottenFor is how long the record of a forgotten entity keeps its revision: longer than any
+// decision is under way.
+const forgottenFor = 30 * 24 * time.Hour
 
 // Forgotten is what forgetting one name came to.
 type Forgotten struct {

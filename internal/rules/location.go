@@ -56,7 +56,7 @@ func Locations(command dibs.Command) []Location {
 }
 
 // inNamespace returns the location of a namespace, or none if the namespace is not well-formed:
-// every engine refuses such a command.
+// such a command is refused anyway.
 func inNamespace(namespace string) []Location {
 	scope, kind, err := splitNamespace(namespace)
 	if err != nil {

@@ -20,7 +20,7 @@ func (t Tally) Label() string {
 }
 
 // HourLabel returns the prefix of the labels of the tallies of an instant's hour.
-func HourLabel(hour dibs.Instant) string { return hour.Time().Format("2006-01-02T15") }
+func HourLabel(at dibs.Instant) string { return at.Time().Format("2006-01-02T15") }
 
 // HourOf returns the beginning of an instant's hour.
 func HourOf(now dibs.Instant) dibs.Instant {

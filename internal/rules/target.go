@@ -169,8 +169,8 @@ func (t *target) about(err *dibs.Error) *dibs.Error {
 	return err
 }
 
-// invalidValue makes the error for a value that the namespace does not accept. In a blind namespace the
-// error contains nothing of the value.
+// invalidValue makes the error for a value that the namespace does not accept. In a blind namespace
+// the error contains nothing of the value.
 func (t *target) invalidValue(value string, why error) *dibs.Error {
 	var refusal *dibs.Refusal
 	errors.As(why, &refusal)

@@ -23,7 +23,7 @@ func isTombstone(n *dibs.NameRecord) bool { return strings.HasPrefix(n.Canonical
 // isForgotten reports whether only a revision is left of the entity.
 func isForgotten(e *dibs.EntityRecord) bool { return e.Entity.IsZero() }
 
-// HideForgotten removes the labels of forgotten names from events.
+// HideForgotten removes the labels of forgotten names from events, in place, and returns them.
 func HideForgotten(events []dibs.Event) []dibs.Event {
 	for i := range events {
 		if e := &events[i]; strings.HasPrefix(e.Canonical, forgottenMark) {
