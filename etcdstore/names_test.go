@@ -16,12 +16,12 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// namesPlace is one prefix for several registries, each of which opens it by itself.
-func namesPlace(tb testing.TB) *nametest.Place {
+// namesPlace is one prefix for several registries, each with its own store.
+func namesPlace(tb testing.TB) *nametest.Harness {
 	tb.Helper()
 	cluster := etcdtest.Shared(tb)
 	prefix := cluster.Prefix()
-	return &nametest.Place{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
+	return &nametest.Harness{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 		tb.Helper()
 		return register(tb, etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: prefix, Timeout: patience}, cfg)
 	}}
@@ -50,13 +50,13 @@ func TestKeys(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	t.Parallel()
-	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()
 		p := new(prefixes)
 		store := p.open(tb, clock)
 		opened, _ := p.opens.Load(store)
 		cfg := opened.(etcdstore.Config)
-		return &nametest.Place{
+		return &nametest.Harness{
 			Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
 				tb.Helper()
 				reg, err := core.Open(store, registry)
@@ -70,7 +70,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// dump writes out all keys with their values.
+// dump returns all keys with their values.
 func dump(tb testing.TB, cfg etcdstore.Config) (all []byte) {
 	tb.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: cfg.Endpoints})

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+func (s *session) history() *cobra.Command {
+	var query dibs.HistoryQuery
+	cmd := s.command(verb{
+		name: "history", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
+		short: "Show what happened to a name, oldest first",
+		long: `All events; or the last ones with --limit, and those before with the --cursor that is
+then printed.`,
+		example: `
+dibs history slug alice-bob
+dibs history slug alice-bob --limit 10`,
+		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+			query.Namespace, query.Value = args[0], args[1]
+			history, err := readHistory(ctx, registry, query)
+			if err != nil {
+				return nil, err
+			}
+			document := wire.EventsPage{Events: wire.EventsOf(history.Events), NextCursor: history.Next}
+			return &answer{document, func(p *printer) { p.history(history) }}, nil
+		},
+	})
+	flags := cmd.Flags()
+	flags.IntVar(&query.Limit, "limit", 0, "how `many`, at most 1,000 (default all)")
+	flags.StringVar(&query.Cursor, "cursor", "", "the events before the page with this `cursor`")
+	return cmd
+}
+
+// readHistory returns one page, or without limit and cursor all events.
+func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
+	if query.Limit != 0 || query.Cursor != "" {
+		return registry.HistoryPage(ctx, query)
+	}
+	events, err := registry.History(ctx, query.Namespace, query.Value)
+	return dibs.HistoryPage{Events: events}, err
+}
+
+func (p *printer) history(history dibs.HistoryPage) {
+	events := history.Events
+	if len(events) == 0 {
+		p.line("No events.")
+		return
+	}
+	rows := make([][]string, len(events))
+	for i, e := range events {
+		rows[i] = []string{
+			date(e.At.Time()), string(e.Kind), string(e.After.State), owner(e.Entity),
+			p.moment(e.After.Until.Time()), number(e.Epoch), e.Actor, e.CorrelationID,
+		}
+	}
+	p.table([]string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
+	if history.Next != "" {
+		p.line("")
+		p.line("There are older events: use --cursor %s", history.Next)
+	}
+}
+
+func (s *session) whoHeld() *cobra.Command {
+	var at momentFlag
+	cmd := s.command(verb{
+		name: "who-held", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
+		short: "Show the owner of a name at a moment",
+		long:  "A date means its start, in UTC.",
+		example: `
+dibs who-held slug alice-bob --at 2026-03-01
+dibs who-held slug alice-bob --at 2026-03-01T15:04:05Z`,
+		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+			holder, err := registry.WhoHeld(ctx, args[0], args[1], at.Time)
+			if err != nil {
+				return nil, err
+			}
+			document := map[string]wire.Holder{"holder": wire.HolderOf(holder)}
+			return &answer{document, func(p *printer) {
+				p.fields(
+					[2]string{"at", date(at.Time)},
+					[2]string{"state", string(holder.State)},
+					[2]string{"entity", owner(holder.Entity)},
+					[2]string{"epoch", number(holder.Epoch)},
+					[2]string{"since", date(holder.Since)},
+				)
+			}}, nil
+		},
+	})
+	cmd.Flags().Var(&at, "at", "the moment: 2026-03-01, or with a time of day")
+	must(cmd.MarkFlagRequired("at"))
+	return cmd
+}
+
+func join(words []string) string { return strings.Join(words, ", ") }

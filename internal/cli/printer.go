@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// printer writes an answer as text.
+type printer struct {
+	out io.Writer
+	now time.Time
+}
+
+// plain is a table style without lines.
+var plain = table.Style{
+	Name:    "plain",
+	Box:     table.BoxStyle{PaddingRight: "  "},
+	Format:  table.FormatOptions{Header: text.FormatUpper},
+	Options: table.OptionsNoBordersAndSeparators,
+}
+
+// line prints a line.
+func (p *printer) line(format string, args ...any) {
+	fmt.Fprintln(p.out, clean(fmt.Sprintf(format, args...)))
+}
+
+// table prints rows under a header, which may be nil. It omits empty columns.
+func (p *printer) table(header []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	var used []int
+	for i := range rows[0] {
+		if slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
+			used = append(used, i)
+		}
+	}
+	w := table.NewWriter()
+	w.SetStyle(plain)
+	w.SuppressTrailingSpaces()
+	if header != nil {
+		w.AppendHeader(tableRow(header, used))
+	}
+	for _, row := range rows {
+		w.AppendRow(tableRow(row, used))
+	}
+	fmt.Fprintln(p.out, w.Render())
+}
+
+func tableRow(cells []string, used []int) table.Row {
+	var row table.Row
+	for _, i := range used {
+		row = append(row, clean(cells[i]))
+	}
+	return row
+}
+
+// fields prints labels and values, one pair per line. It omits empty values.
+func (p *printer) fields(pairs ...[2]string) {
+	var rows [][]string
+	for _, pair := range pairs {
+		if pair[1] != "" {
+			rows = append(rows, pair[:])
+		}
+	}
+	p.table(nil, rows)
+}
+
+// moment formats a time, with the remaining time if it is in the future.
+func (p *printer) moment(t time.Time) string { return moment(t, p.now) }
+
+func moment(t, now time.Time) string {
+	left := t.Sub(now)
+	switch {
+	case t.IsZero():
+		return ""
+	case left <= 0:
+		return date(t)
+	default:
+		return date(t) + " (in " + span(left) + ")"
+	}
+}
+
+// date formats a time in UTC; empty for the zero time.
+func date(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// span formats a duration roughly: 3d, 2h, 1m30s.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 3*day:
+		return strconv.Itoa(int(d/day)) + "d"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	default:
+		d = d.Truncate(time.Second)
+		text := strings.TrimSuffix(d.String(), "m0s")
+		if text != d.String() {
+			text += "m"
+		}
+		if hours, ok := strings.CutSuffix(text, "h0m"); ok {
+			text = hours + "h"
+		}
+		return text
+	}
+}
+
+// clean escapes control and invisible characters: names come from untrusted users.
+func clean(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		// Some scripts and emoji need joiners.
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// count formats a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

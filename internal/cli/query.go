@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+func (s *session) check() *cobra.Command {
+	var (
+		suggest int
+		parts   []string
+		entity  entityFlag
+	)
+	cmd := s.command(verb{
+		name: "check", args: []string{"NAMESPACE", "VALUE..."}, group: groupQuery,
+		short: "Check whether names could be reserved, and if not why",
+		long: `Up to 100 values. The answer is a snapshot, not a promise: to get a name, reserve it.
+The exit code is 3 if one of them is not available.`,
+		example: `
+dibs check slug alice-bob
+dibs check slug alice --suggest 5 --part smith --part berlin
+dibs check slug - < candidates.txt`,
+		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+			list, err := registry.Check(ctx, dibs.CheckRequest{
+				Namespace: args[0], Values: args[1:], Entity: entity.Entity, Suggest: suggest, Parts: parts,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return availability(list)
+		},
+	})
+	flags := cmd.Flags()
+	flags.IntVar(&suggest, "suggest", 0, "offer this `many` free names for each that is not available, at most 10")
+	flags.StringArrayVar(&parts, "part", nil, "`text` for suggestions; repeatable, up to 8 times")
+	flags.Var(&entity, "entity", "the owner-to-be; a name in quarantine is available to its last owner")
+	return cmd
+}
+
+func availability(list []dibs.Availability) (*answer, error) {
+	var document struct {
+		Results []wire.Availability `json:"results"`
+	}
+	var err error
+	for _, a := range list {
+		document.Results = append(document.Results, wire.AvailabilityOf(a))
+		if !a.Available {
+			err = exitError{ExitTaken}
+		}
+	}
+	return &answer{document, func(p *printer) {
+		var rows [][]string
+		for _, a := range list {
+			rows = append(rows, p.availability(a))
+		}
+		p.table([]string{"value", "name", "available", "why", "until", "suggestions"}, rows)
+	}}, err
+}
+
+func (p *printer) availability(a dibs.Availability) []string {
+	if a.Available {
+		return []string{a.Value, a.Canonical, "yes", "", "", ""}
+	}
+	why := string(a.Reason)
+	if a.Refusal != nil {
+		why += ": " + a.Refusal.Problem
+	}
+	suggestions := a.Suggestions
+	if len(suggestions) == 0 && a.Refusal != nil && a.Refusal.Try != "" {
+		suggestions = []string{a.Refusal.Try}
+	}
+	return []string{a.Value, a.Canonical, "no", why, p.moment(a.Until), strings.Join(suggestions, ", ")}
+}
+
+func (s *session) resolve() *cobra.Command {
+	return s.command(verb{
+		name: "resolve", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
+		short:   "Resolve a name",
+		long:    "In one hop, however often it was renamed. The exit code is 4 if it does not resolve.",
+		example: "dibs resolve slug alice-bob",
+		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+			r, err := registry.Resolve(ctx, args[0], args[1])
+			if err != nil {
+				return nil, err
+			}
+			if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
+				err = exitError{ExitNotFound}
+			}
+			return &answer{wire.ResolutionOf(r), func(p *printer) { p.resolution(args[0], r) }}, err
+		},
+	})
+}
+
+func (p *printer) resolution(namespace string, r dibs.Resolution) {
+	to := ""
+	if r.To != nil {
+		to = r.To.Key()
+	}
+	p.fields(
+		[2]string{"name", namespace + ":" + r.Canonical},
+		[2]string{"outcome", string(r.Outcome)},
+		[2]string{"to", to},
+		[2]string{"entity", owner(r.Entity)},
+		[2]string{"status", number(uint64(r.Status))},
+	)
+}
+
+func (s *session) get() *cobra.Command {
+	cmd := s.command(verb{
+		name: "get", args: []string{"ID|NAMESPACE", "[VALUE]"}, group: groupQuery,
+		short: "Show a name, by reservation id or by namespace and value",
+		example: `
+dibs get res_…
+dibs get slug alice-bob`,
+		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+			lookup := dibs.Lookup{Version: true}
+			if len(args) == 2 {
+				lookup.Namespace, lookup.Value = args[0], args[1]
+			} else {
+				id, err := dibs.ParseID(args[0])
+				if err != nil {
+					return nil, err
+				}
+				lookup.ID = id
+			}
+			name, err := registry.Get(ctx, lookup)
+			if err != nil {
+				return nil, err
+			}
+			return &answer{wire.NameOf(name), func(p *printer) { p.name(name) }}, nil
+		},
+	})
+	cmd.Use = "get (ID | NAMESPACE VALUE)"
+	return cmd
+}
