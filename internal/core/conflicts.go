@@ -163,10 +163,10 @@ func (c *core) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs
 	}
 	list := dibs.ListQuery{Kind: dibs.KindTally, Limit: listPage}
 	if !query.From.IsZero() {
-		list.From = rules.HourLabel(rules.HourOf(dibs.InstantOf(query.From)))
+		list.From = rules.HourLabel(dibs.InstantOf(query.From))
 	}
 	if !query.To.IsZero() {
-		list.To = rules.HourLabel(rules.HourOf(dibs.InstantOf(query.To).Add(time.Hour - time.Millisecond)))
+		list.To = rules.HourLabel(dibs.InstantOf(query.To).Add(time.Hour - time.Millisecond))
 	}
 	var buckets []dibs.ConflictBucket
 	for {

@@ -111,7 +111,7 @@ func (c *core) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result,
 
 func (c *core) apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, *dibs.Error) {
 	var now dibs.Instant
-	r, err := rules.NewRequest(c.rules(), req)
+	r, err := c.rules().Apply(req)
 	if err == nil {
 		if err = c.submit(ctx, newCall(r)); err == nil {
 			return r.Result()

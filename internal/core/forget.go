@@ -110,7 +110,7 @@ func (f *forgetter) delete(ctx context.Context) error {
 	if f.dryRun {
 		return nil
 	}
-	r, err := rules.NewRequest(f.rules(), dibs.ApplyRequest{Commands: []dibs.Command{dibs.Delete{Scope: f.who.Scope, Entity: f.who.Entity}}})
+	r, err := f.rules().Apply(dibs.ApplyRequest{Commands: []dibs.Command{dibs.Delete{Scope: f.who.Scope, Entity: f.who.Entity}}})
 	if err == nil {
 		call := newCall(r)
 		call.noWait = true

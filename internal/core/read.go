@@ -93,9 +93,9 @@ func (c *core) standing(ctx context.Context, records []*dibs.NameRecord, now dib
 		refs []dibs.Ref
 	)
 	for i, r := range records {
-		n := rules.ShowAsOf(r, now)
-		names[i] = &n.Name
-		if end, rests := n.PastEnd(); rests && !c.ends.isFinal(end) {
+		name, end := rules.ShowAsOf(r, now)
+		names[i] = &name
+		if !end.IsZero() && !c.ends.isFinal(end) {
 			open, refs = append(open, i), append(refs, r.Ref())
 		}
 	}

@@ -134,7 +134,7 @@ func (r *recanonicalizer) changeNames(ctx context.Context) error {
 	return r.eachPage(ctx, taken, func(page []*dibs.NameRecord, _ dibs.Instant) error {
 		jobs := make([]*rules.Job[bool], len(page))
 		for i, n := range page {
-			jobs[i] = r.policies.BringUnder(n.Ref(), r.id)
+			jobs[i] = r.policies.RecanonicalizeName(n.Ref(), r.id)
 		}
 		answers, err := sendAll(ctx, r.core, jobs, false)
 		if err != nil {

@@ -71,7 +71,8 @@ func (r *recanonicalizer) findUnfiled(ctx context.Context) error {
 		for _, n := range page {
 			r.report.Looked++
 			if !filed[n.ID] {
-				r.find(dibs.Finding{Kind: dibs.FindingUnfiled, Name: rules.ShowAsOf(n, now).Name})
+				name, _ := rules.ShowAsOf(n, now)
+				r.find(dibs.Finding{Kind: dibs.FindingUnfiled, Name: name})
 			}
 		}
 		return nil
