@@ -8,13 +8,15 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// observed is a backend whose calls are told of. Where nobody wants to know there is none.
+// observed is a backend that reports its calls to an observer. It wraps the backend that the
+// Registry calls, so a call is reported once: not again for the parts behind a router, nor
+// for calls between methods.
 type observed struct {
 	dibs.EmbeddedBackend
 	observer *dibs.Observer
 }
 
-// observe returns the backend, and tells of its calls if anybody wants to know.
+// observe returns the backend itself, or observed if the observer traces.
 func observe(b dibs.EmbeddedBackend, observer dibs.Observer) dibs.EmbeddedBackend {
 	if traces(&observer) {
 		return observed{b, &observer}
@@ -30,7 +32,7 @@ func (o observed) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs
 	return observe(bound.(dibs.EmbeddedBackend), *o.observer), nil
 }
 
-// observeCommand tells of an Apply.
+// observeCommand reports an Apply.
 func observeCommand(o dibs.Observer, req dibs.ApplyRequest, start time.Time, err *dibs.Error) {
 	if o.Command == nil {
 		return
@@ -42,7 +44,7 @@ func observeCommand(o dibs.Observer, req dibs.ApplyRequest, start time.Time, err
 	o.Command(info)
 }
 
-// observeCall runs a call between its beginning and its end.
+// observeCall reports the beginning and the end of a call.
 func observeCall[T any](ctx context.Context, o observed, op, namespace string, size int, call func(context.Context) (T, error)) (T, error) {
 	ctx, end := beginWork(ctx, o.observer, dibs.Work{Kind: dibs.WorkCall, Op: op, Namespace: namespace, Size: size})
 	answer, err := call(ctx)
@@ -95,7 +97,7 @@ func (o observed) WhoHeld(ctx context.Context, namespace, value string, at time.
 	})
 }
 
-// Events tells of a page. Waiting for one is no work.
+// Events reports the read of a page. A call that waits is not work, and not reported.
 func (o observed) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
 	if wait {
 		return o.EmbeddedBackend.Events(ctx, query, wait)
@@ -127,9 +129,23 @@ func (o observed) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error
 	return observeCall(ctx, o, "sweep", "", limit, func(ctx context.Context) (dibs.SweepReport, error) { return o.EmbeddedBackend.Sweep(ctx, limit) })
 }
 
-// beginWork tells of work that begins, and returns what to call at its end.
+// beginBatch reports the beginning of work that several callers share. The context belongs to
+// none of them.
+func beginBatch[T any](o *dibs.Observer, op string, batch []T, callerOf func(T) context.Context) (context.Context, func(error)) {
+	ctx := context.Background()
+	if !traces(o) {
+		return ctx, ended
+	}
+	callers := make([]context.Context, len(batch))
+	for i, item := range batch {
+		callers[i] = callerOf(item)
+	}
+	return beginWork(ctx, o, dibs.Work{Kind: dibs.WorkBatch, Op: op, Size: len(batch), Callers: callers})
+}
+
+// beginWork reports the beginning of work, and returns the function to call at its end.
 func beginWork(ctx context.Context, o *dibs.Observer, work dibs.Work) (context.Context, func(error)) {
-	if o == nil || o.Begin == nil {
+	if !traces(o) {
 		return ctx, ended
 	}
 	return o.Begin(ctx, work)
@@ -137,5 +153,5 @@ func beginWork(ctx context.Context, o *dibs.Observer, work dibs.Work) (context.C
 
 func ended(error) {}
 
-// traces reports whether anybody wants to know when work begins.
+// traces reports whether an observer wants to know when work begins.
 func traces(o *dibs.Observer) bool { return o != nil && o.Begin != nil }

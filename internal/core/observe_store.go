@@ -6,14 +6,14 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// observedStore tells of the calls of an engine.
+// observedStore is an engine whose calls are reported to an observer.
 type observedStore struct {
 	dibs.Store
 	observer dibs.Observer
 }
 
-// observeStore returns the engine, and tells of its calls if anybody wants to know. What
-// else the engine can do is asked of [unobserved].
+// observeStore returns the engine itself, or observedStore if the observer traces. Use
+// [unobserved] to find optional interfaces of the engine.
 func observeStore(store dibs.Store, observer dibs.Observer) dibs.Store {
 	if !traces(&observer) {
 		return store
@@ -35,9 +35,9 @@ func (s *observedStore) begin(ctx context.Context, op string, size int) (context
 
 func (s *observedStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	ctx, end := s.begin(ctx, "load", len(refs))
-	snapshots, err := s.Store.Load(ctx, refs)
+	loaded, err := s.Store.Load(ctx, refs)
 	end(err)
-	return snapshots, err
+	return loaded, err
 }
 
 func (s *observedStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
