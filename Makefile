@@ -1,5 +1,5 @@
-# Everything a contributor runs. `make test` on a fresh machine needs Go and
-# nothing else: it installs what is missing.
+# Everything a contributor runs. `make test` on a fresh machine needs only Go: it
+# installs what is missing.
 
 GO       ?= go
 BIN      := $(CURDIR)/bin
@@ -13,26 +13,26 @@ GOLANGCI_VERSION := v2.14.0
 FUZZTIME  ?= 30s
 BENCHTIME ?= 2s
 
-# How make bench measures: rounds, seconds a round, which goals (S1,S5; all if empty),
-# and other flags, such as -profile=/tmp/profiles or -lapsed=1000000.
+# Options of make bench: rounds, seconds per round, goals (S1,S5; all if empty), and
+# other flags, such as -profile=/tmp/profiles or -lapsed=1000000.
 ROUNDS     ?= 3
 SECONDS    ?= 3
 ONLY       ?=
 BENCHFLAGS ?=
 
-# How many histories of concurrent callers make histories checks on each engine.
+# How many histories make histories checks on each engine.
 HISTORIES ?= 1000
 
-# How many requests make fuzz-requests sends, and which.
+# How many requests make fuzz-requests sends, and their random seed.
 REQUESTS ?= 100000
 SEED     ?= 1
 
-.PHONY: all test test-plain floors race lint fmt fuzz bench microbench mutate demo clean
+.PHONY: all test test-plain baselines race lint fmt fuzz bench microbench mutate demo clean
 
 all: lint test
 
 ## test: everything that must pass before a change lands
-test: vet test-plain examples floors race
+test: vet test-plain examples baselines race
 
 .PHONY: vet
 vet:
@@ -42,33 +42,33 @@ vet:
 test-plain: deps
 	$(GO) test -timeout 5m ./...
 
-## examples: the tests of what shows Dibs with other people's libraries. They are modules of
-## their own: whoever uses Dibs gets none of those. What they share with Dibs follows it.
+## examples: the tests of the examples with third-party libraries. They are separate modules,
+## so that users of Dibs do not get those libraries. Shared dependencies follow those of Dibs.
 .PHONY: examples
 examples:
 	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
 
-## floors: no goal may be far below what it was; by itself, since it measures
-floors: deps
-	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestFloors$$' -floors
+## baselines: no goal may be far below its former value; runs alone, because it measures
+baselines: deps
+	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestBaselines$$' -baselines
 
-## test-cluster: the tests of etcd clusters whose members fail or are cut off, all of them and several times
+## test-cluster: the tests of etcd clusters whose members fail or are cut off, all of them, repeatedly
 .PHONY: test-cluster
 test-cluster: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
 
 ## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability;
-## and as many of callers of two servers on SQLite and on PostgreSQL, which are killed meanwhile
+## and as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile
 .PHONY: histories
 histories: deps
 	HISTORIES=$(HISTORIES) $(GO) test -timeout 120m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest -run '^TestHistories'
 
-## test-overload: a server that is asked for twice what it can carry, for a minute
+## test-overload: a server under twice the load that it can carry, for a minute
 .PHONY: test-overload
 test-overload:
 	DIBS_TEST_LONG=1m $(GO) test -timeout 10m -count 1 -v -run '^TestOverload$$' ./internal/servetest
 
-## race: the tests of everything that runs concurrently, with the race detector
+## race: all tests with the race detector, in their short form
 race: deps
 	$(GO) test -race -short -timeout 10m ./...
 
@@ -89,12 +89,12 @@ fuzz:
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package || exit 1; \
 	done
 
-## fuzz-requests: REQUESTS requests to a server, good and odd ones; others for another SEED
+## fuzz-requests: REQUESTS random requests to a server, valid and invalid; SEED selects them
 .PHONY: fuzz-requests
 fuzz-requests:
 	REQUESTS=$(REQUESTS) SEED=$(SEED) $(GO) test -timeout 120m -count 1 -v -run '^TestRequests$$' ./internal/server
 
-## bench: the goals, each beside its peer; keeps a run of all in bench/results.json
+## bench: the goals, each compared with its peer; a run of all goals is written to bench/results.json
 bench: deps
 	$(GO) test -timeout 60m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)' $(BENCHFLAGS)
 
@@ -102,18 +102,18 @@ bench: deps
 microbench: deps
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./...
 
-## mutate: break the rules one condition at a time and list what no test notices
+## mutate: break the rules one condition at a time and list the changes that no test finds
 mutate:
 	$(GO) run ./internal/mutate
 
-## demo: the story in the first minute
+## demo: a tour of Dibs in a minute
 demo:
 	$(GO) run ./cmd/dibs demo
 
-# What Unicode says of characters, and which of them look alike: tests compare with it.
+# Unicode's data on scripts and look-alikes: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
-## deps: install the PostgreSQL server of which tests start clusters, Unicode's data, nginx, Caddy, and ip, when they are missing
+## deps: install what tests need and is missing: the PostgreSQL server, Unicode's data, nginx, Caddy, and ip
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
@@ -125,7 +125,7 @@ deps:
 	@if [ "$$(id -u)" != 0 ]; then echo "*** tests that cut networks do not run: they need root ***"; \
 		else command -v ip >/dev/null || $(MAKE) --no-print-directory install-ip; fi
 
-# Debian's package would start a server of its own, which nobody needs here.
+# Keeps Debian's package from starting a server.
 NO_MAIN_CLUSTER := /etc/postgresql-common/createcluster.d/no-main-cluster.conf
 
 .PHONY: install-postgresql
@@ -144,8 +144,8 @@ install-unicode-data:
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends unicode-data python3-confusable-homoglyphs
 
-# The proxies of docs/proxies.md, out of Debian's packages but not installed: the packages
-# would start them.
+# The proxies of docs/proxies.md, extracted from Debian's packages: installing those would
+# start them.
 $(BIN)/nginx $(BIN)/caddy:
 	@command -v apt-get >/dev/null || { echo "$(@F) is not installed, and this system has no apt-get: install it, and do not start it"; exit 1; }
 	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
@@ -154,7 +154,7 @@ $(BIN)/nginx $(BIN)/caddy:
 	dpkg-deb -x $(@F)_*.deb .; \
 	mkdir -p $(BIN); mv usr/*bin/$(@F) $@
 
-# Only tests that cut networks need it. Without it they say so, and do not run.
+# Only tests that cut networks need it. Without it they print so, and do not run.
 .PHONY: install-ip
 install-ip:
 	@if command -v apt-get >/dev/null; then set -ex; \

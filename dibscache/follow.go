@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const (
@@ -36,7 +37,7 @@ func (c *Cache) follow(ctx context.Context) {
 		f.log(err)
 		switch {
 		case err != nil:
-			sleep(ctx, c.interval())
+			_ = backoff.Sleep(ctx, c.interval())
 		case !more:
 			f.await(ctx)
 		}
@@ -84,9 +85,9 @@ func (f *follower) startOver() {
 // await waits until the next read is due: after the interval at the latest, and soon after a
 // commit of an embedded registry. A server would need another connection for that.
 func (f *follower) await(ctx context.Context) {
-	sleep(ctx, minInterval)
+	_ = backoff.Sleep(ctx, minInterval)
 	if f.generation == 0 {
-		sleep(ctx, f.interval()-minInterval)
+		_ = backoff.Sleep(ctx, f.interval()-minInterval)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.interval())
@@ -105,11 +106,4 @@ func (f *follower) log(err error) {
 		f.logger.Info("dibs: the cache follows the feed again")
 	}
 	f.failing = err != nil
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

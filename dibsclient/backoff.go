@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const (
@@ -15,9 +17,9 @@ const (
 	maxRetryAfter = 10 * time.Second
 )
 
-// backoff returns the delay before a retry, the first being 1. It doubles with each retry,
+// retryDelay returns the delay before a retry, the first being 1. It doubles with each retry,
 // has jitter, and is at least what the server asked for.
-func backoff(retry int, first, retryAfter time.Duration) time.Duration {
+func retryDelay(retry int, first, retryAfter time.Duration) time.Duration {
 	delay := first
 	for range min(retry-1, 10) {
 		delay = min(2*delay, maxBackoff)
@@ -32,19 +34,7 @@ func wait(ctx context.Context, delay time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false
 	}
-	return sleep(ctx, delay)
-}
-
-// sleep sleeps until the context ends, and reports whether it slept for the whole delay.
-func sleep(ctx context.Context, delay time.Duration) bool {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return backoff.Sleep(ctx, delay) == nil
 }
 
 // retryAfter reads the header Retry-After: seconds or a date. It returns zero for anything

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -91,7 +92,7 @@ func (r *reconnect) broke(s *stream) {
 func (c *client) reopen(ctx context.Context, query dibs.FeedQuery, r *reconnect) (*stream, error) {
 	do := get("watch", "/v1/events", params("namespace", query.Namespace, "after", string(query.After)))
 	for {
-		if r.failures > 0 && !sleep(ctx, backoff(r.failures, c.firstBackoff, r.retryAfter)) {
+		if r.failures > 0 && backoff.Sleep(ctx, retryDelay(r.failures, c.firstBackoff, r.retryAfter)) != nil {
 			return nil, ctx.Err()
 		}
 		if c.closed.Err() != nil {

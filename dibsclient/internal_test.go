@@ -35,11 +35,11 @@ func TestPrepareKnowsEveryCommand(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for retry, least := range map[int]time.Duration{1: 25 * time.Millisecond, 2: 50 * time.Millisecond, 3: 100 * time.Millisecond, 100: time.Second} {
-		if delay := backoff(retry, firstBackoff, 0); delay < least || delay > 2*least {
+		if delay := retryDelay(retry, firstBackoff, 0); delay < least || delay > 2*least {
 			t.Errorf("the delay before retry %d is %v", retry, delay)
 		}
 	}
-	if delay := backoff(1, firstBackoff, time.Hour); delay < maxRetryAfter || delay > maxRetryAfter+firstBackoff {
+	if delay := retryDelay(1, firstBackoff, time.Hour); delay < maxRetryAfter || delay > maxRetryAfter+firstBackoff {
 		t.Errorf("Retry-After can delay a call by %v", delay)
 	}
 }

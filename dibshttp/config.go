@@ -75,11 +75,11 @@ func (c Config) withDefaults() (Config, error) {
 		c.NamespaceOf = func(*http.Request) string { return namespace }
 	}
 	if c.Value == nil {
-		place, err := redirect.Behind(c.Prefix)
+		prefix, err := redirect.ParsePrefix(c.Prefix)
 		if err != nil {
 			return c, fmt.Errorf("dibshttp: %w", err)
 		}
-		c.Value, c.Location = inPath(place)
+		c.Value, c.Location = inPath(prefix)
 	}
 	c.NotFound = orPlain(c.NotFound, http.StatusNotFound)
 	c.Gone = orPlain(c.Gone, http.StatusGone)
@@ -91,14 +91,14 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // inPath returns Value and Location for names in the path.
-func inPath(place redirect.Place) (value func(*http.Request) (string, bool), location func(*http.Request, string) string) {
+func inPath(prefix redirect.Prefix) (value func(*http.Request) (string, bool), location func(*http.Request, string) string) {
 	value = func(r *http.Request) (string, bool) {
-		found, ok := place.Find(r.URL.EscapedPath())
+		found, ok := prefix.Find(r.URL.EscapedPath())
 		return found.Value, ok
 	}
 	location = func(r *http.Request, canonical string) string {
-		found, _ := place.Find(r.URL.EscapedPath())
-		path, ok := found.With(canonical)
+		found, _ := prefix.Find(r.URL.EscapedPath())
+		path, ok := found.Replace(canonical)
 		if ok && (r.URL.RawQuery != "" || r.URL.ForceQuery) {
 			path += "?" + r.URL.RawQuery
 		}

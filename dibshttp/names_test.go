@@ -242,7 +242,7 @@ func TestInvalidConfig(t *testing.T) {
 		"and NamespaceOf":       {Namespace: "slug", NamespaceOf: func(*http.Request) string { return "slug" }},
 		"not well-formed":       {Namespace: "Not One"},
 		"do not belong in URLs": {Namespace: "secret"},
-		"begins and ends":       {Namespace: "slug", Prefix: "w"},
+		"begin and end":         {Namespace: "slug", Prefix: "w"},
 		"set both of Value":     {Namespace: "slug", Value: value},
 		"Location, or none":     {Namespace: "slug", Location: location},
 		"both set: set one":     {Namespace: "slug", Value: value, Location: location, Prefix: "/w/"},

@@ -27,10 +27,10 @@ const (
 // Commit commits groups, in as few transactions as the servers' limits allow. Groups that
 // share a transaction are still committed or stale one by one.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	if err := s.checkClock(); err != nil {
 		return nil, dibs.Unavailable(err).Because(dibs.CauseClock)
 	}

@@ -14,10 +14,10 @@ import (
 // hexadecimal. Positions rise as etcd applies transactions, so whatever is committed later
 // stands behind all that was ever read.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	after, err := parseCursor(query.After)
 	if err != nil {
 		return nil, err
@@ -49,10 +49,10 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 // Latest returns the last position that the clock on record allows: whatever is committed
 // later has a higher order.
 func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return "", err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	answer, err := s.get(ctx, []clientv3.Op{clientv3.OpGet(s.keys.clock())})
 	if err != nil {
 		return "", unavailable(err)

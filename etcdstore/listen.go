@@ -11,10 +11,10 @@ import (
 // Wake returns a channel that receives when another process may have committed
 // something: every commit changes the clock, which is watched. It is a hint.
 func (s *Store) Wake(ctx context.Context) <-chan struct{} {
-	if s.gate.Enter(ctx) != nil {
+	if s.calls.Begin(ctx) != nil {
 		return nil // nobody would ever send anything
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	return s.bell.subscribe(ctx, func() { s.background(s.listen) })
 }
 

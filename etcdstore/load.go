@@ -114,10 +114,10 @@ func (s *Store) learnFrom(kvs []*mvccpb.KeyValue) error {
 
 // Load returns the records that exist among refs, and the time.
 func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return dibs.Snapshots{}, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	records, err := s.records(ctx, refs, 0)
 	if err != nil {
 		return dibs.Snapshots{}, unavailable(err)

@@ -17,11 +17,11 @@ import (
 )
 
 // namesPlace is one prefix for several registries, each of which opens it by itself.
-func namesPlace(tb testing.TB) *nametest.Place {
+func namesPlace(tb testing.TB) *nametest.Harness {
 	tb.Helper()
 	cluster := etcdtest.Shared(tb)
 	prefix := cluster.Prefix()
-	return &nametest.Place{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
+	return &nametest.Harness{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 		tb.Helper()
 		return register(tb, etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: prefix, Timeout: patience}, cfg)
 	}}
@@ -50,13 +50,13 @@ func TestKeys(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	t.Parallel()
-	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()
 		p := new(prefixes)
 		store := p.open(tb, clock)
 		opened, _ := p.opens.Load(store)
 		cfg := opened.(etcdstore.Config)
-		return &nametest.Place{
+		return &nametest.Harness{
 			Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
 				tb.Helper()
 				reg, err := core.Open(store, registry)

@@ -15,10 +15,10 @@ import (
 //
 // Where etcd is full no commit can happen, and so it is already.
 func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	for lost := 0; ; lost++ {

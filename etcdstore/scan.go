@@ -29,10 +29,10 @@ func (s *Store) scan(ctx context.Context, from, to string, limit int) (kvs []*mv
 
 // Due returns refs of records whose Due date is reached, earliest first.
 func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	kvs, _, _, err := s.scan(ctx, s.keys.dueUntil(0), s.keys.dueUntil(s.clock.now()+1), limit)
 	if err != nil {
 		return nil, unavailable(err)
@@ -49,10 +49,10 @@ func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 
 // Owned returns an entity's active names and aliases in the order of their keys.
 func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	prefix := s.keys.owned(dibs.EntityID(scope, entity))
 	records, _, _, err := s.page(ctx, dibs.KindName, prefix, behind(prefix), limit, nil)
 	if err != nil {
@@ -68,10 +68,10 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 // List returns records of one kind in the order of their labels. Entities have
 // no label, and are not listed.
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	prefix := s.keys.listing(query.Kind)
 	from, to := s.bounds(query)
 	wanted := func(key string) bool { return selects(query, key[len(prefix):]) }

@@ -22,7 +22,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/gate"
+	"github.com/calldibs/dibs/internal/inflight"
 )
 
 // Store is a [dibs.Store] on an etcd cluster. It is safe for concurrent use.
@@ -42,7 +42,7 @@ type Store struct {
 	stop    context.CancelFunc // ends it
 	working sync.WaitGroup     // what runs in the background
 
-	gate gate.Gate // every method is in it while it runs, so Close waits for it
+	calls inflight.Calls // Close waits for them
 }
 
 var (
@@ -72,10 +72,10 @@ var errWiped = errors.New("etcdstore: the registry's clock is gone from etcd: wa
 // a wrong clock has moved it far ahead, so that all others refuse to write. What ended in
 // the meantime stays so. Other servers learn of it with their next call.
 func (s *Store) SetTime(ctx context.Context, now time.Time) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	for lost := range maxLost {
 		mark := s.clock.next(lost)
 		mark.time = dibs.InstantOf(now)
@@ -106,7 +106,7 @@ const closeTime = time.Second
 // Close waits for the calls under way and closes the connections. All later calls
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
-	return s.gate.Shut(func() error {
+	return s.calls.Close(func() error {
 		s.stop()
 		s.working.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)

@@ -13,9 +13,9 @@ import (
 )
 
 // namesPlace is one store for several registries.
-func namesPlace(testing.TB) *nametest.Place {
+func namesPlace(testing.TB) *nametest.Harness {
 	store := memstore.New(memstore.Config{})
-	return &nametest.Place{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
+	return &nametest.Harness{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 		tb.Helper()
 		reg, err := core.Open(store, cfg)
 		if err != nil {
@@ -37,9 +37,9 @@ func TestKeys(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	t.Parallel()
-	nametest.Forget(t, func(_ testing.TB, clock *storetest.Clock) *nametest.Place {
+	nametest.Forget(t, func(_ testing.TB, clock *storetest.Clock) *nametest.Harness {
 		store := memstore.New(memstore.Config{Now: clock.Now})
-		return &nametest.Place{
+		return &nametest.Harness{
 			Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 				tb.Helper()
 				reg, err := core.Open(store, cfg)

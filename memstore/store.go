@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 var (
@@ -123,10 +124,7 @@ func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error
 				return nil
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Millisecond):
-		}
+		_ = backoff.Sleep(ctx, time.Millisecond) // the loop checks the context
 	}
 }
 

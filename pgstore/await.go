@@ -18,10 +18,10 @@ var errUnderWay = errors.New("pgstore: a commit or a transaction of somebody els
 // It asks again and again instead of waiting in the database: a transaction that takes its
 // time is not to use up the connections.
 func (s *Store) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)

@@ -16,10 +16,10 @@ import (
 // Commit commits groups in one transaction, in one round trip. Where one of them
 // keeps it from committing, the others are tried without it.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	ctx, cancel := s.uninterrupted(ctx)
 	defer cancel()
 	c := &committing{store: s, server: s.server.now(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}

@@ -184,7 +184,7 @@ func TestOutOfReachIsUnavailable(t *testing.T) {
 	r := newRig(t).open(pgstore.Config{Timeout: 2 * time.Second})
 	r.proxy.Refuse(true)
 	r.proxy.CutAll()
-	r.proxy.Settle()
+	r.proxy.AwaitServer()
 	groups := []dibs.Group{reserving("a")}
 	outcomes, err := r.store.Commit(context.Background(), groups)
 	if err == nil {

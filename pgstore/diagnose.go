@@ -22,10 +22,10 @@ const diagnoseTime = time.Second
 // Diagnose says why a commit is not answered, as far as the database can still be asked:
 // it may wait for a synchronous standby. Empty means that there is no reason to be seen.
 func (s *Store) Diagnose(ctx context.Context) dibs.Cause {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return ""
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	return s.diagnosed(ctx, "")
 }
 

@@ -138,10 +138,10 @@ func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 
 // numberFor is number for a caller.
 func (s *Store) numberFor(ctx context.Context) (more bool, err error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return false, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	return s.number(ctx)
 }
 

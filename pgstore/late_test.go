@@ -184,7 +184,7 @@ func TestAllConnectionsMayBeDeadAtOnce(t *testing.T) {
 	} {
 		r.fillPool()
 		r.proxy.CutAll()
-		r.proxy.Settle()
+		r.proxy.AwaitServer()
 		if err := call.do(); err != nil {
 			t.Errorf("%s: %v", call.name, err)
 		}

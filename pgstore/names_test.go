@@ -24,7 +24,7 @@ import (
 )
 
 // namesSchema is one schema for several registries, each with connections of its own.
-func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Place {
+func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Harness {
 	tb.Helper()
 	dsn = withParam(tb, dsn, "pool_max_conns", "8")
 	pool, err := pgxpool.New(context.Background(), dsn)
@@ -32,7 +32,7 @@ func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Place 
 		tb.Fatal(err)
 	}
 	tb.Cleanup(pool.Close)
-	return &nametest.Place{
+	return &nametest.Harness{
 		Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
 			tb.Helper()
 			store, err := pgstore.Open(context.Background(), dsn, cfg)
@@ -67,13 +67,13 @@ func lostCommit(err error) error {
 }
 
 // eachNamesPlace runs a suite at the usual level of isolation, and at the highest.
-func eachNamesPlace(t *testing.T, suite func(*testing.T, func(testing.TB) *nametest.Place)) {
+func eachNamesPlace(t *testing.T, suite func(*testing.T, func(testing.TB) *nametest.Harness)) {
 	t.Helper()
 	t.Parallel()
 	for _, level := range []string{"read committed", "serializable"} {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
-			suite(t, func(tb testing.TB) *nametest.Place {
+			suite(t, func(tb testing.TB) *nametest.Harness {
 				tb.Helper()
 				shared := pgtest.Shared(tb)
 				return namesSchema(tb, isolation(tb, shared.DSN("postgres"), level), pgstore.Config{Schema: shared.NewSchema(tb)})
@@ -96,7 +96,7 @@ var loggingAll = map[string]string{
 
 func TestBlindValuesLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()
 		cluster := pgtest.Start(tb, pgtest.Options{Settings: loggingAll})
 		dsn := cluster.DSN("postgres")
@@ -138,7 +138,7 @@ func filesIn(tb testing.TB, folder string) (files []string) {
 
 func TestForget(t *testing.T) {
 	t.Parallel()
-	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()
 		s := &schemas{dsn: pgtest.Shared(tb).DSN("postgres")}
 		store := s.open(tb, clock)

@@ -109,7 +109,7 @@ func (r *rig) calm() {
 	r.Helper()
 	r.proxy.SetHook(nil)
 	r.proxy.Refuse(false)
-	r.proxy.Settle()
+	r.proxy.AwaitServer()
 }
 
 // leave closes the store and waits until the server has nothing left of it to do, also of

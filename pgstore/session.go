@@ -77,10 +77,10 @@ func rollback(ctx context.Context, conn *pgx.Conn) {
 // out to be dead, after a restart of the server say, is replaced; then the calls are
 // made anew.
 func (s *Store) read(ctx context.Context, calls func() []call) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	err := s.readAgain(ctx, calls)
 	if err != nil && ctx.Err() != nil {
 		return dibs.Unavailable(err) // the caller gave up: that says nothing about the database

@@ -20,7 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/gate"
+	"github.com/calldibs/dibs/internal/inflight"
 )
 
 // Store is a [dibs.Store] on a PostgreSQL database. It is safe for concurrent use.
@@ -36,7 +36,7 @@ type Store struct {
 	busy    busyNames
 	feed    *feed
 
-	gate gate.Gate // every method is in it while it runs, so Close waits for it
+	calls inflight.Calls // Close waits for them
 }
 
 var (
@@ -67,7 +67,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close waits for the calls under way and closes the connections. All later calls
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
-	return s.gate.Shut(func() error {
+	return s.calls.Close(func() error {
 		s.feed.close()
 		s.pool.Close()
 		return nil

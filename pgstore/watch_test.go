@@ -153,7 +153,7 @@ func TestAListenerRecovers(t *testing.T) {
 		notes := r.proxy.Notifications()
 		r.proxy.SetHook(pgproxy.Once(pgproxy.SQL("^LISTEN"), pgproxy.CutBefore())) // it fails once more
 		r.proxy.CutAll()
-		r.proxy.Settle()
+		r.proxy.AwaitServer()
 		r.delays(writer, seen, fmt.Sprint("missed-", round, "-"), 1)
 		if r.proxy.Notifications() != notes {
 			t.Log("the listener was back in time to hear of it")

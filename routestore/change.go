@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 // change puts the routes on record, if nothing is lost by that. Others that do the same at
@@ -31,7 +33,7 @@ func (s *Store) change(ctx context.Context, cfg Config, before []record) error {
 	// Others stop once the new routes are on record. What they have done until then is looked
 	// at again.
 	return s.replace(ctx, before, func() error {
-		if err := sleep(ctx, cfg.settle); err != nil {
+		if err := backoff.Sleep(ctx, cfg.settle); err != nil {
 			return err
 		}
 		_, err := s.verify(ctx)

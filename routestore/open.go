@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const (
@@ -111,7 +112,7 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 			}
 			continue
 		}
-		if err := sleep(ctx, lookAgain); err != nil {
+		if err := backoff.Sleep(ctx, lookAgain); err != nil {
 			return err
 		}
 	}
@@ -157,15 +158,4 @@ func (s *Store) begin(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -42,10 +42,10 @@ func (t turn) lockWithin(ctx context.Context) error {
 // Await takes SQLite's write lock for a moment. A Commit has it from before it looks at the
 // clock until others see what it did, in this process and in every other.
 func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	return unavailable(s.writer.await(ctx, func() bool { return s.instant() >= end }))
 }
 

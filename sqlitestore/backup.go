@@ -41,10 +41,10 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 // copyInto copies everything on a connection of its own: the others only read, and SQLite
 // counts this as writing.
 func (s *Store) copyInto(ctx context.Context, path string) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	conn, err := newSession(ctx, s.writer.connector)
 	if err != nil {
 		return unavailable(err)

@@ -9,10 +9,10 @@ import (
 
 // Commit commits groups in one transaction.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	if len(groups) == 0 {
 		return nil, nil
 	}

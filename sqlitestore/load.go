@@ -94,10 +94,10 @@ func appendIDs(args []any, ids []dibs.ID, size int) []any {
 
 // Load returns the records that exist among refs, all of one moment.
 func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return dibs.Snapshots{}, err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	var records []dibs.Record
 	err := s.useWarm(ctx, func(ctx context.Context, run runner) (err error) {
 		records, err = loadRefs(ctx, run, refs, true)

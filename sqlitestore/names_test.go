@@ -19,7 +19,7 @@ import (
 )
 
 // namesFile is one file for several registries, each of which opens it by itself.
-func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Place {
+func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Harness {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "names.db")
 	cfg.BusyTimeout = time.Minute
@@ -41,7 +41,7 @@ func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Place {
 		}
 	}
 	tb.Cleanup(closePools)
-	return &nametest.Place{
+	return &nametest.Harness{
 		Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
 			tb.Helper()
 			store, err := sqlitestore.Open(context.Background(), path, cfg)
@@ -77,7 +77,7 @@ func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Place {
 	}
 }
 
-func namesPlace(tb testing.TB) *nametest.Place {
+func namesPlace(tb testing.TB) *nametest.Harness {
 	tb.Helper()
 	return namesFile(tb, sqlitestore.Config{})
 }
@@ -94,7 +94,7 @@ func TestKeys(t *testing.T) {
 
 func TestBlindValuesLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()
 		return namesFile(tb, sqlitestore.Config{Now: clock.Now})
 	})
@@ -102,7 +102,7 @@ func TestBlindValuesLeaveNoTrace(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	t.Parallel()
-	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Place {
+	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()
 		place := namesFile(tb, sqlitestore.Config{Now: clock.Now})
 		place.Dump = func(tb testing.TB) (all []byte) {

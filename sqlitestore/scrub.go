@@ -22,10 +22,10 @@ var errBeingRead = errors.New("the log cannot be emptied while others read the f
 // room of that as free. It takes as long as copying the file, as much room on disk for a
 // while, and nobody else writes meanwhile.
 func (s *Store) Scrub(ctx context.Context) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	conn, err := s.writer.acquire(ctx)

@@ -21,14 +21,14 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/gate"
+	"github.com/calldibs/dibs/internal/inflight"
 )
 
 // Store is a [dibs.Store] on one SQLite file. It is safe for concurrent use.
 type Store struct {
 	now func() time.Time
 
-	gate gate.Gate // every method is in it while it runs, so Close waits for it
+	calls inflight.Calls // Close waits for them
 
 	writer  *writer
 	readers *readers
@@ -56,17 +56,17 @@ func (s *Store) Ping(ctx context.Context) error {
 // read runs fn on a reading connection. Unless fn asks for one statement only,
 // it wraps itself in [snapshot].
 func (s *Store) read(ctx context.Context, fn func(runner) error) error {
-	if err := s.gate.Enter(ctx); err != nil {
+	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
-	defer s.gate.Leave()
+	defer s.calls.End()
 	return unavailable(s.readers.use(ctx, fn))
 }
 
 // Close waits for the calls under way and closes the file. All later calls
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
-	return s.gate.Shut(func() error {
+	return s.calls.Close(func() error {
 		// The writer last: the last connection to go folds the WAL into the file.
 		err := s.readers.close()
 		return unavailable(errors.Join(err, s.writer.close()))

@@ -9,10 +9,10 @@ import (
 
 func brokenAwaits() []broken {
 	return []broken{
-		{must: "await-commits", how: "waits for nothing", bend: func(f *fake, _ *Clock) {
+		{must: "await-commits", how: "returns at once", apply: func(f *fake, _ *Clock) {
 			f.await = func(context.Context, []dibs.Ref, dibs.Instant) error { return nil }
 		}},
-		{must: "await-commits", how: "waits for its own commits, and not for those of others", bend: func(f *fake, _ *Clock) {
+		{must: "await-commits", how: "waits only for commits of its own handle", apply: func(f *fake, _ *Clock) {
 			good := f.commit
 			var own atomic.Int32
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -28,14 +28,14 @@ func brokenAwaits() []broken {
 				return await(ctx, refs, end)
 			}
 		}},
-		{must: "await-commits", how: "gives up and does not say so", bend: func(f *fake, _ *Clock) {
+		{must: "await-commits", how: "gives up without an error", apply: func(f *fake, _ *Clock) {
 			good := f.await
 			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 				_ = good(ctx, refs, end)
 				return nil
 			}
 		}},
-		{must: "await-commits", how: "fails where nothing is under way", bend: func(f *fake, _ *Clock) {
+		{must: "await-commits", how: "fails when no commit is in progress", apply: func(f *fake, _ *Clock) {
 			good := f.await
 			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 				found, err := f.load(ctx, refs)
@@ -45,7 +45,7 @@ func brokenAwaits() []broken {
 				return good(ctx, refs, end)
 			}
 		}},
-		{must: "await-deadline", how: "waits as long as it takes", bend: func(f *fake, _ *Clock) {
+		{must: "await-deadline", how: "ignores its deadline", apply: func(f *fake, _ *Clock) {
 			good := f.await
 			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortly+2*patience)
@@ -53,11 +53,11 @@ func brokenAwaits() []broken {
 				return good(ctx, refs, end)
 			}
 		}},
-		{must: "await-clock", how: "does not look at the clock", bend: func(f *fake, _ *Clock) {
+		{must: "await-clock", how: "ignores the clock", apply: func(f *fake, _ *Clock) {
 			good := f.await
 			f.await = func(ctx context.Context, refs []dibs.Ref, _ dibs.Instant) error { return good(ctx, refs, 0) }
 		}},
-		{must: "await-clock", how: "is a millisecond early", bend: func(f *fake, _ *Clock) {
+		{must: "await-clock", how: "returns a millisecond early", apply: func(f *fake, _ *Clock) {
 			good := f.await
 			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error { return good(ctx, refs, end-1) }
 		}},

@@ -8,8 +8,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// committing bends Commit by changing each group first.
-func committing(change func(g *dibs.Group)) bend {
+// committing breaks Commit: it changes each group first.
+func committing(change func(g *dibs.Group)) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
 		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -24,7 +24,7 @@ func committing(change func(g *dibs.Group)) bend {
 	}
 }
 
-// present returns the revision that a record has now.
+// present returns the current revision of a record.
 func present(data dibs.Store, ref dibs.Ref) uint64 {
 	s, err := data.Load(context.Background(), []dibs.Ref{ref})
 	if err != nil || len(s.Records) == 0 {
@@ -33,8 +33,8 @@ func present(data dibs.Store, ref dibs.Ref) uint64 {
 	return s.Records[0].Revision()
 }
 
-// blind bends Commit so that some reads are taken for right.
-func blind(to func(read dibs.Read, present uint64, g *dibs.Group) bool) bend {
+// blind breaks Commit: it skips the comparison of some reads.
+func blind(to func(read dibs.Read, present uint64, g *dibs.Group) bool) breakage {
 	return func(f *fake, clock *Clock) {
 		committing(func(g *dibs.Group) {
 			for i, read := range g.Reads {
@@ -51,28 +51,28 @@ func writes(g *dibs.Group, ref dibs.Ref) bool {
 	return slices.ContainsFunc(g.Writes, func(w dibs.Write) bool { return w.Record.Ref() == ref })
 }
 
-// windowed bends the window of each group.
-func windowed(change func(w *dibs.Window)) bend {
+// windowed breaks Commit: it changes the window of each group.
+func windowed(change func(w *dibs.Window)) breakage {
 	return committing(func(g *dibs.Group) { change(&g.Window) })
 }
 
 func brokenCommits() []broken {
 	return []broken{
-		{must: "commit-reads", how: "compares nothing", bend: blind(func(dibs.Read, uint64, *dibs.Group) bool { return true })},
-		{must: "commit-reads", how: "only sees whether a record is there", bend: blind(func(read dibs.Read, rev uint64, _ *dibs.Group) bool {
+		{must: "commit-reads", how: "compares nothing", apply: blind(func(dibs.Read, uint64, *dibs.Group) bool { return true })},
+		{must: "commit-reads", how: "compares only whether a record exists", apply: blind(func(read dibs.Read, rev uint64, _ *dibs.Group) bool {
 			return (read.Rev == 0) == (rev == 0)
 		})},
-		{must: "commit-reads", how: "overwrites what was absent", bend: blind(func(read dibs.Read, _ uint64, _ *dibs.Group) bool { return read.Rev == 0 })},
-		{must: "commit-reads", how: "takes later revisions for good", bend: blind(func(read dibs.Read, rev uint64, _ *dibs.Group) bool { return read.Rev > rev && rev > 0 })},
-		{must: "commit-reads", how: "updates what is gone", bend: blind(func(_ dibs.Read, rev uint64, _ *dibs.Group) bool { return rev == 0 })},
-		{must: "commit-read-only", how: "compares only what is written", bend: blind(func(read dibs.Read, _ uint64, g *dibs.Group) bool {
+		{must: "commit-reads", how: "does not compare absent records", apply: blind(func(read dibs.Read, _ uint64, _ *dibs.Group) bool { return read.Rev == 0 })},
+		{must: "commit-reads", how: "accepts a later revision than the stored one", apply: blind(func(read dibs.Read, rev uint64, _ *dibs.Group) bool { return read.Rev > rev && rev > 0 })},
+		{must: "commit-reads", how: "updates a record that was deleted", apply: blind(func(_ dibs.Read, rev uint64, _ *dibs.Group) bool { return rev == 0 })},
+		{must: "commit-read-only", how: "compares only the records it writes", apply: blind(func(read dibs.Read, _ uint64, g *dibs.Group) bool {
 			return !writes(g, read.Ref)
 		})},
-		{must: "commit-read-only", how: "compares what is not written too early", bend: hasty(func(read dibs.Read, g *dibs.Group) bool {
+		{must: "commit-read-only", how: "compares read-only records before it locks", apply: hasty(func(read dibs.Read, g *dibs.Group) bool {
 			return !writes(g, read.Ref)
 		})},
-		{must: "commit-race", how: "compares before it locks", bend: hasty(func(dibs.Read, *dibs.Group) bool { return true })},
-		{must: "commit-race", how: "takes every commit for the winner", bend: func(f *fake, _ *Clock) {
+		{must: "commit-race", how: "compares before it locks", apply: hasty(func(dibs.Read, *dibs.Group) bool { return true })},
+		{must: "commit-race", how: "reports every commit as the winner", apply: func(f *fake, _ *Clock) {
 			good := f.commit
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 				outcomes, err := good(ctx, groups)
@@ -82,41 +82,41 @@ func brokenCommits() []broken {
 				return outcomes, err
 			}
 		}},
-		{must: "commit-window", how: "has none", bend: windowed(func(w *dibs.Window) { *w = dibs.Window{} })},
-		{must: "commit-window", how: "has no beginning", bend: windowed(func(w *dibs.Window) { w.From = 0 })},
-		{must: "commit-window", how: "begins a millisecond early", bend: windowed(func(w *dibs.Window) { w.From-- })},
-		{must: "commit-window", how: "begins a millisecond late", bend: windowed(func(w *dibs.Window) {
+		{must: "commit-window", how: "has none", apply: windowed(func(w *dibs.Window) { *w = dibs.Window{} })},
+		{must: "commit-window", how: "ignores From", apply: windowed(func(w *dibs.Window) { w.From = 0 })},
+		{must: "commit-window", how: "starts a millisecond early", apply: windowed(func(w *dibs.Window) { w.From-- })},
+		{must: "commit-window", how: "starts a millisecond late", apply: windowed(func(w *dibs.Window) {
 			if w.From != 0 {
 				w.From++
 			}
 		})},
-		{must: "commit-window", how: "ends a millisecond early", bend: windowed(func(w *dibs.Window) {
+		{must: "commit-window", how: "ends a millisecond early", apply: windowed(func(w *dibs.Window) {
 			if w.Before != 0 {
 				w.Before--
 			}
 		})},
-		{must: "commit-window", how: "ends a millisecond late", bend: windowed(func(w *dibs.Window) {
+		{must: "commit-window", how: "ends a millisecond late", apply: windowed(func(w *dibs.Window) {
 			if w.Before != 0 {
 				w.Before++
 			}
 		})},
-		{must: "commit-window", how: "rounds the clock up", bend: func(f *fake, clock *Clock) {
+		{must: "commit-window", how: "rounds the clock up", apply: func(f *fake, clock *Clock) {
 			windowed(func(w *dibs.Window) {
 				if clock.Now().Nanosecond()%int(time.Millisecond) != 0 && w.Before != 0 {
 					w.Before--
 				}
 			})(f, clock)
 		}},
-		{must: "commit-stale", how: "tells of what did not happen", bend: leaking(func(g dibs.Group) dibs.Group {
+		{must: "commit-stale", how: "keeps the events of a stale group", apply: leaking(func(g dibs.Group) dibs.Group {
 			return dibs.Group{Events: g.Events}
 		})},
-		{must: "commit-stale", how: "leaves the first write behind", bend: leaking(func(g dibs.Group) dibs.Group {
+		{must: "commit-stale", how: "keeps the first write of a stale group", apply: leaking(func(g dibs.Group) dibs.Group {
 			return dibs.Group{Writes: g.Writes[:1]}
 		})},
-		{must: "commit-stale", how: "leaves the last write behind", bend: leaking(func(g dibs.Group) dibs.Group {
+		{must: "commit-stale", how: "keeps the last write of a stale group", apply: leaking(func(g dibs.Group) dibs.Group {
 			return dibs.Group{Writes: g.Writes[len(g.Writes)-1:]}
 		})},
-		{must: "commit-outcomes", how: "mixes up the outcomes", bend: func(f *fake, _ *Clock) {
+		{must: "commit-outcomes", how: "returns the outcomes in the wrong order", apply: func(f *fake, _ *Clock) {
 			good := f.commit
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 				outcomes, err := good(ctx, groups)
@@ -124,7 +124,7 @@ func brokenCommits() []broken {
 				return outcomes, err
 			}
 		}},
-		{must: "commit-revision", how: "counts by itself", bend: committing(func(g *dibs.Group) {
+		{must: "commit-revision", how: "assigns its own revisions", apply: committing(func(g *dibs.Group) {
 			for i, w := range g.Writes {
 				for _, read := range g.Reads {
 					if d, ok := w.Record.(*dibs.Document); ok && read.Ref == d.Ref() {
@@ -138,9 +138,9 @@ func brokenCommits() []broken {
 	}
 }
 
-// hasty bends Commit so that it compares some reads a moment before it commits,
-// and not again then.
-func hasty(some func(read dibs.Read, g *dibs.Group) bool) bend {
+// hasty breaks Commit: it compares some reads shortly before it commits, and
+// not again while it commits.
+func hasty(some func(read dibs.Read, g *dibs.Group) bool) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
 		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -157,8 +157,8 @@ func hasty(some func(read dibs.Read, g *dibs.Group) bool) bend {
 	}
 }
 
-// leaking bends Commit so that a stale or busy group leaves something behind.
-func leaking(rest func(g dibs.Group) dibs.Group) bend {
+// leaking breaks Commit: a stale or busy group leaves something behind.
+func leaking(rest func(g dibs.Group) dibs.Group) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
 		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {

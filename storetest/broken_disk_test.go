@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// logged lets a harness's stores remember their commits, and opens again from
-// what is made of them.
+// logged makes a harness's stores record their commits, and reopens a store by
+// replaying what replay returns for them.
 func logged(replay func(groups []dibs.Group) []dibs.Group) func(h *Harness) {
 	return func(h *Harness) {
 		var mu sync.Mutex
@@ -56,7 +56,7 @@ func logged(replay func(groups []dibs.Group) []dibs.Group) func(h *Harness) {
 	}
 }
 
-// only keeps the writes of a log that are wanted, and its events if they are.
+// only returns the wanted writes of a log, and its events if events is true.
 func only(wanted func(w dibs.Write) bool, events bool) func(groups []dibs.Group) []dibs.Group {
 	return func(groups []dibs.Group) []dibs.Group {
 		var kept []dibs.Group
@@ -93,9 +93,9 @@ func brokenDisks() []broken {
 			}, true))},
 		)
 	}
-	return append(stores, broken{must: "reopen", how: "gives out cursors again", harness: logged(func(groups []dibs.Group) []dibs.Group {
-		// Events of names that were deleted later are not even written again, so
-		// that their positions are free.
+	return append(stores, broken{must: "reopen", how: "reuses cursors", harness: logged(func(groups []dibs.Group) []dibs.Group {
+		// Events of names that were deleted later are not replayed, so their
+		// positions are free again.
 		gone := make(map[dibs.ID]bool)
 		for _, g := range groups {
 			for _, w := range g.Writes {

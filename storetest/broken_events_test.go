@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// telltale bends Events by changing what it found.
-func telltale(change func(events []dibs.Event) []dibs.Event) bend {
+// telltale breaks Events: it changes the result.
+func telltale(change func(events []dibs.Event) []dibs.Event) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.events
 		f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
@@ -24,8 +24,8 @@ func telltale(change func(events []dibs.Event) []dibs.Event) bend {
 	}
 }
 
-// seeking bends Events by changing the query first.
-func seeking(change func(query *dibs.EventQuery)) bend {
+// seeking breaks Events: it changes the query first.
+func seeking(change func(query *dibs.EventQuery)) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.events
 		f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
@@ -35,9 +35,9 @@ func seeking(change func(query *dibs.EventQuery)) bend {
 	}
 }
 
-// walking bends Events into following what it selects event by event, up to where the page
-// begins; or to the last one, where a history is read from its end.
-func walking(selects func(query dibs.EventQuery) bool) bend {
+// walking breaks Events: it reads all selected events one by one up to the start of the
+// page, or up to the last event when it reads a history from its end.
+func walking(selects func(query dibs.EventQuery) bool) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.events
 		f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
@@ -55,13 +55,13 @@ func walking(selects func(query dibs.EventQuery) bool) bend {
 
 func brokenEvents() []broken {
 	return []broken{
-		{must: "events-order", how: "latest first", bend: telltale(func(events []dibs.Event) []dibs.Event {
+		{must: "events-order", how: "latest first", apply: telltale(func(events []dibs.Event) []dibs.Event {
 			slices.Reverse(events)
 			return events
 		})},
-		{must: "events-order", how: "a group's events in no order", bend: committing(func(g *dibs.Group) { slices.Reverse(g.Events) })},
-		{must: "events-gapless", how: "skips what is committed late", bend: lateFeed},
-		{must: "events-gapless", how: "skips one on resuming", bend: func(f *fake, _ *Clock) {
+		{must: "events-order", how: "reorders the events of a group", apply: committing(func(g *dibs.Group) { slices.Reverse(g.Events) })},
+		{must: "events-gapless", how: "skips events of a slow commit", apply: lateFeed},
+		{must: "events-gapless", how: "skips an event on resuming", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				events, err := good(ctx, query)
@@ -71,7 +71,7 @@ func brokenEvents() []broken {
 				return events, err
 			}
 		}},
-		{must: "events-gapless", how: "repeats one on resuming", bend: func(f *fake, _ *Clock) {
+		{must: "events-gapless", how: "repeats an event on resuming", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				if n, err := strconv.Atoi(string(query.After)); err == nil && n > 1 && query.Limit > 1 {
@@ -80,15 +80,15 @@ func brokenEvents() []broken {
 				return good(ctx, query)
 			}
 		}},
-		{must: "events-latest", how: "is the beginning", bend: func(f *fake, _ *Clock) {
+		{must: "events-latest", how: "returns the start of the feed", apply: func(f *fake, _ *Clock) {
 			f.latest = func(context.Context) (dibs.Cursor, error) { return "", nil }
 		}},
-		{must: "events-latest", how: "is what it was when first asked", bend: func(f *fake, _ *Clock) {
+		{must: "events-latest", how: "returns the first answer forever", apply: func(f *fake, _ *Clock) {
 			good := f.latest
 			once := sync.OnceValues(func() (dibs.Cursor, error) { return good(context.Background()) })
 			f.latest = func(context.Context) (dibs.Cursor, error) { return once() }
 		}},
-		{must: "events-latest", how: "is behind the event that comes next", bend: func(f *fake, _ *Clock) {
+		{must: "events-latest", how: "returns a position after the next event", apply: func(f *fake, _ *Clock) {
 			good := f.latest
 			f.latest = func(ctx context.Context) (dibs.Cursor, error) {
 				latest, err := good(ctx)
@@ -96,7 +96,7 @@ func brokenEvents() []broken {
 				return dibs.Cursor(strconv.Itoa(n + 1)), err
 			}
 		}},
-		{must: "events-latest", how: "is before the newest event", bend: func(f *fake, _ *Clock) {
+		{must: "events-latest", how: "returns a position before the newest event", apply: func(f *fake, _ *Clock) {
 			good := f.latest
 			f.latest = func(ctx context.Context) (dibs.Cursor, error) {
 				latest, err := good(ctx)
@@ -106,10 +106,10 @@ func brokenEvents() []broken {
 				return latest, err
 			}
 		}},
-		{must: "events-filter", how: "of all names", bend: seeking(func(q *dibs.EventQuery) { q.Name = dibs.ID{} })},
-		{must: "events-filter", how: "from the beginning", bend: seeking(func(q *dibs.EventQuery) { q.After = "" })},
-		{must: "events-filter", how: "has no limit", bend: seeking(func(q *dibs.EventQuery) { q.Limit = 1000 })},
-		{must: "events-history", how: "oldest first", bend: func(f *fake, _ *Clock) {
+		{must: "events-filter", how: "ignores the name", apply: seeking(func(q *dibs.EventQuery) { q.Name = dibs.ID{} })},
+		{must: "events-filter", how: "ignores After", apply: seeking(func(q *dibs.EventQuery) { q.After = "" })},
+		{must: "events-filter", how: "ignores the limit", apply: seeking(func(q *dibs.EventQuery) { q.Limit = 1000 })},
+		{must: "events-history", how: "oldest first", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				events, err := good(ctx, query)
@@ -119,7 +119,7 @@ func brokenEvents() []broken {
 				return events, err
 			}
 		}},
-		{must: "events-history", how: "counts from the end, which moves", bend: func(f *fake, _ *Clock) {
+		{must: "events-history", how: "resumes by offset from the end, which moves", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			var read atomic.Int64
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
@@ -136,12 +136,12 @@ func brokenEvents() []broken {
 				return events, err
 			}
 		}},
-		{must: "events-cost", how: "walks a history from its end", bend: walking(func(q dibs.EventQuery) bool { return !q.Name.IsZero() })},
-		{must: "events-cost", how: "walks the feed from its beginning", bend: walking(func(q dibs.EventQuery) bool { return q.Name.IsZero() })},
-		{must: "events-filter", how: "names alone", bend: telltale(func(events []dibs.Event) []dibs.Event {
+		{must: "events-cost", how: "reads a history from its end to the page", apply: walking(func(q dibs.EventQuery) bool { return !q.Name.IsZero() })},
+		{must: "events-cost", how: "reads the feed from its start to the page", apply: walking(func(q dibs.EventQuery) bool { return q.Name.IsZero() })},
+		{must: "events-filter", how: "names alone", apply: telltale(func(events []dibs.Event) []dibs.Event {
 			return slices.DeleteFunc(events, func(ev dibs.Event) bool { return ev.ID.IsZero() })
 		})},
-		{must: "events-filter", how: "limits before it filters", bend: func(f *fake, _ *Clock) {
+		{must: "events-filter", how: "limits before it filters", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				events, err := good(ctx, dibs.EventQuery{After: query.After, Limit: query.Limit})
@@ -150,13 +150,13 @@ func brokenEvents() []broken {
 				}), err
 			}
 		}},
-		{must: "events-exact", how: "lower-cases", bend: telltale(func(events []dibs.Event) []dibs.Event {
+		{must: "events-exact", how: "lower-cases", apply: telltale(func(events []dibs.Event) []dibs.Event {
 			for i := range events {
 				events[i].Value = strings.ToLower(events[i].Value)
 			}
 			return events
 		})},
-		{must: "events-cursor", how: "begins at the beginning", bend: func(f *fake, _ *Clock) {
+		{must: "events-cursor", how: "starts over on a bad cursor", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				events, err := good(ctx, query)
@@ -167,7 +167,7 @@ func brokenEvents() []broken {
 				return events, err
 			}
 		}},
-		{must: "events-cursor", how: "says something else", bend: func(f *fake, _ *Clock) {
+		{must: "events-cursor", how: "returns another error", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				events, err := good(ctx, query)
@@ -177,15 +177,15 @@ func brokenEvents() []broken {
 				return events, err
 			}
 		}},
-		{must: "events-cursor", how: "reads what it can", bend: seeking(func(q *dibs.EventQuery) {
+		{must: "events-cursor", how: "ignores the invalid part of a cursor", apply: seeking(func(q *dibs.EventQuery) {
 			q.After = dibs.Cursor(strings.TrimRight(string(q.After), " !"))
 		})},
 	}
 }
 
-// lateFeed bends a store into one that numbers events when a commit begins and
-// shows them when it ends, as a sequence in a database does: what a slow commit
-// shows may stand before what a reader has seen.
+// lateFeed breaks a store: it numbers events when a commit begins and shows them
+// when it ends, as a sequence in a database does. Events of a slow commit may
+// then appear before events that a reader has seen.
 func lateFeed(f *fake, _ *Clock) {
 	var mu sync.Mutex
 	last := 0

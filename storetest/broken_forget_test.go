@@ -7,7 +7,7 @@ import (
 )
 
 func brokenForgetting() []broken {
-	renewing := func(change func(w *dibs.Write)) bend {
+	renewing := func(change func(w *dibs.Write)) breakage {
 		return committing(func(g *dibs.Group) {
 			for i := range g.Writes {
 				if g.Writes[i].Renew {
@@ -16,7 +16,7 @@ func brokenForgetting() []broken {
 			}
 		})
 	}
-	redacting := func(change func(g *dibs.Group)) bend {
+	redacting := func(change func(g *dibs.Group)) breakage {
 		return committing(func(g *dibs.Group) {
 			if len(g.Redacts) > 0 {
 				change(g)
@@ -24,16 +24,16 @@ func brokenForgetting() []broken {
 		})
 	}
 	return []broken{
-		{must: "commit-renew", how: "keeps the events", bend: renewing(func(w *dibs.Write) { w.Renew = false })},
-		{must: "commit-renew", how: "keeps no record", bend: renewing(func(w *dibs.Write) { w.Renew, w.Delete = false, true })},
-		{must: "commit-renew", how: "loses what the group tells", bend: committing(func(g *dibs.Group) {
+		{must: "commit-renew", how: "keeps the events", apply: renewing(func(w *dibs.Write) { w.Renew = false })},
+		{must: "commit-renew", how: "deletes the record", apply: renewing(func(w *dibs.Write) { w.Renew, w.Delete = false, true })},
+		{must: "commit-renew", how: "loses the events of the group", apply: committing(func(g *dibs.Group) {
 			if slices.ContainsFunc(g.Writes, func(w dibs.Write) bool { return w.Renew }) {
 				g.Events = nil
 			}
 		})},
-		{must: "commit-redact", how: "redacts nothing", bend: redacting(func(g *dibs.Group) { g.Redacts = nil })},
-		{must: "commit-redact", how: "redacts the first one only", bend: redacting(func(g *dibs.Group) { g.Redacts = g.Redacts[:1] })},
-		{must: "commit-redact", how: "tells it once more instead", bend: redacting(func(g *dibs.Group) {
+		{must: "commit-redact", how: "redacts nothing", apply: redacting(func(g *dibs.Group) { g.Redacts = nil })},
+		{must: "commit-redact", how: "redacts only the first event", apply: redacting(func(g *dibs.Group) { g.Redacts = g.Redacts[:1] })},
+		{must: "commit-redact", how: "appends the redacted event again", apply: redacting(func(g *dibs.Group) {
 			g.Events, g.Redacts = append(g.Events, g.Redacts...), nil
 		})},
 	}

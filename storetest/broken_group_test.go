@@ -11,9 +11,9 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// inSteps bends Commit so that the parts of its first group become visible one
-// after another.
-func inSteps(parts func(g dibs.Group) []dibs.Group) bend {
+// inSteps breaks Commit: the parts of its first group become visible one after
+// another.
+func inSteps(parts func(g dibs.Group) []dibs.Group) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
 		f.commit = func(ctx context.Context, groups []dibs.Group) (outcomes []dibs.Outcome, err error) {
@@ -33,13 +33,13 @@ func inSteps(parts func(g dibs.Group) []dibs.Group) bend {
 
 func brokenGroups() []broken {
 	return []broken{
-		{must: "commit-atomic", how: "records first", bend: inSteps(func(g dibs.Group) []dibs.Group {
+		{must: "commit-atomic", how: "records first", apply: inSteps(func(g dibs.Group) []dibs.Group {
 			return []dibs.Group{{Reads: g.Reads, Writes: g.Writes}, {Events: g.Events}}
 		})},
-		{must: "commit-atomic", how: "events first", bend: inSteps(func(g dibs.Group) []dibs.Group {
+		{must: "commit-atomic", how: "events first", apply: inSteps(func(g dibs.Group) []dibs.Group {
 			return []dibs.Group{{Reads: g.Reads, Events: g.Events}, {Writes: g.Writes}}
 		})},
-		{must: "commit-atomic", how: "deletions later", bend: inSteps(func(g dibs.Group) []dibs.Group {
+		{must: "commit-atomic", how: "deletions later", apply: inSteps(func(g dibs.Group) []dibs.Group {
 			var stored, deleted []dibs.Write
 			for _, w := range g.Writes {
 				if w.Delete {
@@ -50,13 +50,13 @@ func brokenGroups() []broken {
 			}
 			return []dibs.Group{{Reads: g.Reads, Writes: stored, Events: g.Events}, {Writes: deleted}}
 		})},
-		{must: "commit-atomic", how: "forgets the events", bend: committing(func(g *dibs.Group) { g.Events = nil })},
-		{must: "commit-delete", how: "deletes nothing", bend: committing(func(g *dibs.Group) {
+		{must: "commit-atomic", how: "drops the events", apply: committing(func(g *dibs.Group) { g.Events = nil })},
+		{must: "commit-delete", how: "deletes nothing", apply: committing(func(g *dibs.Group) {
 			g.Writes = slices.DeleteFunc(g.Writes, func(w dibs.Write) bool { return w.Delete })
 		})},
-		{must: "commit-delete", how: "keeps the events", bend: keeping(func(events []dibs.Event) []dibs.Event { return events })},
-		{must: "commit-delete", how: "deletes the last event only", bend: keeping(func(events []dibs.Event) []dibs.Event { return events[:max(0, len(events)-1)] })},
-		{must: "commit-delete", how: "forgets the cursors of what went", bend: func(f *fake, _ *Clock) {
+		{must: "commit-delete", how: "keeps the events", apply: keeping(func(events []dibs.Event) []dibs.Event { return events })},
+		{must: "commit-delete", how: "deletes only the last event", apply: keeping(func(events []dibs.Event) []dibs.Event { return events[:max(0, len(events)-1)] })},
+		{must: "commit-delete", how: "forgets the cursors of deleted events", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				all, err := good(ctx, dibs.EventQuery{Limit: 1000})
@@ -66,7 +66,7 @@ func brokenGroups() []broken {
 				return good(ctx, query)
 			}
 		}},
-		{must: "commit-delete", how: "numbers the events anew", bend: func(f *fake, _ *Clock) {
+		{must: "commit-delete", how: "renumbers the events", apply: func(f *fake, _ *Clock) {
 			good := f.events
 			f.events = func(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 				after, _ := strconv.Atoi(string(query.After))
@@ -80,21 +80,21 @@ func brokenGroups() []broken {
 				return events[:min(limit, len(events))], err
 			}
 		}},
-		{must: "commit-yields", how: "a unique index, checked row by row", bend: rowByRow(func(ws []dibs.Write) []dibs.Write { return ws })},
-		{must: "commit-yields", how: "the same, from the last row on", bend: rowByRow(func(ws []dibs.Write) []dibs.Write {
+		{must: "commit-yields", how: "checks a unique index row by row", apply: rowByRow(func(ws []dibs.Write) []dibs.Write { return ws })},
+		{must: "commit-yields", how: "checks a unique index row by row, from the last", apply: rowByRow(func(ws []dibs.Write) []dibs.Write {
 			slices.Reverse(ws)
 			return ws
 		})},
-		{must: "commit-stale-first", how: "a unique index, checked before the revisions", bend: rowByRow(func(ws []dibs.Write) []dibs.Write {
+		{must: "commit-stale-first", how: "checks a unique index before the revisions", apply: rowByRow(func(ws []dibs.Write) []dibs.Write {
 			slices.SortStableFunc(ws, func(a, b dibs.Write) int { return cmp.Compare(yielding(b), yielding(a)) })
 			return ws
 		})},
 	}
 }
 
-// rowByRow bends Commit into an engine with a unique index on active names that
-// writes in some order, before it looks at revisions.
-func rowByRow(order func([]dibs.Write) []dibs.Write) bend {
+// rowByRow breaks Commit: it has a unique index on active names, and writes in
+// some order before it compares revisions.
+func rowByRow(order func([]dibs.Write) []dibs.Write) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
 		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -124,7 +124,7 @@ func rowByRow(order func([]dibs.Write) []dibs.Write) bend {
 	}
 }
 
-// yielding orders the writes of a group.
+// yielding is the sort key that puts the yielding writes of a group first.
 func yielding(w dibs.Write) int {
 	if w.Yields {
 		return 1
@@ -132,7 +132,7 @@ func yielding(w dibs.Write) int {
 	return 0
 }
 
-// allNames returns every name.
+// allNames returns all names.
 func allNames(data dibs.Store) []*dibs.NameRecord {
 	records, err := data.List(context.Background(), dibs.ListQuery{Kind: dibs.KindName, Limit: 1 << 20})
 	if err != nil {
@@ -145,7 +145,7 @@ func allNames(data dibs.Store) []*dibs.NameRecord {
 	return names
 }
 
-// keeping bends deletions: some of a deleted name's events stay.
+// keeping breaks deletions: it keeps some events of a deleted name.
 func keeping(pick func(events []dibs.Event) []dibs.Event) func(f *fake, _ *Clock) {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
@@ -160,7 +160,7 @@ func keeping(pick func(events []dibs.Event) []dibs.Event) func(f *fake, _ *Clock
 					if err != nil {
 						return nil, err
 					}
-					slices.Reverse(events) // as they happened
+					slices.Reverse(events) // oldest first
 					kept[i].Events = append(slices.Clip(kept[i].Events), pick(events)...)
 				}
 			}

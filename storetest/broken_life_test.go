@@ -9,11 +9,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// refusing bends what a store answers that is closed or cut off.
-func refusing(answer func(err error) error) bend {
+// refusing breaks the error of a closed or cut-off store.
+func refusing(answer func(err error) error) breakage {
 	return func(f *fake, _ *Clock) {
-		good := f.gate
-		f.gate = func(ctx context.Context, method string) (context.Context, error) {
+		good := f.before
+		f.before = func(ctx context.Context, method string) (context.Context, error) {
 			ctx, err := good(ctx, method)
 			if err != nil {
 				err = answer(err)
@@ -25,7 +25,7 @@ func refusing(answer func(err error) error) bend {
 
 func brokenLives() []broken {
 	stores := []broken{
-		{must: "concurrent", how: "fails when calls overlap", bend: func(f *fake, _ *Clock) {
+		{must: "concurrent", how: "fails when calls run concurrently", apply: func(f *fake, _ *Clock) {
 			good := f.commit
 			var busy atomic.Int32
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -37,7 +37,7 @@ func brokenLives() []broken {
 				return good(ctx, groups)
 			}
 		}},
-		{must: "concurrent", how: "loses a commit that overlaps", bend: func(f *fake, _ *Clock) {
+		{must: "concurrent", how: "loses a concurrent commit", apply: func(f *fake, _ *Clock) {
 			good := f.commit
 			var busy atomic.Int32
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -49,20 +49,20 @@ func brokenLives() []broken {
 				return good(ctx, groups)
 			}
 		}},
-		{must: "unavailable", how: "shows the driver's error", bend: refusing(func(error) error { return errors.New("connection refused") })},
-		{must: "unavailable", how: "does not know what happened", bend: refusing(func(err error) error { return dibs.OutcomeUnknown(err) })},
-		{must: "unavailable", how: "says both", bend: refusing(func(err error) error { return errors.Join(err, dibs.OutcomeUnknown(err)) })},
-		{must: "closed", how: "shows the driver's error", bend: refusing(func(error) error { return errors.New("sql: database is closed") })},
-		{must: "cancelled", how: "commits and then says it did not", bend: func(f *fake, _ *Clock) {
-			f.gate = func(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
+		{must: "unavailable", how: "returns the driver's error", apply: refusing(func(error) error { return errors.New("connection refused") })},
+		{must: "unavailable", how: "says that the outcome is unknown", apply: refusing(func(err error) error { return dibs.OutcomeUnknown(err) })},
+		{must: "unavailable", how: "says both", apply: refusing(func(err error) error { return errors.Join(err, dibs.OutcomeUnknown(err)) })},
+		{must: "closed", how: "returns the driver's error", apply: refusing(func(error) error { return errors.New("sql: database is closed") })},
+		{must: "cancelled", how: "commits and then returns an error", apply: func(f *fake, _ *Clock) {
+			f.before = func(ctx context.Context, _ string) (context.Context, error) { return ctx, nil }
 			good := f.commit
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 				outcomes, err := good(context.WithoutCancel(ctx), groups)
 				return outcomes, errors.Join(err, ctx.Err())
 			}
 		}},
-		{must: "cancelled", how: "says that it is unavailable", bend: refusing(func(error) error { return dibs.Unavailable(nil) })},
-		{must: "close-twice", how: "minds", bend: func(f *fake, _ *Clock) {
+		{must: "cancelled", how: "says that it is unavailable", apply: refusing(func(error) error { return dibs.Unavailable(nil) })},
+		{must: "close-twice", how: "minds", apply: func(f *fake, _ *Clock) {
 			var once atomic.Bool
 			f.close = func() error {
 				if once.Swap(true) {
@@ -74,18 +74,18 @@ func brokenLives() []broken {
 	}
 	for _, method := range []string{"Load", "Commit", "Due", "Owned", "List", "Events"} {
 		stores = append(stores,
-			broken{must: "closed", how: method + " goes on", bend: func(f *fake, _ *Clock) {
-				good := f.gate
-				f.gate = func(ctx context.Context, m string) (context.Context, error) {
+			broken{must: "closed", how: method + " still works", apply: func(f *fake, _ *Clock) {
+				good := f.before
+				f.before = func(ctx context.Context, m string) (context.Context, error) {
 					if m == method {
 						return ctx, nil
 					}
 					return good(ctx, m)
 				}
 			}},
-			broken{must: "cancelled", how: method + " goes on", bend: func(f *fake, _ *Clock) {
-				good := f.gate
-				f.gate = func(ctx context.Context, m string) (context.Context, error) {
+			broken{must: "cancelled", how: method + " still works", apply: func(f *fake, _ *Clock) {
+				good := f.before
+				f.before = func(ctx context.Context, m string) (context.Context, error) {
 					if m == method {
 						ctx = context.WithoutCancel(ctx)
 					}

@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// asking bends List by changing the query first.
-func asking(change func(query *dibs.ListQuery)) bend {
+// asking breaks List: it changes the query first.
+func asking(change func(query *dibs.ListQuery)) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.list
 		f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
@@ -21,8 +21,8 @@ func asking(change func(query *dibs.ListQuery)) bend {
 	}
 }
 
-// sorting bends List so that it sorts names by a text of its own.
-func sorting(by func(at *dibs.ListPosition) string) bend {
+// sorting breaks List: it sorts names by another text.
+func sorting(by func(at *dibs.ListPosition) string) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.list
 		f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
@@ -48,41 +48,41 @@ func asUTF16(s string) string {
 
 func brokenLists() []broken {
 	return []broken{
-		{must: "list-order", how: "in the order of a dictionary", bend: sorting(func(at *dibs.ListPosition) string {
+		{must: "list-order", how: "sorts without case", apply: sorting(func(at *dibs.ListPosition) string {
 			return at.Namespace + "\x00" + strings.ToLower(at.Label)
 		})},
-		{must: "list-order", how: "in the order of UTF-16", bend: sorting(func(at *dibs.ListPosition) string {
+		{must: "list-order", how: "sorts by UTF-16", apply: sorting(func(at *dibs.ListPosition) string {
 			return at.Namespace + "\x00" + asUTF16(at.Label)
 		})},
-		{must: "list-order", how: "in the order of joined keys", bend: sorting(func(at *dibs.ListPosition) string {
+		{must: "list-order", how: "sorts by joined keys", apply: sorting(func(at *dibs.ListPosition) string {
 			return at.Namespace + ":" + at.Label
 		})},
-		{must: "list-order", how: "labels first", bend: sorting(func(at *dibs.ListPosition) string { return at.Label })},
-		{must: "list-filter", how: "names for any kind", bend: asking(func(q *dibs.ListQuery) { q.Kind = dibs.KindName })},
-		{must: "list-filter", how: "in all namespaces", bend: asking(func(q *dibs.ListQuery) { q.Namespace = "" })},
-		{must: "list-filter", how: "in all states", bend: asking(func(q *dibs.ListQuery) { q.States = nil })},
-		{must: "list-filter", how: "in the first state", bend: asking(func(q *dibs.ListQuery) { q.States = q.States[:min(1, len(q.States))] })},
-		{must: "list-filter", how: "from the start", bend: asking(func(q *dibs.ListQuery) { q.From = "" })},
-		{must: "list-filter", how: "behind From", bend: asking(func(q *dibs.ListQuery) {
+		{must: "list-order", how: "labels first", apply: sorting(func(at *dibs.ListPosition) string { return at.Label })},
+		{must: "list-filter", how: "returns names for any kind", apply: asking(func(q *dibs.ListQuery) { q.Kind = dibs.KindName })},
+		{must: "list-filter", how: "ignores the namespace", apply: asking(func(q *dibs.ListQuery) { q.Namespace = "" })},
+		{must: "list-filter", how: "ignores the states", apply: asking(func(q *dibs.ListQuery) { q.States = nil })},
+		{must: "list-filter", how: "uses only the first state", apply: asking(func(q *dibs.ListQuery) { q.States = q.States[:min(1, len(q.States))] })},
+		{must: "list-filter", how: "ignores From", apply: asking(func(q *dibs.ListQuery) { q.From = "" })},
+		{must: "list-filter", how: "behind From", apply: asking(func(q *dibs.ListQuery) {
 			if q.From != "" {
 				q.From += "\x00"
 			}
 		})},
-		{must: "list-filter", how: "to the end", bend: asking(func(q *dibs.ListQuery) { q.To = "" })},
-		{must: "list-filter", how: "with To", bend: asking(func(q *dibs.ListQuery) {
+		{must: "list-filter", how: "ignores To", apply: asking(func(q *dibs.ListQuery) { q.To = "" })},
+		{must: "list-filter", how: "with To", apply: asking(func(q *dibs.ListQuery) {
 			if q.To != "" {
 				q.To += "\x00"
 			}
 		})},
-		{must: "list-filter", how: "ranges without case", bend: asking(func(q *dibs.ListQuery) { q.From, q.To = strings.ToLower(q.From), strings.ToLower(q.To) })},
-		{must: "list-filter", how: "always the first page", bend: asking(func(q *dibs.ListQuery) { q.After = nil })},
-		{must: "list-filter", how: "resumes in the namespace alone", bend: asking(func(q *dibs.ListQuery) {
+		{must: "list-filter", how: "compares ranges without case", apply: asking(func(q *dibs.ListQuery) { q.From, q.To = strings.ToLower(q.From), strings.ToLower(q.To) })},
+		{must: "list-filter", how: "ignores After", apply: asking(func(q *dibs.ListQuery) { q.After = nil })},
+		{must: "list-filter", how: "resumes by namespace only", apply: asking(func(q *dibs.ListQuery) {
 			if q.After != nil && q.Namespace == "" {
 				q.Namespace = q.After.Namespace
 			}
 		})},
-		{must: "list-filter", how: "has no limit", bend: asking(func(q *dibs.ListQuery) { q.Limit = 1000 })},
-		{must: "list-paging", how: "repeats the last record", bend: func(f *fake, _ *Clock) {
+		{must: "list-filter", how: "ignores the limit", apply: asking(func(q *dibs.ListQuery) { q.Limit = 1000 })},
+		{must: "list-paging", how: "repeats the last record", apply: func(f *fake, _ *Clock) {
 			good := f.list
 			f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 				if query.After != nil && query.Limit > 1 {
@@ -98,7 +98,7 @@ func brokenLists() []broken {
 				return good(ctx, query)
 			}
 		}},
-		{must: "list-paging", how: "skips a record", bend: func(f *fake, _ *Clock) {
+		{must: "list-paging", how: "skips a record", apply: func(f *fake, _ *Clock) {
 			good := f.list
 			f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 				page, err := good(ctx, query)
@@ -108,7 +108,7 @@ func brokenLists() []broken {
 				return page, err
 			}
 		}},
-		{must: "list-paging", how: "resumes only where a record still is", bend: func(f *fake, _ *Clock) {
+		{must: "list-paging", how: "resumes only at a record that still exists", apply: func(f *fake, _ *Clock) {
 			good := f.list
 			f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 				if query.After != nil {

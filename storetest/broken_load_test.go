@@ -11,11 +11,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// moment is long enough for another goroutine to get in between.
+// moment is long enough for another goroutine to run in between.
 const moment = 500 * time.Microsecond
 
-// answering bends Load by changing what it found.
-func answering(change func(refs []dibs.Ref, s *dibs.Snapshots)) bend {
+// answering breaks Load: it changes the result.
+func answering(change func(refs []dibs.Ref, s *dibs.Snapshots)) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.load
 		f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
@@ -26,8 +26,8 @@ func answering(change func(refs []dibs.Ref, s *dibs.Snapshots)) bend {
 	}
 }
 
-// spelling bends Load by changing the text of names.
-func spelling(change func(string) string) bend {
+// spelling breaks Load: it changes the text of names.
+func spelling(change func(string) string) breakage {
 	return answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
 		for _, record := range s.Records {
 			if n, ok := record.(*dibs.NameRecord); ok {
@@ -39,7 +39,7 @@ func spelling(change func(string) string) bend {
 
 func brokenLoads() []broken {
 	return []broken{
-		{must: "load-snapshot", how: "loads one record after another", bend: func(f *fake, _ *Clock) {
+		{must: "load-snapshot", how: "loads one record after another", apply: func(f *fake, _ *Clock) {
 			good := f.load
 			f.load = func(ctx context.Context, refs []dibs.Ref) (all dibs.Snapshots, err error) {
 				for _, ref := range refs {
@@ -53,7 +53,7 @@ func brokenLoads() []broken {
 				return all, nil
 			}
 		}},
-		{must: "load-fresh", how: "answers from a cache", bend: func(f *fake, _ *Clock) {
+		{must: "load-fresh", how: "answers from a cache", apply: func(f *fake, _ *Clock) {
 			good := f.load
 			var cache sync.Map
 			f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
@@ -66,7 +66,7 @@ func brokenLoads() []broken {
 				return s, err
 			}
 		}},
-		{must: "load-fresh", how: "says it committed and did not", bend: func(f *fake, _ *Clock) {
+		{must: "load-fresh", how: "reports a commit that it dropped", apply: func(f *fake, _ *Clock) {
 			f.commit = func(_ context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 				outcomes := make([]dibs.Outcome, len(groups))
 				for i := range outcomes {
@@ -75,16 +75,16 @@ func brokenLoads() []broken {
 				return outcomes, nil
 			}
 		}},
-		{must: "load-exact", how: "lower-cases", bend: spelling(strings.ToLower)},
-		{must: "load-exact", how: "trims", bend: spelling(strings.TrimSpace)},
-		{must: "load-exact", how: "trims at the end, as CHAR columns do", bend: spelling(func(s string) string { return strings.TrimRight(s, " ") })},
-		{must: "load-exact", how: "composes accents", bend: spelling(func(s string) string { return strings.ReplaceAll(s, "e\u0301", "\u00e9") })},
-		{must: "load-exact", how: "drops what has no width", bend: spelling(func(s string) string { return strings.ReplaceAll(s, "\u200b", "") })},
-		{must: "load-exact", how: "cuts at 255 bytes", bend: spelling(func(s string) string { return s[:min(len(s), 255)] })},
-		{must: "load-exact", how: "a unique index without case", bend: collating(strings.ToLower)},
-		{must: "load-exact", how: "a unique index without trailing spaces", bend: collating(func(s string) string { return strings.TrimRight(s, " ") })},
-		{must: "load-kind", how: "takes IDs alone", bend: kindless},
-		{must: "load-kind", how: "refuses kinds it does not know", bend: func(f *fake, _ *Clock) {
+		{must: "load-exact", how: "lower-cases", apply: spelling(strings.ToLower)},
+		{must: "load-exact", how: "trims", apply: spelling(strings.TrimSpace)},
+		{must: "load-exact", how: "trims trailing spaces, as CHAR columns do", apply: spelling(func(s string) string { return strings.TrimRight(s, " ") })},
+		{must: "load-exact", how: "composes accents", apply: spelling(func(s string) string { return strings.ReplaceAll(s, "e\u0301", "\u00e9") })},
+		{must: "load-exact", how: "drops zero-width characters", apply: spelling(func(s string) string { return strings.ReplaceAll(s, "\u200b", "") })},
+		{must: "load-exact", how: "cuts at 255 bytes", apply: spelling(func(s string) string { return s[:min(len(s), 255)] })},
+		{must: "load-exact", how: "has a unique index that ignores case", apply: collating(strings.ToLower)},
+		{must: "load-exact", how: "has a unique index that ignores trailing spaces", apply: collating(func(s string) string { return strings.TrimRight(s, " ") })},
+		{must: "load-kind", how: "ignores the kind of a ref", apply: kindless},
+		{must: "load-kind", how: "refuses unknown kinds", apply: func(f *fake, _ *Clock) {
 			good := f.commit
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 				for _, w := range groups[0].Writes {
@@ -97,39 +97,38 @@ func brokenLoads() []broken {
 				return good(ctx, groups)
 			}
 		}},
-		{must: "load-absent", how: "makes up what is not there", bend: answering(func(refs []dibs.Ref, s *dibs.Snapshots) {
+		{must: "load-absent", how: "returns a record that does not exist", apply: answering(func(refs []dibs.Ref, s *dibs.Snapshots) {
 			if len(s.Records) < len(refs) {
 				s.Records = append(s.Records, &dibs.NameRecord{ID: refs[0].ID, Scope: refs[0].Scope})
 			}
 		})},
-		{must: "load-absent", how: "answers a repeated ref in two ways", bend: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+		{must: "load-absent", how: "answers a repeated ref inconsistently", apply: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
 			for i, record := range s.Records {
 				if n, ok := record.(*dibs.NameRecord); ok {
 					n.Rev += uint64(i)
 				}
 			}
 		})},
-		{must: "load-absent", how: "looks at the first hundred refs", bend: func(f *fake, _ *Clock) {
+		{must: "load-absent", how: "loads only the first hundred refs", apply: func(f *fake, _ *Clock) {
 			good := f.load
 			f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 				return good(ctx, refs[:min(len(refs), 100)])
 			}
 		}},
-		{must: "load-now", how: "forgets the engine's clock", bend: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+		{must: "load-now", how: "does not return the engine's clock", apply: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
 			s.Now = dibs.InstantOf(time.Now())
 		})},
-		{must: "load-now", how: "rounds up", bend: func(f *fake, clock *Clock) {
+		{must: "load-now", how: "rounds up", apply: func(f *fake, clock *Clock) {
 			answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
 				s.Now = dibs.InstantOf(clock.Now().Add(time.Millisecond - 1))
 			})(f, clock)
 		}},
-		{must: "load-now", how: "clocks of Load and Commit differ", bend: windowed(func(w *dibs.Window) { w.From++ })},
+		{must: "load-now", how: "uses different clocks in Load and Commit", apply: windowed(func(w *dibs.Window) { w.From++ })},
 	}
 }
 
-// collating bends Commit into an engine whose index takes some values for the
-// same.
-func collating(fold func(string) string) bend {
+// collating breaks Commit: its index treats some different values as equal.
+func collating(fold func(string) string) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.commit
 		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -146,7 +145,7 @@ func collating(fold func(string) string) bend {
 	}
 }
 
-// kindless bends a store so that documents of all kinds are one.
+// kindless breaks a store: documents of all kinds share their IDs.
 func kindless(f *fake, clock *Clock) {
 	one := func(ref dibs.Ref) dibs.Ref {
 		if ref.Kind != dibs.KindName && ref.Kind != dibs.KindEntity {
@@ -185,8 +184,8 @@ func kindless(f *fake, clock *Clock) {
 	}
 }
 
-// brokenFields returns stores that lose one field each: all fields that records
-// and events have, and will have.
+// brokenFields returns stores that lose one field each, for every field of
+// records and events.
 func brokenFields() []broken {
 	var stores []broken
 	for _, record := range []any{dibs.NameRecord{}, dibs.EntityRecord{}, dibs.Document{}} {
@@ -194,7 +193,7 @@ func brokenFields() []broken {
 		for i := range t.NumField() {
 			stores = append(stores, broken{
 				must: "load-exact", how: "loses " + t.String() + "." + t.Field(i).Name,
-				bend: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+				apply: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
 					for _, r := range s.Records {
 						if v := reflect.ValueOf(r).Elem(); v.Type() == t {
 							v.Field(i).SetZero()
@@ -208,7 +207,7 @@ func brokenFields() []broken {
 	for i := range t.NumField() {
 		stores = append(stores, broken{
 			must: "events-exact", how: "loses Event." + t.Field(i).Name,
-			bend: telltale(func(events []dibs.Event) []dibs.Event {
+			apply: telltale(func(events []dibs.Event) []dibs.Event {
 				for j := range events {
 					reflect.ValueOf(&events[j]).Elem().Field(i).SetZero()
 				}

@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// sweeping bends what Due returns.
-func sweeping(change func(f *fake, clock *Clock, refs []dibs.Ref, limit int) []dibs.Ref) bend {
+// sweeping breaks Due: it changes the result.
+func sweeping(change func(f *fake, clock *Clock, refs []dibs.Ref, limit int) []dibs.Ref) breakage {
 	return func(f *fake, clock *Clock) {
 		good := f.due
 		f.due = func(ctx context.Context, limit int) ([]dibs.Ref, error) {
@@ -21,8 +21,8 @@ func sweeping(change func(f *fake, clock *Clock, refs []dibs.Ref, limit int) []d
 	}
 }
 
-// dueLater bends Due so that it leaves out dates that are reached.
-func dueLater(left func(due, now dibs.Instant) bool) bend {
+// dueLater breaks Due: it leaves out records whose date is reached.
+func dueLater(left func(due, now dibs.Instant) bool) breakage {
 	return sweeping(func(f *fake, clock *Clock, refs []dibs.Ref, _ int) []dibs.Ref {
 		s, _ := f.data.Load(context.Background(), refs)
 		var kept []dibs.Ref
@@ -35,44 +35,44 @@ func dueLater(left func(due, now dibs.Instant) bool) bend {
 	})
 }
 
-// owning bends Owned into a choice of its own among all names, sorted by an order
-// of its own.
-func owning(belongs func(n *dibs.NameRecord, scope string, who dibs.Entity) bool, order func(a, b *dibs.NameRecord) int) bend {
+// owning breaks Owned: it selects among all names, and sorts them, in another
+// way.
+func owning(belongs func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool, order func(a, b *dibs.NameRecord) int) breakage {
 	return func(f *fake, _ *Clock) {
-		f.owned = func(_ context.Context, scope string, who dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-			names := slices.DeleteFunc(allNames(f.data), func(n *dibs.NameRecord) bool { return !belongs(n, scope, who) })
+		f.owned = func(_ context.Context, scope string, owner dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+			names := slices.DeleteFunc(allNames(f.data), func(n *dibs.NameRecord) bool { return !belongs(n, scope, owner) })
 			slices.SortStableFunc(names, order)
 			return names[:min(limit, len(names))], nil
 		}
 	}
 }
 
-func mine(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-	return (n.State == dibs.Active || n.State == dibs.Alias) && n.Scope == scope && n.Owner == who
+func mine(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+	return (n.State == dibs.Active || n.State == dibs.Alias) && n.Scope == scope && n.Owner == owner
 }
 
 func asListed(_, _ *dibs.NameRecord) int { return 0 }
 
 func brokenScans() []broken {
 	return []broken{
-		{must: "due-order", how: "latest first", bend: sweeping(func(_ *fake, _ *Clock, refs []dibs.Ref, _ int) []dibs.Ref {
+		{must: "due-order", how: "latest first", apply: sweeping(func(_ *fake, _ *Clock, refs []dibs.Ref, _ int) []dibs.Ref {
 			slices.Reverse(refs)
 			return refs
 		})},
-		{must: "due-order", how: "sorts what the limit left", bend: sweeping(func(_ *fake, _ *Clock, refs []dibs.Ref, limit int) []dibs.Ref {
+		{must: "due-order", how: "sorts after it applies the limit", apply: sweeping(func(_ *fake, _ *Clock, refs []dibs.Ref, limit int) []dibs.Ref {
 			return refs[max(0, len(refs)-limit):]
 		})},
-		{must: "due-order", how: "kind by kind", bend: sweeping(func(_ *fake, _ *Clock, refs []dibs.Ref, _ int) []dibs.Ref {
+		{must: "due-order", how: "sorts by kind first", apply: sweeping(func(_ *fake, _ *Clock, refs []dibs.Ref, _ int) []dibs.Ref {
 			slices.SortStableFunc(refs, func(a, b dibs.Ref) int { return cmp.Compare(a.Kind, b.Kind) })
 			return refs
 		})},
-		{must: "due-order", how: "has no limit", bend: func(f *fake, _ *Clock) {
+		{must: "due-order", how: "ignores the limit", apply: func(f *fake, _ *Clock) {
 			good := f.due
 			f.due = func(ctx context.Context, _ int) ([]dibs.Ref, error) { return good(ctx, 1000) }
 		}},
-		{must: "due-exact", how: "a millisecond late", bend: dueLater(func(due, now dibs.Instant) bool { return due >= now })},
-		{must: "due-exact", how: "by the second", bend: dueLater(func(due, now dibs.Instant) bool { return due/1000 >= now/1000 })},
-		{must: "due-exact", how: "a millisecond early", bend: func(f *fake, clock *Clock) {
+		{must: "due-exact", how: "returns records a millisecond late", apply: dueLater(func(due, now dibs.Instant) bool { return due >= now })},
+		{must: "due-exact", how: "compares whole seconds", apply: dueLater(func(due, now dibs.Instant) bool { return due/1000 >= now/1000 })},
+		{must: "due-exact", how: "returns records a millisecond early", apply: func(f *fake, clock *Clock) {
 			f.due = func(_ context.Context, _ int) (refs []dibs.Ref, err error) {
 				for _, n := range allNames(f.data) {
 					if n.Due != 0 && n.Due <= dibs.InstantOf(clock.Now())+1 {
@@ -82,7 +82,7 @@ func brokenScans() []broken {
 				return refs, nil
 			}
 		}},
-		{must: "due-none", how: "takes no date for long ago", bend: sweeping(func(f *fake, _ *Clock, refs []dibs.Ref, _ int) []dibs.Ref {
+		{must: "due-none", how: "treats a missing date as past", apply: sweeping(func(f *fake, _ *Clock, refs []dibs.Ref, _ int) []dibs.Ref {
 			for _, n := range allNames(f.data) {
 				if n.Due == 0 {
 					refs = append(refs, n.Ref())
@@ -90,44 +90,44 @@ func brokenScans() []broken {
 			}
 			return refs
 		})},
-		{must: "owned", how: "by canonical form first", bend: owning(mine, func(a, b *dibs.NameRecord) int {
+		{must: "owned", how: "sorts by canonical form first", apply: owning(mine, func(a, b *dibs.NameRecord) int {
 			return cmp.Compare(a.Canonical, b.Canonical)
 		})},
-		{must: "owned", how: "in the order of joined keys", bend: owning(mine, func(a, b *dibs.NameRecord) int {
+		{must: "owned", how: "sorts by joined keys", apply: owning(mine, func(a, b *dibs.NameRecord) int {
 			return cmp.Compare(a.Key(), b.Key())
 		})},
-		{must: "owned", how: "in the order of a dictionary", bend: owning(mine, func(a, b *dibs.NameRecord) int {
+		{must: "owned", how: "sorts without case", apply: owning(mine, func(a, b *dibs.NameRecord) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(strings.ToLower(a.Canonical), strings.ToLower(b.Canonical)))
 		})},
-		{must: "owned", how: "has no limit", bend: func(f *fake, _ *Clock) {
+		{must: "owned", how: "ignores the limit", apply: func(f *fake, _ *Clock) {
 			good := f.owned
-			f.owned = func(ctx context.Context, scope string, who dibs.Entity, _ int) ([]*dibs.NameRecord, error) {
-				return good(ctx, scope, who, 1000)
+			f.owned = func(ctx context.Context, scope string, owner dibs.Entity, _ int) ([]*dibs.NameRecord, error) {
+				return good(ctx, scope, owner, 1000)
 			}
 		}},
-		{must: "owned", how: "active names alone", bend: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return n.State == dibs.Active && mine(n, scope, who)
+		{must: "owned", how: "returns only active names", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return n.State == dibs.Active && mine(n, scope, owner)
 		}, asListed)},
-		{must: "owned", how: "in all scopes", bend: owning(func(n *dibs.NameRecord, _ string, who dibs.Entity) bool {
-			return mine(n, n.Scope, who)
+		{must: "owned", how: "ignores the scope", apply: owning(func(n *dibs.NameRecord, _ string, owner dibs.Entity) bool {
+			return mine(n, n.Scope, owner)
 		}, asListed)},
-		{must: "owned", how: "in scopes below", bend: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return strings.HasPrefix(n.Scope, scope) && mine(n, n.Scope, who)
+		{must: "owned", how: "includes child scopes", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return strings.HasPrefix(n.Scope, scope) && mine(n, n.Scope, owner)
 		}, asListed)},
-		{must: "owned", how: "of entities without case", bend: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, n.Owner) && strings.EqualFold(n.Owner.String(), who.String()) && n.Owner.Type != "user/1"
+		{must: "owned", how: "compares entities without case", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, n.Owner) && strings.EqualFold(n.Owner.String(), owner.String()) && n.Owner.Type != "user/1"
 		}, asListed)},
-		{must: "owned", how: "of entities as joined text", bend: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, n.Owner) && n.Owner.String() == who.String()
+		{must: "owned", how: "compares entities as joined text", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, n.Owner) && n.Owner.String() == owner.String()
 		}, asListed)},
-		{must: "owned-given-up", how: "in any state", bend: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return n.Scope == scope && n.Owner == who
+		{must: "owned-given-up", how: "includes names in any state", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return n.Scope == scope && n.Owner == owner
 		}, asListed)},
-		{must: "owned-given-up", how: "in quarantine too", bend: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, who) || n.State == dibs.Quarantined && n.Owner == who
+		{must: "owned-given-up", how: "includes quarantined names", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, owner) || n.State == dibs.Quarantined && n.Owner == owner
 		}, asListed)},
-		{must: "owned-given-up", how: "held for it", bend: owning(func(n *dibs.NameRecord, scope string, who dibs.Entity) bool {
-			return mine(n, scope, who) || n.State == dibs.Held && n.Intended == who
+		{must: "owned-given-up", how: "includes names held for the entity", apply: owning(func(n *dibs.NameRecord, scope string, owner dibs.Entity) bool {
+			return mine(n, scope, owner) || n.State == dibs.Held && n.Intended == owner
 		}, asListed)},
 	}
 }

@@ -10,18 +10,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// awaitCases are about answers that rest on time alone.
-var awaitCases = []testCase{
-	{[]string{"await-commits", "await-deadline"}, "a commit that is under way past its window", awaitCommit},
-	{[]string{"await-commits"}, "nothing is under way", awaitNothing},
-	{[]string{"await-clock", "await-deadline"}, "a clock that was put back", awaitClock},
-}
-
-// shortly is how long Await is given where it cannot succeed.
+// shortly is the deadline for an Await that cannot succeed.
 const shortly = 100 * time.Millisecond
 
-// awaitCommit has a hold confirmed just before its end, by a commit that takes its time, and
-// asks by every handle whether the hold is over.
+// awaitCommit confirms a hold just before its end, by a commit that stalls, and asks through
+// every handle whether the hold is over.
 func awaitCommit(e *env) {
 	for i, reader := range e.handles() {
 		held := name("slug", fmt.Sprint("late", i), dibs.Held)
@@ -35,7 +28,7 @@ func awaitCommit(e *env) {
 		outcome := make(chan error, 1)
 		go func() {
 			g := join(update(held, confirmed), telling(happened(dibs.EventConfirmed, confirmed)), within(dibs.Window{Before: end}))
-			outcome <- commitSure(context.WithoutCancel(e.Context()), e.store, g)
+			outcome <- mustCommit(context.WithoutCancel(e.Context()), e.store, g)
 		}()
 		select {
 		case <-stalled:
@@ -52,19 +45,19 @@ func awaitCommit(e *env) {
 		committed := <-outcome == nil
 		switch {
 		case err != nil && !committed:
-			e.Fatalf("Await waited (%v) for a commit that then was not done, although nothing it rests on had changed", err)
+			e.Fatalf("Await waited (%v) for a commit that then was stale, although no record it read had changed", err)
 		case err == nil && isOver && committed:
-			e.Fatalf("Await returned and Load found the hold as it was, over; then a commit was done that was decided before its end")
+			e.Fatalf("Await returned and Load found the hold unchanged, so over; then a commit decided before its end succeeded")
 		case err == nil && !isOver && !committed:
-			e.Fatalf("Load found a commit that was not done")
+			e.Fatalf("Load found a commit that did not succeed")
 		}
 		if isOver, err = over(e, reader, held, end); err != nil || isOver == committed {
-			e.Fatalf("that the hold is over is %v, that it was confirmed %v, %v", isOver, committed, err)
+			e.Fatalf("hold over: %v, confirmed: %v, error: %v", isOver, committed, err)
 		}
 	}
 }
 
-// stall makes the next commit take its time between looking at the clock and being done.
+// stall makes the next commit stop between reading the clock and becoming visible.
 func (e *env) stall() (stalled <-chan struct{}, resume func()) {
 	if e.harness.Stall != nil {
 		stalled, resume = e.harness.Stall(e.TB, e.store)
@@ -74,7 +67,7 @@ func (e *env) stall() (stalled <-chan struct{}, resume func()) {
 	return stalled, sync.OnceFunc(resume)
 }
 
-// over awaits an end and reports whether the name is still as it was then.
+// over awaits an end and reports whether the name is unchanged afterwards.
 func over(e *env, store dibs.Store, n *dibs.NameRecord, end dibs.Instant) (bool, error) {
 	e.Helper()
 	if err := e.await(store, end, n.Ref()); err != nil {
@@ -88,7 +81,7 @@ func over(e *env, store dibs.Store, n *dibs.NameRecord, end dibs.Instant) (bool,
 	return ok && got.Revision() == n.Rev, nil
 }
 
-// await calls Await with little time, and demands that it returns when that is over.
+// await calls Await with a short deadline and demands that it returns at the deadline.
 func (e *env) await(store dibs.Store, end dibs.Instant, refs ...dibs.Ref) error {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), shortly)
@@ -109,24 +102,24 @@ func (e *env) await(store dibs.Store, end dibs.Instant, refs ...dibs.Ref) error 
 
 func awaitNothing(e *env) {
 	held, other, gone := name("slug", "a", dibs.Held), name("slug", "b", dibs.Active), name("slug", "gone", dibs.Held)
-	quota, who := document(dibs.KindQuota, "a"), entity("", dibs.Entity{Type: "user", ID: "1"})
-	e.commit(create(held, other, quota, who))
+	quota, owner := document(dibs.KindQuota, "a"), entity("", dibs.Entity{Type: "user", ID: "1"})
+	e.commit(create(held, other, quota, owner))
 	var many []dibs.Ref
 	for i := range 1200 {
 		many = append(many, name("slug", fmt.Sprint(i), dibs.Held).Ref())
 	}
 	handles := e.handles()
-	for _, refs := range [][]dibs.Ref{refsOf(held), refsOf(held, gone, other, held), refsOf(gone), refsOf(quota, held, who), many} {
+	for _, refs := range [][]dibs.Ref{refsOf(held), refsOf(held, gone, other, held), refsOf(gone), refsOf(quota, held, owner), many} {
 		for _, store := range handles {
 			for _, end := range []dibs.Instant{1, e.now() - 1, e.now()} {
 				if err := store.Await(e.Context(), refs, end); err != nil {
-					e.Fatalf("Await of %d records that nobody is changing returned %v", len(refs), err)
+					e.Fatalf("Await of %d records without a commit in progress returned %v", len(refs), err)
 				}
 			}
 		}
 	}
 	e.commit(update(held, next(held, nil))) // Await leaves nothing locked
-	e.has(next(held, nil), other, quota, who)
+	e.has(next(held, nil), other, quota, owner)
 }
 
 func awaitClock(e *env) {
@@ -134,11 +127,11 @@ func awaitClock(e *env) {
 	e.commit(create(held))
 	end := e.now() + 1
 	if err := e.await(e.store, end, held.Ref()); err == nil {
-		e.Fatalf("Await returned a millisecond before the end: a commit that is in time may still begin")
+		e.Fatalf("Await returned a millisecond before the end, when a commit may still begin in time")
 	}
 	e.clock.Advance(time.Millisecond)
 	if err := e.store.Await(e.Context(), refsOf(held), end); err != nil {
-		e.Fatalf("Await returned %v when the end had come", err)
+		e.Fatalf("Await returned %v at the end", err)
 	}
 	e.stale("a commit that begins after Await has returned is late", join(update(held, next(held, nil)), within(dibs.Window{Before: end})))
 }

@@ -8,13 +8,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// busyCases are about records that a transaction of somebody else holds.
-var busyCases = []testCase{
-	{[]string{"commit-busy"}, "a record in a transaction of somebody else", commitBusy},
-}
-
-// patience is how long a group may wait for a transaction of somebody else. Engines that
-// answer are far below it.
+// patience is how long a group may wait for another transaction. Working engines
+// answer much sooner.
 const patience = 2 * time.Second
 
 func commitBusy(e *env) {
@@ -31,26 +26,26 @@ func commitBusy(e *env) {
 	g := join(create(written), update(held, next(held, nil)), telling(happened(dibs.EventExtended, next(held, nil))))
 	outcomes := make(chan []dibs.Outcome, 1)
 	go func() {
-		// An error leaves the channel's value empty, and is told below.
+		// An error leaves the channel's value empty, and is reported below.
 		found, _ := e.store.Commit(context.WithoutCancel(e.Context()), []dibs.Group{g})
 		outcomes <- found
 	}()
 	select {
 	case found := <-outcomes:
 		if len(found) != 1 || found[0] != dibs.Busy {
-			e.Fatalf("the outcome of a group with a record that is held is %v, it must be Busy (%d)", found, dibs.Busy)
+			e.Fatalf("the outcome of a group with a locked record is %v, it must be Busy (%d)", found, dibs.Busy)
 		}
 	case <-time.After(patience):
 		release()
 		<-outcomes
-		e.Fatalf("Commit waited for a record that was held, for more than %v", patience)
+		e.Fatalf("Commit waited more than %v for a locked record", patience)
 	}
 	e.has(held)
 	e.lacks(written)
 	if events, err := e.store.Events(e.Context(), dibs.EventQuery{Limit: 10}); err != nil || len(events) != 0 {
-		e.Fatalf("a busy group told of %d events, %v", len(events), err)
+		e.Fatalf("a busy group left %d events, %v", len(events), err)
 	}
-	e.commit(update(free, next(free, nil))) // nobody else is held up
+	e.commit(update(free, next(free, nil))) // other records are not locked
 	release()
 	e.commit(g)
 	e.has(next(held, nil), written)

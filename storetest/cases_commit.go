@@ -7,19 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// commitCases are about when a group is committed.
-var commitCases = []testCase{
-	{[]string{"commit-reads"}, "every revision is compared", commitReads},
-	{[]string{"commit-read-only"}, "records that are not written count too", commitReadOnly},
-	{[]string{"commit-read-only"}, "two that rest on each other's record", commitSkew},
-	{[]string{"commit-window"}, "to the very millisecond", commitWindow},
-	{[]string{"commit-window"}, "the clock at commit decides", commitWindowMoves},
-	{[]string{"commit-stale"}, "a stale group changes nothing", commitStale},
-	{[]string{"commit-stale", "commit-outcomes"}, "groups of one call", commitStaleNeighbours},
-	{[]string{"commit-stale-first"}, "a second active name", commitStaleSecondName},
-	{[]string{"commit-revision"}, "revisions are kept as they are", commitRevision},
-}
-
 func commitReads(e *env) {
 	n, other := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
 	n.Rev = 5
@@ -29,16 +16,16 @@ func commitReads(e *env) {
 		wrong.Rev = 1<<40 + 1
 		g := join(update(other, next(other, nil)), update(n, wrong))
 		g.Reads[1].Rev = rev
-		e.stale(fmt.Sprintf("the record has revision 5, it was read with %d", rev), g)
+		e.stale(fmt.Sprintf("the record has revision 5, the group read %d", rev), g)
 	}
 	absent := name("slug", "c", dibs.Active)
 	absent.Rev = 3
-	e.stale("the record is absent, it was read with revision 3", update(absent, next(absent, nil)))
-	e.stale("the record is absent, it was read with revision 3", remove(absent))
+	e.stale("the record is absent, the group read revision 3", update(absent, next(absent, nil)))
+	e.stale("the record is absent, the group read revision 3", remove(absent))
 	e.has(n, other)
 	e.lacks(absent)
 
-	// With what is so, all of it goes through; and only once.
+	// With the right revisions the whole group is committed, and only once.
 	g := join(update(other, next(other, nil)), update(n, next(n, nil)), create(absent))
 	e.commit(g)
 	e.has(next(n, nil), next(other, nil), absent)
@@ -51,13 +38,13 @@ func commitReadOnly(e *env) {
 	n, d := name("slug", "a", dibs.Active), document(dibs.KindFloor, "slug")
 	r := entity("", dibs.Entity{Type: "user", ID: "1"})
 	e.commit(create(n, d, r))
-	for i, looked := range []dibs.Record{n, d, r} {
-		e.commit(join(reading(looked), create(document(dibs.KindTally, fmt.Sprintf("right %d", i)))))
+	for i, record := range []dibs.Record{n, d, r} {
+		e.commit(join(reading(record), create(document(dibs.KindTally, fmt.Sprintf("right %d", i)))))
 		written := document(dibs.KindTally, fmt.Sprintf("wrong %d", i))
 		for _, rev := range []uint64{2, 7} {
-			g := join(reading(looked), create(written))
+			g := join(reading(record), create(written))
 			g.Reads[0].Rev = rev
-			e.stale(fmt.Sprintf("%s has another revision than the group read", describe(looked)), g)
+			e.stale(fmt.Sprintf("%s has another revision than the group read", describe(record)), g)
 		}
 		e.lacks(written)
 	}
@@ -65,7 +52,7 @@ func commitReadOnly(e *env) {
 	written := document(dibs.KindTally, "after the end")
 	e.stale("a record that the group read is gone", join(create(written), reading(d)))
 	e.lacks(written)
-	e.has(n, r) // resting on a record leaves it as it is
+	e.has(n, r) // reading a record does not change it
 }
 
 func commitSkew(e *env) {
@@ -83,7 +70,7 @@ func commitSkew(e *env) {
 			return err
 		})
 		if outcomes[0] == dibs.Committed && outcomes[1] == dibs.Committed {
-			e.Fatalf("two groups were committed, each of which changed what the other rested on")
+			e.Fatalf("two groups were committed, each of which changed what the other read")
 		}
 	}
 }
@@ -103,7 +90,7 @@ func commitWindow(e *env) {
 		e.stale(fmt.Sprintf("the clock says %d, the window is from %d to before %d", e.now(), window.From, window.Before), g)
 		e.lacks(n)
 	}
-	// What is finer than a millisecond does not count.
+	// Fractions of a millisecond do not count.
 	for _, fraction := range []time.Duration{0, 500 * time.Microsecond, 999_999 * time.Nanosecond} {
 		e.clock.Set(epoch.Add(fraction))
 		now := e.now()
@@ -132,7 +119,7 @@ func commitWindowMoves(e *env) {
 	late.Window = dibs.Window{Before: start + 10}
 	e.clock.Advance(9 * time.Millisecond)
 	e.stale("the window is over", late)
-	e.clock.Advance(-time.Millisecond) // clocks are set back at times
+	e.clock.Advance(-time.Millisecond) // clocks are sometimes set back
 	e.commit(late)
 }
 
@@ -149,7 +136,7 @@ func commitStale(e *env) {
 	before := e.feed(dibs.EventQuery{})
 
 	e.stale("a record has another revision", everything(wrong))
-	e.stale("a record is there that was absent", everything(create(kept)))
+	e.stale("the record exists, the group read it as absent", everything(create(kept)))
 	e.stale("the window is over", everything(within(dibs.Window{Before: e.now()})))
 	e.has(kept, changed, gone)
 	e.lacks(fresh)
@@ -179,9 +166,9 @@ func commitStaleNeighbours(e *env) {
 	}
 	outcomes := e.attempt(groups...)
 	if outcomes[10] != dibs.Stale || outcomes[20] != dibs.Stale {
-		e.Fatalf("groups 10 and 20 rest on what is not so, their outcomes are %v and %v", outcomes[10], outcomes[20])
+		e.Fatalf("groups 10 and 20 read wrong revisions, their outcomes are %v and %v", outcomes[10], outcomes[20])
 	}
-	// The others may be stale as well, but each is there as a whole or not at all.
+	// The others may be stale as well, but each is committed as a whole or not at all.
 	for i, outcome := range outcomes {
 		events := len(e.history(names[i].ID))
 		if outcome == dibs.Committed {
@@ -195,7 +182,7 @@ func commitStaleNeighbours(e *env) {
 	}
 	e.has(taken)
 
-	// Without the stale ones all of them go through in one call.
+	// Without the stale groups all of them are committed in one call.
 	e.clock.Advance(time.Hour)
 	var rest []dibs.Group
 	for i := range n {
@@ -204,19 +191,19 @@ func commitStaleNeighbours(e *env) {
 	e.commit(rest...)
 }
 
-// commitStaleSecondName tries groups that rest on an old revision of an entity's active name,
-// from when it was an alias: so they do not say that it yields.
+// commitStaleSecondName tries groups that read an old revision of an entity's active name,
+// from when it was an alias, so they do not set Yields.
 func commitStaleSecondName(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
-	old, other := ownedBy(who, "slug", "a", dibs.Alias), ownedBy(who, "slug", "b", dibs.Alias)
+	owner := dibs.Entity{Type: "user", ID: "1"}
+	old, other := ownedBy(owner, "slug", "a", dibs.Alias), ownedBy(owner, "slug", "b", dibs.Alias)
 	neighbour := name("slug", "neighbour", dibs.Held)
 	e.commit(create(old, other, neighbour))
-	active := gives(old, who, dibs.Active)
+	active := gives(old, owner, dibs.Active)
 	e.commit(update(old, active))
 
-	stays := update(old, gives(old, who, dibs.Alias))
-	gains := gives(other, who, dibs.Active)
-	fresh := ownedBy(who, "slug", "c", dibs.Active)
+	stays := update(old, gives(old, owner, dibs.Alias))
+	gains := gives(other, owner, dibs.Active)
+	fresh := ownedBy(owner, "slug", "c", dibs.Active)
 	second := map[string]dibs.Group{
 		"changed":  update(other, gains),
 		"renewed":  renew(other, gains),
@@ -224,14 +211,14 @@ func commitStaleSecondName(e *env) {
 		"together": join(update(other, gains), update(neighbour, next(neighbour, nil))),
 	}
 	for what, gain := range second {
-		why := "the active name has another revision than the group read, and the one that gains is " + what
+		why := "the active name has another revision than the group read, and the name that becomes active is " + what
 		e.stale(why, join(stays, gain))
 		e.stale(why, join(gain, stays))
 	}
 	tokenless := next(other, func(n *dibs.NameRecord) {
 		n.State, n.Status, n.Owner, n.Token, n.ExpiresAt = dibs.Held, dibs.StatusReserved, dibs.Entity{}, dibs.TokenHash{}, 0
 	})
-	e.stale("the record is there, it was read as absent, and no engine would take what is to be in it", create(tokenless))
+	e.stale("the record exists, the group read it as absent, and its new content is invalid", create(tokenless))
 	e.has(active, other, neighbour)
 	e.lacks(fresh)
 }
@@ -246,9 +233,9 @@ func commitRevision(e *env) {
 	n2.Rev, d2.Rev, r2.Rev = 44, 1<<62, 8 // revisions may be skipped
 	e.commit(join(update(n, &n2), update(d, &d2), update(r, &r2)))
 	e.has(&n2, &d2, &r2)
-	e.stale("the revision between was never there", update(next(n, nil), next(&n2, nil)))
+	e.stale("the revision in between never existed", update(next(n, nil), next(&n2, nil)))
 
-	// A name that comes back goes on where it was.
+	// A name that is created again continues its revisions.
 	e.commit(remove(&n2))
 	back := next(&n2, nil)
 	e.commit(create(back))

@@ -6,14 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// diskCases are about what is left when a store is opened again. Engines without
-// a disk, whose harness has no Reopen, do not run them.
-var diskCases = []testCase{
-	{[]string{"commit-durable"}, "what was answered is kept", commitDurable},
-	{[]string{"reopen"}, "everything is as it was", reopenKeeps},
-	{[]string{"reopen"}, "and goes on from there", reopenGoesOn},
-}
-
 // reopen closes the store and opens its data again. It reports whether it could.
 func (e *env) reopen() bool {
 	e.Helper()
@@ -28,8 +20,8 @@ func (e *env) reopen() bool {
 	return true
 }
 
-// crash opens the data of the store again, without closing it if the harness can
-// do that. It reports whether it could.
+// crash opens the data of the store again, without closing the store if the
+// harness can do that. It reports whether it could.
 func (e *env) crash() bool {
 	e.Helper()
 	if e.harness.Crash == nil {
@@ -47,7 +39,7 @@ func commitDurable(e *env) {
 		for round := range 5 {
 			n := name("slug", fmt.Sprintf("%d-%d", i, round), dibs.Active)
 			d := document(dibs.KindTally, n.Canonical)
-			if err := commitSure(e.Context(), store, join(claim(n), create(d))); err != nil {
+			if err := mustCommit(e.Context(), store, join(claim(n), create(d))); err != nil {
 				return err
 			}
 			kept[i] = append(kept[i], n, d)
@@ -73,7 +65,7 @@ func reopenKeeps(e *env) {
 	n := fullName("acme.slug", "a", standing{dibs.Active, dibs.StatusConfirmed})
 	r, d := fullEntity(), fill(new(dibs.Document))
 	d.Kind = "storetest"
-	// Due dates come in this order, and all are reached.
+	// The due dates are in this order, and all are reached.
 	n.Due, r.Due, d.Due = e.now()-3, e.now()-2, e.now()-1
 	odd := oddNames()
 	told := fullEvent(dibs.EventConfirmed, n)
@@ -109,8 +101,8 @@ func reopenGoesOn(e *env) {
 	if !e.reopen() {
 		return
 	}
-	// Deleting the newest event and opening again must not let its cursor, which
-	// was given out, come up a second time.
+	// After the newest event is deleted and the store is opened again, the
+	// cursor of that event must not be used a second time.
 	e.commit(remove(gone))
 	e.reopen()
 	e.sameEvents(e.feed(dibs.EventQuery{After: last}), nil)

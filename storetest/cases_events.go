@@ -9,14 +9,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// eventCases are about what a reader of the feed is given.
-var eventCases = []testCase{
-	{[]string{"events-exact"}, "every field", eventsExact},
-	{[]string{"events-exact"}, "values byte for byte", eventsExactValues},
-	{[]string{"events-filter"}, "each field alone and all together", eventsFilter},
-	{[]string{"events-cursor"}, "made-up cursors are refused", eventsCursor},
-}
-
 // page returns a page of events.
 func (e *env) page(query dibs.EventQuery) []dibs.Event {
 	e.Helper()
@@ -30,7 +22,7 @@ func (e *env) page(query dibs.EventQuery) []dibs.Event {
 	return events
 }
 
-// feed follows a query's events to the last page. Limit 0 stands for one that is large.
+// feed reads a query's events up to the last page. Limit 0 means a large one.
 func (e *env) feed(query dibs.EventQuery) []dibs.Event {
 	e.Helper()
 	if query.Limit == 0 {
@@ -58,7 +50,7 @@ func (e *env) history(name dibs.ID) []dibs.Event {
 	return events
 }
 
-// sameEvents compares events but for their cursors.
+// sameEvents compares events except for their cursors.
 func (e *env) sameEvents(got, want []dibs.Event) {
 	e.Helper()
 	for i := range min(len(got), len(want)) {
@@ -76,7 +68,7 @@ func (e *env) sameEvents(got, want []dibs.Event) {
 	}
 }
 
-// fullEvent makes an event of a name with every field set.
+// fullEvent makes an event of a name with all fields set.
 func fullEvent(kind dibs.EventKind, n *dibs.NameRecord) dibs.Event {
 	ev := fill(new(dibs.Event))
 	ev.Cursor, ev.Kind = "", kind
@@ -87,7 +79,7 @@ func fullEvent(kind dibs.EventKind, n *dibs.NameRecord) dibs.Event {
 	return *ev
 }
 
-// fullEntityEvent makes an event of an entity with every field set that such an
+// fullEntityEvent makes an event of an entity with all fields set that such an
 // event can have.
 func fullEntityEvent(kind dibs.EventKind) dibs.Event {
 	ev := fill(new(dibs.Event))
@@ -184,11 +176,11 @@ func eventsFilter(e *env) {
 	}
 }
 
-// resumes reads the feed, or the history of a name, in pages of several sizes that begin
-// anywhere in it.
+// resumes reads the feed, or the history of a name, in pages of several sizes and from
+// every position.
 func (e *env) resumes(id dibs.ID, all []dibs.Event) {
 	e.Helper()
-	for after := -1; after < len(all); after++ { // behind which event; -1 is before the first
+	for after := -1; after < len(all); after++ { // the event before the page; -1 is before the first
 		query := dibs.EventQuery{Name: id}
 		if after >= 0 {
 			query.After = all[after].Cursor
@@ -220,6 +212,6 @@ func eventsCursor(e *env) {
 		}
 	}
 	if left := e.feed(dibs.EventQuery{After: dibs.Cursor(given)}); len(left) != 0 {
-		e.Fatalf("there are %d events behind the last one", len(left))
+		e.Fatalf("there are %d events after the last one", len(left))
 	}
 }

@@ -6,16 +6,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// exactCases are about records that come back as they were committed.
-var exactCases = []testCase{
-	{[]string{"load-exact"}, "every field of a name", exactNames},
-	{[]string{"load-exact"}, "every field of an entity", exactEntities},
-	{[]string{"load-exact"}, "every field of a document, any data", exactDocuments},
-	{[]string{"load-exact"}, "values byte for byte", exactValues},
-	{[]string{"load-exact"}, "fields can be emptied again", exactEmptied},
-}
-
-// fullName makes a name with every field set.
+// fullName makes a name with all fields set.
 func fullName(namespace, canonical string, s standing) *dibs.NameRecord {
 	n := fill(new(dibs.NameRecord))
 	n.Namespace, n.Scope, n.Canonical = namespace, dibs.ScopeOf(namespace), canonical
@@ -24,7 +15,7 @@ func fullName(namespace, canonical string, s standing) *dibs.NameRecord {
 	return n
 }
 
-// fullEntity makes an entity with every field set.
+// fullEntity makes an entity with all fields set.
 func fullEntity() *dibs.EntityRecord {
 	r := fill(new(dibs.EntityRecord))
 	r.Scope = "acme.eu"
@@ -77,8 +68,8 @@ func exactDocuments(e *env) {
 }
 
 func exactValues(e *env) {
-	// All of them are active names of their own, in one namespace: a unique index
-	// that takes two for the same refuses the second.
+	// All of them are separate active names in one namespace: a unique index that
+	// treats two of them as equal refuses the second.
 	var records []dibs.Record
 	for _, value := range oddValues {
 		n := name("slug", value, dibs.Active)
@@ -93,7 +84,7 @@ func exactValues(e *env) {
 	}
 	e.has(records...)
 
-	// Each can be deleted without its neighbours.
+	// Each can be deleted without the others.
 	e.commit(remove(records[0]))
 	e.lacks(records[0])
 	e.has(records[1:]...)

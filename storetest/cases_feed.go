@@ -8,15 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// feedCases are about the order of the feed, and about following it.
-var feedCases = []testCase{
-	{[]string{"events-order"}, "by revision, and as a group tells them", eventsOrder},
-	{[]string{"events-gapless"}, "pages of every size", eventsPages},
-	{[]string{"events-gapless", "events-order"}, "readers among writers", eventsGapless},
-	{[]string{"events-latest"}, "between two commits", eventsLatest},
-	{[]string{"events-latest"}, "among writers", eventsLatestAmongWriters},
-}
-
 func eventsOrder(e *env) {
 	a, b := name("slug", "a", dibs.Active), name("slug", "b", dibs.Active)
 	r := entity("", dibs.Entity{Type: "user", ID: "1"})
@@ -89,12 +80,12 @@ func eventsGapless(e *env) {
 	}
 }
 
-// write commits changes to two names, each time with an event of both.
+// write commits changes to two names, each time with an event of each.
 func write(ctx context.Context, store dibs.Store, canonical string, commits int) error {
 	a, b := name("slug", canonical, dibs.Active), name("slug", canonical+" too", dibs.Active)
 	g := join(claim(a), claim(b))
 	for range commits {
-		if err := commitSure(ctx, store, g); err != nil {
+		if err := mustCommit(ctx, store, g); err != nil {
 			return err
 		}
 		var ga, gb dibs.Group
@@ -105,24 +96,24 @@ func write(ctx context.Context, store dibs.Store, canonical string, commits int)
 	return nil
 }
 
-// follower reads the feed and notes the last revision of each name.
+// follower reads the feed and records the last revision of each name.
 type follower struct {
 	last map[dibs.ID]uint64
 }
 
-// follow reads until done says that nothing more will come and a page is empty.
+// follow reads until done reports that no events will follow and a page is empty.
 func (f *follower) follow(ctx context.Context, store dibs.Store, done func() bool) error {
 	f.last = make(map[dibs.ID]uint64)
 	query := dibs.EventQuery{Limit: 7}
 	for {
-		over := done() // asked before reading, so that the last page cannot be missed
+		over := done() // called before reading, so that the last page cannot be missed
 		events, err := store.Events(ctx, query)
 		if err != nil {
 			return fmt.Errorf("Events: %w", err)
 		}
 		for _, ev := range events {
 			if want := f.last[ev.ID] + 1; ev.Rev != want {
-				return fmt.Errorf("a reader that resumes from its last cursor was given revision %d of %s, it must be %d next: each once, in order",
+				return fmt.Errorf("a reader that resumes from its last cursor got revision %d of %s, it must get %d: each once, in order",
 					ev.Rev, ev.Key(), want)
 			}
 			f.last[ev.ID] = ev.Rev

@@ -4,16 +4,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// forgetCases are about what must be gone for good, and what stays in its place.
-var forgetCases = []testCase{
-	{[]string{"commit-renew"}, "nothing is left of the former record", commitRenew},
-	{[]string{"commit-renew"}, "an active name, and its entity", commitRenewOwned},
-	{[]string{"commit-renew", "commit-reads"}, "only what was read", commitRenewStale},
-	{[]string{"commit-redact"}, "in place", commitRedact},
-	{[]string{"commit-redact"}, "what is gone stays so", commitRedactGone},
-}
-
-// another returns what stands under the ID of n after it was renewed.
+// another returns the record that replaces n under the same ID.
 func another(n *dibs.NameRecord, canonical string) *dibs.NameRecord {
 	other := name(n.Namespace, canonical, dibs.Quarantined)
 	other.ID, other.Rev, other.Epoch, other.Owner, other.Established = n.ID, n.Rev+1, n.Epoch, dibs.Entity{}, false
@@ -30,7 +21,7 @@ func commitRenew(e *env) {
 		n = later
 	}
 	before := e.feed(dibs.EventQuery{})
-	// To one that comes before the others in a listing, and to one behind them.
+	// Once to a name that sorts before the others in a listing, once to one after them.
 	for _, canonical := range []string{"\x7f" + n.ID.String(), "z"} {
 		other := another(n, canonical)
 		told := happened(dibs.EventForgotten, other)
@@ -44,7 +35,7 @@ func commitRenew(e *env) {
 		}
 		n = other
 	}
-	// Its history goes on as any other's, and goes as a whole.
+	// Its history continues as any other, and is deleted as a whole.
 	g, later := touch(n)
 	e.commit(g)
 	e.sameEvents(e.history(n.ID), []dibs.Event{happened(dibs.EventForgotten, n), happened(dibs.EventExtended, later)})
@@ -53,8 +44,8 @@ func commitRenew(e *env) {
 }
 
 func commitRenewOwned(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
-	n, r := ownedBy(who, "slug", "a", dibs.Active), entity("", who)
+	owner := dibs.Entity{Type: "user", ID: "1"}
+	n, r := ownedBy(owner, "slug", "a", dibs.Active), entity("", owner)
 	n.Due, r.Active = e.now(), map[string]dibs.ID{"slug": n.ID}
 	e.commit(join(claim(n), create(r)))
 
@@ -64,16 +55,16 @@ func commitRenewOwned(e *env) {
 	g.Writes[0].Yields = true
 	e.commit(g)
 	e.has(other, tomb)
-	e.owns("", who, 10)
+	e.owns("", owner, 10)
 	e.isDue(10)
 
-	// The entity comes back, and has another name.
-	back := entity("", who)
+	// The entity comes back with another name.
+	back := entity("", owner)
 	back.Rev = 3
-	fresh := ownedBy(who, "slug", "b", dibs.Active)
+	fresh := ownedBy(owner, "slug", "b", dibs.Active)
 	e.commit(join(renew(tomb, back), claim(fresh)))
 	e.has(back, fresh)
-	e.owns("", who, 10, fresh)
+	e.owns("", owner, 10, fresh)
 }
 
 func commitRenewStale(e *env) {
@@ -99,7 +90,7 @@ func commitRedact(e *env) {
 		event.Entity, event.After.Entity, event.Actor = dibs.Entity{}, dibs.Entity{}, ""
 		less[i] = event
 	}
-	less[2] = before[2] // this one stays as it is
+	less[2] = before[2] // this one stays unchanged
 	last := next(later, nil)
 	told := happened(dibs.EventForgotten, last)
 	g = join(update(later, last), telling(told))

@@ -7,17 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// groupCases are about a group's changes taking effect.
-var groupCases = []testCase{
-	{[]string{"commit-atomic"}, "everything is there when Commit returns", commitAtomic},
-	{[]string{"commit-atomic"}, "nobody sees a part of it", commitAtomicWatched},
-	{[]string{"commit-delete"}, "nothing is left", commitDelete},
-	{[]string{"commit-delete", "events-filter"}, "a name that came with several events", commitDeleteStory},
-	{[]string{"commit-delete"}, "other events keep their cursors", commitDeleteCursors},
-	{[]string{"commit-yields"}, "rename, in both orders", commitRename},
-	{[]string{"commit-yields"}, "swap and rotate, in every order", commitSwap},
-}
-
 func commitAtomic(e *env) {
 	gone, changed := name("slug", "gone", dibs.Active), name("slug", "changed", dibs.Alias)
 	e.commit(claim(gone), claim(changed))
@@ -35,7 +24,7 @@ func commitAtomic(e *env) {
 }
 
 func commitAtomicWatched(e *env) {
-	// Every commit moves a marker from one place to the other, and tells of it.
+	// Every commit moves a marker between two documents, and adds an event.
 	counter := name("slug", "counter", dibs.Active)
 	marker := func(rev uint64) *dibs.NameRecord {
 		n := name("slug", []string{"left", "right"}[rev%2], dibs.Held)
@@ -46,7 +35,7 @@ func commitAtomicWatched(e *env) {
 	handles := e.handles()
 	n := counter
 	var told dibs.Event // the last event of the counter that was read
-	look := func(store dibs.Store) error {
+	observe := func(store dibs.Store) error {
 		const limit = 1000
 		for {
 			events, err := store.Events(e.Context(), dibs.EventQuery{After: told.Cursor, Limit: limit})
@@ -62,10 +51,10 @@ func commitAtomicWatched(e *env) {
 		var g dibs.Group
 		from := n
 		g, n = touch(n)
-		return commitSure(e.Context(), handles[0], join(create(marker(n.Rev)), remove(marker(from.Rev)), g))
+		return mustCommit(e.Context(), handles[0], join(create(marker(n.Rev)), remove(marker(from.Rev)), g))
 	}, func(round int) error {
 		store := handles[round%len(handles)]
-		if err := look(store); err != nil {
+		if err := observe(store); err != nil {
 			return err
 		}
 		found, err := loadAll(e.Context(), store, refsOf(counter, marker(0), marker(1))...)
@@ -73,13 +62,13 @@ func commitAtomicWatched(e *env) {
 			return err
 		}
 		if len(found) != 2 {
-			return fmt.Errorf("a record is created where another is deleted, and Load saw %d of the two", len(found)-1)
+			return fmt.Errorf("one record is created while another is deleted, and Load saw %d of the two", len(found)-1)
 		}
 		rev := found[counter.Ref()].Revision()
 		if rev < told.Rev {
 			return fmt.Errorf("the event of revision %d was in the feed before the record, which had %d", told.Rev, rev)
 		}
-		if err := look(store); err != nil {
+		if err := observe(store); err != nil {
 			return err
 		}
 		if told.Rev < rev {
@@ -90,9 +79,9 @@ func commitAtomicWatched(e *env) {
 }
 
 func commitDelete(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
-	n, kept := ownedBy(who, "slug", "a", dibs.Active), name("slug", "b", dibs.Active)
-	r, d := entity("", who), document(dibs.KindTally, "a")
+	owner := dibs.Entity{Type: "user", ID: "1"}
+	n, kept := ownedBy(owner, "slug", "a", dibs.Active), name("slug", "b", dibs.Active)
+	r, d := entity("", owner), document(dibs.KindTally, "a")
 	n.Due, r.Due, d.Due = e.now(), e.now(), e.now()
 	e.commit(join(claim(n), create(r, d), claim(kept)))
 	for range 3 { // a history of several events
@@ -106,18 +95,18 @@ func commitDelete(e *env) {
 	e.has(kept)
 	e.lists(dibs.ListQuery{Kind: dibs.KindName, Limit: 10}, kept)
 	e.lists(dibs.ListQuery{Kind: dibs.KindTally, Limit: 10})
-	e.owns("", who, 10)
+	e.owns("", owner, 10)
 	e.isDue(10)
 	e.sameEvents(e.history(n.ID), nil)
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept)})
 
-	// Nobody inherits what went: a name that comes after it has its own history.
+	// A later name does not inherit the history.
 	heir := name("slug", "heir", dibs.Active)
 	e.commit(claim(heir))
 	e.sameEvents(e.history(heir.ID), []dibs.Event{happened(dibs.EventClaimed, heir)})
 	e.sameEvents(e.feed(dibs.EventQuery{}), []dibs.Event{happened(dibs.EventClaimed, kept), happened(dibs.EventClaimed, heir)})
 
-	// What comes back under the same address is new: no old event returns.
+	// A record created again under the same ID is new: no old event returns.
 	back := next(n, func(n *dibs.NameRecord) { n.Rev = 9 })
 	e.commit(claim(back))
 	e.has(back)
@@ -161,8 +150,8 @@ func commitDeleteCursors(e *env) {
 			e.Fatalf("the event of %s has cursor %q, it had %q before others were deleted", after[i].Key(), after[i].Cursor, left[i].Cursor)
 		}
 	}
-	// Readers that stand at a deleted event go on from there, also at the very end,
-	// and newer events come behind all cursors that were given out.
+	// Readers at a deleted event resume from there, also at the very end, and
+	// newer events come after all cursors that were returned.
 	e.sameEvents(e.feed(dibs.EventQuery{After: before[5].Cursor}), nil)
 	fresh := name("slug", "fresh", dibs.Active)
 	e.commit(claim(fresh))
@@ -172,14 +161,14 @@ func commitDeleteCursors(e *env) {
 	}
 }
 
-// gives makes the name that another entity's, or state's, turn makes of n.
+// gives returns the next revision of n with another owner or state.
 func gives(n *dibs.NameRecord, owner dibs.Entity, state dibs.State) *dibs.NameRecord {
 	return next(n, func(n *dibs.NameRecord) { n.Owner, n.State, n.Status = owner, state, statusOf(state) })
 }
 
 func commitRename(e *env) {
 	for i, many := range []bool{false, true} {
-		who := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
+		owner := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
 		line := dibs.NameID("line", fmt.Sprint(i))
 		if !many {
 			line = dibs.ID{}
@@ -188,28 +177,28 @@ func commitRename(e *env) {
 			n.Terms.Many, n.Line = many, line
 			return n
 		}
-		a := with(ownedBy(who, "slug", fmt.Sprintf("a%d", i), dibs.Active))
-		b := with(ownedBy(who, "slug", fmt.Sprintf("b%d", i), dibs.Alias))
+		a := with(ownedBy(owner, "slug", fmt.Sprintf("a%d", i), dibs.Active))
+		b := with(ownedBy(owner, "slug", fmt.Sprintf("b%d", i), dibs.Alias))
 		e.commit(create(a, b))
-		a2, b2 := gives(a, who, dibs.Alias), gives(b, who, dibs.Active)
-		e.commit(join(update(b, b2), yield(a, a2))) // the one that gains comes first
+		a2, b2 := gives(a, owner, dibs.Alias), gives(b, owner, dibs.Active)
+		e.commit(join(update(b, b2), yield(a, a2))) // the name that becomes active comes first
 		e.has(a2, b2)
-		a3, b3 := gives(a2, who, dibs.Active), gives(b2, who, dibs.Alias)
+		a3, b3 := gives(a2, owner, dibs.Active), gives(b2, owner, dibs.Alias)
 		e.commit(join(yield(b2, b3), update(a2, a3)))
 		e.has(a3, b3)
 
-		// To a name that is new, away from one that is deleted or set free.
-		c := with(ownedBy(who, "slug", fmt.Sprintf("c%d", i), dibs.Active))
-		a4 := gives(a3, who, dibs.Quarantined)
+		// To a new name, from one that is deleted or becomes free.
+		c := with(ownedBy(owner, "slug", fmt.Sprintf("c%d", i), dibs.Active))
+		a4 := gives(a3, owner, dibs.Quarantined)
 		a4.Until = e.now() + 1
 		e.commit(join(create(c), yield(a3, a4)))
 		e.has(a4, b3, c)
-		d := with(ownedBy(who, "slug", fmt.Sprintf("d%d", i), dibs.Active))
+		d := with(ownedBy(owner, "slug", fmt.Sprintf("d%d", i), dibs.Active))
 		gone := remove(c)
 		gone.Writes[0].Yields = true
 		e.commit(join(create(d), gone))
 		e.lacks(c)
-		e.owns("", who, 10, b3, d)
+		e.owns("", owner, 10, b3, d)
 	}
 }
 
@@ -218,8 +207,8 @@ func commitSwap(e *env) {
 		count := len(order)
 		names := make([]*dibs.NameRecord, count)
 		for i := range names {
-			who := dibs.Entity{Type: "user", ID: fmt.Sprintf("%d-%d", round, i)}
-			names[i] = ownedBy(who, "slug", fmt.Sprintf("%d-%d", round, i), dibs.Active)
+			owner := dibs.Entity{Type: "user", ID: fmt.Sprintf("%d-%d", round, i)}
+			names[i] = ownedBy(owner, "slug", fmt.Sprintf("%d-%d", round, i), dibs.Active)
 			e.commit(create(names[i]))
 		}
 		var g dibs.Group

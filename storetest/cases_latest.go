@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// latest returns the cursor of the feed's end.
+// latest returns the cursor of the end of the feed.
 func (e *env) latest() dibs.Cursor {
 	e.Helper()
 	latest, err := e.store.Latest(e.Context())
@@ -32,7 +32,7 @@ func eventsLatest(e *env) {
 	}
 	e.sameEvents(e.feed(dibs.EventQuery{After: beginning}), want)
 
-	// The newest event may go away; the end of the feed does not come back.
+	// When the newest event is deleted, the end of the feed does not move back.
 	n := name("slug", "4", dibs.Active)
 	e.commit(remove(n))
 	e.sameEvents(e.feed(dibs.EventQuery{After: e.latest()}), nil)
@@ -42,8 +42,8 @@ func eventsLatest(e *env) {
 	e.sameEvents(e.feed(dibs.EventQuery{After: end}), []dibs.Event{happened(dibs.EventClaimed, again)})
 }
 
-// eventsLatestAmongWriters has writers look where the feed ends before and after each of
-// their commits: its event must stand behind the first and not behind the second.
+// eventsLatestAmongWriters has writers read the end of the feed before and after each of
+// their commits: its event must come after the first and not after the second.
 func eventsLatestAmongWriters(e *env) {
 	const (
 		writers = 6
@@ -58,7 +58,7 @@ func eventsLatestAmongWriters(e *env) {
 			if err != nil {
 				return fmt.Errorf("Latest: %w", err)
 			}
-			if err := commitSure(ctx, store, claim(n)); err != nil {
+			if err := mustCommit(ctx, store, claim(n)); err != nil {
 				return err
 			}
 			after, err := store.Latest(ctx)
@@ -76,14 +76,14 @@ func eventsLatestAmongWriters(e *env) {
 	})
 }
 
-// stands checks whether a name's event is behind a cursor.
+// stands checks whether a name's event comes after a cursor.
 func stands(ctx context.Context, store dibs.Store, n *dibs.NameRecord, cursor dibs.Cursor, behind bool) error {
 	events, err := store.Events(ctx, dibs.EventQuery{After: cursor, Limit: 1000})
 	if err != nil {
 		return fmt.Errorf("Events: %w", err)
 	}
 	if got := slices.ContainsFunc(events, func(ev dibs.Event) bool { return ev.ID == n.ID }); got != behind {
-		return fmt.Errorf("an event stands behind the end of the feed as it was then: %v, it must be %v", got, behind)
+		return fmt.Errorf("event after the end of the feed that was read: %v, must be %v", got, behind)
 	}
 	return nil
 }

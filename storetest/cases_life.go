@@ -9,23 +9,14 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// lifeCases are about calls that overlap, and calls that cannot be answered.
-var lifeCases = []testCase{
-	{[]string{"concurrent"}, "every method at once", concurrent},
-	{[]string{"unavailable"}, "an engine out of reach", unavailable},
-	{[]string{"closed"}, "every method after Close", closed},
-	{[]string{"cancelled"}, "a context that has ended", cancelled},
-	{[]string{"close-twice"}, "also at once", closeTwice},
-}
-
 // call is one use of a Store.
 type call struct {
 	method string
 	do     func(ctx context.Context, store dibs.Store) error
 }
 
-// calls has a use of every method that takes a context; fresh is a record that
-// is absent, and stays so unless the Commit succeeds.
+// calls has one use of every method that takes a context. fresh is an absent
+// record, and stays absent unless the Commit succeeds.
 func calls(fresh *dibs.NameRecord) []call {
 	return []call{
 		{"Load", func(ctx context.Context, store dibs.Store) error {
@@ -74,12 +65,12 @@ func concurrent(e *env) {
 		ctx := e.Context()
 		n := name("slug", fmt.Sprint(i), dibs.Active)
 		n.Due = e.now()
-		if err := commitSure(ctx, store, claim(n)); err != nil {
+		if err := mustCommit(ctx, store, claim(n)); err != nil {
 			return err
 		}
 		for range 5 {
 			g, n2 := touch(n)
-			if err := commitSure(ctx, store, g); err != nil {
+			if err := mustCommit(ctx, store, g); err != nil {
 				return err
 			}
 			n = n2
@@ -91,8 +82,8 @@ func concurrent(e *env) {
 	})
 }
 
-// seenEverywhere checks that every method that reads knows of a name which only
-// the caller changes, and which is due.
+// seenEverywhere checks that every reading method sees a name that only the
+// caller changes, and that is due.
 func seenEverywhere(ctx context.Context, store dibs.Store, n *dibs.NameRecord) error {
 	found, err := loadAll(ctx, store, n.Ref())
 	if err != nil {
@@ -136,7 +127,7 @@ func unavailable(e *env) {
 	if e.harness.Cut != nil {
 		e.harness.Cut(e.TB, e.store)
 	} else {
-		e.Logf("the harness has no Cut: only a closed store can be asked")
+		e.Logf("the harness has no Cut: only a closed store is tested")
 		_ = e.store.Close()
 	}
 	ctx, cancel := context.WithTimeout(e.Context(), 30*time.Second)
@@ -144,7 +135,7 @@ func unavailable(e *env) {
 	for _, c := range calls(name("slug", "a", dibs.Active)) {
 		err := c.do(ctx, e.store)
 		if c.method == "Commit" && e.harness.Cut != nil && errors.Is(err, dibs.ErrOutcomeUnknown) {
-			continue // the engine may not know how far the commit came
+			continue // the engine may not know whether the commit succeeded
 		}
 		if !errors.Is(err, dibs.ErrUnavailable) {
 			e.Fatalf("%s returned the error %v, it must match ErrUnavailable", c.method, err)
@@ -184,7 +175,7 @@ func cancelled(e *env) {
 	if events := e.feed(dibs.EventQuery{}); len(events) != 0 {
 		e.Fatalf("a Commit with a context that has ended left %d events", len(events))
 	}
-	e.commit(claim(fresh)) // the store works as before
+	e.commit(claim(fresh)) // the store still works
 }
 
 func closeTwice(e *env) {

@@ -8,16 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// listCases are about listings.
-var listCases = []testCase{
-	{[]string{"list-order"}, "bytes decide", listOrder},
-	{[]string{"list-order"}, "namespace first", listNamespaces},
-	{[]string{"list-filter"}, "each field alone and all together", listFilter},
-	{[]string{"list-filter"}, "ranges are of bytes", listRanges},
-	{[]string{"list-paging"}, "pages of every size", listPaging},
-	{[]string{"list-paging"}, "while records come and go", listPagingChanges},
-}
-
 // list returns a page.
 func (e *env) list(query dibs.ListQuery) []dibs.Record {
 	e.Helper()
@@ -31,7 +21,7 @@ func (e *env) list(query dibs.ListQuery) []dibs.Record {
 	return records
 }
 
-// lists demands that a query selects exactly these records, in this order.
+// lists demands that a query returns exactly these records, in this order.
 func (e *env) lists(query dibs.ListQuery, want ...dibs.Record) {
 	e.Helper()
 	what := query
@@ -58,7 +48,7 @@ func (e *env) sameRecords(what string, got, want []dibs.Record) {
 	}
 }
 
-// pages follows a listing to its end.
+// pages reads a listing to its end.
 func (e *env) pages(query dibs.ListQuery) []dibs.Record {
 	e.Helper()
 	var all []dibs.Record
@@ -85,7 +75,7 @@ func positionOf(record dibs.Record) *dibs.ListPosition {
 	return &dibs.ListPosition{}
 }
 
-// oddNames makes names of all odd values in byte order.
+// oddNames makes names of all odd values, in byte order.
 func oddNames() []dibs.Record {
 	var records []dibs.Record
 	for _, value := range inByteOrder(oddValues) {
@@ -167,7 +157,7 @@ func listFilter(e *env) {
 	e.lists(dibs.ListQuery{Kind: "nothing", Limit: 10})
 }
 
-// choose says which of some records, which stand in order, a query selects.
+// choose returns the records that a query selects; records are in order.
 func choose(query dibs.ListQuery, records []dibs.Record) []dibs.Record {
 	var chosen []dibs.Record
 	for _, record := range records {
@@ -197,14 +187,14 @@ func listRanges(e *env) {
 		e.lists(query, all[i:]...)
 		query.From, query.To = "", value
 		e.lists(query, all[:i]...)
-		// What begins with a value: up to the first string that does not.
+		// All values with a prefix: up to the first string without it.
 		query.From, query.To = value, behindPrefix(value)
 		e.lists(query, choose(query, all)...)
 	}
 }
 
-// behindPrefix returns the first text that sorts behind all that begins with
-// prefix: in UTF-8, code points sort as their bytes do.
+// behindPrefix returns the first text that sorts after everything that begins
+// with prefix: in UTF-8, code points sort like their bytes.
 func behindPrefix(prefix string) string {
 	last, size := utf8.DecodeLastRuneInString(prefix)
 	return prefix[:len(prefix)-size] + string(last+1)
@@ -230,7 +220,7 @@ func listPagingChanges(e *env) {
 		query := dibs.ListQuery{Kind: kind, Limit: 2}
 		e.lists(query, record("b"), record("d"))
 
-		// The record that the page ended with goes, some before it come.
+		// The last record of the page is deleted, and some before it are created.
 		e.commit(join(create(record("a"), record("c"), record("e")), remove(record("d"))))
 		query.After = positionOf(record("d"))
 		e.lists(query, record("e"), record("f"))

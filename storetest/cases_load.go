@@ -7,22 +7,10 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// loadCases are about what Load sees.
-var loadCases = []testCase{
-	{[]string{"load-snapshot"}, "records changed together are seen together", loadSnapshot},
-	{[]string{"load-fresh"}, "what was committed is seen at once", loadFresh},
-	{[]string{"load-fresh"}, "also by many at once", loadFreshTogether},
-	{[]string{"load-kind"}, "one ID in several kinds", loadKind},
-	{[]string{"load-kind"}, "kinds never seen before", loadUnknownKind},
-	{[]string{"load-absent"}, "absent and repeated refs", loadAbsent},
-	{[]string{"load-absent"}, "many refs", loadMany},
-	{[]string{"load-now"}, "the engine's clock", loadNow},
-}
-
 func loadSnapshot(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
+	owner := dibs.Entity{Type: "user", ID: "1"}
 	revision := func(rev uint64) []dibs.Record {
-		n, r, d := name("slug", "a", dibs.Held), entity("", who), document(dibs.KindQuota, "a")
+		n, r, d := name("slug", "a", dibs.Held), entity("", owner), document(dibs.KindQuota, "a")
 		n.Rev, r.Rev, d.Rev = rev, rev, rev
 		return []dibs.Record{n, r, d}
 	}
@@ -31,7 +19,7 @@ func loadSnapshot(e *env) {
 	refs := refsOf(revision(1)...)
 	e.whileWriting(func(round int) error {
 		from, to := revision(uint64(round)+1), revision(uint64(round)+2)
-		return commitSure(e.Context(), handles[0],
+		return mustCommit(e.Context(), handles[0],
 			join(update(from[0], to[0]), update(from[1], to[1]), update(from[2], to[2])))
 	}, func(round int) error {
 		found, err := loadAll(e.Context(), handles[round%len(handles)], refs...)
@@ -39,7 +27,7 @@ func loadSnapshot(e *env) {
 			return err
 		}
 		if len(found) != len(refs) {
-			return fmt.Errorf("Load found %d of %d records that are there", len(found), len(refs))
+			return fmt.Errorf("Load found %d of %d existing records", len(found), len(refs))
 		}
 		rev := found[refs[0]].Revision()
 		for _, record := range found {
@@ -59,7 +47,7 @@ func loadFresh(e *env) {
 	for i := range 30 {
 		var g dibs.Group
 		g, n = touch(n)
-		if err := commitSure(e.Context(), handles[i%len(handles)], g); err != nil {
+		if err := mustCommit(e.Context(), handles[i%len(handles)], g); err != nil {
 			e.Fatalf("%v", err)
 		}
 		for _, handle := range handles {
@@ -83,7 +71,7 @@ func loadFreshTogether(e *env) {
 	e.together(8, func(i int) error {
 		for round := range 10 {
 			n := name("slug", fmt.Sprintf("%d-%d", i, round), dibs.Held)
-			if err := commitSure(e.Context(), handles[i%len(handles)], claim(n)); err != nil {
+			if err := mustCommit(e.Context(), handles[i%len(handles)], claim(n)); err != nil {
 				return err
 			}
 			found, err := loadAll(e.Context(), handles[(i+round)%len(handles)], n.Ref())
@@ -114,7 +102,7 @@ func loadKind(e *env) {
 	e.lacks(quota)
 	e.has(n, r, tally, like)
 
-	// A revision counts for its own kind alone.
+	// A revision counts only for its own kind.
 	tally2 := *tally
 	tally2.Rev = 2
 	e.commit(update(tally, &tally2))
@@ -141,10 +129,10 @@ func loadAbsent(e *env) {
 	if found := e.load(); len(found) != 0 {
 		e.Fatalf("Load of nothing found %d records", len(found))
 	}
-	// load refuses a record that was answered in two ways.
+	// load fails if Load answers one ref inconsistently.
 	found := e.load(never.Ref(), a.Ref(), gone.Ref(), a.Ref(), b.Ref(), a.Ref(), never.Ref())
 	if len(found) != 2 || found[a.Ref()] == nil || found[b.Ref()] == nil {
-		e.Fatalf("Load found %v, it must find the two that are there and leave out the others", found)
+		e.Fatalf("Load found %v, it must find the two existing records and leave out the others", found)
 	}
 }
 
@@ -161,7 +149,7 @@ func loadMany(e *env) {
 	}
 	e.commit(create(records...))
 	if found := e.load(refs...); len(found) != there {
-		e.Fatalf("Load found %d of %d refs, it must find the %d that are there", len(found), asked, there)
+		e.Fatalf("Load found %d of %d refs, it must find the %d that exist", len(found), asked, there)
 	}
 	e.has(records...)
 }
@@ -177,7 +165,7 @@ func loadNow(e *env) {
 		if snapshots.Now != e.now() {
 			e.Fatalf("Now is %d, the engine's clock says %d", snapshots.Now, e.now())
 		}
-		// Commit must agree that this very millisecond is now.
+		// Commit must agree that now is this millisecond.
 		only := dibs.Window{From: snapshots.Now, Before: snapshots.Now + 1}
 		e.commit(join(create(document(dibs.KindTally, fmt.Sprint(i))), within(only)))
 	}

@@ -7,19 +7,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// raceCases are about commits that rest on the same revision.
-var raceCases = []testCase{
-	{[]string{"commit-race"}, "one of many creates a name", raceCreate},
-	{[]string{"commit-race"}, "one of many changes several records", raceUpdate},
-}
-
 const (
 	racers = 16
 	races  = 8
 )
 
-// race commits groups at once and demands that exactly one succeeds. It returns
-// which one.
+// race commits groups concurrently and demands that exactly one succeeds. It
+// returns the index of that one.
 func (e *env) race(handles []dibs.Store, groups []dibs.Group) int {
 	e.Helper()
 	outcomes := make([]dibs.Outcome, len(groups))
@@ -66,7 +60,7 @@ func raceUpdate(e *env) {
 			b2.Rev, b2.Data = b.Rev+1, []byte(fmt.Sprint(i))
 			parts := []dibs.Group{update(a, a2), update(b, &b2)}
 			if i%2 == 1 {
-				slices.Reverse(parts) // whoever locks in the order given runs into a deadlock
+				slices.Reverse(parts) // an engine that locks in the given order runs into a deadlock
 			}
 			groups = append(groups, join(parts...))
 			written = append(written, []dibs.Record{a2, &b2})

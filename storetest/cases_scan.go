@@ -8,20 +8,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// dueCases are about what the sweeper has to look at.
-var dueCases = []testCase{
-	{[]string{"due-order"}, "earliest first, across kinds", dueOrder},
-	{[]string{"due-exact"}, "at the very millisecond", dueExact},
-	{[]string{"due-none"}, "no date never comes", dueNone},
-}
-
-// ownedCases are about an entity's names.
-var ownedCases = []testCase{
-	{[]string{"owned"}, "in the order of keys, up to a limit", ownedOrder},
-	{[]string{"owned"}, "of this entity alone", ownedExact},
-	{[]string{"owned-given-up"}, "only while they are the entity's", ownedGivenUp},
-}
-
 // isDue demands that exactly these records are due, in this order.
 func (e *env) isDue(limit int, want ...dibs.Record) {
 	e.Helper()
@@ -35,14 +21,14 @@ func (e *env) isDue(limit int, want ...dibs.Record) {
 }
 
 // owns demands that an entity has exactly these names, in this order.
-func (e *env) owns(scope string, who dibs.Entity, limit int, want ...*dibs.NameRecord) {
+func (e *env) owns(scope string, owner dibs.Entity, limit int, want ...*dibs.NameRecord) {
 	e.Helper()
-	got, err := e.store.Owned(e.Context(), scope, who, limit)
+	got, err := e.store.Owned(e.Context(), scope, owner, limit)
 	if err != nil {
 		e.Fatalf("Owned: %v", err)
 	}
 	if !slices.Equal(keys(got), keys(want)) {
-		e.Fatalf("Owned by %v in scope %q with limit %d returned %+q, it must return %+q", who, scope, limit, keys(got), keys(want))
+		e.Fatalf("Owned by %v in scope %q with limit %d returned %+q, it must return %+q", owner, scope, limit, keys(got), keys(want))
 	}
 	for i := range want {
 		if d := diff(got[i], want[i]); d != "" {
@@ -72,7 +58,7 @@ func dueOrder(e *env) {
 	for limit := 1; limit <= 6; limit++ {
 		e.isDue(limit, all[:min(limit, len(all))]...)
 	}
-	// What was dealt with is no longer due, or has another date.
+	// A record that was updated is no longer due, or has another date.
 	n2b := next(n2, func(n *dibs.NameRecord) { n.Due = now - 4 })
 	nb := next(n, func(n *dibs.NameRecord) { n.Due = now + 5 })
 	e.commit(join(update(n2, n2b), update(n, nb), remove(d2)))
@@ -108,12 +94,12 @@ func dueNone(e *env) {
 	e.isDue(10)
 }
 
-// orderedNamespaces are namespaces in byte order, chosen so that keys which are
-// compared as one string come out in another: "a-b:" stands before "a:".
+// orderedNamespaces are namespaces in byte order, chosen so that a comparison of
+// joined keys gives another order: "a-b:" sorts before "a:".
 var orderedNamespaces = []string{"a", "a-b", "a-b.c", "a.b", "a.b.c", "a0", "a_b", "ab", "b"}
 
 func ownedOrder(e *env) {
-	who := dibs.Entity{Type: "user", ID: "1"}
+	owner := dibs.Entity{Type: "user", ID: "1"}
 	var namespaces []string // of one scope
 	for _, suffix := range []string{"s", "s-t", "s0", "s_t", "st", "t"} {
 		namespaces = append(namespaces, "acme."+suffix)
@@ -126,19 +112,19 @@ func ownedOrder(e *env) {
 			if i == 3 {
 				state = dibs.Active // one for each namespace
 			}
-			n := ownedBy(who, namespace, canonical, state)
+			n := ownedBy(owner, namespace, canonical, state)
 			all, records = append(all, n), append(records, n)
 		}
 	}
 	slices.Reverse(records)
 	e.commit(create(records...))
 	for _, limit := range []int{1, 2, 12, len(all), len(all) + 1, 1000} {
-		e.owns("acme", who, limit, all[:min(limit, len(all))]...)
+		e.owns("acme", owner, limit, all[:min(limit, len(all))]...)
 	}
 }
 
 func ownedExact(e *env) {
-	// One name for each of many entities that are nearly the same.
+	// One name for each of many nearly equal entities.
 	entities := []dibs.Entity{
 		{Type: "user", ID: "1"},
 		{Type: "User", ID: "1"},
@@ -158,8 +144,8 @@ func ownedExact(e *env) {
 	}
 	for _, namespace := range []string{"slug", "acme.slug", "acme.eu.slug", "acme-eu.slug"} {
 		var records []dibs.Record
-		for i, who := range entities {
-			records = append(records, ownedBy(who, namespace, fmt.Sprint(i), dibs.Active))
+		for i, owner := range entities {
+			records = append(records, ownedBy(owner, namespace, fmt.Sprint(i), dibs.Active))
 		}
 		e.commit(create(records...))
 	}
@@ -168,8 +154,8 @@ func ownedExact(e *env) {
 		if scope != "" {
 			namespace = scope + ".slug"
 		}
-		for i, who := range entities {
-			e.owns(scope, who, 10, ownedBy(who, namespace, fmt.Sprint(i), dibs.Active))
+		for i, owner := range entities {
+			e.owns(scope, owner, 10, ownedBy(owner, namespace, fmt.Sprint(i), dibs.Active))
 		}
 	}
 	e.owns("nowhere", entities[0], 10)
@@ -178,29 +164,29 @@ func ownedExact(e *env) {
 }
 
 func ownedGivenUp(e *env) {
-	who, other := dibs.Entity{Type: "user", ID: "1"}, dibs.Entity{Type: "user", ID: "2"}
-	active, alias := ownedBy(who, "slug", "active", dibs.Active), ownedBy(who, "slug", "alias", dibs.Alias)
+	owner, other := dibs.Entity{Type: "user", ID: "1"}, dibs.Entity{Type: "user", ID: "2"}
+	active, alias := ownedBy(owner, "slug", "active", dibs.Active), ownedBy(owner, "slug", "alias", dibs.Alias)
 	records := []dibs.Record{active, alias}
 	for i, s := range standings {
 		if s.state == dibs.Active || s.state == dibs.Alias {
 			continue
 		}
-		n := ownedBy(who, "slug", fmt.Sprintf("not now %d", i), s.state) // Owner is the last one
-		n.Status, n.Intended = s.status, who
+		n := ownedBy(owner, "slug", fmt.Sprintf("not now %d", i), s.state) // Owner is the last one
+		n.Status, n.Intended = s.status, owner
 		records = append(records, n)
 	}
 	e.commit(create(records...))
-	e.owns("", who, 100, active, alias)
+	e.owns("", owner, 100, active, alias)
 
-	// Each leaves when it is given up or goes to another.
+	// Each is no longer listed when it is given up or gets another owner.
 	alias2 := gives(alias, other, dibs.Active)
 	e.commit(update(alias, alias2))
-	e.owns("", who, 100, active)
+	e.owns("", owner, 100, active)
 	e.owns("", other, 100, alias2)
-	active2 := gives(active, who, dibs.Quarantined)
+	active2 := gives(active, owner, dibs.Quarantined)
 	active2.Until = e.now() + 1
 	e.commit(yield(active, active2))
-	e.owns("", who, 100)
-	e.commit(update(active2, gives(active2, who, dibs.Free)))
-	e.owns("", who, 100)
+	e.owns("", owner, 100)
+	e.commit(update(active2, gives(active2, owner, dibs.Free)))
+	e.owns("", owner, 100)
 }

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Clock is a manual clock: it stands still until it is moved. It is safe for
+// Clock is a manual clock: it changes only when it is set. It is safe for
 // concurrent use.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
 	follow []func(time.Time)
-	stalls *stall // of the next call of Now
+	stalls *stall // the next call of Now stalls here
 }
 
-// stall is something that takes its time.
+// stall is a point where a call stops until it is resumed.
 type stall struct{ reached, resumed chan struct{} }
 
 func newStall() *stall { return &stall{make(chan struct{}), make(chan struct{})} }
 
-// wait says that it has come here, and waits to be let go on.
+// wait reports that the call is here, and waits until it is resumed.
 func (s *stall) wait() {
 	close(s.reached)
 	<-s.resumed
 }
 
-// NewClock returns a clock that stands at now.
+// NewClock returns a clock that shows now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now returns the time the clock stands at.
+// Now returns the time that the clock shows.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	now, stalls := c.now, c.stalls
@@ -40,8 +40,8 @@ func (c *Clock) Now() time.Time {
 	return now
 }
 
-// stall makes the next call of Now take its time, after it has looked: a Commit is late
-// then, although it was in time when it looked at the clock.
+// stall makes the next call of Now stop after it has read the time: a Commit is then
+// late, although it read the clock in time.
 func (c *Clock) stall() (stalled <-chan struct{}, resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +55,8 @@ func (c *Clock) stall() (stalled <-chan struct{}, resume func()) {
 	}
 }
 
-// Follow calls fn with the time now, and with every time the clock is moved to,
-// before anybody can see it. It is for engines whose clock is not in this process.
+// Follow calls fn with the current time, and with every time the clock is set to,
+// before Now returns it. It is for engines whose clock is not in this process.
 func (c *Clock) Follow(fn func(now time.Time)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *Clock) Follow(fn func(now time.Time)) {
 	c.follow = append(c.follow, fn)
 }
 
-// Set moves the clock to now.
+// Set sets the clock to now.
 func (c *Clock) Set(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// diff says in which fields two structs differ, or nothing. It takes an empty map
-// or slice for the same as none: engines need not tell them apart.
+// diff lists the fields in which two structs differ. It treats an empty map or
+// slice as nil: engines need not distinguish them.
 func diff(got, want any) string {
 	if reflect.DeepEqual(got, want) {
-		return "" // nearly always
+		return "" // the common case
 	}
 	g, w := reflect.Indirect(reflect.ValueOf(got)), reflect.Indirect(reflect.ValueOf(want))
 	if g.Type() != w.Type() {
@@ -35,8 +35,8 @@ func same(a, b reflect.Value) bool {
 	return reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
-// show writes a value so that invisible differences can be seen, and cuts it when
-// it is long.
+// show formats a value so that invisible differences can be seen, and truncates a
+// long one.
 func show(v reflect.Value) string {
 	const most = 120
 	text := fmt.Sprintf("%+q", v.Interface())

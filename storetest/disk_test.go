@@ -9,18 +9,18 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// disk is data in a memstore, on which a commit can take its time: others see the data as it
-// was meanwhile.
+// disk is data in a memstore with commits that can stall: until one resumes, readers
+// see the data without it.
 type disk struct {
 	dibs.Store
 	clock *Clock
 
 	mu     sync.Mutex
-	stalls *stall       // of the next commit
-	slow   atomic.Int32 // commits that take their time
+	stalls *stall       // the next commit stalls here
+	slow   atomic.Int32 // stalled commits
 }
 
-// stall makes the next commit take its time.
+// stall makes the next commit stall.
 func (d *disk) stall() (stalled <-chan struct{}, resume func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +45,7 @@ func (d *disk) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome,
 	return d.Store.Commit(ctx, []dibs.Group{late})
 }
 
-// Await waits until no commit takes its time any more.
+// Await waits until no commit stalls.
 func (d *disk) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	for d.slow.Load() > 0 {
 		if err := ctx.Err(); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // env is what a case works with: a fresh store, its clock, and checks that stop
 // the case when the store breaks the contract. Its methods are for the case's own
-// goroutine; others use the functions below, which return errors.
+// goroutine; other goroutines use the functions below, which return errors.
 type env struct {
 	testing.TB
 	ids     string // the musts that the case proves
@@ -22,26 +22,26 @@ type env struct {
 	store   dibs.Store
 }
 
-// Fatalf stops the case. What it says begins with the ids of the musts.
+// Fatalf stops the case. The message begins with the ids of the musts.
 func (e *env) Fatalf(format string, args ...any) {
 	e.Helper()
 	e.TB.Fatalf("%s: %s", e.ids, fmt.Sprintf(format, args...))
 }
 
-// Logf writes to the log, beginning with the ids of the musts.
+// Logf writes to the log. The message begins with the ids of the musts.
 func (e *env) Logf(format string, args ...any) {
 	e.Helper()
 	e.TB.Logf("%s: %s", e.ids, fmt.Sprintf(format, args...))
 }
 
-// closing closes a store when the case is over.
+// closing closes a store at the end of the case.
 func (e *env) closing(store dibs.Store) dibs.Store {
-	e.Cleanup(func() { _ = store.Close() }) // what Close must do has cases of its own
+	e.Cleanup(func() { _ = store.Close() }) // Close has cases of its own
 	return store
 }
 
-// handles returns the ways to the data: the store, and another handle if the
-// engine can have one.
+// handles returns the store, and a second handle on its data if the engine can
+// have one.
 func (e *env) handles() []dibs.Store {
 	if e.harness.Share == nil {
 		return []dibs.Store{e.store}
@@ -52,7 +52,7 @@ func (e *env) handles() []dibs.Store {
 // now returns the clock's time as the engine should see it.
 func (e *env) now() dibs.Instant { return dibs.InstantOf(e.clock.Now()) }
 
-// attempt commits groups and returns what became of each.
+// attempt commits groups and returns the outcome of each.
 func (e *env) attempt(groups ...dibs.Group) []dibs.Outcome {
 	e.Helper()
 	outcomes, err := e.store.Commit(e.Context(), groups)
@@ -65,7 +65,7 @@ func (e *env) attempt(groups ...dibs.Group) []dibs.Outcome {
 	return outcomes
 }
 
-// commit commits groups that nothing speaks against.
+// commit commits groups that must not be stale.
 func (e *env) commit(groups ...dibs.Group) {
 	e.Helper()
 	if e.harness.Apart {
@@ -73,7 +73,7 @@ func (e *env) commit(groups ...dibs.Group) {
 	}
 	for i, outcome := range e.attempt(groups...) {
 		if outcome != dibs.Committed {
-			e.Fatalf("group %d of %d is stale, although nothing it rests on has changed", i+1, len(groups))
+			e.Fatalf("group %d of %d is stale, although no record it read has changed", i+1, len(groups))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (e *env) load(refs ...dibs.Ref) map[dibs.Ref]dibs.Record {
 	return found
 }
 
-// has demands that records are stored exactly so.
+// has demands that exactly these records are stored.
 func (e *env) has(records ...dibs.Record) {
 	e.Helper()
 	found := e.load(refsOf(records...)...)
@@ -115,12 +115,12 @@ func (e *env) has(records ...dibs.Record) {
 func (e *env) lacks(records ...dibs.Record) {
 	e.Helper()
 	for _, record := range e.load(refsOf(records...)...) {
-		e.Fatalf("%s is there with revision %d, it must be absent", describe(record), record.Revision())
+		e.Fatalf("%s exists with revision %d, it must be absent", describe(record), record.Revision())
 	}
 }
 
-// loadAll loads refs and returns what was found by ref. It refuses records that
-// nobody asked for, and different answers for one ref.
+// loadAll loads refs and returns the records by ref. It returns an error for
+// records that were not requested, and for different answers to one ref.
 func loadAll(ctx context.Context, store dibs.Store, refs ...dibs.Ref) (map[dibs.Ref]dibs.Record, error) {
 	snapshots, err := store.Load(ctx, refs)
 	if err != nil {
@@ -134,11 +134,11 @@ func loadAll(ctx context.Context, store dibs.Store, refs ...dibs.Ref) (map[dibs.
 	for _, record := range snapshots.Records {
 		ref := record.Ref()
 		if !asked[ref] {
-			return nil, fmt.Errorf("Load returned %s, which was not asked for", describe(record))
+			return nil, fmt.Errorf("Load returned %s, which was not requested", describe(record))
 		}
 		if former, ok := found[ref]; ok {
 			if d := diff(record, former); d != "" {
-				return nil, fmt.Errorf("Load returned %s twice, and not the same: %s", describe(record), d)
+				return nil, fmt.Errorf("Load returned %s twice, with differences: %s", describe(record), d)
 			}
 		}
 		found[ref] = record
@@ -146,7 +146,7 @@ func loadAll(ctx context.Context, store dibs.Store, refs ...dibs.Ref) (map[dibs.
 	return found, nil
 }
 
-// commitOne commits one group and returns what became of it.
+// commitOne commits one group and returns its outcome.
 func commitOne(ctx context.Context, store dibs.Store, group dibs.Group) (dibs.Outcome, error) {
 	outcomes, err := store.Commit(ctx, []dibs.Group{group})
 	if err != nil {
@@ -158,16 +158,16 @@ func commitOne(ctx context.Context, store dibs.Store, group dibs.Group) (dibs.Ou
 	return outcomes[0], nil
 }
 
-// commitSure commits a group that nothing speaks against.
-func commitSure(ctx context.Context, store dibs.Store, group dibs.Group) error {
+// mustCommit commits a group that must not be stale.
+func mustCommit(ctx context.Context, store dibs.Store, group dibs.Group) error {
 	outcome, err := commitOne(ctx, store, group)
 	if err == nil && outcome != dibs.Committed {
-		err = errors.New("a group is stale, although nothing it rests on has changed")
+		err = errors.New("a group is stale, although no record it read has changed")
 	}
 	return err
 }
 
-// together runs n functions at once and stops the case at the first error.
+// together runs n functions concurrently and stops the case at the first error.
 func (e *env) together(n int, work func(i int) error) {
 	e.Helper()
 	if err := together(n, work); err != nil {
@@ -175,7 +175,7 @@ func (e *env) together(n int, work func(i int) error) {
 	}
 }
 
-// together runs n functions at once, waits for all and returns the first error.
+// together runs n functions concurrently, waits for all and returns the first error.
 func together(n int, work func(i int) error) error {
 	errs := make([]error, n)
 	start := make(chan struct{})
@@ -196,9 +196,8 @@ func together(n int, work func(i int) error) error {
 	return nil
 }
 
-// whileWriting calls write and read again and again, beside each other, until
-// both have been called often enough to meet. Each is told how often it was
-// called before.
+// whileWriting calls write and read repeatedly and concurrently, until both have
+// been called often enough to overlap. Each gets the number of its earlier calls.
 func (e *env) whileWriting(write, read func(round int) error) {
 	e.Helper()
 	const enough = 60

@@ -13,14 +13,14 @@ import (
 )
 
 // fake is a handle on data in a memstore that outlives it, as a disk would. Each
-// of its methods can be bent.
+// of its methods can be broken.
 type fake struct {
 	data dibs.Store
-	down atomic.Pointer[dibs.Error] // what a closed or cut-off store answers
-	held sync.Map                   // refs that a transaction of somebody else has locked
+	down atomic.Pointer[dibs.Error] // the error of a closed or cut-off store
+	held sync.Map                   // refs that another transaction has locked
 
-	// gate runs before every method. The context it returns goes to the data.
-	gate   func(ctx context.Context, method string) (context.Context, error)
+	// before runs before every method. The context it returns is passed to the data.
+	before func(ctx context.Context, method string) (context.Context, error)
 	load   func(context.Context, []dibs.Ref) (dibs.Snapshots, error)
 	commit func(context.Context, []dibs.Group) ([]dibs.Outcome, error)
 	due    func(context.Context, int) ([]dibs.Ref, error)
@@ -38,7 +38,7 @@ func newFake(data dibs.Store) *fake {
 		await: data.Await, owned: data.Owned, list: data.List, events: data.Events, latest: data.Latest,
 	}
 	f.commit = f.commitFree
-	f.gate = func(ctx context.Context, _ string) (context.Context, error) {
+	f.before = func(ctx context.Context, _ string) (context.Context, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -54,15 +54,15 @@ func newFake(data dibs.Store) *fake {
 	return f
 }
 
-// bend spoils a fake.
-type bend func(f *fake, clock *Clock)
+// breakage breaks a fake.
+type breakage func(f *fake, clock *Clock)
 
-// fakes returns a harness with everything, whose stores are bent.
-func fakes(spoil bend) Harness {
+// fakes returns a harness with all optional parts, whose stores are broken.
+func fakes(broken breakage) Harness {
 	open := func(data dibs.Store, clock *Clock) dibs.Store {
 		f := newFake(data)
-		if spoil != nil {
-			spoil(f, clock)
+		if broken != nil {
+			broken(f, clock)
 		}
 		return f
 	}
@@ -91,7 +91,7 @@ func fakes(spoil bend) Harness {
 }
 
 func (f *fake) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	ctx, err := f.gate(ctx, "Load")
+	ctx, err := f.before(ctx, "Load")
 	if err != nil {
 		return dibs.Snapshots{}, err
 	}
@@ -99,7 +99,7 @@ func (f *fake) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error
 }
 
 func (f *fake) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	ctx, err := f.gate(ctx, "Commit")
+	ctx, err := f.before(ctx, "Commit")
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (f *fake) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome,
 }
 
 func (f *fake) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
-	ctx, err := f.gate(ctx, "Await")
+	ctx, err := f.before(ctx, "Await")
 	if err != nil {
 		return err
 	}
@@ -115,23 +115,23 @@ func (f *fake) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) err
 }
 
 func (f *fake) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
-	ctx, err := f.gate(ctx, "Due")
+	ctx, err := f.before(ctx, "Due")
 	if err != nil {
 		return nil, err
 	}
 	return f.due(ctx, limit)
 }
 
-func (f *fake) Owned(ctx context.Context, scope string, who dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-	ctx, err := f.gate(ctx, "Owned")
+func (f *fake) Owned(ctx context.Context, scope string, owner dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	ctx, err := f.before(ctx, "Owned")
 	if err != nil {
 		return nil, err
 	}
-	return f.owned(ctx, scope, who, limit)
+	return f.owned(ctx, scope, owner, limit)
 }
 
 func (f *fake) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	ctx, err := f.gate(ctx, "List")
+	ctx, err := f.before(ctx, "List")
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (f *fake) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, e
 }
 
 func (f *fake) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
-	ctx, err := f.gate(ctx, "Events")
+	ctx, err := f.before(ctx, "Events")
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (f *fake) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event,
 }
 
 func (f *fake) Latest(ctx context.Context) (dibs.Cursor, error) {
-	ctx, err := f.gate(ctx, "Latest")
+	ctx, err := f.before(ctx, "Latest")
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +156,7 @@ func (f *fake) Latest(ctx context.Context) (dibs.Cursor, error) {
 
 func (f *fake) Close() error { return f.close() }
 
-// commitFree commits the groups of which no record is held.
+// commitFree commits the groups without a locked record.
 func (f *fake) commitFree(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes := make([]dibs.Outcome, len(groups))
 	for i, g := range groups {

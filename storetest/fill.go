@@ -8,9 +8,9 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// fill sets every exported field of a struct to a value that is not zero and
-// that no other field has, so that a field which is lost, cut or mixed up with
-// another is noticed, also one that was added long after this was written.
+// fill sets every exported field of a struct to a non-zero value that no other
+// field has. So a case notices a field that is lost, truncated or mixed up with
+// another, also one that is added later.
 func fill[T any](record *T) *T {
 	seed := 0
 	fillValue(reflect.ValueOf(record).Elem(), &seed)
@@ -60,6 +60,6 @@ func fillValue(v reflect.Value, seed *int) {
 			}
 		}
 	default:
-		panic(fmt.Sprintf("storetest: fill cannot make a %s yet", v.Type()))
+		panic(fmt.Sprintf("storetest: fill does not support %s", v.Type()))
 	}
 }

@@ -2,7 +2,7 @@ package storetest
 
 import "github.com/calldibs/dibs"
 
-// create makes a group that stores records which are absent.
+// create makes a group that stores absent records.
 func create(records ...dibs.Record) dibs.Group {
 	var g dibs.Group
 	for _, record := range records {
@@ -17,7 +17,7 @@ func update(from, to dibs.Record) dibs.Group {
 	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to}}}
 }
 
-// yield makes a group that replaces a name which stops being its entity's active
+// yield makes a group that replaces a name that stops being its entity's active
 // one.
 func yield(from, to *dibs.NameRecord) dibs.Group {
 	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Yields: true}}}
@@ -37,7 +37,7 @@ func remove(records ...dibs.Record) dibs.Group {
 	return g
 }
 
-// reading makes a group that rests on records and writes nothing.
+// reading makes a group that reads records and writes nothing.
 func reading(records ...dibs.Record) dibs.Group {
 	var g dibs.Group
 	for _, record := range records {
@@ -46,10 +46,10 @@ func reading(records ...dibs.Record) dibs.Group {
 	return g
 }
 
-// telling makes a group of events, to be joined to the one they come from.
+// telling makes a group of events, to be joined to another.
 func telling(events ...dibs.Event) dibs.Group { return dibs.Group{Events: events} }
 
-// within makes a group of a window, to be joined to another.
+// within makes a group with a window, to be joined to another.
 func within(window dibs.Window) dibs.Group { return dibs.Group{Window: window} }
 
 // join makes one group of several. At most one of them has a window.
@@ -67,12 +67,12 @@ func join(groups ...dibs.Group) dibs.Group {
 	return all
 }
 
-// claim makes a group that stores a new name and tells of it.
+// claim makes a group that stores a new name, with its event.
 func claim(n *dibs.NameRecord) dibs.Group {
 	return join(create(n), telling(happened(dibs.EventClaimed, n)))
 }
 
-// touch makes a group that replaces a name by its next revision and tells of it.
+// touch makes a group that replaces a name by its next revision, with its event.
 func touch(n *dibs.NameRecord) (dibs.Group, *dibs.NameRecord) {
 	n2 := next(n, nil)
 	return join(update(n, n2), telling(happened(dibs.EventExtended, n2))), n2

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// oddValues are values that differ, although collations, normal forms, escapes,
-// type guesses and trimming make some of them the same. A registry of names that
-// takes two of them for one gives a name away twice.
+// oddValues are different values that collations, normal forms, escapes, type
+// guesses and trimming may treat as equal. A registry that does so gives one name
+// to two owners.
 var oddValues = []string{
 	"name", "Name", "NAME", "nAme",
 	" name", "name ", "name  ", "na me", "na  me",
@@ -23,8 +23,7 @@ var oddValues = []string{
 	"\u202eab", "ab\ufe0f",
 	"\U0001f600", "\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f44d\U0001f3fd",
 
-	// In UTF-16, and where surrogates are sorted as they stand, the last two of
-	// these come before the first.
+	// In UTF-16 order the last two of these come before the first.
 	"\uff5e", "\U00010000", "\U0010fffd",
 
 	"7", "07", "007", "7.0", "+7", "-7", "7e0", "0x7", "1e309", "NaN", "true", "false", "null", "NULL", "nil",
@@ -36,7 +35,7 @@ var oddValues = []string{
 	strings.Repeat("\u00e9", 512), strings.Repeat("\U0001f600", 256),
 }
 
-// inByteOrder returns values sorted as the contract wants them listed.
+// inByteOrder returns values in the order that the contract demands of listings.
 func inByteOrder(values []string) []string {
 	return slices.Sorted(slices.Values(values))
 }

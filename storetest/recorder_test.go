@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// recorder is a testing.TB that notes failures and passes none on, so that a case
-// may fail without failing the test that wants it to.
+// recorder is a testing.TB that records failures, so that a case can fail without
+// failing the test that expects it to.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex
@@ -49,7 +49,7 @@ func (r *recorder) Failed() bool {
 func (r *recorder) Log(...any)          {}
 func (r *recorder) Logf(string, ...any) {}
 
-// try runs a case and returns what it complained about.
+// try runs a case and returns its failure messages.
 func try(t *testing.T, c testCase, harness Harness) []string {
 	t.Helper()
 	r := &recorder{TB: t}

@@ -35,8 +35,8 @@ func statusOf(state dibs.State) dibs.Status {
 	panic(fmt.Sprintf("storetest: no status for state %q", state))
 }
 
-// name makes a new name with no more in it than its state needs. Its owner, if it
-// has one, is an entity that owns nothing else.
+// name makes a new name with only the fields that its state needs. Its owner, if
+// any, is an entity that owns no other name.
 func name(namespace, canonical string, state dibs.State) *dibs.NameRecord {
 	id := dibs.NameID(namespace, canonical)
 	n := &dibs.NameRecord{
@@ -52,7 +52,7 @@ func name(namespace, canonical string, state dibs.State) *dibs.NameRecord {
 		n.Owner = dibs.Entity{Type: "user", ID: id.String()}
 		n.ConfirmedAt = n.CreatedAt
 		n.Established = true
-	case dibs.Free: // nobody's
+	case dibs.Free: // has no owner
 	}
 	if state == dibs.Quarantined {
 		n.Until = n.CreatedAt.Add(time.Hour)
@@ -67,7 +67,7 @@ func ownedBy(owner dibs.Entity, namespace, canonical string, state dibs.State) *
 	return n
 }
 
-// next returns a name's next revision, changed.
+// next returns a name's next revision, with a change.
 func next(n *dibs.NameRecord, change func(n *dibs.NameRecord)) *dibs.NameRecord {
 	c := *n
 	c.Rev++
@@ -78,8 +78,8 @@ func next(n *dibs.NameRecord, change func(n *dibs.NameRecord)) *dibs.NameRecord 
 }
 
 // entity makes a new record of an entity.
-func entity(scope string, who dibs.Entity) *dibs.EntityRecord {
-	return &dibs.EntityRecord{ID: dibs.EntityID(scope, who), Rev: 1, Scope: scope, Entity: who}
+func entity(scope string, owner dibs.Entity) *dibs.EntityRecord {
+	return &dibs.EntityRecord{ID: dibs.EntityID(scope, owner), Rev: 1, Scope: scope, Entity: owner}
 }
 
 // document makes a new document. Its ID follows from kind and label.
@@ -90,7 +90,7 @@ func document(kind dibs.Kind, label string) *dibs.Document {
 	}
 }
 
-// happened makes the event of a name's present revision.
+// happened makes the event of a name's current revision.
 func happened(kind dibs.EventKind, n *dibs.NameRecord) dibs.Event {
 	return dibs.Event{
 		Kind: kind, At: n.CreatedAt,
@@ -100,12 +100,12 @@ func happened(kind dibs.EventKind, n *dibs.NameRecord) dibs.Event {
 	}
 }
 
-// aboutEntity makes the event of an entity's present revision.
+// aboutEntity makes the event of an entity's current revision.
 func aboutEntity(kind dibs.EventKind, r *dibs.EntityRecord) dibs.Event {
 	return dibs.Event{Kind: kind, At: dibs.InstantOf(epoch), Scope: r.Scope, Entity: r.Entity, Version: r.Rev}
 }
 
-// refsOf returns the records' addresses.
+// refsOf returns the refs of records.
 func refsOf(records ...dibs.Record) []dibs.Ref {
 	refs := make([]dibs.Ref, len(records))
 	for i, record := range records {

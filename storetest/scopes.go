@@ -6,7 +6,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// apart splits groups that span scopes, for stores that cannot commit those.
+// apart splits groups that span scopes, for stores that cannot commit them.
 func apart(groups []dibs.Group) []dibs.Group {
 	var split []dibs.Group
 	for _, g := range groups {
@@ -30,7 +30,7 @@ func apart(groups []dibs.Group) []dibs.Group {
 	return split
 }
 
-// eventsOf returns those events that are about a scope.
+// eventsOf returns the events of a scope.
 func eventsOf(events []dibs.Event, scope string) (own []dibs.Event) {
 	for _, ev := range events {
 		if ev.Scope == scope {
@@ -40,7 +40,7 @@ func eventsOf(events []dibs.Event, scope string) (own []dibs.Event) {
 	return own
 }
 
-// scopesIn returns the scopes that a group is about, in the order in which it names them.
+// scopesIn returns the scopes of a group, in the order in which it names them.
 func scopesIn(g dibs.Group) []string {
 	var scopes []string
 	add := func(scope string) {

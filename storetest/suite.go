@@ -9,11 +9,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Harness says how to open the engine under test. Only Open is needed. What an
-// engine cannot do stays nil; cases that need it say in the log that they did not
-// run, or run without it.
+// Harness opens the engine under test. Only Open is required. Leave nil what an
+// engine cannot do: cases that need it log that they did not run, or run without
+// it.
 type Harness struct {
-	// Open returns an empty store that takes its time from clock. The suite
+	// Open returns an empty store that reads the time from clock. The suite
 	// closes it.
 	Open func(tb testing.TB, clock *Clock) dibs.Store
 
@@ -21,34 +21,33 @@ type Harness struct {
 	// that the engine has no disk.
 	Reopen func(tb testing.TB, store dibs.Store, clock *Clock) dibs.Store
 
-	// Crash opens the data of a store that was not closed, as it would be found
-	// after the process was killed: by a copy of its files, say. The suite does
-	// not use the old store again, but closes it at the end. Nil means that
-	// durability is tested by Reopen.
+	// Crash opens the data of a store that was not closed, as after a kill of
+	// the process: from a copy of its files, for example. The suite does not use
+	// the old store again, but closes it at the end. Nil means that durability is
+	// tested by Reopen.
 	Crash func(tb testing.TB, store dibs.Store, clock *Clock) dibs.Store
 
 	// Share opens a second handle on the data of a store that stays in use, as
-	// another process would. Nil means that one handle is all there can be.
+	// another process would. Nil means that there can be only one handle.
 	Share func(tb testing.TB, store dibs.Store, clock *Clock) dibs.Store
 
-	// Cut takes the database away from a store for good, so that calls fail and
-	// the store is still open. Nil means that it cannot be provoked; the suite
-	// then looks at what a closed store answers.
+	// Cut disconnects a store from its database for good, so that calls fail
+	// while the store is still open. Nil means that this cannot be provoked; the
+	// suite then tests what a closed store returns.
 	Cut func(tb testing.TB, store dibs.Store)
 
-	// Hold keeps a record locked in a transaction of somebody else, until release
-	// is called; it changes nothing. Nil means that the engine never says
-	// [dibs.Busy].
+	// Hold locks a record in another transaction until release is called; it
+	// changes nothing. Nil means that the engine never returns [dibs.Busy].
 	Hold func(tb testing.TB, store dibs.Store, ref dibs.Ref) (release func())
 
-	// Stall makes the next Commit of a store take its time between checking its Window
-	// and becoming visible, as one does that waits for a disk or for a standby: stalled
-	// is closed when it is there, and resume lets it go on. Nil means that the Clock does
-	// so, which takes an engine that asks it when it commits.
+	// Stall makes the next Commit of a store stop between checking its Window and
+	// becoming visible, as a Commit does that waits for a disk or a standby: stalled is
+	// closed when Commit is there, and resume lets it continue. Nil means that the Clock
+	// stalls it, which requires an engine that reads the Clock when it commits.
 	Stall func(tb testing.TB, store dibs.Store) (stalled <-chan struct{}, resume func())
 
-	// Apart says that the store keeps scopes apart and commits no group that spans
-	// several, as a [dibs.Partitioned] one. The suite then splits what it commits.
+	// Apart says that the store keeps scopes apart and cannot commit a group that
+	// spans several, as a [dibs.Partitioned] one. The suite then splits such groups.
 	Apart bool
 }
 
@@ -59,12 +58,6 @@ type testCase struct {
 	run   func(e *env)
 }
 
-// cases returns every case of the suite.
-func cases() []testCase {
-	return slices.Concat(loadCases, exactCases, commitCases, busyCases, awaitCases, groupCases, forgetCases, raceCases,
-		dueCases, ownedCases, listCases, eventCases, historyCases, feedCases, lifeCases, diskCases)
-}
-
 // Run runs the whole suite against an engine. Cases run in parallel, each with a
 // store and a clock of its own.
 func Run(t *testing.T, harness Harness) {
@@ -72,7 +65,7 @@ func Run(t *testing.T, harness Harness) {
 	if harness.Open == nil {
 		t.Fatal("storetest: the Harness has no Open")
 	}
-	for _, c := range cases() {
+	for _, c := range cases {
 		t.Run(strings.Join(c.musts, ",")+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
 			c.prove(t, harness)
@@ -83,7 +76,7 @@ func Run(t *testing.T, harness Harness) {
 // Musts returns the ids of the musts that the suite proves, sorted.
 func Musts() []string {
 	var ids []string
-	for _, c := range cases() {
+	for _, c := range cases {
 		ids = append(ids, c.musts...)
 	}
 	slices.Sort(ids)

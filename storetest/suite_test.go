@@ -19,7 +19,7 @@ func contract(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	var ids []string
-	// Links to identifiers, such as [ErrUnavailable], have capitals in them.
+	// Links to identifiers, such as [ErrUnavailable], contain capitals.
 	for _, match := range regexp.MustCompile(`(?m)^\s*//.*$`).FindAll(source, -1) {
 		for _, id := range regexp.MustCompile(`\[([a-z]+(?:-[a-z]+)*)\]`).FindAllSubmatch(match, -1) {
 			ids = append(ids, string(id[1]))
@@ -50,10 +50,10 @@ func TestEveryMustHasACase(t *testing.T) {
 func TestCasesHaveDifferentNames(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
-	for _, c := range cases() {
+	for _, c := range cases {
 		for _, must := range c.musts {
 			if key := must + "/" + c.name; seen[key] {
-				t.Errorf("two cases are called %q", key)
+				t.Errorf("two cases are named %q", key)
 			} else {
 				seen[key] = true
 			}
@@ -61,14 +61,14 @@ func TestCasesHaveDifferentNames(t *testing.T) {
 	}
 }
 
-// A store that is bent in no way passes with every part of a harness, so what
-// fails in the broken ones is what was broken.
+// An unbroken store passes with all parts of a harness, so a broken one fails
+// because of what was broken.
 func TestSoundStorePasses(t *testing.T) {
 	t.Parallel()
 	Run(t, fakes(nil))
 }
 
-// An engine may treat all groups of a call as one.
+// An engine may commit all groups of a call as one transaction.
 func TestStoreWithOneTransactionPasses(t *testing.T) {
 	t.Parallel()
 	Run(t, fakes(func(f *fake, _ *Clock) {

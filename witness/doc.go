@@ -1,9 +1,8 @@
-// Package witness has witnesses that ask a service by HTTP, or a database by SQL, what
-// became of the entity of a hold whose time ran out. See [dibs.Witness] for what their
-// verdicts mean.
+// Package witness has witnesses that ask a service by HTTP, or a database by SQL, whether the
+// entity of an expired hold exists. See [dibs.Witness] for the meaning of their verdicts.
 //
-// Both answer "unknown" whenever anything is not as it should be: a service that is down, a
-// wrong address, a page of a proxy, a query that fails. Only a clear answer frees a name.
+// Both answer "unknown" in any doubt: if the service is down, the address is wrong, a proxy
+// answers with a page of its own, or the query fails. Only a clear answer frees a name.
 //
 //	orders, err := witness.NewHTTP(witness.HTTPConfig{URL: "https://orders.internal/witness"})
 //	…

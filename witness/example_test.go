@@ -11,11 +11,11 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/witness"
-	_ "modernc.org/sqlite" // the driver of the program's own database
+	_ "modernc.org/sqlite" // the driver of the program's database
 )
 
 func ExampleNewHTTP() {
-	// The service that saves orders says which of them there are.
+	// The service that stores orders knows which of them exist.
 	orders := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"outcome": "exists", "entity": {"type": "order", "id": "7"}}`)
 	}))
@@ -46,7 +46,7 @@ func ExampleNewSQL() {
 		panic(err)
 	}
 	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1) // each connection would be a database of its own
+	db.SetMaxOpenConns(1) // each connection would have its own database
 	if _, err := db.ExecContext(ctx, "CREATE TABLE weddings (id TEXT, correlation TEXT); INSERT INTO weddings VALUES ('42', 'corr_1')"); err != nil {
 		panic(err)
 	}
@@ -54,7 +54,7 @@ func ExampleNewSQL() {
 	w, err := witness.NewSQL(witness.SQLConfig{
 		DB: db, Dialect: witness.SQLite,
 		Query:       "SELECT 'wedding' AS type, id FROM weddings WHERE correlation = :correlationId",
-		AbsentAfter: time.Minute, // saves are over by then
+		AbsentAfter: time.Minute, // saves have ended by then
 	})
 	if err != nil {
 		panic(err)

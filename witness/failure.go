@@ -2,21 +2,20 @@ package witness
 
 import "fmt"
 
-// failure is what went wrong, for the log, and as much of it as everybody may know who can
-// see the name: not which hosts, users and tables there are.
+// failure is an error with two texts: the whole one for the log, and a short one that the
+// registry shows with the name, without hosts, users and tables.
 type failure struct {
-	doubt string
+	doubt string // the short text
 	err   error
 }
 
-// fail makes an error of which only the first words are shown with the name.
 func fail(doubt string, err error) error { return &failure{doubt, err} }
 
-// Error says everything.
+// Error returns the whole text.
 func (f *failure) Error() string { return fmt.Sprintf("%s: %v", f.doubt, f.err) }
 
 // Unwrap returns the cause.
 func (f *failure) Unwrap() error { return f.err }
 
-// Doubt is what the registry shows with the name.
+// Doubt returns the short text.
 func (f *failure) Doubt() string { return f.doubt + "; the log says why" }

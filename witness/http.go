@@ -16,24 +16,23 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long one question may take.
+	// DefaultTimeout is the time for one question.
 	DefaultTimeout = 5 * time.Second
-	// DefaultAtOnce is how many questions are asked at once.
+	// DefaultAtOnce is the number of concurrent questions.
 	DefaultAtOnce = 4
 )
 
-// HTTPConfig says how to ask a service.
+// HTTPConfig configures an [HTTP].
 type HTTPConfig struct {
-	// URL is what questions are sent to, by POST.
+	// URL receives the questions, by POST.
 	URL string
-	// Header is sent with each question. Nil means nothing but what HTTP needs.
+	// Header is sent with each question. Nil means no more than the standard headers.
 	Header http.Header
-	// TLS is how to tell that the service is the right one. Nil means by the system's
-	// authorities.
+	// TLS verifies the service. Nil means by the system's certificate authorities.
 	TLS *tls.Config
-	// Timeout is how long one question may take. Zero means [DefaultTimeout].
+	// Timeout is the time for one question. Zero means [DefaultTimeout].
 	Timeout time.Duration
-	// AtOnce is how many questions are asked at once. Zero means [DefaultAtOnce].
+	// AtOnce is the number of concurrent questions. Zero means [DefaultAtOnce].
 	AtOnce int
 }
 
@@ -41,12 +40,12 @@ type HTTPConfig struct {
 type HTTP struct {
 	config HTTPConfig
 	client *http.Client
-	slots  chan struct{} // one taken by each question under way
+	slots  chan struct{} // one for each question in flight
 }
 
 var _ dibs.Witness = (*HTTP)(nil).Ask
 
-// NewHTTP returns a witness that asks a service. Nothing is sent before it is asked.
+// NewHTTP returns a witness that asks a service. It sends nothing before the first question.
 func NewHTTP(cfg HTTPConfig) (*HTTP, error) {
 	if err := checkURL(cfg.URL); err != nil {
 		return nil, err
@@ -56,37 +55,37 @@ func NewHTTP(cfg HTTPConfig) (*HTTP, error) {
 	if cfg.Timeout < 0 || cfg.AtOnce < 0 {
 		return nil, errors.New("witness: Timeout and AtOnce must not be negative")
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true} // programs may have another one by default
-	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
-		transport = usual.Clone()
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true} // for programs that replaced the default transport
+	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport = standard.Clone()
 	}
-	transport.TLSClientConfig = cfg.TLS.Clone() // which is nil for nil
+	transport.TLSClientConfig = cfg.TLS.Clone() // nil for nil
 	transport.MaxIdleConnsPerHost = cfg.AtOnce
 	return &HTTP{
 		config: cfg,
 		client: &http.Client{
 			Transport: transport,
-			// Whoever redirects is not the service, or not at this address: what stands at the
-			// other end may say "absent" about something else.
+			// A redirect means a wrong address: its target may say "absent" about something
+			// else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		slots: make(chan struct{}, cfg.AtOnce),
 	}, nil
 }
 
-// checkURL refuses what questions cannot be sent to. The URL is in no error: there may be a
-// secret in it.
+// checkURL returns what is wrong with a URL. No error contains the URL, which may have a secret
+// in it.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return errors.New(`the URL is not well-formed: write it like "https://orders.internal/witness"`)
+		return errors.New(`the URL is not valid: write it like "https://orders.internal/witness"`)
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return errors.New(`the URL must begin with http:// or https:// and a host`)
 	case u.User != nil:
-		return errors.New("the URL must not have a password in it: send a header")
+		return errors.New("the URL must not contain a password: send a header")
 	case u.Fragment != "":
-		return errors.New("the URL must not have a # in it")
+		return errors.New("the URL must not contain a #")
 	}
 	return nil
 }
@@ -97,7 +96,7 @@ func (w *HTTP) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, er
 	case w.slots <- struct{}{}:
 		defer func() { <-w.slots }()
 	case <-ctx.Done():
-		return dibs.Unknown, fmt.Errorf("others were asked about for too long: %w", ctx.Err())
+		return dibs.Unknown, fmt.Errorf("other questions took too long: %w", ctx.Err())
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.config.Timeout)
 	defer cancel()
@@ -115,13 +114,12 @@ func (w *HTTP) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, er
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
-	// There is no Idempotency-Key: whoever keeps answers by it would repeat an old one, and what
-	// is asked again may have another answer by now.
+	// There is no Idempotency-Key: a service that stores answers would repeat an outdated one.
 	response, err := w.client.Do(request)
 	if err != nil {
 		return dibs.Unknown, w.unreachable(ctx, err)
 	}
-	defer func() { _ = response.Body.Close() }() // nothing more is wanted of it
+	defer func() { _ = response.Body.Close() }() // the answer was read
 	verdict, err := readAnswer(response)
 	if err != nil && ctx.Err() != nil {
 		return dibs.Unknown, w.unreachable(ctx, err)
@@ -129,21 +127,21 @@ func (w *HTTP) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, er
 	return verdict, err
 }
 
-// Close ends the connections that nobody uses.
+// Close closes idle connections.
 func (w *HTTP) Close() error {
 	w.client.CloseIdleConnections()
 	return nil
 }
 
-// unreachable says why there is no answer.
+// unreachable returns why there is no answer.
 func (w *HTTP) unreachable(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("it gave no answer within %s: %w", w.config.Timeout, context.DeadlineExceeded)
+		return fmt.Errorf("the service gave no answer within %s: %w", w.config.Timeout, context.DeadlineExceeded)
 	}
-	return fail("it could not be asked", withoutURL(err))
+	return fail("the service could not be asked", withoutURL(err))
 }
 
-// withoutURL takes the URL out of an error.
+// withoutURL removes the URL from an error.
 func withoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err

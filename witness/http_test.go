@@ -18,7 +18,7 @@ import (
 
 var wedding = dibs.Entity{Type: "wedding", ID: "42"}
 
-// suspect is a hold whose time ran out half a minute ago.
+// suspect returns a hold that expired half a minute ago.
 func suspect() dibs.SuspectHold {
 	end := time.Date(2026, 3, 1, 12, 5, 0, 0, time.UTC)
 	return dibs.SuspectHold{
@@ -28,7 +28,7 @@ func suspect() dibs.SuspectHold {
 	}
 }
 
-// service is an HTTP server, with a witness that asks it.
+// service starts an HTTP server, and returns a witness that asks it.
 func service(t *testing.T, handler http.HandlerFunc, change ...func(*witness.HTTPConfig)) *witness.HTTP {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -67,7 +67,7 @@ func TestHTTPQuestion(t *testing.T) {
 		"principal": "checkout", "createdAt": "2026-03-01T12:00:00.000Z", "expiresAt": "2026-03-01T12:05:00.000Z", "askedAt": "2026-03-01T12:05:30.000Z",
 	}
 	if g, w := asJSON(got), asJSON(want); g != w {
-		t.Errorf("asked\n%s\nwant\n%s", g, w)
+		t.Errorf("question\n%s\nwant\n%s", g, w)
 	}
 	if head.Get("Authorization") != "Bearer hunter2" || head.Get("Content-Type") != "application/json" || head.Get("Idempotency-Key") != "" {
 		t.Errorf("headers %v", head)
@@ -114,7 +114,7 @@ func TestHTTPAnswers(t *testing.T) {
 		{"broken off", 200, `{"outcome": "absent"`, dibs.Unknown, "not JSON"},
 		{"two answers", 200, `{"outcome": "absent"}{"outcome": "exists"}`, dibs.Unknown, "behind"},
 		{"garbage behind", 200, `{"outcome": "absent"} x`, dibs.Unknown, "behind"},
-		{"absent, and an entity", 200, `{"outcome": "absent", "entity": {"type": "user", "id": "1"}}`, dibs.Unknown, "nevertheless"},
+		{"absent, and an entity", 200, `{"outcome": "absent", "entity": {"type": "user", "id": "1"}}`, dibs.Unknown, "must not name"},
 		{"exists without entity", 200, `{"outcome": "exists"}`, dibs.Unknown, "which entity"},
 		{"exists without id", 200, `{"outcome": "exists", "entity": {"type": "user"}}`, dibs.Unknown, "which entity"},
 		{"exists with a number", 200, `{"outcome": "exists", "entity": {"type": "user", "id": 1}}`, dibs.Unknown, "not JSON"},
@@ -142,13 +142,13 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
-// Whoever redirects is asked nothing more.
+// Redirects are not followed.
 func TestHTTPRedirect(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		w := service(t, func(out http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/witness" {
-				t.Error("it was followed")
+				t.Error("the redirect was followed")
 				_, _ = io.WriteString(out, `{"outcome": "absent"}`)
 				return
 			}
@@ -160,20 +160,18 @@ func TestHTTPRedirect(t *testing.T) {
 	}
 }
 
-// A service that is slow, breaks off or is gone knows nothing, and no error has the URL in it.
+// Without an answer the verdict is unknown, and no error contains the URL.
 func TestHTTPTrouble(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
 	wait := func(r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then is it noticed that the caller left
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client left
 		select {
 		case <-r.Context().Done():
 		case <-stop:
 		}
 	}
 	quick := func(c *witness.HTTPConfig) { c.Timeout = 50 * time.Millisecond }
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	for name, w := range map[string]*witness.HTTP{
 		"within 50ms": service(t, func(_ http.ResponseWriter, r *http.Request) { wait(r) }, quick),
 		"no answer within": service(t, func(out http.ResponseWriter, r *http.Request) {
@@ -186,7 +184,7 @@ func TestHTTPTrouble(t *testing.T) {
 			out.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(out, `{"outcome": "absent"}`)
 		}),
-		"refused": service(t, nil, func(c *witness.HTTPConfig) { c.URL = closed.URL + "/?tenant=a-secret" }),
+		"refused": service(t, nil, func(c *witness.HTTPConfig) { c.URL = "http://127.0.0.1:1/?tenant=a-secret" }),
 		"HTTP":    service(t, nil, func(c *witness.HTTPConfig) { c.URL = strings.Replace(c.URL, "http:", "https:", 1) }),
 	} {
 		verdict, err := w.Ask(t.Context(), suspect())
@@ -197,17 +195,17 @@ func TestHTTPTrouble(t *testing.T) {
 	close(stop)
 }
 
-// A service is not overrun.
+// No more than AtOnce questions are in flight.
 func TestHTTPAtOnce(t *testing.T) {
 	t.Parallel()
-	var under, most atomic.Int32
-	let := make(chan struct{})
+	var inFlight, most atomic.Int32
+	answer := make(chan struct{})
 	w := service(t, func(out http.ResponseWriter, _ *http.Request) {
-		n := under.Add(1)
-		defer under.Add(-1)
+		n := inFlight.Add(1)
+		defer inFlight.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 		}
-		<-let
+		<-answer
 		_, _ = io.WriteString(out, `{"outcome": "absent"}`)
 	}, func(c *witness.HTTPConfig) { c.AtOnce = 2 })
 	var group sync.WaitGroup
@@ -218,18 +216,18 @@ func TestHTTPAtOnce(t *testing.T) {
 			}
 		})
 	}
-	for under.Load() < 2 {
+	for inFlight.Load() < 2 {
 		time.Sleep(time.Millisecond)
 	}
-	gone, cancel := context.WithCancel(t.Context())
+	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if verdict, err := w.Ask(gone, suspect()); verdict != dibs.Unknown || err == nil {
-		t.Errorf("who does not wait is told %v, %v", verdict, err)
+	if verdict, err := w.Ask(ended, suspect()); verdict != dibs.Unknown || err == nil {
+		t.Errorf("with an ended context: %v, %v", verdict, err)
 	}
-	close(let)
+	close(answer)
 	group.Wait()
 	if most.Load() != 2 {
-		t.Errorf("%d at once", most.Load())
+		t.Errorf("%d questions in flight, want 2", most.Load())
 	}
 }
 
@@ -241,12 +239,12 @@ func TestHTTPConfig(t *testing.T) {
 		}
 	}
 	if _, err := witness.NewHTTP(witness.HTTPConfig{URL: "http://h", AtOnce: -1}); err == nil {
-		t.Error("a negative number is accepted")
+		t.Error("a negative AtOnce is accepted")
 	}
 }
 
-// A program may have replaced the transport that is used by default, to trace it say. This
-// test is not parallel: it does so too.
+// A program may have replaced the default transport, for tracing for example. This test is not
+// parallel, since it does so too.
 func TestAnotherDefaultTransport(t *testing.T) {
 	usual := http.DefaultTransport
 	t.Cleanup(func() { http.DefaultTransport = usual })

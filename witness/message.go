@@ -13,10 +13,10 @@ import (
 	"github.com/calldibs/dibs/internal/exactjson"
 )
 
-// maxAnswer is how many bytes an answer may have.
+// maxAnswer is the largest size of an answer in bytes.
 const maxAnswer = 64 << 10
 
-// question is what a service is asked.
+// question is the body of a request.
 type question struct {
 	ReservationID string            `json:"reservationId"`
 	Key           string            `json:"key"`
@@ -50,46 +50,46 @@ func questionOf(hold dibs.SuspectHold) question {
 	return q
 }
 
-// formatTime writes a moment as the server's API does.
+// formatTime formats a time as the server's API does.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// answer is what a service says. It may say more, which does not matter.
+// answer is the body of a response. Other members are ignored.
 type answer struct {
 	Outcome string  `json:"outcome"`
 	Entity  *entity `json:"entity"`
-	Reason  string  `json:"reason"` // of unknown
+	Reason  string  `json:"reason"` // for unknown
 }
 
-// readAnswer makes a verdict of a response. Whatever is not exactly an answer is an error:
-// a page of a proxy, or of a service that was moved, must not free a name.
+// readAnswer returns the verdict in a response. Anything but an exact answer is an error: the
+// page of a proxy, or of a service that moved, must not free a name.
 func readAnswer(response *http.Response) (dibs.Verdict, error) {
 	if response.StatusCode != http.StatusOK {
-		return dibs.Unknown, fmt.Errorf("it answered %d %s, which must be 200",
+		return dibs.Unknown, fmt.Errorf("the service answered %d %s, want 200",
 			response.StatusCode, http.StatusText(response.StatusCode))
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return dibs.Unknown, fmt.Errorf("its answer broke off: %w", err)
+		return dibs.Unknown, fmt.Errorf("the answer broke off: %w", err)
 	case len(text) > maxAnswer:
-		return dibs.Unknown, fmt.Errorf("its answer has more than %d bytes", maxAnswer)
+		return dibs.Unknown, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 	}
-	// The answer itself is in no error: nobody knows what it is.
+	// No error contains the answer, which may be anything.
 	var a answer
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&a); err != nil {
-		return dibs.Unknown, errors.New(`its answer is not JSON like {"outcome": "unknown"}`)
+		return dibs.Unknown, errors.New(`the answer is not JSON like {"outcome": "unknown"}`)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return dibs.Unknown, errors.New("its answer has something behind the JSON")
+		return dibs.Unknown, errors.New("the answer has something behind the JSON")
 	}
 	if ambiguous(text) {
-		return dibs.Unknown, errors.New(`its answer has a member twice, or one of another spelling than "outcome", "entity" and "reason"`)
+		return dibs.Unknown, errors.New(`the answer has a member twice, or in another spelling than "outcome", "entity" and "reason"`)
 	}
 	return a.verdict()
 }
 
-// ambiguous reports whether an answer can be read as another one than encoding/json does.
+// ambiguous reports whether another decoder could read an answer differently.
 func ambiguous(text []byte) bool {
 	object, err := exactjson.Object(text)
 	entity, _ := object["entity"].(map[string]any)
@@ -99,16 +99,16 @@ func ambiguous(text []byte) bool {
 func (a answer) verdict() (dibs.Verdict, error) {
 	switch {
 	case a.Outcome == "exists" && (a.Entity == nil || a.Entity.Type == "" || a.Entity.ID == ""):
-		return dibs.Unknown, errors.New(`it says "exists", but not which entity: "entity" must have "type" and "id"`)
+		return dibs.Unknown, errors.New(`the answer "exists" does not say which entity: "entity" must have "type" and "id"`)
 	case a.Outcome == "exists":
 		return dibs.Exists(dibs.Entity{Type: a.Entity.Type, ID: a.Entity.ID}), nil
 	case a.Outcome == "absent" && a.Entity != nil:
-		return dibs.Unknown, errors.New(`it says "absent", and names an entity nevertheless`)
+		return dibs.Unknown, errors.New(`the answer "absent" must not name an entity`)
 	case a.Outcome == "absent":
 		return dibs.Absent, nil
 	case a.Outcome == "unknown":
 		return dibs.UnknownBecause(a.Reason), nil
 	default:
-		return dibs.Unknown, errors.New(`"outcome" in its answer must be "exists", "absent" or "unknown"`)
+		return dibs.Unknown, errors.New(`"outcome" in the answer must be "exists", "absent" or "unknown"`)
 	}
 }

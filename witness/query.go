@@ -11,60 +11,39 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Parameters are what a query may ask by, each written with a colon in front.
+// Parameters are the parameters of a query, each written with a colon in front.
 var Parameters = []string{
 	"reservationId", "key", "namespace", "value", "canonical", "epoch", "entityType", "entityId", "correlationId", "principal",
 	"createdAt", "expiresAt",
 }
 
-// argument returns what a parameter stands for. Nil means that the hold does not have it.
+// argument returns the value of a parameter. Nil means that the hold has none.
 func argument(name string, hold dibs.SuspectHold) any {
-	text := ""
-	switch name {
-	case "reservationId":
-		text = hold.ID.String()
-	case "key":
-		text = hold.Key()
-	case "namespace":
-		text = hold.Namespace
-	case "value":
-		text = hold.Value
-	case "canonical":
-		text = hold.Canonical
-	case "epoch":
-		return int64(hold.Epoch) //nolint:gosec // it counts up from 1
-	case "entityType":
-		text = hold.Entity.Type
-	case "entityId":
-		text = hold.Entity.ID
-	case "correlationId":
-		text = hold.CorrelationID
-	case "principal":
-		text = hold.Principal
-	case "createdAt":
-		text = formatTime(hold.CreatedAt)
-	case "expiresAt":
-		text = formatTime(hold.ExpiresAt)
-	}
-	if text == "" {
+	value := map[string]any{
+		"reservationId": hold.ID.String(), "key": hold.Key(), "namespace": hold.Namespace, "value": hold.Value, "canonical": hold.Canonical,
+		"epoch":      int64(hold.Epoch), //nolint:gosec // it counts up from 1
+		"entityType": hold.Entity.Type, "entityId": hold.Entity.ID, "correlationId": hold.CorrelationID, "principal": hold.Principal,
+		"createdAt": formatTime(hold.CreatedAt), "expiresAt": formatTime(hold.ExpiresAt),
+	}[name]
+	if value == "" {
 		return nil
 	}
-	return text
+	return value
 }
 
-// query is a statement as the driver wants it.
+// query is a statement with placeholders, for the driver.
 type query struct {
 	text string
-	// parameters are the names behind the placeholders, in their order. One that occurs twice
-	// is there twice: it may be of another type each time.
+	// parameters are the names for the placeholders, in order. A name that occurs twice is
+	// there twice: it may have another type each time.
 	parameters []string
 }
 
-// parseQuery replaces :names by placeholders. Texts, quoted names, comments and casts stay as
-// they are.
+// parseQuery replaces :names by placeholders, but not in string literals, quoted names, comments
+// and casts.
 func parseQuery(source string, dialect Dialect) (query, error) {
 	if !utf8.ValidString(source) || strings.ContainsRune(source, 0) {
-		return query{}, errors.New("the query is not text")
+		return query{}, errors.New("the query is not valid UTF-8 text")
 	}
 	var q query
 	var b strings.Builder
@@ -80,20 +59,20 @@ func parseQuery(source string, dialect Dialect) (query, error) {
 			continue
 		}
 		if ended {
-			return query{}, errors.New("the query must be one statement: there is something behind the ;")
+			return query{}, errors.New("the query must be one statement: remove what follows the ;")
 		}
 		switch kind {
 		case semicolon:
 			ended = true
 		case foreign:
-			return query{}, fmt.Errorf("%s in the query is a placeholder of the database's: write the parameter's name, as in :reservationId", token)
+			return query{}, fmt.Errorf("%s in the query is a placeholder of the database: write the name of a parameter, as in :reservationId", token)
 		case parameter:
 			name := token[1:]
 			if !slices.Contains(Parameters, name) {
-				return query{}, fmt.Errorf("there is no parameter %s: there are :%s", token, strings.Join(Parameters, ", :"))
+				return query{}, fmt.Errorf("unknown parameter %s: use :%s", token, strings.Join(Parameters, ", :"))
 			}
 			q.parameters = append(q.parameters, name)
-			b.WriteString(apart(b.String(), dialect.placeholder(len(q.parameters)), rest))
+			b.WriteString(separated(b.String(), dialect.placeholder(len(q.parameters)), rest))
 		default:
 			b.WriteString(token)
 		}
@@ -102,8 +81,8 @@ func parseQuery(source string, dialect Dialect) (query, error) {
 	return q, q.check()
 }
 
-// apart keeps a placeholder from becoming one word with what is before or behind it.
-func apart(before, placeholder, behind string) string {
+// separated adds spaces to a placeholder that would merge with the text before or behind it.
+func separated(before, placeholder, behind string) string {
 	if last, _ := utf8.DecodeLastRuneInString(before); last == '$' || isWordRune(last) {
 		placeholder = " " + placeholder
 	}
@@ -118,13 +97,13 @@ func (q query) check() error {
 	case q.text == "":
 		return errors.New("the query is empty")
 	case len(q.parameters) == 0:
-		return errors.New("the query has no parameter: it would say the same about every hold; ask by :reservationId, say")
+		return errors.New("the query has no parameter and would answer the same for every hold: use :reservationId, for example")
 	}
 	return nil
 }
 
-// arguments returns what the placeholders stand for, and the first parameter that the hold does
-// not have; empty if it has all of them.
+// arguments returns the values of the placeholders, and the first parameter without a value;
+// empty if all have one.
 func (q query) arguments(hold dibs.SuspectHold) (values []any, missing string) {
 	for _, name := range q.parameters {
 		value := argument(name, hold)
@@ -136,7 +115,7 @@ func (q query) arguments(hold dibs.SuspectHold) (values []any, missing string) {
 	return values, missing
 }
 
-// Dialect is how a database writes SQL.
+// Dialect is a dialect of SQL.
 type Dialect int
 
 // The dialects.

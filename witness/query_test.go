@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
 )
 
 func TestParseQuery(t *testing.T) {
@@ -31,8 +34,24 @@ func TestParseQuery(t *testing.T) {
 	} {
 		q, err := parseQuery(c.source, c.dialect)
 		if err != nil || q.text != c.text || strings.Join(q.parameters, " ") != c.parameters {
-			t.Errorf("%s\nis %q by %q, %v\nwant %q", c.source, q.text, q.parameters, err, c.text)
+			t.Errorf("%s\nis %q with %q, %v\nwant %q", c.source, q.text, q.parameters, err, c.text)
 		}
+	}
+}
+
+// Every parameter has a value.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	hold := dibs.SuspectHold{
+		ID: dibs.NameID("slug", "a"), Namespace: "slug", Value: "A", Canonical: "a", Epoch: 7, Principal: "shop",
+		Entity: dibs.Entity{Type: "order", ID: "1"}, CorrelationID: "c", CreatedAt: time.Unix(1, 0), ExpiresAt: time.Unix(2, 0),
+	}
+	values, missing := query{parameters: Parameters}.arguments(hold)
+	want := []any{
+		hold.ID.String(), "slug:a", "slug", "A", "a", int64(7), "order", "1", "c", "shop", "1970-01-01T00:00:01.000Z", "1970-01-01T00:00:02.000Z",
+	}
+	if missing != "" || !slices.Equal(values, want) {
+		t.Errorf("%v without %q, want %v", values, missing, want)
 	}
 }
 
@@ -47,8 +66,8 @@ func TestParseQueryRefuses(t *testing.T) {
 		{PostgreSQL, " -- nothing\n;", "no parameter"},
 		{PostgreSQL, "SELECT 1", "no parameter"},
 		{PostgreSQL, "SELECT ':epoch'", "no parameter"},
-		{PostgreSQL, "SELECT :epoc", "there is no parameter :epoc: there are :reservationId, "},
-		{PostgreSQL, "SELECT :EPOCH", "there is no parameter :EPOCH"},
+		{PostgreSQL, "SELECT :epoc", "unknown parameter :epoc: use :reservationId, "},
+		{PostgreSQL, "SELECT :EPOCH", "unknown parameter :EPOCH"},
 		{PostgreSQL, "SELECT $1", "$1 in the query is a placeholder"},
 		{SQLite, "SELECT ?1", "? in the query is a placeholder"},
 		{SQLite, "SELECT $a, :key", "$a in the query is a placeholder"},
@@ -61,7 +80,7 @@ func TestParseQueryRefuses(t *testing.T) {
 		{SQLite, "SELECT [a, :key", "has no end"},
 		{PostgreSQL, "SELECT /* :key", "has no end"},
 		{PostgreSQL, "SELECT /* /* */ */ :key", "differently"},
-		{PostgreSQL, "SELECT \xff :key", "not text"},
+		{PostgreSQL, "SELECT \xff :key", "not valid UTF-8"},
 	} {
 		if q, err := parseQuery(c.source, c.dialect); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q is %q, %v, want %q", c.source, q.text, err, c.want)
@@ -69,8 +88,8 @@ func TestParseQueryRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is written, nothing of it gets lost, and only names outside of texts and comments
-// become placeholders.
+// No part of a query gets lost, and only names outside of strings and comments become
+// placeholders.
 func FuzzParseQuery(f *testing.F) {
 	for _, seed := range []string{
 		"SELECT 'a' AS type, id FROM t WHERE r = :reservationId AND e = :epoch",
@@ -105,14 +124,14 @@ func FuzzParseQuery(f *testing.F) {
 			return
 		}
 		if whole.String() != source {
-			t.Fatalf("%q was accepted, and read as %q", source, whole.String())
+			t.Fatalf("%q was parsed as %q", source, whole.String())
 		}
 		for _, name := range q.parameters {
 			if !slices.Contains(Parameters, name) || !strings.Contains(outside.String(), ":"+name) {
-				t.Fatalf("%q asks by %q", source, name)
+				t.Fatalf("%q has the parameter %q", source, name)
 			}
 		}
-		// Put back, the names make what was written, but for a ; at the end and spaces.
+		// With the names put back the query is the same, except for a ; at the end and spaces.
 		if back := putBack(q, dialect); spaceless(back) != spaceless(withoutEnd(source, dialect)) {
 			t.Fatalf("%q became %q by %q", source, q.text, q.parameters)
 		}
@@ -121,7 +140,7 @@ func FuzzParseQuery(f *testing.F) {
 
 func spaceless(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// putBack replaces placeholders by the names that they stand for.
+// putBack replaces placeholders by their names.
 func putBack(q query, dialect Dialect) string {
 	var b strings.Builder
 	n := 0
@@ -140,7 +159,7 @@ func putBack(q query, dialect Dialect) string {
 	return b.String()
 }
 
-// withoutEnd leaves out the ; behind a statement.
+// withoutEnd removes the ; behind a statement.
 func withoutEnd(source string, dialect Dialect) string {
 	var b strings.Builder
 	for rest := source; rest != ""; {

@@ -13,25 +13,24 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// SQLConfig says how to ask a database.
+// SQLConfig configures an [SQL].
 type SQLConfig struct {
 	// DB is the database. Closing the witness leaves it open.
 	DB *sql.DB
-	// Open is for who has no DB: it is called when the witness is first asked, and again when it
-	// failed. What it returns is closed with the witness.
+	// Open opens the database if DB is nil. The first question calls it, and after an error
+	// the next one. Closing the witness closes the database.
 	Open func() (*sql.DB, error)
-	// Dialect is how the database writes SQL.
+	// Dialect is the database's dialect of SQL.
 	Dialect Dialect
 
 	// Query finds the entity of a hold. It has parameters like :reservationId, see
-	// [Parameters], and returns the columns "type" and "id": one row, or none. It is run in a
-	// transaction that only reads.
+	// [Parameters], and returns the columns "type" and "id": one row, or none. It runs in a
+	// read-only transaction.
 	Query string
-	// AbsentAfter is how long after the hold's end no row means that the entity can no longer
-	// appear. By then each save must be over, and be seen by the query. Zero means never: as
-	// long as there is no row, it is unknown what became of the entity.
+	// AbsentAfter is how long after the hold's end no row means absent: by then every save must
+	// have ended and be visible to the query. Zero means never: no row means unknown.
 	AbsentAfter time.Duration
-	// Timeout is how long one question may take. Zero means [DefaultTimeout].
+	// Timeout is the time for one question. Zero means [DefaultTimeout].
 	Timeout time.Duration
 }
 
@@ -47,7 +46,7 @@ type SQL struct {
 
 var _ dibs.Witness = (*SQL)(nil).Ask
 
-// NewSQL returns a witness that asks a database. Nothing is sent before it is asked.
+// NewSQL returns a witness that asks a database. It sends nothing before the first question.
 func NewSQL(cfg SQLConfig) (*SQL, error) {
 	if (cfg.DB == nil) == (cfg.Open == nil) {
 		return nil, errors.New("witness: exactly one of DB and Open must be set")
@@ -85,27 +84,27 @@ func (w *SQL) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, err
 	}
 }
 
-// noRow is what it means that nothing was found.
+// noRow returns the verdict if the query finds no row.
 func (w *SQL) noRow(hold dibs.SuspectHold, missing string) dibs.Verdict {
 	absent := hold.ExpiresAt.Add(w.config.AbsentAfter)
 	switch {
 	case missing != "":
-		return dibs.UnknownBecause("the query found no row, but it asks by :" + missing + ", which the hold does not have")
+		return dibs.UnknownBecause("the query found no row, but the hold has no value for :" + missing)
 	case w.config.AbsentAfter == 0:
-		return dibs.UnknownBecause("the query found no row, and no date is set from which on that means absent")
+		return dibs.UnknownBecause("the query found no row, and absentAfter is not set")
 	case hold.AskedAt.Before(absent):
-		return dibs.UnknownBecause("the query found no row, which means absent from " + formatTime(absent) + " on")
+		return dibs.UnknownBecause("the query found no row, which means absent from " + formatTime(absent))
 	default:
 		return dibs.Absent
 	}
 }
 
-// database opens the database, if that was not done yet.
+// database returns the database, and opens it if necessary.
 func (w *SQL) database() (*sql.DB, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return nil, errors.New("the witness was closed: another configuration may have taken its place")
+		return nil, errors.New("the witness is closed: another configuration may have replaced it")
 	}
 	if w.db != nil {
 		return w.db, nil
@@ -118,8 +117,7 @@ func (w *SQL) database() (*sql.DB, error) {
 	return db, nil
 }
 
-// Close ends the connections, once questions under way are answered, unless the database is the
-// caller's.
+// Close closes the database after the questions in flight, unless it is the caller's.
 func (w *SQL) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,15 +131,15 @@ func (w *SQL) Close() error {
 	return w.db.Close()
 }
 
-// find returns the entity that the query finds, or none.
+// find returns the entity that the query finds, or the zero entity.
 func (w *SQL) find(ctx context.Context, db *sql.DB, values []any) (found dibs.Entity, err error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return dibs.Entity{}, fail("the database cannot be asked", err)
 	}
-	defer func() { _ = tx.Rollback() }() // it has changed nothing
+	defer func() { _ = tx.Rollback() }() // it only read
 	if w.config.Dialect == PostgreSQL {
-		// The database gives up as well, even if nobody tells it that the question is moot.
+		// The database stops too, even if it does not learn that the context ended.
 		limit := fmt.Sprintf("SET LOCAL statement_timeout = %d", w.config.Timeout.Milliseconds()+1)
 		if _, err := tx.ExecContext(ctx, limit); err != nil {
 			return dibs.Entity{}, fail("the database cannot be asked", err)
@@ -151,7 +149,7 @@ func (w *SQL) find(ctx context.Context, db *sql.DB, values []any) (found dibs.En
 	if err != nil {
 		return dibs.Entity{}, fail("the query failed", err)
 	}
-	defer func() { _ = rows.Close() }() // Err has said what was wrong
+	defer func() { _ = rows.Close() }() // Err returned the error
 	found, err = readRows(rows)
 	if err != nil {
 		return dibs.Entity{}, err
@@ -162,10 +160,10 @@ func (w *SQL) find(ctx context.Context, db *sql.DB, values []any) (found dibs.En
 	return found, nil
 }
 
-// maxRows is how many rows are looked at. A query for one hold has no business returning more.
+// maxRows is how many rows are read. A query for one hold should not return more.
 const maxRows = 100
 
-// readRows returns the one entity that all rows are about, or none where there is no row.
+// readRows returns the one entity in all rows, or the zero entity without rows.
 func readRows(rows *sql.Rows) (found dibs.Entity, err error) {
 	columns, err := rows.Columns()
 	if err != nil {
@@ -178,7 +176,7 @@ func readRows(rows *sql.Rows) (found dibs.Entity, err error) {
 	}
 	for n := 0; rows.Next(); n++ {
 		if err := rows.Scan(targets...); err != nil {
-			return dibs.Entity{}, fmt.Errorf("a row cannot be read: %w", err)
+			return dibs.Entity{}, fmt.Errorf("a row could not be read: %w", err)
 		}
 		entity := dibs.Entity{Type: kind.String, ID: id.String}
 		switch {
@@ -194,7 +192,7 @@ func readRows(rows *sql.Rows) (found dibs.Entity, err error) {
 	return found, nil
 }
 
-// targetsOf returns where to put columns. There must be "type" and "id", and nothing else.
+// targetsOf returns the scan targets of the columns, which must be "type" and "id".
 func targetsOf(columns []string, kind, id *sql.NullString) ([]any, error) {
 	targets := make([]any, len(columns))
 	seen := make(map[any]bool)
@@ -208,7 +206,7 @@ func targetsOf(columns []string, kind, id *sql.NullString) ([]any, error) {
 		seen[targets[i]] = true
 	}
 	if len(columns) != 2 || !seen[kind] || !seen[id] {
-		return nil, fmt.Errorf("the query returns the columns %s, it must return type and id: SELECT 'order' AS type, id FROM …",
+		return nil, fmt.Errorf("the query returns the columns %s, but must return type and id: SELECT 'order' AS type, id FROM …",
 			strings.Join(columns, ", "))
 	}
 	return targets, nil

@@ -15,14 +15,14 @@ import (
 	"github.com/calldibs/dibs/witness"
 )
 
-// database is one of the user's own.
+// database is a database of a user.
 type database struct {
 	dialect witness.Dialect
 	address string
-	slow    string // a condition that takes for ever
+	slow    string // a condition that never ends
 }
 
-// databases returns one of each kind, with a table of weddings.
+// databases returns a database of each dialect, with a table of weddings.
 func databases(t *testing.T) map[string]database {
 	t.Helper()
 	cluster := pgtest.Shared(t)
@@ -39,7 +39,7 @@ func databases(t *testing.T) map[string]database {
 	return all
 }
 
-// fill makes the table, as the user's own program would.
+// fill creates the table, as the user's program would.
 func (d database) fill(t *testing.T) {
 	t.Helper()
 	var db *sql.DB
@@ -92,8 +92,8 @@ func TestSQLVerdicts(t *testing.T) {
 	next.Epoch = 8
 	early := next
 	early.AskedAt = early.ExpiresAt.Add(30*time.Second - time.Millisecond)
-	nobody := suspect()
-	nobody.Entity = dibs.Entity{}
+	unlinked := suspect()
+	unlinked.Entity = dibs.Entity{}
 	cases := []struct {
 		name  string
 		hold  dibs.SuspectHold
@@ -103,13 +103,13 @@ func TestSQLVerdicts(t *testing.T) {
 	}{
 		{"exists", suspect(), byReservation, "exists", ""},
 		{"absent", next, byReservation, "absent", ""},
-		{"not yet", early, byReservation, "unknown", "absent from 2026-03-01T12:05:30.000Z on"},
+		{"not yet", early, byReservation, "unknown", "absent from 2026-03-01T12:05:30.000Z"},
 		{"other case", suspect(), "SELECT id AS ID, 'wedding' AS Type FROM weddings WHERE correlation = :correlationId;", "exists", ""},
 		{"a text for a number", suspect(), "SELECT :entityType AS type, id FROM weddings WHERE id = :entityId AND correlation = :correlationId", "exists", ""},
 		{"the same twice", suspect(), "SELECT 'wedding' AS type, w.id AS id FROM weddings w, weddings v WHERE w.reservation = :reservationId", "exists", ""},
 		{"several", suspect(), "SELECT 'wedding' AS type, id FROM weddings WHERE epoch = :epoch", "failed", "more than one entity"},
-		{"nothing to ask by", nobody, "SELECT 'wedding' AS type, id FROM weddings WHERE id = :entityId", "unknown", "asks by :entityId, which the hold does not have"},
-		{"found nevertheless", nobody, byReservation + " AND (id = :entityId OR epoch = 7)", "exists", ""},
+		{"no value for a parameter", unlinked, "SELECT 'wedding' AS type, id FROM weddings WHERE id = :entityId", "unknown", "the hold has no value for :entityId"},
+		{"found without a value", unlinked, byReservation + " AND (id = :entityId OR epoch = 7)", "exists", ""},
 		{"without id", suspect(), "SELECT 'wedding' AS type, NULL AS id FROM weddings WHERE epoch = :epoch", "failed", "without type or id"},
 		{"other columns", suspect(), "SELECT id FROM weddings WHERE epoch = :epoch", "failed", "must return type and id"},
 		{"more columns", suspect(), "SELECT 'wedding' AS type, id, epoch FROM weddings WHERE epoch = :epoch", "failed", "must return type and id"},
@@ -127,7 +127,7 @@ func TestSQLVerdicts(t *testing.T) {
 				told := ""
 				if err != nil {
 					if outcome != "unknown" {
-						t.Errorf("%s with %v", outcome, err)
+						t.Errorf("outcome %s with error %v", outcome, err)
 					}
 					outcome, told = "failed", err.Error()
 				}
@@ -135,7 +135,7 @@ func TestSQLVerdicts(t *testing.T) {
 					t.Errorf("%s %v, %v, want %s %s", outcome, entity, err, c.want, c.says)
 				}
 				if outcome == "unknown" && verdict == dibs.Unknown {
-					t.Error("no reason is told")
+					t.Error("the verdict has no reason")
 				}
 			})
 		}
@@ -155,7 +155,7 @@ func TestSQLTime(t *testing.T) {
 		if verdict != dibs.Unknown || err == nil || !strings.Contains(err.Error(), "within 100ms") {
 			t.Errorf("%s: %v, %v", name, verdict, err)
 		}
-		// Without a date, no row never means absent.
+		// Without AbsentAfter no row never means absent.
 		late := suspect()
 		late.Epoch, late.AskedAt = 8, late.AskedAt.Add(1000*time.Hour)
 		verdict, err = d.ask(t, late, byReservation, func(c *witness.SQLConfig) { c.AbsentAfter = 0 })
@@ -165,7 +165,7 @@ func TestSQLTime(t *testing.T) {
 	}
 }
 
-// A database that is not there knows nothing.
+// Without the database the verdict is unknown.
 func TestSQLWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing.db")
@@ -178,21 +178,21 @@ func TestSQLWithoutDatabase(t *testing.T) {
 		if verdict != dibs.Unknown || err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, %v", d.address, verdict, err)
 		}
-		// With the name there is only that it failed, not where the database is and how it is called.
+		// The short text does not say where the database is.
 		shown, ok := errors.AsType[interface {
 			error
 			Doubt() string
 		}](err)
 		if !ok || strings.ContainsAny(shown.Doubt(), `/"'`) || !strings.Contains(shown.Doubt(), "the log says why") {
-			t.Errorf("%s shows %v", d.address, err)
+			t.Errorf("%s: the short text of %v", d.address, err)
 		}
 	}
 	if found, err := filepath.Glob(missing + "*"); err != nil || found != nil {
-		t.Errorf("%v was made", found)
+		t.Errorf("%v was created", found)
 	}
 }
 
-// A caller's own database stays open, and one that could not be opened is tried again.
+// A caller's own database stays open, and Open is called again after an error.
 func TestSQLOpening(t *testing.T) {
 	t.Parallel()
 	d := databases(t)["sqlite"]
@@ -228,7 +228,7 @@ func TestSQLOpening(t *testing.T) {
 		}
 	}
 	if verdict, err := w.Ask(context.Background(), suspect()); verdict != dibs.Unknown || err == nil {
-		t.Errorf("closed, it says %v, %v", verdict, err)
+		t.Errorf("after Close: %v, %v", verdict, err)
 	}
 	for _, cfg := range []witness.SQLConfig{
 		{Query: byReservation}, {Query: byReservation, DB: db, Timeout: -1}, {Query: byReservation, DB: db, AbsentAfter: -1}, {Query: "SELECT 1", DB: db},

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a token of a query is, as far as that matters here.
+// kind is the kind of a token.
 type kind int
 
 const (
-	other     kind = iota // words, numbers, operators, texts, quoted names
+	other     kind = iota // words, numbers, operators, string literals, quoted names
 	blank                 // spaces and comments
 	parameter             // :name
 	semicolon
-	foreign // a placeholder of the database's own
+	foreign // a placeholder of the database
 )
 
 var (
-	errOpenText    = errors.New("a text or a quoted name in the query has no end: a quote is missing")
-	errOpenComment = errors.New("a comment in the query has no end: write */")
-	errNested      = errors.New("a comment in the query has a /* in it, which databases understand differently: take it out")
+	errOpenText    = errors.New("a string or a quoted name in the query has no end: add the quote")
+	errOpenComment = errors.New("a comment in the query has no end: add */")
+	errNested      = errors.New("a comment in the query contains /*, which databases parse differently: remove it")
 )
 
-// nextToken cuts the first token off a text that is not empty.
+// nextToken returns the first token of a text that is not empty.
 func nextToken(s string, dialect Dialect) (token string, k kind, err error) {
 	first, size := utf8.DecodeRuneInString(s)
 	switch {
@@ -57,7 +57,7 @@ func nextToken(s string, dialect Dialect) (token string, k kind, err error) {
 	}
 }
 
-// lengthUntil is how far it is to the end of what is searched for, or of the text.
+// lengthUntil returns the length up to and including the first occurrence of what, or of all.
 func lengthUntil(s, what string) int {
 	before, _, found := strings.Cut(s, what)
 	if !found {
@@ -77,8 +77,8 @@ func comment(s string) (string, kind, error) {
 	return s[:len("/*")+len(inner)+len("*/")], blank, nil
 }
 
-// quoted cuts off what is in quotes, which begin at an offset. A quote that is doubled does not
-// end it; nor does one behind a backslash, where those count.
+// quoted returns a token with quotes that begin at an offset. A doubled quote does not end it, nor
+// one behind a backslash, if backslashes count.
 func quoted(s string, at int, backslashes bool) (string, kind, error) {
 	quote := s[at]
 	for i := at + 1; i < len(s); i++ {
@@ -95,7 +95,7 @@ func quoted(s string, at int, backslashes bool) (string, kind, error) {
 	return "", other, errOpenText
 }
 
-// bracketed cuts off a name that SQLite lets stand in brackets.
+// bracketed returns a name in brackets, as SQLite has them.
 func bracketed(s string) (string, kind, error) {
 	if !strings.Contains(s, "]") {
 		return "", other, errOpenText
@@ -103,7 +103,7 @@ func bracketed(s string) (string, kind, error) {
 	return s[:lengthUntil(s, "]")], other, nil
 }
 
-// dollar cuts off what begins with a dollar: PostgreSQL's $tag$text$tag$, or a placeholder.
+// dollar returns a token that begins with a dollar: PostgreSQL's $tag$text$tag$, or a placeholder.
 func dollar(s string, dialect Dialect) (string, kind, error) {
 	tag := 1 + wordLength(s[1:])
 	isText := dialect == PostgreSQL && tag < len(s) && s[tag] == '$' && (tag == 1 || isWordStart(s[1:]))
@@ -121,14 +121,14 @@ func dollar(s string, dialect Dialect) (string, kind, error) {
 	}
 }
 
-// word cuts off a word or a number. E'…' is a text of PostgreSQL's in which backslashes count.
+// word returns a word or a number, or PostgreSQL's E'…' string, in which backslashes count.
 func word(s string, dialect Dialect) (string, kind, error) {
 	n := wordLength(s)
 	if dialect == PostgreSQL && n == 1 && (s[0] == 'e' || s[0] == 'E') && len(s) > 1 && s[1] == '\'' {
 		return quoted(s, 1, true)
 	}
 	if dialect == PostgreSQL {
-		for n < len(s) && s[n] == '$' { // a dollar may stand inside of a word
+		for n < len(s) && s[n] == '$' { // a word may contain dollars
 			n++
 			n += wordLength(s[n:])
 		}

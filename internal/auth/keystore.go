@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 )
 
 // The errors of a KeyStore, for [errors.Is].
@@ -44,7 +45,7 @@ func (s *KeyStore) Create(ctx context.Context, key Key) (_ Key, secret string, e
 	if err := key.Validate(); err != nil {
 		return Key{}, "", err
 	}
-	err = s.insist(ctx, func() (dibs.Group, error) {
+	err = document.Update(ctx, s.store, func() (dibs.Group, error) {
 		secret, key.Prefix = newSecret()
 		return s.creation(ctx, &key, secret)
 	})
@@ -68,7 +69,7 @@ func (s *KeyStore) creation(ctx context.Context, key *Key, secret string) (dibs.
 	case slices.ContainsFunc(found.Records, hasName):
 		return dibs.Group{}, fmt.Errorf("%w: %s", ErrKeyNameTaken, key.Name)
 	case len(found.Records) > 0: // another key has the prefix
-		return dibs.Group{}, errAgain
+		return dibs.Group{}, document.ErrStale
 	}
 	end := dibs.InstantOf(key.ExpiresAt)
 	if end != 0 && end <= found.Now {
@@ -84,7 +85,7 @@ func (s *KeyStore) creation(ctx context.Context, key *Key, secret string) (dibs.
 
 // Revoke removes a key. A new key may have its name.
 func (s *KeyStore) Revoke(ctx context.Context, name string) error {
-	err := s.insist(ctx, func() (dibs.Group, error) { return s.revocation(ctx, name) })
+	err := document.Update(ctx, s.store, func() (dibs.Group, error) { return s.revocation(ctx, name) })
 	s.cache.invalidate(name) // also after an error: the outcome may be unknown
 	return err
 }

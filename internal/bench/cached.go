@@ -12,11 +12,11 @@ import (
 	"github.com/calldibs/dibs/dibscache"
 )
 
-// cachedNames is how many names are asked for in turn: more than any cache of the
-// processor holds of the path to one.
+// cachedNames is how many names are read in turn: more than fit into the caches of the
+// processor.
 const cachedNames = 10_000
 
-// cachedReads is S10: what one core answers from memory, with nobody beside it.
+// cachedReads is S10: how many reads one core answers from memory.
 func cachedReads(l *lab) []row {
 	l.Helper()
 	inside, _ := serverOnSQLite(l)
@@ -25,7 +25,7 @@ func cachedReads(l *lab) []row {
 	l.must(err)
 	defer func() { l.must(cache.Close()) }()
 	count := cachedNames
-	if l.length < time.Second { // to make them would take longer than the round
+	if l.length < time.Second { // creating them would take longer than the round
 		count = 100
 	}
 	names := make([]string, count)
@@ -49,11 +49,11 @@ func cachedReads(l *lab) []row {
 	}
 }
 
-// onOneCore measures how often a second one goroutine can ask, while Go has one core.
+// onOneCore measures the calls a second of one goroutine, while Go has one core.
 func (l *lab) onOneCore(names []string, ask func(name string) error) func() float64 {
 	return func() float64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-		for _, name := range names { // once, so that it is known
+		for _, name := range names { // once, to fill the cache
 			l.must(ask(name))
 		}
 		asked, began := 0, time.Now()

@@ -16,19 +16,19 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// contender is one who hands out names: Dibs, or a plain table. Its methods are for
-// many goroutines at once.
+// contender is an implementation that is measured: Dibs, or a plain table. It is safe for
+// concurrent use.
 type contender interface {
 	// reserve reports whether the name was free.
 	reserve(name string) (won bool, err error)
-	// close also removes what was stored.
+	// close also removes the stored data.
 	close()
 }
 
-// confirmer is a contender whose names can also be confirmed.
+// confirmer is a contender that can also confirm names.
 type confirmer interface {
 	contender
-	// pair reserves a name that is free and confirms it.
+	// pair reserves a free name and confirms it.
 	pair(name string) error
 }
 
@@ -37,9 +37,9 @@ var (
 	_ confirmer = (*plainTable)(nil)
 )
 
-var errTaken = errors.New("a name that nobody has had is taken")
+var errTaken = errors.New("a new name is taken")
 
-// reserveFree returns how a contender reserves names that must be free.
+// reserveFree returns a function that reserves names that must be free.
 func reserveFree(c contender) func(name string) error {
 	return func(name string) error {
 		won, err := c.reserve(name)
@@ -52,7 +52,7 @@ func reserveFree(c contender) func(name string) error {
 
 const namespace = "slug"
 
-// registry is Dibs, as a program that embeds it opens it.
+// registry is Dibs, embedded in a program.
 type registry struct {
 	*dibs.Registry
 	where  string // a DSN or a path

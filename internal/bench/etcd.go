@@ -16,11 +16,11 @@ import (
 // etcdTxnOps is the --max-txn-ops that docs/engines.md recommends.
 const etcdTxnOps = 2048
 
-// etcdCallers is how many S9 speaks of.
+// etcdCallers is the number of callers of S9.
 const etcdCallers = 1024
 
 // reserveOnEtcd is S9: many callers reserve different names on three members that sync to
-// disk. The peer claims each with a transaction of its own.
+// disk. The peer claims each name with a separate transaction.
 func reserveOnEtcd(l *lab) []row {
 	l.Helper()
 	cluster := etcdtest.Start(l, etcdtest.Options{MaxTxnOps: etcdTxnOps, Sync: true})
@@ -39,8 +39,8 @@ func reserveOnEtcd(l *lab) []row {
 	return []row{{what: "reserve on etcd, three members, 1,024 callers", unit: perSecond, ours: we, peer: they, want: atLeast(4)}}
 }
 
-// plainKeys is the least that hands out a name once on etcd: a key that must not be there.
-// It keeps no history, and its holds never end.
+// plainKeys is the minimum that gives out a name once on etcd: a key that must not exist.
+// It has no history, and its holds never end.
 type plainKeys struct {
 	client *clientv3.Client
 	prefix string
@@ -54,4 +54,4 @@ func (k *plainKeys) reserve(name string) (bool, error) {
 	return err == nil && answer.Succeeded, err
 }
 
-func (k *plainKeys) close() {} // the cluster goes with the test
+func (k *plainKeys) close() {} // the cluster ends with the test

@@ -2,14 +2,14 @@
 
 package bench
 
-// goal is a promise, and the function that finds out whether it is kept. What it
-// promises in figures is in the rows that measure returns.
+// goal is a promise, and the function that measures it. The rows that measure returns have
+// the promised figures.
 type goal struct {
 	id      string
 	measure func(*lab) []row
 }
 
-// goals are all that there are, in the order in which they are run.
+// goals are all goals, in the order in which they are measured.
 var goals = []goal{
 	{"S1", reserveOnPostgres},
 	{"S2", pairsOnPostgres},
@@ -24,7 +24,7 @@ var goals = []goal{
 	{"G4", sweepLapsedHolds},
 }
 
-// run measures a goal and says in each of its rows whose it is.
+// run measures a goal and adds its id to each row.
 func (g goal) run(l *lab) []row {
 	l.Helper()
 	l.goal = g.id

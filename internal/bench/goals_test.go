@@ -16,25 +16,25 @@ import (
 
 var (
 	measureGoals = flag.Bool("goals", false, "measure the goals; takes minutes")
-	only         = flag.String("only", "", "the goals to measure, such as S1,S5; all if empty. The file of results is for all of them")
-	roundCount   = flag.Int("rounds", 3, "how often each side has its turn")
-	roundSeconds = flag.Float64("seconds", 3, "how long a turn is measured")
+	only         = flag.String("only", "", "the goals to measure, such as S1,S5; all if empty. The results file is only written for all")
+	roundCount   = flag.Int("rounds", 3, "how many rounds each side is measured")
+	roundSeconds = flag.Float64("seconds", 3, "how long a round is measured")
 	poolSize     = flag.Int("pool", 0, "connections of the plain table's pool; 0 finds the best")
 	nameCount    = flag.Int("names", 100_000, "names of which the size is measured")
 	lapsedCount  = flag.Int("lapsed", 200_000, "lapsed holds to be swept")
 	profileDir   = flag.String("profile", "", "folder for CPU profiles of our side; also prints PostgreSQL's top statements")
-	resultsFile  = flag.String("results", "../../bench/results.json", "where a run of all goals is kept; empty for nowhere")
+	resultsFile  = flag.String("results", "../../bench/results.json", "the file for the results of all goals; empty for none")
 )
 
-// TestGoals measures the goals and prints them; whether one is met is for the reader.
-// That none of them gets much worse unnoticed is for TestFloors.
+// TestGoals measures the goals and prints them; it does not fail if one is not met.
+// TestBaselines fails if one gets much worse.
 func TestGoals(t *testing.T) {
 	if !*measureGoals {
 		t.Skip("run it with -goals, or by make bench")
 	}
 	l := &lab{
 		TB: t, rounds: *roundCount, length: time.Duration(*roundSeconds * float64(time.Second)),
-		crowd: 10_000, names: *nameCount, lapsed: *lapsedCount, pool: poolSize,
+		callers: 10_000, names: *nameCount, lapsed: *lapsedCount, pool: poolSize,
 	}
 	if *profileDir != "" {
 		l.profile = &profile{dir: *profileDir}
@@ -79,9 +79,9 @@ func chooseGoals(t *testing.T, ids string) []goal {
 	return chosen
 }
 
-// Each goal is measured for a moment, on real engines: what nobody runs rots.
+// Each goal is measured briefly, on real engines, to keep the code working.
 func TestEveryGoalCanBeMeasured(t *testing.T) {
-	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, crowd: 300, names: 300, lapsed: 300, pool: new(16)}
+	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, pool: new(16)}
 	l.connect(pgtest.Start(t, pgtest.Options{}))
 	t.Run("in parallel", func(t *testing.T) {
 		for _, g := range goals {

@@ -21,11 +21,11 @@ import (
 	"github.com/calldibs/dibs/internal/server"
 )
 
-// resolvers is how many connections S7 speaks of.
+// resolvers is the number of connections of S7.
 const resolvers = 64
 
-// resolveOverHTTP is S7: what the server adds to a handler that answers the same bytes
-// without looking at anything.
+// resolveOverHTTP is S7: the overhead of the server compared with a handler that returns
+// the same bytes.
 func resolveOverHTTP(l *lab) []row {
 	measure := func(c contender) float64 {
 		return l.load(c, resolvers, func(string) error {
@@ -52,10 +52,10 @@ func reserveOverHTTP(l *lab) []row {
 
 const resolvedName = "the-one-that-is-asked-for"
 
-// remote is a contender behind HTTP: what to ask, and which status says yes.
+// remote is a contender behind HTTP: the request, and the status of a success.
 type remote struct {
 	server  *httptest.Server
-	inside  contender // nil: there is none
+	inside  contender // nil if there is none
 	request func(name string) string
 	yes     int
 
@@ -67,14 +67,14 @@ func serveRemote(handler http.Handler, inside contender, yes int, request func(n
 	return &remote{server: httptest.NewServer(handler), inside: inside, yes: yes, request: request}
 }
 
-// resolvingServer is Dibs, asked where one name leads.
+// resolvingServer is Dibs; it resolves one name.
 func resolvingServer(l *lab) contender {
 	l.Helper()
 	inside, handler := serverOnSQLite(l)
 	return resolving(l, inside, handler)
 }
 
-// cachingServer is Dibs with maxStale, asked the same.
+// cachingServer is Dibs with maxStale; it does the same.
 func cachingServer(l *lab) contender {
 	l.Helper()
 	inside, _ := serverOnSQLite(l)
@@ -100,7 +100,7 @@ func getResolved(name string) string {
 	return "GET /v1/resolve/" + namespace + "/" + name + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 }
 
-// resolvingHandler answers what Dibs would, without Dibs.
+// resolvingHandler returns the same answer as Dibs, without Dibs.
 func resolvingHandler(l *lab) contender {
 	l.Helper()
 	inside, handler := serverOnSQLite(l)
@@ -125,7 +125,7 @@ func reservingServer(l *lab) contender {
 	})
 }
 
-// reservingHandler is what programs do without a registry, behind HTTP.
+// reservingHandler is a program without a registry, behind HTTP.
 func reservingHandler(l *lab) contender {
 	l.Helper()
 	table := plainOnPostgres(l)
@@ -166,7 +166,7 @@ func (r *remote) close() {
 	}
 }
 
-// reserve sends the request and reports whether the answer is yes.
+// reserve sends the request and reports whether it succeeded.
 func (r *remote) reserve(name string) (bool, error) {
 	c, err := r.take()
 	if err != nil {
@@ -198,8 +198,7 @@ func (r *remote) take() (*wireConn, error) {
 	return &wireConn{Conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
-// wireConn is a client that does as little as possible: it runs on the processors that
-// the server needs.
+// wireConn is a minimal client: it shares the processors with the server.
 type wireConn struct {
 	net.Conn
 	in *bufio.Reader

@@ -15,32 +15,32 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// lab is where a goal is measured: how long, how much, and on which cluster. Whatever
-// goes wrong in it ends the test.
+// lab measures a goal: for how long, with how much data, and on which cluster. Every error
+// ends the test.
 type lab struct {
 	testing.TB
 	goal string // that is being measured
 
-	rounds int
-	length time.Duration // of the measured part of a round
-	hurry  bool          // contenders stay open from round to round, for rounds that are short
-	crowd  int           // callers of a stampede
-	names  int           // of which the size is measured
-	lapsed int           // holds to be swept
+	rounds  int
+	length  time.Duration // of the measured part of a round
+	short   bool          // short rounds: contenders stay open from round to round
+	callers int           // callers of a stampede
+	names   int           // how many names the size is measured with
+	lapsed  int           // holds to be swept
 
 	cluster *pgtest.Cluster
 	admin   *pgxpool.Pool // on the cluster's own database
 	pool    *int          // connections of the plain table's pool, 0 until the best is known
-	profile *profile      // nil: none is wanted
+	profile *profile      // nil if none is wanted
 }
 
-// durable are the settings of a cluster that keeps its promises when the power fails,
-// with as much memory as a small one has in production.
+// durable are the settings of a cluster that keeps commits when the power fails, with as
+// much memory as a small server in production.
 var durable = pgtest.Options{Settings: map[string]string{
 	"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on", "shared_buffers": "256MB", "max_wal_size": "4GB",
 }}
 
-// connect gives the lab its cluster.
+// connect connects the lab to a cluster.
 func (l *lab) connect(cluster *pgtest.Cluster) {
 	l.Helper()
 	admin, err := pgxpool.New(l.Context(), cluster.DSN("postgres"))
@@ -70,7 +70,7 @@ func (l *lab) exec(statement string) {
 	l.must(err)
 }
 
-// version returns PostgreSQL's, without its package's.
+// version returns the version of PostgreSQL, without that of its package.
 func (l *lab) version() string {
 	l.Helper()
 	var version string
@@ -79,8 +79,8 @@ func (l *lab) version() string {
 	return version
 }
 
-// newDatabase returns the DSN of an empty database. Every round has its own, so that
-// both sides begin small and none pays for what the other has left.
+// newDatabase returns the DSN of an empty database. Every round has its own, so that both
+// sides begin small and neither pays for the other's data.
 func (l *lab) newDatabase() (dsn string, drop func()) {
 	l.Helper()
 	dsn = l.cluster.NewDatabase(l)
@@ -94,19 +94,19 @@ func (l *lab) databaseOf(dsn string) string {
 	return cfg.Database
 }
 
-// calm lets a measurement begin with nothing left to be done by the one before it. A
-// checkpoint is part of it: the first change to a page after one costs more, and both
-// sides should pay for that alike. In a round that is short nothing else would count.
+// calm finishes the work of earlier measurements. That includes a checkpoint: the first
+// change to a page after one costs more, and both sides should pay the same. Short rounds
+// skip it, because it would dominate them.
 func (l *lab) calm() {
 	l.Helper()
-	if !l.hurry {
+	if !l.short {
 		l.exec("CHECKPOINT")
 	}
 	runtime.GC()
 }
 
-// takeTurns runs rounds, in which each side has its turn, and returns what each side's
-// turns gave.
+// takeTurns runs rounds in which each side is measured in turn, and returns the samples of
+// each side.
 func (l *lab) takeTurns(sides ...func() float64) []sample {
 	samples := make([]sample, len(sides))
 	for range l.rounds {
@@ -124,10 +124,10 @@ func (l *lab) compare(ours, peer func(*lab) contender, measure func(contender) f
 	return samples[0], samples[1]
 }
 
-// turn returns how a contender is measured: opened afresh every time, unless in a hurry.
+// turn returns a function that measures a contender: opened anew each time, unless rounds are short.
 func (l *lab) turn(open func(*lab) contender, measure func(contender) float64) func() float64 {
 	l.Helper()
-	if l.hurry {
+	if l.short {
 		c := open(l)
 		l.Cleanup(c.close)
 		return func() float64 { return measure(c) }

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// warmUpShare of a round is run before it, unmeasured: connections are made,
-// statements prepared, caches filled.
+// warmUpShare is the share of a round that is run unmeasured before it, to open
+// connections, prepare statements and fill caches.
 const warmUpShare = 0.2
 
 var namesMade atomic.Uint32
 
-// newName returns a name that nobody has had. Names are scattered, as those that people
-// choose are: in order they would be easier on an index than in life.
+// newName returns a new name. Names are scattered like those of people: sequential names
+// would be easier for an index than real ones.
 func newName() string {
-	const odd = 2654435761 // no two products are the same
+	const odd = 2654435761 // no two products are equal
 	return fmt.Sprintf("name-%08x", namesMade.Add(1)*odd)
 }
 
-// run is what callers have done.
+// run is the result of callers' work.
 type run struct {
 	took      time.Duration
 	latencies []time.Duration // of each call, sorted
@@ -31,7 +31,7 @@ type run struct {
 
 func (r run) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
-// percentile returns, in seconds, what so many in a hundred calls did not exceed.
+// percentile returns the latency in seconds that p percent of the calls did not exceed.
 func (r run) percentile(p float64) float64 {
 	if len(r.latencies) == 0 {
 		return 0
@@ -39,8 +39,8 @@ func (r run) percentile(p float64) float64 {
 	return r.latencies[int(p/100*float64(len(r.latencies)-1))].Seconds()
 }
 
-// load lets callers do work, each time with a new name, for the length of a round,
-// after a warm-up.
+// load lets callers work, each time with a new name, for the length of a round, after a
+// warm-up.
 func (l *lab) load(c contender, callers int, work func(name string) error) run {
 	l.Helper()
 	l.work(callers, lasting(time.Duration(float64(l.length)*warmUpShare)), work)
@@ -50,7 +50,7 @@ func (l *lab) load(c contender, callers int, work func(name string) error) run {
 	return done
 }
 
-// lasting and times say how much callers have to do.
+// lasting and times limit the work of callers.
 func lasting(d time.Duration) func() bool {
 	end := time.Now().Add(d)
 	return func() bool { return time.Now().Before(end) }
@@ -61,7 +61,7 @@ func times(n int) func() bool {
 	return func() bool { return done.Add(1) <= int64(n) }
 }
 
-// work lets callers do work as long as there is more.
+// work lets callers work until more returns false.
 func (l *lab) work(callers int, more func() bool, work func(name string) error) run {
 	l.Helper()
 	latencies := make([][]time.Duration, callers)
@@ -86,7 +86,7 @@ func newRun(took time.Duration, latencies []time.Duration) run {
 	return run{took: took, latencies: latencies}
 }
 
-// concurrently calls fn for each caller, all at once, and returns the error of one that
+// concurrently calls fn for each caller concurrently, and returns the error of one that
 // failed.
 func concurrently(callers int, fn func(caller int) error) error {
 	var (

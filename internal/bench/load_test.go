@@ -31,7 +31,7 @@ func TestNamesAreNew(t *testing.T) {
 	for range 10_000 {
 		name := newName()
 		if seen[name] {
-			t.Fatalf("%s was there already", name)
+			t.Fatalf("%s is not new", name)
 		}
 		seen[name] = true
 	}
@@ -41,7 +41,7 @@ func TestWorkIsDoneSoManyTimes(t *testing.T) {
 	t.Parallel()
 	l := &lab{TB: t}
 	if done := l.work(8, times(100), func(string) error { return nil }); len(done.latencies) != 100 {
-		t.Errorf("it was done %d times, want 100", len(done.latencies))
+		t.Errorf("work was done %d times, want 100", len(done.latencies))
 	}
 }
 
@@ -59,7 +59,7 @@ func TestOneFailureIsEnough(t *testing.T) {
 	}
 }
 
-// Sides take turns, so that what disturbs one for a while disturbs both.
+// Sides take turns, so that a disturbance affects both.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	order := ""

@@ -12,7 +12,7 @@ import (
 )
 
 // The peers are what programs do without a registry: a table with a unique name, one
-// statement a call. They keep no history, and their holds never end by themselves.
+// statement a call. They have no history, and their holds never end by themselves.
 
 const plainSchema = `
 	CREATE TABLE tenant_slug_registry (
@@ -23,8 +23,8 @@ const plainSchema = `
 	);
 	CREATE INDEX idx_slug_registry_unconfirmed ON tenant_slug_registry (reserved_at) WHERE confirmed = FALSE`
 
-// plainTable is a plain table in PostgreSQL. pgx prepares a statement on its first use
-// of a connection, and takes one trip for each call after that.
+// plainTable is a plain table in PostgreSQL. pgx prepares a statement at its first use
+// on a connection, and needs one round trip for each call after that.
 type plainTable struct {
 	pool *pgxpool.Pool
 	drop func()
@@ -67,11 +67,11 @@ func (t *plainTable) close() {
 	t.drop()
 }
 
-// poolSizes are what is tried to find the plain table's best.
+// poolSizes are tried to find the best size of the plain table's pool.
 var poolSizes = []int{8, 16, 32, 64}
 
 // bestPool returns the number of connections with which the plain table is fastest
-// under many callers. It is found once for all goals.
+// under many callers. It is measured once for all goals.
 func (l *lab) bestPool() int {
 	l.Helper()
 	if *l.pool == 0 {
@@ -95,12 +95,12 @@ func (l *lab) findBestPool() int {
 			best, bestRate = poolSizes[i], rate
 		}
 	}
-	l.Logf("the plain table is best with %d connections: %s", best, perSecond.format(bestRate))
+	l.Logf("the plain table is fastest with %d connections: %s", best, perSecond.format(bestRate))
 	return best
 }
 
-// plainFile is the same table in an SQLite file that is as durable as ours, with the
-// one connection that a lone caller needs.
+// plainFile is the same table in an SQLite file with the same durability, with one
+// connection for a lone caller.
 type plainFile struct {
 	db     *sql.DB
 	insert *sql.Stmt

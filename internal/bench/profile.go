@@ -16,16 +16,16 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// profile is where our side's time goes: CPU profiles in files, and what PostgreSQL
-// says about statements.
+// profile shows where our side spends its time: CPU profiles in files, and PostgreSQL's
+// statistics of statements.
 type profile struct {
 	dir        string
 	files      int  // of the goal that is being measured
 	statements bool // PostgreSQL counts them
 }
 
-// startCluster starts a durable cluster, one that counts statements if a profile is
-// wanted and the server's package has what it takes.
+// startCluster starts a durable cluster. It counts statements if a profile is wanted and the
+// server has the extension.
 func (l *lab) startCluster() {
 	l.Helper()
 	cluster := pgtest.Start(l, durable)
@@ -37,7 +37,7 @@ func (l *lab) startCluster() {
 	const available = "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_stat_statements')"
 	l.must(l.admin.QueryRow(l.Context(), available).Scan(&l.profile.statements))
 	if !l.profile.statements {
-		l.Log("PostgreSQL has no pg_stat_statements here: its statements are not counted")
+		l.Log("PostgreSQL has no pg_stat_statements: statements are not counted")
 		return
 	}
 	l.exec("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
@@ -46,8 +46,8 @@ func (l *lab) startCluster() {
 	l.exec("CREATE EXTENSION pg_stat_statements")
 }
 
-// profiled runs the measured part of a round. Of ours it writes a CPU profile, if one is
-// wanted, a file a round: go tool pprof adds up those it is given.
+// profiled runs the measured part of a round. For our side it writes a CPU profile, if
+// wanted, one file a round: go tool pprof can merge them.
 func (l *lab) profiled(c contender, measured func()) {
 	l.Helper()
 	if _, ours := c.(*registry); !ours || l.profile == nil {
@@ -63,7 +63,7 @@ func (l *lab) profiled(c contender, measured func()) {
 	l.must(file.Close())
 }
 
-// startProfile forgets the goal before.
+// startProfile drops the data of the previous goal.
 func (l *lab) startProfile() {
 	l.Helper()
 	if l.profile == nil {
@@ -81,14 +81,14 @@ type statement struct {
 	Query       string
 }
 
-// printStatements prints what took most of the database's time since, warm-ups
+// printStatements prints the statements that took most of the database's time, warm-ups
 // included, on our side.
 func (l *lab) printStatements(out io.Writer) {
 	l.Helper()
 	if l.profile == nil || !l.profile.statements {
 		return
 	}
-	// Each round has a database of its own, so a statement has as many lines.
+	// Each round has its own database, so a statement has one row for each.
 	found, err := l.admin.Query(l.Context(), `
 		SELECT sum(calls)::bigint AS calls, sum(rows)::bigint AS rows, sum(total_exec_time) AS total,
 			sum(total_exec_time) / sum(calls) AS mean, query

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// results is a run as it is kept in a file. Nothing in it says on which machine it
-// was made: absolute figures are there to be believed, not to be compared.
+// results is a run as it is stored in a file. It does not name the machine: its absolute
+// figures are an example, and cannot be compared.
 type results struct {
 	Date       string   `json:"date"`
 	Go         string   `json:"go"`

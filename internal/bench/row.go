@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// sample is what several rounds of the same measurement gave.
+// sample has the figures of several rounds of one measurement.
 type sample []float64
 
-// median returns the value in the middle, which no single odd round can move far.
+// median returns the median, which a single outlier does not change much.
 func (s sample) median() float64 {
 	sorted := slices.Sorted(slices.Values(s))
 	middle := len(sorted) / 2
@@ -19,7 +19,7 @@ func (s sample) median() float64 {
 }
 
 // target is what a figure must reach. The zero target is none: the figure is only
-// published.
+// printed.
 type target struct {
 	sense sense
 	value float64
@@ -53,11 +53,11 @@ type row struct {
 	what string
 	unit unit
 	ours sample
-	peer sample // empty: there is none, and the target is for our own figure
+	peer sample // empty if there is none; the target is then for our own figure
 	want target
 }
 
-// figure is what the target is for: our median against the peer's, or by itself.
+// figure is compared with the target: the ratio of the medians, or our own median.
 func (r row) figure() float64 {
 	if len(r.peer) == 0 {
 		return r.ours.median()
@@ -67,7 +67,7 @@ func (r row) figure() float64 {
 
 func (r row) met() bool { return r.want.met(r.figure()) }
 
-// target shows what is wanted in the unit in which it is wanted.
+// target formats the target in the unit of the figure.
 func (r row) target() string {
 	switch {
 	case r.want.sense == noTarget:

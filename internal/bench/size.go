@@ -8,23 +8,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fillers are how many callers fill a registry: enough for batches of a usual size.
+// fillers is how many callers fill a registry: enough for batches of a usual size.
 const fillers = 64
 
-// bytesPerName is G3: what a confirmed name takes on disk, with its entity, its two
-// events and all indexes. A size has no rounds.
+// bytesPerName is G3: the size of a confirmed name on disk, with its entity, its two events
+// and all indexes. A size has no rounds.
 func bytesPerName(l *lab) []row {
-	asItLies, rewritten := l.sizeOnPostgres()
+	afterLoad, rewritten := l.sizeOnPostgres()
 	return []row{
-		{what: "bytes per name on PostgreSQL, as it lies", unit: bytesOnDisk, ours: sample{asItLies}, want: atMost(1200)},
+		{what: "bytes per name on PostgreSQL, after load", unit: bytesOnDisk, ours: sample{afterLoad}, want: atMost(1200)},
 		{what: "bytes per name on PostgreSQL, after VACUUM FULL", unit: bytesOnDisk, ours: sample{rewritten}},
 		{what: "bytes per name on SQLite", unit: bytesOnDisk, ours: sample{l.sizeOnSQLite()}, want: atMost(800)},
 	}
 }
 
-// sizeOnPostgres returns the size after load, dead rows and half-filled pages
-// included, as a user finds it; and that of the same rows written anew.
-func (l *lab) sizeOnPostgres() (asItLies, rewritten float64) {
+// sizeOnPostgres returns the size after load, with dead rows and half-filled pages, as users
+// see it; and the size of the same rows after a rewrite.
+func (l *lab) sizeOnPostgres() (afterLoad, rewritten float64) {
 	l.Helper()
 	r := dibsOnPostgres(l).(*registry)
 	defer r.close()
@@ -32,7 +32,7 @@ func (l *lab) sizeOnPostgres() (asItLies, rewritten float64) {
 
 	conn, err := pgx.Connect(l.Context(), r.where)
 	l.must(err)
-	defer func() { _ = conn.Close(l.Context()) }() // nothing was left to be sent
+	defer func() { _ = conn.Close(l.Context()) }() // nothing is left to be sent
 	perName := func() float64 {
 		var size int64
 		err := conn.QueryRow(l.Context(), `
@@ -42,14 +42,14 @@ func (l *lab) sizeOnPostgres() (asItLies, rewritten float64) {
 		l.must(err)
 		return float64(size) / float64(l.names)
 	}
-	asItLies = perName()
+	afterLoad = perName()
 	_, err = conn.Exec(l.Context(), "VACUUM FULL")
 	l.must(err)
-	return asItLies, perName()
+	return afterLoad, perName()
 }
 
-// sizeOnSQLite returns the size of the file once it is closed. The log beside it is
-// left out: it is as long for a million names as for a thousand.
+// sizeOnSQLite returns the size of the file after it is closed. The write-ahead log is not
+// included: its size does not depend on the number of names.
 func (l *lab) sizeOnSQLite() float64 {
 	l.Helper()
 	r := dibsOnSQLite(l).(*registry)

@@ -2,7 +2,7 @@
 
 package bench
 
-// manyCallers is the crowd that the goals speak of.
+// manyCallers is the number of callers of the goals.
 const manyCallers = 256
 
 // reserveOnPostgres is S1: many callers reserve different names.
@@ -25,8 +25,8 @@ func reserveOnSQLite(l *lab) []row {
 	return []row{{what: "reserve on SQLite, 256 callers; peer on PostgreSQL", unit: perSecond, ours: ours, peer: peer, want: atLeast(3)}}
 }
 
-// loneReserve is S5: who is alone shares a commit with nobody, and should not pay for
-// the crowd.
+// loneReserve is S5: a lone caller shares its commits with no other caller, and should not
+// pay for batching.
 func loneReserve(l *lab) []row {
 	latency := func(c contender) float64 { return l.load(c, 1, reserveFree(c)).percentile(50) }
 	lonePlain := func(l *lab) contender { return openPlain(l, 1) }

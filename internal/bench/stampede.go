@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// stampede is S6: a crowd races for one name. Exactly one has it, everybody has an
-// answer soon, and the database hardly notices.
+// stampede is S6: many callers race for one name. Exactly one gets it, all get an answer
+// soon, and the database has little work.
 func stampede(l *lab) []row {
 	var commits atomic.Int64
 	counted := func(l *lab) contender {
@@ -31,17 +31,17 @@ func stampede(l *lab) []row {
 		if _, ours := c.(*registry); ours {
 			commitsEach = append(commitsEach, float64(commits.Load())/float64(races))
 		}
-		return float64(races*l.crowd) / took.Seconds()
+		return float64(races*l.callers) / took.Seconds()
 	})
-	race := thousands(float64(l.crowd)) + " callers race for one name"
+	race := thousands(float64(l.callers)) + " callers race for one name"
 	return []row{
 		{what: race + ", answers", unit: perSecond, ours: ours, peer: peer, want: atLeast(20)},
 		{what: race + ", commits", unit: transactions, ours: commitsEach, want: atMost(200)},
-		{what: race + ", all that PostgreSQL counts", unit: transactions, ours: sample{l.countRace()}, want: atMost(200)},
+		{what: race + ", as counted by PostgreSQL", unit: transactions, ours: sample{l.countRace()}, want: atMost(200)},
 	}
 }
 
-// race lets a crowd race for a name, and returns how long it takes until all have
+// race lets many callers race for a name, and returns how long it takes until all have
 // their answers.
 func (l *lab) race(c contender) time.Duration {
 	l.Helper()
@@ -51,15 +51,15 @@ func (l *lab) race(c contender) time.Duration {
 		wins  atomic.Int64
 		begin time.Time
 	)
-	ready := make(chan struct{}, l.crowd)
+	ready := make(chan struct{}, l.callers)
 	go func() {
-		for range l.crowd {
+		for range l.callers {
 			<-ready
 		}
 		begin = time.Now()
 		close(start)
 	}()
-	err := concurrently(l.crowd, func(int) error {
+	err := concurrently(l.callers, func(int) error {
 		ready <- struct{}{}
 		<-start
 		won, err := c.reserve(name)
@@ -71,20 +71,20 @@ func (l *lab) race(c contender) time.Duration {
 	took := time.Since(begin)
 	l.must(err)
 	if wins.Load() != 1 {
-		l.Fatalf("%d callers have won a race for one name", wins.Load())
+		l.Fatalf("%d callers won the race for one name, want 1", wins.Load())
 	}
 	return took
 }
 
-// countRace returns how many transactions a race costs by the database's own count,
-// those that only read included. What it takes to come and go is taken off.
+// countRace returns how many transactions a race costs by the database's own count, also
+// those that only read. Those of opening and closing are subtracted.
 func (l *lab) countRace() float64 {
 	l.Helper()
 	idle := l.countTransactions(func(contender) {})
 	return float64(l.countTransactions(func(c contender) { l.race(c) }) - idle)
 }
 
-// countTransactions counts in a database of its own, in which nobody else works.
+// countTransactions counts in a separate database without other users.
 func (l *lab) countTransactions(work func(contender)) (count int64) {
 	l.Helper()
 	r := openOnPostgres(l, dibs.Config{})
@@ -94,7 +94,7 @@ func (l *lab) countTransactions(work func(contender)) (count int64) {
 	work(r)
 	l.must(r.Close())
 	database := l.databaseOf(r.where)
-	// Sessions hand in their counts when they end, which they do behind our back.
+	// Sessions report their counts when they end, which is asynchronous.
 	const ended = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = $1)"
 	for all := false; !all; time.Sleep(10 * time.Millisecond) {
 		l.must(l.admin.QueryRow(l.Context(), ended, database).Scan(&all))

@@ -14,13 +14,13 @@ const (
 	// shortHold is the shortest hold that the default policy allows.
 	shortHold = dibs.DefaultMinTTL
 
-	// arrivalEvery is how often somebody wants to reserve a name meanwhile: a load that
-	// every engine carries easily, so that only the sweep can delay it.
+	// arrivalEvery is the interval of reserves during a sweep: a load that every engine carries
+	// easily, so that only the sweep can delay it.
 	arrivalEvery = time.Millisecond
 )
 
-// sweepLapsedHolds is G4: how fast holds that are over are swept, and how much those
-// who reserve meanwhile feel of it.
+// sweepLapsedHolds is G4: how fast lapsed holds are swept, and how much that delays
+// concurrent reserves.
 func sweepLapsedHolds(l *lab) []row {
 	rows := l.sweepOn("PostgreSQL", dibsOnPostgres)
 	return append(rows, l.sweepOn("SQLite", dibsOnSQLite)...)
@@ -28,7 +28,7 @@ func sweepLapsedHolds(l *lab) []row {
 
 func (l *lab) sweepOn(engine string, open func(*lab) contender) []row {
 	l.Helper()
-	var alone, beside, quiet, swept sample
+	var alone, during, quiet, swept sample
 	for range l.rounds {
 		r := open(l).(*registry)
 
@@ -39,19 +39,18 @@ func (l *lab) sweepOn(engine string, open func(*lab) contender) []row {
 
 		l.calm()
 		quiet = append(quiet, l.steadily(r, func() { time.Sleep(l.length) }).percentile(99))
-		swept = append(swept, l.steadily(r, func() { beside = append(beside, l.sweep(r)) }).percentile(99))
+		swept = append(swept, l.steadily(r, func() { during = append(during, l.sweep(r)) }).percentile(99))
 
 		r.close()
 	}
 	return []row{
 		{what: "sweep of lapsed holds on " + engine, unit: perSecond, ours: alone, want: atLeast(50_000)},
-		{what: "the same beside reserves on " + engine, unit: perSecond, ours: beside},
+		{what: "the same during reserves on " + engine, unit: perSecond, ours: during},
 		{what: "reserve during a sweep on " + engine + ", p99; peer: without", unit: seconds, ours: swept, peer: quiet, want: atMost(3)},
 	}
 }
 
-// letLapse makes holds and lets their time go by. The engine's clock decides, and it
-// is a real one.
+// letLapse makes holds and waits until they lapse, by the engine's real clock.
 func (l *lab) letLapse(r *registry, holds int) {
 	l.Helper()
 	l.work(manyCallers, times(holds), func(name string) error {
@@ -61,7 +60,7 @@ func (l *lab) letLapse(r *registry, holds int) {
 	time.Sleep(shortHold + 100*time.Millisecond)
 }
 
-// sweep sweeps half of what has lapsed and returns how many a second.
+// sweep sweeps half of the lapsed holds and returns the rate per second.
 func (l *lab) sweep(r *registry) float64 {
 	l.Helper()
 	begin := time.Now()
@@ -76,9 +75,9 @@ func (l *lab) sweep(r *registry) float64 {
 	return float64(l.lapsed) / time.Since(begin).Seconds()
 }
 
-// steadily lets callers come at a steady pace, each to reserve a name, while something
-// else is done. They come whether or not those before them have their answers: who
-// waits for an answer before he asks again does not see how long the others wait.
+// steadily starts reserves at a steady pace while meanwhile runs. Each starts whether or not
+// those before it have an answer: a caller that waits for its answer before the next call
+// would hide how long others wait.
 func (l *lab) steadily(c contender, meanwhile func()) run {
 	l.Helper()
 	ctx, done := context.WithCancel(l.Context())
@@ -96,8 +95,7 @@ func (l *lab) steadily(c contender, meanwhile func()) run {
 	return newRun(time.Since(begin), latencies)
 }
 
-// arrive starts a call at each due time until the context ends, and returns how long
-// each took.
+// arrive starts a call at each due time until the context ends, and returns the latencies.
 func arrive(ctx context.Context, work func(name string) error) ([]time.Duration, error) {
 	var (
 		group     sync.WaitGroup

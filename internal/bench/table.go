@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// unit is what a figure counts.
+// unit is the unit of a figure.
 type unit string
 
 const (
@@ -38,7 +38,7 @@ func (u unit) format(v float64) string {
 	}
 }
 
-// thousands rounds to a whole number and sets its digits apart: 26,900.
+// thousands rounds to a whole number and adds thousands separators: 26,900.
 func thousands(v float64) string {
 	digits := strconv.FormatInt(int64(math.Round(v)), 10)
 	var text strings.Builder
@@ -53,7 +53,7 @@ func thousands(v float64) string {
 
 func formatRatio(ratio float64) string { return fmt.Sprintf("%.2f×", ratio) }
 
-// formatSample shows the median, and how far the rounds are apart.
+// formatSample shows the median, the minimum and the maximum.
 func formatSample(u unit, s sample) string {
 	switch len(s) {
 	case 0:

@@ -17,7 +17,7 @@ func TestMedian(t *testing.T) {
 	}{
 		{sample{7}, 7},
 		{sample{3, 1, 2}, 2},
-		{sample{1, 1000, 2}, 2}, // an odd round moves nothing
+		{sample{1, 1000, 2}, 2}, // an outlier changes nothing
 		{sample{4, 1, 3, 2}, 2.5},
 	} {
 		if got := c.rounds.median(); got != c.want {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
 )
@@ -18,7 +19,7 @@ const lookAgain = 250 * time.Millisecond
 func (sv *service) openStore(ctx context.Context) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
-		sv.health = health.NewBoard(sv.log, health.Pace{})
+		sv.health = health.NewMonitor(sv.log)
 		layout := sv.config.Layout()
 		layout.Logger, layout.Watch = sv.log, sv.health.Watch
 		store, err := engine.OpenLayout(ctx, layout)
@@ -37,9 +38,7 @@ func (sv *service) openStore(ctx context.Context) error {
 			sv.log.Warn("the store does not answer: waiting for it", "store", engine.Redacted(sv.config.Store),
 				"wait", sv.config.Wait, "cause", string(cause), "error", err)
 		}
-		select {
-		case <-time.After(lookAgain):
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, lookAgain) != nil {
 			return err
 		}
 	}

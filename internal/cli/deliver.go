@@ -32,7 +32,7 @@ func (sv *service) deliver(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		webhook.NewCourier(sv.webhooks).Run(ctx)
+		webhook.NewDispatcher(sv.webhooks).Run(ctx)
 	}()
 	return func() {
 		cancel()

@@ -76,7 +76,7 @@ type service struct {
 	overrides config.Overrides
 	config    *config.Config
 	log       *slog.Logger
-	health    *health.Board
+	health    *health.Monitor
 	store     dibs.Store
 	keys      *auth.KeyStore
 	auth      *auth.Authenticator

@@ -113,7 +113,7 @@ func serveWebhooks(t *testing.T) string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		webhook.NewCourier(webhooks).Run(ctx)
+		webhook.NewDispatcher(webhooks).Run(ctx)
 	}()
 	authenticate := func(_ context.Context, key string) (access.Caller, error) {
 		if key != "key" {

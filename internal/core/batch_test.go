@@ -9,102 +9,16 @@ import (
 	"testing/synctest"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/internal/coretest"
 )
-
-// spy is a store that lets a test stand between the registry and the engine.
-type spy struct {
-	dibs.Store
-	load   func() error
-	commit func(groups []dibs.Group) ([]dibs.Outcome, error) // nil: the engine decides
-	due    []dibs.Ref                                        // nil: those that are
-}
-
-func (s *spy) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
-	if s.due != nil {
-		return s.due, nil
-	}
-	return s.Store.Due(ctx, limit)
-}
-
-func (s *spy) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	if s.load != nil {
-		if err := s.load(); err != nil {
-			return dibs.Snapshots{}, err
-		}
-	}
-	return s.Store.Load(ctx, refs)
-}
-
-func (s *spy) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if s.commit != nil {
-		return s.commit(groups)
-	}
-	return s.Store.Commit(ctx, groups)
-}
-
-func newSpy(t *testing.T) (*fixture, *spy) {
-	t.Helper()
-	c := newClock()
-	engine := memstore.New(memstore.Config{Now: c.Now})
-	s := &spy{Store: strictStore{engine, t}}
-	r := mustOpen(t, s, dibs.Config{Suggestions: -1})
-	return &fixture{Registry: r, t: t, ctx: t.Context(), store: engine, clock: c}, s
-}
-
-// asked is a command under way.
-type asked struct {
-	results []dibs.Result
-	err     error
-}
-
-// together runs each list of commands by a caller of its own, in this order, so that
-// all of them get into one batch behind a commit that is under way. A nil list is a sweep.
-// before sees that batch's groups, and may say how it ends.
-func together(t *testing.T, f *fixture, s *spy, before func([]dibs.Group) ([]dibs.Outcome, error), dry map[int]bool, lists ...[]dibs.Command) []*asked {
-	t.Helper()
-	gate := make(chan struct{})
-	first := true
-	s.commit = func(groups []dibs.Group) ([]dibs.Outcome, error) {
-		if first {
-			first = false
-			<-gate
-		} else if outcomes, err := before(groups); outcomes != nil || err != nil {
-			return outcomes, err
-		}
-		return s.Store.Commit(context.Background(), groups)
-	}
-	var group sync.WaitGroup
-	group.Go(func() { f.must(claim("warm", dibs.NewToken(), dibs.Entity{Type: "warm", ID: dibs.NewToken()})) })
-	synctest.Wait()
-	answers := make([]*asked, len(lists))
-	for i, list := range lists {
-		answers[i] = new(asked)
-		group.Go(func() {
-			if list == nil {
-				_, answers[i].err = f.Sweep(f.ctx, 10)
-				return
-			}
-			run := f.Apply
-			if dry[i] {
-				run = f.DryRun
-			}
-			answers[i].results, answers[i].err = run(f.ctx, list...)
-		})
-		synctest.Wait()
-	}
-	close(gate)
-	group.Wait()
-	return answers
-}
 
 // Requests of one batch that share a record which one of them changes stand or
 // fall together; all others are on their own.
 func TestBatchGroups(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, s := newSpy(t)
-		f.must(claim("slug", "calm", user3))
+		f, s := coretest.NewSpy(t)
+		f.Must(coretest.Claim("slug", "calm", coretest.User3))
 		var seen [][]dibs.Group
 		stale := true
 		before := func(groups []dibs.Group) ([]dibs.Outcome, error) {
@@ -116,22 +30,22 @@ func TestBatchGroups(t *testing.T) {
 			}
 			return nil, nil
 		}
-		got := together(t, f, s, before, map[int]bool{5: true, 6: true},
-			[]dibs.Command{claim("slug", "x", user1)},
-			[]dibs.Command{claim("slug", "x", user2)},                                  // rests on the first
-			[]dibs.Command{claim("other", "y", dibs.Entity{Type: "team", ID: "1"})},    // on its own
-			[]dibs.Command{rename("slug", "z", user1)},                                 // changes the first one's name
-			[]dibs.Command{claim("slug", "calm", user3)},                               // replayed, rests on nobody
-			[]dibs.Command{claim("slug", "x", user3)},                                  // dry, rests on the first
-			[]dibs.Command{claim("slug", "w", user2)},                                  // dry: nobody sees it
-			[]dibs.Command{dibs.Reserve{Namespace: "slug", Value: "w", Token: token1}}, // on its own
+		got := coretest.Together(t, f, s, before, map[int]bool{5: true, 6: true},
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User1)},
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)},                         // rests on the first
+			[]dibs.Command{coretest.Claim("other", "y", dibs.Entity{Type: "team", ID: "1"})},    // on its own
+			[]dibs.Command{coretest.Rename("slug", "z", coretest.User1)},                        // changes the first one's name
+			[]dibs.Command{coretest.Claim("slug", "calm", coretest.User3)},                      // replayed, rests on nobody
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User3)},                         // dry, rests on the first
+			[]dibs.Command{coretest.Claim("slug", "w", coretest.User2)},                         // dry: nobody sees it
+			[]dibs.Command{dibs.Reserve{Namespace: "slug", Value: "w", Token: coretest.Token1}}, // on its own
 		)
 		for i, want := range []error{nil, dibs.ErrNameTaken, nil, nil, nil, dibs.ErrNameTaken, nil, nil} {
-			if !errors.Is(got[i].err, want) {
-				t.Errorf("request %d: %v, want %v", i, got[i].err, want)
+			if !errors.Is(got[i].Err, want) {
+				t.Errorf("request %d: %v, want %v", i, got[i].Err, want)
 			}
 		}
-		if !got[4].results[0].Replayed {
+		if !got[4].Results[0].Replayed {
 			t.Error("a claim that stood already is not replayed")
 		}
 		if len(seen) != 2 || len(seen[0]) != 3 || len(seen[1]) != 1 {
@@ -143,9 +57,9 @@ func TestBatchGroups(t *testing.T) {
 				t.Errorf("the first group has %d writes and %d events", len(group.Writes), len(group.Events))
 			}
 		}
-		f.wantLeads("slug", "x", 301, "z")
-		f.wantActive(user1, "z")
-		f.wantState("slug", "w", dibs.Held)
+		f.WantLeads("slug", "x", 301, "z")
+		f.WantActive(coretest.User1, "z")
+		f.WantState("slug", "w", dibs.Held)
 	})
 }
 
@@ -154,22 +68,22 @@ func TestBatchGroups(t *testing.T) {
 func TestBatchSees(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, s := newSpy(t)
+		f, s := coretest.NewSpy(t)
 		before := func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }
-		got := together(t, f, s, before, nil,
-			[]dibs.Command{claim("slug", "x", user1), claim("slug", "x", user2)}, // refused as a whole
-			[]dibs.Command{reserve("slug", "x", token1)},
-			[]dibs.Command{dibs.Confirm{ID: dibs.NameID("slug", "x"), Token: token1, Entity: user3}},
-			[]dibs.Command{dibs.Delete{Entity: user3}},
-			[]dibs.Command{claim("slug", "x", user2)},
+		got := coretest.Together(t, f, s, before, nil,
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User1), coretest.Claim("slug", "x", coretest.User2)}, // refused as a whole
+			[]dibs.Command{coretest.Reserve("slug", "x", coretest.Token1)},
+			[]dibs.Command{dibs.Confirm{ID: dibs.NameID("slug", "x"), Token: coretest.Token1, Entity: coretest.User3}},
+			[]dibs.Command{dibs.Delete{Entity: coretest.User3}},
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)},
 		)
 		for i, want := range []error{dibs.ErrNameTaken, nil, nil, nil, nil} {
-			if !errors.Is(got[i].err, want) {
-				t.Errorf("request %d: %v, want %v", i, got[i].err, want)
+			if !errors.Is(got[i].Err, want) {
+				t.Errorf("request %d: %v, want %v", i, got[i].Err, want)
 			}
 		}
-		f.wantActive(user2, "x")
-		wantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventConfirmed, dibs.EventGivenUp, dibs.EventClaimed)
+		f.WantActive(coretest.User2, "x")
+		coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventConfirmed, dibs.EventGivenUp, dibs.EventClaimed)
 	})
 }
 
@@ -177,9 +91,9 @@ func TestBatchSees(t *testing.T) {
 // engines with a unique index need that.
 func TestYieldsFirst(t *testing.T) {
 	t.Parallel()
-	f, s := newSpy(t)
+	f, s := coretest.NewSpy(t)
 	var groups []dibs.Group
-	s.commit = func(g []dibs.Group) ([]dibs.Outcome, error) {
+	s.OnCommit = func(g []dibs.Group) ([]dibs.Outcome, error) {
 		groups = g
 		return s.Store.Commit(context.Background(), g)
 	}
@@ -197,20 +111,20 @@ func TestYieldsFirst(t *testing.T) {
 	}
 	want := func(command dibs.Command, values ...string) {
 		t.Helper()
-		f.must(command)
+		f.Must(command)
 		if got := yields(); fmt.Sprint(got) != fmt.Sprint(values) {
 			t.Errorf("%#v: %v yield, want %v", command, got, values)
 		}
 	}
-	want(claim("slug", "a", user1))
-	want(claim("slug", "b", user2))
-	want(rename("slug", "c", user1), "a")
-	want(rename("slug", "a", user1), "c")
-	want(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "a", Entity: user1}, B: dibs.Named{Value: "b", Entity: user2}}, "a", "b")
-	want(dibs.Transfer{Namespace: "slug", Value: "a", From: user2, To: user3}, "a")
-	want(dibs.Archive{Entity: user3})
-	want(decommission("slug", "a", user3), "a")
-	want(dibs.Delete{Entity: user1}, "b")
+	want(coretest.Claim("slug", "a", coretest.User1))
+	want(coretest.Claim("slug", "b", coretest.User2))
+	want(coretest.Rename("slug", "c", coretest.User1), "a")
+	want(coretest.Rename("slug", "a", coretest.User1), "c")
+	want(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "a", Entity: coretest.User1}, B: dibs.Named{Value: "b", Entity: coretest.User2}}, "a", "b")
+	want(dibs.Transfer{Namespace: "slug", Value: "a", From: coretest.User2, To: coretest.User3}, "a")
+	want(dibs.Archive{Entity: coretest.User3})
+	want(coretest.Decommission("slug", "a", coretest.User3), "a")
+	want(dibs.Delete{Entity: coretest.User1}, "b")
 }
 
 // An engine that fails is not a refusal, and what it may have done is told.
@@ -218,31 +132,31 @@ func TestEngineFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is gone")
 	for name, c := range map[string]struct {
-		fail func(s *spy)
+		fail func(s *coretest.Spy)
 		want error
 	}{
-		"reading":      {func(s *spy) { s.load = func() error { return broken } }, dibs.ErrUnavailable},
-		"out of reach": {func(s *spy) { s.load = func() error { return dibs.Unavailable(broken) } }, dibs.ErrUnavailable},
-		"committing":   {func(s *spy) { s.commit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, broken } }, dibs.ErrOutcomeUnknown},
-		"full": {func(s *spy) {
-			s.commit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, dibs.Unavailable(broken) }
+		"reading":      {func(s *coretest.Spy) { s.OnLoad = func() error { return broken } }, dibs.ErrUnavailable},
+		"out of reach": {func(s *coretest.Spy) { s.OnLoad = func() error { return dibs.Unavailable(broken) } }, dibs.ErrUnavailable},
+		"committing":   {func(s *coretest.Spy) { s.OnCommit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, broken } }, dibs.ErrOutcomeUnknown},
+		"full": {func(s *coretest.Spy) {
+			s.OnCommit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, dibs.Unavailable(broken) }
 		}, dibs.ErrUnavailable},
-		"few outcomes": {func(s *spy) { s.commit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil } }, dibs.ErrOutcomeUnknown},
-		"always behind": {func(s *spy) {
-			s.commit = func(g []dibs.Group) ([]dibs.Outcome, error) { return make([]dibs.Outcome, len(g)), nil }
+		"few outcomes": {func(s *coretest.Spy) { s.OnCommit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil } }, dibs.ErrOutcomeUnknown},
+		"always behind": {func(s *coretest.Spy) {
+			s.OnCommit = func(g []dibs.Group) ([]dibs.Outcome, error) { return make([]dibs.Outcome, len(g)), nil }
 		}, dibs.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, s := newSpy(t)
+			f, s := coretest.NewSpy(t)
 			c.fail(s)
-			_, err := f.Apply(f.ctx, claim("slug", "x", user1))
-			f.checkError(err, c.want)
-			s.load, s.commit = nil, nil
-			if buckets, err := f.Conflicts(f.ctx, dibs.ConflictsQuery{}); err != nil || len(buckets) != 0 {
+			_, err := f.Apply(f.Ctx, coretest.Claim("slug", "x", coretest.User1))
+			f.CheckError(err, c.want)
+			s.OnLoad, s.OnCommit = nil, nil
+			if buckets, err := f.Conflicts(f.Ctx, dibs.ConflictsQuery{}); err != nil || len(buckets) != 0 {
 				t.Errorf("it counts as a refusal: %v, %v", buckets, err)
 			}
-			f.must(claim("slug", "x", user1)) // and it goes on when the engine does
+			f.Must(coretest.Claim("slug", "x", coretest.User1)) // and it goes on when the engine does
 		})
 	}
 }
@@ -250,7 +164,7 @@ func TestEngineFails(t *testing.T) {
 // However many want one name, one of them gets it.
 func TestRace(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
+	f := coretest.NewFixture(t, nil)
 	var (
 		group sync.WaitGroup
 		mu    sync.Mutex
@@ -259,7 +173,7 @@ func TestRace(t *testing.T) {
 	for i := range 64 {
 		entity := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
 		group.Go(func() {
-			_, err := f.Claim(f.ctx, claim("slug", "x", entity))
+			_, err := f.Claim(f.Ctx, coretest.Claim("slug", "x", entity))
 			if err != nil && !errors.Is(err, dibs.ErrNameTaken) {
 				t.Error(err)
 			}
@@ -271,30 +185,30 @@ func TestRace(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if len(won) != 1 || f.name("slug", "x").Entity != won[0] {
+	if len(won) != 1 || f.NameOf("slug", "x").Entity != won[0] {
 		t.Errorf("%v got it", won)
 	}
-	f.wantActive(won[0], "x")
+	f.WantActive(won[0], "x")
 }
 
 // A name is purged by another process at the last moment: the decision that rested on
 // its row is taken again, and the epoch goes on where the purged one was.
 func TestPurgedMeanwhile(t *testing.T) {
 	t.Parallel()
-	f, s := newSpy(t)
-	f.must(reserve("slug", "old", token1), dibs.Release{ID: dibs.NameID("slug", "old"), Token: token1})
-	f.clock.advance(dibs.DefaultHoldHistory)
+	f, s := coretest.NewSpy(t)
+	f.Must(coretest.Reserve("slug", "old", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "old"), Token: coretest.Token1})
+	f.Clock.Advance(dibs.DefaultHoldHistory)
 	other := *f
-	other.Registry = mustOpen(t, f.store, dibs.Config{})
+	other.Registry = coretest.MustOpen(t, f.Engine, dibs.Config{})
 	first := true
-	s.commit = func(groups []dibs.Group) ([]dibs.Outcome, error) {
+	s.OnCommit = func(groups []dibs.Group) ([]dibs.Outcome, error) {
 		if first {
 			first = false
-			other.sweep()
+			other.SweepAll()
 		}
 		return s.Store.Commit(context.Background(), groups)
 	}
-	if n := f.one(claim("slug", "old", user1)); n.Epoch != 2 {
+	if n := f.One(coretest.Claim("slug", "old", coretest.User1)); n.Epoch != 2 {
 		t.Errorf("the epoch is %d, not above that of a purged name", n.Epoch)
 	}
 }
@@ -303,22 +217,22 @@ func TestPurgedMeanwhile(t *testing.T) {
 // name. That is no fault of the engine: the decision is taken when it stands still.
 func TestRenamedMeanwhile(t *testing.T) {
 	t.Parallel()
-	f, s := newSpy(t)
-	f.must(claim("slug", "x", user1))
+	f, s := coretest.NewSpy(t)
+	f.Must(coretest.Claim("slug", "x", coretest.User1))
 	other := *f
-	other.Registry = mustOpen(t, f.store, dibs.Config{})
+	other.Registry = coretest.MustOpen(t, f.Engine, dibs.Config{})
 	moves := 0
-	s.load = func() error {
+	s.OnLoad = func() error {
 		if moves < 20 {
 			moves++
-			other.must(rename("slug", fmt.Sprint("other ", moves), user1))
+			other.Must(coretest.Rename("slug", fmt.Sprint("other ", moves), coretest.User1))
 		}
 		return nil
 	}
-	if n := f.one(rename("slug", "y", user1)); n.State != dibs.Active {
+	if n := f.One(coretest.Rename("slug", "y", coretest.User1)); n.State != dibs.Active {
 		t.Errorf("the name is %s, want active", n.State)
 	}
-	f.wantActive(user1, "y")
+	f.WantActive(coretest.User1, "y")
 }
 
 // A refusal that rests on a neighbour rests on all that it looked at, at one moment: not on
@@ -327,25 +241,25 @@ func TestRefusalBesideAChangeIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		dry  bool
-		meet func(other *fixture) // what another registry does between load and commit
+		meet func(other *coretest.Fixture) // what another registry does between load and commit
 		want error
 	}{
-		"given away":           {meet: func(other *fixture) { other.must(claim("slug", "n2", user2)) }, want: dibs.ErrNameTaken},
-		"given away, dry":      {dry: true, meet: func(other *fixture) { other.must(claim("slug", "n2", user2)) }, want: dibs.ErrNameTaken},
-		"nothing else happens": {meet: func(*fixture) {}, want: dibs.ErrEntityHasName},
+		"given away":           {meet: func(other *coretest.Fixture) { other.Must(coretest.Claim("slug", "n2", coretest.User2)) }, want: dibs.ErrNameTaken},
+		"given away, dry":      {dry: true, meet: func(other *coretest.Fixture) { other.Must(coretest.Claim("slug", "n2", coretest.User2)) }, want: dibs.ErrNameTaken},
+		"nothing else happens": {meet: func(*coretest.Fixture) {}, want: dibs.ErrEntityHasName},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f, other, s := newGuessing(t, nil)
-				hold := f.one(reserve("slug", "n3", token1))
-				before := f.once(s.spy, func() { c.meet(other) })
-				got := together(t, f, s.spy, before, map[int]bool{1: c.dry},
-					[]dibs.Command{dibs.Confirm{ID: hold.ID, Token: token1, Entity: user1}},
-					[]dibs.Command{claim("slug", "n2", user1)}, // refused, since the first gives its entity a name
+				hold := f.One(coretest.Reserve("slug", "n3", coretest.Token1))
+				before := f.Once(s.Spy, func() { c.meet(other) })
+				got := coretest.Together(t, f, s.Spy, before, map[int]bool{1: c.dry},
+					[]dibs.Command{dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: coretest.User1}},
+					[]dibs.Command{coretest.Claim("slug", "n2", coretest.User1)}, // refused, since the first gives its entity a name
 				)
-				if got[0].err != nil || !errors.Is(got[1].err, c.want) {
-					t.Errorf("got %v and %v, want success and %v", got[0].err, got[1].err, c.want)
+				if got[0].Err != nil || !errors.Is(got[1].Err, c.want) {
+					t.Errorf("got %v and %v, want success and %v", got[0].Err, got[1].Err, c.want)
 				}
 			})
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -17,9 +18,9 @@ func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
 	clock := time.Date(2026, 3, 1, 10, 59, 0, 0, time.UTC)
 	now.Store(clock.UnixMilli())
 	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
-	reg := mustOpen(t, store, dibs.Config{})
+	reg := coretest.MustOpen(t, store, dibs.Config{})
 	ctx := t.Context()
-	hold := mustReserve(t, reg, "alice-bob")
+	hold := coretest.MustReserve(t, reg, "alice-bob")
 	refuse := func(times int, commands ...dibs.Command) {
 		t.Helper()
 		for range times {
@@ -29,7 +30,7 @@ func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
 		}
 	}
 	refuse(3, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
-	refuse(2, dibs.Confirm{ID: hold.ID, Token: dibs.NewToken(), Entity: wedding})
+	refuse(2, dibs.Confirm{ID: hold.ID, Token: dibs.NewToken(), Entity: coretest.Wedding})
 	refuse(1, dibs.Reserve{Namespace: "slug", Value: ""})
 	refuse(1, dibs.Reserve{Namespace: "slug", Value: "alice-bob"}, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	if _, err := reg.DryRun(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"}); err == nil {
@@ -80,8 +81,8 @@ func TestConflictsAreCountedByNamespaceReasonAndHour(t *testing.T) {
 // Whoever makes up namespaces must not be able to fill memory or disk.
 func TestConflictsAreBounded(t *testing.T) {
 	t.Parallel()
-	store := memstore.New(memstore.Config{Now: newClock().Now}) // one hour
-	reg := mustOpen(t, store, dibs.Config{})
+	store := memstore.New(memstore.Config{Now: coretest.NewClock().Now}) // one hour
+	reg := coretest.MustOpen(t, store, dibs.Config{})
 	var buckets []dibs.ConflictBucket
 	for i := range 5000 {
 		_, _ = reg.Reserve(t.Context(), dibs.Reserve{Namespace: fmt.Sprintf("made-up-%d", i), Value: ""})
@@ -105,8 +106,8 @@ func TestConflictsAreBounded(t *testing.T) {
 // others alone; and many tenants that do so together leave them one each.
 func TestConflictsAreBoundedByTenant(t *testing.T) {
 	t.Parallel()
-	store := memstore.New(memstore.Config{Now: newClock().Now}) // one hour
-	reg := mustOpen(t, store, dibs.Config{})
+	store := memstore.New(memstore.Config{Now: coretest.NewClock().Now}) // one hour
+	reg := coretest.MustOpen(t, store, dibs.Config{})
 	refuse := func(namespace string) {
 		if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: namespace, Value: ""}); err == nil {
 			t.Fatal("not refused")

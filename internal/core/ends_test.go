@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/endtest"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -72,10 +73,10 @@ func TestNoAnswerRestsOnAnEndWhileACommitIsUnderWay(t *testing.T) {
 				store := newLateStore()
 				cfg := dibs.Config{Policies: map[string]dibs.Policy{"few": {MaxHolds: 1}}, Suggestions: -1}
 				p := dibs.Principal{Name: "p"}
-				reg, other := mustOpen(t, store, cfg).As(p), mustOpen(t, store, cfg).As(p)
+				reg, other := coretest.MustOpen(t, store, cfg).As(p), coretest.MustOpen(t, store, cfg).As(p)
 				held, err := reg.Apply(t.Context(),
-					dibs.Reserve{Namespace: "slug", Value: "n", Token: token1, TTL: dibs.For(time.Second)},
-					dibs.Reserve{Namespace: "few", Value: "n", Token: token1, TTL: dibs.For(time.Second)})
+					dibs.Reserve{Namespace: "slug", Value: "n", Token: coretest.Token1, TTL: dibs.For(time.Second)},
+					dibs.Reserve{Namespace: "few", Value: "n", Token: coretest.Token1, TTL: dibs.For(time.Second)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,8 +84,8 @@ func TestNoAnswerRestsOnAnEndWhileACommitIsUnderWay(t *testing.T) {
 				done := make(chan error, 1)
 				go func() {
 					_, err := reg.Apply(context.Background(),
-						dibs.Confirm{ID: held[0].Names[0].ID, Token: token1, Entity: user1},
-						dibs.Extend{ID: held[1].Names[0].ID, Token: token1, TTL: dibs.For(time.Hour)})
+						dibs.Confirm{ID: held[0].Names[0].ID, Token: coretest.Token1, Entity: coretest.User1},
+						dibs.Extend{ID: held[1].Names[0].ID, Token: coretest.Token1, TTL: dibs.For(time.Hour)})
 					done <- err
 				}()
 				synctest.Wait()
@@ -92,13 +93,13 @@ func TestNoAnswerRestsOnAnEndWhileACommitIsUnderWay(t *testing.T) {
 
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				if err := ask(ctx, other, token1); !errors.Is(err, dibs.ErrUnavailable) {
+				if err := ask(ctx, other, coretest.Token1); !errors.Is(err, dibs.ErrUnavailable) {
 					t.Errorf("answered %v while the confirmation is under way", err)
 				}
 				waiting := make(chan error, 1)
-				go func() { waiting <- ask(context.Background(), other, token1) }()
+				go func() { waiting <- ask(context.Background(), other, coretest.Token1) }()
 				pending(t, waiting)
-				if _, err := other.Apply(t.Context(), reserve("slug", "another", token2)); err != nil {
+				if _, err := other.Apply(t.Context(), coretest.Reserve("slug", "another", coretest.Token2)); err != nil {
 					t.Errorf("whoever wants another name is told %v", err)
 				}
 				close(store.arrives)
@@ -123,15 +124,15 @@ func TestAnEndIsWaitedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newLateStore()
 		close(store.arrives)
-		reg := mustOpen(t, store, dibs.Config{})
-		hold := dibs.Reserve{Namespace: "slug", Value: "n", Token: token1, TTL: dibs.For(time.Minute)}
+		reg := coretest.MustOpen(t, store, dibs.Config{})
+		hold := dibs.Reserve{Namespace: "slug", Value: "n", Token: coretest.Token1, TTL: dibs.For(time.Minute)}
 		if _, err := reg.Apply(t.Context(), hold); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []int{0, 1} {
 			for range 3 {
 				for name, ask := range onEnds() {
-					if err := ask(t.Context(), reg, token1); errors.Is(err, dibs.ErrUnavailable) {
+					if err := ask(t.Context(), reg, coretest.Token1); errors.Is(err, dibs.ErrUnavailable) {
 						t.Errorf("%s: %v", name, err)
 					}
 				}

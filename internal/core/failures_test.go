@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -29,7 +30,7 @@ func TestEngineThatGoesOnFailing(t *testing.T) {
 	t.Parallel()
 	store := &unwritable{Store: memstore.New(memstore.Config{})}
 	var log logtest.Buffer
-	reg := mustOpen(t, store, dibs.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	reg := coretest.MustOpen(t, store, dibs.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, cause := range []dibs.Cause{dibs.CauseDiskFull, dibs.CauseReadOnly} {
 		store.cause.Store(cause)
 		for i := range 100 {

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
 func TestWatchWakesForOwnCommits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg := openMem(t, dibs.Config{PollEvery: time.Hour})
-		mustReserve(t, reg, "before")
+		reg := coretest.OpenMem(t, dibs.Config{PollEvery: time.Hour})
+		coretest.MustReserve(t, reg, "before")
 		ctx, cancel := context.WithCancel(t.Context())
 		seen := make(chan dibs.Event)
 		ended := make(chan error, 1)
@@ -34,7 +35,7 @@ func TestWatchWakesForOwnCommits(t *testing.T) {
 			t.Errorf("first %s", e.Key())
 		}
 		start := time.Now()
-		mustReserve(t, reg, "after")
+		coretest.MustReserve(t, reg, "after")
 		if e := <-seen; e.Key() != "slug:after" {
 			t.Errorf("then %s", e.Key())
 		}
@@ -52,7 +53,7 @@ func TestWatchFindsCommitsOfOthersByLooking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
-		ours, theirs := mustOpen(t, store, dibs.Config{PollEvery: time.Second}), mustOpen(t, store, dibs.Config{})
+		ours, theirs := coretest.MustOpen(t, store, dibs.Config{PollEvery: time.Second}), coretest.MustOpen(t, store, dibs.Config{})
 		start := time.Now()
 		go func() {
 			time.Sleep(10 * time.Second)
@@ -72,7 +73,7 @@ func TestWatchFindsCommitsOfOthersByLooking(t *testing.T) {
 
 func TestEventsResumeAndFilter(t *testing.T) {
 	t.Parallel()
-	reg := openMem(t, dibs.Config{})
+	reg := coretest.OpenMem(t, dibs.Config{})
 	ctx := t.Context()
 	for i := range 7 {
 		for _, namespace := range []string{"slug", "email"} {
@@ -150,9 +151,9 @@ func foreign(t *testing.T, store dibs.Store, n int) {
 func TestEventsOfANamespaceAreABoundedScan(t *testing.T) {
 	t.Parallel()
 	store := &countingStore{Store: memstore.New(memstore.Config{})}
-	reg := mustOpen(t, store, dibs.Config{})
+	reg := coretest.MustOpen(t, store, dibs.Config{})
 	foreign(t, store, 5500)
-	mustReserve(t, reg, "needle")
+	coretest.MustReserve(t, reg, "needle")
 	for _, limit := range []int{0, 1, 7, 999, 1000} {
 		query, pages := dibs.FeedQuery{Namespace: "slug", Limit: limit}, 0
 		for more := true; more; pages++ {
@@ -187,7 +188,7 @@ func TestAwaitEventsResumesBehindWhatItLookedAt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: memstore.New(memstore.Config{})}
-		reg := mustOpen(t, store, dibs.Config{PollEvery: time.Second})
+		reg := coretest.MustOpen(t, store, dibs.Config{PollEvery: time.Second})
 		query := dibs.FeedQuery{Namespace: "slug"}
 		for range 10 {
 			foreign(t, store, 300)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -66,7 +67,7 @@ func newWorkLog() *workLog { return &workLog{errs: make(map[string]error)} }
 func TestObserverIsToldWhenWorkBegins(t *testing.T) {
 	t.Parallel()
 	log := newWorkLog()
-	registry := mustOpen(t, memstore.New(memstore.Config{}), dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
+	registry := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
 	ctx := t.Context()
 	if _, err := registry.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "a"}); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestObserverIsToldWhenWorkBegins(t *testing.T) {
 func TestObserverKnowsWhoSharesABatch(t *testing.T) {
 	t.Parallel()
 	log := newWorkLog()
-	registry := mustOpen(t, memstore.New(memstore.Config{}), dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
+	registry := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
 	const callers = 64
 	var group sync.WaitGroup
 	for i := range callers {
@@ -140,7 +141,7 @@ func TestObservedRegistryKeepsWhatItCan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := mustOpen(t, store, dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
+	registry := coretest.MustOpen(t, store, dibs.Config{Observer: dibs.Observer{Begin: log.begin}})
 	bound := registry.InTransaction(func(s dibs.Store) (dibs.Store, error) {
 		if s != dibs.Store(store) {
 			t.Errorf("a transaction is bound to %T", s)

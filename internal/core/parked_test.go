@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -86,14 +86,14 @@ func TestBusyHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newBusyStore()
-		reg := mustOpen(t, store, dibs.Config{})
-		mustReserve(t, reg, "first") // the namespace has its floor
+		reg := coretest.MustOpen(t, store, dibs.Config{})
+		coretest.MustReserve(t, reg, "first") // the namespace has its floor
 		release := store.hold("busy")
 		busy := reserveAsync(t.Context(), reg, "busy", "")
 		pending(t, busy)
 		start := time.Now()
 		for i := range 100 {
-			mustReserve(t, reg, fmt.Sprint("name-", i))
+			coretest.MustReserve(t, reg, fmt.Sprint("name-", i))
 		}
 		if took := time.Since(start); took != 0 {
 			t.Errorf("others were held up for %v", took)
@@ -120,15 +120,15 @@ func TestBusyIsDecidedAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newBusyStore()
-		reg := mustOpen(t, store, dibs.Config{})
+		reg := coretest.MustOpen(t, store, dibs.Config{})
 		release := store.hold("busy")
 		var waiting []<-chan error
 		for range 20 {
 			waiting = append(waiting, reserveAsync(t.Context(), reg, "busy", ""))
 		}
 		synctest.Wait()
-		other := mustOpen(t, store.Store, dibs.Config{}) // whose transaction it was
-		mustReserve(t, other, "busy")
+		other := coretest.MustOpen(t, store.Store, dibs.Config{}) // whose transaction it was
+		coretest.MustReserve(t, other, "busy")
 		release()
 		for _, done := range waiting {
 			if err := <-done; !errors.Is(err, dibs.ErrNameTaken) {
@@ -143,21 +143,21 @@ func TestBusyIsDecidedAnew(t *testing.T) {
 func TestBusyTakesItsGroupAlong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, s := newSpy(t)
-		f.must(claim("slug", "calm", user3))
+		f, s := coretest.NewSpy(t)
+		f.Must(coretest.Claim("slug", "calm", coretest.User3))
 		steps := 0
-		got := together(t, f, s, func(groups []dibs.Group) ([]dibs.Outcome, error) {
+		got := coretest.Together(t, f, s, func(groups []dibs.Group) ([]dibs.Outcome, error) {
 			if steps++; steps == 1 {
 				return []dibs.Outcome{dibs.Busy, dibs.Stale}, nil
 			}
 			return nil, nil
 		}, nil,
-			[]dibs.Command{claim("slug", "x", user1)},
-			[]dibs.Command{claim("slug", "x", user2)}, // rests on the first
-			[]dibs.Command{claim("slug", "y", dibs.Entity{Type: "team", ID: "1"})},
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User1)},
+			[]dibs.Command{coretest.Claim("slug", "x", coretest.User2)}, // rests on the first
+			[]dibs.Command{coretest.Claim("slug", "y", dibs.Entity{Type: "team", ID: "1"})},
 		)
-		if (got[0].err == nil) == (got[1].err == nil) || got[2].err != nil {
-			t.Errorf("got %v, %v and %v; one of the first two should have the name", got[0].err, got[1].err, got[2].err)
+		if (got[0].Err == nil) == (got[1].Err == nil) || got[2].Err != nil {
+			t.Errorf("got %v, %v and %v; one of the first two should have the name", got[0].Err, got[1].Err, got[2].Err)
 		}
 		if steps != 3 {
 			t.Errorf("the batch took %d commits, want one for each outcome", steps)
@@ -171,7 +171,7 @@ func TestBusyUntilTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newBusyStore()
-		reg := mustOpen(t, store, dibs.Config{})
+		reg := coretest.MustOpen(t, store, dibs.Config{})
 		release := store.hold("busy")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -192,10 +192,10 @@ func TestBusyUntilTheCallerLeaves(t *testing.T) {
 func TestBusyAfterTheCallerLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newGatedStore()
-		reg := mustOpen(t, store, dibs.Config{})
+		store := coretest.NewGatedStore()
+		reg := coretest.MustOpen(t, store, dibs.Config{})
 		gate := make(chan struct{})
-		store.gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+		store.Gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
 			<-gate
 			return []dibs.Outcome{dibs.Busy}, nil
 		})
@@ -208,9 +208,9 @@ func TestBusyAfterTheCallerLeft(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		store.gate(nil)
+		store.Gate(nil)
 		time.Sleep(time.Minute) // in the bubble
-		if n := store.commits(); n != 1 {
+		if n := store.Commits(); n != 1 {
 			t.Errorf("it was tried %d times", n)
 		}
 	})
@@ -241,8 +241,8 @@ func TestBusyIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := newBusyStore()
-		reg := mustOpen(t, store, dibs.Config{QueueSize: 4, MaxBatch: 2})
-		mustReserve(t, reg, "first")
+		reg := coretest.MustOpen(t, store, dibs.Config{QueueSize: 4, MaxBatch: 2})
+		coretest.MustReserve(t, reg, "first")
 		release := store.hold("busy")
 		var (
 			waiting sync.WaitGroup
@@ -267,7 +267,7 @@ func TestBusyIsBounded(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		mustReserve(t, reg, "other")
+		coretest.MustReserve(t, reg, "other")
 		release()
 		waiting.Wait()
 		if failed["won"] != 1 || failed["taken"] != 3 || failed["crowded"] != 46 {
@@ -281,7 +281,7 @@ func TestBusyIsBounded(t *testing.T) {
 func TestBusyInATransaction(t *testing.T) {
 	t.Parallel()
 	store := newBusyStore()
-	reg := mustOpen(t, store, dibs.Config{})
+	reg := coretest.MustOpen(t, store, dibs.Config{})
 	bound := reg.InTransaction(func(s dibs.Store) (dibs.Store, error) { return s, nil })
 	release := store.hold("busy")
 	_, err := bound.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "busy"})
@@ -289,7 +289,7 @@ func TestBusyInATransaction(t *testing.T) {
 		t.Errorf("got %v, want UNAVAILABLE that says why", err)
 	}
 	release()
-	mustReserve(t, bound, "busy")
+	coretest.MustReserve(t, bound, "busy")
 }
 
 // A sweep does not wait for a transaction of somebody else: it goes on with the rest.

@@ -10,23 +10,24 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("spring-3")}})
-	f.must(reserve("slug", "spring", token1))
-	f.must(reserve("slug", "spring-2", token1))
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("spring-3")}})
+	f.Must(coretest.Reserve("slug", "spring", coretest.Token1))
+	f.Must(coretest.Reserve("slug", "spring-2", coretest.Token1))
 	long := strings.Repeat("é", 512) // the longest value there is
-	f.must(reserve("slug", long, token1))
+	f.Must(coretest.Reserve("slug", long, coretest.Token1))
 	for i := range 20 {
-		f.must(reserve("slug", fmt.Sprint("crowd-", i+2), token1))
+		f.Must(coretest.Reserve("slug", fmt.Sprint("crowd-", i+2), coretest.Token1))
 	}
-	f.must(reserve("slug", "crowd", token1))
+	f.Must(coretest.Reserve("slug", "crowd", coretest.Token1))
 
 	suggest := func(value string, n int) []string {
 		t.Helper()
-		answers, err := f.Check(f.ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{value}, Suggest: n})
+		answers, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{value}, Suggest: n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,43 +55,41 @@ func TestSuggestions(t *testing.T) {
 		if len(s) > 1024 || !strings.HasPrefix(s, "é") {
 			t.Errorf("for the longest value: %d bytes", len(s))
 		}
-		f.must(reserve("slug", s, token1)) // what is offered is accepted
+		f.Must(coretest.Reserve("slug", s, coretest.Token1)) // what is offered is accepted
 	}
 }
 
 // Refusals of a list get their suggestions, too, each its own.
 func TestSuggestionsOfAList(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.must(reserve("slug", "a", token1), reserve("email", "b", token1))
-	_, err := f.ReserveAll(f.ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Reserve("slug", "a", coretest.Token1), coretest.Reserve("email", "b", coretest.Token1))
+	_, err := f.ReserveAll(f.Ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{
 		{Namespace: "slug", Value: "a"}, {Namespace: "slug", Value: "free"}, {Namespace: "email", Value: "b"},
 	}})
-	e := f.checkError(err, dibs.ErrNameTaken)
+	e := f.CheckError(err, dibs.ErrNameTaken)
 	if len(e.Failures) != 2 || e.Failures[0].Err.Suggestions[0] != "a-2" || e.Failures[1].Err.Suggestions[0] != "b-2" {
 		t.Errorf("%+v", e)
 	}
-	quiet := mustOpen(t, f.store, dibs.Config{Suggestions: -1})
-	_, err = quiet.Reserve(f.ctx, dibs.Reserve{Namespace: "slug", Value: "a"})
-	if e := f.checkError(err, dibs.ErrNameTaken); len(e.Suggestions) != 0 {
+	quiet := coretest.MustOpen(t, f.Engine, dibs.Config{Suggestions: -1})
+	_, err = quiet.Reserve(f.Ctx, dibs.Reserve{Namespace: "slug", Value: "a"})
+	if e := f.CheckError(err, dibs.ErrNameTaken); len(e.Suggestions) != 0 {
 		t.Errorf("none were asked for, but there are %v", e.Suggestions)
 	}
 }
 
-func alwaysUnknown(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }
-
 // A listing shows what names are by now, swept or not, and pages lose none.
 func TestListByState(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, map[string]dibs.Policy{
+	f := coretest.NewFixture(t, map[string]dibs.Policy{
 		"slug":    {AliasRetention: time.Minute, Quarantine: time.Hour},
-		"watched": {Witness: alwaysUnknown},
+		"watched": {Witness: coretest.AlwaysUnknown},
 	})
-	f.must(reserve("slug", "lapses", token1), reserve("watched", "lapses", token1))
-	f.must(claim("slug", "old", user1), rename("slug", "new", user1))
-	f.must(claim("slug", "gone", user2), decommission("slug", "gone", user2))
-	f.clock.advance(dibs.DefaultTTL)
-	f.must(reserve("slug", "held", token1))
+	f.Must(coretest.Reserve("slug", "lapses", coretest.Token1), coretest.Reserve("watched", "lapses", coretest.Token1))
+	f.Must(coretest.Claim("slug", "old", coretest.User1), coretest.Rename("slug", "new", coretest.User1))
+	f.Must(coretest.Claim("slug", "gone", coretest.User2), coretest.Decommission("slug", "gone", coretest.User2))
+	f.Clock.Advance(dibs.DefaultTTL)
+	f.Must(coretest.Reserve("slug", "held", coretest.Token1))
 
 	for state, want := range map[dibs.State]string{
 		"":               "[slug:gone slug:held slug:new slug:old watched:lapses]",
@@ -102,24 +101,24 @@ func TestListByState(t *testing.T) {
 		dibs.Free:        "[slug:lapses]",
 	} {
 		for _, limit := range []int{0, 1, 2} {
-			if got := f.list(dibs.NamesQuery{State: state, Limit: limit}); got != want {
+			if got := f.ListNames(dibs.NamesQuery{State: state, Limit: limit}); got != want {
 				t.Errorf("%s by %d: %s, want %s", state, limit, got, want)
 			}
 		}
 	}
-	f.sweep()
-	if got := f.list(dibs.NamesQuery{State: dibs.Quarantined}); got != "[slug:gone slug:old]" {
+	f.SweepAll()
+	if got := f.ListNames(dibs.NamesQuery{State: dibs.Quarantined}); got != "[slug:gone slug:old]" {
 		t.Errorf("after a sweep: %s", got)
 	}
 }
 
 func TestListByPrefix(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
+	f := coretest.NewFixture(t, nil)
 	for _, value := range []string{"a", "ab", "abc", "b", "é", "éa", "\U0010FFFF", "\U0010FFFFz", "\uD7FF", "\uE000"} {
-		f.must(reserve("slug", value, token1))
+		f.Must(coretest.Reserve("slug", value, coretest.Token1))
 	}
-	f.must(reserve("other", "ab", token1))
+	f.Must(coretest.Reserve("other", "ab", coretest.Token1))
 	for prefix, want := range map[string]string{
 		"ab":         "[slug:ab slug:abc]",
 		"é":          "[slug:é slug:éa]",
@@ -127,51 +126,32 @@ func TestListByPrefix(t *testing.T) {
 		"\uD7FF":     "[slug:\uD7FF]",                      // what comes next is no code point
 		"zz":         "[]",
 	} {
-		if got := f.list(dibs.NamesQuery{Namespace: "slug", Prefix: prefix, Limit: 1}); got != want {
+		if got := f.ListNames(dibs.NamesQuery{Namespace: "slug", Prefix: prefix, Limit: 1}); got != want {
 			t.Errorf("%q: %s, want %s", prefix, got, want)
 		}
 	}
-	if got := f.list(dibs.NamesQuery{Prefix: "ab"}); got != "[other:ab slug:ab slug:abc]" {
+	if got := f.ListNames(dibs.NamesQuery{Prefix: "ab"}); got != "[other:ab slug:ab slug:abc]" {
 		t.Errorf("in all namespaces: %s", got)
 	}
-	if _, err := f.List(f.ctx, dibs.NamesQuery{Prefix: "\xff"}); !errors.Is(err, dibs.ErrInvalidValue) {
+	if _, err := f.List(f.Ctx, dibs.NamesQuery{Prefix: "\xff"}); !errors.Is(err, dibs.ErrInvalidValue) {
 		t.Errorf("a prefix that is no text: %v", err)
-	}
-}
-
-// list returns the keys of all pages.
-func (f *fixture) list(query dibs.NamesQuery) string {
-	f.t.Helper()
-	keys := []string{}
-	for {
-		page, err := f.List(f.ctx, query)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		for _, n := range page.Names {
-			keys = append(keys, n.Key())
-		}
-		if page.Next == "" {
-			return fmt.Sprint(keys)
-		}
-		query.Cursor = page.Next
 	}
 }
 
 func TestWhoHeldSeesWhatNobodySwept(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	start := f.clock.Now()
-	f.must(dibs.Reserve{Namespace: "slug", Value: "x", Token: token1, Entity: user1})
-	f.clock.advance(dibs.DefaultTTL + time.Minute)
+	f := coretest.NewFixture(t, nil)
+	start := f.Clock.Now()
+	f.Must(dibs.Reserve{Namespace: "slug", Value: "x", Token: coretest.Token1, Entity: coretest.User1})
+	f.Clock.Advance(dibs.DefaultTTL + time.Minute)
 	for at, want := range map[time.Duration]dibs.State{
 		-time.Millisecond:                  dibs.Free,
 		0:                                  dibs.Held,
 		dibs.DefaultTTL - time.Millisecond: dibs.Held,
 		dibs.DefaultTTL:                    dibs.Free,
 	} {
-		holder, err := f.WhoHeld(f.ctx, "slug", "x", start.Add(at))
-		if err != nil || holder.State != want || (want == dibs.Held) != (holder.Entity == user1) {
+		holder, err := f.WhoHeld(f.Ctx, "slug", "x", start.Add(at))
+		if err != nil || holder.State != want || (want == dibs.Held) != (holder.Entity == coretest.User1) {
 			t.Errorf("after %v: %+v, %v; want %s", at, holder, err, want)
 		}
 	}
@@ -204,21 +184,21 @@ func (m *meddling) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Ev
 // Readings that take two looks at the engine still tell of one moment.
 func TestReadingsOfOneMoment(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	store := &meddling{Store: f.store}
-	reg := mustOpen(t, store, dibs.Config{})
-	f.must(claim("slug", "a", user1))
-	store.between = func() { f.must(rename("slug", "b", user1)) }
-	info, err := reg.Entity(f.ctx, "", user1)
+	f := coretest.NewFixture(t, nil)
+	store := &meddling{Store: f.Engine}
+	reg := coretest.MustOpen(t, store, dibs.Config{})
+	f.Must(coretest.Claim("slug", "a", coretest.User1))
+	store.between = func() { f.Must(coretest.Rename("slug", "b", coretest.User1)) }
+	info, err := reg.Entity(f.Ctx, "", coretest.User1)
 	if err != nil || info.Version != 2 || len(info.Names) != 2 {
 		t.Errorf("version %d with %d names, %v", info.Version, len(info.Names), err)
 	}
 
-	f.must(dibs.Reserve{Namespace: "slug", Value: "x", Token: token1, Entity: user1})
-	f.clock.advance(dibs.DefaultTTL + time.Minute)
-	free := f.clock.Now().Add(-time.Second)
-	store.between = func() { f.must(reserve("slug", "x", token2)) }
-	holder, err := reg.WhoHeld(f.ctx, "slug", "x", free)
+	f.Must(dibs.Reserve{Namespace: "slug", Value: "x", Token: coretest.Token1, Entity: coretest.User1})
+	f.Clock.Advance(dibs.DefaultTTL + time.Minute)
+	free := f.Clock.Now().Add(-time.Second)
+	store.between = func() { f.Must(coretest.Reserve("slug", "x", coretest.Token2)) }
+	holder, err := reg.WhoHeld(f.Ctx, "slug", "x", free)
 	if err != nil || holder.State != dibs.Free {
 		t.Errorf("when it was free: %+v, %v", holder, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // slowStore lets nobody load while its gate is shut.
@@ -42,22 +43,22 @@ func (s *slowStore) Close() error { return nil }
 func TestQuestionsShareALook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, nil)
-		store := newSlowStore(f.store)
-		reg := mustOpen(t, store, dibs.Config{})
+		f := coretest.NewFixture(t, nil)
+		store := newSlowStore(f.Engine)
+		reg := coretest.MustOpen(t, store, dibs.Config{})
 		looks := min(runtime.GOMAXPROCS(0), 4)
 		for range looks { // as many looks as there may be
 			go func() {
-				if r, err := reg.Resolve(f.ctx, "slug", "x"); err != nil || r.Outcome != dibs.ResolveNotFound {
+				if r, err := reg.Resolve(f.Ctx, "slug", "x"); err != nil || r.Outcome != dibs.ResolveNotFound {
 					t.Errorf("asked before: %+v, %v", r, err)
 				}
 			}()
 			synctest.Wait()
 		}
-		f.must(claim("slug", "x", user1))
+		f.Must(coretest.Claim("slug", "x", coretest.User1))
 		for range 100 {
 			go func() {
-				if r, err := reg.Resolve(f.ctx, "slug", "x"); err != nil || r.Entity != user1 {
+				if r, err := reg.Resolve(f.Ctx, "slug", "x"); err != nil || r.Entity != coretest.User1 {
 					t.Errorf("asked after: %+v, %v", r, err)
 				}
 			}()
@@ -75,11 +76,11 @@ func TestQuestionsShareALook(t *testing.T) {
 // Who goes away is not waited for, and takes no answer from others.
 func TestQuestionIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.must(claim("slug", "x", user1))
-	store := newSlowStore(f.store)
-	reg := mustOpen(t, store, dibs.Config{})
-	ctx, cancel := context.WithCancel(f.ctx)
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("slug", "x", coretest.User1))
+	store := newSlowStore(f.Engine)
+	reg := coretest.MustOpen(t, store, dibs.Config{})
+	ctx, cancel := context.WithCancel(f.Ctx)
 	gone := make(chan error)
 	go func() {
 		_, err := reg.Resolve(ctx, "slug", "x")
@@ -94,7 +95,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 	close(store.gate)
-	if r, err := reg.Resolve(f.ctx, "slug", "x"); err != nil || r.Entity != user1 {
+	if r, err := reg.Resolve(f.Ctx, "slug", "x"); err != nil || r.Entity != coretest.User1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -102,13 +103,13 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 // An engine that fails fails all who wait for it.
 func TestQuestionsToAFailingEngine(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	reg := mustOpen(t, f.store, dibs.Config{})
-	if err := f.store.Close(); err != nil {
+	f := coretest.NewFixture(t, nil)
+	reg := coretest.MustOpen(t, f.Engine, dibs.Config{})
+	if err := f.Engine.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := reg.Resolve(f.ctx, "slug", "x"); !errors.Is(err, dibs.ErrUnavailable) {
+		if _, err := reg.Resolve(f.Ctx, "slug", "x"); !errors.Is(err, dibs.ErrUnavailable) {
 			t.Errorf("%v", err)
 		}
 	}

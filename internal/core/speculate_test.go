@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // clockedSpy is a spy on an engine that can tell its time without a Load, right or
 // wrong, so that the registry guesses. It counts what the registry asks for.
 type clockedSpy struct {
-	*spy
+	*coretest.Spy
 	off            time.Duration // how wrong it tells the time
 	lost           bool          // it cannot tell it at all
 	loads, commits int
@@ -28,12 +29,12 @@ func (s *clockedSpy) Now() (dibs.Instant, bool) {
 
 func (s *clockedSpy) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	s.loads++
-	return s.spy.Load(ctx, refs)
+	return s.Spy.Load(ctx, refs)
 }
 
 func (s *clockedSpy) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	s.commits++
-	outcomes, err := s.spy.Commit(ctx, groups)
+	outcomes, err := s.Spy.Commit(ctx, groups)
 	for _, outcome := range outcomes {
 		if outcome == dibs.Stale {
 			s.vain++
@@ -44,13 +45,13 @@ func (s *clockedSpy) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 
 // newGuessing opens a registry that guesses, and knows the floor of slug. Another one on
 // the same engine stands for other processes.
-func newGuessing(t *testing.T, policies map[string]dibs.Policy) (f, other *fixture, s *clockedSpy) {
+func newGuessing(t *testing.T, policies map[string]dibs.Policy) (f, other *coretest.Fixture, s *clockedSpy) {
 	t.Helper()
-	f = newFixture(t, policies)
-	s = &clockedSpy{spy: &spy{Store: strictStore{f.store, t}}}
+	f = coretest.NewFixture(t, policies)
+	s = &clockedSpy{Spy: &coretest.Spy{Store: coretest.StrictStore{Store: f.Engine, T: t}}}
 	guessing := *f
-	guessing.Registry = mustOpen(t, s, dibs.Config{Policies: policies, Suggestions: -1})
-	guessing.must(reserve("slug", "first", token1))
+	guessing.Registry = coretest.MustOpen(t, s, dibs.Config{Policies: policies, Suggestions: -1})
+	guessing.Must(coretest.Reserve("slug", "first", coretest.Token1))
 	return &guessing, f, s
 }
 
@@ -68,7 +69,7 @@ func (s *clockedSpy) took(t *testing.T, what string, loads, commits int) {
 func TestGuessesSaveTheLoad(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, map[string]dibs.Policy{"few": {MaxHolds: 5}})
-	f.must(reserve("few", "first", token1), claim("acme.slug", "first", user3))
+	f.Must(coretest.Reserve("few", "first", coretest.Token1), coretest.Claim("acme.slug", "first", coretest.User3))
 	s.loads, s.commits = 0, 0
 	on := dibs.NameID
 	for _, c := range []struct {
@@ -76,32 +77,32 @@ func TestGuessesSaveTheLoad(t *testing.T) {
 		command        dibs.Command
 		loads, commits int
 	}{
-		{"reserve", reserve("slug", "a", token1), 0, 1},
-		{"reserve again", reserve("slug", "a", token1), 1, 0}, // replayed
-		{"reserve few", reserve("few", "a", token1), 0, 1},    // the quota is known
-		{"extend", dibs.Extend{ID: on("slug", "a"), Token: token1, TTL: dibs.For(2 * aHold)}, 0, 1},
-		{"confirm", dibs.Confirm{ID: on("slug", "a"), Token: token1, Entity: user1}, 0, 1},
-		{"reserve another", reserve("slug", "b", token1), 0, 1},
-		{"release", dibs.Release{ID: on("slug", "b"), Token: token1}, 0, 1},
-		{"reserve a freed one", reserve("slug", "b", token2), 0, 1},
-		{"claim", claim("slug", "c", user2), 0, 1},
-		{"rename", rename("slug", "d", user1), 0, 1},
-		{"swap", dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "d", Entity: user1}, B: dibs.Named{Value: "c", Entity: user2}}, 0, 1},
-		{"reserve all", dibs.ReserveAll{Reservations: []dibs.Reserve{reserve("slug", "e", ""), reserve("few", "e", "")}}, 0, 1},
-		{"reserve in a scope", reserve("acme.slug", "a", token1), 0, 1},
-		{"confirm in a scope", dibs.Confirm{ID: on("acme.slug", "a"), Token: token1, Entity: user1}, 0, 1},
-		{"a new namespace", reserve("new", "a", token1), 1, 1},      // its floor is not known
-		{"an unknown entity", dibs.Archive{Entity: user3}, 1, 0},    // refused
-		{"a taken name", claim("slug", "d", user3), 1, 0},           // refused, and known to be taken
-		{"the first of some", firstOf("slug", "f", "g"), 1, 1},      // who held one of them would not be noticed
-		{"delete", dibs.Delete{Entity: user1}, 3, 1},                // its names are asked for one after another
-		{"a name like no other", rename("slug", "d", user1), 1, 0},  // it is another's
-		{"a hold like no other", reserve("few", "b", token1), 0, 1}, //
+		{"reserve", coretest.Reserve("slug", "a", coretest.Token1), 0, 1},
+		{"reserve again", coretest.Reserve("slug", "a", coretest.Token1), 1, 0}, // replayed
+		{"reserve few", coretest.Reserve("few", "a", coretest.Token1), 0, 1},    // the quota is known
+		{"extend", dibs.Extend{ID: on("slug", "a"), Token: coretest.Token1, TTL: dibs.For(2 * dibs.DefaultTTL)}, 0, 1},
+		{"confirm", dibs.Confirm{ID: on("slug", "a"), Token: coretest.Token1, Entity: coretest.User1}, 0, 1},
+		{"reserve another", coretest.Reserve("slug", "b", coretest.Token1), 0, 1},
+		{"release", dibs.Release{ID: on("slug", "b"), Token: coretest.Token1}, 0, 1},
+		{"reserve a freed one", coretest.Reserve("slug", "b", coretest.Token2), 0, 1},
+		{"claim", coretest.Claim("slug", "c", coretest.User2), 0, 1},
+		{"rename", coretest.Rename("slug", "d", coretest.User1), 0, 1},
+		{"swap", dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "d", Entity: coretest.User1}, B: dibs.Named{Value: "c", Entity: coretest.User2}}, 0, 1},
+		{"reserve all", dibs.ReserveAll{Reservations: []dibs.Reserve{coretest.Reserve("slug", "e", ""), coretest.Reserve("few", "e", "")}}, 0, 1},
+		{"reserve in a scope", coretest.Reserve("acme.slug", "a", coretest.Token1), 0, 1},
+		{"confirm in a scope", dibs.Confirm{ID: on("acme.slug", "a"), Token: coretest.Token1, Entity: coretest.User1}, 0, 1},
+		{"a new namespace", coretest.Reserve("new", "a", coretest.Token1), 1, 1},      // its floor is not known
+		{"an unknown entity", dibs.Archive{Entity: coretest.User3}, 1, 0},             // refused
+		{"a taken name", coretest.Claim("slug", "d", coretest.User3), 1, 0},           // refused, and known to be taken
+		{"the first of some", firstOf("slug", "f", "g"), 1, 1},                        // who held one of them would not be noticed
+		{"delete", dibs.Delete{Entity: coretest.User1}, 3, 1},                         // its names are asked for one after another
+		{"a name like no other", coretest.Rename("slug", "d", coretest.User1), 1, 0},  // it is another's
+		{"a hold like no other", coretest.Reserve("few", "b", coretest.Token1), 0, 1}, //
 	} {
-		_, _ = f.Apply(f.ctx, c.command)
+		_, _ = f.Apply(f.Ctx, c.command)
 		s.took(t, c.name, c.loads, c.commits)
 	}
-	if _, err := f.DryRun(f.ctx, reserve("slug", "h", token1)); err != nil {
+	if _, err := f.DryRun(f.Ctx, coretest.Reserve("slug", "h", coretest.Token1)); err != nil {
 		t.Error(err)
 	}
 	s.took(t, "a dry run", 1, 0)
@@ -111,7 +112,7 @@ func TestGuessesSaveTheLoad(t *testing.T) {
 }
 
 func firstOf(namespace string, values ...string) dibs.ReserveFirst {
-	return dibs.ReserveFirst{Namespace: namespace, Values: values, Token: token1}
+	return dibs.ReserveFirst{Namespace: namespace, Values: values, Token: coretest.Token1}
 }
 
 // A batch is guessed as a whole. One that changes nothing takes a Load, and the others
@@ -125,32 +126,32 @@ func TestGuessesOfABatch(t *testing.T) {
 		loads  int
 		groups int
 	}{
-		"all change something":     {more: []dibs.Command{reserve("slug", "z", token1)}, groups: 3},
-		"one rests on another":     {more: []dibs.Command{rename("slug", "z", user1)}, groups: 2},
-		"refused by another":       {more: []dibs.Command{reserve("slug", "x", token2)}, want: dibs.ErrNameTaken, loads: 2, groups: 2},
-		"refused":                  {more: []dibs.Command{reserve("slug", "first", "")}, want: dibs.ErrNameTaken, loads: 1, groups: 2},
-		"replayed":                 {more: []dibs.Command{reserve("slug", "first", token1)}, loads: 1, groups: 2},
-		"dry":                      {more: []dibs.Command{reserve("slug", "z", token1)}, dry: true, loads: 1, groups: 2},
-		"replayed in a list":       {more: []dibs.Command{reserve("slug", "first", token1), reserve("slug", "z", "")}, groups: 3},
-		"free, against all memory": {more: []dibs.Command{claim("slug", "gone", user2)}, loads: 1, groups: 3},
+		"all change something":     {more: []dibs.Command{coretest.Reserve("slug", "z", coretest.Token1)}, groups: 3},
+		"one rests on another":     {more: []dibs.Command{coretest.Rename("slug", "z", coretest.User1)}, groups: 2},
+		"refused by another":       {more: []dibs.Command{coretest.Reserve("slug", "x", coretest.Token2)}, want: dibs.ErrNameTaken, loads: 2, groups: 2},
+		"refused":                  {more: []dibs.Command{coretest.Reserve("slug", "first", "")}, want: dibs.ErrNameTaken, loads: 1, groups: 2},
+		"replayed":                 {more: []dibs.Command{coretest.Reserve("slug", "first", coretest.Token1)}, loads: 1, groups: 2},
+		"dry":                      {more: []dibs.Command{coretest.Reserve("slug", "z", coretest.Token1)}, dry: true, loads: 1, groups: 2},
+		"replayed in a list":       {more: []dibs.Command{coretest.Reserve("slug", "first", coretest.Token1), coretest.Reserve("slug", "z", "")}, groups: 3},
+		"free, against all memory": {more: []dibs.Command{coretest.Claim("slug", "gone", coretest.User2)}, loads: 1, groups: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f, other, s := newGuessing(t, nil)
-				f.must(claim("warm", "first", user3), claim("slug", "gone", user3))
-				other.must(decommission("slug", "gone", user3)) // this registry does not know
+				f.Must(coretest.Claim("warm", "first", coretest.User3), coretest.Claim("slug", "gone", coretest.User3))
+				other.Must(coretest.Decommission("slug", "gone", coretest.User3)) // this registry does not know
 				s.loads = 0
 				groups := 0
-				got := together(t, f, s.spy, func(g []dibs.Group) ([]dibs.Outcome, error) {
+				got := coretest.Together(t, f, s.Spy, func(g []dibs.Group) ([]dibs.Outcome, error) {
 					groups += len(g)
 					return nil, nil
 				}, map[int]bool{2: c.dry},
-					[]dibs.Command{claim("slug", "x", user1)}, []dibs.Command{reserve("slug", "y", token1)}, c.more,
+					[]dibs.Command{coretest.Claim("slug", "x", coretest.User1)}, []dibs.Command{coretest.Reserve("slug", "y", coretest.Token1)}, c.more,
 				)
 				for i, want := range []error{nil, nil, c.want} {
-					if !errors.Is(got[i].err, want) {
-						t.Errorf("request %d: %v, want %v", i, got[i].err, want)
+					if !errors.Is(got[i].Err, want) {
+						t.Errorf("request %d: %v, want %v", i, got[i].Err, want)
 					}
 				}
 				if s.loads != c.loads || groups != c.groups {
@@ -166,14 +167,14 @@ func TestGuessesEndWithTheEngine(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, nil)
 	broken := errors.New("the disk is gone")
-	s.commit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, broken }
-	_, err := f.Apply(f.ctx, reserve("slug", "x", token1))
-	f.checkError(err, dibs.ErrOutcomeUnknown)
-	s.commit = nil
+	s.OnCommit = func([]dibs.Group) ([]dibs.Outcome, error) { return nil, broken }
+	_, err := f.Apply(f.Ctx, coretest.Reserve("slug", "x", coretest.Token1))
+	f.CheckError(err, dibs.ErrOutcomeUnknown)
+	s.OnCommit = nil
 	s.loads, s.commits = 0, 0
-	f.must(reserve("slug", "x", token1))
+	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	s.took(t, "the first after a failure", 1, 1)
-	f.must(reserve("slug", "y", token1))
+	f.Must(coretest.Reserve("slug", "y", coretest.Token1))
 	s.took(t, "the second", 0, 1)
 }
 
@@ -184,10 +185,10 @@ func TestGuessesGrowOld(t *testing.T) {
 		f, _, s := newGuessing(t, nil)
 		time.Sleep(time.Hour)
 		s.loads, s.commits = 0, 0
-		f.must(reserve("slug", "x", token1))
+		f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 		s.took(t, "the first for an hour", 1, 1)
 		for i := range 60 { // an hour in the bubble
-			f.must(reserve("slug", fmt.Sprint("name-", i), token1))
+			f.Must(coretest.Reserve("slug", fmt.Sprint("name-", i), coretest.Token1))
 			time.Sleep(time.Minute)
 		}
 		if s.loads == 0 {
@@ -202,20 +203,20 @@ func TestGuessesStopWhereTheyAreWrong(t *testing.T) {
 	t.Parallel()
 	f, other, s := newGuessing(t, nil)
 	for i := range 300 {
-		other.must(reserve("slug", fmt.Sprint("taken-", i), token2))
+		other.Must(coretest.Reserve("slug", fmt.Sprint("taken-", i), coretest.Token2))
 	}
 	for i := range 300 {
-		_, err := f.Apply(f.ctx, reserve("slug", fmt.Sprint("taken-", i), token1))
-		f.checkError(err, dibs.ErrNameTaken)
+		_, err := f.Apply(f.Ctx, coretest.Reserve("slug", fmt.Sprint("taken-", i), coretest.Token1))
+		f.CheckError(err, dibs.ErrNameTaken)
 	}
 	if s.vain < 12 || s.vain > 30 {
 		t.Errorf("%d commits in vain for 300 taken names", s.vain)
 	}
 	for i := range 1000 {
-		f.must(reserve("slug", fmt.Sprint("free-", i), token1))
+		f.Must(coretest.Reserve("slug", fmt.Sprint("free-", i), coretest.Token1))
 	}
 	s.loads, s.commits = 0, 0
-	f.must(reserve("slug", "free", token1))
+	f.Must(coretest.Reserve("slug", "free", coretest.Token1))
 	s.took(t, "a name where most are free", 0, 1)
 }
 
@@ -227,7 +228,7 @@ func TestGuessesNothingInATransaction(t *testing.T) {
 	bound := *f
 	bound.Registry = f.InTransaction(func(store dibs.Store) (dibs.Store, error) { return store, nil })
 	s.loads, s.commits = 0, 0
-	bound.must(reserve("slug", "x", token1))
+	bound.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	s.took(t, "a transaction", 1, 1)
 }
 
@@ -236,7 +237,7 @@ func TestGuessesNothingWhenParked(t *testing.T) {
 	t.Parallel()
 	f, _, s := newGuessing(t, nil)
 	first := true
-	s.commit = func(groups []dibs.Group) ([]dibs.Outcome, error) {
+	s.OnCommit = func(groups []dibs.Group) ([]dibs.Outcome, error) {
 		if first {
 			first = false
 			return []dibs.Outcome{dibs.Busy}, nil
@@ -244,6 +245,6 @@ func TestGuessesNothingWhenParked(t *testing.T) {
 		return s.Store.Commit(context.Background(), groups)
 	}
 	s.loads, s.commits = 0, 0
-	f.must(reserve("slug", "x", token1))
+	f.Must(coretest.Reserve("slug", "x", coretest.Token1))
 	s.took(t, "a busy name", 1, 2)
 }

@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
 func TestSweeperRunsInTheBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg := openMem(t, dibs.Config{SweepEvery: time.Minute})
+		reg := coretest.OpenMem(t, dibs.Config{SweepEvery: time.Minute})
 		for i := range 1500 { // more than one batch
-			mustReserve(t, reg, fmt.Sprint("name-", i))
+			coretest.MustReserve(t, reg, fmt.Sprint("name-", i))
 		}
 		time.Sleep(dibs.DefaultTTL + 2*time.Minute)
 		synctest.Wait()
@@ -45,9 +46,9 @@ func TestManySweepersAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
-		regs := []*dibs.Registry{mustOpen(t, store, dibs.Config{}), mustOpen(t, store, dibs.Config{}), mustOpen(t, store, dibs.Config{})}
+		regs := []*dibs.Registry{coretest.MustOpen(t, store, dibs.Config{}), coretest.MustOpen(t, store, dibs.Config{}), coretest.MustOpen(t, store, dibs.Config{})}
 		for i := range 300 {
-			mustReserve(t, regs[0], fmt.Sprint("name-", i))
+			coretest.MustReserve(t, regs[0], fmt.Sprint("name-", i))
 		}
 		time.Sleep(dibs.DefaultTTL)
 		var changed atomic.Int64
@@ -73,9 +74,9 @@ func TestManySweepersAtOnce(t *testing.T) {
 func TestSweepStopsAtItsLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reg := openMem(t, dibs.Config{})
+		reg := coretest.OpenMem(t, dibs.Config{})
 		for i := range 10 {
-			mustReserve(t, reg, fmt.Sprint("name-", i))
+			coretest.MustReserve(t, reg, fmt.Sprint("name-", i))
 		}
 		time.Sleep(dibs.DefaultTTL)
 		first, err := reg.Sweep(t.Context(), 7)
@@ -98,11 +99,11 @@ func TestWitnessIsAskedWithGrowingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var asked []time.Duration
-		reg := openMem(t, dibs.Config{
+		reg := coretest.OpenMem(t, dibs.Config{
 			SweepEvery: time.Second,
 			Policies: map[string]dibs.Policy{"slug": {Witness: func(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 				asked = append(asked, time.Since(start))
-				if hold.Namespace != "slug" || hold.Canonical != "alice-bob" || hold.Entity != wedding ||
+				if hold.Namespace != "slug" || hold.Canonical != "alice-bob" || hold.Entity != coretest.Wedding ||
 					hold.CorrelationID != "order-1" || hold.Epoch != 1 || hold.Meta["cart"] != "9" {
 					t.Errorf("the witness was told %+v", hold)
 				}
@@ -114,25 +115,25 @@ func TestWitnessIsAskedWithGrowingPauses(t *testing.T) {
 				case 3:
 					panic("a bug in the witness")
 				default:
-					return dibs.Exists(wedding), nil
+					return dibs.Exists(coretest.Wedding), nil
 				}
 			}}},
 		})
 		_, err := reg.Reserve(t.Context(), dibs.Reserve{
-			Namespace: "slug", Value: "alice-bob", TTL: dibs.For(minute), Entity: wedding,
+			Namespace: "slug", Value: "alice-bob", TTL: dibs.For(coretest.Minute), Entity: coretest.Wedding,
 			CorrelationID: "order-1", Meta: map[string]string{"cart": "9"},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(minute + 10*time.Second)
+		time.Sleep(coretest.Minute + 10*time.Second)
 		name, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "alice-bob"})
 		if err != nil || name.State != dibs.Suspect || name.Doubt == "" {
 			t.Errorf("while the witness does not know: %+v, %v", name, err)
 		}
-		time.Sleep(5 * minute)
+		time.Sleep(5 * coretest.Minute)
 		synctest.Wait()
-		if got := stateOf(t, reg, "alice-bob"); got != dibs.Active {
+		if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Active {
 			t.Errorf("in the end the name is %s", got)
 		}
 		if len(asked) != 4 {
@@ -155,30 +156,30 @@ func TestWitnessVerdicts(t *testing.T) {
 		want    dibs.State
 		doubt   bool
 	}{
-		"exists":                       {verdict: dibs.Exists(wedding), want: dibs.Active},
+		"exists":                       {verdict: dibs.Exists(coretest.Wedding), want: dibs.Active},
 		"absent":                       {verdict: dibs.Absent, want: dibs.Free},
 		"unknown":                      {verdict: dibs.Unknown, want: dibs.Suspect, doubt: true},
 		"another entity than reserved": {verdict: dibs.Exists(other), want: dibs.Suspect, doubt: true},
 		"no valid entity":              {verdict: dibs.Exists(dibs.Entity{Type: "wedding"}), want: dibs.Suspect, doubt: true},
 		"the entity has a name": {
 			prepare: func(t *testing.T, reg *dibs.Registry) {
-				if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "older", Entity: wedding}); err != nil {
+				if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "older", Entity: coretest.Wedding}); err != nil {
 					t.Fatal(err)
 				}
 			},
-			verdict: dibs.Exists(wedding), want: dibs.Suspect, doubt: true,
+			verdict: dibs.Exists(coretest.Wedding), want: dibs.Suspect, doubt: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				reg := openMem(t, dibs.Config{Policies: map[string]dibs.Policy{
+				reg := coretest.OpenMem(t, dibs.Config{Policies: map[string]dibs.Policy{
 					"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return test.verdict, nil }},
 				}})
 				if test.prepare != nil {
 					test.prepare(t, reg)
 				}
-				if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob", Entity: wedding}); err != nil {
+				if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob", Entity: coretest.Wedding}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(dibs.DefaultTTL)
@@ -201,11 +202,11 @@ func TestSweepWithoutTheWitness(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
-		with := mustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
+		with := coretest.MustOpen(t, store, dibs.Config{Policies: map[string]dibs.Policy{
 			"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Absent, nil }},
 		}})
-		without := mustOpen(t, store, dibs.Config{})
-		mustReserve(t, with, "alice-bob")
+		without := coretest.MustOpen(t, store, dibs.Config{})
+		coretest.MustReserve(t, with, "alice-bob")
 		time.Sleep(dibs.DefaultTTL)
 		report, err := without.Sweep(t.Context(), 10)
 		if err != nil || report.Suspects != 1 || report.Settled != 0 {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // reserveAsync reserves in the background and hands over the error.
@@ -24,22 +24,12 @@ func reserveAsync(ctx context.Context, reg *dibs.Registry, value, token string) 
 	return done
 }
 
-// block makes every commit wait until the returned function is called.
-func block(store *gatedStore) (release func()) {
-	gate := make(chan struct{})
-	store.gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
-		<-gate
-		return commit()
-	})
-	return func() { close(gate) }
-}
-
 func TestWriterGathersWhileACommitIsUnderWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newGatedStore()
-		reg := mustOpen(t, store, dibs.Config{})
-		release := block(store)
+		store := coretest.NewGatedStore()
+		reg := coretest.MustOpen(t, store, dibs.Config{})
+		release := coretest.Block(store)
 		var waiting []<-chan error
 		for i := range 100 {
 			waiting = append(waiting, reserveAsync(t.Context(), reg, fmt.Sprint("name-", i), ""))
@@ -51,7 +41,7 @@ func TestWriterGathersWhileACommitIsUnderWay(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := store.commits(); n > 3 {
+		if n := store.Commits(); n > 3 {
 			t.Errorf("100 callers took %d commits", n)
 		}
 	})
@@ -60,9 +50,9 @@ func TestWriterGathersWhileACommitIsUnderWay(t *testing.T) {
 func TestWriterWithdrawsWhoLeavesInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newGatedStore()
-		reg := mustOpen(t, store, dibs.Config{})
-		release := block(store)
+		store := coretest.NewGatedStore()
+		reg := coretest.MustOpen(t, store, dibs.Config{})
+		release := coretest.Block(store)
 		first := reserveAsync(t.Context(), reg, "first", "")
 		synctest.Wait() // it is in a batch, which cannot commit
 
@@ -88,9 +78,9 @@ func TestWriterWithdrawsWhoLeavesInTime(t *testing.T) {
 func TestWriterCannotTellOnceItIsInABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newGatedStore()
-		reg := mustOpen(t, store, dibs.Config{})
-		release := block(store)
+		store := coretest.NewGatedStore()
+		reg := coretest.MustOpen(t, store, dibs.Config{})
+		release := coretest.Block(store)
 		token := dibs.NewToken()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := reserveAsync(ctx, reg, "alice-bob", token)
@@ -111,11 +101,11 @@ func TestWriterCannotTellOnceItIsInABatch(t *testing.T) {
 // decides about it. The race detector watches.
 func TestWriterKeepsTheRequestOfWhoLeft(t *testing.T) {
 	t.Parallel()
-	store := newGatedStore()
-	reg := mustOpen(t, store, dibs.Config{})
+	store := coretest.NewGatedStore()
+	reg := coretest.MustOpen(t, store, dibs.Config{})
 	entered, release := make(chan struct{}), make(chan struct{})
 	first := true
-	store.gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+	store.Gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
 		if !first {
 			return commit()
 		}
@@ -137,9 +127,9 @@ func TestWriterKeepsTheRequestOfWhoLeft(t *testing.T) {
 func TestWriterQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := newGatedStore()
-		reg := mustOpen(t, store, dibs.Config{QueueSize: 2, MaxBatch: 1})
-		release := block(store)
+		store := coretest.NewGatedStore()
+		reg := coretest.MustOpen(t, store, dibs.Config{QueueSize: 2, MaxBatch: 1})
+		release := coretest.Block(store)
 		ctx, cancel := context.WithCancel(t.Context())
 		var kept []<-chan error
 		for i := range 3 { // one in a batch, two in the queue
@@ -174,16 +164,16 @@ func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := newGatedStore()
-				reg := mustOpen(t, store, dibs.Config{})
-				release := block(store)
+				store := coretest.NewGatedStore()
+				reg := coretest.MustOpen(t, store, dibs.Config{})
+				release := coretest.Block(store)
 				blocker := reserveAsync(t.Context(), reg, "blocker", "")
 				synctest.Wait()
 				a := reserveAsync(t.Context(), reg, "alice-bob", "")
 				b := reserveAsync(t.Context(), reg, "alice-bob", "")
 				synctest.Wait()
 				var failed atomic.Bool
-				store.gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
+				store.Gate(func(commit func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) {
 					if failed.Swap(true) {
 						return commit()
 					}
@@ -213,19 +203,19 @@ func TestWriterTakesBackRefusalsOfAFailedCommit(t *testing.T) {
 
 func TestWriterGivesUpWhenOthersAreAlwaysFaster(t *testing.T) {
 	t.Parallel()
-	store := newGatedStore()
-	reg := mustOpen(t, store, dibs.Config{})
-	store.gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) { return []dibs.Outcome{dibs.Stale}, nil })
+	store := coretest.NewGatedStore()
+	reg := coretest.MustOpen(t, store, dibs.Config{})
+	store.Gate(func(func() ([]dibs.Outcome, error)) ([]dibs.Outcome, error) { return []dibs.Outcome{dibs.Stale}, nil })
 	_, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	if !errors.Is(err, dibs.ErrUnavailable) {
 		t.Fatalf("got %v, want UNAVAILABLE", err)
 	}
-	store.gate(nil)
+	store.Gate(nil)
 }
 
 func TestWriterRefusesAfterClose(t *testing.T) {
 	t.Parallel()
-	reg, err := core.Open(newGatedStore(), dibs.Config{})
+	reg, err := core.Open(coretest.NewGatedStore(), dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,11 +249,11 @@ func TestWriterTellsItsObserver(t *testing.T) {
 		batches []dibs.BatchInfo
 		applied []dibs.CommandInfo
 	)
-	reg := openMem(t, dibs.Config{Observer: dibs.Observer{
+	reg := coretest.OpenMem(t, dibs.Config{Observer: dibs.Observer{
 		Batch:   func(b dibs.BatchInfo) { mu.Lock(); defer mu.Unlock(); batches = append(batches, b) },
 		Command: func(c dibs.CommandInfo) { mu.Lock(); defer mu.Unlock(); applied = append(applied, c) },
 	}})
-	mustReserve(t, reg, "alice-bob")
+	coretest.MustReserve(t, reg, "alice-bob")
 	_, _ = reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	if err := reg.Close(); err != nil { // the writer has reported by then
 		t.Fatal(err)

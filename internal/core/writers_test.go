@@ -6,11 +6,12 @@ import (
 	"testing/synctest"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // parallelStore is a store that likes so many commits at once.
 type parallelStore struct {
-	*gatedStore
+	*coretest.GatedStore
 	writers int
 }
 
@@ -27,15 +28,15 @@ func TestWritersAtOnce(t *testing.T) {
 		{engine: -1, config: 2, want: 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := newGatedStore()
-			reg := mustOpen(t, parallelStore{store, c.engine}, dibs.Config{Writers: c.config})
-			release := block(store)
+			store := coretest.NewGatedStore()
+			reg := coretest.MustOpen(t, parallelStore{store, c.engine}, dibs.Config{Writers: c.config})
+			release := coretest.Block(store)
 			var waiting []<-chan error
 			for i := range 5 {
 				waiting = append(waiting, reserveAsync(t.Context(), reg, fmt.Sprint("name-", i), ""))
 				synctest.Wait()
 			}
-			if n := store.commits(); n != c.want {
+			if n := store.Commits(); n != c.want {
 				t.Errorf("%+v: %d commits under way", c, n)
 			}
 			release()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 var couple = dibs.Entity{Type: "wedding", ID: "43"}
@@ -81,10 +82,8 @@ func (s *story) crash(ctx context.Context, customer []string) error {
 		if err != nil {
 			return err
 		}
-		select {
-		case <-time.After(max(name.Remaining, time.Millisecond)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := backoff.Sleep(ctx, max(name.Remaining, time.Millisecond)); err != nil {
+			return err
 		}
 	}
 	name, err := s.Get(ctx, dibs.Lookup{Namespace: namespace, Value: "carol-dave"})

@@ -1,4 +1,4 @@
-// Package endtest has what tests ask a registry where the answer rests on whether a hold is
+// Package endtest has questions to a registry whose answers depend on whether a hold is
 // over.
 package endtest
 
@@ -11,14 +11,14 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Namespace and Value are the name that is asked about.
+// Namespace and Value are the name of all questions.
 const (
 	Namespace = "slug"
 	Value     = "n"
 )
 
-// Questions are all kinds of answers that rest on whether the hold on the name is over. None
-// of them changes anything once it is.
+// Questions are all kinds of requests whose answers depend on whether the hold on the name is
+// over. None of them changes anything once it is.
 var Questions = map[string]func(ctx context.Context, reg *dibs.Registry, token string) error{
 	"get": func(ctx context.Context, reg *dibs.Registry, _ string) error {
 		_, err := reg.Get(ctx, dibs.Lookup{Namespace: Namespace, Value: Value})
@@ -36,7 +36,7 @@ var Questions = map[string]func(ctx context.Context, reg *dibs.Registry, token s
 		_, err := reg.List(ctx, dibs.NamesQuery{})
 		return err
 	},
-	"list what is free": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+	"list free names": func(ctx context.Context, reg *dibs.Registry, _ string) error {
 		_, err := reg.List(ctx, dibs.NamesQuery{State: dibs.Free})
 		return err
 	},
@@ -52,35 +52,35 @@ var Questions = map[string]func(ctx context.Context, reg *dibs.Registry, token s
 		_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: Namespace, Value: Value, Token: token})
 		return err
 	},
-	"reserve, dry": func(ctx context.Context, reg *dibs.Registry, _ string) error {
+	"reserve, dry run": func(ctx context.Context, reg *dibs.Registry, _ string) error {
 		_, err := reg.DryRun(ctx, dibs.Reserve{Namespace: Namespace, Value: Value})
 		return err
 	},
 }
 
-// given is how long a question may take while it must not be answered.
+// given is how long a question waits that must not be answered.
 const given = 200 * time.Millisecond
 
-// Unanswered demands that no question is answered: the hold's end has come, and a commit
-// that was decided before it is under way.
+// Unanswered demands that no question is answered: the hold has ended, and a commit that was
+// decided before its end is in progress.
 func Unanswered(t *testing.T, reg *dibs.Registry, token string) {
 	t.Helper()
 	for name, ask := range Questions {
 		ctx, cancel := context.WithTimeout(t.Context(), given)
 		if err := ask(ctx, reg, token); !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: answered %v while a commit is under way", name, err)
+			t.Errorf("%s: answered %v while a commit is in progress", name, err)
 		}
 		cancel()
 	}
 }
 
-// Confirmed demands that all answers agree with the hold having been confirmed.
+// Confirmed demands that all answers agree with a confirmed hold.
 func Confirmed(t *testing.T, reg *dibs.Registry, hold dibs.Hold) {
 	t.Helper()
 	for name, ask := range Questions {
 		err := ask(t.Context(), reg, hold.Token)
 		if errors.Is(err, dibs.ErrAlreadyExpired) || errors.Is(err, dibs.ErrUnavailable) || errors.Is(err, dibs.ErrOutcomeUnknown) {
-			t.Errorf("%s: answered %v once the hold is confirmed", name, err)
+			t.Errorf("%s: answered %v after the hold was confirmed", name, err)
 		}
 	}
 	found, err := reg.Get(t.Context(), dibs.Lookup{Namespace: Namespace, Value: Value})

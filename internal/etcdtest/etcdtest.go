@@ -1,10 +1,10 @@
 //go:build unix
 
-// Package etcdtest starts real, private etcd clusters for tests. Each member is a process
-// of its own: the test binary once more, which then is an etcd server and nothing else. So
-// members can be killed, paused and cut off as in life. Data is in a temporary folder, ports are on
-// the loopback interface, and all is gone when the test binary is. DIBS_TEST_ETCD may name
-// another etcd program that members are run as.
+// Package etcdtest starts real, private etcd clusters for tests. Each member is a separate
+// process: the test binary again, running only an etcd server. So members can be killed,
+// paused and cut off as in production. Data is in a temporary folder, ports are on the
+// loopback interface, and all is gone when the test binary has ended. DIBS_TEST_ETCD may name
+// another etcd program for members.
 package etcdtest
 
 import (
@@ -24,36 +24,36 @@ import (
 	"go.uber.org/zap"
 )
 
-// patience is how long a cluster may take for anything; a busy machine is slow.
+// patience is how long a cluster may take for any step on a busy machine.
 const patience = time.Minute
 
-// Options say how a cluster differs from the usual one.
+// Options change the defaults of a cluster.
 type Options struct {
-	// Members is how many members there are. Zero means three.
+	// Members is the number of members. Zero means three.
 	Members int
 	// MaxTxnOps is --max-txn-ops. Zero means etcd's own default.
 	MaxTxnOps uint
 	// Quota is --quota-backend-bytes. Zero means etcd's own default.
 	Quota int64
-	// Sync makes what is committed safe from power failures, as a benchmark wants it.
-	// Without it, it is safe from kills.
+	// Sync keeps commits when the power fails, as a benchmark needs. Without it, they are
+	// kept when processes are killed.
 	Sync bool
-	// TLS makes members take connections by TLS only, with certificates that they make.
+	// TLS makes members accept only TLS, with self-signed certificates.
 	TLS bool
-	// Network puts each member into a network of its own, so that it can be cut off. See
+	// Network puts each member into its own network, so that it can be cut off. See
 	// [RequireNetwork].
 	Network bool
 }
 
-// Cluster is an etcd cluster with its data. Its methods are for one goroutine at a time,
-// but for Endpoints, Prefix and Client.
+// Cluster is an etcd cluster with its data. Call its methods from one goroutine at a time,
+// except for Endpoints, Prefix and Client.
 type Cluster struct {
 	// Members are the servers of the cluster.
 	Members []*Member
 
 	dir      string
 	tls      *tls.Config
-	network  *network // or none
+	network  *network // nil if there is none
 	prefixes atomic.Int64
 }
 
@@ -63,8 +63,8 @@ var shared struct {
 }
 
 // Shared returns the cluster of three members that all tests of a test binary share, for
-// those that need a prefix of their own and no more. Its members take transactions of any
-// size that the conformance suite has.
+// tests that need only their own prefix. Its members accept transactions of every size in
+// the conformance suite.
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
 	shared.Lock()
@@ -79,7 +79,7 @@ func Shared(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// Main is for TestMain: it runs the tests, or the member that this process is to be.
+// Main is for TestMain: it runs the tests, or a member if this process is one.
 func Main(m *testing.M) {
 	if config := os.Getenv(memberVariable); config != "" {
 		os.Exit(beMember(config))
@@ -92,7 +92,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Start starts a cluster of the test's own, which ends with the test.
+// Start starts a separate cluster for the test, which ends with the test.
 func Start(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
 	c, err := start(opts)
@@ -113,7 +113,7 @@ func start(opts Options) (*Cluster, error) {
 	}
 	c := &Cluster{dir: dir}
 	if opts.TLS {
-		c.tls = &tls.Config{InsecureSkipVerify: true} // this is for the package's own questions
+		c.tls = &tls.Config{InsecureSkipVerify: true} // for the package's own requests
 	}
 	addresses, err := c.addresses(opts)
 	if err != nil {
@@ -143,11 +143,11 @@ func start(opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// address is where a member is.
+// address is where a member listens.
 type address struct{ client, peer string }
 
-// addresses returns where the members are to be, in a network that is made for them or on
-// the loopback interface.
+// addresses returns the addresses of the members, in a new network for them or on the
+// loopback interface.
 func (c *Cluster) addresses(opts Options) ([]address, error) {
 	addresses := make([]address, opts.Members)
 	if opts.Network {
@@ -170,7 +170,7 @@ func (c *Cluster) addresses(opts Options) ([]address, error) {
 	return addresses, nil
 }
 
-// freePorts returns ports on which nobody listens.
+// freePorts returns unused ports.
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {
@@ -193,7 +193,7 @@ func (c *Cluster) Endpoints() []string {
 	return endpoints
 }
 
-// Prefix returns a prefix that nobody else in the cluster has.
+// Prefix returns a prefix that is unique in the cluster.
 func (c *Cluster) Prefix() string { return fmt.Sprintf("test%d/", c.prefixes.Add(1)) }
 
 // Client returns a client of the cluster, which is closed with the test.
@@ -211,7 +211,7 @@ func connect(secure *tls.Config, endpoints ...string) (*clientv3.Client, error) 
 	return clientv3.New(clientv3.Config{Endpoints: endpoints, TLS: secure, DialTimeout: patience, Logger: zap.NewNop()})
 }
 
-// Leader returns the member that leads, and the others.
+// Leader returns the leader and the other members.
 func (c *Cluster) Leader(tb testing.TB) (leader *Member, followers []*Member) {
 	tb.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -231,7 +231,7 @@ func (c *Cluster) Leader(tb testing.TB) (leader *Member, followers []*Member) {
 	return nil, nil
 }
 
-// await waits until the cluster takes writes.
+// await waits until the cluster accepts writes.
 func (c *Cluster) await() error {
 	client, err := connect(c.tls, c.Endpoints()...)
 	if err != nil {
@@ -263,5 +263,5 @@ func (c *Cluster) stop() {
 	if c.network != nil {
 		c.network.remove(len(c.Members))
 	}
-	_ = os.RemoveAll(c.dir) // what is left is in a folder for what may be left
+	_ = os.RemoveAll(c.dir) // leftovers are in a temporary folder
 }

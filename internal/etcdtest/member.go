@@ -3,7 +3,6 @@
 package etcdtest
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -13,26 +12,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/calldibs/dibs/internal/logtest"
 )
 
-// memberVariable is set where this program is to be a member, to its config.
+// memberVariable makes this program a member; its value is the member's config.
 const memberVariable = "DIBS_ETCDTEST_MEMBER"
 
-// programVariable names an etcd program that members are run as instead: that of another
-// version, say. It is not noticed by members of that kind when the test binary is killed.
+// programVariable names an etcd program to run instead, for example of another version. Such
+// members do not end when the test binary is killed.
 const programVariable = "DIBS_TEST_ETCD"
 
-// How often a leader is heard of, and how long followers wait for it, in milliseconds. These
-// are not etcd's defaults, which are 100 and 1000, but enough for one machine.
+// The heartbeat interval and the election timeout in milliseconds. etcd's defaults are 100
+// and 1000; these are enough for one machine.
 const tick, election = 50, 500
 
-// config is what a member has to know.
+// config configures a member.
 type config struct {
 	Name, Dir, Client, Peer, Cluster string
 	MaxTxnOps                        uint
@@ -40,7 +40,7 @@ type config struct {
 	Sync, TLS                        bool
 }
 
-// scheme is how clients connect.
+// scheme is the URL scheme of clients.
 func (c config) scheme() string {
 	if c.TLS {
 		return "https"
@@ -48,7 +48,7 @@ func (c config) scheme() string {
 	return "http"
 }
 
-// beMember is etcd, until it is killed or nobody holds the other end of its standard input.
+// beMember runs etcd until it is killed or its standard input ends.
 func beMember(text string) int {
 	if err := serve(text); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -84,35 +84,23 @@ func serve(text string) error {
 	return nil
 }
 
-// Member is one server of a cluster. Its methods are for one goroutine at a time.
+// Member is one server of a cluster. Call its methods from one goroutine at a time.
 type Member struct {
 	config  config
 	tls     *tls.Config
-	network *network // or none
+	network *network // nil if there is none
 	index   int      // in the cluster
 
 	process *exec.Cmd
 	stdin   io.Closer
-	said    *output
+	stderr  *logtest.Buffer
 	exited  chan struct{}
-}
-
-// output is what a member has written to its standard error.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
 }
 
 // Endpoint is where clients connect to.
 func (m *Member) Endpoint() string { return m.config.Client }
 
-// Certificate is the file, in PEM, of the certificate that the member has made.
+// Certificate is the PEM file of the member's own certificate.
 func (m *Member) Certificate() string {
 	return filepath.Join(m.config.Dir, "fixtures", "client", "cert.pem")
 }
@@ -125,8 +113,8 @@ func (m *Member) start() error {
 	if m.network != nil {
 		m.enter()
 	}
-	m.said, m.exited = new(output), make(chan struct{})
-	m.process.Stderr = m.said
+	m.stderr, m.exited = new(logtest.Buffer), make(chan struct{})
+	m.process.Stderr = m.stderr
 	if m.stdin, err = m.process.StdinPipe(); err != nil {
 		return err
 	}
@@ -134,20 +122,20 @@ func (m *Member) start() error {
 		return err
 	}
 	go func() {
-		_ = m.process.Wait() // it is killed, so that is no news
+		_ = m.process.Wait() // it was killed on purpose
 		close(m.exited)
 	}()
 	return nil
 }
 
-// enter has the process run in the member's own network.
+// enter runs the process in the member's own network.
 func (m *Member) enter() {
 	inside := exec.Command("ip", append([]string{"netns", "exec", m.network.space(m.index), m.process.Path}, m.process.Args[1:]...)...)
 	inside.Env = m.process.Env
-	m.process = inside // of the same id, since ip becomes the program
+	m.process = inside // it keeps its process ID, because ip becomes the program
 }
 
-// command is how a member is run: as this program, or as the one that was chosen.
+// command is the command of a member: this program, or the chosen one.
 func (c config) command() (*exec.Cmd, error) {
 	if chosen := os.Getenv(programVariable); chosen != "" {
 		return c.chosen(chosen), nil
@@ -165,7 +153,7 @@ func (c config) command() (*exec.Cmd, error) {
 	return command, nil
 }
 
-// chosen runs a member as an etcd of any version. It always syncs to disk.
+// chosen runs a member with an etcd of any version. It always syncs to disk.
 func (c config) chosen(program string) *exec.Cmd {
 	peer, client := "http://"+c.Peer, c.scheme()+"://"+c.Client
 	args := []string{
@@ -186,13 +174,11 @@ func (c config) chosen(program string) *exec.Cmd {
 	return exec.Command(program, args...)
 }
 
-// failure is what a member that has ended said, or nothing.
+// failure is the output of a member that has ended, or "".
 func (m *Member) failure() string {
 	select {
 	case <-m.exited:
-		m.said.mu.Lock()
-		defer m.said.mu.Unlock()
-		return "it said " + m.said.text.String()
+		return "output: " + m.stderr.String()
 	default:
 		return ""
 	}
@@ -218,10 +204,10 @@ func (m *Member) Restart(tb testing.TB) {
 	}
 }
 
-// Pause stops the member: it does nothing, but its connections stay.
+// Pause stops the member: it does nothing, but its connections stay open.
 func (m *Member) Pause(tb testing.TB) { m.signal(tb, syscall.SIGSTOP) }
 
-// Resume lets a paused member go on.
+// Resume continues a paused member.
 func (m *Member) Resume(tb testing.TB) { m.signal(tb, syscall.SIGCONT) }
 
 func (m *Member) signal(tb testing.TB, sig syscall.Signal) {

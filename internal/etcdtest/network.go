@@ -15,35 +15,34 @@ import (
 	"testing"
 )
 
-// network is where the members of a cluster live that can be cut off. Each has a network
-// namespace of its own with two links: one to a switch, by which members reach each other,
-// and one to the test, by which clients reach it. So a member that has lost the others can
-// still be asked.
+// network connects the members of a cluster that can be cut off. Each member has its own
+// network namespace with two links: one to a switch, which connects the members, and one to
+// the test, for clients. So a member without the others can still be reached by clients.
 type network struct {
-	name   string // what all namespaces begin with
+	name   string // the prefix of all namespaces
 	number int    // the third byte of all addresses
 }
 
-// Addresses are of a block that is for tests of networks, and that nobody routes.
+// Addresses are from a block for network tests, which is not routed.
 const (
 	peerBlock   = "198.18"
 	clientBlock = "198.19"
 )
 
-// networks counts those that this process has made.
+// networks counts the networks of this process.
 var networks atomic.Int64
 
-// namespace matches the names of namespaces, with the process that made them in it.
+// namespace matches the names of namespaces, which contain the ID of the process that made them.
 var namespace = regexp.MustCompile(`(?m)^dibs(\d+)n\d+\S*`)
 
-// CheckNetwork says why the members of a cluster cannot have a Network here; nil if they can.
-// It tries to make one: who is root may not be allowed to, as in many containers.
+// CheckNetwork returns why members cannot have a Network here, or nil if they can. It tries
+// to make one: root may lack the right, as in many containers.
 var CheckNetwork = sync.OnceValue(func() error {
 	if os.Geteuid() != 0 {
-		return errors.New("network namespaces are made by root only")
+		return errors.New("network namespaces need root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		return errors.New("network namespaces are made by the program ip, which is not installed: make deps does that")
+		return errors.New("network namespaces need the program ip: run make deps to install it")
 	}
 	n, err := newNetwork(1)
 	if err != nil {
@@ -53,7 +52,7 @@ var CheckNetwork = sync.OnceValue(func() error {
 	return nil
 })
 
-// RequireNetwork skips a test where members cannot be cut off, and says why.
+// RequireNetwork skips a test if members cannot be cut off, and prints why.
 func RequireNetwork(tb testing.TB) {
 	tb.Helper()
 	if err := CheckNetwork(); err != nil {
@@ -62,8 +61,8 @@ func RequireNetwork(tb testing.TB) {
 	}
 }
 
-// newNetwork makes a network for so many members, after having removed what is left of
-// processes that were killed.
+// newNetwork makes a network for the members, after it removed what killed processes have
+// left.
 func newNetwork(members int) (*network, error) {
 	sweep()
 	n := &network{
@@ -106,31 +105,31 @@ func (n *network) space(i int) string  { return fmt.Sprint(n.name, "m", i) }
 func (n *network) peer(i int) string   { return fmt.Sprintf("%s.%d.%d", peerBlock, n.number, i+1) }
 func (n *network) client(i int) string { return fmt.Sprintf("%s.%d.%d", clientBlock, n.number, 4*i+2) }
 
-// link is the end of a member's link to clients, which is in the test's own namespace.
-// Links have names of 15 characters at the most.
+// link is the end of a member's link to clients in the test's own namespace. Names of links
+// have at most 15 characters.
 func (n *network) link(i int) string { return fmt.Sprint(strings.TrimPrefix(n.name, "dibs"), "l", i) }
 
-// port is the end of a member's link to the others, at the switch.
+// port is the switch's end of a member's link to the others.
 func port(i int) string { return fmt.Sprint("port", i) }
 
-// remove removes the namespaces; all links go with them.
+// remove removes the namespaces, and with them all links.
 func (n *network) remove(members int) {
 	for i := range members {
-		_ = ip("netns", "delete", n.space(i)) // it may not have been made
+		_ = ip("netns", "delete", n.space(i)) // it may not exist
 	}
 	_ = ip("netns", "delete", n.hub())
 }
 
-// sweep removes the namespaces of processes that have ended without doing so.
+// sweep removes the namespaces of processes that ended without doing so.
 func sweep() {
 	list, err := exec.Command("ip", "netns", "list").Output()
 	if err != nil {
 		return
 	}
 	for _, found := range namespace.FindAllStringSubmatch(string(list), -1) {
-		// A process that has ended has no program, also if nobody has taken note of its end.
+		// A process that has ended has no program, even as a zombie.
 		if _, err := os.Readlink("/proc/" + found[1] + "/exe"); err != nil {
-			_ = ip("netns", "delete", found[0]) // somebody else may be faster
+			_ = ip("netns", "delete", found[0]) // another process may be faster
 		}
 	}
 }
@@ -157,7 +156,7 @@ func (m *Member) setPort(tb testing.TB, state string) {
 	}
 }
 
-// Hide cuts a member off from clients. The others still reach it.
+// Hide cuts a member off from clients. The other members still reach it.
 func (m *Member) Hide(tb testing.TB) { m.setLink(tb, "down") }
 
 // Show undoes Hide.

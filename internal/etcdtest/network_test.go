@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// Isolate cuts a member's link to the others, Hide that to its clients; and both come back.
+// Isolate cuts a member's link to the others, Hide the link to its clients; both are restored.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	RequireNetwork(t)
@@ -40,12 +40,12 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What a process that was killed has left is removed by the next one, and nothing else is.
+// A new network removes what killed processes have left, and nothing else.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	RequireNetwork(t)
-	const dead = "dibs99999999n1hub" // no process has such a number
-	_ = ip("netns", "add", dead)     // others sweep too, and may be faster
+	const dead = "dibs99999999n1hub" // no process has this ID
+	_ = ip("netns", "add", dead)     // other processes sweep too, and may be faster
 	n, err := newNetwork(1)
 	if err != nil {
 		t.Fatal(err)

@@ -15,13 +15,13 @@ var (
 	_ dibs.Parallel = (*engine)(nil)
 )
 
-// reading makes a call that only reads, unless it is no use.
+// reading makes a call that only reads, unless the engine is known to be unreachable.
 func reading[T any](ctx context.Context, e *engine, call func() (T, error)) (T, error) {
 	if err := e.refusal(false); err != nil {
 		var none T
 		return none, err
 	}
-	slow := time.AfterFunc(e.pace.Slow, e.suspect)
+	slow := time.AfterFunc(e.intervals.slow, e.probeNow)
 	defer slow.Stop()
 	answer, err := call()
 	return answer, e.noteRead(ctx, err)
@@ -35,13 +35,13 @@ func (e *engine) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcom
 	if err := e.refusal(true); err != nil {
 		return nil, err
 	}
-	slow := time.AfterFunc(e.pace.Slow, e.suspect)
+	slow := time.AfterFunc(e.intervals.slow, e.probeNow)
 	defer slow.Stop()
 	outcomes, err := e.Store.Commit(ctx, groups)
 	return outcomes, e.noteCommit(outcomes, err)
 }
 
-// Await may take as long as its caller has time: that tells nothing about the engine.
+// Await may take as long as its caller likes: it says nothing about a slow engine.
 func (e *engine) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	if err := e.refusal(false); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (e *engine) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return reading(ctx, e, func() (dibs.Cursor, error) { return e.Store.Latest(ctx) })
 }
 
-// Ping asks whether the engine answers.
+// Ping checks that the engine answers.
 func (e *engine) Ping(ctx context.Context) error {
 	_, err := reading(ctx, e, func() (struct{}, error) { return struct{}{}, e.ping(ctx) })
 	return err
@@ -83,7 +83,7 @@ func (e *engine) ping(ctx context.Context) error {
 	return err
 }
 
-// Wake passes on what the engine hears of other processes. A nil channel never receives.
+// Wake passes on the engine's notifications of other processes. A nil channel never receives.
 func (e *engine) Wake(ctx context.Context) <-chan struct{} {
 	if waker, ok := e.Store.(dibs.Waker); ok {
 		return waker.Wake(ctx)
@@ -91,7 +91,7 @@ func (e *engine) Wake(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// Now estimates the engine's clock, if the engine does.
+// Now estimates the engine's clock, if the engine can.
 func (e *engine) Now() (dibs.Instant, bool) {
 	if clock, ok := e.Store.(dibs.Clock); ok {
 		return clock.Now()
@@ -99,7 +99,7 @@ func (e *engine) Now() (dibs.Instant, bool) {
 	return 0, false
 }
 
-// Writers is how many batches the engine likes to have under way.
+// Writers returns how many concurrent batches suit the engine.
 func (e *engine) Writers() int {
 	if parallel, ok := e.Store.(dibs.Parallel); ok {
 		return parallel.Writers()
@@ -107,14 +107,14 @@ func (e *engine) Writers() int {
 	return 1
 }
 
-// Close ends the looks, and closes the engine.
+// Close ends the probes, and closes the engine.
 func (e *engine) Close() error {
 	e.stop()
 	e.working.Wait()
 	return e.Store.Close()
 }
 
-// scrubbing is an engine that can see to it that nothing is left in its files.
+// scrubbing is an engine that can remove deleted data from its files.
 type scrubbing struct{ *engine }
 
 var _ dibs.Scrubber = scrubbing{}

@@ -3,7 +3,6 @@ package health_test
 import (
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/health"
@@ -11,16 +10,16 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// An engine that is watched is as good as it was.
+// A watched engine keeps all promises of a store.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, storetest.Harness{
 		Open: func(tb testing.TB, clock *storetest.Clock) dibs.Store {
-			// The only probe is over before a case starts: a case that stalls the clock means
-			// a call of its own.
-			board := health.NewBoard(slog.New(slog.DiscardHandler), health.Pace{Idle: time.Hour, Failing: time.Hour, Slow: time.Hour})
-			store := board.Watch("", memstore.New(memstore.Config{Now: clock.Now}))
-			board.States(tb.Context())
+			// The only probe ends before a case starts, so that a case which stalls the clock
+			// stalls only its own calls.
+			monitor := health.NewRareMonitor(slog.New(slog.DiscardHandler))
+			store := monitor.Watch("", memstore.New(memstore.Config{Now: clock.Now}))
+			monitor.States(tb.Context())
 			return store
 		},
 	})

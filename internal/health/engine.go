@@ -11,47 +11,47 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// diagnoser is an optional interface of engines that can say why a commit is not answered.
+// diagnoser is an optional interface of engines that know why a commit is not answered.
 type diagnoser interface {
 	Diagnose(ctx context.Context) dibs.Cause
 }
 
-// engine is an engine that is watched.
+// engine is an engine that a Monitor watches.
 type engine struct {
 	dibs.Store
-	pace Pace
+	intervals intervals
 
 	stop    context.CancelFunc
 	ctx     context.Context // ends with the engine
 	working sync.WaitGroup
-	looked  chan struct{} // closed once it is known how the engine is
-	wake    chan struct{} // makes keep look now
+	known   chan struct{} // closed once the state is known
+	wake    chan struct{} // asks run for a probe
 
 	mu        sync.Mutex
-	committed time.Time // the last commit that is known to have worked
-	trouble   *trouble  // nil while all is well
+	committed time.Time // the last successful commit
+	failure   *failure  // nil while the engine works
 	reporter  reporter
 	know      sync.Once
 }
 
-// trouble is what is wrong with an engine.
-type trouble struct {
-	cause dibs.Cause
-	err   error // as the engine said it
-	since time.Time
-	gone  bool // it does not answer at all
+// failure is a failure of an engine.
+type failure struct {
+	cause       dibs.Cause
+	err         error // of the engine
+	since       time.Time
+	unreachable bool // it does not answer at all
 }
 
-// hopeless reports whether it is no use to try a commit: it would only end in an unknown
-// outcome, after a long wait.
-func (t *trouble) hopeless() bool { return t.gone || t.cause == dibs.CauseStandby }
+// preventsCommits reports whether a commit is useless: it would only end in an unknown outcome,
+// after a long wait.
+func (f *failure) preventsCommits() bool { return f.unreachable || f.cause == dibs.CauseStandby }
 
-func newEngine(name string, store dibs.Store, log *slog.Logger, pace Pace) *engine {
+func newEngine(name string, store dibs.Store, log *slog.Logger, intervals intervals) *engine {
 	ctx, stop := context.WithCancel(context.Background())
 	return &engine{
-		Store: store, pace: pace, ctx: ctx, stop: stop,
-		looked: make(chan struct{}), wake: make(chan struct{}, 1),
-		reporter: newReporter(name, log, pace.Remind),
+		Store: store, intervals: intervals, ctx: ctx, stop: stop,
+		known: make(chan struct{}), wake: make(chan struct{}, 1),
+		reporter: newReporter(name, log, intervals.remind),
 	}
 }
 
@@ -59,107 +59,107 @@ func (e *engine) state() State {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := State{Store: e.reporter.store, Reads: true, Writes: true}
-	if t := e.trouble; t != nil {
-		s.Reads, s.Writes, s.Cause, s.Since = !t.gone, false, t.cause, t.since
+	if f := e.failure; f != nil {
+		s.Reads, s.Writes, s.Cause, s.Since = !f.unreachable, false, f.cause, f.since
 	}
 	return s
 }
 
-// suspect has the engine looked at now.
-func (e *engine) suspect() {
+// probeNow asks run for a probe.
+func (e *engine) probeNow() {
 	select {
 	case e.wake <- struct{}{}:
-	default: // it is about to be
+	default: // it is asked already
 	}
 }
 
-// refusal is what a call is answered that is no use to make.
+// refusal returns the error of a call that is useless to make, or nil.
 func (e *engine) refusal(write bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	t := e.trouble
-	if t == nil || !t.gone && (!write || !t.hopeless()) {
+	f := e.failure
+	if f == nil || !f.unreachable && (!write || !f.preventsCommits()) {
 		return nil
 	}
 	e.reporter.failures++
-	return reported{dibs.Unavailable(t.err).Because(t.cause)}
+	return reported{dibs.Unavailable(f.err).Because(f.cause)}
 }
 
-// works notes that a commit has worked.
-func (e *engine) works() {
+// noteSuccess notes a successful commit.
+func (e *engine) noteSuccess() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.committed = time.Now()
-	if e.trouble != nil {
-		e.reporter.over(e.trouble)
-		e.trouble = nil
+	if e.failure != nil {
+		e.reporter.over(e.failure)
+		e.failure = nil
 	}
-	e.isKnown()
+	e.setKnown()
 }
 
-// answers notes that the engine answers, whether or not it can be written to.
-func (e *engine) answers() {
+// noteAnswer notes that the engine answers, whether or not it can be written to.
+func (e *engine) noteAnswer() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.trouble != nil {
-		e.trouble.gone = false
+	if e.failure != nil {
+		e.failure.unreachable = false
 	}
 }
 
-// fails notes what is wrong with the engine. A call that failed is counted, a look is not.
-func (e *engine) fails(err error, cause dibs.Cause, gone bool, calls int) {
+// noteFailure notes a failure, and how many calls it failed: none for a probe.
+func (e *engine) noteFailure(err error, cause dibs.Cause, unreachable bool, calls int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	begins := e.trouble == nil
+	begins := e.failure == nil
 	if begins {
-		e.trouble = &trouble{since: time.Now()}
+		e.failure = &failure{since: time.Now()}
 	}
-	t := e.trouble
-	t.cause, t.err, t.gone = cause, err, gone
+	f := e.failure
+	f.cause, f.err, f.unreachable = cause, err, unreachable
 	e.reporter.failures += calls
-	e.reporter.tell(t, begins)
-	e.isKnown()
+	e.reporter.failing(f, begins)
+	e.setKnown()
 }
 
-func (e *engine) isKnown() { e.know.Do(func() { close(e.looked) }) }
+func (e *engine) setKnown() { e.know.Do(func() { close(e.known) }) }
 
-// noteRead takes in how a call ended that only reads. One that is not answered makes the
-// engine gone. Any other failure may be about what was read: then a look tells.
+// noteRead notes the outcome of a call that only reads. Without an answer the engine is
+// unreachable. Any other error may be about this call alone: a probe finds out.
 func (e *engine) noteRead(ctx context.Context, err error) error {
 	cause := causeOf(err)
 	if cause == "" || ctx.Err() != nil {
 		return err
 	}
-	e.suspect()
+	e.probeNow()
 	if cause != dibs.CauseNoAnswer {
 		return err
 	}
-	e.fails(plain(err), cause, true, 1)
+	e.noteFailure(plain(err), cause, true, 1)
 	return reported{err}
 }
 
-// noteCommit takes in how a commit ended. An error that does not say what is wrong with the
-// engine may be about this one commit alone: then a look tells.
+// noteCommit notes the outcome of a commit. An error without a cause may be about this commit
+// alone: a probe finds out.
 func (e *engine) noteCommit(outcomes []dibs.Outcome, err error) error {
 	if err == nil {
 		if slices.Contains(outcomes, dibs.Committed) {
-			e.works()
+			e.noteSuccess()
 		}
 		return nil
 	}
 	if errors.Is(err, dibs.ErrClosed) {
 		return err
 	}
-	defer e.suspect()
+	defer e.probeNow()
 	cause := causeOf(err)
 	if cause == "" {
 		return err
 	}
-	e.fails(plain(err), cause, cause == dibs.CauseNoAnswer, 1)
+	e.noteFailure(plain(err), cause, cause == dibs.CauseNoAnswer, 1)
 	return reported{err}
 }
 
-// causeOf returns the cause that an engine has given.
+// causeOf returns the cause in an engine's error.
 func causeOf(err error) dibs.Cause {
 	if e, ok := errors.AsType[*dibs.Error](err); ok {
 		return e.Cause
@@ -167,7 +167,7 @@ func causeOf(err error) dibs.Cause {
 	return ""
 }
 
-// plain returns what an engine's error wraps: the code and the advice are for callers.
+// plain returns what an engine's error wraps, without the code and advice for callers.
 func plain(err error) error {
 	if e, ok := errors.AsType[*dibs.Error](err); ok && e.Unwrap() != nil {
 		return e.Unwrap()

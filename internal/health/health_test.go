@@ -17,17 +17,17 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// troubled is an engine that fails on demand.
-type troubled struct {
+// faulty is an engine that fails on demand.
+type faulty struct {
 	dibs.Store
-	cause atomic.Value // a dibs.Cause; empty: it works
-	calls atomic.Int64 // that reached it
-	hangs atomic.Bool  // commits are not answered while it does
+	cause atomic.Value // a dibs.Cause; empty: the engine works
+	calls atomic.Int64 // that reached the engine
+	hangs atomic.Bool  // commits do not return
 }
 
-func (s *troubled) fails(cause dibs.Cause) { s.cause.Store(cause) }
+func (s *faulty) fails(cause dibs.Cause) { s.cause.Store(cause) }
 
-func (s *troubled) failure() error {
+func (s *faulty) failure() error {
 	s.calls.Add(1)
 	if cause := s.cause.Load().(dibs.Cause); cause != "" {
 		return dibs.Unavailable(errors.New("the driver's text")).Because(cause)
@@ -35,14 +35,14 @@ func (s *troubled) failure() error {
 	return nil
 }
 
-func (s *troubled) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *faulty) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	if err := s.failure(); errors.Is(err, dibs.ErrUnavailable) && s.cause.Load() == dibs.CauseNoAnswer {
-		return dibs.Snapshots{}, err // any other trouble leaves reading alone
+		return dibs.Snapshots{}, err // other causes do not affect reads
 	}
 	return s.Store.Load(ctx, refs)
 }
 
-func (s *troubled) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+func (s *faulty) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if err := s.failure(); err != nil {
 		return nil, err
 	}
@@ -52,25 +52,25 @@ func (s *troubled) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outc
 	return s.Store.Commit(ctx, groups)
 }
 
-// rig is an engine that is watched, inside a bubble of synctest.
+// rig is a watched engine inside a synctest bubble.
 type rig struct {
 	*testing.T
-	engine *troubled
-	store  dibs.Store
-	board  *health.Board
-	log    *logtest.Buffer
-	rev    uint64
+	engine  *faulty
+	store   dibs.Store
+	monitor *health.Monitor
+	log     *logtest.Buffer
+	rev     uint64
 }
 
-// inBubble runs a test with a clock of its own.
+// inBubble runs a test with its own clock.
 func inBubble(t *testing.T, fn func(r *rig)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, engine: &troubled{Store: memstore.New(memstore.Config{})}, log: &logtest.Buffer{}}
+		r := &rig{T: t, engine: &faulty{Store: memstore.New(memstore.Config{})}, log: &logtest.Buffer{}}
 		r.engine.fails("")
-		r.board = health.NewBoard(slog.New(health.Quiet(slog.NewTextHandler(r.log, nil))), health.Pace{})
-		r.store = r.board.Watch("", r.engine)
+		r.monitor = health.NewMonitor(slog.New(health.Quiet(slog.NewTextHandler(r.log, nil))))
+		r.store = r.monitor.Watch("", r.engine)
 		synctest.Wait()
 		fn(r)
 		r.engine.hangs.Store(false)
@@ -80,7 +80,7 @@ func inBubble(t *testing.T, fn func(r *rig)) {
 	})
 }
 
-// commit writes a document of the test's own.
+// commit writes a document.
 func (r *rig) commit() error {
 	doc := &dibs.Document{Kind: "test", ID: dibs.ID{1}, Rev: r.rev + 1, Label: "test", Data: []byte("{}")}
 	_, err := r.store.Commit(r.Context(), []dibs.Group{{
@@ -97,11 +97,11 @@ func (r *rig) read() error {
 	return err
 }
 
-func (r *rig) state() health.State { return r.board.States(r.Context())[0] }
+func (r *rig) state() health.State { return r.monitor.States(r.Context())[0] }
 
 func (r *rig) lines() int { return strings.Count(r.log.String(), "\n") }
 
-// probes returns how often the engine was written to only to see whether that works.
+// probes returns how often a probe was written.
 func (r *rig) probes() uint64 {
 	r.Helper()
 	records, err := r.engine.List(r.Context(), dibs.ListQuery{Kind: "probe", Limit: 1})
@@ -111,7 +111,7 @@ func (r *rig) probes() uint64 {
 	return records[0].Revision()
 }
 
-// A server that only reads writes four times a minute, and one that writes not at all.
+// A server that only reads writes four probes a minute; one that writes needs none.
 func TestProbesAreRare(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		for range 600 {
@@ -136,7 +136,7 @@ func TestProbesAreRare(t *testing.T) {
 	})
 }
 
-// Trouble is noticed without any commit of a caller.
+// A failure is found without a call.
 func TestIdleEngineFails(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.engine.fails(dibs.CauseReadOnly)
@@ -152,9 +152,9 @@ func TestIdleEngineFails(t *testing.T) {
 	})
 }
 
-// Ten minutes of trouble with twenty failing calls each second are a dozen lines, which
-// count all of them.
-func TestLogOfTroubleThatLasts(t *testing.T) {
+// Ten minutes with twenty failing calls each second make a dozen log lines, which count all
+// calls.
+func TestLogOfALastingFailure(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.engine.fails(dibs.CauseDiskFull)
 		for range 10 * 60 * 20 {
@@ -164,15 +164,15 @@ func TestLogOfTroubleThatLasts(t *testing.T) {
 				r.Fatal(err)
 			}
 			if err := r.read(); err != nil {
-				r.Fatalf("reading does not go on: %v", err)
+				r.Fatalf("a read failed: %v", err)
 			}
 		}
 		r.engine.fails("")
 		if err := r.commit(); err != nil {
-			r.Fatalf("it did not recover at once: %v", err)
+			r.Fatalf("a commit failed after recovery: %v", err)
 		}
 		if n := r.lines(); n < 10 || n > 13 {
-			r.Errorf("%d lines", n)
+			r.Errorf("%d log lines, want 10 to 13", n)
 		}
 		total := 0
 		for line := range strings.Lines(r.log.String()) {
@@ -186,13 +186,13 @@ func TestLogOfTroubleThatLasts(t *testing.T) {
 			}
 		}
 		if total != 10*60*20 {
-			r.Errorf("the log counts %d calls that failed", total)
+			r.Errorf("the log counts %d failed calls", total)
 		}
 	})
 }
 
-// An engine that fails every other call does not fill the log either.
-func TestLogOfAnEngineThatFlaps(t *testing.T) {
+// An engine that fails every other call does not fill the log.
+func TestLogOfAFlappingEngine(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		for i := range 10 * 60 {
 			time.Sleep(100 * time.Millisecond)
@@ -200,14 +200,14 @@ func TestLogOfAnEngineThatFlaps(t *testing.T) {
 			_ = r.commit()
 		}
 		if n := r.lines(); n < 2 || n > 14 {
-			r.Errorf("%d lines in a minute:\n%s", n, r.log)
+			r.Errorf("%d log lines in a minute:\n%s", n, r.log)
 		}
 	})
 }
 
-// Calls to an engine that is known to be gone are refused without reaching it. The probe
-// notices that it is back, and from then on calls are made again.
-func TestGoneEngine(t *testing.T) {
+// Calls to an unreachable engine are refused without reaching it, until a probe finds that it
+// answers again.
+func TestUnreachableEngine(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.engine.fails(dibs.CauseNoAnswer)
 		if err := r.read(); !errors.Is(err, dibs.ErrUnavailable) {
@@ -223,7 +223,7 @@ func TestGoneEngine(t *testing.T) {
 			}
 		}
 		if n := r.engine.calls.Load() - before; n != 0 {
-			r.Errorf("%d calls reached it", n)
+			r.Errorf("%d calls reached the engine", n)
 		}
 		if s := r.state(); s.Reads || s.Writes {
 			r.Errorf("%+v", s)
@@ -233,15 +233,15 @@ func TestGoneEngine(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
 		if err := errors.Join(r.read(), r.commit()); err != nil {
-			r.Errorf("it is back, and not used: %v", err)
+			r.Errorf("a call failed after recovery: %v", err)
 		}
 		if n := r.lines(); n != 2 {
-			r.Errorf("%d lines:\n%s", n, r.log)
+			r.Errorf("%d log lines, want 2:\n%s", n, r.log)
 		}
 	})
 }
 
-// A commit that hangs is noticed while it does.
+// A hanging commit is found while it hangs.
 func TestHangingCommit(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.engine.hangs.Store(true)
@@ -261,7 +261,7 @@ func TestHangingCommit(t *testing.T) {
 	})
 }
 
-// What others have to say of trouble that is known is left out, but for debugging.
+// Quiet drops log records about a known failure, except at level debug.
 func TestQuiet(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.engine.fails(dibs.CauseNoAnswer)
@@ -272,7 +272,7 @@ func TestQuiet(t *testing.T) {
 			log.Warn("a sweep failed", "error", err)
 			log.Warn("something else", "error", dibs.Unavailable(errors.New("others were faster")))
 			if n := strings.Count(out.String(), "\n"); n != want {
-				r.Errorf("at %v there are %d lines, want %d:\n%s", level, n, want, out.String())
+				r.Errorf("%d log lines at %v, want %d:\n%s", n, level, want, out.String())
 			}
 		}
 	})

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 )
 
-// kindProbe is the kind of the document that is written to see whether that works. All
-// servers on an engine share it.
+// kindProbe is the kind of the document that probes write. All servers on an engine share it.
 const kindProbe dibs.Kind = "probe"
 
 var probeRef = func() dibs.Ref {
@@ -18,74 +18,74 @@ var probeRef = func() dibs.Ref {
 	return dibs.Ref{Kind: kindProbe, ID: dibs.ID(sum[:16])}
 }()
 
-// keep looks at the engine until it is closed: now and then while all is well, often while
-// it is not, and soon after a call that makes it look suspicious.
-func (e *engine) keep() {
-	var write chan error // a write that takes long; nil: there is none
-	var last time.Time   // when the last look was over
-	suspicious := true   // nothing is known yet
+// run probes the engine until it is closed: rarely while it works, often while it fails, and
+// soon after a suspicious call.
+func (e *engine) run() {
+	var write chan error // a write that has not ended; nil: none
+	var last time.Time   // the end of the last probe
+	suspicious := true   // at first nothing is known
 	for {
-		if !e.nextLook(last, suspicious).After(time.Now()) {
-			write = e.look(write)
+		if !e.nextProbe(last, suspicious).After(time.Now()) {
+			write = e.probe(write)
 			last, suspicious = time.Now(), false
 		}
-		pause := time.NewTimer(time.Until(e.nextLook(last, suspicious)))
+		timer := time.NewTimer(time.Until(e.nextProbe(last, suspicious)))
 		select {
-		case <-pause.C:
+		case <-timer.C:
 		case <-e.wake:
 			suspicious = true
 		case err := <-write:
 			write = nil
 			e.noteProbe(err)
 		case <-e.ctx.Done():
-			pause.Stop()
+			timer.Stop()
 			if write != nil {
 				<-write
 			}
 			return
 		}
-		pause.Stop()
+		timer.Stop()
 	}
 }
 
-// nextLook is when to look again. A commit that worked is as good as a look.
-func (e *engine) nextLook(last time.Time, suspicious bool) time.Time {
+// nextProbe returns the time of the next probe. A successful commit counts as a probe.
+func (e *engine) nextProbe(last time.Time, suspicious bool) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch t := e.trouble; {
-	case t != nil && t.gone:
-		return last.Add(e.pace.Gone)
-	case t != nil || suspicious:
-		return last.Add(e.pace.Failing)
+	switch f := e.failure; {
+	case f != nil && f.unreachable:
+		return last.Add(e.intervals.unreachable)
+	case f != nil || suspicious:
+		return last.Add(e.intervals.failing)
 	case e.committed.After(last):
-		return e.committed.Add(e.pace.Idle)
+		return e.committed.Add(e.intervals.idle)
 	default:
-		return last.Add(e.pace.Idle)
+		return last.Add(e.intervals.idle)
 	}
 }
 
-// look asks the engine for the time, and then writes. It returns the write if that is not
-// over yet: there is never more than one.
-func (e *engine) look(write chan error) chan error {
+// probe pings the engine and then writes to it. There is never more than one write: probe takes
+// the one that has not ended, and returns it if it still has not.
+func (e *engine) probe(write chan error) chan error {
 	if err := e.pingInTime(); err != nil {
 		if e.ctx.Err() == nil {
-			e.fails(plain(err), dibs.CauseNoAnswer, true, 0)
+			e.noteFailure(plain(err), dibs.CauseNoAnswer, true, 0)
 		}
 		return write
 	}
-	e.answers()
+	e.noteAnswer()
 	if write == nil {
 		write = make(chan error, 1)
 		go func() { write <- e.write(e.ctx) }()
 	}
-	late := time.NewTimer(e.pace.Answer)
-	defer late.Stop()
+	timeout := time.NewTimer(e.intervals.timeout)
+	defer timeout.Stop()
 	select {
 	case err := <-write:
 		e.noteProbe(err)
 		return nil
-	case <-late.C:
-		e.fails(errLate, e.diagnose(), false, 0)
+	case <-timeout.C:
+		e.noteFailure(errLate, e.diagnose(), false, 0)
 	case <-e.ctx.Done():
 	}
 	return write
@@ -93,10 +93,9 @@ func (e *engine) look(write chan error) chan error {
 
 var errLate = errors.New("a write is not answered")
 
-// pingInTime asks whether the engine answers at all. One that refuses the question for
-// another reason is there.
+// pingInTime checks that the engine answers at all. An error with another cause is an answer.
 func (e *engine) pingInTime() error {
-	ctx, cancel := context.WithTimeout(e.ctx, e.pace.Answer)
+	ctx, cancel := context.WithTimeout(e.ctx, e.intervals.timeout)
 	defer cancel()
 	err := e.ping(ctx)
 	if err == nil || ctx.Err() == nil && causeOf(err) != dibs.CauseNoAnswer {
@@ -105,7 +104,7 @@ func (e *engine) pingInTime() error {
 	return err
 }
 
-// diagnose says why a write is not answered while reads are.
+// diagnose returns why a write is not answered while reads are.
 func (e *engine) diagnose() dibs.Cause {
 	if d, ok := e.Store.(diagnoser); ok {
 		if cause := d.Diagnose(e.ctx); cause != "" {
@@ -118,37 +117,30 @@ func (e *engine) diagnose() dibs.Cause {
 func (e *engine) noteProbe(err error) {
 	switch {
 	case err == nil:
-		e.works()
+		e.noteSuccess()
 	case e.ctx.Err() == nil:
 		cause := causeOf(err)
-		e.fails(plain(err), cause, cause == dibs.CauseNoAnswer, 0)
+		e.noteFailure(plain(err), cause, cause == dibs.CauseNoAnswer, 0)
 	}
 }
 
-// probeTries is how often a write is tried because another server was faster. That it was
-// shows well enough that writes work.
-const probeTries = 3
-
-// write writes the probe.
+// write writes the probe document. If other servers are always faster, writes work.
 func (e *engine) write(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.pace.Answer)
+	ctx, cancel := context.WithTimeout(ctx, e.intervals.timeout)
 	defer cancel()
-	for range probeTries {
+	err := document.Update(ctx, e.Store, func() (dibs.Group, error) {
 		found, err := e.Store.Load(ctx, []dibs.Ref{probeRef})
-		if err != nil {
-			return err
-		}
 		var rev uint64
 		for _, record := range found.Records {
 			rev = record.Revision()
 		}
-		outcomes, err := e.Store.Commit(ctx, []dibs.Group{{
+		return dibs.Group{
 			Reads:  []dibs.Read{{Ref: probeRef, Rev: rev}},
 			Writes: []dibs.Write{{Record: &dibs.Document{Kind: kindProbe, ID: probeRef.ID, Rev: rev + 1, Label: "probe", Data: []byte("{}")}}},
-		}})
-		if err != nil || len(outcomes) == 1 && outcomes[0] == dibs.Committed {
-			return err
-		}
+		}, err
+	})
+	if errors.Is(err, document.ErrContended) {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxBuckets is how many callers are told apart. Beyond that those who are seen least are
-// forgotten, which lets them begin anew: memory is bounded, whoever comes.
+// maxBuckets bounds the memory. Beyond it the buckets that are used least are dropped, and
+// their callers start with a full one again.
 const maxBuckets = 100_000
 
-// Buckets limits each of many callers, by a key. It is safe for concurrent use. Nil
-// Buckets limit nobody.
+// Buckets has a token bucket for each key. It is safe for concurrent use. Nil Buckets are no
+// limit.
 type Buckets[K comparable] struct {
 	rate    Rate
 	refill  rate.Limit
@@ -20,7 +20,7 @@ type Buckets[K comparable] struct {
 	now     func() time.Time
 }
 
-// NewBuckets returns buckets that are full, or nil where there is no limit.
+// NewBuckets returns full buckets, or nil if the rate is off.
 func NewBuckets[K comparable](r Rate) *Buckets[K] {
 	if r.Off() {
 		return nil
@@ -29,62 +29,58 @@ func NewBuckets[K comparable](r Rate) *Buckets[K] {
 		rate: r, refill: rate.Limit(float64(r.N) / r.Per.Seconds()),
 		buckets: otter.Must(&otter.Options[K, *rate.Limiter]{
 			MaximumSize: maxBuckets,
-			// One that nobody has touched for so long is full again: a new one is the same.
+			// A bucket that was unused for so long is full, like a new one.
 			ExpiryCalculator: otter.ExpiryAccessing[K, *rate.Limiter](max(time.Minute, 2*r.Per)),
 		}),
 		now: time.Now,
 	}
 }
 
-// Verdict is what became of a request for some of a limit.
-type Verdict struct {
+// Decision says whether a bucket has enough tokens.
+type Decision struct {
 	OK   bool
-	Left int // how many more there would be
-	// Wait is when there is enough for what was refused; otherwise, when all is there again.
+	Left int // the tokens that are left
+	// Wait is the time until the bucket has enough, or if OK, until it is full.
 	Wait time.Duration
 }
 
-// Take takes n out of the bucket of a key, all or none of them.
-func (b *Buckets[K]) Take(key K, n int) Verdict {
+// Take takes n tokens from the bucket of a key, all or none.
+func (b *Buckets[K]) Take(key K, n int) Decision {
 	if b == nil || n <= 0 {
-		return Verdict{OK: true}
+		return Decision{OK: true}
 	}
 	bucket, ok := b.buckets.GetIfPresent(key)
 	if !ok {
-		// Of two who are first, both get the same one.
+		// Concurrent callers get the same bucket.
 		bucket, _ = b.buckets.SetIfAbsent(key, rate.NewLimiter(b.refill, b.rate.N))
 	}
 	now := b.now()
 	taken := bucket.AllowN(now, n)
-	return b.verdict(taken, bucket.TokensAt(now), n)
+	return b.decision(taken, bucket.TokensAt(now), n)
 }
 
-// Empty reports whether there is nothing left for a key, without taking anything.
-func (b *Buckets[K]) Empty(key K) (Verdict, bool) { return b.Lacks(key, 1) }
-
-// Lacks reports whether there are fewer than n left for a key, without taking anything.
-func (b *Buckets[K]) Lacks(key K, n int) (Verdict, bool) {
+// Peek reports whether Take would take n tokens. It takes none.
+func (b *Buckets[K]) Peek(key K, n int) Decision {
 	if b == nil || n <= 0 {
-		return Verdict{OK: true}, false
+		return Decision{OK: true}
 	}
 	tokens := float64(b.rate.N)
 	if bucket, ok := b.buckets.GetIfPresent(key); ok {
 		tokens = bucket.TokensAt(b.now())
 	}
-	lacks := tokens < float64(n)
-	return b.verdict(!lacks, tokens, n), lacks
+	return b.decision(tokens >= float64(n), tokens, n)
 }
 
-func (b *Buckets[K]) verdict(ok bool, tokens float64, n int) Verdict {
+func (b *Buckets[K]) decision(ok bool, tokens float64, n int) Decision {
 	missing := float64(b.rate.N) - tokens
 	if !ok {
 		missing = float64(n) - tokens
 	}
 	wait := time.Duration(missing / float64(b.refill) * float64(time.Second))
-	return Verdict{OK: ok, Left: max(0, int(tokens)), Wait: max(0, wait)}
+	return Decision{OK: ok, Left: max(0, int(tokens)), Wait: max(0, wait)}
 }
 
-// Rate is what there is for each key; none for nil Buckets.
+// Rate returns the rate of each key; off for nil Buckets.
 func (b *Buckets[K]) Rate() Rate {
 	if b == nil {
 		return Rate{}

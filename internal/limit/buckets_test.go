@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// clock is a time that stands still until it is moved.
+// clock is a clock that only pass moves.
 type clock struct{ now atomic.Int64 }
 
 func (c *clock) Now() time.Time       { return time.Unix(1_800_000_000, c.now.Load()) }
@@ -23,7 +23,7 @@ func newBuckets(n int, per time.Duration) (*limit.Buckets[string], *clock) {
 	return b, c
 }
 
-// All of a rate may come at once, and comes back evenly; nobody takes from anybody else.
+// All tokens of a rate may be taken at once, and come back evenly; each key has its own.
 func TestBuckets(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
@@ -32,19 +32,19 @@ func TestBuckets(t *testing.T) {
 		pass time.Duration
 		key  string
 		n    int
-		want limit.Verdict
+		want limit.Decision
 	}{
-		{0, "a", 1, limit.Verdict{OK: true, Left: 9, Wait: s / 10}},
-		{0, "a", 4, limit.Verdict{OK: true, Left: 5, Wait: s / 2}},
-		{0, "a", 6, limit.Verdict{Left: 5, Wait: s / 10}}, // all or none
-		{0, "a", 5, limit.Verdict{OK: true, Left: 0, Wait: s}},
-		{0, "a", 1, limit.Verdict{Left: 0, Wait: s / 10}},
-		{0, "b", 10, limit.Verdict{OK: true, Left: 0, Wait: s}},
-		{99 * time.Millisecond, "a", 1, limit.Verdict{Left: 0, Wait: time.Millisecond}},
-		{time.Millisecond, "a", 1, limit.Verdict{OK: true, Left: 0, Wait: s}},
-		{s / 2, "a", 3, limit.Verdict{OK: true, Left: 2, Wait: 800 * time.Millisecond}},
-		{time.Hour, "a", 10, limit.Verdict{OK: true, Left: 0, Wait: s}}, // no more than a rate is kept
-		{time.Hour, "a", 11, limit.Verdict{Left: 10, Wait: s / 10}},
+		{0, "a", 1, limit.Decision{OK: true, Left: 9, Wait: s / 10}},
+		{0, "a", 4, limit.Decision{OK: true, Left: 5, Wait: s / 2}},
+		{0, "a", 6, limit.Decision{Left: 5, Wait: s / 10}}, // all or none
+		{0, "a", 5, limit.Decision{OK: true, Left: 0, Wait: s}},
+		{0, "a", 1, limit.Decision{Left: 0, Wait: s / 10}},
+		{0, "b", 10, limit.Decision{OK: true, Left: 0, Wait: s}},
+		{99 * time.Millisecond, "a", 1, limit.Decision{Left: 0, Wait: time.Millisecond}},
+		{time.Millisecond, "a", 1, limit.Decision{OK: true, Left: 0, Wait: s}},
+		{s / 2, "a", 3, limit.Decision{OK: true, Left: 2, Wait: 800 * time.Millisecond}},
+		{time.Hour, "a", 10, limit.Decision{OK: true, Left: 0, Wait: s}}, // no more than a full bucket
+		{time.Hour, "a", 11, limit.Decision{Left: 10, Wait: s / 10}},
 	} {
 		c.pass(step.pass)
 		got := b.Take(step.key, step.n)
@@ -54,56 +54,38 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-func TestEmpty(t *testing.T) {
+// Peek takes nothing.
+func TestPeek(t *testing.T) {
 	t.Parallel()
-	b, c := newBuckets(2, time.Minute)
-	empty := func() bool { _, empty := b.Empty("a"); return empty }
-	if empty() {
-		t.Error("a bucket that nobody has used is empty")
-	}
-	b.Take("a", 1)
-	for range 3 {
-		if empty() {
-			t.Error("looking takes something")
-		}
-	}
-	b.Take("a", 1)
-	if v, empty := b.Empty("a"); !empty || v.OK || (v.Wait-30*time.Second).Abs() > time.Microsecond {
-		t.Errorf("%+v, %v", v, empty)
-	}
-	c.pass(30 * time.Second)
-	if empty() {
-		t.Error("nothing comes back")
-	}
-}
-
-func TestLacks(t *testing.T) {
-	t.Parallel()
-	b, _ := newBuckets(3, time.Minute)
+	b, c := newBuckets(3, time.Minute)
 	for _, step := range []struct {
 		n, take int
-		lacks   bool
-	}{{0, 0, false}, {3, 0, false}, {4, 1, true}, {2, 0, false}, {3, 2, true}, {1, 0, true}, {0, 0, false}} {
-		if v, lacks := b.Lacks("a", step.n); lacks != step.lacks || v.OK == lacks {
-			t.Errorf("%+v: %+v, %v", step, v, lacks)
+		ok      bool
+	}{{0, 0, true}, {3, 0, true}, {4, 1, false}, {2, 0, true}, {3, 2, false}, {1, 0, false}, {0, 0, true}} {
+		if got := b.Peek("a", step.n); got.OK != step.ok {
+			t.Errorf("%+v: %+v", step, got)
 		}
 		b.Take("a", step.take)
 	}
-	if v, _ := b.Lacks("a", 2); (v.Wait - 40*time.Second).Abs() > time.Microsecond {
-		t.Errorf("two come back in %v", v.Wait)
+	if got := b.Peek("a", 2); (got.Wait - 40*time.Second).Abs() > time.Microsecond {
+		t.Errorf("two tokens come back in %v, want 40s", got.Wait)
+	}
+	c.pass(40 * time.Second)
+	if got := b.Peek("a", 2); !got.OK {
+		t.Errorf("after 40s: %+v", got)
 	}
 }
 
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
 	b := limit.NewBuckets[string](limit.Rate{})
-	if _, empty := b.Empty("a"); empty || !b.Take("a", 1_000_000_000).OK || !b.Rate().Off() {
-		t.Error("no limit is one")
+	if !b.Peek("a", 1).OK || !b.Take("a", 1_000_000_000).OK || !b.Rate().Off() {
+		t.Error("the zero rate limits")
 	}
 }
 
-// Of many at once no more get through than may.
-func TestBucketsAtOnce(t *testing.T) {
+// Concurrent callers take no more tokens than there are.
+func TestBucketsConcurrently(t *testing.T) {
 	t.Parallel()
 	b, _ := newBuckets(100, time.Second)
 	var through atomic.Int64
@@ -117,13 +99,12 @@ func TestBucketsAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	if through.Load() != 100 {
-		t.Errorf("%d got through", through.Load())
+		t.Errorf("%d tokens were taken, want 100", through.Load())
 	}
 }
 
-// However many come, what is remembered of them is bounded; and who comes often is not
-// forgotten for them.
-func TestBucketsAreBounded(t *testing.T) { // not parallel: it looks at the memory
+// The memory for any number of callers is bounded, and a frequent caller keeps its bucket.
+func TestBucketsAreBounded(t *testing.T) { // not parallel: it measures the memory
 	addresses, most := 1_000_000, uint64(60<<20)
 	if testing.Short() {
 		addresses = 200_000
@@ -140,7 +121,7 @@ func TestBucketsAreBounded(t *testing.T) { // not parallel: it looks at the memo
 	}
 	used := heap() - before
 	if want := addresses/10 - 10; refused < want*9/10 {
-		t.Errorf("who comes often was refused %d times, want about %d", refused, want)
+		t.Errorf("the frequent caller was refused %d times, want about %d", refused, want)
 	}
 	t.Logf("%d addresses take %d MB", addresses, used>>20)
 	if used > most {

@@ -2,15 +2,15 @@ package limit
 
 import "time"
 
-// SetClock lets buckets go by another clock.
+// SetClock sets the clock of buckets.
 func SetClock[K comparable](b *Buckets[K], now func() time.Time) { b.now = now }
 
-// MaxSeen is how many things a Seen remembers for sure.
+// MaxSeen is how many things a Seen remembers at least.
 const MaxSeen = maxSeen
 
-// Callers is how many callers are inside or wait.
+// Callers returns the number of callers that are admitted or wait.
 func (s *Shares) Callers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.gates)
+	return len(s.callers)
 }

@@ -1,40 +1,38 @@
-// Package limit bounds what callers can ask of a server: how often, how many at once, and
-// how long they may wait. It knows nothing of names.
+// Package limit limits the callers of a server: their rates, their concurrent requests, and how
+// long they wait. It knows nothing of names.
 package limit
 
 import "time"
 
-// Limits are the bounds of a server. The zero Limits are none at all; those of a server
-// that is told nothing are [Defaults].
+// Limits are the limits of a server. The zero Limits are none; see [Defaults].
 type Limits struct {
-	// Reads, Writes and Checks are what one caller may ask for: questions, changes, and
-	// values that it asks about.
+	// Reads, Writes and Checks are the rates of one caller: requests that read, requests that
+	// change, and values to check.
 	Reads, Writes, Checks Rate
-	// PerAddress is how many requests may come from one address, see [Proxies.Visitor].
+	// PerAddress is the rate of requests from one address, see [Proxies.Visitor].
 	PerAddress Rate
-	// SignIn is how often one address may fail to sign in.
+	// SignIn is the rate at which one address may fail to sign in.
 	SignIn Rate
-	// WrongTokens is how often one caller may be wrong about the token of a reservation.
+	// WrongTokens is the rate at which one caller may send wrong tokens of a reservation.
 	WrongTokens Rate
 
-	// MaxInFlight is how many requests are worked on at once, and MaxWaiting how many wait
-	// for that, each for MaxWait at the most. Zero in flight means any number.
+	// MaxInFlight is the number of concurrent requests, and MaxWaiting how many others wait,
+	// for up to MaxWait. Zero MaxInFlight means no limit.
 	MaxInFlight, MaxWaiting int
 	MaxWait                 time.Duration
-	// MaxStreams is how many streams of events may be open. Zero means any number.
+	// MaxStreams is the number of open event streams. Zero means no limit.
 	MaxStreams int
-	// CallerShare is how much of MaxInFlight, MaxWaiting and MaxStreams one caller may take,
-	// in percent. Zero means all.
+	// CallerShare is the percentage of MaxInFlight, MaxWaiting and MaxStreams that one caller
+	// may take. Zero means all.
 	CallerShare int
-	// MaxConnections is how many connections may be open. Zero means any number.
+	// MaxConnections is the number of open connections. Zero means no limit.
 	MaxConnections int
 
-	// Proxies are those whose word counts on whom they ask for.
+	// Proxies are the trusted proxies.
 	Proxies Proxies
 }
 
-// Share returns how much of so many one caller may take: at least one, and zero where that
-// is not limited.
+// Share returns the share of n that one caller may take: at least one, or zero for no limit.
 func (l Limits) Share(n int) int {
 	if n == 0 || l.CallerShare == 0 || l.CallerShare == 100 {
 		return 0
@@ -42,16 +40,16 @@ func (l Limits) Share(n int) int {
 	return max(1, n*l.CallerShare/100)
 }
 
-// The least rates that leave room for the largest single request: a page of names, a list
-// of commands, a check.
+// The lowest rates that admit the largest single request: a page of names, a list of commands,
+// a check.
 const (
 	LeastReads  = 10
 	LeastWrites = 32
 	LeastChecks = 100
 )
 
-// Defaults are the limits of a server that is told nothing: far above what an application
-// asks for, and below what would take a server from all others.
+// Defaults returns limits far above the needs of an application, and low enough that one caller
+// cannot occupy the server.
 func Defaults() Limits {
 	return Limits{
 		Reads:       Rate{20_000, time.Second},

@@ -7,30 +7,29 @@ import (
 	"strings"
 )
 
-// The headers in which proxies say for whom they ask.
+// The headers in which proxies name their clients.
 const (
 	XForwardedFor = "X-Forwarded-For"
 	Forwarded     = "Forwarded" // RFC 7239
 )
 
-// Proxies are those whose word counts on whom they ask for. The zero Proxies believe
-// nobody.
+// Proxies are the proxies that are trusted to name their clients. The zero Proxies trust none.
 type Proxies struct {
 	Trusted []netip.Prefix
-	// Header is the one that they set: [XForwardedFor] or [Forwarded]. No other counts: a
-	// proxy passes on what it does not know, and so what anybody has made up.
+	// Header is the header that they set: [XForwardedFor] or [Forwarded]. The other one is
+	// ignored: a proxy may pass it on from a client that made it up.
 	Header string
 }
 
 // Visitor is where a request comes from.
 type Visitor struct {
-	// Addr is the address, as far as anybody who is believed has told. Of IPv6 it is the
-	// network of 64 bits: whoever has one address of it has all.
+	// Addr is the client's address, as far as it can be trusted. For IPv6 it is the network
+	// of 64 bits, since one client has all its addresses.
 	Addr netip.Addr
-	// Proxy is whether a proxy that is believed has sent the request.
+	// Proxy is whether a trusted proxy sent the request.
 	Proxy bool
-	// Known is whether Addr can be held against anybody. This machine's own address, and
-	// that of a proxy which does not say for whom it asks, stand for many.
+	// Known is whether Addr identifies one client. The address of this machine, and of a
+	// proxy that does not name its client, stand for many.
 	Known bool
 }
 
@@ -44,19 +43,19 @@ func (p Proxies) Visitor(r *http.Request) Visitor {
 	if !p.trusts(addr) {
 		return Visitor{Addr: network(addr), Known: !addr.IsLoopback()}
 	}
-	words := header(r, p.Header)
-	if len(words) == 0 {
+	hops := elements(r, p.Header)
+	if len(hops) == 0 {
 		return Visitor{Addr: network(addr), Proxy: true}
 	}
-	return Visitor{Addr: network(p.behind(addr, words)), Proxy: true, Known: true}
+	return Visitor{Addr: network(p.client(addr, hops)), Proxy: true, Known: true}
 }
 
 func (p Proxies) trusts(addr netip.Addr) bool {
 	return slices.ContainsFunc(p.Trusted, func(n netip.Prefix) bool { return n.Contains(addr) })
 }
 
-// header returns the elements of a header that may be there several times.
-func header(r *http.Request, name string) []string {
+// elements returns the elements of all headers of a name.
+func elements(r *http.Request, name string) []string {
 	lines := r.Header.Values(name)
 	if len(lines) == 0 {
 		return nil
@@ -64,16 +63,15 @@ func header(r *http.Request, name string) []string {
 	return strings.Split(strings.Join(lines, ","), ",")
 }
 
-// behind follows what proxies say, from the last one on, until one says an address that
-// is not believed to be a proxy's. Each adds its word behind what it was sent, so whatever
-// stands before that anybody can have made up. What makes no sense is held against the
-// proxy that says it.
-func (p Proxies) behind(addr netip.Addr, words []string) netip.Addr {
-	for _, word := range slices.Backward(words) {
+// client follows the hops from the last one back, until one is not a trusted proxy. Each proxy
+// appends the address that it saw, so a client can have made up whatever comes before. If a
+// hop is not an address, the proxy that sent it counts as the client.
+func (p Proxies) client(addr netip.Addr, hops []string) netip.Addr {
+	for _, hop := range slices.Backward(hops) {
 		if p.Header == Forwarded {
-			word = forOf(word)
+			hop = forOf(hop)
 		}
-		next, ok := parseHop(word)
+		next, ok := parseHop(hop)
 		if !ok {
 			return addr
 		}
@@ -84,8 +82,8 @@ func (p Proxies) behind(addr netip.Addr, words []string) netip.Addr {
 	return addr
 }
 
-// forOf returns for whom an element of a Forwarded header says that it is; nothing where
-// it is only a part of one, with a comma inside quotes.
+// forOf returns the "for" parameter of an element of a Forwarded header; empty for a part of an
+// element that was cut at a comma inside quotes.
 func forOf(element string) string {
 	if strings.Count(element, `"`)%2 != 0 {
 		return ""
@@ -98,7 +96,7 @@ func forOf(element string) string {
 	return ""
 }
 
-// parseHop reads an address, with or without a port, and brackets around one of IPv6.
+// parseHop parses an address, with or without a port or brackets.
 func parseHop(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	if with, err := netip.ParseAddrPort(text); err == nil {
@@ -108,7 +106,7 @@ func parseHop(text string) (netip.Addr, bool) {
 	return addr.Unmap().WithZone(""), err == nil
 }
 
-// network returns what stands for all addresses that one caller has.
+// network returns the address that stands for all addresses of one client.
 func network(addr netip.Addr) netip.Addr {
 	if addr.Is4() {
 		return addr

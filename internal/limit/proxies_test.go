@@ -8,37 +8,37 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// Only those who are trusted are believed, and each only about who came to it.
+// Only trusted proxies can name their clients.
 func TestVisitor(t *testing.T) {
 	t.Parallel()
 	const header, rfc = limit.XForwardedFor, limit.Forwarded
 	for _, c := range []struct {
 		what, peer, header string
 		sent               []string // lines of the header
-		also               string   // in the header that is not theirs
+		also               string   // in the other header
 		want               string
 		proxy, known       bool
 	}{
-		{"nobody between", "192.0.2.7:5000", header, nil, "", "192.0.2.7", false, true},
+		{"no proxy", "192.0.2.7:5000", header, nil, "", "192.0.2.7", false, true},
 		{"made up", "192.0.2.7:5000", header, []string{"203.0.113.9"}, "", "192.0.2.7", false, true},
 		{"made up, a proxy's", "192.0.2.7:5000", header, []string{"10.0.0.1"}, "", "192.0.2.7", false, true},
 		{"this machine", "127.0.0.1:5000", header, nil, "", "127.0.0.1", false, false},
 		{"this machine, made up", "127.0.0.1:5000", header, []string{"203.0.113.9"}, "", "127.0.0.1", false, false},
 		{"this machine by IPv6", "[::1]:5000", header, nil, "", "::", false, false},
 
-		{"a proxy for itself", "10.0.0.1:5000", header, nil, "", "10.0.0.1", true, false},
+		{"a proxy without a client", "10.0.0.1:5000", header, nil, "", "10.0.0.1", true, false},
 		{"a proxy", "10.0.0.1:5000", header, []string{"203.0.113.9"}, "", "203.0.113.9", true, true},
-		{"a proxy, and the visitor says more", "10.0.0.1:5000", header, []string{"198.51.100.1, 203.0.113.9"}, "", "203.0.113.9", true, true},
+		{"a proxy, and the client made up another hop", "10.0.0.1:5000", header, []string{"198.51.100.1, 203.0.113.9"}, "", "203.0.113.9", true, true},
 		{"a proxy that adds a line", "10.0.0.1:5000", header, []string{"198.51.100.1", "203.0.113.9"}, "", "203.0.113.9", true, true},
 		{"two proxies", "10.0.0.1:5000", header, []string{"203.0.113.9, 10.0.0.2"}, "", "203.0.113.9", true, true},
-		{"two proxies, and the visitor says it is a third", "10.0.0.1:5000", header, []string{"198.51.100.1, 10.9.9.9, 203.0.113.9, 10.0.0.2"}, "", "203.0.113.9", true, true},
-		{"proxies all the way", "10.0.0.1:5000", header, []string{"10.0.0.3,10.0.0.2"}, "", "10.0.0.3", true, true},
+		{"two proxies, and the client made up a third", "10.0.0.1:5000", header, []string{"198.51.100.1, 10.9.9.9, 203.0.113.9, 10.0.0.2"}, "", "203.0.113.9", true, true},
+		{"only proxies", "10.0.0.1:5000", header, []string{"10.0.0.3,10.0.0.2"}, "", "10.0.0.3", true, true},
 		{"with a port", "10.0.0.1:5000", header, []string{"203.0.113.9:1234"}, "", "203.0.113.9", true, true},
-		{"a visitor on the proxy's machine", "10.0.0.1:5000", header, []string{"127.0.0.1"}, "", "127.0.0.1", true, true},
-		{"nonsense", "10.0.0.1:5000", header, []string{"unknown"}, "", "10.0.0.1", true, true},
-		{"nothing at all", "10.0.0.1:5000", header, []string{""}, "", "10.0.0.1", true, true},
-		{"nonsense behind a proxy", "10.0.0.1:5000", header, []string{"203.0.113.9, what, 10.0.0.2"}, "", "10.0.0.2", true, true},
-		{"the other header is the visitor's", "10.0.0.1:5000", header, []string{"203.0.113.9"}, "for=198.51.100.1", "203.0.113.9", true, true},
+		{"a client on the proxy's machine", "10.0.0.1:5000", header, []string{"127.0.0.1"}, "", "127.0.0.1", true, true},
+		{"not an address", "10.0.0.1:5000", header, []string{"unknown"}, "", "10.0.0.1", true, true},
+		{"an empty header", "10.0.0.1:5000", header, []string{""}, "", "10.0.0.1", true, true},
+		{"not an address behind a proxy", "10.0.0.1:5000", header, []string{"203.0.113.9, what, 10.0.0.2"}, "", "10.0.0.2", true, true},
+		{"the other header is ignored", "10.0.0.1:5000", header, []string{"203.0.113.9"}, "for=198.51.100.1", "203.0.113.9", true, true},
 		{"the other header alone", "10.0.0.1:5000", header, nil, "for=198.51.100.1", "10.0.0.1", true, false},
 
 		{"RFC 7239", "10.0.0.1:5000", rfc, []string{"for=198.51.100.1, For=203.0.113.9;proto=https"}, "198.51.100.2", "203.0.113.9", true, true},
@@ -74,7 +74,7 @@ func TestVisitor(t *testing.T) {
 	}
 }
 
-// An address that cannot be read is nobody's.
+// A request without a valid address has no Visitor.
 func TestVisitorWithoutAddress(t *testing.T) {
 	t.Parallel()
 	if got := (limit.Proxies{}).Visitor(&http.Request{RemoteAddr: "pipe"}); got != (limit.Visitor{}) {

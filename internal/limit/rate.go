@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Rate is so many in so much time. All of them may come at once; what was used comes back
-// evenly. The zero Rate is no limit.
+// Rate is N per duration. All N may be used at once, and come back evenly. The zero Rate is no
+// limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -21,30 +21,30 @@ var spans = []struct {
 	span time.Duration
 }{{"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}}
 
-// mostRate keeps sums of rates far from what a number can hold.
-const mostRate = 1_000_000_000
+// maxRate keeps sums of rates far from an overflow.
+const maxRate = 1_000_000_000
 
-// ParseRate reads "500/s", "10/m", "100/h" or "off".
+// ParseRate parses "500/s", "10/m", "100/h" or "off".
 func ParseRate(text string) (Rate, error) {
 	if text == off {
 		return Rate{}, nil
 	}
 	number, unit, _ := strings.Cut(text, "/")
 	n, err := strconv.Atoi(number)
-	if err == nil && n > 0 && n <= mostRate {
+	if err == nil && n > 0 && n <= maxRate {
 		for _, s := range spans {
 			if s.name == unit {
 				return Rate{n, s.span}, nil
 			}
 		}
 	}
-	return Rate{}, fmt.Errorf(`%q is no rate: write it like "500/s", "10/m" or "100/h", or "off"`, text)
+	return Rate{}, fmt.Errorf(`%q is not a rate: write it like "500/s", "10/m", "100/h" or "off"`, text)
 }
 
 // Off reports whether there is no limit.
 func (r Rate) Off() bool { return r.N == 0 }
 
-// String writes the rate as [ParseRate] reads it.
+// String returns the rate as [ParseRate] parses it.
 func (r Rate) String() string {
 	if r.Off() {
 		return off

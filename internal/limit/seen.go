@@ -3,46 +3,42 @@ package limit
 import (
 	"hash/maphash"
 	"sync"
+
+	"github.com/calldibs/dibs/internal/generation"
 )
 
-// Seen remembers, of the things it was told, about the last maxSeen to twice as many. It
-// keeps hashes with a seed of its own alone: now and then it may think that it has seen
-// what it has not, and nobody can find out what it has seen. It is safe for concurrent
-// use. Make one with [NewSeen].
+// maxSeen is how many of the latest things a [Seen] remembers at least.
+const maxSeen = 50_000
+
+// Seen remembers the latest things that were added, as hashes with a secret seed: rarely it
+// reports a thing that was not added, and its memory does not reveal any thing. It is safe for
+// concurrent use. Make one with [NewSeen].
 type Seen struct {
 	seed maphash.Seed
 
-	mu         sync.Mutex
-	young, old map[uint64]struct{}
+	mu     sync.Mutex
+	hashes generation.Map[uint64, struct{}]
 }
 
-const maxSeen = 50_000
-
-// NewSeen returns a Seen that has seen nothing.
+// NewSeen returns an empty Seen.
 func NewSeen() *Seen {
-	return &Seen{seed: maphash.MakeSeed(), young: make(map[uint64]struct{})}
+	return &Seen{seed: maphash.MakeSeed(), hashes: generation.Map[uint64, struct{}]{Size: maxSeen}}
 }
 
-// Add remembers a thing that is made of parts.
+// Add adds a thing that consists of parts.
 func (s *Seen) Add(parts ...string) {
 	sum := s.sum(parts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.young) >= maxSeen {
-		s.young, s.old = make(map[uint64]struct{}), s.young
-	}
-	s.young[sum] = struct{}{}
+	s.hashes.Put(sum, struct{}{})
 }
 
-// Has reports whether the thing was seen.
+// Has reports whether a thing was added lately.
 func (s *Seen) Has(parts ...string) bool {
 	sum := s.sum(parts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.young[sum]; ok {
-		return true
-	}
-	_, ok := s.old[sum]
+	_, ok := s.hashes.Get(sum)
 	return ok
 }
 
@@ -50,7 +46,7 @@ func (s *Seen) sum(parts []string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
 	for _, p := range parts {
-		_, _ = h.WriteString(p) // it never fails
+		_, _ = h.WriteString(p) // never fails
 		_ = h.WriteByte(0)
 	}
 	return h.Sum64()

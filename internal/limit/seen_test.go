@@ -16,19 +16,19 @@ func TestSeen(t *testing.T) {
 		want  bool
 	}{{[]string{"a", "b"}, true}, {[]string{"ab"}, false}, {[]string{"ab", ""}, false}, {[]string{"b", "a"}, false}, {[]string{"a"}, false}} {
 		if s.Has(c.parts...) != c.want {
-			t.Errorf("%q: seen %v", c.parts, !c.want)
+			t.Errorf("%q: Has returned %v", c.parts, !c.want)
 		}
 	}
 	for i := range limit.MaxSeen - 1 {
 		s.Add(strconv.Itoa(i))
 	}
 	if !s.Has("a", "b") {
-		t.Error("it was forgotten too early")
+		t.Error("a recent thing was forgotten")
 	}
 	for i := range 2 * limit.MaxSeen {
 		s.Add("other", strconv.Itoa(i))
 	}
 	if s.Has("a", "b") {
-		t.Error("nothing is ever forgotten")
+		t.Error("an old thing was not forgotten")
 	}
 }

@@ -6,61 +6,60 @@ import (
 	"time"
 )
 
-// Shares gives each caller a gate of its own, so that one caller cannot take every place
-// that all of them have in common. It is safe for concurrent use. Nil Shares let every
-// caller in.
+// Shares gives each caller a [Semaphore] of its own, so that one caller cannot take all the
+// slots that callers share. It is safe for concurrent use. Nil Shares admit all callers.
 type Shares struct {
-	most, room int
-	patience   time.Duration
+	slots, queue int
+	maxWait      time.Duration
 
-	mu    sync.Mutex
-	gates map[string]*share // of the callers that are inside or wait
+	mu      sync.Mutex
+	callers map[string]*share // of callers that are admitted or wait
 }
 
-// share is the gate of one caller, and how many are inside it or wait.
+// share is the semaphore of one caller.
 type share struct {
-	*Gate
-	users int
+	*Semaphore
+	users int // requests that are admitted or wait
 }
 
-// NewShares returns the shares of callers of which each lets most in, and room wait for as
-// long as patience says, as [NewGate] does. It is nil where a caller may have any number.
-func NewShares(most, room int, patience time.Duration) *Shares {
-	if most == 0 {
+// NewShares returns shares with the limits of [NewSemaphore] for each caller. For zero slots it
+// returns nil, which is no limit.
+func NewShares(slots, queue int, maxWait time.Duration) *Shares {
+	if slots == 0 {
 		return nil
 	}
-	return &Shares{most: most, room: room, patience: patience, gates: make(map[string]*share)}
+	return &Shares{slots: slots, queue: queue, maxWait: maxWait, callers: make(map[string]*share)}
 }
 
-// Enter lets a caller in, at once or after some waiting, or turns it away. Whoever has
-// entered has to call leave.
-func (s *Shares) Enter(ctx context.Context, caller string) (leave func(), entry Entry) {
+// Acquire admits a caller, at once or after a wait, or refuses it. An admitted caller must call
+// release.
+func (s *Shares) Acquire(ctx context.Context, caller string) (release func(), a Admission) {
 	if s == nil {
-		return func() {}, Entered
+		return func() {}, Admitted
 	}
 	s.mu.Lock()
-	own := s.gates[caller]
+	own := s.callers[caller]
 	if own == nil {
-		own = &share{Gate: NewGate(s.most, s.room, s.patience)}
-		s.gates[caller] = own
+		own = &share{Semaphore: NewSemaphore(s.slots, s.queue, s.maxWait)}
+		s.callers[caller] = own
 	}
 	own.users++
 	s.mu.Unlock()
-	if entry = own.Enter(ctx); entry != Entered {
-		s.forget(caller, own)
-		return nil, entry
+	if a = own.Acquire(ctx); a != Admitted {
+		s.leave(caller, own)
+		return nil, a
 	}
 	return func() {
-		own.Leave()
-		s.forget(caller, own)
-	}, Entered
+		own.Release()
+		s.leave(caller, own)
+	}, Admitted
 }
 
-// forget drops a gate that is not used any more: memory is bounded by what is under way.
-func (s *Shares) forget(caller string, own *share) {
+// leave drops a share without users: requests in flight bound the memory.
+func (s *Shares) leave(caller string, own *share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if own.users--; own.users == 0 {
-		delete(s.gates, caller)
+		delete(s.callers, caller)
 	}
 }

@@ -8,38 +8,38 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Answer is what a caller was told, or by the model should be.
+// Answer is what a caller got, or what the model expects.
 type Answer struct {
-	// Lost says that there was none, or that it is not known what has happened. Then all
-	// else is empty.
+	// Lost says that there was no answer, or that the outcome is unknown. All other
+	// fields are then empty.
 	Lost bool
 
 	Code   dibs.Code // of a refusal; empty for a success
 	Reason dibs.Reason
 
 	Replayed  bool
-	Names     []Seen // those that the command was about, or that an entity has
+	Names     []Seen // the names of the command, or of an entity
 	Outcome   dibs.ResolveOutcome
-	Entity    int // that a name leads to
+	Entity    int // the owner of a name
 	Available bool
 	Archived  bool
-	Version   uint64 // zero if nothing is said of it
+	Version   uint64 // zero if the answer has none
 
-	Told millis // when, by the machine's clock
+	At millis // when, by the machine's clock
 }
 
-// Seen is how a name was shown.
+// Seen is a name as an answer shows it.
 type Seen struct {
 	Name   int
 	State  dibs.State
 	Status dibs.Status
 	Epoch  uint64
 	Entity int
-	Ends   millis // of a hold; zero if it is none
+	Ends   millis // of a hold; zero otherwise
 }
 
-// like reports whether two answers say the same, apart from dates and versions, which the
-// model only knows bounds of.
+// like reports whether two answers are equal except for dates and versions, of which the
+// model knows only bounds.
 func (a Answer) like(other Answer) bool {
 	if a.Code != other.Code || a.Reason != other.Reason {
 		return false
@@ -56,7 +56,7 @@ func (s Seen) like(other Seen) bool {
 	return s == other
 }
 
-// String is how an Answer is shown in a history.
+// String formats an Answer for a history.
 func (a Answer) String() string {
 	switch {
 	case a.Lost:

@@ -11,22 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// broken is a store that does not keep its contract, now and then.
+// broken is a store that sometimes breaks its contract.
 type broken struct {
 	dibs.Store
-	every  int64 // it is wrong in one of so many calls; zero means 5
+	every  int64 // one of this many calls goes wrong; zero means 5
 	calls  atomic.Int64
 	load   func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error)
 	commit func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error)
 
-	// late says that commits take their time; hasty, that answers which rest on a hold's end
-	// do not wait for them.
+	// late makes commits slow. hasty makes answers that depend on a hold's end ignore
+	// slow commits.
 	late, hasty bool
 }
 
@@ -37,7 +36,7 @@ func (b *broken) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) e
 	return b.Store.Await(ctx, refs, end)
 }
 
-// open returns where the histories of a broken store take place, and how many there are.
+// open returns a broken store, and the number of histories to run on it.
 func (b *broken) open() (store dibs.Store, histories int) {
 	if b.late {
 		return newLate(), 24
@@ -45,7 +44,7 @@ func (b *broken) open() (store dibs.Store, histories int) {
 	return memstore.New(memstore.Config{}), 10
 }
 
-// sometimes reports whether a call is one that goes wrong.
+// sometimes reports whether this call goes wrong.
 func (b *broken) sometimes() bool { return b.calls.Add(1)%cmp.Or(b.every, 5) == 0 }
 
 func (b *broken) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
@@ -56,43 +55,43 @@ func (b *broken) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, err
 }
 
 func (b *broken) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	time.Sleep(rand.N(2 * time.Millisecond)) // so that others are faster now and then
+	time.Sleep(rand.N(2 * time.Millisecond)) // so that other commits are sometimes faster
 	if b.commit == nil || !b.sometimes() {
 		return b.Store.Commit(ctx, groups)
 	}
 	return b.commit(ctx, b, groups)
 }
 
-// Whatever is wrong with an engine, histories show it, and nothing if nothing is.
+// Histories find every broken engine, and nothing in a sound one.
 func TestBrokenStoresAreFound(t *testing.T) {
 	t.Parallel()
-	lie := dibs.Unavailable(errors.New("it is a lie"))
+	lie := dibs.Unavailable(errors.New("wrong answer"))
 	for name, b := range map[string]*broken{
-		"nothing is wrong":                           {},
-		"nothing is wrong, but commits are late":     {late: true},
-		"it does not wait for commits that are late": {late: true, hasty: true},
-		"it forgets what it acknowledged": {commit: func(_ context.Context, _ *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
+		"sound":                   {},
+		"sound with slow commits": {late: true},
+		"ignores slow commits":    {late: true, hasty: true},
+		"drops acknowledged commits": {commit: func(_ context.Context, _ *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
 			outcomes := make([]dibs.Outcome, len(groups))
 			for i := range outcomes {
 				outcomes[i] = dibs.Committed
 			}
 			return outcomes, nil
 		}},
-		"it takes what is stale for done": {every: 1, commit: func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
+		"commits stale groups": {every: 1, commit: func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
 			outcomes, err := b.Store.Commit(ctx, groups)
 			for i := range outcomes {
 				outcomes[i] = dibs.Committed
 			}
 			return outcomes, err
 		}},
-		"it does what it says it has not done": {commit: func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
+		"commits and returns UNAVAILABLE": {commit: func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error) {
 			_, err := b.Store.Commit(ctx, groups)
 			return nil, errors.Join(err, lie)
 		}},
-		"it does not see what is there": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error) {
+		"does not load existing records": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error) {
 			return b.Store.Load(ctx, refs[:0])
 		}},
-		"its clock is ahead of itself": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error) {
+		"has a clock that is ahead in Load": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error) {
 			found, err := b.Store.Load(ctx, refs)
 			found.Now = found.Now.Add(2 * time.Hour)
 			return found, err
@@ -104,29 +103,24 @@ func TestBrokenStoresAreFound(t *testing.T) {
 			b.Store, histories = b.open()
 			var regs []*dibs.Registry
 			for range 3 {
-				reg, err := core.Open(b, Config())
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = reg.Close() })
-				regs = append(regs, reg)
+				regs = append(regs, dibstest.Open(t, b, Config()))
 			}
 			right := b.load == nil && b.commit == nil && !b.hasty
 			var found []string
-			for seed := range uint64(10) { // what is wrong shows in few histories of some stores
-				found = run(&Site{Registries: regs, Patience: time.Second, AtOnce: 8, Short: b.late}, histories, 1000*seed+1).Wrong
+			for seed := range uint64(10) { // some errors show in few histories only
+				found = run(&Site{Registries: regs, Patience: time.Second, Concurrent: 8, Short: b.late}, histories, 1000*seed+1).Violations
 				if right || len(found) > 0 {
 					break
 				}
 			}
-			t.Logf("%d of %d histories are wrong", len(found), histories)
+			t.Logf("%d of %d histories are not linearizable", len(found), histories)
 			if right != (len(found) == 0) {
-				t.Fatalf("%d of the histories are wrong: %v", len(found), found)
+				t.Fatalf("%d histories are not linearizable: %v", len(found), found)
 			}
 			for _, wrong := range found {
 				drawing := wrong[strings.LastIndex(wrong, " ")+1:]
 				if !strings.HasPrefix(wrong, "seed ") || os.Remove(drawing) != nil {
-					t.Errorf("it is not drawn, or not where it says: %s", wrong)
+					t.Errorf("no drawing where the report says: %s", wrong)
 				}
 			}
 		})

@@ -18,48 +18,48 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Site is where histories take place.
+// Site is what histories run on.
 type Site struct {
-	// Registries are those that callers ask: each with a store of its own on the same
-	// data, as in processes of their own. Open them with [Config].
+	// Registries are what callers use: each with its own store on the same data, as in
+	// separate processes. Open them with [Config].
 	Registries []*dibs.Registry
 	// Patience is how long a caller waits for one answer.
 	Patience time.Duration
-	// Harm does harm to the engine, and undoes it. It is called again and again while
-	// histories take place, and returns what it did; nothing if it left it at that. Nil
-	// means that nothing goes wrong.
-	Harm func(random *rand.Rand) string
-	// Short says that holds are short in all histories, and not in one of four.
+	// Fault injects one fault into the engine and undoes it. It is called repeatedly
+	// while histories run, and returns what it did, or "" if it did nothing. Nil means
+	// no faults.
+	Fault func(random *rand.Rand) string
+	// Short makes holds short in all histories instead of one in four.
 	Short bool
-	// AtOnce is how many histories take place at a time. Zero means 4.
-	AtOnce int
+	// Concurrent is how many histories run at a time. Zero means 4.
+	Concurrent int
 }
 
-// Report is what a campaign came to.
+// Report is the result of a campaign.
 type Report struct {
-	Histories  int
-	Disturbed  int // histories in which there was harm under way
-	Operations int
-	Nothing    int // operations that were UNAVAILABLE
-	Unknown    int // operations of unknown outcome
-	Harm       map[string]int
-	Wrong      []string // what cannot be explained: each with its seed, its history and where it is drawn
-	Took       time.Duration
+	Histories   int
+	Disturbed   int // histories during which a fault was injected
+	Operations  int
+	Unavailable int // operations that returned UNAVAILABLE
+	Unknown     int // operations with an unknown outcome
+	Faults      map[string]int
+	Violations  []string // histories that are not linearizable: each with its seed, its operations and the file of its drawing
+	Took        time.Duration
 }
 
-// String is a line with all figures.
+// String formats all figures in one line.
 func (r Report) String() string {
-	return fmt.Sprintf("%d histories, %d of them disturbed; %d operations, besides %d unavailable; %d of unknown outcome; harm %v; %v",
-		r.Histories, r.Disturbed, r.Operations, r.Nothing, r.Unknown, r.Harm, r.Took.Round(time.Millisecond))
+	return fmt.Sprintf("%d histories, %d with faults; %d operations, and %d unavailable; %d with an unknown outcome; faults %v; %v",
+		r.Histories, r.Disturbed, r.Operations, r.Unavailable, r.Unknown, r.Faults, r.Took.Round(time.Millisecond))
 }
 
-// Count is how many histories a test is to run: HISTORIES of the environment, or else a few.
+// Count is how many histories a test runs: HISTORIES of the environment, or few.
 func Count(tb testing.TB, few int) int {
 	tb.Helper()
 	if text := os.Getenv("HISTORIES"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			tb.Fatalf("HISTORIES is %q: say how many histories there are to be", text)
+			tb.Fatalf("HISTORIES is %q: want a number", text)
 		}
 		return n
 	}
@@ -69,39 +69,39 @@ func Count(tb testing.TB, few int) int {
 	return few
 }
 
-// Run runs so many histories on a site, does harm meanwhile, and fails the test if one of
-// them cannot be explained.
+// Run runs histories on a site, injects faults meanwhile, and fails the test if one of the
+// histories is not linearizable.
 func Run(tb testing.TB, site Site, histories int) Report {
 	tb.Helper()
 	report := run(&site, histories, uint64(time.Now().UnixNano()))
-	for _, wrong := range report.Wrong {
+	for _, wrong := range report.Violations {
 		tb.Error(wrong)
 	}
 	tb.Log(report)
 	return report
 }
 
-// campaign is many histories on one site.
+// campaign runs many histories on one site.
 type campaign struct {
 	site *Site
 	seed uint64
 
-	harmed atomic.Int64 // how often harm has begun
-	harm   atomic.Bool  // it is under way
+	faults atomic.Int64 // faults that have begun
+	faulty atomic.Bool  // a fault is active
 
 	mu     sync.Mutex
 	report Report
 }
 
 func run(site *Site, histories int, seed uint64) Report {
-	c := &campaign{site: site, seed: seed, report: Report{Harm: make(map[string]int)}}
+	c := &campaign{site: site, seed: seed, report: Report{Faults: make(map[string]int)}}
 	began := time.Now()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		c.runAll(histories)
 	}()
-	c.doHarm(over)
+	c.injectFaults(over)
 	c.report.Took = time.Since(began)
 	return c.report
 }
@@ -109,11 +109,11 @@ func run(site *Site, histories int, seed uint64) Report {
 func (c *campaign) runAll(histories int) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	atOnce := c.site.AtOnce
-	if atOnce == 0 {
-		atOnce = 4
+	concurrent := c.site.Concurrent
+	if concurrent == 0 {
+		concurrent = 4
 	}
-	for range atOnce {
+	for range concurrent {
 		workers.Go(func() {
 			for n := next.Add(1); n <= int64(histories); n = next.Add(1) {
 				p := newPlan(c.seed + uint64(n))
@@ -125,37 +125,37 @@ func (c *campaign) runAll(histories int) {
 	workers.Wait()
 }
 
-// doHarm does harm, one after the other with a little peace in between, until all
-// histories are over. It is done by the test's own goroutine, which may fail.
-func (c *campaign) doHarm(over <-chan struct{}) {
+// injectFaults injects one fault after the other, with short pauses in between, until all
+// histories are over. It runs on the test's own goroutine, which may call Fatal.
+func (c *campaign) injectFaults(over <-chan struct{}) {
 	random := rand.New(rand.NewPCG(c.seed, 0))
-	for c.site.Harm != nil {
+	for c.site.Fault != nil {
 		select {
 		case <-over:
 			return
 		case <-time.After(time.Duration(random.IntN(100)) * time.Millisecond):
 		}
-		c.harmed.Add(1)
-		c.harm.Store(true)
-		what := c.site.Harm(random)
-		c.harm.Store(false)
+		c.faults.Add(1)
+		c.faulty.Store(true)
+		what := c.site.Fault(random)
+		c.faulty.Store(false)
 		if what != "" {
-			c.report.Harm[what]++
+			c.report.Faults[what]++
 		}
 	}
 	<-over
 }
 
-// mostWaiting is how long a history may take, with an engine that is out of reach.
+// mostWaiting is how long a history may take while the engine is unreachable.
 const mostWaiting = 3 * time.Minute
 
 func (c *campaign) one(p plan) {
 	ctx, cancel := context.WithTimeout(context.Background(), mostWaiting)
 	defer cancel()
 	h := &history{plan: p, site: c.site}
-	before, disturbed := c.harmed.Load(), c.harm.Load()
+	before, disturbed := c.faults.Load(), c.faulty.Load()
 	h.run(ctx)
-	disturbed = disturbed || c.harmed.Load() != before
+	disturbed = disturbed || c.faults.Load() != before
 	verdict := h.check()
 
 	c.mu.Lock()
@@ -165,23 +165,23 @@ func (c *campaign) one(p plan) {
 		c.report.Disturbed++
 	}
 	c.report.Operations += len(h.done)
-	c.report.Nothing += h.nothing
+	c.report.Unavailable += h.nothing
 	c.report.Unknown += h.lost
 	switch {
 	case h.failed != nil:
 		c.wrong("seed %d: %v", p.seed, h.failed)
 	case ctx.Err() != nil:
-		c.wrong("seed %d: the engine does not come back", p.seed)
+		c.wrong("seed %d: the engine does not recover", p.seed)
 	case verdict != porcupine.Ok:
 		c.wrong("seed %d: %s\n%s", p.seed, verdict, h.explain())
 	}
 }
 
 func (c *campaign) wrong(format string, args ...any) {
-	c.report.Wrong = append(c.report.Wrong, fmt.Sprintf(format, args...))
+	c.report.Violations = append(c.report.Violations, fmt.Sprintf(format, args...))
 }
 
-// explain tells what happened in a history that has no explanation, and draws it.
+// explain lists the operations of a history that is not linearizable, and draws it.
 func (h *history) explain() string {
 	operations := h.operations()
 	slices.SortFunc(operations, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
@@ -200,5 +200,5 @@ func (h *history) explain() string {
 	if err := porcupine.Visualize(model(h.apart, h.quarantine), info, file); err != nil {
 		return text.String() + err.Error()
 	}
-	return text.String() + "drawn in " + file.Name()
+	return text.String() + "drawing: " + file.Name()
 }

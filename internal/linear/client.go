@@ -10,13 +10,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// The types of the namespaces in which histories take place.
+// The namespace types of histories.
 const (
 	plainType = "plain"
-	keptType  = "kept" // names that are given up are kept back
+	keptType  = "kept" // names that are given up go into quarantine
 )
 
-// Config is how the registries of a campaign are to be opened.
+// Config opens the registries of a campaign.
 func Config() dibs.Config {
 	policy := dibs.Policy{MinTTL: time.Millisecond}
 	kept := policy
@@ -24,7 +24,7 @@ func Config() dibs.Config {
 	return dibs.Config{
 		Policies:    map[string]dibs.Policy{plainType: policy, keptType: kept},
 		SweepEvery:  100 * time.Millisecond,
-		Suggestions: -1, // they would be further reads
+		Suggestions: -1, // they would be additional reads
 	}
 }
 
@@ -39,7 +39,7 @@ func (c *client) name(i int) string        { return fmt.Sprint("name-", i) }
 func (c *client) entity(i int) dibs.Entity { return dibs.Entity{Type: "user", ID: fmt.Sprint(i)} }
 func (c *client) id(i int) dibs.ID         { return dibs.NameID(c.namespace, c.name(i)) }
 
-// optional is an entity, or none.
+// optional is an entity, or none for 0.
 func (c *client) optional(i int) dibs.Entity {
 	if i == 0 {
 		return dibs.Entity{}
@@ -54,11 +54,11 @@ func (c *client) token(i int) string {
 	return fmt.Sprintf("the-token-%d-of-%s", i, c.namespace)
 }
 
-// errBetween is an answer that no engine should give.
-var errBetween = errors.New("linear: the error is none of the registry's")
+// errForeign is an error that no engine may return.
+var errForeign = errors.New("linear: not an error of the registry")
 
-// ask has the registry do what an Op says, and returns what it said. It reports whether
-// the Op can have happened: not if it was UNAVAILABLE, or a question without an answer.
+// ask sends an Op to the registry and returns the answer. happened is false if the Op
+// cannot have happened: it was UNAVAILABLE, or a read without an answer.
 func (c *client) ask(ctx context.Context, o Op) (answer Answer, happened bool, err error) {
 	switch o.Verb {
 	case Resolve, Get, Check, Names:
@@ -66,7 +66,7 @@ func (c *client) ask(ctx context.Context, o Op) (answer Answer, happened bool, e
 	default:
 		answer, err = c.write(ctx, o)
 	}
-	answer.Told = at(time.Now())
+	answer.At = at(time.Now())
 	if err == nil {
 		return answer, true, nil
 	}
@@ -75,16 +75,16 @@ func (c *client) ask(ctx context.Context, o Op) (answer Answer, happened bool, e
 	case !ok && ctx.Err() != nil && o.Verb.reads():
 		return Answer{}, false, nil
 	case !ok:
-		return Answer{}, false, fmt.Errorf("%w: %v: %w", errBetween, o, err)
+		return Answer{}, false, fmt.Errorf("%w: %v: %w", errForeign, o, err)
 	case refusal.Code == dibs.CodeUnavailable:
 		return Answer{}, false, nil
 	case refusal.Code == dibs.CodeOutcomeUnknown:
 		return Answer{Lost: true}, !o.Verb.reads(), nil
 	}
-	return Answer{Code: refusal.Code, Reason: refusal.Reason, Told: answer.Told}, true, nil
+	return Answer{Code: refusal.Code, Reason: refusal.Reason, At: answer.At}, true, nil
 }
 
-// command is the command of the registry that an Op is.
+// command returns the registry's command for an Op.
 func (c *client) command(o Op) dibs.Command {
 	switch o.Verb {
 	case Reserve:
@@ -125,7 +125,7 @@ func (c *client) command(o Op) dibs.Command {
 	case Delete:
 		return dibs.Delete{Scope: c.scope, Entity: c.entity(o.Entity)}
 	default:
-		panic(fmt.Sprintf("linear: %q is no command", o.Verb))
+		panic(fmt.Sprintf("linear: %q is not a command", o.Verb))
 	}
 }
 
@@ -163,7 +163,7 @@ func (c *client) read(ctx context.Context, o Op) (Answer, error) {
 	}
 }
 
-// seen is how names are shown in an Answer.
+// seen converts names for an Answer.
 func (c *client) seen(names ...dibs.Name) []Seen {
 	var seen []Seen
 	for _, n := range names {
@@ -176,7 +176,7 @@ func (c *client) seen(names ...dibs.Name) []Seen {
 	return seen
 }
 
-// number is the one at the end of a name or of an entity's id; zero where there is none.
+// number is the number at the end of a name or of an entity's id; zero if there is none.
 func (c *client) number(text string) int {
 	if text == "" {
 		return 0

@@ -17,40 +17,45 @@ import (
 	"github.com/calldibs/dibs/internal/linear"
 )
 
-// ensemble is an etcd cluster, and all that can be done to it.
-type ensemble struct {
+// cluster is an etcd cluster with the faults that can be injected into it.
+type cluster struct {
 	*testing.T
 	*etcdtest.Cluster
 	random *rand.Rand
 }
 
-// Several stores on three etcd members, of which one at a time is killed, or paused, or
-// cut off from the others or from its clients. One store knows a single member, so that it
-// is in the minority now and then.
+// Several stores on three etcd members. One member at a time is killed, paused, or cut off
+// from the others or from its clients. One store knows only one member, so it is sometimes
+// in the minority.
 func TestHistoriesOnEtcd(t *testing.T) {
 	t.Parallel()
 	uncut := etcdtest.CheckNetwork()
 	if uncut != nil {
-		fmt.Fprintf(os.Stderr, "*** %s cuts no member off: %v ***\n", t.Name(), uncut)
+		fmt.Fprintf(os.Stderr, "*** %s does not cut members off: %v ***\n", t.Name(), uncut)
 	}
-	e := &ensemble{T: t, Cluster: etcdtest.Start(t, etcdtest.Options{Network: uncut == nil})}
+	e := &cluster{T: t, Cluster: etcdtest.Start(t, etcdtest.Options{Network: uncut == nil})}
 	regs := []*dibs.Registry{
 		registry(t, e.open(e.Endpoints())), registry(t, e.open(e.Endpoints())), registry(t, e.open(e.Endpoints()[:1])),
 	}
-	harms := []func() string{e.kill, e.pause}
+	faults := []fault{
+		{"killed", (*etcdtest.Member).Kill, func(m *etcdtest.Member) { m.Restart(t) }},
+		{"paused", func(m *etcdtest.Member) { m.Pause(t) }, func(m *etcdtest.Member) { m.Resume(t) }},
+	}
 	if uncut == nil {
-		harms = append(harms, e.isolate, e.isolate, e.hide)
+		isolated := fault{"isolated", func(m *etcdtest.Member) { m.Isolate(t) }, func(m *etcdtest.Member) { m.Rejoin(t) }}
+		hidden := fault{"hidden", func(m *etcdtest.Member) { m.Hide(t) }, func(m *etcdtest.Member) { m.Show(t) }}
+		faults = append(faults, isolated, isolated, hidden)
 	}
 	linear.Run(t, linear.Site{
-		Registries: regs, Patience: 2 * time.Second, AtOnce: 6,
-		Harm: func(random *rand.Rand) string {
+		Registries: regs, Patience: 2 * time.Second, Concurrent: 6,
+		Fault: func(random *rand.Rand) string {
 			e.random = random
-			return harms[random.IntN(len(harms))]()
+			return e.inject(faults[random.IntN(len(faults))])
 		},
 	}, linear.Count(t, 16))
 }
 
-func (e *ensemble) open(endpoints []string) dibs.Store {
+func (e *cluster) open(endpoints []string) dibs.Store {
 	e.Helper()
 	store, err := etcdstore.Open(e.Context(), etcdstore.Config{
 		Endpoints: endpoints, Timeout: 900 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -62,7 +67,7 @@ func (e *ensemble) open(endpoints []string) dibs.Store {
 }
 
 // victim picks the leader or any other member.
-func (e *ensemble) victim() (member *etcdtest.Member, rank string) {
+func (e *cluster) victim() (member *etcdtest.Member, rank string) {
 	leader, followers := e.Leader(e.T)
 	if e.random.IntN(2) == 0 {
 		return leader, "leader"
@@ -70,39 +75,21 @@ func (e *ensemble) victim() (member *etcdtest.Member, rank string) {
 	return followers[e.random.IntN(len(followers))], "follower"
 }
 
-// while lets time pass: less than it takes to choose a new leader, or more.
-func (e *ensemble) while() {
+// wait waits: shorter than an election of a leader takes, or longer.
+func (e *cluster) wait() {
 	time.Sleep(time.Duration(100+e.random.IntN(1200)) * time.Millisecond)
 }
 
-func (e *ensemble) kill() string {
-	member, rank := e.victim()
-	member.Kill()
-	e.while()
-	member.Restart(e.T)
-	return rank + " killed"
+// fault disturbs one member for a while.
+type fault struct {
+	name       string
+	begin, end func(*etcdtest.Member)
 }
 
-func (e *ensemble) pause() string {
+func (e *cluster) inject(f fault) string {
 	member, rank := e.victim()
-	member.Pause(e.T)
-	e.while()
-	member.Resume(e.T)
-	return rank + " paused"
-}
-
-func (e *ensemble) isolate() string {
-	member, rank := e.victim()
-	member.Isolate(e.T)
-	e.while()
-	member.Rejoin(e.T)
-	return rank + " isolated"
-}
-
-func (e *ensemble) hide() string {
-	member, rank := e.victim()
-	member.Hide(e.T)
-	e.while()
-	member.Show(e.T)
-	return rank + " hidden"
+	f.begin(member)
+	e.wait()
+	f.end(member)
+	return rank + " " + f.name
 }

@@ -12,63 +12,63 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// flaky is a store that is reached by a bad line, while there is a storm: calls do not get
-// through, or get through late, or their answers are lost.
+// flaky is a store behind a bad network while faulty is set: calls do not arrive, arrive
+// late, or their answers are lost.
 type flaky struct {
 	dibs.Store
-	storm  *atomic.Bool
-	unsent sync.WaitGroup // what arrives late
+	faulty *atomic.Bool
+	unsent sync.WaitGroup // calls that arrive late
 }
 
 var _ dibs.Clock = (*flaky)(nil)
 
-// flakyStore puts a bad line in front of a store. What is on its way arrives before the
-// test ends.
-func flakyStore(tb testing.TB, store dibs.Store, storm *atomic.Bool) *flaky {
-	f := &flaky{Store: store, storm: storm}
+// flakyStore puts a bad network in front of a store. Late calls arrive before the test
+// ends.
+func flakyStore(tb testing.TB, store dibs.Store, faulty *atomic.Bool) *flaky {
+	f := &flaky{Store: store, faulty: faulty}
 	tb.Cleanup(f.unsent.Wait)
 	return f
 }
 
-// Now lets the registry guess, as it does without a line in between.
+// Now lets the registry guess, as it does without the network.
 func (f *flaky) Now() (dibs.Instant, bool) { return f.Store.(dibs.Clock).Now() }
 
-var errLine = errors.New("the line is bad")
+var errNetwork = errors.New("bad network")
 
-// unlucky is one call in three, in a storm.
-func (f *flaky) unlucky() bool { return f.storm.Load() && rand.IntN(3) == 0 }
+// unlucky selects one call in three while the network is faulty.
+func (f *flaky) unlucky() bool { return f.faulty.Load() && rand.IntN(3) == 0 }
 
 func (f *flaky) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	if f.unlucky() {
-		return dibs.Snapshots{}, dibs.Unavailable(errLine)
+		return dibs.Snapshots{}, dibs.Unavailable(errNetwork)
 	}
 	return f.Store.Load(ctx, refs)
 }
 
 func (f *flaky) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	time.Sleep(rand.N(500 * time.Microsecond)) // so that others are faster now and then
+	time.Sleep(rand.N(500 * time.Microsecond)) // so that other commits are sometimes faster
 	if !f.unlucky() {
 		return f.Store.Commit(ctx, groups)
 	}
 	switch rand.IntN(4) {
-	case 0: // it does not get through, and that is known
-		return nil, dibs.Unavailable(errLine)
-	case 1: // it does not get through
-	case 2: // it gets through, the answer does not
+	case 0: // it does not arrive, and the caller knows
+		return nil, dibs.Unavailable(errNetwork)
+	case 1: // it does not arrive
+	case 2: // it arrives, the answer does not
 		_, _ = f.Store.Commit(ctx, groups)
-	case 3: // it gets through long after everybody has given up
+	case 3: // it arrives long after the caller has given up
 		f.unsent.Go(func() {
 			time.Sleep(rand.N(100 * time.Millisecond))
 			_, _ = f.Store.Commit(context.WithoutCancel(ctx), groups)
 		})
 	}
-	return nil, dibs.OutcomeUnknown(errLine)
+	return nil, dibs.OutcomeUnknown(errNetwork)
 }
 
-// blow lets a storm blow for a while.
-func blow(storm *atomic.Bool, random *rand.Rand) string {
-	storm.Store(true)
+// disturb makes the network faulty for a while.
+func disturb(faulty *atomic.Bool, random *rand.Rand) string {
+	faulty.Store(true)
 	time.Sleep(time.Duration(5+random.IntN(40)) * time.Millisecond)
-	storm.Store(false)
-	return "storm"
+	faulty.Store(false)
+	return "faulty"
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// history is a plan that is carried out.
+// history is the execution of a plan.
 type history struct {
 	plan
 	site    *Site
 	began   time.Time
 	mu      sync.Mutex
 	done    []porcupine.Operation
-	holders [maxNames + 1]int // the token that held a name last, as far as anybody was told
-	failed  error             // what no caller should have been told
+	holders [maxNames + 1]int // the token that held a name last, as far as callers know
+	failed  error             // an error that no caller may get
 
 	nothing int // commands that did not happen
-	lost    int // commands of which nobody knows whether they happened
+	lost    int // commands with an unknown outcome
 }
 
-// run lets all clients do their part, and looks at what is left at the end.
+// run runs all clients, and then reads the final state.
 func (h *history) run(ctx context.Context) {
 	h.began = time.Now()
 	var clients sync.WaitGroup
@@ -33,7 +33,7 @@ func (h *history) run(ctx context.Context) {
 		clients.Go(func() { h.act(ctx, i) })
 	}
 	clients.Wait()
-	h.lookBack(ctx)
+	h.readBack(ctx)
 }
 
 func (h *history) client(i int) *client {
@@ -41,7 +41,7 @@ func (h *history) client(i int) *client {
 	return &client{reg: regs[(i+int(h.seed%uint64(len(regs))))%len(regs)], scope: h.scope(), namespace: h.namespace()}
 }
 
-// act is one client's part.
+// act runs one client.
 func (h *history) act(ctx context.Context, i int) {
 	random := rand.New(rand.NewPCG(h.seed, uint64(i)+1))
 	c := h.client(i)
@@ -55,15 +55,15 @@ func (h *history) act(ctx context.Context, i int) {
 			if answered || tries == 3 || random.IntN(3) == 0 {
 				break
 			}
-			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // and asks again, as a caller should
+			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // then retries, as a caller should
 		}
 		if h.lapses || random.IntN(4) == 0 {
-			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // another rhythm for each
+			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // clients have different rhythms
 		}
 	}
 }
 
-// ask asks once, and notes what was said. It reports whether the answer is clear.
+// ask asks once, and records the answer. It reports whether the answer is clear.
 func (h *history) ask(ctx context.Context, i int, c *client, o Op) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.site.Patience)
 	defer cancel()
@@ -94,9 +94,9 @@ func (h *history) ask(ctx context.Context, i int, c *client, o Op) bool {
 	return !answer.Lost
 }
 
-// lookBack asks what became of each name and entity, until there is an answer: what was
-// acknowledged and is lost shows here.
-func (h *history) lookBack(ctx context.Context) {
+// readBack reads each name and entity until there is an answer: a lost acknowledged write
+// shows here.
+func (h *history) readBack(ctx context.Context) {
 	for i := 1; i <= h.names; i++ {
 		questions := []Op{{Verb: Get, Name: i}, {Verb: Resolve, Name: i}}
 		if !h.apart {
@@ -104,14 +104,14 @@ func (h *history) lookBack(ctx context.Context) {
 		}
 		for _, o := range questions {
 			for turn := 0; !h.ask(ctx, h.clients, h.client(turn), o) && ctx.Err() == nil; turn++ {
-				time.Sleep(10 * time.Millisecond) // the engine may be out of reach
+				time.Sleep(10 * time.Millisecond) // the engine may be unreachable
 			}
 		}
 	}
 }
 
-// operations returns the history as porcupine wants it: what was never answered may happen
-// until the end.
+// operations returns the history in the form of porcupine: an operation without an answer
+// may happen until the end.
 func (h *history) operations() []porcupine.Operation {
 	end := time.Since(h.began).Nanoseconds()
 	operations := make([]porcupine.Operation, len(h.done))
@@ -124,7 +124,7 @@ func (h *history) operations() []porcupine.Operation {
 	return operations
 }
 
-// check looks for an order in which all answers are right.
+// check searches for an order in which all answers are right.
 func (h *history) check() porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(model(h.apart, h.quarantine), h.operations(), mostChecking)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// late is a sound store of whose commits some take their time: they look at the clock, and
-// are seen by others only after a while, longer than holds live. Until then what they write
-// is locked, and what they rest on stays as it is.
+// late is a sound store in which some commits are slow: they check the clock, and become
+// visible only after a while, longer than holds last. Until then the records they write
+// are locked, and the records they read cannot change.
 type late struct {
 	dibs.Store
 
 	mu     sync.Mutex
-	reads  map[dibs.ID]int // by how many commits under way
+	reads  map[dibs.ID]int // by the number of commits in progress
 	writes map[dibs.ID]int
 }
 
@@ -54,7 +54,7 @@ func (s *late) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome,
 	return outcomes, nil
 }
 
-// lock locks what a group rests on, unless a commit under way is in its way.
+// lock locks the records of a group, unless it conflicts with a commit in progress.
 func (s *late) lock(g dibs.Group) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,9 +87,9 @@ func (s *late) count(g dibs.Group, by int) {
 	}
 }
 
-// Await waits for the commits under way on refs.
+// Await waits for the commits in progress on refs.
 func (s *late) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
-	for s.underWay(refs) {
+	for s.inProgress(refs) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -99,7 +99,7 @@ func (s *late) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) err
 	return s.Store.Await(ctx, refs, end)
 }
 
-func (s *late) underWay(refs []dibs.Ref) bool {
+func (s *late) inProgress(refs []dibs.Ref) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ref := range refs {

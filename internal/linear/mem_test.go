@@ -13,18 +13,18 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// Several registries on one store in memory, by a bad line: whatever goes wrong here is the
-// registry's fault.
+// Several registries on one store in memory, behind a bad network: every violation here is
+// an error of the registry.
 func TestHistoriesInMemory(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	storm := new(atomic.Bool)
+	faulty := new(atomic.Bool)
 	var regs []*dibs.Registry
 	for range 3 {
-		regs = append(regs, registry(t, flakyStore(t, store, storm)))
+		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
 	linear.Run(t, linear.Site{
 		Registries: regs, Patience: time.Second,
-		Harm: func(random *rand.Rand) string { return blow(storm, random) },
+		Fault: func(random *rand.Rand) string { return disturb(faulty, random) },
 	}, linear.Count(t, 60))
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// decide works out what an Op does and should be answered. What the caller was told is
-// looked at only where the rules leave it to a millisecond.
-func (w *world) decide(o Op, told Answer) Answer {
+// decide applies an Op and returns the expected answer. got, the actual answer, decides
+// only where the rules depend on a millisecond.
+func (w *world) decide(o Op, got Answer) Answer {
 	switch o.Verb {
 	case Reserve:
 		return w.reserve(o, o.Name)
 	case ReserveBoth:
 		return w.reserveBoth(o)
 	case Extend:
-		return w.extend(o, told)
+		return w.extend(o, got)
 	case Release:
 		return w.release(o)
 	case Confirm, Replace:
@@ -48,15 +48,15 @@ func (w *world) decide(o Op, told Answer) Answer {
 	case Names:
 		return w.namesOf(o)
 	}
-	panic(fmt.Sprintf("linear: the model does not know %q", o.Verb))
+	panic(fmt.Sprintf("linear: unknown verb %q", o.Verb))
 }
 
-// step returns the worlds that an Op with this answer may lead to from here: none if the
-// answer is wrong.
-func (w world) step(o Op, told Answer) (next []any) {
-	for _, after := range w.moments(o, told.when()) {
-		want := after.decide(o, told)
-		if told.Lost || want.like(told) && after.learn(o, told) {
+// step returns the worlds that an Op with this answer may lead to: none if the answer is
+// wrong.
+func (w world) step(o Op, got Answer) (next []any) {
+	for _, after := range w.moments(o, got.when()) {
+		want := after.decide(o, got)
+		if got.Lost || want.like(got) && after.learn(o, got) {
 			next = append(next, after)
 		}
 	}
@@ -67,49 +67,49 @@ func (a Answer) when() millis {
 	if a.Lost {
 		return never
 	}
-	return a.Told
+	return a.At
 }
 
-// learn takes from an answer what the model cannot work out: when holds end, and how far
-// versions are. It reports whether that can be.
-func (w *world) learn(o Op, told Answer) bool {
-	if told.Code != "" {
+// learn takes from an answer what the model cannot compute: when holds end, and versions.
+// It reports whether they are possible.
+func (w *world) learn(o Op, got Answer) bool {
+	if got.Code != "" {
 		return true
 	}
-	for _, seen := range told.Names {
+	for _, seen := range got.Names {
 		n := &w.names[seen.Name]
 		if n.state != dibs.Held {
 			continue
 		}
-		if !n.ends.contains(seen.Ends) || !o.endsInTime(seen.Ends, told) {
+		if !n.ends.contains(seen.Ends) || !o.endsInTime(seen.Ends, got) {
 			return false
 		}
 		n.ends = moment(seen.Ends)
 	}
-	if told.Version == 0 {
+	if got.Version == 0 {
 		return true
 	}
 	e := &w.entities[o.Entity]
 	if o.Verb == Transfer {
 		e = &w.entities[o.To]
 	}
-	if told.Version < e.version || e.exact && told.Version != e.version {
+	if got.Version < e.version || e.exact && got.Version != e.version {
 		return false
 	}
-	e.version, e.exact = told.Version, true
+	e.version, e.exact = got.Version, true
 	return true
 }
 
-// endsInTime reports whether a hold that an Op has made or extended ends when it asked for.
-func (o Op) endsInTime(ends millis, told Answer) bool {
-	if told.Replayed || (o.Verb != Reserve && o.Verb != Extend) {
+// endsInTime reports whether a hold that an Op made or extended ends after the TTL of the Op.
+func (o Op) endsInTime(ends millis, got Answer) bool {
+	if got.Replayed || (o.Verb != Reserve && o.Verb != Extend) {
 		return true
 	}
-	return span{o.Asked.plus(o.TTL-guessedEarly) - skew, told.Told.plus(o.TTL+guessedLate) + skew}.contains(ends)
+	return span{o.Asked.plus(o.TTL-guessedEarly) - skew, got.At.plus(o.TTL+guessedLate) + skew}.contains(ends)
 }
 
-// model is what porcupine is to compare histories with. If apart, each name has an
-// entity of its own with the same number, and is looked at by itself.
+// model is the porcupine model. If apart is true, each name has its own entity with the same
+// number, and is checked separately.
 func model(apart, quarantine bool) porcupine.Model {
 	seed := maphash.MakeSeed()
 	m := porcupine.NondeterministicModel{
@@ -136,7 +136,7 @@ func byName(history []porcupine.Operation) [][]porcupine.Operation {
 	return parts
 }
 
-// String is how a world is shown in a history.
+// String formats a world for a history.
 func (w world) String() string {
 	var text strings.Builder
 	for i, n := range w.names {
@@ -152,5 +152,5 @@ func (w world) String() string {
 	return text.String()
 }
 
-// mostChecking is how long a history may be thought about.
+// mostChecking is how long the check of a history may take.
 const mostChecking = time.Minute

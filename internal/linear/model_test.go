@@ -9,22 +9,22 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// noon is when the histories of these tests take place.
+// noon is the start of the histories of these tests.
 const noon = millis(1_800_000_000_000)
 
-// told is an Op with its answer, from one millisecond after noon to another.
-func told(from, to millis, o Op, a Answer) porcupine.Operation {
-	o.Asked, a.Told = noon+from, noon+to
+// answered is an Op with its answer; from and to are milliseconds after noon.
+func answered(from, to millis, o Op, a Answer) porcupine.Operation {
+	o.Asked, a.At = noon+from, noon+to
 	return porcupine.Operation{Input: o, Output: a, Call: int64(from), Return: int64(to)}
 }
 
-// lost is an Op that was never answered.
+// lost is an Op without an answer.
 func lost(from millis, o Op) porcupine.Operation {
 	o.Asked = noon + from
 	return porcupine.Operation{Input: o, Output: Answer{Lost: true}, Call: int64(from), Return: 1 << 40}
 }
 
-// Answers as they are when all is well.
+// Answers of a correct registry.
 func heldUntil(ends millis, epoch uint64) Answer {
 	return Answer{Names: []Seen{{Name: 1, State: dibs.Held, Status: dibs.StatusReserved, Epoch: epoch, Ends: noon + ends}}}
 }
@@ -56,106 +56,106 @@ var (
 	toEntity1 = Answer{Outcome: dibs.ResolveActive, Entity: 1}
 )
 
-// The model finds what must never be, and lets pass what may.
+// The model finds forbidden histories, and accepts allowed ones.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		want    porcupine.CheckResult
 		history []porcupine.Operation
 	}{
-		"one after the other": {porcupine.Ok, []porcupine.Operation{
-			told(0, 1, reserve1, heldUntil(hour, 1)), told(2, 3, reserve2, taken), told(4, 5, confirm1, activeOf(1, 1, 1)),
-			told(6, 7, resolve, toEntity1), told(8, 9, claim2, inUse),
+		"sequential": {porcupine.Ok, []porcupine.Operation{
+			answered(0, 1, reserve1, heldUntil(hour, 1)), answered(2, 3, reserve2, taken), answered(4, 5, confirm1, activeOf(1, 1, 1)),
+			answered(6, 7, resolve, toEntity1), answered(8, 9, claim2, inUse),
 		}},
-		"two at once, one of them wins": {porcupine.Ok, []porcupine.Operation{
-			told(0, 9, reserve1, taken), told(1, 8, reserve2, heldUntil(hour, 1)),
+		"two concurrent, one wins": {porcupine.Ok, []porcupine.Operation{
+			answered(0, 9, reserve1, taken), answered(1, 8, reserve2, heldUntil(hour, 1)),
 		}},
 		"two owners": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 9, claim1, activeOf(1, 1, 1)), told(1, 8, claim2, activeOf(2, 1, 1)),
+			answered(0, 9, claim1, activeOf(1, 1, 1)), answered(1, 8, claim2, activeOf(2, 1, 1)),
 		}},
 		"two holders": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 9, reserve1, heldUntil(hour, 1)), told(1, 8, reserve2, heldUntil(hour, 2)),
+			answered(0, 9, reserve1, heldUntil(hour, 1)), answered(1, 8, reserve2, heldUntil(hour, 2)),
 		}},
-		"a read while it changes": {porcupine.Ok, []porcupine.Operation{
-			told(0, 9, claim1, activeOf(1, 1, 1)), told(1, 2, resolve, toEntity1), told(3, 4, resolve, toEntity1),
+		"a read during a change": {porcupine.Ok, []porcupine.Operation{
+			answered(0, 9, claim1, activeOf(1, 1, 1)), answered(1, 2, resolve, toEntity1), answered(3, 4, resolve, toEntity1),
 		}},
 		"a stale read": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, claim1, activeOf(1, 1, 1)), told(2, 3, resolve, nowhere),
+			answered(0, 1, claim1, activeOf(1, 1, 1)), answered(2, 3, resolve, nowhere),
 		}},
 		"a read that goes back": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 9, claim1, activeOf(1, 1, 1)), told(1, 2, resolve, toEntity1), told(3, 4, resolve, nowhere),
+			answered(0, 9, claim1, activeOf(1, 1, 1)), answered(1, 2, resolve, toEntity1), answered(3, 4, resolve, nowhere),
 		}},
 		"a lost acknowledged write": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, reserve1, heldUntil(hour, 1)), told(2, 3, reserve2, heldUntil(hour, 1)),
+			answered(0, 1, reserve1, heldUntil(hour, 1)), answered(2, 3, reserve2, heldUntil(hour, 1)),
 		}},
 		"an epoch that goes back": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, reserve1, heldUntil(hour, 1)), told(2, 3, release1, released(1)), told(4, 5, reserve2, heldUntil(hour, 1)),
+			answered(0, 1, reserve1, heldUntil(hour, 1)), answered(2, 3, release1, released(1)), answered(4, 5, reserve2, heldUntil(hour, 1)),
 		}},
 		"a version that goes back": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, claim1, activeOf(1, 1, 4)), told(2, 3, Op{Verb: Archive, Entity: 1}, Answer{Version: 4}),
+			answered(0, 1, claim1, activeOf(1, 1, 4)), answered(2, 3, Op{Verb: Archive, Entity: 1}, Answer{Version: 4}),
 		}},
-		"a refusal for nothing": {porcupine.Illegal, []porcupine.Operation{told(0, 1, reserve1, taken)}},
+		"an unfounded refusal": {porcupine.Illegal, []porcupine.Operation{answered(0, 1, reserve1, taken)}},
 		"an unknown outcome that happened": {porcupine.Ok, []porcupine.Operation{
-			lost(0, claim1), told(2, 3, resolve, nowhere), told(4, 5, resolve, toEntity1), told(6, 7, claim2, inUse),
+			lost(0, claim1), answered(2, 3, resolve, nowhere), answered(4, 5, resolve, toEntity1), answered(6, 7, claim2, inUse),
 		}},
 		"an unknown outcome that did not happen": {porcupine.Ok, []porcupine.Operation{
-			lost(0, claim1), told(2, 3, claim2, activeOf(2, 1, 1)), told(4, 5, claim2, Answer{Replayed: true, Version: 1, Names: activeOf(2, 1, 1).Names}),
+			lost(0, claim1), answered(2, 3, claim2, activeOf(2, 1, 1)), answered(4, 5, claim2, Answer{Replayed: true, Version: 1, Names: activeOf(2, 1, 1).Names}),
 		}},
-		"an unknown outcome that came and went": {porcupine.Illegal, []porcupine.Operation{
-			lost(0, claim1), told(2, 3, resolve, toEntity1), told(4, 5, resolve, nowhere),
+		"an unknown outcome that happened and was undone": {porcupine.Illegal, []porcupine.Operation{
+			lost(0, claim1), answered(2, 3, resolve, toEntity1), answered(4, 5, resolve, nowhere),
 		}},
 		"an unknown outcome before its call": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, resolve, toEntity1), lost(2, claim1),
+			answered(0, 1, resolve, toEntity1), lost(2, claim1),
 		}},
 		"a hold that lapses": {porcupine.Ok, []porcupine.Operation{
-			told(0, 1, brief1, heldUntil(1000, 1)), told(900, 901, reserve2, taken), told(1100, 1101, reserve2, heldUntil(hour+1100, 2)),
-			told(1102, 1103, confirm1, refused(dibs.CodeLost)),
+			answered(0, 1, brief1, heldUntil(1000, 1)), answered(900, 901, reserve2, taken), answered(1100, 1101, reserve2, heldUntil(hour+1100, 2)),
+			answered(1102, 1103, confirm1, refused(dibs.CodeLost)),
 		}},
 		"a late duplicate": {porcupine.Ok, []porcupine.Operation{
-			told(0, 1, brief1, heldUntil(1000, 1)), told(1100, 1101, reserve2, heldUntil(hour+1100, 2)), told(1102, 1103, reserve1, taken),
-			told(1104, 1105, release2, released(2)), told(1106, 1107, reserve1, refused(dibs.CodeAlreadyExpired)),
+			answered(0, 1, brief1, heldUntil(1000, 1)), answered(1100, 1101, reserve2, heldUntil(hour+1100, 2)), answered(1102, 1103, reserve1, taken),
+			answered(1104, 1105, release2, released(2)), answered(1106, 1107, reserve1, refused(dibs.CodeAlreadyExpired)),
 		}},
 		"a late duplicate that takes the name": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, brief1, heldUntil(1000, 1)), told(1100, 1101, reserve2, heldUntil(hour+1100, 2)), told(1104, 1105, release2, released(2)),
-			told(1106, 1107, reserve1, heldUntil(hour+1106, 3)),
+			answered(0, 1, brief1, heldUntil(1000, 1)), answered(1100, 1101, reserve2, heldUntil(hour+1100, 2)), answered(1104, 1105, release2, released(2)),
+			answered(1106, 1107, reserve1, heldUntil(hour+1106, 3)),
 		}},
 		"a hold given away early": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, brief1, heldUntil(1000, 1)), told(900, 901, reserve2, heldUntil(hour+900, 2)),
+			answered(0, 1, brief1, heldUntil(1000, 1)), answered(900, 901, reserve2, heldUntil(hour+900, 2)),
 		}},
 		"a hold confirmed late": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, brief1, heldUntil(1000, 1)), told(1100, 1101, confirm1, activeOf(1, 1, 1)),
+			answered(0, 1, brief1, heldUntil(1000, 1)), answered(1100, 1101, confirm1, activeOf(1, 1, 1)),
 		}},
-		"a hold that lapsed and is back": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, brief1, heldUntil(1000, 1)), told(990, 1000, reserve2, heldUntil(hour+1000, 2)), told(1001, 1002, get, heldUntil(1000, 1)),
+		"a lapsed hold that is back": {porcupine.Illegal, []porcupine.Operation{
+			answered(0, 1, brief1, heldUntil(1000, 1)), answered(990, 1000, reserve2, heldUntil(hour+1000, 2)), answered(1001, 1002, get, heldUntil(1000, 1)),
 		}},
-		"half of two": {porcupine.Illegal, []porcupine.Operation{
+		"one of two reserved together": {porcupine.Illegal, []porcupine.Operation{
 			lost(0, Op{Verb: ReserveBoth, Name: 1, Other: 2, Token: 1, TTL: time.Hour}),
-			told(2, 3, get, heldUntil(hour, 1)), told(4, 5, Op{Verb: Get, Name: 2}, refused(dibs.CodeNotFound)),
+			answered(2, 3, get, heldUntil(hour, 1)), answered(4, 5, Op{Verb: Get, Name: 2}, refused(dibs.CodeNotFound)),
 		}},
 		"half of a swap": {porcupine.Illegal, []porcupine.Operation{
-			told(0, 1, claim1, activeOf(1, 1, 1)),
-			told(2, 3, Op{Verb: Claim, Name: 2, Entity: 2}, Answer{Version: 1, Names: []Seen{{2, dibs.Active, dibs.StatusConfirmed, 1, 2, 0}}}),
+			answered(0, 1, claim1, activeOf(1, 1, 1)),
+			answered(2, 3, Op{Verb: Claim, Name: 2, Entity: 2}, Answer{Version: 1, Names: []Seen{{2, dibs.Active, dibs.StatusConfirmed, 1, 2, 0}}}),
 			lost(4, Op{Verb: Swap, Name: 1, Entity: 1, Other: 2, To: 2}),
-			told(5, 6, resolve, Answer{Outcome: dibs.ResolveActive, Entity: 2}),
-			told(7, 8, Op{Verb: Resolve, Name: 2}, Answer{Outcome: dibs.ResolveActive, Entity: 2}),
+			answered(5, 6, resolve, Answer{Outcome: dibs.ResolveActive, Entity: 2}),
+			answered(7, 8, Op{Verb: Resolve, Name: 2}, Answer{Outcome: dibs.ResolveActive, Entity: 2}),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := porcupine.CheckOperationsTimeout(model(false, false), c.history, mostChecking); got != c.want {
-				t.Errorf("it is %s, want %s", got, c.want)
+				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}
 }
 
-// Names that are looked at by themselves are all looked at.
+// Names that are checked separately are all checked.
 func TestModelOfNamesApart(t *testing.T) {
 	t.Parallel()
 	history := []porcupine.Operation{
-		told(0, 1, Op{Verb: Resolve, Name: 2}, nowhere), told(0, 1, claim1, activeOf(1, 1, 1)), told(2, 3, resolve, nowhere),
+		answered(0, 1, Op{Verb: Resolve, Name: 2}, nowhere), answered(0, 1, claim1, activeOf(1, 1, 1)), answered(2, 3, resolve, nowhere),
 	}
 	if got := porcupine.CheckOperationsTimeout(model(true, false), history, mostChecking); got != porcupine.Illegal {
-		t.Errorf("it is %s", got)
+		t.Errorf("got %s", got)
 	}
 }

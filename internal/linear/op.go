@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// How much there is in one history. Numbers of names, entities and tokens begin with 1;
-// zero is none.
+// The sizes of a history. Numbers of names, entities and tokens begin with 1; zero means
+// none.
 const (
 	maxNames    = 4
 	maxEntities = 4
 	maxTokens   = 10 // fewer than a name remembers
 )
 
-// Verb is what a caller asks for.
+// Verb is a kind of operation.
 type Verb string
 
-// The verbs. Reserving two is ReserveAll.
+// The verbs. ReserveBoth is a ReserveAll of two names.
 const (
 	Reserve      Verb = "reserve"
 	ReserveBoth  Verb = "reserve-both"
 	Extend       Verb = "extend"
 	Confirm      Verb = "confirm"
-	Replace      Verb = "replace" // a confirm in place of the present name
+	Replace      Verb = "replace" // a confirm that replaces the current name
 	Release      Verb = "release"
 	Claim        Verb = "claim"
 	Rename       Verb = "rename"
@@ -39,12 +39,12 @@ const (
 	Names        Verb = "names" // of an entity
 )
 
-// reads reports whether a verb changes nothing.
+// reads reports whether a verb is a read.
 func (v Verb) reads() bool {
 	return v == Resolve || v == Get || v == Check || v == Names
 }
 
-// Op is what one caller asked for, and when.
+// Op is a request of one caller, and its time.
 type Op struct {
 	Verb   Verb
 	Name   int
@@ -54,17 +54,17 @@ type Op struct {
 	Token  int
 	TTL    time.Duration
 
-	Asked millis // by the machine's clock, for what depends on time
+	Asked millis // by the machine's clock, for rules that depend on time
 }
 
-// millis is a moment in milliseconds since 1970, as exact as the registry is.
+// millis is a time in milliseconds since 1970, the precision of the registry.
 type millis int64
 
 func at(t time.Time) millis { return millis(t.UnixMilli()) }
 
 func (m millis) plus(d time.Duration) millis { return m + millis(d.Milliseconds()) }
 
-// String is how an Op is shown in a history.
+// String formats an Op for a history.
 func (o Op) String() string {
 	var text strings.Builder
 	text.WriteString(string(o.Verb))

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// plan is what one history is about. All of it follows from its seed, but not how the
-// callers' commands interleave.
+// plan describes one history. It follows from its seed, except for the interleaving of the
+// callers' commands.
 type plan struct {
 	seed       uint64
-	apart      bool // names have nothing to do with each other
+	apart      bool // names are independent of each other
 	quarantine bool
 	lapses     bool // holds are short
 	names      int
@@ -18,7 +18,7 @@ type plan struct {
 	steps      int // of each client
 }
 
-// The sizes of a history: long enough for commands to meet, short enough to be checked.
+// The sizes of a history: long enough for conflicts, short enough to be checked.
 const (
 	planClients = 4
 	planSteps   = 25
@@ -45,8 +45,8 @@ func (p plan) namespace() string {
 	return p.scope() + "." + plainType
 }
 
-// ofHolds are the verbs about one name; ofEntities those about several. Some stand here
-// twice, since what they make is what others need.
+// ofHolds are the verbs on one name, ofEntities those on several. Some are listed twice,
+// because others depend on their results.
 var (
 	ofHolds = []Verb{
 		Reserve, Reserve, Reserve, Confirm, Confirm, Confirm, Release, Release, Extend, Claim, Decommission, Delete,
@@ -58,7 +58,7 @@ var (
 	}
 )
 
-// next makes up what a client asks next.
+// next draws a client's next operation.
 func (p plan) next(random *rand.Rand) Op {
 	verbs := ofEntities
 	if p.apart {
@@ -87,7 +87,7 @@ func (p plan) next(random *rand.Rand) Op {
 		o.Entity = 0
 	case Check:
 		o.Entity *= random.IntN(2)
-	default: // is about a name and an entity
+	default: // takes a name and an entity
 	}
 	if !p.apart {
 		p.addSecond(&o, random)
@@ -95,8 +95,8 @@ func (p plan) next(random *rand.Rand) Op {
 	return o
 }
 
-// addSecond adds the other name and the other entity, and takes away a name that a command
-// on an entity has no use for.
+// addSecond adds the second name and the second entity, and removes the name from a
+// command that takes only an entity.
 func (p plan) addSecond(o *Op, random *rand.Rand) {
 	other := func(i int) int { return 1 + (i+random.IntN(p.names-1))%p.names }
 	switch o.Verb {
@@ -108,7 +108,7 @@ func (p plan) addSecond(o *Op, random *rand.Rand) {
 		o.To = other(o.Entity)
 	case Archive, Restore, Delete, Names:
 		o.Name = 0
-	default: // has no second one
+	default: // takes no second one
 	}
 }
 
@@ -119,13 +119,13 @@ func (p plan) ttl(random *rand.Rand) time.Duration {
 	return time.Hour
 }
 
-// proof picks the token that most likely holds a name, if any client knows of one.
+// proof picks the token that most likely holds a name, if a client knows one.
 func (p plan) proof(o *Op, known [maxNames + 1]int, random *rand.Rand) {
 	switch o.Verb {
 	case Confirm, Replace, Release, Extend, Rename:
 		if token := known[o.Name]; token != 0 && random.IntN(4) > 0 {
 			o.Token = token
 		}
-	default: // takes no proof
+	default: // takes no token
 	}
 }

@@ -19,44 +19,44 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// database is a PostgreSQL server that registries reach by proxies, and all that can be
-// done to it.
+// database is a PostgreSQL server behind proxies, with the faults that can be injected
+// into it.
 type database struct {
 	*testing.T
 	cluster *pgtest.Cluster
 	proxies []*pgproxy.Proxy
-	storm   atomic.Bool
+	faulty  atomic.Bool
 }
 
-// Several stores on one database, whose connections are cut, whose statements and commits
-// fail, whose answers to a COMMIT are lost, whose sessions are ended, and which is killed
-// and restarted.
+// Several stores on one database. Connections are cut, statements and commits fail, answers
+// to a COMMIT are lost, sessions are terminated, and the server is killed and restarted.
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
-	d := &database{T: t, cluster: pgtest.Start(t, pgtest.Options{})}
-	var regs []*dibs.Registry
-	for range 3 {
-		regs = append(regs, registry(t, d.open()))
-	}
-	d.makeSlowable()
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Harm: d.harm}, linear.Count(t, 12))
+	d, regs := newDatabase(t)
+	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Fault: d.inject}, linear.Count(t, 12))
 }
 
-// Short holds, and commits that take longer than those live.
+// Short holds, and commits that take longer than holds last.
 func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
 	t.Parallel()
-	d := &database{T: t, cluster: pgtest.Start(t, pgtest.Options{})}
-	var regs []*dibs.Registry
-	for range 3 {
-		regs = append(regs, registry(t, d.open()))
-	}
-	d.makeSlowable()
+	d, regs := newDatabase(t)
 	d.exec("SELECT setval('slow', 1, true)")
 	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, linear.Count(t, 12))
 }
 
-// storeTimeout is how long a store tries to find out what became of a commit. It is short,
-// so that now and then it cannot.
+// newDatabase starts a database, and returns it with three registries on it.
+func newDatabase(t *testing.T) (d *database, regs []*dibs.Registry) {
+	t.Helper()
+	d = &database{T: t, cluster: pgtest.Start(t, pgtest.Options{})}
+	for range 3 {
+		regs = append(regs, registry(t, d.open()))
+	}
+	d.makeSlowable()
+	return d, regs
+}
+
+// storeTimeout is how long a store tries to find out the outcome of a commit. It is short,
+// so that sometimes the outcome stays unknown.
 const storeTimeout = 200 * time.Millisecond
 
 func (d *database) open() dibs.Store {
@@ -67,14 +67,14 @@ func (d *database) open() dibs.Store {
 	if err != nil {
 		d.Fatal(err)
 	}
-	proxy.SetHook(d.weather)
+	proxy.SetHook(d.disturb)
 	d.proxies = append(d.proxies, proxy)
 	return store
 }
 
-// weather is what happens to each exchange in a storm.
-func (d *database) weather(x *pgproxy.Exchange) pgproxy.Action {
-	if !d.storm.Load() || rand.IntN(4) > 0 || len(x.Statements) == 0 {
+// disturb decides what happens to each exchange while the proxies are faulty.
+func (d *database) disturb(x *pgproxy.Exchange) pgproxy.Action {
+	if !d.faulty.Load() || rand.IntN(4) > 0 || len(x.Statements) == 0 {
 		return pgproxy.Pass()
 	}
 	code := []string{pgerrcode.SerializationFailure, pgerrcode.DeadlockDetected, pgerrcode.LockNotAvailable}[rand.IntN(3)]
@@ -88,7 +88,7 @@ func (d *database) weather(x *pgproxy.Exchange) pgproxy.Action {
 	return actions[rand.IntN(len(actions))]
 }
 
-func (d *database) harm(random *rand.Rand) string {
+func (d *database) inject(random *rand.Rand) string {
 	switch random.IntN(14) {
 	case 0:
 		d.cluster.Kill(d.T)
@@ -104,13 +104,12 @@ func (d *database) harm(random *rand.Rand) string {
 	case 7, 8:
 		return d.slowDown(random)
 	default:
-		return blow(&d.storm, random)
+		return disturb(&d.faulty, random)
 	}
 }
 
-// makeSlowable makes it possible that commits take their time in their COMMIT, with all locks
-// held and nothing to be seen of them. A sequence says so: every transaction sees it as it is
-// now.
+// makeSlowable lets the test slow commits down in their COMMIT, with all locks held and
+// nothing visible. A sequence is the switch: every transaction sees its current value.
 func (d *database) makeSlowable() {
 	d.Helper()
 	d.exec(`CREATE SEQUENCE slow;
@@ -142,14 +141,14 @@ func (d *database) exec(statement string) {
 	}
 }
 
-// endSessions ends all sessions but its own.
+// endSessions terminates all sessions except its own.
 func (d *database) endSessions() string {
 	d.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
 	return "sessions ended"
 }
 
-// cut keeps one store from the database, or all of them, for a moment or for longer than
-// they wait.
+// cut disconnects one store or all of them from the database, for a moment or for longer
+// than they wait.
 func (d *database) cut(random *rand.Rand) string {
 	proxies, what := d.proxies, "all cut"
 	if random.IntN(2) == 0 {

@@ -2,10 +2,10 @@ package linear
 
 import "github.com/calldibs/dibs"
 
-// refused is an answer that says no.
+// refused is a refusal with a code.
 func refused(code dibs.Code) Answer { return Answer{Code: code} }
 
-// over says how the hold ended that a token had.
+// over returns how the last hold of a name ended.
 func (n *name) over() dibs.Code {
 	switch {
 	case n.confirmed:
@@ -18,7 +18,7 @@ func (n *name) over() dibs.Code {
 	return ""
 }
 
-// taken says why an entity, or anyone if it is none, cannot have a name.
+// taken returns why an entity, or any caller if entity is 0, cannot have a name.
 func (n *name) taken(entity int) dibs.Reason {
 	switch n.state {
 	case dibs.Held:
@@ -29,7 +29,7 @@ func (n *name) taken(entity int) dibs.Reason {
 		if entity == 0 || entity != n.owner {
 			return dibs.ReasonQuarantined
 		}
-	default: // is free; nobody has a witness here, so nothing is suspect
+	default: // is free; there are no witnesses here, so no name is suspect
 	}
 	return ""
 }
@@ -73,7 +73,7 @@ func (w *world) reserve(o Op, i int) Answer {
 	return Answer{Names: []Seen{w.show(i)}}
 }
 
-// reserveBoth takes two names or none. The answer is that of the first that is refused.
+// reserveBoth takes both names or none. A refusal is that of the first refused name.
 func (w *world) reserveBoth(o Op) Answer {
 	before := *w
 	both := Answer{Replayed: true}
@@ -89,7 +89,7 @@ func (w *world) reserveBoth(o Op) Answer {
 	return both
 }
 
-// held finds the hold that a token has, or had last.
+// held finds the current or last hold of a token.
 func (w *world) held(o Op) (*name, dibs.Code) {
 	n := &w.names[o.Name]
 	switch {
@@ -101,9 +101,9 @@ func (w *world) held(o Op) (*name, dibs.Code) {
 	return n, ""
 }
 
-// extend moves the end of a hold. Whether there was anything to move depends on the very
-// millisecond: that is left to what the caller was told.
-func (w *world) extend(o Op, told Answer) Answer {
+// extend moves the end of a hold. Whether the end moves depends on the millisecond, so the
+// caller's answer decides.
+func (w *world) extend(o Op, got Answer) Answer {
 	n, code := w.held(o)
 	if code == "" {
 		code = n.over()
@@ -111,12 +111,12 @@ func (w *world) extend(o Op, told Answer) Answer {
 	if code != "" {
 		return refused(code)
 	}
-	if told.Replayed {
+	if got.Replayed {
 		return Answer{Replayed: true, Names: []Seen{w.show(o.Name)}}
 	}
 	n.ends.to = never
-	if !told.Lost {
-		n.ends.from++ // it is moved on, never back
+	if !got.Lost {
+		n.ends.from++ // the end only moves forward
 	}
 	return Answer{Names: []Seen{w.show(o.Name)}}
 }

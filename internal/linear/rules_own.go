@@ -2,13 +2,13 @@ package linear
 
 import "github.com/calldibs/dibs"
 
-// has reports whether a name is an entity's, active or alias.
+// has reports whether an entity has a name, as its active name or an alias.
 func (w *world) has(e, i int) bool {
 	n := &w.names[i]
 	return (n.state == dibs.Active || n.state == dibs.Alias) && n.owner == e
 }
 
-// owned is the answer of a command that gave a name to an entity.
+// owned is the answer of a command that gives a name to an entity.
 func (w *world) owned(i int, replayed bool) Answer {
 	return Answer{Replayed: replayed, Names: []Seen{w.show(i)}}
 }
@@ -22,7 +22,7 @@ func (w *world) activate(i, e int) {
 	w.change(e)
 }
 
-// succeed does that in place of the entity's present name, if it has one.
+// succeed makes a name the active one instead of the entity's current name, if it has one.
 func (w *world) succeed(i, e int) {
 	if old := w.entities[e].active; old != 0 {
 		w.names[old].state = dibs.Alias
@@ -70,7 +70,7 @@ func (w *world) rename(o Op) Answer {
 		return refused(dibs.CodeEntityArchived)
 	}
 	switch {
-	case n.state == dibs.Alias && n.owner == o.Entity: // it comes back to life
+	case n.state == dibs.Alias && n.owner == o.Entity: // the alias becomes active again
 	case n.state == dibs.Held && o.Token != 0 && n.token == o.Token:
 		if n.intended != 0 && n.intended != o.Entity {
 			return refused(dibs.CodeNotOwner)
@@ -85,7 +85,7 @@ func (w *world) rename(o Op) Answer {
 	return w.owned(o.Name, false)
 }
 
-// ownedBy says why a name is not an entity's.
+// ownedBy returns why a name is not an entity's.
 func (w *world) ownedBy(e, i int) dibs.Code {
 	switch {
 	case w.names[i].state == dibs.Free:

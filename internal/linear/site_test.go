@@ -6,16 +6,15 @@ import (
 	"os"
 	"testing"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
 	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
-// TestMain lets the test binary be a member of an etcd cluster, or a process that works on
-// a file.
+// TestMain lets the test binary run as a member of an etcd cluster, or as a process that
+// writes to a file.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
 		os.Exit(workForever(path))
@@ -23,13 +22,8 @@ func TestMain(m *testing.M) {
 	etcdtest.Main(m)
 }
 
-// registry opens a registry on a store; it closes with the test.
+// registry opens a registry on a store; it is closed with the test.
 func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
-	reg, err := core.Open(store, linear.Config())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = reg.Close() })
-	return reg
+	return dibstest.Open(tb, store, linear.Config())
 }

@@ -17,17 +17,17 @@ import (
 
 	"github.com/calldibs/dibs/internal/core"
 
-	_ "modernc.org/sqlite" // the driver by which a lock is taken
+	_ "modernc.org/sqlite" // the driver that takes a lock
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/linear"
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// childEnv names a file that the test binary is to work on, as a process of its own.
+// childEnv names the file that the test binary writes to as a child process.
 const childEnv = "DIBS_LINEAR_CHILD"
 
-// workForever writes to a file until it is killed. It says when it begins.
+// workForever writes to a file until it is killed. It prints a line when it begins.
 func workForever(path string) int {
 	store, err := sqlitestore.Open(context.Background(), path, sqlitestore.Config{})
 	if err != nil {
@@ -47,23 +47,23 @@ func workForever(path string) int {
 	}
 }
 
-// Several stores on one file, which another process keeps locked for longer than they wait,
-// and yet another is killed in the middle of writing to.
+// Several stores on one file. Another process keeps it locked for longer than they wait, and
+// one more is killed while it writes to the file.
 func TestHistoriesOnSQLite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "names.db")
-	storm, slow := new(atomic.Bool), new(atomic.Bool)
+	faulty, slow := new(atomic.Bool), new(atomic.Bool)
 	var regs []*dibs.Registry
 	for range 3 {
 		store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{BusyTimeout: 25 * time.Millisecond, Now: slowClock(slow)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		regs = append(regs, registry(t, flakyStore(t, store, storm)))
+		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
 	linear.Run(t, linear.Site{
 		Registries: regs, Patience: time.Second,
-		Harm: func(random *rand.Rand) string {
+		Fault: func(random *rand.Rand) string {
 			switch random.IntN(7) {
 			case 0:
 				return killChild(t, path, random)
@@ -72,15 +72,15 @@ func TestHistoriesOnSQLite(t *testing.T) {
 			case 3, 4:
 				return slowDown(slow, random)
 			default:
-				return blow(storm, random)
+				return disturb(faulty, random)
 			}
 		},
 	}, linear.Count(t, 40))
 }
 
-// slowClock is a clock that is late to tell the time, while it is slow: a commit has the file
-// locked from before it looks at the clock until others see it, and that takes longer then
-// than short holds live.
+// slowClock returns a clock that, while slow is set, returns the time late: a commit keeps the
+// file locked from before it reads the clock until it is visible, which then takes longer
+// than short holds last.
 func slowClock(slow *atomic.Bool) func() time.Time {
 	return func() time.Time {
 		now := time.Now()
@@ -99,7 +99,7 @@ func slowDown(slow *atomic.Bool, random *rand.Rand) string {
 	return "slow"
 }
 
-// killChild lets another process write to the file, and kills it.
+// killChild starts another process that writes to the file, and kills it.
 func killChild(t *testing.T, path string, random *rand.Rand) string {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childEnv+"="+path)
@@ -114,11 +114,11 @@ func killChild(t *testing.T, path string, random *rand.Rand) string {
 	_, _, _ = bufio.NewReader(out).ReadLine()
 	time.Sleep(time.Duration(random.IntN(50)) * time.Millisecond)
 	_ = child.Process.Kill()
-	_ = child.Wait() // that it was killed is no news
+	_ = child.Wait() // it was killed on purpose
 	return "process killed"
 }
 
-// keepLocked keeps everybody from writing.
+// keepLocked locks the file against all writers.
 func keepLocked(t *testing.T, path string, random *rand.Rand) string {
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(1000)")
 	if err != nil {
@@ -127,7 +127,7 @@ func keepLocked(t *testing.T, path string, random *rand.Rand) string {
 	defer db.Close()
 	tx, err := db.Begin()
 	if err != nil {
-		return "" // somebody else was always faster
+		return "" // another writer was always faster
 	}
 	time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
 	_ = tx.Rollback()

@@ -7,39 +7,39 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// world is all there is in the model, at one moment: a few names in one namespace, and
-// their entities. Worlds are values: rules change a copy.
+// world is the state of the model: a few names in one namespace, and their entities. Worlds
+// are values: rules change a copy.
 type world struct {
-	quarantine bool // names that are given up are kept back for longer than a history takes
+	quarantine bool // names that are given up stay in quarantine for longer than a history takes
 	names      [maxNames + 1]name
 	entities   [maxEntities + 1]entity
 }
 
-// name is a name that has an epoch, or was never asked for.
+// name is a name that has an epoch, or was never taken.
 type name struct {
 	state     dibs.State
 	status    dibs.Status
 	epoch     uint64
 	token     int // of the last hold
-	intended  int // whom the last hold is for
+	intended  int // the entity that the last hold is for
 	owner     int // or the last one
 	confirmed bool
-	kept      bool // a hold that was taken out of quarantine, and goes back there
+	kept      bool // a hold on a name from quarantine, which returns there
 	ends      span // of a hold
 
 	spent [maxTokens + 1]dibs.Code // how the holds before the last one ended, by token
 }
 
-// entity is something that owns names.
+// entity is an owner of names.
 type entity struct {
 	known, archived, deleted bool
 
 	active  int    // its active name
-	version uint64 // this, or unless it is exact a higher one
+	version uint64 // this version, or a higher one unless exact is set
 	exact   bool
 }
 
-// span is when something happens: at a moment that may not be known, but in here.
+// span is the time of an event whose moment may not be known exactly.
 type span struct{ from, to millis }
 
 const never = millis(math.MaxInt64)
@@ -56,26 +56,25 @@ func newWorld(quarantine bool) world {
 	return w
 }
 
-// skew is by how much the engine's clock and the callers' may differ. All are on one
-// machine, and cut to the millisecond.
+// skew is the largest difference between the engine's clock and the callers'. All are on
+// one machine, and truncated to the millisecond.
 const skew = 20
 
-// The registry may guess the engine's time when it works out the end of a hold. A commit is
-// in time if the guess was early or late by no more than this.
+// The registry may guess the engine's time when it computes the end of a hold. A commit is
+// in time if the guess was wrong by no more than this.
 const (
 	guessedEarly = 2 * time.Second
 	guessedLate  = 100 * time.Millisecond
 )
 
-// mayHaveLapsed and mayLive report what can be with the hold on a name while an Op is
-// under way.
-func (n *name) mayHaveLapsed(told millis) bool {
-	return n.state == dibs.Held && (told == never || n.ends.from <= told+skew)
+// mayHaveLapsed and mayLive report the possible states of the hold on a name during an Op.
+func (n *name) mayHaveLapsed(answered millis) bool {
+	return n.state == dibs.Held && (answered == never || n.ends.from <= answered+skew)
 }
 
 func (n *name) mayLive(asked millis) bool { return n.state != dibs.Held || n.ends.to > asked-skew }
 
-// lapse ends a hold whose time is over.
+// lapse ends a hold that has expired.
 func (n *name) lapse() { n.endHold(dibs.StatusExpired) }
 
 func (n *name) endHold(status dibs.Status) {
@@ -85,17 +84,17 @@ func (n *name) endHold(status dibs.Status) {
 	}
 }
 
-// moments returns the worlds in which an Op may have been decided: in each of them some
-// holds that it looks at are over. One that deletes an entity looks at none, whatever name
-// it was given: a confirmation that was in time may still be under way then, and come after
+// moments returns the worlds in which an Op may have been decided: in each of them some of
+// the holds that it reads are over. An Op that deletes an entity reads no hold, whatever its
+// name is: a confirmation in time may still be in progress then, and become visible after
 // it.
-func (w world) moments(o Op, told millis) []world {
+func (w world) moments(o Op, answered millis) []world {
 	worlds := []world{w}
 	if o.Verb == Delete {
 		return worlds
 	}
 	for _, i := range []int{o.Name, o.Other} {
-		if i == 0 || !w.names[i].mayHaveLapsed(told) {
+		if i == 0 || !w.names[i].mayHaveLapsed(answered) {
 			continue
 		}
 		for _, before := range worlds {
@@ -110,7 +109,7 @@ func (w world) moments(o Op, told millis) []world {
 	return worlds
 }
 
-// show is how a name is shown to callers.
+// show is a name as callers see it.
 func (w *world) show(i int) Seen {
 	n := &w.names[i]
 	seen := Seen{Name: i, State: n.state, Status: n.status, Epoch: n.epoch, Entity: n.owner}
@@ -120,7 +119,7 @@ func (w *world) show(i int) Seen {
 	return seen
 }
 
-// change notes that an entity has changed.
+// change records that an entity has changed.
 func (w *world) change(e int) {
 	w.entities[e].known = true
 	w.entities[e].version++

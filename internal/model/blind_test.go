@@ -16,8 +16,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// The model knows of a blind namespace only that it keeps no spelling. What a registry
-// says in hashes is read by the test, which knows all values that there are.
+// The model knows of a blind namespace only that it keeps no spelling. The test decodes
+// the registry's hashes, since it knows all possible values.
 
 var blindKeys = []dibs.BlindKey{
 	{ID: "a", Secret: bytes.Repeat([]byte("a"), 32)},
@@ -25,8 +25,8 @@ var blindKeys = []dibs.BlindKey{
 	{ID: "c", Secret: bytes.Repeat([]byte("c"), 32)},
 }
 
-// hashes leads from what a registry calls a value in a namespace to the value. It asks
-// a registry for each value under each key.
+// hashes maps the registry's hashes to the values of a namespace. It asks a registry
+// for each value under each key.
 var hashes = sync.OnceValue(func() map[string]string {
 	known := make(map[string]string)
 	for _, key := range blindKeys {
@@ -49,7 +49,7 @@ var hashes = sync.OnceValue(func() map[string]string {
 	return known
 })
 
-// plain returns the canonical form behind what a registry says.
+// plain returns the canonical form for a hash of a registry.
 func plain(namespace, canonical string) string {
 	if value, ok := hashes()[namespace+":"+canonical]; ok {
 		return value
@@ -57,7 +57,7 @@ func plain(namespace, canonical string) string {
 	return canonical
 }
 
-// hidden is what stands for a name under a key.
+// hidden is the hash of a name under a key.
 func hidden(by dibs.BlindKey, key model.Key) string {
 	for told, value := range hashes() {
 		if hash, ok := strings.CutPrefix(told, key.Namespace+":"); ok && value == key.Canonical && strings.HasPrefix(hash, by.ID+".") {
@@ -80,8 +80,8 @@ func plainKeys(keys []string) []string {
 	return keys
 }
 
-// addressed is a command as a side understands it: where names are hidden its row has
-// another ID.
+// addressed is a command as a side expects it: in a blind namespace a name has another
+// ID.
 func (w *world) addressed(s *side, command dibs.Command) dibs.Command {
 	switch c := command.(type) {
 	case dibs.Confirm:
@@ -100,7 +100,7 @@ func (w *world) addressed(s *side, command dibs.Command) dibs.Command {
 	return command
 }
 
-// row finds the row that a name has, or will have once it is taken.
+// row finds the ID that a name has, or will have once it is taken.
 func (w *world) row(s *side, plain dibs.ID) dibs.ID {
 	for namespace, policy := range w.policies {
 		if len(policy.Blind) == 0 {
@@ -120,15 +120,15 @@ func (w *world) row(s *side, plain dibs.ID) dibs.ID {
 	return plain
 }
 
-// shareKey reports whether two processes that have these keys see each other's names.
+// shareKey reports whether two processes with these keys see each other's names.
 func shareKey(x, y []dibs.BlindKey) bool {
 	return slices.ContainsFunc(x, func(a dibs.BlindKey) bool {
 		return slices.ContainsFunc(y, func(b dibs.BlindKey) bool { return a.ID == b.ID })
 	})
 }
 
-// rotate goes on with other keys, or the same in another order. All of them see the
-// names that others have made: those share a key with them, or all names were rekeyed.
+// rotate continues with other keys, or the same in another order. All processes still see
+// all names: they share a key, or all names were rekeyed.
 func (w *world) rotate() {
 	changed := false
 	for _, namespace := range namespaces {
@@ -154,7 +154,7 @@ func (w *world) rotate() {
 	}
 }
 
-// rekey files every name of a namespace under all keys that there are now.
+// rekey indexes every name of a namespace under all current keys.
 func (w *world) rekey(namespace string) {
 	for _, s := range w.sides {
 		for _, key := range w.model.Keys(func(model.Name) bool { return true }) {
@@ -168,7 +168,7 @@ func (w *world) rekey(namespace string) {
 		}
 		for _, e := range s.feed.read(w, s.registry) {
 			if e.Actor != "" || e.At == dibs.Instant(w.now) && e.Before.State == e.After.State {
-				w.t.Fatalf("rekeying told of %s of %s", e.Kind, e.Key())
+				w.t.Fatalf("rekeying emitted %s of %s", e.Kind, e.Key())
 			}
 		}
 	}

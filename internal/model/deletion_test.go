@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// The model deletes an entity in one step. With more names than one command may touch
-// they follow by sweeping, which is seen from outside; what holds meanwhile is here.
+// The model deletes an entity in one step. If it has more names than one command may
+// change, a registry deletes the rest by sweeping. This tests the time in between.
 func TestDeletionOfManyNames(t *testing.T) {
 	const names = 70
 	user, other := entities[0], entities[1]
@@ -23,10 +23,10 @@ func TestDeletionOfManyNames(t *testing.T) {
 	hold := s.do(dibs.Reserve{Namespace: "email", Value: "held", Token: tokens[0]}).Names[0]
 	deleted := s.do(dibs.Delete{Entity: user})
 	if deleted.Replayed || !deleted.Pending {
-		t.Errorf("the deletion returned %+v, want one that is pending", deleted)
+		t.Errorf("the deletion returned %+v, want it pending", deleted)
 	}
 	if again := s.do(dibs.Delete{Entity: user}); !again.Replayed || !again.Pending {
-		t.Errorf("the deletion again returned %+v, want a replay that is pending", again)
+		t.Errorf("the repeated deletion returned %+v, want a pending replay", again)
 	}
 
 	ctx := context.Background()

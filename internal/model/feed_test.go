@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// feedReader follows a registry's feed and folds what it says of every name.
+// feedReader follows a registry's feed and folds the events of every name.
 type feedReader struct {
 	cursor   dibs.Cursor
 	count    int
@@ -18,7 +18,7 @@ type feedReader struct {
 	rev      map[string]uint64
 	epoch    map[string]uint64
 	versions map[string]uint64
-	keys     map[string]string // what each row was last called
+	keys     map[string]string // the last key of each row
 }
 
 func newFeedReader() *feedReader {
@@ -28,9 +28,9 @@ func newFeedReader() *feedReader {
 	}
 }
 
-// read takes in what is new, and checks what must hold of every feed: revisions
-// rise, epochs and versions never fall, and each event begins where the one before
-// it ended.
+// read reads new events, and checks what holds for every feed: revisions increase,
+// epochs and versions never decrease, and each event begins where the one before it
+// ended.
 func (f *feedReader) read(w *world, registry *dibs.Registry) (news []dibs.Event) {
 	for {
 		page, err := registry.Events(context.Background(), dibs.FeedQuery{After: f.cursor, Limit: 1000})
@@ -83,7 +83,7 @@ func (f *feedReader) take(w *world, e *dibs.Event) {
 	f.rev[row], f.epoch[row], f.folded[key], f.keys[row] = e.Rev, e.Epoch, e.After, key
 }
 
-// textOf is what a name is called here: by its row if nobody knows what it is.
+// textOf is the label of a name: its row ID if the name is erased.
 func textOf(id dibs.ID, key, canonical string) string {
 	if canonical == "" {
 		return id.String()
@@ -91,29 +91,28 @@ func textOf(id dibs.ID, key, canonical string) string {
 	return key
 }
 
-// startOver drops all that was told of a name before it was forgotten, or somebody in it.
+// startOver drops the events of a name before its erasure, or that of an entity in it.
 func (f *feedReader) startOver(e *dibs.Event) {
 	delete(f.folded, f.keys[e.ID.String()])
 	f.folded[textOf(e.ID, e.Key(), e.Canonical)] = e.Before
 }
 
-// forget is for a name that was purged: its next event begins with nothing, but
-// neither its revision nor its epoch goes back.
+// forget is for a purged name: its next event begins without a state, but its revision
+// and its epoch do not decrease.
 func (f *feedReader) forget(key model.Key) {
 	for told := range f.folded {
 		if plainKey(told) == key.Namespace+":"+key.Canonical || told == id(key).String() {
 			delete(f.folded, told)
 		}
 	}
-	for hash, value := range hashes() { // of a forgotten name that was hidden
+	for hash, value := range hashes() { // of an erased name that was blind
 		if namespace, canonical, _ := strings.Cut(hash, ":"); namespace == key.Namespace && value == key.Canonical {
 			delete(f.folded, dibs.NameID(namespace, canonical).String())
 		}
 	}
 }
 
-// checkFold checks that the feed tells the same as the registry itself, once
-// everything that is over was swept.
+// checkFold checks that the feed agrees with the registry, after a complete sweep.
 func (w *world) checkFold(s *side) {
 	for _, namespace := range namespaces {
 		for _, value := range values {
@@ -122,8 +121,8 @@ func (w *world) checkFold(s *side) {
 				continue
 			}
 			folded := s.feed.folded[textOf(n.ID, n.Key(), n.Canonical)]
-			// A free name tells who had it last, but nobody owns it: only states
-			// that mean an entity are compared with it.
+			// A free name shows its last owner, but has none: compare the entity only in
+			// states that have one.
 			told := fmt.Sprintf("%s %s, epoch %d, of %q", folded.State, folded.Status, folded.Epoch, folded.Entity.ID)
 			is := fmt.Sprintf("%s %s, epoch %d, of %q", n.State, n.Status, n.Epoch, n.Entity.ID)
 			if n.State == dibs.Free {
@@ -137,8 +136,8 @@ func (w *world) checkFold(s *side) {
 	}
 }
 
-// reread follows the feed a second time, from its beginning, and every name's history
-// by itself: both must lead to where the first reading led.
+// reread reads the feed again from its beginning, and every name's history alone: both
+// must lead to the same states as the first reading.
 func (w *world) reread(s *side) {
 	again := newFeedReader()
 	again.read(w, s.registry)
@@ -147,7 +146,7 @@ func (w *world) reread(s *side) {
 	}
 	for _, namespace := range namespaces {
 		if namespace == w.changing {
-			continue // a history there may be that of several rows
+			continue // its history may consist of several rows
 		}
 		for _, value := range takeable {
 			events, err := s.registry.History(context.Background(), namespace, value)

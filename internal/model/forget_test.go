@@ -8,8 +8,8 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// forget forgets an entity on every side. Each erases what the model does, says so before,
-// and has nothing left.
+// forget forgets an entity on every side. Each side erases the same names as the model,
+// plans so before, and has nothing left.
 func (w *world) forget() {
 	owner := model.Owner{Scope: draw(w, "scope", "", "", "acme"), Entity: w.drawEntity()}
 	request := dibs.ForgetRequest{Scope: owner.Scope, Entity: owner.Entity}
@@ -28,13 +28,13 @@ func (w *world) forget() {
 		}
 		again, err := s.registry.Forget(context.Background(), request)
 		if err != nil || !again.Replayed {
-			w.t.Fatalf("forgotten again: %+v, %v", again, err)
+			w.t.Fatalf("forgetting it again: %+v, %v", again, err)
 		}
 		w.wantForgotten(s, owner)
 	}
 }
 
-// forgetOn returns the keys of the names that were erased, in their order.
+// forgetOn returns the sorted keys of the erased names.
 func (w *world) forgetOn(s *side, request dibs.ForgetRequest) (keys []string) {
 	report, err := s.registry.Forget(context.Background(), request)
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *world) forgetOn(s *side, request dibs.ForgetRequest) (keys []string) {
 	return keys
 }
 
-// wantForgotten demands that no event in the feed tells of an entity.
+// wantForgotten demands that no event in the feed has an entity.
 func (w *world) wantForgotten(s *side, owner model.Owner) {
 	events, err := s.store.Events(context.Background(), dibs.EventQuery{Limit: 1 << 20})
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *world) wantForgotten(s *side, owner model.Owner) {
 	}
 	for _, e := range events {
 		if e.Scope == owner.Scope && slices.Contains([]dibs.Entity{e.Entity, e.Before.Entity, e.After.Entity}, owner.Entity) {
-			w.t.Fatalf("%s is forgotten, and there is %+v", owner.Entity, e)
+			w.t.Fatalf("%s is forgotten, but the feed has %+v", owner.Entity, e)
 		}
 	}
 }

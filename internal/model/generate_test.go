@@ -14,8 +14,8 @@ func draw[T any](w *world, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(w.t, label)
 }
 
-// drawNamespace and drawEntity prefer the first ones, so that long stories happen
-// in one place as well.
+// drawNamespace and drawEntity prefer the first ones, so that some names get a long
+// history.
 func (w *world) drawNamespace() string {
 	if w.changing != "" {
 		return draw(w, "namespace", w.changing, w.changing, w.changing, w.changing, "two")
@@ -27,10 +27,10 @@ func (w *world) drawEntity() dibs.Entity {
 	return draw(w, "entity", entities[0], entities[0], entities[1], entities[2])
 }
 
-func (w *world) drawIntended() dibs.Entity { return draw(w, "intended", append(entities, nobody)...) }
+func (w *world) drawIntended() dibs.Entity { return draw(w, "intended", append(entities, noEntity)...) }
 func (w *world) drawToken() string         { return draw(w, "token", tokens...) }
 
-// drawValue draws mostly values that are valid.
+// drawValue draws mostly valid values.
 func (w *world) drawValue() string {
 	return draw(w, "value", "a", "b", "A", "4", "c", "a", "b", "4", "c", "word", "no!")
 }
@@ -40,8 +40,8 @@ func (w *world) drawTTL() dibs.TTL {
 		dibs.For(30*time.Second), dibs.For(time.Millisecond), dibs.For(time.Minute))
 }
 
-// drawKey draws a name that satisfies a condition, if there is one, or any: most
-// commands would otherwise speak of names that they have no business with.
+// drawKey draws a name that satisfies a condition, if there is one, or any name: otherwise
+// most commands would be refused.
 func (w *world) drawKey(condition func(model.Name) bool) (model.Key, model.Name) {
 	keys := w.model.Keys(condition)
 	if len(keys) > 0 && rapid.IntRange(0, 4).Draw(w.t, "at random") < 4 {
@@ -64,9 +64,9 @@ func isActive(n model.Name) bool { return n.State == dibs.Active }
 func wasHeld(n model.Name) bool  { return everHeld(n) && !isOwned(n) && !isLive(n) }
 func hadHolds(n model.Name) bool { return len(n.Spent) > 0 && !isOwned(n) && !isLive(n) }
 
-func wasOwned(n model.Name) bool { return !isOwned(n) && !isLive(n) && n.Owner != nobody }
+func wasOwned(n model.Name) bool { return !isOwned(n) && !isLive(n) && n.Owner != noEntity }
 
-// maybe gives one value most of the time, else another.
+// maybe returns mostly most of the time, otherwise else_.
 func maybe[T any](w *world, label string, mostly, else_ T) T {
 	if rapid.IntRange(0, 4).Draw(w.t, label) == 4 {
 		return else_
@@ -74,7 +74,7 @@ func maybe[T any](w *world, label string, mostly, else_ T) T {
 	return mostly
 }
 
-// spelled gives one of the ways to write a canonical form.
+// spelled returns one of the spellings of a canonical form.
 func (w *world) spelled(key model.Key) string {
 	upper := "A"
 	if k, _ := w.key(key.Namespace, upper); k == key {
@@ -111,7 +111,7 @@ func (w *world) drawReserve() dibs.Reserve {
 	}
 }
 
-// drawCommand draws one command of any kind.
+// drawCommand draws a command of any kind.
 func (w *world) drawCommand() dibs.Command {
 	switch draw(w, "command", "reserve", "reserve", "claim", "confirm", "confirm", "rename", "rename", "release", "extend", "all", "first",
 		"archive", "restore", "delete", "decommission", "transfer", "swap", "settle") {
@@ -174,7 +174,7 @@ func (w *world) drawReserveAll() dibs.Command {
 func (w *world) drawConfirm() dibs.Command {
 	key, name := w.drawKey(draw(w, "which hold", isLive, isLive, everHeld))
 	entity := name.Shown()
-	if entity == nobody {
+	if entity == noEntity {
 		entity = w.drawEntity()
 	}
 	return dibs.Confirm{
@@ -192,7 +192,7 @@ func (w *world) drawRename() dibs.Command {
 	case "held":
 		key, name := w.drawKey(isLive)
 		rename.Namespace, rename.Value, rename.Token = key.Namespace, w.spelled(key), name.Token
-		if name.Intended != nobody {
+		if name.Intended != noEntity {
 			rename.Entity = maybe(w, "other", name.Intended, rename.Entity)
 		}
 	}
@@ -224,8 +224,8 @@ func (w *world) drawSwap() dibs.Command {
 	}
 }
 
-// drawMoment draws how far the clock jumps: often to where something ends, or a
-// millisecond to either side.
+// drawMoment draws the new time: often the end of something, or a millisecond before or
+// after it.
 func (w *world) drawMoment() int64 {
 	dates := slices.DeleteFunc(w.model.Dates(), func(date int64) bool { return date > w.now+(24*time.Hour).Milliseconds() })
 	if len(dates) > 0 && rapid.IntRange(0, 3).Draw(w.t, "at random") < 3 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain makes histories longer than rapid would by itself, and fewer with -short.
-// -rapid.checks and -rapid.steps say otherwise.
+// TestMain makes histories longer than rapid's default, and fewer with -short. The flags
+// -rapid.checks and -rapid.steps override it.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	settings := map[string]string{"rapid.checks": "100", "rapid.steps": "50"}

@@ -1,9 +1,9 @@
-// Package model is a second, naive reading of docs/rules.md: a registry as a few
-// maps and plain chains of ifs. It shares no rule with package dibs, only its
+// Package model is a second, naive implementation of docs/rules.md: a registry made of a
+// few maps and plain chains of ifs. It shares no rule with package dibs, only its
 // types, so that a mistake in either shows as a difference between the two.
 //
-// It is slow on purpose. Every list of commands works on a copy of everything, and
-// before each look at a name the clock is applied to all of them.
+// It is slow on purpose. Every list of commands works on a copy of everything, and the
+// clock is applied to all names before each read.
 package model
 
 import (
@@ -12,43 +12,43 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Key addresses a name.
+// Key identifies a name.
 type Key struct{ Namespace, Canonical string }
 
-// Owner addresses an entity within its scope.
+// Owner identifies an entity within its scope.
 type Owner struct {
 	Scope  string
 	Entity dibs.Entity
 }
 
-// Name is what the model knows of one key. A key without one was never taken, or
-// was purged.
+// Name is the state of one key. A key without a Name was never taken, or was
+// purged.
 type Name struct {
 	Value  string
 	State  dibs.State
 	Status dibs.Status
 	Epoch  uint64
 
-	// The last hold. Token is empty where the present epoch began without one.
+	// The last hold. Token is empty if the current epoch began without one.
 	Token     string
 	Principal string
 	Intended  dibs.Entity
 	Began     int64
 	ExpiresAt int64
-	Confirmed bool // this epoch's hold was confirmed
+	Confirmed bool // the hold of this epoch was confirmed
 	Spent     []Spent
 
 	Owner   dibs.Entity // the owner, or the last one
-	Line    int         // ties an alias to its successor where an entity has many names
+	Line    int         // links an alias to its successor if an entity has many names
 	EndedAt int64
-	// Until ends a quarantine or an alias; on a hold it is the date of the
-	// quarantine that the name goes back to.
+	// Until ends a quarantine or an alias; on a hold it is the end of the
+	// quarantine that the name returns to.
 	Until       int64
 	Established bool // was confirmed at some time, so is never purged
-	Forgotten   bool // nobody knows any more what it was
+	Forgotten   bool // what it was is erased
 }
 
-// Entity is what the model knows of one entity. One without it never had a name.
+// Entity is the state of one entity. An entity without it never had a name.
 type Entity struct {
 	Archived bool
 	Deleted  bool
@@ -62,49 +62,49 @@ type Model struct {
 	known    []dibs.Entity
 	ids      map[dibs.ID]Key
 
-	now      int64
-	names    map[Key]Name
-	entities map[Owner]Entity
-	floors   map[string]uint64 // the highest purged epoch of a namespace
-	past     map[Key][]Moment
-	told     map[Key]int64 // since when the past of a forgotten name is known
-	lines    int
-	touched  map[Owner]bool // entities that the present command has changed
+	now          int64
+	names        map[Key]Name
+	entities     map[Owner]Entity
+	purgedEpochs map[string]uint64 // the highest purged epoch of a namespace
+	past         map[Key][]Moment
+	erasedAt     map[Key]int64 // the time of a name's last erasure: nothing before it is known
+	lines        int
+	touched      map[Owner]bool // entities that the current command has changed
 
-	// Where the rules of a namespace were changed: where the name of a key went, and
-	// which keys the name of one had before.
+	// After the rules of a namespace have changed: the key that the name of a key moved
+	// to, and the keys that the name of a key had before.
 	moved map[Key]Key
 	from  map[Key][]Key
 }
 
 // New returns an empty model. The policies must have all their durations set:
-// the model knows no defaults. Scopes has the scope of every namespace,
-// known every entity that a verdict may name.
+// the model has no defaults. Scopes has the scope of every namespace, known every
+// entity that a verdict may name.
 func New(policies map[string]dibs.Policy, scopes map[string]string, known []dibs.Entity) *Model {
 	return &Model{
-		policies: policies,
-		scopes:   scopes,
-		known:    known,
-		ids:      make(map[dibs.ID]Key),
-		names:    make(map[Key]Name),
-		entities: make(map[Owner]Entity),
-		floors:   make(map[string]uint64),
-		past:     make(map[Key][]Moment),
-		told:     make(map[Key]int64),
-		moved:    make(map[Key]Key),
-		from:     make(map[Key][]Key),
+		policies:     policies,
+		scopes:       scopes,
+		known:        known,
+		ids:          make(map[dibs.ID]Key),
+		names:        make(map[Key]Name),
+		entities:     make(map[Owner]Entity),
+		purgedEpochs: make(map[string]uint64),
+		past:         make(map[Key][]Moment),
+		erasedAt:     make(map[Key]int64),
+		moved:        make(map[Key]Key),
+		from:         make(map[Key][]Key),
 	}
 }
 
-// copy returns a model that can be changed without changing this one.
+// copy returns an independent copy of the model.
 func (m *Model) copy() *Model {
 	c := *m
 	c.ids = maps.Clone(m.ids)
 	c.names = maps.Clone(m.names)
 	c.entities = maps.Clone(m.entities)
-	c.floors = maps.Clone(m.floors)
+	c.purgedEpochs = maps.Clone(m.purgedEpochs)
 	c.moved = maps.Clone(m.moved)
-	c.told = maps.Clone(m.told)
+	c.erasedAt = maps.Clone(m.erasedAt)
 	c.from = maps.Clone(m.from)
 	c.past = make(map[Key][]Moment, len(m.past))
 	for key, moments := range m.past {
@@ -117,13 +117,13 @@ func (m *Model) copy() *Model {
 type Refusal struct {
 	Code   dibs.Code
 	Reason dibs.Reason // with NAME_TAKEN
-	// Parts are the refusals of a command with several parts, by their place.
+	// Parts are the refusals of a command with several parts, by their index.
 	Parts map[int]*Refusal
 }
 
 func refuse(code dibs.Code) *Refusal { return &Refusal{Code: code} }
 
-// first makes one refusal of several: its code is that of the first part.
+// first combines the refusals of several parts: its code is that of the first part.
 func first(parts map[int]*Refusal) *Refusal {
 	for i := 0; ; i++ {
 		if part, ok := parts[i]; ok {
@@ -132,16 +132,16 @@ func first(parts map[int]*Refusal) *Refusal {
 	}
 }
 
-// Result is what a command did.
+// Result is the result of a command.
 type Result struct {
 	Replayed bool
 	Keys     []Key  // of the names it was about
 	Version  uint64 // of the entity, after a command on an entity's names
-	Freed    []Key  // what a Delete or Decommission gave up
-	Locked   []Key  // the same, into quarantine
+	Freed    []Key  // the names that a Delete or Decommission freed
+	Locked   []Key  // the names that it put into quarantine
 }
 
-// Apply decides a list of commands, all or none, at a moment.
+// Apply decides a list of commands, all or none, at a time.
 func (m *Model) Apply(principal dibs.Principal, now int64, commands []dibs.Command, dryRun bool) ([]Result, *Refusal) {
 	m.advance(now)
 	parts := make(map[int]*Refusal)
@@ -176,8 +176,8 @@ func (m *Model) Apply(principal dibs.Principal, now int64, commands []dibs.Comma
 	return results, nil
 }
 
-// whole is the refusal of a list: that of its only command, or of the first that
-// was refused.
+// whole is the refusal of a list: that of its only command, or of the first refused
+// one.
 func whole(parts map[int]*Refusal, commands int) *Refusal {
 	if commands == 1 {
 		return parts[0]
@@ -218,5 +218,5 @@ func (m *Model) one(p dibs.Principal, command dibs.Command) (Result, *Refusal) {
 	case dibs.Settle:
 		return m.settle(c)
 	}
-	panic("model: a command it does not know")
+	panic("model: unknown command")
 }

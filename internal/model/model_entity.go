@@ -23,7 +23,7 @@ func (m *Model) archive(scope string, entity dibs.Entity, archived bool) (Result
 	return Result{Version: e.Version}, nil
 }
 
-// remove deletes an entity for good.
+// remove deletes an entity permanently.
 func (m *Model) remove(c dibs.Delete) (Result, *Refusal) {
 	owner := Owner{c.Scope, c.Entity}
 	e, ok := m.entities[owner]
@@ -50,7 +50,7 @@ func (m *Model) remove(c dibs.Delete) (Result, *Refusal) {
 	return result, nil
 }
 
-// owned returns the keys of all names of an entity, in their order.
+// owned returns the sorted keys of all names of an entity.
 func (m *Model) owned(owner Owner) []Key {
 	var keys []Key
 	for key, name := range m.names {

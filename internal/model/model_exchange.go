@@ -12,7 +12,7 @@ func (m *Model) transfer(c dibs.Transfer) (Result, *Refusal) {
 	switch {
 	case owns(name, c.To):
 		return Result{Replayed: true, Keys: []Key{key}}, nil
-	case nobodyHas(name):
+	case isFree(name):
 		return Result{}, refuse(dibs.CodeNotFound)
 	case !owns(name, c.From):
 		return Result{}, refuse(dibs.CodeNotOwner)
@@ -30,7 +30,7 @@ func (m *Model) transfer(c dibs.Transfer) (Result, *Refusal) {
 }
 
 // handOver gives a name to another entity, with a new epoch. The last hold on it is
-// still the one that was confirmed once.
+// still the one that was confirmed.
 func (m *Model) handOver(key Key, to dibs.Entity, line int) {
 	name := m.names[key]
 	name.Epoch++
@@ -64,7 +64,7 @@ func (m *Model) swap(c dibs.Swap) (Result, *Refusal) {
 	if refused := m.confusable(keyB, c.A.Entity); refused != nil {
 		return Result{}, refused
 	}
-	// Each entity's aliases follow it to the name it has now.
+	// Each entity's aliases follow it to its new name.
 	m.handOver(keyA, c.B.Entity, b.Line)
 	m.handOver(keyB, c.A.Entity, a.Line)
 	return Result{Keys: keys}, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Forget erases an entity, and returns the keys of the names that went with it. What of
-// it is in the past of other names goes, too.
+// Forget erases an entity, and returns the keys of the names that are erased with it. It
+// also removes the entity from the past of other names.
 func (m *Model) Forget(now int64, owner Owner) (erased []Key) {
 	m.advance(now)
 	m.touched = make(map[Owner]bool)
@@ -28,7 +28,7 @@ func (m *Model) Forget(now int64, owner Owner) (erased []Key) {
 	return erased
 }
 
-// isLast says whether a name is held for an entity, or no other has had it since.
+// isLast reports whether a name is held for an entity, or had no other owner since.
 func (m *Model) isLast(key Key, name Name, entity dibs.Entity) bool {
 	if alive(name) {
 		return name.Intended == entity
@@ -42,7 +42,7 @@ func (m *Model) isLast(key Key, name Name, entity dibs.Entity) bool {
 	return last == entity
 }
 
-// bury leaves of a name what it owes to others: its epoch, and its quarantine.
+// bury keeps only the epoch and the quarantine of a name.
 func (m *Model) bury(key Key, name Name) {
 	tomb := Name{State: name.State, Status: dibs.StatusReleased, Epoch: name.Epoch, EndedAt: m.now, Until: name.Until, Forgotten: true}
 	if alive(name) {
@@ -57,11 +57,11 @@ func (m *Model) bury(key Key, name Name) {
 	m.names[key] = tomb
 	m.past[key] = nil
 	m.remember(key, tomb, m.now)
-	m.told[key] = m.now
+	m.erasedAt[key] = m.now
 }
 
-// clean takes an entity out of the past of a name, and the proof of its hold out of what
-// another one has by now.
+// clean removes an entity from the past of a name, and its token from a name that another
+// entity has by now.
 func (m *Model) clean(key Key, name Name, entity dibs.Entity) {
 	began := m.began(key)
 	for i, moment := range m.past[key] {
@@ -77,6 +77,6 @@ func (m *Model) clean(key Key, name Name, entity dibs.Entity) {
 	m.names[key] = name
 }
 
-// Told returns since when a name's past is known: of what was before it was last
-// forgotten nothing is.
-func (m *Model) Told(key Key) int64 { return m.told[key] }
+// ErasedAt returns the time of a name's last erasure: nothing before it is known. It is 0
+// if the name was never erased.
+func (m *Model) ErasedAt(key Key) int64 { return m.erasedAt[key] }

@@ -2,9 +2,8 @@ package model
 
 import "github.com/calldibs/dibs"
 
-// malformed is what can be said against a command without looking at any name,
-// the lack of a right included.
-// A list with such commands is refused for them alone.
+// malformed is the refusal of a command that no name's state can change, a missing
+// right included. A list with such commands is refused for them alone.
 func (m *Model) malformed(p dibs.Principal, command dibs.Command) *Refusal {
 	switch c := command.(type) {
 	case dibs.Reserve:
@@ -81,8 +80,8 @@ func (m *Model) malformedAll(c dibs.ReserveAll) *Refusal {
 }
 
 func (m *Model) malformedFirst(c dibs.ReserveFirst) *Refusal {
-	// Malformed candidates are passed over: only what all have in common counts, and
-	// only if there is one to have it.
+	// Malformed candidates are skipped: only the fields that all share count, and
+	// only if there are candidates.
 	for _, value := range c.Values {
 		if _, refused := m.wanted(c.Namespace, value); refused == nil {
 			_, refused := m.ttl(c.Namespace, c.TTL)

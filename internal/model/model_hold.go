@@ -2,7 +2,7 @@ package model
 
 import "github.com/calldibs/dibs"
 
-// held finds a hold by its proof. Whether it is over is for the caller to see.
+// held finds a hold by its token. The caller checks whether it is over.
 func (m *Model) held(p dibs.Principal, id dibs.ID, token string) (Key, Name, *Refusal) {
 	key, name, ok := m.byID(id)
 	switch {
@@ -54,14 +54,14 @@ func (m *Model) confirm(p dibs.Principal, c dibs.Confirm) (Result, *Refusal) {
 	default:
 		return Result{}, over(name)
 	}
-	if refused := m.settleOn(key, name, c.Entity, c.Replace || c.Replaces != "", c.Replaces); refused != nil {
+	if refused := m.activate(key, name, c.Entity, c.Replace || c.Replaces != "", c.Replaces); refused != nil {
 		return Result{}, refused
 	}
 	return Result{Keys: []Key{key}}, nil
 }
 
-// settleOn makes a live hold an entity's active name.
-func (m *Model) settleOn(key Key, name Name, entity dibs.Entity, replace bool, replaces string) *Refusal {
+// activate makes a live hold an entity's active name.
+func (m *Model) activate(key Key, name Name, entity dibs.Entity, replace bool, replaces string) *Refusal {
 	if name.Intended != (dibs.Entity{}) && name.Intended != entity {
 		return refuse(dibs.CodeNotOwner)
 	}
@@ -76,8 +76,8 @@ func (m *Model) settleOn(key Key, name Name, entity dibs.Entity, replace bool, r
 	return nil
 }
 
-// replaced makes room for a new active name: it finds the name that is replaced,
-// makes it an alias and returns its line. Without one it returns no line.
+// replaced finds the name that a new active name replaces, makes it an alias and
+// returns its line. If there is none it returns no line.
 func (m *Model) replaced(namespace string, entity dibs.Entity, replace bool, replaces string) (int, *Refusal) {
 	actives := m.actives(namespace, entity)
 	many := m.policies[namespace].ManyPerEntity

@@ -2,7 +2,7 @@ package model
 
 import "github.com/calldibs/dibs"
 
-// address finds the key that a value means.
+// address finds the key of a value.
 func (m *Model) address(namespace, value string) (Key, *Refusal) {
 	canonical, err := m.policies[namespace].Profile.Canonical(value)
 	if err != nil {
@@ -13,7 +13,7 @@ func (m *Model) address(namespace, value string) (Key, *Refusal) {
 	return key, nil
 }
 
-// wanted is address for a name that somebody wants to have.
+// wanted is address for a name that a caller wants to take.
 func (m *Model) wanted(namespace, value string) (Key, *Refusal) {
 	key, refused := m.address(namespace, value)
 	if refused != nil {
@@ -25,8 +25,8 @@ func (m *Model) wanted(namespace, value string) (Key, *Refusal) {
 	return key, nil
 }
 
-// written is how a name is written: as somebody did, or, where values are not kept, in
-// the one form that stands for all.
+// written is the spelling of a name: the caller's, or the canonical form where values are
+// not kept.
 func (m *Model) written(key Key, value string) string {
 	if len(m.policies[key.Namespace].Blind) > 0 {
 		return key.Canonical
@@ -34,7 +34,7 @@ func (m *Model) written(key Key, value string) string {
 	return value
 }
 
-// byID finds the row behind a reservation id.
+// byID finds the name of a reservation id.
 func (m *Model) byID(id dibs.ID) (Key, Name, bool) {
 	key, ok := m.ids[id]
 	if !ok {
@@ -45,7 +45,7 @@ func (m *Model) byID(id dibs.ID) (Key, Name, bool) {
 	return key, name, ok && !name.Forgotten
 }
 
-// taken says whether and why a name is kept from an entity.
+// taken returns why an entity cannot have a name, or nil.
 func (m *Model) taken(key Key, entity dibs.Entity) *Refusal {
 	name, ok := m.names[key]
 	if !ok {
@@ -76,28 +76,28 @@ func (m *Model) nextEpoch(key Key) uint64 {
 	if name, ok := m.names[key]; ok {
 		return name.Epoch + 1
 	}
-	return m.floors[key.Namespace] + 1
+	return m.purgedEpochs[key.Namespace] + 1
 }
 
-// put stores a name and remembers what it is from a moment on.
+// put stores a name and records its state from a time on.
 func (m *Model) put(key Key, name Name, at int64) {
 	if m.names[key].Forgotten && !name.Forgotten {
-		m.told[key] = m.now // with the tombstone goes what it told
+		m.erasedAt[key] = m.now // the tombstone goes, and with it what it tells
 	}
 	m.names[key] = name
-	if !nobodyHas(name) {
-		delete(m.moved, key) // it is a name of its own again
+	if !isFree(name) {
+		delete(m.moved, key) // it is a separate name again
 	}
 	m.remember(key, name, at)
 }
 
-// owner addresses an entity that has to do with a namespace.
+// owner identifies an entity of a namespace.
 func (m *Model) owner(namespace string, entity dibs.Entity) Owner {
 	return Owner{m.scopes[namespace], entity}
 }
 
-// touch notes that an entity's names were changed: its version goes up by one for
-// each command that does so, no matter how many names it changes.
+// touch records that an entity's names have changed: its version increases by one for
+// each such command, no matter how many names it changes.
 func (m *Model) touch(owner Owner) {
 	if m.touched[owner] {
 		return
@@ -108,7 +108,7 @@ func (m *Model) touch(owner Owner) {
 	m.entities[owner] = e
 }
 
-// revive makes an entity known that gets a name, also one that was deleted.
+// revive creates an entity that gets a name, also a deleted one.
 func (m *Model) revive(owner Owner) {
 	m.touch(owner)
 	e := m.entities[owner]
@@ -116,14 +116,14 @@ func (m *Model) revive(owner Owner) {
 	m.entities[owner] = e
 }
 
-// owns says whether an entity has a name, as active name or alias.
+// owns reports whether an entity has a name, as its active name or an alias.
 func owns(name Name, entity dibs.Entity) bool {
 	return (name.State == dibs.Active || name.State == dibs.Alias) && name.Owner == entity
 }
 
-// nobodyHas says whether a name is free. One that is held or in quarantine counts
-// as somebody's, though it is no entity's.
-func nobodyHas(name Name) bool { return name.State == "" || name.State == dibs.Free }
+// isFree reports whether a name is free. A held or quarantined name is not, although no
+// entity has it.
+func isFree(name Name) bool { return name.State == "" || name.State == dibs.Free }
 
 // actives returns the keys of an entity's active names in a namespace.
 func (m *Model) actives(namespace string, entity dibs.Entity) []Key {
@@ -147,7 +147,7 @@ func (m *Model) demote(key Key) {
 	m.put(key, name, m.now)
 }
 
-// giveUp ends an entity's having a name, at a moment.
+// giveUp ends an entity's ownership of a name, at a time.
 func (m *Model) giveUp(key Key, at int64) (locked bool) {
 	name := m.names[key]
 	name.State = dibs.Free
@@ -163,8 +163,8 @@ func (m *Model) giveUp(key Key, at int64) (locked bool) {
 	return locked
 }
 
-// own makes a name an entity's active one. Line is what it succeeds to; zero
-// begins a line of its own.
+// own makes a name an entity's active one. Line is the line that it continues; zero
+// begins a new one.
 func (m *Model) own(key Key, name Name, entity dibs.Entity, line int) {
 	if line == 0 {
 		m.lines++

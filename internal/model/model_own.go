@@ -28,8 +28,8 @@ func (m *Model) claim(p dibs.Principal, c dibs.Claim) (Result, *Refusal) {
 	return Result{Keys: []Key{key}, Version: m.entities[owner].Version}, nil
 }
 
-// take makes a name that is free for an entity its active one, with a new epoch
-// that no token has to do with.
+// take makes a free name an entity's active one, with a new epoch that belongs to no
+// token.
 func (m *Model) take(p dibs.Principal, key Key, value string, entity dibs.Entity, line int) {
 	m.own(key, Name{Value: m.written(key, value), Epoch: m.nextEpoch(key), Principal: p.Name, Began: m.now, Spent: m.spent(key, m.names[key].EndedAt)}, entity, line)
 }
@@ -43,7 +43,7 @@ func (m *Model) rename(p dibs.Principal, c dibs.Rename) (Result, *Refusal) {
 	name := m.names[key]
 	isActive := name.State == dibs.Active && name.Owner == c.Entity
 	if from, refused := m.address(c.Namespace, c.From); refused == nil && from != key {
-		// Both are active: the one is not yet in the other's place, nor can it be.
+		// Both are active: neither has replaced the other, nor can it.
 		old := m.names[from]
 		isActive = isActive && (old.State != dibs.Active || old.Owner != c.Entity)
 	}
@@ -104,7 +104,7 @@ func (m *Model) decommission(c dibs.Decommission) (Result, *Refusal) {
 		result.Replayed = true
 		result.Version = m.entities[owner].Version
 		return result, nil
-	case nobodyHas(name):
+	case isFree(name):
 		return Result{}, refuse(dibs.CodeNotFound)
 	case !owns(name, c.Entity):
 		return Result{}, refuse(dibs.CodeNotOwner)

@@ -6,24 +6,24 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Get returns what a name is at a moment.
+// Get returns the state of a name at a time.
 func (m *Model) Get(now int64, key Key) (Name, bool) {
 	m.advance(now)
 	name, ok := m.names[key]
 	return name, ok
 }
 
-// Shown is the entity that readers of a name are told of.
+// Shown is the entity that readers of a name see.
 func (n Name) Shown() dibs.Entity { return n.shown() }
 
-// Entity returns what an entity is at a moment, and the keys of its names.
+// Entity returns the state of an entity at a time, and the keys of its names.
 func (m *Model) Entity(now int64, owner Owner) (Entity, []Key, bool) {
 	m.advance(now)
 	e, ok := m.entities[owner]
 	return e, m.owned(owner), ok
 }
 
-// Resolve says where a name leads at a moment, and to which name if it has moved.
+// Resolve returns where a name leads at a time, and to which name if it has moved.
 func (m *Model) Resolve(now int64, key Key) (dibs.ResolveOutcome, Key) {
 	m.advance(now)
 	name := m.names[key]
@@ -49,7 +49,7 @@ func (m *Model) Resolve(now int64, key Key) (dibs.ResolveOutcome, Key) {
 	return dibs.ResolveMoved, successor
 }
 
-// successor finds the active name that a name of an entity leads to.
+// successor finds the active name that an entity's name leads to.
 func (m *Model) successor(key Key, name Name) (Key, bool) {
 	for _, active := range m.actives(key.Namespace, name.Owner) {
 		if !m.policies[key.Namespace].ManyPerEntity || m.names[active].Line == name.Line {
@@ -59,7 +59,7 @@ func (m *Model) successor(key Key, name Name) (Key, bool) {
 	return Key{}, false
 }
 
-// Check says whether and why a name is not available to an entity.
+// Check returns why a name is not available to an entity, or nil.
 func (m *Model) Check(now int64, namespace, value string, entity dibs.Entity) *Refusal {
 	m.advance(now)
 	key, refused := m.wanted(namespace, value)
@@ -69,7 +69,7 @@ func (m *Model) Check(now int64, namespace, value string, entity dibs.Entity) *R
 	return m.free(key, entity)
 }
 
-// WhoHeld returns what a name was at a moment that is past, or now.
+// WhoHeld returns the state of a name at a time in the past, or now.
 func (m *Model) WhoHeld(now int64, key Key, at int64) Moment {
 	m.advance(now)
 	was := Moment{State: dibs.Free}
@@ -81,7 +81,7 @@ func (m *Model) WhoHeld(now int64, key Key, at int64) Moment {
 	return was
 }
 
-// Dates returns every moment at which something ends by itself.
+// Dates returns all times at which something ends by itself.
 func (m *Model) Dates() []int64 {
 	var dates []int64
 	for key, name := range m.names {
@@ -98,7 +98,7 @@ func (m *Model) Dates() []int64 {
 	return dates
 }
 
-// Keys returns the keys of all names that satisfy a condition, in their order.
+// Keys returns the sorted keys of all names that satisfy a condition.
 func (m *Model) Keys(condition func(Name) bool) []Key {
 	var keys []Key
 	for key, name := range m.names {

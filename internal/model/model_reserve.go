@@ -6,7 +6,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// ttl bounds one hold.
+// ttl returns the bounded duration of a hold.
 func (m *Model) ttl(namespace string, ttl dibs.TTL) (int64, *Refusal) {
 	policy := m.policies[namespace]
 	d, set := ttl.Duration()
@@ -23,7 +23,7 @@ func (m *Model) ttl(namespace string, ttl dibs.TTL) (int64, *Refusal) {
 	return d.Milliseconds(), nil
 }
 
-// mine says whether the last hold on a name is the token's and the principal's.
+// mine reports whether the last hold on a name has this token and principal.
 func (m *Model) mine(name Name, token string, p dibs.Principal) bool {
 	if name.Token == "" || name.Token != token {
 		return false
@@ -33,7 +33,7 @@ func (m *Model) mine(name Name, token string, p dibs.Principal) bool {
 
 func alive(name Name) bool { return name.State == dibs.Held || name.State == dibs.Suspect }
 
-// over is the refusal for a hold that has ended.
+// over is the refusal of a hold that has ended.
 func over(name Name) *Refusal {
 	switch {
 	case name.Confirmed:
@@ -44,8 +44,8 @@ func over(name Name) *Refusal {
 	return refuse(dibs.CodeAlreadyExpired)
 }
 
-// ownHold answers for the token's own last hold on a name: a replay, a refusal, or
-// nothing at all where it has none.
+// ownHold decides about the token's own last hold on a name: a replay, a refusal, or
+// neither if there is none.
 func (m *Model) ownHold(p dibs.Principal, key Key, token string, entity dibs.Entity) (replay bool, refused *Refusal) {
 	name, ok := m.names[key]
 	switch {
@@ -93,7 +93,7 @@ func (m *Model) reserve(p dibs.Principal, c dibs.Reserve) (Result, *Refusal) {
 	return Result{Keys: []Key{key}}, nil
 }
 
-// available says why a new hold on a name would be refused.
+// available returns why a new hold on a name would be refused.
 func (m *Model) available(p dibs.Principal, key Key, token string, entity dibs.Entity) *Refusal {
 	if refused := m.free(key, entity); refused != nil {
 		return refused
@@ -108,7 +108,7 @@ func (m *Model) available(p dibs.Principal, key Key, token string, entity dibs.E
 	return m.crowded(key)
 }
 
-// hold takes a name that is known to be available.
+// hold takes a name that is available.
 func (m *Model) hold(p dibs.Principal, key Key, c dibs.Reserve, ttl int64) {
 	old := m.names[key]
 	name := Name{
@@ -153,7 +153,7 @@ func (m *Model) reserveFirst(p dibs.Principal, c dibs.ReserveFirst) (Result, *Re
 		}
 	}
 
-	// First what the token holds, then what it held, then what anyone may have.
+	// First a name that the token holds, then one that it held, then one that is free.
 	var ended *Refusal
 	for i, key := range keys {
 		if parts[i] != nil {

@@ -6,19 +6,19 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Plan is what becomes of the names of a namespace under other rules.
+// Plan describes what happens to the names of a namespace under new rules.
 type Plan struct {
 	Looked  int
 	Invalid []Key
-	Groups  map[Key][]Key // by what they become: the names that are not free, in order
+	Groups  map[Key][]Key // by their new key: the sorted keys of names that are not free
 	merges  map[Key]bool
 }
 
-// Plan works out what becomes of a namespace's names under another policy.
+// Plan plans the change of a namespace to another policy.
 func (m *Model) Plan(now int64, namespace string, policy dibs.Policy) Plan {
 	m.advance(now)
 	p := Plan{Groups: make(map[Key][]Key), merges: make(map[Key]bool)}
-	for _, key := range m.Keys(func(n Name) bool { return !nobodyHas(n) }) {
+	for _, key := range m.Keys(func(n Name) bool { return !isFree(n) }) {
 		if key.Namespace != namespace {
 			continue
 		}
@@ -29,7 +29,7 @@ func (m *Model) Plan(now int64, namespace string, policy dibs.Policy) Plan {
 		case err == nil:
 			to := Key{namespace, canonical}
 			p.Groups[to] = append(p.Groups[to], key)
-		case name.State != dibs.Quarantined: // nobody can ask for that any more
+		case name.State != dibs.Quarantined: // no value leads to it any more
 			p.Invalid = append(p.Invalid, key)
 		}
 	}
@@ -39,8 +39,8 @@ func (m *Model) Plan(now int64, namespace string, policy dibs.Policy) Plan {
 	return p
 }
 
-// areOne says whether names that become the same are one entity's, with one active
-// name at the most.
+// areOne reports whether names with the same new key belong to one entity, with at most one
+// active name.
 func (m *Model) areOne(keys []Key) bool {
 	active := 0
 	for _, key := range keys {
@@ -55,7 +55,7 @@ func (m *Model) areOne(keys []Key) bool {
 	return active <= 1
 }
 
-// Possible says whether nothing stands in the way.
+// Possible reports whether nothing prevents the change.
 func (p Plan) Possible() bool {
 	for to := range p.Groups {
 		if p.Collides(to) {
@@ -65,10 +65,10 @@ func (p Plan) Possible() bool {
 	return len(p.Invalid) == 0
 }
 
-// Collides says whether names of several become the same.
+// Collides reports whether names of several owners get this key.
 func (p Plan) Collides(to Key) bool { return !p.merges[to] }
 
-// Change brings the names of a namespace under another policy, as planned.
+// Change moves the names of a namespace to another policy, as planned.
 func (m *Model) Change(now int64, namespace string, policy dibs.Policy) {
 	plan := m.Plan(now, namespace, policy)
 	m.policies[namespace] = policy
@@ -77,8 +77,8 @@ func (m *Model) Change(now int64, namespace string, policy dibs.Policy) {
 	}
 }
 
-// become makes one name of several. The one that is there already stays, or else the
-// first; what the others were to their entity it is from now on.
+// become merges several names into one. The name that has the new key stays, otherwise the
+// first; it takes over the states of the others.
 func (m *Model) become(to Key, keys []Key) {
 	stays := keys[0]
 	if slices.Contains(keys, to) {
@@ -118,7 +118,7 @@ func (m *Model) become(to Key, keys []Key) {
 	m.put(to, one, m.now)
 }
 
-// vacate leaves a key whose name is another one's now.
+// vacate leaves a key whose name has moved to another one.
 func (m *Model) vacate(key, to Key) {
 	name := m.names[key]
 	name.State, name.Status = dibs.Free, dibs.StatusReleased
@@ -135,7 +135,7 @@ func (m *Model) vacate(key, to Key) {
 	delete(m.from, key)
 }
 
-// Former returns the keys that lead to this one by their reservation ids.
+// Former returns the keys whose reservation ids lead to this one.
 func (m *Model) Former(key Key) []Key {
 	var keys []Key
 	for k := range m.moved {
@@ -157,8 +157,8 @@ func (m *Model) follow(key Key) Key {
 	}
 }
 
-// Learn notes the epoch that a name has after the rules were changed. It must not be
-// lower than before; how much higher is not said.
+// Learn records the epoch of a name after the rules have changed. It must not be lower
+// than before; the rules do not say how much higher it is.
 func (m *Model) Learn(key Key, epoch uint64) bool {
 	name := m.names[key]
 	if epoch < name.Epoch {
@@ -171,8 +171,8 @@ func (m *Model) Learn(key Key, epoch uint64) bool {
 	return true
 }
 
-// WhoHeldOneOf is WhoHeld for a name that was several: what each of them was. Where
-// one left for another, only the other counts.
+// WhoHeldOneOf is WhoHeld for a name that was merged: the state of each. If one moved to
+// another, only the other counts.
 func (m *Model) WhoHeldOneOf(now int64, key Key, at int64) []Moment {
 	var were []Moment
 	for _, k := range append([]Key{key}, m.from[key]...) {

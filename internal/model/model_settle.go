@@ -11,7 +11,7 @@ func (m *Model) settle(c dibs.Settle) (Result, *Refusal) {
 	result := Result{Keys: []Key{key}}
 	switch {
 	case name.State == dibs.Suspect && exists:
-		return result, m.settleOn(key, name, entity, false, "")
+		return result, m.activate(key, name, entity, false, "")
 	case name.State == dibs.Suspect:
 		m.endHold(key, name, dibs.StatusExpired, m.now)
 		return result, nil
@@ -24,8 +24,8 @@ func (m *Model) settle(c dibs.Settle) (Result, *Refusal) {
 	return Result{}, over(name)
 }
 
-// readVerdict returns what a verdict says: that an entity exists, or none does. A
-// Verdict does not tell by itself, so it is compared with all there can be.
+// readVerdict returns whether a verdict says that an entity exists, and which. A Verdict
+// does not expose it, so it is compared with all possible ones.
 func (m *Model) readVerdict(v dibs.Verdict) (exists bool, entity dibs.Entity) {
 	for _, known := range m.known {
 		if v == dibs.Exists(known) {
@@ -35,8 +35,8 @@ func (m *Model) readVerdict(v dibs.Verdict) (exists bool, entity dibs.Entity) {
 	return false, dibs.Entity{}
 }
 
-// Testify is what a witness said about a suspect while a registry swept. Where the
-// verdict would be refused the name stays suspect.
+// Testify applies what a witness said about a suspect during a sweep. If the verdict is
+// refused, the name stays suspect.
 func (m *Model) Testify(now int64, id dibs.ID, v dibs.Verdict) {
 	if v == dibs.Unknown {
 		return
@@ -45,7 +45,7 @@ func (m *Model) Testify(now int64, id dibs.ID, v dibs.Verdict) {
 	_, _ = m.Apply(operator, now, []dibs.Command{dibs.Settle{ID: id, Verdict: v}}, false)
 }
 
-// Purgeable says whether a sweep may forget a name by now.
+// Purgeable reports whether a sweep may purge a name at a time.
 func (m *Model) Purgeable(now int64, key Key) bool {
 	m.advance(now)
 	name, ok := m.names[key]
@@ -53,9 +53,9 @@ func (m *Model) Purgeable(now int64, key Key) bool {
 		name.EndedAt+m.policies[key.Namespace].HoldHistory.Milliseconds() <= now
 }
 
-// Purge forgets a name, as sweeping does, but for the epoch that it had reached.
+// Purge deletes a name, as a sweep does, except for its epoch.
 func (m *Model) Purge(key Key) {
-	m.floors[key.Namespace] = max(m.floors[key.Namespace], m.names[key].Epoch)
+	m.purgedEpochs[key.Namespace] = max(m.purgedEpochs[key.Namespace], m.names[key].Epoch)
 	delete(m.names, key)
 	delete(m.past, key)
 }

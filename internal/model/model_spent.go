@@ -6,20 +6,20 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Spent is a token that had a hold on a name before its last one. The model remembers all of
-// them: the pools of the tests are smaller than what a registry remembers at least.
+// Spent is a token that had a hold on a name before the last one. The model remembers all of
+// them: the tests use fewer tokens than a registry remembers at least.
 type Spent struct {
 	Token     string
 	Principal string
 	Code      dibs.Code // how the hold ended
 	Until     int64
-	// Whose says which entities had to do with the name from that hold to the next. Of a
-	// token that came with the name from another key that is not known.
+	// Whose lists the entities that had or held the name from that hold to the next. It is
+	// unknown for a token that came with the name from another key.
 	Whose   []dibs.Entity
 	Unknown bool
 }
 
-// spent returns the tokens that the next hold on a name has before it, if the last one ended then.
+// spent returns the spent tokens of a name's next hold, if the last one ended at ended.
 func (m *Model) spent(key Key, ended int64) []Spent {
 	name := m.names[key]
 	all := slices.Clone(name.Spent)
@@ -32,7 +32,7 @@ func (m *Model) spent(key Key, ended int64) []Spent {
 	return slices.DeleteFunc(all, func(s Spent) bool { return s.Until <= m.now })
 }
 
-// whose returns the entities that had to do with a name since its last hold began.
+// whose returns the entities that had or held a name since its last hold began.
 func (m *Model) whose(key Key) (all []dibs.Entity) {
 	began := m.began(key)
 	for _, moment := range m.past[key] {
@@ -43,7 +43,7 @@ func (m *Model) whose(key Key) (all []dibs.Entity) {
 	return all
 }
 
-// began returns the epoch in which the present hold on a name began.
+// began returns the epoch in which the current hold on a name began.
 func (m *Model) began(key Key) (epoch uint64) {
 	for _, moment := range m.past[key] {
 		if moment.Fresh {
@@ -53,7 +53,7 @@ func (m *Model) began(key Key) (epoch uint64) {
 	return epoch
 }
 
-// moved returns tokens as another key has them from now on.
+// moved returns tokens as another key has them after a move.
 func moved(tokens []Spent) []Spent {
 	tokens = slices.Clone(tokens)
 	for i := range tokens {
@@ -62,7 +62,7 @@ func moved(tokens []Spent) []Spent {
 	return tokens
 }
 
-// late refuses a token that had a hold on a name before its last one.
+// late refuses a token whose hold on a name was followed by another one.
 func (m *Model) late(p dibs.Principal, key Key, token string) *Refusal {
 	for _, s := range m.names[key].Spent {
 		if s.Token == token && (s.Principal == p.Name || p.Has(dibs.ActForOthers)) && s.Until > m.now {

@@ -2,7 +2,7 @@ package model
 
 import "github.com/calldibs/dibs"
 
-// Moment is what a name was from a moment on.
+// Moment is the state of a name from a time on.
 type Moment struct {
 	At     int64
 	State  dibs.State
@@ -10,20 +10,20 @@ type Moment struct {
 	Epoch  uint64
 	// Fresh says that a hold or a claim began then.
 	Fresh bool
-	// Vacated says that the name went on under another key.
+	// Vacated says that the name moved to another key.
 	Vacated bool
 }
 
 // remember adds to a name's past. The clock is applied before every command, so a
-// past is always in the order of its moments.
+// past is always sorted by time.
 func (m *Model) remember(key Key, name Name, at int64) {
 	m.past[key] = append(m.past[key], Moment{At: at, State: name.State, Entity: name.shown(), Epoch: name.Epoch, Fresh: name.Fresh()})
 }
 
-// Fresh says whether a name is as it was when its last hold, or its claim without one, began.
+// Fresh reports whether a name is as it was when its last hold, or its claim without one, began.
 func (n Name) Fresh() bool { return n.State == dibs.Held || n.Token == "" }
 
-// shown is the entity that readers are told of.
+// shown is the entity that readers see.
 func (n Name) shown() dibs.Entity {
 	if n.State == dibs.Held || n.State == dibs.Suspect || n.Owner == (dibs.Entity{}) {
 		return n.Intended
@@ -32,17 +32,17 @@ func (n Name) shown() dibs.Entity {
 }
 
 // advance moves the clock and ends everything that is over by then. A date is
-// reached at its very millisecond.
+// reached at its exact millisecond.
 func (m *Model) advance(now int64) {
 	m.now = now
 	for key := range m.names {
-		// One end may lead to the next: a hold to a quarantine, that one to free.
+		// One end may lead to the next: a hold to a quarantine, a quarantine to free.
 		for m.lapse(key) {
 		}
 	}
 }
 
-// lapse ends one thing about a name that is over, dated when it was.
+// lapse ends one thing about a name that is over, at its own date.
 func (m *Model) lapse(key Key) bool {
 	name := m.names[key]
 	switch {
@@ -56,7 +56,7 @@ func (m *Model) lapse(key Key) bool {
 		m.endHold(key, name, dibs.StatusExpired, name.ExpiresAt)
 		return true
 	case name.State == dibs.Alias && name.Until != 0 && name.Until <= m.now:
-		// Nobody did it, so nobody's version counts it: a sweep would show otherwise.
+		// No command did it, so it raises no version: otherwise a sweep would show.
 		m.giveUp(key, name.Until)
 		return true
 	case name.State == dibs.Quarantined && name.Until <= m.now:
@@ -69,8 +69,8 @@ func (m *Model) lapse(key Key) bool {
 	return false
 }
 
-// endHold frees a held or suspect name, or puts it back into the quarantine that
-// it was taken out of.
+// endHold frees a held or suspect name, or returns it to the quarantine that it was
+// taken from.
 func (m *Model) endHold(key Key, name Name, status dibs.Status, at int64) {
 	name.Status = status
 	name.EndedAt = at
@@ -83,5 +83,5 @@ func (m *Model) endHold(key Key, name Name, status dibs.Status, at int64) {
 	m.put(key, name, at)
 }
 
-// Past returns all that is remembered of a name, oldest first.
+// Past returns the whole past of a name, oldest first.
 func (m *Model) Past(key Key) []Moment { return m.past[key] }

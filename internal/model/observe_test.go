@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// The two sides are compared as text: one line for each name and entity, made by
-// the same words from what either tells. A difference then reads by itself.
+// The two sides are compared as text: one line for each name and entity, in the same
+// format. A difference is then readable.
 
 func (w *world) nameLine(label string, state dibs.State, status dibs.Status, epoch uint64, entity dibs.Entity, value string, expiresAt, until int64) string {
 	line := fmt.Sprintf("%s: %s %s, epoch %d, of %q, written %q", label, state, status, epoch, entity.ID, value)
@@ -28,7 +28,7 @@ func (w *world) nameLine(label string, state dibs.State, status dibs.Status, epo
 
 func ms(t time.Time) int64 { return int64(dibs.InstantOf(t)) }
 
-// seen is everything that a registry tells.
+// seen is everything that a registry shows.
 func (w *world) seen(s *side) []string {
 	ctx := context.Background()
 	var lines []string
@@ -37,7 +37,7 @@ func (w *world) seen(s *side) []string {
 			label := namespace + ":" + value
 			lines = append(lines, w.seenName(s, namespace, value, label), w.seenResolution(s, namespace, value, label))
 		}
-		for _, entity := range []dibs.Entity{nobody, entities[0]} {
+		for _, entity := range []dibs.Entity{noEntity, entities[0]} {
 			checks, err := s.registry.Check(ctx, dibs.CheckRequest{Namespace: namespace, Values: values, Entity: entity})
 			if err != nil {
 				w.t.Fatalf("check: %v", err)
@@ -87,7 +87,7 @@ func (w *world) seenEntity(s *side, scope string, entity dibs.Entity) string {
 	for _, n := range info.Names {
 		names = append(names, plainKey(n.Key())+" "+string(n.State))
 	}
-	slices.Sort(names) // hashes are in another order
+	slices.Sort(names) // hashes sort differently
 	return entityLine(scope, entity, info.Archived, w.version(scope, info.Version), names)
 }
 
@@ -99,7 +99,7 @@ func entityLine(scope string, entity dibs.Entity, archived bool, version uint64,
 	return fmt.Sprintf("%sarchived %v, version %d, %s", entityLabel(scope, entity), archived, version, strings.Join(names, ", "))
 }
 
-// expected is everything that the model tells.
+// expected is everything that the model shows.
 func (w *world) expected() []string {
 	var lines []string
 	for _, namespace := range namespaces {
@@ -110,7 +110,7 @@ func (w *world) expected() []string {
 			outcome, to := w.model.Resolve(w.now, key)
 			lines = append(lines, fmt.Sprintf("resolve %s: %s %s", label, outcome, to.Canonical))
 		}
-		for _, entity := range []dibs.Entity{nobody, entities[0]} {
+		for _, entity := range []dibs.Entity{noEntity, entities[0]} {
 			for _, value := range values {
 				available, reason := true, dibs.Reason("")
 				if refused := w.model.Check(w.now, namespace, value, entity); refused != nil {
@@ -150,12 +150,12 @@ func (w *world) expectedEntity(scope string, entity dibs.Entity) string {
 	return entityLine(scope, entity, e.Archived, w.version(scope, e.Version), names)
 }
 
-// hasVersions reports whether versions can be compared. An alias that ends by time
-// raises its entity's version when that is put on record, whenever that is; so they
-// are left out where aliases end.
+// hasVersions reports whether versions can be compared. The end of an alias raises its
+// entity's version when it is recorded, at any later time, so versions are not compared
+// where aliases end.
 func (w *world) hasVersions(scope string) bool {
 	if w.changing != "" || w.forgot {
-		return false // bringing a name under other rules raises them as well, and so does forgetting
+		return false // new rules and forgetting raise them as well
 	}
 	for namespace, policy := range w.policies {
 		if scopes[namespace] == scope && policy.AliasRetention > 0 {
@@ -165,7 +165,7 @@ func (w *world) hasVersions(scope string) bool {
 	return true
 }
 
-// version is a version as far as it can be compared.
+// version is a version, or 0 if it cannot be compared.
 func (w *world) version(scope string, version uint64) uint64 {
 	if !w.hasVersions(scope) {
 		return 0
@@ -173,7 +173,7 @@ func (w *world) version(scope string, version uint64) uint64 {
 	return version
 }
 
-// reasonOf is what a check calls a refusal.
+// reasonOf is the reason of a check for a refusal.
 func reasonOf(refused *model.Refusal) dibs.Reason {
 	switch refused.Code {
 	case dibs.CodeInvalidValue:
@@ -191,7 +191,7 @@ func codeOf(err error) string {
 	return err.Error()
 }
 
-// compare fails where two lists of lines differ, and shows only what does.
+// compare fails if two lists of lines differ, and shows only the differences.
 func (w *world) compare(what string, want, got []string) {
 	var diff []string
 	for i := range want {

@@ -13,13 +13,13 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// TestModel lets a registry and the model live through the same history.
+// TestModel runs the same history on a registry and the model.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { live(t, false) })
 }
 
-// TestSweepingChangesNothing does the same with two registries, of which one is
-// swept after every step and the other never.
+// TestSweepingChangesNothing does the same with two registries: one is swept after
+// every step and the other never.
 func TestSweepingChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { live(t, true) })
 }
@@ -30,11 +30,11 @@ func live(t *rapid.T, metamorphic bool) {
 	apply := func(*rapid.T) { w.apply(false, w.drawCommand()) }
 	wait := func(*rapid.T) {
 		w.now = w.drawMoment()
-		t.Logf("it is %s", w.since(w.now))
+		t.Logf("now: %s", w.since(w.now))
 	}
-	// What is to happen more often is in there several times.
+	// More frequent steps are listed several times.
 	steps := map[string]func(*rapid.T){
-		"":        func(*rapid.T) { w.look() },
+		"":        func(*rapid.T) { w.observe() },
 		"apply 1": apply, "apply 2": apply, "apply 3": apply, "apply 4": apply,
 		"wait 1": wait, "wait 2": wait,
 		"dry run": func(*rapid.T) { w.apply(true, w.drawCommand()) },
@@ -48,7 +48,7 @@ func live(t *rapid.T, metamorphic bool) {
 	steps["forget"] = func(*rapid.T) { w.forget() }
 	if !metamorphic {
 		steps["sweep"] = func(*rapid.T) { w.sweep(w.sides[0], true) }
-		steps["sweep a little"] = func(*rapid.T) { w.sweep(w.sides[0], false) }
+		steps["sweep once"] = func(*rapid.T) { w.sweep(w.sides[0], false) }
 		steps["witness"] = func(*rapid.T) { w.instructWitness() }
 	}
 	t.Repeat(steps)
@@ -57,23 +57,23 @@ func live(t *rapid.T, metamorphic bool) {
 	}
 }
 
-// look compares all that can be seen, on every side.
-func (w *world) look() {
+// observe compares everything visible, on every side.
+func (w *world) observe() {
 	want := w.expected()
 	for _, s := range w.sides {
 		if s.swept {
 			w.sweep(s, true)
 		}
 		w.compare("the registry differs from the model", want, w.seen(s))
-		w.checkLooks(s)
+		w.checkLookAlikes(s)
 		w.askTheRest(s)
 		s.feed.read(w, s.registry)
 	}
-	w.lookBack()
+	w.askWhoHeld()
 	w.checkDryRun()
 }
 
-// apply lets the model and every side decide a list of commands.
+// apply applies a list of commands to the model and every side.
 func (w *world) apply(dryRun bool, commands ...dibs.Command) {
 	principal := draw(w, "principal", principals...)
 	w.t.Logf("%s asks, dry run %v:", principal.Name, dryRun)
@@ -96,17 +96,17 @@ func (w *world) apply(dryRun bool, commands ...dibs.Command) {
 		got, err := do(context.Background(), understood...)
 		w.compare("the answer differs from the model's", w.answer(results, refused, commands), w.answered(got, err, commands))
 		if refused != nil || dryRun || replayed {
-			// That names and entities are as before is seen by the next look: the
-			// model has not changed.
+			// The next observe checks that names and entities are unchanged: the model
+			// has not changed.
 			if news := s.feed.read(w, s.registry); len(news) > 0 {
-				w.t.Fatalf("what changes nothing told of %d changes, the first is %s of %s", len(news), news[0].Kind, news[0].Key())
+				w.t.Fatalf("a request without changes emitted %d events, the first is %s of %s", len(news), news[0].Kind, news[0].Key())
 			}
 		}
 	}
 }
 
-// answer is what the model says to a list, as text: a line for what was refused,
-// one for every command that was not.
+// answer is the model's answer to a list, as text: one line for a refusal, or one for
+// each command.
 func (w *world) answer(results []model.Result, refused *model.Refusal, commands []dibs.Command) []string {
 	if refused != nil {
 		return []string{fmt.Sprintf("refused: %s %s%s", refused.Code, refused.Reason, partsOf(refused))}
@@ -139,7 +139,7 @@ func (w *world) answered(results []dibs.Result, err error, commands []dibs.Comma
 	return []string{line}
 }
 
-// versionAfter is the version that a command returned, where it is said whose it is.
+// versionAfter is the version that a command returned, if the command is of one entity.
 func (w *world) versionAfter(command dibs.Command, version uint64) uint64 {
 	switch c := command.(type) {
 	case dibs.Claim:
@@ -166,7 +166,7 @@ func keysOf(keys []model.Key) []string {
 	return texts
 }
 
-// partsOf lists the refused parts of a list, and theirs.
+// partsOf formats the refused parts of a list, recursively.
 func partsOf(refused *model.Refusal) string {
 	text := ""
 	for i := range 32 {

@@ -16,8 +16,8 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// TestRecanonicalize lets a namespace's rules change in the middle of a history, and
-// change back: what there was goes on, and so does the model.
+// TestRecanonicalize changes a namespace's rules during a history, and changes them back:
+// existing names continue in the registry as in the model.
 func TestRecanonicalize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, true)
@@ -39,23 +39,23 @@ func TestRecanonicalize(t *testing.T) {
 					w.apply(false, w.drawCommand(), w.drawCommand())
 				case "wait":
 					w.now = w.drawMoment()
-					t.Logf("it is %s", w.since(w.now))
+					t.Logf("now: %s", w.since(w.now))
 				case "sweep":
 					w.sweep(w.sides[0], true)
 				}
-				w.look()
+				w.observe()
 			}
 			next := w.policies["one"]
 			next.Profile = draw[dibs.Profile](w, "profile", folding{}, folding{}, dibs.Exact)
 			next.Skeleton = draw[dibs.Skeleton](w, "skeleton", looking{}, nil)
 			w.recanonicalize(next)
 		}
-		w.look()
+		w.observe()
 		w.reread(w.sides[0])
 	})
 }
 
-// remembered is what a registry said of a name before the rules changed.
+// remembered is what a registry returned for a name before the rules changed.
 type remembered struct {
 	history []dibs.Event
 	who     map[int64]dibs.Holder
@@ -66,7 +66,7 @@ func (w *world) remember(key model.Key) remembered {
 	r := remembered{who: make(map[int64]dibs.Holder)}
 	name, _ := w.model.Get(w.now, key)
 	if _, ok := w.key(key.Namespace, name.Value); !ok {
-		return r // kept back from before, and nobody can ask for it now
+		return r // still in quarantine, and no value leads to it any more
 	}
 	var err error
 	if r.history, err = w.sides[0].registry.History(ctx, key.Namespace, name.Value); err != nil {
@@ -80,12 +80,12 @@ func (w *world) remember(key model.Key) remembered {
 	return r
 }
 
-// recanonicalize changes the rules of the namespace, if that is possible, with an
-// interruption or two.
+// recanonicalize changes the rules of the namespace if possible, with one or two
+// interruptions.
 func (w *world) recanonicalize(next dibs.Policy) {
 	ctx, s, namespace := context.Background(), w.sides[0], w.changing
-	w.t.Logf("%s is to have the rules %s and %v", namespace, next.Profile.Name(), next.Skeleton)
-	w.now++ // histories of several rows are put together by time: no two changes have the same
+	w.t.Logf("%s changes to the rules %s and %v", namespace, next.Profile.Name(), next.Skeleton)
+	w.now++ // the histories of several rows are merged by time: every change needs its own
 	plan := w.model.Plan(w.now, namespace, next)
 	before := make(map[model.Key]remembered)
 	for _, keys := range plan.Groups {
@@ -107,7 +107,7 @@ func (w *world) recanonicalize(next dibs.Policy) {
 		w.checkPlan(plan, dry)
 	}
 	if news := s.feed.read(w, s.registry); len(news) > 0 {
-		w.t.Fatalf("a plan told of %s of %s", news[0].Kind, news[0].Key())
+		w.t.Fatalf("a plan emitted %s of %s", news[0].Kind, news[0].Key())
 	}
 	request.DryRun = false
 	if !same && !unused && plan.Possible() {
@@ -119,13 +119,13 @@ func (w *world) recanonicalize(next dibs.Policy) {
 	case err != nil && !same && !plan.Possible():
 		w.t.Logf("refused: %v", err)
 		for _, e := range s.feed.read(w, s.registry) {
-			w.t.Fatalf("it was refused, and told of %s of %s", e.Kind, e.Key())
+			w.t.Fatalf("it was refused, but emitted %s of %s", e.Kind, e.Key())
 		}
 		_ = s.registry.Close()
 		w.policies[namespace], s.registry = last, was
 		return
 	default:
-		w.t.Fatalf("under %s: %v; expected that it is possible: %v", next.Profile.Name(), err, plan.Possible())
+		w.t.Fatalf("under %s: %v; expected to be possible: %v", next.Profile.Name(), err, plan.Possible())
 	}
 	_ = was.Close()
 	if same {
@@ -147,12 +147,12 @@ func (w *world) recanonicalize(next dibs.Policy) {
 			w.checkRemembered(to, before[key], len(w.model.Past(to)) == 1)
 		}
 	}
-	w.look()
+	w.observe()
 }
 
-// checkRemembered checks that nothing of a name's past was lost, except for what was
-// another name, by the rules that there are now: whole epochs in which nobody called it so.
-// Who held it, only a name without a past of its own can tell for another one.
+// checkRemembered checks that a name's past is complete, except for whole epochs with a
+// spelling that is another name by the new rules. WhoHeld of another name is only
+// compared if that name has no past of its own.
 func (w *world) checkRemembered(to model.Key, before remembered, alone bool) {
 	ctx, registry := context.Background(), w.sides[0].registry
 	after, err := registry.History(ctx, to.Namespace, to.Canonical)
@@ -180,7 +180,7 @@ func (w *world) checkRemembered(to model.Key, before remembered, alone bool) {
 		}
 		again, err := registry.WhoHeld(ctx, to.Namespace, to.Canonical, dibs.Instant(at).Time())
 		if err != nil || again != holder {
-			w.t.Fatalf("who held %+v at %s: it was %+v, now it is %+v, %v", to, w.since(at), holder, again, err)
+			w.t.Fatalf("who held %+v at %s: was %+v, now %+v, %v", to, w.since(at), holder, again, err)
 		}
 	}
 }
@@ -191,12 +191,12 @@ type epochOf struct {
 	epoch uint64
 }
 
-// checkPlan compares what a registry plans with the model's plan.
+// checkPlan compares a registry's plan with the model's.
 func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 	if got.Looked != plan.Looked {
-		w.t.Fatalf("looked at %d names, there are %d", got.Looked, plan.Looked)
+		w.t.Fatalf("planned for %d names, there are %d", got.Looked, plan.Looked)
 	}
-	kinds := make(map[string]dibs.FindingKind) // of what happens to a name
+	kinds := make(map[string]dibs.FindingKind) // what happens to each name
 	for _, f := range got.Findings {
 		if f.Kind != dibs.FindingLookAlike {
 			kinds[f.Name.Key()] = f.Kind
@@ -204,7 +204,7 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 	}
 	for _, key := range plan.Invalid {
 		if kind := kinds[keysOf([]model.Key{key})[0]]; kind != dibs.FindingInvalid {
-			w.t.Fatalf("%+v is planned as %q, it is not valid", key, kind)
+			w.t.Fatalf("%+v is planned as %q, but is not valid", key, kind)
 		}
 	}
 	want := make(map[dibs.FindingKind]int)
@@ -213,7 +213,7 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 		for _, key := range keys {
 			kind, found := kinds[keysOf([]model.Key{key})[0]]
 			if found != (key != to) {
-				w.t.Fatalf("%+v becomes %+v, which is planned as %q", key, to, kind)
+				w.t.Fatalf("%+v becomes %+v, but is planned as %q", key, to, kind)
 			}
 			here[kind]++
 		}
@@ -221,11 +221,11 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 		switch {
 		case plan.Collides(to):
 			if here[dibs.FindingCollision] == 0 {
-				w.t.Fatalf("%+v collide, which is planned as %+v", keys, here)
+				w.t.Fatalf("%+v collide, but are planned as %+v", keys, here)
 			}
 		case here[""] == 0 && (here[dibs.FindingChange] != 1 || here[dibs.FindingMerge] != moving-1),
 			here[""] == 1 && here[dibs.FindingMerge] != moving:
-			w.t.Fatalf("%+v become one, which is planned as %+v", keys, here)
+			w.t.Fatalf("%+v are merged, but are planned as %+v", keys, here)
 		}
 		for kind, n := range here {
 			want[kind] += n
@@ -239,8 +239,8 @@ func (w *world) checkPlan(plan model.Plan, got dibs.Recanonicalization) {
 	}
 }
 
-// interrupt begins to change the rules and stops at a commit. Meanwhile those who have
-// the old rules get no new names, and all that there is works for them.
+// interrupt starts to change the rules and stops at a commit. Meanwhile registries with
+// the old rules get no new names, and existing names still work for them.
 func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -252,7 +252,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	_, err = registry.Recanonicalize(ctx, dibs.RecanonicalizeRequest{Namespace: w.changing})
 	_ = registry.Close()
 	if err == nil {
-		return // it was done before
+		return // the change was complete before
 	}
 	if !errors.Is(err, context.Canceled) {
 		w.t.Fatalf("interrupted: %v", err)
@@ -268,7 +268,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 		}
 		name, _ := w.model.Get(w.now, key)
 		if _, err := last.Profile.Canonical(name.Value); err != nil {
-			continue // kept back from before, and nobody can ask for it now
+			continue // still in quarantine, and no value leads to it any more
 		}
 		n, err := was.Get(context.Background(), dibs.Lookup{Namespace: key.Namespace, Value: name.Value})
 		if err != nil || n.Entity != name.Shown() || n.Epoch < name.Epoch {
@@ -276,7 +276,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 		}
 		outcome, _ := w.model.Resolve(w.now, key)
 		r, err := was.Resolve(context.Background(), key.Namespace, name.Value)
-		// An old name may have become one with the entity's active name.
+		// An alias may have been merged with the entity's active name.
 		merged := r.Outcome == dibs.ResolveActive && r.Entity == name.Shown()
 		if err != nil || (r.Outcome != outcome && !merged) {
 			w.t.Fatalf("%+v while the rules change leads to %+v, %v; it was %s", key, r, err, outcome)
@@ -287,7 +287,7 @@ func (w *world) interrupt(was *dibs.Registry, commits int, last dibs.Policy) {
 	}
 }
 
-// extendMeanwhile extends a hold by the id that its holder knows.
+// extendMeanwhile extends a hold by the id that the holder knows.
 func (w *world) extendMeanwhile(registry *dibs.Registry, key model.Key, name model.Name) {
 	command := dibs.Extend{ID: id(key), Token: name.Token, TTL: dibs.For(20 * time.Second)}
 	_, refused := w.model.Apply(bob, w.now, []dibs.Command{command}, false)

@@ -18,9 +18,8 @@ import (
 	"github.com/calldibs/dibs/internal/server"
 )
 
-// remote is a registry behind a server, reached by a client: a request is all that gets
-// there, and an answer all that comes back. Whatever it is asked, the registry itself is
-// asked too, and both must say exactly the same.
+// remote is a registry behind a server and a client. Every request also goes to the
+// registry directly, and both answers must be equal.
 type remote struct {
 	t       *rapid.T
 	kept    *dibs.Registry
@@ -33,10 +32,10 @@ func (w *world) serve(kept *dibs.Registry, store dibs.Store) *dibs.Registry {
 	return dibs.NewRegistry(&remote{w.t, kept, handler})
 }
 
-// callerOf knows a principal by its key, which is its name.
+// callerOf authenticates a principal by its key, which is its name.
 func callerOf(_ context.Context, key string) (access.Caller, error) {
 	if key == "" {
-		return access.Everything, nil // as the one who embeds a registry
+		return access.Everything, nil // like a program that embeds a registry
 	}
 	verbs := []access.Verb{access.Read, access.Watch, access.Hold, access.Own}
 	if key == bob.Name {
@@ -56,7 +55,7 @@ func (r *remote) client(principal string) *dibs.Registry {
 	return client
 }
 
-// direct takes requests to a handler without a network.
+// direct passes requests to a handler without a network.
 type direct struct{ handler http.Handler }
 
 func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -75,13 +74,13 @@ func (r *remote) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.R
 	}
 	got, err := do(ctx, request.Commands...)
 	if forbidden, is := errors.AsType[*dibsclient.StatusError](err); is && forbidden.Code == "FORBIDDEN" && r.takesMore(request) {
-		return want, refused // the server does not even ask
+		return want, refused // the server refuses before it asks the registry
 	}
 	r.compare("apply", want, got, refused, err)
 	return got, err
 }
 
-// takesMore reports whether a request has a command that its key gives no right to.
+// takesMore reports whether a request has a command that needs a right its key lacks.
 func (r *remote) takesMore(request dibs.ApplyRequest) bool {
 	return !request.Principal.Has(dibs.Operate) && slices.ContainsFunc(request.Commands, func(c dibs.Command) bool {
 		_, is := c.(dibs.Settle)
@@ -89,17 +88,17 @@ func (r *remote) takesMore(request dibs.ApplyRequest) bool {
 	})
 }
 
-// compare fails where the registry itself and the client say different things.
+// compare fails if the registry and the client answer differently.
 func (r *remote) compare(what string, want, got any, refused, err error) {
 	if errorText(refused) != errorText(err) {
-		r.t.Fatalf("%s: over HTTP it is refused by\n  %s\nexpected\n  %s", what, errorText(err), errorText(refused))
+		r.t.Fatalf("%s: the error over HTTP is\n  %s\nexpected\n  %s", what, errorText(err), errorText(refused))
 	}
 	if refused == nil && !reflect.DeepEqual(want, got) {
-		r.t.Fatalf("%s: over HTTP it is\n  %+v\nexpected\n  %+v", what, got, want)
+		r.t.Fatalf("%s: the answer over HTTP is\n  %+v\nexpected\n  %+v", what, got, want)
 	}
 }
 
-// errorText is all that an error says to a program.
+// errorText is everything that an error tells a program.
 func errorText(err error) string {
 	e, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
@@ -115,7 +114,7 @@ func errorText(err error) string {
 	return text
 }
 
-// both asks the registry itself and a client.
+// both asks the registry and a client.
 func both[T any](r *remote, what string, ask func(*dibs.Registry) (T, error)) (T, error) {
 	want, refused := ask(r.kept)
 	got, err := ask(r.client(""))
@@ -123,8 +122,8 @@ func both[T any](r *remote, what string, ask func(*dibs.Registry) (T, error)) (T
 	return got, err
 }
 
-// askTheRest asks a side behind a server what the model knows nothing about. The
-// comparing is done above.
+// askTheRest asks a side behind a server what the model does not know. The methods above
+// compare the answers.
 func (w *world) askTheRest(s *side) {
 	if !s.remote {
 		return
@@ -147,7 +146,7 @@ func (r *remote) Resolve(ctx context.Context, namespace, value string) (dibs.Res
 }
 
 func (r *remote) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
-	lookup.Version = true // a client always tells it
+	lookup.Version = true // a client always requests it
 	return both(r, "get", func(reg *dibs.Registry) (dibs.Name, error) { return reg.Get(ctx, lookup) })
 }
 
@@ -170,7 +169,7 @@ func (r *remote) WhoHeld(ctx context.Context, namespace, value string, at time.T
 func (r *remote) Events(ctx context.Context, query dibs.FeedQuery, _ bool) (dibs.EventPage, error) {
 	return both(r, "events", func(reg *dibs.Registry) (dibs.EventPage, error) {
 		page, err := reg.Events(ctx, query)
-		page.Generation = 0 // of one process
+		page.Generation = 0 // differs between processes
 		return page, err
 	})
 }

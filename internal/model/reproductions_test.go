@@ -6,16 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// The tests below are histories in which a registry was once found to break its
-// rules, each cut down to what it takes.
+// The tests below are minimal histories in which a registry once broke its rules.
 
-// stage is a registry with one policy, and a clock that the test moves.
+// stage is a registry with one policy, and a clock that the test sets.
 type stage struct {
 	*dibs.Registry
 	t   *testing.T
@@ -25,12 +23,7 @@ type stage struct {
 func newStage(t *testing.T, policy dibs.Policy) *stage {
 	s := &stage{t: t, now: time.UnixMilli(1_700_000_000_000)}
 	store := memstore.New(memstore.Config{Now: func() time.Time { return s.now }})
-	registry, err := core.Open(store, dibs.Config{Default: policy})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = registry.Close() })
-	s.Registry = registry
+	s.Registry = dibstest.Open(t, store, dibs.Config{Default: policy})
 	return s
 }
 
@@ -44,7 +37,7 @@ func (s *stage) do(command dibs.Command) dibs.Result {
 	return results[0]
 }
 
-// An entity that may have many names gives up the first name of a line that goes on
+// An entity that may have many names gives up the first name of a line that continues
 // without it, and takes it again: both names are active.
 func TestLineBeginsAnew(t *testing.T) {
 	user := entities[0]
@@ -56,21 +49,21 @@ func TestLineBeginsAnew(t *testing.T) {
 	s.do(dibs.Rename{Namespace: "email", Entity: user, From: "b", Value: "c"})
 }
 
-// A Rename to a held name, written differently, must stand when it is asked for again.
+// A Rename to a held name in another spelling is replayed when it is repeated.
 func TestRenameToHoldIsReplayed(t *testing.T) {
 	user := entities[0]
 	s := newStage(t, dibs.Policy{Profile: folding{}})
 	s.do(dibs.Reserve{Namespace: "slug", Value: "a", Token: tokens[0]})
 	rename := dibs.Rename{Namespace: "slug", Entity: user, Value: "A", Token: tokens[0]}
 	if got := s.do(rename).Names[0].Value; got != "A" {
-		t.Errorf("the name is written %q, want %q", got, "A")
+		t.Errorf("the spelling is %q, want %q", got, "A")
 	}
 	if !s.do(rename).Replayed {
-		t.Error("the same Rename again was not replayed")
+		t.Error("the repeated Rename was not replayed")
 	}
 }
 
-// A suspect keeps everybody out as a hold does, so it counts as one.
+// A suspect blocks a name as a hold does, so it counts as a hold.
 func TestSuspectsCountTowardsMaxHolds(t *testing.T) {
 	s := newStage(t, dibs.Policy{MaxHolds: 1, Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
 		return dibs.Unknown, nil

@@ -12,9 +12,9 @@ import (
 	"github.com/calldibs/dibs/internal/model"
 )
 
-// sweep sweeps a side, entirely or one thing only. The model learns what the witness
-// was asked, and which of the names that may be purged were: nothing else may have
-// changed, which the next look finds out.
+// sweep sweeps a side, completely or one record only. The model learns which questions the
+// witness got, and which purgeable names were purged. The next observe finds any other
+// change.
 func (w *world) sweep(s *side, entirely bool) {
 	w.testimony = nil
 	for {
@@ -30,7 +30,7 @@ func (w *world) sweep(s *side, entirely bool) {
 			break
 		}
 	}
-	w.settledFirst(s)
+	w.inOrderOfEffect(s)
 	for _, said := range w.testimony {
 		key := model.Key{Namespace: said.hold.Namespace, Canonical: plain(said.hold.Namespace, said.hold.Canonical)}
 		if name, _ := w.model.Get(w.now, key); name.State != dibs.Suspect || name.Epoch != said.hold.Epoch || name.Intended != said.hold.Entity {
@@ -46,7 +46,7 @@ func (w *world) sweep(s *side, entirely bool) {
 		}
 		_, err := s.registry.Get(context.Background(), dibs.Lookup{Namespace: key.Namespace, Value: key.Canonical})
 		if entirely && err == nil {
-			w.t.Fatalf("%+v was not purged by a whole sweep", key)
+			w.t.Fatalf("%+v was not purged by a complete sweep", key)
 		}
 		if err != nil {
 			w.model.Purge(key)
@@ -58,14 +58,14 @@ func (w *world) sweep(s *side, entirely bool) {
 		w.checkAsked(s)
 	}
 	if !s.swept {
-		w.t.Logf("swept, entirely %v: the witness was asked %d times", entirely, len(w.testimony))
+		w.t.Logf("swept, completely %v: the witness was asked %d times", entirely, len(w.testimony))
 	}
 }
 
-// settledFirst puts what the witness said into an order in which it can have been
-// acted upon. Witnesses are asked several at a time: of two names that exist for one
-// entity, either may have come first, and the other one then stays suspect.
-func (w *world) settledFirst(s *side) {
+// inOrderOfEffect sorts the witness's answers into an order in which they can have been
+// applied. Witnesses are asked concurrently: of two names that exist for one entity, either
+// may have come first, and the other one then stays suspect.
+func (w *world) inOrderOfEffect(s *side) {
 	suspect := func(said testimony) int {
 		name, err := s.registry.Get(context.Background(), dibs.Lookup{ID: said.hold.ID})
 		if err == nil && name.State == dibs.Suspect {
@@ -76,25 +76,25 @@ func (w *world) settledFirst(s *side) {
 	slices.SortStableFunc(w.testimony, func(a, b testimony) int { return suspect(a) - suspect(b) })
 }
 
-// doubtful is one time that a hold's time ran out: extended, it may do so again.
+// doubtful identifies one expiry of a hold: after an extension it may expire again.
 type doubtful struct {
 	key       model.Key
 	epoch     uint64
 	expiresAt int64
 }
 
-// checkAsked checks that a whole sweep leaves no suspect whose witness was never asked.
+// checkAsked checks that a complete sweep asks the witness about every suspect.
 func (w *world) checkAsked(s *side) {
 	for _, key := range w.model.Keys(func(n model.Name) bool { return n.State == dibs.Suspect }) {
 		name, _ := w.model.Get(w.now, key)
 		if !s.asked[doubtful{key, name.Epoch, name.ExpiresAt}] {
-			w.t.Fatalf("%+v is suspect after a whole sweep, and no witness was asked", key)
+			w.t.Fatalf("%+v is suspect after a complete sweep, but the witness was not asked", key)
 		}
 	}
 }
 
-// lookBack asks who had a name at a moment that is past.
-func (w *world) lookBack() {
+// askWhoHeld asks who had a name at a time in the past.
+func (w *world) askWhoHeld() {
 	for range 2 {
 		namespace, value := w.drawNamespace(), draw(w, "value", "a", "b", "c", "4")
 		key, _ := w.key(namespace, value)
@@ -102,7 +102,7 @@ func (w *world) lookBack() {
 		if moments := w.model.Past(key); len(moments) > 0 {
 			at = min(w.now, draw(w, "moment", moments...).At+draw[int64](w, "off by", 0, -1, 1))
 		}
-		at = max(at, w.model.Told(key))
+		at = max(at, w.model.ErasedAt(key))
 		were := w.model.WhoHeldOneOf(w.now, key, at)
 		for _, s := range w.sides {
 			holder, err := s.registry.WhoHeld(context.Background(), namespace, value, dibs.Instant(at).Time())
@@ -120,8 +120,8 @@ func (w *world) lookBack() {
 	}
 }
 
-// checkDryRun holds a check against a dry run of Reserve, which it must equal. The
-// principal is one that has no holds, for a check counts none.
+// checkDryRun compares a check with a dry run of Reserve. The principal has no holds,
+// because a check does not count any.
 func (w *world) checkDryRun() {
 	namespace, value, entity := w.drawNamespace(), w.drawValue(), w.drawIntended()
 	for _, s := range w.sides {
@@ -137,14 +137,14 @@ func (w *world) checkDryRun() {
 	}
 }
 
-// instructWitness changes what the witness will say.
+// instructWitness changes the witness's answers.
 func (w *world) instructWitness() {
 	value := draw(w, "about", "a", "b", "c", "A", "4")
 	w.script[value] = draw(w, "says", dibs.Unknown, dibs.Absent, dibs.Exists(w.drawEntity()))
 	w.t.Logf("the witness will say of %s: %+v", value, w.script[value])
 }
 
-// describe writes a command without what it leaves empty, and with keys for ids.
+// describe formats a command without empty fields, and with keys instead of ids.
 func (w *world) describe(command dibs.Command) string {
 	shorten := []string{" CorrelationID: Meta:map[] Field: OverrideReserved:false", "", " CorrelationID: Field: OverrideReserved:false", ""}
 	for _, namespace := range namespaces {

@@ -17,21 +17,21 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// The pools are small, so that commands meet on the same names all the time.
+// The pools are small, so that commands often use the same names.
 var (
 	namespaces = []string{"one", "two", "acme.one"}
 	scopes     = map[string]string{"one": "", "two": "", "acme.one": "acme"}
 	values     = []string{"a", "b", "A", "4", "c", "word", "no!"}
 	takeable   = values[:5] // the others are a reserved word and, where folded, invalid
 	tokens     = []string{"token-1-of-the-test", "token-2-of-the-test", "token-3-of-the-test", "token-4-of-the-test", "token-5-of-the-test"}
-	nobody     = dibs.Entity{}
+	noEntity   = dibs.Entity{}
 	entities   = []dibs.Entity{{Type: "user", ID: "1"}, {Type: "user", ID: "2"}, {Type: "user", ID: "3"}}
 	alice      = dibs.Principal{Name: "alice"}
 	bob        = dibs.Principal{Name: "bob", Rights: dibs.ActForOthers | dibs.Operate}
 	principals = []dibs.Principal{alice, bob}
 )
 
-// folding is a profile of the test's own: value and canonical form differ.
+// folding is the test's own profile: value and canonical form differ.
 type folding struct{}
 
 func (folding) Name() string { return "folding/1" }
@@ -48,11 +48,11 @@ type side struct {
 	registry *dibs.Registry
 	store    *memstore.Store
 	feed     *feedReader
-	asked    map[doubtful]bool // what its witness was asked about
-	// swept says that it is swept after every step; otherwise only by steps that
-	// sweep, of which a world with two sides has none.
+	asked    map[doubtful]bool // the witness's questions
+	// swept says that it is swept after every step; otherwise only by sweep steps, which
+	// a world with two sides does not have.
 	swept bool
-	// remote says that a server stands before it.
+	// remote says that it is behind a server.
 	remote bool
 }
 
@@ -64,13 +64,13 @@ type world struct {
 	policies map[string]dibs.Policy
 	model    *model.Model
 	sides    []*side
-	forgot   bool                         // somebody was forgotten
+	forgot   bool                         // an entity was forgotten
 	changing string                       // the namespace whose rules change, if any
-	orders   map[string][][]dibs.BlindKey // the keys that names of a blind namespace were made with
+	orders   map[string][][]dibs.BlindKey // the keys of the names of a blind namespace
 
-	asking    sync.Mutex              // held while the witness is asked: it is, by several at once
-	script    map[string]dibs.Verdict // what the witness says, by canonical form
-	testimony []testimony             // what it said since the last look
+	asking    sync.Mutex              // held during a call of the witness: calls are concurrent
+	script    map[string]dibs.Verdict // the witness's answers, by canonical form
+	testimony []testimony             // the answers since the last observe
 }
 
 type testimony struct {
@@ -106,11 +106,11 @@ func (w *world) open(metamorphic bool) {
 	}
 }
 
-// registry opens a registry on a side's store, under the present policies.
+// registry opens a registry on a side's store, with the current policies.
 func (w *world) registry(s *side) *dibs.Registry {
 	cfg := dibs.Config{Policies: w.policies, Suggestions: -1}
 	if s.remote {
-		cfg.Suggestions = 3 // these, too, must get through
+		cfg.Suggestions = 3 // these must be transmitted, too
 	}
 	registry, err := core.Open(lastingStore{s.store}, cfg)
 	if err != nil {
@@ -122,12 +122,12 @@ func (w *world) registry(s *side) *dibs.Registry {
 	return registry
 }
 
-// lastingStore is one that another registry is opened on afterwards.
+// lastingStore is a store that another registry is opened on later.
 type lastingStore struct{ *memstore.Store }
 
 func (lastingStore) Close() error { return nil }
 
-// reopen goes on with new registries, under the present policies.
+// reopen continues with new registries, with the current policies.
 func (w *world) reopen() {
 	for _, s := range w.sides {
 		_ = s.registry.Close()
@@ -142,8 +142,8 @@ func (w *world) close() {
 	}
 }
 
-// drawPolicy draws what a namespace allows. All durations are set, because the
-// model knows no defaults.
+// drawPolicy draws the policy of a namespace. All durations are set, because the model
+// has no defaults.
 func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	var flags []string
 	flag := func(label string) bool {
@@ -190,7 +190,7 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	if flag("witness") {
 		p.Witness = w.witness
 	}
-	// Purging is what sweeping is seen by, so two sides can only be alike without.
+	// Purging makes sweeping visible, so two sides can only agree without it.
 	if metamorphic {
 		p.HoldHistory = 200 * 365 * 24 * time.Hour
 	} else if flag("purges") {
@@ -199,7 +199,7 @@ func (w *world) drawPolicy(namespace string, metamorphic bool) dibs.Policy {
 	return p
 }
 
-// witness says what the script says, and notes it.
+// witness answers by the script, and records the answer.
 func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 	w.asking.Lock()
 	defer w.asking.Unlock()
@@ -208,21 +208,21 @@ func (w *world) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict,
 	return verdict, nil
 }
 
-// key is where a value leads in a namespace, by the policy's profile alone.
+// key is the key of a value in a namespace, by the policy's profile.
 func (w *world) key(namespace, value string) (model.Key, bool) {
 	canonical, err := w.policies[namespace].Profile.Canonical(value)
 	return model.Key{Namespace: namespace, Canonical: canonical}, err == nil
 }
 
-// idOf is a reservation id that leads to a name: its own, or one that it had before the
-// rules of its namespace were changed.
+// idOf is a reservation id of a name: its current one, or one from before the rules of its
+// namespace changed.
 func (w *world) idOf(key model.Key) dibs.ID {
 	return id(draw(w, "id", append(w.model.Former(key), key)...))
 }
 
 func id(key model.Key) dibs.ID { return dibs.NameID(key.Namespace, key.Canonical) }
 
-// since writes a moment as what has passed since the start of the history.
+// since formats a time as the duration since the start of the history.
 func (w *world) since(ms int64) string {
 	if ms == 0 {
 		return "-"

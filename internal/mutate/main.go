@@ -1,10 +1,10 @@
-// Command mutate asks whether the tests would notice a broken rule. It changes one
-// condition at a time, runs the tests, and lists the changes that no test noticed:
+// Command mutate checks whether the tests find a broken rule. It changes one condition at a
+// time, runs the tests, and lists the changes that no test found:
 //
-//	go run ./internal/mutate -files 'rules_*.go' -tests .
+//	go run ./internal/mutate -files 'internal/rules/*.go' -tests ./internal/rules,./internal/core
 //
-// The files themselves are never touched: each change is laid over them for one
-// build. A change that does not compile, or makes a test hang, counts as noticed.
+// The files themselves are never changed: each change is an overlay for one build. A change
+// that does not compile, or makes a test hang, counts as found (the mutant is killed).
 package main
 
 import (
@@ -20,10 +20,10 @@ import (
 )
 
 func main() {
-	files := flag.String("files", "rules_*.go", "comma-separated patterns of the files to change")
-	tests := flag.String("tests", ".", "comma-separated packages whose tests have to notice")
+	files := flag.String("files", "internal/rules/*.go", "comma-separated patterns of the files to change")
+	tests := flag.String("tests", "./internal/rules,./internal/core", "comma-separated packages whose tests must find the changes")
 	only := flag.String("only", "", "only changes whose description contains this")
-	procs := flag.Int("procs", 2, "how many changes are tried at once")
+	procs := flag.Int("procs", 2, "how many changes to try concurrently")
 	timeout := flag.Duration("timeout", time.Minute, "how long one run of the tests may take")
 	flag.Parse()
 
@@ -35,23 +35,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(2)
 	}
-	fmt.Printf("%d of %d changes went unnoticed\n", survivors, total)
+	fmt.Printf("%d of %d changes were not found\n", survivors, total)
 	if survivors > 0 {
 		os.Exit(1)
 	}
 }
 
-// tryAll tries every change and prints those that survive, as they are found.
+// tryAll tries every change and prints each survivor as soon as it is known.
 func tryAll(ctx context.Context, run runner, patterns []string, only string, procs int) (survivors, total int, err error) {
 	mutants, err := collect(patterns, only)
 	if err != nil {
 		return 0, 0, err
 	}
-	// Without a change the tests must pass, or every change would look noticed.
-	if noticed, output, err := run.try(ctx, nil); err != nil {
+	// The tests must pass without a change, otherwise every change would count as found.
+	if killed, output, err := run.try(ctx, nil); err != nil {
 		return 0, 0, err
-	} else if noticed {
-		return 0, 0, fmt.Errorf("the tests fail as it is:\n%s", output)
+	} else if killed {
+		return 0, 0, fmt.Errorf("the tests fail without a change:\n%s", output)
 	}
 	var (
 		mu    sync.Mutex
@@ -61,12 +61,12 @@ func tryAll(ctx context.Context, run runner, patterns []string, only string, pro
 	for range procs {
 		group.Go(func() {
 			for m := range queue {
-				noticed, _, fail := run.try(ctx, &m)
+				killed, _, fail := run.try(ctx, &m)
 				mu.Lock()
 				if fail != nil && err == nil {
 					err = fail
 				}
-				if fail == nil && !noticed {
+				if fail == nil && !killed {
 					survivors++
 					fmt.Println(m)
 				}

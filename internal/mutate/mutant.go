@@ -18,7 +18,7 @@ type mutant struct {
 
 func (m mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.path, m.line, m.what) }
 
-// flips are the operators that are exchanged for one another.
+// flips maps operators to their replacements.
 var flips = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS,
 	token.GTR: token.GEQ, token.GEQ: token.GTR,
@@ -26,9 +26,9 @@ var flips = map[token.Token]token.Token{
 	token.LAND: token.LOR, token.LOR: token.LAND,
 }
 
-// mutantsOf returns every change to a file: each condition of an if and of a switch
-// without a tag negated, each case of a switch with one emptied, and each
-// comparison and connective flipped.
+// mutantsOf returns all changes to a file: each condition of an if, and of a switch without
+// a tag, is negated; each case of a switch with a tag is emptied; each comparison and
+// connective is flipped.
 func mutantsOf(path string, source []byte) ([]mutant, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution)
@@ -67,7 +67,7 @@ func mutantsOf(path string, source []byte) ([]mutant, error) {
 			}
 		case *ast.BinaryExpr:
 			if negated[n] && (n.Op == token.EQL || n.Op == token.NEQ) {
-				return true // flipping it is the same as negating it
+				return true // flipping is the same as negating it
 			}
 			if flipped, ok := flips[n.Op]; ok {
 				end := n.OpPos + token.Pos(len(n.Op.String()))
@@ -79,7 +79,7 @@ func mutantsOf(path string, source []byte) ([]mutant, error) {
 	return mutants, nil
 }
 
-// oneLine shortens code to what fits into a line of the report.
+// oneLine shortens code to fit into a line of the report.
 func oneLine(code string) string {
 	return strings.Join(strings.Fields(code), " ")
 }

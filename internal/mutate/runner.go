@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// runner runs the tests over a changed file.
+// runner runs the tests with a changed file.
 type runner struct {
 	packages []string
 	timeout  time.Duration
 }
 
 // try reports whether the tests fail with the change, or without any if it is nil.
-func (r runner) try(ctx context.Context, m *mutant) (noticed bool, output []byte, err error) {
+func (r runner) try(ctx context.Context, m *mutant) (killed bool, output []byte, err error) {
 	args := []string{"test", "-count=1", "-failfast", "-vet=off", "-timeout=" + r.timeout.String()}
 	if m != nil {
 		dir, err := os.MkdirTemp("", "mutate")
@@ -31,7 +31,7 @@ func (r runner) try(ctx context.Context, m *mutant) (noticed bool, output []byte
 		}
 		args = append(args, "-overlay="+overlay)
 	}
-	// A test that hangs is ended by go test itself; this is for one that cannot be.
+	// go test itself ends a hanging test; this timeout is for one that it cannot end.
 	limited, cancel := context.WithTimeout(ctx, 2*r.timeout+time.Minute)
 	defer cancel()
 	output, err = exec.CommandContext(limited, "go", append(args, r.packages...)...).CombinedOutput()

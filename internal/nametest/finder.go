@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// finder looks for many needles at once.
+// finder searches for many needles at once.
 type finder struct {
-	// known tells nearly always at once that no needle begins with four bytes.
+	// known rules out most positions fast: no needle begins with these four bytes.
 	known   [1 << 20 / 64]uint64
 	needles map[uint32][]needle // by their first four bytes
 }
@@ -16,7 +16,7 @@ func newFinder(needles []needle) *finder {
 	f := &finder{needles: make(map[uint32][]needle)}
 	for _, n := range needles {
 		if len(n.bytes) < 8 {
-			panic("a needle so short is found by chance: " + n.what)
+			panic("needle too short, it would be found by chance: " + n.what)
 		}
 		head := binary.LittleEndian.Uint32(n.bytes)
 		f.needles[head] = append(f.needles[head], n)
@@ -28,7 +28,7 @@ func newFinder(needles []needle) *finder {
 
 func slotOf(head uint32) uint32 { return head * 2654435761 >> 12 }
 
-// find returns which needles are in the hay.
+// find returns which needles are in hay.
 func (f *finder) find(hay []byte) map[string]bool {
 	found := make(map[string]bool)
 	for i := 0; i+4 <= len(hay); i++ {

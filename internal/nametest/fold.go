@@ -8,13 +8,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// party is who keeps a name from others: an entity, or a hold that is for nobody yet.
+// party is what keeps a name from others: an entity, or a hold without an entity.
 type party struct {
 	entity dibs.Entity
 	hold   string
 }
 
-// partyOf returns who has a name after an event, if anybody.
+// partyOf returns the party that has a name after an event, if any.
 func partyOf(e *dibs.Event) (p party, some bool) {
 	switch {
 	case e.After.State == dibs.Free:
@@ -33,8 +33,8 @@ func (p party) String() string {
 	return p.entity.String()
 }
 
-// fold follows the feed, and fails where two parties have names that look alike at one
-// moment, or where a name's history has a gap.
+// fold follows the feed, and fails if two parties have look-alikes at the same time, or if
+// the history of a name has a gap.
 type fold struct {
 	revs    map[string]uint64
 	parties map[string]map[string]party // by skeleton, then by name
@@ -66,13 +66,13 @@ func (f *fold) add(e *dibs.Event) error {
 	names[key] = p
 	for other, has := range names {
 		if has != p {
-			return fmt.Errorf("%s is %s's since it was %s, while %s is %s's", key, p, e.Kind, other, has)
+			return fmt.Errorf("%s belongs to %s since it was %s, while %s belongs to %s", key, p, e.Kind, other, has)
 		}
 	}
 	return nil
 }
 
-// checkFeed folds all that ever happened, and returns how much that is.
+// checkFeed folds the whole feed, and returns its number of events.
 func checkFeed(tb testing.TB, reg *dibs.Registry) (events int) {
 	tb.Helper()
 	f := newFold()
@@ -85,7 +85,7 @@ func checkFeed(tb testing.TB, reg *dibs.Registry) (events int) {
 	return events
 }
 
-// eachEvent calls fn with all that ever happened.
+// eachEvent calls fn with every event of the feed.
 func eachEvent(tb testing.TB, reg *dibs.Registry, fn func(*dibs.Event)) {
 	tb.Helper()
 	query := dibs.FeedQuery{Limit: 1000}

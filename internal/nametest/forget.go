@@ -18,22 +18,22 @@ const (
 	tombstoneLife     = 31 * 24 * time.Hour
 )
 
-// Forget lives the life of a person whose names, id, principal, correlation ids and meta
-// all have one random text in them; forgets the person; and searches all that the engine
-// has for that text. When the tombstones have gone too, not even hashes may be left. What
-// others have stays as it is.
-func Forget(t *testing.T, place func(tb testing.TB, clock *storetest.Clock) *Place) {
+// Forget runs the life of a person whose names, id, principal, correlation ids and meta all
+// contain one random text. It forgets the person, and searches all data of the engine for
+// that text. When the tombstones are gone too, not even hashes may be left. Names of others
+// stay unchanged.
+func Forget(t *testing.T, newHarness func(tb testing.TB, clock *storetest.Clock) *Harness) {
 	t.Helper()
 	seed := rand.Uint64()
-	t.Logf("the seed of the values is %d", seed)
+	t.Logf("seed of the values: %d", seed)
 	clock := storetest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	p := &somebody{TB: t, secret: newSecret(rand.New(rand.NewPCG(seed, 0))), place: place(t, clock), clock: clock}
-	p.reg = p.place.open(t, dibs.Config{Policies: p.policies()})
+	p := &person{TB: t, secret: newSecret(rand.New(rand.NewPCG(seed, 0))), harness: newHarness(t, clock), clock: clock}
+	p.reg = p.harness.open(t, dibs.Config{Policies: p.policies()})
 	p.person = dibs.Entity{Type: "user", ID: "id-" + p.core}
 
 	p.live()
 	if len(p.traces(textNeedles("the person", p.core))) == 0 {
-		t.Fatal("the search does not find what is there")
+		t.Fatal("the search does not find existing data")
 	}
 	plan := p.forget(dibs.ForgetRequest{Scope: "acme", Entity: p.person, DryRun: true})
 	report := p.forget(dibs.ForgetRequest{Scope: "acme", Entity: p.person})
@@ -43,47 +43,47 @@ func Forget(t *testing.T, place func(tb testing.TB, clock *storetest.Clock) *Pla
 	p.wantNone("forgotten", textNeedles("the person", p.core))
 	p.othersGoOn()
 	p.takeBack()
-	p.wantNone("taken by another one, and forgotten again", textNeedles("the person", p.core))
+	p.wantNone("taken by another entity, and forgotten again", textNeedles("the person", p.core))
 
 	clock.Advance(tombstoneLife)
 	p.sweepAll()
-	p.wantNone("past the tombstones", p.hashes())
+	p.wantNone("after the tombstones", p.hashes())
 	p.epochsGoOn()
 }
 
-// somebody is a person who is to be forgotten, in the scope acme.
-type somebody struct {
+// person is to be forgotten, in the scope acme.
+type person struct {
 	testing.TB
 	secret
-	place  *Place
-	clock  *storetest.Clock
-	reg    *dibs.Registry
-	person dibs.Entity
-	epoch  uint64 // of the main name
+	harness *Harness
+	clock   *storetest.Clock
+	reg     *dibs.Registry
+	person  dibs.Entity
+	epoch   uint64 // of the main name
 }
 
 var bystander = dibs.Entity{Type: "user", ID: "bystander"}
 
-func (p *somebody) policies() map[string]dibs.Policy {
+func (p *person) policies() map[string]dibs.Policy {
 	policy := dibs.Policy{Quarantine: forgetQuarantine, HoldHistory: forgetHoldHistory, ManyPerEntity: true, MaxHolds: 40}
-	looks, hidden, watched := policy, policy, policy
-	looks.Skeleton = digits{}
+	alike, hidden, watched := policy, policy, policy
+	alike.Skeleton = digits{}
 	hidden.Blind = []dibs.BlindKey{keyA}
 	watched.Witness = func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
 		return dibs.Unknown, errors.New("the table has no " + p.core)
 	}
-	return map[string]dibs.Policy{"email": looks, "secret": hidden, "doubtful": watched}
+	return map[string]dibs.Policy{"email": alike, "secret": hidden, "doubtful": watched}
 }
 
 // must fails the test at an error.
-func (p *somebody) must(_ any, err error) {
+func (p *person) must(_ any, err error) {
 	p.Helper()
 	if err != nil {
 		p.Fatal(err)
 	}
 }
 
-func (p *somebody) forget(request dibs.ForgetRequest) dibs.Forgetting {
+func (p *person) forget(request dibs.ForgetRequest) dibs.Forgetting {
 	p.Helper()
 	report, err := p.reg.Forget(p.Context(), request)
 	if err != nil {
@@ -92,11 +92,11 @@ func (p *somebody) forget(request dibs.ForgetRequest) dibs.Forgetting {
 	return report
 }
 
-// reserve holds a name for the person, with all the details there can be.
-func (p *somebody) reserve(namespace, value string) dibs.Hold {
+// reserve holds a name for the person, with all possible details.
+func (p *person) reserve(namespace, value string) dibs.Hold {
 	p.Helper()
-	hers := p.reg.As(dibs.Principal{Name: "shop of " + p.core})
-	hold, err := hers.Reserve(p.Context(), dibs.Reserve{
+	shop := p.reg.As(dibs.Principal{Name: "shop of " + p.core})
+	hold, err := shop.Reserve(p.Context(), dibs.Reserve{
 		Namespace: namespace, Value: value, Token: "token-of-" + p.core, Entity: p.person,
 		CorrelationID: "order of " + p.core, Meta: map[string]string{p.core: "by " + p.core},
 	})
@@ -104,29 +104,29 @@ func (p *somebody) reserve(namespace, value string) dibs.Hold {
 	return hold
 }
 
-func (p *somebody) confirm(hold dibs.Hold) {
+func (p *person) confirm(hold dibs.Hold) {
 	p.Helper()
-	hers := p.reg.As(dibs.Principal{Name: "shop of " + p.core})
-	p.must(hers.Confirm(p.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: p.person}))
+	shop := p.reg.As(dibs.Principal{Name: "shop of " + p.core})
+	p.must(shop.Confirm(p.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: p.person}))
 }
 
-// live has the person go through everything.
-func (p *somebody) live() {
+// live uses all commands for the person.
+func (p *person) live() {
 	p.Helper()
 	ctx := p.Context()
 	p.confirm(p.reserve("acme.email", p.main))
 	p.must(p.reg.Rename(ctx, dibs.Rename{Namespace: "acme.email", Value: p.other, From: p.main, Entity: p.person, CorrelationID: p.core}))
 	p.must(p.reg.Archive(ctx, dibs.Archive{Scope: "acme", Entity: p.person}))
 	p.must(p.reg.Restore(ctx, dibs.Restore{Scope: "acme", Entity: p.person}))
-	for i := range 40 { // more than one command may touch
+	for i := range 40 { // more names than one command may change
 		p.must(p.reg.Claim(ctx, dibs.Claim{Namespace: "acme.email", Value: fmt.Sprintf("%s-%s", p.core, word(i)), Entity: p.person}))
 	}
 	p.must(p.reg.Claim(ctx, dibs.Claim{Namespace: "acme.secret", Value: p.main, Entity: p.person}))
-	p.reserve("acme.doubtful", p.brief) // nobody knows whether it is in use
+	p.reserve("acme.doubtful", p.brief) // the witness does not know it
 	p.clock.Advance(time.Hour)
 	p.sweepAll()
 
-	// Names that are others' by now, one of them with the details of the person's hold.
+	// Names that others have by now, one of them with the details of the person's hold.
 	p.confirm(p.reserve("acme.email", "handed over"))
 	p.must(p.reg.Transfer(ctx, dibs.Transfer{Namespace: "acme.email", Value: "handed over", From: p.person, To: bystander}))
 	for range 6 { // a long history
@@ -142,9 +142,9 @@ func (p *somebody) live() {
 	p.epoch = name.Epoch
 }
 
-// othersGoOn demands that the names of others are theirs, and those of the person kept
-// back from everybody.
-func (p *somebody) othersGoOn() {
+// othersGoOn demands that other owners keep their names, and that no caller gets those of
+// the person.
+func (p *person) othersGoOn() {
 	p.Helper()
 	for _, value := range []string{"handed over", "left"} {
 		r, err := p.reg.Resolve(p.Context(), "acme.email", value)
@@ -160,7 +160,7 @@ func (p *somebody) othersGoOn() {
 		for _, entity := range []dibs.Entity{{}, p.person, bystander} {
 			_, err := p.reg.Reserve(p.Context(), dibs.Reserve{Namespace: namespace, Value: p.main, Entity: entity})
 			if !errors.Is(err, dibs.ErrNameTaken) {
-				p.Errorf("%s: a forgotten name is given to %s: %v", namespace, entity, err)
+				p.Errorf("%s: a forgotten name went to %s: %v", namespace, entity, err)
 			}
 		}
 		events, err := p.reg.History(p.Context(), namespace, p.main)
@@ -173,13 +173,14 @@ func (p *somebody) othersGoOn() {
 	}
 	again := p.forget(dibs.ForgetRequest{Scope: "acme", Entity: p.person})
 	if !again.Replayed {
-		p.Errorf("forgotten again: %+v", again)
+		p.Errorf("forgetting it again: %+v", again)
 	}
 }
 
-// takeBack has the person come back, and go again; and another one take a name that was forgotten, while there is a tombstone; and
-// forgets that name. Where there are transactions it is taken in one.
-func (p *somebody) takeBack() {
+// takeBack lets the person come back and be forgotten again. Then another entity takes a
+// forgotten name that has a tombstone, in a transaction if the engine has those, and that
+// name is forgotten.
+func (p *person) takeBack() {
 	p.Helper()
 	p.must(p.reg.Claim(p.Context(), dibs.Claim{Namespace: "acme.email", Value: "back", Entity: p.person}))
 	info, err := p.reg.Entity(p.Context(), "acme", p.person)
@@ -197,10 +198,10 @@ func (p *somebody) takeBack() {
 			return err
 		}
 		err := claim(p.reg)
-		if p.place.InTx != nil {
+		if p.harness.InTx != nil {
 			p.forget(dibs.ForgetRequest{Namespace: namespace, Value: p.main, Entity: bystander})
 			p.clock.Advance(forgetQuarantine)
-			err = errors.Join(err, p.place.inTx(p.Context(), p.reg, claim))
+			err = errors.Join(err, p.harness.inTx(p.Context(), p.reg, claim))
 		}
 		if err != nil {
 			p.Fatal(err)
@@ -217,8 +218,8 @@ func (p *somebody) takeBack() {
 	}
 }
 
-// epochsGoOn demands that a name of which nothing is left does not start over.
-func (p *somebody) epochsGoOn() {
+// epochsGoOn demands that the epoch of an erased name does not start over.
+func (p *person) epochsGoOn() {
 	p.Helper()
 	name, err := p.reg.Claim(p.Context(), dibs.Claim{Namespace: "acme.email", Value: p.main, Entity: p.person})
 	if err != nil || name.Epoch <= p.epoch {
@@ -226,7 +227,7 @@ func (p *somebody) epochsGoOn() {
 	}
 }
 
-func (p *somebody) sweepAll() {
+func (p *person) sweepAll() {
 	p.Helper()
 	for {
 		report, err := p.reg.Sweep(p.Context(), 1000)
@@ -237,23 +238,23 @@ func (p *somebody) sweepAll() {
 	}
 }
 
-// hashes are all forms in which the person could be somewhere, IDs among them.
-func (p *somebody) hashes() []needle {
+// hashes are all needles for the person, IDs included.
+func (p *person) hashes() []needle {
 	namespaces := []string{"acme.email", "acme.secret", "acme.doubtful"}
 	list := p.needles(namespaces...)
 	list = append(list, hashNeedles("acme\x00user\x00"+p.person.ID)...)
 	return append(list, hashNeedles("token-of-"+p.core)...)
 }
 
-// traces returns which of the needles are in what the engine has.
-func (p *somebody) traces(needles []needle) map[string]bool {
+// traces returns the needles that are in the engine's data.
+func (p *person) traces(needles []needle) map[string]bool {
 	p.Helper()
-	return newFinder(needles).find(p.place.Dump(p.TB))
+	return newFinder(needles).find(p.harness.Dump(p.TB))
 }
 
-func (p *somebody) wantNone(when string, needles []needle) {
+func (p *person) wantNone(when string, needles []needle) {
 	p.Helper()
 	for what := range p.traces(needles) {
-		p.Errorf("%s: there is still %s", when, what)
+		p.Errorf("%s: the data still contains %s", when, what)
 	}
 }

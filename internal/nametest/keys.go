@@ -15,9 +15,9 @@ var (
 	keyC = dibs.BlindKey{ID: "c", Secret: bytes.Repeat([]byte("C"), 32)}
 )
 
-// Keys races for blind values by registries that know different keys, but one in
-// common: as in the middle of a rotation. Each value goes to one.
-func Keys(t *testing.T, place func(tb testing.TB) *Place) {
+// Keys races for blind values with registries that have different keys and one common
+// key, as during a rotation. Each value has one winner.
+func Keys(t *testing.T, newHarness func(tb testing.TB) *Harness) {
 	t.Helper()
 	for _, c := range []struct {
 		name       string
@@ -36,15 +36,15 @@ func Keys(t *testing.T, place func(tb testing.TB) *Place) {
 					"login": {Blind: keys, Skeleton: digits{}},
 				}})
 			}
-			regs := place(t).openAll(t, cfgs...)
+			regs := newHarness(t).openAll(t, cfgs...)
 			raceByKeys(t, regs, "email", false)
 			raceByKeys(t, regs, "login", true)
 		})
 	}
 }
 
-// raceByKeys lets every registry claim every value, all at once. Where look-alikes are
-// refused, half of them ask for one.
+// raceByKeys lets every registry claim every value concurrently. If alike is set, half of
+// them claim a look-alike.
 func raceByKeys(t *testing.T, regs []*dibs.Registry, namespace string, alike bool) {
 	t.Helper()
 	values := rounds(30, 12)
@@ -65,7 +65,7 @@ func raceByKeys(t *testing.T, regs []*dibs.Registry, namespace string, alike boo
 		if errors.Is(err, dibs.ErrNameTaken) {
 			return
 		} else if err != nil {
-			t.Errorf("a loser was told %v", err)
+			t.Errorf("a loser got %v", err)
 			return
 		}
 		mu.Lock()
@@ -78,14 +78,14 @@ func raceByKeys(t *testing.T, regs []*dibs.Registry, namespace string, alike boo
 	for value := range values {
 		winner, taken := winners[value]
 		if !taken {
-			t.Errorf("nobody got %s", asked(0, value))
+			t.Errorf("no caller got %s", asked(0, value))
 			continue
 		}
 		name, owner := asked(winner, value), entity(winner, value)
 		for i, reg := range regs {
 			r, err := reg.Resolve(t.Context(), namespace, name)
 			if err != nil || r.Outcome != dibs.ResolveActive || r.Entity != owner {
-				t.Errorf("registry %d finds %+v, %v behind %s, which is %s's", i, r, err, name, owner)
+				t.Errorf("registry %d resolves %[4]s to %+[2]v, %[3]v; its owner is %[5]s", i, r, err, name, owner)
 			}
 		}
 	}

@@ -12,16 +12,15 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// life is everything that can happen to a value, with all that is said about it taken
-// down.
+// life runs everything that can happen to a value, and records all output about it.
 type life struct {
 	testing.TB
 	secret
-	place *Place
-	clock *storetest.Clock
-	said  *transcript
+	harness *Harness
+	clock   *storetest.Clock
+	said    *transcript
 
-	kind  string // of the namespace; what else there is begins with it
+	kind  string // of the namespace; the prefix of everything else
 	blind bool
 
 	reg *dibs.Registry
@@ -32,12 +31,12 @@ const (
 	lifeKept = time.Hour // of a hold that was never confirmed, and of a quarantine
 )
 
-// namespaces are those that the values get into: the plain one, a scope's, and one with
-// a witness.
+// namespaces are the namespaces of the values: a plain one, one in a scope, and one with a
+// witness.
 func (l *life) namespaces() []string { return []string{l.kind, "scope." + l.kind, l.kind + "-seen"} }
 
-// policies returns the rules of all of them, with keys if they are blind, and of one more
-// whose profile says too much.
+// policies returns the policies of all namespaces, with keys if they are blind, and of one
+// with a profile that reveals values.
 func (l *life) policies(keys ...dibs.BlindKey) map[string]dibs.Policy {
 	if !l.blind {
 		keys = nil
@@ -55,12 +54,12 @@ func (l *life) policies(keys ...dibs.BlindKey) map[string]dibs.Policy {
 // open opens one more registry.
 func (l *life) open(keys ...dibs.BlindKey) *dibs.Registry {
 	l.Helper()
-	return l.place.open(l, l.said.config(l.policies(keys...)))
+	return l.harness.open(l, l.said.config(l.policies(keys...)))
 }
 
 func (l *life) entity(id string) dibs.Entity { return dibs.Entity{Type: l.kind, ID: id} }
 
-// must applies a command that nothing is wrong with.
+// must applies a command that must succeed.
 func (l *life) must(command dibs.Command) dibs.Result {
 	l.Helper()
 	return l.mustBy(l.reg, command)
@@ -94,8 +93,8 @@ func (l *life) refusedBy(reg *dibs.Registry, want error, command dibs.Command) {
 	l.said.tell(err)
 }
 
-// told takes down an answer.
-func (l *life) told(answer any, err error) {
+// record records an answer.
+func (l *life) record(answer any, err error) {
 	l.Helper()
 	if err != nil {
 		l.Fatal(err)
@@ -103,20 +102,20 @@ func (l *life) told(answer any, err error) {
 	l.said.tell(answer)
 }
 
-// asked takes down an answer that may be an error.
-func (l *life) asked(answer any, err error) {
+// recordAny records an answer that may be an error.
+func (l *life) recordAny(answer any, err error) {
 	l.said.tell(answer)
 	if err != nil {
 		l.said.tell(err)
 	}
 }
 
-// pass lets time pass, and everything end that is over by then.
+// pass advances the clock, and sweeps everything that is over by then.
 func (l *life) pass(d time.Duration) {
 	l.Helper()
 	l.clock.Advance(d)
-	for range 2 { // what is over may be old enough to go
-		l.told(l.reg.Sweep(l.Context(), 1000))
+	for range 2 { // the first sweep may make more records due
+		l.record(l.reg.Sweep(l.Context(), 1000))
 	}
 }
 
@@ -132,7 +131,7 @@ func (mailbox) Canonical(value string) (string, error) {
 	return strings.ToLower(value), nil
 }
 
-// talkative is a profile as somebody may write it who does not know of blind values.
+// talkative is a profile whose errors reveal values, written without blind values in mind.
 type talkative struct{}
 
 func (talkative) Name() string { return "talkative/1" }
@@ -141,14 +140,14 @@ func (talkative) Canonical(value string) (string, error) {
 	if strings.Contains(value, "!") {
 		return "", fmt.Errorf("%q is not good", value)
 	}
-	panic("cannot make anything of " + value)
+	panic("cannot canonicalize " + value)
 }
 
-// witness fails the first time it is asked about a hold, and later knows.
+// witness fails on its first question about a hold, and answers later ones.
 func (l *life) witness(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 	l.said.tell(hold)
 	if hold.CorrelationID == "exists" {
 		return dibs.Exists(hold.Entity), nil
 	}
-	return dibs.Unknown, fmt.Errorf("nobody knows anything of %+v", hold)
+	return dibs.Unknown, fmt.Errorf("no answer about %+v", hold)
 }

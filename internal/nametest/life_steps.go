@@ -11,7 +11,7 @@ import (
 
 const lifeToken = "a-token-that-is-long-enough"
 
-// run lives the whole life.
+// run runs the whole life.
 func (l *life) run() {
 	l.Helper()
 	l.reg = l.open(keyA)
@@ -39,28 +39,28 @@ func (l *life) claim(namespace, value, entity string) dibs.Claim {
 	return dibs.Claim{Namespace: namespace, Value: value, Entity: l.entity(entity)}
 }
 
-// hold reserves the value and asks about it in every way.
+// hold reserves the value and reads it in every way.
 func (l *life) hold(namespace string) {
 	l.Helper()
 	want := l.reserve(namespace, l.main)
 	hold := l.must(want)
 	if again := l.must(want); !again.Replayed {
-		l.Fatal("the hold is not the same")
+		l.Fatal("the replayed hold differs")
 	}
 	l.must(dibs.Extend{ID: hold.Names[0].ID, Token: want.Token, TTL: dibs.For(2 * lifeTTL)})
 	l.check(namespace)
 	l.refused(dibs.ErrNameTaken, l.claim(namespace, strings.ToUpper(l.main), "2"))
 	l.refused(dibs.ErrNameTaken, l.claim(namespace, l.twin, "2"))
 	l.refused(dibs.ErrLost, dibs.Release{ID: hold.Names[0].ID, Token: "not-the-right-token-at-all"})
-	l.look(namespace, l.main)
+	l.read(namespace, l.main)
 	l.must(dibs.Confirm{ID: hold.Names[0].ID, Token: want.Token, Entity: l.entity("1")})
 	l.refused(dibs.ErrAlreadyConfirmed, dibs.Release{ID: hold.Names[0].ID, Token: want.Token})
 	if again := l.must(l.claim(namespace, l.main, "1")); !again.Replayed {
-		l.Fatal("the name is not the same")
+		l.Fatal("the names differ")
 	}
 }
 
-// check asks whether values are free.
+// check checks whether values are available.
 func (l *life) check(namespace string) {
 	l.Helper()
 	answers, err := l.reg.Check(l.Context(), dibs.CheckRequest{
@@ -69,21 +69,21 @@ func (l *life) check(namespace string) {
 	for i := range answers {
 		answers[i].Value = "" // the caller's own
 	}
-	l.told(answers, err)
+	l.record(answers, err)
 }
 
-// look asks everything about a value.
-func (l *life) look(namespace, value string) {
+// read reads everything about a value.
+func (l *life) read(namespace, value string) {
 	l.Helper()
 	ctx := l.Context()
 	n, err := l.reg.Get(ctx, dibs.Lookup{Namespace: namespace, Value: value})
-	l.told(n, err)
-	l.told(l.reg.Get(ctx, dibs.Lookup{ID: n.ID}))
-	l.told(l.reg.Resolve(ctx, namespace, value))
-	l.told(l.reg.History(ctx, namespace, value))
-	l.told(l.reg.WhoHeld(ctx, namespace, value, l.clock.Now()))
-	l.told(l.reg.IsReserved(ctx, namespace, value))
-	l.told(l.reg.List(ctx, dibs.NamesQuery{Namespace: namespace}))
+	l.record(n, err)
+	l.record(l.reg.Get(ctx, dibs.Lookup{ID: n.ID}))
+	l.record(l.reg.Resolve(ctx, namespace, value))
+	l.record(l.reg.History(ctx, namespace, value))
+	l.record(l.reg.WhoHeld(ctx, namespace, value, l.clock.Now()))
+	l.record(l.reg.IsReserved(ctx, namespace, value))
+	l.record(l.reg.List(ctx, dibs.NamesQuery{Namespace: namespace}))
 }
 
 // errors provokes refusals of every kind.
@@ -112,7 +112,7 @@ func (l *life) errors(namespace string) {
 	l.said.tell(err)
 }
 
-// scopeOf is the scope in which a namespace's entities are.
+// scopeOf is the scope of a namespace's entities.
 func scopeOf(namespace string) string {
 	scope, _, scoped := strings.Cut(namespace, ".")
 	if !scoped {
@@ -121,12 +121,12 @@ func scopeOf(namespace string) string {
 	return scope
 }
 
-// own does what owners do with the value.
+// own uses the commands of an owner.
 func (l *life) own(namespace string) {
 	l.Helper()
 	scope, one, two := scopeOf(namespace), l.entity("1"), l.entity("2")
 	l.must(dibs.Rename{Namespace: namespace, Value: l.other, Entity: one})
-	l.look(namespace, l.main)
+	l.read(namespace, l.main)
 	l.must(dibs.Rename{Namespace: namespace, Value: l.main, Entity: one})
 	l.must(dibs.Rename{Namespace: namespace, Value: strings.ToUpper(l.main), Entity: one})
 	l.must(dibs.Transfer{Namespace: namespace, Value: l.other, From: one, To: two})
@@ -134,13 +134,13 @@ func (l *life) own(namespace string) {
 	l.must(dibs.Rename{Namespace: namespace, Value: l.twin, Entity: two})
 	l.refused(dibs.ErrNameTaken, dibs.Transfer{Namespace: namespace, Value: l.twin, From: two, To: l.entity("3")})
 	l.must(dibs.Archive{Scope: scope, Entity: two})
-	l.look(namespace, l.main)
+	l.read(namespace, l.main)
 	l.check(namespace)
 	l.must(dibs.Restore{Scope: scope, Entity: two})
-	l.told(l.reg.Entity(l.Context(), scope, two))
+	l.record(l.reg.Entity(l.Context(), scope, two))
 }
 
-// giveUp ends all that the values are to anybody.
+// giveUp ends all holds and ownerships of the values.
 func (l *life) giveUp(namespace string) {
 	l.Helper()
 	l.must(dibs.Decommission{Namespace: namespace, Value: l.main, Entity: l.entity("2")})
@@ -153,22 +153,22 @@ func (l *life) giveUp(namespace string) {
 	l.must(l.claim(namespace, l.main, "4"))
 }
 
-// neverConfirmed lets a hold end by itself, and waits until it is purged.
+// neverConfirmed lets a hold expire, and waits until it is purged.
 func (l *life) neverConfirmed(namespace string) {
 	l.Helper()
 	l.must(l.reserve(namespace, l.brief))
 	l.pass(lifeTTL)
-	l.look(namespace, l.brief)
+	l.read(namespace, l.brief)
 	l.pass(lifeKept)
 	if _, err := l.reg.Get(l.Context(), dibs.Lookup{Namespace: namespace, Value: l.brief}); !errors.Is(err, dibs.ErrNotFound) {
-		l.Fatalf("it was not purged: %v", err)
+		l.Fatalf("the hold was not purged: %v", err)
 	}
 	hold := l.must(l.reserve(namespace, l.brief))
 	l.must(dibs.Release{ID: hold.Names[0].ID, Token: hold.Token})
 	l.pass(lifeKept)
 }
 
-// suspects lets holds become suspect: the witness settles one, an operator the other.
+// suspects lets holds become suspect: the witness decides one, an operator settles the other.
 func (l *life) suspects() {
 	l.Helper()
 	namespace := l.kind + "-seen"
@@ -176,12 +176,12 @@ func (l *life) suspects() {
 	doubted := l.must(dibs.Reserve{Namespace: namespace, Value: l.other, Entity: l.entity("6")}).Names[0].ID
 	l.pass(lifeTTL)
 	l.refused(dibs.ErrNameTaken, l.claim(namespace, l.other, "7"))
-	l.look(namespace, l.other)
-	l.look(namespace, l.main)
+	l.read(namespace, l.other)
+	l.read(namespace, l.main)
 	l.must(dibs.Settle{ID: doubted, Verdict: dibs.Absent})
 }
 
-// odd meets a profile that tells too much by its errors, and by panicking.
+// odd uses a profile that reveals values in errors and panics.
 func (l *life) odd() {
 	l.Helper()
 	for _, value := range []string{l.wrong, l.main} {
@@ -189,24 +189,24 @@ func (l *life) odd() {
 	}
 }
 
-// do runs functions that fail.
+// do calls Do with functions that fail.
 func (l *life) do() {
 	l.Helper()
-	for _, failure := range []error{errors.New("nothing was saved"), dibs.Unsure(errors.New("nobody knows"))} {
-		l.asked(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.brief}, func(context.Context, dibs.Hold) (dibs.Entity, error) {
+	for _, failure := range []error{errors.New("nothing was saved"), dibs.Unsure(errors.New("unknown outcome"))} {
+		l.recordAny(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.brief}, func(context.Context, dibs.Hold) (dibs.Entity, error) {
 			return dibs.Entity{}, failure
 		}))
 	}
-	l.asked(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.main}, nil)) // it is taken
+	l.recordAny(l.reg.Do(l.Context(), dibs.Reserve{Namespace: l.kind, Value: l.main}, nil)) // the name is taken
 }
 
-// inTx does a little of it in a transaction of the caller's own.
+// inTx runs some commands in the caller's own transaction.
 func (l *life) inTx() {
 	l.Helper()
-	if l.place.InTx == nil {
+	if l.harness.InTx == nil {
 		return
 	}
-	err := l.place.InTx(l.Context(), l.reg, func(bound *dibs.Registry) error {
+	err := l.harness.InTx(l.Context(), l.reg, func(bound *dibs.Registry) error {
 		l.refusedBy(bound, dibs.ErrNameTaken, l.claim(l.kind, l.main, "9"))
 		l.refusedBy(bound, dibs.ErrNameTaken, l.claim(l.kind, l.twin, "9"))
 		l.mustBy(bound, dibs.Rename{Namespace: l.kind, Value: l.other, Entity: l.entity("4")})
@@ -217,7 +217,7 @@ func (l *life) inTx() {
 	}
 }
 
-// overview reads what there is about all names.
+// overview reads all names.
 func (l *life) overview() {
 	l.Helper()
 	events := 0
@@ -226,20 +226,20 @@ func (l *life) overview() {
 		events++
 	})
 	for e, err := range l.reg.Watch(l.Context(), dibs.FeedQuery{}) {
-		l.told(e, err)
+		l.record(e, err)
 		if events--; events == 0 {
 			break
 		}
 	}
-	l.told(l.reg.Conflicts(l.Context(), dibs.ConflictsQuery{}))
+	l.record(l.reg.Conflicts(l.Context(), dibs.ConflictsQuery{}))
 	for _, namespace := range l.namespaces() {
 		for _, dry := range []bool{true, false} {
-			l.told(l.reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: namespace, DryRun: dry}))
+			l.record(l.reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: namespace, DryRun: dry}))
 		}
 	}
 }
 
-// rotate goes from one key to the next.
+// rotate replaces one key by the next.
 func (l *life) rotate() {
 	l.Helper()
 	if !l.blind {
@@ -247,19 +247,19 @@ func (l *life) rotate() {
 	}
 	both := l.open(keyB, keyA)
 	report, err := both.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: l.kind})
-	l.told(report, err)
+	l.record(report, err)
 	if report.Counts[dibs.FindingUnfiled] == 0 {
-		l.Fatal("all names are filed under a key that is new")
+		l.Fatal("a new key has no names to index")
 	}
 	l.refusedBy(both, dibs.ErrNameTaken, l.claim(l.kind, l.twin, "9"))
 	l.mustBy(both, dibs.Rekey{Namespace: l.kind, Value: l.main})
 	l.refusedBy(both, dibs.ErrNotFound, dibs.Rekey{Namespace: l.kind, Value: "un" + l.brief})
 	next := l.open(keyB)
 	l.refusedBy(next, dibs.ErrNameTaken, l.claim(l.kind, l.main, "9"))
-	l.told(next.History(l.Context(), l.kind, l.main))
+	l.record(next.History(l.Context(), l.kind, l.main))
 }
 
-// otherRules meets processes that are configured differently.
+// otherRules opens registries with other configurations.
 func (l *life) otherRules() {
 	l.Helper()
 	policies := l.policies(keyA)
@@ -269,8 +269,8 @@ func (l *life) otherRules() {
 	} {
 		p := policies[l.kind]
 		change(&p)
-		reg := l.place.open(l, l.said.config(map[string]dibs.Policy{l.kind: p}))
+		reg := l.harness.open(l, l.said.config(map[string]dibs.Policy{l.kind: p}))
 		l.refusedBy(reg, dibs.ErrUnavailable, l.claim(l.kind, "un"+l.brief, "9"))
-		l.asked(reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: l.kind, DryRun: true}))
+		l.recordAny(reg.Recanonicalize(l.Context(), dibs.RecanonicalizeRequest{Namespace: l.kind, DryRun: true}))
 	}
 }

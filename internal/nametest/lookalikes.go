@@ -16,27 +16,27 @@ const (
 	callers   = 12
 )
 
-// LookAlikes races for names that look alike, by several registries in one place.
-func LookAlikes(t *testing.T, place func(tb testing.TB) *Place) {
+// LookAlikes races for look-alikes with several registries on one engine.
+func LookAlikes(t *testing.T, newHarness func(tb testing.TB) *Harness) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, *Place){
+	for name, test := range map[string]func(*testing.T, *Harness){
 		"OneWinner":      oneWinner,
 		"ComeAndGo":      comeAndGo,
 		"InTransactions": lookAlikesInTx,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := place(t)
+			p := newHarness(t)
 			if name == "InTransactions" && p.InTx == nil {
-				t.Skip("the engine has no transactions of the caller's own")
+				t.Skip("the engine does not support the caller's own transactions")
 			}
 			test(t, p)
 		})
 	}
 }
 
-// openLooks opens registries that refuse look-alikes.
-func openLooks(t *testing.T, p *Place) []*dibs.Registry {
+// openLookAlikes opens registries that refuse look-alikes.
+func openLookAlikes(t *testing.T, p *Harness) []*dibs.Registry {
 	t.Helper()
 	cfgs := make([]dibs.Config, processes)
 	for i := range cfgs {
@@ -54,7 +54,7 @@ func rounds(usually, short int) int {
 
 func user(parts ...any) dibs.Entity { return dibs.Entity{Type: "user", ID: fmt.Sprint(parts...)} }
 
-// wanting is what a caller does to get a name: each of the ways to get one.
+// wanting returns the command with which a caller tries to get a name: one of all kinds.
 func wanting(caller, round int, value string) dibs.Command {
 	switch caller % 4 {
 	case 0:
@@ -63,15 +63,15 @@ func wanting(caller, round int, value string) dibs.Command {
 		return dibs.Reserve{Namespace: "slug", Value: value, Entity: user(caller, "in", round)}
 	case 2:
 		return dibs.Claim{Namespace: "slug", Value: value, Entity: user(caller, "in", round)}
-	default: // one entity in all rounds: its names before become aliases
+	default: // one entity in all rounds: its former names become aliases
 		return dibs.Rename{Namespace: "slug", Value: value, Entity: user("mover", caller)}
 	}
 }
 
-// oneWinner lets everybody want a spelling of the same name, some of them the same
-// one. One gets it, and all others are told why they do not.
-func oneWinner(t *testing.T, p *Place) {
-	regs := openLooks(t, p)
+// oneWinner lets all callers try to get a spelling of the same name, some of them the same
+// spelling. One succeeds, and all others get the reason of their refusal.
+func oneWinner(t *testing.T, p *Harness) {
+	regs := openLookAlikes(t, p)
 	const ways = callers - 2
 	for round := range rounds(25, 6) {
 		var winners [callers]bool
@@ -89,7 +89,7 @@ func oneWinner(t *testing.T, p *Place) {
 			}
 		}
 		if winner < 0 {
-			t.Fatalf("round %d: nobody won: %v", round, refusals)
+			t.Fatalf("round %d: no caller won: %v", round, refusals)
 		}
 		for i, err := range refusals {
 			if i != winner {
@@ -100,21 +100,21 @@ func oneWinner(t *testing.T, p *Place) {
 	checkFeed(t, regs[0])
 }
 
-// checkLoser demands the refusal of a name that is taken, or looks like one.
+// checkLoser demands the refusal of a name that is taken, or that looks like one.
 func checkLoser(t *testing.T, err error, same bool) {
 	t.Helper()
 	var e *dibs.Error
 	switch {
 	case !errors.As(err, &e) || e.Code != dibs.CodeNameTaken:
-		t.Errorf("a loser was told %v", err)
+		t.Errorf("a loser got %v", err)
 	case same && e.Reason != dibs.ReasonHeld && e.Reason != dibs.ReasonInUse:
-		t.Errorf("a loser of the same name was told that it is %s", e.Reason)
+		t.Errorf("a loser of the same name got the reason %s", e.Reason)
 	case !same && e.Reason != dibs.ReasonConfusable:
-		t.Errorf("a loser of a look-alike was told that it is %s", e.Reason)
+		t.Errorf("a loser of a look-alike got the reason %s", e.Reason)
 	}
 }
 
-// owners knows who was told that a name, however it is spelled, is theirs.
+// owners records which entity owns a name, in any spelling.
 type owners struct {
 	mu    sync.Mutex
 	names map[int]string
@@ -124,7 +124,7 @@ func (o *owners) take(name int, who string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if other := o.names[name]; other != "" {
-		return fmt.Errorf("%s was given a spelling of %d while %s had one", who, name, other)
+		return fmt.Errorf("%s got a spelling of %d while %s had one", who, name, other)
 	}
 	o.names[name] = who
 	return nil
@@ -136,10 +136,10 @@ func (o *owners) leave(name int) {
 	delete(o.names, name)
 }
 
-// comeAndGo lets few names be taken and given up again and again, in every way.
-// Whoever has one can do with it what an owner can, for as long as that may be.
-func comeAndGo(t *testing.T, p *Place) {
-	regs := openLooks(t, p)
+// comeAndGo lets few names be taken and given up repeatedly, in every way. An owner can use
+// all commands for its name while it has it.
+func comeAndGo(t *testing.T, p *Harness) {
+	regs := openLookAlikes(t, p)
 	known := &owners{names: make(map[int]string)}
 	atOnce(callers, func(i int) {
 		for round := range rounds(12, 5) {
@@ -155,7 +155,7 @@ func comeAndGo(t *testing.T, p *Place) {
 	}
 }
 
-// visit is one coming and going. Each command is another process's.
+// visit is one caller that takes and gives up a name. Each command goes through another process.
 type visit struct {
 	t     *testing.T
 	regs  []*dibs.Registry
@@ -199,7 +199,7 @@ func (v *visit) run(way int) error {
 	}
 	id := result.Names[0].ID
 	if rand.IntN(2) == 0 {
-		v.known.leave(v.name) // before it is free: somebody else may have it at once
+		v.known.leave(v.name) // before it is free: another caller may take it at once
 		_, err := v.apply(dibs.Release{ID: id, Token: result.Token})
 		return err
 	}
@@ -209,8 +209,8 @@ func (v *visit) run(way int) error {
 	return v.own(value)
 }
 
-// own does what an owner can: have look-alikes, give up any of them, and give the last
-// one to somebody else.
+// own uses the commands of an owner: it takes look-alikes, gives up some of them, and
+// transfers the last one.
 func (v *visit) own(value string) error {
 	last, twin := value, spell(v.name, rand.IntN(spellings))
 	heir := dibs.Entity{Type: "heir", ID: v.me.ID}
@@ -220,7 +220,7 @@ func (v *visit) own(value string) error {
 		}
 		_, err := v.apply(dibs.Transfer{Namespace: "slug", Value: value, From: v.me, To: heir})
 		if !errors.Is(err, dibs.ErrNameTaken) {
-			return fmt.Errorf("to part look-alikes: %w", err)
+			return fmt.Errorf("separating look-alikes: %w", err)
 		}
 		gone := twin
 		if rand.IntN(2) == 0 {

@@ -11,13 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// All spellings of a name look alike, and those of different names do not.
+// All spellings of a name look alike, and spellings of different names do not.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	skeletons, values := make(map[string]bool), make(map[string]bool)
@@ -32,7 +31,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// The fold notices look-alikes of two owners, where nothing refuses them.
+// The fold finds look-alikes of two owners in a registry that does not refuse them.
 func TestFoldFindsLookAlikes(t *testing.T) {
 	t.Parallel()
 	hold := func(value string) dibs.Command { return dibs.Reserve{Namespace: "slug", Value: value} }
@@ -43,25 +42,17 @@ func TestFoldFindsLookAlikes(t *testing.T) {
 		commands []dibs.Command
 		bad      bool
 	}{
-		"two entities":      {[]dibs.Command{claim("lol", "1"), claim("l0l", "2")}, true},
-		"two holds":         {[]dibs.Command{hold("lol"), hold("l0l")}, true},
-		"hold and entity":   {[]dibs.Command{hold("lol"), claim("l0l", "1")}, true},
-		"one entity":        {[]dibs.Command{claim("lol", "1"), dibs.Rename{Namespace: "slug", Value: "l0l", Entity: user("1")}}, false},
-		"one after other":   {[]dibs.Command{claim("lol", "1"), dibs.Delete{Entity: user("1")}, claim("l0l", "2")}, false},
-		"parted by giving":  {[]dibs.Command{claim("lol", "1"), dibs.Rename{Namespace: "slug", Value: "l0l", Entity: user("1")}, dibs.Transfer{Namespace: "slug", Value: "lol", From: user("1"), To: user("2")}}, true},
-		"unlike each other": {[]dibs.Command{claim("lol", "1"), claim("lil", "2")}, false},
+		"two entities":          {[]dibs.Command{claim("lol", "1"), claim("l0l", "2")}, true},
+		"two holds":             {[]dibs.Command{hold("lol"), hold("l0l")}, true},
+		"hold and entity":       {[]dibs.Command{hold("lol"), claim("l0l", "1")}, true},
+		"one entity":            {[]dibs.Command{claim("lol", "1"), dibs.Rename{Namespace: "slug", Value: "l0l", Entity: user("1")}}, false},
+		"sequential":            {[]dibs.Command{claim("lol", "1"), dibs.Delete{Entity: user("1")}, claim("l0l", "2")}, false},
+		"separated by transfer": {[]dibs.Command{claim("lol", "1"), dibs.Rename{Namespace: "slug", Value: "l0l", Entity: user("1")}, dibs.Transfer{Namespace: "slug", Value: "lol", From: user("1"), To: user("2")}}, true},
+		"not alike":             {[]dibs.Command{claim("lol", "1"), claim("lil", "2")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := reg.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			reg := dibstest.Open(t, memstore.New(memstore.Config{}), dibs.Config{})
 			for _, command := range c.commands {
 				if _, err := reg.Apply(t.Context(), command); err != nil {
 					t.Fatal(err)
@@ -81,7 +72,7 @@ func TestFoldFindsLookAlikes(t *testing.T) {
 	}
 }
 
-// Whatever way a value is written, and wherever in the bytes, the search finds it.
+// The search finds a value in every form and at every offset.
 func TestSearchFindsEveryForm(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

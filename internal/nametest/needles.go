@@ -16,14 +16,13 @@ import (
 	"unicode/utf16"
 )
 
-// needle is one form in which a value could be somewhere.
+// needle is one form of a value to search for.
 type needle struct {
 	what  string
 	bytes []byte
 }
 
-// textNeedles are the forms in which a text could be somewhere, alone or in a longer
-// one.
+// textNeedles are the possible forms of a text, alone or in a longer one.
 func textNeedles(what, text string) []needle {
 	var list []needle
 	for _, v := range []struct{ how, text string }{
@@ -55,8 +54,7 @@ func utf16Bytes(text string, order binary.AppendByteOrder) []byte {
 	return b
 }
 
-// encoded are the ways to write bytes as text, wherever in a longer row of bytes they
-// are.
+// encoded are the text encodings of bytes, at any offset in a longer byte sequence.
 func encoded(what string, b []byte) []needle {
 	digits := hex.EncodeToString(b)
 	list := []needle{{what + ", hex", []byte(digits)}, {what + ", HEX", []byte(strings.ToUpper(digits))}}
@@ -74,16 +72,16 @@ func encoded(what string, b []byte) []needle {
 	return list
 }
 
-// within encodes b as if there were so many bytes before it and others behind, and
-// leaves out the characters which those have a part in.
+// within encodes b as if other bytes were before and after it, and leaves out the
+// characters that depend on those.
 func within(b []byte, before, bits int, encode func([]byte) string) []byte {
 	text := encode(append(make([]byte, before), b...))
 	first := (before*8 + bits - 1) / bits
 	return []byte(text[first : (before+len(b))*8/bits])
 }
 
-// digests are all hashes that need no key, of which the standard library knows. An ID is
-// the first 16 bytes of one, so no more than that is looked for.
+// digests are all hashes of the standard library that need no key. An ID is the first 16
+// bytes of one, so only these are searched.
 var digests = map[string]func(text []byte) []byte{
 	"MD5":         func(b []byte) []byte { s := md5.Sum(b); return s[:] },
 	"SHA-1":       func(b []byte) []byte { s := sha1.Sum(b); return s[:16] },
@@ -99,7 +97,7 @@ var digests = map[string]func(text []byte) []byte{
 	"SHA3-512":    func(b []byte) []byte { s := sha3.Sum512(b); return s[:16] },
 }
 
-// hashNeedles are the forms in which a hash of a text could be somewhere.
+// hashNeedles are the possible forms of a hash of a text.
 func hashNeedles(text string) []needle {
 	var list []needle
 	for name, digest := range digests {

@@ -8,12 +8,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// secret is a set of values that are nowhere else in the world: all have one random text
-// in them.
+// secret is a set of unique values: all contain one random text.
 type secret struct {
 	core string
 
-	main  string // the value whose life it is
+	main  string // the value whose life is run
 	twin  string // looks like it
 	other string
 	brief string // is never confirmed
@@ -37,7 +36,7 @@ func newSecret(random *rand.Rand) secret {
 	return s
 }
 
-// needles are all forms in which the values could be somewhere.
+// needles are all possible forms of the values.
 func (s secret) needles(namespaces ...string) []needle {
 	list := textNeedles("the text", s.core)
 	for _, value := range []string{s.main, s.twin, s.other, s.brief} {
@@ -48,7 +47,7 @@ func (s secret) needles(namespaces ...string) []needle {
 			texts[namespace+":"+value] = true
 			for _, text := range []string{canonical, skeleton} {
 				texts[namespace+":"+text] = true
-				// As IDs of documents are made, and keyed hashes.
+				// The IDs of documents, and keyed hashes.
 				for _, kind := range []dibs.Kind{dibs.KindSkeleton, dibs.KindHash} {
 					texts[fmt.Sprintf("%s\x00%s:%s", kind, namespace, text)] = true
 					texts[fmt.Sprintf("%s\x00%s\x00%s", kind, namespace, text)] = true
@@ -62,7 +61,7 @@ func (s secret) needles(namespaces ...string) []needle {
 	return list
 }
 
-// id is what the search says when it finds the ID of a name that is not blind.
+// id is the needle of the ID of a name that is not blind.
 func (s secret) id(namespace string) string {
 	return fmt.Sprintf("SHA-256 of %q", namespace+":"+strings.ToLower(s.main))
 }

@@ -11,7 +11,7 @@ func (digits) Skeleton(canonical string) string { return looksLike.Replace(canon
 
 var looksLike = strings.NewReplacer("0", "o", "1", "l", "5", "s")
 
-// word writes a number in letters, none of which looks like another one.
+// word writes a number in letters, none of which looks like another.
 func word(n int) string {
 	const letters = "abcdefghijkmnpqrtuvwxyz"
 	text := ""
@@ -23,10 +23,10 @@ func word(n int) string {
 	}
 }
 
-// spellings is how many ways there are to write a name, all of which look alike.
+// spellings is the number of look-alike spellings of a name.
 const spellings = 16
 
-// spell writes the n-th name in the i-th way.
+// spell returns the i-th spelling of the n-th name.
 func spell(n, i int) string {
 	text := []byte("lolo")
 	for bit := range text {

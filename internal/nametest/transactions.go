@@ -7,19 +7,19 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// errUndone is why a transaction is rolled back that need not be.
+// errUndone rolls a transaction back.
 var errUndone = errors.New("undone")
 
-// lookAlikesInTx races for look-alikes inside transactions of the callers' own, and
-// beside them. One caller always takes its name back: somebody else gets it.
-func lookAlikesInTx(t *testing.T, p *Place) {
-	regs := openLooks(t, p)
+// lookAlikesInTx races for look-alikes inside the callers' own transactions, and outside of
+// them. One caller always rolls back: another one gets the name.
+func lookAlikesInTx(t *testing.T, p *Harness) {
+	regs := openLookAlikes(t, p)
 	const callers = 8
 	for round := range rounds(12, 4) {
 		var refusals [callers]error
 		atOnce(callers, func(i int) {
 			reg, want := regs[(i+round)%len(regs)], wanting(i, round, spell(round, i))
-			if i%4 == 3 { // beside all transactions
+			if i%4 == 3 { // outside of transactions
 				_, refusals[i] = reg.Apply(t.Context(), want)
 				return
 			}

@@ -1,36 +1,20 @@
 package nametest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/logtest"
 )
 
-// transcript takes down everything that a program is told: logs, what hooks are given,
-// results and errors.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
+// transcript records all output of a program: logs, arguments of hooks, results and
+// errors.
+type transcript struct{ logtest.Buffer }
 
-func (s *transcript) Write(line []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(line)
-}
-
-func (s *transcript) bytes() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return bytes.Clone(s.text.Bytes())
-}
-
-// tell takes down what something is, in the ways in which programs write it.
+// tell records a value in the formats that programs use.
 func (s *transcript) tell(what any) {
 	fmt.Fprintf(s, "%v\n%+v\n%#v\n", what, what, what)
 	if err, ok := what.(error); ok {
@@ -42,7 +26,7 @@ func (s *transcript) tell(what any) {
 	}
 }
 
-// tellError takes down what is inside of an error too.
+// tellError also records the content of an error.
 func (s *transcript) tellError(err error) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		e, ok := err.(*dibs.Error) //nolint:errorlint // the whole chain is walked
@@ -60,14 +44,14 @@ func (s *transcript) tellError(err error) {
 	}
 }
 
-// config lets a registry tell everything to the transcript.
+// config makes a registry write all output to the transcript.
 func (s *transcript) config(policies map[string]dibs.Policy) dibs.Config {
 	return dibs.Config{
 		Policies: policies,
 		Logger:   slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Observer: dibs.Observer{
 			Command: func(info dibs.CommandInfo) {
-				info.Commands = nil // what the caller asked for, value and all
+				info.Commands = nil // the caller's own input, with the value
 				s.tell(info)
 				if info.Err != nil {
 					s.tell(info.Err)

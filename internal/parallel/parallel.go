@@ -1,6 +1,6 @@
-// Package parallel lets more tests of a package run at a time than there are processors. It
+// Package parallel runs more tests of a package concurrently than there are processors. It
 // is for tests that mostly wait: for holds to end, servers to start, commits to be written.
-// They import it for that alone; the flag -parallel still wins.
+// Importing it is enough; the flag -parallel still wins.
 package parallel
 
 import (
@@ -10,7 +10,10 @@ import (
 	"testing"
 )
 
-func init() {
-	testing.Init() // the flag has to be there before it can be set
-	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+func init() { PerProcessor(2) }
+
+// PerProcessor sets how many tests run concurrently for each processor. Call it in TestMain.
+func PerProcessor(tests int) {
+	testing.Init() // registers the flag
+	_ = flag.Set("test.parallel", strconv.Itoa(tests*runtime.GOMAXPROCS(0)))
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// marker is no SQL. The server refuses it, and repeats it in the message of the error, by
-// which we know the error from others.
+// marker is not SQL. The server refuses it and repeats it in the error message, which
+// identifies the error.
 const marker = "pgproxy_injected_fault"
 
-// act does something to an exchange, and reports whether the connection goes on. What a
-// Flush has sent ahead is beyond its reach.
+// act applies an action to an exchange, and reports whether the connection continues. It
+// cannot change what a Flush has already sent.
 func (c *conn) act(x *Exchange, a Action) bool {
 	switch a.kind {
 	case fail:
@@ -51,8 +51,8 @@ func (c *conn) act(x *Exchange, a Action) bool {
 	}
 }
 
-// stepOf returns which step executes the statement with this index: the last that executes
-// any if there are fewer statements, and -1 if the index is negative.
+// stepOf returns the step that executes the statement with this index: the last executing
+// step if there are fewer statements, and -1 if the index is negative.
 func (c *conn) stepOf(statement int) int {
 	at := -1
 	for i, s := range c.steps {
@@ -63,20 +63,20 @@ func (c *conn) stepOf(statement int) int {
 	return at
 }
 
-// pass sends what is left of an exchange.
+// pass sends the rest of an exchange.
 func (c *conn) pass(t treatment) bool {
 	c.expect(t)
 	return c.forward(len(c.steps))
 }
 
-// expect says how to treat the answer; it comes before anything that is answered.
+// expect sets how to treat the answer, before anything is sent that has an answer.
 func (c *conn) expect(t treatment) {
 	c.treatment.Store(&t)
 	c.busy = true
 }
 
-// inject lets the server do the steps before this one, and fail there. The place of a
-// COMMIT is taken by a ROLLBACK, since that is what a commit that fails amounts to.
+// inject lets the server do the steps before this one, and fail there. A COMMIT is replaced
+// by a ROLLBACK, which is the effect of a failed commit.
 func (c *conn) inject(at int, code, message string) bool {
 	at = max(at, c.sent)
 	s := c.steps[at]

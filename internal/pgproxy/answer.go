@@ -6,16 +6,16 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// treatment is what happens to the answer to an exchange; the zero value is nothing.
+// treatment is what happens to the answer to an exchange. The zero value passes it on.
 type treatment struct {
 	discard bool            // Nothing is passed on, and the connection is cut at the end.
-	stall   bool            // It is withheld until the channel is closed.
-	until   <-chan struct{} // If nil, that is never.
+	stall   bool            // The answer is withheld until the channel is closed.
+	until   <-chan struct{} // A nil channel means never.
 
-	// injected stands in for the error that the marker causes; nil if there is none.
+	// injected replaces the error that the marker causes; nil if there is none.
 	injected *pgproto3.ErrorResponse
-	// If hide is set, what follows the answers to the first keep messages is left out, up
-	// to the error: the client knows nothing of the statements that we added.
+	// If hide is set, everything between the answers to the first keep messages and the
+	// error is left out: the client must not see the statements that the proxy added.
 	hide bool
 	keep int
 	// hideComplete is the number of the CommandComplete that is left out, from 1: a simple
@@ -23,13 +23,13 @@ type treatment struct {
 	hideComplete int
 }
 
-// progress is how far the answer to an exchange is.
+// progress is how much of the answer to an exchange has arrived.
 type progress struct {
-	answered  int // How many messages have their answer.
-	completed int // How many of those were a CommandComplete.
+	answered  int // Messages with an answer.
+	completed int // CommandCompletes among the answers.
 }
 
-// answers passes on what the server sends until it is done.
+// answers passes on what the server sends until it ends.
 func (c *conn) answers() {
 	var at progress
 	for {
@@ -53,12 +53,12 @@ func (c *conn) answers() {
 	}
 }
 
-// treat returns what the client gets instead of a message; nil is nothing.
+// treat returns what the client gets instead of a message; nil means nothing.
 func (c *conn) treat(msg pgproto3.BackendMessage, t *treatment, at *progress) pgproto3.BackendMessage {
 	switch m := msg.(type) {
 	case *pgproto3.NotificationResponse:
 		drop := c.p.dropNotes.Load()
-		c.p.notes.Add(1) // Last, so that who sees the number may change the setting.
+		c.p.notes.Add(1) // Last, so that a test that sees the number may change the setting.
 		if drop {
 			return nil
 		}
@@ -85,8 +85,8 @@ func (c *conn) treat(msg pgproto3.BackendMessage, t *treatment, at *progress) pg
 	return msg
 }
 
-// isAnswer reports whether a message of the server is the one which a message of the
-// extended protocol has exactly one of, whatever else the server says to it.
+// isAnswer reports whether a message of the server is the one that every message of the
+// extended protocol has exactly one of.
 func isAnswer(msg pgproto3.BackendMessage) bool {
 	switch msg.(type) {
 	case *pgproto3.ParseComplete, *pgproto3.BindComplete, *pgproto3.CloseComplete,
@@ -113,8 +113,8 @@ func (c *conn) finish(t *treatment, status byte) {
 	c.ready <- status
 }
 
-// flush writes what the client is to get. A client that is gone does not keep us from
-// listening to the server.
+// flush writes the client's messages. The proxy still reads the server's answers if the
+// client is gone.
 func (c *conn) flush() {
 	if c.client.Flush() != nil {
 		c.cut()

@@ -19,18 +19,18 @@ func binaryValues(m *pgproto3.Bind) [][]byte {
 			format = m.ParameterFormatCodes[i]
 		}
 		if format == pgproto3.BinaryFormat {
-			// The copy is for collect, which keeps it.
+			// collect keeps the copy.
 			values = append(values, append([]byte(nil), value...))
 		}
 	}
 	return values
 }
 
-// elements returns how many elements an array of one dimension has, and 0 if the value is
-// none. Its type is not looked at: what has the header of an array, and exactly as many
-// elements as that says, is one.
+// elements returns the number of elements of an array of one dimension, and 0 if the value
+// is not one. It ignores the type: a value with the header of an array, and exactly the
+// number of elements in that header, is an array.
 func elements(value []byte) int {
-	const header = 20 // dimensions, whether there are nulls, type, length, lower bound
+	const header = 20 // dimensions, null flag, type, length, lower bound
 	if len(value) < header || binary.BigEndian.Uint32(value) != 1 || binary.BigEndian.Uint32(value[4:]) > 1 {
 		return 0
 	}

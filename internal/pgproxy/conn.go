@@ -8,33 +8,33 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// conn is the connection of one client, and the one to the server that belongs to it. One
-// goroutine reads what the client asks, another what the server answers: a server may say
-// something at any time.
+// conn is the connection of one client, and its connection to the server. One goroutine
+// reads from the client, another one from the server: a server may send a message at any
+// time.
 type conn struct {
 	p          *Proxy
 	number     int
 	clientConn net.Conn
 	serverConn net.Conn
-	client     *pgproto3.Backend  // Written to by the goroutine with the answers.
-	server     *pgproto3.Frontend // Written to by the goroutine with the requests.
+	client     *pgproto3.Backend  // Only the goroutine with the answers writes to it.
+	server     *pgproto3.Frontend // Only the goroutine with the requests writes to it.
 
-	pid   atomic.Uint32 // Of the server's process, known when the connection has begun.
+	pid   atomic.Uint32 // Of the server's process; set when the connection is established.
 	once  sync.Once
-	ended chan struct{} // Closed when the client is cut off or left.
-	gone  chan struct{} // Closed when the server is done too.
+	ended chan struct{} // Closed when the client is cut off or has left.
+	gone  chan struct{} // Closed when the server is done, too.
 
-	// What follows belongs to the goroutine with the requests.
+	// The goroutine with the requests owns the following fields.
 
-	steps   []step            // The exchange as far as it is known.
-	sent    int               // How many of the steps the server has already, because of a Flush.
+	steps   []step            // The messages of the current exchange so far.
+	sent    int               // How many steps a Flush has sent to the server.
 	prepare map[string]string // The text of each prepared statement, by its name.
 	portals map[string]string // The text of each portal, by its name.
-	busy    bool              // Whether an exchange is not answered yet.
+	busy    bool              // Whether an exchange has no answer yet.
 	status  byte              // As of the last answer.
-	counts  map[string]int    // How often a rule matched in the present transaction.
+	counts  map[string]int    // How often a rule matched in the current transaction.
 
-	// And this is how it tells the one with the answers.
+	// It passes treatments to the goroutine with the answers.
 	treatment atomic.Pointer[treatment]
 	ready     chan byte
 }
@@ -56,8 +56,8 @@ func newConn(p *Proxy, client, server net.Conn) *conn {
 	}
 }
 
-// cut ends both connections. The one to the server is closed for writing alone, so that
-// its end tells when the server is done with what it has received.
+// cut ends both connections. The connection to the server is closed only for writing, so
+// that its end shows when the server is done with what it has received.
 func (c *conn) cut() {
 	c.once.Do(func() {
 		close(c.ended)
@@ -88,7 +88,7 @@ func (c *conn) serve() {
 	<-answered
 }
 
-// requests reads what the client sends until it leaves or is cut off.
+// requests reads from the client until it leaves or is cut off.
 func (c *conn) requests() {
 	for {
 		msg, err := c.client.Receive()
@@ -99,11 +99,11 @@ func (c *conn) requests() {
 		ok := true
 		switch m := msg.(type) {
 		case *pgproto3.Terminate:
-			// The server closes its side, and with that ours is closed.
+			// The server closes its side, which closes ours.
 			c.send(m)
 			return
 		case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail:
-			// They belong to an exchange which the server is already at.
+			// They belong to an exchange that the server has begun.
 			ok = c.send(m)
 		case *pgproto3.Flush:
 			ok = c.await() && c.forward(len(c.steps)) && c.send(m)
@@ -121,8 +121,8 @@ func (c *conn) requests() {
 	}
 }
 
-// await waits for the answer to the exchange before, and reports whether there was one: the
-// state in which it leaves the transaction says what the next one means.
+// await waits for the answer to the previous exchange, and reports whether there was one: its
+// transaction status determines what the next exchange means.
 func (c *conn) await() bool {
 	if !c.busy {
 		return true
@@ -136,7 +136,7 @@ func (c *conn) await() bool {
 	}
 }
 
-// send sends a message to the server at once.
+// send sends a message to the server immediately.
 func (c *conn) send(msg pgproto3.FrontendMessage) bool {
 	c.server.Send(msg)
 	return c.server.Flush() == nil

@@ -34,22 +34,18 @@ func TestCutBeforeCommitRollsBack(t *testing.T) {
 }
 
 func TestCutAfter(t *testing.T) {
-	t.Parallel()
-	for name, mode := range modes {
-		t.Run(name, func(t *testing.T) {
-			f := begin(t)
-			f.p.SetHook(pgproxy.Once((*pgproxy.Exchange).Commits, pgproxy.CutAfter()))
-			rows, err := f.conn.Query(t.Context(), "INSERT INTO t VALUES (1) RETURNING id", mode)
-			if err == nil {
-				if rows.Next() {
-					t.Error("the client saw a row")
-				}
-				err = rows.Err()
+	eachMode(t, func(t *testing.T, f *fixture, mode pgx.QueryExecMode) {
+		f.p.SetHook(pgproxy.Once((*pgproxy.Exchange).Commits, pgproxy.CutAfter()))
+		rows, err := f.conn.Query(t.Context(), "INSERT INTO t VALUES (1) RETURNING id", mode)
+		if err == nil {
+			if rows.Next() {
+				t.Error("the client saw a row")
 			}
-			f.cut(err)
-			f.rows(1)
-		})
-	}
+			err = rows.Err()
+		}
+		f.cut(err)
+		f.rows(1)
+	})
 }
 
 func TestCutDuring(t *testing.T) {
@@ -97,7 +93,7 @@ func TestStall(t *testing.T) {
 	f.rows(1)
 }
 
-// What a slow network carries arrives even if nobody waits for it any more.
+// A slow network delivers even if the client no longer waits.
 func TestStallOutlivesTheClient(t *testing.T) {
 	f := begin(t)
 	until := make(chan struct{})
@@ -107,10 +103,10 @@ func TestStallOutlivesTheClient(t *testing.T) {
 	if _, err := f.conn.Exec(ctx, "INSERT INTO t VALUES (1)"); err == nil {
 		t.Fatal("no error")
 	}
-	f.eventually("the request to cancel came, too early to change anything", func() bool { return f.p.Cancels() == 1 })
+	f.eventually("the cancel request arrived, too early to have an effect", func() bool { return f.p.Cancels() == 1 })
 	f.rows(0)
 	close(until)
-	f.eventually("the row is there", func() bool {
+	f.eventually("the row exists", func() bool {
 		var n int
 		err := f.direct.QueryRow(t.Context(), "SELECT count(*) FROM t").Scan(&n)
 		return err == nil && n == 1
@@ -126,7 +122,7 @@ func TestStallAnswer(t *testing.T) {
 		_, err := f.conn.Exec(t.Context(), "INSERT INTO t VALUES (1)")
 		done <- err
 	}()
-	f.eventually("the row is there", func() bool {
+	f.eventually("the row exists", func() bool {
 		var n int
 		err := f.direct.QueryRow(t.Context(), "SELECT count(*) FROM t").Scan(&n)
 		return err == nil && n == 1
@@ -142,7 +138,7 @@ func TestStallAnswer(t *testing.T) {
 	}
 }
 
-// A test that ends while something hangs must end.
+// A test with a stalled exchange must be able to end.
 func TestEndWhileStalled(t *testing.T) {
 	f := begin(t)
 	f.p.SetHook(pgproxy.Always((*pgproxy.Exchange).Commits, pgproxy.Stall(nil)))
@@ -174,8 +170,8 @@ func TestCutAllAndRefuse(t *testing.T) {
 	f.rows(1)
 }
 
-// When its connection breaks, pgx asks the server to cancel. That must not get through, or
-// else it would be chance what the server makes of what it has.
+// When its connection breaks, pgx sends a cancel request. It must not arrive, otherwise the
+// server's outcome would be random.
 func TestACutClientCancelsNothing(t *testing.T) {
 	f := begin(t)
 	other, err := f.direct.Begin(t.Context())

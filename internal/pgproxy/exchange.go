@@ -7,25 +7,25 @@ import (
 
 // Exchange is one round trip of a client, as a hook sees it.
 type Exchange struct {
-	// Conn is the number of the client's connection, counted from 1.
+	// Conn is the number of the client's connection, from 1.
 	Conn int
-	// Statements has the text of each statement that is executed, in order: one for each
-	// Execute of the extended protocol, or the whole text of a simple query. It is empty
-	// when statements are only prepared.
+	// Statements has the text of each executed statement, in order: one for each Execute
+	// of the extended protocol, or the whole text of a simple query. It is empty if
+	// statements are only prepared.
 	Statements []string
 
-	// status is the one that the server told before this exchange; zero means idle.
+	// status is the server's transaction status before this exchange; zero means idle.
 	status byte
 }
 
-// What a server says with its ReadyForQuery.
+// The transaction statuses of ReadyForQuery.
 const (
 	statusIdle   = 'I'
 	statusFailed = 'E'
 )
 
-// Commits reports whether something is committed in this exchange: by a COMMIT, or
-// because statements write outside of an explicit transaction.
+// Commits reports whether this exchange commits something: by a COMMIT, or by statements
+// that write outside of an explicit transaction.
 func (x *Exchange) Commits() bool {
 	explicit := x.status != 0 && x.status != statusIdle
 	failed := x.status == statusFailed
@@ -33,7 +33,7 @@ func (x *Exchange) Commits() bool {
 	for _, s := range x.pieces() {
 		switch endsOrBegins(s) {
 		case begins:
-			// What was written before in the same exchange is part of it from now on.
+			// Earlier writes in the same exchange are now part of the transaction.
 			explicit = true
 		case commits:
 			if !failed && (explicit || written) {

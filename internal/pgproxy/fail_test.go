@@ -21,7 +21,7 @@ func TestFailAtEachStatementOfATransaction(t *testing.T) {
 	for i, statement := range transaction {
 		t.Run(statement, func(t *testing.T) {
 			f := begin(t)
-			// A batch is prepared in an exchange of its own.
+			// A batch is prepared in a separate exchange.
 			f.p.SetHook(pgproxy.Once(pgproxy.SQL("^COMMIT"), pgproxy.Fail(i, "40001")))
 			f.code(f.batch(transaction...), "40001")
 			f.rows(0)
@@ -43,7 +43,7 @@ func TestFailAtEachStatementOfATransaction(t *testing.T) {
 	}
 }
 
-// The client sees the results of what comes before the failure.
+// The client gets the results of the statements before the failure.
 func TestFailKeepsTheResultsBefore(t *testing.T) {
 	f := begin(t)
 	f.p.SetHook(pgproxy.FailStatement("^COMMIT", "40P01"))
@@ -66,65 +66,44 @@ func TestFailKeepsTheResultsBefore(t *testing.T) {
 	f.rows(0)
 }
 
-func TestFailOfACommitInAnExchangeOfItsOwn(t *testing.T) {
-	t.Parallel()
-	for name, mode := range modes {
-		t.Run(name, func(t *testing.T) {
-			f := begin(t)
-			f.p.SetHook(pgproxy.FailStatement("(?i)^commit", "40001"))
-			f.exec("BEGIN", mode)
-			f.exec("INSERT INTO t VALUES (1)", mode)
-			f.status('T')
-			_, err := f.conn.Exec(t.Context(), "COMMIT", mode)
-			f.code(err, "40001")
-			f.status('I')
-			f.rows(0)
-			f.exec("INSERT INTO t VALUES (1)", mode)
-			f.rows(1)
-		})
-	}
+func TestFailOfACommitInASeparateExchange(t *testing.T) {
+	eachMode(t, func(t *testing.T, f *fixture, mode pgx.QueryExecMode) {
+		f.p.SetHook(pgproxy.FailStatement("(?i)^commit", "40001"))
+		f.exec("BEGIN", mode)
+		f.exec("INSERT INTO t VALUES (1)", mode)
+		f.status('T')
+		_, err := f.conn.Exec(t.Context(), "COMMIT", mode)
+		f.code(err, "40001")
+		f.stillWorks(mode)
+	})
 }
 
 func TestFailOfAStatement(t *testing.T) {
-	t.Parallel()
-	for name, mode := range modes {
-		t.Run(name, func(t *testing.T) {
-			f := begin(t)
-			f.p.SetHook(pgproxy.FailStatement("^INSERT", "55P03"))
-			_, err := f.conn.Exec(t.Context(), "INSERT INTO t VALUES (1)", mode)
-			f.code(err, "55P03")
-			f.status('I')
-			f.rows(0)
-			f.exec("INSERT INTO t VALUES (1)", mode)
-			f.rows(1)
-		})
-	}
+	eachMode(t, func(t *testing.T, f *fixture, mode pgx.QueryExecMode) {
+		f.p.SetHook(pgproxy.FailStatement("^INSERT", "55P03"))
+		_, err := f.conn.Exec(t.Context(), "INSERT INTO t VALUES (1)", mode)
+		f.code(err, "55P03")
+		f.stillWorks(mode)
+	})
 }
 
 func TestFailCommitOutsideOfATransaction(t *testing.T) {
-	t.Parallel()
-	for name, mode := range modes {
-		t.Run(name, func(t *testing.T) {
-			f := begin(t)
-			f.p.SetHook(pgproxy.Once((*pgproxy.Exchange).Commits, pgproxy.FailCommit("40001")))
-			rows, err := f.conn.Query(t.Context(), "INSERT INTO t VALUES (1), (2) RETURNING id -- two", mode)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids := 0
-			for rows.Next() {
-				ids++
-			}
-			f.code(rows.Err(), "40001")
-			if ids != 2 {
-				t.Errorf("%d rows were seen before the error, want 2", ids)
-			}
-			f.status('I')
-			f.rows(0)
-			f.exec("INSERT INTO t VALUES (1)", mode)
-			f.rows(1)
-		})
-	}
+	eachMode(t, func(t *testing.T, f *fixture, mode pgx.QueryExecMode) {
+		f.p.SetHook(pgproxy.Once((*pgproxy.Exchange).Commits, pgproxy.FailCommit("40001")))
+		rows, err := f.conn.Query(t.Context(), "INSERT INTO t VALUES (1), (2) RETURNING id -- two", mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := 0
+		for rows.Next() {
+			ids++
+		}
+		f.code(rows.Err(), "40001")
+		if ids != 2 {
+			t.Errorf("%d rows before the error, want 2", ids)
+		}
+		f.stillWorks(mode)
+	})
 }
 
 func TestFailCommitOfABatch(t *testing.T) {
@@ -147,7 +126,7 @@ func TestFailCommitOfABatch(t *testing.T) {
 	}
 }
 
-// An error of the server's own wins over one that would come later.
+// An error of the server wins over a later injected one.
 func TestFailAfterARealError(t *testing.T) {
 	f := begin(t)
 	f.p.SetHook(pgproxy.Always((*pgproxy.Exchange).Commits, pgproxy.FailCommit("40001")))
@@ -172,14 +151,14 @@ func TestNth(t *testing.T) {
 	f.rows(4)
 }
 
-// A simple query commits before it says that its last statement is complete.
+// A simple query commits before it completes its last statement.
 func TestFailCommitOfASimpleQueryHidesTheLastResult(t *testing.T) {
 	f := begin(t)
 	f.p.SetHook(pgproxy.Once((*pgproxy.Exchange).Commits, pgproxy.FailCommit("40001")))
 	results, err := f.conn.PgConn().Exec(t.Context(), "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)").ReadAll()
 	f.code(err, "40001")
 	if len(results) != 1 {
-		t.Errorf("%d results were seen before the error, want 1", len(results))
+		t.Errorf("%d results before the error, want 1", len(results))
 	}
 	f.rows(0)
 }

@@ -8,17 +8,16 @@ import (
 
 // Rule forbids statements.
 type Rule struct {
-	// Name says what is forbidden.
+	// Name is what is forbidden.
 	Name string
-	// Pattern matches the statements, which it sees one by one, without comments and with
-	// empty literals.
+	// Pattern matches single statements, without comments and with empty literals.
 	Pattern *regexp.Regexp
 	// Allowed is how many of them one transaction may have; zero means none.
 	Allowed int
 }
 
-// Forbidden is what servers that merely speak PostgreSQL's protocol lack, or pretend to
-// have.
+// Forbidden are the features that servers with only PostgreSQL's protocol lack, or pretend
+// to have.
 var Forbidden = []Rule{
 	{Name: "advisory locks", Pattern: regexp.MustCompile(`(?i)\bpg_(try_)?advisory_`)},
 	{Name: "sequences", Pattern: regexp.MustCompile(`(?is)\b(nextval|setval|currval|lastval)\s*\(` +
@@ -29,7 +28,7 @@ var Forbidden = []Rule{
 	{Name: "functions and PL/pgSQL", Pattern: regexp.MustCompile(`(?is)^DO\b|^CREATE\s+(OR\s+REPLACE\s+)?(FUNCTION|PROCEDURE|AGGREGATE|LANGUAGE)\b`)},
 	{Name: "savepoints", Pattern: regexp.MustCompile(`(?i)^SAVEPOINT\b|^RELEASE\b|` + toSavepoint.String())},
 	{Name: "extensions", Pattern: regexp.MustCompile(`(?i)^(CREATE|ALTER|DROP)\s+EXTENSION\b`)},
-	{Name: "locks of whole tables", Pattern: regexp.MustCompile(`(?i)^LOCK\b`)},
+	{Name: "table locks", Pattern: regexp.MustCompile(`(?i)^LOCK\b`)},
 	{Name: "temporary tables", Pattern: regexp.MustCompile(`(?i)^CREATE\s+((GLOBAL|LOCAL)\s+)?TEMP(ORARY)?\b|\bINTO\s+((GLOBAL|LOCAL)\s+)?TEMP(ORARY)?\b`)},
 	{Name: "cursors", Pattern: regexp.MustCompile(`(?i)^DECLARE\b`)},
 	{
@@ -39,20 +38,20 @@ var Forbidden = []Rule{
 	},
 }
 
-// Forbid sets what is refused from now on; see [Forbidden]. A statement that breaks a rule
-// fails with 0A000 as soon as it is prepared, the server sees nothing of it, and hooks see
-// nothing of its exchange.
+// Forbid sets the rules; see [Forbidden]. A statement that breaks a rule fails with 0A000 as
+// soon as it is prepared. The server does not get the statement, and hooks do not get its
+// exchange.
 func (p *Proxy) Forbid(rules []Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = slices.Clone(rules)
 }
 
-// LimitArrays sets how many elements an array may have that is bound in binary format;
-// zero means any number. Longer ones are refused like what is forbidden.
+// LimitArrays sets the largest number of elements of an array parameter in binary format;
+// zero means no limit. Longer arrays are refused like forbidden statements.
 func (p *Proxy) LimitArrays(elements int) { p.arrayLimit.Store(int64(elements)) }
 
-// violation returns the first step of an exchange that must not be, and why; "" if none.
+// violation returns the first forbidden step of an exchange, and why; "" if there is none.
 func (c *conn) violation() (at int, why string) {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
@@ -77,7 +76,7 @@ func (c *conn) violation() (at int, why string) {
 }
 
 // broken returns the name of the rule that a step breaks, or "". A statement that is only
-// prepared is no part of a transaction yet.
+// prepared is not yet part of a transaction.
 func (c *conn) broken(s step) string {
 	if !s.prepares && !s.executes {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/pgproxy"
 )
 
-// forbidden has a statement or more for each rule that allows none.
+// forbidden has statements for each rule that allows none.
 var forbidden = map[string][]string{
 	"advisory locks": {
 		"SELECT pg_advisory_xact_lock(1)", "SELECT pg_try_advisory_lock(1)", "SELECT pg_advisory_unlock_all()",
@@ -23,7 +23,7 @@ var forbidden = map[string][]string{
 	"functions and PL/pgSQL": {"DO $$ BEGIN END $$", "CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'"},
 	"savepoints":             {"SAVEPOINT a", "RELEASE a", "ROLLBACK TO a", "ROLLBACK TO SAVEPOINT a"},
 	"extensions":             {"CREATE EXTENSION IF NOT EXISTS pgcrypto"},
-	"locks of whole tables":  {"LOCK TABLE t", "/* why */ LOCK t IN EXCLUSIVE MODE"},
+	"table locks":            {"LOCK TABLE t", "/* why */ LOCK t IN EXCLUSIVE MODE"},
 	"temporary tables":       {"CREATE TEMP TABLE u (id int)", "CREATE TEMPORARY TABLE u (id int)", "SELECT 1 INTO TEMP u"},
 	"cursors":                {"DECLARE c CURSOR FOR SELECT 1"},
 }
@@ -71,7 +71,7 @@ func TestWhatLooksForbiddenPasses(t *testing.T) {
 	}
 }
 
-// A refused statement leaves a transaction as one that the server refuses itself.
+// A refused statement leaves a transaction in the same state as an error of the server.
 func TestRefusedInATransaction(t *testing.T) {
 	f := begin(t)
 	f.p.Forbid(pgproxy.Forbidden)
@@ -92,7 +92,7 @@ func TestOneChangeOfTheSchemaPerTransaction(t *testing.T) {
 			_, err := f.conn.Exec(f.Context(), strings.Join(statements, ";"), pgx.QueryExecModeSimpleProtocol)
 			return err
 		},
-		"one by one": func(f *fixture, statements ...string) error {
+		"single statements": func(f *fixture, statements ...string) error {
 			for _, s := range statements {
 				if _, err := f.conn.Exec(f.Context(), s, pgx.QueryExecModeExec); err != nil {
 					return err
@@ -112,7 +112,7 @@ func TestOneChangeOfTheSchemaPerTransaction(t *testing.T) {
 			if err := try(f, "BEGIN", "CREATE TABLE b ()", "COMMIT", "BEGIN", "CREATE TABLE c ()", "ROLLBACK"); err != nil {
 				t.Fatal(err)
 			}
-			if name != "one by one" {
+			if name != "single statements" {
 				f.code(try(f, "DROP TABLE a", "DROP TABLE b"), "0A000")
 			}
 			f.exec("DROP TABLE a")

@@ -12,7 +12,7 @@ import (
 	"github.com/calldibs/dibs/internal/pgproxy"
 )
 
-// fixture is a proxy, one client of it, and one that sees the truth.
+// fixture is a proxy, one client through it, and one direct client.
 type fixture struct {
 	*testing.T
 	p      *pgproxy.Proxy
@@ -59,7 +59,25 @@ func (f *fixture) exec(sql string, args ...any) {
 	}
 }
 
-// batch sends statements in one exchange that pgx does not need to prepare first.
+// eachMode runs a test in each mode of pgx.
+func eachMode(t *testing.T, test func(t *testing.T, f *fixture, mode pgx.QueryExecMode)) {
+	t.Helper()
+	t.Parallel()
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) { test(t, begin(t), mode) })
+	}
+}
+
+// stillWorks demands that nothing was committed, and that the connection is usable.
+func (f *fixture) stillWorks(mode pgx.QueryExecMode) {
+	f.Helper()
+	f.status('I')
+	f.rows(0)
+	f.exec("INSERT INTO t VALUES (1)", mode)
+	f.rows(1)
+}
+
+// batch sends statements in one exchange that pgx does not have to prepare first.
 func (f *fixture) batch(statements ...string) error {
 	f.Helper()
 	b := &pgx.Batch{}
@@ -72,7 +90,7 @@ func (f *fixture) batch(statements ...string) error {
 // rows fails the test unless the table has this many rows.
 func (f *fixture) rows(want int) {
 	f.Helper()
-	f.p.Settle()
+	f.p.AwaitServer()
 	var got int
 	if err := f.direct.QueryRow(f.Context(), "SELECT count(*) FROM t").Scan(&got); err != nil {
 		f.Fatal(err)
@@ -91,11 +109,11 @@ func (f *fixture) code(err error, want string) {
 	}
 }
 
-// cut fails the test unless the error says that the connection is gone.
+// cut fails the test unless the error is a closed connection.
 func (f *fixture) cut(err error) {
 	f.Helper()
 	if _, ok := errors.AsType[*pgconn.PgError](err); err == nil || ok || !f.conn.IsClosed() {
-		f.Fatalf("the error is %v, want a connection that is closed", err)
+		f.Fatalf("the error is %v, want a closed connection", err)
 	}
 }
 
@@ -112,7 +130,7 @@ func (f *fixture) eventually(what string, holds func() bool) {
 	f.Helper()
 	for deadline := time.Now().Add(5 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			f.Fatalf("still not: %s", what)
+			f.Fatalf("condition not met: %s", what)
 		}
 	}
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // Hook decides what happens to an exchange. It is called for each one before the server
-// sees it, for several connections at the same time.
+// gets it, concurrently for several connections.
 type Hook func(*Exchange) Action
 
-// Matcher tells whether an exchange is the one looked for. (*Exchange).Commits is one.
+// Matcher selects exchanges. (*Exchange).Commits is one.
 type Matcher func(*Exchange) bool
 
 // SQL matches an exchange with a statement that matches a regular expression.
@@ -18,7 +18,7 @@ func SQL(pattern string) Matcher {
 	return func(x *Exchange) bool { return x.Find(re) >= 0 }
 }
 
-// Always returns a hook that does this to every exchange that matches.
+// Always returns a hook that applies an action to every matching exchange.
 func Always(match Matcher, action Action) Hook {
 	return func(x *Exchange) Action {
 		if match(x) {
@@ -28,10 +28,10 @@ func Always(match Matcher, action Action) Hook {
 	}
 }
 
-// Once returns a hook that does this to the first exchange that matches.
+// Once returns a hook that applies an action to the first matching exchange.
 func Once(match Matcher, action Action) Hook { return Nth(1, match, action) }
 
-// Nth returns a hook that does this to the nth exchange that matches, counted from 1.
+// Nth returns a hook that applies an action to the nth matching exchange, from 1.
 func Nth(n int, match Matcher, action Action) Hook {
 	var seen atomic.Int64
 	return func(x *Exchange) Action {
@@ -42,7 +42,7 @@ func Nth(n int, match Matcher, action Action) Hook {
 	}
 }
 
-// FailStatement returns a hook that lets the first statement that matches fail, once.
+// FailStatement returns a hook that makes the first matching statement fail, once.
 func FailStatement(pattern, code string) Hook {
 	re := regexp.MustCompile(pattern)
 	var done atomic.Bool

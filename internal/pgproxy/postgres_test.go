@@ -6,8 +6,8 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// startPostgres returns the address of a server, and a connection string for a schema of
-// the test's own.
+// startPostgres returns the address of a server, and a connection string for a separate
+// schema.
 func startPostgres(tb testing.TB) (network, addr, dsn string) {
 	tb.Helper()
 	cluster := pgtest.Shared(tb)

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Proxy stands between clients and one server. Its methods may be called at any time from
-// any goroutine.
+// Proxy connects clients to one server. It is safe for concurrent use.
 type Proxy struct {
 	tb            testing.TB
 	network, addr string
@@ -26,8 +25,6 @@ type Proxy struct {
 	dropNotes  atomic.Bool
 	notes      atomic.Int64
 	cancels    atomic.Int64
-	exchanges  atomic.Int64
-	statements atomic.Int64
 	arrayLimit atomic.Int64
 
 	mu         sync.Mutex
@@ -40,11 +37,11 @@ type Proxy struct {
 	log        []string
 }
 
-// Start starts a proxy in front of the server at this address; it ends with the test.
+// Start starts a proxy for the server at this address; it ends with the test.
 func Start(tb testing.TB, network, addr string) *Proxy {
 	tb.Helper()
-	// Not the folder of the test: with its name in it, the path may be longer than the
-	// hundred bytes which the address of a socket has room for.
+	// Not in t.TempDir: with the name of the test, the path may exceed the hundred bytes
+	// of a socket address.
 	folder, err := os.MkdirTemp("", "pgproxy")
 	if err != nil {
 		tb.Fatal(err)
@@ -60,12 +57,12 @@ func Start(tb testing.TB, network, addr string) *Proxy {
 	return p
 }
 
-// DSN returns the connection string of the server, keywords and values or a URL, so that
-// it leads through the proxy.
+// DSN changes the connection string of the server, keywords and values or a URL, to go
+// through the proxy.
 func (p *Proxy) DSN(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
-		// The last value of a keyword counts.
+		// The last value of a keyword wins.
 		return dsn + " host='" + p.folder + "' port=5432"
 	}
 	u.Host = ""
@@ -76,7 +73,7 @@ func (p *Proxy) DSN(dsn string) string {
 	return u.String()
 }
 
-// SetHook sets what decides about exchanges from now on; nil passes all of them.
+// SetHook sets the hook; nil passes all exchanges.
 func (p *Proxy) SetHook(hook Hook) {
 	if hook == nil {
 		p.hook.Store(nil)
@@ -85,19 +82,19 @@ func (p *Proxy) SetHook(hook Hook) {
 	p.hook.Store(&hook)
 }
 
-// Refuse sets whether new connections are refused, those with a request to cancel too.
+// Refuse sets whether new connections are refused, also those of cancel requests.
 func (p *Proxy) Refuse(refuse bool) { p.refuse.Store(refuse) }
 
-// CutAll closes every connection now.
+// CutAll closes all connections.
 func (p *Proxy) CutAll() {
 	for _, c := range p.present() {
 		c.cut()
 	}
 }
 
-// Settle waits until the server is done with every connection that was cut or left: from
-// then on its transactions have happened or not, and hold no locks.
-func (p *Proxy) Settle() {
+// AwaitServer waits until the server is done with every connection that was cut or left:
+// then its transactions are committed or rolled back, and hold no locks.
+func (p *Proxy) AwaitServer() {
 	p.tb.Helper()
 	timeout := time.After(10 * time.Second)
 	for _, c := range p.present() {

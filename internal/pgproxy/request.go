@@ -5,19 +5,18 @@ import "github.com/jackc/pgx/v5/pgproto3"
 // step is one message of an exchange.
 type step struct {
 	wire     []byte
-	sql      string   // The text that it is about, if any.
+	sql      string   // The statement that it refers to, if any.
 	prepares bool     // A Parse.
 	executes bool     // An Execute or a Query.
 	simple   bool     // A Query.
-	values   [][]byte // What a Bind binds in binary format.
+	values   [][]byte // The parameters of a Bind in binary format.
 }
 
-// collect adds a message to the exchange. A message is only valid until the next one is
-// read, hence the copy.
+// collect adds a message to the exchange. It copies the message, which is only valid until
+// the next one is read.
 //
-// A Close is passed on like the rest but forgets nothing here: the server may skip it
-// because of an error before, and a name that is really gone gets its next text from the
-// next Parse.
+// A Close is passed on but removes nothing here: the server may skip it because of an
+// earlier error, and a name that is really closed gets its next text from the next Parse.
 func (c *conn) collect(msg pgproto3.FrontendMessage) {
 	var s step
 	switch m := msg.(type) {
@@ -34,14 +33,14 @@ func (c *conn) collect(msg pgproto3.FrontendMessage) {
 	}
 	wire, err := msg.Encode(nil)
 	if err != nil {
-		// It was decoded from what we encode.
+		// It was decoded from what is encoded here.
 		panic(err)
 	}
 	s.wire = wire
 	c.steps = append(c.steps, s)
 }
 
-// forward sends steps to the server, as far as to this one (excluded).
+// forward sends steps to the server, up to this one (excluded).
 func (c *conn) forward(end int) bool {
 	var wire []byte
 	for ; c.sent < end; c.sent++ {
@@ -52,7 +51,7 @@ func (c *conn) forward(end int) bool {
 }
 
 // exchange acts on the steps, the last of which ends an exchange, and reports whether the
-// connection goes on.
+// connection continues.
 func (c *conn) exchange() bool {
 	x := &Exchange{Conn: c.number, status: c.status}
 	for _, s := range c.steps {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What is no code of a statement: nothing in a comment, in a literal or in a quoted name
-// may be taken for a keyword.
+// The parts of a statement that are not code: keywords in comments, literals and quoted
+// names do not count.
 var (
 	comment = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/`)
 	quoted  = regexp.MustCompile(`(?s)[eE]'(\\.|''|[^'\\])*'|'(''|[^'])*'|"(""|[^"])*"|` +
@@ -30,7 +30,7 @@ func pieces(sql string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
-// boundary is what a statement is to the transaction that it is in.
+// boundary is the effect of a statement on its transaction.
 type boundary int
 
 const (
@@ -46,7 +46,7 @@ var (
 	rollingBack = regexp.MustCompile(`(?i)^(ROLLBACK|ABORT)\b`)
 	toSavepoint = regexp.MustCompile(`(?i)^ROLLBACK\s+((WORK|TRANSACTION)\s+)?TO\b`)
 	writing     = regexp.MustCompile(`(?i)^(INSERT|UPDATE|DELETE|MERGE|COPY|CREATE|ALTER|DROP|TRUNCATE|COMMENT|GRANT|REVOKE)\b`)
-	// In a WITH, a statement that writes follows a parenthesis; FOR UPDATE does not.
+	// In a WITH, a writing statement follows a parenthesis; FOR UPDATE does not.
 	writingWith = regexp.MustCompile(`(?i)[()]\s*(INSERT|UPDATE|DELETE|MERGE)\b`)
 	with        = regexp.MustCompile(`(?i)^WITH\b`)
 )

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// start passes on what comes before the first exchange, and reports whether there may be
-// one. Here client and server take turns, so that one goroutine will do.
+// start passes on the messages before the first exchange, and reports whether there may be
+// one. Here client and server take turns, so one goroutine is enough.
 func (c *conn) start() bool {
 	for {
 		msg, err := c.client.ReceiveStartupMessage()
@@ -20,7 +20,7 @@ func (c *conn) start() bool {
 				return false
 			}
 		case *pgproto3.CancelRequest:
-			// There is no answer but the end of the connection, and the client waits for it.
+			// The end of the connection is the only answer, and the client waits for it.
 			if !c.p.isCut(m.ProcessID) && c.send(m) {
 				_, _ = io.Copy(io.Discard, c.serverConn)
 				c.p.cancels.Add(1)
@@ -53,7 +53,7 @@ func (c *conn) authenticate() bool {
 			return c.client.Flush() == nil
 		case *pgproto3.AuthenticationCleartextPassword, *pgproto3.AuthenticationMD5Password,
 			*pgproto3.AuthenticationSASL, *pgproto3.AuthenticationSASLContinue:
-			// All kinds of answers look the same but for what was asked.
+			// The kind of an answer follows from the question.
 			if c.client.SetAuthType(c.server.GetAuthType()) != nil {
 				return false
 			}
@@ -65,9 +65,9 @@ func (c *conn) authenticate() bool {
 	}
 }
 
-// isCut reports whether a request to cancel comes from a client that was cut off. A client
-// like pgx sends one when its connection breaks, which could get at the server before what
-// we let through is done: nobody could say what a cut leads to.
+// isCut reports whether a cancel request comes from a client that was cut off. A client like
+// pgx sends one when its connection breaks. It could arrive at the server before the server
+// is done with the exchange, and the outcome of a cut would be random.
 func (p *Proxy) isCut(pid uint32) bool {
 	for _, c := range p.present() {
 		if c.pid.Load() != pid {

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Configure changes a setting of the server, for all sessions, and returns once it is in
-// force. An empty value takes the change back.
+// Configure changes a setting of the server for all sessions, and returns once it is in
+// force. An empty value resets it.
 func (c *Cluster) Configure(tb testing.TB, setting, value string) {
 	tb.Helper()
 	name := pgx.Identifier{setting}.Sanitize()
@@ -22,7 +22,7 @@ func (c *Cluster) Configure(tb testing.TB, setting, value string) {
 			tb.Fatal(err)
 		}
 	}
-	// The server tells its processes before it makes a new one that knows.
+	// The server notifies its processes before it starts a new one with the setting.
 	err := await("the setting is in force", func() (bool, error) {
 		return c.isTrue("SELECT "+inForce+" FROM pg_settings WHERE name = $1", setting, value)
 	})
@@ -31,7 +31,7 @@ func (c *Cluster) Configure(tb testing.TB, setting, value string) {
 	}
 }
 
-// WithoutStandby lets commits wait for a standby that is not there, while do runs.
+// WithoutStandby makes commits wait for a missing standby while do runs.
 func (c *Cluster) WithoutStandby(tb testing.TB, do func()) {
 	tb.Helper()
 	const setting = "synchronous_standby_names"

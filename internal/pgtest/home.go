@@ -13,12 +13,12 @@ import (
 	"syscall"
 )
 
-// guardScript reads which process works in a home, or an empty line if none does. When
-// nobody can tell it any more, it ends that process and removes the home: so nothing
-// survives a test binary, even one that was killed.
+// guardScript reads which process runs in a home, or an empty line for none. At the end of
+// its input it ends that process and removes the home: so nothing survives a test binary,
+// even a killed one.
 //
-// A process that ended may remain as a zombie if nobody cares for orphans, as in many
-// containers, so PostgreSQL's removing its file counts as an end too.
+// In many containers a process that ended stays as a zombie, because nothing reaps orphans.
+// So the removal of PostgreSQL's own file counts as an end, too.
 const guardScript = `
 while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
@@ -33,14 +33,14 @@ fi
 rm -rf -- "$1"
 `
 
-// guardedScript tells the guard which process it is before it becomes the command, so
-// that there is no moment at which the guard would not know.
+// guardedScript tells the guard its process ID before it becomes the command, so that the
+// guard always knows the process.
 const guardedScript = `echo $$ >&3 && exec "$@" 3>&-`
 
-// maxSocketPath is what every system has room for.
+// maxSocketPath is the length that every system supports.
 const maxSocketPath = 103
 
-// home is a folder that belongs to the user who runs PostgreSQL, with a guard.
+// home is a folder of the user that runs PostgreSQL, with a guard.
 type home struct {
 	dir        string
 	bin        string // PostgreSQL's programs
@@ -59,11 +59,11 @@ func newHome() (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "dibs-pg-") // short, since a socket's path must be
+	dir, err := os.MkdirTemp("", "dibs-pg-") // short, because the path of a socket must be
 	if err != nil {
 		return nil, err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as /proc says where a process is
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // the path that /proc shows
 		return nil, err
 	}
 	h := &home{dir: dir, bin: bin, credential: credential}
@@ -101,36 +101,36 @@ func (h *home) furnish() error {
 	return h.guard.Start()
 }
 
-// detached lets a process be PostgreSQL's user, and not get a terminal's Ctrl-C.
+// detached runs a process as PostgreSQL's user, and without a terminal's Ctrl-C.
 func (h *home) detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: h.credential, Setpgid: true}
 }
 
 func (h *home) data() string { return filepath.Join(h.dir, "data") }
 
-// remove ends what works in the home, and removes it.
+// remove ends the process in the home, and removes the home.
 func (h *home) remove() {
 	_ = h.toGuard.Close()
-	_ = h.guard.Wait() // it says nothing by its exit
+	_ = h.guard.Wait() // its exit code means nothing
 	_ = h.log.Close()
 }
 
-// process works in a home, at most one at a time.
+// process runs in a home, at most one at a time.
 type process struct {
 	cmd    *exec.Cmd
 	ended  chan struct{} // closed when it has ended
-	err    error         // how, once it has ended
+	err    error         // how it ended
 	killed bool
 }
 
-// start starts one of PostgreSQL's programs, or one that is in the PATH.
+// start starts one of PostgreSQL's programs, or one from the PATH.
 func (h *home) start(program string, args ...string) (*process, error) {
 	if path := filepath.Join(h.bin, program); isFile(path) {
 		program = path
 	}
 	cmd := exec.Command("sh", append([]string{"-c", guardedScript, "sh", program}, args...)...)
 	cmd.Dir = h.dir
-	// What is set for clients, like PGHOST and PGOPTIONS, is not for us.
+	// Settings for clients, like PGHOST and PGOPTIONS, must not apply here.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.Stdout, cmd.Stderr = h.log, h.log
 	cmd.ExtraFiles = []*os.File{h.toGuard}
@@ -141,13 +141,13 @@ func (h *home) start(program string, args ...string) (*process, error) {
 	p := &process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
 		p.err = cmd.Wait()
-		_, _ = h.toGuard.WriteString("\n") // its number may be another's soon
+		_, _ = h.toGuard.WriteString("\n") // another process may soon get its ID
 		close(p.ended)
 	}()
 	return p, nil
 }
 
-// run runs a program to its end.
+// run runs a program until it ends.
 func (h *home) run(program string, args ...string) error {
 	p, err := h.start(program, args...)
 	if err != nil {
@@ -195,7 +195,7 @@ func (p *process) kill() error {
 	return p.awaitEnd()
 }
 
-// findUser returns whom PostgreSQL must run as: it refuses to run as root.
+// findUser returns the user that runs PostgreSQL, which refuses to run as root.
 func findUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

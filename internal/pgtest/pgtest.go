@@ -1,9 +1,8 @@
 //go:build unix
 
-// Package pgtest starts real, private PostgreSQL clusters for tests, from the server
-// that the system's package installed. A cluster lives in a temporary folder, listens
-// on a Unix socket in it and nowhere else, and is gone when the test binary is,
-// however that ends.
+// Package pgtest starts real, private PostgreSQL clusters for tests, from the installed
+// server. A cluster has a temporary folder, listens only on a Unix socket in it, and is
+// gone when the test binary has ended, even if it was killed.
 package pgtest
 
 import (
@@ -19,19 +18,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// patience is how long a cluster may take for anything; a busy machine is slow.
+// patience is how long a cluster may take for any step on a busy machine.
 const patience = time.Minute
 
-// Options say how a cluster differs from the usual one.
+// Options change the defaults of a cluster.
 type Options struct {
-	// Settings are PostgreSQL's own, by name. They win over those of this package,
-	// which are fast and keep what is committed when processes are killed, but not
-	// when the power fails: a benchmark sets fsync and full_page_writes to "on".
+	// Settings are PostgreSQL's own, by name. They override those of this package,
+	// which are fast and keep commits when processes are killed, but not when the power
+	// fails: a benchmark sets fsync and full_page_writes to "on".
 	Settings map[string]string
 }
 
-// Cluster is a PostgreSQL server with its data. Kill, Restart, Stop, Standby and
-// Promote are for one goroutine at a time, everything else is for many.
+// Cluster is a PostgreSQL server with its data. Call Kill, Restart, Stop, Standby and
+// Promote from one goroutine at a time; all other methods are safe for concurrent use.
 type Cluster struct {
 	home     *home
 	settings map[string]string
@@ -39,7 +38,7 @@ type Cluster struct {
 
 	postmaster *process // the latest
 	standbys   []string
-	names      atomic.Int64 // how many names were given
+	names      atomic.Int64 // how many names were generated
 }
 
 var sharedCluster = sync.OnceValues(func() (*Cluster, error) {
@@ -50,9 +49,8 @@ var sharedCluster = sync.OnceValues(func() (*Cluster, error) {
 	return c, err
 })
 
-// Shared returns the cluster that all tests of a test binary share, for those that
-// need a database or a schema of their own and no more. It starts at its first use and
-// ends with the binary.
+// Shared returns the cluster that all tests of a test binary share, for tests that need
+// only their own database or schema. It starts at its first use and ends with the binary.
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
 	c, err := sharedCluster()
@@ -62,7 +60,7 @@ func Shared(tb testing.TB) *Cluster {
 	return c
 }
 
-// Start starts a cluster of the test's own, which ends with the test.
+// Start starts a separate cluster for the test, which ends with the test.
 func Start(tb testing.TB, opts Options) *Cluster {
 	tb.Helper()
 	c, err := startCluster(opts)
@@ -73,7 +71,7 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// DSN returns how pgx connects to a database of the cluster: a URL, as the superuser.
+// DSN returns the URL of a database of the cluster for pgx, as the superuser.
 func (c *Cluster) DSN(database string) string {
 	dsn := url.URL{
 		Scheme: "postgres",
@@ -88,21 +86,20 @@ func (c *Cluster) DSN(database string) string {
 	return dsn.String()
 }
 
-// SocketAddr returns where the cluster listens, for a proxy in front of it.
+// SocketAddr returns the address of the cluster, for a proxy in front of it.
 func (c *Cluster) SocketAddr() (network, addr string) {
 	return "unix", filepath.Join(c.home.dir, socketName)
 }
 
-// NewDatabase creates an empty database and returns its DSN. It goes with the test, or
-// with its cluster if that is the test's own. It takes about 0.1 s: a test that does not
-// need one takes a schema.
+// NewDatabase creates an empty database and returns its DSN. It is dropped with the test, or
+// with the test's own cluster. It takes about 0.1 s: use a schema where that is enough.
 func (c *Cluster) NewDatabase(tb testing.TB) string {
 	tb.Helper()
 	name := c.uniqueName("database")
 	if err := c.exec("CREATE DATABASE " + name); err != nil {
 		tb.Fatal(err)
 	}
-	if c.shared { // any other goes with all of its databases
+	if c.shared { // another one is removed with all of its databases
 		tb.Cleanup(func() {
 			if err := c.exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
 				tb.Error(err)
@@ -112,8 +109,8 @@ func (c *Cluster) NewDatabase(tb testing.TB) string {
 	return c.DSN(name)
 }
 
-// NewSchema returns a name that no other schema of the cluster has. It is the test that
-// creates the schema, in the database postgres; it goes with the test, or with its
+// NewSchema returns a schema name that is unique in the cluster. The test creates the
+// schema in the database postgres; it is dropped with the test, or with the test's own
 // cluster.
 func (c *Cluster) NewSchema(tb testing.TB) string {
 	tb.Helper()
@@ -132,7 +129,7 @@ func (c *Cluster) uniqueName(kind string) string {
 	return fmt.Sprintf("test_%s_%d", kind, c.names.Add(1))
 }
 
-// exec runs a statement in the database postgres, in a session of its own.
+// exec runs a statement in the database postgres, in its own session.
 func (c *Cluster) exec(statement string) error {
 	return c.connected(func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, statement); err != nil {
@@ -142,7 +139,7 @@ func (c *Cluster) exec(statement string) error {
 	})
 }
 
-// isTrue asks a question that PostgreSQL answers with one boolean.
+// isTrue runs a query that returns one boolean.
 func (c *Cluster) isTrue(question string, args ...any) (answer bool, err error) {
 	err = c.connected(func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, question, args...).Scan(&answer)
@@ -157,6 +154,6 @@ func (c *Cluster) connected(fn func(context.Context, *pgx.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(ctx) }() // nothing was left to be sent
+	defer func() { _ = conn.Close(ctx) }() // nothing is left to be sent
 	return fn(ctx, conn)
 }

@@ -20,8 +20,8 @@ import (
 
 const childEnv = "DIBS_PGTEST_CHILD"
 
-// TestMain lets the test binary be a process of its own: it starts a cluster, says
-// where, and waits to be killed.
+// TestMain lets the test binary run as a child process: it starts a cluster, prints its
+// location, and waits to be killed.
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) == "" {
 		os.Exit(m.Run())
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Println(c.home.dir)
 	_, _ = os.Stdin.Read(make([]byte, 1))
-	panic("the parent wants to see what a panic leaves behind")
+	panic("the parent tests what a panic leaves behind")
 }
 
 func connect(t *testing.T, dsn string) *pgx.Conn {
@@ -53,7 +53,7 @@ func mustExec(t *testing.T, conn *pgx.Conn, statement string) {
 	}
 }
 
-// value is what a query answers, as text.
+// value is the result of a query, as text.
 func value(t *testing.T, conn *pgx.Conn, query string) (text string) {
 	t.Helper()
 	if err := conn.QueryRow(t.Context(), query).Scan(&text); err != nil {
@@ -90,7 +90,7 @@ func TestDatabasesAndSchemasGoWithTheirTest(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
 	var database, schema string
-	t.Run("of its own", func(t *testing.T) {
+	t.Run("separate", func(t *testing.T) {
 		conn := connect(t, c.NewDatabase(t))
 		database = value(t, conn, "SELECT current_database()")
 		schema = c.NewSchema(t)
@@ -105,7 +105,7 @@ func TestDatabasesAndSchemasGoWithTheirTest(t *testing.T) {
 	left := fmt.Sprintf(`SELECT concat((SELECT datname FROM pg_database WHERE datname = '%s'),
 		(SELECT nspname FROM pg_namespace WHERE nspname = '%s'))`, database, schema)
 	if got := value(t, conn, left); got != "" || database == "" || schema == "" {
-		t.Errorf("%q and %q: left is %q", database, schema, got)
+		t.Errorf("%q and %q: %q is left", database, schema, got)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestSettings(t *testing.T) {
 	c := Start(t, Options{Settings: map[string]string{"full_page_writes": "on", "work_mem": "5MB"}})
 	conn := connect(t, c.DSN("postgres"))
 	for name, want := range map[string]string{
-		"full_page_writes":   "on", // wins over ours
+		"full_page_writes":   "on", // overrides the package's setting
 		"work_mem":           "5MB",
 		"fsync":              "off",
 		"synchronous_commit": "on",
@@ -154,12 +154,12 @@ func TestSharedCannotBeStopped(t *testing.T) {
 			end(tb)
 		}()
 		if !tb.failed {
-			t.Errorf("%s ended everybody's cluster", name)
+			t.Errorf("%s ended the shared cluster", name)
 		}
 	}
 }
 
-// fatalTB notes a call of Fatal rather than failing the test.
+// fatalTB records a call of Fatal instead of failing the test.
 type fatalTB struct {
 	testing.TB
 	failed bool
@@ -179,14 +179,14 @@ func TestKilledClusterKeepsWhatIsCommitted(t *testing.T) {
 	const work = "DO $$ BEGIN WHILE clock_timestamp() < now() + interval '30 seconds' LOOP END LOOP; END $$"
 	for _, name := range []string{"alice", "bob"} {
 		mustExec(t, conn, "INSERT INTO names VALUES ('"+name+"')")
-		// A backend at work does not look whether the postmaster lives.
+		// A busy backend does not check whether the postmaster lives.
 		busy := connect(t, dsn)
 		working := make(chan error, 1)
 		go func() {
 			_, err := busy.Exec(context.Background(), work)
 			working <- err
 		}()
-		err := await("the backend is at work", func() (bool, error) {
+		err := await("the backend is busy", func() (bool, error) {
 			return c.isTrue("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE state = 'active' AND query = $1)", work)
 		})
 		if err != nil {
@@ -221,7 +221,7 @@ func TestStoppedClusterStartsAgain(t *testing.T) {
 	}
 	c.Restart(t)
 	mustExec(t, connect(t, dsn), "INSERT INTO names VALUES ('alice')")
-	c.Restart(t) // one that runs
+	c.Restart(t) // a running one
 	if got := value(t, connect(t, dsn), names); got != "alice" {
 		t.Errorf("got %q", got)
 	}
@@ -237,7 +237,7 @@ func TestPromotedStandbyHasWhatIsCommitted(t *testing.T) {
 		mustExec(t, conn, fmt.Sprintf("INSERT INTO names VALUES ('name-%d')", i))
 	}
 
-	// Commits wait for the second standby too.
+	// Commits wait for the second standby, too.
 	second.Kill(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -256,7 +256,7 @@ func TestPromotedStandbyHasWhatIsCommitted(t *testing.T) {
 		if got := value(t, conn, "SELECT count(*)::text FROM names WHERE name LIKE 'name-%'"); got != "100" {
 			t.Errorf("%s names of 100", got)
 		}
-		// It waits for nobody.
+		// It waits for no standby.
 		mustExec(t, conn, "INSERT INTO names VALUES ('now')")
 	}
 }
@@ -269,8 +269,8 @@ func TestNothingSurvivesATestBinary(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			// What a test binary leaves is in this folder, the data that it copies too.
-			folder, err := os.MkdirTemp("", "dibs-") // short, as t.TempDir is not
+			// Everything that a test binary leaves is in this folder, also the data that it copies.
+			folder, err := os.MkdirTemp("", "dibs-") // short, unlike t.TempDir
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +303,7 @@ func TestNothingSurvivesATestBinary(t *testing.T) {
 				t.Fatal(err)
 			}
 			if child.Wait() == nil {
-				t.Error("the child ended well")
+				t.Error("the child ended without an error")
 			}
 			err = await("all is gone", func() (bool, error) {
 				left, err := os.ReadDir(folder)
@@ -316,7 +316,7 @@ func TestNothingSurvivesATestBinary(t *testing.T) {
 	}
 }
 
-// The server of the highest version is taken, and a folder without one is not.
+// The server of the highest version is used, and a folder without a server is not.
 func TestNewestServerIsFound(t *testing.T) {
 	t.Parallel()
 	debian := t.TempDir()

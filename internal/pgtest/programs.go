@@ -20,7 +20,7 @@ func findPrograms() (string, error) {
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is well formed
 	folders = newestFirst(folders)
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// initdb and the others are where it really is, not where a link to it is.
+		// initdb and the others are in the folder of the real file, not of a link to it.
 		if path, err = filepath.EvalSymlinks(path); err == nil {
 			folders = append(folders, filepath.Dir(path))
 		}
@@ -35,7 +35,7 @@ func newestFirst(folders []string) []string {
 	return slices.SortedFunc(slices.Values(folders), func(a, b string) int { return version(b) - version(a) })
 }
 
-// firstServer returns the first folder with a server, not with a client alone.
+// firstServer returns the first folder with a server, not only with a client.
 func firstServer(folders []string) (string, error) {
 	for _, folder := range folders {
 		if isFile(filepath.Join(folder, "postgres")) && isFile(filepath.Join(folder, "initdb")) {
@@ -45,7 +45,7 @@ func firstServer(folders []string) (string, error) {
 	return "", errNotInstalled
 }
 
-// version is what Debian calls the folder above: 15, or 9.6 long ago, which counts as 0.
+// version is Debian's name of the folder above: 15, or 9.6 in the past, which counts as 0.
 func version(folder string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder)))
 	return n

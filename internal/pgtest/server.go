@@ -21,12 +21,12 @@ import (
 
 const (
 	superuser  = "postgres"
-	port       = "5432" // only names the socket: each cluster has a folder of its own
+	port       = "5432" // only names the socket: each cluster has its own folder
 	socketName = ".s.PGSQL." + port
 )
 
-// usualSettings are safe against killed processes, since the system keeps what was
-// written, and need not be safe against a power failure.
+// usualSettings are safe when processes are killed, because the system keeps what was
+// written. They need not be safe against a power failure.
 var usualSettings = map[string]string{
 	"listen_addresses":   "",
 	"fsync":              "off",
@@ -36,9 +36,9 @@ var usualSettings = map[string]string{
 	"shared_buffers":     "64MB",
 }
 
-// template is the home of what initdb makes, once for a test binary: copying it is much
-// faster. It is the home that is kept here, since its guard takes it for abandoned when
-// the garbage collector closes their pipe.
+// template is the home with the output of initdb, once for a test binary: copying it is much
+// faster. It must be referenced here: when the garbage collector closes the pipe to its
+// guard, the guard removes the home.
 var template = sync.OnceValues(func() (*home, error) {
 	h, err := newHome()
 	if err != nil {
@@ -101,12 +101,12 @@ func (c *Cluster) answers() bool {
 	return c.connected(func(ctx context.Context, conn *pgx.Conn) error { return conn.Ping(ctx) }) == nil
 }
 
-// end is for a cluster that is needed no more.
+// end removes a cluster that is no longer needed.
 func (c *Cluster) end(tb testing.TB) {
 	tb.Helper()
 	if c.postmaster.killed {
-		// Killed processes leave shared memory behind in the system, of which there is
-		// not much. PostgreSQL finds it at its next start, and nobody else does.
+		// Killed processes leave shared memory in the system, which has little of it.
+		// Only PostgreSQL's next start finds and removes it.
 		if err := c.start(); err != nil {
 			tb.Log(err)
 		}
@@ -114,7 +114,7 @@ func (c *Cluster) end(tb testing.TB) {
 	c.home.remove()
 }
 
-// Stop shuts the cluster down in order; clients are thrown out.
+// Stop shuts the cluster down in order; clients are disconnected.
 func (c *Cluster) Stop(tb testing.TB) {
 	tb.Helper()
 	c.mustBeOwn(tb)
@@ -126,16 +126,16 @@ func (c *Cluster) Stop(tb testing.TB) {
 	}
 }
 
-// Kill ends the cluster as a crash does: kill -9 for each of its processes. It returns
-// when they are gone.
+// Kill ends the cluster like a crash: kill -9 for each of its processes. It returns when
+// they are gone.
 func (c *Cluster) Kill(tb testing.TB) {
 	tb.Helper()
 	c.mustBeOwn(tb)
 	if err := c.postmaster.kill(); err != nil {
 		tb.Fatal(err)
 	}
-	// Each backend leads a process group of its own, but all of them work in the data's
-	// folder. Where there is no /proc, they soon notice that the postmaster is gone.
+	// Each backend leads its own process group, but all of them have the data folder as
+	// working directory. Without /proc, they soon notice that the postmaster is gone.
 	err := await("PostgreSQL's processes are gone", func() (bool, error) {
 		backends := processesIn(c.home.data())
 		for _, pid := range backends {
@@ -164,8 +164,8 @@ func processesIn(dir string) []int {
 	return pids
 }
 
-// Restart starts the cluster on the data that it has, where it was before, and returns
-// once it answers. A cluster that runs is stopped first.
+// Restart starts the cluster on its data and at its address again, and returns once it
+// answers. A running cluster is stopped first.
 func (c *Cluster) Restart(tb testing.TB) {
 	tb.Helper()
 	c.mustBeOwn(tb)
@@ -180,11 +180,11 @@ func (c *Cluster) Restart(tb testing.TB) {
 func (c *Cluster) mustBeOwn(tb testing.TB) {
 	tb.Helper()
 	if c.shared {
-		tb.Fatal("the shared cluster belongs to other tests too: use pgtest.Start to get one that may be stopped")
+		tb.Fatal("other tests use the shared cluster: stop a cluster of pgtest.Start instead")
 	}
 }
 
-// await asks until the answer is yes or an error.
+// await polls until ask returns true or an error.
 func await(what string, ask func() (bool, error)) error {
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		yes, err := ask()
@@ -192,7 +192,7 @@ func await(what string, ask func() (bool, error)) error {
 			return err
 		}
 		if time.Since(begin) > patience {
-			return fmt.Errorf("waited %v in vain until %s", patience, what)
+			return fmt.Errorf("not within %v: %s", patience, what)
 		}
 	}
 }

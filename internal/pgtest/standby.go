@@ -12,8 +12,8 @@ import (
 )
 
 // Standby starts a copy of the cluster that follows it, and returns once commits wait
-// for the copy: what was acknowledged since is on both. It ends with the test. The name
-// is lower-case letters, digits and underscores, unlike that of any other standby.
+// for the copy: every later acknowledged commit is on both. It ends with the test. The name
+// consists of lower-case letters, digits and underscores, and is unique among the standbys.
 func (c *Cluster) Standby(tb testing.TB, name string) *Cluster {
 	tb.Helper()
 	c.mustBeOwn(tb)
@@ -42,7 +42,7 @@ func (c *Cluster) startStandby(name string) (*Cluster, error) {
 		err = standby.start()
 	}
 	if err == nil {
-		// It came with the data, and would let a promoted standby wait for its siblings.
+		// It came with the data, and would make a promoted standby wait for its siblings.
 		err = standby.exec("ALTER SYSTEM RESET synchronous_standby_names")
 	}
 	if err == nil {
@@ -55,7 +55,7 @@ func (c *Cluster) startStandby(name string) (*Cluster, error) {
 	return standby, nil
 }
 
-// waitForStandby lets commits wait for one standby more.
+// waitForStandby makes commits wait for one more standby.
 func (c *Cluster) waitForStandby(name string) error {
 	const inState = "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE application_name = $1 AND %s = $2)"
 	err := await("the standby is streaming", func() (bool, error) {
@@ -77,7 +77,7 @@ func (c *Cluster) waitForStandby(name string) error {
 	})
 }
 
-// Promote makes a primary of a standby, and returns once it can be written to.
+// Promote makes a standby the primary, and returns once it accepts writes.
 func (c *Cluster) Promote(tb testing.TB) {
 	tb.Helper()
 	if err := c.exec("SELECT pg_promote(wait => false)"); err != nil {

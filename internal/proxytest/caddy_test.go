@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// caddy runs the page's configuration with a key, and returns where.
+// caddy runs the page's configuration with a key, and returns its URL.
 func caddy(t *testing.T, r *rig, key string) (url string) {
 	t.Helper()
 	dir, address := t.TempDir(), freeAddress(t)
@@ -26,14 +26,7 @@ func caddy(t *testing.T, r *rig, key string) (url string) {
 func TestCaddy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	url := caddy(t, r, r.key)
-	visit(t, r, url)
-	if err := r.registry.Close(); err != nil {
-		t.Fatal(err)
-	}
-	checkAway(t, "the engine is gone", url)
-	r.dibs.Close()
-	checkAway(t, "Dibs is gone", url)
+	checkAll(t, r, caddy(t, r, r.key))
 }
 
 func TestCaddyWithWrongKey(t *testing.T) {

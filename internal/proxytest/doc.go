@@ -1,3 +1,3 @@
-// Package proxytest has the tests of docs/proxies.md: they run the page's own
-// configurations with the real proxies, in front of a real server.
+// Package proxytest tests docs/proxies.md: it runs the page's own configurations with the
+// real proxies, in front of a real server.
 package proxytest

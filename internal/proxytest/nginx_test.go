@@ -9,21 +9,20 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// nginx runs the page's configuration with a key, and returns where.
+// nginx runs the page's configuration with a key, and returns its URL.
 func nginx(t *testing.T, r *rig, key string) (url string) {
 	t.Helper()
 	address := freeAddress(t)
 	return runNginx(t, address, r.fill(t, block(t, "nginx"), "listen 80", "listen "+address, nginxKey, key))
 }
 
-// runNginx runs a site that listens on an address, and returns where.
+// runNginx runs a site that listens on an address, and returns its URL.
 func runNginx(t *testing.T, address, site string) (url string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,16 +52,10 @@ func TestNginx(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	url := nginx(t, r, r.key)
-	visit(t, r, url)
 	if got := send(t, url, "GET /_dibs", "", ""); got.status != http.StatusNotFound {
-		t.Errorf("visitors can ask by themselves: %d", got.status)
+		t.Errorf("visitors reach Dibs directly: %d", got.status)
 	}
-	if err := r.registry.Close(); err != nil {
-		t.Fatal(err)
-	}
-	checkAway(t, "the engine is gone", url)
-	r.dibs.Close()
-	checkAway(t, "Dibs is gone", url)
+	checkAll(t, r, url)
 }
 
 func TestNginxWithWrongKey(t *testing.T) {
@@ -70,17 +63,13 @@ func TestNginxWithWrongKey(t *testing.T) {
 	checkAway(t, "the key is wrong", nginx(t, newRig(t), "dibs_other"))
 }
 
-// A server without keys does not take what comes through a proxy for a call of its own
-// machine: neither as nginx sends it by default, nor as its manual has it for keep-alive,
-// if it says for whom it asks.
+// A server without keys does not treat a request through a proxy as one from its own
+// machine: neither with nginx's defaults, nor with keep-alive as in its manual, if the
+// request has a header of a proxy.
 func TestKeylessBehindNginx(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	reg, err := core.Open(store, dibs.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = reg.Close() })
+	reg := dibstest.Open(t, store, dibs.Config{})
 	keyless := httptest.NewServer(server.New(server.Config{Registry: reg, Store: store, LocalOnly: true}))
 	t.Cleanup(keyless.Close)
 	for name, lines := range map[string]string{
@@ -109,6 +98,6 @@ func TestKeylessBehindNginx(t *testing.T) {
 	}
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		t.Errorf("straight it is %d", res.StatusCode)
+		t.Errorf("without a proxy it is %d", res.StatusCode)
 	}
 }

@@ -15,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/server"
@@ -26,36 +25,32 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// The configurations of the page have these in them.
+// The page's configurations contain these.
 const (
 	dibsAddress = "127.0.0.1:8080"
 	appAddress  = "127.0.0.1:3000"
 	nginxKey    = "dibs_your_key"
 )
 
-// rig is what stands behind a proxy: Dibs and an application.
+// rig is Dibs and an application behind a proxy.
 type rig struct {
 	registry  *dibs.Registry
 	dibs, app *httptest.Server
 	key       string
 
 	mu    sync.Mutex
-	asked []*http.Request // what Dibs was sent
+	asked []*http.Request // the requests to Dibs
 }
 
-// newRig starts Dibs with some names, and an application that tells what it sees.
+// newRig starts Dibs with some names, and an application that shows its requests.
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	store := memstore.New(memstore.Config{})
 	policies := profile.Policies()
 	policies["slug"] = dibs.Policy{Profile: profile.Slug{}, Quarantine: time.Hour}
-	reg, err := core.Open(store, dibs.Config{Policies: policies})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = reg.Close() })
+	reg := dibstest.Open(t, store, dibs.Config{Policies: policies})
 	wedding, shop := dibs.Entity{Type: "wedding", ID: "42 ü"}, dibs.Entity{Type: "shop", ID: "1"}
-	_, err = reg.Apply(t.Context(),
+	_, err := reg.Apply(t.Context(),
 		dibs.Claim{Namespace: "slug", Value: "alice-bob", Entity: wedding},
 		dibs.Rename{Namespace: "slug", Value: "the-smiths", Entity: wedding},
 		dibs.Claim{Namespace: "slug", Value: "closed", Entity: shop},
@@ -88,7 +83,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// fill puts the addresses of this rig into a configuration of the page.
+// fill replaces the addresses in a configuration of the page by those of the rig.
 func (r *rig) fill(t *testing.T, config string, more ...string) string {
 	t.Helper()
 	pairs := append([]string{dibsAddress, r.dibs.Listener.Addr().String(), appAddress, r.app.Listener.Addr().String()}, more...)
@@ -115,7 +110,7 @@ func block(t *testing.T, language string) string {
 	return text
 }
 
-// freeAddress returns an address of this machine that nobody listens on.
+// freeAddress returns an unused address of this machine.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -126,7 +121,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// program finds a program where make deps puts it, or where the system has it.
+// program finds a program in the folder of make deps, or in the system.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	for _, path := range []string{"../../bin/" + name, "/usr/sbin/" + name, name} {
@@ -138,11 +133,11 @@ func program(t *testing.T, name string) string {
 			return absolute
 		}
 	}
-	t.Fatalf("there is no %s: run make deps", name)
+	t.Fatalf("%s is not installed: run make deps", name)
 	return ""
 }
 
-// start runs a proxy until the end of the test, and waits until it answers.
+// start runs a proxy until the end of the test, and waits until it listens.
 func start(t *testing.T, address string, command *exec.Cmd) (url string) {
 	t.Helper()
 	var log logtest.Buffer

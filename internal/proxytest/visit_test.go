@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// entity is what the application is told of the one there is.
+// entity is what the application gets of the only entity.
 const entity = `["wedding"] ["42%20%C3%BC"]`
 
-// visits are requests as they are sent, and what a visitor gets.
+// visits are requests, and what a visitor gets.
 var visits = []struct {
 	request  string // method and target
 	status   int
 	location string
-	seen     string // by the application, without what stands behind the entity
+	seen     string // by the application, up to the entity
 }{
 	{"GET /w/the-smiths", 200, "", "GET /w/the-smiths " + entity},
 	{"GET /w/the-smiths/photos/a%2Fb?page=2&q=%20+", 200, "", "GET /w/the-smiths/photos/a%2Fb?page=2&q=%20+ " + entity},
@@ -35,7 +35,7 @@ var visits = []struct {
 	{"GET /w/alice-bob/\xc3\xbc", 301, "/w/the-smiths/%C3%BC", ""},
 	{"GET /w/Alice%20%26%20Bob", 301, "/w/the-smiths", ""},
 	{"GET /w/The%20Smiths/x?y", 301, "/w/the-smiths/x?y", ""},
-	{"GET /w/%EF%BC%B4he-smiths", 301, "/w/the-smiths", ""}, // a wide T
+	{"GET /w/%EF%BC%B4he-smiths", 301, "/w/the-smiths", ""}, // a fullwidth T
 
 	{"GET http://evil.com/w/alice-bob?x", 301, "/w/the-smiths?x", ""},
 
@@ -47,14 +47,26 @@ var visits = []struct {
 	{"GET /w/alice-bob/%2e%2e/nobody", 404, "", ""},
 	{"GET /w//evil.com/alice-bob", 404, "", ""},
 	{"GET /w/%5Cevil.com", 404, "", ""},
-	{"GET /w%2Fthe-smiths", 404, "", ""}, // not what it seems, once it is cleaned up
+	{"GET /w%2Fthe-smiths", 404, "", ""}, // another path after normalization
 	{"GET //w/the-smiths", 404, "", ""},
 	{"GET /w/the-smiths;x=y", 404, "", ""},
 	{"GET /w/closed", 410, "", ""},
 	{"PUT /w/closed", 410, "", ""},
 }
 
-// visit checks all of it behind a proxy.
+// checkAll checks a proxy with Dibs, with a closed engine, and without Dibs.
+func checkAll(t *testing.T, r *rig, url string) {
+	t.Helper()
+	visit(t, r, url)
+	if err := r.registry.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkAway(t, "the engine is closed", url)
+	r.dibs.Close()
+	checkAway(t, "Dibs is gone", url)
+}
+
+// visit checks all visits behind a proxy.
 func visit(t *testing.T, r *rig, url string) {
 	t.Helper()
 	for _, v := range visits {
@@ -66,7 +78,7 @@ func visit(t *testing.T, r *rig, url string) {
 			t.Errorf("%s shows the application %q, want %q", v.request, got.body, v.seen)
 		}
 		if cache := got.header.Get("Cache-Control"); v.status != http.StatusOK && cache != "max-age=60, must-revalidate" {
-			t.Errorf("%s may be kept: %q", v.request, cache)
+			t.Errorf("%s has the Cache-Control %q", v.request, cache)
 		}
 	}
 	checkForged(t, url)
@@ -74,7 +86,7 @@ func visit(t *testing.T, r *rig, url string) {
 	checkAsked(t, r)
 }
 
-// checkForged wants nobody but Dibs to say whose name it is.
+// checkForged demands that only Dibs names the entity of a name.
 func checkForged(t *testing.T, url string) {
 	t.Helper()
 	forged := "Dibs-Entity-Id: 1\r\nDibs-Entity-Type: admin\r\nDibs-Status: 200\r\nX-Forwarded-Uri: /w/the-smiths\r\n" +
@@ -90,7 +102,7 @@ func checkForged(t *testing.T, url string) {
 	}
 }
 
-// checkAsked wants Dibs to have learnt nothing of visitors but what they asked for.
+// checkAsked demands that Dibs gets nothing of a visitor's request but its target.
 func checkAsked(t *testing.T, r *rig) {
 	t.Helper()
 	r.mu.Lock()
@@ -103,7 +115,7 @@ func checkAsked(t *testing.T, r *rig) {
 	}
 }
 
-// checkBodies wants bodies to get to the application, and to be in nobody's way otherwise.
+// checkBodies demands that bodies reach the application, and do not disturb other answers.
 func checkBodies(t *testing.T, url string) {
 	t.Helper()
 	form := "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n"
@@ -114,11 +126,11 @@ func checkBodies(t *testing.T, url string) {
 		t.Errorf("a form for an old name is %d", got.status)
 	}
 	if got := send(t, url, "POST /w/nobody", form, "a=b&c"); got.status != http.StatusNotFound {
-		t.Errorf("a form for nobody is %d", got.status)
+		t.Errorf("a form for an unknown name is %d", got.status)
 	}
 }
 
-// checkAway wants 503 for whatever is wrong between proxy and Dibs.
+// checkAway demands 503 for any failure between proxy and Dibs.
 func checkAway(t *testing.T, what, url string) {
 	t.Helper()
 	for _, name := range []string{"the-smiths", "alice-bob", "nobody"} {
@@ -136,7 +148,7 @@ type answer struct {
 	body   string
 }
 
-// send sends a request byte for byte, which a client that cleans up would not.
+// send sends a request byte for byte, without the normalization of a client.
 func send(t *testing.T, url, request, headers, body string) answer {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

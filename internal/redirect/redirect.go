@@ -1,5 +1,5 @@
-// Package redirect finds the name in a URL's path, and the path with another name in its
-// place. It works on paths as they were sent: nothing but the name is encoded anew.
+// Package redirect finds the name in a URL's path, and replaces it by another one. The rest of
+// the path stays as it was sent, with its own encoding.
 package redirect
 
 import (
@@ -9,66 +9,65 @@ import (
 	"strings"
 )
 
-// Place is where in a path the name stands: in the segment behind a prefix. The zero
-// Place is the first segment.
-type Place struct {
-	before []string // segments of the prefix, decoded; "*" is any
+// Prefix is the part of a path before the name, which is the next segment. The zero Prefix
+// is "/".
+type Prefix struct {
+	segments []string // decoded; "*" is any
 }
 
-// Behind returns the Place behind a prefix such as "/w/", or "/*/w/", where "*" stands
-// for any one segment. An empty prefix is "/".
-func Behind(prefix string) (Place, error) {
+// ParsePrefix parses a prefix such as "/w/", or "/*/w/", where "*" stands for any one segment.
+// An empty prefix is "/".
+func ParsePrefix(prefix string) (Prefix, error) {
 	if prefix == "" || prefix == "/" {
-		return Place{}, nil
+		return Prefix{}, nil
 	}
 	inner := strings.Trim(prefix, "/")
 	if inner == "" || prefix != "/"+inner+"/" || strings.Contains(inner, "//") {
-		return Place{}, fmt.Errorf("the prefix %q is none: it begins and ends with a slash, as in \"/w/\"", prefix)
+		return Prefix{}, fmt.Errorf("the prefix %q must begin and end with a slash, as in \"/w/\"", prefix)
 	}
-	return Place{before: strings.Split(inner, "/")}, nil
+	return Prefix{segments: strings.Split(inner, "/")}, nil
 }
 
-// Found is a name in a path, with what stands around it.
-type Found struct {
+// Match is a name in a path.
+type Match struct {
 	Value      string // decoded
-	head, tail string // as they were sent
+	head, tail string // the rest of the path, as it was sent
 }
 
 // Find returns the name in an escaped path, such as [url.URL.EscapedPath] returns.
-func (p Place) Find(path string) (Found, bool) {
+func (p Prefix) Find(path string) (Match, bool) {
 	rest, ok := strings.CutPrefix(path, "/")
-	for _, want := range p.before {
+	for _, want := range p.segments {
 		if !ok {
-			return Found{}, false
+			return Match{}, false
 		}
 		var segment string
 		segment, rest, ok = strings.Cut(rest, "/")
 		got, err := url.PathUnescape(segment)
 		if err != nil || got == "" || (want != "*" && want != got) {
-			return Found{}, false
+			return Match{}, false
 		}
 	}
 	segment, _, _ := strings.Cut(rest, "/")
 	value, err := url.PathUnescape(segment)
 	if !ok || err != nil || value == "" {
-		return Found{}, false
+		return Match{}, false
 	}
-	return Found{Value: value, head: path[:len(path)-len(rest)], tail: rest[len(segment):]}, true
+	return Match{Value: value, head: path[:len(path)-len(rest)], tail: rest[len(segment):]}, true
 }
 
-// With returns the path with another name in place of the one found. It begins with one
-// slash, never two, which a browser would take for a host: no segment before the name is
-// empty, nor is the name. There is no path for a name of dots alone, which means another
-// path, however it is encoded.
-func (f Found) With(name string) (path string, ok bool) {
+// Replace returns the path with another name. It begins with one slash, never two, which a
+// browser would take for a host: neither a segment before the name nor the name is empty. The
+// names "." and ".." have no path: they mean another path, in any encoding.
+func (m Match) Replace(name string) (path string, ok bool) {
 	if name == "" || isDots(name) {
 		return "", false
 	}
-	return f.head + url.PathEscape(name) + f.tail, true
+	return m.head + url.PathEscape(name) + m.tail, true
 }
 
-// HasDots reports whether a segment of an escaped path is "." or "..". Who cleans such a
-// path up sees another one than who does not.
+// HasDots reports whether a segment of an escaped path is "." or "..". Programs that clean such
+// a path see another one than programs that do not.
 func HasDots(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
 		if decoded, err := url.PathUnescape(segment); err == nil && isDots(decoded) {
@@ -80,8 +79,8 @@ func HasDots(path string) bool {
 
 func isDots(segment string) bool { return segment == "." || segment == ".." }
 
-// Status returns the status of a redirect for a method. All but GET and HEAD are to be
-// sent again as they are, which only 307 and 308 say.
+// Status returns the status of a redirect for a method. Only 307 and 308 make clients repeat
+// methods other than GET and HEAD unchanged.
 func Status(status int, method string) int {
 	if method == http.MethodGet || method == http.MethodHead {
 		return status

@@ -34,17 +34,17 @@ func TestFindAndReplace(t *testing.T) {
 		{"/", "/a", "a", "?q#f", "/%3Fq%23f"},
 		{"/w/", "/w/%20", " ", "%", "/w/%25"},
 	} {
-		place, err := redirect.Behind(test.prefix)
+		prefix, err := redirect.ParsePrefix(test.prefix)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		found, ok := place.Find(test.path)
+		found, ok := prefix.Find(test.path)
 		if !ok || found.Value != test.value {
-			t.Errorf("behind %q in %q stands %q, %v; want %q", test.prefix, test.path, found.Value, ok, test.value)
+			t.Errorf("behind %q in %q: found %q, %v; want %q", test.prefix, test.path, found.Value, ok, test.value)
 			continue
 		}
-		if got, ok := found.With(test.with); !ok || got != test.want {
+		if got, ok := found.Replace(test.with); !ok || got != test.want {
 			t.Errorf("%q with %q is %q, %v; want %q", test.path, test.with, got, ok, test.want)
 		}
 	}
@@ -68,22 +68,22 @@ func TestNoName(t *testing.T) {
 		{"/*/w/", "//w/old"},
 		{"/*/w/", "/w/old"},
 	} {
-		place, err := redirect.Behind(test[0])
+		prefix, err := redirect.ParsePrefix(test[0])
 		if err != nil {
 			t.Error(err)
 		}
-		if found, ok := place.Find(test[1]); ok {
-			t.Errorf("behind %q in %q stands %q", test[0], test[1], found.Value)
+		if found, ok := prefix.Find(test[1]); ok {
+			t.Errorf("behind %q in %q: found %q, want none", test[0], test[1], found.Value)
 		}
 	}
 	for _, prefix := range []string{"w", "/w", "w/", "//", "//w/", "/w//x/", "https://example.com/"} {
-		if _, err := redirect.Behind(prefix); err == nil {
-			t.Errorf("%q is a prefix", prefix)
+		if _, err := redirect.ParsePrefix(prefix); err == nil {
+			t.Errorf("the prefix %q is accepted", prefix)
 		}
 	}
-	found, _ := redirect.Place{}.Find("/a")
+	found, _ := redirect.Prefix{}.Find("/a")
 	for _, name := range []string{"", ".", ".."} {
-		if path, ok := found.With(name); ok {
+		if path, ok := found.Replace(name); ok {
 			t.Errorf("%q has the path %q", name, path)
 		}
 	}
@@ -117,23 +117,23 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// FuzzWith wants a redirect to stay on its host, to have the new name where the old one
-// was, and to leave everything else as it is.
-func FuzzWith(f *testing.F) {
+// FuzzReplace checks that a redirect stays on its host, has the new name in place of the old one,
+// and leaves the rest of the path unchanged.
+func FuzzReplace(f *testing.F) {
 	f.Add("/*/w/", "//evil.com/w/a/b?c", "x/y")
 	f.Add("/", `/\evil.com`, "..")
 	f.Add("/w/", "/w/%5c/a", "\r\n")
 	f.Fuzz(func(t *testing.T, prefix, uri, name string) {
-		place, err := redirect.Behind(prefix)
+		parsed, err := redirect.ParsePrefix(prefix)
 		u, bad := url.ParseRequestURI(uri)
 		if err != nil || bad != nil || u.Host != "" {
 			return
 		}
-		found, ok := place.Find(u.EscapedPath())
+		found, ok := parsed.Find(u.EscapedPath())
 		if !ok {
 			return
 		}
-		path, ok := found.With(name)
+		path, ok := found.Replace(name)
 		if !ok {
 			return
 		}
@@ -141,19 +141,19 @@ func FuzzWith(f *testing.F) {
 		if err != nil || to.Host != "" || to.Scheme != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n?#") {
 			t.Fatalf("%q leads to %q, %v", uri, path, err)
 		}
-		again, ok := place.Find(to.EscapedPath())
+		again, ok := parsed.Find(to.EscapedPath())
 		if !ok || again.Value != name {
 			t.Fatalf("%q in %q is %q there", name, path, again.Value)
 		}
-		if back, ok := again.With(found.Value); ok && back != normal(u.EscapedPath(), found.Value, place) {
+		if back, ok := again.Replace(found.Value); ok && back != normal(u.EscapedPath(), found.Value, parsed) {
 			t.Fatalf("%q comes back as %q", uri, back)
 		}
 	})
 }
 
-// normal returns a path with its name encoded as we do it.
-func normal(path, value string, place redirect.Place) string {
-	found, _ := place.Find(path)
-	same, _ := found.With(value)
+// normal returns a path with its name encoded as Replace does.
+func normal(path, value string, prefix redirect.Prefix) string {
+	found, _ := prefix.Find(path)
+	same, _ := found.Replace(value)
 	return same
 }

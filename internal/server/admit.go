@@ -39,28 +39,28 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 		return nil, p
 	}
 	if streaming(r) {
-		if s.limits.streams.Enter(r.Context()) != limit.Entered {
+		if s.limits.streams.Acquire(r.Context()) != limit.Admitted {
 			return nil, s.shed(w, byStreams)
 		}
-		return s.limits.streams.Leave, nil
+		return s.limits.streams.Release, nil
 	}
 	leaveShare, p := s.enterShare(w, r)
 	if p != nil {
 		return nil, p
 	}
-	switch s.limits.gate.Enter(r.Context()) {
-	case limit.Full:
+	switch s.limits.gate.Acquire(r.Context()) {
+	case limit.QueueFull:
 		leaveShare()
 		return nil, s.shed(w, byInFlight)
-	case limit.TooLong:
+	case limit.TimedOut:
 		leaveShare()
 		return nil, s.shed(w, byQueue)
-	case limit.Entered:
+	case limit.Admitted:
 	}
 	s.cfg.Metrics.inFlight.Inc()
 	return func() {
 		s.cfg.Metrics.inFlight.Dec()
-		s.limits.gate.Leave()
+		s.limits.gate.Release()
 		leaveShare()
 	}, nil
 }
@@ -69,33 +69,33 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 // have one share together: they are strangers', or of a server that wants no key.
 func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *problem) {
 	caller := credentials(r)
-	leaveShare, entry := s.limits.gateByCredentials.Enter(r.Context(), caller)
-	if entry != limit.Entered {
+	leaveShare, entry := s.limits.gateByCredentials.Acquire(r.Context(), caller)
+	if entry != limit.Admitted {
 		return nil, s.notEntered(w, entry)
 	}
 	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
 		return leaveShare, nil
 	}
-	leaveLarge, entry := s.limits.largeByCredentials.Enter(r.Context(), caller)
-	if entry != limit.Entered {
+	leaveLarge, entry := s.limits.largeByCredentials.Acquire(r.Context(), caller)
+	if entry != limit.Admitted {
 		leaveShare()
 		return nil, s.notEntered(w, entry)
 	}
-	if s.limits.large.Enter(r.Context()) != limit.Entered {
+	if s.limits.large.Acquire(r.Context()) != limit.Admitted {
 		leaveLarge()
 		leaveShare()
 		return nil, s.shed(w, byInFlight)
 	}
 	return func() {
-		s.limits.large.Leave()
+		s.limits.large.Release()
 		leaveLarge()
 		leaveShare()
 	}, nil
 }
 
 // notEntered is the answer to a request that its caller's share has no room for.
-func (s *Server) notEntered(w *recorder, entry limit.Entry) *problem {
-	if entry == limit.Full {
+func (s *Server) notEntered(w *recorder, entry limit.Admission) *problem {
+	if entry == limit.QueueFull {
 		return s.overShare("requests")
 	}
 	return s.shed(w, byQueue)
@@ -110,8 +110,8 @@ func (s *Server) takeShare(r *http.Request, caller string) (leave func(), p *pro
 	if caller == "" {
 		return func() {}, nil
 	}
-	leave, entry := shares.Enter(r.Context(), caller)
-	if entry != limit.Entered {
+	leave, entry := shares.Acquire(r.Context(), caller)
+	if entry != limit.Admitted {
 		return nil, s.overShare(of)
 	}
 	return leave, nil

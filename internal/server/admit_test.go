@@ -72,8 +72,8 @@ func TestShedding(t *testing.T) {
 	}
 	// While one waits there is no room for another.
 	waiter, gone := context.WithCancel(t.Context())
-	waiting := make(chan limit.Entry)
-	go func() { waiting <- r.server.limits.gate.Enter(waiter) }()
+	waiting := make(chan limit.Admission)
+	go func() { waiting <- r.server.limits.gate.Acquire(waiter) }()
 	eventually(t, "somebody waits", func() bool { return r.server.limits.gate.Waiting() == 1 })
 	res, text = r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
 	r.wantShed(res, text)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 // crowd is from how many connections on it shows in the process's memory that they are
@@ -113,9 +115,6 @@ func (c *connections) awaitNone(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for c.n.Load() > 0 && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
-		}
+		_ = backoff.Sleep(ctx, 10*time.Millisecond) // the loop checks the context
 	}
 }

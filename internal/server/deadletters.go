@@ -41,7 +41,7 @@ func (s *Server) listDeadLetters(ctx context.Context, in *listDeadLettersInput) 
 	if limit == 0 {
 		limit = 100
 	}
-	letters, err := s.cfg.Webhooks.Letters(ctx, in.ID, in.Cursor, limit)
+	letters, err := s.cfg.Webhooks.DeadLetters(ctx, in.ID, in.Cursor, limit)
 	if err != nil {
 		return nil, s.webhookProblem(err)
 	}
@@ -67,7 +67,7 @@ func (s *Server) getDeadLetter(ctx context.Context, in *deadLetterInput) (*answe
 	if err != nil {
 		return nil, err
 	}
-	letter, event, err := s.cfg.Webhooks.Letter(ctx, hook, in.Letter)
+	letter, event, err := s.cfg.Webhooks.DeadLetter(ctx, hook, in.Letter)
 	if err != nil {
 		return nil, s.webhookProblem(err)
 	}
@@ -84,10 +84,10 @@ func (s *Server) removeDeadLetter(ctx context.Context, in *deadLetterInput) (*an
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := s.cfg.Webhooks.Letter(ctx, hook, in.Letter); err != nil {
+	if _, _, err := s.cfg.Webhooks.DeadLetter(ctx, hook, in.Letter); err != nil {
 		return nil, s.webhookProblem(err)
 	}
-	if err := s.cfg.Webhooks.RemoveLetter(ctx, in.ID, in.Letter); err != nil {
+	if err := s.cfg.Webhooks.RemoveDeadLetter(ctx, in.ID, in.Letter); err != nil {
 		return nil, s.webhookProblem(err)
 	}
 	return ok(wire.Removed{Removed: 1}), nil
@@ -97,7 +97,7 @@ func (s *Server) removeDeadLetters(ctx context.Context, in *webhookInput) (*answ
 	if _, err := s.hookFor(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	n, err := s.cfg.Webhooks.RemoveLetters(ctx, in.ID)
+	n, err := s.cfg.Webhooks.RemoveDeadLetters(ctx, in.ID)
 	if err != nil {
 		return nil, s.webhookProblem(err)
 	}

@@ -58,14 +58,14 @@ func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*for
 	if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
 		return nil, err
 	}
-	place, err := redirect.Behind(in.Prefix)
+	prefix, err := redirect.ParsePrefix(in.Prefix)
 	if err != nil {
 		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", err.Error())
 	}
 	if in.URI == "" {
 		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the header X-Forwarded-Uri is missing: the proxy is to send what the visitor asked for")
 	}
-	name, r := nameIn(place, in.URI), nowhere
+	name, r := nameIn(prefix, in.URI), nowhere
 	if name.Value != "" {
 		if r, err = s.reader(ctx).Resolve(ctx, in.Namespace, name.Value); err != nil {
 			return nil, s.problemOf(err)
@@ -125,23 +125,23 @@ func keepForVisitors(maxStale time.Duration) string {
 
 // visited is the name in what a visitor asked for. Without a Value there is none.
 type visited struct {
-	redirect.Found
+	redirect.Match
 	query string // with its question mark
 }
 
 // nameIn finds the name in what a visitor asked for. A path with dots is none: proxies
 // clean it up before they choose where to send it, so it would lead elsewhere than it
 // seems.
-func nameIn(place redirect.Place, uri string) visited {
+func nameIn(prefix redirect.Prefix, uri string) visited {
 	u, err := url.ParseRequestURI(uri)
 	if err != nil || u.Scheme != "" || u.Host != "" || redirect.HasDots(u.EscapedPath()) {
 		return visited{}
 	}
-	found, ok := place.Find(u.EscapedPath())
+	found, ok := prefix.Find(u.EscapedPath())
 	if !ok {
 		return visited{}
 	}
-	v := visited{Found: found}
+	v := visited{Match: found}
 	if u.RawQuery != "" || u.ForceQuery {
 		v.query = "?" + u.RawQuery
 	}
@@ -163,7 +163,7 @@ func present(r dibs.Resolution) string {
 // location returns the visitor's URL with another name in it, or nothing if it cannot
 // stand in one.
 func (v visited) location(name string) string {
-	path, ok := v.With(name)
+	path, ok := v.Replace(name)
 	if !ok {
 		return ""
 	}

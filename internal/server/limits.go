@@ -23,14 +23,14 @@ type limits struct {
 	signIns               *limit.Buckets[netip.Addr]
 	wrongTokens           *limit.Buckets[attempt]
 
-	gate, streams *limit.Gate
+	gate, streams *limit.Semaphore
 	// What one caller may take of both. Before a request is let in, its caller is told by its
 	// credentials, which cost nothing to look at; afterwards by its name, since a caller may
 	// have any number of tokens.
 	gateByCredentials, gateByCaller, streamsByCaller *limit.Shares
 	// Requests with large bodies, of all and of one caller: each may take as much memory as a
 	// hundred others.
-	large              *limit.Gate
+	large              *limit.Semaphore
 	largeByCredentials *limit.Shares
 	// regulars are credentials that were good, by the address that they came from.
 	regulars *limit.Seen
@@ -46,10 +46,10 @@ func newLimits(l limit.Limits) *limits {
 		reads:   limit.NewBuckets[string](l.Reads), writes: limit.NewBuckets[string](l.Writes), checks: limit.NewBuckets[string](l.Checks),
 		addresses: limit.NewBuckets[netip.Addr](l.PerAddress), signIns: limit.NewBuckets[netip.Addr](l.SignIn),
 		wrongTokens: limit.NewBuckets[attempt](l.WrongTokens),
-		gate:        limit.NewGate(l.MaxInFlight, l.MaxWaiting, l.MaxWait), streams: limit.NewGate(l.MaxStreams, 0, 0),
+		gate:        limit.NewSemaphore(l.MaxInFlight, l.MaxWaiting, l.MaxWait), streams: limit.NewSemaphore(l.MaxStreams, 0, 0),
 		gateByCredentials: limit.NewShares(l.Share(l.MaxInFlight), l.Share(l.MaxWaiting), l.MaxWait),
 		gateByCaller:      limit.NewShares(l.Share(l.MaxInFlight), 0, 0), streamsByCaller: limit.NewShares(l.Share(l.MaxStreams), 0, 0),
-		large:              limit.NewGate(largeShare(l.MaxInFlight), l.MaxWaiting, l.MaxWait),
+		large:              limit.NewSemaphore(largeShare(l.MaxInFlight), l.MaxWaiting, l.MaxWait),
 		largeByCredentials: limit.NewShares(l.Share(largeShare(l.MaxInFlight)), l.Share(l.MaxWaiting), l.MaxWait),
 		regulars:           limit.NewSeen(), proofs: limit.NewSeen(),
 	}
@@ -156,7 +156,7 @@ func (s *Server) charge(v *visit, k kind, n int) *problem {
 }
 
 // tooMany is the answer to who asks too often. It tells when to come again.
-func (s *Server) tooMany(reason limitReason, policy string, r limit.Rate, v limit.Verdict, detail string) *problem {
+func (s *Server) tooMany(reason limitReason, policy string, r limit.Rate, v limit.Decision, detail string) *problem {
 	s.turnedAway(reason)
 	wait := max(1, seconds(v.Wait))
 	p := newProblem(http.StatusTooManyRequests, "TOO_MANY_REQUESTS", fmt.Sprintf("%s: nothing happened; try again in %d s", detail, wait))
@@ -176,7 +176,7 @@ func (v *visit) hideLimit() {
 
 // showLimit tells a caller what is left of a limit, as the IETF's draft on RateLimit header
 // fields has it.
-func showLimit(h http.Header, policy string, r limit.Rate, v limit.Verdict) {
+func showLimit(h http.Header, policy string, r limit.Rate, v limit.Decision) {
 	var b strings.Builder
 	text := func(first string, n int, second string, m int) string {
 		b.Reset()

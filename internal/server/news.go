@@ -61,7 +61,7 @@ func (s *Server) inTrouble() bool {
 	if s.cfg.Health == nil {
 		return false
 	}
-	_, found := s.cfg.Health.Trouble()
+	_, found := s.cfg.Health.Failing()
 	return found
 }
 

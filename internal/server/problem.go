@@ -91,7 +91,7 @@ func (s *Server) withCause(e *dibs.Error) *dibs.Error {
 	if s.cfg.Health == nil || e.Cause != "" || !errors.Is(e, context.DeadlineExceeded) {
 		return e
 	}
-	cause, _ := s.cfg.Health.Trouble()
+	cause, _ := s.cfg.Health.Failing()
 	return e.Because(cause)
 }
 

@@ -102,7 +102,7 @@ func storeLabel(s health.State) string {
 }
 
 // storeStates tells Prometheus how the stores are.
-type storeStates struct{ board *health.Board }
+type storeStates struct{ monitor *health.Monitor }
 
 var (
 	answersDesc  = prometheus.NewDesc("dibs_store_up", "Whether a store answers: 1, or 0.", []string{"store"}, nil)
@@ -119,7 +119,7 @@ func (storeStates) Describe(out chan<- *prometheus.Desc) {
 func (c storeStates) Collect(out chan<- prometheus.Metric) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, state := range c.board.States(now) {
+	for _, state := range c.monitor.States(now) {
 		out <- prometheus.MustNewConstMetric(answersDesc, prometheus.GaugeValue, oneIf(state.Reads), storeLabel(state))
 		out <- prometheus.MustNewConstMetric(writableDesc, prometheus.GaugeValue, oneIf(state.Writes), storeLabel(state))
 	}

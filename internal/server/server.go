@@ -30,7 +30,7 @@ type Config struct {
 	Store dibs.Store
 	// Health knows how the Store is. Nil means that it is asked whether it answers, and no
 	// more.
-	Health *health.Board
+	Health *health.Monitor
 	// Authenticate finds out who has a key, which is empty where the request has none.
 	// Nil means that nobody needs one, and everybody may do everything.
 	Authenticate func(ctx context.Context, key string) (access.Caller, error)

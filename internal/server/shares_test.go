@@ -50,8 +50,8 @@ func TestOneCallerLeavesPlaces(t *testing.T) {
 	eventually(t, "and two wait", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // this one would not wait
-		_, entry := r.server.limits.gateByCredentials.Enter(ctx, "Bearer token-1")
-		return entry == limit.Full
+		_, entry := r.server.limits.gateByCredentials.Acquire(ctx, "Bearer token-1")
+		return entry == limit.QueueFull
 	})
 	res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("token-1", ""), "")
 	r.wantOverShare(res, text)

@@ -16,8 +16,8 @@ func BenchmarkShed(b *testing.B) {
 	r := newRig(b, inMemory, nil, func(c *Config) {
 		c.Limits, c.Logger = limit.Limits{MaxInFlight: 1, MaxWait: time.Minute}, nil
 	})
-	r.server.limits.gate.Enter(b.Context())
-	defer r.server.limits.gate.Leave()
+	r.server.limits.gate.Acquire(b.Context())
+	defer r.server.limits.gate.Release()
 	b.ReportAllocs()
 	for b.Loop() {
 		req := httptest.NewRequest(http.MethodPost, "/v1/reservations", strings.NewReader(`{}`))

@@ -16,7 +16,7 @@ func (s *Server) signIn(r *http.Request, from limit.Visitor) (access.Caller, *pr
 		return s.identify(r)
 	}
 	address, shown := from.Addr.String(), credentials(r)
-	if verdict, empty := buckets.Empty(from.Addr); empty && !s.limits.regulars.Has(address, shown) {
+	if verdict := buckets.Peek(from.Addr, 1); !verdict.OK && !s.limits.regulars.Has(address, shown) {
 		return access.Caller{}, s.tooMany(bySignIn, "signIn", buckets.Rate(), verdict, "too many from this address have failed to sign in")
 	}
 	caller, p := s.identify(r)

@@ -95,8 +95,8 @@ func TestSlowClients(t *testing.T) {
 				listener := newPipes()
 				s := serveStages(t, listener, c.tls)
 				if c.full {
-					s.limits.gate = limit.NewGate(1, 0, time.Second)
-					s.limits.gate.Enter(t.Context())
+					s.limits.gate = limit.NewSemaphore(1, 0, time.Second)
+					s.limits.gate.Acquire(t.Context())
 				}
 				conn, closed := listener.dial()
 				defer func() { _ = conn.Close() }()

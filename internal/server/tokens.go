@@ -73,12 +73,12 @@ func (s *Server) idOf(namespace, value string) (id dibs.ID, ok bool) {
 // the same: an application in front may send the requests of a guesser and of the holder alike.
 func (s *Server) mayTry(v *visit, id dibs.ID, tokens ...string) *problem {
 	buckets, by := s.limits.wrongTokens, attemptOf(v, id)
-	if _, lacks := buckets.Lacks(by, len(tokens)); !lacks {
+	if buckets.Peek(by, len(tokens)).OK {
 		return nil
 	}
 	good := func(token string) bool { return s.limits.proofs.Has(string(id[:]), token) }
-	verdict, lacks := buckets.Lacks(by, len(slices.DeleteFunc(tokens, good)))
-	if !lacks {
+	verdict := buckets.Peek(by, len(slices.DeleteFunc(tokens, good)))
+	if verdict.OK {
 		return nil
 	}
 	v.hideLimit()

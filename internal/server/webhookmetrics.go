@@ -54,19 +54,19 @@ func (m *webhookMetrics) Sent(hook string, a webhook.Attempt) {
 	m.seconds.WithLabelValues(hook).Observe(a.Took.Seconds())
 }
 
-// Buried counts a dead letter.
-func (m *webhookMetrics) Buried(hook string) { m.letters.WithLabelValues(hook).Inc() }
+// GaveUp counts a dead letter.
+func (m *webhookMetrics) GaveUp(hook string) { m.letters.WithLabelValues(hook).Inc() }
 
-// Standing notes how far behind a webhook is.
-func (m *webhookMetrics) Standing(hook string, waiting int, oldest time.Time) {
+// Backlog notes how far behind a webhook is.
+func (m *webhookMetrics) Backlog(hook string, waiting int, oldest time.Time) {
 	m.waiting.WithLabelValues(hook).Set(float64(waiting))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.oldest[hook] = oldest
 }
 
-// Left forgets how far behind a webhook is: another server knows.
-func (m *webhookMetrics) Left(hook string) {
+// Stopped forgets how far behind a webhook is: another server knows.
+func (m *webhookMetrics) Stopped(hook string) {
 	m.waiting.DeleteLabelValues(hook)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *webhookMetrics) Left(hook string) {
 // Removed forgets all about a webhook that is no longer there. There are a hundred at the most
 // at a time, but no end of those that were.
 func (m *webhookMetrics) Removed(hook string) {
-	m.Left(hook)
+	m.Stopped(hook)
 	labels := prometheus.Labels{"webhook": hook}
 	m.deliveries.DeletePartialMatch(labels)
 	m.seconds.DeletePartialMatch(labels)

@@ -13,7 +13,7 @@ import (
 func webhookOf(hook *webhook.Hook) wire.Webhook {
 	shown := wire.Webhook{
 		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Enabled: hook.Enabled,
-		Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt),
+		Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
 	}
 	for _, kind := range hook.Kinds {
 		shown.Kinds = append(shown.Kinds, string(kind))
@@ -35,9 +35,9 @@ func deliveryOf(a webhook.Attempt) wire.WebhookAttempt {
 	}
 }
 
-func letterOf(l webhook.Letter) wire.DeadLetter {
+func letterOf(l webhook.DeadLetter) wire.DeadLetter {
 	shown := wire.DeadLetter{
-		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt), DeadAt: wire.FormatTime(l.DeadAt),
+		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt.Time()), DeadAt: wire.FormatTime(l.DeadAt.Time()),
 		Attempts: l.Attempts, LastError: l.LastError,
 	}
 	if !l.Name.IsZero() {
@@ -57,7 +57,7 @@ func (s *Server) webhookProblem(err error) *problem {
 		return p
 	case errors.Is(err, webhook.ErrNotFound):
 		return newProblem(http.StatusNotFound, "WEBHOOK_NOT_FOUND", "there is no such webhook")
-	case errors.Is(err, webhook.ErrNoLetter):
+	case errors.Is(err, webhook.ErrNoDeadLetter):
 		return newProblem(http.StatusNotFound, "DEAD_LETTER_NOT_FOUND", "there is no such dead letter")
 	case errors.Is(err, webhook.ErrPurged):
 		return newProblem(http.StatusNotFound, "EVENT_PURGED", text)

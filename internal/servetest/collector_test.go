@@ -14,14 +14,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector takes traces as OTLP over HTTP has them.
+// collector receives traces by OTLP over HTTP.
 type collector struct {
 	*testing.T
 	url string
 
 	mu       sync.Mutex
 	header   http.Header
-	text     string // everything that came, readable
+	text     string // everything that was received, as text
 	services []string
 	spans    []*tracepb.Span
 }
@@ -35,7 +35,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// ServeHTTP takes one sending.
+// ServeHTTP receives one export.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var sent collectorpb.ExportTraceServiceRequest
 	body, err := gzip.NewReader(r.Body)
@@ -65,8 +65,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// chains returns the names of each span with those that it is part of, in front. What is
-// above all of them is the id of a span elsewhere.
+// chains returns the name of each span after the names of its ancestors. The first element
+// is the id of the remote parent.
 func (c *collector) chains() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

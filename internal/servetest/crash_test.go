@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKilledServerLosesNothing kills a server at work, again and again: whatever it has
-// acknowledged is there afterwards.
+// TestKilledServerLosesNothing kills a server under load, repeatedly: everything that it
+// acknowledged is stored afterwards.
 func TestKilledServerLosesNothing(t *testing.T) {
 	t.Parallel()
 	rounds := 3
@@ -18,14 +18,14 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	dir, acked := t.TempDir(), make(map[string]string)
 	for round := range rounds {
 		p := serve(t, dir)
-		crowd := startCrowd(t, p.url, fmt.Sprint("round-", round), 16)
-		await(t, "there is load", func() bool { return crowd.answered.Load() > int64(200+97*round) })
+		load := startWriters(t, p.url, fmt.Sprint("round-", round), 16)
+		await(t, "there is load", func() bool { return load.answered.Load() > int64(200+97*round) })
 		p.kill(t)
-		crowd.workers.Wait()
-		if crowd.lost == 0 {
-			t.Error("the server was not killed at work")
+		load.workers.Wait()
+		if load.lost == 0 {
+			t.Error("the server was not killed under load")
 		}
-		maps.Copy(acked, crowd.acked)
+		maps.Copy(acked, load.acked)
 	}
 	mustHave(t, serve(t, dir).url, acked)
 }

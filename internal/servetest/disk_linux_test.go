@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// smallDisk returns a folder on a disk of this size, which ends with the test.
+// smallDisk returns a folder on a disk of this size, which is unmounted with the test.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,10 +29,10 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fill takes all the room that is left on the disk of a folder.
-func fill(t *testing.T, path string) {
+// fill uses all free space of a disk, by a file "ballast".
+func fill(t *testing.T, disk string) {
 	t.Helper()
-	file, err := os.Create(path)
+	file, err := os.Create(disk + "/ballast")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,32 +49,25 @@ func fill(t *testing.T, path string) {
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, "16m")
-	ballast := filepath.Join(disk, "ballast")
 	outage{
 		cause: "disk full",
-		begin: func() { fill(t, ballast) },
-		end: func() {
-			if err := os.Remove(ballast); err != nil {
-				t.Fatal(err)
-			}
-		},
-	}.mustSurvive(t, serve(t, t.TempDir(), "--store", "sqlite:"+filepath.Join(disk, "names.db")))
+		begin: func() { fill(t, disk) },
+		end:   func() { removeFile(t, disk, "ballast") },
+	}.mustSurvive(t, serve(t, t.TempDir(), "--store", "sqlite:"+disk+"/names.db"))
 }
 
-// TestFullDiskOfOneStore fills the disk of one of two stores. Names of the other are given
-// out, and so the server stays ready, and says which store is not.
+// TestFullDiskOfOneStore fills the disk of one of two stores. The other store still works,
+// so the server stays ready, and reports which store does not.
 func TestFullDiskOfOneStore(t *testing.T) {
 	t.Parallel()
 	disk, dir := smallDisk(t, "16m"), t.TempDir()
 	config := fmt.Sprintf("store = \"sqlite:rest.db\"\n[[routes]]\nname = \"acme\"\nscopes = [\"acme.*\"]\nstore = \"sqlite:%s/acme.db\"\n", disk)
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", config)
 	p := serve(t, dir, "--config", "dibs.toml")
 	held := hold(t, p, "acme.slug", "before")
-	fill(t, filepath.Join(disk, "ballast"))
+	fill(t, disk)
 	names := 0
-	await(t, "callers of one store are told", func() bool {
+	await(t, "callers of one store are refused", func() bool {
 		names++
 		a := post(t, p.url+"/v1/reservations", fmt.Sprintf(`{"namespace": "acme.slug", "value": "name-%d"}`, names))
 		return refusedBecause(t, a, "disk full")

@@ -1,3 +1,3 @@
-// Package servetest has tests of the server as a process of its own: how it starts and
-// ends, what it does when it is killed, and what it bears.
+// Package servetest tests the server as a separate process: how it starts and ends, what
+// happens when it is killed, and how much load it carries.
 package servetest

@@ -3,7 +3,6 @@ package servetest_test
 import (
 	"context"
 	"errors"
-	"net/url"
 	"testing"
 	"time"
 
@@ -11,13 +10,13 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// TestHoldWhoseConfirmationWaits confirms a hold through one server in time, while the
-// database waits for a standby that is away until the hold's end is past. The other server
-// does not say that the hold is over: it is not, as the first one tells in the end.
+// TestHoldWhoseConfirmationWaits confirms a hold in time through one server, while the
+// database waits for a missing standby until the hold's end has passed. The other server
+// must not answer that the hold is over: the first one confirms it in the end.
 func TestHoldWhoseConfirmationWaits(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
-	c := newCouple(t, cluster.DSN("postgres")+"&dibs_schema="+url.QueryEscape(cluster.NewSchema(t)))
+	c := newTwoServers(t, newSchema(t, cluster))
 	regs := c.registries()
 	a, b := regs[0], regs[1]
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -69,7 +68,7 @@ func TestHoldWhoseConfirmationWaits(t *testing.T) {
 		select {
 		case early := <-answers:
 			left--
-			t.Errorf("%s is answered before anybody can know: %v", early.what, early.err)
+			t.Errorf("%s is answered before the outcome is known: %v", early.what, early.err)
 		case <-time.After(300 * time.Millisecond):
 		}
 	})
@@ -83,7 +82,7 @@ func TestHoldWhoseConfirmationWaits(t *testing.T) {
 	}
 }
 
-var errWrong = errors.New("it does not agree with the confirmation")
+var errWrong = errors.New("the answer contradicts the confirmation")
 
 func wrong(err error, is bool) error {
 	if err == nil && is {

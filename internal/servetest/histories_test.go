@@ -2,8 +2,6 @@ package servetest_test
 
 import (
 	"math/rand/v2"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// policies are those of linear.Config, as a server is told.
+// policies are those of linear.Config, as server configuration.
 const policies = `
 [policies.plain]
 minTTL = "1ms"
@@ -24,30 +22,27 @@ minTTL = "1ms"
 quarantine = "1d"
 `
 
-// couple is two servers on one store, of which one at a time is killed and started again.
-type couple struct {
+// twoServers are two servers on one store. One at a time is killed and restarted.
+type twoServers struct {
 	*testing.T
 	dir     string
 	args    []string
 	servers []*process
 }
 
-func newCouple(t *testing.T, store string) *couple {
+func newTwoServers(t *testing.T, store string) *twoServers {
 	t.Helper()
-	c := &couple{T: t, dir: t.TempDir()}
-	config := filepath.Join(c.dir, "dibs.toml")
-	if err := os.WriteFile(config, []byte(policies), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c.args = []string{"--config", config, "--store", store}
+	c := &twoServers{T: t, dir: t.TempDir()}
+	writeFile(t, c.dir, "dibs.toml", policies)
+	c.args = []string{"--config", "dibs.toml", "--store", store}
 	c.servers = []*process{serve(t, c.dir, c.args...), serve(t, c.dir, c.args...)}
 	return c
 }
 
-// registries are one for each server.
-func (c *couple) registries() (regs []*dibs.Registry) {
+// registries returns one for each server.
+func (c *twoServers) registries() (regs []*dibs.Registry) {
 	for _, server := range c.servers {
-		// A client that repeats a command is told of a replay of its own.
+		// A client that retries a command would get a replay of its own.
 		reg, err := dibsclient.Dial(server.url, dibsclient.Options{Retries: -1})
 		if err != nil {
 			c.Fatal(err)
@@ -58,35 +53,34 @@ func (c *couple) registries() (regs []*dibs.Registry) {
 	return regs
 }
 
-func (c *couple) killOne(random *rand.Rand) string {
+func (c *twoServers) killOne(random *rand.Rand) string {
 	i := random.IntN(len(c.servers))
 	c.servers[i].kill(c.T)
 	c.servers[i] = serve(c.T, c.dir, append(c.args, "--listen", strings.TrimPrefix(c.servers[i].url, "http://"))...)
 	return "server killed"
 }
 
-// TestHistories checks histories of callers of two servers on one file, of which one at a
-// time is killed and started again. To its callers each command still happens at one moment,
-// or they are told that its outcome is unknown.
+// TestHistories checks histories of callers of two servers on one file. One server at a time
+// is killed and restarted. Each command still happens at one moment, or returns that its
+// outcome is unknown.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	c := newCouple(t, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))
-	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Harm: c.killOne}, linear.Count(t, 20))
-	if report.Harm["server killed"] == 0 {
+	c := newTwoServers(t, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))
+	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Fault: c.killOne}, linear.Count(t, 20))
+	if report.Faults["server killed"] == 0 {
 		t.Error("no server was killed")
 	}
 }
 
-// TestHistoriesOnPostgres is the same on PostgreSQL, which is also killed itself, and whose
-// commits wait for a standby that is away now and then: then they take far longer than a
-// hold lasts.
+// TestHistoriesOnPostgres is the same on PostgreSQL, which is also killed, and whose commits
+// sometimes wait for a missing standby: then they take much longer than a hold lasts.
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
-	c := newCouple(t, cluster.DSN("postgres")+"&dibs_schema="+url.QueryEscape(cluster.NewSchema(t)))
+	c := newTwoServers(t, newSchema(t, cluster))
 	report := linear.Run(t, linear.Site{
 		Registries: c.registries(), Patience: 2 * time.Second,
-		Harm: func(random *rand.Rand) string {
+		Fault: func(random *rand.Rand) string {
 			switch random.IntN(8) {
 			case 0:
 				cluster.Kill(t)
@@ -100,7 +94,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 			}
 		},
 	}, linear.Count(t, 8))
-	if report.Harm["standby away"] == 0 {
+	if report.Faults["standby away"] == 0 {
 		t.Error("no commit had to wait for the standby")
 	}
 }

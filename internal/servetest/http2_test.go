@@ -1,27 +1,21 @@
 package servetest_test
 
 import (
-	"crypto/tls"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// TestStopOverHTTP2 ends a server that has a stream, a request under way and an idle
-// connection, all over HTTP/2: what is under way is answered, and the rest ends.
+// TestStopOverHTTP2 stops a server with a stream, a request in progress and an idle
+// connection, all over HTTP/2: the request is answered, and the others end.
 func TestStopOverHTTP2(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecured(t)
 	f.configure(t, "optional", "all")
 	p := f.serve(t)
-	orders, err := tls.LoadX509KeyPair(filepath.Join(f.dir, "orders.crt"), filepath.Join(f.dir, "orders.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := f.client(t, orders)
+	client := f.client(t, f.orders.TLS(t))
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	request := func(method, path string, body io.Reader) *http.Request {
 		r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, body)
@@ -45,17 +39,17 @@ func TestStopOverHTTP2(t *testing.T) {
 	go func() {
 		response, err := client.Do(reserve)
 		if err != nil {
-			t.Errorf("a request that was under way got no answer: %v", err)
+			t.Errorf("a request in progress got no answer: %v", err)
 			answered <- 0
 			return
 		}
 		_ = response.Body.Close()
 		answered <- response.StatusCode
 	}()
-	if _, err := io.WriteString(write, `{"namespace": "slug", `); err != nil { // returns when it is on its way
+	if _, err := io.WriteString(write, `{"namespace": "slug", `); err != nil { // returns when it is sent
 		t.Fatal(err)
 	}
-	// What is sent on the same connection afterwards arrives afterwards.
+	// A later request on the same connection arrives later.
 	if a, err := ask(client, http.MethodGet, p.url+"/healthz", ""); err != nil || a.status != http.StatusOK {
 		t.Fatal(a.status, err)
 	}
@@ -66,7 +60,7 @@ func TestStopOverHTTP2(t *testing.T) {
 	_, _ = io.Copy(write, strings.NewReader(`"value": "a"}`))
 	_ = write.Close()
 	if got := <-answered; got != http.StatusCreated {
-		t.Errorf("what was under way: %d", got)
+		t.Errorf("the request in progress: %d", got)
 	}
 	if code := p.wait(t); code != 0 {
 		t.Errorf("exit code %d: %s", code, p.stderr.String())

@@ -13,8 +13,8 @@ var (
 	secretLine = regexp.MustCompile(`(?m)^dibs_\S+$`)
 )
 
-// TestKeysOnOtherMachines looks at a server that others can reach: it wants a key before
-// it starts, from everybody, and also after its last key is gone.
+// TestKeysOnOtherMachines tests a server that other machines can reach: it requires a key
+// before it starts, from all callers, and also after its last key is revoked.
 func TestKeysOnOtherMachines(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func TestKeysOnOtherMachines(t *testing.T) {
 	if refused.wait(t) != 2 || offer == nil {
 		t.Fatalf("%v: %s", refused.cmd.ProcessState, refused.stderr.String())
 	}
-	created := finish(t, dir, shellWords(offer[1])...) // as it is offered
+	created := finish(t, dir, shellWords(offer[1])...) // exactly as offered
 	secret := secretLine.FindString(created.stdout.String())
 	if secret == "" {
 		t.Fatalf("%s%s", created.stdout.String(), created.stderr.String())
@@ -48,26 +48,25 @@ func TestKeysOnOtherMachines(t *testing.T) {
 	}
 
 	if kept := finish(t, dir, "keys", "revoke", "admin", "--store", "sqlite:dibs.db"); kept.wait(t) != 2 {
-		t.Fatal("the last key was revoked, and nobody said that it is the last: ", kept.stderr.String())
+		t.Fatal("the last key was revoked without --open: ", kept.stderr.String())
 	}
 	if revoked := finish(t, dir, "keys", "revoke", "admin", "--open", "--store", "sqlite:dibs.db"); revoked.wait(t) != 0 {
 		t.Fatal(revoked.stderr.String())
 	}
 	begin := time.Now()
 	await(t, "the key ends", func() bool { return with("Authorization", "Bearer "+secret) == http.StatusUnauthorized })
-	if took := time.Since(begin); took > 5*time.Second+3*time.Second { // five by promise, the rest for a busy machine
-		t.Errorf("the key worked for %v after its end", took)
+	if took := time.Since(begin); took > 5*time.Second+3*time.Second { // five seconds are promised, the rest is for a busy machine
+		t.Errorf("the key worked for %v after it was revoked", took)
 	}
 	if got := with(); got != http.StatusUnauthorized {
-		t.Errorf("without any key left, everybody is let in: %d", got)
+		t.Errorf("no key is left, but a request without a key gets %d", got)
 	}
 	if log := p.stderr.String() + p.stdout.String(); strings.Contains(log, secret) {
 		t.Error("the secret is in the log")
 	}
 }
 
-// TestKeyOnThisMachine looks at a server on this machine, which needs no key until there
-// is one.
+// TestKeyOnThisMachine tests a server on localhost, which requires no key until one exists.
 func TestKeyOnThisMachine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,10 +79,10 @@ func TestKeyOnThisMachine(t *testing.T) {
 	await(t, "a key is wanted", func() bool { return get(t, p.url+"/v1/names").status == http.StatusUnauthorized })
 	bearer := "Bearer " + secret
 	if got := get(t, p.url+"/v1/check/slug/alice", "Authorization", bearer).status; got != http.StatusOK {
-		t.Errorf("what the key allows: %d", got)
+		t.Errorf("an allowed request: %d", got)
 	}
 	a, err := ask(newClient(t, 1), http.MethodPost, p.url+"/v1/reservations", reservation("alice", "1"), "Authorization", bearer)
 	if err != nil || a.status != http.StatusForbidden {
-		t.Errorf("what it does not: %d, %v", a.status, err)
+		t.Errorf("a forbidden request: %d, %v", a.status, err)
 	}
 }

@@ -2,5 +2,5 @@
 
 package servetest_test
 
-// raced says that the processes carry the race detector, which makes them slow and large.
+// raced says that the processes have the race detector, which makes them slow and large.
 const raced = false

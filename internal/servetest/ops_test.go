@@ -17,8 +17,8 @@ import (
 	"github.com/calldibs/dibs/internal/config"
 )
 
-// elsewhere are the metrics of others that alerts look at: Prometheus, the node exporter
-// and etcd.
+// elsewhere are the metrics in alerts that Dibs does not export: those of Prometheus, the
+// node exporter and etcd.
 var elsewhere = []string{
 	"up", "node_filesystem_avail_bytes", "node_filesystem_size_bytes", "node_timex_offset_seconds", "node_timex_sync_status",
 	"etcd_mvcc_db_total_size_in_bytes", "etcd_server_quota_backend_bytes",
@@ -59,7 +59,7 @@ func alerts(t *testing.T) (list []alert) {
 	return list
 }
 
-// panelExpressions returns what the panels of the dashboard ask for, by title.
+// panelExpressions returns the expressions of the dashboard's panels, by title.
 func panelExpressions(t *testing.T) map[string][]string {
 	t.Helper()
 	var board struct {
@@ -76,7 +76,7 @@ func panelExpressions(t *testing.T) map[string][]string {
 	expressions, ids := make(map[string][]string), make(map[int]bool)
 	for _, p := range board.Panels {
 		if ids[p.ID] || p.GridPos.X+p.GridPos.W > 24 {
-			t.Errorf("the panel %q has the id of another, or does not fit", p.Title)
+			t.Errorf("the panel %q has a duplicate id, or is too wide", p.Title)
 		}
 		ids[p.ID] = true
 		for _, target := range p.Targets {
@@ -86,7 +86,7 @@ func panelExpressions(t *testing.T) map[string][]string {
 	return expressions
 }
 
-// Each alert leads to a section that says what to do, and each section has its alert.
+// Each alert links to a section of the runbook, and each section has its alert.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	t.Parallel()
 	_, page, found := strings.Cut(string(readOps(t, "docs/operations.md")), "\n## Alerts\n")
@@ -100,7 +100,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	for _, a := range alerts(t) {
 		names = append(names, a.Alert)
 		if want := "docs/operations.md#" + strings.ToLower(a.Alert); a.Annotations["runbook"] != want {
-			t.Errorf("%s leads to %q, want %q", a.Alert, a.Annotations["runbook"], want)
+			t.Errorf("%s links to %q, want %q", a.Alert, a.Annotations["runbook"], want)
 		}
 		if a.Annotations["summary"] == "" || !slices.Contains([]string{"page", "ticket"}, a.Labels["severity"]) {
 			t.Errorf("%s has no summary, or the severity %q", a.Alert, a.Labels["severity"])
@@ -109,7 +109,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	slices.Sort(sections)
 	slices.Sort(names)
 	if len(names) == 0 || !slices.Equal(sections, names) {
-		t.Errorf("the page has the sections\n%q, there are the alerts\n%q", sections, names)
+		t.Errorf("the page has the sections\n%q, the alerts are\n%q", sections, names)
 	}
 }
 
@@ -120,8 +120,8 @@ var (
 	sample   = regexp.MustCompile(`(?m)^(\w+)(?:\{(.*)\})? \S+$`)
 )
 
-// What dashboard and alerts look at is there on a server that has had some traffic: the
-// metrics, their labels, and the bounds of histograms.
+// A server with some traffic exports everything that the dashboard and the alerts use:
+// metrics, labels, and bounds of histograms.
 func TestOpsAskForMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	labels := labelsOf(busyMetrics(t))
@@ -129,26 +129,26 @@ func TestOpsAskForMetricsThatExist(t *testing.T) {
 	for _, a := range alerts(t) {
 		expressions[a.Alert] = []string{a.Expr}
 	}
-	looked := 0
+	checked := 0
 	for title, list := range expressions {
 		for _, expression := range list {
 			if strings.Count(expression, "(") != strings.Count(expression, ")") {
-				t.Errorf("%s: %s is not balanced", title, expression)
+				t.Errorf("%s: unbalanced parentheses in %s", title, expression)
 			}
 			for _, m := range selector.FindAllStringSubmatch(expression, -1) {
-				looked++
+				checked++
 				checkSelector(t, title, m[1], m[2], labels)
 			}
 			checkGrouping(t, title, expression, labels)
 		}
 	}
-	if looked < 40 {
-		t.Errorf("only %d metrics were looked at", looked)
+	if checked < 40 {
+		t.Errorf("only %d metrics were checked", checked)
 	}
 }
 
-// checkSelector looks for a metric with labels of these names. Prometheus adds job and
-// instance by itself.
+// checkSelector checks that a metric with these labels exists. Prometheus adds job and
+// instance.
 func checkSelector(t *testing.T, title, metric, matchers string, labels map[string]map[string][]string) {
 	t.Helper()
 	if slices.Contains(elsewhere, metric) {
@@ -179,7 +179,7 @@ func checkSelector(t *testing.T, title, metric, matchers string, labels map[stri
 	}
 }
 
-// checkGrouping wants an expression to be grouped by labels that its metrics have.
+// checkGrouping checks that an expression is grouped by labels of its metrics.
 func checkGrouping(t *testing.T, title, expression string, labels map[string]map[string][]string) {
 	t.Helper()
 	metric := selector.FindStringSubmatch(expression)[1]
@@ -192,7 +192,7 @@ func checkGrouping(t *testing.T, title, expression string, labels map[string]map
 	}
 }
 
-// busyMetrics returns /metrics of a server to which a bit of everything has happened.
+// busyMetrics returns /metrics of a server after requests of many kinds.
 func busyMetrics(t *testing.T) string {
 	t.Helper()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
@@ -240,7 +240,7 @@ func labelsOf(text string) map[string]map[string][]string {
 	return labels
 }
 
-// systemd must not kill a server while it drains, and starts it with flags that there are.
+// systemd must not kill a server while it drains, and must start it with existing flags.
 func TestServiceFile(t *testing.T) {
 	t.Parallel()
 	unit := make(map[string]string)
@@ -258,6 +258,6 @@ func TestServiceFile(t *testing.T) {
 		t.Errorf("TimeoutStopSec is %v, %v; draining takes up to %v", patience, err, cfg.DrainTimeout)
 	}
 	if !strings.HasSuffix(unit["ExecStart"], "dibs serve --config /etc/dibs/dibs.toml") || !strings.Contains(unit["ExecReload"], "-HUP") {
-		t.Errorf("it is started by %q, and told by %q to read its policies", unit["ExecStart"], unit["ExecReload"])
+		t.Errorf("ExecStart is %q, ExecReload is %q", unit["ExecStart"], unit["ExecReload"])
 	}
 }

@@ -3,7 +3,6 @@ package servetest_test
 import (
 	"net/http"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -13,64 +12,62 @@ func overloadTime() (d time.Duration, long bool) {
 	if d, err := time.ParseDuration(os.Getenv("DIBS_TEST_LONG")); err == nil {
 		return d, true
 	}
-	return 2 * time.Second, false
+	return 1500 * time.Millisecond, false
 }
 
-// TestOverload sends twice as much as a server can carry. It does most of what it can, holds
-// the rest back or turns it away in a way that helps, keeps its memory, and is itself again
-// at once.
+// TestOverload sends twice as many requests as a server can carry. The server does most of
+// what it can, delays or sheds the rest with Retry-After, keeps its memory, and recovers at
+// once.
 //
-// It runs by itself, before the parallel tests: it measures.
+// It runs alone, before the parallel tests, because it measures.
 func TestOverload(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures: not with the race detector")
+		t.Skip("it measures, so it does not run with the race detector")
 	}
 	for _, c := range []overload{
-		// Who waits holds its connection, and so holds itself back.
-		{name: "as it is", connections: 6000, carries: 512, least: 0.7},
-		// Here nearly all is turned away, and that is most of the work.
-		{name: "little room", settings: "[limits]\nmaxInFlight = 64\nmaxWaiting = 64\nmaxWait = \"100ms\"\n", connections: 1000, carries: 100, least: 0.2, sheds: true},
+		// A waiting caller keeps its connection, and so is delayed itself.
+		{name: "default limits", connections: 6000, carries: 512, least: 0.7},
+		// Here nearly all requests are shed, and that is most of the work.
+		{name: "low limits", settings: "[limits]\nmaxInFlight = 64\nmaxWaiting = 64\nmaxWait = \"100ms\"\n", connections: 1000, carries: 100, least: 0.2, sheds: true},
 	} {
 		t.Run(c.name, c.run)
 	}
 }
 
-// overload is a server, and what it is overloaded with.
+// overload is a server, and its load.
 type overload struct {
 	name, settings string
 	connections    int
-	carries        int     // how many callers make it do all that it can
-	least          float64 // of what it can do, in a long run
-	sheds          bool    // most is turned away
+	carries        int     // how many callers use the whole capacity
+	least          float64 // share of the capacity, in a long run
+	sheds          bool    // most requests are shed
 }
 
 func (c overload) run(t *testing.T) {
 	lasts, long := overloadTime()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(c.settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// One core for the server, so that there is one left to overload it with.
+	writeFile(t, dir, "dibs.toml", c.settings)
+	// One core for the server, so that one is left for the load.
 	p := listen(t, start(t, dir, []string{"GOMAXPROCS=1"}, "serve", "--listen", "127.0.0.1:0", "--config", "dibs.toml"))
-	crew := newCrew(t, p.url, c.connections)
-	crew.closedLoop("warm", c.carries, time.Second/2)
-	calm := crew.closedLoop("calm", 8, time.Second/2)
+	load := newLoadGenerator(t, p.url, c.connections)
+	load.closedLoop("warm", c.carries, time.Second/3)
+	calm := load.closedLoop("calm", 8, time.Second/3)
 	cpu := p.cpu()
-	full := crew.closedLoop("full", c.carries, time.Second)
+	full := load.closedLoop("full", c.carries, time.Second)
 	fullCPU := p.cpu() - cpu
 	capacity := full.rate(http.StatusCreated)
 	before, _ := p.resident()
 
 	memory := watchMemory(p)
 	cpu = p.cpu()
-	over := crew.openLoop("over", int(2*capacity), lasts)
+	over := load.openLoop("over", int(2*capacity), lasts)
 	overCPU := p.cpu() - cpu
 	most := memory()
-	after := crew.closedLoop("after", 8, time.Second)
+	after := load.closedLoop("after", 8, time.Second/2)
 
 	t.Logf("calm: %v", calm)
 	t.Logf("full: %v", full)
-	t.Logf("over: %v, %d asked for, %d could not be sent", over, int(2*capacity*lasts.Seconds()), over.unsent)
+	t.Logf("over: %v, %d requested, %d could not be sent", over, int(2*capacity*lasts.Seconds()), over.unsent)
 	t.Logf("after: %v", after)
 	t.Logf("memory: %d MB before, at most %d MB during", before, most)
 	for _, o := range []outcome{calm, full, over, after} {
@@ -78,38 +75,38 @@ func (c overload) run(t *testing.T) {
 			t.Error(problem)
 		}
 	}
-	if shed := over.counts[http.StatusServiceUnavailable]; shed == 0 && (over.unsent == 0 || c.sheds) {
-		t.Error("nobody was turned away, or held back: it was not overloaded")
+	if shed := over.counts[http.StatusServiceUnavailable] + over.counts[http.StatusTooManyRequests]; shed == 0 && (over.unsent == 0 || c.sheds) {
+		t.Error("no request was shed or delayed: the server was not overloaded")
 	}
-	// By the time that the processor had for it, too: those who overload it, and whoever else
-	// is on the machine, take some of it.
+	// Also by processor time: the load, and everything else on the machine, use some of
+	// it.
 	share := over.rate(http.StatusCreated) / capacity
 	worth := float64(over.counts[http.StatusCreated]) / overCPU.Seconds() / (float64(full.counts[http.StatusCreated]) / fullCPU.Seconds())
-	t.Logf("it did %.0f %% of what it can, %.0f %% by the time of the processor (%v of %v)", 100*share, 100*worth, overCPU, over.lasted.Round(time.Millisecond))
+	t.Logf("%.0f %% of the capacity, %.0f %% by processor time (%v of %v)", 100*share, 100*worth, overCPU, over.lasted.Round(time.Millisecond))
 	least := c.least
-	if !long { // a short measurement is a rough one
+	if !long { // a short measurement is imprecise
 		least *= 0.7
 	}
 	if max(share, worth) < least {
-		t.Errorf("it did %.0f %% of what it can", 100*share)
+		t.Errorf("only %.0f %% of the capacity", 100*share)
 	}
 	if p99 := percentile(over.took, 99); p99 > 3*time.Second {
-		t.Errorf("who was served waited %v (p99)", p99)
+		t.Errorf("served callers waited %v (p99)", p99)
 	}
-	const each = 50 // KB: what a connection with a request may take
+	const each = 50 // KB: the limit for a connection with a request
 	if limit := before + 50 + c.connections*each/1000; most > limit {
-		t.Errorf("it took %d MB, with %d MB before", most, before)
+		t.Errorf("the server took %d MB, and %d MB before", most, before)
 	}
 	if got, want := percentile(after.took, 50), max(10*time.Millisecond, 5*percentile(calm.took, 50)); got > want {
 		t.Errorf("afterwards an answer takes %v (p50), want %v at most", got, want)
 	}
 	if n := after.counts[http.StatusServiceUnavailable]; n > 0 {
-		t.Errorf("afterwards %d are still turned away", n)
+		t.Errorf("afterwards %d requests are still shed", n)
 	}
 }
 
-// watchMemory looks at the memory of a process until it is stopped, and returns the most
-// that it had, in MB.
+// watchMemory polls the memory of a process until it is stopped, and returns the maximum
+// in MB.
 func watchMemory(p *process) (stop func() int) {
 	stopping, most := make(chan struct{}), make(chan int)
 	go func() {

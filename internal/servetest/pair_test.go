@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,12 +17,11 @@ import (
 )
 
 // TestOneOfTwoServersIsKilled lets callers of two servers on one database race for names
-// and kills one server meanwhile. Whoever goes on at the other one is served within five
-// seconds, and each name has one owner, who was told so.
+// and kills one server meanwhile. A caller that moves to the other server is served within
+// five seconds, and each name has one acknowledged owner.
 func TestOneOfTwoServersIsKilled(t *testing.T) {
 	t.Parallel()
-	shared := pgtest.Shared(t)
-	killOneOfTwo(t, shared.DSN("postgres")+"&dibs_schema="+url.QueryEscape(shared.NewSchema(t)))
+	killOneOfTwo(t, newSchema(t, pgtest.Shared(t)))
 }
 
 // TestOneOfTwoServersOnEtcdIsKilled does the same with two servers on three etcd members.
@@ -56,14 +54,14 @@ func killOneOfTwo(t *testing.T, store string) {
 	mustHave(t, second.url, r.winners)
 }
 
-// race is many callers who want the same names.
+// race is many callers that race for the same names.
 type race struct {
 	servers [2]*dibs.Registry
 	stopped atomic.Bool
 	callers sync.WaitGroup
 	calls   atomic.Int64
 	moved   atomic.Int64 // callers that have changed their server
-	worst   atomic.Int64 // how long the longest call took, failed attempts and all
+	worst   atomic.Int64 // duration of the longest call, with its failed attempts
 
 	mu      sync.Mutex
 	winners map[string]string
@@ -86,7 +84,7 @@ func newRace(t *testing.T, urls ...string) *race {
 	return r
 }
 
-// run reserves one name after another. Each name is wanted by a caller of either server.
+// run reserves one name after another. A caller of each server tries to get each name.
 func (r *race) run(t *testing.T, caller int) {
 	at := caller % 2
 	for i := 0; !r.stopped.Load(); i++ {
@@ -114,8 +112,8 @@ func (r *race) run(t *testing.T, caller int) {
 	}
 }
 
-// insist asks the other server where one does not answer, with the same token: what may
-// have happened there is then a replay.
+// insist asks the other server if one does not answer, with the same token: if the command
+// has happened, that is a replay.
 func (r *race) insist(at *int, reserve dibs.Reserve) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 )
 
 // probe asks whether a server is up, over a new connection each time, until it is
-// stopped. It returns how long the answers took, the longest last.
+// stopped. It returns the sorted durations of the answers.
 func probe(t *testing.T, url string) (stop func() []time.Duration) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
@@ -42,18 +42,18 @@ func probe(t *testing.T, url string) (stop func() []time.Duration) {
 	}
 }
 
-// percentile of what is sorted.
+// percentile returns a percentile of sorted durations.
 func percentile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
 }
 
-// cpu returns how much time of the processor a process has had; 0 where nobody says.
+// cpu returns the processor time of a process; 0 if the system does not tell.
 func (p *process) cpu() time.Duration {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
 	if err != nil {
 		return 0
 	}
-	_, behind, _ := strings.Cut(string(stat), ") ") // the name may have spaces in it
+	_, behind, _ := strings.Cut(string(stat), ") ") // the name may contain spaces
 	fields := strings.Fields(behind)
 	const user, system, tick = 11, 12, 10 * time.Millisecond
 	if len(fields) <= system {
@@ -66,7 +66,7 @@ func (p *process) cpu() time.Duration {
 
 var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
-// resident returns how much memory a process has, in MB; false where nobody says.
+// resident returns the memory of a process in MB; false if the system does not tell.
 func (p *process) resident() (int, bool) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
 	if err != nil {

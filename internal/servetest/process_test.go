@@ -1,64 +1,51 @@
 package servetest_test
 
 import (
-	"bytes"
 	"errors"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/etcdtest"
-	_ "github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/logtest"
+	"github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// childEnv tells the test binary to be the command line.
+// childEnv makes the test binary the command line.
 const childEnv = "DIBS_SERVETEST_CHILD"
 
-// TestMain lets the test binary be the real command line, in a process of its own, or a
-// member of an etcd cluster.
+// TestMain lets the test binary run as the real command line, in a separate process, or as
+// a member of an etcd cluster.
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(cli.Process{
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		}.Run())
 	}
+	// The longest tests wait for leases and timeouts. Their files come first, so that they
+	// start first.
+	parallel.PerProcessor(4)
 	etcdtest.Main(m)
 }
 
-// process is a command line that runs.
+// process is a running command line.
 type process struct {
 	cmd            *exec.Cmd
-	stdout, stderr output
+	stdout, stderr logtest.Buffer
 	ended          chan struct{}
 	url            string // of a server
 }
 
-// output is what a process has written so far.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
-// start starts the command line in a folder. Of the environment it gets nothing but env.
+// start starts the command line in a folder, with no environment but env.
 func start(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
@@ -69,21 +56,21 @@ func start(t *testing.T, dir string, env []string, args ...string) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is in ProcessState
+		_ = p.cmd.Wait() // the result is in ProcessState
 		close(p.ended)
 	}()
 	t.Cleanup(func() { p.examine(t) })
 	return p
 }
 
-// examine ends what still runs, and looks for what must never be in a log.
+// examine kills the process, and searches its log for what must never be there.
 func (p *process) examine(t *testing.T) {
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 	log := p.stderr.String()
 	for _, bad := range []string{"DATA RACE", "panic"} {
 		if strings.Contains(log, bad) {
-			t.Errorf("%v: there is a %q in the log", p.cmd.Args[1:], bad)
+			t.Errorf("%v: the log contains %q", p.cmd.Args[1:], bad)
 		}
 	}
 	if t.Failed() {
@@ -91,7 +78,35 @@ func (p *process) examine(t *testing.T) {
 	}
 }
 
-// finish runs a command to its end.
+// writeFile writes a file into a folder.
+func writeFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func removeFile(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustExist(t *testing.T, dir, name string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+		t.Error(err)
+	}
+}
+
+// newSchema returns a store in a new schema of a cluster.
+func newSchema(t *testing.T, cluster *pgtest.Cluster) string {
+	t.Helper()
+	return cluster.DSN("postgres") + "&dibs_schema=" + url.QueryEscape(cluster.NewSchema(t))
+}
+
+// finish runs a command until it ends.
 func finish(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	p := start(t, dir, nil, args...)
@@ -99,7 +114,7 @@ func finish(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
-// wait waits for the end and returns the exit code; -1 for a process that was killed.
+// wait waits for the end and returns the exit code; -1 for a killed process.
 func (p *process) wait(t *testing.T) int {
 	t.Helper()
 	select {
@@ -117,7 +132,7 @@ func (p *process) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// kill ends the process as a loss of power would.
+// kill ends the process like a power failure.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	p.signal(t, syscall.SIGKILL)
@@ -126,7 +141,7 @@ func (p *process) kill(t *testing.T) {
 
 var serving = regexp.MustCompile(`msg=serving listen=\S+:(\d+)`)
 
-// serve starts a server on any port of this machine, and returns once it listens.
+// serve starts a server on a free port of localhost, and returns once it listens.
 func serve(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	return listen(t, start(t, dir, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
@@ -151,7 +166,7 @@ func listen(t *testing.T, p *process) *process {
 	return p
 }
 
-// patience is how long a condition may take on a machine that is busy.
+// patience is how long a condition may take on a busy machine.
 const patience = time.Minute
 
 // await waits until a condition holds.
@@ -159,7 +174,7 @@ func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

@@ -3,29 +3,25 @@ package servetest_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// TestReload changes the policies of a server that is at work.
+// TestReload changes the policies of a server under load.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, dir, "dibs.toml", text)
 	}
 	reserve := func(word string) string {
 		return fmt.Sprintf("[policies.slug]\nreservedWords = { words = [%q] }\n", word)
 	}
 	write(reserve("first"))
 	p := serve(t, dir, "--config", "dibs.toml")
-	crowd := startCrowd(t, p.url, "load", 8)
+	load := startWriters(t, p.url, "load", 8)
 	isReserved := func(word string) bool {
 		a := get(t, p.url+"/v1/check/slug/"+word)
 		if a.status != http.StatusOK {
@@ -41,29 +37,27 @@ func TestReload(t *testing.T) {
 		write(reserve(word))
 		p.signal(t, syscall.SIGHUP)
 		await(t, word+" is reserved", func() bool { return isReserved(word) })
-		answered := crowd.answered.Load()
-		await(t, "the load goes on", func() bool { return crowd.answered.Load() > answered+30 })
+		answered := load.answered.Load()
+		await(t, "the load goes on", func() bool { return load.answered.Load() > answered+30 })
 	}
 
 	write("[policies.slug]\nminTTL = \"1s\"\nmaxTTL = 7\n")
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the log says where the file is broken", func() bool { return strings.Contains(p.stderr.String(), "dibs.toml:3: policies.slug.maxTTL") })
 	if !isReserved("word-9") {
-		t.Error("a broken file has changed something")
+		t.Error("a broken file had an effect")
 	}
-	if err := os.Remove(filepath.Join(dir, "dibs.toml")); err != nil {
-		t.Fatal(err)
-	}
+	removeFile(t, dir, "dibs.toml")
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the log says that there is no file", func() bool { return strings.Contains(p.stderr.String(), "dibs.toml: cannot be read") })
 	if !isReserved("word-9") {
-		t.Error("a file that is gone has changed something")
+		t.Error("a missing file had an effect")
 	}
 	write(reserve("last"))
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the file is read again", func() bool { return isReserved("last") && !isReserved("word-9") })
 
-	crowd.stop()
-	crowd.mustBeWhole(t)
-	t.Logf("%d requests meanwhile", crowd.answered.Load())
+	load.stop()
+	load.mustNotFail(t)
+	t.Logf("%d requests meanwhile", load.answered.Load())
 }

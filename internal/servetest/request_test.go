@@ -12,7 +12,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// newClient returns a client with connections of its own.
+// newClient returns a client with its own connections.
 func newClient(t *testing.T, perHost int) *http.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: perHost}
@@ -20,11 +20,11 @@ func newClient(t *testing.T, perHost int) *http.Client {
 	return &http.Client{Transport: transport, Timeout: patience}
 }
 
-// answer is what a server said.
+// answer is a server's answer.
 type answer struct {
 	status int
 	body   []byte
-	last   bool // the server closes the connection behind it
+	last   bool // the server closes the connection afterwards
 }
 
 // ask sends a request. Headers are pairs.
@@ -48,7 +48,7 @@ func ask(client *http.Client, method, url, body string, headers ...string) (answ
 	return answer{response.StatusCode, data, response.Close}, err
 }
 
-// get is ask for tests that cannot go on without an answer.
+// get sends a GET request, and fails the test without an answer.
 func get(t *testing.T, url string, headers ...string) answer {
 	t.Helper()
 	a, err := ask(newClient(t, 1), http.MethodGet, url, "", headers...)
@@ -58,12 +58,12 @@ func get(t *testing.T, url string, headers ...string) answer {
 	return a
 }
 
-// reservation is the body that reserves a name for an entity.
+// reservation is the body of a request to reserve a name for an entity.
 func reservation(name, entity string) string {
 	return fmt.Sprintf(`{"namespace": "slug", "value": %q, "ttlMs": 600000, "entity": {"type": "worker", "id": %q}}`, name, entity)
 }
 
-// holders returns which entity has which name.
+// holders returns the entity of each name.
 func holders(t *testing.T, url string) map[string]string {
 	t.Helper()
 	client, found := newClient(t, 1), make(map[string]string)
@@ -87,7 +87,7 @@ func holders(t *testing.T, url string) map[string]string {
 	}
 }
 
-// isDraining reports whether a server no longer wants new requests.
+// isDraining reports whether a server no longer accepts new requests.
 func isDraining(url string) bool {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	a, err := ask(client, http.MethodGet, url+"/readyz", "")

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,19 +11,17 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// routed writes a configuration with a route to each file that is named as its scope.
-func routed(t *testing.T, dir, file string, scopes ...string) {
+// routed writes a configuration with a route for each scope to a file of the same name.
+func routed(t *testing.T, dir string, scopes ...string) {
 	t.Helper()
 	text := `store = "sqlite:rest.db"` + "\n"
 	for _, scope := range scopes {
 		text += fmt.Sprintf("[[routes]]\nname = %q\nscopes = [%q]\nstore = \"sqlite:%s.db\"\n", scope, scope+".*", scope)
 	}
-	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dir, "dibs.toml", text)
 }
 
-// post is get with a body.
+// post sends a POST request, and fails the test without an answer.
 func post(t *testing.T, url, body string) answer {
 	t.Helper()
 	a, err := ask(newClient(t, 1), http.MethodPost, url, body)
@@ -62,7 +58,7 @@ func hold(t *testing.T, p *process, namespace, value string) wire.Name {
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	routed(t, dir, "dibs.toml", "acme")
+	routed(t, dir, "acme")
 	a, b := serve(t, dir, "--config", "dibs.toml"), serve(t, dir, "--config", "dibs.toml")
 	for _, namespace := range []string{"slug", "acme.slug", "acme.eu.slug"} {
 		held := hold(t, a, namespace, "alice")
@@ -74,9 +70,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s: the other server does not confirm it: %d %s", namespace, got.status, got.body)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "acme.db")); err != nil {
-		t.Error(err)
-	}
+	mustExist(t, dir, "acme.db")
 
 	keys, cursor := feed(t, a, "")
 	if len(keys) != 6 {
@@ -84,7 +78,7 @@ func TestRoutes(t *testing.T) {
 	}
 	hold(t, a, "acme.slug", "bob")
 	if keys, _ := feed(t, b, cursor); len(keys) != 1 || keys[0] != "acme.slug:bob" {
-		t.Errorf("behind the other server's cursor %q: %v", cursor, keys)
+		t.Errorf("after the other server's cursor %q: %v", cursor, keys)
 	}
 
 	both := `{"reservations": [{"namespace": "slug", "value": "carol"}, {"namespace": "acme.slug", "value": "carol"}]}`
@@ -97,13 +91,13 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("a batch that spans two stores: %d %s", got.status, got.body)
 	}
 	if got := get(t, a.url+"/v1/check/slug/carol"); !strings.Contains(string(got.body), `"available":true`) {
-		t.Errorf("half of a refused batch was done: %s", got.body)
+		t.Errorf("a refused batch had an effect: %s", got.body)
 	}
 	if got := get(t, a.url+"/readyz"); got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 
-	routed(t, dir, "dibs.toml", "acme", "globex")
+	routed(t, dir, "acme", "globex")
 	a.signal(t, syscall.SIGHUP)
 	await(t, "the log says that routes take a restart", func() bool {
 		return strings.Contains(a.stderr.String(), "the routes in the configuration are others by now")
@@ -116,26 +110,26 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// A server with another route stops those that do not have it, and waits for them.
+// A server with another route stops servers without it, and waits for them.
 func TestRoutesChange(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it takes some seconds of waiting")
+		t.Skip("it waits for a lease")
 	}
 	dir := t.TempDir()
-	plain := serve(t, dir, "--store", "sqlite:rest.db") // it has no routes at all
+	plain := serve(t, dir, "--store", "sqlite:rest.db") // it has no routes
 	held := hold(t, plain, "slug", "alice")
 	_, cursor := feed(t, plain, "")
-	routed(t, dir, "dibs.toml", "acme")
+	routed(t, dir, "acme")
 	latter := serve(t, dir, "--config", "dibs.toml")
 	if got := post(t, plain.url+"/v1/reservations", `{"namespace": "acme.slug", "value": "alice"}`); got.status != http.StatusServiceUnavailable {
-		t.Errorf("the server without routes goes on: %d %s", got.status, got.body)
+		t.Errorf("the server without routes still works: %d %s", got.status, got.body)
 	}
 	hold(t, latter, "acme.slug", "alice")
 	if got := get(t, latter.url+"/v1/reservations/"+held.ReservationID); got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if keys, _ := feed(t, latter, cursor); len(keys) != 1 || keys[0] != "acme.slug:alice" {
-		t.Errorf("behind a cursor from before: %v", keys)
+		t.Errorf("after an older cursor: %v", keys)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,25 +12,27 @@ import (
 	"github.com/calldibs/dibs/internal/authtest"
 )
 
-// fort is a folder with certificates and a configuration that names who may come.
-type fort struct {
+// secured is a folder with certificates and a configuration of principals.
+type secured struct {
 	dir       string
 	authority *authtest.Authority
 	issuer    *authtest.Issuer
+	orders    authtest.Pair // the certificate of a client
 }
 
-func newFort(t *testing.T) *fort {
+func newSecured(t *testing.T) *secured {
 	t.Helper()
-	f := &fort{t.TempDir(), authtest.NewAuthority(t), authtest.NewIssuer(t)}
-	authtest.WriteFile(t, filepath.Join(f.dir, "ca.pem"), f.authority.PEM)
+	f := &secured{dir: t.TempDir(), authority: authtest.NewAuthority(t), issuer: authtest.NewIssuer(t)}
+	writeFile(t, f.dir, "ca.pem", string(f.authority.PEM))
 	f.authority.Server(t, "first").Write(t, f.dir, "server")
-	f.authority.Client(t, "orders", "orders.example.com", "", time.Now().Add(time.Hour)).Write(t, f.dir, "orders")
+	f.orders = f.authority.Client(t, "orders", "orders.example.com", "", time.Now().Add(time.Hour))
+	f.orders.Write(t, f.dir, "orders")
 	f.configure(t, "optional", "read")
 	return f
 }
 
-// configure writes a configuration in which everybody who signs in may the same.
-func (f *fort) configure(t *testing.T, clients, may string) {
+// configure writes a configuration that grants the same rights to all principals.
+func (f *secured) configure(t *testing.T, clients, may string) {
 	t.Helper()
 	text := fmt.Sprintf(`
 corsOrigins = ["https://app.example.com"]
@@ -49,19 +49,19 @@ rules = [{ claim = "groups", value = "staff", grants = [{ may = %q, in = "*" }] 
 dns = "orders.example.com"
 grants = [{ may = %[3]q, in = "*" }]
 `, clients, f.issuer.URL, may)
-	authtest.WriteFile(t, filepath.Join(f.dir, "dibs.toml"), []byte(text))
+	writeFile(t, f.dir, "dibs.toml", text)
 }
 
-// serve starts the server where other machines could reach it.
-func (f *fort) serve(t *testing.T) *process {
+// serve starts the server where other machines can reach it.
+func (f *secured) serve(t *testing.T) *process {
 	t.Helper()
 	p := listen(t, start(t, f.dir, nil, "serve", "--listen", "0.0.0.0:0", "--config", "dibs.toml"))
 	p.url = strings.Replace(p.url, "http://", "https://", 1)
 	return p
 }
 
-// client trusts the server, and has this certificate.
-func (f *fort) client(t *testing.T, certificates ...tls.Certificate) *http.Client {
+// client trusts the server, and has these certificates.
+func (f *secured) client(t *testing.T, certificates ...tls.Certificate) *http.Client {
 	t.Helper()
 	client := newClient(t, 1)
 	transport := client.Transport.(*http.Transport)
@@ -69,20 +69,16 @@ func (f *fort) client(t *testing.T, certificates ...tls.Certificate) *http.Clien
 	return client
 }
 
-// TestSignInFromElsewhere starts a server without any key, which lets in those whom the
-// configuration names, and nobody else.
+// TestSignInFromElsewhere starts a server without a key, which accepts only the principals
+// of the configuration.
 func TestSignInFromElsewhere(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecured(t)
 	f.issuer.Down.Store(true)
 	p := f.serve(t)
 	await(t, "the log tells of the issuer", func() bool { return strings.Contains(p.stderr.String(), "an issuer of tokens does not answer") })
-	orders, err := tls.LoadX509KeyPair(filepath.Join(f.dir, "orders.crt"), filepath.Join(f.dir, "orders.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	token := f.issuer.Token(t, "alice", authtest.Claims{"groups": []string{"staff"}})
-	plain, known := f.client(t), f.client(t, orders)
+	plain, known := f.client(t), f.client(t, f.orders.TLS(t))
 	status := func(client *http.Client, path string, headers ...string) int {
 		t.Helper()
 		a, err := ask(client, http.MethodGet, p.url+path, "", headers...)
@@ -103,7 +99,7 @@ func TestSignInFromElsewhere(t *testing.T) {
 		headers []string
 		want    int
 	}{
-		"nobody":                    {plain, "/v1/check/slug/a", nil, 401},
+		"no credentials":            {plain, "/v1/check/slug/a", nil, 401},
 		"health":                    {plain, "/healthz", nil, 200},
 		"a certificate":             {known, "/v1/check/slug/a", nil, 200},
 		"a certificate's limits":    {known, "/v1/names", nil, 403},
@@ -116,7 +112,7 @@ func TestSignInFromElsewhere(t *testing.T) {
 		}
 	}
 
-	// More rights, another certificate, and nobody has to come again.
+	// More rights and another certificate, without a new sign-in.
 	f.authority.Server(t, "second").Write(t, f.dir, "server")
 	f.configure(t, "optional", "watch")
 	p.signal(t, syscall.SIGHUP)
@@ -124,7 +120,7 @@ func TestSignInFromElsewhere(t *testing.T) {
 		return status(known, "/v1/names") == http.StatusOK && status(plain, "/v1/names", bearer...) == http.StatusOK
 	})
 	if got := status(known, "/v1/check/slug/a"); got != http.StatusForbidden {
-		t.Errorf("a right that was taken back: %d", got)
+		t.Errorf("a revoked right: %d", got)
 	}
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), &tls.Config{RootCAs: f.authority.Pool()})
 	if err != nil {
@@ -132,13 +128,21 @@ func TestSignInFromElsewhere(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	if got := conn.ConnectionState().PeerCertificates[0].Subject.CommonName; got != "second" {
-		t.Errorf("the certificate is the %s", got)
+		t.Errorf("the server has the %s certificate", got)
 	}
 	if metrics := metricsOf(t, known, p.url); !strings.Contains(metrics, fmt.Sprintf("dibs_issuer_up{issuer=%q} 1", f.issuer.URL)) {
-		t.Errorf("nobody is told that the issuer is up: %.300s", metrics)
+		t.Errorf("the metrics do not show that the issuer is up: %.300s", metrics)
 	}
 
-	// The command line comes the same ways.
+	f.checkCommandLine(t, p, token)
+	if log := p.stderr.String() + p.stdout.String(); strings.Contains(log, token) || strings.Contains(log, "PRIVATE") {
+		t.Error("a secret is in the log")
+	}
+}
+
+// checkCommandLine demands that the command line can sign in by certificate and by token.
+func (f *secured) checkCommandLine(t *testing.T, p *process, token string) {
+	t.Helper()
 	for what, env := range map[string][]string{
 		"a certificate": {"DIBS_CERT=orders.crt", "DIBS_CERT_KEY=orders.key"},
 		"a token":       {"DIBS_KEY=" + token},
@@ -149,10 +153,7 @@ func TestSignInFromElsewhere(t *testing.T) {
 		}
 	}
 	if verb := finish(t, f.dir, "list", "--server", p.url, "--cert", "orders.crt", "--cert-key", "orders.key"); verb.wait(t) == 0 {
-		t.Error("a server that nobody vouches for is trusted")
-	}
-	if log := p.stderr.String() + p.stdout.String(); strings.Contains(log, token) || strings.Contains(log, "PRIVATE") {
-		t.Error("a secret is in the log")
+		t.Error("a server with an unknown CA is trusted")
 	}
 }
 
@@ -165,10 +166,10 @@ func metricsOf(t *testing.T, client *http.Client, url string) string {
 	return string(a.body)
 }
 
-// TestCertificatesRequired lets nobody even connect who has no certificate.
+// TestCertificatesRequired accepts no connection without a certificate.
 func TestCertificatesRequired(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecured(t)
 	f.configure(t, "required", "read")
 	p := f.serve(t)
 	if a, err := ask(f.client(t), http.MethodGet, p.url+"/healthz", ""); err == nil {
@@ -176,28 +177,25 @@ func TestCertificatesRequired(t *testing.T) {
 	}
 	stranger := f.authority.Client(t, "eve", "eve.example.com", "", time.Now().Add(time.Hour)).TLS(t)
 	if a, err := ask(f.client(t, stranger), http.MethodGet, p.url+"/v1/check/slug/a", ""); err != nil || a.status != http.StatusUnauthorized {
-		t.Errorf("with a certificate of nobody: %d, %v", a.status, err)
+		t.Errorf("with the certificate of an unknown principal: %d, %v", a.status, err)
 	}
 }
 
-// TestBrokenCertificates says what is wrong before anything is served, and while the
-// configuration is checked.
+// TestBrokenCertificates demands an error before the server serves, and from config check.
 func TestBrokenCertificates(t *testing.T) {
 	t.Parallel()
-	f := newFort(t)
+	f := newSecured(t)
 	if checked := finish(t, f.dir, "config", "check", "dibs.toml"); checked.wait(t) != 0 {
 		t.Error(checked.stderr.String())
 	}
-	if err := os.Remove(filepath.Join(f.dir, "server.key")); err != nil {
-		t.Fatal(err)
-	}
+	removeFile(t, f.dir, "server.key")
 	for _, args := range [][]string{{"config", "check", "dibs.toml"}, {"serve", "--config", "dibs.toml", "--listen", "127.0.0.1:0"}} {
 		p := finish(t, f.dir, args...)
-		if p.wait(t) != 2 || !strings.Contains(p.stderr.String(), "server.key: no such file") {
+		if p.wait(t) != 2 || !strings.Contains(p.stderr.String(), "server.key cannot be read: no such file") {
 			t.Errorf("%q: %v: %s", args, p.cmd.ProcessState, p.stderr.String())
 		}
 	}
-	// Who needs the policies alone needs no certificates.
+	// A command that needs only the policies needs no certificates.
 	if list := finish(t, f.dir, "list", "--store", "sqlite:dibs.db", "--config", "dibs.toml"); list.wait(t) != 0 {
 		t.Error(list.stderr.String())
 	}

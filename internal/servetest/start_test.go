@@ -3,9 +3,7 @@ package servetest_test
 import (
 	"encoding/json"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,10 +11,10 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// pasted is the command that a server offers to try, over as many lines as it has.
+// pasted matches the command that a server prints to try, which may have several lines.
 var pasted = regexp.MustCompile(`(?m)^ +curl (?:.*\\\n)*.*$`)
 
-// quoted is a word of a command line, as far as the offered command needs it.
+// quoted matches a word of a command line, as far as the printed command needs it.
 var quoted = regexp.MustCompile(`'([^']*)'|"([^"]*)"|([^\s\\'"]+)`)
 
 func shellWords(line string) []string {
@@ -27,7 +25,7 @@ func shellWords(line string) []string {
 	return words
 }
 
-// curl sends what a curl command would.
+// curl sends the request of a curl command.
 func curl(t *testing.T, command string) answer {
 	t.Helper()
 	var url, body string
@@ -54,11 +52,11 @@ func curl(t *testing.T, command string) answer {
 	return a
 }
 
-// TestServeWithoutSettings starts a server in an empty folder, and does what it says.
+// TestServeWithoutSettings starts a server in an empty folder, and runs the command it prints.
 func TestServeWithoutSettings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// The port alone is not the default one: somebody else may have that.
+	// Only the port is not the default, which may be in use.
 	p := listen(t, start(t, dir, []string{"DIBS_LISTEN=127.0.0.1:0"}, "serve"))
 	await(t, "a command is offered", func() bool { return strings.Contains(p.stdout.String(), "/docs/") })
 	command := pasted.FindString(p.stdout.String())
@@ -73,9 +71,7 @@ func TestServeWithoutSettings(t *testing.T) {
 			t.Errorf("pasted once more, the command answers %s (%v)", out, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "dibs.db")); err != nil {
-		t.Error(err)
-	}
+	mustExist(t, dir, "dibs.db")
 	for path, part := range map[string]string{
 		"/": "<html", "/docs": "swagger", "/docs/": "swagger", "/openapi.json": `"openapi":"3.1`,
 		"/healthz": "up", "/readyz": "ready", "/metrics": "dibs_",
@@ -89,7 +85,7 @@ func TestServeWithoutSettings(t *testing.T) {
 	}
 }
 
-// TestServeTakenPort says which address it was that somebody else has.
+// TestServeTakenPort demands an error that names the address in use.
 func TestServeTakenPort(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// halfSent is a request that the server has begun to read, and waits for the rest of.
+// halfSent is a request of which the server has read a part.
 type halfSent struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -31,7 +31,7 @@ func sendHalf(t *testing.T, url, body string) *halfSent {
 	half := &halfSent{conn, bufio.NewReader(conn), body[len(body)/2:]}
 	fmt.Fprintf(conn, "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
-	// The server says so when it begins to read.
+	// The server sends 100 Continue when it begins to read.
 	if line, err := half.in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -52,13 +52,13 @@ func (h *halfSent) finish(t *testing.T) int {
 	}
 	response, err := http.ReadResponse(h.in, nil)
 	if err != nil {
-		t.Fatalf("a request that was under way got no answer: %v", err)
+		t.Fatalf("a request in progress got no answer: %v", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	return response.StatusCode
 }
 
-// openStream follows the feed, and returns what it ends with.
+// openStream follows the feed, and returns the error that it ends with.
 func openStream(t *testing.T, url string) <-chan error {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, url+"/v1/events", http.NoBody)
@@ -86,35 +86,35 @@ func openStream(t *testing.T, url string) <-chan error {
 	return ended
 }
 
-// TestStopUnderLoad ends a server that is at work: whatever it has begun it answers, and
-// whatever it has acknowledged is there afterwards.
+// TestStopUnderLoad stops a server under load: it answers every request that it has begun,
+// and everything it acknowledged is stored afterwards.
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, dir)
 	stream := openStream(t, p.url)
 	half := sendHalf(t, p.url, reservation("half", "owner-of-half"))
-	crowd := startCrowd(t, p.url, "load", 16)
-	await(t, "there is load", func() bool { return crowd.answered.Load() > 300 })
+	load := startWriters(t, p.url, "load", 16)
+	await(t, "there is load", func() bool { return load.answered.Load() > 300 })
 
 	p.signal(t, syscall.SIGTERM)
 	await(t, "the server drains", func() bool { return isDraining(p.url) })
 	if err := <-stream; err != nil {
-		t.Errorf("the stream was torn: %v", err)
+		t.Errorf("the stream was cut off: %v", err)
 	}
-	crowd.workers.Wait() // each was told that its connection ends
-	crowd.mustBeWhole(t)
+	load.workers.Wait() // the server closes each connection
+	load.mustNotFail(t)
 	if status := half.finish(t); status != http.StatusCreated {
-		t.Errorf("what was under way is answered %d", status)
+		t.Errorf("the request in progress got %d", status)
 	}
 	if code := p.wait(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	crowd.acked["half"] = "owner-of-half"
-	mustHave(t, serve(t, dir).url, crowd.acked)
+	load.acked["half"] = "owner-of-half"
+	mustHave(t, serve(t, dir).url, load.acked)
 }
 
-// TestStopIdle ends a server that has nothing to do: nothing keeps it.
+// TestStopIdle stops an idle server: it ends at once.
 func TestStopIdle(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
@@ -126,7 +126,7 @@ func TestStopIdle(t *testing.T) {
 	t.Logf("it took %v", time.Since(begin))
 }
 
-// TestSecondSignal ends a server that waits for a request which never ends.
+// TestSecondSignal stops a server that waits for a request that never ends.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir(), "--request-timeout", "10m", "--drain-timeout", "10m")
@@ -144,7 +144,7 @@ func TestSecondSignal(t *testing.T) {
 	})
 }
 
-// TestStopDespiteStuckRequest ends a server when the time to drain is over.
+// TestStopDespiteStuckRequest stops a server when the drain timeout is over.
 func TestStopDespiteStuckRequest(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir(), "--request-timeout", "10m", "--drain-timeout", "1s")

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +12,7 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// What a trace must never have in it, beside what the request of a test has there.
+// What a trace must never contain, and the ids of the test's own request.
 const (
 	traceValue  = "a-very-private-name"
 	traceToken  = "a-token-that-nobody-may-see"
@@ -31,22 +29,16 @@ func serveTraced(t *testing.T, endpoint string, sample float64, args ...string) 
 	return serveTracedWith(t, endpoint, sample, "", args...)
 }
 
-// serveTracedWith is serveTraced with more in its configuration.
+// serveTracedWith is serveTraced with additional configuration.
 func serveTracedWith(t *testing.T, endpoint string, sample float64, more string, args ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"dibs.toml": fmt.Sprintf("logLevel = \"debug\"\n[tracing]\nendpoint = %q\nsample = %v\nheadersFile = \"collector\"\n%s", endpoint, sample, more),
-		"collector": "X-Key: " + traceKey + "\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeFile(t, dir, "collector", "X-Key: "+traceKey+"\n")
+	writeFile(t, dir, "dibs.toml", fmt.Sprintf("logLevel = \"debug\"\n[tracing]\nendpoint = %q\nsample = %v\nheadersFile = \"collector\"\n%s", endpoint, sample, more))
 	return serve(t, dir, append([]string{"--config", "dibs.toml"}, args...)...)
 }
 
-// reserveTraced reserves a name as part of a caller's trace, or of none.
+// reserveTraced reserves a name as part of a caller's trace, or without one.
 func reserveTraced(t *testing.T, client *http.Client, url, value, parent string) int {
 	t.Helper()
 	headers := []string{"Idempotency-Key", traceToken + value}
@@ -61,12 +53,12 @@ func reserveTraced(t *testing.T, client *http.Client, url, value, parent string)
 	return a.status
 }
 
-// stopped ends a server as an operator does.
+// stopped stops a server like an operator.
 func stopped(t *testing.T, p *process) {
 	t.Helper()
 	p.signal(t, syscall.SIGTERM)
 	if code := p.wait(t); code != 0 {
-		t.Errorf("it ended with %d", code)
+		t.Errorf("exit code %d", code)
 	}
 }
 
@@ -79,21 +71,18 @@ func TestTraceFromRequestToStatement(t *testing.T) {
 	}{
 		"sqlite": {func(*testing.T) string { return "sqlite:names.db" }, []string{commit}},
 		"postgres": {
-			func(t *testing.T) string {
-				cluster := pgtest.Shared(t)
-				return cluster.DSN("postgres") + "&dibs_schema=" + cluster.NewSchema(t)
-			},
+			func(t *testing.T) string { return newSchema(t, pgtest.Shared(t)) },
 			[]string{commit, commit + " > postgres.batch", callersSpan + " > POST /v1/reservations > dibs.reserve > dibs.batch > dibs.engine.load > postgres."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCollector(t)
-			// Of requests that are nobody's trace none is wanted.
+			// Requests without a caller's trace are not traced.
 			p := serveTraced(t, c.url, 0, "--store", test.store(t))
 			parent := "00-" + callersTrace + "-" + callersSpan + "-01"
 			if status := reserveTraced(t, newClient(t, 1), p.url, traceValue, parent); status != http.StatusCreated {
-				t.Fatalf("it is answered by %d", status)
+				t.Fatalf("status %d", status)
 			}
 			_ = get(t, p.url+"/v1/resolve/slug/"+traceValue, "traceparent", parent)
 			reserveTraced(t, newClient(t, 1), p.url, traceValue, "")
@@ -123,7 +112,7 @@ func checkTrace(t *testing.T, c *collector, p *process, want []string) {
 		}
 	}
 	if requests != 2 {
-		t.Errorf("%d spans are nobody's child here, want those of two requests: %v", requests, chains)
+		t.Errorf("%d spans have no local parent, want those of two requests: %v", requests, chains)
 	}
 	for _, secret := range []string{traceValue, traceToken, traceEntity, traceKey} {
 		if strings.Contains(c.text, secret) {
@@ -138,10 +127,10 @@ func checkTrace(t *testing.T, c *collector, p *process, want []string) {
 	}
 }
 
-// Without a collector nothing is slower, nothing stops, and it is told once.
+// Without a collector the server works as before, and logs the failure once.
 func TestCollectorThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	hanging, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections and answers none
+	hanging, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +144,7 @@ func TestCollectorThatIsNotThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := serveTraced(t, "http://"+address, 1, "--store", "sqlite:names.db")
-			// More spans than the queue takes: each request has several.
+			// More spans than the queue holds: each request has several.
 			requests := 1000
 			if testing.Short() {
 				requests = 100
@@ -163,23 +152,23 @@ func TestCollectorThatIsNotThere(t *testing.T) {
 			client := newClient(t, 1)
 			for i := range requests {
 				if status := reserveTraced(t, client, p.url, fmt.Sprint("name-", i), ""); status != http.StatusCreated {
-					t.Fatalf("request %d is answered by %d", i, status)
+					t.Fatalf("request %d got %d", i, status)
 				}
 			}
 			metrics := string(get(t, p.url+"/metrics").body)
 			if !strings.Contains(metrics, "\ndibs_trace_spans_sent_total 0\n") || strings.Contains(metrics, "\ndibs_trace_spans_total 0\n") {
-				t.Error("the metrics do not tell of spans that were not sent")
+				t.Error("the metrics do not count unsent spans")
 			}
 			begin := time.Now()
 			stopped(t, p)
 			if took := time.Since(begin); took > 15*time.Second {
-				t.Errorf("it took %v to end", took)
+				t.Errorf("stopping took %v", took)
 			}
-			// Where it hangs, the server may end before it is sure that it does.
+			// If the collector hangs, the server may end before it detects that.
 			log := p.stderr.String()
 			cannot, last := strings.Count(log, "traces cannot be sent"), strings.Count(log, "the last traces were not sent")
 			if cannot > 1 || last > 1 || cannot+last == 0 {
-				t.Errorf("the log tells %d times of it, and %d times at the end", cannot, last)
+				t.Errorf("the log reports it %d times, and %d times at the end", cannot, last)
 			}
 		})
 	}
@@ -192,10 +181,10 @@ func TestNoTracesUnlessConfigured(t *testing.T) {
 		"serve", "--listen", "127.0.0.1:0", "--store", "mem:", "--log-level", "debug"))
 	reserveTraced(t, newClient(t, 1), p.url, traceValue, "00-"+callersTrace+"-"+callersSpan+"-01")
 	if strings.Contains(string(get(t, p.url+"/metrics").body), "dibs_trace_spans_total") {
-		t.Error("there are metrics of traces")
+		t.Error("the metrics contain traces")
 	}
 	stopped(t, p)
 	if c.text != "" || strings.Contains(p.stderr.String(), callersTrace) {
-		t.Error("it was traced")
+		t.Error("the request was traced")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,10 +17,10 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// orders is a service that is asked what became of holds.
+// orders is a service that answers questions about holds.
 type orders struct {
 	mu    sync.Mutex
-	says  map[string]string // by the canonical form of the name; empty: it fails
+	says  map[string]string // by the canonical form of the name; empty means an error
 	asked map[string]int
 }
 
@@ -45,21 +44,21 @@ func (o *orders) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// let makes the service answer this about a name from now on.
+// let sets the answer about a name.
 func (o *orders) let(name, answer string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.says[name] = answer
 }
 
-// witnessed is a server whose names are witnessed.
+// witnessed is a server with a witness.
 type witnessed struct {
 	*process
 	t   *testing.T
 	dir string
 }
 
-// lapse reserves a name for a moment, and nobody confirms it.
+// lapse makes a short hold that is never confirmed.
 func (w witnessed) lapse(namespace, value string) {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"namespace": %q, "value": %q, "ttlMs": 200, "entity": {"type": "order", "id": %q}, "correlationId": "c-1"}`, namespace, value, value)
@@ -69,7 +68,7 @@ func (w witnessed) lapse(namespace, value string) {
 	}
 }
 
-// name shows a name.
+// name reads a name.
 func (w witnessed) name(namespace, value string) (n wire.Name) {
 	w.t.Helper()
 	a := get(w.t, w.url+"/v1/names/"+namespace+"/"+value)
@@ -79,7 +78,7 @@ func (w witnessed) name(namespace, value string) (n wire.Name) {
 	return n
 }
 
-// becomes waits until a name has a status, and what it says about its doubt.
+// becomes waits until a name has a status and a doubt.
 func (w witnessed) becomes(namespace, value, status, doubt string) {
 	w.t.Helper()
 	await(w.t, value+" becomes "+status+" "+doubt, func() bool {
@@ -88,19 +87,12 @@ func (w witnessed) becomes(namespace, value, status, doubt string) {
 	})
 }
 
-func (w witnessed) write(name, text string) {
-	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // startWitnessed starts a server with a configuration file.
 func startWitnessed(t *testing.T, configuration string) witnessed {
 	t.Helper()
 	w := witnessed{t: t, dir: t.TempDir()}
-	w.write("secret", "hunter2\n")
-	w.write("dibs.toml", configuration)
+	writeFile(t, w.dir, "secret", "hunter2\n")
+	writeFile(t, w.dir, "dibs.toml", configuration)
 	w.process = serve(t, w.dir, "--config", "dibs.toml", "--sweep-every", "100ms")
 	t.Cleanup(func() {
 		if strings.Contains(w.stderr.String()+w.stdout.String(), "hunter2") {
@@ -110,12 +102,12 @@ func startWitnessed(t *testing.T, configuration string) witnessed {
 	return w
 }
 
-// byService is a file by which a service is asked about codes.
+// byService is a configuration with a service as the witness of codes.
 func byService(url string) string {
 	return fmt.Sprintf("[policies.code]\nminTTL = \"1ms\"\nwitness = \"orders\"\n[witnesses.orders]\nurl = %q\nsecretFile = \"secret\"\ntimeout = \"1s\"\n", url)
 }
 
-// TestWitnessByHTTP lets holds lapse, and a service decide what becomes of them.
+// TestWitnessByHTTP lets holds lapse, and a service decide about them.
 func TestWitnessByHTTP(t *testing.T) {
 	t.Parallel()
 	service := &orders{asked: make(map[string]int), says: map[string]string{
@@ -129,7 +121,7 @@ func TestWitnessByHTTP(t *testing.T) {
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	w := startWitnessed(t, byService(server.URL))
-	for name, want := range map[string][2]string{
+	ends := map[string][2]string{
 		"saved":   {"confirmed", ""},
 		"other":   {"suspect", "the witness says that it exists, but:"},
 		"fenced":  {"expired", ""},
@@ -137,43 +129,17 @@ func TestWitnessByHTTP(t *testing.T) {
 		"page":    {"suspect", "not JSON"},
 		"failed":  {"suspect", "500"},
 		"nowhere": {"suspect", "404"},
-	} {
+	}
+	for name := range ends {
 		w.lapse("code", name)
+	}
+	for name, want := range ends {
 		w.becomes("code", name, want[0], want[1])
 	}
 
-	// All that is suspect is listed, and can be settled.
-	listed := finish(t, w.dir, "suspects", "--server", w.url)
-	for _, part := range []string{"code:other", "code:paying", "code:page", "code:failed", "code:nowhere", "order/paying", "c-1", "being paid"} {
-		if !strings.Contains(listed.stdout.String(), part) {
-			t.Errorf("%s is not listed:\n%s%s", part, listed.stdout.String(), listed.stderr.String())
-		}
-	}
-	if strings.Contains(listed.stdout.String(), "code:saved") {
-		t.Error("what is settled is listed")
-	}
-	id := w.name("code", "nowhere").ReservationID
-	if p := finish(t, w.dir, "settle", id, "--exists", "order/nowhere", "--server", w.url); p.wait(t) != 0 {
-		t.Error(p.stderr.String())
-	}
-	w.becomes("code", "nowhere", "confirmed", "")
-	id = w.name("code", "page").ReservationID
-	a, err := ask(newClient(t, 1), http.MethodPost, w.url+"/v1/reservations/"+id+"/settle", `{"outcome": "absent"}`)
-	if err != nil || a.status != http.StatusOK {
-		t.Errorf("%d %s, %v", a.status, a.body, err)
-	}
-	w.becomes("code", "page", "expired", "")
-	metrics := string(get(t, w.url+"/metrics").body)
-	for _, outcome := range []string{"exists", "absent", "unknown", "failed"} {
-		if !strings.Contains(metrics, `dibs_witness_calls_total{outcome="`+outcome+`"}`) {
-			t.Errorf("no witness is counted that says %s", outcome)
-		}
-	}
-	await(t, "suspects are counted", func() bool {
-		return strings.Contains(string(get(t, w.url+"/metrics").body), "dibs_suspects_unsettled")
-	})
+	w.checkSuspects()
 
-	// A service that is gone knows nothing; once another takes its place, it is asked.
+	// A service that is down has no answer; another one in its place is asked again.
 	server.Close()
 	w.lapse("code", "late")
 	w.becomes("code", "late", "suspect", "could not be asked")
@@ -181,7 +147,7 @@ func TestWitnessByHTTP(t *testing.T) {
 	service.let("failed", `{"outcome": "exists", "entity": {"type": "order", "id": "failed"}}`)
 	second := httptest.NewServer(service)
 	t.Cleanup(second.Close)
-	w.write("dibs.toml", byService(second.URL))
+	writeFile(t, w.dir, "dibs.toml", byService(second.URL))
 	w.signal(t, syscall.SIGHUP)
 	w.becomes("code", "late", "expired", "")
 	w.becomes("code", "failed", "confirmed", "")
@@ -191,8 +157,42 @@ func TestWitnessByHTTP(t *testing.T) {
 
 	w.signal(t, syscall.SIGTERM)
 	if w.wait(t) != 0 {
-		t.Error("it did not end well")
+		t.Error("the exit code is not 0")
 	}
+}
+
+// checkSuspects demands that all suspects are listed and counted, and can be settled.
+func (w witnessed) checkSuspects() {
+	w.t.Helper()
+	listed := finish(w.t, w.dir, "suspects", "--server", w.url)
+	for _, part := range []string{"code:other", "code:paying", "code:page", "code:failed", "code:nowhere", "order/paying", "c-1", "being paid"} {
+		if !strings.Contains(listed.stdout.String(), part) {
+			w.t.Errorf("%s is not listed:\n%s%s", part, listed.stdout.String(), listed.stderr.String())
+		}
+	}
+	if strings.Contains(listed.stdout.String(), "code:saved") {
+		w.t.Error("a settled name is listed")
+	}
+	id := w.name("code", "nowhere").ReservationID
+	if p := finish(w.t, w.dir, "settle", id, "--exists", "order/nowhere", "--server", w.url); p.wait(w.t) != 0 {
+		w.t.Error(p.stderr.String())
+	}
+	w.becomes("code", "nowhere", "confirmed", "")
+	id = w.name("code", "page").ReservationID
+	a, err := ask(newClient(w.t, 1), http.MethodPost, w.url+"/v1/reservations/"+id+"/settle", `{"outcome": "absent"}`)
+	if err != nil || a.status != http.StatusOK {
+		w.t.Errorf("%d %s, %v", a.status, a.body, err)
+	}
+	w.becomes("code", "page", "expired", "")
+	metrics := string(get(w.t, w.url+"/metrics").body)
+	for _, outcome := range []string{"exists", "absent", "unknown", "failed"} {
+		if !strings.Contains(metrics, `dibs_witness_calls_total{outcome="`+outcome+`"}`) {
+			w.t.Errorf("the metrics do not count the outcome %s", outcome)
+		}
+	}
+	await(w.t, "suspects are counted", func() bool {
+		return strings.Contains(string(get(w.t, w.url+"/metrics").body), "dibs_suspects_unsettled")
+	})
 }
 
 // TestWitnessBySQL does the same with queries, on SQLite and on PostgreSQL.
@@ -247,29 +247,29 @@ query = "SELECT 'order' AS type, id FROM orders WHERE name = :key AND epoch = :e
 			exec("INSERT INTO orders VALUES ('late', 'patient:late', 1)")
 			exec("DELETE FROM orders WHERE id = 'twice-1'")
 			w.becomes("patient", "late", "confirmed", "")
-			// The row is of another entity than the one that the hold was for.
+			// The row has another entity than the hold.
 			w.becomes("code", "twice", "suspect", "exists, but:")
 			exec("DROP TABLE orders")
 			w.lapse("code", "lost")
 			w.becomes("code", "lost", "suspect", "the query failed")
 			w.signal(t, syscall.SIGTERM)
 			if w.wait(t) != 0 {
-				t.Error("it did not end well")
+				t.Error("the exit code is not 0")
 			}
 		})
 	}
 }
 
-// TestWitnessWithoutServer lets the command line ask the witness of the file: whoever opens the
-// store itself has the policies that a server has.
+// TestWitnessWithoutServer lets the command line ask the witness of the file: a command that
+// opens the store itself has the same policies as a server.
 func TestWitnessWithoutServer(t *testing.T) {
 	t.Parallel()
 	service := &orders{asked: make(map[string]int), says: map[string]string{"fenced": `{"outcome": "absent"}`}}
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	w := witnessed{t: t, dir: t.TempDir()}
-	w.write("secret", "hunter2\n")
-	w.write("dibs.toml", byService(server.URL))
+	writeFile(t, w.dir, "secret", "hunter2\n")
+	writeFile(t, w.dir, "dibs.toml", byService(server.URL))
 	where := []string{"--store", "sqlite:dibs.db", "--config", "dibs.toml"}
 	p := finish(t, w.dir, append([]string{"reserve", "code", "fenced", "--ttl", "200ms"}, where...)...)
 	if p.wait(t) != 0 {

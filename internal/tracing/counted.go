@@ -9,8 +9,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// counted counts the spans that end and those that the collector took. What lies between
-// is lost, or still in the queue.
+// counted counts the spans that ended and those that the collector accepted. The difference is
+// lost, or still in the queue.
 type counted struct {
 	sdktrace.SpanExporter
 	log     *slog.Logger
@@ -23,43 +23,43 @@ func newCounted(exporter sdktrace.SpanExporter, log *slog.Logger) *counted {
 	return &counted{
 		SpanExporter: exporter, log: log,
 		ended: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "dibs_trace_spans_total", Help: "Spans that were recorded.",
+			Name: "dibs_trace_spans_total", Help: "Recorded spans.",
 		}),
 		sent: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "dibs_trace_spans_sent_total", Help: "Of them, those that the collector took. The others are lost, or wait: 2,048 at the most.",
+			Name: "dibs_trace_spans_sent_total", Help: "Recorded spans that the collector accepted. The others are lost, or wait: 2,048 at most.",
 		}),
 	}
 }
 
-// OnStart does nothing: counted is a processor of spans for their end alone.
+// OnStart does nothing.
 func (*counted) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd counts a span.
+// OnEnd counts a sampled span.
 func (c *counted) OnEnd(span sdktrace.ReadOnlySpan) {
 	if span.SpanContext().IsSampled() {
 		c.ended.Inc()
 	}
 }
 
-// ForceFlush does nothing: nothing is kept here.
+// ForceFlush does nothing: counted keeps no spans.
 func (*counted) ForceFlush(context.Context) error { return nil }
 
-// Shutdown does nothing: the exporter is closed by who sends.
+// Shutdown does nothing: sender closes the exporter.
 func (*counted) Shutdown(context.Context) error { return nil }
 
-// exporter returns the exporter whose successes are counted.
+// exporter returns an exporter that counts its successes.
 func (c *counted) exporter() sdktrace.SpanExporter { return sender{c} }
 
-// sender counts what was sent. It logs when sending begins to fail and when it works
-// again, and nothing in between.
+// sender counts the spans that were sent. It logs when sending begins to fail and when it works
+// again.
 type sender struct{ *counted }
 
-// ExportSpans sends spans. It never fails: there is nobody who could do more about it.
+// ExportSpans sends spans. It returns no error: its caller could not handle one.
 func (s sender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := s.SpanExporter.ExportSpans(ctx, spans)
 	if err != nil {
 		if !s.failing.Swap(true) {
-			s.log.Warn("traces cannot be sent, and are dropped until they can", "error", err)
+			s.log.Warn("traces cannot be sent and are dropped", "error", err)
 		}
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Package tracing sends the traces of a server to a collector, by OTLP over HTTP.
 //
-// A collector that is slow or down slows nothing: spans wait in a bounded queue, and are
-// dropped where that is full. Metrics tell how many, and the log when it begins and ends.
+// A collector that is slow or down does not slow the server: spans wait in a bounded queue, and
+// are dropped when it is full. Metrics count them; the log has the start and the end.
 package tracing
 
 import (
@@ -25,55 +25,52 @@ import (
 )
 
 const (
-	// queue is how many spans wait for the collector at the most, and batch how many are
-	// sent at once.
+	// queue is how many spans can wait for the collector, and batch how many are sent at once.
 	queue, batch = 2048, 512
-	// exportTimeout is how long one sending may take, with what is repeated of it.
+	// exportTimeout is how long sending a batch may take, with retries.
 	exportTimeout = 10 * time.Second
-	// stopTimeout is how long the end of a server waits for what is left.
+	// stopTimeout is how long a server that stops may take to send the last spans.
 	stopTimeout = 3 * time.Second
 
 	tracesPath = "/v1/traces"
 )
 
-// Config says where traces go. The zero Config means nowhere.
+// Config configures tracing. The zero Config means no tracing.
 type Config struct {
-	// Endpoint is the collector's URL, such as http://collector:4318. Empty means that
-	// nothing is traced.
+	// Endpoint is the collector's URL, such as http://collector:4318. Empty means no tracing.
 	Endpoint string
-	// Sample is the share of requests that are traced, 0 to 1, of those that bring no
-	// decision of their own.
+	// Sample is the share of requests to trace, 0 to 1, among those whose caller has not
+	// decided.
 	Sample float64
-	// ServiceName is how the server is called in traces.
+	// ServiceName is the name of the server in traces.
 	ServiceName string
-	// Headers are sent along to the collector. They may be secret.
+	// Headers are sent to the collector. They may be secret.
 	Headers map[string]string
-	// HeadersFile is the path of a file with more of them, a "Name: value" on each line.
+	// HeadersFile is the path of a file with more headers, a "Name: value" on each line.
 	HeadersFile string
 }
 
-// CheckEndpoint says what is wrong with a collector's URL.
+// CheckEndpoint returns what is wrong with a collector's URL.
 func CheckEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return fmt.Errorf("must be the URL of a collector, like http://collector:4318")
 	case u.User != nil:
-		return fmt.Errorf("must not have a password in it: use headersFile")
+		return fmt.Errorf("must not contain a password: use headersFile")
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("must end with its path")
+		return fmt.Errorf("must not have a query or a fragment")
 	}
 	return nil
 }
 
-// Tracing is what is traced of a server. A nil Tracing is off.
+// Tracing traces a server. A nil Tracing is off.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
 	counted  *counted
 }
 
-// Start begins to trace. Where there is no endpoint it returns nil. It does not wait for
-// the collector.
+// Start starts tracing. Without an endpoint it returns nil. It does not wait for the collector.
 func Start(ctx context.Context, cfg Config, log *slog.Logger) (*Tracing, error) {
 	if cfg.Endpoint == "" {
 		return nil, nil
@@ -94,7 +91,7 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (*Tracing, error) 
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(), resource.WithFromEnv(),
 		resource.WithAttributes(attribute.String("service.name", cfg.ServiceName)))
 	if err != nil {
-		log.Warn("traces lack some of what is known about this machine", "error", err)
+		log.Warn("traces lack some attributes of this machine", "error", err)
 	}
 	counted := newCounted(exporter, log)
 	return &Tracing{
@@ -109,7 +106,7 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (*Tracing, error) 
 	}, nil
 }
 
-// Provider makes tracers; nil where tracing is off.
+// Provider returns the provider of tracers; nil if tracing is off.
 func (t *Tracing) Provider() trace.TracerProvider {
 	if t == nil {
 		return nil
@@ -117,7 +114,7 @@ func (t *Tracing) Provider() trace.TracerProvider {
 	return t.provider
 }
 
-// Register adds the metrics.
+// Register registers the metrics.
 func (t *Tracing) Register(metrics prometheus.Registerer) error {
 	if t == nil {
 		return nil
@@ -130,7 +127,7 @@ func (t *Tracing) Register(metrics prometheus.Registerer) error {
 	return nil
 }
 
-// Stop sends what is left, for a moment at the most.
+// Stop sends the last spans, for up to 3 seconds.
 func (t *Tracing) Stop(log *slog.Logger) {
 	if t == nil {
 		return
@@ -142,7 +139,7 @@ func (t *Tracing) Stop(log *slog.Logger) {
 	}
 }
 
-// withPath completes a URL that names only the collector.
+// withPath adds the default path to a URL without one.
 func withPath(endpoint string) string {
 	if u, err := url.Parse(endpoint); err == nil && strings.Trim(u.Path, "/") == "" {
 		return strings.TrimRight(endpoint, "/") + tracesPath
@@ -150,7 +147,7 @@ func withPath(endpoint string) string {
 	return endpoint
 }
 
-// headers returns those of the configuration and of the file together.
+// headers returns the headers of the configuration and of the file.
 func (c Config) headers() (map[string]string, error) {
 	headers := make(map[string]string)
 	maps.Copy(headers, c.Headers)
@@ -168,7 +165,7 @@ func (c Config) headers() (map[string]string, error) {
 			continue
 		}
 		name, value, found := strings.Cut(line, ":")
-		if !found { // it may be a secret, and is not shown
+		if !found { // the line may be a secret: do not show it
 			return nil, fmt.Errorf(`tracing.headersFile: line %d of %s has no colon: write "Name: value"`, n, c.HeadersFile)
 		}
 		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)

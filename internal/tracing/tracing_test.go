@@ -31,8 +31,8 @@ func TestWithPath(t *testing.T) {
 	}
 }
 
-// Headers are those of both places. What is wrong with a file is told without what is in
-// it.
+// Headers come from the configuration and the file. An error does not contain a line of the
+// file.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "headers")
@@ -49,10 +49,10 @@ func TestHeaders(t *testing.T) {
 	}
 	write("hunter2\n")
 	if _, err := Start(t.Context(), cfg, slog.New(slog.DiscardHandler)); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("it says %v", err)
+		t.Errorf("error %v", err)
 	}
 	cfg.HeadersFile += "-missing"
 	if _, err := Start(t.Context(), cfg, slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("a file that is missing is no error")
+		t.Error("a missing file is accepted")
 	}
 }

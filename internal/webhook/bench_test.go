@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// BenchmarkDelivery delivers events of different names to a receiver on this machine.
+// BenchmarkDelivery delivers events of different names to a local receiver.
 func BenchmarkDelivery(b *testing.B) {
 	for _, concurrency := range []int{1, 4, 16} {
 		b.Run(fmt.Sprint(concurrency), func(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkDelivery(b *testing.B) {
 			r.hook(receiver.URL)
 			b.ResetTimer()
 			r.deliver()
-			eventually(b, "all of it arrives", func() bool { return got.Load() >= int64(b.N) })
+			eventually(b, "all events arrive", func() bool { return got.Load() >= int64(b.N) })
 		})
 	}
 }

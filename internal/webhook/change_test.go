@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// What a webhook wants is sent, and nothing else.
+// A webhook gets the events that it wants, and no others.
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	r, receiver := newRig(t), newReceiver(t, nil)
@@ -34,7 +34,7 @@ func TestFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.claim("acme.last", "z", "2")
-	eventually(t, "the last one arrives", func() bool { return len(receiver.got()) == 4 })
+	eventually(t, "the last event arrives", func() bool { return len(receiver.got()) == 4 })
 	var got []string
 	for _, q := range receiver.got() {
 		got = append(got, q.event.Type+" "+q.event.Subject)
@@ -46,10 +46,10 @@ func TestFilter(t *testing.T) {
 			t.Errorf("no %s among %v", want, got)
 		}
 	}
-	eventually(t, "nothing is left", func() bool { return r.status(hook).Behind == 0 })
+	eventually(t, "no event is left", func() bool { return r.status(hook).Behind == 0 })
 }
 
-// A secret that was replaced signs for a while longer.
+// A replaced secret signs until its grace period ends.
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	r, receiver := newRig(t), newReceiver(t, nil)
@@ -60,9 +60,7 @@ func TestRotate(t *testing.T) {
 	}
 	verifies := func(secret string) bool {
 		t.Helper()
-		if _, err := r.service.Ping(t.Context(), hook); err != nil {
-			t.Fatal(err)
-		}
+		r.ping(hook)
 		verifier, err := standardwebhooks.NewWebhook(secret)
 		if err != nil {
 			t.Fatal(err)
@@ -71,19 +69,19 @@ func TestRotate(t *testing.T) {
 		return verifier.Verify(got[len(got)-1].body, got[len(got)-1].header) == nil
 	}
 	if !verifies(old) || !verifies(second) {
-		t.Error("both should sign")
+		t.Error("want signatures by both secrets")
 	}
 	hook, third, err := r.service.Rotate(t.Context(), hook.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !verifies(old) || verifies(second) || !verifies(third) {
-		t.Error("the first has an hour, the second has none, the third signs")
+		t.Error("want signatures by the first secret, which has an hour, and by the third, but not by the second")
 	}
 }
 
-// A new webhook begins now, unless something else is said.
-func TestWhereItBegins(t *testing.T) {
+// A new webhook begins now, at the beginning or behind a cursor.
+func TestStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.claim("slug", "before", "1")
@@ -106,17 +104,16 @@ func TestWhereItBegins(t *testing.T) {
 	r.claim("slug", "after", "3")
 	r.deliver()
 	for from, n := range want {
-		eventually(t, "all from "+from, func() bool { return len(receivers[from].got()) == n && r.status(hooks[from]).Behind == 0 })
+		eventually(t, "all events from "+from+" arrive", func() bool { return len(receivers[from].got()) == n && r.status(hooks[from]).Behind == 0 })
 	}
 }
 
-// A webhook that is stuck with too many events stands still, and goes on once it is not.
-func TestWaitingIsBounded(t *testing.T) {
+// A webhook with too many failed events reads no more until one of them succeeds.
+func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 10
-	r := newRig(t, func(c *webhook.Config) {
-		c.Pauses = []time.Duration{time.Hour}
-		*c = c.WithLimits(webhook.Limits{Waiting: most, Lease: quick.Lease, Poll: quick.Poll, Save: quick.Save})
+	r := newRig(t, hourly, func(c *webhook.Config) {
+		*c = c.WithLimits(webhook.Limits{Queued: most, Lease: quick.Lease, Poll: quick.Poll, Save: quick.Save})
 	})
 	receiver := newReceiver(t, func(q request) int {
 		if strings.HasPrefix(q.event.Data.Canonical, "bad") {
@@ -126,53 +123,45 @@ func TestWaitingIsBounded(t *testing.T) {
 	})
 	hook, _ := r.hook(receiver.URL)
 	r.deliver()
-	for i := range most { // with others between them, so that the receiver is not taken to be down
+	for i := range most { // with successes between them, so that the receiver does not count as down
 		r.claim("slug", fmt.Sprint("bad", i), fmt.Sprint("bad", i))
 		r.claim("slug", fmt.Sprint("good", i), fmt.Sprint("good", i))
-		eventually(t, "one fails", func() bool { s := r.status(hook); return s.Failed == uint64(i+1) && s.Delivered >= uint64(i) })
+		eventually(t, "one event fails", func() bool { s := r.status(hook); return s.Failed == uint64(i+1) && s.Delivered >= uint64(i) })
 	}
-	// Nothing more is read, as long as nothing gets through: not even the last good one.
+	// The last good event is not read either.
 	r.life("late", 2)
-	eventually(t, "it stands still", func() bool { s := r.status(hook); return s.Waiting == most && s.Behind == most+1+3 })
+	eventually(t, "the webhook reads no more", func() bool { s := r.status(hook); return s.Waiting == most && s.Behind == most+1+3 })
 	before := len(receiver.got())
 	receiver.set(nil)
-	if _, err := r.service.Ping(t.Context(), hook); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it goes on", func() bool { return r.status(hook).Behind == 0 })
+	r.ping(hook)
+	eventually(t, "the webhook continues", func() bool { return r.status(hook).Behind == 0 })
 	checkOrder(t, receiver.accepted(), 2*most+3)
 	if after := len(receiver.got()); after <= before {
 		t.Errorf("%d requests before, %d after", before, after)
 	}
 }
 
-// A change of the description alone tries nothing again, and one of the address does.
-func TestWhatIsTriedAtOnce(t *testing.T) {
+// A change of the URL retries failed deliveries at once; one of the description does not.
+func TestRetryAfterAChange(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
+	r := newRig(t, hourly)
 	broken, good := newReceiver(t, always(http.StatusInternalServerError)), newReceiver(t, nil)
 	hook, _ := r.hook(broken.URL)
 	r.claim("slug", "a", "1")
 	r.deliver()
-	eventually(t, "it fails", func() bool { return r.status(hook).Failed == 1 })
-	change := func(c func(*webhook.Hook)) {
-		t.Helper()
-		if _, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error { c(h); return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	change(func(h *webhook.Hook) { h.Description = "other" })
-	change(func(h *webhook.Hook) { h.URL = good.URL })
-	eventually(t, "it arrives at the other address", func() bool { return len(good.got()) == 1 })
+	eventually(t, "the delivery fails", func() bool { return r.status(hook).Failed == 1 })
+	r.change(hook, func(h *webhook.Hook) { h.Description = "other" })
+	r.change(hook, func(h *webhook.Hook) { h.URL = good.URL })
+	eventually(t, "the event arrives at the other address", func() bool { return len(good.got()) == 1 })
 	if n := len(broken.got()); n != 1 {
 		t.Errorf("the first address was tried %d times", n)
 	}
 }
 
-// Narrowed, a webhook gets no more of what it no longer asks for, not even what failed.
+// A webhook that was narrowed no longer gets events that it does not want, not even failed ones.
 func TestNarrowed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} })
+	r := newRig(t, hourly)
 	receiver := newReceiver(t, always(http.StatusInternalServerError))
 	hook, _ := r.hook(receiver.URL)
 	r.claim("slug", "a", "1")
@@ -180,16 +169,12 @@ func TestNarrowed(t *testing.T) {
 	r.deliver()
 	eventually(t, "both fail", func() bool { return r.status(hook).Failed == 2 })
 	receiver.set(nil)
-	_, err := r.service.Change(t.Context(), hook.ID, func(h *webhook.Hook) error {
+	r.change(hook, func(h *webhook.Hook) {
 		h.Namespaces = []string{"email"}
 		h.Enable()
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "nothing is left", func() bool { return r.status(hook).Waiting == 0 })
+	eventually(t, "no event is left", func() bool { return r.status(hook).Waiting == 0 })
 	if got := receiver.accepted(); len(got) != 1 || got[0].event.Subject != "email:b" {
-		t.Errorf("it got %d", len(got))
+		t.Errorf("the receiver accepted %d events, want one of email:b", len(got))
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// Receivers that fail at random, for single events and for all, get everything in order.
+// Receivers that fail at random get all events in order.
 func TestOrderPerKeyUnderFailures(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -39,21 +39,20 @@ func TestOrderPerKeyUnderFailures(t *testing.T) {
 		for i := range keys {
 			r.life(fmt.Sprint("name", i), events-1)
 		}
-		eventually(t, "all of it arrives", func() bool { return r.status(hook).Behind == 0 })
+		eventually(t, "all events arrive", func() bool { return r.status(hook).Behind == 0 })
 		checkOrder(t, receiver.accepted(), keys*events)
 		if n := len(receiver.accepted()); n != keys*events {
-			rt.Fatalf("%d of %d were accepted: some were sent again", n, keys*events)
+			rt.Fatalf("%d requests were accepted for %d events: some were sent again", n, keys*events)
 		}
 	})
 }
 
-// mortal is a store of a process that can die: then nothing of it reaches the engine
-// any more.
+// mortal is the store of a process that can die: from then on no call reaches the engine.
 type mortal struct {
 	dibs.Store
 	dead  atomic.Bool
-	hangs atomic.Bool  // listings do not return
-	saves atomic.Int64 // states that may still be saved; negative means any number
+	hangs atomic.Bool  // List does not return
+	saves atomic.Int64 // how many states may still be saved; negative means any number
 }
 
 var errDead = errors.New("the process is dead")
@@ -87,10 +86,10 @@ func (m *mortal) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record,
 	return m.Store.List(ctx, query)
 }
 
-func (m *mortal) Close() error { return nil } // the engine stays
+func (m *mortal) Close() error { return nil } // the engine stays open
 
-// A process that dies between sending and saving: its successor sends what was not saved
-// again, under the same ids, and nothing is lost.
+// After a process died between sending and saving, its successor sends the unsaved events again,
+// with the same ids, and none is lost.
 func TestCrashBetweenSendingAndSaving(t *testing.T) {
 	t.Parallel()
 	for saves := range 6 {
@@ -102,22 +101,22 @@ func TestCrashBetweenSendingAndSaving(t *testing.T) {
 			first.saves.Store(-1)
 			short := func(c *webhook.Config) {
 				c.Timeout = time.Second
-				*c = c.WithLimits(webhook.Limits{Lease: 1200 * time.Millisecond, Poll: 5 * time.Millisecond, Save: time.Nanosecond})
+				*c = c.WithLimits(webhook.Limits{Lease: 1200 * time.Millisecond, Poll: quick.Poll, Save: time.Nanosecond})
 			}
 			a := rigOn(t, first, short)
 			hook, _ := a.hook(receiver.URL)
 			for i := range 4 {
 				a.life(fmt.Sprint("name", i), 9)
 			}
-			first.saves.Store(int64(saves + 2)) // the first is that of taking over
+			first.saves.Store(int64(saves + 2)) // the first one takes over
 			a.deliver()
-			eventually(t, "it dies", first.dead.Load)
-			a.stop() // its last save fails, too
+			eventually(t, "the process dies", first.dead.Load)
+			a.stop() // its last save fails too
 			sent := len(receiver.accepted())
 
 			b := rigOn(t, &mortal{Store: store}, short)
 			b.deliver()
-			eventually(t, "all of it arrives", func() bool { return b.status(hook).Behind == 0 })
+			eventually(t, "all events arrive", func() bool { return b.status(hook).Behind == 0 })
 			checkOrder(t, receiver.accepted(), 40)
 			ids := make(map[string]int)
 			for _, q := range receiver.accepted() {
@@ -126,21 +125,18 @@ func TestCrashBetweenSendingAndSaving(t *testing.T) {
 			if len(ids) != 40 {
 				t.Errorf("%d ids for 40 events", len(ids))
 			}
-			t.Logf("%d were sent before it died, %d in all", sent, len(receiver.accepted()))
+			t.Logf("%d events were sent before it died, %d in all", sent, len(receiver.accepted()))
 		})
 	}
 }
 
-// Of two processes one delivers. When it goes the other takes over at once; when it
-// loses touch with the engine it stops by itself before the other begins.
+// Of two processes one delivers. When it shuts down, the other takes over at once; when it loses
+// the engine, it stops by itself before the other begins.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
 	receiver := newReceiver(t, nil)
-	short := func(c *webhook.Config) {
-		c.Timeout = time.Second
-		*c = c.WithLimits(webhook.Limits{Lease: 1500 * time.Millisecond, Poll: 5 * time.Millisecond, Save: 5 * time.Millisecond})
-	}
+	short := withLease(time.Second, 1500*time.Millisecond)
 	cut := &mortal{Store: store}
 	cut.saves.Store(-1)
 	a := rigOn(t, cut, short)
@@ -156,7 +152,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	more(a, "together")
 	if n := len(receiver.accepted()); n != total {
-		t.Errorf("%d deliveries of %d events: both delivered", n, total)
+		t.Errorf("%d deliveries of %d events: both processes delivered", n, total)
 	}
 	b.stop()
 	more(a, "first alone")
@@ -164,51 +160,47 @@ func TestTwoProcesses(t *testing.T) {
 	a.stop()
 	more(b, "handed over")
 	if n := len(receiver.accepted()); n != total {
-		t.Errorf("%d deliveries of %d events after an orderly handover", n, total)
+		t.Errorf("%d deliveries of %d events after a shutdown", n, total)
 	}
 	a.deliver()
 	b.stop()
 	more(b, "handed back") // delivered by a
 	cut.dead.Store(true)
 	b.deliver()
-	more(b, "after losing touch")
+	more(b, "after losing the engine")
 	checkOrder(t, receiver.accepted(), total)
 }
 
-// A process that is cut off from the engine in the middle of its work stops before its
-// lease is over, even if nobody tells it to: its successor is alone.
+// A process that loses the engine while it delivers stops before its lease expires, so that only
+// its successor sends.
 func TestCutOffProcessStopsInTime(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
 	receiver := newReceiver(t, nil)
 	receiver.delay = 30 * time.Millisecond
-	short := func(name string) func(*webhook.Config) {
-		return func(c *webhook.Config) {
-			c.Timeout, c.Version = 500*time.Millisecond, name
-			*c = c.WithLimits(webhook.Limits{Lease: time.Second, Poll: 5 * time.Millisecond, Save: 5 * time.Millisecond})
-		}
-	}
+	short := withLease(500*time.Millisecond, time.Second)
+	named := func(name string) func(*webhook.Config) { return func(c *webhook.Config) { c.Source = name } }
 	cut := &mortal{Store: store}
 	cut.saves.Store(-1)
-	a := rigOn(t, cut, short("a"))
-	b := rigOn(t, &mortal{Store: store}, short("b"))
+	a := rigOn(t, cut, short, named("a"))
+	b := rigOn(t, &mortal{Store: store}, short, named("b"))
 	hook, _ := a.hook(receiver.URL)
-	const events = 80 // for which it takes longer than its lease lasts
+	const events = 80 // they take longer than the lease lasts
 	a.life("name", events-1)
 	a.deliver()
-	eventually(t, "it is at work", func() bool { return len(receiver.got()) > 3 })
+	eventually(t, "the first process delivers", func() bool { return len(receiver.got()) > 3 })
 	cut.dead.Store(true)
 	cut.hangs.Store(true)
 	b.deliver()
-	eventually(t, "all of it arrives", func() bool { return b.status(hook).Behind == 0 })
+	eventually(t, "all events arrive", func() bool { return b.status(hook).Behind == 0 })
 	successor := false
 	for _, q := range receiver.got() {
-		switch q.header.Get("User-Agent") {
-		case "Dibs-Webhooks/b":
+		switch q.event.Source {
+		case "b":
 			successor = true
-		case "Dibs-Webhooks/a":
+		case "a":
 			if successor {
-				t.Fatal("both were sending")
+				t.Fatal("both processes sent")
 			}
 		}
 	}

@@ -1,11 +1,10 @@
-// Package webhook tells others of what happens to names, by HTTP.
+// Package webhook delivers the events of a registry by HTTP.
 //
 // The feed of a registry is the outbox: an event is committed together with the change
-// that it tells of, and a webhook is a place in the feed with an address. [Service] keeps
-// webhooks, as documents of the registry's own store. [Courier] reads the feed for them
-// and sends. Of all processes on one store one does so at a time, whoever has the lease.
+// that it describes, and a webhook is a URL with a cursor into the feed. [Service] stores
+// webhooks as documents in the registry's own store. [Dispatcher] reads the feed for them
+// and sends. Of all processes on one store, only the holder of the lease sends.
 //
-// Every event is delivered at least once. Those of one name are delivered in order: none
-// is sent before those ahead of it were accepted, or given up and put among the dead
-// letters.
+// Every event is delivered at least once. The events of one name are delivered in order:
+// none is sent before the earlier ones were accepted or became dead letters.
 package webhook

@@ -4,93 +4,96 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 )
 
-// The kinds of document that webhooks are kept in. None of them has a name's value in it:
-// whatever forgets a value need not look here.
+// The kinds of document that store webhooks. None of them contains the value of a name, so
+// that forgetting a value does not concern them.
 const (
-	kindHook   dibs.Kind = "webhook"       // what it is
-	kindState  dibs.Kind = "webhookstate"  // how far its deliveries are
-	kindBox    dibs.Kind = "webhookbox"    // how many dead letters it has
-	kindLetter dibs.Kind = "webhookletter" // one of them
-	kindLease  dibs.Kind = "webhooklease"  // who delivers
+	kindHook            dibs.Kind = "webhook"
+	kindState           dibs.Kind = "webhookstate"  // the progress of its deliveries
+	kindDeadLetterCount dibs.Kind = "webhookbox"    // how many dead letters it has
+	kindDeadLetter      dibs.Kind = "webhookletter" // one of them
+	kindLease           dibs.Kind = "webhooklease"  // which process delivers
 )
 
-func refOf(kind dibs.Kind, label string) dibs.Ref {
-	sum := sha256.Sum256([]byte(string(kind) + "\x00" + label))
-	return dibs.Ref{Kind: kind, ID: dibs.ID(sum[:16])}
-}
-
-// page is a document with its content, as it was loaded. The zero revision means that it
-// is not there.
-type page[T any] struct {
+// doc is a document with its decoded content. Revision zero means that it does not exist.
+type doc[T any] struct {
 	kind    dibs.Kind
 	label   string
 	rev     uint64
 	content T
 }
 
-func (p *page[T]) ref() dibs.Ref { return refOf(p.kind, p.label) }
+// anyDoc is a doc of any content.
+type anyDoc interface {
+	ref() dibs.Ref
+	reset()
+	exists() bool
+	read() dibs.Read
+	write() (dibs.Write, error)
+	remove() dibs.Write
+	decode(dibs.Record) error
+}
 
-// there reports whether the document exists.
-func (p *page[T]) there() bool { return p.rev > 0 }
+func (d *doc[T]) ref() dibs.Ref {
+	sum := sha256.Sum256([]byte(string(d.kind) + "\x00" + d.label))
+	return dibs.Ref{Kind: d.kind, ID: dibs.ID(sum[:16])}
+}
 
-func (p *page[T]) read() dibs.Read { return dibs.Read{Ref: p.ref(), Rev: p.rev} }
+// reset makes the doc one that does not exist.
+func (d *doc[T]) reset() { *d = doc[T]{kind: d.kind, label: d.label} }
 
-// write returns the change that stores the content.
-func (p *page[T]) write() (dibs.Write, error) {
-	data, err := json.Marshal(p.content)
+func (d *doc[T]) exists() bool { return d.rev > 0 }
+
+func (d *doc[T]) read() dibs.Read { return dibs.Read{Ref: d.ref(), Rev: d.rev} }
+
+// write returns the write that stores the content.
+func (d *doc[T]) write() (dibs.Write, error) {
+	data, err := json.Marshal(d.content)
 	if err != nil {
 		return dibs.Write{}, fmt.Errorf("webhook: %w", err)
 	}
-	return dibs.Write{Record: &dibs.Document{Kind: p.kind, ID: p.ref().ID, Rev: p.rev + 1, Label: p.label, Data: data}}, nil
+	return dibs.Write{Record: &dibs.Document{Kind: d.kind, ID: d.ref().ID, Rev: d.rev + 1, Label: d.label, Data: data}}, nil
 }
 
-// remove returns the change that deletes the document.
-func (p *page[T]) remove() dibs.Write {
-	return dibs.Write{Record: &dibs.Document{Kind: p.kind, ID: p.ref().ID, Rev: p.rev, Label: p.label}, Delete: true}
+// remove returns the write that deletes the document.
+func (d *doc[T]) remove() dibs.Write {
+	return dibs.Write{Record: &dibs.Document{Kind: d.kind, ID: d.ref().ID, Rev: d.rev, Label: d.label}, Delete: true}
 }
 
-// take fills a page from what was loaded or listed.
-func (p *page[T]) take(record dibs.Record) error {
-	doc, ok := record.(*dibs.Document)
+// decode sets the doc to a record that was loaded or listed.
+func (d *doc[T]) decode(record dibs.Record) error {
+	stored, ok := record.(*dibs.Document)
 	if !ok {
 		return fmt.Errorf("webhook: the engine returned a %T for a document", record)
 	}
-	p.kind, p.label, p.rev = doc.Kind, doc.Label, doc.Rev
-	if err := json.Unmarshal(doc.Data, &p.content); err != nil {
-		return fmt.Errorf("webhook: %s %s cannot be read: %w", doc.Kind, doc.Label, err)
+	d.kind, d.label, d.rev = stored.Kind, stored.Label, stored.Rev
+	if err := json.Unmarshal(stored.Data, &d.content); err != nil {
+		return fmt.Errorf("webhook: %s %s cannot be read: %w", stored.Kind, stored.Label, err)
 	}
 	return nil
 }
 
-// loader is a page of any content.
-type loader interface {
-	ref() dibs.Ref
-	take(dibs.Record) error
-}
-
-// load loads pages at one moment, and returns that moment.
-func load(ctx context.Context, store dibs.Store, pages ...loader) (dibs.Instant, error) {
-	refs := make([]dibs.Ref, len(pages))
-	for i, p := range pages {
-		refs[i] = p.ref()
+// load loads docs at one instant, and returns that instant.
+func load(ctx context.Context, store dibs.Store, docs ...anyDoc) (dibs.Instant, error) {
+	byRef := make(map[dibs.Ref]anyDoc, len(docs))
+	refs := make([]dibs.Ref, len(docs))
+	for i, d := range docs {
+		d.reset() // it may be from an earlier attempt
+		refs[i] = d.ref()
+		byRef[refs[i]] = d
 	}
 	found, err := store.Load(ctx, refs)
 	if err != nil {
 		return 0, err
 	}
 	for _, record := range found.Records {
-		for i, p := range pages {
-			if refs[i] != record.Ref() {
-				continue
-			}
-			if err := p.take(record); err != nil {
+		if d := byRef[record.Ref()]; d != nil {
+			if err := d.decode(record); err != nil {
 				return 0, err
 			}
 		}
@@ -98,44 +101,64 @@ func load(ctx context.Context, store dibs.Store, pages ...loader) (dibs.Instant,
 	return found.Now, nil
 }
 
-// errAgain asks for another try.
-var errAgain = errors.New("try again")
+// list lists the docs that match a query.
+func list[T any](ctx context.Context, store dibs.Store, query dibs.ListQuery) ([]*doc[T], error) {
+	records, err := store.List(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]*doc[T], len(records))
+	for i, record := range records {
+		docs[i] = new(doc[T])
+		if err := docs[i].decode(record); err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
+}
 
-const (
-	tries     = 10
-	firstWait = 5 * time.Millisecond // and twice as long each time
-)
+// change is a group of writes under construction.
+type change struct {
+	group dibs.Group
+	err   error // the first one
+}
 
-// commit commits one group, or returns errAgain where somebody else was faster.
-func commit(ctx context.Context, store dibs.Store, group dibs.Group) error {
-	outcomes, err := store.Commit(ctx, []dibs.Group{group})
-	switch {
-	case err != nil:
-		return err
-	case len(outcomes) == 1 && outcomes[0] == dibs.Committed:
-		return nil
-	default: // stale or busy
-		return errAgain
+// save adds docs that are written as they are.
+func (c *change) save(docs ...anyDoc) {
+	for _, d := range docs {
+		write, err := d.write()
+		if err != nil && c.err == nil {
+			c.err = err
+		}
+		c.add(d, write)
 	}
 }
 
-// insist commits what decide returns, and decides again where somebody else was faster.
-func insist(ctx context.Context, store dibs.Store, decide func() (dibs.Group, error)) error {
-	wait := firstWait
-	for range tries {
-		group, err := decide()
-		if err == nil {
-			err = commit(ctx, store, group)
+// remove adds docs that are deleted, if they exist.
+func (c *change) remove(docs ...anyDoc) {
+	for _, d := range docs {
+		if d.exists() {
+			c.add(d, d.remove())
 		}
-		if !errors.Is(err, errAgain) {
-			return err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return dibs.Unavailable(ctx.Err())
-		}
-		wait *= 2
 	}
-	return dibs.Unavailable(fmt.Errorf("webhook: others were faster %d times", tries))
+}
+
+func (c *change) add(d anyDoc, write dibs.Write) {
+	c.group.Reads, c.group.Writes = append(c.group.Reads, d.read()), append(c.group.Writes, write)
+}
+
+// update loads docs and commits what decide adds to the change. It starts over if one of the
+// records changed meanwhile.
+func update(ctx context.Context, store dibs.Store, docs []anyDoc, decide func(c *change, now dibs.Instant) error) error {
+	return document.Update(ctx, store, func() (dibs.Group, error) {
+		now, err := load(ctx, store, docs...)
+		if err != nil {
+			return dibs.Group{}, err
+		}
+		var c change
+		if err := decide(&c, now); err != nil {
+			return dibs.Group{}, err
+		}
+		return c.group, c.err
+	})
 }

@@ -17,19 +17,19 @@ import (
 
 const maxURL = 2048
 
-// errForbidden is why an address was not dialled. It names no address: what a name means
-// inside of a network is nobody's business.
-var errForbidden = errors.New("the receiver's address is not a public one, and is not allowed by allowPrefixes of the server's configuration")
+// errForbidden refuses to dial an address. It does not name the address, so that a caller
+// cannot learn what a host name resolves to inside the network.
+var errForbidden = errors.New("the receiver's address is not public, and allowPrefixes in the server's configuration does not allow it")
 
-// Guard keeps deliveries away from addresses inside: of this machine, of private
-// networks, of metadata services. It looks at the very address that is dialled, so what
-// a name resolved to before does not matter.
+// Guard prevents server-side request forgery: it refuses internal addresses, which are those
+// of this machine, of private networks and of metadata services. It checks the very address
+// that is dialled, so an earlier result of a DNS lookup does not matter.
 type Guard struct {
 	allowed []netip.Prefix
 	ssrf    *ssrf.Guardian
 }
 
-// NewGuard returns a Guard that lets public addresses pass, and those in the prefixes.
+// NewGuard returns a Guard that allows public addresses and the given prefixes.
 func NewGuard(allowed ...netip.Prefix) *Guard {
 	is4 := func(p netip.Prefix) bool { return p.Addr().Is4() }
 	v4 := slices.DeleteFunc(slices.Clone(allowed), func(p netip.Prefix) bool { return !is4(p) })
@@ -40,8 +40,7 @@ func NewGuard(allowed ...netip.Prefix) *Guard {
 	}
 }
 
-// Check is for [net.Dialer.Control]: it is asked about an address right before that is
-// dialled.
+// Check is for [net.Dialer.Control], which calls it right before an address is dialled.
 func (g *Guard) Check(network, address string, conn syscall.RawConn) error {
 	if err := g.ssrf.Safe(network, address, conn); err != nil {
 		return errForbidden
@@ -49,41 +48,40 @@ func (g *Guard) Check(network, address string, conn syscall.RawConn) error {
 	return nil
 }
 
-// dial is how deliveries connect.
+// dial connects deliveries.
 func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: 10 * time.Second, Control: g.Check}
 	return dialer.DialContext(ctx, network, address)
 }
 
-// CheckURL says what is wrong with a receiver's address. That it passes does not mean
-// that it may be dialled: names can mean anything, and another thing tomorrow.
+// CheckURL returns what is wrong with a receiver's URL. A valid URL may still be refused by
+// Check when it is dialled: what its host name resolves to can change.
 func (g *Guard) CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > maxURL:
 		return fmt.Errorf("has %d bytes, more than the %d allowed", len(text), maxURL)
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
-		return errors.New(`is no address: write it like "https://example.com/dibs"`)
+		return errors.New(`is not a URL: write it like "https://example.com/dibs"`)
 	case u.User != nil:
-		return errors.New("has a user in it: deliveries are signed, a receiver needs no password")
+		return errors.New("contains a user name or password: remove it, deliveries are signed")
 	case u.Fragment != "":
-		return errors.New("has a fragment: leave out what follows the #")
+		return errors.New("has a fragment: remove the # and what follows")
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	literal := err == nil
 	switch {
 	case literal && g.ssrf.SafeAddr(ip) != nil:
 		return errForbidden
-	case u.Scheme == "https", u.Scheme == "http" && g.mayBePlain(u.Hostname(), ip):
+	case u.Scheme == "https", u.Scheme == "http" && g.allowsPlain(u.Hostname(), ip):
 		return nil
 	default:
-		return errors.New("must begin with https://; http:// is for addresses that the server's configuration allows by allowPrefixes")
+		return errors.New("must begin with https://; http:// is only for addresses in allowPrefixes of the server's configuration")
 	}
 }
 
-// mayBePlain reports whether a host may be sent to without TLS: it is one inside, and
-// expressly allowed.
-func (g *Guard) mayBePlain(host string, ip netip.Addr) bool {
+// allowsPlain reports whether a host may be sent to without TLS: it is in the allowed prefixes.
+func (g *Guard) allowsPlain(host string, ip netip.Addr) bool {
 	if strings.EqualFold(host, "localhost") {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}

@@ -1,12 +1,9 @@
 package webhook
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
@@ -14,69 +11,75 @@ import (
 
 // The errors of this package, for [errors.Is].
 var (
-	// ErrNotFound is returned where there is no such webhook.
+	// ErrNotFound means that the webhook does not exist.
 	ErrNotFound = errors.New("webhook: there is no such webhook")
-	// ErrNoLetter is returned where there is no such dead letter.
-	ErrNoLetter = errors.New("webhook: there is no such dead letter")
-	// ErrInvalid is returned for a webhook that cannot be; the text says why.
+	// ErrNoDeadLetter means that the dead letter does not exist.
+	ErrNoDeadLetter = errors.New("webhook: there is no such dead letter")
+	// ErrInvalid means that a webhook is not valid; the text says why.
 	ErrInvalid = errors.New("webhook: not valid")
-	// ErrTooMany is returned where there are as many webhooks as there can be.
+	// ErrTooMany means that the registry has the most webhooks that it may have.
 	ErrTooMany = fmt.Errorf("webhook: there are %d webhooks already: remove one that is no longer needed", maxHooks)
-	// ErrTooManyOfOne is returned where one caller has made as many as one can.
-	ErrTooManyOfOne = fmt.Errorf("webhook: this caller has made %d webhooks already: remove one that is no longer needed", maxHooksOfOne)
-	// ErrPurged is returned for the event of a dead letter that the feed no longer has.
-	ErrPurged = errors.New("webhook: the event is no longer in the feed: its name was never confirmed, and its history is over")
+	// ErrTooManyOfOne means that the caller has the most webhooks that one caller may have.
+	ErrTooManyOfOne = fmt.Errorf("webhook: this caller has created %d webhooks already: remove one that is no longer needed", maxHooksOfOne)
+	// ErrPurged means that the feed no longer has the event of a dead letter.
+	ErrPurged = errors.New("webhook: the event is no longer in the feed: its name was never confirmed, and its history was purged")
 )
 
 const (
 	maxHooks       = 100
-	maxHooksOfOne  = 25 // who made one: nobody can take them all
+	maxHooksOfOne  = 25 // of one creator, so that none can take them all
 	maxDescription = 200
 	maxNamespaces  = 100
-
-	idStart = "wh_"
 )
 
-// Hook is a webhook: where to send what.
+// Hook is a webhook: which events to send to which URL. It is stored as JSON.
 type Hook struct {
-	ID  string
-	URL string
+	ID  string `json:"-"` // the label of its document
+	URL string `json:"url"`
 	// Description is for people.
-	Description string
-	// Namespaces are patterns as in grants: "*", "acme.*", "acme.slug". Events about an
-	// entity as a whole are in "*" and in the pattern of its scope.
-	Namespaces []string
-	// Kinds are the kinds of event that are sent. None means all.
-	Kinds []dibs.EventKind
-	// Enabled is whether events are sent. While they are not, they wait in the feed.
-	Enabled bool
-	// Stopped says why the webhook was disabled, if it was not by a person.
-	Stopped string
-	// CreatedBy is the principal who made it; empty where nobody was known.
-	CreatedBy string
-	CreatedAt time.Time
+	Description string `json:"description,omitempty"`
+	// Namespaces are patterns as in grants: "*", "acme.*", "acme.slug". Events about a
+	// whole entity match "*" and the pattern of its scope.
+	Namespaces []string `json:"namespaces"`
+	// Kinds are the kinds of event to send. Empty means all.
+	Kinds []dibs.EventKind `json:"kinds,omitempty"`
+	// Enabled is whether events are sent. While it is false, they wait in the feed.
+	Enabled bool `json:"enabled"`
+	// Stopped is why Dibs disabled the webhook; empty if an operator did.
+	Stopped string `json:"stopped,omitempty"`
+	// CreatedBy is the principal that created it; empty if unknown.
+	CreatedBy string       `json:"createdBy,omitempty"`
+	CreatedAt dibs.Instant `json:"createdAt"`
+	// Secrets sign deliveries, the newest first.
+	Secrets []secret `json:"secrets"`
+	// RetryAt is when a caller last asked to retry failed deliveries at once.
+	RetryAt dibs.Instant `json:"nudged,omitzero"`
 
-	// secrets sign what is sent, the newest first.
-	secrets []secret
-	// nudged is when somebody last asked for failed deliveries to be tried at once.
-	nudged dibs.Instant
-	nudge  bool // somebody asks now
-	rev    uint64
+	retryNow bool // the caller asks for that now
+	rev      uint64
 }
 
-// Enable has events sent, and makes those that failed be tried at once.
-func (h *Hook) Enable() { h.Enabled, h.Stopped, h.nudge = true, "", true }
+type hookDoc = doc[Hook]
 
-// kinds are all kinds of event there are.
+func hookDocOf(id string) *hookDoc { return &hookDoc{kind: kindHook, label: id} }
+
+func hookOf(d *hookDoc) *Hook {
+	hook := d.content
+	hook.ID, hook.rev = d.label, d.rev
+	return &hook
+}
+
+// Enable enables the webhook and retries failed deliveries at once.
+func (h *Hook) Enable() { h.Enabled, h.Stopped, h.retryNow = true, "", true }
+
+// kinds are all kinds of event.
 var kinds = []dibs.EventKind{
 	dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
 	dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
 	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted, dibs.EventForgotten,
 }
 
-func newID() string { return idStart + strings.ToLower(rand.Text()[:20]) }
-
-// validate says what is wrong with a hook that is to be kept.
+// validate returns what is wrong with a hook.
 func (h *Hook) validate(guard *Guard) error {
 	if err := guard.CheckURL(h.URL); err != nil {
 		return invalid("url", "%w", err)
@@ -85,7 +88,7 @@ func (h *Hook) validate(guard *Guard) error {
 		return invalid("description", "has %d bytes, more than the %d allowed", len(h.Description), maxDescription)
 	}
 	if len(h.Namespaces) == 0 || len(h.Namespaces) > maxNamespaces {
-		return invalid("namespaces", `there must be 1 to %d of them, like "*", "acme.*" or "acme.slug"`, maxNamespaces)
+		return invalid("namespaces", `needs 1 to %d patterns like "*", "acme.*" or "acme.slug"`, maxNamespaces)
 	}
 	for _, pattern := range h.Namespaces {
 		if err := access.CheckPattern(pattern); err != nil {
@@ -94,37 +97,29 @@ func (h *Hook) validate(guard *Guard) error {
 	}
 	for _, kind := range h.Kinds {
 		if !slices.Contains(kinds, kind) {
-			return invalid("kinds", "there is no kind of event %q: use %s", kind, joinKinds())
+			return invalid("kinds", "unknown kind of event %q: use some of %v", kind, kinds)
 		}
 	}
 	return nil
 }
 
-// InvalidError says which member of a webhook is not valid. It matches [ErrInvalid].
+// InvalidError names the field of a webhook that is not valid. It matches [ErrInvalid].
 type InvalidError struct {
 	Field string
 	Err   error
 }
 
-// Error returns the field and what is wrong with it.
+// Error returns the field and its error.
 func (e *InvalidError) Error() string { return "webhook: " + e.Field + ": " + e.Err.Error() }
 
-// Unwrap returns what it is, and what is wrong.
+// Unwrap returns ErrInvalid and the error of the field.
 func (e *InvalidError) Unwrap() []error { return []error{ErrInvalid, e.Err} }
 
 func invalid(field, format string, args ...any) error {
 	return &InvalidError{field, fmt.Errorf(format, args...)}
 }
 
-func joinKinds() string {
-	texts := make([]string, len(kinds))
-	for i, k := range kinds {
-		texts[i] = string(k)
-	}
-	return strings.Join(texts, ", ")
-}
-
-// wants reports whether an event is to be sent.
+// wants reports whether the webhook is for an event.
 func (h *Hook) wants(e *dibs.Event) bool {
 	if len(h.Kinds) > 0 && !slices.Contains(h.Kinds, e.Kind) {
 		return false

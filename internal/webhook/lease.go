@@ -8,99 +8,100 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 )
 
-// leaseContent says who delivers, and until when nobody else may.
+// leaseContent is the content of the lease's document.
 type leaseContent struct {
-	Owner string       `json:"owner,omitempty"`
-	Until dibs.Instant `json:"until,omitzero"` // by the engine's clock
+	Owner string       `json:"owner,omitempty"` // the process that delivers
+	Until dibs.Instant `json:"until,omitzero"`  // by the engine's clock
 }
 
-type leasePage = page[leaseContent]
+type leaseDoc = doc[leaseContent]
 
-func leaseAt() *leasePage { return &leasePage{kind: kindLease, label: "deliveries"} }
+func newLeaseDoc() *leaseDoc { return &leaseDoc{kind: kindLease, label: "deliveries"} }
 
 // lease is the right to deliver, which one process has at a time. It is safe for
 // concurrent use.
 //
-// When it is over is for the engine's clock to say: nobody takes it before, and of those
-// who try then one succeeds, because each replaces the revision that it saw. How long it
-// is still good this process reckons by its own clock, from the moment at which it asked:
-// that is never later than the engine's answer.
+// It expires by the engine's clock. No process takes it earlier, and of those that try then
+// one succeeds, because each replaces the revision that it read. The owner measures the time
+// left by its own clock, from the moment before it asked: that is never too long.
 type lease struct {
-	store  dibs.Store
-	owner  string
-	length time.Duration
-	renew  time.Duration // how old it is when it is renewed
+	store      dibs.Store
+	owner      string
+	length     time.Duration
+	renewAfter time.Duration
 
-	mu   sync.Mutex
-	good time.Time // until when, by this process's clock
+	mu        sync.Mutex
+	expiresAt time.Time // by this process's clock
 }
 
-// newLease returns a lease of a length. Deliveries need it to be good for as long as they
-// may take, so it is renewed early enough for that never to be in question.
+// newLease returns a lease of a length. A delivery starts only if the lease lasts as long as the
+// delivery may take, so the lease is renewed well before that.
 func newLease(store dibs.Store, length, delivery time.Duration) *lease {
-	return &lease{store: store, owner: rand.Text(), length: length, renew: (length - delivery) / 3}
+	return &lease{store: store, owner: rand.Text(), length: length, renewAfter: (length - delivery) / 3}
 }
 
-// left returns for how long the lease is good.
+// left returns how long the lease lasts; zero if this process does not have it.
 func (l *lease) left() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return max(time.Until(l.good), 0)
+	return max(time.Until(l.expiresAt), 0)
 }
 
-func (l *lease) set(good time.Time) {
+func (l *lease) setExpiry(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.good = good
+	l.expiresAt = at
 }
 
-// hold takes the lease, or renews it when it is time to, and reports whether this process
-// has it. After an error it may have it still.
+// hold takes the lease, or renews it when that is due, and reports whether this process has
+// it. Despite an error the process may still have it.
 func (l *lease) hold(ctx context.Context) (bool, error) {
-	if l.length-l.left() < l.renew {
+	if l.length-l.left() < l.renewAfter {
 		return true, nil
 	}
-	p := leaseAt()
+	d := newLeaseDoc()
 	asked := time.Now()
-	now, err := load(ctx, l.store, p)
+	now, err := load(ctx, l.store, d)
 	if err != nil {
 		return l.left() > 0, err
 	}
-	if p.content.Owner != l.owner && p.content.Until > now {
-		l.set(time.Time{})
+	if d.content.Owner != l.owner && d.content.Until > now {
+		l.setExpiry(time.Time{})
 		return false, nil
 	}
-	err = l.write(ctx, p, leaseContent{Owner: l.owner, Until: now.Add(l.length)})
+	err = l.write(ctx, d, leaseContent{Owner: l.owner, Until: now.Add(l.length)})
 	switch {
-	case errors.Is(err, errAgain): // somebody else was faster, or the engine is busy
+	case errors.Is(err, document.ErrStale): // another process was faster, or the engine is busy
 		return l.left() > 0, nil
 	case err != nil:
 		return l.left() > 0, err
 	}
-	l.set(asked.Add(l.length))
+	l.setExpiry(asked.Add(l.length))
 	return true, nil
 }
 
-// release lets others have the lease at once.
+// release lets another process take the lease at once.
 func (l *lease) release(ctx context.Context) error {
 	if l.left() == 0 {
 		return nil
 	}
-	l.set(time.Time{})
-	p := leaseAt()
-	if _, err := load(ctx, l.store, p); err != nil || p.content.Owner != l.owner {
+	l.setExpiry(time.Time{})
+	d := newLeaseDoc()
+	if _, err := load(ctx, l.store, d); err != nil || d.content.Owner != l.owner {
 		return err
 	}
-	return l.write(ctx, p, leaseContent{})
+	return l.write(ctx, d, leaseContent{})
 }
 
-func (l *lease) write(ctx context.Context, p *leasePage, content leaseContent) error {
-	p.content = content
-	write, err := p.write()
-	if err != nil {
-		return err
+func (l *lease) write(ctx context.Context, d *leaseDoc, content leaseContent) error {
+	d.content = content
+	var c change
+	c.save(d)
+	if c.err != nil {
+		return c.err
 	}
-	return commit(ctx, l.store, dibs.Group{Reads: []dibs.Read{p.read()}, Writes: []dibs.Write{write}})
+	return document.Commit(ctx, l.store, c.group)
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -11,18 +12,18 @@ import (
 // item is an event on its way to a receiver.
 type item struct {
 	event *dibs.Event
-	after dibs.Cursor // the place just before it
+	after dibs.Cursor // the cursor just before the event
 	key   string      // events with the same key are delivered one after another
-	order uint64      // its place among all that were ever in the queue
+	order uint64      // its number among all that were ever in the queue
 	read  time.Time   // when the event was read from the feed
 
 	attempts int
-	first    time.Time // when it was first tried
-	next     time.Time // when it may be tried next; zero means at once
+	first    time.Time // the first attempt
+	next     time.Time // the earliest next attempt; zero means at once
 	sending  bool
 }
 
-// keyOf returns what an event is in order with: the others of its name, or of its entity.
+// keyOf returns the key of an event: its name, or else its entity.
 func keyOf(e *dibs.Event) string {
 	if !e.ID.IsZero() {
 		return string(e.ID[:])
@@ -30,16 +31,16 @@ func keyOf(e *dibs.Event) string {
 	return "entity\x00" + e.Scope + "\x00" + e.Entity.String()
 }
 
-// queue is what was read from the feed and is neither delivered nor given up, in the
-// order of the feed. It decides what is sent when, and does nothing else.
+// queue holds the events that were read from the feed and are neither delivered nor given up,
+// in the order of the feed. It decides when to send which; it does no I/O.
 type queue struct {
 	items []*item
-	head  dibs.Cursor // the place up to which the feed was read
+	head  dibs.Cursor // the cursor up to which the feed was read
 	last  uint64      // the order of the newest item
-	done  uint64      // that of the furthest one which was delivered or given up
+	done  uint64      // the highest order that was delivered or given up
 }
 
-// add puts an event behind the others.
+// add appends an event.
 func (q *queue) add(e *dibs.Event, after dibs.Cursor) *item {
 	q.last++
 	it := &item{event: e, after: after, key: keyOf(e), order: q.last, read: time.Now()}
@@ -47,7 +48,7 @@ func (q *queue) add(e *dibs.Event, after dibs.Cursor) *item {
 	return it
 }
 
-// remove takes an item out that was delivered or given up.
+// remove removes an item that was delivered or given up.
 func (q *queue) remove(it *item) {
 	q.done = max(q.done, it.order)
 	q.items = slices.DeleteFunc(q.items, func(other *item) bool { return other == it })
@@ -59,18 +60,29 @@ func (q *queue) restore(it *item) {
 	q.items = slices.Insert(q.items, at, it)
 }
 
-// due returns up to so many items that may be sent now: of each key none but the first.
+// heads returns the first item of each key.
+func (q *queue) heads() iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		seen := make(map[string]bool)
+		for _, it := range q.items {
+			if seen[it.key] {
+				continue
+			}
+			seen[it.key] = true
+			if !yield(it) {
+				return
+			}
+		}
+	}
+}
+
+// due returns up to limit items that may be sent now: only the first of each key.
 func (q *queue) due(now time.Time, limit int) []*item {
 	var due []*item
-	taken := make(map[string]bool)
-	for _, it := range q.items {
+	for it := range q.heads() {
 		if len(due) >= limit {
 			break
 		}
-		if taken[it.key] {
-			continue
-		}
-		taken[it.key] = true
 		if !it.sending && !it.next.After(now) {
 			due = append(due, it)
 		}
@@ -78,43 +90,35 @@ func (q *queue) due(now time.Time, limit int) []*item {
 	return due
 }
 
-// probe returns the item to try a receiver with that is down: one of the first few that
-// could be sent, the one that was tried least. With always the same, one event that is never
-// accepted would look like a receiver that is down, and keep all others back.
+// probe returns the item to try with a receiver that is down: the one with the fewest attempts
+// among the first few. If it were always the same, one event that is never accepted would
+// look like a receiver that is down, and block all others.
 func (q *queue) probe() *item {
 	var probe *item
-	taken := make(map[string]bool)
-	for _, it := range q.items {
-		if taken[it.key] {
-			continue
-		}
-		if taken[it.key] = true; probe == nil || it.attempts < probe.attempts {
+	n := 0
+	for it := range q.heads() {
+		if probe == nil || it.attempts < probe.attempts {
 			probe = it
 		}
-		if len(taken) == probes {
+		if n++; n == probes {
 			break
 		}
 	}
 	return probe
 }
 
-// nextDue returns when an item that waits may be sent, or false where none does.
-func (q *queue) nextDue(now time.Time) (next time.Time, some bool) {
-	taken := make(map[string]bool)
-	for _, it := range q.items {
-		if taken[it.key] {
-			continue
-		}
-		taken[it.key] = true
-		if !it.sending && it.next.After(now) && (!some || it.next.Before(next)) {
-			next, some = it.next, true
+// nextDue returns when the next waiting item becomes due; false if none waits.
+func (q *queue) nextDue(now time.Time) (next time.Time, ok bool) {
+	for it := range q.heads() {
+		if !it.sending && it.next.After(now) && (!ok || it.next.Before(next)) {
+			next, ok = it.next, true
 		}
 	}
-	return next, some
+	return next, ok
 }
 
-// hurry lets everything that waits be tried at once.
-func (q *queue) hurry() {
+// retryNow makes all waiting items due.
+func (q *queue) retryNow() {
 	for _, it := range q.items {
 		it.next = time.Time{}
 	}
@@ -128,9 +132,9 @@ func (q *queue) oldest() dibs.Instant {
 	return q.items[0].event.At
 }
 
-// position returns what of the queue must be kept so that nothing is lost, and little is
-// sent again: a place in the feed, and the items before it. Those at the end that were
-// never tried can be read again, if nothing behind them is done.
+// position returns the part of the queue to save, so that nothing is lost and little is sent
+// again: a cursor, and the items before it. Items at the end that were never tried are left
+// out if nothing behind them is done: they can be read again.
 func (q *queue) position() (dibs.Cursor, []waiting) {
 	cut := len(q.items)
 	for cut > 0 && q.items[cut-1].order > q.done && q.items[cut-1].attempts == 0 {

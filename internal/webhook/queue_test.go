@@ -11,8 +11,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Whatever happens to a queue, at most one event of a key is under way, and it is the
-// first; and what is saved is enough to find everything again.
+// After any steps, at most one event of a key is being sent, and it is the first; and the saved
+// position is enough to find all events again.
 func TestQueueProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -20,7 +20,7 @@ func TestQueueProperties(t *testing.T) {
 			q    queue
 			now  = time.Unix(1000, 0)
 			feed []*dibs.Event
-			over = make(map[dibs.Cursor]bool) // delivered or given up
+			done = make(map[dibs.Cursor]bool) // delivered or given up
 		)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
@@ -29,11 +29,11 @@ func TestQueueProperties(t *testing.T) {
 				feed = append(feed, e)
 				q.add(e, q.head)
 				q.head = e.Cursor
-			case 1: // what may be sent is sent
+			case 1: // due events are sent
 				for _, it := range q.due(now, rapid.IntRange(0, 3).Draw(t, "limit")) {
 					it.sending = true
 				}
-			case 2: // an answer comes
+			case 2: // a response arrives
 				i := slices.IndexFunc(q.items, func(it *item) bool { return it.sending })
 				if i < 0 {
 					continue
@@ -41,7 +41,7 @@ func TestQueueProperties(t *testing.T) {
 				it := q.items[i]
 				it.sending = false
 				if rapid.Bool().Draw(t, "accepted") {
-					over[it.event.Cursor] = true
+					done[it.event.Cursor] = true
 					q.remove(it)
 				} else {
 					it.attempts++
@@ -51,7 +51,7 @@ func TestQueueProperties(t *testing.T) {
 				now = now.Add(time.Second)
 			}
 			checkQueue(t, &q)
-			checkPosition(t, &q, feed, over)
+			checkPosition(t, &q, feed, done)
 		}
 	})
 }
@@ -68,9 +68,8 @@ func checkQueue(t *rapid.T, q *queue) {
 	}
 }
 
-// checkPosition wants everything that is not over to be found again, and nothing that is
-// over to be sent again.
-func checkPosition(t *rapid.T, q *queue, feed []*dibs.Event, over map[dibs.Cursor]bool) {
+// checkPosition checks that the position finds exactly the events that are not done.
+func checkPosition(t *rapid.T, q *queue, feed []*dibs.Event, done map[dibs.Cursor]bool) {
 	cursor, list := q.position()
 	again := make(map[dibs.Cursor]bool)
 	for _, w := range list {
@@ -82,14 +81,13 @@ func checkPosition(t *rapid.T, q *queue, feed []*dibs.Event, over map[dibs.Curso
 		}
 	}
 	for _, e := range feed {
-		if again[e.Cursor] == over[e.Cursor] {
-			t.Fatalf("%s is over: %v, found again: %v; cursor %s, waiting %v", e.Cursor, over[e.Cursor], again[e.Cursor], cursor, list)
+		if again[e.Cursor] == done[e.Cursor] {
+			t.Fatalf("%s is done: %v, found again: %v; cursor %s, waiting %v", e.Cursor, done[e.Cursor], again[e.Cursor], cursor, list)
 		}
 	}
 }
 
-// A pause is at most a fifth longer or shorter than the list has, and its last one
-// repeats.
+// A pause differs by at most a fifth from the list, and the last one repeats.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	list := []time.Duration{time.Second, time.Minute}

@@ -28,7 +28,7 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// loopback is where the receivers of tests are.
+// loopback has the receivers of tests.
 var loopback = netip.MustParsePrefix("127.0.0.0/8")
 
 // rig is a registry with webhooks, on a store that may be shared.
@@ -38,10 +38,10 @@ type rig struct {
 	registry *dibs.Registry
 	service  *webhook.Service
 	log      *logtest.Buffer
-	stop     func() // ends the courier, if there is one, in an orderly way
+	stop     func() // shuts the dispatcher down, if there is one
 }
 
-// newRig opens a registry on a store of its own.
+// newRig opens a registry on its own store.
 func newRig(tb testing.TB, change ...func(*webhook.Config)) *rig {
 	tb.Helper()
 	return rigOn(tb, memstore.New(memstore.Config{}), change...)
@@ -71,8 +71,19 @@ func rigOn(tb testing.TB, store dibs.Store, change ...func(*webhook.Config)) *ri
 	return r
 }
 
-// quick are limits with which nothing takes long.
+// quick are short limits.
 var quick = webhook.Limits{Lease: 10 * time.Second, Poll: 5 * time.Millisecond, Save: 2 * time.Millisecond}
+
+// hourly makes a failed event wait for longer than a test.
+func hourly(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} }
+
+// withLease sets the timeout of deliveries and the length of the lease.
+func withLease(timeout, lease time.Duration) func(*webhook.Config) {
+	return func(c *webhook.Config) {
+		c.Timeout = timeout
+		*c = c.WithLimits(webhook.Limits{Lease: lease, Poll: quick.Poll, Save: quick.Save})
+	}
+}
 
 func openMemory(testing.TB) dibs.Store { return memstore.New(memstore.Config{}) }
 
@@ -85,14 +96,14 @@ func openSQLite(tb testing.TB) dibs.Store {
 	return store
 }
 
-// deliver starts a courier.
+// deliver starts a dispatcher.
 func (r *rig) deliver() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	courier := webhook.NewCourier(r.service)
+	dispatcher := webhook.NewDispatcher(r.service)
 	go func() {
 		defer close(done)
-		courier.Run(ctx)
+		dispatcher.Run(ctx)
 	}()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
@@ -100,7 +111,7 @@ func (r *rig) deliver() {
 	})
 }
 
-// hook makes a webhook for a receiver, and returns it with its secret.
+// hook creates a webhook for a receiver, and returns it with its secret.
 func (r *rig) hook(url string, change ...func(*webhook.Hook)) (*webhook.Hook, string) {
 	r.Helper()
 	hook := webhook.Hook{URL: url, Namespaces: []string{"*"}, Enabled: true}
@@ -114,7 +125,27 @@ func (r *rig) hook(url string, change ...func(*webhook.Hook)) (*webhook.Hook, st
 	return made, secret
 }
 
-// claim takes a name: one event.
+// change changes a webhook.
+func (r *rig) change(hook *webhook.Hook, edit func(*webhook.Hook)) *webhook.Hook {
+	r.Helper()
+	changed, err := r.service.Change(context.Background(), hook.ID, func(h *webhook.Hook) error { edit(h); return nil })
+	if err != nil {
+		r.Fatal(err)
+	}
+	return changed
+}
+
+// ping pings a webhook.
+func (r *rig) ping(hook *webhook.Hook) webhook.Attempt {
+	r.Helper()
+	a, err := r.service.Ping(context.Background(), hook)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return a
+}
+
+// claim claims a name: one event.
 func (r *rig) claim(namespace, value, owner string) {
 	r.Helper()
 	_, err := r.registry.Claim(context.Background(), dibs.Claim{Namespace: namespace, Value: value, Entity: dibs.Entity{Type: "user", ID: owner}})
@@ -123,7 +154,7 @@ func (r *rig) claim(namespace, value, owner string) {
 	}
 }
 
-// life claims a name and hands it on n times: n+1 events of one key.
+// life claims a name and transfers it n times: n+1 events of one key.
 func (r *rig) life(value string, n int) {
 	r.Helper()
 	owner := func(i int) dibs.Entity { return dibs.Entity{Type: "user", ID: fmt.Sprint(value, i)} }
@@ -155,18 +186,18 @@ func (r *rig) saves(hook *webhook.Hook) uint64 {
 	return states[0].Revision()
 }
 
-// eventually waits until something is so.
-func eventually(tb testing.TB, what string, so func() bool) {
+// eventually waits for a condition.
+func eventually(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if so() {
+		if done() {
 			return
 		}
 	}
-	tb.Fatalf("never: %s", what)
+	tb.Fatalf("timeout: %s", what)
 }
 
-// receiver is a program that is told of events.
+// receiver is a program that receives events.
 type receiver struct {
 	*httptest.Server
 	tb testing.TB
@@ -178,15 +209,15 @@ type receiver struct {
 	delay    time.Duration // how long it takes
 }
 
-// request is what a receiver got.
+// request is a request to a receiver.
 type request struct {
 	header http.Header
 	body   []byte
 	event  envelope
-	status int // what it answered
+	status int // of the response
 }
 
-// envelope is a CloudEvent, as a receiver reads it.
+// envelope is a CloudEvent as a receiver decodes it.
 type envelope struct {
 	SpecVersion, ID, Source, Type, Subject, Time, DataContentType string
 	Data                                                          struct {
@@ -203,7 +234,7 @@ func newReceiver(tb testing.TB, answer func(request) int) *receiver {
 	return r
 }
 
-// ServeHTTP notes a request, and answers it.
+// ServeHTTP records a request, and answers it.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	body, err := io.ReadAll(hr.Body)
 	if err != nil {
@@ -211,7 +242,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	req := request{header: hr.Header.Clone(), body: body, status: http.StatusOK}
 	if err := json.Unmarshal(body, &req.event); err != nil {
-		r.tb.Errorf("the body is no JSON: %v", err)
+		r.tb.Errorf("the body is not JSON: %v", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,11 +257,21 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	w.WriteHeader(req.status)
 }
 
-// set changes how requests are answered.
+// set replaces the function that answers requests.
 func (r *receiver) set(answer func(request) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
+}
+
+// refuseOnly refuses events of one name.
+func refuseOnly(canonical string, status int) func(request) int {
+	return func(q request) int {
+		if q.event.Data.Canonical == canonical {
+			return status
+		}
+		return http.StatusOK
+	}
 }
 
 func always(status int) func(request) int { return func(request) int { return status } }
@@ -242,13 +283,13 @@ func (r *receiver) got() []request {
 	return slices.Clone(r.requests)
 }
 
-// accepted returns the requests that were answered with 2xx.
+// accepted returns the requests with a 2xx response.
 func (r *receiver) accepted() []request {
 	return slices.DeleteFunc(r.got(), func(q request) bool { return q.status/100 != 2 })
 }
 
-// checkOrder wants every event of each key to have been accepted, each for the first time
-// in the order of revisions; how often does not matter.
+// checkOrder checks that all events were accepted, and that the first acceptances of each key
+// are in the order of revisions. Repetitions do not matter.
 func checkOrder(tb testing.TB, requests []request, wantEvents int) {
 	tb.Helper()
 	last, seen := make(map[string]uint64), make(map[string]bool)
@@ -268,8 +309,7 @@ func checkOrder(tb testing.TB, requests []request, wantEvents int) {
 	}
 }
 
-// kindsInSource reads the kinds of event from the source: there is no list of them to
-// forget one in.
+// kindsInSource reads the kinds of event from the source code, which cannot miss one.
 func kindsInSource(tb testing.TB) []string {
 	tb.Helper()
 	source, err := os.ReadFile("../../event.go")
@@ -281,7 +321,7 @@ func kindsInSource(tb testing.TB) []string {
 		kinds = append(kinds, m[1])
 	}
 	if len(kinds) < 15 {
-		tb.Fatalf("only %d kinds found", len(kinds))
+		tb.Fatalf("found only %d kinds", len(kinds))
 	}
 	return kinds
 }

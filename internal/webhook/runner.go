@@ -3,45 +3,44 @@ package webhook
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/calldibs/dibs"
 )
 
 const (
-	// troubled is after how many failures in a row the receiver as a whole is taken to be
-	// down. It is then tried with one event at a time, and others wait in the feed.
-	troubled = 5
-	// probes is how many events a receiver that is down is tried with in turn.
+	// failuresUntilDown is after how many failures in a row a receiver counts as down. It
+	// then gets one event at a time, and the others wait in the feed.
+	failuresUntilDown = 5
+	// probes is how many events take turns to try a receiver that is down.
 	probes = 5
-	// farewell is how long deliveries under way may take when the process ends.
-	farewell = 2 * time.Second
-	// readAtOnce is how many events are read from the feed at once.
-	readAtOnce = 100
-	// saveAfter is after how many deliveries the state is saved at the latest.
+	// shutdownGrace is how long deliveries in flight may take when the process ends.
+	shutdownGrace = 2 * time.Second
+	// pageSize is how many events are read from the feed at once.
+	pageSize = 100
+	// saveAfter is how many deliveries the state is saved after, at the latest.
 	saveAfter = 100
 )
 
-// errLost is why a runner stops: another process delivers for the hook, or the hook is
-// gone.
+// errLost stops a runner: another process delivers for the hook, or the hook was removed.
 var errLost = errors.New("webhook: another process delivers, or the webhook was removed")
 
-// errStopped is why a runner stops: the receiver wants no more.
-var errStopped = errors.New("webhook: the receiver wants no more")
+// errDisabled stops a runner: the receiver wants no more events.
+var errDisabled = errors.New("webhook: the receiver wants no more events")
 
-// errMoved is why a hook is not disabled: it has another receiver by now.
-var errMoved = errors.New("webhook: it has another address by now")
+// errMoved prevents that a hook is disabled: it has another receiver now.
+var errMoved = errors.New("webhook: the url was changed")
 
-// runner delivers for one hook. All of it is done by one goroutine, apart from reading
-// and sending.
+// runner delivers for one hook. One goroutine does all of it, except reading and sending.
 type runner struct {
 	*Service
 	id      string
 	lease   *lease
 	hook    *Hook
-	changes chan *Hook // what the hook is now
+	changes chan *Hook // the hook after a change
 
-	state *statePage // as it is now, with the revision that was last saved
+	state *stateDoc // the current content, with the revision that was last saved
 	queue queue
 
 	reading bool
@@ -49,10 +48,10 @@ type runner struct {
 	sending int
 	results chan result
 
-	nudgedAt time.Time // when somebody last asked for failed deliveries to be tried at once
+	retriedAt time.Time // when a caller last asked to retry failed deliveries at once
 
-	unsaved int  // deliveries and failures that were not saved yet
-	moved   bool // something was read since the state was saved
+	unsaved int  // attempts since the state was saved
+	moved   bool // the position in the feed changed since the state was saved
 	savedAt time.Time
 }
 
@@ -64,12 +63,9 @@ type feedRead struct {
 type result struct {
 	item    *item
 	attempt Attempt
-	event   *dibs.Event // as it was sent; nil where the feed no longer has it
+	event   *dibs.Event // as it was sent; nil if the feed no longer has it
 	err     error       // why nothing was sent
 }
-
-// delivered reports whether the receiver has accepted the event.
-func (r result) delivered() bool { return r.err == nil && r.event != nil && r.attempt.Delivered() }
 
 func newRunner(s *Service, l *lease, hook *Hook) *runner {
 	return &runner{
@@ -78,55 +74,55 @@ func newRunner(s *Service, l *lease, hook *Hook) *runner {
 	}
 }
 
-// run delivers until the context ends or the hook is somebody else's.
+// run delivers until the context ends or the hook is lost or disabled.
 func (r *runner) run(ctx context.Context) error {
-	if err := r.take(ctx); err != nil {
+	if err := r.takeOver(ctx); err != nil {
 		return err
 	}
-	reading, cancel := context.WithCancel(ctx)
-	defer cancel()
-	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
+	reading, stopReading := context.WithCancel(ctx)
+	defer stopReading()
+	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSending()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		r.send(sending, time.Now())
 		r.read(reading)
-		timer.Reset(r.nap(time.Now()))
+		timer.Reset(r.untilNext(time.Now()))
 		var err error
 		select {
 		case <-ctx.Done():
-			return r.finish(ctx, cut)
+			return r.drain(ctx, stopSending)
 		case hook := <-r.changes:
-			r.adopt(hook)
+			r.setHook(hook)
 		case read := <-r.pages:
-			r.accept(read)
+			r.enqueue(read)
 		case res := <-r.results:
 			r.sending--
-			err = r.settle(ctx, res)
+			err = r.finish(ctx, res)
 		case <-timer.C:
 		}
 		if err == nil && r.saveDue(time.Now()) {
 			err = r.save(ctx)
 		}
-		if errors.Is(err, errLost) || errors.Is(err, errStopped) {
-			return errors.Join(err, r.finish(ctx, cut))
+		if errors.Is(err, errLost) || errors.Is(err, errDisabled) {
+			return errors.Join(err, r.drain(ctx, stopSending))
 		}
 		if err != nil {
 			r.cfg.Logger.Warn("the state of a webhook's deliveries was not saved; some may be sent again", "webhook", r.id, "error", err)
-			r.savedAt = time.Now() // not again at once
+			r.savedAt = time.Now() // wait before the next try
 		}
 	}
 }
 
-// take loads how far deliveries are, and makes the state this process's own: whoever had
-// it before can no longer save.
-func (r *runner) take(ctx context.Context) error {
-	r.state = stateAt(r.id)
+// takeOver loads the state and saves it as this process's own, so that an earlier process can
+// no longer save.
+func (r *runner) takeOver(ctx context.Context) error {
+	r.state = stateDocOf(r.id)
 	if _, err := load(ctx, r.cfg.Store, r.state); err != nil {
 		return err
 	}
-	if !r.state.there() {
+	if !r.state.exists() {
 		return errLost
 	}
 	for _, w := range r.state.content.Waiting {
@@ -135,65 +131,59 @@ func (r *runner) take(ctx context.Context) error {
 			return err
 		}
 		if event == nil {
-			continue // its history is over
+			continue // purged from the feed
 		}
 		it := r.queue.add(event, w.After)
 		it.attempts, it.first, it.next = w.Attempts, w.First.Time(), w.Next.Time()
 	}
-	// What stands behind those was delivered: it must not be read again.
+	// The events behind those, up to the cursor, were delivered: they must not be read again.
 	r.queue.done, r.queue.head = r.queue.last, r.state.content.Cursor
-	r.adopt(r.hook)
+	r.setHook(r.hook)
 	return r.save(ctx)
 }
 
-// adopt takes a hook as it is now. What it no longer wants is not sent, and where
-// somebody asks for it, what failed is tried at once.
-func (r *runner) adopt(hook *Hook) {
+// setHook applies a changed hook. It drops the events that the hook no longer wants, and
+// retries failed ones if a caller asked for it.
+func (r *runner) setHook(hook *Hook) {
 	r.hook = hook
-	for _, it := range append([]*item{}, r.queue.items...) {
+	for _, it := range slices.Clone(r.queue.items) {
 		if !it.sending && !hook.wants(it.event) {
 			r.queue.remove(it)
 			r.moved = true
 		}
 	}
-	if hook.nudged > r.state.content.Nudged {
-		c := &r.state.content
-		c.Nudged, c.Failures, c.PausedUntil = hook.nudged, 0, 0
-		r.queue.hurry()
-		r.nudgedAt, r.moved = time.Now(), true
+	if c := &r.state.content; hook.RetryAt > c.RetryAt {
+		c.RetryAt, c.Failures, c.PausedUntil = hook.RetryAt, 0, 0
+		r.queue.retryNow()
+		r.retriedAt, r.moved = time.Now(), true
 	}
 }
 
-// read asks for more of the feed if there is room for it.
+// read starts to read more of the feed if the queue has room.
 func (r *runner) read(ctx context.Context) {
-	few := 2 * r.cfg.Concurrency
-	room := r.cfg.limits.waiting - len(r.queue.items)
-	switch {
-	case r.reading || room <= 0:
-		return
-	case r.down() && len(r.queue.items) >= probes: // it can wait where it is
-		return
-	case len(r.queue.due(time.Now(), few)) >= few:
+	enough := 2 * r.cfg.Concurrency
+	room := r.cfg.limits.queued - len(r.queue.items)
+	if r.down() {
+		room = min(room, probes-len(r.queue.items)) // the others can wait in the feed
+	}
+	if r.reading || room <= 0 || len(r.queue.due(time.Now(), enough)) >= enough {
 		return
 	}
 	r.reading = true
-	if r.down() {
-		room = probes - len(r.queue.items)
-	}
-	query := dibs.FeedQuery{After: r.queue.head, Limit: min(room, readAtOnce)}
+	query := dibs.FeedQuery{After: r.queue.head, Limit: min(room, pageSize)}
 	go func() {
 		page, err := r.cfg.Registry.AwaitEvents(ctx, query)
 		r.pages <- feedRead{page, err}
 	}()
 }
 
-// accept takes events that were read.
-func (r *runner) accept(read feedRead) {
+// enqueue adds the events of a page to the queue. After an error it pauses reading.
+func (r *runner) enqueue(read feedRead) {
 	r.reading = false
 	if read.err != nil {
 		if !errors.Is(read.err, context.Canceled) {
 			r.cfg.Logger.Warn("the feed could not be read for a webhook", "webhook", r.id, "error", read.err)
-			r.rest()
+			r.pauseReading()
 		}
 		return
 	}
@@ -209,18 +199,17 @@ func (r *runner) accept(read feedRead) {
 	r.observe()
 }
 
-// rest keeps the runner from reading for a moment.
-func (r *runner) rest() {
+func (r *runner) pauseReading() {
 	r.reading = true
-	nothing := feedRead{page: dibs.EventPage{Next: r.queue.head}}
-	time.AfterFunc(r.cfg.limits.poll, func() { r.pages <- nothing })
+	empty := feedRead{page: dibs.EventPage{Next: r.queue.head}}
+	time.AfterFunc(r.cfg.limits.poll, func() { r.pages <- empty })
 }
 
-// down reports whether the receiver as a whole is taken to be down.
-func (r *runner) down() bool { return r.state.content.Failures >= troubled }
+// down reports whether the receiver counts as down.
+func (r *runner) down() bool { return r.state.content.Failures >= failuresUntilDown }
 
-// send starts what may be sent now. No delivery begins that could outlast the lease:
-// that no two processes send at once is what keeps events in order.
+// send starts the deliveries that are due. None starts that could outlast the lease: events
+// stay in order because no two processes send at once.
 func (r *runner) send(ctx context.Context, now time.Time) {
 	if r.lease.left() < r.cfg.Timeout || r.state.content.PausedUntil.Time().After(now) {
 		return
@@ -240,10 +229,10 @@ func (r *runner) send(ctx context.Context, now time.Time) {
 	}
 }
 
-// deliver sends an event once. One that has waited is read again: it may have been forgotten
-// meanwhile, and what is forgotten must not be sent.
+// deliver sends an event once. It first reads an event again that has waited: forgotten values
+// must not be sent.
 func (r *runner) deliver(ctx context.Context, hook *Hook, it *item, waited bool) result {
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout) // for both together: the lease is good for no longer
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout) // for both: the lease may last no longer
 	defer cancel()
 	res := result{item: it, event: it.event}
 	if waited {
@@ -260,21 +249,21 @@ func (r *runner) deliver(ctx context.Context, hook *Hook, it *item, waited bool)
 	return res
 }
 
-// nap returns for how long there is nothing to do unless something happens.
-func (r *runner) nap(now time.Time) time.Duration {
-	nap := r.cfg.limits.poll
+// untilNext returns how long run can wait for something to happen.
+func (r *runner) untilNext(now time.Time) time.Duration {
+	wait := r.cfg.limits.poll
 	if r.unsaved > 0 {
-		nap = min(nap, r.savedAt.Add(r.cfg.limits.save).Sub(now))
+		wait = min(wait, r.savedAt.Add(r.cfg.limits.save).Sub(now))
 	}
 	if paused := r.state.content.PausedUntil.Time(); paused.After(now) {
-		return max(min(nap, paused.Sub(now)), 0)
+		return max(min(wait, paused.Sub(now)), 0)
 	}
-	if next, some := r.queue.nextDue(now); some {
-		nap = min(nap, next.Sub(now))
+	if next, ok := r.queue.nextDue(now); ok {
+		wait = min(wait, next.Sub(now))
 	}
-	return max(nap, time.Millisecond)
+	return max(wait, time.Millisecond)
 }
 
 func (r *runner) observe() {
-	r.cfg.Observer.Standing(r.id, len(r.queue.items), r.queue.oldest().Time())
+	r.cfg.Observer.Backlog(r.id, len(r.queue.items), r.queue.oldest().Time())
 }

@@ -15,19 +15,19 @@ const (
 	secretStart = "whsec_"
 	secretBytes = 32
 
-	// DefaultGrace is how long a secret that was replaced goes on signing.
+	// DefaultGrace is how long a replaced secret continues to sign.
 	DefaultGrace = 24 * time.Hour
-	// MaxGrace is how long it may at the most.
+	// MaxGrace is the longest such time.
 	MaxGrace = 30 * 24 * time.Hour
 
-	// maxSecrets bounds the signatures of one request, if somebody rotates in a hurry.
+	// maxSecrets bounds the signatures of one request after several rotations in a row.
 	maxSecrets = 5
 )
 
-// secret signs deliveries. It is kept as it is: a hash could not sign.
+// secret signs deliveries. It is stored in clear: a hash could not sign.
 type secret struct {
 	Text  string       `json:"text"`
-	Until dibs.Instant `json:"until,omitzero"` // when it no longer signs; zero for the newest
+	Until dibs.Instant `json:"until,omitzero"` // the end of its use; zero for the newest
 }
 
 func newSecret() secret {
@@ -36,8 +36,8 @@ func newSecret() secret {
 	return secret{Text: secretStart + base64.StdEncoding.EncodeToString(random)}
 }
 
-// rotated puts a new secret before those that still sign, and lets the one before it
-// sign until a moment.
+// rotated returns a new secret followed by those that still sign. The newest of these signs
+// until the given time.
 func rotated(secrets []secret, now, until dibs.Instant) []secret {
 	kept := []secret{newSecret()}
 	for i, s := range secrets {
@@ -51,7 +51,7 @@ func rotated(secrets []secret, now, until dibs.Instant) []secret {
 	return kept
 }
 
-// sign returns the signatures of a body, one by each secret that still signs.
+// sign returns the signatures of a body, one for each secret that still signs.
 func sign(secrets []secret, id string, at time.Time, body []byte) (string, error) {
 	var signatures []string
 	for _, s := range secrets {

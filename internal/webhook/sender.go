@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -18,43 +17,43 @@ import (
 )
 
 const (
-	maxAnswer     = 64 << 10 // bytes of an answer that are read, so that its connection can be used again
+	maxAnswer     = 64 << 10 // bytes of a response body that are read, so that the connection can be reused
 	maxHeader     = 64 << 10
 	maxRetryAfter = time.Hour
 )
 
-// Attempt is what became of one delivery.
+// Attempt is one attempt to deliver.
 type Attempt struct {
 	At   time.Time
 	Took time.Duration
-	// Status is the receiver's; zero where there was no answer.
+	// Status is the receiver's HTTP status; zero if there was no response.
 	Status int
-	// Error says why it failed; empty where it did not. Nothing of the answer's body is
-	// in it, nor of the address.
+	// Error says why it failed; empty after success. It contains nothing of the response
+	// body or of the address.
 	Error string
 
-	retryAfter time.Duration // the receiver's wish
+	retryAfter time.Duration // as the receiver asked
 }
 
-// Delivered reports whether the receiver accepted it.
+// Delivered reports whether the receiver accepted the message.
 func (a Attempt) Delivered() bool { return a.Error == "" }
 
-// gone reports whether the receiver wants no more.
+// gone reports whether the receiver wants no more messages.
 func (a Attempt) gone() bool { return a.Status == http.StatusGone }
+
+func (a Attempt) ended() time.Time { return a.At.Add(a.Took) }
 
 // sender sends messages. It is safe for concurrent use.
 type sender struct {
 	client  *http.Client
 	timeout time.Duration
-	agent   string
 }
 
-func newSender(guard *Guard, timeout time.Duration, version string) *sender {
+func newSender(guard *Guard, timeout time.Duration) *sender {
 	return &sender{
 		timeout: timeout,
-		agent:   "Dibs-Webhooks/" + version,
 		client: &http.Client{
-			// No proxy: the guard must see where the connection goes.
+			// No proxy: the guard must check the receiver's own address.
 			Transport: &http.Transport{
 				DialContext: guard.dial, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 				MaxIdleConns: 200, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute,
@@ -67,14 +66,14 @@ func newSender(guard *Guard, timeout time.Duration, version string) *sender {
 
 func (s *sender) close() { s.client.CloseIdleConnections() }
 
-// send sends a message once. It fails only in what it returns.
+// send sends a message once. The Attempt tells of any failure.
 func (s *sender) send(ctx context.Context, hook *Hook, m message) Attempt {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	a := Attempt{At: time.Now()}
 	res, err := s.post(ctx, hook, m, a.At)
 	if err == nil {
-		// What it says does not matter. What is longer costs the connection.
+		// The body does not matter. A longer one only costs the connection.
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
 		_ = res.Body.Close()
 		a.Status = res.StatusCode
@@ -86,7 +85,7 @@ func (s *sender) send(ctx context.Context, hook *Hook, m message) Attempt {
 }
 
 func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) (*http.Response, error) {
-	signature, err := sign(hook.secrets, m.id, at, m.body)
+	signature, err := sign(hook.Secrets, m.id, at, m.body)
 	if err != nil {
 		return nil, err
 	}
@@ -95,44 +94,41 @@ func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) 
 		return nil, err
 	}
 	req.Header.Set("Content-Type", envelopeType)
-	req.Header.Set("User-Agent", s.agent)
+	req.Header.Set("User-Agent", "Dibs-Webhooks")
 	req.Header.Set(standardwebhooks.HeaderWebhookID, m.id)
 	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
 	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
 	return s.client.Do(req)
 }
 
-// explain says why a delivery failed, in words that give nothing away about the network
-// that the server is in.
+// explain says why a delivery failed, without revealing anything about the server's network.
 func (s *sender) explain(status int, err error) string {
 	var timeout net.Error
 	var lookup *net.DNSError
-	var unknown x509.UnknownAuthorityError
-	var badName x509.HostnameError
 	var badCert *tls.CertificateVerificationError
 	switch {
 	case err == nil && status >= 200 && status < 300:
 		return ""
 	case err == nil && status >= 300 && status < 400:
-		return fmt.Sprintf("the receiver answered %d: redirects are not followed, change the webhook's url", status)
+		return fmt.Sprintf("the receiver answered %d: redirects are not followed; change the webhook's url", status)
 	case err == nil:
 		return fmt.Sprintf("the receiver answered %d", status)
-	case errors.Is(err, errForbidden), errors.As(err, &lookup): // one text: else it would tell which names there are inside
-		return "the receiver's host name could not be looked up, or its address is not a public one, and is not allowed by allowPrefixes of the server's configuration"
+	case errors.Is(err, errForbidden), errors.As(err, &lookup): // one text for both: it must not reveal which internal names exist
+		return "the receiver's host name could not be looked up, or its address is not public and allowPrefixes in the server's configuration does not allow it"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("the receiver did not answer within %s", s.timeout)
 	case errors.Is(err, context.Canceled):
 		return "the server stopped before the receiver answered"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the receiver refused the connection"
-	case errors.As(err, &unknown), errors.As(err, &badName), errors.As(err, &badCert):
+	case errors.As(err, &badCert):
 		return "the receiver's certificate is not valid"
 	default:
 		return "the connection to the receiver failed"
 	}
 }
 
-// retryAfter returns for how long the receiver wants to be left alone.
+// retryAfter returns how long the receiver asked to wait.
 func retryAfter(res *http.Response, now time.Time) time.Duration {
 	if res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable {
 		return 0

@@ -2,48 +2,49 @@ package webhook
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
 )
 
-// Service keeps webhooks. It is safe for concurrent use. Make one with [New].
+// Service manages webhooks. It is safe for concurrent use. Make one with [New].
 type Service struct {
 	cfg    Config
 	guard  *Guard
 	sender *sender
-	// rung tells the Courier of this process that a hook was changed.
-	rung chan struct{}
+	// changed tells the Dispatcher of this process that a hook was changed.
+	changed chan struct{}
 }
 
-// New returns the webhooks of a registry. Its store and its registry are left to the
-// caller to close.
+// New returns the webhooks of a registry. The caller closes the store and the registry.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	guard := NewGuard(cfg.AllowPrefixes...)
-	return &Service{cfg: cfg, guard: guard, sender: newSender(guard, cfg.Timeout, cfg.Version), rung: make(chan struct{}, 1)}
+	return &Service{cfg: cfg, guard: guard, sender: newSender(guard, cfg.Timeout), changed: make(chan struct{}, 1)}
 }
 
-// Close closes connections that nobody uses.
+// Close closes idle connections.
 func (s *Service) Close() { s.sender.close() }
 
-func (s *Service) ring() {
+func (s *Service) notify() {
 	select {
-	case s.rung <- struct{}{}:
-	default: // it was told already
+	case s.changed <- struct{}{}:
+	default: // a notification is pending
 	}
 }
 
-// Where a new webhook begins in the feed, apart from cursors.
+// Where a new webhook begins in the feed, besides cursors.
 const (
 	FromNow       = "now"
 	FromBeginning = "beginning"
 )
 
-// Create keeps a new webhook, which begins at a place in the feed: [FromNow],
-// [FromBeginning] or behind a cursor. It returns the webhook and the secret that signs
-// its deliveries, which is not shown again.
+// Create stores a new webhook that begins at [FromNow], at [FromBeginning] or behind a cursor
+// of the feed. It returns the webhook and the secret that signs its deliveries, which is
+// not shown again.
 func (s *Service) Create(ctx context.Context, hook Hook, from string) (*Hook, string, error) {
 	if err := hook.validate(s.guard); err != nil {
 		return nil, "", err
@@ -52,47 +53,45 @@ func (s *Service) Create(ctx context.Context, hook Hook, from string) (*Hook, st
 	if err != nil {
 		return nil, "", err
 	}
-	hook.secrets = []secret{newSecret()}
-	err = insist(ctx, s.cfg.Store, func() (dibs.Group, error) { return s.creation(ctx, &hook, start) })
+	hook.ID = "wh_" + strings.ToLower(rand.Text()[:20])
+	hook.Secrets = []secret{newSecret()}
+	d, st := hookDocOf(hook.ID), stateDocOf(hook.ID)
+	err = update(ctx, s.cfg.Store, []anyDoc{d, st}, func(c *change, now dibs.Instant) error {
+		if err := s.checkRoom(ctx, hook.CreatedBy); err != nil {
+			return err
+		}
+		hook.CreatedAt = now
+		d.content, st.content = hook, state{Cursor: start}
+		c.save(d, st)
+		return nil
+	})
 	if err != nil {
 		return nil, "", err
 	}
 	hook.rev = 1
-	s.ring()
-	return &hook, hook.secrets[0].Text, nil
+	s.notify()
+	return &hook, hook.Secrets[0].Text, nil
 }
 
-func (s *Service) creation(ctx context.Context, hook *Hook, start dibs.Cursor) (dibs.Group, error) {
-	others, err := s.List(ctx)
+// checkRoom returns an error if a principal cannot create another webhook.
+func (s *Service) checkRoom(ctx context.Context, createdBy string) error {
+	hooks, err := s.List(ctx)
 	if err != nil {
-		return dibs.Group{}, err
+		return err
 	}
-	if len(others) >= maxHooks {
-		return dibs.Group{}, ErrTooMany
+	if len(hooks) >= maxHooks {
+		return ErrTooMany
 	}
 	own := 0
-	for _, other := range others {
-		if other.CreatedBy != "" && other.CreatedBy == hook.CreatedBy {
+	for _, hook := range hooks {
+		if createdBy != "" && hook.CreatedBy == createdBy {
 			own++
 		}
 	}
 	if own >= maxHooksOfOne {
-		return dibs.Group{}, ErrTooManyOfOne
+		return ErrTooManyOfOne
 	}
-	hook.ID = newID()
-	p, st := hookAt(hook.ID), stateAt(hook.ID)
-	now, err := load(ctx, s.cfg.Store, p)
-	if err != nil {
-		return dibs.Group{}, err
-	}
-	hook.CreatedAt = now.Time()
-	p.content, st.content = hook.content(), state{Cursor: start}
-	writeHook, err := p.write()
-	if err != nil {
-		return dibs.Group{}, err
-	}
-	writeState, err := st.write()
-	return dibs.Group{Reads: []dibs.Read{p.read(), st.read()}, Writes: []dibs.Write{writeHook, writeState}}, err
+	return nil
 }
 
 // start returns the cursor at which a new webhook begins.
@@ -102,118 +101,105 @@ func (s *Service) start(ctx context.Context, from string) (dibs.Cursor, error) {
 		return s.cfg.Store.Latest(ctx)
 	case FromBeginning:
 		return "", nil
-	default: // the feed says whether there is such a cursor
+	default: // reading the feed checks the cursor
 		_, err := s.cfg.Registry.Events(ctx, dibs.FeedQuery{After: dibs.Cursor(from), Limit: 1})
 		return dibs.Cursor(from), err
 	}
 }
 
-// List returns all webhooks, by their ids.
+// List returns all webhooks, ordered by their ids.
 func (s *Service) List(ctx context.Context) ([]*Hook, error) {
-	records, err := s.cfg.Store.List(ctx, dibs.ListQuery{Kind: kindHook, Limit: 2 * maxHooks}) // two may be made at once
+	// Concurrent calls of Create can exceed maxHooks.
+	docs, err := list[Hook](ctx, s.cfg.Store, dibs.ListQuery{Kind: kindHook, Limit: 2 * maxHooks})
 	if err != nil {
 		return nil, err
 	}
-	hooks := make([]*Hook, len(records))
-	for i, record := range records {
-		var p hookPage
-		if err := p.take(record); err != nil {
-			return nil, err
-		}
-		hooks[i] = hookOf(&p)
+	hooks := make([]*Hook, len(docs))
+	for i, d := range docs {
+		hooks[i] = hookOf(d)
 	}
 	return hooks, nil
 }
 
 // Get returns a webhook, or an error that matches [ErrNotFound].
 func (s *Service) Get(ctx context.Context, id string) (*Hook, error) {
-	p := hookAt(id)
-	if _, err := load(ctx, s.cfg.Store, p); err != nil {
+	d := hookDocOf(id)
+	if _, err := load(ctx, s.cfg.Store, d); err != nil {
 		return nil, err
 	}
-	if !p.there() {
+	if !d.exists() {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
 	}
-	return hookOf(p), nil
+	return hookOf(d), nil
 }
 
-// Change changes a webhook. Deliveries that failed are tried at once if it has another
-// address, or [Hook.Enable] was called, also if it was enabled before.
-func (s *Service) Change(ctx context.Context, id string, change func(*Hook) error) (*Hook, error) {
+// Change changes a webhook. If its URL changes or edit calls [Hook.Enable], failed deliveries
+// are retried at once.
+func (s *Service) Change(ctx context.Context, id string, edit func(*Hook) error) (*Hook, error) {
 	return s.change(ctx, id, func(hook *Hook, now dibs.Instant) error {
 		address := hook.URL
-		if err := change(hook); err != nil {
+		if err := edit(hook); err != nil {
 			return err
 		}
-		if hook.nudge || hook.URL != address {
-			hook.nudged = now
+		if hook.retryNow || hook.URL != address {
+			hook.RetryAt = now
 		}
 		return hook.validate(s.guard)
 	})
 }
 
-// Rotate gives a webhook another secret, and returns it. The one before it goes on
-// signing for a while: a receiver that knows either of them is content.
+// Rotate gives a webhook a new secret, and returns it. The replaced one signs too until the
+// grace period ends: a receiver needs to know only one of them.
 func (s *Service) Rotate(ctx context.Context, id string, grace time.Duration) (*Hook, string, error) {
 	if grace < 0 || grace > MaxGrace {
 		return nil, "", invalid("graceMs", "must be between 0 and %d", MaxGrace.Milliseconds())
 	}
 	hook, err := s.change(ctx, id, func(hook *Hook, now dibs.Instant) error {
-		hook.secrets = rotated(hook.secrets, now, now.Add(grace))
+		hook.Secrets = rotated(hook.Secrets, now, now.Add(grace))
 		return nil
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	return hook, hook.secrets[0].Text, nil
+	return hook, hook.Secrets[0].Text, nil
 }
 
-func (s *Service) change(ctx context.Context, id string, change func(*Hook, dibs.Instant) error) (changed *Hook, err error) {
-	err = insist(ctx, s.cfg.Store, func() (dibs.Group, error) {
-		p := hookAt(id)
-		now, err := load(ctx, s.cfg.Store, p)
-		if err != nil {
-			return dibs.Group{}, err
+func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.Instant) error) (changed *Hook, err error) {
+	d := hookDocOf(id)
+	err = update(ctx, s.cfg.Store, []anyDoc{d}, func(c *change, now dibs.Instant) error {
+		if !d.exists() {
+			return fmt.Errorf("%w: %s", ErrNotFound, id)
 		}
-		if !p.there() {
-			return dibs.Group{}, fmt.Errorf("%w: %s", ErrNotFound, id)
+		changed = hookOf(d)
+		if err := edit(changed, now); err != nil {
+			return err
 		}
-		changed = hookOf(p)
-		if err := change(changed, now); err != nil {
-			return dibs.Group{}, err
-		}
-		p.content = changed.content()
-		write, err := p.write()
-		changed.rev = p.rev + 1
-		return dibs.Group{Reads: []dibs.Read{p.read()}, Writes: []dibs.Write{write}}, err
+		d.content = *changed
+		changed.rev = d.rev + 1
+		c.save(d)
+		return nil
 	})
-	s.ring() // also if it failed: it may have happened
+	s.notify() // after an error too: the commit may have succeeded
 	return changed, err
 }
 
-// Remove removes a webhook with all that belongs to it. Its dead letters go first, so that
-// whoever is cut off meanwhile can ask again, and once more at the end.
+// Remove removes a webhook with its state and its dead letters. The dead letters go first, so
+// that an interrupted call can be repeated, and again at the end.
 func (s *Service) Remove(ctx context.Context, id string) error {
-	if _, err := s.RemoveLetters(ctx, id); err != nil {
+	if _, err := s.RemoveDeadLetters(ctx, id); err != nil {
 		return err
 	}
-	err := insist(ctx, s.cfg.Store, func() (dibs.Group, error) {
-		p, st := hookAt(id), stateAt(id)
-		if _, err := load(ctx, s.cfg.Store, p, st); err != nil {
-			return dibs.Group{}, err
+	d, st := hookDocOf(id), stateDocOf(id)
+	err := update(ctx, s.cfg.Store, []anyDoc{d, st}, func(c *change, _ dibs.Instant) error {
+		if !d.exists() {
+			return fmt.Errorf("%w: %s", ErrNotFound, id)
 		}
-		if !p.there() {
-			return dibs.Group{}, fmt.Errorf("%w: %s", ErrNotFound, id)
-		}
-		group := dibs.Group{Reads: []dibs.Read{p.read()}, Writes: []dibs.Write{p.remove()}}
-		if st.there() { // whoever delivers for it finds it gone, and stops
-			group.Reads, group.Writes = append(group.Reads, st.read()), append(group.Writes, st.remove())
-		}
-		return group, nil
+		c.remove(d, st) // a runner stops when it finds no state
+		return nil
 	})
-	s.ring()
+	s.notify()
 	if err != nil {
 		return err
 	}
-	return s.removeBox(ctx, id)
+	return s.removeDeadLetterCount(ctx, id)
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Status is how a webhook is doing.
+// Status is the state of a webhook's deliveries.
 type Status struct {
-	// Waiting is how many events failed and are tried again, or wait behind one of them.
+	// Waiting counts the events that wait for a retry, or behind such an event.
 	Waiting int
-	// Behind is how many events are not yet delivered, those that wait included; More
+	// Behind counts the events that are not yet delivered, the waiting ones included. More
 	// says that there are more than were counted.
 	Behind int
 	More   bool
-	// OldestAt is when the oldest of them happened. Zero means that there are none.
+	// OldestAt is when the oldest of them happened. Zero means none.
 	OldestAt time.Time
-	// PausedUntil is when the receiver is tried again, where it fails altogether.
+	// PausedUntil is the next attempt with a receiver that is down; zero if it is not.
 	PausedUntil time.Time
 
 	Delivered, Failed uint64
@@ -26,14 +26,14 @@ type Status struct {
 	LastFailure       time.Time
 	LastError         string
 
-	// DeadLetters is how many there are; Dropped is how many were more than are kept.
+	// DeadLetters counts the existing ones, Dropped those beyond the most that are kept.
 	DeadLetters, Dropped int
 }
 
-// Status returns how a webhook is doing.
+// Status returns the state of a webhook's deliveries.
 func (s *Service) Status(ctx context.Context, hook *Hook) (Status, error) {
-	st, box := stateAt(hook.ID), boxAt(hook.ID)
-	if _, err := load(ctx, s.cfg.Store, st, box); err != nil {
+	st, dead := stateDocOf(hook.ID), deadLetterCountOf(hook.ID)
+	if _, err := load(ctx, s.cfg.Store, st, dead); err != nil {
 		return Status{}, err
 	}
 	c := st.content
@@ -41,7 +41,7 @@ func (s *Service) Status(ctx context.Context, hook *Hook) (Status, error) {
 		Waiting: len(c.Waiting), Behind: len(c.Waiting), OldestAt: c.Oldest.Time(), PausedUntil: c.PausedUntil.Time(),
 		Delivered: c.Delivered, Failed: c.Failed, LastError: c.LastError,
 		LastSuccess: c.LastSuccess.Time(), LastFailure: c.LastFailure.Time(),
-		DeadLetters: box.content.Count, Dropped: box.content.Dropped,
+		DeadLetters: dead.content.Count, Dropped: dead.content.Dropped,
 	}
 	if status.PausedUntil.Before(time.Now()) {
 		status.PausedUntil = time.Time{}
@@ -51,7 +51,7 @@ func (s *Service) Status(ctx context.Context, hook *Hook) (Status, error) {
 	}
 	page, err := s.cfg.Registry.Events(ctx, dibs.FeedQuery{After: c.Cursor, Limit: maxBehind})
 	if errors.Is(err, dibs.ErrBadCursor) {
-		status.LastError = astray
+		status.LastError = cursorLost
 		return status, nil
 	}
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Service) Status(ctx context.Context, hook *Hook) (Status, error) {
 	return status, nil
 }
 
-// astray is what is wrong with a webhook whose place the feed does not know.
-const astray = "the feed does not have the place up to which events were delivered, perhaps because a backup was restored: remove the webhook and add it again"
+// cursorLost is the error of a webhook whose cursor the feed does not have.
+const cursorLost = "the feed does not have the cursor up to which events were delivered, perhaps because a backup was restored: remove the webhook and add it again"
 
-// maxBehind is up to how many events are counted that a webhook has yet to deliver.
+// maxBehind is how many undelivered events are counted at most.
 const maxBehind = 1000

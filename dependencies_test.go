@@ -1,0 +1,183 @@
+package dibs_test
+
+import (
+	"bytes"
+	"cmp"
+	"go/ast"
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/calldibs/dibs"
+
+// mayImport says which packages of this module the production code of each folder may import
+// besides the root; "/" stands for the root alone. Dependencies point one way: a package
+// imports only packages above its own line, and packages that are not listed do not exist.
+var mayImport = []struct{ folder, packages string }{
+	{".", ""},
+
+	// Small helpers.
+	{"internal/backoff", ""},
+	{"internal/exactjson", ""},
+	{"internal/generation", ""},
+	{"internal/inflight", "/"},
+	{"internal/peer", ""},
+	{"internal/redirect", "/"},
+	{"internal/document", "/ internal/backoff"},
+	{"internal/tlsfiles", ""},
+
+	// Names.
+	{"profile", "/"},
+	{"internal/rules", "/"},
+	{"internal/core", "/ internal/rules internal/generation"},
+	{"embedded", "/ internal/core profile"},
+
+	// Engines.
+	{"memstore", "/ internal/backoff"},
+	{"sqlitestore", "/ internal/inflight internal/backoff"},
+	{"pgstore", "/ internal/inflight internal/backoff"},
+	{"etcdstore", "/ internal/inflight internal/backoff internal/generation"},
+	{"routestore", "/ internal/backoff"},
+
+	// What stands on a Registry.
+	{"witness", "/ internal/exactjson"},
+	{"internal/wire", "/"},
+	{"dibsclient", "/ internal/backoff internal/wire"},
+	{"dibscache", "/ internal/backoff"},
+	{"dibshttp", "/ internal/redirect"},
+	{"dibsotel", "/"},
+	{"dibsotel/pgotel", "dibsotel"},
+
+	// The server.
+	{"internal/access", "/"},
+	{"internal/auth", "/ internal/access internal/document internal/exactjson"},
+	{"internal/limit", "internal/generation"},
+	{"internal/health", "/ internal/document"},
+	{"internal/tracing", ""},
+	{"internal/webhook", "/ internal/access internal/document internal/wire"},
+	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/redirect internal/webhook internal/wire"},
+	{"internal/engine", "/ dibsotel/pgotel etcdstore memstore pgstore routestore sqlitestore"},
+	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
+	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
+	{"internal/cli", "/ dibscache dibsclient dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/demo internal/engine internal/health internal/server internal/tlsfiles internal/tracing internal/webhook internal/wire sqlitestore"},
+	{"cmd/dibs", "internal/cli"},
+
+	// Test support, which may import what it tests.
+	{"storetest", "/"},
+	{"internal/logtest", ""},
+	{"internal/parallel", ""},
+	{"internal/dibstest", "/ internal/core"},
+	{"internal/authtest", "/"},
+	{"internal/coretest", "/ internal/core memstore storetest"},
+	{"internal/endtest", "/"},
+	{"internal/etcdtest", "internal/logtest"},
+	{"internal/linear", "/"},
+	{"internal/model", "/"},
+	{"internal/mutate", ""},
+	{"internal/nametest", "/ internal/logtest storetest"},
+	{"internal/pgproxy", ""},
+	{"internal/pgtest", ""},
+	{"internal/proxytest", ""},
+	{"internal/servetest", ""},
+	{"internal/bench", "/ dibscache etcdstore internal/core internal/etcdtest internal/pgtest internal/server pgstore sqlitestore"},
+	{"docs", ""},
+}
+
+func TestDependenciesPointOneWay(t *testing.T) {
+	t.Parallel()
+	above := map[string]bool{}
+	for _, row := range mayImport {
+		allowed := strings.Fields(row.packages)
+		for _, p := range allowed {
+			if p != "/" && !above[p] {
+				t.Errorf("%s may import %s, which is not above it in the table", row.folder, p)
+			}
+		}
+		above[row.folder] = true
+		pkg, err := build.ImportDir(row.folder, 0)
+		if err != nil {
+			t.Errorf("%s: %v", row.folder, err)
+			continue
+		}
+		for _, path := range pkg.Imports {
+			inside, ours := strings.CutPrefix(path, module)
+			if name := strings.TrimPrefix(inside, "/"); ours && !slices.Contains(allowed, cmp.Or(name, "/")) {
+				t.Errorf("%s imports %s", row.folder, path)
+			}
+		}
+	}
+	goFolders(t, func(folder string, _ []*ast.File) {
+		if !above[filepath.ToSlash(folder)] && !strings.HasPrefix(folder, "examples") {
+			t.Errorf("%s is not in the table of dependencies", folder)
+		}
+	})
+}
+
+// The root package is the vocabulary that users import. It stays small.
+func TestRootStaysSmall(t *testing.T) {
+	t.Parallel()
+	const maxFiles, maxLines, maxExported = 30, 3000, 280
+	pkg, err := build.ImportDir(".", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, name := range pkg.GoFiles {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += bytes.Count(text, []byte("\n"))
+	}
+	if len(pkg.GoFiles) > maxFiles || lines > maxLines {
+		t.Errorf("the root has %d files with %d lines, more than %d with %d", len(pkg.GoFiles), lines, maxFiles, maxLines)
+	}
+	if n := exportedIn(t, "."); n > maxExported {
+		t.Errorf("the root exports %d identifiers, more than %d", n, maxExported)
+	}
+}
+
+// exportedIn counts the exported functions, types, constants and variables of a package.
+func exportedIn(t *testing.T, folder string) (n int) {
+	t.Helper()
+	goFolders(t, func(other string, files []*ast.File) {
+		if other != folder {
+			return
+		}
+		for _, f := range files {
+			for name, object := range f.Scope.Objects { //nolint:staticcheck // names are enough here
+				if ast.IsExported(name) && object.Kind != ast.Pkg {
+					n++
+				}
+			}
+		}
+	})
+	return n
+}
+
+// Files have one concept each. Generated tables and test data are left out.
+func TestFilesStayShort(t *testing.T) {
+	t.Parallel()
+	const maxLines = 500
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if n := bytes.Count(text, []byte("\n")); n > maxLines {
+			t.Errorf("%s has %d lines, more than %d", path, n, maxLines)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,94 @@
+// Package health tracks whether the engines of a server answer and can be written to: by the
+// outcomes of the server's calls, and by a small write of its own while there are no commits.
+// It logs each change once, and refuses calls at once while an engine does not answer: a
+// circuit breaker with a probe.
+package health
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+// intervals are the times of a [Monitor]. Tests have others.
+type intervals struct {
+	idle        time.Duration // from the last commit or probe to a probe, so that a server which only reads knows whether it could write
+	unreachable time.Duration // between probes of an engine that does not answer
+	failing     time.Duration // between probes of one that cannot be written to
+	slow        time.Duration // how long a call may take before the engine is probed
+	timeout     time.Duration // of a probe
+	remind      time.Duration // between log lines of a lasting failure
+}
+
+var defaults = intervals{
+	idle: 15 * time.Second, unreachable: 100 * time.Millisecond, failing: time.Second,
+	slow: 2 * time.Second, timeout: 5 * time.Second, remind: time.Minute,
+}
+
+// Monitor tracks the engines of a server. It is safe for concurrent use.
+type Monitor struct {
+	log       *slog.Logger
+	intervals intervals
+
+	mu      sync.Mutex
+	engines []*engine
+}
+
+// NewMonitor returns a Monitor without engines.
+func NewMonitor(log *slog.Logger) *Monitor { return &Monitor{log: log, intervals: defaults} }
+
+// State is the state of one engine.
+type State struct {
+	Store  string     // the engine's name; empty if it is the only one
+	Reads  bool       // whether it answers
+	Writes bool       // whether it can be written to
+	Cause  dibs.Cause // of the failure, if known
+	Since  time.Time  // the start of the failure; zero if there is none
+}
+
+// Watch returns a store that passes all calls on and tracks their outcomes. It is probed until
+// it is closed. The name is for the log, and empty for an only engine.
+func (m *Monitor) Watch(name string, store dibs.Store) dibs.Store {
+	e := newEngine(name, store, m.log, m.intervals)
+	m.mu.Lock()
+	m.engines = append(m.engines, e)
+	m.mu.Unlock()
+	e.working.Go(e.run)
+	if _, can := store.(dibs.Scrubber); can {
+		return scrubbing{e}
+	}
+	return e
+}
+
+// States returns the states of all engines, in the order of Watch. It waits for the first
+// probe of each, until the context ends.
+func (m *Monitor) States(ctx context.Context) []State {
+	m.mu.Lock()
+	engines := slices.Clone(m.engines)
+	m.mu.Unlock()
+	states := make([]State, len(engines))
+	for i, e := range engines {
+		select {
+		case <-e.known:
+		case <-ctx.Done():
+		}
+		states[i] = e.state()
+	}
+	return states
+}
+
+// Failing reports whether an engine fails, and the cause of the first that does.
+func (m *Monitor) Failing() (cause dibs.Cause, failing bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.engines {
+		if s := e.state(); !s.Writes {
+			return s.Cause, true
+		}
+	}
+	return "", false
+}

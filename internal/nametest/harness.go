@@ -1,0 +1,99 @@
+package nametest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+// Harness is one empty engine for several registries: one file, one schema, or one cluster.
+type Harness struct {
+	// Open opens a registry, as another process would. The suite closes it.
+	Open func(tb testing.TB, cfg dibs.Config) *dibs.Registry
+
+	// InTx runs work with a registry bound to the caller's own transaction, which is
+	// committed if work returns nil and otherwise rolled back. It returns the error
+	// of work or of the commit; a commit that lost a race returns [dibs.ErrRetryTx]. Nil
+	// means that the engine has no such transactions.
+	InTx func(ctx context.Context, reg *dibs.Registry, work func(bound *dibs.Registry) error) error
+
+	// Files returns the paths of all files of the engine, and of its log. Only
+	// [Traces] needs it and the fields below.
+	Files func(tb testing.TB) []string
+	// Telling are parts of paths. A value that is not blind must be found in a file
+	// for each, otherwise the search is incomplete.
+	Telling []string
+	// Dump returns all data of the engine, by its own tools, after scrubbing if the
+	// engine can do that. Only [Forget] needs it.
+	Dump func(tb testing.TB) []byte
+	// Stop stops the engine, so that all data is in the files. The registries are
+	// closed by then. Nil means that there is nothing to stop.
+	Stop func(tb testing.TB)
+
+	closings []func() // of what is open
+}
+
+// open opens a registry, which is closed with the test unless it is closed before.
+func (h *Harness) open(tb testing.TB, cfg dibs.Config) *dibs.Registry {
+	tb.Helper()
+	reg := h.Open(tb, cfg)
+	closing := sync.OnceFunc(func() {
+		if err := reg.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	tb.Cleanup(closing)
+	h.closings = append(h.closings, closing)
+	return reg
+}
+
+// close closes all registries, and stops the engine.
+func (h *Harness) close(tb testing.TB) {
+	tb.Helper()
+	for _, closing := range h.closings {
+		closing()
+	}
+	if h.Stop != nil {
+		h.Stop(tb)
+	}
+}
+
+// openAll opens a registry for each config.
+func (h *Harness) openAll(tb testing.TB, cfgs ...dibs.Config) []*dibs.Registry {
+	tb.Helper()
+	regs := make([]*dibs.Registry, len(cfgs))
+	for i, cfg := range cfgs {
+		regs[i] = h.open(tb, cfg)
+	}
+	return regs
+}
+
+// maxTries is how often a transaction may lose its race.
+const maxTries = 200
+
+// inTx is InTx, repeated until the transaction does not lose a race.
+func (h *Harness) inTx(ctx context.Context, reg *dibs.Registry, work func(bound *dibs.Registry) error) (err error) {
+	for range maxTries {
+		if err = h.InTx(ctx, reg, work); !errors.Is(err, dibs.ErrRetryTx) {
+			return err
+		}
+	}
+	return err
+}
+
+// atOnce runs callers concurrently, and waits for all.
+func atOnce(callers int, work func(caller int)) {
+	var group sync.WaitGroup
+	start := make(chan struct{})
+	for caller := range callers {
+		group.Go(func() {
+			<-start
+			work(caller)
+		})
+	}
+	close(start)
+	group.Wait()
+}

@@ -1,0 +1,223 @@
+package rules_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
+)
+
+const secretValue = "Alice.Liddell@example.com"
+
+var (
+	keyA = dibs.BlindKey{ID: "a", Secret: bytes.Repeat([]byte("a"), 32)}
+	keyB = dibs.BlindKey{ID: "b", Secret: bytes.Repeat([]byte("b"), 32)}
+	keyC = dibs.BlindKey{ID: "c", Secret: bytes.Repeat([]byte("c"), 32)}
+)
+
+func blind(keys ...dibs.BlindKey) map[string]dibs.Policy {
+	return map[string]dibs.Policy{"email": {
+		Profile: coretest.Lower{}, Blind: keys, Skeleton: coretest.Digits{}, HoldHistory: time.Hour, Quarantine: time.Minute,
+		ReservedWords: dibs.WordList("root@example.com"), ManyPerEntity: true,
+	}}
+}
+
+// saysNothing fails if a text has the value in it, however it is written.
+func saysNothing(t *testing.T, what any) {
+	t.Helper()
+	text := strings.ToLower(fmt.Sprintf("%+v %#v", what, what))
+	for _, part := range []string{"alice", "liddell", "example.com"} {
+		if strings.Contains(text, part) {
+			t.Errorf("the value is in %s", text)
+		}
+	}
+}
+
+// Everything that a name can go through, without its value anywhere.
+func TestBlindLife(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	hold, err := f.Reserve(f.Ctx, dibs.Reserve{Namespace: "email", Value: secretValue, Token: coretest.Token1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saysNothing(t, hold)
+	if !strings.HasPrefix(hold.Canonical, "a.") || hold.ID != dibs.NameID("email", hold.Canonical) {
+		t.Errorf("canonical %q, id %s", hold.Canonical, hold.ID)
+	}
+	for _, taken := range []string{secretValue, strings.ToUpper(secretValue)} {
+		e := f.Refused(dibs.ErrNameTaken, coretest.Claim("email", taken, coretest.User2))
+		saysNothing(t, *e)
+		if len(e.Suggestions) > 0 {
+			t.Error("there are suggestions for a hidden value")
+		}
+	}
+	e := f.Refused(dibs.ErrNameTaken, coretest.Claim("email", strings.ReplaceAll(secretValue, "l", "1"), coretest.User2))
+	saysNothing(t, *e)
+	if e.Reason != dibs.ReasonConfusable {
+		t.Errorf("the reason of a look-alike is %s", e.Reason)
+	}
+	f.Must(dibs.Confirm{ID: hold.ID, Token: coretest.Token1, Entity: coretest.User1})
+	f.Replayed(coretest.Claim("email", secretValue, coretest.User1))
+	f.Must(dibs.Transfer{Namespace: "email", Value: secretValue, From: coretest.User1, To: coretest.User2})
+	f.Must(dibs.Rename{Namespace: "email", Value: "new-" + secretValue, Entity: coretest.User2, From: secretValue})
+	r, err := f.Resolve(f.Ctx, "email", secretValue)
+	if err != nil || r.Outcome != dibs.ResolveMoved {
+		t.Errorf("%+v, %v", r, err)
+	}
+	saysNothing(t, r)
+	f.Must(dibs.Decommission{Namespace: "email", Value: secretValue, Entity: coretest.User2})
+	history, err := f.History(f.Ctx, "email", secretValue)
+	if err != nil || len(history) != 5 {
+		t.Errorf("%d events, %v", len(history), err)
+	}
+	holder, err := f.WhoHeld(f.Ctx, "email", secretValue, f.Clock.Now())
+	if err != nil || holder.State != dibs.Quarantined {
+		t.Errorf("%+v, %v", holder, err)
+	}
+	if n, err := f.Get(f.Ctx, dibs.Lookup{Namespace: "email", Value: secretValue}); err != nil || n.ID != hold.ID {
+		t.Errorf("%+v, %v", n, err)
+	}
+	saysNothing(t, f.Dump())
+	for _, r := range f.Dump().Records {
+		saysNothing(t, r)
+		if doc, ok := r.(*dibs.Document); ok {
+			saysNothing(t, string(doc.Data))
+		}
+	}
+}
+
+// No error gives a hidden value away.
+func TestBlindErrors(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	bad := secretValue + "!"
+	e := f.Refused(dibs.ErrInvalidValue, coretest.Claim("email", bad, coretest.User1))
+	saysNothing(t, *e)
+	if e.Refusal == nil || e.Refusal.Rule != "exclamation" {
+		t.Errorf("the refusal %+v does not name the rule", e.Refusal)
+	}
+	saysNothing(t, *e.Refusal)
+	saysNothing(t, *f.Refused(dibs.ErrInvalidValue, coretest.Claim("email", secretValue+"\x00", coretest.User1)))
+	word := f.Refused(dibs.ErrReservedWord, coretest.Claim("email", "root@example.com", coretest.User1))
+	saysNothing(t, *word)
+	for _, a := range []dibs.Availability{f.CheckOne("email", bad), f.CheckOne("email", "root@example.com")} {
+		a.Value = "" // the caller's own
+		saysNothing(t, a)
+	}
+	for _, err := range []error{
+		f.Refused(dibs.ErrNotFound, dibs.Decommission{Namespace: "email", Value: secretValue, Entity: coretest.User1}),
+		f.Refused(dibs.ErrNotFound, dibs.Rekey{Namespace: "email", Value: secretValue}),
+	} {
+		saysNothing(t, err)
+	}
+}
+
+// A key shows its name, and never its secret.
+func TestBlindKeyIsNotShown(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", keyA, "policy", blind(keyA)["email"])
+	for _, text := range []string{fmt.Sprint(keyA), fmt.Sprintf("%+v %#v %v", keyA, keyA, []dibs.BlindKey{keyA}), log.String()} {
+		if strings.Contains(text, "aaaa") || strings.Contains(text, "YWFh") || strings.Contains(text, "97 97") {
+			t.Errorf("the secret is in %s", text)
+		}
+	}
+}
+
+// Whatever order of keys processes know, as long as two of them share a key, neither
+// gives away what the other has given out.
+func TestBlindRotation(t *testing.T) {
+	t.Parallel()
+	orders := map[string][]dibs.BlindKey{
+		"old": {keyA}, "both": {keyB, keyA}, "both, old first": {keyA, keyB}, "new": {keyB}, "next": {keyC, keyB},
+	}
+	share := func(x, y []dibs.BlindKey) bool {
+		for _, a := range x {
+			for _, b := range y {
+				if a.ID == b.ID {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for first, firstKeys := range orders {
+		for second, secondKeys := range orders {
+			if !share(firstKeys, secondKeys) {
+				continue
+			}
+			t.Run(first+", then "+second, func(t *testing.T) {
+				t.Parallel()
+				f := coretest.NewFixture(t, blind(firstKeys...))
+				n := f.One(coretest.Claim("email", secretValue, coretest.User1))
+				g := f.Reopened(blind(secondKeys...))
+				g.Refused(dibs.ErrNameTaken, coretest.Claim("email", secretValue, coretest.User2))
+				g.Refused(dibs.ErrNameTaken, coretest.Claim("email", strings.ReplaceAll(secretValue, "l", "1"), coretest.User2))
+				g.Replayed(coretest.Claim("email", secretValue, coretest.User1))
+				if r, err := g.Resolve(g.Ctx, "email", secretValue); err != nil || r.Entity != coretest.User1 {
+					t.Errorf("%+v, %v", r, err)
+				}
+				// Taken again, it keeps its row, its epoch and its history.
+				g.Must(dibs.Decommission{Namespace: "email", Value: secretValue, Entity: coretest.User1})
+				g.Clock.Advance(time.Minute)
+				again := g.One(coretest.Claim("email", secretValue, coretest.User2))
+				if again.ID != n.ID || again.Epoch != n.Epoch+1 {
+					t.Errorf("%s at epoch %d, then %s at %d", n.ID, n.Epoch, again.ID, again.Epoch)
+				}
+			})
+		}
+	}
+}
+
+// A name from before the rotation is found by the new key alone once it was rekeyed.
+func TestRekey(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	f.Must(coretest.Claim("email", secretValue, coretest.User1), coretest.Claim("email", "other@example.com", coretest.User2))
+	both := f.Reopened(blind(keyB, keyA))
+	unfiled := func(want int) {
+		t.Helper()
+		report, err := both.Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "email"})
+		if err != nil || report.Counts[dibs.FindingUnfiled] != want {
+			t.Fatalf("%+v, %v; want %d unfiled", report, err, want)
+		}
+		saysNothing(t, report)
+	}
+	unfiled(2)
+	both.Must(dibs.Rekey{Namespace: "email", Value: secretValue})
+	both.Replayed(dibs.Rekey{Namespace: "email", Value: strings.ToUpper(secretValue)})
+	unfiled(1)
+	both.Must(dibs.Rekey{Namespace: "email", Value: "other@example.com"})
+	unfiled(0)
+
+	only := f.Reopened(blind(keyB))
+	only.Refused(dibs.ErrNameTaken, coretest.Claim("email", secretValue, coretest.User2))
+	only.Refused(dibs.ErrNameTaken, coretest.Claim("email", strings.ReplaceAll(secretValue, "l", "1"), coretest.User2))
+	only.Replayed(coretest.Claim("email", secretValue, coretest.User1))
+	f.Refused(dibs.ErrInvalidNamespace, dibs.Rekey{Namespace: "slug", Value: "x"})
+}
+
+// What was never confirmed leaves no hash behind.
+func TestBlindPurge(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyB, keyA))
+	f.Must(coretest.Reserve("email", secretValue, coretest.Token1))
+	if n := len(f.Dump().Records); n != 6 { // name, floor, two hashes, two skeletons
+		t.Fatalf("%d records", n)
+	}
+	f.Clock.Advance(dibs.DefaultTTL + time.Hour)
+	f.SweepAll()
+	f.SweepAll()
+	if records := f.Dump().Records; len(records) != 1 || records[0].Ref().Kind != dibs.KindFloor {
+		t.Errorf("left: %v", records)
+	}
+	if n := f.One(coretest.Reserve("email", secretValue, coretest.Token1)); n.Epoch != 2 {
+		t.Errorf("the epoch is %d again", n.Epoch)
+	}
+}

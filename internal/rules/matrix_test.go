@@ -1,0 +1,169 @@
+package rules_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
+)
+
+// expectations are the cells of all tables, by command and state.
+type expectations map[string]map[string]string
+
+// parseTables reads the tables: a line of commands, then a line for each state.
+func parseTables(t *testing.T, tables []string) expectations {
+	t.Helper()
+	cells := make(expectations)
+	for _, table := range tables {
+		lines := strings.Split(strings.TrimSpace(table), "\n")
+		commands := strings.Fields(lines[0])[1:] // the first word is "state"
+		for _, command := range commands {
+			if cells[command] != nil {
+				t.Fatalf("two tables have a column %s", command)
+			}
+			cells[command] = make(map[string]string)
+		}
+		for _, line := range lines[1:] {
+			fields := strings.Fields(line)
+			if len(fields) != len(commands)+1 {
+				t.Fatalf("%d cells for %d commands in %q", len(fields)-1, len(commands), line)
+			}
+			for i, command := range commands {
+				if _, twice := cells[command][fields[0]]; twice {
+					t.Fatalf("two lines for the state %s in the table of %s", fields[0], command)
+				}
+				cells[command][fields[0]] = fields[i+1]
+			}
+		}
+	}
+	return cells
+}
+
+// TestMatrix runs every command in every state of a name. No cell may be missing.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	cells := parseTables(t, matrixTables)
+	for command := range cells {
+		if matrixCommands[command] == nil {
+			t.Errorf("a table has the column %s, and there is no such command", command)
+		}
+	}
+	known := make(map[string]bool)
+	for _, s := range matrixStates {
+		known[s.name] = true
+	}
+	for command, run := range matrixCommands {
+		for state := range cells[command] {
+			if !known[state] {
+				t.Errorf("the table of %s has a line %s, and there is no such state", command, state)
+			}
+		}
+		for _, state := range matrixStates {
+			t.Run(state.name+"/"+command, func(t *testing.T) {
+				t.Parallel()
+				want := cells[command][state.name]
+				if want == "" {
+					t.Fatal("the cell is missing")
+				}
+				got := runCell(t, state, run)
+				if got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// runCell brings x into a state, runs a command, and returns what a cell says.
+func runCell(t *testing.T, state matrixState, run func(cell) outcome) string {
+	t.Helper()
+	f := coretest.NewFixture(t, matrixPolicies())
+	c := cell{
+		ann: f.ActAs("ann", dibs.Operate), bob: f.ActAs("bob", dibs.Operate), guest: f.ActAs("ann", 0),
+		ns: state.namespace, id: dibs.NameID(state.namespace, "x"),
+	}
+	c.ann.Must(coretest.Claim(c.ns, "y", coretest.User2))
+	state.make(c.ann, c.ns)
+
+	before, epoch := c.everything(), c.epoch()
+	got := run(c)
+	same := reflect.DeepEqual(before, c.everything())
+	after := c.shown(epoch)
+
+	var e *dibs.Error
+	switch {
+	case errors.As(got.err, &e):
+		mustBeSame(t, same)
+		f.CheckError(got.err, got.err)
+		if e.Reason != "" {
+			return coretest.CellCodes[e.Code] + "/" + string(e.Reason)
+		}
+		return coretest.CellCodes[e.Code]
+	case got.err != nil:
+		t.Fatal(got.err)
+	case got.answer != "":
+		mustBeSame(t, same)
+		return got.answer
+	case got.replayed:
+		mustBeSame(t, same)
+		return "replay:" + after
+	case same:
+		t.Error("it is not marked replayed, and changed nothing")
+	}
+	return "ok:" + after
+}
+
+func mustBeSame(t *testing.T, same bool) {
+	t.Helper()
+	if !same {
+		t.Error("something changed")
+	}
+}
+
+// everything is all that a command could change: the records of the names and
+// entities, and the feed.
+func (c cell) everything() []any {
+	f := c.ann
+	f.T.Helper()
+	refs := []dibs.Ref{
+		{Kind: dibs.KindEntity, ID: dibs.EntityID("", coretest.User1)},
+		{Kind: dibs.KindEntity, ID: dibs.EntityID("", coretest.User2)},
+		{Kind: dibs.KindEntity, ID: dibs.EntityID("", coretest.User3)},
+	}
+	entities, err := f.Engine.Load(f.Ctx, refs)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return []any{entities.Records, f.Dump()}
+}
+
+// epoch is that of x, 0 where it has no row.
+func (c cell) epoch() uint64 {
+	n, _ := c.ann.Get(c.ann.Ctx, dibs.Lookup{ID: c.id})
+	return n.Epoch
+}
+
+// shown describes x as the tables do: its state, the status where the state leaves
+// it open, and how much its epoch went up.
+func (c cell) shown(epoch uint64) string {
+	n, err := c.ann.Get(c.ann.Ctx, dibs.Lookup{ID: c.id})
+	if err != nil {
+		return "none"
+	}
+	text := string(n.State)
+	usual := map[dibs.State]dibs.Status{
+		dibs.Held: dibs.StatusReserved, dibs.Suspect: dibs.StatusSuspect,
+		dibs.Active: dibs.StatusConfirmed, dibs.Alias: dibs.StatusConfirmed,
+	}
+	if n.Status != usual[n.State] {
+		text += "." + string(n.Status)
+	}
+	if n.Epoch != epoch {
+		text += fmt.Sprintf("+%d", n.Epoch-epoch)
+	}
+	return text
+}

@@ -1,0 +1,191 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/memstore"
+)
+
+func TestBadPolicies(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		says   string
+		policy dibs.Policy
+	}{
+		{"MinTTL is -1s", dibs.Policy{MinTTL: -time.Second}},
+		{"MinTTL is 1µs", dibs.Policy{MinTTL: time.Microsecond}},
+		{"whole milliseconds", dibs.Policy{MinTTL: ms + 1}},
+		{"DefaultTTL is 1s", dibs.Policy{MinTTL: 2 * time.Second, DefaultTTL: time.Second}},
+		{"DefaultTTL is -1s", dibs.Policy{DefaultTTL: -time.Second, MinTTL: ms}},
+		{"MaxTTL is 1m0s", dibs.Policy{DefaultTTL: time.Hour, MaxTTL: time.Minute}},
+		{"MaxTTL is 1m0s", dibs.Policy{MinTTL: time.Hour, MaxTTL: time.Minute}},
+		{"MaxTTL is -1m0s", dibs.Policy{MaxTTL: -time.Minute, DefaultTTL: time.Second}},
+		{"MaxHold is 1m0s", dibs.Policy{DefaultTTL: time.Hour, MaxHold: time.Minute}},
+		{"HoldHistory is -1s", dibs.Policy{HoldHistory: -time.Second}},
+		{"HoldHistory is 1µs", dibs.Policy{HoldHistory: time.Microsecond}},
+		{"HoldHistory is 9.999s", dibs.Policy{HoldHistory: dibs.MinHoldHistory - time.Millisecond}},
+		{"Quarantine is -1s", dibs.Policy{Quarantine: -time.Second}},
+		{"Quarantine is 1ns", dibs.Policy{Quarantine: 1}},
+		{"AliasRetention is -1s", dibs.Policy{AliasRetention: -time.Second}},
+		{"MaxHolds is -1", dibs.Policy{MaxHolds: -1}},
+		{"MaxHolds is 10001", dibs.Policy{MaxHolds: 10_001}},
+		{"RedirectStatus is 303", dibs.Policy{RedirectStatus: 303}},
+		{"ArchivedStatus is 403", dibs.Policy{ArchivedStatus: 403}},
+		{"Blind", dibs.Policy{Blind: []dibs.BlindKey{{ID: "k1", Secret: []byte("too short")}}}},
+		{"Blind", dibs.Policy{Blind: []dibs.BlindKey{{ID: "K1", Secret: make([]byte, 32)}}}},
+		{"Blind", dibs.Policy{Blind: []dibs.BlindKey{{ID: "k1", Secret: make([]byte, 32)}, {ID: "k1", Secret: make([]byte, 32)}}}},
+	} {
+		for where, cfg := range map[string]dibs.Config{
+			`"slug"`:  {Policies: map[string]dibs.Policy{"slug": c.policy}},
+			"default": {Default: c.policy},
+		} {
+			_, err := core.Open(memstore.New(memstore.Config{}), cfg)
+			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), where) {
+				t.Errorf("%s: %v does not say %q", where, err, c.says)
+			}
+		}
+	}
+	_, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: map[string]dibs.Policy{"Slug": {}}})
+	if err == nil || !strings.Contains(err.Error(), "not well-formed") {
+		t.Errorf("a policy for a malformed namespace: %v", err)
+	}
+	for _, cfg := range []dibs.Config{
+		{QueueSize: -1}, {MaxBatch: -1}, {Writers: -1}, {PollEvery: -1}, {ConflictHistory: -1},
+	} {
+		if _, err := core.Open(memstore.New(memstore.Config{}), cfg); err == nil || !strings.Contains(err.Error(), "negative") {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
+
+func TestGoodPolicies(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	f := coretest.NewFixture(t, map[string]dibs.Policy{
+		"least": {MinTTL: ms, DefaultTTL: ms, MaxTTL: ms, MaxHold: ms, HoldHistory: dibs.MinHoldHistory, MaxHolds: 1},
+		"most":  {MaxHolds: 10_000, RedirectStatus: 308, ArchivedStatus: 410, MaxTTL: 48 * time.Hour},
+		"min":   {MinTTL: time.Hour},
+		"max":   {MaxTTL: time.Minute},
+		"short": {MaxTTL: 100 * ms},
+		"hold":  {MaxHold: time.Minute},
+		"found": {RedirectStatus: 302},
+		"temp":  {RedirectStatus: 307},
+	})
+	// A default never breaks a bound that was set.
+	for ns, want := range map[string]time.Duration{
+		"least": ms, "most": dibs.DefaultTTL, "min": time.Hour, "max": time.Minute, "short": 100 * ms,
+		"hold": time.Minute, "other": dibs.DefaultTTL,
+	} {
+		if n := f.One(coretest.Reserve(ns, "x", coretest.Token1)); n.Remaining != want {
+			t.Errorf("%s: a hold of %v, want %v", ns, n.Remaining, want)
+		}
+	}
+	// MaxHold bounds the ttl of one hold as well, and grows with MaxTTL.
+	f.Refused(dibs.ErrTTLTooLong, dibs.Reserve{Namespace: "hold", Value: "y", TTL: dibs.For(time.Minute + ms)})
+	f.Must(dibs.Reserve{Namespace: "most", Value: "y", TTL: dibs.For(48 * time.Hour)})
+	f.Refused(dibs.ErrInvalidTTL, dibs.Reserve{Namespace: "other", Value: "y", TTL: dibs.For(time.Second - ms)})
+	f.Must(dibs.Reserve{Namespace: "short", Value: "y", TTL: dibs.For(100 * ms)})
+
+	for ns, status := range map[string]int{"most": 308, "found": 302, "temp": 307, "other": 301} {
+		f.Must(coretest.Claim(ns, "old", coretest.User1))
+		f.Must(coretest.Rename(ns, "new", coretest.User1))
+		f.WantLeads(ns, "old", status, "new")
+	}
+	f.Must(dibs.Archive{Entity: coretest.User1})
+	f.WantLeads("most", "new", 410, "")
+	f.WantLeads("most", "old", 410, "")
+	f.WantLeads("other", "new", 404, "")
+	f.WantLeads("other", "old", 404, "")
+}
+
+func TestPolicyLookup(t *testing.T) {
+	t.Parallel()
+	c := coretest.NewClock()
+	store := memstore.New(memstore.Config{Now: c.Now})
+	r := coretest.MustOpen(t, store, dibs.Config{
+		Policies: map[string]dibs.Policy{
+			"acme.slug": {DefaultTTL: time.Minute},
+			"slug":      {DefaultTTL: 2 * time.Minute},
+			"acme":      {DefaultTTL: 4 * time.Minute},
+		},
+		Default: dibs.Policy{DefaultTTL: 3 * time.Minute},
+	})
+	for ns, want := range map[string]time.Duration{
+		"acme.slug":    time.Minute,     // the whole namespace
+		"slug":         2 * time.Minute, // the same
+		"globex.slug":  2 * time.Minute, // its type
+		"eu.acme.slug": 2 * time.Minute, // its type: a scope's end is no namespace
+		"acme.email":   3 * time.Minute, // the default: a scope is no type
+		"email":        3 * time.Minute,
+	} {
+		h, err := r.Reserve(t.Context(), coretest.Reserve(ns, "x", ""))
+		if err != nil || h.Remaining != want {
+			t.Errorf("%s: a hold of %v, want %v (%v)", ns, h.Remaining, want, err)
+		}
+	}
+}
+
+// Terms are stamped on the row: a process with other settings judges it by those
+// that it was written with.
+func TestStampedTerms(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{
+		"brief":   {AliasRetention: time.Hour, Quarantine: time.Hour, HoldHistory: time.Hour},
+		"watched": matrixPolicies()[watched],
+	})
+	g := f.Reopened(nil) // knows of no quarantine, no retention and no witness
+	f.Must(coretest.Claim("brief", "old", coretest.User1))
+	f.Must(coretest.Rename("brief", "new", coretest.User1))
+	f.Must(coretest.Reserve("brief", "held", coretest.Token1), coretest.Reserve("watched", "held", coretest.Token1))
+
+	f.Clock.Advance(time.Hour)
+	g.SweepAll()
+	g.WantState("brief", "old", dibs.Quarantined)
+	g.WantState("brief", "held", dibs.Free)
+	g.WantState("watched", "held", dibs.Suspect)
+	if doubt := g.NameOf("watched", "held").Doubt; !strings.Contains(doubt, "no witness") {
+		t.Errorf("the doubt is %q", doubt)
+	}
+	f.Clock.Advance(time.Hour)
+	g.SweepAll()
+	g.WantState("brief", "old", dibs.Free)
+	if _, err := g.Get(g.Ctx, dibs.Lookup{Namespace: "brief", Value: "held"}); err == nil {
+		t.Error("a hold that was never confirmed outlived its history")
+	}
+
+	// The other way round: what was written without terms has none.
+	g.Must(coretest.Claim("brief", "eternal", coretest.User2))
+	g.Must(coretest.Rename("brief", "today", coretest.User2))
+	g.Must(coretest.Reserve("watched", "plain", coretest.Token1))
+	f.Clock.Advance(3 * time.Hour)
+	f.SweepAll()
+	f.WantState("brief", "eternal", dibs.Alias)
+	f.WantState("watched", "plain", dibs.Free)
+}
+
+// Policies are replaced as a whole, or not at all.
+func TestSetPolicies(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("admin")}})
+	f.Refused(dibs.ErrReservedWord, coretest.Claim("slug", "admin", coretest.User1))
+	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {MaxHolds: -1}}, dibs.Policy{}); err == nil {
+		t.Error("a bad policy was accepted")
+	}
+	f.Refused(dibs.ErrReservedWord, coretest.Claim("slug", "admin", coretest.User1))
+	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {Quarantine: time.Hour}}, dibs.Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	f.Must(coretest.Claim("slug", "admin", coretest.User1), coretest.Decommission("slug", "admin", coretest.User1))
+	f.WantState("slug", "admin", dibs.Quarantined)
+	// The rules of a namespace in use do not change with its policy.
+	if err := f.SetPolicies(map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}}}, dibs.Policy{}); err != nil {
+		t.Fatal(err)
+	}
+	f.Refused(dibs.ErrUnavailable, coretest.Claim("slug", "new", coretest.User2))
+}

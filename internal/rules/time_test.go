@@ -1,0 +1,257 @@
+package rules_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
+)
+
+// A hold that ends at a millisecond is over at that very millisecond.
+func TestHoldEndsExactly(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	h := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+	end := h.ExpiresAt
+	f.Clock.Advance(aHold - time.Millisecond)
+	f.WantState("slug", "x", dibs.Held)
+	if left, err := f.RemainingTTL(f.Ctx, h.ID); err != nil || left != time.Millisecond {
+		t.Errorf("%v left, %v", left, err)
+	}
+	e := f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "x", coretest.User1))
+	if !e.Until.Equal(end) {
+		t.Errorf("it may become free at %v, want %v", e.Until, end)
+	}
+	f.Clock.Advance(time.Millisecond)
+	f.WantState("slug", "x", dibs.Free)
+	if left, err := f.RemainingTTL(f.Ctx, h.ID); err != nil || left != 0 {
+		t.Errorf("%v left, %v", left, err)
+	}
+	f.Refused(dibs.ErrAlreadyExpired, dibs.Confirm{ID: h.ID, Token: coretest.Token1, Entity: coretest.User1})
+	f.Clock.Advance(time.Hour)
+	f.Must(coretest.Claim("slug", "x", coretest.User1))
+	coretest.WantKinds(t, f, "slug", "x", dibs.EventReserved, dibs.EventExpired, dibs.EventClaimed)
+	if at := f.AllEvents()[1].At.Time(); !at.Equal(end) {
+		t.Errorf("the expiry is dated %v, want %v", at, end)
+	}
+}
+
+// An alias redirects for its time, is kept back for its time, and is then free,
+// without anybody sweeping.
+func TestAliasByTimeAlone(t *testing.T) {
+	t.Parallel()
+	for _, swept := range []bool{false, true} {
+		f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {AliasRetention: time.Hour, Quarantine: 2 * time.Hour}})
+		sweep := func() {
+			if swept {
+				f.SweepAll()
+			}
+		}
+		f.Must(coretest.Claim("slug", "old", coretest.User1))
+		f.Must(coretest.Rename("slug", "new", coretest.User1))
+		began := f.Clock.Now()
+		version := f.VersionOf(coretest.User1)
+
+		f.Clock.Advance(time.Hour - time.Millisecond)
+		sweep()
+		f.WantLeads("slug", "old", 301, "new")
+		f.Clock.Advance(time.Millisecond)
+		sweep()
+		f.WantLeads("slug", "old", 410, "")
+		e := f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "old", coretest.User2))
+		if want := began.Add(3 * time.Hour); e.Reason != dibs.ReasonQuarantined || !e.Until.Equal(want) {
+			t.Errorf("kept back for %s until %v, want %v", e.Reason, e.Until, want)
+		}
+		f.Clock.Advance(2*time.Hour - time.Millisecond)
+		sweep()
+		f.WantState("slug", "old", dibs.Quarantined)
+		f.Clock.Advance(time.Millisecond)
+		sweep()
+		f.WantState("slug", "old", dibs.Free)
+		f.WantLeads("slug", "old", 404, "")
+
+		n := f.One(coretest.Claim("slug", "old", coretest.User2))
+		if n.Epoch != 2 {
+			t.Errorf("the epoch is %d, want 2", n.Epoch)
+		}
+		coretest.WantKinds(t, f, "slug", "old",
+			dibs.EventClaimed, dibs.EventDemoted, dibs.EventGivenUp, dibs.EventUnlocked, dibs.EventClaimed)
+		events, _ := f.History(f.Ctx, "slug", "old")
+		if !events[2].At.Time().Equal(began.Add(time.Hour)) || !events[3].At.Time().Equal(began.Add(3*time.Hour)) {
+			t.Errorf("given up at %s and unlocked at %s", events[2].At, events[3].At)
+		}
+		if v := f.VersionOf(coretest.User1); v != version+1 {
+			t.Errorf("losing an alias took the entity from version %d to %d", version, v)
+		}
+	}
+}
+
+// A hold taken out of quarantine goes back into it until the original date,
+// whichever way it ends.
+func TestHoldOutOfQuarantine(t *testing.T) {
+	t.Parallel()
+	id := dibs.NameID(kept, "x")
+	for name, c := range map[string]struct {
+		end  func(f *coretest.Fixture)
+		want dibs.Status
+	}{
+		"released": {func(f *coretest.Fixture) { f.Must(dibs.Release{ID: id, Token: coretest.Token1}) }, dibs.StatusReleased},
+		"lapsed":   {func(f *coretest.Fixture) { f.Clock.Advance(aHold) }, dibs.StatusExpired},
+		"swept":    {func(f *coretest.Fixture) { f.Clock.Advance(aHold); f.SweepAll() }, dibs.StatusExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := coretest.NewFixture(t, matrixPolicies())
+			f.Must(coretest.Claim(kept, "x", coretest.User1))
+			until := f.Clock.Now().Add(anHour)
+			f.Must(coretest.Decommission(kept, "x", coretest.User1))
+			for range 2 { // again and again: the date stays
+				f.Clock.Advance(time.Minute)
+				token := dibs.NewToken()
+				f.Must(coretest.ReserveFor(kept, token, coretest.User1))
+				f.Must(dibs.Release{ID: id, Token: token})
+			}
+			holdForOne(f, kept)
+			c.end(f)
+			n := f.NameOf(kept, "x")
+			if n.State != dibs.Quarantined || n.Status != c.want || !n.Until.Equal(until) {
+				t.Errorf("it is %s, %s, until %v, want %v", n.State, n.Status, n.Until, until)
+			}
+			f.Refused(dibs.ErrNameTaken, coretest.Claim(kept, "x", coretest.User2))
+			f.Clock.Advance(until.Sub(f.Clock.Now()))
+			f.Must(coretest.Claim(kept, "x", coretest.User2))
+		})
+	}
+	t.Run("outlasts it", func(t *testing.T) {
+		t.Parallel()
+		f := coretest.NewFixture(t, matrixPolicies())
+		f.Must(coretest.Claim(kept, "x", coretest.User1))
+		f.Must(coretest.Decommission(kept, "x", coretest.User1))
+		f.Clock.Advance(anHour - time.Minute)
+		holdForOne(f, kept)
+		f.Clock.Advance(time.Minute) // the quarantine's date
+		f.WantState(kept, "x", dibs.Held)
+		f.Must(dibs.Release{ID: id, Token: coretest.Token1})
+		f.WantState(kept, "x", dibs.Free)
+		f.SweepAll()
+		coretest.WantKinds(t, f, kept, "x", dibs.EventClaimed, dibs.EventGivenUp, dibs.EventReserved, dibs.EventReleased)
+	})
+	t.Run("confirmed", func(t *testing.T) {
+		t.Parallel()
+		f := coretest.NewFixture(t, matrixPolicies())
+		toHeldOut(f, kept)
+		f.Must(dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1})
+		f.Clock.Advance(2 * anHour)
+		f.WantState(kept, "x", dibs.Active)
+	})
+}
+
+// Rows that were never confirmed go after HoldHistory, and neither epochs nor
+// revisions ever go back.
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
+	for range 3 {
+		h := f.Must(coretest.Reserve("slug", "x", ""))[0]
+		f.Must(dibs.Release{ID: h.Names[0].ID, Token: h.Token})
+	}
+	f.Must(coretest.Claim("slug", "mine", coretest.User1))
+	f.Must(coretest.Decommission("slug", "mine", coretest.User1))
+	f.Must(coretest.Reserve("slug", "low", coretest.Token1))
+	last := f.NameOf("slug", "x").Epoch
+	rev := f.LastRev("slug", "x")
+
+	f.Clock.Advance(time.Hour - time.Millisecond)
+	f.SweepAll()
+	f.NameOf("slug", "x")
+	f.Clock.Advance(time.Millisecond)
+	f.SweepAll()
+	if _, err := f.Get(f.Ctx, dibs.Lookup{Namespace: "slug", Value: "x"}); !errors.Is(err, dibs.ErrNotFound) {
+		t.Fatalf("the row is still there: %v", err)
+	}
+	coretest.WantKinds(t, f, "slug", "x")
+	f.WantState("slug", "mine", dibs.Free)
+	f.NameOf("slug", "mine") // a name that was somebody's is never purged
+	f.Clock.Advance(aHold)
+	f.SweepAll()
+	f.SweepAll()
+	if _, err := f.Get(f.Ctx, dibs.Lookup{Namespace: "slug", Value: "low"}); !errors.Is(err, dibs.ErrNotFound) {
+		t.Fatalf("the row of a lapsed hold is still there: %v", err)
+	}
+	if r := f.SweepAll(); r.Looked != 0 {
+		t.Errorf("a name that is never purged is due all the same: %+v", r)
+	}
+	// A purge of a low epoch does not lower what a high one left behind.
+	for _, value := range []string{"x", "low", "never seen"} {
+		n := f.One(coretest.Claim("slug", value, dibs.Entity{Type: "user", ID: value}))
+		if n.Epoch <= last || f.LastRev("slug", value) <= rev {
+			t.Errorf("%s begins at epoch %d and revision %d, not above %d and %d",
+				value, n.Epoch, f.LastRev("slug", value), last, rev)
+		}
+	}
+	if n := f.One(coretest.Claim("other", "x", coretest.User2)); n.Epoch != 1 {
+		t.Errorf("another namespace begins at epoch %d", n.Epoch)
+	}
+}
+
+// One purged name may have the highest epoch, another the highest revision.
+func TestPurgeFloor(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
+	for i := range 3 {
+		f.Must(coretest.Reserve("slug", "epochs", fmt.Sprint(coretest.Token1, i)))
+		f.Clock.Advance(aHold)
+		f.SweepAll()
+		second := fmt.Sprint(coretest.Token2, i)
+		f.Must(coretest.Reserve("slug", "epochs", second))
+		f.Must(dibs.Release{ID: dibs.NameID("slug", "epochs"), Token: second})
+	}
+	f.Clock.Advance(time.Hour)
+	f.SweepAll()
+	f.Must(coretest.Claim("other", "x", coretest.User1))
+	if n := f.One(coretest.Reserve("slug", "revisions", coretest.Token1)); n.Epoch != 7 {
+		t.Fatalf("the epoch is %d", n.Epoch)
+	}
+	for i := range 20 {
+		f.Must(dibs.Extend{ID: dibs.NameID("slug", "revisions"), Token: coretest.Token1, TTL: dibs.For(aHold + time.Duration(i+1)*time.Second)})
+	}
+	rev := f.LastRev("slug", "revisions")
+	f.Must(coretest.Reserve("slug", "higher", coretest.Token1), dibs.Release{ID: dibs.NameID("slug", "higher"), Token: coretest.Token1})
+	f.Must(coretest.Reserve("slug", "higher", coretest.Token2), dibs.Release{ID: dibs.NameID("slug", "higher"), Token: coretest.Token2})
+	f.Clock.Advance(time.Hour) // "higher" goes first, with the higher epoch
+	f.SweepAll()
+	f.SweepAll()
+	f.Clock.Advance(time.Hour)
+	f.SweepAll()
+	if n := f.One(coretest.Claim("slug", "new", coretest.User2)); n.Epoch != 9 || f.LastRev("slug", "new") <= rev {
+		t.Errorf("a new name begins at epoch %d and revision %d, not at 9 and above %d", n.Epoch, f.LastRev("slug", "new"), rev)
+	}
+}
+
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHold: 20 * time.Minute}})
+	h := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+	extend := func(d time.Duration) dibs.Extend {
+		return dibs.Extend{ID: h.ID, Token: coretest.Token1, TTL: dibs.For(d)}
+	}
+	f.Replayed(extend(time.Minute)) // never shorter
+	f.Replayed(extend(aHold))       // not later
+	f.Replayed(dibs.Extend{ID: h.ID, Token: coretest.Token1})
+	f.Clock.Advance(time.Minute)
+	n := f.One(dibs.Extend{ID: h.ID, Token: coretest.Token1})
+	if n.Remaining != aHold || n.Epoch != h.Epoch || !n.CreatedAt.Equal(h.CreatedAt) {
+		t.Errorf("extended to %+v", n)
+	}
+	f.Refused(dibs.ErrTTLTooLong, extend(19*time.Minute+time.Millisecond)) // past MaxHold since the hold began
+	if n := f.One(extend(19 * time.Minute)); !n.ExpiresAt.Equal(h.CreatedAt.Add(20 * time.Minute)) {
+		t.Errorf("it ends at %v", n.ExpiresAt)
+	}
+	f.ActAs("ann", 0).Refused(dibs.ErrLost, extend(time.Minute))
+	if _, err := f.ActAs("ann", dibs.ActForOthers).Extend(f.Ctx, extend(time.Minute)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,202 @@
+package servetest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// problemIn returns the problem in an answer.
+func problemIn(t *testing.T, a answer) (p wire.Problem) {
+	t.Helper()
+	if err := json.Unmarshal(a.body, &p); err != nil {
+		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	return p
+}
+
+// refusedBecause reports whether an answer is a 503 with a cause, without the driver's text.
+func refusedBecause(t *testing.T, a answer, cause string) bool {
+	t.Helper()
+	if a.status != http.StatusServiceUnavailable {
+		return false
+	}
+	for _, leaked := range []string{"SQLSTATE", "sqlite", "dial", "ERROR:", "/tmp"} {
+		if strings.Contains(string(a.body), leaked) {
+			t.Errorf("the answer has the driver's text: %s", a.body)
+		}
+	}
+	p := problemIn(t, a)
+	return p.Cause == cause && strings.Contains(p.Detail, cause)
+}
+
+// isReady reports whether /readyz is 200.
+func (p *process) isReady(t *testing.T) bool {
+	t.Helper()
+	return get(t, p.url+"/readyz").status == http.StatusOK
+}
+
+// complaints returns the warnings and errors in the log.
+func (p *process) complaints() (lines []string) {
+	for line := range strings.Lines(p.stderr.String()) {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// outage makes a server's store refuse writes.
+type outage struct {
+	cause      string
+	begin, end func()
+}
+
+// mustSurvive runs a server through an outage in which reads still work: callers get the
+// cause, /readyz changes to 503 and back, and the log stays short.
+func (o outage) mustSurvive(t *testing.T, p *process) {
+	t.Helper()
+	await(t, "the server is ready", func() bool { return p.isReady(t) })
+	held := hold(t, p, "slug", "before")
+	o.begin()
+	names := 0
+	reserve := func() answer {
+		names++
+		return post(t, p.url+"/v1/reservations", fmt.Sprintf(`{"namespace": "slug", "value": "name-%d"}`, names))
+	}
+	await(t, "a caller gets the cause "+o.cause, func() bool { return refusedBecause(t, reserve(), o.cause) })
+	await(t, "/readyz reports it", func() bool { return refusedBecause(t, get(t, p.url+"/readyz"), o.cause) })
+	if a := get(t, p.url+"/readyz?reads"); a.status != http.StatusOK {
+		t.Errorf("/readyz?reads is %d %s", a.status, a.body)
+	}
+	if a := get(t, p.url+"/metrics"); !strings.Contains(string(a.body), `dibs_store_writable{store="default"} 0`) {
+		t.Error("the metrics do not say that the store cannot be written to")
+	}
+	for range 200 {
+		reserve()
+		if a := get(t, p.url+"/v1/reservations/"+held.ReservationID); a.status != http.StatusOK {
+			t.Fatalf("a read fails: %d %s", a.status, a.body)
+		}
+	}
+	lines := p.complaints()
+	withCause := 0
+	for _, line := range lines {
+		if strings.Contains(line, o.cause) {
+			withCause++
+		}
+	}
+	if withCause == 0 || len(lines) > 6 {
+		t.Errorf("the log has %d lines, %d with the cause, after 200 failed calls:\n%s", len(lines), withCause, strings.Join(lines, ""))
+	}
+	o.end()
+	began := time.Now()
+	await(t, "/readyz is 200 again", func() bool { return p.isReady(t) })
+	t.Logf("ready again after %v", time.Since(began))
+	if a := reserve(); a.status != http.StatusCreated {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if !strings.Contains(p.stderr.String(), "the store works again") {
+		t.Error("the log does not report the end of the outage")
+	}
+}
+
+func TestMissingStandby(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	outage{
+		cause: "synchronous standby missing",
+		begin: func() { cluster.Configure(t, "synchronous_standby_names", "nowhere") },
+		end:   func() { cluster.Configure(t, "synchronous_standby_names", "") },
+	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres"), "--request-timeout", "4s"))
+}
+
+func TestReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	outage{
+		cause: "database read-only",
+		begin: func() { cluster.Configure(t, "default_transaction_read_only", "on") },
+		end:   func() { cluster.Configure(t, "default_transaction_read_only", "") },
+	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres")))
+}
+
+// TestDatabaseGone stops and starts the database under a server: callers get the cause at
+// once, and are served again as soon as it is back.
+func TestDatabaseGone(t *testing.T) {
+	t.Parallel()
+	const cause = "no answer from the database"
+	cluster := pgtest.Start(t, pgtest.Options{})
+	p := serve(t, t.TempDir(), "--store", cluster.DSN("postgres"))
+	held := hold(t, p, "slug", "alice")
+	read := func() answer { return get(t, p.url+"/v1/reservations/"+held.ReservationID) }
+	for round := range 2 {
+		cluster.Stop(t)
+		await(t, "readers get the cause", func() bool { return refusedBecause(t, read(), cause) })
+		var took []time.Duration
+		for range 50 {
+			began := time.Now()
+			if a := read(); !refusedBecause(t, a, cause) {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		if median := percentile(took, 50); median > 100*time.Millisecond {
+			t.Errorf("readers waited %v for a known answer", median)
+		}
+		if a := post(t, p.url+"/v1/reservations", `{"namespace": "slug", "value": "bob"}`); !refusedBecause(t, a, cause) {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		for _, path := range []string{"/readyz", "/readyz?reads"} {
+			if a := get(t, p.url+path); !refusedBecause(t, a, cause) {
+				t.Errorf("%s is %d %s", path, a.status, a.body)
+			}
+		}
+		cluster.Restart(t)
+		began := time.Now()
+		await(t, "readers are served again", func() bool { return read().status == http.StatusOK })
+		back := time.Since(began)
+		await(t, "/readyz is 200 again", func() bool { return p.isReady(t) })
+		t.Logf("round %d: a refusal took %v, readers were served %v after the database, and it was ready after %v",
+			round, percentile(took, 50), back, time.Since(began))
+		if back > 5*time.Second {
+			t.Errorf("readers were served %v after the database was back", back)
+		}
+		hold(t, p, "slug", fmt.Sprint("after-", round))
+	}
+	log := p.stderr.String()
+	if lines := p.complaints(); len(lines) > 6 || !strings.Contains(log, `cause="`+cause+`"`) {
+		t.Errorf("%d lines:\n%s", len(lines), strings.Join(lines, ""))
+	}
+	if strings.Contains(log, "part") {
+		t.Error("the log mentions parts, but there are no routes")
+	}
+}
+
+// TestWaitForDatabase starts a server before its database.
+func TestWaitForDatabase(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Start(t, pgtest.Options{})
+	cluster.Stop(t)
+	serveArgs := []string{"serve", "--listen", "127.0.0.1:0", "--store", cluster.DSN("postgres")}
+
+	hasty := finish(t, t.TempDir(), append(serveArgs, "--wait", "0s")...)
+	if code := hasty.wait(t); code != 6 || !strings.Contains(hasty.stderr.String(), "no answer from the database") {
+		t.Errorf("without waiting: exit code %d, %s", code, hasty.stderr.String())
+	}
+	p := start(t, t.TempDir(), nil, serveArgs...)
+	await(t, "the log says that it waits", func() bool { return strings.Contains(p.stderr.String(), "waiting for it") })
+	cluster.Restart(t)
+	listen(t, p)
+	hold(t, p, "slug", "alice")
+	if n := strings.Count(p.stderr.String(), "waiting for it"); n != 1 || !strings.Contains(p.stderr.String(), "the store answers") {
+		t.Errorf("it says %d times that it waits: %s", n, p.stderr.String())
+	}
+}

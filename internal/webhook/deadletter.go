@@ -1,0 +1,196 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+)
+
+// DeadLetter is an event that was given up after its receiver had failed for too long. It is
+// stored as JSON; the event itself stays in the feed.
+type DeadLetter struct {
+	ID       string         `json:"-"`
+	Kind     dibs.EventKind `json:"kind"`
+	Name     dibs.ID        `json:"name,omitzero"`   // zero for an event about an entity
+	Where    string         `json:"where,omitempty"` // the namespace, or the scope of the entity
+	EventAt  dibs.Instant   `json:"eventAt"`
+	DeadAt   dibs.Instant   `json:"deadAt"`
+	Attempts int            `json:"attempts"`
+	// LastError is the error of the last attempt.
+	LastError string `json:"error"`
+	// After and Cursor are the cursors just before and just behind the event.
+	After  dibs.Cursor `json:"after,omitempty"`
+	Cursor dibs.Cursor `json:"cursor"`
+}
+
+// Covers reports whether a dead letter is from a namespace of the webhook. A dead letter from
+// before the webhook was narrowed is not: a caller with rights to the webhook may have none
+// to it.
+func (h *Hook) Covers(l DeadLetter) bool {
+	if l.Name.IsZero() {
+		return access.MatchScope(h.Namespaces, l.Where)
+	}
+	return access.Match(h.Namespaces, l.Where)
+}
+
+type deadLetterDoc = doc[DeadLetter]
+
+// deadLetterDocOf returns the document of a dead letter. Lists have those of a hook in the
+// order of their creation.
+func deadLetterDocOf(hook, id string) *deadLetterDoc {
+	return &deadLetterDoc{kind: kindDeadLetter, label: hook + "/" + id}
+}
+
+// deadLetterCount counts the dead letters of a hook.
+type deadLetterCount struct {
+	Last    uint64 `json:"last"`              // the number of the newest one
+	Count   int    `json:"count"`             // how many exist
+	Dropped int    `json:"dropped,omitempty"` // how many were dropped because there were too many
+}
+
+type deadLetterCountDoc = doc[deadLetterCount]
+
+func deadLetterCountOf(hook string) *deadLetterCountDoc {
+	return &deadLetterCountDoc{kind: kindDeadLetterCount, label: hook}
+}
+
+// listDeadLetters lists the documents of a hook's dead letters behind an id, oldest first. An
+// empty id means all.
+func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limit int) ([]*deadLetterDoc, error) {
+	query := dibs.ListQuery{Kind: kindDeadLetter, From: hook + "/", To: hook + "0", Limit: limit} // '0' follows '/'
+	if behind != "" {
+		query.After = &dibs.ListPosition{Label: hook + "/" + behind}
+	}
+	return list[DeadLetter](ctx, s.cfg.Store, query)
+}
+
+func deadLetterOf(d *deadLetterDoc) DeadLetter {
+	letter := d.content
+	_, letter.ID, _ = strings.Cut(d.label, "/")
+	return letter
+}
+
+// DeadLetters returns up to limit dead letters behind the one with the id, oldest first.
+// An empty id means from the first.
+func (s *Service) DeadLetters(ctx context.Context, hook, behind string, limit int) ([]DeadLetter, error) {
+	docs, err := s.listDeadLetters(ctx, hook, behind, limit)
+	if err != nil {
+		return nil, err
+	}
+	letters := make([]DeadLetter, len(docs))
+	for i, d := range docs {
+		letters[i] = deadLetterOf(d)
+	}
+	return letters, nil
+}
+
+// DeadLetter returns a dead letter with its event, which is nil if the feed no longer has it.
+// A dead letter that the webhook does not cover is not found.
+func (s *Service) DeadLetter(ctx context.Context, hook *Hook, id string) (DeadLetter, *dibs.Event, error) {
+	d := deadLetterDocOf(hook.ID, id)
+	if _, err := load(ctx, s.cfg.Store, d); err != nil {
+		return DeadLetter{}, nil, err
+	}
+	letter := deadLetterOf(d)
+	if !d.exists() || !hook.Covers(letter) {
+		return DeadLetter{}, nil, fmt.Errorf("%w: %s", ErrNoDeadLetter, id)
+	}
+	event, err := eventAt(ctx, s.cfg.Store, letter.After, letter.Cursor)
+	return letter, event, err
+}
+
+// RemoveDeadLetter removes a dead letter. Its event will not be delivered.
+func (s *Service) RemoveDeadLetter(ctx context.Context, hook, id string) error {
+	removed, err := s.removeDeadLetters(ctx, hook, deadLetterDocOf(hook, id))
+	if err == nil && removed == 0 {
+		return fmt.Errorf("%w: %s", ErrNoDeadLetter, id)
+	}
+	return err
+}
+
+// RemoveDeadLetters removes all dead letters of a hook, and returns their number.
+func (s *Service) RemoveDeadLetters(ctx context.Context, hook string) (removed int, err error) {
+	for {
+		docs, err := s.listDeadLetters(ctx, hook, "", removedAtOnce)
+		if err != nil || len(docs) == 0 {
+			return removed, err
+		}
+		n, err := s.removeDeadLetters(ctx, hook, docs...)
+		if err != nil {
+			return removed, err
+		}
+		removed += n
+	}
+}
+
+// removedAtOnce is small enough for one commit of every engine.
+const removedAtOnce = 20
+
+// removeDeadLetters removes those dead letters that still exist, and returns their number.
+func (s *Service) removeDeadLetters(ctx context.Context, hook string, letters ...*deadLetterDoc) (removed int, err error) {
+	count := deadLetterCountOf(hook)
+	docs := []anyDoc{count}
+	for _, d := range letters {
+		docs = append(docs, d)
+	}
+	err = update(ctx, s.cfg.Store, docs, func(c *change, _ dibs.Instant) error {
+		removed = 0
+		for _, d := range letters {
+			if d.exists() {
+				c.remove(d)
+				removed++
+			}
+		}
+		if removed > 0 {
+			count.content.Count = max(count.content.Count-removed, 0)
+			c.save(count)
+		}
+		return nil
+	})
+	return removed, err
+}
+
+// removeDeadLetterCount removes the rest of a hook that was removed.
+func (s *Service) removeDeadLetterCount(ctx context.Context, hook string) error {
+	if _, err := s.RemoveDeadLetters(ctx, hook); err != nil {
+		return err
+	}
+	count := deadLetterCountOf(hook)
+	return update(ctx, s.cfg.Store, []anyDoc{count}, func(c *change, _ dibs.Instant) error {
+		c.remove(count)
+		return nil
+	})
+}
+
+// addDeadLetter adds to a change that an event becomes a dead letter. The oldest dead letter is
+// dropped if there are too many.
+func (s *Service) addDeadLetter(ctx context.Context, c *change, count *deadLetterCountDoc, it *item, failed Attempt) error {
+	hook := count.label
+	if count.content.Count >= s.cfg.limits.deadLetters {
+		oldest, err := s.listDeadLetters(ctx, hook, "", 1)
+		if err != nil {
+			return err
+		}
+		for _, d := range oldest {
+			c.remove(d)
+			count.content.Count--
+			count.content.Dropped++
+		}
+	}
+	count.content.Last++
+	count.content.Count++
+	d := deadLetterDocOf(hook, fmt.Sprintf("dl_%012d", count.content.Last))
+	e := it.event
+	d.content = DeadLetter{
+		Kind: e.Kind, Name: e.ID, Where: e.Namespace, EventAt: e.At, DeadAt: dibs.InstantOf(failed.ended()),
+		Attempts: it.attempts, LastError: failed.Error, After: it.after, Cursor: e.Cursor,
+	}
+	if e.ID.IsZero() {
+		d.content.Where = e.Scope
+	}
+	c.save(d, count)
+	return nil
+}
