@@ -63,7 +63,12 @@ func (c *core) send(ctx context.Context, sent *call) *dibs.Error {
 // waits until the end is final and sends the request again.
 func (c *core) await(ctx context.Context, call *call) *dibs.Error {
 	for range maxRereads {
-		err := c.wait(ctx, call)
+		var err *dibs.Error
+		if c.IsBound() {
+			err = call.err // send has answered the call
+		} else {
+			err = c.writer.wait(ctx, call)
+		}
 		if err != errEndOpen {
 			return err
 		}
@@ -79,13 +84,6 @@ func (c *core) await(ctx context.Context, call *call) *dibs.Error {
 		}
 	}
 	return dibs.Unavailable(errContended)
-}
-
-func (c *core) wait(ctx context.Context, call *call) *dibs.Error {
-	if c.IsBound() {
-		return call.err
-	}
-	return c.writer.wait(ctx, call)
 }
 
 // perform decides a job of the registry itself and commits what it changes. The job fails if

@@ -35,10 +35,10 @@ var _ dibs.EmbeddedBackend = (*core)(nil)
 
 // openCore returns a core on an engine, and starts its background work. Cores of one registry
 // share the policies and the broadcast.
-func openCore(engine dibs.Store, cfg dibs.Config, shared *sharedPolicies, commits *broadcast) *core {
+func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *broadcast) *core {
 	store := observeStore(engine, cfg.Observer)
 	c := &core{
-		policies: policies{shared, store}, cfg: cfg, store: store, ends: newPastEnds(store),
+		policies: policies{all.current, store}, cfg: cfg, store: store, ends: &pastEnds{store: store},
 		conflicts: &conflictCounts{}, suggestions: newSingleFlight(), commits: commits,
 		closeStore: engine.Close,
 	}

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -16,13 +17,13 @@ func (c *core) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dib
 			return dibs.EventPage{}, err
 		}
 	}
-	return feed{c.store, c.shared, c.commits, c.cfg.PollEvery}.events(ctx, query, wait)
+	return feed{c.store, c.current, c.commits, c.cfg.PollEvery}.events(ctx, query, wait)
 }
 
 // feed is the events of a store.
 type feed struct {
 	store     dibs.Store
-	policies  *sharedPolicies
+	policies  *atomic.Pointer[policySet]
 	commits   *broadcast // sent after each commit of this process
 	pollEvery time.Duration
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -16,15 +17,15 @@ func Open(store dibs.Store, cfg dibs.Config) (*dibs.Registry, error) {
 	if err := validateConfig(cfg); err != nil {
 		return nil, err
 	}
-	shared, err := newSharedPolicies(cfg)
-	if err != nil {
+	all := policies{new(atomic.Pointer[policySet]), store}
+	if err := all.SetPolicies(cfg.Policies, cfg.Default); err != nil {
 		return nil, err
 	}
-	return dibs.NewRegistry(observe(openBackend(store, cfg, shared), cfg.Observer)), nil
+	return dibs.NewRegistry(observe(openBackend(store, cfg, all), cfg.Observer)), nil
 }
 
 // openBackend returns a core on a store with one part, and a router on one with several.
-func openBackend(store dibs.Store, cfg dibs.Config, shared *sharedPolicies) dibs.EmbeddedBackend {
+func openBackend(store dibs.Store, cfg dibs.Config, all policies) dibs.EmbeddedBackend {
 	engine := store
 	if whole, ok := store.(dibs.Partitioned); ok {
 		switch parts := whole.Parts(); len(parts) {
@@ -32,10 +33,10 @@ func openBackend(store dibs.Store, cfg dibs.Config, shared *sharedPolicies) dibs
 		case 1:
 			engine = parts[0].Store
 		default:
-			return openRouter(whole, cfg, shared)
+			return openRouter(whole, cfg, all)
 		}
 	}
-	c := openCore(engine, withDefaults(cfg, engine), shared, newBroadcast())
+	c := openCore(engine, withDefaults(cfg, engine), all, newBroadcast())
 	c.closeStore = store.Close
 	return c
 }

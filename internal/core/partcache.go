@@ -2,9 +2,9 @@ package core
 
 import (
 	"sync"
-	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/generation"
 )
 
 // partCacheSize is the number of reservations in a generation of the cache. It has two.
@@ -21,11 +21,11 @@ type partEntry struct {
 // is safe for concurrent use.
 type partCache struct {
 	mu      sync.Mutex
-	entries generationMap[dibs.ID, partEntry]
+	entries generation.Map[dibs.ID, partEntry]
 }
 
 func newPartCache() *partCache {
-	return &partCache{entries: generationMap[dibs.ID, partEntry]{Size: partCacheSize}}
+	return &partCache{entries: generation.Map[dibs.ID, partEntry]{Size: partCacheSize}}
 }
 
 func (c *partCache) get(id dibs.ID) (entry partEntry, known bool) {
@@ -37,7 +37,7 @@ func (c *partCache) get(id dibs.ID) (entry partEntry, known bool) {
 func (c *partCache) put(id dibs.ID, entry partEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries.PutAt(id, entry, time.Time{})
+	c.entries.Put(id, entry)
 }
 
 // note remembers where the names of results are stored.

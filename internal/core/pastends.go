@@ -24,8 +24,6 @@ type pastEnds struct {
 	final map[rules.Key]rules.PastEnd
 }
 
-func newPastEnds(store dibs.Store) *pastEnds { return &pastEnds{store: store} }
-
 // open returns the open ends that the last decision of a request rests on. An end that was
 // awaited before that decision is final.
 func (e *pastEnds) open(r *rules.Request, awaited []rules.PastEnd) []rules.PastEnd {

@@ -10,52 +10,30 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// sharedPolicies are the current policies. All cores of a registry share them, also those that
-// are bound to a transaction.
-type sharedPolicies = atomic.Pointer[policySet]
-
 // policySet is a set of policies with a number that no other set of this process has.
 type policySet struct {
 	*rules.Policies
 	generation uint64
 }
 
-var generations atomic.Uint64
-
-func newPolicySet(byNamespace map[string]dibs.Policy, fallback dibs.Policy) (*policySet, error) {
-	set, err := rules.NewPolicies(byNamespace, fallback)
-	if err != nil {
-		return nil, err
-	}
-	return &policySet{set, generations.Add(1)}, nil
-}
-
-func newSharedPolicies(cfg dibs.Config) (*sharedPolicies, error) {
-	set, err := newPolicySet(cfg.Policies, cfg.Default)
-	if err != nil {
-		return nil, err
-	}
-	shared := new(sharedPolicies)
-	shared.Store(set)
-	return shared, nil
-}
+var lastGeneration atomic.Uint64
 
 // policies is the part of a backend that is about policies. Backends embed it.
 type policies struct {
-	shared *sharedPolicies
-	of     dibs.Store // whose namespaces CheckPolicies compares
+	current *atomic.Pointer[policySet] // shared by all cores of a registry, in transactions too
+	store   dibs.Store                 // whose namespaces CheckPolicies compares
 }
 
 // rules returns the rules under the current policies.
-func (p policies) rules() *rules.Policies { return p.shared.Load().Policies }
+func (p policies) rules() *rules.Policies { return p.current.Load().Policies }
 
 // SetPolicies replaces all policies.
 func (p policies) SetPolicies(byNamespace map[string]dibs.Policy, fallback dibs.Policy) error {
-	set, err := newPolicySet(byNamespace, fallback)
+	set, err := rules.NewPolicies(byNamespace, fallback)
 	if err != nil {
 		return err
 	}
-	p.shared.Store(set)
+	p.current.Store(&policySet{set, lastGeneration.Add(1)})
 	return nil
 }
 
@@ -76,7 +54,7 @@ func (p policies) CheckPolicies(ctx context.Context, byNamespace map[string]dibs
 	}
 	var other dibs.OtherRulesError
 	query := dibs.ListQuery{Kind: dibs.KindFloor, Limit: recanonicalizePage}
-	for doc, err := range listAll[*dibs.Document](ctx, p.of, query) {
+	for doc, err := range listAll[*dibs.Document](ctx, p.store, query) {
 		if err != nil {
 			return err
 		}

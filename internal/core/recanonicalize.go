@@ -122,8 +122,8 @@ func (r *recanonicalizer) obstacle(begun bool) *dibs.Error {
 		advice = "an earlier run changed other names, so no new names are accepted until this is done: decommission those names, or return to the old rules by a run with them"
 	}
 	err := &dibs.Error{Code: dibs.CodeNameTaken, Namespace: r.request.Namespace, Message: fmt.Sprintf(
-		"under the rules %s, %d names of %s would collide with another one and %d would be invalid; %s",
-		r.report.To, collisions, r.request.Namespace, invalid, advice)}
+		"under the rules %s, names of %s that would collide: %d, names that would be invalid: %d; %s",
+		r.report.To, r.request.Namespace, collisions, invalid, advice)}
 	if collisions == 0 {
 		err.Code = dibs.CodeInvalidValue
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/generation"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -19,11 +20,11 @@ const (
 // recordCache remembers records that were recently loaded or committed. A record may be out
 // of date: Commit checks the revision that a decision rests on.
 type recordCache struct {
-	records generationMap[rules.Key, dibs.Record]
+	records generation.Map[rules.Key, dibs.Record]
 }
 
 func newRecordCache() recordCache {
-	return recordCache{generationMap[rules.Key, dibs.Record]{Size: recordCacheSize, MaxAge: recordCacheAge}}
+	return recordCache{generation.Map[rules.Key, dibs.Record]{Size: recordCacheSize, MaxAge: recordCacheAge}}
 }
 
 // get returns the remembered record, or nil.

@@ -31,17 +31,16 @@ type router struct {
 
 var _ dibs.EmbeddedBackend = (*router)(nil)
 
-func openRouter(whole dibs.Partitioned, cfg dibs.Config, shared *sharedPolicies) *router {
-	defaults := withDefaults(cfg, whole)
+func openRouter(whole dibs.Partitioned, cfg dibs.Config, all policies) *router {
 	commits := newBroadcast()
 	r := &router{
-		policies: policies{shared, whole}, whole: whole, parts: whole.Parts(), bound: -1,
-		cache: newPartCache(), feed: feed{whole, shared, commits, defaults.PollEvery}, observer: cfg.Observer,
+		policies: all, whole: whole, parts: whole.Parts(), bound: -1,
+		cache: newPartCache(), feed: feed{whole, all.current, commits, withDefaults(cfg, whole).PollEvery}, observer: cfg.Observer,
 	}
 	for _, part := range r.parts {
 		own := withDefaults(cfg, part.Store)
 		own.Logger = own.Logger.With("part", part.Name)
-		c := openCore(part.Store, own, shared, commits)
+		c := openCore(part.Store, own, all, commits)
 		r.backends, r.cores = append(r.backends, c), append(r.cores, c)
 	}
 	return r

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -84,14 +85,7 @@ func (c *core) sweepBatch(ctx context.Context, due []dibs.Ref, report *dibs.Swee
 // sweepOften sweeps from time to time, until the context ends. With the jitter, processes do
 // not sweep at the same time.
 func (c *core) sweepOften(ctx context.Context, every time.Duration) {
-	for {
-		timer := time.NewTimer(every/2 + rand.N(every))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
+	for backoff.Sleep(ctx, every/2+rand.N(every)) == nil {
 		for more := true; more; {
 			report, err := c.Sweep(ctx, sweepBatch)
 			if err != nil && ctx.Err() == nil {

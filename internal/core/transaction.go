@@ -14,9 +14,9 @@ func (c *core) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs.Ba
 		return nil, err
 	}
 	store = observeStore(store, c.cfg.Observer)
-	ends := newPastEnds(store)
+	ends := &pastEnds{store: store}
 	return &core{
-		policies: policies{c.shared, store}, cfg: c.cfg, store: store, ends: ends,
+		policies: policies{c.current, store}, cfg: c.cfg, store: store, ends: ends,
 		tx:        &committer{store: store, ends: ends},
 		conflicts: c.conflicts, suggestions: newSingleFlight(), commits: newBroadcast(),
 	}, nil
