@@ -86,27 +86,27 @@ func (c *core) await(ctx context.Context, call *call) *dibs.Error {
 	return dibs.Unavailable(errContended)
 }
 
-// perform decides a job of the registry itself and commits what it changes. The job fails if
-// another transaction blocks it.
-func perform[T any](ctx context.Context, c *core, job *rules.Job[T]) (outcome T, err *dibs.Error) {
+// perform decides a job of the registry itself and commits what it changes. With noWait it
+// fails if another transaction blocks the job.
+func perform[T any](ctx context.Context, c *core, job *rules.Job[T], noWait bool) (outcome T, err *dibs.Error) {
 	call := newCall(job.Request)
-	call.noWait = true
+	call.noWait = noWait
 	if err := c.submit(ctx, call); err != nil {
 		return outcome, err
 	}
 	return job.Result()
 }
 
-// sendAll hands jobs to the writer, which commits many of them together. Each function that
-// it returns waits for one job.
-func sendAll[T any](ctx context.Context, c *core, jobs []*rules.Job[T], noWait bool) (answers []func() *dibs.Error, err *dibs.Error) {
+// sendAll hands jobs to the writer, which commits many of them together. Each of the calls has
+// to be awaited. With noWait a job fails if another transaction blocks it.
+func sendAll[T any](ctx context.Context, c *core, jobs []*rules.Job[T], noWait bool) (calls []*call, err *dibs.Error) {
 	for _, job := range jobs {
 		call := newCall(job.Request)
 		call.noWait = noWait
 		if err := c.send(ctx, call); err != nil {
 			return nil, err
 		}
-		answers = append(answers, func() *dibs.Error { return c.await(ctx, call) })
+		calls = append(calls, call)
 	}
-	return answers, nil
+	return calls, nil
 }

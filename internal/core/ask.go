@@ -26,6 +26,26 @@ func askAlone[T any](ctx context.Context, c *core, q *rules.Job[T]) (T, error) {
 	return answered(q, c.answerAlone(ctx, q.Request, nil))
 }
 
+// askUnchanged asks a question, calls read, and asks again, until the version is the same before
+// and after. It returns the last answer.
+func askUnchanged[T any, V comparable](ctx context.Context, c *core, q *rules.Job[T], version func(T) V, read func(T) error) (answer T, _ error) {
+	before, err := askAlone(ctx, c, q)
+	for range maxRereads {
+		if err != nil {
+			return answer, err
+		}
+		if err := read(before); err != nil {
+			return answer, err
+		}
+		after, failed := askAlone(ctx, c, q)
+		if failed == nil && version(after) == version(before) {
+			return after, nil
+		}
+		before, err = after, failed
+	}
+	return answer, dibs.Unavailable(errContended)
+}
+
 func answered[T any](q *rules.Job[T], err error) (answer T, _ error) {
 	if err != nil {
 		return answer, err

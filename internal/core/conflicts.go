@@ -164,7 +164,7 @@ func (c *core) flushConflicts(ctx context.Context) error {
 		if t.Hour == 0 {
 			t.Hour = rules.HourOf(now) // no refusal so far had a time
 		}
-		if _, e := perform(ctx, c, rules.AddTally(t, t.Hour.Add(c.cfg.ConflictHistory))); e != nil {
+		if _, e := perform(ctx, c, rules.AddTally(t, t.Hour.Add(c.cfg.ConflictHistory)), true); e != nil {
 			err = e
 			if e.Code != dibs.CodeOutcomeUnknown {
 				c.conflicts.add(tallies[i])

@@ -48,10 +48,10 @@ func (f *forgetter) forgetOne(ctx context.Context, req dibs.ForgetRequest) error
 	if err != nil {
 		return err
 	}
-	if err := f.submit(ctx, newCall(job.Request)); err != nil {
+	result, err := perform(ctx, f.core, job, false)
+	if err != nil {
 		return err
 	}
-	result, _ := job.Result()
 	f.note(result)
 	return nil
 }
@@ -163,11 +163,11 @@ func (f *forgetter) forgetIn(ctx context.Context, ref dibs.Ref) error {
 		if err != nil {
 			return err
 		}
-		job := f.rules().ForgetIn(ref, f.person, rev, history, f.dryRun)
-		if err := f.submit(ctx, newCall(job.Request)); err != nil {
-			return err
+		result, failed := perform(ctx, f.core, f.rules().ForgetIn(ref, f.person, rev, history, f.dryRun), false)
+		if failed != nil {
+			return failed
 		}
-		if result, _ := job.Result(); !result.Again {
+		if !result.Again {
 			f.note(result)
 			return nil
 		}
@@ -211,7 +211,7 @@ func (f *forgetter) forgetEntity(ctx context.Context, events []dibs.Event) (left
 	f.changed = f.changed || len(events) > 0
 	for !f.dryRun {
 		part := events[:min(len(events), rules.RedactAtOnce)]
-		result, err := perform(ctx, f.core, f.rules().ForgetEntity(f.person, part))
+		result, err := perform(ctx, f.core, f.rules().ForgetEntity(f.person, part), true)
 		if err != nil {
 			return nil, false, err
 		}

@@ -57,23 +57,19 @@ func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Tim
 	if invalid != nil {
 		return dibs.Holder{}, invalid
 	}
-	name, err := askAlone(ctx, c, question)
-	for range maxRereads {
-		if err != nil {
-			return dibs.Holder{}, err
-		}
-		holder, fail := c.holderAt(ctx, name, dibs.InstantOf(at))
-		if fail != nil {
-			return dibs.Holder{}, fail
-		}
-		row, rev := name.Row()
-		if name, err = askAlone(ctx, c, question); err == nil {
-			if rowNow, revNow := name.Row(); rowNow == row && revNow == rev {
-				return holder, nil
-			}
-		}
+	version := func(n rules.FoundName) dibs.Read {
+		row, rev := n.Row()
+		return dibs.Read{Ref: dibs.Ref{ID: row}, Rev: rev}
 	}
-	return dibs.Holder{}, dibs.Unavailable(errContended)
+	var holder dibs.Holder
+	_, err := askUnchanged(ctx, c, question, version, func(name rules.FoundName) (err error) {
+		holder, err = c.holderAt(ctx, name, dibs.InstantOf(at))
+		return err
+	})
+	if err != nil {
+		return dibs.Holder{}, err
+	}
+	return holder, nil
 }
 
 // holderAt reads a history back to a moment, and on to the beginning of the state at that

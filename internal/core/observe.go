@@ -9,7 +9,7 @@ import (
 )
 
 // traces reports whether an observer wants to know when work begins.
-func traces(o *dibs.Observer) bool { return o != nil && o.Begin != nil }
+func traces(o *dibs.Observer) bool { return o.Begin != nil }
 
 // beginWork reports the beginning of work, and returns the function to call at its end.
 func beginWork(ctx context.Context, o *dibs.Observer, work dibs.Work) (context.Context, func(error)) {

@@ -52,22 +52,15 @@ func (c *core) Entity(ctx context.Context, scope string, entity dibs.Entity) (di
 	if invalid != nil {
 		return dibs.EntityInfo{}, invalid
 	}
-	before, err := askAlone(ctx, c, question)
-	for range maxRereads {
-		if err != nil {
-			return dibs.EntityInfo{}, err
-		}
-		records, fail := c.store.Owned(ctx, scope, entity, maxOwned)
-		if fail != nil {
-			return dibs.EntityInfo{}, fail
-		}
-		after, fail := askAlone(ctx, c, question)
-		if fail == nil && after.Rev == before.Rev {
-			return c.entityInfo(ctx, after, records)
-		}
-		before, err = after, fail
+	var records []*dibs.NameRecord
+	found, err := askUnchanged(ctx, c, question, func(e rules.EntityAsOf) uint64 { return e.Rev }, func(rules.EntityAsOf) (err error) {
+		records, err = c.store.Owned(ctx, scope, entity, maxOwned)
+		return err
+	})
+	if err != nil {
+		return dibs.EntityInfo{}, err
 	}
-	return dibs.EntityInfo{}, dibs.Unavailable(errContended)
+	return c.entityInfo(ctx, found, records)
 }
 
 func (c *core) entityInfo(ctx context.Context, e rules.EntityAsOf, records []*dibs.NameRecord) (dibs.EntityInfo, error) {

@@ -104,7 +104,7 @@ func (r *recanonicalizer) change(ctx context.Context, job *rules.Job[struct{}], 
 	if invalid != nil {
 		return invalid
 	}
-	if _, err := perform(ctx, r.core, job); err != nil {
+	if _, err := perform(ctx, r.core, job, true); err != nil {
 		return err
 	}
 	return nil
@@ -137,12 +137,12 @@ func (r *recanonicalizer) changeNames(ctx context.Context) error {
 		for i, n := range page {
 			jobs[i] = r.policies.BringUnder(n.Ref(), r.id)
 		}
-		answers, err := sendAll(ctx, r.core, jobs, false)
+		calls, err := sendAll(ctx, r.core, jobs, false)
 		if err != nil {
 			return err
 		}
-		for i, answer := range answers {
-			if err := answer(); err != nil {
+		for i, call := range calls {
+			if err := r.await(ctx, call); err != nil {
 				return err
 			}
 			if changed, _ := jobs[i].Result(); changed {

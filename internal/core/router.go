@@ -22,11 +22,10 @@ type router struct {
 	backends []dibs.Backend // of the parts: the cores, or what a transaction binds
 	bound    int            // the part of the transaction of the caller, or -1
 
-	cores    []*core // of the parts, outside of transactions
-	cache    *partCache
-	feed     feed
-	observer dibs.Observer
-	sweeps   atomic.Uint32
+	cores  []*core // of the parts, outside of transactions
+	cache  *partCache
+	feed   feed
+	sweeps atomic.Uint32 // how often Sweep was called
 }
 
 var _ dibs.EmbeddedBackend = (*router)(nil)
@@ -35,7 +34,7 @@ func openRouter(whole dibs.Partitioned, cfg dibs.Config, all policies) *router {
 	commits := newBroadcast()
 	r := &router{
 		policies: all, whole: whole, parts: whole.Parts(), bound: -1,
-		cache: newPartCache(), feed: feed{whole, all.current, commits, withDefaults(cfg, whole).PollEvery}, observer: cfg.Observer,
+		cache: newPartCache(), feed: feed{whole, all.current, commits, withDefaults(cfg, whole).PollEvery},
 	}
 	for _, part := range r.parts {
 		own := withDefaults(cfg, part.Store)
@@ -54,7 +53,7 @@ func (r *router) IsBound() bool { return r.bound >= 0 }
 func (r *router) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs.Backend, error) {
 	bound := &router{
 		policies: r.policies, whole: r.whole, parts: r.parts, bound: -1,
-		cores: r.cores, cache: r.cache, observer: r.observer,
+		cores: r.cores, cache: r.cache,
 	}
 	var (
 		failed   error
@@ -100,7 +99,7 @@ func (r *router) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Resul
 		if !req.DryRun && refused.Code != dibs.CodeUnavailable {
 			r.cores[part].conflicts.note(refused, 0)
 		}
-		observeCommand(r.observer, req, start, refused)
+		observeCommand(r.cores[part].cfg.Observer, req, start, refused)
 		return nil, refused
 	}
 	results, err := r.backends[part].Apply(ctx, req)

@@ -27,14 +27,13 @@ func (r *router) partOf(ctx context.Context, principal dibs.Principal, commands 
 	)
 	for i, command := range commands {
 		for _, at := range rules.Locations(command) {
-			entry, known := found[at.ID]
-			part := entry.part
-			if at.ID.IsZero() {
-				part, known = r.whole.PartOf(at.Scope), true
+			part, known := r.whole.PartOf(at.Scope), true
+			if !at.ID.IsZero() {
+				entry, stored := found[at.ID]
+				part, known = entry.part, stored && principal.Allows(command, entry.namespace)
 			}
 			switch {
-			case !known, !at.ID.IsZero() && !principal.Allows(command, entry.namespace):
-				// Any part answers that there is no such reservation.
+			case !known: // any part answers that there is no such reservation
 			case first == nil:
 				first, home = &at, part
 			case part != home:

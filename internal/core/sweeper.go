@@ -51,13 +51,13 @@ func (c *core) sweepBatch(ctx context.Context, due []dibs.Ref, report *dibs.Swee
 	for i, ref := range due {
 		jobs[i] = c.rules().Sweep(ref)
 	}
-	answers, refused := sendAll(ctx, c, jobs, true)
+	calls, refused := sendAll(ctx, c, jobs, true)
 	if refused != nil {
 		return false, refused
 	}
 	var suspects []dibs.Name
-	for i, answer := range answers {
-		err := answer()
+	for i, call := range calls {
+		err := c.await(ctx, call)
 		report.Looked++
 		switch {
 		case err == nil:

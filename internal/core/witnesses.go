@@ -77,7 +77,7 @@ func (c *core) askWitness(ctx context.Context, n dibs.Name, now dibs.Instant) (s
 			said.Verdict = verdict
 		}
 	}
-	settled, refused := perform(ctx, c, c.rules().Testify(said))
+	settled, refused := perform(ctx, c, c.rules().Testify(said), true)
 	switch {
 	case refused == nil:
 		return settled, nil
