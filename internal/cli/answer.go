@@ -6,26 +6,35 @@ import (
 	"fmt"
 )
 
-// answer is what a verb has to say: one document for programs, text for people.
+// answer is the output of a command: a JSON document for programs, text for people.
 type answer struct {
 	document any
-	text     func(*page)
+	text     func(*printer)
 }
 
-// print writes an answer. In JSON there is one document alone: after a failure, that
-// is the problem.
+// shown returns the answer for a document, or its error: shown(text)(call(…)).
+func shown[T any](text func(*printer, T)) func(T, error) (*answer, error) {
+	return func(document T, err error) (*answer, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &answer{document, func(p *printer) { text(p, document) }}, nil
+	}
+}
+
+// print writes an answer. With --json there is only one document: after an error, the problem.
 func (s *session) print(a *answer, err error) {
-	_, said := errors.AsType[answeredError](err)
+	_, printed := errors.AsType[exitError](err)
 	switch {
 	case a == nil:
 	case !s.json:
-		a.text(&page{out: s.Stdout, now: s.Now()})
-	case err == nil || said:
+		a.text(&printer{out: s.Stdout, now: s.Now()})
+	case err == nil || printed:
 		s.writeJSON(a.document)
 	}
 }
 
-// writeJSON writes a document, indented.
+// writeJSON writes an indented document.
 func (s *session) writeJSON(document any) {
 	encoder := json.NewEncoder(s.Stdout)
 	encoder.SetEscapeHTML(false)

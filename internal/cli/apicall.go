@@ -19,20 +19,20 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// apiTimeout is how long a call of the API may take: a receiver's time is in it.
+// apiTimeout is how long a call of the API may take, including a webhook's receiver.
 const apiTimeout = 90 * time.Second
 
-// api calls what of the API is no verb of a registry. Where the names are in a store, the
-// server is here, in this process: so both do the same.
+// api calls the parts of the API that a registry does not have. For a --store it runs the server
+// in this process, so that --store and --server behave the same.
 type api struct {
 	base, key string
 	client    *http.Client
 }
 
-// apiError is an answer that was not the one that was hoped for.
+// apiError is an error response of the API.
 type apiError struct{ problem wire.Problem }
 
-// Error returns the detail: what is wrong, and what to do next.
+// Error returns the detail of the problem.
 func (e *apiError) Error() string { return e.problem.Detail }
 
 func (e *apiError) exit() int {
@@ -48,7 +48,7 @@ func (e *apiError) exit() int {
 	}
 }
 
-// onAPI opens the API, does the work, and prints the answer.
+// onAPI opens the API, runs the work, and prints the answer.
 func (s *session) onAPI(ctx context.Context, work func(*api) (*answer, error)) error {
 	target, err := s.target()
 	if err != nil {
@@ -59,12 +59,7 @@ func (s *session) onAPI(ctx context.Context, work func(*api) (*answer, error)) e
 		return err
 	}
 	answer, err := work(calls)
-	// What was done is done, and a secret is shown now or never.
-	if failed := closing(); failed != nil && err == nil {
-		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", failed)
-	}
-	s.print(answer, err)
-	return err
+	return s.closeAndPrint(closing, answer, err)
 }
 
 func openAPI(ctx context.Context, target Target) (calls *api, closing func() error, err error) {
@@ -73,7 +68,7 @@ func openAPI(ctx context.Context, target Target) (calls *api, closing func() err
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if target.Server != "" {
-		registry, err := dial(target) // it knows what is wrong with an address
+		registry, err := dial(target) // it checks the address
 		if err != nil {
 			return nil, nil, err
 		}
@@ -85,14 +80,14 @@ func openAPI(ctx context.Context, target Target) (calls *api, closing func() err
 		return calls, registry.Close, nil
 	}
 	if target.Store == "mem:" {
-		return nil, nil, usage("what is in memory is gone at once: say another --store")
+		return nil, nil, usage("names in memory are lost when the command ends: use another --store")
 	}
 	handler, closing, err := serveStore(ctx, target)
 	calls.base, calls.client.Transport = "http://localhost", inProcess{handler}
 	return calls, closing, err
 }
 
-// serveStore returns a server over a store, for this process alone.
+// serveStore returns a server over a store, for this process only.
 func serveStore(ctx context.Context, target Target) (http.Handler, func() error, error) {
 	cfg, err := loadConfig(target.Config)
 	if err != nil {
@@ -115,7 +110,7 @@ func serveStore(ctx context.Context, target Target) (http.Handler, func() error,
 	}), registry.Close, nil
 }
 
-// call sends a request, and reads the answer into one of the type T.
+// call sends a request, and decodes the response into a T.
 func call[T any](ctx context.Context, a *api, method, path string, body any) (into T, err error) {
 	var content io.Reader = http.NoBody
 	if body != nil {
@@ -142,23 +137,23 @@ func call[T any](ctx context.Context, a *api, method, path string, body any) (in
 		}
 		return into, dibs.Unavailable(err)
 	}
-	defer func() { _ = res.Body.Close() }() // it was read
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode/100 == 2 {
 		return into, json.NewDecoder(res.Body).Decode(&into)
 	}
-	failed := &apiError{*wire.NewProblem(res.StatusCode, "UNEXPECTED", fmt.Sprintf("the server answered %d: is there a proxy between?", res.StatusCode))}
+	failed := &apiError{*wire.NewProblem(res.StatusCode, "UNEXPECTED", fmt.Sprintf("the server answered %d, not as Dibs does: check the URL and any proxy in between", res.StatusCode))}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") {
 		err = json.NewDecoder(res.Body).Decode(&failed.problem)
 	}
 	return into, errors.Join(err, failed)
 }
 
-// inProcess answers requests by a handler, without a network.
+// inProcess is a transport that calls a handler, without a network.
 type inProcess struct{ handler http.Handler }
 
-// RoundTrip lets the handler answer.
+// RoundTrip calls the handler.
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := &bufferedAnswer{header: make(http.Header), status: http.StatusOK}
+	w := &bufferedResponse{header: make(http.Header), status: http.StatusOK}
 	t.handler.ServeHTTP(w, r)
 	return &http.Response{
 		StatusCode: w.status, Header: w.header, Body: io.NopCloser(&w.body), Request: r, ContentLength: int64(w.body.Len()),
@@ -166,13 +161,13 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// bufferedAnswer keeps an answer.
-type bufferedAnswer struct {
+// bufferedResponse keeps a response in memory.
+type bufferedResponse struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (w *bufferedAnswer) Header() http.Header         { return w.header }
-func (w *bufferedAnswer) WriteHeader(status int)      { w.status = status }
-func (w *bufferedAnswer) Write(b []byte) (int, error) { return w.body.Write(b) }
+func (w *bufferedResponse) Header() http.Header         { return w.header }
+func (w *bufferedResponse) WriteHeader(status int)      { w.status = status }
+func (w *bufferedResponse) Write(b []byte) (int, error) { return w.body.Write(b) }

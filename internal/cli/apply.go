@@ -15,7 +15,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// maxPlan bounds a plan: far more than a registry takes in one step.
+// maxPlan is the maximum size of a plan in bytes: far more than a registry accepts at once.
 const maxPlan = 16 << 20
 
 func (s *session) apply() *cobra.Command {
@@ -27,9 +27,9 @@ func (s *session) apply() *cobra.Command {
 	cmd := s.command(verb{
 		name: "apply", group: groupOwn,
 		short: "Run a list of commands, all of them or none",
-		long: `The plan is a JSON list of commands, or {"commands": [ … ]}, as POST /v1/apply
-takes it. Each command sees what those before it did. Members that a command does
-not have are refused.`,
+		long: `The plan is a JSON list of commands, or {"commands": [ … ]}, as in POST /v1/apply.
+Each command sees what those before it did. Members that a command does not have are
+refused.`,
 		example: `
 dibs apply -f plan.json --dry-run
 dibs apply -f - <<'END'
@@ -57,7 +57,7 @@ END`,
 		},
 	})
 	cmd.Flags().StringVarP(&path, "file", "f", "", "the `file` with the plan; - for stdin")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what it would do, and do nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, without doing it")
 	must(cmd.MarkFlagRequired("file"))
 	must(cmd.MarkFlagFilename("file", "json"))
 	return cmd
@@ -79,12 +79,12 @@ func (s *session) readFile(path string) ([]byte, error) {
 		return nil, usage("the plan: %w", err)
 	}
 	if len(data) > maxPlan {
-		return nil, usage("the plan has more than %d MiB", maxPlan>>20)
+		return nil, usage("the plan is larger than %d MiB", maxPlan>>20)
 	}
 	return data, nil
 }
 
-// parsePlan reads the commands of a plan.
+// parsePlan parses the commands of a plan.
 func parsePlan(data []byte) ([]dibs.Command, error) {
 	var plan struct {
 		Commands []wire.Command `json:"commands"`
@@ -100,7 +100,7 @@ func parsePlan(data []byte) ([]dibs.Command, error) {
 		return nil, usage("the plan: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, usage("the plan: there is more behind its end")
+		return nil, usage("the plan: unexpected data after its end")
 	}
 	if len(plan.Commands) == 0 {
 		return nil, usage("the plan has no commands")
@@ -115,19 +115,19 @@ func parsePlan(data []byte) ([]dibs.Command, error) {
 	return commands, nil
 }
 
-// inPlan says which command of a plan cannot be read.
+// inPlan adds the number of the command to an error.
 func inPlan(i int, err error) error {
 	refused, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
-		return usage("the plan, number %d: %w", i+1, err)
+		return usage("the plan, command %d: %w", i+1, err)
 	}
 	whole := *refused
-	whole.Message = fmt.Sprintf("the plan, number %d: %s", i+1, refused.Message)
+	whole.Message = fmt.Sprintf("the plan, command %d: %s", i+1, refused.Message)
 	whole.Failures = []dibs.Failure{{Index: i, Err: refused}}
 	return &whole
 }
 
-// planned is the answer of a plan. A dry run makes no tokens worth keeping.
+// planned returns the answer of a plan. It hides the tokens of a dry run, which hold nothing.
 func planned(results []dibs.Result, dryRun bool) *answer {
 	document := struct {
 		DryRun  bool          `json:"dryRun"`
@@ -139,16 +139,16 @@ func planned(results []dibs.Result, dryRun bool) *answer {
 		}
 		document.Results = append(document.Results, wire.ResultOf(results[i]))
 	}
-	return &answer{document, func(p *page) {
+	return &answer{document, func(p *printer) {
 		for i, r := range results {
-			p.line("number %d", i+1)
+			p.line("command %d", i+1)
 			p.result(r)
 			p.line("")
 		}
 		if dryRun {
-			p.line("A dry run: nothing was changed.")
+			p.line("Dry run: nothing was changed.")
 		} else {
-			p.line("%s done.", count(len(results), "command was", "commands were"))
+			p.line("%s applied.", count(len(results), "command", "commands"))
 		}
 	}}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// backupDocument is a backup for programs.
+// backupDocument is the JSON of a backup.
 type backupDocument struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
@@ -24,9 +24,9 @@ func (s *session) backup() *cobra.Command {
 		Short:   "Copy an SQLite store into a new file, while it is in use",
 		Long: `Copy an SQLite store into a new file, while it is in use.
 
-The copy is of one moment, and complete when the command ends. To restore it, put it
-where the store was while nobody has that open. PostgreSQL and etcd are backed up with
-their own means: see docs/operations.md.`,
+The copy is a snapshot, and complete when the command ends. To restore it, put it in
+place of the store while no process has that open. PostgreSQL and etcd have tools of
+their own for backups: see docs/operations.md.`,
 		Example: indent("dibs backup names-2026-03-01.db --store sqlite:dibs.db"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,12 +44,12 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 	}
 	file, found := strings.CutPrefix(target.Store, "sqlite:")
 	if !found {
-		return nil, usage("only SQLite is backed up this way: say --store sqlite:FILE; for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
+		return nil, usage("only SQLite can be backed up this way: use --store sqlite:FILE; for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
 	}
 	if _, err := os.Stat(file); err != nil {
-		return nil, usage("there is no store to copy: %w", err) // it would be created, and the copy be of nothing
+		return nil, usage("no store to copy: %w", err) // Open would create an empty one
 	}
-	// Not by its routes: each store is copied by itself.
+	// Without routes: each store is copied by itself.
 	store, err := sqlitestore.Open(ctx, file, sqlitestore.Config{})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{backupDocument{path, info.Size()}, func(p *page) {
-		p.line("%s has everything, %d bytes.", path, info.Size())
+	return &answer{backupDocument{path, info.Size()}, func(p *printer) {
+		p.line("The backup is %s, %d bytes.", path, info.Size())
 	}}, nil
 }

@@ -21,7 +21,7 @@ func TestBackup(t *testing.T) {
 		}
 		return o
 	}
-	// A store that is not there is a mistake, and not a backup of nothing.
+	// A missing store is an error, not an empty backup.
 	step(2, "backup", copied, "--store", store)
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
 		t.Errorf("there is %v, %v", left, err)

@@ -15,21 +15,20 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Process is one run of the command line, with everything it gets from outside.
+// Process is one run of the command line, with its inputs and outputs.
 type Process struct {
 	Args   []string  // without the program's name
-	Stdin  io.Reader // nil means that there is nothing to read
+	Stdin  io.Reader // nil means empty
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// Getenv reads the environment. Nil means that it is empty.
+	// Getenv reads the environment. Nil means an empty one.
 	Getenv func(string) string
-	// Environ is the environment that a server is configured by. Nil means that of the
-	// process.
+	// Environ is the environment that configures a server. Nil means that of the process.
 	Environ map[string]string
 	// Now is the clock behind hints such as "in 5m". Nil means [time.Now].
 	Now func() time.Time
-	// Open opens the registry that a verb works on. Nil means [Open].
+	// Open opens the registry of a command. Nil means [Open].
 	Open func(context.Context, Target) (*dibs.Registry, error)
 }
 
@@ -38,11 +37,11 @@ type session struct {
 	Process
 	flags   targetFlags
 	json    bool
-	started bool // a command runs; whatever failed before was how it was called
+	started bool // a command runs; errors before it are usage errors
 }
 
-// Run runs the command line and returns the exit code; see [ExitOK] and its like.
-// Errors are written to Stderr; with --json they are a document on Stdout.
+// Run runs the command line and returns the exit code, see [ExitOK]. It writes errors to Stderr;
+// with --json it writes them as a document to Stdout.
 func (p Process) Run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,7 +51,7 @@ func (p Process) Run() int {
 	if err != nil && !s.started {
 		err = usage("%w", err)
 	}
-	// A flag before --json may be what is wrong; a script wants JSON all the same.
+	// If a flag before --json is invalid, --json was not parsed; a script still wants JSON.
 	s.json = s.json || slices.Contains(s.Args, "--json")
 	s.report(err)
 	return exitCode(err)
@@ -74,7 +73,7 @@ func (p Process) withDefaults() Process {
 	return p
 }
 
-// eof is a reader with nothing in it.
+// eof is an empty reader.
 type eof struct{}
 
 func (eof) Read([]byte) (int, error) { return 0, io.EOF }
@@ -84,19 +83,19 @@ const (
 	groupTake    = "take"
 	groupOwn     = "own"
 	groupEntity  = "entity"
-	groupLook    = "look"
+	groupQuery   = "query"
 	groupOperate = "operate"
 	groupOther   = "other"
 )
 
-// The help has the verbs in the order of a name's life.
+// The help lists the commands in the order of a name's life cycle.
 func init() { cobra.EnableCommandSorting = false }
 
-// root is where commands are added.
+// root returns the root command.
 func (s *session) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dibs",
-		Short:         "Hand out names that must belong to one owner",
+		Short:         "Manage names that must belong to one owner",
 		Long:          rootHelp,
 		Example:       rootExample,
 		SilenceUsage:  true,
@@ -105,8 +104,8 @@ func (s *session) root() *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupTake, Title: "Take a name:"},
 		&cobra.Group{ID: groupOwn, Title: "Change who has which name:"},
-		&cobra.Group{ID: groupEntity, Title: "Everything an entity has:"},
-		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupEntity, Title: "All names of an entity:"},
+		&cobra.Group{ID: groupQuery, Title: "Query:"},
 		&cobra.Group{ID: groupOperate, Title: "Operate:"},
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
@@ -130,7 +129,7 @@ func (s *session) root() *cobra.Command {
 	return root
 }
 
-// noteStart lets every command say when it starts to run.
+// noteStart makes every command set started when it runs.
 func (s *session) noteStart(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		s.noteStart(child)

@@ -3,11 +3,14 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 func TestRun(t *testing.T) {
@@ -31,7 +34,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("exit code %d\nstdout: %s\nstderr: %s", o.code, o.stdout, o.stderr)
 			}
 			if strings.Contains(o.stdout, "demo-customer") {
-				t.Error("the second process of the demo is nobody's business")
+				t.Error("the hidden command of the demo is shown")
 			}
 		})
 	}
@@ -42,7 +45,7 @@ func TestHelp(t *testing.T) {
 	golden(t, "help/dibs.txt", run(cli.Process{Args: []string{"--help"}}).stdout)
 	for _, verb := range cli.VerbNames() {
 		if strings.HasPrefix(verb, "completion") {
-			continue // cobra's own, with as many as there are shells
+			continue // a command of cobra
 		}
 		o := run(cli.Process{Args: append(strings.Fields(verb), "--help")})
 		if o.code != 0 || o.stderr != "" {
@@ -66,7 +69,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestSample gives the sample to those who read configurations.
+// The sample is a valid configuration.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	sample := run(cli.Process{Args: []string{"config", "sample"}})
@@ -117,6 +120,28 @@ func TestSpan(t *testing.T) {
 	} {
 		if got := cli.Span(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
+
+// onlyInPlans are commands that "dibs apply" runs, and no command of their own.
+var onlyInPlans = []string{"reserveAll"}
+
+// Every command of the registry is a command of the program, named by its op: reserveFirst is
+// "dibs reserve-first".
+func TestEveryCommandIsInTheProgram(t *testing.T) {
+	t.Parallel()
+	names := cli.VerbNames()
+	for _, op := range wire.Ops() {
+		var name strings.Builder
+		for _, r := range op {
+			if unicode.IsUpper(r) {
+				name.WriteByte('-')
+			}
+			name.WriteRune(unicode.ToLower(r))
+		}
+		if slices.Contains(names, name.String()) == slices.Contains(onlyInPlans, op) {
+			t.Errorf("%s: session.root needs a command %q, or the op belongs to onlyInPlans", op, name.String())
 		}
 	}
 }

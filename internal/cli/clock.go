@@ -9,9 +9,10 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
-// clockCommand is the group of commands about the engine's clock.
+// clockCommand returns the commands about the engine's clock.
 func (s *session) clockCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "clock",
@@ -19,8 +20,9 @@ func (s *session) clockCommand() *cobra.Command {
 		Short:   "Compare the engine's clock with this machine's, or set it",
 		Long: `Compare the engine's clock with this machine's.
 
-Holds end by the engine's clock. That of a SQLite file is this machine's, that of
-PostgreSQL its server's. etcd has a time on record, which servers only move on.`,
+Holds end by the engine's clock. For SQLite that is the clock of this machine, for
+PostgreSQL that of its server. etcd keeps a recorded time, which servers only move
+forward.`,
 		Example: indent("dibs clock --store etcd://host1,host2,host3/names"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,9 +39,9 @@ func (s *session) clockSet() *cobra.Command {
 		Short: "Set the time of a registry in etcd; without TIME to this machine's",
 		Long: `Set the time of a registry in etcd; without TIME to this machine's.
 
-It is for when a server with a wrong clock has moved the time far ahead, so that all
-others refuse to write. End that server first, and be sure of this machine's clock.
-What ended by the wrong time stays ended.`,
+Use it if a server with a wrong clock has moved the time far ahead, so that all others
+refuse to write. Stop that server first, and check this machine's clock. Holds that
+ended by the wrong time stay ended.`,
 		Example: indent(`dibs clock set --store etcd://host1,host2,host3/names
 dibs clock set 2026-03-01T15:04:05Z --store etcd://host1,host2,host3/names`),
 		Args: cobra.MaximumNArgs(1),
@@ -55,14 +57,14 @@ dibs clock set 2026-03-01T15:04:05Z --store etcd://host1,host2,host3/names`),
 	}
 }
 
-// onClock does work on the clock of a store, and prints the answer.
+// onClock runs work on the clock of a store, and prints the answer.
 func (s *session) onClock(work func(Target) (*answer, error)) error {
 	target, err := s.target()
 	if err != nil {
 		return err
 	}
 	if target.Server != "" {
-		return usage("the clock is that of the store behind the server: say --store")
+		return usage("this command needs the store itself: use --store")
 	}
 	if err := engine.Check(target.Store); err != nil {
 		return usage("%w", err)
@@ -72,12 +74,12 @@ func (s *session) onClock(work func(Target) (*answer, error)) error {
 	return err
 }
 
-// clockReading is what a store's clock showed.
+// clockReading is the time of a store's clock.
 type clockReading struct {
 	Name    string `json:"name"`
 	Store   string `json:"store"`
 	Time    string `json:"time"`
-	AheadMs int64  `json:"aheadMs"` // of this machine's clock; negative: behind
+	AheadMs int64  `json:"aheadMs"` // of this machine's clock; negative means behind
 }
 
 // readClocks reads the clocks of the store and of all that the configuration routes to.
@@ -95,10 +97,10 @@ func (s *session) readClocks(ctx context.Context, target Target) (*answer, error
 			return nil, err
 		}
 		ahead := now.Sub(dibs.InstantOf(s.Now()))
-		readings = append(readings, clockReading{store.Name, engine.Redacted(store.Store), exactDate(now.Time()), ahead.Milliseconds()})
+		readings = append(readings, clockReading{store.Name, engine.Redacted(store.Store), wire.FormatTime(now.Time()), ahead.Milliseconds()})
 		rows = append(rows, []string{store.Name, date(now.Time()), difference(ahead), engine.Redacted(store.Store)})
 	}
-	return &answer{map[string]any{"clocks": readings}, func(p *page) {
+	return &answer{map[string]any{"clocks": readings}, func(p *printer) {
 		p.table([]string{"name", "time", "this machine", "store"}, rows)
 	}}, nil
 }
@@ -112,8 +114,8 @@ func engineTime(ctx context.Context, address string) (dibs.Instant, error) {
 	return snapshot.Now, errors.Join(err, store.Close())
 }
 
-// difference says how this machine's clock stands to another one. Asking takes a moment, so
-// what is less than a second is nothing.
+// difference describes this machine's clock relative to another. Reading takes a moment, so less
+// than a second counts as agreement.
 func difference(ahead time.Duration) string {
 	switch {
 	case ahead >= time.Second:
@@ -135,7 +137,7 @@ func (s *session) setClock(ctx context.Context, target Target, to time.Time) (*a
 		SetTime(ctx context.Context, now time.Time) error
 	})
 	if !ok {
-		return nil, errors.Join(usage("only a registry in etcd has a time that can be set: that of SQLite is this machine's, that of PostgreSQL its server's"), store.Close())
+		return nil, errors.Join(usage("only a registry in etcd has a time that can be set: SQLite uses the clock of this machine, PostgreSQL that of its server"), store.Close())
 	}
 	if to.IsZero() {
 		to = s.Now()
@@ -143,5 +145,5 @@ func (s *session) setClock(ctx context.Context, target Target, to time.Time) (*a
 	if err := settable.SetTime(ctx, to); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &answer{map[string]string{"time": exactDate(to)}, func(p *page) { p.line("The registry's time is %s", date(to)) }}, store.Close()
+	return &answer{map[string]string{"time": wire.FormatTime(to)}, func(p *printer) { p.line("The registry's time is now %s", date(to)) }}, store.Close()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// A registry in etcd whose time was moved a day ahead is put right by a command.
+// "dibs clock set" corrects the time of a registry in etcd that is a day ahead.
 func TestClockOfEtcd(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1})

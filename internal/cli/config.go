@@ -9,22 +9,15 @@ import (
 	"github.com/calldibs/dibs/internal/engine"
 )
 
-// configCommand is the group of commands about the configuration of a server.
+// configCommand returns the commands about the configuration of a server.
 func (s *session) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "config",
-		GroupID: groupOperate,
-		Short:   "Check the configuration of a server, or print a sample",
-		Args:    cobra.NoArgs, // so that a word that is no command is an error
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	check := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Say everything that is wrong with a configuration",
-		Long: `Say everything that is wrong with a configuration, with file and line.
+		Short: "Report all errors in a configuration",
+		Long: `Report all errors in a configuration, with file and line.
 
-The environment counts, as it does for "dibs serve". Of what it names, only the files of
-certificates and secrets are read.`,
+The environment counts, as for "dibs serve". The check reads files of certificates and
+secrets, but opens no store and calls no service.`,
 		Example: indent("dibs config check dibs.toml"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,8 +34,8 @@ certificates and secrets are read.`,
 					return usage("tls: %w", err)
 				}
 			}
-			s.print(&answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *page) {
-				p.line("The configuration is good: %s, listening on %s, names in %s",
+			s.print(&answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *printer) {
+				p.line("The configuration is valid: %s, listening on %s, names in %s",
 					count(len(cfg.Policies), "policy", "policies"), cfg.Listen, engine.Redacted(cfg.Store))
 				for _, route := range cfg.Routes {
 					p.line("  names of %s in %s (%s)", strings.Join(route.Scopes, ", "), engine.Redacted(route.Store), route.Name)
@@ -61,6 +54,7 @@ certificates and secrets are read.`,
 			return err
 		},
 	}
-	cmd.AddCommand(check, sample)
-	return cmd
+	return group(&cobra.Command{
+		Use: "config", GroupID: groupOperate, Short: "Check the configuration of a server, or print a sample",
+	}, check, sample)
 }

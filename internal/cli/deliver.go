@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// newWebhooks returns the webhooks of a registry, or nil where there are to be none.
+// newWebhooks returns the webhooks of a registry, or nil if they are disabled.
 func newWebhooks(cfg config.Webhooks, registry *dibs.Registry, store dibs.Store, log *slog.Logger, metrics *server.Metrics) *webhook.Service {
 	if !cfg.Enabled {
 		return nil
@@ -22,12 +22,12 @@ func newWebhooks(cfg config.Webhooks, registry *dibs.Registry, store dibs.Store,
 	})
 }
 
-// deliver sends events to webhooks until it is stopped, and waits for what is under way.
+// deliver sends events to webhooks until stop, which waits for deliveries in flight.
 func (sv *service) deliver(ctx context.Context) (stop func()) {
 	if sv.webhooks == nil {
 		return func() {}
 	}
-	// Not when the server is told to end, but when it has answered what was under way.
+	// Deliveries go on while the server drains.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {

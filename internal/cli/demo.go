@@ -13,14 +13,14 @@ func demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "demo",
 		GroupID: groupOther,
-		Short:   "Show the story of a name in a few seconds",
-		Long: "Show the story of a name on a temporary SQLite file: a race, a payment, a stale\n" +
-			"token, a rename, and a crash that is settled by evidence. Nothing is left behind.",
+		Short:   "Show the life of a name in a few seconds",
+		Long: "Show the life of a name on a temporary SQLite file: a race, a payment, a stale\n" +
+			"token, a rename, and a crash that a witness resolves. Nothing is left behind.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			self, err := os.Executable()
 			if err != nil {
-				return fmt.Errorf("the demo starts itself as a second process, but cannot find itself: %w", err)
+				return fmt.Errorf("the demo cannot find its own program to start a second process: %w", err)
 			}
 			return demo.Run(cmd.Context(), cmd.OutOrStdout(), []string{self, customerCommand})
 		},

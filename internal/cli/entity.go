@@ -29,17 +29,17 @@ dibs entity user/7 --scope acme`,
 			if err != nil {
 				return nil, err
 			}
-			return &answer{wire.EntityInfoOf(info), func(p *page) { p.entity(info) }}, nil
+			return &answer{wire.EntityInfoOf(info), func(p *printer) { p.entity(info) }}, nil
 		},
 	})
 	scopeVar(cmd, &scope)
 	return cmd
 }
 
-func (p *page) entity(info dibs.EntityInfo) {
+func (p *printer) entity(info dibs.EntityInfo) {
 	archived := ""
 	if info.Archived {
-		archived = "yes: its names stay reserved, none resolves"
+		archived = "yes: its names stay reserved and do not resolve"
 	}
 	p.fields(
 		[2]string{"entity", info.Entity.String()},
@@ -59,29 +59,28 @@ func (p *page) entity(info dibs.EntityInfo) {
 }
 
 func scopeVar(cmd *cobra.Command, scope *string) {
-	cmd.Flags().StringVar(scope, "scope", "", "what stands before the last dot of its namespaces: acme for acme.slug")
+	cmd.Flags().StringVar(scope, "scope", "", "the entity's `scope`: the part of its namespaces before the last dot, acme for acme.slug")
 }
 
-// onEntity makes a command on everything that an entity has. Done is the word for what
-// became of it.
+// onEntity returns a command on all names of an entity. Done is the label of the result.
 func (s *session) onEntity(v verb, done string, command func(scope string, entity dibs.Entity) dibs.Command) *cobra.Command {
 	var scope string
 	var entity entityFlag
 	v.group = groupEntity
 	v.do = func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
 		return applied(ctx, registry, command(scope, entity.Entity), func(r dibs.Result) *answer {
-			return &answer{wire.ResultOf(r), func(p *page) { p.result(r, [2]string{done, entity.Entity.String()}) }}
+			return &answer{wire.ResultOf(r), func(p *printer) { p.result(r, [2]string{done, entity.Entity.String()}) }}
 		})
 	}
 	cmd := s.command(v)
-	entityVar(cmd, &entity, "which one")
+	entityVar(cmd, &entity, "the entity")
 	scopeVar(cmd, &scope)
 	return cmd
 }
 
 func (s *session) archive() *cobra.Command {
 	return s.onEntity(verb{
-		name: "archive", short: "Soft delete: every name of an entity stays reserved, none resolves",
+		name: "archive", short: "Soft delete: every name of an entity stays reserved and none resolves",
 		example: "dibs archive --entity wedding/42",
 	}, "archived", func(scope string, entity dibs.Entity) dibs.Command { return dibs.Archive{Scope: scope, Entity: entity} })
 }
@@ -96,9 +95,8 @@ func (s *session) restore() *cobra.Command {
 func (s *session) delete() *cobra.Command {
 	return s.onEntity(verb{
 		name: "delete", short: "Hard delete: every name of an entity becomes quarantined or free",
-		long: `Names and aliases in every namespace of the scope, as each policy says. Of an
-entity with more than 32 names the rest follows by sweeping; none of them resolves
-from the first moment.`,
+		long: `Names and aliases in every namespace of the scope, as each policy says. If an entity
+has more than 32 names, the rest follows in sweeps; none of them resolves any more.`,
 		example: "dibs delete --entity wedding/42",
 	}, "deleted", func(scope string, entity dibs.Entity) dibs.Command { return dibs.Delete{Scope: scope, Entity: entity} })
 }

@@ -19,11 +19,10 @@ func (s *session) events() *cobra.Command {
 		follow bool
 	)
 	cmd := s.command(verb{
-		name: "events", group: groupLook,
+		name: "events", group: groupQuery,
 		short: "Show the feed of changes",
-		long: `From its beginning, or behind the cursor of an event that was seen before. With
---follow it goes on as changes are committed, until it is interrupted. With --json
-each event is a line of its own.`,
+		long: `From the beginning, or after a cursor. With --follow it prints new events as they
+happen, until it is interrupted. With --json each event is one line.`,
 		example: `
 dibs events --namespace slug
 dibs events --follow --json | jq .key
@@ -41,15 +40,15 @@ dibs events --follow --after "$CURSOR"`,
 		},
 	})
 	flags := cmd.Flags()
-	flags.BoolVar(&follow, "follow", false, "go on with new events as they come")
-	flags.StringVar(&after, "after", "", "resume behind this `cursor`; \"latest\" is from now on")
+	flags.BoolVar(&follow, "follow", false, "print new events as they happen")
+	flags.StringVar(&after, "after", "", "resume after this `cursor`; \"latest\" means from now on")
 	flags.StringVar(&query.Namespace, "namespace", "", "only names of this `namespace`")
-	flags.IntVar(&query.Limit, "limit", 100, "how many at once, 1,000 at the most")
+	flags.IntVar(&query.Limit, "limit", 100, "how `many`, at most 1,000")
 	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
 	return cmd
 }
 
-// readEvents fills a page, also where the events of a namespace are few among many.
+// readEvents fills a page, even if few of many events are of the namespace.
 func readEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) (dibs.EventPage, error) {
 	var whole dibs.EventPage
 	for limit := query.Limit; ; query.Limit = limit - len(whole.Events) {
@@ -65,7 +64,7 @@ func readEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQue
 	}
 }
 
-// follow writes events as they come. Being interrupted is how it ends.
+// follow writes events as they happen, until it is interrupted.
 func (s *session) follow(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) error {
 	for event, err := range registry.Watch(ctx, query) {
 		switch {
@@ -85,7 +84,7 @@ func (s *session) follow(ctx context.Context, registry *dibs.Registry, query dib
 	return nil
 }
 
-// writeLine writes an event as one line of JSON.
+// writeLine writes an event as a line of JSON.
 func (s *session) writeLine(event dibs.Event) error {
 	encoder := json.NewEncoder(s.Stdout)
 	encoder.SetEscapeHTML(false)
@@ -101,7 +100,7 @@ func (s *session) eventPage(events dibs.EventPage) (*answer, error) {
 		}
 		return nil, nil
 	}
-	return &answer{text: func(p *page) {
+	return &answer{text: func(p *printer) {
 		if len(events.Events) == 0 {
 			p.line("No events.")
 			return

@@ -21,7 +21,20 @@ const (
 	ExitUnavailable = 6
 )
 
-// usageError is a command line that is not right.
+// knownErrors are the errors without a code of the library, and how they are reported.
+var knownErrors = []struct {
+	err    error
+	exit   int
+	status int
+	code   string
+}{
+	{dibs.ErrBadCursor, ExitRefused, http.StatusUnprocessableEntity, "INVALID_CURSOR"},
+	{dibs.ErrUnsupported, ExitRefused, http.StatusNotImplemented, "UNSUPPORTED"},
+	{auth.ErrKeyNameTaken, ExitTaken, http.StatusConflict, "KEY_NAME_TAKEN"},
+	{auth.ErrKeyNotFound, ExitNotFound, http.StatusNotFound, "KEY_NOT_FOUND"},
+}
+
+// usageError is an error in the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -32,13 +45,12 @@ func usage(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// answeredError is the end of a verb that has said everything in its answer, which was
-// not the one that was hoped for.
-type answeredError struct{ code int }
+// exitError sets the exit code of a command whose answer already says what is wrong.
+type exitError struct{ code int }
 
-func (a answeredError) Error() string { return fmt.Sprintf("exit code %d", a.code) }
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// exitCode tells a script what became of the command.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	if err == nil {
 		return ExitOK
@@ -46,22 +58,18 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return ExitUsage
 	}
-	if said, ok := errors.AsType[answeredError](err); ok {
-		return said.code
+	if exit, ok := errors.AsType[exitError](err); ok {
+		return exit.code
 	}
 	if failed, ok := errors.AsType[*apiError](err); ok {
 		return failed.exit()
 	}
-	if errors.Is(err, auth.ErrKeyNameTaken) {
-		return ExitTaken
-	}
-	if errors.Is(err, auth.ErrKeyNotFound) {
-		return ExitNotFound
+	for _, known := range knownErrors {
+		if errors.Is(err, known.err) {
+			return known.exit
+		}
 	}
 	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && isDenied(status) {
-		return ExitRefused
-	}
-	if errors.Is(err, dibs.ErrUnsupported) || errors.Is(err, dibs.ErrBadCursor) {
 		return ExitRefused
 	}
 	if refused, ok := errors.AsType[*dibs.Error](err); ok {
@@ -70,7 +78,7 @@ func exitCode(err error) int {
 	return ExitUnexpected
 }
 
-// isDenied reports that a server wants a key, or another one.
+// isDenied reports whether a server requires a key, or a key with other rights.
 func isDenied(e *dibsclient.StatusError) bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }

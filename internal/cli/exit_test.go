@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// TestExitCodes gives every error there is to a verb.
+// TestExitCodes checks the exit code of every error.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[dibs.Code]int{
@@ -68,7 +68,7 @@ func checkExit(t *testing.T, failure error, want int, code string) {
 	}
 }
 
-// TestTarget looks at which registry a verb opens.
+// TestTarget checks which registry a command opens.
 func TestTarget(t *testing.T) {
 	t.Parallel()
 	keyFile := filepath.Join(t.TempDir(), "key")
@@ -81,7 +81,7 @@ func TestTarget(t *testing.T) {
 		want   cli.Target
 		stderr string
 	}{
-		"nothing":   {stderr: "dibs: where are the names?"},
+		"nothing":   {stderr: "dibs: no store or server"},
 		"flag":      {args: []string{"--store", "mem:"}, want: cli.Target{Store: "mem:"}},
 		"env":       {env: map[string]string{"DIBS_STORE": "mem:", "DIBS_CONFIG": "a.toml"}, want: cli.Target{Store: "mem:", Config: "a.toml"}},
 		"flag wins": {args: []string{"--store", "mem:", "--config", "b.toml"}, env: map[string]string{"DIBS_STORE": "x:", "DIBS_SERVER": "http://a", "DIBS_CONFIG": "a.toml"}, want: cli.Target{Store: "mem:", Config: "b.toml"}},
@@ -109,7 +109,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestOpen looks at what cannot be opened.
+// TestOpen checks the errors of opening a registry.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

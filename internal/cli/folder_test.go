@@ -10,8 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/cli"
 )
 
-// folder is a place where commands find files, and nothing stands between them and the
-// engine.
+// folder is a terminal with files, in which commands open the engine themselves.
 type folder struct {
 	dir  string
 	hook string // the last webhook that was seen, $HOOK in commands
@@ -25,7 +24,7 @@ func (f *folder) write(name, text string) error {
 	return os.WriteFile(filepath.Join(f.dir, name), []byte(strings.ReplaceAll(text, "$DIR", f.dir)), 0o600)
 }
 
-// steadyText replaces dates, in tables and in documents, and the beginnings of secrets.
+// steadyText replaces dates, ids and secrets.
 var steadyText = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -38,7 +37,7 @@ var steadyText = []struct {
 	{regexp.MustCompile(`(?m)^([a-z]+ +)[a-z2-7]{8}  `), "${1}abcdefgh  "},
 }
 
-// run runs a command, with everything that differs from run to run replaced.
+// run runs a command, and replaces what differs between runs.
 func (f *folder) run(stdin string, args ...string) outcome {
 	for i := range args {
 		args[i] = strings.NewReplacer("$DIR", f.dir, "$HOOK", f.hook).Replace(args[i])

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,17 +20,16 @@ func (s *session) forget() *cobra.Command {
 	cmd := s.command(verb{
 		name: "forget", group: groupOperate,
 		short: "Erase a person, or a name, from rows and history",
-		long: `--entity erases a person: every name that is its own or was last, and the entity. A
-name that somebody else has by now stays, and its history loses the person. --name
-erases one name that nobody has; with --entity, one that is that entity's.
+		long: `--entity erases a person: the entity, and every name that it owns or was the last to
+own. A name that another entity owns by now stays, and its history loses the person.
+--name erases one name without an owner; with --entity, one that the entity owns.
 
-A tombstone without the value keeps the name back as long as its quarantine says, and
-its epochs never go back. Nothing can undo it. It reads the whole feed, can be
-interrupted, and goes on when it is run again. What a database keeps on disk after
-it, and in backups, is in docs/privacy.md.
+A tombstone without the value blocks the name for its quarantine, and epochs never go
+back. It cannot be undone. It reads the whole feed. If it is interrupted, run it again
+to continue. See docs/privacy.md for what a database keeps on disk and in backups.
 
-It asks before it starts; --yes goes on without asking. A value of - is read from
-stdin: personal data does not belong in a shell's history.`,
+It asks for confirmation; --yes skips that. A value of - is read from stdin: personal
+data does not belong in a shell's history.`,
 		example: `
 dibs forget --entity user/42 --scope acme --dry-run
 dibs forget --entity user/42 --scope acme --yes
@@ -54,17 +52,17 @@ printf %s "$EMAIL" | dibs forget --name email:- --yes`,
 			return forgotten(report, dryRun), nil
 		},
 	})
-	cmd.Flags().Var(&entity, "entity", "the person, or whose name it is")
+	cmd.Flags().Var(&entity, "entity", "the person, or the owner of the name")
 	scopeVar(cmd, &scope)
 	cmd.Flags().StringVar(&name, "name", "", "one `namespace:value` to forget")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what it would erase, and do nothing")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&scrub, "scrub", false, "write the database anew, so that nothing is left in its file; SQLite only")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be erased, without doing it")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	cmd.Flags().BoolVar(&scrub, "scrub", false, "rewrite the database file, so that it has no traces; SQLite only")
 	cmd.MarkFlagsOneRequired("entity", "name")
 	return cmd
 }
 
-// forgetRequest reads which name is meant, if one is. If it asks, stdin is for the answer.
+// forgetRequest parses --name. Unless silent, stdin is for the confirmation.
 func (s *session) forgetRequest(name string, silent bool) (dibs.ForgetRequest, error) {
 	if name == "" {
 		return dibs.ForgetRequest{}, nil
@@ -72,9 +70,9 @@ func (s *session) forgetRequest(name string, silent bool) (dibs.ForgetRequest, e
 	namespace, value, ok := strings.Cut(name, ":")
 	switch {
 	case !ok || namespace == "" || value == "":
-		return dibs.ForgetRequest{}, usage("--name is namespace:value, such as email:alice@example.com")
+		return dibs.ForgetRequest{}, usage("write --name as namespace:value, such as email:alice@example.com")
 	case value == "-" && !silent:
-		return dibs.ForgetRequest{}, usage("a value of - is read from stdin: say --yes or --dry-run, there is no asking then")
+		return dibs.ForgetRequest{}, usage("a value of - is read from stdin, which the confirmation needs: add --yes or --dry-run")
 	case value == "-":
 		values, err := s.readValues(false)
 		if err != nil {
@@ -85,14 +83,14 @@ func (s *session) forgetRequest(name string, silent bool) (dibs.ForgetRequest, e
 	return dibs.ForgetRequest{Namespace: namespace, Value: value}, nil
 }
 
-// askToForget shows what would be erased and waits for a yes.
+// askToForget shows what would be erased and asks for confirmation.
 func (s *session) askToForget(ctx context.Context, registry *dibs.Registry, request dibs.ForgetRequest) error {
 	request.DryRun = true
 	plan, err := registry.Forget(ctx, request)
 	if err != nil || plan.Replayed {
 		return err
 	}
-	lines := []string{"Nothing can undo this:"}
+	lines := []string{"This cannot be undone:"}
 	for _, n := range plan.Erased {
 		lines = append(lines, "  erase "+n.Key())
 	}
@@ -105,7 +103,7 @@ func (s *session) askToForget(ctx context.Context, registry *dibs.Registry, requ
 	return s.confirmed(strings.Join(lines, "\n"))
 }
 
-// forgetting is the report, and whether it was a plan.
+// forgetting is the JSON of the report.
 type forgetting struct {
 	wire.Forgetting
 	DryRun bool `json:"dryRun"`
@@ -119,18 +117,18 @@ func forgotten(r dibs.Forgetting, dryRun bool) *answer {
 	for _, n := range r.Redacted {
 		rows = append(rows, []string{"redacted", n.Key(), string(n.State), date(n.Until)})
 	}
-	return &answer{forgetting{wire.ForgettingOf(r), dryRun}, func(p *page) {
+	return &answer{forgetting{wire.ForgettingOf(r), dryRun}, func(p *printer) {
 		if len(rows) > 0 {
 			p.table([]string{"what", "name", "state", "until"}, rows)
 			p.line("")
 		}
 		switch {
 		case r.Replayed:
-			p.line("There is nothing to forget.")
+			p.line("Nothing to forget.")
 		case dryRun:
-			p.line("Nothing was erased: this is what would be.")
+			p.line("Dry run: nothing was erased.")
 		default:
-			p.line("%s", fmt.Sprintf("%s erased, the history of %s redacted.", count(len(r.Erased), "name", "names"), count(len(r.Redacted), "other", "others")))
+			p.line("%s erased, the history of %s redacted.", count(len(r.Erased), "name", "names"), count(len(r.Redacted), "other", "others"))
 		}
 	}}
 }

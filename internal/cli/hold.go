@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// applied runs one command and shows its result.
+// applied applies one command and shows its result.
 func applied(ctx context.Context, registry *dibs.Registry, command dibs.Command, show func(dibs.Result) *answer) (*answer, error) {
 	results, err := registry.Apply(ctx, command)
 	if err != nil {
@@ -17,7 +17,7 @@ func applied(ctx context.Context, registry *dibs.Registry, command dibs.Command,
 	return show(results[0]), nil
 }
 
-// holdFlags are the flags of what reserves.
+// holdFlags are the flags of commands that reserve.
 type holdFlags struct {
 	ttl         ttlFlag
 	token       string
@@ -30,11 +30,11 @@ type holdFlags struct {
 func (f *holdFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(&f.ttl, "ttl", "how long the hold lasts (default: the policy's)")
-	flags.StringVar(&f.token, "token", "", "a `secret` of your own, random, 16 to 128 characters (default: one is made)")
-	flags.Var(&f.entity, "entity", "the owner-to-be; confirm then takes no other")
+	flags.StringVar(&f.token, "token", "", "a random `secret` of your own, 16 to 128 characters (default: a new one)")
+	flags.Var(&f.entity, "entity", "the owner-to-be; confirm then accepts no other")
 	flags.StringVar(&f.correlation, "correlation-id", "", "kept with the hold and its events")
-	flags.Var(&f.meta, "meta", "kept with the hold; may be given up to 16 times")
-	flags.BoolVar(&f.override, "override-reserved", false, "take a reserved word, for those with the right")
+	flags.Var(&f.meta, "meta", "kept with the hold; repeatable, up to 16 times")
+	flags.BoolVar(&f.override, "override-reserved", false, "allow a reserved word; it takes the right overrideReserved")
 }
 
 func (s *session) reserve() *cobra.Command {
@@ -42,9 +42,9 @@ func (s *session) reserve() *cobra.Command {
 	cmd := s.command(verb{
 		name: "reserve", args: []string{"NAMESPACE", "VALUE"}, group: groupTake,
 		short: "Hold a name for a limited time",
-		long: `The answer has the token, the proof of the hold. It is shown this once: confirm,
-extend and release want it. Reserving again with the same --token gives the same
-hold, so an answer that got lost can be asked for again.`,
+		long: `The answer contains the token, the proof of the hold. It is shown only once: confirm,
+extend and release need it. Reserving again with the same --token gives the same hold,
+so a lost answer can be asked for again.`,
 		example: `
 dibs reserve slug alice-bob
 dibs reserve slug alice-bob --ttl 15m --entity wedding/42 --meta source=shop
@@ -66,7 +66,7 @@ func (s *session) reserveFirst() *cobra.Command {
 	cmd := s.command(verb{
 		name: "reserve-first", args: []string{"NAMESPACE", "VALUE..."}, group: groupTake,
 		short: "Hold the first of several names that is available",
-		long:  "Up to 32 values, the best first. With the --token of a hold on one of them, that\none is the answer.",
+		long:  "Up to 32 values, best first. With the --token of a hold on one of them, the answer is\nthat hold.",
 		example: `
 dibs reserve-first slug alice-bob alice-and-bob bob-alice
 dibs reserve-first slug - < candidates.txt`,
@@ -81,7 +81,7 @@ dibs reserve-first slug - < candidates.txt`,
 	return cmd
 }
 
-// onHold makes a command that takes a reservation id and its token.
+// onHold returns a command with a reservation id and its token.
 func (s *session) onHold(v verb, command func(id dibs.ID, token string) dibs.Command) *cobra.Command {
 	var token string
 	var id dibs.ID
@@ -91,7 +91,7 @@ func (s *session) onHold(v verb, command func(id dibs.ID, token string) dibs.Com
 			token = s.Getenv("DIBS_TOKEN")
 		}
 		if token == "" {
-			return usage("the token of the hold is missing: say --token, or set DIBS_TOKEN")
+			return usage("the token of the hold is missing: use --token, or set DIBS_TOKEN")
 		}
 		id, err = dibs.ParseID(args[0])
 		return err
@@ -122,7 +122,7 @@ dibs confirm res_… --token … --entity user/7 --replaces old@example.com`,
 	})
 	entityVar(cmd, &entity, "the owner")
 	cmd.Flags().BoolVar(&replace, "replace", false, "make the entity's present name an alias of this one")
-	cmd.Flags().StringVar(&replaces, "replaces", "", "the `value` that is replaced, where an entity may have many names")
+	cmd.Flags().StringVar(&replaces, "replaces", "", "the `value` to replace, if an entity may have many names")
 	return cmd
 }
 
@@ -131,7 +131,7 @@ func (s *session) extend() *cobra.Command {
 	cmd := s.onHold(verb{
 		name:    "extend",
 		short:   "Move the end of a hold",
-		long:    "The hold then lasts for --ttl from now, but never longer in all than the policy\nallows. It never becomes shorter.",
+		long:    "The hold then lasts for --ttl from now, but not longer in total than the policy\nallows. It never becomes shorter.",
 		example: "dibs extend res_… --token … --ttl 10m",
 	}, func(id dibs.ID, token string) dibs.Command {
 		return dibs.Extend{ID: id, Token: token, TTL: ttl.TTL}
@@ -143,7 +143,7 @@ func (s *session) extend() *cobra.Command {
 func (s *session) release() *cobra.Command {
 	return s.onHold(verb{
 		name:    "release",
-		short:   "Let a hold go: the name is free at once",
+		short:   "Release a hold: the name is free at once",
 		example: "dibs release res_… --token …",
 	}, func(id dibs.ID, token string) dibs.Command {
 		return dibs.Release{ID: id, Token: token}

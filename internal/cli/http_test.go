@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/internal/server"
 )
 
-// serve puts a server in front of a registry, and returns its address. An empty key
-// means that nobody needs one.
+// serve starts a server for a registry, and returns its URL. An empty key means that it requires
+// none.
 func serve(t *testing.T, registry *dibs.Registry, store dibs.Store, key string) string {
 	t.Helper()
 	cfg := server.Config{Registry: registry, Store: store}
@@ -30,7 +30,7 @@ func serve(t *testing.T, registry *dibs.Registry, store dibs.Store, key string) 
 	return s.URL
 }
 
-// servedWorld is a world in which each command finds a server of its own.
+// servedWorld is a world in which each command calls a new server.
 type servedWorld struct {
 	*world
 	served *dibs.Registry // behind the last server
@@ -46,7 +46,7 @@ func newServedWorld(t *testing.T) *servedWorld {
 	return w
 }
 
-// run runs a command and ends its server: only then everything is written.
+// run runs a command and closes its registry, so that everything is written.
 func (w *servedWorld) run(stdin string, args ...string) outcome {
 	w.served = nil
 	o := w.world.run(stdin, args...)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxInput bounds what is read as values: far more than a registry takes.
+// maxInput is the maximum size of values from stdin in bytes: far more than a registry accepts.
 const maxInput = 1 << 20
 
-// readArgs puts what stdin has in the place of values that are "-".
+// readArgs replaces values of "-" by values from stdin.
 func (s *session) readArgs(v verb, args []string) ([]string, error) {
 	var read []string
 	used := false
@@ -20,7 +20,7 @@ func (s *session) readArgs(v verb, args []string) ([]string, error) {
 			continue
 		}
 		if used {
-			return nil, usage("only one value can be -, stdin is read once")
+			return nil, usage("only one value can be -: stdin is read once")
 		}
 		used = true
 		values, err := s.readValues(strings.HasSuffix(name, "..."))
@@ -32,7 +32,7 @@ func (s *session) readArgs(v verb, args []string) ([]string, error) {
 	return read, nil
 }
 
-// readValues reads one value, without the end of its line, or one from each line.
+// readValues reads one value per line; without many, exactly one.
 func (s *session) readValues(many bool) ([]string, error) {
 	var values []string
 	lines := bufio.NewScanner(io.LimitReader(s.Stdin, maxInput))
@@ -43,9 +43,9 @@ func (s *session) readValues(many bool) ([]string, error) {
 	case lines.Err() != nil:
 		return nil, usage("reading a value from stdin: %w", lines.Err())
 	case len(values) == 0:
-		return nil, usage("a value of - is read from stdin, and nothing came from there")
+		return nil, usage("a value of - is read from stdin, but stdin is empty")
 	case len(values) > 1 && !many:
-		return nil, usage("a value of - is read from stdin, one line, and %d lines came from there", len(values))
+		return nil, usage("a value of - is one line of stdin, but stdin has %d lines", len(values))
 	}
 	return values, nil
 }

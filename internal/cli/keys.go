@@ -2,33 +2,28 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
-// keysCommand is the group of commands about API keys.
+// keysCommand returns the commands about API keys.
 func (s *session) keysCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "keys",
 		GroupID: groupOperate,
 		Short:   "Make, list and revoke the API keys of a server",
 		Long: `Make, list and revoke the API keys of a server.
 
-Keys are kept with the names, so these work on the store itself (--store). A server
-without any key listens on this machine alone. A key's name is the principal in
-events, and what it holds is its own.`,
-		Args: cobra.NoArgs, // so that a word that is no command is an error
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(s.keysCreate(), s.keysList(), s.keysRevoke())
-	return cmd
+Keys are stored with the names, so these commands need the store itself (--store). A
+server without any key listens only on this machine. A key's name is the principal in
+events and the owner of its holds.`,
+	}, s.keysCreate(), s.keysList(), s.keysRevoke())
 }
 
 func (s *session) keysCreate() *cobra.Command {
@@ -41,7 +36,7 @@ func (s *session) keysCreate() *cobra.Command {
 		Short: "Make a key and print its secret, once",
 		Long: `Make a key and print its secret, once.
 
---may takes verbs and groups of them: ` + access.Join(access.Groups()) + `.
+--may takes verbs and groups of verbs: ` + verbNames(access.Groups()) + `.
 --in takes namespaces: '*' is all of them, 'acme.*' all of the scope acme, 'acme.slug' that one.`,
 		Example: indent(`dibs keys create checkout --may read,hold --in slug --store sqlite:dibs.db
 dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --store sqlite:dibs.db`),
@@ -57,24 +52,24 @@ dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --sto
 			return usage("%w", err)
 		}
 		if !until.IsZero() && !until.After(s.Now()) {
-			return usage("--until is %s, which is over already", date(until.Time))
+			return usage("--until is %s, which is in the past", date(until.Time))
 		}
-		return s.withKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
-			key, secret, err := keys.Create(cmd.Context(), wanted)
+		return s.onRing(cmd.Context(), func(ring *auth.KeyStore) (*answer, error) {
+			key, secret, err := ring.Create(cmd.Context(), wanted)
 			if err != nil {
 				return nil, err
 			}
-			return &answer{shownKey{keyOf(key), secret}, func(p *page) {
+			return &answer{shownKey{keyOf(key), secret}, func(p *printer) {
 				p.line("%s", secret)
 				p.line("")
-				p.line("This is the only time that it is shown. It goes into the header of requests:")
+				p.line("This secret is shown only once. Send it in the header of requests:")
 				p.line("  Authorization: Bearer %s", secret)
 			}}, nil
 		})
 	}
-	cmd.Flags().StringSliceVar(&may, "may", nil, "what it allows: `verbs` and groups")
-	cmd.Flags().StringSliceVar(&in, "in", nil, "where: `namespaces`")
-	cmd.Flags().Var(&until, "until", "when it ends; left out, never")
+	cmd.Flags().StringSliceVar(&may, "may", nil, "the allowed `verbs` and groups")
+	cmd.Flags().StringSliceVar(&in, "in", nil, "the `namespaces` in which they are allowed")
+	cmd.Flags().Var(&until, "until", "when it expires (default: never)")
 	must(cmd.MarkFlagRequired("may"))
 	must(cmd.MarkFlagRequired("in"))
 	return cmd
@@ -84,8 +79,8 @@ func (s *session) keysList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without their secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.withKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
-				list, err := keys.List(cmd.Context())
+			return s.onRing(cmd.Context(), func(ring *auth.KeyStore) (*answer, error) {
+				list, err := ring.List(cmd.Context())
 				if err != nil {
 					return nil, err
 				}
@@ -95,9 +90,9 @@ func (s *session) keysList() *cobra.Command {
 					document.Keys[i] = keyOf(k)
 					rows[i] = []string{k.Name, k.Prefix, grants(k.Grants), date(k.CreatedAt), date(k.ExpiresAt)}
 				}
-				return &answer{document, func(p *page) {
+				return &answer{document, func(p *printer) {
 					if len(rows) == 0 {
-						p.line("There are no keys.")
+						p.line("No keys.")
 						return
 					}
 					p.table([]string{"name", "prefix", "may", "created", "until"}, rows)
@@ -110,47 +105,47 @@ func (s *session) keysList() *cobra.Command {
 func (s *session) keysRevoke() *cobra.Command {
 	var open bool
 	cmd := &cobra.Command{
-		Use: "revoke NAME", Short: "End a key for good", Args: cobra.ExactArgs(1),
-		Long: "End a key for good.\n\nServers that have just seen it may accept it for five more seconds.",
+		Use: "revoke NAME", Short: "Revoke a key", Args: cobra.ExactArgs(1),
+		Long: "Revoke a key.\n\nServers that have just seen it may accept it for five more seconds.",
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return s.withKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
-			if err := mayRevoke(cmd.Context(), keys, args[0], open); err != nil {
+		return s.onRing(cmd.Context(), func(ring *auth.KeyStore) (*answer, error) {
+			if err := mayRevoke(cmd.Context(), ring, args[0], open); err != nil {
 				return nil, err
 			}
-			if err := keys.Revoke(cmd.Context(), args[0]); err != nil {
+			if err := ring.Revoke(cmd.Context(), args[0]); err != nil {
 				return nil, err
 			}
-			return &answer{map[string]string{"revoked": args[0]}, func(p *page) { p.line("%s is revoked", args[0]) }}, nil
+			return &answer{map[string]string{"revoked": args[0]}, func(p *printer) { p.line("%s is revoked", args[0]) }}, nil
 		})
 	}
-	cmd.Flags().BoolVar(&open, "open", false, "also the last key: a server that is started then needs none")
+	cmd.Flags().BoolVar(&open, "open", false, "revoke even the last key: a server that starts then requires none")
 	return cmd
 }
 
-// mayRevoke refuses to revoke the last key unless that is what is meant.
-func mayRevoke(ctx context.Context, keys *auth.KeyStore, name string, open bool) error {
-	list, err := keys.List(ctx)
+// mayRevoke refuses to revoke the last key, unless open is set.
+func mayRevoke(ctx context.Context, ring *auth.KeyStore, name string, open bool) error {
+	list, err := ring.List(ctx)
 	if err != nil {
 		return err
 	}
 	if len(list) == 1 && list[0].Name == name && !open {
-		return usage("revoking the last key would open the server to everybody on this machine: make another key first, or say --open")
+		return usage("without the last key every program on this machine could use the server: make another key first, or add --open")
 	}
 	return nil
 }
 
-// withKeys opens the key store, does the work, and prints the answer.
-func (s *session) withKeys(ctx context.Context, work func(*auth.KeyStore) (*answer, error)) error {
+// onRing opens the keys of a store, runs the work, and prints the answer.
+func (s *session) onRing(ctx context.Context, work func(*auth.KeyStore) (*answer, error)) error {
 	target, err := s.target()
 	if err != nil {
 		return err
 	}
 	if target.Store == "mem:" {
-		return usage("keys in memory are gone at once: say another --store")
+		return usage("keys in memory are lost when the command ends: use another --store")
 	}
 	if target.Server != "" {
-		return usage("keys are made where the names are: say --store")
+		return usage("keys are stored with the names: use --store")
 	}
 	if err := engine.Check(target.Store); err != nil {
 		return usage("%w", err)
@@ -160,19 +155,14 @@ func (s *session) withKeys(ctx context.Context, work func(*auth.KeyStore) (*answ
 		return err
 	}
 	answer, err := work(auth.NewKeyStore(store))
-	// What was done is done, and a secret is shown now or never.
-	if closing := store.Close(); closing != nil && err == nil {
-		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", closing)
-	}
-	s.print(answer, err)
-	return err
+	return s.closeAndPrint(store.Close, answer, err)
 }
 
 type keyList struct {
 	Keys []keyDocument `json:"keys"`
 }
 
-// keyDocument is a key for programs.
+// keyDocument is the JSON of a key.
 type keyDocument struct {
 	Name      string         `json:"name"`
 	Prefix    string         `json:"prefix"`
@@ -181,29 +171,29 @@ type keyDocument struct {
 	ExpiresAt string         `json:"expiresAt,omitempty"`
 }
 
-// shownKey is a key with its secret, as it is shown once.
+// shownKey is the JSON of a new key with its secret.
 type shownKey struct {
 	keyDocument
 	Secret string `json:"secret"`
 }
 
 func keyOf(k auth.Key) keyDocument {
-	return keyDocument{k.Name, k.Prefix, k.Grants, exactDate(k.CreatedAt), exactDate(k.ExpiresAt)}
+	return keyDocument{k.Name, k.Prefix, k.Grants, wire.FormatTime(k.CreatedAt), wire.FormatTime(k.ExpiresAt)}
 }
 
-// exactDate writes a moment as the API does; nothing for none.
-func exactDate(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-// grants writes grants for people: "read, hold in slug".
+// grants formats grants: "read, hold in slug".
 func grants(list []access.Grant) string {
 	texts := make([]string, len(list))
 	for i, g := range list {
-		texts[i] = access.Join(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
+		texts[i] = verbNames(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
 	}
 	return strings.Join(texts, "; ")
+}
+
+func verbNames(verbs []access.Verb) string {
+	names := make([]string, len(verbs))
+	for i, v := range verbs {
+		names[i] = string(v)
+	}
+	return strings.Join(names, ", ")
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// TestLife leads a name through its life on a real file, on a server, and on a server
-// that wants a key.
+// TestLife runs the life of a name on a file, on a server, and on a server that requires a key.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	for name, place := range map[string]func(*testing.T) map[string]string{
@@ -42,8 +41,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// live is a life, each step a process of its own, with the exit codes and the JSON that
-// a script goes by.
+// live runs each step as a process of its own, and checks exit codes and JSON.
 func live(t *testing.T, env map[string]string) {
 	t.Helper()
 	step := func(code int, args ...string) outcome {
@@ -58,7 +56,7 @@ func live(t *testing.T, env map[string]string) {
 	step(3, "reserve", "slug", "alice-bob")
 	step(3, "check", "slug", "alice-bob")
 	step(4, "resolve", "slug", "alice-bob")
-	env["DIBS_TOKEN"] = "a-token-of-somebody-else"
+	env["DIBS_TOKEN"] = "a-token-of-another-caller"
 	step(5, "confirm", hold.ReservationID, "--entity", "wedding/42")
 	env["DIBS_TOKEN"] = hold.Token
 	step(0, "extend", hold.ReservationID, "--ttl", "20m")
@@ -73,7 +71,7 @@ func live(t *testing.T, env map[string]string) {
 	step(0, "rename", "slug", "alice-and-bob", "--entity", "wedding/42")
 	moved := decode[wire.Resolution](t, step(0, "resolve", "slug", "alice-bob"))
 	if moved.Outcome != "moved" || moved.To != "alice-and-bob" {
-		t.Errorf("the old name leads to %+v", moved)
+		t.Errorf("the old name resolves to %+v", moved)
 	}
 	step(0, "archive", "--entity", "wedding/42")
 	step(4, "resolve", "slug", "alice-and-bob")
@@ -96,7 +94,7 @@ func live(t *testing.T, env map[string]string) {
 	step(2, "reserve")
 }
 
-// serveFile returns the address of a server on a real file.
+// serveFile returns the URL of a server on a SQLite file.
 func serveFile(t *testing.T, key string) string {
 	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "names.db"), sqlitestore.Config{})
@@ -111,7 +109,7 @@ func serveFile(t *testing.T, key string) string {
 	return serve(t, registry, store, key)
 }
 
-// TestDenied looks at what a server says to those without the right key.
+// Without a valid key a command is refused, with a hint.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	url := serveFile(t, "the-key-of-all")
@@ -142,7 +140,7 @@ func decode[T any](t *testing.T, o outcome) T {
 	return document
 }
 
-// TestFollow reads the feed while names are taken.
+// TestFollow reads the feed while names are claimed.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	registry, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
@@ -171,7 +169,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%v: %s", err, lines.Text())
 		}
 	}
-	// Whoever reads goes away: the next event cannot be written.
+	// The reader closes its end: the next event cannot be written.
 	_ = read.Close()
 	if _, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "dave"}); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// states are what --state takes.
+// states are the values of --state.
 var states = []string{"free", "held", "suspect", "active", "alias", "quarantined"}
 
 func (s *session) list() *cobra.Command {
@@ -21,16 +21,16 @@ func (s *session) list() *cobra.Command {
 		all   bool
 	)
 	cmd := s.command(verb{
-		name: "list", group: groupLook,
+		name: "list", group: groupQuery,
 		short: "List names, by namespace and canonical form",
-		long:  "Names that are free are listed only with --state free.",
+		long:  "Free names are listed only with --state free.",
 		example: `
 dibs list --namespace slug
 dibs list --namespace slug --state alias --prefix alice
 dibs list --state suspect --all`,
 		before: func([]string) error {
 			if state != "" && !slices.Contains(states, state) {
-				return usage("there is no state %q: use one of %s", state, join(states))
+				return usage("unknown state %q: use one of %s", state, join(states))
 			}
 			query.State = dibs.State(state)
 			return checkPaging(query, all)
@@ -40,7 +40,7 @@ dibs list --state suspect --all`,
 			if err != nil {
 				return nil, err
 			}
-			return namesAnswer(names, (*page).listing), nil
+			return namesAnswer(names, (*printer).listing), nil
 		},
 	})
 	flags := cmd.Flags()
@@ -53,7 +53,7 @@ dibs list --state suspect --all`,
 	return cmd
 }
 
-// listNames returns a page, or all that follow as one.
+// listNames returns one page, or with all every page as one.
 func listNames(ctx context.Context, registry *dibs.Registry, query dibs.NamesQuery, all bool) (dibs.NamesPage, error) {
 	if !all {
 		return registry.List(ctx, query)
@@ -73,33 +73,38 @@ func listNames(ctx context.Context, registry *dibs.Registry, query dibs.NamesQue
 	}
 }
 
-func (p *page) listing(names dibs.NamesPage) {
+func (p *printer) listing(names dibs.NamesPage) {
 	if len(names.Names) == 0 {
 		p.line("No names.")
 		return
 	}
 	p.names(names.Names)
+	p.more(names)
+}
+
+// more prints how to get the next page, if there is one.
+func (p *printer) more(names dibs.NamesPage) {
 	if names.Next != "" {
 		p.line("")
-		p.line("There are more: --all, or --cursor %s", names.Next)
+		p.line("There are more: use --all, or --cursor %s", names.Next)
 	}
 }
 
-// pagingFlags are those of commands that list names.
+// pagingFlags adds the flags of commands that list names.
 func pagingFlags(flags *pflag.FlagSet, query *dibs.NamesQuery, all *bool) {
-	flags.IntVar(&query.Limit, "limit", 0, "how `many`, 1,000 at the most (default 100)")
-	flags.StringVar(&query.Cursor, "cursor", "", "go on behind this `cursor` of an earlier page")
-	flags.BoolVar(all, "all", false, "all of them, however many")
+	flags.IntVar(&query.Limit, "limit", 0, "how `many`, at most 1,000 (default 100)")
+	flags.StringVar(&query.Cursor, "cursor", "", "continue after this `cursor` of an earlier page")
+	flags.BoolVar(all, "all", false, "all names")
 }
 
 func checkPaging(query dibs.NamesQuery, all bool) error {
 	if all && query.Limit != 0 {
-		return usage("--all and --limit are two wishes: say one of them")
+		return usage("--all and --limit exclude each other: use one of them")
 	}
 	return nil
 }
 
-// namesAnswer is names for programs, and shown to people.
-func namesAnswer(names dibs.NamesPage, show func(*page, dibs.NamesPage)) *answer {
-	return &answer{wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}, func(p *page) { show(p, names) }}
+// namesAnswer returns the answer of a page of names.
+func namesAnswer(names dibs.NamesPage, show func(*printer, dibs.NamesPage)) *answer {
+	return &answer{wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}, func(p *printer) { show(p, names) }}
 }

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// What a column is wide must not depend on the language of whoever tests.
+	// The width of columns must not depend on the locale.
 	text.OverrideRuneWidthEastAsianWidth(false)
 	etcdtest.Main(m)
 }
@@ -53,7 +53,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// outcome is what became of one command.
+// outcome is the result of one command.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -66,11 +66,11 @@ func run(p cli.Process) outcome {
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
-// world is an engine with a clock that stands still, which outlives the commands.
+// world is an engine with a manual clock that outlives the commands.
 type world struct {
 	store unclosed
 	now   time.Time
-	// open puts something between a command and its registry. Nil means nothing.
+	// open wraps the registry of a command. Nil means no wrapping.
 	open func(*dibs.Registry) (*dibs.Registry, error)
 }
 
@@ -89,7 +89,7 @@ func (w *world) clock() time.Time { return w.now }
 
 func (w *world) wait(d time.Duration) { w.now = w.now.Add(d) }
 
-func (w *world) write(string, string) error { return errors.New("there are no files here") }
+func (w *world) write(string, string) error { return errors.New("files are not supported here") }
 
 // run runs one command. The --config of a command is a key of configs.
 func (w *world) run(stdin string, args ...string) outcome {
@@ -123,8 +123,7 @@ var (
 	newKey = dibs.BlindKey{ID: "new", Secret: bytes.Repeat([]byte{8}, 32)}
 )
 
-// lower is a profile for tests: letters of either case are the same, and a blank is
-// not valid.
+// lower is a profile for tests: it ignores case and refuses blanks.
 type lower struct{}
 
 func (lower) Name() string { return "lower/1" }

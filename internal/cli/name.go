@@ -10,11 +10,11 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// oneName is the answer of a command that is about one name.
+// oneName returns the answer of a command about one name.
 func oneName(r dibs.Result) *answer {
 	document := wire.ResultOf(r).Names[0]
 	document.Token = r.Token
-	return &answer{document, func(p *page) {
+	return &answer{document, func(p *printer) {
 		p.name(r.Names[0], [2]string{"token", r.Token}, [2]string{"replayed", replayed(r)})
 	}}
 }
@@ -23,20 +23,20 @@ func replayed(r dibs.Result) string {
 	if !r.Replayed {
 		return ""
 	}
-	return "yes: it stood already, nothing was changed"
+	return "yes: nothing was changed"
 }
 
-// manyNames is the answer of a command that is about any number of them.
+// manyNames returns the answer of a command about any number of names.
 func manyNames(r dibs.Result) *answer {
-	return &answer{wire.ResultOf(r), func(p *page) { p.result(r) }}
+	return &answer{wire.ResultOf(r), func(p *printer) { p.result(r) }}
 }
 
-// result writes what a command did, after fields of its own.
-func (p *page) result(r dibs.Result, own ...[2]string) {
+// result prints a result, after own fields.
+func (p *printer) result(r dibs.Result, own ...[2]string) {
 	p.names(r.Names)
 	pending := ""
 	if r.Pending {
-		pending = "there are names left, which follow by sweeping; none of them resolves"
+		pending = "more names follow in sweeps; none of them resolves"
 	}
 	p.fields(append(own,
 		[2]string{"token", r.Token},
@@ -48,8 +48,8 @@ func (p *page) result(r dibs.Result, own ...[2]string) {
 	)...)
 }
 
-// name writes everything about a name.
-func (p *page) name(n dibs.Name, more ...[2]string) {
+// name prints all fields of a name.
+func (p *printer) name(n dibs.Name, more ...[2]string) {
 	p.fields(append([][2]string{
 		{"name", n.Key()},
 		{"value", different(n)},
@@ -73,8 +73,8 @@ func (p *page) name(n dibs.Name, more ...[2]string) {
 	}, more...)...)
 }
 
-// names writes a list.
-func (p *page) names(names []dibs.Name) {
+// names prints a list.
+func (p *printer) names(names []dibs.Name) {
 	rows := make([][]string, len(names))
 	for i, n := range names {
 		rows[i] = []string{n.Key(), different(n), string(n.State), owner(n.Entity), date(n.CreatedAt), p.end(n), n.ID.String()}
@@ -82,7 +82,7 @@ func (p *page) names(names []dibs.Name) {
 	p.table([]string{"name", "value", "state", "entity", "created", "ends", "id"}, rows)
 }
 
-// different returns the value where it says more than the canonical form.
+// different returns the value if it differs from the canonical form.
 func different(n dibs.Name) string {
 	if n.Value == n.Canonical {
 		return ""
@@ -90,16 +90,16 @@ func different(n dibs.Name) string {
 	return n.Value
 }
 
-// end is when the state ends by itself.
-func (p *page) end(n dibs.Name) string {
+// end returns when the state ends.
+func (p *printer) end(n dibs.Name) string {
 	if n.State == dibs.Held {
 		return p.expiry(n)
 	}
 	return p.moment(n.Until)
 }
 
-// expiry is the end of a hold, with what the engine says is left of it.
-func (p *page) expiry(n dibs.Name) string {
+// expiry returns the end of a hold, with the remaining time by the engine's clock.
+func (p *printer) expiry(n dibs.Name) string {
 	if n.State != dibs.Held || n.Remaining <= 0 {
 		return date(n.ExpiresAt)
 	}

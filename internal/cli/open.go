@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/internal/engine"
 )
 
-// Target says where the names are: exactly one of Store and Server is set.
+// Target is where the names are: exactly one of Store and Server is set.
 type Target struct {
 	Store  string // the engine, such as "sqlite:dibs.db"
 	Config string // the file with the policies of Store; empty means the defaults
@@ -24,9 +24,9 @@ type Target struct {
 	Server string // the URL of a server
 	Key    string // the key for Server, or a token; empty means none
 
-	// Files in PEM, for a Server at https://: the authorities to trust, where empty means
-	// those of this machine; the client certificate to show, where empty means none; and
-	// its key, where empty means that it is in the same file.
+	// PEM files for a Server at https://: the trusted authorities, empty for those of this
+	// machine; the client certificate, empty for none; and its key, empty if it is in the same
+	// file.
 	CA, Cert, CertKey string
 }
 
@@ -44,7 +44,7 @@ func Open(ctx context.Context, target Target) (*dibs.Registry, error) {
 		return nil, err
 	}
 	config := cfg.Dibs()
-	config.SweepEvery = 0 // a command is over before it would be time
+	config.SweepEvery = 0 // a command ends before a sweep is due
 	registry, err := embedded.Open(store, config)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -52,8 +52,8 @@ func Open(ctx context.Context, target Target) (*dibs.Registry, error) {
 	return registry.As(operator), nil
 }
 
-// operator is whoever opens the database itself. It may use the holds of others, but
-// not without their tokens.
+// operator is the principal that opens the database itself. It may use the holds of others, but
+// only with their tokens.
 var operator = dibs.Principal{Rights: dibs.ActForOthers | dibs.OverrideReserved | dibs.Operate}
 
 // dial opens the registry of a server.
@@ -69,10 +69,9 @@ func dial(target Target) (*dibs.Registry, error) {
 	return registry, nil
 }
 
-// loadConfig reads the configuration for its policies, as a server does, so that names
-// mean the same to both, and for its routes. No path means the defaults. Where all other
-// names are is said by the target, and what else a server needs does not matter: variables
-// for that are left out.
+// loadConfig reads the policies and routes of the configuration, so that names mean the same as
+// on a server. An empty path means the defaults. The store is that of the target, so variables
+// for the other settings of a server are ignored.
 func loadConfig(path string) (*config.Config, error) {
 	server := map[string]bool{"DIBS_CONFIG": true}
 	for _, setting := range config.Settings() {
@@ -87,8 +86,7 @@ func loadConfig(path string) (*config.Config, error) {
 	return config.Load(config.Overrides{File: path, Environ: environ})
 }
 
-// namespacesOf returns the namespaces that the target's configuration names, for
-// completion.
+// namespacesOf returns the namespaces in the target's configuration, for completion.
 func namespacesOf(target Target) []string {
 	cfg, err := loadConfig(target.Config)
 	if err != nil {
@@ -97,8 +95,8 @@ func namespacesOf(target Target) []string {
 	return slices.Sorted(maps.Keys(cfg.Policies))
 }
 
-// openLayout opens the target's store, and those of the configuration's routes beside it.
-// Routes that servers have on record are not changed by a command.
+// openLayout opens the target's store and those of the configuration's routes. A command does not
+// change the routes that servers have recorded.
 func openLayout(ctx context.Context, target Target, cfg *config.Config) (dibs.Store, error) {
 	if err := engine.Check(target.Store); err != nil {
 		return nil, usage("%w", err)
@@ -106,6 +104,6 @@ func openLayout(ctx context.Context, target Target, cfg *config.Config) (dibs.St
 	return engine.OpenLayout(ctx, engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true})
 }
 
-// errNoTarget says how to say where the names are.
-var errNoTarget = errors.New("where are the names? say --store sqlite:dibs.db, or --server http://127.0.0.1:8080 " +
+// errNoTarget tells how to set the target.
+var errNoTarget = errors.New("no store or server: use --store sqlite:dibs.db, or --server http://127.0.0.1:8080 " +
 	"(or set DIBS_STORE or DIBS_SERVER)")

@@ -14,13 +14,13 @@ func (s *session) sweep() *cobra.Command {
 	var limit int
 	cmd := s.command(verb{
 		name: "sweep", group: groupOperate,
-		short: "End what is over, and ask the witnesses about suspects",
-		long: `Nothing waits for it: a name is free the instant its hold is over. It keeps rows
-and history tidy. A server sweeps by itself.`,
+		short: "Record expired holds, purge old records, and ask the witnesses about suspects",
+		long: `No name waits for a sweep: it is free the instant its hold ends. A sweep keeps records
+and history up to date. A server sweeps in the background.`,
 		example: "dibs sweep --limit 10000",
 		before: func([]string) error {
 			if limit < 1 {
-				return usage("--limit is %d, it must be at least 1", limit)
+				return usage("--limit is %d; it must be at least 1", limit)
 			}
 			return nil
 		},
@@ -29,14 +29,14 @@ and history tidy. A server sweeps by itself.`,
 			if err != nil {
 				return nil, err
 			}
-			return &answer{wire.SweepReportOf(report), func(p *page) { p.sweep(report) }}, nil
+			return &answer{wire.SweepReportOf(report), func(p *printer) { p.sweep(report) }}, nil
 		},
 	})
-	cmd.Flags().IntVar(&limit, "limit", 1000, "how many records at the most")
+	cmd.Flags().IntVar(&limit, "limit", 1000, "how many records at most")
 	return cmd
 }
 
-func (p *page) sweep(r dibs.SweepReport) {
+func (p *printer) sweep(r dibs.SweepReport) {
 	p.fields(
 		[2]string{"looked at", strconv.Itoa(r.Looked)},
 		[2]string{"changed", strconv.Itoa(r.Changed)},
@@ -45,7 +45,7 @@ func (p *page) sweep(r dibs.SweepReport) {
 		[2]string{"took", r.Took.String()},
 	)
 	if r.More {
-		p.line("The limit was reached: there may be more to do.")
+		p.line("The limit was reached: there may be more records.")
 	}
 }
 
@@ -57,17 +57,17 @@ func (s *session) settle() *cobra.Command {
 	)
 	cmd := s.command(verb{
 		name: "settle", args: []string{"ID"}, group: groupOperate,
-		short: "End a suspect by an operator's word",
-		long: `A suspect is a hold whose time ran out before anybody knew whether its entity was
-saved. --exists makes the name that entity's; --absent frees it, and must mean that
-the entity cannot appear any more.`,
+		short: "End a suspect by an operator's decision",
+		long: `A suspect is an expired hold for which it is unknown whether its entity was saved.
+--exists makes that entity the owner; --absent frees the name: use it only if the
+entity can no longer appear.`,
 		example: `
 dibs suspects
 dibs settle res_… --exists wedding/42
 dibs settle res_… --absent`,
 		before: func(args []string) (err error) {
 			if exists.IsZero() != absent {
-				return usage("say one of --exists type/id and --absent")
+				return usage("use one of --exists type/id and --absent")
 			}
 			id, err = dibs.ParseID(args[0])
 			return err
@@ -81,17 +81,17 @@ dibs settle res_… --absent`,
 		},
 	})
 	cmd.Flags().Var(&exists, "exists", "the entity that was saved")
-	cmd.Flags().BoolVar(&absent, "absent", false, "it was not saved, and never will be")
+	cmd.Flags().BoolVar(&absent, "absent", false, "the entity was not saved, and never will be")
 	return cmd
 }
 
 func (s *session) rekey() *cobra.Command {
 	return s.command(verb{
 		name: "rekey", args: []string{"NAMESPACE", "VALUE"}, group: groupOperate,
-		short: "File a name of a blind namespace under its newest key",
-		long: `The registry does not know the value: whoever does, such as a user table, tells
-it. Values of blind namespaces do not belong in a shell's history: give - and let
-them come from stdin.`,
+		short: "Index a name of a blind namespace by its newest key",
+		long: `The registry does not know the value; it must come from elsewhere, such as a user
+table. Values of blind namespaces do not belong in a shell's history: use - to read
+them from stdin.`,
 		example: "psql -Atc 'SELECT email FROM users' | while read -r email; do printf %s \"$email\" | dibs rekey email -; done",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			return applied(ctx, registry, dibs.Rekey{Namespace: args[0], Value: args[1]}, oneName)

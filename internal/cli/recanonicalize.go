@@ -19,13 +19,13 @@ func (s *session) recanonicalize() *cobra.Command {
 	var dryRun, yes bool
 	cmd := s.command(verb{
 		name: "recanonicalize", args: []string{"NAMESPACE"}, group: groupOperate,
-		short: "Bring the names of a namespace under the rules its policy has now",
-		long: `After a change of the profile, or of how look-alikes are refused. While it runs
-nobody is given a new name in the namespace. It can be interrupted, and goes on when
-it is run again. Look at a --dry-run first: collisions and names that are not valid
-under the new rules stop it, before anything is changed.
+		short: "Apply the present rules of a policy to all names of a namespace",
+		long: `Use it after a change of the profile, or of how look-alikes are refused. While it runs
+the namespace hands out no new names. If it is interrupted, run it again to continue.
+Use --dry-run first: collisions and names that are invalid under the new rules stop it
+before anything is changed.
 
-It asks before it starts; --yes goes on without asking.`,
+It asks for confirmation; --yes skips that.`,
 		example: `
 dibs recanonicalize slug --config dibs.toml --dry-run
 dibs recanonicalize slug --config dibs.toml --yes`,
@@ -40,36 +40,36 @@ dibs recanonicalize slug --config dibs.toml --yes`,
 			return recanonicalized(report, dryRun), err
 		},
 	})
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "say what it would do, and do nothing")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, without doing it")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
-// askFirst shows what would be done and waits for a yes.
+// askFirst shows what would be done and asks for confirmation.
 func (s *session) askFirst(ctx context.Context, registry *dibs.Registry, request dibs.RecanonicalizeRequest) error {
 	request.DryRun = true
 	plan, err := registry.Recanonicalize(ctx, request)
 	if err != nil {
 		return err
 	}
-	if settled(plan) {
+	if upToDate(plan) {
 		return nil
 	}
 	return s.confirmed(summary(plan))
 }
 
-// confirmed shows what would be done and waits for a yes.
+// confirmed shows a plan and asks for confirmation.
 func (s *session) confirmed(plan string) error {
-	fmt.Fprintf(s.Stderr, "%s\nGo on? [y/N] ", clean(plan))
+	fmt.Fprintf(s.Stderr, "%s\nContinue? [y/N] ", clean(plan))
 	line, _ := bufio.NewReader(s.Stdin).ReadString('\n')
 	fmt.Fprintln(s.Stderr)
 	if reply := strings.ToLower(strings.TrimSpace(line)); reply != "y" && reply != "yes" {
-		return usage("nothing was changed; answer y, or say --yes")
+		return usage("nothing was changed: answer y, or use --yes")
 	}
 	return nil
 }
 
-// progress reports on stderr, at most once a second.
+// progress returns a function that reports to stderr, at most once a second.
 func (s *session) progress() func(done, total int) {
 	last := s.Now()
 	return func(done, total int) {
@@ -80,7 +80,7 @@ func (s *session) progress() func(done, total int) {
 	}
 }
 
-// recanonicalization is the report, and whether it was a plan.
+// recanonicalization is the JSON of the report.
 type recanonicalization struct {
 	wire.Recanonicalization
 	DryRun bool `json:"dryRun"`
@@ -96,12 +96,12 @@ func recanonicalized(r dibs.Recanonicalization, dryRun bool) *answer {
 		}
 		rows = append(rows, []string{string(f.Kind), f.Name.Key(), owner(f.Name.Entity), f.To, with, f.Why})
 	}
-	return &answer{document, func(p *page) {
+	return &answer{document, func(p *printer) {
 		if len(rows) > 0 {
 			p.table([]string{"finding", "name", "entity", "becomes", "same as", "why"}, rows)
 			p.line("")
 		}
-		if settled(r) || dryRun {
+		if upToDate(r) || dryRun {
 			p.line("%s", summary(r))
 		} else {
 			p.line("%s; %d done", summary(r), r.Done)
@@ -109,20 +109,20 @@ func recanonicalized(r dibs.Recanonicalization, dryRun bool) *answer {
 	}}
 }
 
-// settled reports that there is nothing to do.
-func settled(r dibs.Recanonicalization) bool { return r.From == r.To && len(r.Counts) == 0 }
+// upToDate reports whether there is nothing to do.
+func upToDate(r dibs.Recanonicalization) bool { return r.From == r.To && len(r.Counts) == 0 }
 
-// summary says in a line what was found.
+// summary describes a report in one line.
 func summary(r dibs.Recanonicalization) string {
-	if settled(r) {
-		return fmt.Sprintf("%s: every name is under %s already", r.Namespace, r.To)
+	if upToDate(r) {
+		return fmt.Sprintf("%s: all names already follow %s", r.Namespace, r.To)
 	}
 	from := r.From
 	if from == "" {
-		from = "rules that were not noted"
+		from = "unrecorded rules"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: from %s to %s, %s looked at", r.Namespace, from, r.To, count(r.Looked, "name", "names"))
+	fmt.Fprintf(&b, "%s: from %s to %s, %s checked", r.Namespace, from, r.To, count(r.Looked, "name", "names"))
 	for _, kind := range slices.Sorted(maps.Keys(r.Counts)) {
 		fmt.Fprintf(&b, ", %s %d", kind, r.Counts[kind])
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/config"
 )
 
-// reloadOnHangup reads policies and certificates anew at each SIGHUP, until it is stopped.
+// reloadOnHangup reloads policies and certificates at each SIGHUP, until stop.
 func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -37,26 +37,26 @@ func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	}
 }
 
-// reload takes over the policies of the file as it is now, and who is let in. What is wrong
-// with it changes nothing.
+// reload applies the policies and the sign-in settings of the file. An invalid file changes
+// nothing.
 func (sv *service) reload(ctx context.Context) {
 	cfg, err := sv.readPolicies(ctx)
 	if err != nil {
-		sv.log.Error("the configuration was not taken over: the policies from before stay in force", "error", err)
+		sv.log.Error("reload failed; the previous policies stay in force", "error", err)
 		return
 	}
 	sv.reloadSignIn(ctx, cfg)
 	if !reflect.DeepEqual(cfg.Routes, sv.config.Routes) {
-		sv.log.Warn("the routes in the configuration are others by now: they take a restart")
+		sv.log.Warn("routes changed; restart to apply them")
 	}
-	sv.log.Info("the policies were read anew; other settings take a restart")
+	sv.log.Info("policies reloaded; restart to apply other settings")
 	if err := sv.policies.Close(); err != nil {
-		sv.log.Warn("a witness that is no longer asked could not be closed", "error", err)
+		sv.log.Warn("closing an unused witness failed", "error", err)
 	}
 	sv.policies = cfg
 }
 
-// readPolicies reads the file, and lets the registry have its policies.
+// readPolicies reads the file, and sets its policies on the registry.
 func (sv *service) readPolicies(ctx context.Context) (*config.Config, error) {
 	cfg, err := config.Load(sv.overrides)
 	if err != nil {
@@ -71,8 +71,8 @@ func (sv *service) readPolicies(ctx context.Context) (*config.Config, error) {
 	return cfg, nil
 }
 
-// checkRules refuses policies under which no new names would be given out in a namespace,
-// since its names were made by other rules.
+// checkRules refuses policies whose rules differ from those of the existing names: such a
+// namespace would hand out no new names.
 func (sv *service) checkRules(ctx context.Context, cfg *config.Config) error {
 	err := sv.registry.CheckPolicies(ctx, cfg.Policies, cfg.Default)
 	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok {

@@ -8,15 +8,14 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
-	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// report tells what went wrong: a person on stderr, a program on stdout.
+// report writes an error: as text to stderr, or as JSON to stdout.
 func (s *session) report(err error) {
-	_, said := errors.AsType[answeredError](err)
+	_, printed := errors.AsType[exitError](err)
 	switch {
-	case err == nil || said:
+	case err == nil || printed:
 	case s.json:
 		s.writeJSON(problemOf(err))
 	default:
@@ -24,7 +23,7 @@ func (s *session) report(err error) {
 	}
 }
 
-// problemOf is an error as the API has it.
+// problemOf converts an error to a problem of the API.
 func problemOf(err error) *wire.Problem {
 	text := plainText(err)
 	if refused, ok := errors.AsType[*dibs.Error](err); ok {
@@ -36,17 +35,10 @@ func problemOf(err error) *wire.Problem {
 	if failed, ok := errors.AsType[*apiError](err); ok {
 		return &failed.problem
 	}
-	if errors.Is(err, dibs.ErrBadCursor) {
-		return wire.NewProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", text)
-	}
-	if errors.Is(err, dibs.ErrUnsupported) {
-		return wire.NewProblem(http.StatusNotImplemented, "UNSUPPORTED", text)
-	}
-	if errors.Is(err, auth.ErrKeyNameTaken) {
-		return wire.NewProblem(http.StatusConflict, "KEY_NAME_TAKEN", text)
-	}
-	if errors.Is(err, auth.ErrKeyNotFound) {
-		return wire.NewProblem(http.StatusNotFound, "KEY_NOT_FOUND", text)
+	for _, known := range knownErrors {
+		if errors.Is(err, known.err) {
+			return wire.NewProblem(known.status, known.code, text)
+		}
 	}
 	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && status.Code != "" {
 		return wire.NewProblem(status.Status, status.Code, status.Detail)
@@ -54,24 +46,25 @@ func problemOf(err error) *wire.Problem {
 	return wire.NewProblem(http.StatusInternalServerError, "UNEXPECTED", text)
 }
 
-// plainText is an error without the package that it comes from.
+// plainText returns the text of an error without its package prefix.
 func plainText(err error) string {
-	return strings.TrimSpace(strings.TrimPrefix(err.Error(), "dibs: "))
+	text := strings.TrimPrefix(err.Error(), "dibs: ")
+	return strings.TrimSpace(strings.TrimPrefix(text, "keys: "))
 }
 
-// explain writes an error for a person: what is wrong, then what to try.
+// explain writes an error as text, with hints.
 func (s *session) explain(err error) {
 	fmt.Fprintf(s.Stderr, "dibs: %s\n", clean(plainText(err)))
 	status, ok := errors.AsType[*dibsclient.StatusError](err)
 	failed, called := errors.AsType[*apiError](err)
 	if ok && status.Status == http.StatusUnauthorized || called && failed.problem.Status == http.StatusUnauthorized {
-		fmt.Fprintln(s.Stderr, "  put a key into DIBS_KEY; whoever has the store makes one: dibs keys create")
+		fmt.Fprintln(s.Stderr, "  set DIBS_KEY to an API key; to make one, run dibs keys create with the store")
 	}
 	refused, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
 		return
 	}
-	// The first failure of several is the error itself.
+	// A single failure is the error itself.
 	if len(refused.Failures) < 2 {
 		s.explainRefusal("  ", refused)
 		return
@@ -97,15 +90,15 @@ func (s *session) explainRefusal(indent string, e *dibs.Error) {
 	}
 }
 
-// hints say what to try where the message itself cannot know the command line.
+// hints name the commands that help, by error code.
 var hints = map[dibs.Code]string{
-	dibs.CodeLost:             "look who has the name now: dibs get ID",
-	dibs.CodeAlreadyExpired:   "reserve it again: dibs reserve",
-	dibs.CodeAlreadyReleased:  "reserve it again: dibs reserve",
+	dibs.CodeLost:             "to see the present owner: dibs get ID",
+	dibs.CodeAlreadyExpired:   "to reserve it again: dibs reserve",
+	dibs.CodeAlreadyReleased:  "to reserve it again: dibs reserve",
 	dibs.CodeAlreadyConfirmed: "to give it up: dibs decommission; to give it away: dibs transfer",
 	dibs.CodeEntityHasName:    "to make its present name an alias: --replace, or dibs rename",
 	dibs.CodeEntityArchived:   "to bring it back: dibs restore",
-	dibs.CodeNotOwner:         "look who owns the name: dibs get NAMESPACE VALUE",
-	dibs.CodeVersionMismatch:  "look at the entity as it is now: dibs entity",
-	dibs.CodeReservedWord:     "to take it all the same: --override-reserved, for those with the right",
+	dibs.CodeNotOwner:         "to see the owner: dibs get NAMESPACE VALUE",
+	dibs.CodeVersionMismatch:  "to see the present version: dibs entity",
+	dibs.CodeReservedWord:     "to take it with the right overrideReserved: --override-reserved",
 }

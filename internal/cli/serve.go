@@ -35,12 +35,12 @@ func (s *session) serve() *cobra.Command {
 		Short:   "Run the server",
 		Long: `Run the server.
 
-Without any setting it keeps names in the SQLite file dibs.db and listens on this
-machine alone. Settings come from a file (--config), the environment (DIBS_…) and
-flags; what comes later wins. "dibs config sample" prints all of them.
+By default it stores names in the SQLite file dibs.db and listens only on this
+machine. Settings come from a file (--config), the environment (DIBS_…) and flags;
+later sources win. "dibs config sample" prints all of them.
 
-SIGHUP reads policies and certificates anew. SIGTERM ends the server once what is
-under way is answered.`,
+SIGHUP reloads policies and certificates. SIGTERM stops the server after the requests
+in flight.`,
 		Example: indent(`dibs serve
 dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.toml`),
 		Args: cobra.NoArgs,
@@ -52,14 +52,14 @@ dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.t
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f := s.flags; f.server+f.key+f.ca+f.cert+f.certKey != "" {
-			return usage("--server, --key, --ca, --cert and --cert-key are for who calls a server: this is one; its certificates are in [tls] of --config")
+			return usage("--server, --key, --ca, --cert and --cert-key are for clients; set the certificates of a server in [tls] of --config")
 		}
 		return s.runServer(cmd.Context(), s.overrides(cmd))
 	}
 	return cmd
 }
 
-// overrides is what the command line and the environment say about the configuration.
+// overrides returns the settings of the command line and the environment.
 func (s *session) overrides(cmd *cobra.Command) config.Overrides {
 	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -70,7 +70,7 @@ func (s *session) overrides(cmd *cobra.Command) config.Overrides {
 	return o
 }
 
-// service is a server with everything it stands on.
+// service is a running server with its dependencies.
 type service struct {
 	session   *session
 	overrides config.Overrides
@@ -82,13 +82,13 @@ type service struct {
 	auth      *auth.Authenticator
 	metrics   *server.Metrics
 	registry  *dibs.Registry
-	tls       *tlsfiles.Reloader // nil: there is no TLS
-	policies  *config.Config     // that the registry has its policies from, since the last reload
+	tls       *tlsfiles.Reloader // nil means no TLS
+	policies  *config.Config     // of the last reload; owns the policies in force
 	listener  net.Listener
 	server    *server.Server
-	webhooks  *webhook.Service // nil: there are none
-	traces    *tracing.Tracing // nil: there are none
-	closing   []func() error   // undoes what open did, the last first
+	webhooks  *webhook.Service // nil means none
+	traces    *tracing.Tracing // nil means none
+	closing   []func() error   // undoes open, last first
 }
 
 func (s *session) runServer(ctx context.Context, o config.Overrides) error {
@@ -100,21 +100,21 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 	if err := sv.open(ctx); err != nil {
 		return errors.Join(err, sv.close())
 	}
-	stop := sv.reloadOnHangup(ctx) // before anybody knows that it is there
+	stop := sv.reloadOnHangup(ctx) // before the server accepts requests
 	undeliver := sv.deliver(ctx)
-	s.greet(sv)
+	s.printWelcome(sv)
 	err = sv.server.Run(ctx, sv.listener, server.Timeouts{
 		ReadHeader: cfg.ReadHeaderTimeout, Idle: cfg.IdleTimeout, Drain: cfg.DrainTimeout,
 	})
 	stop()
 	undeliver()
-	// Only now: what was under way is answered, and nothing acknowledged is lost.
+	// After the requests in flight, so that no acknowledged change is lost.
 	err = errors.Join(err, sv.close())
 	sv.log.Info("stopped")
 	return err
 }
 
-// close undoes what open did, as far as it came.
+// close undoes open, even if open failed halfway.
 func (sv *service) close() (err error) {
 	for _, undo := range slices.Backward(sv.closing) {
 		err = errors.Join(err, undo())
@@ -122,7 +122,7 @@ func (sv *service) close() (err error) {
 	return err
 }
 
-// open opens what the server stands on, and begins to listen.
+// open opens the dependencies of the server, and listens.
 func (sv *service) open(ctx context.Context) (err error) {
 	sv.closing = append(sv.closing, func() error { return sv.policies.Close() })
 	if err := sv.openStore(ctx); err != nil {
@@ -157,7 +157,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
 	sv.server = server.New(server.Config{
 		Registry: sv.registry, Store: sv.store, Health: sv.health, Webhooks: sv.webhooks, Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate,
-		// Where only certificates and tokens count, nobody is let in for being local.
+		// With certificates or tokens configured, being local is not enough.
 		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
 		MaxStale:  sv.config.MaxStale, Cache: cache, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
@@ -167,7 +167,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// trace begins to trace, if that is wanted.
+// trace starts tracing if it is configured.
 func (sv *service) trace(ctx context.Context, cfg *dibs.Config) (err error) {
 	if sv.traces, err = tracing.Start(ctx, sv.config.Tracing, sv.log); err != nil || sv.traces == nil {
 		return err
@@ -177,7 +177,7 @@ func (sv *service) trace(ctx context.Context, cfg *dibs.Config) (err error) {
 	return sv.traces.Register(sv.metrics.Registerer())
 }
 
-// openCache opens a cache, where answers may be older than this moment.
+// openCache opens a cache if stale answers are allowed.
 func (sv *service) openCache() (*dibscache.Cache, error) {
 	if sv.config.MaxStale == 0 {
 		return nil, nil
@@ -189,7 +189,7 @@ func (sv *service) openCache() (*dibscache.Cache, error) {
 	return cache, err
 }
 
-// newLog writes to stderr, as the configuration wants it.
+// newLog returns the logger to stderr.
 func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel}
 	if cfg.LogFormat == "json" {
@@ -198,15 +198,15 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	return slog.New(health.Quiet(slog.NewTextHandler(stderr, options)))
 }
 
-// greet says where the server is and what to try.
-func (s *session) greet(sv *service) {
+// printWelcome prints the server's URL and a first request.
+func (s *session) printWelcome(sv *service) {
 	address := sv.listener.Addr().String()
 	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil)
 	for _, route := range sv.config.Routes {
 		sv.log.Info("routing", "name", route.Name, "scopes", strings.Join(route.Scopes, " "), "store", engine.Redacted(route.Store))
 	}
 	if sv.config.LogFormat == "json" {
-		return // a machine reads it
+		return // the output is for programs
 	}
 	host, port, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
@@ -214,10 +214,10 @@ func (s *session) greet(sv *service) {
 	}
 	url := "http://" + net.JoinHostPort(host, port)
 	if sv.tls != nil {
-		url = "https://" + net.JoinHostPort("localhost", port) // certificates are of names
+		url = "https://" + net.JoinHostPort("localhost", port) // certificates have names
 	}
 	key := ""
-	if required, err := sv.auth.Required(context.Background()); err == nil && required {
+	if closed, err := sv.auth.Required(context.Background()); err == nil && closed {
 		key = ` -H "Authorization: Bearer $DIBS_KEY"`
 	}
 	fmt.Fprintf(s.Stdout, `
@@ -228,7 +228,7 @@ Hold a name for five minutes:
   curl -s %[1]s/v1/reservations%[3]s \
     -H 'Content-Type: application/json' -d '{"namespace": "slug", "value": "Alice & Bob"}'
 
-  %[1]s/       what else to try
+  %[1]s/       more examples
   %[1]s/docs/  the API
 
 `, url, engine.Redacted(sv.config.Store), key)

@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
-// listen begins to listen, behind TLS if there is to be any. Certificates come first: a
-// server that could not use them does not start.
+// listen listens, with TLS if it is configured. It loads certificates first: a server with
+// invalid ones does not start.
 func (sv *service) listen() (err error) {
 	if sv.config.TLS.On() {
 		if sv.tls, err = tlsfiles.Open(sv.config.TLS, sv.log); err != nil {
@@ -28,13 +28,13 @@ func (sv *service) listen() (err error) {
 	case sv.tls != nil:
 		sv.listener = tls.NewListener(sv.listener, sv.tls.Config())
 	case !onLoopback(sv.config.Listen):
-		sv.log.Warn("there is no TLS: unless a proxy in front has it, others can read keys and tokens on their way")
+		sv.log.Warn("no TLS: unless a proxy in front adds it, keys and tokens can be read on the network")
 	}
 	return nil
 }
 
-// trust lets in those whom the configuration names. Issuers are asked at once, so that
-// the log tells if one does not answer; nobody waits for that.
+// trust sets the trusted issuers and certificates. It contacts the issuers in the background, so
+// that the log shows at once if one does not answer.
 func (sv *service) trust(ctx context.Context, cfg *config.Config) {
 	sv.metrics.ForgetIssuers()
 	var tokens *auth.TokenVerifier
@@ -45,7 +45,7 @@ func (sv *service) trust(ctx context.Context, cfg *config.Config) {
 	sv.auth.Trust(tokens, cfg.Certificates)
 }
 
-// reloadSignIn takes over who is let in, and the certificates as they are now.
+// reloadSignIn applies changed issuers and client certificates, and reloads the TLS files.
 func (sv *service) reloadSignIn(ctx context.Context, cfg *config.Config) {
 	if !reflect.DeepEqual(cfg.OIDC, sv.config.OIDC) || !reflect.DeepEqual(cfg.Certificates, sv.config.Certificates) {
 		sv.trust(ctx, cfg)
@@ -56,40 +56,40 @@ func (sv *service) reloadSignIn(ctx context.Context, cfg *config.Config) {
 	}
 }
 
-// checkKeys refuses to let other machines in where nobody needs to sign in.
+// checkKeys refuses to start a server without any way to sign in, except on localhost.
 func (sv *service) checkKeys(ctx context.Context) error {
 	required, err := sv.auth.Required(ctx)
 	if err != nil || required {
 		return err
 	}
 	if sv.keyless() {
-		sv.log.Warn("there is no API key: every program of this user may do everything here, and so may everybody whom a proxy lets in that runs as this user. " +
+		sv.log.Warn("no API key: every program of this user has all rights, and so has every client of a proxy that runs as this user. " +
 			"Make a key before you put a proxy in front (dibs keys create), or start with --keyless never")
 		return nil
 	}
-	why, instead := fmt.Sprintf("at %s other machines could do everything", sv.config.Listen), "listen on this machine alone, at 127.0.0.1:8080"
+	why, instead := fmt.Sprintf("at %s every other machine would have all rights", sv.config.Listen), "listen only on this machine, at 127.0.0.1:8080"
 	switch {
 	case !onLoopback(sv.config.Listen):
 	case sv.config.Keyless == config.KeylessNever:
 		why, instead = "keyless is never", "start with --keyless local"
 	default:
-		why, instead = "a proxy in front, as trustedProxies says, could let everybody in", "leave trustedProxies out"
+		why, instead = "with trustedProxies every client of a proxy would have all rights", "remove trustedProxies"
 	}
 	if sv.config.Store == "mem:" {
-		return usage("%s, and API keys cannot be kept in memory: use another store,\nor %s", why, instead)
+		return usage("%s, and API keys in memory are lost with the process: use another store,\nor %s", why, instead)
 	}
-	return usage("there is no API key yet, and %s: make a key first,\n"+
+	return usage("no API key yet, and %s: make a key first,\n"+
 		"  dibs keys create admin --may all --in '*' --store %s\n"+
 		"or %s", why, engine.Redacted(sv.config.Store), instead)
 }
 
-// keyless reports whether this machine may call while there is no way to sign in. Where a
-// proxy is known to be in front, a request from this machine may be anybody's.
+// keyless reports whether requests from this machine need no key while there is no way to sign
+// in. With a trusted proxy, a request from this machine may come from anywhere.
 func (sv *service) keyless() bool {
 	return onLoopback(sv.config.Listen) && sv.config.Keyless == config.KeylessLocal && len(sv.config.Limits.Proxies.Trusted) == 0
 }
 
-// onLoopback reports whether only this machine can reach an address.
+// onLoopback reports whether an address is only reachable from this machine.
 func onLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

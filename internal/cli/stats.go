@@ -16,10 +16,10 @@ func (s *session) stats() *cobra.Command {
 	var query dibs.ConflictsQuery
 	since := sinceFlag{now: s.Now}
 	cmd := s.command(verb{
-		name: "stats", group: groupLook,
-		short: "Count names by namespace and state, and refused attempts by hour and reason",
-		long: `Names are counted as they are now: that is a look at all of them, and a server may
-give counts that are half a minute old. --since is about refused attempts.`,
+		name: "stats", group: groupQuery,
+		short: "Count names by namespace and state, and conflicts by hour and reason",
+		long: `Counting reads all names; the counts of a server may be half a minute old. --since
+limits the conflicts.`,
 		example: `
 dibs stats --since 24h
 dibs stats --namespace slug --since 2026-03-01`,
@@ -37,13 +37,13 @@ dibs stats --namespace slug --since 2026-03-01`,
 		},
 	})
 	cmd.Flags().StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
-	cmd.Flags().Var(&since, "since", "only attempts that are not older: 24h, 7d or 2026-03-01")
+	cmd.Flags().Var(&since, "since", "only conflicts since then: 24h, 7d or 2026-03-01")
 	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
 	return cmd
 }
 
-// only leaves the counts of one namespace, or all for none. How many holds end soon is
-// known for all namespaces together.
+// only keeps the counts of one namespace; all if it is empty. Holds that end soon are counted
+// for all namespaces together.
 func only(stats dibs.Stats, namespace string) dibs.Stats {
 	stats.Names = slices.DeleteFunc(slices.Clone(stats.Names), func(c dibs.NameCount) bool {
 		return namespace != "" && c.Namespace != namespace
@@ -51,7 +51,7 @@ func only(stats dibs.Stats, namespace string) dibs.Stats {
 	return stats
 }
 
-// counted is the answer of stats.
+// counted returns the answer of stats.
 func counted(names dibs.Stats, refused []dibs.ConflictBucket) *answer {
 	document := struct {
 		wire.Stats
@@ -60,14 +60,14 @@ func counted(names dibs.Stats, refused []dibs.ConflictBucket) *answer {
 	for _, b := range refused {
 		document.Buckets = append(document.Buckets, wire.ConflictBucketOf(b))
 	}
-	return &answer{document, func(p *page) {
+	return &answer{document, func(p *printer) {
 		p.nameCounts(names)
 		p.line("")
 		p.refused(refused)
 	}}
 }
 
-func (p *page) nameCounts(stats dibs.Stats) {
+func (p *printer) nameCounts(stats dibs.Stats) {
 	if len(stats.Names) == 0 {
 		p.line("No names.")
 	}
@@ -82,7 +82,7 @@ func (p *page) nameCounts(stats dibs.Stats) {
 	}
 }
 
-func (p *page) refused(buckets []dibs.ConflictBucket) {
+func (p *printer) refused(buckets []dibs.ConflictBucket) {
 	total := 0
 	rows := make([][]string, len(buckets))
 	for i, b := range buckets {
@@ -93,5 +93,5 @@ func (p *page) refused(buckets []dibs.ConflictBucket) {
 		p.table([]string{"hour", "namespace", "reason", "refused"}, rows)
 		p.line("")
 	}
-	p.line("%s refused", count(total, "attempt was", "attempts were"))
+	p.line("%s", count(total, "conflict", "conflicts"))
 }

@@ -14,10 +14,10 @@ func (s *session) suspects() *cobra.Command {
 	var all bool
 	cmd := s.command(verb{
 		name: "suspects", group: groupOperate,
-		short: "List the holds that wait for a witness, and why they still do",
-		long: `A suspect is a hold whose time ran out before anybody knew whether its entity was
-saved. Its witness is asked again and again, with growing pauses; "dibs settle" ends
-it by your word.`,
+		short: "List the holds that wait for a witness, and why",
+		long: `A suspect is an expired hold for which it is unknown whether its entity was saved.
+Its witness is asked again with growing pauses; "dibs settle" ends it by your
+decision.`,
 		example: `
 dibs suspects
 dibs suspects --namespace slug --all`,
@@ -29,7 +29,7 @@ dibs suspects --namespace slug --all`,
 			if err != nil {
 				return nil, err
 			}
-			return namesAnswer(names, (*page).suspects), nil
+			return namesAnswer(names, (*printer).suspects), nil
 		},
 	})
 	flags := cmd.Flags()
@@ -39,7 +39,7 @@ dibs suspects --namespace slug --all`,
 	return cmd
 }
 
-func (p *page) suspects(names dibs.NamesPage) {
+func (p *printer) suspects(names dibs.NamesPage) {
 	if len(names.Names) == 0 {
 		p.line("No suspects.")
 		return
@@ -51,8 +51,5 @@ func (p *page) suspects(names dibs.NamesPage) {
 		}
 	}
 	p.table([]string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"}, rows)
-	if names.Next != "" {
-		p.line("")
-		p.line("There are more: --all, or --cursor %s", names.Next)
-	}
+	p.more(names)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// targetFlags are the flags that say where the names are.
+// targetFlags are the flags that set the target.
 type targetFlags struct {
 	store, config, server, key string
 	ca, cert, certKey          string // for the server; files
@@ -17,16 +17,16 @@ type targetFlags struct {
 
 func (f *targetFlags) add(root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.StringVar(&f.store, "store", "", "open this `engine` here: sqlite:dibs.db (or DIBS_STORE)")
+	flags.StringVar(&f.store, "store", "", "open this `engine`: sqlite:dibs.db (or DIBS_STORE)")
 	flags.StringVar(&f.config, "config", "", "the `file` with the policies of --store (or DIBS_CONFIG)")
-	flags.StringVar(&f.server, "server", "", "speak to the server at this `url` (or DIBS_SERVER)")
-	flags.StringVar(&f.key, "key", "", "the `key` for the server; better in DIBS_KEY, or in the file DIBS_KEY_FILE names")
-	flags.StringVar(&f.ca, "ca", "", "trust a server with a certificate of these authorities, a `pem` file (or DIBS_CA)")
-	flags.StringVar(&f.cert, "cert", "", "show the server this client certificate, a `pem` file (or DIBS_CERT)")
-	flags.StringVar(&f.certKey, "cert-key", "", "the key of --cert, a `pem` file, unless that has it in it (or DIBS_CERT_KEY)")
+	flags.StringVar(&f.server, "server", "", "call the server at this `url` (or DIBS_SERVER)")
+	flags.StringVar(&f.key, "key", "", "the `key` for the server; better set DIBS_KEY, or DIBS_KEY_FILE to a file with it")
+	flags.StringVar(&f.ca, "ca", "", "trust the authorities in this `pem` file (or DIBS_CA)")
+	flags.StringVar(&f.cert, "cert", "", "use the client certificate in this `pem` file (or DIBS_CERT)")
+	flags.StringVar(&f.certKey, "cert-key", "", "the `pem` file with the key of --cert, if it is not in the same file (or DIBS_CERT_KEY)")
 }
 
-// target works out where the names are. A flag comes before the environment.
+// target returns the target. Flags win over the environment.
 func (s *session) target() (Target, error) {
 	f := s.flags
 	if f.store == "" && f.server == "" {
@@ -36,12 +36,12 @@ func (s *session) target() (Target, error) {
 		}
 		f.server = s.Getenv("DIBS_SERVER")
 		if f.store != "" && f.server != "" {
-			return Target{}, usage("DIBS_STORE and DIBS_SERVER are both set: unset one of them, or say --store or --server")
+			return Target{}, usage("DIBS_STORE and DIBS_SERVER are both set: unset one of them, or use --store or --server")
 		}
 	}
 	switch {
 	case f.store != "" && f.server != "":
-		return Target{}, usage("--store and --server are two places: say one of them")
+		return Target{}, usage("--store and --server exclude each other: use one of them")
 	case f.store != "":
 		if f.config == "" {
 			f.config = s.Getenv("DIBS_CONFIG")
@@ -49,7 +49,7 @@ func (s *session) target() (Target, error) {
 		return Target{Store: f.store, Config: f.config}, nil
 	case f.server != "":
 		if f.config != "" {
-			return Target{}, usage("--config is for --store: a server has policies of its own")
+			return Target{}, usage("--config is only for --store: a server has its own policies")
 		}
 		key, err := s.key()
 		return Target{
@@ -61,7 +61,7 @@ func (s *session) target() (Target, error) {
 	}
 }
 
-// key finds the key for the server: by flag, by value, by file.
+// key returns the key for the server, from the flag or the environment.
 func (s *session) key() (string, error) {
 	if s.flags.key != "" {
 		return s.flags.key, nil
@@ -69,7 +69,7 @@ func (s *session) key() (string, error) {
 	return s.secret("DIBS_KEY")
 }
 
-// secret reads a variable, or the file that the one with _FILE behind its name has.
+// secret returns a variable, or the content of the file that its _FILE twin names.
 func (s *session) secret(name string) (string, error) {
 	if value := s.Getenv(name); value != "" {
 		return value, nil

@@ -12,8 +12,8 @@ import (
 // TestTranscripts runs the files of testdata as sessions at a terminal, each on a
 // registry of its own. Lines that begin with "$ dibs" are commands, with what follows
 // " <<< " as their input; "@ wait 5m" moves the clock; "@ file NAME <<< TEXT" writes a
-// file; "#" is a comment. All else is what was answered, "! " before what came on
-// stderr, and is written by -update.
+// file; "#" is a comment. All else is the output, with "! " before lines of stderr; -update
+// writes it.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	eachTranscript(t, "testdata/*.golden", func(t *testing.T, script string) string {
@@ -21,20 +21,20 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// TestTranscriptsOverHTTP runs the same files through a client and a server: the
-// answers must be the same ones.
+// TestTranscriptsOverHTTP runs the same files through a client and a server: the output must be
+// the same.
 func TestTranscriptsOverHTTP(t *testing.T) {
 	t.Parallel()
 	if *update {
-		t.Skip("the files are written by what they are without a server")
+		t.Skip("only TestTranscripts writes the files")
 	}
 	eachTranscript(t, "testdata/*.golden", func(t *testing.T, script string) string {
 		return replay(t, newServedWorld(t), script)
 	})
 }
 
-// TestTranscriptsOfFiles runs files of commands that open what they work on themselves.
-// $DIR is a folder of the test's own, $HOOK the last webhook that was seen.
+// TestTranscriptsOfFiles runs commands that open the engine themselves. $DIR is a temporary folder,
+// $HOOK the last webhook.
 func TestTranscriptsOfFiles(t *testing.T) {
 	t.Parallel()
 	eachTranscript(t, "testdata/files/*.golden", func(t *testing.T, script string) string {
@@ -71,7 +71,7 @@ type terminal interface {
 	write(name, text string) error
 }
 
-// replay runs a transcript and returns it with the answers of today.
+// replay runs a transcript and returns it with the present output.
 func replay(t *testing.T, at terminal, script string) string {
 	t.Helper()
 	var b strings.Builder

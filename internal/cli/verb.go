@@ -10,23 +10,22 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// verb is a command that works on an open registry.
+// verb is a command that needs an open registry.
 type verb struct {
 	name    string
-	args    []string // what it takes: "VALUE" once, "VALUE..." once or more, "[VALUE]" perhaps
+	args    []string // "VALUE" is required, "VALUE..." one or more, "[VALUE]" optional
 	group   string
 	short   string
-	long    string // what short does not say; may be empty
+	long    string // follows short in the help; may be empty
 	example string
 
-	// before looks at the arguments before anything is opened. It may be nil.
+	// before checks the arguments before the registry is opened. It may be nil.
 	before func(args []string) error
-	// do runs with values read from stdin where they were "-". It may return an
-	// answer and an error together.
+	// do runs with values of "-" replaced by stdin. It may return both an answer and an error.
 	do func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error)
 }
 
-// command makes a command of a verb. Flags are added to what it returns.
+// command returns the cobra command of a verb. The caller adds the flags.
 func (s *session) command(v verb) *cobra.Command {
 	return &cobra.Command{
 		Use:               strings.Join(append([]string{v.name}, v.args...), " "),
@@ -53,7 +52,15 @@ func (s *session) command(v verb) *cobra.Command {
 	}
 }
 
-// onRegistry opens the registry, does the work, and prints the answer.
+// group returns a command that only has subcommands.
+func group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs // makes an unknown subcommand an error
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// onRegistry opens the registry, runs the work, and prints the answer.
 func (s *session) onRegistry(ctx context.Context, work func(*dibs.Registry) (*answer, error)) error {
 	target, err := s.target()
 	if err != nil {
@@ -64,15 +71,20 @@ func (s *session) onRegistry(ctx context.Context, work func(*dibs.Registry) (*an
 		return err
 	}
 	answer, err := work(registry)
-	// What was done is done: a failure to close is news, but not the outcome.
-	if closing := registry.Close(); closing != nil && err == nil {
-		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", closing)
+	return s.closeAndPrint(registry.Close, answer, err)
+}
+
+// closeAndPrint prints an answer after the work is done. An error of closing does not change the
+// outcome, and must not hide a secret that is shown only once.
+func (s *session) closeAndPrint(closing func() error, answer *answer, err error) error {
+	if failed := closing(); failed != nil && err == nil {
+		fmt.Fprintf(s.Stderr, "dibs: closing: %v\n", failed)
 	}
 	s.print(answer, err)
 	return err
 }
 
-// checkArgs says which argument is missing or too many.
+// checkArgs reports a missing or an unexpected argument.
 func (v verb) checkArgs(cmd *cobra.Command, args []string) error {
 	least, many := 0, false
 	for _, name := range v.args {
@@ -86,13 +98,12 @@ func (v verb) checkArgs(cmd *cobra.Command, args []string) error {
 		missing := strings.ReplaceAll(strings.TrimSuffix(v.args[len(args)], "..."), "|", " or ")
 		return fmt.Errorf("%s is missing: %s; see %s --help", missing, cmd.UseLine(), cmd.CommandPath())
 	case len(args) > len(v.args) && !many:
-		return fmt.Errorf("%q is too much: %s; see %s --help", args[len(v.args)], cmd.UseLine(), cmd.CommandPath())
+		return fmt.Errorf("unexpected argument %q: %s; see %s --help", args[len(v.args)], cmd.UseLine(), cmd.CommandPath())
 	}
 	return nil
 }
 
-// completeArgs completes a namespace from the configuration; nothing else is known
-// without asking the engine.
+// completeArgs completes a namespace from the configuration; anything else would need the engine.
 func (s *session) completeArgs(v verb) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 && len(v.args) > 0 && strings.HasSuffix(v.args[0], "NAMESPACE") {
@@ -110,7 +121,7 @@ func (s *session) completeNamespace(*cobra.Command, []string, string) ([]cobra.C
 	return namespacesOf(target), cobra.ShellCompDirectiveNoFileComp
 }
 
-// indent sets the lines of an example off, as cobra's help has them.
+// indent indents the lines of an example for the help.
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }

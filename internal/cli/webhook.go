@@ -12,24 +12,20 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// webhookCommand is the group of commands about webhooks.
+// webhookCommand returns the commands about webhooks.
 func (s *session) webhookCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:     "webhook",
 		GroupID: groupOperate,
-		Short:   "Have events sent to others, and see to it that they arrive",
-		Long: `Have events sent to others, and see to it that they arrive.
+		Short:   "Send events to other services, and manage failed deliveries",
+		Long: `Send events to other services, and manage failed deliveries.
 
-Servers deliver, these commands only say what and where. They work on a server, or on
-the store itself: servers on that notice within two seconds.`,
-		Args: cobra.NoArgs, // so that a word that is no command is an error
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(), s.deadCommand())
-	return cmd
+Servers deliver; these commands only configure. They work on a server, or on the store
+itself: its servers notice changes within two seconds.`,
+	}, s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(), s.deadCommand())
 }
 
-// apiCommand is a command that calls the API.
+// apiCommand completes a command that calls the API.
 func (s *session) apiCommand(cmd *cobra.Command, do func(ctx context.Context, a *api, args []string) (*answer, error)) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return s.onAPI(cmd.Context(), func(a *api) (*answer, error) { return do(cmd.Context(), a, args) })
@@ -37,7 +33,7 @@ func (s *session) apiCommand(cmd *cobra.Command, do func(ctx context.Context, a 
 	return cmd
 }
 
-// hookPath is where a webhook is.
+// hookPath returns the path of a webhook.
 func hookPath(id string, more ...string) string {
 	segments := append([]string{id}, more...)
 	for i, segment := range segments {
@@ -52,11 +48,11 @@ func (s *session) webhookAdd() *cobra.Command {
 		disabled bool
 	)
 	cmd := s.apiCommand(&cobra.Command{
-		Use: "add URL", Short: "Send events to an address, and print the secret that signs them, once", Args: cobra.ExactArgs(1),
-		Long: `Send events to an address, and print the secret that signs them, once.
+		Use: "add URL", Short: "Send events to a URL, and print the signing secret, once", Args: cobra.ExactArgs(1),
+		Long: `Send events to a URL, and print the signing secret, once.
 
-The address begins with https://, and is not inside of the server's own network, unless
-its configuration allows that.`,
+The URL must begin with https:// and be public, unless the server's configuration
+allows others.`,
 		Example: indent(`dibs webhook add https://example.com/dibs --namespace 'acme.*' --server http://127.0.0.1:8080
 dibs webhook add https://example.com/dibs --kind confirmed,claimed,given_up --from beginning --store sqlite:dibs.db`),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
@@ -64,64 +60,51 @@ dibs webhook add https://example.com/dibs --kind confirmed,claimed,given_up --fr
 		if disabled {
 			request.Enabled = new(bool)
 		}
-		hook, err := call[wire.Webhook](ctx, a, http.MethodPost, "/v1/webhooks", request)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *page) {
+		return shown(func(p *printer, hook wire.Webhook) {
 			p.line("%s sends events to %s", hook.ID, hook.URL)
 			p.line("")
 			showSecret(p, hook)
-		}}, nil
+		})(call[wire.Webhook](ctx, a, http.MethodPost, "/v1/webhooks", request))
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&request.Namespaces, "namespace", nil, "`patterns` of namespaces: slug, 'acme.*'; left out, all that you may see")
-	flags.StringSliceVar(&request.Kinds, "kind", nil, "`kinds` of event; left out, all")
+	flags.StringSliceVar(&request.Namespaces, "namespace", nil, "`patterns` of namespaces: slug, 'acme.*' (default: all that you have the rights to)")
+	flags.StringSliceVar(&request.Kinds, "kind", nil, "`kinds` of event (default: all)")
 	flags.StringVar(&request.From, "from", "now", "where in the feed it begins: now, beginning, or a `cursor`")
 	flags.StringVar(&request.Description, "description", "", "a `text` for people")
-	flags.BoolVar(&disabled, "disabled", false, "do not begin to send yet")
+	flags.BoolVar(&disabled, "disabled", false, "do not send yet")
 	return cmd
 }
 
-// showSecret shows the secret of a webhook.
-func showSecret(p *page, hook wire.Webhook) {
+// showSecret prints the secret of a webhook.
+func showSecret(p *printer, hook wire.Webhook) {
 	p.line("%s", hook.Secret)
 	p.line("")
-	p.line("This is the only time that it is shown. The receiver needs it, to tell deliveries from")
-	p.line("what others send.")
+	p.line("This secret is shown only once. The receiver needs it to verify deliveries.")
 }
 
 func (s *session) webhookList() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "list", Short: "List the webhooks", Args: cobra.NoArgs,
 	}, func(ctx context.Context, a *api, _ []string) (*answer, error) {
-		list, err := call[wire.WebhookList](ctx, a, http.MethodGet, "/v1/webhooks", nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{list, func(p *page) {
+		return shown(func(p *printer, list wire.WebhookList) {
 			if len(list.Webhooks) == 0 {
-				p.line("There are no webhooks.")
+				p.line("No webhooks.")
 				return
 			}
 			var rows [][]string
 			for _, h := range list.Webhooks {
-				rows = append(rows, []string{h.ID, h.URL, joinWords(h.Namespaces), joinWords(h.Kinds), enabledText(h), h.CreatedBy, h.Description})
+				rows = append(rows, []string{h.ID, h.URL, join(h.Namespaces), join(h.Kinds), enabledText(h), h.CreatedBy, h.Description})
 			}
 			p.table([]string{"webhook", "url", "namespaces", "kinds", "enabled", "by", "description"}, rows)
-		}}, nil
+		})(call[wire.WebhookList](ctx, a, http.MethodGet, "/v1/webhooks", nil))
 	})
 }
 
 func (s *session) webhookShow() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
-		Use: "show WEBHOOK", Short: "Show a webhook, and how it is doing", Args: cobra.ExactArgs(1),
+		Use: "show WEBHOOK", Short: "Show a webhook and its status", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		hook, err := call[wire.Webhook](ctx, a, http.MethodGet, hookPath(args[0]), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *page) { showWebhook(p, hook) }}, nil
+		return shown(showWebhook)(call[wire.Webhook](ctx, a, http.MethodGet, hookPath(args[0]), nil))
 	})
 }
 
@@ -133,10 +116,9 @@ func (s *session) webhookSet() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "set WEBHOOK", Short: "Change a webhook", Args: cobra.ExactArgs(1),
-		Long: `Change a webhook. What is not said stays as it is.
+		Long: `Change a webhook. Other settings stay unchanged.
 
---enable also makes deliveries that failed be tried at once, without waiting for the
-pause between attempts to be over.`,
+--enable also retries failed deliveries at once.`,
 		Example: indent(`dibs webhook set wh_… --url https://example.com/new
 dibs webhook set wh_… --enable`),
 	}
@@ -158,19 +140,15 @@ dibs webhook set wh_… --enable`),
 		if enable || disable {
 			change.Enabled = &enable
 		}
-		hook, err := call[wire.Webhook](ctx, a, http.MethodPatch, hookPath(args[0]), change)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *page) { showWebhook(p, hook) }}, nil
+		return shown(showWebhook)(call[wire.Webhook](ctx, a, http.MethodPatch, hookPath(args[0]), change))
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&address, "url", "", "send to this `url`")
 	flags.StringVar(&description, "description", "", "a `text` for people")
-	flags.StringSliceVar(&namespaces, "namespace", nil, "`patterns` of namespaces, instead of those before")
-	flags.StringSliceVar(&kinds, "kind", nil, "`kinds` of event, instead of those before; --kind= is all")
-	flags.BoolVar(&enable, "enable", false, "send, and try now what failed")
-	flags.BoolVar(&disable, "disable", false, "send no more; events wait in the feed")
+	flags.StringSliceVar(&namespaces, "namespace", nil, "replace the `patterns` of namespaces")
+	flags.StringSliceVar(&kinds, "kind", nil, "replace the `kinds` of event; --kind= means all")
+	flags.BoolVar(&enable, "enable", false, "send events, and retry failed ones now")
+	flags.BoolVar(&disable, "disable", false, "stop sending; events wait in the feed")
 	cmd.MarkFlagsMutuallyExclusive("enable", "disable")
 	cmd.MarkFlagsOneRequired("url", "description", "namespace", "kind", "enable", "disable")
 	return cmd
@@ -179,51 +157,42 @@ dibs webhook set wh_… --enable`),
 func (s *session) webhookRotate() *cobra.Command {
 	var grace time.Duration
 	cmd := s.apiCommand(&cobra.Command{
-		Use: "rotate WEBHOOK", Short: "Give a webhook another secret, and print it, once", Args: cobra.ExactArgs(1),
-		Long: `Give a webhook another secret, and print it, once.
+		Use: "rotate WEBHOOK", Short: "Give a webhook a new secret, and print it, once", Args: cobra.ExactArgs(1),
+		Long: `Give a webhook a new secret, and print it, once.
 
-The one before it goes on signing for a while (--grace), so that a receiver can change
-at leisure: deliveries have a signature by each.`,
+The old secret also signs for a while (--grace), so that the receiver has time to
+change: deliveries then have both signatures.`,
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		ms := grace.Milliseconds()
-		hook, err := call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms})
-		if err != nil {
-			return nil, err
-		}
-		return &answer{hook, func(p *page) { showSecret(p, hook) }}, nil
+		return shown(showSecret)(call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms}))
 	})
-	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "for how long the one before it signs, too")
+	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "how long the old secret also signs")
 	return cmd
 }
 
 func (s *session) webhookTest() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
-		Use: "test WEBHOOK", Short: "Send an event that tells of nothing, and say what became of it", Args: cobra.ExactArgs(1),
+		Use: "test WEBHOOK", Short: "Send a test event, and show the result", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		attempt, err := call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "test"), nil)
-		return attempted(attempt, err)
+		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "test"), nil))
 	})
 }
 
-// attempted shows an attempt. One that failed is an answer, and not a success.
+// attempted returns the answer of an attempt. A failed one sets the exit code.
 func attempted(attempt wire.WebhookAttempt, err error) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
 	if !attempt.Delivered {
-		err = answeredError{ExitRefused}
+		err = exitError{ExitRefused}
 	}
-	return &answer{attempt, func(p *page) { p.line("%s", attemptText(attempt)) }}, err
+	return &answer{attempt, func(p *printer) { p.line("%s", attemptText(attempt)) }}, err
 }
 
 func (s *session) webhookRemove() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "remove WEBHOOK", Short: "Remove a webhook with its dead letters", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		removed, err := call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{removed, func(p *page) { p.line("%s is removed", args[0]) }}, nil
+		return shown(func(p *printer, _ wire.Removed) { p.line("%s removed", args[0]) })(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil))
 	})
 }

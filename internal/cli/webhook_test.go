@@ -26,8 +26,7 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// A webhook's whole life from a shell: a receiver that fails, dead letters, and their
-// second delivery.
+// The life of a webhook: a receiver that fails, dead letters, and resending them.
 func TestWebhookLife(t *testing.T) {
 	t.Parallel()
 	var status atomic.Int64
@@ -36,7 +35,7 @@ func TestWebhookLife(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if verifier, err := standardwebhooks.NewWebhook(secret.Load().(string)); err != nil || verifier.Verify(body, r.Header) != nil {
-			t.Error("the signature is not good")
+			t.Error("the signature is invalid")
 		}
 		w.WriteHeader(int(status.Load()))
 	}))
@@ -96,8 +95,8 @@ func TestWebhookLife(t *testing.T) {
 	}
 }
 
-// serveWebhooks starts a server that delivers, to this machine too, and gives up after a
-// moment. It wants the key "key".
+// serveWebhooks starts a server that may deliver to this machine, gives up soon, and requires the
+// key "key".
 func serveWebhooks(t *testing.T) string {
 	t.Helper()
 	store := memstore.New(memstore.Config{})

@@ -2,13 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/calldibs/dibs/internal/wire"
 )
-
-func joinWords(words []string) string { return strings.Join(words, ", ") }
 
 func enabledText(h wire.Webhook) string {
 	switch {
@@ -21,7 +18,7 @@ func enabledText(h wire.Webhook) string {
 	}
 }
 
-// shortDate writes a moment of the API for people.
+// shortDate formats a time of the API.
 func shortDate(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -30,13 +27,13 @@ func shortDate(text string) string {
 	return date(t)
 }
 
-func showWebhook(p *page, h wire.Webhook) {
+func showWebhook(p *printer, h wire.Webhook) {
 	p.fields(
 		[2]string{"webhook", h.ID},
 		[2]string{"url", h.URL},
 		[2]string{"description", h.Description},
-		[2]string{"namespaces", joinWords(h.Namespaces)},
-		[2]string{"kinds", joinWords(h.Kinds)},
+		[2]string{"namespaces", join(h.Namespaces)},
+		[2]string{"kinds", join(h.Kinds)},
 		[2]string{"enabled", enabledText(h)},
 		[2]string{"created", shortDate(h.CreatedAt)},
 		[2]string{"by", h.CreatedBy},
@@ -54,7 +51,7 @@ func showWebhook(p *page, h wire.Webhook) {
 		[2]string{"delivered", fmt.Sprint(s.Delivered)},
 		[2]string{"failures", fmt.Sprint(s.Failed)},
 		[2]string{"not yet delivered", behind},
-		[2]string{"the oldest from", shortDate(s.OldestAt)},
+		[2]string{"oldest", shortDate(s.OldestAt)},
 		[2]string{"waiting", fmt.Sprint(s.Waiting)},
 		[2]string{"paused until", shortDate(s.PausedUntil)},
 		[2]string{"dead letters", fmt.Sprint(s.DeadLetters)},
@@ -64,11 +61,11 @@ func showWebhook(p *page, h wire.Webhook) {
 	)
 	if s.Dropped > 0 {
 		p.line("")
-		p.line("%s had to go, because there were too many", count(s.Dropped, "dead letter", "dead letters"))
+		p.line("%s dropped, because there were too many", count(s.Dropped, "dead letter", "dead letters"))
 	}
 }
 
-func showLetter(p *page, l wire.DeadLetter) {
+func showLetter(p *printer, l wire.DeadLetter) {
 	key := "no longer in the feed"
 	if l.Event != nil {
 		key = l.Event.Key

@@ -5,13 +5,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs"
 )
 
-// blindKeysVariable has all keys, the newest first: "id:secret,id:secret".
+// blindKeysVariable has all keys, newest first: "id:secret,id:secret".
 const blindKeysVariable = "DIBS_BLIND_KEYS"
+
+// keyID is the form of a key's id.
+var keyID = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
 
 const (
 	minSecret    = 32
@@ -21,10 +26,10 @@ const (
 // blindKeys are the keys of blind namespaces.
 type blindKeys struct {
 	list   []dibs.BlindKey
-	broken bool // one of them could not be read, which was reported
+	broken bool // one of them is invalid, which was reported
 }
 
-// readBlindKeys takes them from the environment, or else from the file.
+// readBlindKeys reads them from the environment, or else from the file.
 func (l *loader) readBlindKeys(environ map[string]string) {
 	if text := environ[blindKeysVariable]; text != "" {
 		at := origin{setting: blindKeysVariable}
@@ -34,7 +39,7 @@ func (l *loader) readBlindKeys(environ map[string]string) {
 		for i, entry := range strings.Split(text, ",") {
 			id, secret, found := strings.Cut(strings.TrimSpace(entry), ":")
 			if !found {
-				l.report(at, "number %d has no id: write id:secret,id:secret, the newest first", i+1)
+				l.report(at, "number %d has no id: write id:secret,id:secret, newest first", i+1)
 				l.keys.broken = true
 				continue
 			}
@@ -50,43 +55,24 @@ func (l *loader) readBlindKeys(environ map[string]string) {
 	}
 }
 
-// readBlindKey takes one key of the file. Its secret is in the file itself, in another
-// one, or in a variable.
+// readBlindKey reads one key of the file.
 func (l *loader) readBlindKey(s *section, environ map[string]string) {
-	var id, secret, secretFile, secretEnv string
+	var id string
 	s.text("id", &id)
-	s.text("secret", &secret)
-	s.text("secretFile", &secretFile)
-	s.text("secretEnv", &secretEnv)
+	secret, key, ok := s.secret("secret", environ)
 	s.finish()
-	given := 0
-	for _, text := range []string{secret, secretFile, secretEnv} {
-		if text != "" {
-			given++
-		}
-	}
-	at, err := s.at("secret"), error(nil)
 	switch {
-	case given != 1:
-		at, err = s.at(""), errors.New("must have exactly one of secret, secretFile and secretEnv")
-	case secretFile != "":
-		at = s.at("secretFile")
-		secret, err = readSecret(l.file.beside(secretFile))
-	case secretEnv != "":
-		at = s.at("secretEnv")
-		if secret = environ[secretEnv]; secret == "" {
-			err = fmt.Errorf("the variable %s is not set", secretEnv)
-		}
-	}
-	if err != nil {
-		l.report(at, "%v", err)
+	case !ok:
 		l.keys.broken = true
-		return
+	case secret == "":
+		s.report("", "must have one of secret, secretFile and secretEnv")
+		l.keys.broken = true
+	default:
+		l.addBlindKey(s.at("id"), s.at(key), id, secret)
 	}
-	l.addBlindKey(s.at("id"), at, id, secret)
 }
 
-// addBlindKey checks a key. Its secret is in no error.
+// addBlindKey checks and adds a key. No error contains the secret.
 func (l *loader) addBlindKey(idAt, secretAt origin, id, secret string) {
 	key := dibs.BlindKey{ID: id}
 	var err error
@@ -96,12 +82,12 @@ func (l *loader) addBlindKey(idAt, secretAt origin, id, secret string) {
 		return
 	}
 	switch {
-	case !isKeyID(id):
-		l.report(idAt, "a key's id is 1 to 16 of a-z and 0-9")
-	case l.keys.has(id):
-		l.report(idAt, "two keys have the id %q", id)
+	case !keyID.MatchString(id):
+		l.report(idAt, "must be 1 to 16 of a-z and 0-9")
+	case slices.ContainsFunc(l.keys.list, func(key dibs.BlindKey) bool { return key.ID == id }):
+		l.report(idAt, "duplicate id %q", id)
 	case len(l.keys.list) == maxBlindKeys:
-		l.report(idAt, "there can be at most %d keys: remove the oldest once all names are rekeyed", maxBlindKeys)
+		l.report(idAt, "more than %d keys: remove the oldest once all names are rekeyed", maxBlindKeys)
 	default:
 		l.keys.list = append(l.keys.list, key)
 		return
@@ -109,36 +95,17 @@ func (l *loader) addBlindKey(idAt, secretAt origin, id, secret string) {
 	l.keys.broken = true
 }
 
-func (b *blindKeys) has(id string) bool {
-	for _, key := range b.list {
-		if key.ID == id {
-			return true
-		}
-	}
-	return false
-}
-
-func isKeyID(id string) bool {
-	for i := range len(id) {
-		if c := id[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return id != "" && len(id) <= 16
-}
-
-// decodeSecret reads hexadecimal digits or base64, in either alphabet. What is all
-// hexadecimal digits is taken for such.
+// decodeSecret decodes hexadecimal digits, or else base64 in either alphabet.
 func decodeSecret(text string) ([]byte, error) {
 	secret, err := hex.DecodeString(text)
 	if err != nil {
 		plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 		if secret, err = base64.RawStdEncoding.DecodeString(plain); err != nil {
-			return nil, errors.New("the secret is neither base64 nor hexadecimal: make one by `openssl rand -base64 32`")
+			return nil, errors.New("the secret is neither base64 nor hexadecimal: make one with `openssl rand -base64 32`")
 		}
 	}
 	if len(secret) < minSecret {
-		return nil, fmt.Errorf("the secret has %d bytes, it must have at least %d: make one by `openssl rand -base64 32`", len(secret), minSecret)
+		return nil, fmt.Errorf("the secret has %d bytes; it must have at least %d: make one with `openssl rand -base64 32`", len(secret), minSecret)
 	}
 	return secret, nil
 }

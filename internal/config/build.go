@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/profile"
 )
 
-// build makes a policy of a draft, and reports what is wrong with it.
-func (l *loader) build(judge *judge, name string, d draft) dibs.Policy {
+// build makes a policy of its settings, and reports what is wrong with it.
+func (l *loader) build(checker *policyChecker, name string, d policySettings) dibs.Policy {
 	p := d.policy
 	p.Profile = d.buildProfile(l)
 	if d.oneScript {
@@ -31,39 +31,40 @@ func (l *loader) build(judge *judge, name string, d draft) dibs.Policy {
 		}
 	}
 	p.Witness = l.witness(d)
-	if key, problem := judge.problem(name, p); problem != "" {
+	if key, problem := checker.check(name, p); problem != "" {
 		l.report(d.at(key), "%s", problem)
 	}
 	return p
 }
 
-// judge knows what package dibs accepts, because it is asked.
-type judge struct{ registry *dibs.Registry }
+// policyChecker checks policies by setting them on a registry: package dibs exports no other
+// check.
+type policyChecker struct{ registry *dibs.Registry }
 
-func newJudge() (*judge, error) {
+func newPolicyChecker() (*policyChecker, error) {
 	registry, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{})
-	return &judge{registry}, err
+	return &policyChecker{registry}, err
 }
 
-func (j *judge) close() { _ = j.registry.Close() }
+func (c *policyChecker) close() { _ = c.registry.Close() }
 
-// problem returns what is wrong with a policy, and with which setting of it.
-func (j *judge) problem(name string, p dibs.Policy) (key, problem string) {
+// check returns what is wrong with a policy, and the setting that is wrong.
+func (c *policyChecker) check(name string, p dibs.Policy) (key, problem string) {
 	var err error
 	if name == "" {
-		err = j.registry.SetPolicies(nil, p)
+		err = c.registry.SetPolicies(nil, p)
 	} else {
-		err = j.registry.SetPolicies(map[string]dibs.Policy{name: p}, dibs.Policy{})
+		err = c.registry.SetPolicies(map[string]dibs.Policy{name: p}, dibs.Policy{})
 	}
 	if err == nil {
 		return "", ""
 	}
 	if invalid, ok := errors.AsType[*dibs.Error](err); ok {
-		return "", invalid.Message // the namespace
+		return "", invalid.Message // about the namespace
 	}
 	text := strings.TrimPrefix(err.Error(), "dibs: default policy: ")
 	text = strings.TrimPrefix(text, fmt.Sprintf("dibs: policy for %q: ", name))
-	// It begins with the field: "MaxTTL is 1s, it must be at least 5m0s".
+	// The text begins with the field: "MaxTTL is 1s, it must be at least 5m0s".
 	if field, rest, _ := strings.Cut(text, " "); field != "" && unicode.IsUpper(rune(field[0])) {
 		return strings.ToLower(field[:1]) + field[1:], rest
 	}

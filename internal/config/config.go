@@ -1,5 +1,5 @@
-// Package config reads the configuration of a server: a TOML file, the environment and
-// flags, in this order; what comes later wins.
+// Package config reads the configuration of a server from a TOML file, the environment and
+// flags. Later sources win.
 package config
 
 import (
@@ -8,81 +8,80 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
 )
 
-// Who may call while there is no way to sign in.
+// Values of Config.Keyless.
 const (
 	KeylessLocal = "local"
 	KeylessNever = "never"
 )
 
-// Config is the configuration of a server, checked and complete. Make one with [Load], and
-// close it when its policies are no longer in use.
+// Config is the checked and complete configuration of a server. Make one with [Load], and close
+// it when its policies are no longer in use.
 type Config struct {
 	// Listen is the address to listen on, host:port.
-	Listen string `env:"LISTEN"`
-	// Keyless says who may call while there is no way to sign in: "local", this machine, or
-	// "never", nobody.
-	Keyless string `env:"KEYLESS"`
-	// Store is the address of the store, see package engine. It may have a password in it.
-	Store string `env:"STORE"`
-	// Wait is how long a store that does not answer is waited for at the start. Zero means
-	// not at all.
-	Wait time.Duration `env:"WAIT"`
-	// MaxStale is how long others may keep what a resolve call answered. Zero means not
-	// at all.
-	MaxStale time.Duration `env:"MAX_STALE"`
-	// SweepEvery is how often what is over is tidied up. Zero means never.
-	SweepEvery time.Duration `env:"SWEEP_EVERY"`
-	// DrainTimeout is how long requests under way may take when the server ends.
-	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT"`
-	// MaxBody is how many bytes the body of a request may have.
-	MaxBody Size `env:"MAX_BODY"`
-	// RequestTimeout is how long one request may take.
-	RequestTimeout time.Duration `env:"REQUEST_TIMEOUT"`
+	Listen string
+	// Keyless says which requests need no key while no key or other way to sign in is configured:
+	// "local", those from this machine, or "never", none.
+	Keyless string
+	// Store is the address of the store, see package engine. It may contain a password.
+	Store string
+	// Wait is how long the server waits at its start for a store that does not answer. Zero
+	// means not at all.
+	Wait time.Duration
+	// MaxStale is how stale answers to resolve and check calls may be. Zero means no caching.
+	MaxStale time.Duration
+	// SweepEvery is the interval of sweeps. Zero means never.
+	SweepEvery time.Duration
+	// DrainTimeout is how long requests in flight may take at shutdown.
+	DrainTimeout time.Duration
+	// MaxBody is the maximum size of a request's body.
+	MaxBody Size
+	// RequestTimeout is how long a request may take.
+	RequestTimeout time.Duration
 	// ReadHeaderTimeout is how long a client may take to send the headers of a request.
-	ReadHeaderTimeout time.Duration `env:"READ_HEADER_TIMEOUT"`
-	// IdleTimeout is how long a connection without requests is kept open.
-	IdleTimeout time.Duration `env:"IDLE_TIMEOUT"`
-	// LogLevel is the least level that is logged.
-	LogLevel slog.Level `env:"LOG_LEVEL"`
+	ReadHeaderTimeout time.Duration
+	// IdleTimeout is how long an idle connection is kept open.
+	IdleTimeout time.Duration
+	// LogLevel is the minimum level of the log.
+	LogLevel slog.Level
 	// LogFormat is "text" or "json".
-	LogFormat string `env:"LOG_FORMAT"`
-	// Suggestions is how many free names are offered where one is taken. Zero means none.
-	Suggestions int `env:"SUGGESTIONS"`
+	LogFormat string
+	// Suggestions is how many free names are offered if a name is taken. Zero means none.
+	Suggestions int
 
-	// Routes send scopes to stores of their own. All others are in Store.
-	Routes []engine.Route `env:"-"`
-	// TLS says where the certificates are. The zero value means no TLS.
-	TLS tlsfiles.Files `env:"-"`
-	// OIDC are the issuers whose tokens count.
-	OIDC []auth.Issuer `env:"-"`
-	// Certificates are the holders of client certificates that count.
-	Certificates []auth.CertificateRule `env:"-"`
+	// Routes are the scopes with stores of their own. All other scopes are in Store.
+	Routes []engine.Route
+	// TLS are the certificate files. The zero value means no TLS.
+	TLS tlsfiles.Files
+	// OIDC are the trusted issuers of tokens.
+	OIDC []auth.Issuer
+	// Certificates are the accepted holders of client certificates.
+	Certificates []auth.CertificateRule
 	// CORSOrigins are the sites whose pages may call the API.
-	CORSOrigins []string `env:"-"`
+	CORSOrigins []string
 
-	// Webhooks is how events are sent to others.
-	Webhooks Webhooks `env:"-"`
-	// Tracing says where traces go. Without an endpoint there are none.
-	Tracing tracing.Config `env:"-"`
-	// Limits bound what callers can ask for.
-	Limits limit.Limits `env:"-"`
+	// Webhooks configures webhooks.
+	Webhooks Webhooks
+	// Tracing configures tracing. Without an endpoint there is none.
+	Tracing tracing.Config
+	// Limits bound the requests of callers.
+	Limits limit.Limits
 
-	// Policies are what namespaces allow, by namespace or type.
-	Policies map[string]dibs.Policy `env:"-"`
+	// Policies are the policies by namespace or type.
+	Policies map[string]dibs.Policy
 	// Default is the policy of all other namespaces.
-	Default dibs.Policy `env:"-"`
+	Default dibs.Policy
 
-	witnesses []io.Closer // those that the policies ask
+	witnesses []io.Closer // of the policies
 }
 
-// defaults returns the configuration of a server that is told nothing.
+// defaults returns the configuration without any setting.
 func defaults() Config {
 	return Config{
 		Listen:            "127.0.0.1:8080",
@@ -104,30 +103,29 @@ func defaults() Config {
 	}
 }
 
-// Layout returns where names are.
+// Layout returns the stores.
 func (c *Config) Layout() engine.Layout {
 	return engine.Layout{Store: c.Store, Routes: c.Routes}
 }
 
-// Dibs returns what [dibs.Open] needs of the configuration. Logger and Observer are left
-// to the caller.
+// Dibs returns the configuration of the registry, without Logger and Observer.
 func (c *Config) Dibs() dibs.Config {
 	suggestions := c.Suggestions
 	if suggestions == 0 {
-		suggestions = -1 // there zero means the default
+		suggestions = -1 // in dibs.Config zero means the default
 	}
 	return dibs.Config{
 		Policies: c.Policies, Default: c.Default, Suggestions: suggestions, SweepEvery: c.SweepEvery,
-		// Who is let in finds room in the queue: nobody waits there unseen. Zero means the default.
-		QueueSize: roomFor(c.Limits.MaxInFlight),
+		// The queue has room for every admitted request, so that none waits for room in it.
+		QueueSize: queueSize(c.Limits.MaxInFlight),
 	}
 }
 
-// roomFor returns the size of a queue in which so many find room, or zero where it is large
-// enough by itself.
-func roomFor(requests int) int {
-	const enough = 4096
-	if requests <= enough {
+// queueSize returns the size of a queue with room for so many requests, or zero if the default
+// is large enough.
+func queueSize(requests int) int {
+	const byDefault = 4096
+	if requests <= byDefault {
 		return 0
 	}
 	return requests

@@ -1,6 +1,6 @@
 package config
 
-// These are tested by themselves.
+// Exported for tests.
 var (
 	ParseDuration  = parseDuration
 	FormatDuration = formatDuration

@@ -11,11 +11,11 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// file is a configuration file that was read, well-formed.
+// file is a well-formed configuration file.
 type file struct {
 	path  string
 	lines lines
-	// The tables that are read once everything else is known.
+	// The tables that are read after everything else.
 	fallback  *section
 	policies  *section
 	witnesses *section
@@ -23,7 +23,7 @@ type file struct {
 	routes    []*section
 }
 
-// readFile reads the file at path, if there is to be one.
+// readFile reads the file at path; an empty path means none.
 func (l *loader) readFile(path string) {
 	if path == "" {
 		return
@@ -46,24 +46,10 @@ func (l *loader) readFile(path string) {
 	l.readSettings(&section{loader: l, values: tree})
 }
 
-// readSettings reads what stands at the top of the file.
+// readSettings reads the top level of the file.
 func (l *loader) readSettings(s *section) {
-	c := &l.config
-	s.text("listen", &c.Listen)
-	s.text("keyless", &c.Keyless)
-	s.text("store", &c.Store)
-	s.duration("wait", &c.Wait)
-	s.duration("maxStale", &c.MaxStale)
-	s.duration("sweepEvery", &c.SweepEvery)
-	s.duration("drainTimeout", &c.DrainTimeout)
-	s.size("maxBody", &c.MaxBody)
-	s.duration("requestTimeout", &c.RequestTimeout)
-	s.duration("readHeaderTimeout", &c.ReadHeaderTimeout)
-	s.duration("idleTimeout", &c.IdleTimeout)
-	s.level("logLevel", &c.LogLevel)
-	s.text("logFormat", &c.LogFormat)
-	s.integer("suggestions", &c.Suggestions)
-	for _, setting := range Settings() {
+	for _, setting := range settings {
+		s.value(setting.Key, setting.field(&l.config))
 		if s.has(setting.Key) {
 			l.origins[setting.Key] = s.at(setting.Key)
 		}
@@ -80,7 +66,7 @@ func (l *loader) readSettings(s *section) {
 	s.finish()
 }
 
-// readSecret reads a file that has a secret in it, and nothing else but spaces around it.
+// readSecret reads a file that contains a secret, and trims the space around it.
 func readSecret(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -93,7 +79,7 @@ func readSecret(path string) (string, error) {
 	return secret, nil
 }
 
-// cause returns why a file cannot be read, without its path.
+// cause returns a file error without its path.
 func cause(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return failed.Err
@@ -101,8 +87,8 @@ func cause(err error) error {
 	return err
 }
 
-// beside returns a path that is written in the file, which starts at the file's folder.
-func (f *file) beside(path string) string {
+// resolve returns a path of the file, which is relative to the file's folder.
+func (f *file) resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/calldibs/dibs/internal/config"
 )
 
-// Whatever is in a file: it is loaded, or problems are told, each on a line of the file.
+// Every file either loads, or has problems that are each on a line of the file.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.toml")
 	if err != nil {

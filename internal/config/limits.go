@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// readLimits takes [limits].
+// readLimits reads [limits].
 func (l *loader) readLimits(s *section) {
 	if s == nil {
 		return
@@ -23,7 +23,7 @@ func (l *loader) readLimits(s *section) {
 	const most = 1_000_000
 	s.count("maxInFlight", 0, most, &c.MaxInFlight)
 	s.count("maxWaiting", 0, most, &c.MaxWaiting)
-	s.span("maxWait", time.Millisecond, &c.MaxWait)
+	s.atLeast("maxWait", time.Millisecond, &c.MaxWait)
 	s.count("maxStreams", 0, most, &c.MaxStreams)
 	s.count("callerShare", 1, 100, &c.CallerShare)
 	s.count("maxConnections", 0, most, &c.MaxConnections)
@@ -35,13 +35,13 @@ func (l *loader) readLimits(s *section) {
 		case strings.EqualFold(c.Proxies.Header, limit.Forwarded):
 			c.Proxies.Header = limit.Forwarded
 		default:
-			s.report("forwardedHeader", "is %q, it must be %q or %q", c.Proxies.Header, limit.XForwardedFor, limit.Forwarded)
+			s.report("forwardedHeader", "is %q; it must be %q or %q", c.Proxies.Header, limit.XForwardedFor, limit.Forwarded)
 		}
 	}
 	s.finish()
 }
 
-// rate takes a rate that leaves room for the largest single request.
+// rate reads a rate that allows at least the largest single request.
 func (s *section) rate(key string, least int, into *limit.Rate) {
 	text, ok := take[string](s, key, `a rate like "500/s" or "10/m", or "off"`)
 	if !ok {
@@ -52,17 +52,15 @@ func (s *section) rate(key string, least int, into *limit.Rate) {
 	case err != nil:
 		s.report(key, "%v", err)
 	case !r.Off() && r.N < least:
-		s.report(key, `is %s, it must be at least %d at once, as much as one request may take, or "off"`, r, least)
+		s.report(key, `is %s; it must be at least %d, the cost of the largest request, or "off"`, r, least)
 	default:
 		*into = r
 	}
 }
 
-// proxies takes a list of addresses and networks.
+// proxies reads a list of addresses and networks.
 func (s *section) proxies(key string, into *[]netip.Prefix) {
-	var texts []string
-	s.texts(key, &texts)
-	for i, text := range texts {
+	for i, text := range s.list(key) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
 			var addr netip.Addr
@@ -72,9 +70,9 @@ func (s *section) proxies(key string, into *[]netip.Prefix) {
 		}
 		switch {
 		case err != nil:
-			s.loader.report(s.where(element(join(s.path, key), i)), `%q is neither an address nor a network: write "10.0.0.7" or "10.0.0.0/8"`, text)
+			s.reportElement(key, i, `%q is neither an address nor a network: write "10.0.0.7" or "10.0.0.0/8"`, text)
 		case prefix.Bits() == 0:
-			s.loader.report(s.where(element(join(s.path, key), i)), "is everybody: whoever calls could say that it is somebody else. Name the proxies")
+			s.reportElement(key, i, "covers all addresses, so any caller could forge its address: list only the proxies")
 		default:
 			*into = append(*into, prefix.Masked())
 		}

@@ -37,9 +37,9 @@ forwardedHeader = "forwarded"
 	if !reflect.DeepEqual(got.Limits, want) {
 		t.Errorf("%+v\nwant %+v", got.Limits, want)
 	}
-	// Whoever is let in finds room in the registry's queue.
+	// The registry's queue has room for every admitted request.
 	if size := got.Dibs().QueueSize; size != 10_000 {
-		t.Errorf("the queue has room for %d", size)
+		t.Errorf("the queue's size is %d", size)
 	}
 	if plain := load(t, ""); !reflect.DeepEqual(plain.Limits, limit.Defaults()) || plain.Dibs().QueueSize != 0 {
 		t.Errorf("%+v", plain.Limits)

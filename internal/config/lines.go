@@ -9,11 +9,11 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// lines are the lines on which keys, tables and elements of lists begin, by path:
+// lines are the line numbers of keys, tables and elements of lists, by path:
 // "listen", `policies."acme.slug".maxTTL`, "blindKeys[0].id".
 type lines map[string]int
 
-// linesOf finds them. The document must be known to be well-formed.
+// linesOf finds the lines of a well-formed document.
 func linesOf(document []byte) lines {
 	w := walker{document: document, found: make(lines), counts: make(map[string]int)}
 	w.parser.Reset(document)
@@ -38,15 +38,15 @@ type walker struct {
 	document []byte
 	parser   unstable.Parser
 	found    lines
-	counts   map[string]int // how many elements the lists of tables have so far
-	table    string         // the one that the lines belong to
+	counts   map[string]int // the number of elements so far, of lists of tables
+	table    string         // the present table
 }
 
-// keys appends the parts of a key to a path, and notes the line of each that is new. It
-// returns where the last one is.
+// keys appends the parts of a key to a path, and notes the line of each new one. It returns the
+// position of the last.
 func (w *walker) keys(path string, parts unstable.Iterator) (full string, at unstable.Range) {
 	for parts.Next() {
-		// A table within a list of tables belongs to the last one of the list.
+		// A table inside a list of tables belongs to the last element.
 		if n := w.counts[path]; n > 0 {
 			path = element(path, n-1)
 		}
@@ -62,7 +62,7 @@ func (w *walker) keyValue(table string, node *unstable.Node) {
 	w.value(path, node.Value())
 }
 
-// value notes what is inside of a value.
+// value notes the lines inside a value.
 func (w *walker) value(path string, node *unstable.Node) {
 	children := node.Children()
 	switch node.Kind {
@@ -87,7 +87,7 @@ func (w *walker) note(path string, at unstable.Range) {
 	}
 }
 
-// line returns the line of a path, or of what it is in, or 0.
+// line returns the line of a path, or of the nearest parent, or 0.
 func (l lines) line(path string) int {
 	for path != "" {
 		if line, ok := l[path]; ok {
@@ -98,7 +98,7 @@ func (l lines) line(path string) int {
 	return 0
 }
 
-// join appends a key to a path, quoted where TOML needs it to be.
+// join appends a key to a path, quoted if TOML requires it.
 func join(path, key string) string {
 	if key == "" || slices.ContainsFunc([]byte(key), notBare) {
 		key = strconv.Quote(key)

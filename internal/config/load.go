@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Overrides are what comes from outside of the file.
+// Overrides are the sources other than the file.
 type Overrides struct {
-	// File is the path of the configuration file, from the command line. Empty means
-	// that of DIBS_CONFIG; where there is none either, no file is read.
+	// File is the path of the configuration file, from the command line. Empty means that of
+	// DIBS_CONFIG; if that is empty too, no file is read.
 	File string
-	// Flags are the flags that were given, by name without hyphens in front
-	// ("max-stale"); see [Settings]. Nil means none.
+	// Flags are the given flags by name, without leading hyphens ("max-stale"); see [Settings].
+	// Nil means none.
 	Flags map[string]string
 	// Environ is the environment. Nil means that of the process.
 	Environ map[string]string
 }
 
-// Load reads the configuration, checks it, and returns all that is wrong with it as
-// [Problems]. To load it again, for the same process, call it with the same Overrides.
+// Load reads and checks the configuration, and returns everything that is wrong with it as
+// [Problems]. To reload it, call Load with the same Overrides.
 func Load(o Overrides) (*Config, error) {
 	if o.Environ == nil {
 		o.Environ = processEnvironment()
@@ -42,12 +42,12 @@ func Load(o Overrides) (*Config, error) {
 	return &l.config, nil
 }
 
-// loader is a configuration while it is read.
+// loader holds a configuration while it is read.
 type loader struct {
 	config    Config
-	origins   map[string]origin // of settings that were set, by key
+	origins   map[string]origin // where settings were set, by key
 	problems  Problems
-	file      *file // nil: there is none
+	file      *file // nil means none
 	keys      blindKeys
 	witnesses witnesses
 }
@@ -62,8 +62,7 @@ func processEnvironment() map[string]string {
 	return environ
 }
 
-// readSecretFiles replaces each variable that names the file of a secret by what is in
-// it.
+// readSecretFiles sets variables from the files that their _FILE twins name.
 func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
 	environ = maps.Clone(environ)
 	for _, name := range []string{"DIBS_STORE", blindKeysVariable} {
@@ -73,7 +72,7 @@ func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
 		}
 		from := origin{setting: name + "_FILE"}
 		if environ[name] != "" {
-			l.report(from, "%s is set too: set only one of the two", name)
+			l.report(from, "%s is also set: set only one of the two", name)
 			continue
 		}
 		secret, err := readSecret(path)

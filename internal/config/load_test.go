@@ -47,8 +47,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Flags win over the environment, and that over the file, setting by setting.
-func TestWhoWins(t *testing.T) {
+// For each setting, flags win over the environment, and the environment over the file.
+func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	// For each setting three values, none of them the default.
 	values := map[string][3]string{
@@ -95,7 +95,7 @@ func TestWhoWins(t *testing.T) {
 	}
 }
 
-// shown returns all settings as they would be written.
+// shown returns all settings as text.
 func shown(c *config.Config) map[string]string {
 	values := make(map[string]string)
 	v := reflect.ValueOf(*c)
@@ -128,23 +128,23 @@ func TestBadEnvironmentAndFlags(t *testing.T) {
 	got := strings.Split(err.Error(), "\n")
 	slices.Sort(got)
 	want := []string{
-		`--idle-timeout: "1" is no duration: write it like "90s", "5m", "1h30m" or "30d"`,
+		`--idle-timeout: invalid duration "1": write "90s", "5m", "1h30m" or "30d"`,
 		`--listen: must be an address and a port, like "127.0.0.1:8080", "[::1]:8080" or ":8080"`,
-		`--speed: there is no such setting`,
-		`--store: is empty: give a value, or leave it out`,
-		`DIBS_LOG_FORMAT: is "xml", it must be "text" or "json"`,
-		`DIBS_LOG_LEVEL: there are the levels "debug", "info", "warn" and "error"`,
-		`DIBS_MAX_BODY: "big" is no size: write bytes, or "64KiB", "1MiB"`,
-		`DIBS_MAX_STALE: "soon" is no duration: write it like "90s", "5m", "1h30m" or "30d"`,
-		`DIBS_STORE_FILE: DIBS_STORE is set too: set only one of the two`,
-		`DIBS_SUGGESTIONS: "many" is no whole number`,
+		`--speed: unknown setting`,
+		`--store: is empty: give a value, or remove the flag`,
+		`DIBS_LOG_FORMAT: is "xml"; it must be "text" or "json"`,
+		`DIBS_LOG_LEVEL: must be "debug", "info", "warn" or "error"`,
+		`DIBS_MAX_BODY: invalid size "big": write bytes, or "64KiB", "1MiB"`,
+		`DIBS_MAX_STALE: invalid duration "soon": write "90s", "5m", "1h30m" or "30d"`,
+		`DIBS_STORE_FILE: DIBS_STORE is also set: set only one of the two`,
+		`DIBS_SUGGESTIONS: invalid number "many"`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// A password with characters that shells and templates care for stays what it is.
+// A password with characters that are special in shells and templates is not changed.
 func TestStoreFromFile(t *testing.T) {
 	t.Parallel()
 	const address = "postgres://u:p$HOME%40${X}@h/n"
@@ -166,7 +166,7 @@ func TestDibs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = reg.Close() })
-	// What another file says takes its place while the registry is in use.
+	// Other policies replace them while the registry is in use.
 	next := load(t, "[policies.slug]\nreservedWords = { words = [\"login\"] }\n").Dibs()
 	if err := reg.SetPolicies(next.Policies, next.Default); err != nil {
 		t.Fatal(err)

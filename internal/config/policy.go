@@ -9,45 +9,45 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// draft is a policy while it is read. What it does not set it has from the draft that it
-// was copied from.
-type draft struct {
-	policy      dibs.Policy // only what needs no further thought
+// policySettings are the settings of a policy. They start as a copy of those of the type, or of
+// the default.
+type policySettings struct {
+	policy      dibs.Policy // the fields that are set directly
 	profile     string      // empty: exact
-	options     *section    // of the profile, or nil
+	options     *section    // of the profile; may be nil
 	oneScript   bool
 	confusables bool
 	blind       bool
 	witness     string     // its name; empty: none
-	words       *section   // reserved ones, or nil
-	from        []*section // where its settings were read, the nearest first
+	words       *section   // reserved words; may be nil
+	from        []*section // where the settings were read, nearest first
 }
 
 // typeProfiles are the types that have the profile of the same name.
 var typeProfiles = []string{"slug", "username", "email", "hostname"}
 
-// buildPolicies makes the policies. One for "acme.slug" starts as that for "slug", and
-// that as [default].
+// buildPolicies makes the policies. The policy of "acme.slug" starts as that of "slug", and that
+// as [default].
 func (l *loader) buildPolicies() {
-	judge, err := newJudge()
+	checker, err := newPolicyChecker()
 	if err != nil {
 		l.report(origin{}, "%v", err)
 		return
 	}
-	defer judge.close()
+	defer checker.close()
 	sections := l.policySections()
-	var fallback draft
+	var fallback policySettings
 	if l.file != nil && l.file.fallback != nil {
 		fallback.read(l.file.fallback)
 	}
-	l.config.Default = l.build(judge, "", fallback)
+	l.config.Default = l.build(checker, "", fallback)
 	l.config.Policies = make(map[string]dibs.Policy)
 
-	types := make(map[string]draft)
+	types := make(map[string]policySettings)
 	for _, name := range typeProfiles {
 		types[name] = fallback.withProfile(name)
 	}
-	// Types have no dot in them. They come first, since namespaces start as they are.
+	// Types, which have no dot, come first: namespaces start as their type.
 	names := slices.SortedFunc(maps.Keys(sections), func(a, b string) int {
 		return strings.Count(a, ".") - strings.Count(b, ".")
 	})
@@ -62,10 +62,10 @@ func (l *loader) buildPolicies() {
 			types[name] = d
 			continue
 		}
-		l.config.Policies[name] = l.build(judge, name, d)
+		l.config.Policies[name] = l.build(checker, name, d)
 	}
 	for name, d := range types {
-		l.config.Policies[name] = l.build(judge, name, d)
+		l.config.Policies[name] = l.build(checker, name, d)
 	}
 }
 
@@ -77,10 +77,10 @@ func (l *loader) policySections() map[string]*section {
 	}
 	all := l.file.policies
 	for name, value := range all.values {
-		// [policies.acme.slug] would be a table in a table. What is meant is clear.
+		// In TOML [policies.acme.slug] is a table in a table; policies."acme.slug" is meant.
 		if inner, ok := value.(map[string]any); ok && onlyTables(inner) {
 			first := slices.Sorted(maps.Keys(inner))[0]
-			all.report(name, `a namespace with a dot is quoted: write [policies.%q]`, name+"."+first)
+			all.report(name, `a namespace with a dot must be quoted: write [policies.%q]`, name+"."+first)
 			continue
 		}
 		if s := all.table(name); s != nil {
@@ -100,31 +100,31 @@ func onlyTables(values map[string]any) bool {
 }
 
 // withProfile returns a copy with the profile of a type.
-func (d draft) withProfile(name string) draft {
+func (d policySettings) withProfile(name string) policySettings {
 	d.profile, d.options = name, nil
 	return d
 }
 
-// read takes what a table sets.
-func (d *draft) read(s *section) {
+// read reads the settings of a table.
+func (d *policySettings) read(s *section) {
 	d.from = append([]*section{s}, d.from...)
 	if s.text("profile", &d.profile) {
-		d.options = nil // they were those of another one
+		d.options = nil // they belong to another profile
 	}
 	if options := s.table("profileOptions"); options != nil {
 		d.options = options
 	}
 	s.boolean("oneScript", &d.oneScript)
 	p := &d.policy
-	s.span("minTTL", time.Millisecond, &p.MinTTL)
-	s.span("defaultTTL", time.Millisecond, &p.DefaultTTL)
-	s.span("maxTTL", time.Millisecond, &p.MaxTTL)
-	s.span("maxHold", time.Millisecond, &p.MaxHold)
+	s.atLeast("minTTL", time.Millisecond, &p.MinTTL)
+	s.atLeast("defaultTTL", time.Millisecond, &p.DefaultTTL)
+	s.atLeast("maxTTL", time.Millisecond, &p.MaxTTL)
+	s.atLeast("maxHold", time.Millisecond, &p.MaxHold)
 	s.count("maxHolds", 0, 10_000, &p.MaxHolds)
-	s.span("holdHistory", dibs.MinHoldHistory, &p.HoldHistory)
+	s.atLeast("holdHistory", dibs.MinHoldHistory, &p.HoldHistory)
 	s.boolean("manyPerEntity", &p.ManyPerEntity)
-	s.span("quarantine", 0, &p.Quarantine)
-	s.spanOrForever("aliasRetention", &p.AliasRetention)
+	s.atLeast("quarantine", 0, &p.Quarantine)
+	s.positiveOr("aliasRetention", "forever", &p.AliasRetention)
 	s.oneOf("redirectStatus", &p.RedirectStatus, 301, 302, 307, 308)
 	s.oneOf("archivedStatus", &p.ArchivedStatus, 404, 410)
 	if words := s.table("reservedWords"); words != nil {
@@ -136,8 +136,8 @@ func (d *draft) read(s *section) {
 	s.finish()
 }
 
-// at is where a setting of the policy was set; if it was not, where its table begins.
-func (d *draft) at(key string) origin {
+// at returns where a setting was set; if it was not, the start of its table.
+func (d *policySettings) at(key string) origin {
 	for _, s := range d.from {
 		if s.has(key) {
 			return s.at(key)

@@ -53,8 +53,8 @@ confusables = true
 	}
 }
 
-// A namespace starts as its type, and that as the default; profiles go by type.
-func TestPoliciesStartAsOthers(t *testing.T) {
+// A namespace inherits from its type, and a type from the default; profiles go by type.
+func TestPolicyInheritance(t *testing.T) {
 	t.Parallel()
 	c := load(t, `
 [default]
@@ -110,7 +110,7 @@ confusables = false
 	}
 }
 
-// A bound that is set alone moves the others, as in package dibs.
+// A bound that is set alone adjusts the others, as in package dibs.
 func TestOneBoundAlone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"maxTTL = \"1m\"", "minTTL = \"1h\"", "maxHold = \"10s\"", "defaultTTL = \"500ms\""} {
@@ -160,7 +160,7 @@ blind = true
 		}
 		for i, k := range got {
 			if k.ID != want[i].ID || !bytes.Equal(k.Secret, want[i].Secret) {
-				t.Errorf("number %d is %s with other bytes", i, k)
+				t.Errorf("key %d is %s with other bytes", i, k)
 			}
 		}
 	}

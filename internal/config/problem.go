@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a configuration.
+// Problem is one error in a configuration.
 type Problem struct {
-	File    string // empty where it is not about the file
-	Line    int    // from 1; 0 where it is about no line
-	Setting string // as it is written where it was set: "policies.slug.maxTTL", "DIBS_LISTEN", "--listen"
+	File    string // empty if it is not about the file
+	Line    int    // from 1; 0 if it is not about a line
+	Setting string // as written in its source: "policies.slug.maxTTL", "DIBS_LISTEN", "--listen"
 	Message string
 }
 
@@ -31,7 +31,7 @@ func (p Problem) String() string {
 	return b.String() + p.Message
 }
 
-// Problems are all that is wrong with a configuration, by line.
+// Problems are all errors in a configuration, by line.
 type Problems []Problem //nolint:errname // they are also counted and listed
 
 // Error returns one line for each problem.
@@ -43,8 +43,7 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sort orders problems by line. Those that are not about a line keep their order, behind
-// the others.
+// sort orders problems by line. Those without a line keep their order and come last.
 func (p Problems) sort() {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		if (a.Line == 0) != (b.Line == 0) {
@@ -64,8 +63,7 @@ type origin struct {
 	setting string
 }
 
-// report notes a problem with what was set there, once: several policies may have it from
-// the same place.
+// report adds a problem, once: several policies may inherit it from one setting.
 func (l *loader) report(at origin, format string, args ...any) {
 	p := Problem{File: at.file, Line: at.line, Setting: at.setting, Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(l.problems, p) {

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/config"
 )
 
-// Each file in testdata has all that is wrong with it in a golden file beside it.
+// Each file in testdata has its problems in a golden file.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.toml")
@@ -23,7 +23,7 @@ func TestProblems(t *testing.T) {
 			t.Parallel()
 			_, err := config.Load(config.Overrides{File: path, Environ: map[string]string{}})
 			if err == nil {
-				t.Fatal("it was loaded")
+				t.Fatal("it loaded")
 			}
 			got := strings.ReplaceAll(err.Error(), filepath.ToSlash("testdata/"), "") + "\n"
 			golden := strings.TrimSuffix(path, ".toml") + ".golden"
@@ -44,8 +44,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// checkLines checks that problems are on the lines that are marked with "# wrong", and
-// on no others.
+// checkLines checks that problems are exactly on the lines marked with "# wrong".
 func checkLines(t *testing.T, path, problems string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -54,14 +53,14 @@ func checkLines(t *testing.T, path, problems string) {
 	}
 	for i, line := range strings.Split(string(text), "\n") {
 		prefix := filepath.Base(path) + ":" + strconv.Itoa(i+1) + ":"
-		told := slices.ContainsFunc(strings.Split(problems, "\n"), func(p string) bool { return strings.HasPrefix(p, prefix) })
-		if marked := strings.Contains(line, "# wrong"); marked != told {
-			t.Errorf("line %d is marked: %v, told: %v: %s", i+1, marked, told, line)
+		reported := slices.ContainsFunc(strings.Split(problems, "\n"), func(p string) bool { return strings.HasPrefix(p, prefix) })
+		if marked := strings.Contains(line, "# wrong"); marked != reported {
+			t.Errorf("line %d is marked: %v, reported: %v: %s", i+1, marked, reported, line)
 		}
 	}
 }
 
-// Secrets are in no error, whatever is wrong with them.
+// No error contains a secret.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -77,7 +76,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		"[[blindKeys]]\nid = \"k\"\nsecret = [\"hunter2\"]",
 	} {
 		if got := problems(t, text).Error(); strings.Contains(got, "hunter") {
-			t.Errorf("%s\nis told as %s", text, got)
+			t.Errorf("%s\nis reported as %s", text, got)
 		}
 	}
 	for name, value := range map[string]string{

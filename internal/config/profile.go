@@ -9,7 +9,7 @@ import (
 )
 
 // buildProfile makes the profile that a policy names, with its options.
-func (d *draft) buildProfile(l *loader) dibs.Profile {
+func (d *policySettings) buildProfile(l *loader) dibs.Profile {
 	options := d.options
 	if options == nil {
 		options = &section{loader: l}
@@ -34,7 +34,7 @@ func (d *draft) buildProfile(l *loader) dibs.Profile {
 	case "hostname":
 		return profile.Hostname{}
 	default:
-		l.report(d.at("profile"), "there is no profile %q: there are exact, %s", d.profile, strings.Join(typeProfiles, ", "))
+		l.report(d.at("profile"), "unknown profile %q: use exact, %s", d.profile, strings.Join(typeProfiles, ", "))
 		options.values = nil
 		return dibs.Exact
 	}
@@ -49,23 +49,20 @@ func usernameProfile(options *section) dibs.Profile {
 		most = 64 // the profile's own default
 	}
 	if p.MinLength > most {
-		options.report("minLength", "is %d, it must be at most maxLength, which is %d", p.MinLength, most)
+		options.report("minLength", "is %d; it must be at most maxLength, which is %d", p.MinLength, most)
 	}
 	return p
 }
 
-// providers takes the mail providers whose rules count. "all" are all that are known.
+// providers reads the mail providers whose rules apply. "all" means all known ones.
 func providers(options *section) (chosen []profile.Provider) {
-	var names []string
-	options.texts("providers", &names)
-	for i, name := range names {
+	for i, name := range options.list("providers") {
 		if name == "all" {
 			return slices.Clone(profile.KnownProviders)
 		}
 		at := slices.IndexFunc(profile.KnownProviders, func(p profile.Provider) bool { return p.Name == name })
 		if at < 0 {
-			options.loader.report(options.where(element(join(options.path, "providers"), i)),
-				"there is no provider %q: there are %s, or all", name, namesOf(profile.KnownProviders, func(p profile.Provider) string { return p.Name }))
+			options.reportElement("providers", i, "unknown provider %q: use %s, or all", name, namesOf(profile.KnownProviders, func(p profile.Provider) string { return p.Name }))
 			continue
 		}
 		chosen = append(chosen, profile.KnownProviders[at])
@@ -73,7 +70,7 @@ func providers(options *section) (chosen []profile.Provider) {
 	return chosen
 }
 
-// buildWords makes the reserved words that a table describes. Nil means none.
+// buildWords makes the reserved words of a table. Nil means none.
 func buildWords(s *section) dibs.Words {
 	if s == nil {
 		return nil
@@ -81,17 +78,14 @@ func buildWords(s *section) dibs.Words {
 	s.known = nil
 	defer s.finish()
 	var w profile.Words
-	var lists []string
-	s.texts("lists", &lists)
 	s.texts("words", &w.Own)
 	s.texts("patterns", &w.Patterns)
 	s.texts("except", &w.Except)
 	s.boolean("lookAlikes", &w.LookAlikes)
-	for i, name := range lists {
+	for i, name := range s.list("lists") {
 		at := slices.IndexFunc(profile.AllLists, func(l profile.List) bool { return l.Name == name })
 		if at < 0 {
-			s.loader.report(s.where(element(join(s.path, "lists"), i)),
-				"there is no list %q: there are %s", name, namesOf(profile.AllLists, func(l profile.List) string { return l.Name }))
+			s.reportElement("lists", i, "unknown list %q: use %s", name, namesOf(profile.AllLists, func(l profile.List) string { return l.Name }))
 			continue
 		}
 		w.Lists = append(w.Lists, profile.AllLists[at])
@@ -103,16 +97,16 @@ func buildWords(s *section) dibs.Words {
 	}
 	words, err := profile.ReservedWords(w)
 	if err != nil {
-		return nil // and was reported
+		return nil // checkEach has reported it
 	}
 	return words
 }
 
-// checkEach reports what is wrong with single words or patterns, each on its own line.
+// checkEach reports invalid words or patterns, each on its own line.
 func (s *section) checkEach(key string, texts []string, words func(string) profile.Words) {
 	for i, text := range texts {
 		if _, err := profile.ReservedWords(words(text)); err != nil {
-			s.loader.report(s.where(element(join(s.path, key), i)), "%s", strings.TrimPrefix(err.Error(), "profile: reserved words: "))
+			s.reportElement(key, i, "%s", strings.TrimPrefix(err.Error(), "profile: reserved words: "))
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/calldibs/dibs/routestore"
 )
 
-// routeName is what a route may be called; package routestore has the same rule.
+// routeName is the form of a route's name; package routestore has the same rule.
 var routeName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
-// readRoutes takes the routes from the file. They come after the store is known.
+// readRoutes reads the routes of the file, after the store is known.
 func (l *loader) readRoutes() {
 	if l.file == nil {
 		return
@@ -32,15 +32,15 @@ func (l *loader) readRouteName(s *section, route *engine.Route) {
 	s.text("name", &route.Name)
 	switch {
 	case !s.has("name"):
-		s.report("", "needs a name, which must stay the same for ever")
+		s.report("", "needs a name, which must never change")
 	case !routeName.MatchString(route.Name):
 		s.report("name", "must be 1 to 32 of a-z, 0-9, '-' and '_', and begin with a letter or a digit")
 	case route.Name == engine.Rest:
-		s.report("name", "%q is what store is called, which has all other scopes", engine.Rest)
+		s.report("name", "%q is reserved for store, which has all other scopes", engine.Rest)
 	}
 	for _, other := range l.config.Routes {
 		if other.Name == route.Name && route.Name != "" {
-			s.report("name", "two routes are called %q: give one of them all scopes", route.Name)
+			s.report("name", "duplicate name %q: give one route all scopes", route.Name)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (l *loader) readRouteName(s *section, route *engine.Route) {
 func (l *loader) readScopes(s *section, route *engine.Route, taken map[string]bool) {
 	s.texts("scopes", &route.Scopes)
 	if !s.has("scopes") {
-		s.report("", `needs scopes, such as ["acme", "globex.*"]; [] if it has none any more`)
+		s.report("", `needs scopes, such as ["acme", "globex.*"]; [] if it no longer has any`)
 	}
 	for i, pattern := range route.Scopes {
 		at := s.where(element(join(s.path, "scopes"), i))
@@ -56,15 +56,15 @@ func (l *loader) readScopes(s *section, route *engine.Route, taken map[string]bo
 		case err != nil:
 			l.report(at, "%s", strings.TrimPrefix(err.Error(), "routestore: "))
 		case pattern == routestore.Everything:
-			l.report(at, `all other scopes are in store: leave "*" out`)
+			l.report(at, `all other scopes are in store: remove "*"`)
 		case taken[pattern]:
-			l.report(at, "%q is there twice", pattern)
+			l.report(at, "duplicate scope %q", pattern)
 		}
 		taken[pattern] = true
 	}
 }
 
-// readRouteStore takes the address from the file itself, or from another one.
+// readRouteStore reads the address from the file itself, or from another file.
 func (l *loader) readRouteStore(s *section, route *engine.Route, taken map[string]string) {
 	var path string
 	s.text("store", &route.Store)
@@ -75,7 +75,7 @@ func (l *loader) readRouteStore(s *section, route *engine.Route, taken map[strin
 		key, err = "", errors.New("must have exactly one of store and storeFile")
 	case s.has("storeFile"):
 		key = "storeFile"
-		route.Store, err = readSecret(l.file.beside(path))
+		route.Store, err = readSecret(l.file.resolve(path))
 	}
 	if err == nil {
 		err = engine.Check(route.Store)
@@ -85,9 +85,9 @@ func (l *loader) readRouteStore(s *section, route *engine.Route, taken map[strin
 	case err != nil:
 		s.report(key, "%v", err)
 	case (route.Store == "mem:") != (l.config.Store == "mem:"):
-		s.report(key, "names in memory are gone with the process, and those in other stores are not: use mem: for all stores or for none")
+		s.report(key, "use mem: for all stores or for none: only names in memory are lost with the process")
 	case twice && route.Store != "mem:":
-		s.report(key, "is the store of %q as well", other)
+		s.report(key, "is also the store of %q", other)
 	}
 	taken[route.Store] = route.Name
 }

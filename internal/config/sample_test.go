@@ -12,12 +12,12 @@ import (
 	"github.com/calldibs/dibs/internal/config"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew, and copy the sample from the root")
+var update = flag.Bool("update", false, "write the golden files, and copy the sample from the root")
 
 const rootSample = "../../dibs.sample.toml"
 
-// The sample at the root is the one that is built in.
-func TestSampleIsThatOfTheRoot(t *testing.T) {
+// The embedded sample is a copy of the one in the root.
+func TestSampleIsACopy(t *testing.T) {
 	root, err := os.ReadFile(rootSample)
 	if err != nil {
 		t.Fatal(err)
@@ -31,8 +31,7 @@ func TestSampleIsThatOfTheRoot(t *testing.T) {
 	}
 }
 
-// enabled returns the sample with all settings in force: their # is not followed by a
-// space.
+// enabled returns the sample with all settings enabled: their # is not followed by a space.
 func enabled() string {
 	var b strings.Builder
 	for line := range strings.Lines(config.Sample) {
@@ -44,7 +43,7 @@ func enabled() string {
 	return b.String()
 }
 
-// The sample changes nothing, as it is and with everything in force.
+// The sample has the defaults, with its settings commented out and enabled.
 func TestSampleHasTheDefaults(t *testing.T) {
 	t.Parallel()
 	want := load(t, "")
@@ -63,8 +62,7 @@ func TestSampleHasTheDefaults(t *testing.T) {
 	}
 }
 
-// effective returns all policies with what their zero fields mean, and the profile by
-// its name.
+// effective returns all policies with their defaults, and the profile by its name.
 func effective(c *config.Config) map[string]any {
 	policies := make(map[string]any)
 	for name, p := range c.Policies {
@@ -111,7 +109,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 	}
 	for _, key := range append(policyKeys(t), "blindKeys", "reads", "writes", "checks", "perAddress", "signIn", "wrongTokens", "maxInFlight", "maxWaiting", "maxWait", "maxStreams", "maxConnections", "trustedProxies", "forwardedHeader", "endpoint", "sample", "serviceName", "headers", "headersFile", "witnesses", "corsOrigins", "oidc", "certificates", "certificate", "clientCA", "clientCertificates", "minVersion", "DIBS_STORE_FILE", "DIBS_BLIND_KEYS", "DIBS_BLIND_KEYS_FILE", "DIBS_CONFIG") {
 		if !strings.Contains(string(page), "`"+key+"`") {
-			t.Errorf("docs/configuration.md does not tell of %s", key)
+			t.Errorf("docs/configuration.md does not describe %s", key)
 		}
 		if !strings.HasPrefix(key, "DIBS_") && !strings.Contains(enabled(), "\n"+key+" = ") {
 			t.Errorf("%s is not in the sample", key)
@@ -119,8 +117,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 	}
 }
 
-// policyKeys returns the settings of a policy, as the error for an unknown one lists
-// them.
+// policyKeys returns the settings of a policy, from the error for an unknown one.
 func policyKeys(t *testing.T) []string {
 	t.Helper()
 	problems := problems(t, "[default]\nnothing = 1\n")
@@ -131,7 +128,7 @@ func policyKeys(t *testing.T) []string {
 	return strings.Split(list, ", ")
 }
 
-// write puts a file into a folder of its own and returns its path.
+// write writes a file to a folder of its own and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dibs.toml")
@@ -151,7 +148,7 @@ func load(t *testing.T, text string) *config.Config {
 	return c
 }
 
-// problems loads a file that is wrong.
+// problems loads an invalid file.
 func problems(t *testing.T, text string) config.Problems {
 	t.Helper()
 	_, err := config.Load(config.Overrides{File: write(t, text), Environ: map[string]string{}})

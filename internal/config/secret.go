@@ -2,10 +2,10 @@ package config
 
 import "fmt"
 
-// secret takes a text that may be in the file itself, in another file or in a variable: one of
-// key, keyFile and keyEnv. Where none of them is set it is empty; ok is false where something is
-// wrong, which was reported.
-func (s *section) secret(key string, environ map[string]string) (value string, ok bool) {
+// secret reads a text from the file itself, from another file or from a variable: from one of
+// key, keyFile and keyEnv. It returns the text, which is empty if none is set, and the key that
+// is set. Ok is false after an error, which was reported.
+func (s *section) secret(key string, environ map[string]string) (value, from string, ok bool) {
 	var file, variable string
 	s.text(key, &value)
 	s.text(key+"File", &file)
@@ -16,22 +16,23 @@ func (s *section) secret(key string, environ map[string]string) (value string, o
 			given++
 		}
 	}
+	from = key
 	var err error
 	switch {
 	case given > 1:
 		s.report("", "must have only one of %[1]s, %[1]sFile and %[1]sEnv", key)
-		return "", false
+		return "", key, false
 	case file != "":
-		key += "File"
-		value, err = readSecret(s.loader.file.beside(file))
+		from = key + "File"
+		value, err = readSecret(s.loader.file.resolve(file))
 	case variable != "":
-		key += "Env"
+		from = key + "Env"
 		if value = environ[variable]; value == "" {
 			err = fmt.Errorf("the variable %s is not set", variable)
 		}
 	}
 	if err != nil {
-		s.report(key, "%v", err)
+		s.report(from, "%v", err)
 	}
-	return value, err == nil
+	return value, from, err == nil
 }

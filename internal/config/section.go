@@ -11,16 +11,16 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// section is a table of the file. Its methods take a key's value, if it has one, and
-// report what is wrong with it.
+// section is a table of the file. Its methods read the value of a key, if it is set, and report
+// what is wrong with it.
 type section struct {
 	loader *loader
 	path   string
 	values map[string]any
-	known  []string // the keys that were asked for
+	known  []string // the keys that were read
 }
 
-// at is where a key of the section is set. The empty key is the section itself.
+// at returns where a key of the section is set. The empty key means the section itself.
 func (s *section) at(key string) origin {
 	path := s.path
 	if key != "" {
@@ -43,7 +43,12 @@ func (s *section) report(key, format string, args ...any) {
 	s.loader.report(s.at(key), format, args...)
 }
 
-// take returns the value of a key if it has the type that is wanted.
+// reportElement reports a problem with an element of a list.
+func (s *section) reportElement(key string, i int, format string, args ...any) {
+	s.loader.report(s.where(element(join(s.path, key), i)), format, args...)
+}
+
+// take returns the value of a key if it has the type T.
 func take[T any](s *section, key, wanted string) (value T, ok bool) {
 	s.known = append(s.known, key)
 	set, found := s.values[key]
@@ -120,7 +125,7 @@ func (s *section) level(key string, into *slog.Level) {
 	}
 }
 
-// size takes a number of bytes, or a text with a unit.
+// size reads a number of bytes, or a text with a unit.
 func (s *section) size(key string, into *Size) {
 	if number, ok := s.values[key].(int64); ok {
 		s.known = append(s.known, key)
@@ -136,7 +141,7 @@ func (s *section) size(key string, into *Size) {
 	}
 }
 
-// texts takes a list of texts.
+// texts reads a list of texts.
 func (s *section) texts(key string, into *[]string) {
 	list, ok := take[[]any](s, key, "a list of texts")
 	if !ok {
@@ -146,15 +151,21 @@ func (s *section) texts(key string, into *[]string) {
 	for i, value := range list {
 		text, ok := value.(string)
 		if !ok {
-			s.loader.report(s.where(element(join(s.path, key), i)), "must be a text, not %s", kindOf(value))
-			break // those behind it would be counted wrong
+			s.reportElement(key, i, "must be a text, not %s", kindOf(value))
+			break // the indexes of further elements would be wrong
 		}
 		texts = append(texts, text)
 	}
 	*into = texts
 }
 
-// table takes a table, or returns nil.
+// list returns a list of texts; nil if it is not set.
+func (s *section) list(key string) (texts []string) {
+	s.texts(key, &texts)
+	return texts
+}
+
+// table reads a table; nil if it is not set.
 func (s *section) table(key string) *section {
 	values, ok := take[map[string]any](s, key, "a table")
 	if !ok {
@@ -163,7 +174,7 @@ func (s *section) table(key string) *section {
 	return &section{loader: s.loader, path: join(s.path, key), values: values}
 }
 
-// tables takes a list of tables.
+// tables reads a list of tables.
 func (s *section) tables(key string) []*section {
 	list, ok := take[[]any](s, key, "a list of tables")
 	if !ok {
@@ -182,7 +193,7 @@ func (s *section) tables(key string) []*section {
 	return tables
 }
 
-// finish reports the keys that nobody asked for.
+// finish reports the keys that were not read.
 func (s *section) finish() {
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
 		if slices.Contains(s.known, key) {
@@ -191,11 +202,11 @@ func (s *section) finish() {
 		near := slices.IndexFunc(s.known, func(known string) bool { return strings.EqualFold(known, key) })
 		switch {
 		case near >= 0:
-			s.report(key, "there is no such setting: write %s", s.known[near])
+			s.report(key, "unknown setting: write %s", s.known[near])
 		case len(s.known) == 0:
-			s.report(key, "there is no such setting: there is none here")
+			s.report(key, "unknown setting: this table has none")
 		default:
-			s.report(key, "there is no such setting: there are %s", strings.Join(s.known, ", "))
+			s.report(key, "unknown setting: there are %s", strings.Join(s.known, ", "))
 		}
 	}
 }

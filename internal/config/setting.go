@@ -1,49 +1,90 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
+
+	"github.com/calldibs/dibs/internal/engine"
 )
 
-// Setting is one setting that file, environment and command line have in common.
+// Setting is one setting of file, environment and command line.
 type Setting struct {
 	Key     string // in the file: "maxStale"
 	Env     string // in the environment: "DIBS_MAX_STALE"
-	Flag    string // on the command line, without hyphens in front: "max-stale"
+	Flag    string // on the command line, without leading hyphens: "max-stale"
 	Default string
-	About   string // what it is for, in a few words
+	About   string // the help text
+
+	// field returns a pointer to the setting's field.
+	field func(*Config) any
+	// check checks the value, once all sources are read.
+	check func(*Config) error
 }
 
-// Settings returns all of them, in the order in which the sample has them. Routes,
-// policies and blind keys are set in the file alone, the keys also by DIBS_BLIND_KEYS.
+const shortest = 100 * time.Millisecond
+
+// settings has an entry for each setting, in the order of the sample.
+var settings = []Setting{
+	define("listen", "address to listen on, host:port",
+		func(c *Config) *string { return &c.Listen }, checkListen),
+	define("keyless", "local: require a key except on localhost; never: always require a key",
+		func(c *Config) *string { return &c.Keyless }, oneOf(KeylessLocal, KeylessNever)),
+	define("store", "where names are kept: sqlite:FILE, postgres://…, etcd://… or mem:",
+		func(c *Config) *string { return &c.Store }, engine.Check),
+	define("wait", "how long to wait at start for a store that does not answer; 0s means not at all",
+		func(c *Config) *time.Duration { return &c.Wait }, between[time.Duration](0, time.Hour)),
+	define("maxStale", "how stale answers to resolve and check calls may be",
+		func(c *Config) *time.Duration { return &c.MaxStale }, between[time.Duration](0, 30*day)),
+	define("sweepEvery", "how often to sweep; 0s means never",
+		func(c *Config) *time.Duration { return &c.SweepEvery }, orZero(between(shortest, day))),
+	define("drainTimeout", "how long requests in flight may take at shutdown",
+		func(c *Config) *time.Duration { return &c.DrainTimeout }, between[time.Duration](0, time.Hour)),
+	define("maxBody", "maximum size of a request's body",
+		func(c *Config) *Size { return &c.MaxBody }, between[Size](1<<10, 1<<30)),
+	define("requestTimeout", "how long a request may take",
+		func(c *Config) *time.Duration { return &c.RequestTimeout }, between(shortest, time.Hour)),
+	define("readHeaderTimeout", "how long a client may take to send headers",
+		func(c *Config) *time.Duration { return &c.ReadHeaderTimeout }, between(shortest, time.Hour)),
+	define("idleTimeout", "how long an idle connection stays open",
+		func(c *Config) *time.Duration { return &c.IdleTimeout }, between(shortest, day)),
+	define("logLevel", "minimum level of the log: debug, info, warn, error",
+		func(c *Config) *slog.Level { return &c.LogLevel }, checkLevel),
+	define("logFormat", "text or json",
+		func(c *Config) *string { return &c.LogFormat }, oneOf("text", "json")),
+	define("suggestions", "how many free names to offer if one is taken, 0 to 10",
+		func(c *Config) *int { return &c.Suggestions }, between(0, 10)),
+}
+
+func define[T any](key, about string, field func(*Config) *T, check func(T) error) Setting {
+	return Setting{
+		Key: key, About: about,
+		field: func(c *Config) any { return field(c) },
+		check: func(c *Config) error { return check(*field(c)) },
+	}
+}
+
+// Settings returns all settings, in the order of the sample. Routes, policies and blind keys are
+// set only in the file; the keys also by DIBS_BLIND_KEYS.
 func Settings() []Setting {
 	d := defaults()
-	settings := []Setting{
-		{Key: "listen", Default: d.Listen, About: "address to listen on, host:port"},
-		{Key: "keyless", Default: d.Keyless, About: "who may call while there is no API key: local (this machine, and no proxy on it), or never"},
-		{Key: "store", Default: d.Store, About: "where names are kept: sqlite:FILE, postgres://…, etcd://… or mem:"},
-		{Key: "wait", Default: formatDuration(d.Wait), About: "how long to wait at the start for a store that does not answer; 0s for not at all"},
-		{Key: "maxStale", Default: formatDuration(d.MaxStale), About: "how long others may keep what a resolve call answered"},
-		{Key: "sweepEvery", Default: formatDuration(d.SweepEvery), About: "how often to tidy up what is over; 0s for never"},
-		{Key: "drainTimeout", Default: formatDuration(d.DrainTimeout), About: "how long requests under way may take when the server ends"},
-		{Key: "maxBody", Default: d.MaxBody.String(), About: "how large the body of a request may be"},
-		{Key: "requestTimeout", Default: formatDuration(d.RequestTimeout), About: "how long one request may take"},
-		{Key: "readHeaderTimeout", Default: formatDuration(d.ReadHeaderTimeout), About: "how long a client may take to send headers"},
-		{Key: "idleTimeout", Default: formatDuration(d.IdleTimeout), About: "how long a connection without requests stays open"},
-		{Key: "logLevel", Default: strings.ToLower(d.LogLevel.String()), About: "least level that is logged: debug, info, warn, error"},
-		{Key: "logFormat", Default: d.LogFormat, About: "text or json"},
-		{Key: "suggestions", Default: strconv.Itoa(d.Suggestions), About: "how many free names to offer where one is taken, 0 to 10"},
-	}
-	for i := range settings {
-		s := &settings[i]
+	list := slices.Clone(settings)
+	for i := range list {
+		s := &list[i]
 		s.Env = "DIBS_" + strings.ToUpper(separate(s.Key, '_'))
 		s.Flag = strings.ToLower(separate(s.Key, '-'))
+		s.Default = formatValue(s.field(&d))
 	}
-	return settings
+	return list
 }
 
-// separate puts a character in front of each capital.
+// separate puts a character before each upper-case letter.
 func separate(key string, with rune) string {
 	var b strings.Builder
 	for _, r := range key {
@@ -53,4 +94,118 @@ func separate(key string, with rune) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// formatValue formats the value of a setting as in a file.
+func formatValue(field any) string {
+	switch v := field.(type) {
+	case *time.Duration:
+		return formatDuration(*v)
+	case *slog.Level:
+		return strings.ToLower(v.String())
+	case *int:
+		return strconv.Itoa(*v)
+	case *Size:
+		return v.String()
+	default:
+		return *field.(*string)
+	}
+}
+
+// parseValue parses a text of the environment or the command line. An invalid text leaves the
+// field unchanged.
+func parseValue(text string, field any) error {
+	switch v := field.(type) {
+	case *time.Duration:
+		return assign(v, text, parseDuration)
+	case *int:
+		return assign(v, text, parseCount)
+	case *slog.Level:
+		if v.UnmarshalText([]byte(text)) != nil {
+			return errLevel
+		}
+	case *Size:
+		return v.UnmarshalText([]byte(text))
+	default:
+		*field.(*string) = text
+	}
+	return nil
+}
+
+func assign[T any](field *T, text string, parse func(string) (T, error)) error {
+	value, err := parse(text)
+	if err == nil {
+		*field = value
+	}
+	return err
+}
+
+// value reads a setting of the file.
+func (s *section) value(key string, field any) {
+	switch v := field.(type) {
+	case *time.Duration:
+		s.duration(key, v)
+	case *slog.Level:
+		s.level(key, v)
+	case *int:
+		s.integer(key, v)
+	case *Size:
+		s.size(key, v)
+	default:
+		s.text(key, field.(*string))
+	}
+}
+
+// check checks the settings once all sources are read.
+func (l *loader) check() {
+	for _, s := range settings {
+		if err := s.check(&l.config); err != nil {
+			l.report(l.origins[s.Key], "%v", err)
+		}
+	}
+}
+
+func checkListen(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return errors.New(`must be an address and a port, like "127.0.0.1:8080", "[::1]:8080" or ":8080"`)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return errors.New("the port must be a number from 0 to 65535")
+	}
+	return nil
+}
+
+func checkLevel(level slog.Level) error {
+	if !slices.Contains([]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}, level) {
+		return errLevel
+	}
+	return nil
+}
+
+func oneOf(first, second string) func(string) error {
+	return func(value string) error {
+		if value != first && value != second {
+			return fmt.Errorf("is %q; it must be %q or %q", value, first, second)
+		}
+		return nil
+	}
+}
+
+func between[T time.Duration | Size | int](least, most T) func(T) error {
+	return func(value T) error {
+		if value < least || value > most {
+			return fmt.Errorf("is %s; it must be between %s and %s", formatValue(&value), formatValue(&least), formatValue(&most))
+		}
+		return nil
+	}
+}
+
+func orZero(check func(time.Duration) error) func(time.Duration) error {
+	return func(value time.Duration) error {
+		if value == 0 {
+			return nil
+		}
+		return check(value)
+	}
 }

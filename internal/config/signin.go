@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
-// readSignIn reads who may come, and how.
+// readSignIn reads the settings of TLS, issuers, client certificates and CORS.
 func (l *loader) readSignIn(s *section) {
 	if t := s.table("tls"); t != nil {
 		l.config.TLS = l.readTLS(t)
@@ -23,24 +23,22 @@ func (l *loader) readSignIn(s *section) {
 		l.config.OIDC = append(l.config.OIDC, t.issuer(l.config.OIDC))
 	}
 	for _, t := range s.tables("certificates") {
-		l.config.Certificates = append(l.config.Certificates, t.certificateRule())
+		l.config.Certificates = append(l.config.Certificates, t.holder())
 	}
 	if len(l.config.Certificates) > 0 && !slices.Contains([]tlsfiles.Clients{tlsfiles.Optional, tlsfiles.Required}, l.config.TLS.Clients) {
-		s.report("certificates", `clients are not asked for certificates: set clientCertificates in [tls] to "optional" or "required"`)
+		s.report("certificates", `the server does not ask for client certificates: set clientCertificates in [tls] to "optional" or "required"`)
 	}
-	var origins []string
-	s.texts("corsOrigins", &origins)
-	for i, origin := range origins {
+	for i, origin := range s.list("corsOrigins") {
 		if err := access.CheckOrigin(origin); err != nil {
-			l.report(s.where(element("corsOrigins", i)), "%v", err)
+			s.reportElement("corsOrigins", i, "%v", err)
 			continue
 		}
 		l.config.CORSOrigins = append(l.config.CORSOrigins, origin)
 	}
 }
 
-// readTLS takes [tls]. Whether the files are good is for whoever opens them to say: verbs
-// that read the policies alone need not be able to.
+// readTLS reads [tls]. It does not open the files: commands that need only the policies may not
+// be able to.
 func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 	f.Clients = tlsfiles.Off
 	clients, version := string(tlsfiles.Off), "1.2"
@@ -52,14 +50,14 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 	s.finish()
 	for _, path := range []*string{&f.Certificate, &f.Key, &f.ClientCA} {
 		if *path != "" {
-			*path = l.file.beside(*path)
+			*path = l.file.resolve(*path)
 		}
 	}
 	switch f.Clients = tlsfiles.Clients(clients); {
 	case !slices.Contains(tlsfiles.AllClients(), f.Clients):
-		s.report("clientCertificates", `is %q, it must be "off", "optional" or "required"`, clients)
+		s.report("clientCertificates", `is %q; it must be "off", "optional" or "required"`, clients)
 	case f.Clients != tlsfiles.Off && f.ClientCA == "":
-		s.report("clientCertificates", "needs clientCA, the file of the authorities that clients have their certificates from")
+		s.report("clientCertificates", "needs clientCA, a file with the authorities of the client certificates")
 	case f.Clients != tlsfiles.Off && f.Certificate == "":
 		s.report("clientCertificates", "needs TLS: set certificate and key")
 	}
@@ -71,22 +69,22 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 	case "1.3":
 		f.MinVersion = tls.VersionTLS13
 	default:
-		s.report("minVersion", `is %q, it must be "1.2" or "1.3"`, version)
+		s.report("minVersion", `is %q; it must be "1.2" or "1.3"`, version)
 	}
 	if f.Clients == tlsfiles.Off {
-		f.Clients = "" // the same, as it is where nothing is said
+		f.Clients = "" // the zero value means off
 	}
 	return f
 }
 
-// issuer takes an element of [[oidc]].
+// issuer reads an element of [[oidc]].
 func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	i := auth.Issuer{Leeway: auth.DefaultLeeway}
 	s.text("issuer", &i.URL)
 	s.oneOrMore("audience", &i.Audience)
 	s.texts("algorithms", &i.Algorithms)
 	s.text("subject", &i.Subject)
-	s.span("leeway", 0, &i.Leeway)
+	s.atLeast("leeway", 0, &i.Leeway)
 	i.Grants = s.grants("grants")
 	for _, t := range s.tables("rules") {
 		i.Rules = append(i.Rules, t.rule())
@@ -96,26 +94,26 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 		s.report("issuer", "%v", err)
 	}
 	if slices.ContainsFunc(others, func(o auth.Issuer) bool { return o.URL == i.URL }) {
-		s.report("issuer", "is there already: put all of its rules into one [[oidc]]")
+		s.report("issuer", "duplicate issuer: put all of its rules into one [[oidc]]")
 	}
 	if len(i.Audience) == 0 || slices.Contains(i.Audience, "") {
-		s.report("audience", "is needed: the name by which tokens mean this server. Without it, tokens for anybody else would count here")
+		s.report("audience", "is required: the name of this server in tokens. Without it, tokens for other services would be accepted")
 	}
 	for n, name := range i.Algorithms {
 		if err := auth.CheckAlgorithm(name); err != nil {
-			s.loader.report(s.where(element(join(s.path, "algorithms"), n)), "%v", err)
+			s.reportElement("algorithms", n, "%v", err)
 		}
 	}
 	if i.Leeway > auth.MaxLeeway {
-		s.report("leeway", "is %s, it must be at most %s", formatDuration(i.Leeway), formatDuration(auth.MaxLeeway))
+		s.report("leeway", "is %s; it must be at most %s", formatDuration(i.Leeway), formatDuration(auth.MaxLeeway))
 	}
 	if len(i.Grants)+len(i.Rules) == 0 {
-		s.report("", "grants nothing to anybody: add grants, or rules")
+		s.report("", "grants nothing: add grants, or rules")
 	}
 	return i
 }
 
-// rule takes an element of a list of rules.
+// rule reads an element of a list of rules.
 func (s *section) rule() auth.ClaimRule {
 	var r auth.ClaimRule
 	s.oneOrMore("claim", &r.Claim)
@@ -128,31 +126,31 @@ func (s *section) rule() auth.ClaimRule {
 	return r
 }
 
-// certificateRule takes an element of [[certificates]].
-func (s *section) certificateRule() auth.CertificateRule {
-	var r auth.CertificateRule
+// holder reads an element of [[certificates]].
+func (s *section) holder() auth.CertificateRule {
+	var h auth.CertificateRule
 	given := 0
-	for _, field := range auth.CertificateFields() {
+	for _, kind := range auth.CertificateFields() {
 		var value string
-		if s.text(string(field), &value) {
-			r.Field, r.Value = field, value
+		if s.text(string(kind), &value) {
+			h.Field, h.Value = kind, value
 			given++
 		}
 	}
-	r.Grants = s.grants("grants")
+	h.Grants = s.grants("grants")
 	s.finish()
 	switch {
 	case given != 1:
 		s.report("", "must have exactly one of subject, commonName, dns and uri")
-	case checkName(r.Value) != nil:
-		s.report(string(r.Field), "%v", checkName(r.Value))
-	case len(r.Grants) == 0:
+	case checkName(h.Value) != nil:
+		s.report(string(h.Field), "%v", checkName(h.Value))
+	case len(h.Grants) == 0:
 		s.report("", "needs grants")
 	}
-	return r
+	return h
 }
 
-// checkName says what is wrong with a text that becomes the name of a principal.
+// checkName checks a text that becomes the name of a principal.
 func checkName(text string) error {
 	const most = 200
 	switch {
@@ -161,12 +159,12 @@ func checkName(text string) error {
 	case len(text) > most:
 		return fmt.Errorf("has %d bytes, more than the %d allowed", len(text), most)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return errors.New("has control characters in it")
+		return errors.New("contains control characters")
 	}
 	return nil
 }
 
-// grants takes a list of grants, by the words of "dibs keys create".
+// grants reads a list of grants, with the words of "dibs keys create".
 func (s *section) grants(key string) (grants []access.Grant) {
 	for _, t := range s.tables(key) {
 		var g access.Grant
@@ -185,7 +183,7 @@ func (s *section) grants(key string) (grants []access.Grant) {
 	return grants
 }
 
-// oneOrMore takes a text, or a list of texts.
+// oneOrMore reads a text, or a list of texts.
 func (s *section) oneOrMore(key string, into *[]string) {
 	if text, ok := s.values[key].(string); ok {
 		s.known = append(s.known, key)

@@ -84,18 +84,18 @@ grants = [{ may = ["read", "hold"], in = "slug" }]
 	}
 }
 
-// What [tls] leaves out is missed only where it matters.
+// Settings of [tls] are required only if others need them.
 func TestTLSNeeds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"[tls]\nkey = \"x\"": "tls: needs both certificate and key",
 		"[tls]\ncertificate = \"x\"\nkey = \"y\"\nclientCertificates = \"required\"":                                  "tls.clientCertificates: needs clientCA",
 		"[tls]\nclientCA = \"x\"\nclientCertificates = \"optional\"":                                                  "tls.clientCertificates: needs TLS",
-		"[[certificates]]\ndns = \"a\"\ngrants = [{ may = \"read\", in = \"*\" }]":                                    "certificates: clients are not asked for certificates",
-		"[tls]\ncertificate = \"x\"\nkey = \"y\"\n[[certificates]]\ndns = \"a\"\ngrants = [{may=\"read\", in=\"*\"}]": "certificates: clients are not asked for certificates",
+		"[[certificates]]\ndns = \"a\"\ngrants = [{ may = \"read\", in = \"*\" }]":                                    "certificates: the server does not ask for client certificates",
+		"[tls]\ncertificate = \"x\"\nkey = \"y\"\n[[certificates]]\ndns = \"a\"\ngrants = [{may=\"read\", in=\"*\"}]": "certificates: the server does not ask for client certificates",
 	} {
 		if got := problems(t, text).Error(); !strings.Contains(got, want) {
-			t.Errorf("%s\nis told as %s", text, got)
+			t.Errorf("%s\nis reported as %s", text, got)
 		}
 	}
 }

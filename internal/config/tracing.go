@@ -1,11 +1,9 @@
 package config
 
-import (
-	"github.com/calldibs/dibs/internal/tracing"
-)
+import "github.com/calldibs/dibs/internal/tracing"
 
-// readTracing takes [tracing]. Whether the file of headers is good is for whoever opens it
-// to say: verbs that read the policies alone need not be able to.
+// readTracing reads [tracing]. It does not open the file of headers: commands that need only the
+// policies may not be able to.
 func (l *loader) readTracing(s *section) {
 	if s == nil {
 		return
@@ -29,7 +27,7 @@ func (l *loader) readTracing(s *section) {
 	s.text("headersFile", &c.HeadersFile)
 	s.finish()
 	if c.HeadersFile != "" {
-		c.HeadersFile = l.file.beside(c.HeadersFile)
+		c.HeadersFile = l.file.resolve(c.HeadersFile)
 	}
 	if c.Endpoint != "" {
 		if err := tracing.CheckEndpoint(c.Endpoint); err != nil {
@@ -37,11 +35,11 @@ func (l *loader) readTracing(s *section) {
 		}
 	}
 	if c.ServiceName == "" {
-		s.report("serviceName", "is empty: give the server a name, or leave it out")
+		s.report("serviceName", "is empty: set a name, or remove the setting")
 	}
 }
 
-// fraction takes a number from 0 to 1.
+// fraction reads a number from 0 to 1.
 func (s *section) fraction(key string, into *float64) {
 	value, whole := s.values[key].(int64)
 	if whole {
@@ -50,7 +48,7 @@ func (s *section) fraction(key string, into *float64) {
 	} else if number, ok := take[float64](s, key, "a number from 0 to 1"); ok {
 		*into = number
 	}
-	if !(*into >= 0 && *into <= 1) { // also what is no number
-		s.report(key, "is %v, it must be between 0 and 1", *into)
+	if !(*into >= 0 && *into <= 1) { // NaN too
+		s.report(key, "is %v; it must be between 0 and 1", *into)
 	}
 }

@@ -32,8 +32,7 @@ headersFile = "secrets/collector"
 	}
 }
 
-// What is wrong with an endpoint is told without the endpoint, which may have a password
-// in it.
+// An error about an endpoint does not contain it: it may have a password.
 func TestTracingEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{

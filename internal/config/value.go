@@ -11,7 +11,7 @@ import (
 
 const day = 24 * time.Hour
 
-// parseDuration reads "90s", "1h30m", and days before all else: "30d", "1d12h".
+// parseDuration parses "90s", "1h30m", and a leading number of days: "30d", "1d12h".
 func parseDuration(text string) (time.Duration, error) {
 	var days time.Duration
 	rest := text
@@ -33,11 +33,10 @@ func parseDuration(text string) (time.Duration, error) {
 }
 
 func badDuration(text string) error {
-	return fmt.Errorf(`%q is no duration: write it like "90s", "5m", "1h30m" or "30d"`, text)
+	return fmt.Errorf(`invalid duration %q: write "90s", "5m", "1h30m" or "30d"`, text)
 }
 
-// formatDuration writes a duration as it would stand in a file: whole days as days, and
-// no zeros at the end.
+// formatDuration formats a duration as in a file: whole days as days, without trailing zeros.
 func formatDuration(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"
@@ -52,7 +51,7 @@ func formatDuration(d time.Duration) string {
 	return text
 }
 
-// Size is a number of bytes, written like "1MiB", "64KiB" or "1000".
+// Size is a number of bytes, written as "1MiB", "64KiB" or "1000".
 type Size int64
 
 var units = []struct {
@@ -60,7 +59,7 @@ var units = []struct {
 	bytes int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
-// UnmarshalText reads a Size.
+// UnmarshalText parses a Size.
 func (s *Size) UnmarshalText(text []byte) error {
 	number, unit := string(text), int64(1)
 	for _, u := range units {
@@ -71,13 +70,13 @@ func (s *Size) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.ParseUint(strings.TrimSpace(number), 10, 63)
 	if err != nil || int64(n) > math.MaxInt64/unit {
-		return fmt.Errorf(`%q is no size: write bytes, or "64KiB", "1MiB"`, text)
+		return fmt.Errorf(`invalid size %q: write bytes, or "64KiB", "1MiB"`, text)
 	}
 	*s = Size(int64(n) * unit)
 	return nil
 }
 
-// String writes the size in the largest unit that divides it.
+// String formats the size in the largest unit that divides it.
 func (s Size) String() string {
 	for _, u := range units {
 		if s >= Size(u.bytes) && int64(s)%u.bytes == 0 {
@@ -87,13 +86,13 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// parseCount reads a number without a unit.
+// parseCount parses a whole number.
 func parseCount(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no whole number", text)
+		return 0, fmt.Errorf("invalid number %q", text)
 	}
 	return n, nil
 }
 
-var errLevel = errors.New(`there are the levels "debug", "info", "warn" and "error"`)
+var errLevel = errors.New(`must be "debug", "info", "warn" or "error"`)

@@ -1,17 +1,11 @@
 package config
 
 import (
-	"errors"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
-	"time"
-
-	"github.com/caarlos0/env/v11"
 )
 
-// readVariables takes settings from the environment. A variable that is empty is not set.
+// readVariables reads settings from the environment. An empty variable is not set.
 func (l *loader) readVariables(environ map[string]string) {
 	l.overlay(environ, func(s Setting) origin {
 		if environ[s.Env+"_FILE"] != "" {
@@ -21,52 +15,33 @@ func (l *loader) readVariables(environ map[string]string) {
 	})
 }
 
-// readFlags takes settings from the command line. They are read as variables are.
+// readFlags reads settings from the command line, parsed like variables.
 func (l *loader) readFlags(flags map[string]string) {
 	values := make(map[string]string)
 	for _, s := range Settings() {
 		value, given := flags[s.Flag]
 		if given && value == "" {
-			l.report(origin{setting: "--" + s.Flag}, "is empty: give a value, or leave it out")
+			l.report(origin{setting: "--" + s.Flag}, "is empty: give a value, or remove the flag")
 		}
 		values[s.Env] = value
 	}
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Flag == name }) {
-			l.report(origin{setting: "--" + name}, "there is no such setting")
+			l.report(origin{setting: "--" + name}, "unknown setting")
 		}
 	}
 	l.overlay(values, func(s Setting) origin { return origin{setting: "--" + s.Flag} })
 }
 
-// overlay sets what values have, by the names of variables.
+// overlay sets settings from values, by the names of variables.
 func (l *loader) overlay(values map[string]string, from func(Setting) origin) {
 	for _, s := range Settings() {
-		if values[s.Env] != "" {
-			l.origins[s.Key] = from(s)
-		}
-	}
-	err := env.ParseWithOptions(&l.config, env.Options{
-		Environment: values,
-		Prefix:      "DIBS_",
-		FuncMap: map[reflect.Type]env.ParserFunc{
-			reflect.TypeFor[time.Duration](): func(text string) (any, error) { return parseDuration(text) },
-			reflect.TypeFor[int]():           func(text string) (any, error) { return parseCount(text) },
-		},
-	})
-	var all env.AggregateError
-	if !errors.As(err, &all) {
-		return
-	}
-	for _, err := range all.Errors {
-		if failed, ok := errors.AsType[env.ParseError](err); ok {
-			key := strings.ToLower(failed.Name[:1]) + failed.Name[1:]
-			if key == "logLevel" {
-				failed.Err = errLevel
-			}
-			l.report(l.origins[key], "%v", failed.Err)
+		if values[s.Env] == "" {
 			continue
 		}
-		l.report(origin{}, "%v", err)
+		l.origins[s.Key] = from(s)
+		if err := parseValue(values[s.Env], s.field(&l.config)); err != nil {
+			l.report(l.origins[s.Key], "%v", err)
+		}
 	}
 }

@@ -8,22 +8,21 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// Webhooks is how events are sent to others.
+// Webhooks configures webhooks.
 type Webhooks struct {
-	// Enabled is whether the server has webhooks at all.
+	// Enabled turns webhooks on.
 	Enabled bool
 	// Timeout is how long a receiver may take to answer.
 	Timeout time.Duration
-	// Pauses are how long to wait after the first failure, the second and so on; the last
-	// one repeats.
+	// Pauses are the backoff after the first failure, the second and so on; the last repeats.
 	Pauses []time.Duration
-	// GiveUpAfter is how long an event is tried before it becomes a dead letter.
+	// GiveUpAfter is how long an event is retried before it becomes a dead letter.
 	GiveUpAfter time.Duration
-	// Concurrency is how many events a webhook sends at once.
+	// Concurrency is how many events one webhook sends at once.
 	Concurrency int
-	// AllowPrefixes are addresses that are not public and may be sent to.
+	// AllowPrefixes are private networks that webhooks may send to.
 	AllowPrefixes []netip.Prefix
-	// Source is that of the CloudEvents.
+	// Source is the source of the CloudEvents.
 	Source string
 }
 
@@ -43,12 +42,12 @@ func (l *loader) readWebhooks(s *section) {
 	}
 	w := &l.config.Webhooks
 	s.boolean("enabled", &w.Enabled)
-	s.span("timeout", 100*time.Millisecond, &w.Timeout)
+	s.atLeast("timeout", 100*time.Millisecond, &w.Timeout)
 	if w.Timeout > time.Minute {
-		s.report("timeout", "is %s, it must be at most 1m", formatDuration(w.Timeout))
+		s.report("timeout", "is %s; it must be at most 1m", formatDuration(w.Timeout))
 	}
 	s.pauses("pauses", &w.Pauses)
-	s.span("giveUpAfter", time.Second, &w.GiveUpAfter)
+	s.atLeast("giveUpAfter", time.Second, &w.GiveUpAfter)
 	s.count("concurrency", 1, 64, &w.Concurrency)
 	s.prefixes("allowPrefixes", &w.AllowPrefixes)
 	if s.text("source", &w.Source) {
@@ -59,38 +58,36 @@ func (l *loader) readWebhooks(s *section) {
 	s.finish()
 }
 
-// pauses takes a list of durations.
+// pauses reads a list of durations.
 func (s *section) pauses(key string, into *[]time.Duration) {
-	var texts []string
-	if s.texts(key, &texts); texts == nil {
+	texts := s.list(key)
+	if texts == nil {
 		return
 	}
 	if len(texts) == 0 || len(texts) > maxPauses {
-		s.report(key, "has %d pauses, it must have 1 to %d", len(texts), maxPauses)
+		s.report(key, "has %d pauses; it must have 1 to %d", len(texts), maxPauses)
 		return
 	}
 	pauses := make([]time.Duration, len(texts))
 	for i, text := range texts {
 		pause, err := parseDuration(text)
-		switch at := s.where(element(join(s.path, key), i)); {
+		switch {
 		case err != nil:
-			s.loader.report(at, "%v", err)
+			s.reportElement(key, i, "%v", err)
 		case pause < 10*time.Millisecond || pause > 30*day:
-			s.loader.report(at, "is %s, it must be between 10ms and 30d", formatDuration(pause))
+			s.reportElement(key, i, "is %s; it must be between 10ms and 30d", formatDuration(pause))
 		}
 		pauses[i] = pause
 	}
 	*into = pauses
 }
 
-// prefixes takes a list of networks.
+// prefixes reads a list of networks.
 func (s *section) prefixes(key string, into *[]netip.Prefix) {
-	var texts []string
-	s.texts(key, &texts)
-	for i, text := range texts {
+	for i, text := range s.list(key) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			s.loader.report(s.where(element(join(s.path, key), i)), `%q is no network: write it like "10.0.0.0/8", "127.0.0.1/32" or "fd00::/8"`, text)
+			s.reportElement(key, i, `invalid network %q: write "10.0.0.0/8", "127.0.0.1/32" or "fd00::/8"`, text)
 			continue
 		}
 		*into = append(*into, prefix.Masked())

@@ -32,22 +32,22 @@ source = "https://names.example.com"
 	}
 }
 
-func TestWebhooksThatAreWrong(t *testing.T) {
+func TestInvalidWebhooks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`enabled = "yes"`:                 "must be true or false",
 		`timeout = "1ms"`:                 "it must be at least 100ms",
 		`timeout = "2m"`:                  "it must be at most 1m",
-		`pauses = []`:                     "has 0 pauses, it must have 1 to 50",
-		`pauses = ["1s", "soon"]`:         `"soon" is no duration`,
+		`pauses = []`:                     "has 0 pauses; it must have 1 to 50",
+		`pauses = ["1s", "soon"]`:         `invalid duration "soon"`,
 		`pauses = ["0s"]`:                 "between 10ms and 30d",
 		`pauses = "1s"`:                   "must be a list of texts",
 		`giveUpAfter = "1ms"`:             "it must be at least 1s",
 		`concurrency = 0`:                 "between 1 and 64",
-		`allowPrefixes = ["10.0.0.1"]`:    `"10.0.0.1" is no network`,
-		`allowPrefixes = ["db.internal"]`: `"db.internal" is no network`,
+		`allowPrefixes = ["10.0.0.1"]`:    `invalid network "10.0.0.1"`,
+		`allowPrefixes = ["db.internal"]`: `invalid network "db.internal"`,
 		`source = ""`:                     "must be a URI",
-		`allowInternal = true`:            "there is no such setting: there are enabled, timeout",
+		`allowInternal = true`:            "unknown setting: there are enabled, timeout",
 	} {
 		found := problems(t, "[webhooks]\n"+text+"\n")
 		if len(found) != 1 || !strings.Contains(found[0].Message, want) {
@@ -69,7 +69,7 @@ func TestWebhooksAreDescribed(t *testing.T) {
 	}
 	for key := range strings.SplitSeq(list, ", ") {
 		if !strings.Contains(string(page), "| `"+key+"` |") {
-			t.Errorf("docs/configuration.md does not tell of %s", key)
+			t.Errorf("docs/configuration.md does not describe %s", key)
 		}
 		if !strings.Contains(enabled(), "\n"+key+" = ") {
 			t.Errorf("%s is not in the sample", key)

@@ -20,14 +20,14 @@ import (
 
 const (
 	minWitnessTimeout = 100 * time.Millisecond
-	maxWitnessTimeout = 30 * time.Second // for longer no witness is waited for
+	maxWitnessTimeout = 30 * time.Second // the registry waits no longer for a witness
 )
 
-// witnesses are those that the file has, by name. One that is wrong, which was reported, is nil.
+// witnesses are the witnesses of the file by name. An invalid one, which was reported, is nil.
 type witnesses map[string]dibs.Witness
 
-// Close ends what the witnesses have opened. Policies of this configuration must not be in use
-// any more: a witness that is asked nevertheless does not know.
+// Close closes the witnesses. The policies of this configuration must no longer be in use: a
+// closed witness answers unknown.
 func (c *Config) Close() error {
 	var err error
 	for _, w := range c.witnesses {
@@ -36,7 +36,7 @@ func (c *Config) Close() error {
 	return err
 }
 
-// readWitnesses makes the witnesses of the file. None of them opens anything yet.
+// readWitnesses makes the witnesses of the file. None of them connects yet.
 func (l *loader) readWitnesses(environ map[string]string) {
 	if l.file == nil || l.file.witnesses == nil {
 		return
@@ -50,7 +50,7 @@ func (l *loader) readWitnesses(environ map[string]string) {
 		}
 		switch asksService, asksDatabase := s.has("url"), s.has("query"); {
 		case asksService == asksDatabase:
-			s.report("", "must have either url, to ask a service, or query, to ask a database")
+			s.report("", "must have either url, for a service, or query, for a database")
 			l.witnesses[name] = nil
 		case asksService:
 			l.readService(name, s, environ)
@@ -60,8 +60,8 @@ func (l *loader) readWitnesses(environ map[string]string) {
 	}
 }
 
-// witness returns the one that a policy names.
-func (l *loader) witness(d draft) dibs.Witness {
+// witness returns the witness of a policy.
+func (l *loader) witness(d policySettings) dibs.Witness {
 	if d.witness == "" {
 		return nil
 	}
@@ -69,9 +69,9 @@ func (l *loader) witness(d draft) dibs.Witness {
 	switch {
 	case known:
 	case len(l.witnesses) == 0:
-		l.report(d.at("witness"), "there is no witness %q: add a table %s", d.witness, "["+join("witnesses", d.witness)+"]")
+		l.report(d.at("witness"), "unknown witness %q: add a table %s", d.witness, "["+join("witnesses", d.witness)+"]")
 	default:
-		l.report(d.at("witness"), "there is no witness %q: there are %s", d.witness, strings.Join(slices.Sorted(maps.Keys(l.witnesses)), ", "))
+		l.report(d.at("witness"), "unknown witness %q: use %s", d.witness, strings.Join(slices.Sorted(maps.Keys(l.witnesses)), ", "))
 	}
 	return w
 }
@@ -81,9 +81,9 @@ func (l *loader) readService(name string, s *section, environ map[string]string)
 	cfg := witness.HTTPConfig{Header: make(http.Header)}
 	before := len(l.problems)
 	s.text("url", &cfg.URL)
-	if secret, ok := s.secret("secret", environ); ok && secret != "" {
+	if secret, _, ok := s.secret("secret", environ); ok && secret != "" {
 		if !isHeaderValue(secret) {
-			s.report("secret", "must be visible characters, in one line")
+			s.report("secret", "must be one line of visible ASCII characters")
 		}
 		cfg.Header.Set("Authorization", "Bearer "+secret)
 	}
@@ -106,11 +106,11 @@ func (l *loader) readQuery(name string, s *section, environ map[string]string) {
 	cfg := witness.SQLConfig{Dialect: witness.PostgreSQL}
 	before := len(l.problems)
 	s.text("query", &cfg.Query)
-	address, ok := s.secret("database", environ)
+	address, _, ok := s.secret("database", environ)
 	switch err := engine.CheckDatabase(address); {
 	case !ok:
 	case address == "":
-		s.report("", "must have a database to ask: sqlite:orders.db or postgres://user@host/database")
+		s.report("", "needs a database, such as sqlite:orders.db or postgres://user@host/database")
 	case err != nil:
 		s.report("database", "%v", err)
 	}
@@ -118,7 +118,7 @@ func (l *loader) readQuery(name string, s *section, environ map[string]string) {
 		cfg.Dialect = witness.SQLite
 	}
 	cfg.Open = func() (*sql.DB, error) { return engine.OpenDatabase(address) }
-	s.absentAfter("absentAfter", &cfg.AbsentAfter)
+	s.positiveOr("absentAfter", "never", &cfg.AbsentAfter)
 	s.witnessTimeout(&cfg.Timeout)
 	s.finish()
 	w, err := witness.NewSQL(cfg)
@@ -135,34 +135,15 @@ func (l *loader) addWitness(name string, ask dibs.Witness, closer io.Closer) {
 	l.config.witnesses = append(l.config.witnesses, closer)
 }
 
-// witnessTimeout takes how long a question may take.
+// witnessTimeout reads the timeout of a witness.
 func (s *section) witnessTimeout(into *time.Duration) {
-	s.span("timeout", minWitnessTimeout, into)
+	s.atLeast("timeout", minWitnessTimeout, into)
 	if *into > maxWitnessTimeout {
-		s.report("timeout", "is %s, it must be at most %s", formatDuration(*into), formatDuration(maxWitnessTimeout))
+		s.report("timeout", "is %s; it must be at most %s", formatDuration(*into), formatDuration(maxWitnessTimeout))
 	}
 }
 
-// never is how a duration that does not end is written; a witness has zero for it.
-const never = "never"
-
-// absentAfter takes a duration, or "never".
-func (s *section) absentAfter(key string, into *time.Duration) {
-	if s.values[key] == never {
-		s.known = append(s.known, key)
-		return
-	}
-	if text, ok := s.values[key].(string); ok {
-		if d, err := parseDuration(text); err == nil && d <= 0 {
-			s.known = append(s.known, key)
-			s.report(key, "is %s, it must be at least 1ms, or %q", formatDuration(d), never)
-			return
-		}
-	}
-	s.span(key, time.Millisecond, into)
-}
-
-// headers takes the headers of a table.
+// headers reads a table of HTTP headers.
 func (s *section) headers(key string, into http.Header) {
 	table := s.table(key)
 	if table == nil {
@@ -173,7 +154,7 @@ func (s *section) headers(key string, into http.Header) {
 		switch {
 		case !table.text(name, &value):
 		case !isHeaderName(name) || !isHeaderValue(value):
-			table.report(name, "is no header: names are letters, digits and hyphens, values are visible characters")
+			table.report(name, "invalid header: names have letters, digits and hyphens, values have visible ASCII characters")
 		case into.Get(name) != "":
 			table.report(name, "is set twice: secret is sent as Authorization")
 		default:
@@ -190,21 +171,20 @@ func isHeaderValue(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// authorities takes the path of a file with the certificates by which a service is known. Nil
-// means those of the system.
+// authorities reads a file with trusted certificates. Nil means those of the system.
 func (s *section) authorities(key string) *tls.Config {
 	var path string
 	if !s.text(key, &path) {
 		return nil
 	}
-	text, err := os.ReadFile(s.loader.file.beside(path))
+	text, err := os.ReadFile(s.loader.file.resolve(path))
 	if err != nil {
 		s.report(key, "cannot be read: %v", cause(err))
 		return nil
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		s.report(key, "has no certificate in it: it must be in PEM")
+		s.report(key, "contains no certificate: it must be PEM")
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }

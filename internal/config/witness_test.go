@@ -17,7 +17,7 @@ import (
 	"github.com/calldibs/dibs/internal/config"
 )
 
-// A policy asks the witness that it names, and starts as others do.
+// A policy has the witness that it names, or inherits one.
 func TestWitnessesOfPolicies(t *testing.T) {
 	t.Parallel()
 	c := load(t, `
@@ -53,12 +53,11 @@ absentAfter = "never"
 		}
 	}
 	if c.Default.Witness == nil || c.Policies["email"].Witness != nil {
-		t.Error("the default has none, or a policy cannot take it back")
+		t.Error("the default has no witness, or a policy cannot remove it")
 	}
 }
 
-// Everything about a service is what the file says: its certificate, its secret, headers,
-// how long it may take.
+// The file sets everything about a service: certificate, secret, headers and timeout.
 func TestWitnessByHTTPS(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -106,14 +105,14 @@ secretEnv = "ORDERS"
 		t.Errorf("%v, %v", verdict, err)
 	}
 	if verdict, err := c.Policies["slug"].Witness(ctx, dibs.SuspectHold{}); verdict != dibs.Unknown || err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a service that nobody vouches for is believed: %v, %v", verdict, err)
+		t.Errorf("a service with an untrusted certificate is trusted: %v, %v", verdict, err)
 	}
 }
 
 func TestWitnessNamedWithoutAny(t *testing.T) {
 	t.Parallel()
 	got := problems(t, "[policies.slug]\nwitness = \"the orders\"\n")[0]
-	if got.Line != 2 || got.Message != `there is no witness "the orders": add a table [witnesses."the orders"]` {
+	if got.Line != 2 || got.Message != `unknown witness "the orders": add a table [witnesses."the orders"]` {
 		t.Errorf("%+v", got)
 	}
 }

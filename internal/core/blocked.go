@@ -46,7 +46,7 @@ func (b *blockedCalls) add(c *call) {
 		return
 	}
 	c.pause = min(max(2*c.pause, shortestWait), longestWait)
-	c.again = time.Now().Add(c.pause/2 + rand.N(c.pause))
+	c.retryAt = time.Now().Add(c.pause/2 + rand.N(c.pause))
 	c.wasBlocked.Store(true)
 	if !c.state.CompareAndSwap(callTaken, callQueued) {
 		c.answer(dibs.Unavailable(errHeld))
@@ -65,12 +65,12 @@ func (b *blockedCalls) due(now time.Time, most int) (calls []*call, next time.Ti
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls = slices.DeleteFunc(b.calls, func(c *call) bool {
-		if len(calls) < most && !c.again.After(now) {
+		if len(calls) < most && !c.retryAt.After(now) {
 			calls = append(calls, c)
 			return true
 		}
-		if next.IsZero() || c.again.Before(next) {
-			next = c.again
+		if next.IsZero() || c.retryAt.Before(next) {
+			next = c.retryAt
 		}
 		return false
 	})

@@ -24,9 +24,9 @@ type call struct {
 	guessedWrong bool            // it was blocked: its records are loaded from now on
 	awaited      []rules.PastEnd // the ends that were awaited before the last decision
 
-	// While the call is blocked: the length of the present wait, and its end.
+	// While the call is blocked: how long it waits this time, and until when.
 	pause      time.Duration
-	again      time.Time
+	retryAt    time.Time
 	wasBlocked atomic.Bool
 }
 

@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const customers = 100
 
-// race lets a hundred customers reserve the same name at the same time.
+// race lets a hundred customers reserve the same name at once.
 func (s *story) race(ctx context.Context) (dibs.Hold, error) {
 	s.chapter("1. A hundred customers want alice-bob, all at once")
 	var (
@@ -64,28 +63,28 @@ func (s *story) payment(ctx context.Context, hold dibs.Hold) error {
 		return err
 	}
 	s.tell("%s is %s and belongs to %s.", name.Key(), name.State, name.Entity)
-	// The answer got lost, so the shop asks again.
+	// The answer was lost, so the shop repeats the request.
 	results, err := s.Apply(ctx, dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: wedding})
 	if err != nil {
 		return err
 	}
-	s.tell("Asking again, because an answer got lost, is safe: replayed %v.", results[0].Replayed)
+	s.tell("Repeating the request after a lost answer is safe: replayed %v.", results[0].Replayed)
 	return nil
 }
 
-// staleToken lets a holder come back after somebody else took the name.
+// staleToken lets a holder confirm after another customer reserved the name.
 func (s *story) staleToken(ctx context.Context) error {
 	s.chapter("3. A customer falls asleep; the token is stale")
 	asleep, err := s.Reserve(ctx, dibs.Reserve{Namespace: "coupon", Value: "SPRING", TTL: dibs.For(shortHold)})
 	if err != nil {
 		return err
 	}
-	s.tell("A hold of %v on %s, epoch %d. Nobody confirms it.", shortHold, asleep.Key(), asleep.Epoch)
+	s.tell("A hold of %v on %s, epoch %d. It is not confirmed.", shortHold, asleep.Key(), asleep.Epoch)
 	awake, err := s.reserveWhenFree(ctx, "coupon", "SPRING")
 	if err != nil {
 		return err
 	}
-	s.tell("It ran out, and somebody else reserves it: epoch %d.", awake.Epoch)
+	s.tell("It expires, and another customer reserves it: epoch %d.", awake.Epoch)
 	_, err = s.Confirm(ctx, dibs.Confirm{ID: asleep.ID, Token: asleep.Token, Entity: dibs.Entity{Type: "order", ID: "1"}})
 	if !errors.Is(err, dibs.ErrLost) {
 		return fmt.Errorf("a stale token was answered with %w, it must be refused", err)
@@ -102,9 +101,10 @@ func (s *story) reserveWhenFree(ctx context.Context, namespace, value string) (d
 		if !ok || taken.Code != dibs.CodeNameTaken {
 			return hold, err
 		}
-		// The refusal says until when.
-		if err := backoff.Sleep(ctx, time.Until(taken.Until)); err != nil {
-			return dibs.Hold{}, err
+		select {
+		case <-time.After(time.Until(taken.Until)):
+		case <-ctx.Done():
+			return dibs.Hold{}, ctx.Err()
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (s *story) rename(ctx context.Context) error {
 	return nil
 }
 
-// history shows what support staff sees.
+// history shows the events of a name.
 func (s *story) history(ctx context.Context) error {
 	s.chapter("6. And who had alice-bob?")
 	events, err := s.History(ctx, namespace, "alice-bob")

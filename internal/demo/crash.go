@@ -19,14 +19,14 @@ var couple = dibs.Entity{Type: "wedding", ID: "43"}
 
 func databasePath(folder string) string { return filepath.Join(folder, "names.db") }
 
-// weddingPath is where the shop saves its weddings: anywhere but in the registry.
+// weddingPath is where the shop saves its weddings, outside of the registry.
 func weddingPath(folder string, entity dibs.Entity) string {
 	return filepath.Join(folder, entity.Type+"-"+entity.ID)
 }
 
-// lookForWedding is the witness: it looks whether the wedding was saved. Saying that
-// it was not is safe here, since the customer's process is dead by the time the hold
-// is over; a real shop fences its save by the hold's epoch, or by a deadline.
+// lookForWedding is the witness: it checks whether the wedding was saved. Answering absent is
+// safe here, because the customer's process is dead when the hold ends; a real shop fences its
+// save by the hold's epoch, or by a deadline.
 func lookForWedding(folder string) dibs.Witness {
 	return func(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 		_, err := os.Stat(weddingPath(folder, hold.Entity))
@@ -43,8 +43,8 @@ func lookForWedding(folder string) dibs.Witness {
 
 const savedMark = "saved"
 
-// Customer is the second process of the demo: it reserves a name, saves its wedding,
-// says so, and never comes to confirm it, because it is killed.
+// Customer is the second process of the demo: it reserves a name, saves its wedding, reports that,
+// and is killed before it confirms.
 func Customer(ctx context.Context, out io.Writer, folder string) error {
 	reg, err := openRegistry(ctx, folder)
 	if err != nil {
@@ -62,8 +62,8 @@ func Customer(ctx context.Context, out io.Writer, folder string) error {
 	return err
 }
 
-// crash kills a process between saving its wedding and confirming the name, and lets
-// the witness find out.
+// crash kills a process between saving its wedding and confirming the name. The witness then
+// finds the wedding.
 func (s *story) crash(ctx context.Context, customer []string) error {
 	s.chapter("5. A crash between saving the wedding and confirming its name")
 	if err := s.killCustomer(ctx, customer); err != nil {
@@ -118,7 +118,7 @@ func (s *story) killCustomer(ctx context.Context, customer []string) error {
 	if err := process.Process.Kill(); err != nil {
 		return err
 	}
-	_ = process.Wait() // it ends by the signal, as it should
+	_ = process.Wait() // the signal ends it
 	s.tell("… and is killed: %s.", process.ProcessState)
 	return nil
 }

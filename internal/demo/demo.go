@@ -1,5 +1,4 @@
-// Package demo tells the story of a name: what goes wrong without a registry, and
-// what happens with one. Everything in it is real: the engine, the race, the crash.
+// Package demo shows the life of a name with a real engine, a real race and a real crash.
 package demo
 
 import (
@@ -16,23 +15,21 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// The namespace of the story, and how long its holds last where it has to wait for
-// their end.
+// The namespace of the demo, and the duration of holds that it lets expire.
 const (
 	namespace = "slug"
 	shortHold = 300 * time.Millisecond
 )
 
-// story is the registry and where it is told.
+// story is the registry and the output of the demo.
 type story struct {
 	*dibs.Registry
 	out    io.Writer
 	folder string
 }
 
-// Run tells the story on a temporary SQLite file and writes it to out. customer is
-// the command line that runs [Customer] in a process of its own; the folder is
-// appended to it.
+// Run runs the demo on a temporary SQLite file and writes to out. Customer is the command line
+// that runs [Customer] in a second process; Run appends the folder.
 func Run(ctx context.Context, out io.Writer, customer []string) (err error) {
 	folder, err := os.MkdirTemp("", "dibs-demo-")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package logtest keeps what is logged, for tests that look at it while it is written.
+// Package logtest keeps log output for tests that read it while it is written.
 package logtest
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Buffer is a buffer for several goroutines. The zero Buffer is empty.
+// Buffer is a buffer that is safe for concurrent use. The zero Buffer is empty.
 type Buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -19,7 +19,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// String returns all that was written.
+// String returns everything that was written.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// spared reports whether a request is always answered: whoever looks after a server has to
-// see it when it has too much to do.
-func spared(r *http.Request) bool {
+// alwaysAdmitted reports whether a request is answered whatever the load: operators need health
+// and metrics most when the server is overloaded.
+func alwaysAdmitted(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/healthz", "/readyz", "/metrics":
 		return true
@@ -21,8 +21,8 @@ func spared(r *http.Request) bool {
 	return false
 }
 
-// admit lets a request in, or turns it away: before anything of it is read, and before its
-// caller has signed in. A request that was let in has to leave.
+// admit admits a request or rejects it, before its body is read and before its caller is
+// authenticated. The caller of admit must call leave when an admitted request ends.
 func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) {
 	leave = func() {}
 	surplus := isSurplus(r)
@@ -30,7 +30,7 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 		w.Header().Set("Connection", "close")
 	}
 	switch {
-	case spared(r):
+	case alwaysAdmitted(r):
 		return leave, nil
 	case surplus:
 		return nil, s.shed(w, byConnections)
@@ -65,8 +65,8 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 	}, nil
 }
 
-// enterShare lets a request into the share of its caller. All requests without credentials
-// have one share together: they are strangers', or of a server that wants no key.
+// enterShare takes one of the slots of the request's caller. All requests without credentials
+// share the same slots.
 func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *problem) {
 	caller := credentials(r)
 	leaveShare, entry := s.limits.gateByCredentials.Acquire(r.Context(), caller)
@@ -93,7 +93,7 @@ func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *prob
 	}, nil
 }
 
-// notEntered is the answer to a request that its caller's share has no room for.
+// notEntered returns the problem for a request whose caller has no free slot.
 func (s *Server) notEntered(w *recorder, entry limit.Admission) *problem {
 	if entry == limit.QueueFull {
 		return s.overShare("requests")
@@ -101,7 +101,7 @@ func (s *Server) notEntered(w *recorder, entry limit.Admission) *problem {
 	return s.shed(w, byQueue)
 }
 
-// takeShare takes one of the places, or of the streams, that a caller may have at once.
+// takeShare takes one of the requests, or of the streams, that a caller may have open at once.
 func (s *Server) takeShare(r *http.Request, caller string) (leave func(), p *problem) {
 	shares, of := s.limits.gateByCaller, "requests"
 	if streaming(r) {
@@ -117,14 +117,14 @@ func (s *Server) takeShare(r *http.Request, caller string) (leave func(), p *pro
 	return leave, nil
 }
 
-// overShare is the answer to a caller that has taken its share already.
+// overShare returns the problem for a caller that has used up its share.
 func (s *Server) overShare(of string) *problem {
-	s.turnedAway(byShare)
+	s.rejected(byShare)
 	return newProblem(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
-		"this caller has as many "+of+" open as one caller may: nothing happened; end some of them, or try again in a moment")
+		"this caller has the maximum of "+of+" per caller open: nothing happened; end some of them, or try again in a moment")
 }
 
-// chargeAddress counts a request against the address that it comes from.
+// chargeAddress counts a request against its address.
 func (s *Server) chargeAddress(w http.ResponseWriter, r *http.Request) *problem {
 	buckets := s.limits.addresses
 	if buckets == nil {
@@ -139,22 +139,21 @@ func (s *Server) chargeAddress(w http.ResponseWriter, r *http.Request) *problem 
 		showLimit(w.Header(), "address", buckets.Rate(), verdict)
 		return nil
 	}
-	return s.tooMany(byAddress, "address", buckets.Rate(), verdict, fmt.Sprintf("more than the %s requests come from one address that may", buckets.Rate()))
+	return s.tooMany(byAddress, "address", buckets.Rate(), verdict, fmt.Sprintf("this address has sent more than %s requests", buckets.Rate()))
 }
 
-// shed is the answer to a request for which there is no room. Not everybody is told to
-// come again at the same time.
+// shed returns the problem for a request that the server has no capacity for. Retry-After varies,
+// so that not all clients come back at the same time.
 func (s *Server) shed(w *recorder, reason limitReason) *problem {
-	s.turnedAway(reason)
+	s.rejected(reason)
 	w.shed = true
-	return &noRoom[rand.IntN(len(noRoom))]
+	return &overloaded[rand.IntN(len(overloaded))]
 }
 
-// noRoom are the answers of shed, made beforehand: whoever has too much to do must not
-// spend much on saying so.
-var noRoom = func() (answers [2]problem) {
+// overloaded are the problems of shed, encoded beforehand: shedding must be cheap.
+var overloaded = func() (answers [2]problem) {
 	for i := range answers {
-		p := newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server has too much to do: nothing happened; try again in a moment")
+		p := newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server is overloaded: nothing happened; try again in a moment")
 		p.header = http.Header{"Retry-After": {strconv.Itoa(1 + i)}}
 		p.encoded, _ = json.Marshal(&p.Problem)
 		answers[i] = *p

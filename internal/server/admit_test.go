@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// wantShed fails unless an answer says that nothing happened, and when to come again.
+// wantShed fails unless a response says that nothing happened, with Retry-After.
 func (r *rig) wantShed(res reply, text string) {
 	r.Helper()
 	wait, err := strconv.Atoi(res.header.Get("Retry-After"))
@@ -25,7 +25,7 @@ func (r *rig) wantShed(res reply, text string) {
 	}
 }
 
-// slow lets requests with the key "slow" take until they are let go.
+// slow blocks requests with the key "slow" until letGo is called.
 func slow(c *Config) (entered chan struct{}, letGo func()) {
 	entered, proceed := make(chan struct{}, 100), make(chan struct{})
 	c.Authenticate = func(_ context.Context, key string) (access.Caller, error) {
@@ -38,8 +38,8 @@ func slow(c *Config) (entered chan struct{}, letGo func()) {
 	return entered, sync.OnceFunc(func() { close(proceed) })
 }
 
-// So many are worked on, so many wait; all others are told at once to come again. Whoever
-// looks after the server is always answered.
+// A bounded number of requests is in flight, a bounded number waits, and all others are rejected
+// at once. Health and metrics are always answered.
 func TestShedding(t *testing.T) {
 	t.Parallel()
 	var entered chan struct{}
@@ -54,7 +54,7 @@ func TestShedding(t *testing.T) {
 	for range 2 {
 		working.Go(func() {
 			if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("slow", ""), ""); res.status != http.StatusNotFound {
-				t.Errorf("who is inside gets %d %s", res.status, text)
+				t.Errorf("an admitted request gets %d %s", res.status, text)
 			}
 		})
 	}
@@ -63,18 +63,18 @@ func TestShedding(t *testing.T) {
 	if got := r.metric("dibs_requests_in_flight"); got != 2 {
 		t.Errorf("%v are in flight", got)
 	}
-	// This one waits, and in vain.
+	// This request waits until its time is up.
 	res, text := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
 	r.wantShed(res, text)
 	doc.checkAnswer(t, "POST /v1/reservations", res, text)
 	if got := r.metric(`dibs_requests_limited_total{reason="queue"}`); got != 1 {
 		t.Errorf("%v were counted", got)
 	}
-	// While one waits there is no room for another.
+	// While one request waits, the queue is full.
 	waiter, gone := context.WithCancel(t.Context())
 	waiting := make(chan limit.Admission)
 	go func() { waiting <- r.server.limits.gate.Acquire(waiter) }()
-	eventually(t, "somebody waits", func() bool { return r.server.limits.gate.Waiting() == 1 })
+	eventually(t, "a request waits", func() bool { return r.server.limits.gate.Waiting() == 1 })
 	res, text = r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
 	r.wantShed(res, text)
 	if got := r.metric(`dibs_requests_limited_total{reason="in_flight"}`); got != 1 {
@@ -93,12 +93,12 @@ func TestShedding(t *testing.T) {
 		t.Errorf("afterwards it is %d %s", res.status, text)
 	}
 	if log := r.log.String(); strings.Contains(log, `"level":"WARN","msg":"request"`) {
-		t.Errorf("each of them is told of in the log: %s", log)
+		t.Errorf("the log has a line for each: %s", log)
 	}
 }
 
-// Who waited gets in as soon as somebody leaves.
-func TestWaitingIsWorthIt(t *testing.T) {
+// A waiting request is admitted as soon as another one ends.
+func TestWaitingRequestsAreAdmitted(t *testing.T) {
 	t.Parallel()
 	var entered chan struct{}
 	var letGo func()
@@ -120,7 +120,7 @@ func TestWaitingIsWorthIt(t *testing.T) {
 	for range 10 {
 		ask("quick")
 	}
-	eventually(t, "all of them wait", func() bool { return r.server.limits.gate.Waiting() == 10 })
+	eventually(t, "all requests wait", func() bool { return r.server.limits.gate.Waiting() == 10 })
 	letGo()
 	all.Wait()
 	if got := r.metric("dibs_requests_in_flight"); got != 0 {
@@ -128,18 +128,18 @@ func TestWaitingIsWorthIt(t *testing.T) {
 	}
 }
 
-// Streams have room of their own, and take none from others.
+// Streams have a limit of their own, and do not count as requests in flight.
 func TestTooManyStreams(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) { c.Limits = limit.Limits{MaxInFlight: 1, MaxStreams: 2} })
-	// open opens a stream, which lasts until it is closed.
+	// open opens a stream.
 	open := func() (status int, end func() error) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.http.URL+"/v1/events", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Accept", "text/event-stream")
-		res, err := r.client.Do(req) //nolint:bodyclose // its caller does
+		res, err := r.client.Do(req) //nolint:bodyclose // the caller closes it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,21 +171,14 @@ func TestTooManyStreams(t *testing.T) {
 	}
 }
 
-// A connection too many lasts for one answer: that there is no room, or that all is well.
-// Beyond that nobody is let in until somebody goes.
+// A connection over the limit serves one response: 503, or health. Far beyond the limit the
+// server accepts no connection until another one ends.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	const most = 8
 	r := newRig(t, inMemory, nil, func(c *Config) { c.Limits = limit.Limits{MaxConnections: most} })
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- r.server.Run(ctx, listener, Timeouts{}) }()
-	t.Cleanup(func() { stop(); <-ended })
-	url := "http://" + listener.Addr().String()
+	address := r.listen(Timeouts{})
+	url := "http://" + address
 	clients := make([]*http.Client, most)
 	for i := range clients {
 		clients[i] = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
@@ -197,7 +190,7 @@ func TestTooManyConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, got.Body) // or the connection could not be used again
+		_, _ = io.Copy(io.Discard, got.Body) // so that the connection can be reused
 		_ = got.Body.Close()
 		return reply{got.StatusCode, got.Header}, got.Close
 	}
@@ -208,24 +201,24 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	late := &http.Client{Transport: &http.Transport{}}
 	if res, last := ask(late, "/v1/names"); res.status != http.StatusServiceUnavailable || res.header.Get("Retry-After") == "" || !last {
-		t.Errorf("a connection too many is %d %v", res.status, res.header)
+		t.Errorf("on a connection over the limit it is %d %v", res.status, res.header)
 	}
 	if res, last := ask(late, "/healthz"); res.status != http.StatusOK || !last {
 		t.Errorf("health is %d", res.status)
 	}
-	eventually(t, "those are gone", func() bool { return r.metric("dibs_connections") == most })
+	eventually(t, "surplus connections are closed", func() bool { return r.metric("dibs_connections") == most })
 
-	// Of very many who say nothing, only so many are let in, and they keep nobody out.
+	// Of many silent connections only a bounded number is accepted, and they block no other.
 	const surplus = most + most/8 + 16
 	for range 3 * surplus {
-		conn, err := net.Dial("tcp", listener.Addr().String())
+		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 	}
 	if res, _ := ask(clients[0], "/v1/names"); res.status != http.StatusOK {
-		t.Errorf("who was there before gets %d", res.status)
+		t.Errorf("an earlier connection gets %d", res.status)
 	}
 	if res, _ := ask(late, "/healthz"); res.status != http.StatusOK {
 		t.Errorf("health is %d", res.status)
@@ -238,24 +231,17 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// Strangers that come again and again over connections of theirs, and others that say nothing,
-// keep nobody out who signs in: they have to go first.
-func TestStrangersMakeRoom(t *testing.T) {
+// Anonymous connections, whether they send requests or nothing, do not keep out callers with a
+// key: they are closed first.
+func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	const most = 8
 	r := newRig(t, inMemory, map[string]access.Caller{"good": {Name: "good", Grants: access.Everything.Grants}}, func(c *Config) {
 		c.Limits = limit.Limits{MaxConnections: most}
 	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- r.server.Run(ctx, listener, Timeouts{}) }()
-	t.Cleanup(func() { stop(); <-ended })
+	address := r.listen(Timeouts{})
 	dialed := func() *raw {
-		conn, err := net.Dial("tcp", listener.Addr().String())
+		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,22 +249,22 @@ func TestStrangersMakeRoom(t *testing.T) {
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 		return &raw{conn, bufio.NewReader(conn)}
 	}
-	regular := dialed()
-	if status, _, err := regular.ask(healthy); status != http.StatusNotFound {
+	earlier := dialed()
+	if status, _, err := earlier.ask(healthy); status != http.StatusNotFound {
 		t.Fatal(status, err)
 	}
 	for range 4 * most {
 		if status, _, err := dialed().ask("GET /v1/names HTTP/1.1\r\nHost: x\r\n\r\n"); status != http.StatusUnauthorized {
 			t.Fatal(status, err)
 		}
-		dialed() // says nothing
+		dialed() // sends nothing
 	}
 	for range 2 {
 		if status, last, err := dialed().ask(healthy); status != http.StatusNotFound || last {
 			t.Errorf("a new caller gets %d, %v", status, err)
 		}
 	}
-	if status, _, err := regular.ask(healthy); status != http.StatusNotFound {
-		t.Errorf("one that was there before gets %d, %v", status, err)
+	if status, _, err := earlier.ask(healthy); status != http.StatusNotFound {
+		t.Errorf("an earlier caller gets %d, %v", status, err)
 	}
 }

@@ -17,72 +17,72 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-type visitKey struct{}
+type infoKey struct{}
 
-// visit is a request's caller, and what it is counted by.
-type visit struct {
+// requestInfo is what the server knows about a request: its caller, and what limits count it by.
+type requestInfo struct {
 	caller  access.Caller
 	visitor limit.Visitor
 	kind    kind
-	header  http.Header // of the answer
-	hidden  atomic.Bool // a reservation was kept from the caller
+	header  http.Header // of the response
+	hidden  atomic.Bool // a reservation was hidden from the caller
 }
 
-// authenticate finds out who asks, before anything of the request is read.
+// authenticate identifies the caller and checks its limits, before the body is read.
 func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	visit := &visit{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
+	info := &requestInfo{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
 	var p *problem
-	if visit.caller, p = s.signIn(r, visit.visitor); p == nil {
-		p = s.charge(visit, visit.kind, 1)
+	if info.caller, p = s.signIn(r, info.visitor); p == nil {
+		p = s.charge(info, info.kind, 1)
 	}
 	leave := func() {}
 	if p == nil {
-		leave, p = s.takeShare(r, visit.caller.Name)
+		leave, p = s.takeShare(r, info.caller.Name)
 	}
 	if p != nil {
 		writeProblem(w, p)
 		return
 	}
 	defer leave()
-	welcome(r)
-	if lasts(r) {
-		lift(w)
+	markAuthenticated(r)
+	if unbounded(r) {
+		clearWriteDeadline(w)
 	}
-	next(huma.WithValue(ctx, visitKey{}, visit))
-	if visit.hidden.Load() {
+	next(huma.WithValue(ctx, infoKey{}, info))
+	if info.hidden.Load() {
 		s.cfg.Metrics.deny(access.Hidden)
 	}
 }
 
-// identify returns who a request is from, or says why nobody. An Authorization header
-// decides alone; where there is none, the client's certificate does.
+// identify returns the caller of a request, or a problem. If there is an Authorization header,
+// it alone decides; if not, the client certificate does.
 func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 	if s.cfg.Authenticate == nil {
 		return access.Everything, nil
 	}
 	ctx := r.Context()
-	if lasts(r) { // which has no deadline of its own
+	if unbounded(r) { // its context has no deadline
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.RequestTimeout)
 		defer cancel()
 	}
 	authorization := r.Header.Get("Authorization")
-	if len(r.Header.Values("Authorization")) > 1 { // a proxy in front may have looked at another one of them
-		return access.Caller{}, s.notLetIn(&access.RefusedError{
-			Reason: access.SeveralCredentials, Detail: "this request has more than one Authorization header: send one",
+	if len(r.Header.Values("Authorization")) > 1 { // a proxy in front may have checked another of them
+		return access.Caller{}, s.signInProblem(&access.RefusedError{
+			Reason: access.SeveralCredentials, Detail: "the request has more than one Authorization header: send only one",
 		}, true)
 	}
 	if c := certificateOf(r); c != nil && s.cfg.Certificate != nil && authorization == "" {
 		caller, err := s.cfg.Certificate(ctx, c)
-		return caller, s.notLetIn(err, false)
+		return caller, s.signInProblem(err, false)
 	}
 	secret := bearer(r)
 	caller, err := s.cfg.Authenticate(ctx, secret)
-	return caller, s.notLetIn(err, secret != "")
+	return caller, s.signInProblem(err, secret != "")
 }
 
-// bearer returns the key or the token of a request, or nothing where there is none.
+// bearer returns the key or the token of a request; empty if there is none.
 func bearer(r *http.Request) string {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -91,7 +91,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(secret)
 }
 
-// certificateOf returns the certificate of a client, if TLS has found it to be good.
+// certificateOf returns the client certificate that TLS has verified, or nil.
 func certificateOf(r *http.Request) *x509.Certificate {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return nil
@@ -99,9 +99,9 @@ func certificateOf(r *http.Request) *x509.Certificate {
 	return r.TLS.VerifiedChains[0][0]
 }
 
-// notLetIn turns the error of signing in into an answer, and counts it; nil for none.
-// Shown is whether there was a key or a token.
-func (s *Server) notLetIn(err error, shown bool) *problem {
+// signInProblem returns the problem for an error of authentication, and counts it; nil for no
+// error. Shown says whether the request had a key or a token.
+func (s *Server) signInProblem(err error, shown bool) *problem {
 	var refusal *access.RefusedError
 	switch {
 	case err == nil:
@@ -115,10 +115,10 @@ func (s *Server) notLetIn(err error, shown bool) *problem {
 	case !shown:
 		refusal = &access.RefusedError{
 			Reason: access.NoCredentials,
-			Detail: "this server wants an API key, or a token that it trusts: send the header \"Authorization: Bearer dibs_…\"",
+			Detail: "this server requires an API key, or a token of a trusted issuer: send the header \"Authorization: Bearer dibs_…\"",
 		}
 	default:
-		refusal = &access.RefusedError{Reason: access.UnknownKey, Detail: "this API key is not known here, or its time is over"}
+		refusal = &access.RefusedError{Reason: access.UnknownKey, Detail: "this API key is unknown, revoked or expired"}
 	}
 	s.cfg.Metrics.deny(refusal.Reason)
 	p := newProblem(http.StatusUnauthorized, "UNAUTHORIZED", refusal.Detail)
@@ -126,66 +126,67 @@ func (s *Server) notLetIn(err error, shown bool) *problem {
 	return p
 }
 
-// visitOf returns the visit that a request is; one of nobody where there is none.
-func visitOf(ctx context.Context) *visit {
-	if v, ok := ctx.Value(visitKey{}).(*visit); ok {
+// infoOf returns the info of a request. Without one it returns an info whose caller has no
+// rights.
+func infoOf(ctx context.Context) *requestInfo {
+	if v, ok := ctx.Value(infoKey{}).(*requestInfo); ok {
 		return v
 	}
-	return &visit{}
+	return &requestInfo{}
 }
 
-func callerOf(ctx context.Context) access.Caller { return visitOf(ctx).caller }
+func callerOf(ctx context.Context) access.Caller { return infoOf(ctx).caller }
 
-// registry returns the Registry that acts for the caller, with the rights that it has in
-// each namespace.
+// registry returns the Registry acting for the caller, with the caller's rights in each
+// namespace.
 func (s *Server) registry(ctx context.Context) *dibs.Registry {
-	v := visitOf(ctx)
-	return s.cfg.Registry.As(dibs.Principal{Name: v.caller.Name, Grants: v})
+	info := infoOf(ctx)
+	return s.cfg.Registry.As(dibs.Principal{Name: info.caller.Name, Grants: info})
 }
 
-// Allow reports whether the caller may do something to a reservation.
-func (v *visit) Allow(command dibs.Command, namespace string) bool {
+// Allow reports whether the caller may apply a command to a reservation in a namespace.
+func (r *requestInfo) Allow(command dibs.Command, namespace string) bool {
 	for _, verb := range access.VerbsOf(command) {
-		if !v.finds(verb, namespace) {
+		if !r.finds(verb, namespace) {
 			return false
 		}
 	}
 	return true
 }
 
-// canGet reports whether the caller may see a reservation.
-func (v *visit) canGet(namespace string) bool { return v.finds(access.Get, namespace) }
+// canGet reports whether the caller may see a reservation in a namespace.
+func (r *requestInfo) canGet(namespace string) bool { return r.finds(access.Get, namespace) }
 
-// finds reports whether there is a reservation of this namespace for the caller. Where there
-// is not, it is told so as if there were none at all, and that is counted.
-func (v *visit) finds(verb access.Verb, namespace string) bool {
-	if v.caller.May(verb, namespace) {
+// finds reports whether reservations of a namespace exist for the caller. If not, the caller is
+// told that there is no such reservation, and the request counts as denied.
+func (r *requestInfo) finds(verb access.Verb, namespace string) bool {
+	if r.caller.May(verb, namespace) {
 		return true
 	}
-	v.hidden.Store(true)
+	r.hidden.Store(true)
 	return false
 }
 
-// RightsIn returns what the caller may do beyond the ordinary.
-func (v *visit) RightsIn(namespace string) dibs.Rights { return v.caller.RightsIn(namespace) }
+// RightsIn returns the special rights of the caller in a namespace.
+func (r *requestInfo) RightsIn(namespace string) dibs.Rights { return r.caller.RightsIn(namespace) }
 
-// everywhere stands for all namespaces.
-const everywhere = ""
+// allNamespaces, as a namespace, means all of them.
+const allNamespaces = ""
 
-// may refuses a verb in a namespace that the caller has no right to.
+// may returns a problem if the caller has no right to a verb in a namespace.
 func (s *Server) may(ctx context.Context, verb access.Verb, namespace string) error {
 	if callerOf(ctx).May(verb, namespace) {
 		return nil
 	}
 	where := "in all namespaces"
-	if namespace != everywhere {
+	if namespace != allNamespaces {
 		where = "in the namespace " + namespace
 	}
 	return s.forbidden(verb, where)
 }
 
-// mayInScope refuses a verb on an entity, which has names in every namespace of its
-// scope.
+// mayInScope returns a problem if the caller has no right to a verb in a whole scope. An entity
+// has names in every namespace of its scope.
 func (s *Server) mayInScope(ctx context.Context, verb access.Verb, scope string) error {
 	if callerOf(ctx).MayInScope(verb, scope) {
 		return nil
@@ -197,9 +198,9 @@ func (s *Server) mayInScope(ctx context.Context, verb access.Verb, scope string)
 	return s.forbidden(verb, where)
 }
 
-// maySomewhere refuses verbs on a reservation to a caller that has one of them nowhere: it does not
-// learn whether there is such a reservation. For all others the registry says whether there
-// is one that they may do this to, since only the row knows its namespace.
+// maySomewhere returns a problem if the caller lacks one of the verbs in every namespace: such a
+// caller does not learn whether a reservation exists. For all others the registry decides,
+// because only the record has the namespace.
 func (s *Server) maySomewhere(ctx context.Context, verbs ...access.Verb) error {
 	for _, verb := range verbs {
 		if !callerOf(ctx).MaySomewhere(verb) {
@@ -211,5 +212,5 @@ func (s *Server) maySomewhere(ctx context.Context, verbs ...access.Verb) error {
 
 func (s *Server) forbidden(verb access.Verb, where string) *problem {
 	s.cfg.Metrics.deny(access.Forbidden)
-	return newProblem(http.StatusForbidden, "FORBIDDEN", "this caller has no right to "+string(verb)+" "+where)
+	return newProblem(http.StatusForbidden, "FORBIDDEN", "this caller does not have the right "+string(verb)+" "+where)
 }

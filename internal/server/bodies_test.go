@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// No call reads more of a body than it may, whether its length was said beforehand or not;
-// and none makes more of it than was sent.
+// No call reads more of a body than the limit, with or without a Content-Length, and none
+// decompresses it.
 func TestBodiesAreCapped(t *testing.T) {
 	t.Parallel()
 	const most = 1000

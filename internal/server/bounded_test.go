@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// tell commits so many events of a name of the namespace "slug", all at once.
-func (r *rig) tell(canonical string, n int) {
+// commitEvents commits n events of a name of the namespace "slug" at once.
+func (r *rig) commitEvents(canonical string, n int) {
 	r.Helper()
 	record := dibs.NameRecord{
 		ID: dibs.NameID("slug", canonical), Namespace: "slug", Canonical: canonical, Value: canonical, State: dibs.Active, Status: dibs.StatusConfirmed,
@@ -40,12 +40,12 @@ func (r *rig) getEvents(path string) (page wire.EventsPage) {
 	return page
 }
 
-// The feed of one namespace among everybody's: each call does a bounded piece of work, says
-// that there is more, and is counted as what it may look at.
+// For the feed of one namespace among many events of others, each call scans a bounded number of
+// events, says that there is more, and counts as what it may scan.
 func TestEventsOfANamespaceAmongOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, onSQLite, nil)
-	r.tell("others", 3500)
+	r.commitEvents("others", 3500)
 	r.reserve("acme.slug", "ours")
 	page, calls := wire.EventsPage{More: true}, 0
 	for ; page.More; calls++ {
@@ -74,12 +74,12 @@ func TestEventsOfANamespaceAreCounted(t *testing.T) {
 	r.wantLimited(res, text, "reads")
 }
 
-// A stream of one namespace passes over the others' events once, tells where it is, and
-// begins there when it comes back.
-func TestStreamPassesOverOthersOnce(t *testing.T) {
+// A stream of one namespace scans the events of others once, sends its position, and resumes
+// there.
+func TestStreamScansOthersOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
-	r.tell("others", 2500)
+	r.commitEvents("others", 2500)
 	s := openStream(r, "/v1/events?namespace=acme.slug", "")
 	var at string
 	end := string(r.latest())
@@ -97,8 +97,8 @@ func TestStreamPassesOverOthersOnce(t *testing.T) {
 	}
 	s.stop()
 	s = openStream(r, "/v1/events?namespace=acme.slug", at)
-	r.tell("more", 30)
-	for end = string(r.latest()); at != end; { // also while it waits for news
+	r.commitEvents("more", 30)
+	for end = string(r.latest()); at != end; { // also while it waits for events
 		fields, err := s.message()
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestStreamPassesOverOthersOnce(t *testing.T) {
 	}
 }
 
-// latest is where the feed ends.
+// latest returns the end of the feed.
 func (r *rig) latest() dibs.Cursor {
 	r.Helper()
 	cursor, err := r.store.Latest(r.Context())
@@ -123,14 +123,14 @@ func (r *rig) latest() dibs.Cursor {
 	return cursor
 }
 
-// A long history comes in pages, by path and by body, and tells who held the name.
+// A long history comes in pages, by path and by body, and shows the holder at a moment.
 func TestLongHistory(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines() {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, e, nil)
-			r.tell("long", 2300)
+			r.commitEvents("long", 2300)
 			path := "/v1/names/slug/long/history"
 			first := r.getEvents(path)
 			if len(first.Events) != 1000 || first.NextCursor == "" || first.Events[999].Revision != 2300 || first.Events[0].Revision != 1301 {
@@ -154,7 +154,7 @@ func TestLongHistory(t *testing.T) {
 			var held struct{ Holder wire.Holder }
 			res, text := r.send(http.MethodGet, path+"?at=1970-01-01T00:00:00.005Z", nil, "")
 			if json.Unmarshal([]byte(text), &held) != nil || held.Holder.Entity == nil || held.Holder.Since != "1970-01-01T00:00:00.001Z" {
-				t.Errorf("who held it is %d: %s", res.status, text)
+				t.Errorf("the holder is %d: %s", res.status, text)
 			}
 		})
 	}

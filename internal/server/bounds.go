@@ -11,26 +11,26 @@ import (
 	"github.com/calldibs/dibs/internal/exactjson"
 )
 
-// Bounds of every request. They keep the work for a bad request, and the answer to it, in
-// proportion to the request. They lie above what the rules of names allow, so that a value
-// or a list that is too long for the rules is refused by the rules, with their code.
+// Bounds of every request. They keep the work for a bad request, and the response to it, in
+// proportion to the request. They are above what the rules of names allow, so that the rules
+// refuse a value or a list that is too long for them, with their own code.
 const (
-	// maxText is how many characters a string may have: as many as fit into a request's
-	// head, so that no value is too long in a body that can be asked for in a path.
+	// maxText is how many characters a string may have: as many as fit into the head of a
+	// request, so that a body accepts every value that a path accepts.
 	maxText = maxHeader
-	// maxList is how many elements a list may have, and members a map.
+	// maxList is how many elements a list, or entries a map, may have.
 	maxList = 1000
-	// maxValues is how many JSON values a body may have in total. The most that the rules
-	// allow is a list of 32 commands with 32 reservations each, of 27 values.
+	// maxValues is how many JSON values a body may have in total. The largest body that the
+	// rules allow is a list of 32 commands with 32 reservations of 27 values each.
 	maxValues = 32 << 10
 	// maxDepth is how deep lists and objects may be nested.
 	maxDepth = 32
 )
 
-// strictJSON takes no body that is not UTF-8: the decoder would replace what is not, and
-// so register another name than was asked for. Nor does it take one that has a member
-// twice: of two lists or objects the schema sees the last, and a command would be made of
-// both. And it takes none that is out of bounds, which it looks for first.
+// strictJSON refuses a body that is out of bounds; one that is not UTF-8, because the decoder
+// would replace invalid bytes and so register another name; and one with a duplicate member,
+// because the schema would check only the last of two lists or objects and the decoder would
+// merge both.
 var strictJSON = huma.Format{
 	Marshal: huma.DefaultJSONFormat.Marshal,
 	Unmarshal: func(data []byte, v any) error {
@@ -41,19 +41,19 @@ var strictJSON = huma.Format{
 			return err
 		}
 		if _, toValidate := v.(*any); toValidate && errors.Is(exactjson.Unique(data), exactjson.ErrDuplicate) {
-			return errors.New("has a member twice")
+			return errors.New("has a duplicate member")
 		}
 		return huma.DefaultJSONFormat.Unmarshal(data, v)
 	},
 }
 
-// moreThanAllowed ends the complaint about a body with too many values. The API library
-// passes on no more of an error than its text.
+// moreThanAllowed ends the error about a body with too many values. The API library passes on
+// only the text of an error.
 var moreThanAllowed = fmt.Sprintf("values, more than the %s allowed", thousands(maxValues))
 
-// checkShape refuses JSON with too many values or too deep a nesting, before any of it is
-// decoded: each value costs memory, and the API library collects a complaint about each
-// that is wrong. Data that is not JSON may pass; the decoder refuses it.
+// checkShape refuses JSON with too many values or too deep a nesting before it is decoded: each
+// value costs memory, and the API library collects an error for each wrong one. Data that is
+// not JSON may pass; the decoder refuses it.
 func checkShape(data []byte) error {
 	values, depth, deepest, inText := 1, 0, 0, false
 	for i := 0; i < len(data); i++ {
@@ -65,7 +65,7 @@ func checkShape(data []byte) error {
 		case inText:
 		case c == ',':
 			values++
-		case c == '[', c == '{': // a value of its own, and the first one within
+		case c == '[', c == '{': // itself, and the first value inside
 			values++
 			depth++
 			deepest = max(deepest, depth)
@@ -83,8 +83,8 @@ func checkShape(data []byte) error {
 	}
 }
 
-// boundInputs gives every string, list and map of an operation's request a bound, where its
-// own tags give none.
+// boundInputs bounds every string, list and map of an operation's request that has no bound by
+// its own tags.
 func boundInputs(api *huma.OpenAPI, op *huma.Operation) {
 	for _, p := range op.Parameters {
 		bound(api.Components.Schemas, p.Schema)
@@ -125,7 +125,7 @@ func bound(schemas huma.Registry, s *huma.Schema) {
 	s.PrecomputeMessages()
 }
 
-// thousands writes a number with its digits set apart: 499,980.
+// thousands formats a number with separators: 499,980.
 func thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -133,7 +133,7 @@ func thousands(n int) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// cut shortens a text to so many bytes, and not within a character.
+// cut shortens a text to most bytes, at a character boundary.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

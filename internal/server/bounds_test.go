@@ -15,7 +15,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// Whatever a request can have is bounded, as the document says it.
+// Every input of a request has a bound in the document.
 func TestEveryInputIsBounded(t *testing.T) {
 	t.Parallel()
 	doc := readDocument(newRig(t, inMemory, nil))
@@ -34,12 +34,11 @@ func TestEveryInputIsBounded(t *testing.T) {
 		}
 	}
 	if seen < 200 {
-		t.Errorf("only %d inputs were looked at", seen)
+		t.Errorf("only %d inputs were checked", seen)
 	}
 }
 
-// wantBounds fails for each string, list and map without a bound. It returns how many it
-// has seen.
+// wantBounds fails for each string, list and map without a bound. It returns how many there are.
 func (d *document) wantBounds(tb testing.TB, where string, s *huma.Schema) (seen int) {
 	tb.Helper()
 	for s.Ref != "" {
@@ -76,12 +75,12 @@ func (d *document) wantBounds(tb testing.TB, where string, s *huma.Schema) (seen
 	return seen
 }
 
-// filled is a body of about a megabyte: a part again and again, between a head and a tail.
+// filled returns a body of about a megabyte: a repeated part between a head and a tail.
 func filled(head, part, tail string) string {
 	return head + strings.Repeat(part, (1<<20-len(head)-len(tail)-1)/len(part)) + tail
 }
 
-// manyMembers are the members of an object of about so many bytes, no two with one name.
+// manyMembers returns distinct members of an object, of about so many bytes.
 func manyMembers(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -90,8 +89,8 @@ func manyMembers(size int) string {
 	return b.String() + `"last":0`
 }
 
-// An answer to a bad request is no larger than it has to be, and neither is the work for it.
-// The test runs alone: it measures what is allocated.
+// The response to a bad request is small, and so is the work for it. The test runs alone: it
+// measures allocations.
 func TestBadRequestsAreCheap(t *testing.T) {
 	r := newRig(t, onSQLite, nil)
 	long := strings.Repeat("<", 500<<10)
@@ -157,11 +156,11 @@ func TestBadRequestsAreCheap(t *testing.T) {
 			if len(text) > maxProblem {
 				t.Errorf("the answer has %d bytes", len(text))
 			}
-			if n := strings.Count(text, `"location"`); n > maxComplaints {
-				t.Errorf("there are %d complaints", n)
+			if n := strings.Count(text, `"location"`); n > maxErrors {
+				t.Errorf("there are %d errors", n)
 			}
 			t.Logf("%d bytes, %d allocated", len(text), spent)
-			// The client's own copies are in it, too.
+			// This includes the client's own copies.
 			if spent > 40<<20 {
 				t.Errorf("%d MiB were allocated", spent>>20)
 			}
@@ -169,7 +168,7 @@ func TestBadRequestsAreCheap(t *testing.T) {
 	}
 }
 
-// batchOf is a list of 32 reservations that differ in their value alone.
+// batchOf returns 32 reservations that differ only in their value.
 func batchOf(part string) string {
 	var parts []string
 	for i := range 32 {
@@ -178,7 +177,7 @@ func batchOf(part string) string {
 	return strings.Join(parts, ",")
 }
 
-// allocated is how many bytes this process has allocated so far.
+// allocated returns how many bytes this process has allocated so far.
 func allocated() uint64 {
 	runtime.Gosched()
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
@@ -186,8 +185,8 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// What is wrong is told, twenty of it, and how much more there is.
-func TestComplaints(t *testing.T) {
+// A problem lists twenty validation errors, and the number of further ones.
+func TestValidationErrors(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
 	values := func(n int) string { return `{"namespace":"slug","values":[0` + strings.Repeat(",0", n-1) + `]}` }
@@ -209,8 +208,8 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// What is too long for the rules is refused by the rules, in their words.
-func TestBoundsLieAboveTheRules(t *testing.T) {
+// The rules refuse what is too long for them, with their own codes.
+func TestBoundsAreAboveTheRules(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
 	text := func(n int) string { return strings.Repeat("x", n) }
@@ -226,8 +225,8 @@ func TestBoundsLieAboveTheRules(t *testing.T) {
 		{"/v1/check", `{"namespace":"any","values":["v"],"parts":[` + list(9, `"v"`) + `]}`, "TOO_LARGE"},
 		{"/v1/reservations/first", `{"namespace":"any","values":[` + list(33, `"v"`) + `]}`, "TOO_LARGE"},
 		{"/v1/reservations/batch", `{"reservations":[` + list(2000, `{"namespace":"any","value":"v"}`) + `]}`, "TOO_LARGE"},
-		{"/v1/apply", `{"commands":[` + list(33, `{"op":"sweep","limit":1}`) + `]}`, "TOO_LARGE"},
-		{"/v1/apply", `{"commands":[` + list(2000, `{"op":"sweep","limit":1}`) + `]}`, "TOO_LARGE"},
+		{"/v1/apply", `{"commands":[` + list(33, `{"op":"rekey","namespace":"any","value":"v"}`) + `]}`, "TOO_LARGE"},
+		{"/v1/apply", `{"commands":[` + list(2000, `{"op":"rekey","namespace":"any","value":"v"}`) + `]}`, "TOO_LARGE"},
 	} {
 		if res, answer := r.send(http.MethodPost, c.path, nil, c.body); res.status != 422 || !strings.Contains(answer, `"code":"`+c.code+`"`) {
 			t.Errorf("%s %.100s: %d, want %s: %.300s", c.path, c.body, res.status, c.code, answer)
@@ -235,7 +234,7 @@ func TestBoundsLieAboveTheRules(t *testing.T) {
 	}
 }
 
-// No number of milliseconds is so large that it means another one.
+// No number of milliseconds overflows to another duration.
 func TestMilliseconds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -272,7 +271,7 @@ func TestMilliseconds(t *testing.T) {
 	}
 }
 
-// The largest list of commands that the rules allow is not too large.
+// The largest list of commands that the rules allow is accepted.
 func TestLargestList(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)

@@ -12,39 +12,39 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// trusted refuses what a browser sends on behalf of a page that has no business here.
-// Where no key is wanted nothing else would keep it out.
+// trusted refuses requests that a browser sends for a page of another site. On a server without
+// keys nothing else keeps them out.
 func (s *Server) trusted(r *http.Request) *problem {
 	if err := s.origins.protection.Check(r); err != nil {
 		s.cfg.Metrics.deny(access.CrossOrigin)
-		return newProblem(http.StatusForbidden, "CROSS_ORIGIN", "pages of other sites may change nothing here")
+		return newProblem(http.StatusForbidden, "CROSS_ORIGIN", "pages of other sites may not change anything here")
 	}
 	if said := r.Header.Get("Content-Type"); said != "" && r.ContentLength != 0 {
-		// What a form sends, for one, is no JSON, whatever it looks like.
+		// A form, for example, can send a body that looks like JSON.
 		if kind, _, err := mime.ParseMediaType(said); err != nil || kind != "application/json" {
 			s.cfg.Metrics.deny(access.NotJSON)
-			return newProblem(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "a body is JSON: send the header \"Content-Type: application/json\"")
+			return newProblem(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be JSON: send the header \"Content-Type: application/json\"")
 		}
 	}
-	if r.ContentLength >= s.cfg.MaxBody { // before it is waited for
+	if r.ContentLength >= s.cfg.MaxBody { // before the body is read
 		return newProblem(http.StatusRequestEntityTooLarge, codeOf(http.StatusRequestEntityTooLarge),
-			fmt.Sprintf("the body has %d bytes, it must have fewer than %d", r.ContentLength, s.cfg.MaxBody))
+			fmt.Sprintf("the body has %d bytes; it must have fewer than %d", r.ContentLength, s.cfg.MaxBody))
 	}
-	telling := strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/metrics"
-	// A header that has no key in it lets nobody in, so it excuses nobody either: a page can send
-	// any that it likes to its own name.
-	if s.cfg.LocalOnly && telling && bearer(r) == "" && !isLocal(r) {
+	protected := strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/metrics"
+	// A header without a key does not exempt a request: a page can send any header to its own
+	// host name.
+	if s.cfg.LocalOnly && protected && bearer(r) == "" && !isLocal(r) {
 		s.cfg.Metrics.deny(access.KeyNeeded)
 		return newProblem(http.StatusForbidden, "KEY_NEEDED",
-			"without an API key this server answers only to programs of its own user on this machine, by the name of localhost and not through a proxy: make a key with \"dibs keys create\"")
+			"this server requires an API key except from programs of its own user on this machine that call it as localhost and without a proxy: make a key with \"dibs keys create\"")
 	}
 	return nil
 }
 
-// isLocal reports whether a request was meant for this machine, and came straight to it from a
-// program of the user that runs the server. A page whose name leads here for a moment says
-// its own name; a proxy has a user of its own, mostly says for whom it asks, or speaks
-// HTTP/1.0 as nginx did for long. A proxy that does none of this cannot be told apart.
+// isLocal reports whether a request is addressed to this machine, and came directly from a
+// program of the user that runs the server. A page that rebinds its DNS name to this machine
+// sends its own name as Host. A proxy runs as another user, adds headers, or speaks HTTP/1.0 as
+// nginx did for long; a proxy that does none of this cannot be detected.
 func isLocal(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() || !r.ProtoAtLeast(1, 1) || proxied(r.Header) || !loopbackHost(r.Host) {
@@ -70,7 +70,7 @@ func loopbackHost(host string) bool {
 	return name == "localhost"
 }
 
-// proxied reports whether a header is there that only proxies add.
+// proxied reports whether there is a header that only proxies add.
 func proxied(h http.Header) bool {
 	for name := range h {
 		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
@@ -83,7 +83,7 @@ func proxied(h http.Header) bool {
 	return false
 }
 
-// What proxies add: whole names, parts of names, and how names begin.
+// Headers that proxies add: whole names, parts of names, and prefixes of names.
 var (
 	proxyHeaders  = []string{"via", "x-scheme", "front-end-https", "cdn-loop", "proxy-connection", "surrogate-capability", "x-varnish"}
 	proxyWords    = []string{"forwarded", "client-ip", "real-ip", "connecting-ip", "cluster-ip", "remote-addr", "remote-ip", "remote-user", "original-host", "original-ur", "originating-ip", "user-ip", "ssl-client"}

@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// A server that wants no key answers to who calls it by the name of this machine, and
-// straight: a page whose own name leads here, and a proxy's callers, are others.
+// A server that requires no key on localhost refuses requests with another Host, as from a page
+// that rebinds its name, and requests through a proxy.
 func TestLocalOnly(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
@@ -52,7 +52,7 @@ func TestLocalOnly(t *testing.T) {
 		{"/v1/names", "localhost.evil.example.com:8080", "", "", http.StatusForbidden},
 		{"/v1/names", "localhost", "X-Forwarded-For", "192.0.2.1", http.StatusForbidden},
 		{"/v1/names", "localhost", "Forwarded", "for=192.0.2.1", http.StatusForbidden},
-		{"/v1/names", "names.example.com", "Authorization", "Bearer dibs_x", http.StatusOK}, // whoever asks for keys says more
+		{"/v1/names", "names.example.com", "Authorization", "Bearer dibs_x", http.StatusOK}, // authentication decides
 		{"/v1/names", "evil.example.com", "Authorization", "Basic eDp5", http.StatusForbidden},
 		{"/v1/names", "evil.example.com", "Authorization", "Bearer", http.StatusForbidden},
 		{"/v1/names", "evil.example.com", "Authorization", "Bearer  ", http.StatusForbidden},

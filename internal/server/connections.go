@@ -12,109 +12,188 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/peer"
 )
 
-// crowd is from how many connections on it shows in the process's memory that they are
-// gone.
-const crowd = 1000
+// manyConnections is how many connections must have been open before their end is worth a
+// garbage collection.
+const manyConnections = 1000
 
-// connections counts those that are open, and knows which of them can be spared.
+// connections counts the open connections, and knows which of them can be closed to make room.
 type connections struct {
 	n     atomic.Int64
-	most  atomic.Int64 // since memory was last given back
-	limit int64        // beyond it connections are surplus; 0: there is none
-	left  chan struct{}
+	peak  atomic.Int64 // since the last garbage collection
+	limit int64        // connections beyond it are surplus; 0 means no limit
+	ended chan struct{}
 	gauge prometheus.Gauge
 
 	mu sync.Mutex
-	// strangers are connections on which nobody has signed in and no request is under way:
-	// they cost nothing to make, by the thousand. The one that has waited longest is first.
-	strangers list.List
-	at        map[net.Conn]*list.Element // in strangers
-	known     map[net.Conn]bool          // on which somebody has signed in
+	// anonymous are connections without an authenticated caller and without a request in flight,
+	// the one that has waited longest first. A client can open thousands of them at no cost.
+	anonymous     list.List
+	elements      map[net.Conn]*list.Element // of anonymous
+	authenticated map[net.Conn]bool
 }
 
 func newConnections(limit int, gauge prometheus.Gauge) *connections {
 	return &connections{
-		limit: int64(limit), left: make(chan struct{}, 1), gauge: gauge,
-		at: make(map[net.Conn]*list.Element), known: make(map[net.Conn]bool),
+		limit: int64(limit), ended: make(chan struct{}, 1), gauge: gauge,
+		elements: make(map[net.Conn]*list.Element), authenticated: make(map[net.Conn]bool),
 	}
 }
 
+// track is called with each change of a connection's state.
 func (c *connections) track(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if stranger, waits := c.at[conn]; waits {
-		c.strangers.Remove(stranger)
-		delete(c.at, conn)
+	if element, ok := c.elements[conn]; ok {
+		c.anonymous.Remove(element)
+		delete(c.elements, conn)
 	}
-	switch state {
-	case http.StateNew, http.StateIdle:
-		if !c.known[conn] {
-			c.at[conn] = c.strangers.PushBack(conn)
-		}
-	case http.StateClosed, http.StateHijacked:
-		delete(c.known, conn)
-	case http.StateActive:
+	if (state == http.StateNew || state == http.StateIdle) && !c.authenticated[conn] {
+		c.elements[conn] = c.anonymous.PushBack(conn)
 	}
 	switch state {
 	case http.StateNew:
-		c.come()
+		c.opened()
 	case http.StateClosed, http.StateHijacked:
-		c.leave()
+		delete(c.authenticated, conn)
+		c.closed()
 	case http.StateActive, http.StateIdle:
 	}
 }
 
-// spare closes the stranger's connection that has waited longest, and reports whether there
-// was one. It is gone a moment later.
-func (c *connections) spare() bool {
+// closeOldest closes the anonymous connection that has waited longest, and reports whether
+// there was one. The connection ends a moment later.
+func (c *connections) closeOldest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := c.strangers.Front()
+	first := c.anonymous.Front()
 	if first == nil {
 		return false
 	}
-	conn := c.strangers.Remove(first).(net.Conn)
-	delete(c.at, conn)
-	go func() { _ = conn.Close() }() // TLS says goodbye first, which may take as long as its client likes
+	conn := c.anonymous.Remove(first).(net.Conn)
+	delete(c.elements, conn)
+	go func() { _ = conn.Close() }() // TLS sends its closing alert first, which may block
 	return true
 }
 
-// welcome notes that somebody has signed in on a connection.
-func (c *connections) welcome(conn net.Conn) {
+func (c *connections) markAuthenticated(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known[conn] = true
+	c.authenticated[conn] = true
 }
 
-func (c *connections) come() {
+func (c *connections) opened() {
 	n := c.n.Add(1)
 	c.gauge.Inc()
-	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+	for peak := c.peak.Load(); n > peak && !c.peak.CompareAndSwap(peak, n); peak = c.peak.Load() {
 	}
 }
 
-// leave collects what a crowd has left behind once most of it is gone. A process that
-// has nothing to do would otherwise keep it for minutes.
-func (c *connections) leave() {
+// closed collects garbage once most of many connections have ended. An idle process would
+// otherwise keep their memory for minutes.
+func (c *connections) closed() {
 	n := c.n.Add(-1)
 	c.gauge.Dec()
 	select {
-	case c.left <- struct{}{}:
+	case c.ended <- struct{}{}:
 	default:
 	}
-	if most := c.most.Load(); most >= crowd && n <= most/8 && c.most.CompareAndSwap(most, n) {
+	if peak := c.peak.Load(); peak >= manyConnections && n <= peak/8 && c.peak.CompareAndSwap(peak, n) {
 		go runtime.GC()
 	}
 }
 
-// awaitNone waits until there is none, but no longer than so.
+// awaitNone waits until no connection is open, at most for so long.
 func (c *connections) awaitNone(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for c.n.Load() > 0 && ctx.Err() == nil {
-		_ = backoff.Sleep(ctx, 10*time.Millisecond) // the loop checks the context
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
+}
+
+// connection is the connection of a request.
+type connection struct {
+	surplus           bool // over the limit
+	markAuthenticated func()
+	foreign           func() bool // whether a program of another user of this machine opened it
+}
+
+type connectionKey struct{}
+
+// connContext puts the connection into the contexts of its requests. A connection over the limit
+// serves one response, so that its client learns why, and health stays visible. If an anonymous
+// connection can be closed instead, the new one is not over the limit.
+func (c *connections) connContext(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{
+		surplus:           c.limit > 0 && c.n.Load() >= c.limit && !c.closeOldest(),
+		markAuthenticated: sync.OnceFunc(func() { c.markAuthenticated(conn) }),
+		foreign:           sync.OnceValue(func() bool { return peer.OfAnotherUser(conn.LocalAddr(), conn.RemoteAddr()) }),
+	})
+}
+
+func connectionOf(r *http.Request) (*connection, bool) {
+	c, ok := r.Context().Value(connectionKey{}).(*connection)
+	return c, ok
+}
+
+// isForeign reports whether a request is known to come from a program of another user of this
+// machine, such as a proxy.
+func isForeign(r *http.Request) bool {
+	c, ok := connectionOf(r)
+	return ok && c.foreign()
+}
+
+func isSurplus(r *http.Request) bool {
+	c, ok := connectionOf(r)
+	return ok && c.surplus
+}
+
+// markAuthenticated notes that a caller has signed in on the request's connection.
+func markAuthenticated(r *http.Request) {
+	if c, ok := connectionOf(r); ok {
+		c.markAuthenticated()
+	}
+}
+
+// limitListener returns a listener that stops accepting while there are too many surplus
+// connections. New ones then wait in the kernel's backlog.
+func (c *connections) limitListener(l net.Listener) net.Listener {
+	if c.limit == 0 {
+		return l
+	}
+	return &limitListener{Listener: l, open: c, most: c.limit + c.limit/8 + 16, closed: make(chan struct{})}
+}
+
+// limitListener is a listener with a maximum of open connections.
+type limitListener struct {
+	net.Listener
+	open   *connections
+	most   int64
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Accept makes room, or waits for it, and then waits for a connection.
+func (l *limitListener) Accept() (net.Conn, error) {
+	for l.open.n.Load() >= l.most {
+		l.open.closeOldest()
+		select {
+		case <-l.open.ended:
+		case <-l.closed:
+			return nil, net.ErrClosed
+		}
+	}
+	return l.Listener.Accept()
+}
+
+// Close closes the listener, also while Accept waits for room.
+func (l *limitListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
 }

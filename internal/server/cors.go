@@ -6,19 +6,19 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// What pages of other sites may do, as browsers are told. Cookies and certificates are not
-// among it: a page that signs in sends the header itself.
+// What browsers allow pages of other sites to do. Cookies and certificates are not included: a
+// page that signs in sends the header itself.
 const (
 	allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	allowedHeaders = "Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, Tracestate"
 	exposedHeaders = "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, Dibs-Entity-Type, Dibs-Entity-Id"
-	preflightKept  = "600" // seconds; what is allowed changes with a restart at the most
+	preflightKept  = "600" // seconds; what is allowed changes only with a restart
 )
 
 // origins are the sites whose pages may call the API.
 type origins struct {
 	named map[string]bool
-	// protection knows requests that a page of yet another site has made a browser send.
+	// protection detects requests from pages of all other sites.
 	protection *http.CrossOriginProtection
 }
 
@@ -32,14 +32,14 @@ func newOrigins(list []string) origins {
 	return o
 }
 
-// answer tells browsers what pages of a site may do. It reports whether that was all that
-// was asked for.
+// answer adds the CORS headers for an origin that is named. It reports whether the request was
+// a preflight, which is then answered.
 func (o origins) answer(w http.ResponseWriter, r *http.Request) bool {
 	if len(o.named) == 0 {
 		return false
 	}
 	h := w.Header()
-	h.Add("Vary", "Origin") // also where it is not named: a cache must not mix them up
+	h.Add("Vary", "Origin") // for other origins too: a cache must not mix them up
 	origin := r.Header.Get("Origin")
 	if !o.named[origin] {
 		return false

@@ -14,8 +14,7 @@ const (
 	theirSite = "https://evil.example.com"
 )
 
-// A page of a site that is named may call; one of any other, or where none is named, may
-// not.
+// Pages of a configured origin may call the API; pages of others may not.
 func TestCrossOrigin(t *testing.T) {
 	t.Parallel()
 	named := newRig(t, inMemory, nil, func(c *Config) { c.Origins = []string{ourSite, "http://localhost:3000"} })
@@ -88,7 +87,7 @@ func TestCrossOrigin(t *testing.T) {
 	}
 }
 
-// A site is named as browsers write it, or not at all.
+// An origin must be written as browsers send it.
 func TestCheckOrigin(t *testing.T) {
 	t.Parallel()
 	for origin, good := range map[string]bool{
@@ -104,7 +103,7 @@ func TestCheckOrigin(t *testing.T) {
 	}
 }
 
-// A page of a site that is named may use every method that there is.
+// Pages of a configured origin may use every method of the API.
 func TestAllowedMethods(t *testing.T) {
 	t.Parallel()
 	allowed := strings.Split(allowedMethods, ", ")

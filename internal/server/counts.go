@@ -6,9 +6,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// nameCounts tells Prometheus how many names there are, by state, as they were last
-// counted. A look at the metrics has them counted anew, if it is time to, and does not
-// wait for it.
+// nameCounts exports the last count of names by state. A scrape starts a new count if one is
+// due, and does not wait for it.
 type nameCounts struct {
 	stats *stats
 }
@@ -19,14 +18,14 @@ var (
 	endingDesc   = prometheus.NewDesc("dibs_holds_ending", "Holds that end within a minute, when they were last counted.", nil, nil)
 )
 
-// Describe says what there is.
+// Describe sends the descriptions of the metrics.
 func (nameCounts) Describe(out chan<- *prometheus.Desc) {
 	out <- namesDesc
 	out <- endingDesc
 	out <- suspectsDesc
 }
 
-// Collect tells the last counts; nothing before the first.
+// Collect sends the last counts; nothing before the first.
 func (c nameCounts) Collect(out chan<- prometheus.Metric) {
 	counts, ok := c.stats.latest()
 	if !ok {

@@ -11,11 +11,11 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// coverage is what the scenarios have shown so far.
+// coverage is what the scenarios have covered so far.
 type coverage struct {
 	mu         sync.Mutex
 	operations map[string]bool // by id and status, such as "reserve 201"
-	codes      map[string]bool // that scenarios want
+	codes      map[string]bool // expected by scenarios
 }
 
 func (c *coverage) saw(operation string, status int, wantBody string) {
@@ -32,8 +32,7 @@ var (
 	sourceCode = regexp.MustCompile(`\bCode\w+ +Code = "(\w+)"`)
 )
 
-// codes are those of the library, read from its source: there is no list of them to
-// forget one in.
+// codes returns the codes of the library, read from its source.
 func codes(tb testing.TB) []string {
 	tb.Helper()
 	source, err := os.ReadFile("../../errors.go")
@@ -50,12 +49,10 @@ func codes(tb testing.TB) []string {
 	return list
 }
 
-// anywhere are statuses that every operation can have for the same reasons. Scenarios
-// show them where they are of interest.
+// anywhere are statuses that every operation can have for the same reasons.
 var anywhere = []string{"400", "401", "403", "408", "413", "415", "422", "429", "500", "503"}
 
-// check wants every answer that the document knows to have been given, and every code to
-// have been wanted.
+// check demands a scenario for every response of the document, and for every code.
 func (c *coverage) check(t *testing.T, doc *document) {
 	t.Helper()
 	for _, methods := range doc.Paths {

@@ -14,13 +14,13 @@ const (
 	letterPath  = lettersPath + "/{letter}"
 )
 
-func (s *Server) deadLetters() {
+func (s *Server) registerDeadLetters() {
 	operation := func(method, path, id, summary string) huma.Operation {
 		return s.operation(method, path, id, summary, tagWebhooks, http.StatusNotFound)
 	}
-	huma.Register(s.api, operation(http.MethodGet, lettersPath, "listDeadLetters", "List events that were given up"), s.listDeadLetters)
+	huma.Register(s.api, operation(http.MethodGet, lettersPath, "listDeadLetters", "List the dead letters of a webhook"), s.listDeadLetters)
 	huma.Register(s.api, operation(http.MethodDelete, lettersPath, "removeDeadLetters", "Remove all dead letters of a webhook"), s.removeDeadLetters)
-	huma.Register(s.api, operation(http.MethodPost, lettersPath+"/resend", "resendDeadLetters", "Send dead letters again, until one fails or the time is over"), s.resendDeadLetters)
+	huma.Register(s.api, operation(http.MethodPost, lettersPath+"/resend", "resendDeadLetters", "Send dead letters again, until one fails or the request times out"), s.resendDeadLetters)
 	huma.Register(s.api, operation(http.MethodGet, letterPath, "getDeadLetter", "Show a dead letter with its event"), s.getDeadLetter)
 	huma.Register(s.api, operation(http.MethodDelete, letterPath, "removeDeadLetter", "Remove a dead letter"), s.removeDeadLetter)
 	huma.Register(s.api, operation(http.MethodPost, letterPath+"/resend", "resendDeadLetter", "Send a dead letter again, now"), s.resendDeadLetter)
@@ -28,7 +28,7 @@ func (s *Server) deadLetters() {
 
 type listDeadLettersInput struct {
 	ID     string `path:"id"`
-	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 where it is left out."`
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"Default: 100."`
 	Cursor string `query:"cursor"`
 }
 

@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// lingering is how long a client may take to send the rest of a body that is not read,
-// because the request was answered without it. A client that has sent it already keeps its
-// connection; any other loses it.
-const lingering = time.Second
+// unreadTimeout is how long a client may take to send the rest of a body that the server does
+// not read. A client that takes longer loses its connection.
+const unreadTimeout = time.Second
 
-// withDeadline bounds how long a request may take: its body to arrive, its answer to be
-// accepted, and the work in between. The work of a request that lasts is bounded only while
-// its caller is not known, see [Server.authenticate].
+// withDeadline bounds the time for a request's body to arrive, for the work, and for the client
+// to accept the response. The work of an unbounded request is bounded only until its caller is
+// authenticated, see [Server.authenticate].
 func (s *Server) withDeadline(w http.ResponseWriter, r *http.Request, start time.Time) (*http.Request, *requestBody, context.CancelFunc) {
 	deadline := start.Add(s.cfg.RequestTimeout)
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(deadline.Add(s.cfg.RequestTimeout)) // an answer about the deadline gets out, too
+	_ = control.SetWriteDeadline(deadline.Add(s.cfg.RequestTimeout)) // leaves time to send a problem about the deadline
 	ctx, cancel := r.Context(), context.CancelFunc(func() {})
-	if !lasts(r) {
+	if !unbounded(r) {
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 	}
 	r = r.WithContext(ctx)
@@ -29,31 +28,31 @@ func (s *Server) withDeadline(w http.ResponseWriter, r *http.Request, start time
 		return r, nil, cancel
 	}
 	_ = control.SetReadDeadline(deadline)
-	body := &requestBody{ReadCloser: r.Body, control: control, lingering: min(lingering, s.cfg.RequestTimeout)}
+	body := &requestBody{ReadCloser: r.Body, control: control, unreadTimeout: min(unreadTimeout, s.cfg.RequestTimeout)}
 	r.Body = body
 	return r, body, cancel
 }
 
-// lasts reports whether a request is for something that takes as long as there is to do.
-func lasts(r *http.Request) bool { return streaming(r) || lasting(r) }
+// unbounded reports whether a request may take longer than the request timeout.
+func unbounded(r *http.Request) bool { return streaming(r) || longRunning(r) }
 
-// lift ends the deadline of an answer that lasts, once its caller is known.
-func lift(w http.ResponseWriter) {
+// clearWriteDeadline removes the deadline of an unbounded response, once its caller is known.
+func clearWriteDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
 
-// requestBody is a body that must have arrived by a deadline. A nil one is none.
+// requestBody is a body that must arrive by a deadline. Nil means that there is no body.
 type requestBody struct {
 	io.ReadCloser
-	control   *http.ResponseController
-	lingering time.Duration
-	ended     bool // it was read
-	left      bool // the rest of it does not matter
+	control       *http.ResponseController
+	unreadTimeout time.Duration
+	ended         bool // it was read to its end
+	abandoned     bool // the rest is not needed
 }
 
-// Read lifts the deadline at the end of the body. From there on net/http itself reads from
-// the connection, to notice a client that goes; a deadline would end the contexts of this
-// request and of every later one of the connection.
+// Read clears the deadline at the end of the body. From then on net/http itself reads from the
+// connection, to notice a disconnect; a deadline would cancel the contexts of this request and
+// of every later one on the connection.
 func (b *requestBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) && !b.ended {
@@ -63,11 +62,11 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// leave lets go of what was not read. net/http reads the rest of a body before it sends an
-// answer, until the deadline.
-func (b *requestBody) leave() {
-	if b != nil && !b.ended && !b.left {
-		b.left = true
-		_ = b.control.SetReadDeadline(time.Now().Add(b.lingering))
+// abandon shortens the deadline for what was not read: net/http reads the rest of a body before
+// it sends a response.
+func (b *requestBody) abandon() {
+	if b != nil && !b.ended && !b.abandoned {
+		b.abandoned = true
+		_ = b.control.SetReadDeadline(time.Now().Add(b.unreadTimeout))
 	}
 }

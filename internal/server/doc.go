@@ -1,3 +1,3 @@
-// Package server speaks the API over HTTP. It knows no rule about names: it reads
-// requests, finds out who asks and whether they may, and hands over to the Registry.
+// Package server serves the API over HTTP. It has no rule about names: it decodes requests,
+// authenticates callers, checks their rights and limits, and calls the Registry.
 package server

@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// engine is where a test keeps its names.
+// engine opens a store for a test.
 type engine struct {
 	name string
 	open func(testing.TB) dibs.Store
@@ -26,7 +26,7 @@ var (
 	onPostgres = engine{"postgres", openPostgres}
 )
 
-// engines are those that keep what they are given.
+// engines are the durable engines.
 func engines() []engine { return []engine{onSQLite, onPostgres} }
 
 func openSQLite(tb testing.TB) dibs.Store {
@@ -48,7 +48,7 @@ func openPostgres(tb testing.TB) dibs.Store {
 	return store
 }
 
-// What a failing store does.
+// Modes of a failing store.
 const (
 	works int32 = iota
 	outOfReach

@@ -16,28 +16,15 @@ import (
 
 const tagEntities = "Entities"
 
-func (s *Server) entities() {
-	operation := func(method, path, id, summary string, errors ...int) huma.Operation {
-		return s.operation(method, "/v1/entities/{type}/{id}"+path, id, summary, tagEntities, errors...)
-	}
-	huma.Register(s.api, operation(http.MethodGet, "", "getEntity", "Show an entity with its names", 404, 422), s.getEntity)
-	huma.Register(s.api, operation(http.MethodDelete, "", "delete", "Give up every name of an entity", 404, 422), s.deleteEntity)
-	huma.Register(s.api, operation(http.MethodPost, "/archive", "archive", "Keep every name of an entity, and resolve none", 404, 422),
-		func(ctx context.Context, in *ByEntity) (*answer[entityState], error) {
-			return s.changeEntity(ctx, access.Archive, in, dibs.Archive{Scope: in.Scope, Entity: in.entity()}, true)
-		})
-	huma.Register(s.api, operation(http.MethodPost, "/restore", "restore", "Undo an archive", 404, 422),
-		func(ctx context.Context, in *ByEntity) (*answer[entityState], error) {
-			return s.changeEntity(ctx, access.Restore, in, dibs.Restore{Scope: in.Scope, Entity: in.entity()}, false)
-		})
-	huma.Register(s.api, operation(http.MethodPut, "/names/{namespace}", "rename", "Give an entity another name, or its first", 409, 412, 422), s.rename)
+func (s *Server) registerEntities() {
+	huma.Register(s.api, s.operation(http.MethodGet, entityPath, "getEntity", "Show an entity with its names", tagEntities, 404, 422), s.getEntity)
 }
 
 // ByEntity is an entity in a path.
 type ByEntity struct {
 	Type  string `path:"type" example:"wedding"`
 	ID    string `path:"id" example:"42"`
-	Scope string `query:"scope" doc:"The entity's scope; none for namespaces without one." example:"acme"`
+	Scope string `query:"scope" doc:"The entity's scope. Default: the empty scope." example:"acme"`
 }
 
 func (e *ByEntity) entity() dibs.Entity { return dibs.Entity{Type: e.Type, ID: e.ID} }
@@ -60,7 +47,7 @@ func (s *Server) getEntity(ctx context.Context, in *ByEntity) (*entityAnswer, er
 
 func etag(version uint64) string { return fmt.Sprintf("%q", strconv.FormatUint(version, 10)) }
 
-// versionOf reads an If-Match header; 0 where there is none.
+// versionOf reads an If-Match header. It returns 0 if there is none.
 func versionOf(ifMatch string) (uint64, error) {
 	text := strings.Trim(strings.TrimPrefix(strings.TrimSpace(ifMatch), "W/"), `"`)
 	if text == "" || text == "*" {
@@ -68,28 +55,25 @@ func versionOf(ifMatch string) (uint64, error) {
 	}
 	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || version == 0 {
-		return 0, newProblem(http.StatusPreconditionFailed, string(dibs.CodeVersionMismatch), "If-Match is no ETag of an entity: that is its version, such as \"3\"")
+		return 0, newProblem(http.StatusPreconditionFailed, string(dibs.CodeVersionMismatch), "If-Match must be the ETag of an entity, which is its version, such as \"3\"")
 	}
 	return version, nil
 }
 
-type given struct {
+type deleted struct {
 	Freed       []string `json:"freed" nullable:"false" doc:"Keys that are free now."`
-	Quarantined []string `json:"quarantined" nullable:"false" doc:"Keys that are kept back for a while."`
+	Quarantined []string `json:"quarantined" nullable:"false" doc:"Keys that are in quarantine now."`
 	Version     uint64   `json:"version"`
-	Pending     bool     `json:"pending" doc:"There are more names, which follow in batches. None of them resolves any more."`
+	Pending     bool     `json:"pending" doc:"More names follow in batches. None of them resolves any more."`
 	Replayed    bool     `json:"replayed"`
 }
 
-func (s *Server) deleteEntity(ctx context.Context, in *ByEntity) (*answer[given], error) {
-	if err := s.mayInScope(ctx, access.Delete, in.Scope); err != nil {
+func (s *Server) deleteEntity(ctx context.Context, in *ByEntity) (*answer[deleted], error) {
+	r, err := s.run(ctx, dibs.Delete{Scope: in.Scope, Entity: in.entity()})
+	if err != nil {
 		return nil, err
 	}
-	r, err := s.registry(ctx).Delete(ctx, dibs.Delete{Scope: in.Scope, Entity: in.entity()})
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(given{
+	return ok(deleted{
 		Freed: append([]string{}, r.Freed...), Quarantined: append([]string{}, r.Quarantined...),
 		Version: r.Version, Pending: r.Pending, Replayed: r.Replayed,
 	}), nil
@@ -102,27 +86,32 @@ type entityState struct {
 	Replayed bool        `json:"replayed"`
 }
 
-func (s *Server) changeEntity(ctx context.Context, verb access.Verb, in *ByEntity, command dibs.Command, archived bool) (*answer[entityState], error) {
-	if err := s.mayInScope(ctx, verb, in.Scope); err != nil {
+func (s *Server) archive(ctx context.Context, in *ByEntity) (*answer[entityState], error) {
+	return s.setArchived(ctx, in, dibs.Archive{Scope: in.Scope, Entity: in.entity()}, true)
+}
+
+func (s *Server) restore(ctx context.Context, in *ByEntity) (*answer[entityState], error) {
+	return s.setArchived(ctx, in, dibs.Restore{Scope: in.Scope, Entity: in.entity()}, false)
+}
+
+func (s *Server) setArchived(ctx context.Context, in *ByEntity, command dibs.Command, archived bool) (*answer[entityState], error) {
+	result, err := s.run(ctx, command)
+	if err != nil {
 		return nil, err
 	}
-	results, err := s.registry(ctx).Apply(ctx, command)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(entityState{wire.Entity{Type: in.Type, ID: in.ID}, archived, results[0].Version, results[0].Replayed}), nil
+	return ok(entityState{wire.Entity{Type: in.Type, ID: in.ID}, archived, result.Version, result.Replayed}), nil
 }
 
 type renameInput struct {
 	Type      string `path:"type"`
 	ID        string `path:"id"`
 	Namespace string `path:"namespace"`
-	Scope     string `query:"scope" doc:"The entity's scope: what the namespace has before its type. It may be left out."`
-	IfMatch   string `header:"If-Match" doc:"The ETag of the entity, to change it only as it was seen."`
+	Scope     string `query:"scope" doc:"The entity's scope: the part of the namespace before its type. Optional."`
+	IfMatch   string `header:"If-Match" doc:"The entity's ETag: refuse the change if the entity has another version by now."`
 	Body      struct {
 		Value            string `json:"value"`
-		Token            string `json:"token,omitempty" doc:"Of a hold on the new name."`
-		Replaces         string `json:"replaces,omitempty" doc:"Which name is replaced, where an entity may have many."`
+		Token            string `json:"token,omitempty" doc:"The token of a hold on the new name."`
+		Replaces         string `json:"replaces,omitempty" doc:"The name to replace, if an entity may have many."`
 		CorrelationID    string `json:"correlationId,omitempty"`
 		Field            string `json:"field,omitempty"`
 		OverrideReserved bool   `json:"overrideReserved,omitempty"`
@@ -140,14 +129,14 @@ func (s *Server) rename(ctx context.Context, in *renameInput) (*renamed, error) 
 	}
 	if scope := dibs.ScopeOf(in.Namespace); in.Scope != "" && in.Scope != scope {
 		return nil, newProblem(http.StatusUnprocessableEntity, string(dibs.CodeInvalidNamespace),
-			fmt.Sprintf("the entity's scope is %q and the namespace's %q: they must be the same", in.Scope, scope))
+			fmt.Sprintf("the entity's scope %q and the namespace's scope %q must be the same", in.Scope, scope))
 	}
 	version, err := versionOf(in.IfMatch)
 	if err != nil {
 		return nil, err
 	}
 	b := in.Body
-	name, err := s.byToken(ctx, dibs.Rename{
+	name, err := s.runForName(ctx, dibs.Rename{
 		Namespace: in.Namespace, Entity: dibs.Entity{Type: in.Type, ID: in.ID}, Value: b.Value, From: b.Replaces, Token: b.Token,
 		IfVersion: version, CorrelationID: b.CorrelationID, Field: b.Field, OverrideReserved: b.OverrideReserved,
 	})

@@ -16,20 +16,20 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// forwarding is resolving for reverse proxies, which ask about each request before they
-// let it through.
-func (s *Server) forwarding() {
-	op := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Ask a proxy's question: where does this request's name lead?", tagNames, 404, 410, 422)
+// registerForwarded adds the resolve call for reverse proxies, which send it for each request
+// before they let the request through.
+func (s *Server) registerForwarded() {
+	op := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Resolve the name in a request that a proxy forwards", tagNames, 404, 410, 422)
 	op.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
 	for _, response := range op.Responses {
-		response.Description = "An old name, or another spelling: Location is the visitor's own URL with the present one in it."
+		response.Description = "An old name, or another spelling: Location is the visitor's URL with the present name in it."
 	}
 	op.Middlewares = append(op.Middlewares, variesByVisitor)
 	huma.Register(s.api, op, s.resolveForwarded)
 }
 
-// variesByVisitor tells caches that the answer is to what the visitor asked for. The proxy's
-// own URL is the same for all of them.
+// variesByVisitor tells caches that the response depends on the visitor's request. The proxy's
+// own URL is the same for all visitors.
 func variesByVisitor(ctx huma.Context, next func(huma.Context)) {
 	ctx.AppendHeader("Vary", "X-Forwarded-Uri, X-Forwarded-Method")
 	next(ctx)
@@ -37,16 +37,16 @@ func variesByVisitor(ctx huma.Context, next func(huma.Context)) {
 
 type forwardedInput struct {
 	Namespace string `query:"namespace" required:"true" example:"slug"`
-	Prefix    string `query:"prefix" default:"/" doc:"The path behind which the name stands; * is any one segment." example:"/w/"`
-	Refuse    int    `query:"refuse" enum:"403" doc:"The status of 3xx, 404 and 410, for proxies that understand no other. Dibs-Status has theirs."`
-	URI       string `header:"X-Forwarded-Uri" doc:"Must be there: path and query that the visitor asked for, as they were sent." example:"/w/alice-bob?page=2"`
+	Prefix    string `query:"prefix" default:"/" doc:"The path before the name; * is any one segment." example:"/w/"`
+	Refuse    int    `query:"refuse" enum:"403" doc:"Answer with this status instead of 3xx, 404 and 410, for proxies that support no other. Dibs-Status has the original."`
+	URI       string `header:"X-Forwarded-Uri" doc:"Required: the path and query of the visitor's request, as sent." example:"/w/alice-bob?page=2"`
 	Method    string `header:"X-Forwarded-Method" default:"GET" doc:"The visitor's method."`
 }
 
-// forwarded is the answer to a proxy.
+// forwarded is the response to a proxy.
 type forwarded struct {
 	Status       int
-	DibsStatus   int    `header:"Dibs-Status" doc:"What the visitor is to get."`
+	DibsStatus   int    `header:"Dibs-Status" doc:"The status for the visitor."`
 	CacheControl string `header:"Cache-Control"`
 	Location     string `header:"Location"`
 	EntityType   string `header:"Dibs-Entity-Type"`
@@ -63,24 +63,24 @@ func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*for
 		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", err.Error())
 	}
 	if in.URI == "" {
-		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the header X-Forwarded-Uri is missing: the proxy is to send what the visitor asked for")
+		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the header X-Forwarded-Uri is missing: the proxy must send the path and query of the visitor's request")
 	}
-	name, r := nameIn(prefix, in.URI), nowhere
+	name, r := nameIn(prefix, in.URI), notResolved
 	if name.Value != "" {
 		if r, err = s.reader(ctx).Resolve(ctx, in.Namespace, name.Value); err != nil {
 			return nil, s.problemOf(err)
 		}
 	}
-	return s.tellProxy(name, r, in)
+	return s.answerProxy(name, r, in)
 }
 
-// nowhere is where something leads that is no name.
-var nowhere = dibs.Resolution{Outcome: dibs.ResolveNotFound, Status: http.StatusNotFound}
+// notResolved is the resolution of a path without a name.
+var notResolved = dibs.Resolution{Outcome: dibs.ResolveNotFound, Status: http.StatusNotFound}
 
-// tellProxy says what the visitor is to get.
-func (s *Server) tellProxy(name visited, r dibs.Resolution, in *forwardedInput) (*forwarded, error) {
+// answerProxy returns what the visitor should get.
+func (s *Server) answerProxy(name visited, r dibs.Resolution, in *forwardedInput) (*forwarded, error) {
 	out := &forwarded{
-		Status: r.Status, CacheControl: keepForVisitors(s.cfg.MaxStale - r.Age),
+		Status: r.Status, CacheControl: visitorCacheControl(s.cfg.MaxStale - r.Age),
 		EntityType: headerText(r.Entity.Type), EntityID: headerText(r.Entity.ID), Body: wire.ResolutionOf(r),
 	}
 	if to := present(r); to != "" && to != name.Value {
@@ -89,22 +89,22 @@ func (s *Server) tellProxy(name visited, r dibs.Resolution, in *forwardedInput) 
 		}
 		out.Status = redirect.Status(out.Status, in.Method)
 		if out.Location = name.location(to); out.Location == "" {
-			r, out.Status = nowhere, http.StatusNotFound
+			r, out.Status = notResolved, http.StatusNotFound
 		}
 	}
 	out.DibsStatus = out.Status
 	switch {
 	case out.Status >= http.StatusBadRequest:
-		return nil, out.refusal(leadsNowhere(r), in.Refuse)
+		return nil, out.refusal(unresolved(r), in.Refuse)
 	case out.Location != "" && in.Refuse != 0:
-		return nil, out.refusal(newProblem(out.Status, "MOVED", "this name is another one now: Location says which"), in.Refuse)
+		return nil, out.refusal(newProblem(out.Status, "MOVED", "this name has moved: see Location"), in.Refuse)
 	}
 	return out, nil
 }
 
-// refusal is the answer as a problem, with another status if the proxy wants one.
+// refusal returns the response as a problem, with the status that the proxy wants instead, if any.
 func (f *forwarded) refusal(p *problem, status int) *problem {
-	p.keep, p.header = f.CacheControl, http.Header{"Dibs-Status": {strconv.Itoa(f.DibsStatus)}}
+	p.cacheControl, p.header = f.CacheControl, http.Header{"Dibs-Status": {strconv.Itoa(f.DibsStatus)}}
 	if f.Location != "" {
 		p.header.Set("Location", f.Location)
 	}
@@ -114,24 +114,23 @@ func (f *forwarded) refusal(p *problem, status int) *problem {
 	return p
 }
 
-// keepForVisitors is Cache-Control for those whom a proxy hands the answer on to. Without
-// must-revalidate a cache that is cut off might use it for longer.
-func keepForVisitors(maxStale time.Duration) string {
+// visitorCacheControl returns the Cache-Control of a response that a proxy passes on. Without
+// must-revalidate a disconnected cache might use it for longer.
+func visitorCacheControl(maxStale time.Duration) string {
 	if maxStale < time.Second {
 		return "no-store"
 	}
 	return fmt.Sprintf("max-age=%d, must-revalidate", maxStale/time.Second)
 }
 
-// visited is the name in what a visitor asked for. Without a Value there is none.
+// visited is the name in a visitor's request. An empty Value means that there is none.
 type visited struct {
 	redirect.Match
 	query string // with its question mark
 }
 
-// nameIn finds the name in what a visitor asked for. A path with dots is none: proxies
-// clean it up before they choose where to send it, so it would lead elsewhere than it
-// seems.
+// nameIn finds the name in a visitor's request. It finds none in a path with dot segments:
+// proxies clean such a path before they route it, so it would reach another target.
 func nameIn(prefix redirect.Prefix, uri string) visited {
 	u, err := url.ParseRequestURI(uri)
 	if err != nil || u.Scheme != "" || u.Host != "" || redirect.HasDots(u.EscapedPath()) {
@@ -148,7 +147,7 @@ func nameIn(prefix redirect.Prefix, uri string) visited {
 	return v
 }
 
-// present returns the name by which an entity is to be asked for, if there is one.
+// present returns the active name that a resolution leads to; empty if there is none.
 func present(r dibs.Resolution) string {
 	switch {
 	case r.Outcome == dibs.ResolveActive:
@@ -160,8 +159,8 @@ func present(r dibs.Resolution) string {
 	}
 }
 
-// location returns the visitor's URL with another name in it, or nothing if it cannot
-// stand in one.
+// location returns the visitor's URL with another name in it; empty if the name does not fit
+// into a path.
 func (v visited) location(name string) string {
 	path, ok := v.Replace(name)
 	if !ok {

@@ -11,8 +11,7 @@ import (
 	"github.com/calldibs/dibs/dibscache"
 )
 
-// reader is who answers questions that may be answered from the past: the registry itself,
-// or a cache before it.
+// reader answers queries for which a stale answer may do: the registry, or a cache in front.
 type reader interface {
 	Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error)
 	Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error)
@@ -20,8 +19,7 @@ type reader interface {
 
 type freshKey struct{}
 
-// freshness notes whether a request wants to know what is so now, as HTTP has it:
-// Cache-Control: no-cache.
+// freshness notes whether a request asks for a fresh answer by Cache-Control: no-cache.
 func (s *Server) freshness(ctx huma.Context, next func(huma.Context)) {
 	if s.cfg.Cache != nil && strings.Contains(strings.ToLower(ctx.Header("Cache-Control")), "no-cache") {
 		ctx = huma.WithValue(ctx, freshKey{}, true)
@@ -29,7 +27,7 @@ func (s *Server) freshness(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// reader returns the cache, if there is one and the request allows it.
+// reader returns the cache if there is one and the request allows it, else the registry.
 func (s *Server) reader(ctx context.Context) reader {
 	if s.cfg.Cache == nil || ctx.Value(freshKey{}) != nil {
 		return s.registry(ctx)
@@ -37,8 +35,8 @@ func (s *Server) reader(ctx context.Context) reader {
 	return s.cfg.Cache
 }
 
-// cacheFigures shows how a cache fares.
-func cacheFigures(cache *dibscache.Cache) []prometheus.Collector {
+// cacheMetrics returns the metrics of a cache.
+func cacheMetrics(cache *dibscache.Cache) []prometheus.Collector {
 	counter := func(name, help string, value func(dibscache.Stats) uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value(cache.Stats())) })
 	}
@@ -47,8 +45,8 @@ func cacheFigures(cache *dibscache.Cache) []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		counter("dibs_cache_hits_total", "Answers from memory.", func(s dibscache.Stats) uint64 { return s.Hits }),
-		counter("dibs_cache_misses_total", "Answers for which the engine had to be asked.", func(s dibscache.Stats) uint64 { return s.Misses }),
-		gauge("dibs_cache_bytes", "How much memory the answers take, about.", func(s dibscache.Stats) float64 { return float64(s.Bytes) }),
-		gauge("dibs_cache_lag_seconds", "How long ago the feed was known to its end; beyond maxStale nothing is answered from memory.", func(s dibscache.Stats) float64 { return s.Lag.Seconds() }),
+		counter("dibs_cache_misses_total", "Answers from the engine.", func(s dibscache.Stats) uint64 { return s.Misses }),
+		gauge("dibs_cache_bytes", "Approximate memory of the answers.", func(s dibscache.Stats) float64 { return float64(s.Bytes) }),
+		gauge("dibs_cache_lag_seconds", "Time since the cache last read the feed to its end; beyond maxStale it answers nothing from memory.", func(s dibscache.Stats) float64 { return s.Lag.Seconds() }),
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/dibscache"
 )
 
-// A server with a cache answers from it, also while its engine is out of reach, and never
-// when the client wants to know what is so now.
+// A server with a cache answers from it, even while its engine is unavailable, but not for
+// Cache-Control: no-cache.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	const maxStale = 90 * time.Second
@@ -61,7 +61,7 @@ func TestCache(t *testing.T) {
 			}
 		}
 	}
-	// What it is told before it has heard of what was done above, it does not rely on.
+	// The cache keeps no answer from before it has read the events of the commands above.
 	for done := time.Now(); cache.Stats().Lag > time.Since(done); {
 		runtime.Gosched()
 	}

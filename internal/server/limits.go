@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// limits is what callers are counted by.
+// limits counts requests by caller and address.
 type limits struct {
 	proxies               limit.Proxies
 	reads, writes, checks *limit.Buckets[string] // by principal
@@ -24,20 +23,20 @@ type limits struct {
 	wrongTokens           *limit.Buckets[attempt]
 
 	gate, streams *limit.Semaphore
-	// What one caller may take of both. Before a request is let in, its caller is told by its
-	// credentials, which cost nothing to look at; afterwards by its name, since a caller may
-	// have any number of tokens.
+	// What one caller may take of both. Before admission the key is the credentials, which cost
+	// nothing to read; after authentication it is the caller's name, because a caller may have
+	// any number of tokens.
 	gateByCredentials, gateByCaller, streamsByCaller *limit.Shares
-	// Requests with large bodies, of all and of one caller: each may take as much memory as a
+	// Requests with large bodies, of all callers and of one: each may take as much memory as a
 	// hundred others.
 	large              *limit.Semaphore
 	largeByCredentials *limit.Shares
-	// regulars are credentials that were good, by the address that they came from.
-	regulars *limit.Seen
-	// proofs are tokens that were good, by the reservation.
-	proofs *limit.Seen
+	// goodCredentials have signed in, by the address that they came from.
+	goodCredentials *limit.Seen
+	// rightTokens are tokens of holds, by the reservation.
+	rightTokens *limit.Seen
 
-	news news
+	log logLimiter
 }
 
 func newLimits(l limit.Limits) *limits {
@@ -51,15 +50,15 @@ func newLimits(l limit.Limits) *limits {
 		gateByCaller:      limit.NewShares(l.Share(l.MaxInFlight), 0, 0), streamsByCaller: limit.NewShares(l.Share(l.MaxStreams), 0, 0),
 		large:              limit.NewSemaphore(largeShare(l.MaxInFlight), l.MaxWaiting, l.MaxWait),
 		largeByCredentials: limit.NewShares(l.Share(largeShare(l.MaxInFlight)), l.Share(l.MaxWaiting), l.MaxWait),
-		regulars:           limit.NewSeen(), proofs: limit.NewSeen(),
+		goodCredentials:    limit.NewSeen(), rightTokens: limit.NewSeen(),
 	}
 }
 
-// largeBody is from how many bytes on a body is large: what a list of names or commands has
-// is far below.
+// largeBody is the size in bytes above which a body is large. Usual lists of names or commands
+// are far smaller.
 const largeBody = 64 << 10
 
-// largeShare is how many requests with large bodies may be in flight, of so many requests.
+// largeShare returns how many requests with large bodies may be in flight.
 func largeShare(inFlight int) int {
 	if inFlight == 0 {
 		return 0
@@ -67,45 +66,45 @@ func largeShare(inFlight int) int {
 	return max(1, inFlight/16)
 }
 
-// limitReason is why a request was turned away; what that is counted by.
+// limitReason is why a request was rejected, as a label of metrics and logs.
 type limitReason string
 
 const (
-	byPrincipal   limitReason = "principal"   // reads or writes of one caller
-	byBulk        limitReason = "bulk"        // values that one caller asks about
-	byAddress     limitReason = "address"     // requests of one address
-	bySignIn      limitReason = "signin"      // it failed to sign in too often
-	byWrongToken  limitReason = "wrong_token" // it was wrong about the token of a reservation too often
-	byShare       limitReason = "share"       // its caller has taken its share of all places
-	byInFlight    limitReason = "in_flight"   // too many are worked on, and too many wait
-	byQueue       limitReason = "queue"       // it has waited for too long
+	byPrincipal   limitReason = "principal"   // too many reads or writes of one caller
+	byBulk        limitReason = "bulk"        // too many values checked by one caller
+	byAddress     limitReason = "address"     // too many requests from one address
+	bySignIn      limitReason = "signin"      // too many failed sign-ins from one address
+	byWrongToken  limitReason = "wrong_token" // too many wrong tokens for one reservation
+	byShare       limitReason = "share"       // the caller has used up its share
+	byInFlight    limitReason = "in_flight"   // too many requests in flight, and the queue is full
+	byQueue       limitReason = "queue"       // the request waited too long in the queue
 	byStreams     limitReason = "streams"     // too many streams are open
-	byConnections limitReason = "connections" // too many connections are
+	byConnections limitReason = "connections" // too many connections are open
 )
 
 func limitReasons() []limitReason {
 	return []limitReason{byPrincipal, byBulk, byAddress, bySignIn, byWrongToken, byShare, byInFlight, byQueue, byStreams, byConnections}
 }
 
-// kind is what a call is counted as.
+// kind is the limit that a call counts against.
 type kind int
 
 const (
 	reading kind = iota
 	writing
 	checking
-	passing // a proxy's question about a visitor of its own
+	proxying // a proxy resolves for one of its visitors
 )
 
-// kindOf says what an operation is counted as.
+// kindOf returns the kind of an operation.
 func kindOf(op *huma.Operation) kind {
 	switch op.OperationID {
 	case "checkName", "checkNames":
 		return checking
 	case "resolveForwarded":
-		return passing
+		return proxying
 	case "lookUpName", "lookUpHistory", "lookUpResolve", "followResolve":
-		return reading // with the value in the body
+		return reading // the value is in the body
 	}
 	if op.Method == http.MethodGet {
 		return reading
@@ -116,48 +115,48 @@ func kindOf(op *huma.Operation) kind {
 // pageCost is how many names or events on a page count as one read.
 const pageCost = 100
 
-// chargeMore counts so many more of the kind that a request is.
+// chargeMore counts n more of the request's kind.
 func (s *Server) chargeMore(ctx context.Context, n int) *problem {
-	v := visitOf(ctx)
-	return s.charge(v, v.kind, n)
+	r := infoOf(ctx)
+	return s.charge(r, r.kind, n)
 }
 
-// chargePage counts a page that may have, or takes a look at, so many names or events, beyond
-// the call itself. No page is more than the least that a caller may be allowed at once.
-func (s *Server) chargePage(v *visit, size int) *problem {
-	return s.charge(v, v.kind, min(size/pageCost, limit.LeastReads-1))
+// chargePage counts a page that may return or scan size names or events, beyond the call itself.
+// No page costs more than the smallest limit that can be configured.
+func (s *Server) chargePage(r *requestInfo, size int) *problem {
+	return s.charge(r, r.kind, min(size/pageCost, limit.LeastReads-1))
 }
 
-// charge counts so many of a kind against the principal of a visit, or says that they are too
-// many. A visit without a principal is not counted.
-func (s *Server) charge(v *visit, k kind, n int) *problem {
+// charge counts n of a kind against the request's principal, or returns a problem if that
+// exceeds the limit. A request without a principal is not counted.
+func (s *Server) charge(r *requestInfo, k kind, n int) *problem {
 	buckets, policy, reason := s.limits.reads, "reads", byPrincipal
 	switch k {
 	case writing:
 		buckets, policy = s.limits.writes, "writes"
 	case checking:
 		buckets, policy, reason = s.limits.checks, "checks", byBulk
-	case passing:
-		if v.visitor.Proxy { // all its visitors would be counted as one
+	case proxying:
+		if r.visitor.Proxy { // all its visitors would count as one caller
 			return nil
 		}
 	case reading:
 	}
-	if buckets == nil || v.caller.Name == "" || n <= 0 {
+	if buckets == nil || r.caller.Name == "" || n <= 0 {
 		return nil
 	}
-	verdict := buckets.Take(v.caller.Name, n)
+	verdict := buckets.Take(r.caller.Name, n)
 	if verdict.OK {
-		showLimit(v.header, policy, buckets.Rate(), verdict)
+		showLimit(r.header, policy, buckets.Rate(), verdict)
 		return nil
 	}
-	v.hideLimit()
-	return s.tooMany(reason, policy, buckets.Rate(), verdict, fmt.Sprintf("this caller asks for more than the %s %s that it may", buckets.Rate(), policy))
+	r.hideLimit()
+	return s.tooMany(reason, policy, buckets.Rate(), verdict, fmt.Sprintf("this caller exceeds its limit of %s %s", buckets.Rate(), policy))
 }
 
-// tooMany is the answer to who asks too often. It tells when to come again.
+// tooMany returns the problem for a request over a limit, with Retry-After.
 func (s *Server) tooMany(reason limitReason, policy string, r limit.Rate, v limit.Decision, detail string) *problem {
-	s.turnedAway(reason)
+	s.rejected(reason)
 	wait := max(1, seconds(v.Wait))
 	p := newProblem(http.StatusTooManyRequests, "TOO_MANY_REQUESTS", fmt.Sprintf("%s: nothing happened; try again in %d s", detail, wait))
 	p.header = http.Header{"Retry-After": {strconv.Itoa(wait)}}
@@ -165,30 +164,21 @@ func (s *Server) tooMany(reason limitReason, policy string, r limit.Rate, v limi
 	return p
 }
 
-// RateLimit and RateLimit-Policy, as a map of headers has them.
+// RateLimit and RateLimit-Policy in canonical form.
 const rateLimit, rateLimitPolicy = "Ratelimit", "Ratelimit-Policy"
 
-// hideLimit takes back what an answer says about a limit, since it is about another one.
-func (v *visit) hideLimit() {
-	delete(v.header, rateLimit)
-	delete(v.header, rateLimitPolicy)
+// hideLimit removes the headers of a limit that is not the one exceeded.
+func (r *requestInfo) hideLimit() {
+	delete(r.header, rateLimit)
+	delete(r.header, rateLimitPolicy)
 }
 
-// showLimit tells a caller what is left of a limit, as the IETF's draft on RateLimit header
-// fields has it.
+// showLimit sets the headers that tell a caller what is left of a limit, by the IETF draft on
+// RateLimit header fields.
 func showLimit(h http.Header, policy string, r limit.Rate, v limit.Decision) {
-	var b strings.Builder
-	text := func(first string, n int, second string, m int) string {
-		b.Reset()
-		b.WriteString(`"` + policy + `"` + first)
-		b.WriteString(strconv.Itoa(n))
-		b.WriteString(second)
-		b.WriteString(strconv.Itoa(m))
-		return b.String()
-	}
-	h[rateLimit] = []string{text(";r=", v.Left, ";t=", seconds(v.Wait))}
-	h[rateLimitPolicy] = []string{text(";q=", r.N, ";w=", seconds(r.Per))}
+	h[rateLimit] = []string{`"` + policy + `";r=` + strconv.Itoa(v.Left) + ";t=" + strconv.Itoa(seconds(v.Wait))}
+	h[rateLimitPolicy] = []string{`"` + policy + `";q=` + strconv.Itoa(r.N) + ";w=" + strconv.Itoa(seconds(r.Per))}
 }
 
-// seconds rounds up: who comes a moment too early has come in vain.
+// seconds rounds up: a retry a moment too early would be rejected.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

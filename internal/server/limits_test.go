@@ -14,17 +14,16 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// perHour is a rate of which nothing comes back while a test runs.
+// perHour returns a rate that does not refill while a test runs.
 func perHour(n int) limit.Rate { return limit.Rate{N: n, Per: time.Hour} }
 
-// limited lets a rig have limits. Requests come from this machine, which is trusted as a
-// proxy, so that a test can come from anywhere.
+// limited sets limits. This machine is a trusted proxy, so that a test can choose its address.
 func limited(l limit.Limits) func(*Config) {
 	l.Proxies = limit.Proxies{Header: limit.XForwardedFor, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	return func(c *Config) { c.Limits = l }
 }
 
-// people may do everything, by keys of their name.
+// people returns callers with all rights, by name.
 func people(names ...string) map[string]access.Caller {
 	callers := make(map[string]access.Caller)
 	for _, name := range names {
@@ -33,7 +32,7 @@ func people(names ...string) map[string]access.Caller {
 	return callers
 }
 
-// as is the header of a request with a key, from an address if there is one.
+// as returns the headers of a request with a key, and from an address if it is not empty.
 func as(key, address string) http.Header {
 	h := make(http.Header)
 	if key != "" {
@@ -45,7 +44,7 @@ func as(key, address string) http.Header {
 	return h
 }
 
-// wantLimited fails unless an answer says that there were too many, and when to come again.
+// wantLimited fails unless a response is 429 with Retry-After.
 func (r *rig) wantLimited(res reply, text, policy string) {
 	r.Helper()
 	var p struct{ Code, Detail string }
@@ -61,7 +60,7 @@ func (r *rig) wantLimited(res reply, text, policy string) {
 	}
 }
 
-// What a caller may is counted by what it asks for, and by nobody else.
+// Each call counts against its own limit and its own caller only.
 func TestLimitsOfPrincipals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann", "bob"), limited(limit.Limits{Reads: perHour(10), Writes: perHour(32), Checks: perHour(100)}))
@@ -73,7 +72,7 @@ func TestLimitsOfPrincipals(t *testing.T) {
 	reserveAll := func(n int) string { return `{"op": "reserveAll", "reservations": [` + reservations(n) + `]}` }
 	for _, c := range []struct {
 		route, path, body, policy string
-		left                      int // of ann's after the call, which has all before
+		left                      int // for ann after the call
 		most                      int
 	}{
 		{"GET /v1/names/{namespace}/{value}", "/v1/names/slug/a", "", "reads", 9, 10},
@@ -83,12 +82,12 @@ func TestLimitsOfPrincipals(t *testing.T) {
 		{"POST /v1/claims", "/v1/claims", `{"namespace": "slug", "value": "x", "entity": {"type": "t", "id": "1"}}`, "writes", 31, 32},
 		{"POST /v1/reservations/first", "/v1/reservations/first", `{"namespace": "slug", "values": ` + values(10) + `}`, "writes", 22, 32},
 		{"POST /v1/reservations/batch", "/v1/reservations/batch", `{"reservations": [` + reservations(32) + `]}`, "writes", 0, 32},
-		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "sweep"}, {"op": "sweep"}]}`, "writes", 30, 32},
-		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + strings.Repeat(`{"op": "sweep"}, `, 25) + `{"op": "sweep"}]}`, "checks", 75, 100},
-		{"POST /v1/apply", "/v1/apply", `{"commands": [` + reserveAll(10) + `, ` + reserveAll(5) + `, {"op": "sweep"}]}`, "writes", 16, 32},
+		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "rekey"}, {"op": "rekey"}]}`, "writes", 30, 32},
+		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + strings.Repeat(`{"op": "rekey"}, `, 25) + `{"op": "rekey"}]}`, "checks", 75, 100},
+		{"POST /v1/apply", "/v1/apply", `{"commands": [` + reserveAll(10) + `, ` + reserveAll(5) + `, {"op": "rekey"}]}`, "writes", 16, 32},
 		{"POST /v1/apply", "/v1/apply", `{"commands": [{"op": "reserveFirst", "namespace": "slug", "values": ` + values(10) + `}]}`, "writes", 22, 32},
 		{"POST /v1/apply", "/v1/apply", `{"dryRun": true, "commands": [` + reserveAll(26) + `]}`, "checks", 75, 100},
-		// More than there is at all counts as all there is.
+		// A cost above the limit counts as the whole limit.
 		{"POST /v1/apply", "/v1/apply", `{"commands": [` + reserveAll(32) + `, ` + reserveAll(32) + `]}`, "writes", 0, 32},
 		{"POST /v1/forget", "/v1/forget", `{"dryRun": true, "entity": {"type": "t", "id": "1"}}`, "writes", 0, 32},
 		{"POST /v1/forget", "/v1/forget", `{"dryRun": true, "namespace": "slug", "value": "v"}`, "writes", 31, 32},
@@ -98,7 +97,7 @@ func TestLimitsOfPrincipals(t *testing.T) {
 	} {
 		t.Run(c.route, func(t *testing.T) {
 			r := &rig{TB: t, server: r.server, http: r.http, client: r.client, log: r.log}
-			r.server.limits = newLimits(r.server.cfg.Limits) // everybody begins anew
+			r.server.limits = newLimits(r.server.cfg.Limits) // start with full limits
 			method, _, _ := strings.Cut(c.route, " ")
 			res, text := r.send(method, c.path, as("ann", ""), c.body)
 			if res.status == http.StatusTooManyRequests {
@@ -122,7 +121,7 @@ func TestLimitsOfPrincipals(t *testing.T) {
 				doc.checkAnswer(t, c.route, res, text)
 			}
 			if res, text := r.send(method, c.path, as("bob", ""), c.body); res.status == http.StatusTooManyRequests {
-				t.Errorf("bob pays for ann: %s", text)
+				t.Errorf("bob is limited by ann's calls: %s", text)
 			}
 		})
 	}
@@ -131,7 +130,7 @@ func TestLimitsOfPrincipals(t *testing.T) {
 	}
 }
 
-// A call that is too much does nothing.
+// A call over the limit does nothing.
 func TestLimitedCallsDoNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann"), limited(limit.Limits{Writes: perHour(32)}))
@@ -155,7 +154,7 @@ func TestLimitedCallsDoNothing(t *testing.T) {
 	}
 }
 
-// Addresses are counted before anybody asks who it is; those that stand for many are not.
+// Addresses are counted before authentication; a proxy's own address is not.
 func TestLimitsOfAddresses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann", "bob"), limited(limit.Limits{PerAddress: perHour(3)}))
@@ -168,10 +167,10 @@ func TestLimitsOfAddresses(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/v1/names/slug/a", "/v1/nothing", "/docs/", "/openapi.json"} {
-		res, text := get(path, "bob", "203.0.113.1") // whoever it is
+		res, text := get(path, "bob", "203.0.113.1") // whatever the key
 		r.wantLimited(res, text, "address")
 	}
-	// Whom a visitor names before the proxy does is made up, and helps nobody.
+	// A forged address before the proxy's entry does not help.
 	res, text := get("/v1/names/slug/a", "ann", "192.0.2.99, 203.0.113.1")
 	r.wantLimited(res, text, "address")
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
@@ -187,15 +186,15 @@ func TestLimitsOfAddresses(t *testing.T) {
 	if res, text := get("/v1/names/slug/a", "ann", "203.0.113.2"); res.status != http.StatusNotFound {
 		t.Errorf("%d %s", res.status, text)
 	}
-	// A whole network of IPv6 is one.
+	// An IPv6 network counts as one address.
 	for i := range 4 {
 		res, text = get("/v1/names/slug/a", "ann", fmt.Sprintf("2001:db8::%x", i+1))
 	}
 	r.wantLimited(res, text, "address")
 }
 
-// A proxy asks for all its visitors: they are counted one by one, where it says who they
-// are, and never as the proxy's own.
+// A proxy resolves for its visitors: each visitor is counted by its address, if the proxy sends
+// it, and never as the proxy.
 func TestProxiesAreNotTheirVisitors(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("proxy"), limited(limit.Limits{Reads: perHour(10), PerAddress: perHour(20)}))
@@ -216,9 +215,9 @@ func TestProxiesAreNotTheirVisitors(t *testing.T) {
 		}
 	}
 	if ask("203.0.113.1") != http.StatusTooManyRequests || ask("203.0.113.2") != http.StatusNotFound {
-		t.Error("visitors are not told apart")
+		t.Error("visitors are not counted separately")
 	}
-	// The key is not spared anywhere else.
+	// Other calls with the proxy's key are counted.
 	for range 10 {
 		r.send(http.MethodGet, "/v1/names/slug/a", as("proxy", ""), "")
 	}
@@ -226,8 +225,8 @@ func TestProxiesAreNotTheirVisitors(t *testing.T) {
 	r.wantLimited(res, text, "reads")
 }
 
-// Who is not believed to be a proxy is a caller like any other.
-func TestWhoIsNoProxyIsCounted(t *testing.T) {
+// An untrusted proxy is counted like any other caller.
+func TestUntrustedProxiesAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann"), func(c *Config) { c.Limits.Reads = perHour(10) })
 	var res reply
@@ -240,7 +239,8 @@ func TestWhoIsNoProxyIsCounted(t *testing.T) {
 	r.wantLimited(res, text, "reads")
 }
 
-// Who fails to sign in too often is no longer asked; who could before still can.
+// After too many failed sign-ins an address is rejected, except with credentials that it used
+// successfully before.
 func TestLimitsOfSigningIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann", "bob"), limited(limit.Limits{SignIn: perHour(5)}))
@@ -263,7 +263,7 @@ func TestLimitsOfSigningIn(t *testing.T) {
 		r.wantLimited(res, text, "signIn")
 	}
 	if r.denied() != denied {
-		t.Error("somebody was asked who it is")
+		t.Error("a rejected request was authenticated")
 	}
 	for _, c := range []struct {
 		key, address string
@@ -271,9 +271,9 @@ func TestLimitsOfSigningIn(t *testing.T) {
 	}{
 		{"ann", home, http.StatusOK},                      // as before
 		{"bob", "203.0.113.2", http.StatusOK},             // a neighbour
-		{"guess", "203.0.113.2", http.StatusUnauthorized}, // with failures of its own
+		{"guess", "203.0.113.2", http.StatusUnauthorized}, // with its own count
 		{"guess", "", http.StatusUnauthorized},            // the proxy itself
-		{"bob", home, http.StatusTooManyRequests},         // it never was there
+		{"bob", home, http.StatusTooManyRequests},         // bob has not signed in from there
 		{"ann", "203.0.113.3", http.StatusOK},
 	} {
 		if res, text := get("/v1/names", c.key, c.address); res.status != c.want {
@@ -285,8 +285,8 @@ func TestLimitsOfSigningIn(t *testing.T) {
 	}
 }
 
-// Nobody is limited where there is nothing to count by.
-func TestNobodyKnownIsNotLimited(t *testing.T) {
+// Without a key or an address there is nothing to count by, and no limit.
+func TestNoLimitsForUnknownCallers(t *testing.T) {
 	t.Parallel()
 	tight := limit.Limits{Reads: perHour(10), Writes: perHour(32), Checks: perHour(100), PerAddress: perHour(1), SignIn: perHour(1)}
 	r := newRig(t, inMemory, nil, func(c *Config) { c.Limits = tight })
@@ -297,24 +297,24 @@ func TestNobodyKnownIsNotLimited(t *testing.T) {
 	}
 }
 
-// However many are turned away, the log tells of them now and then.
-func TestTurnedAwayInTheLog(t *testing.T) {
+// The log repeats a message about rejected requests only every few seconds.
+func TestRejectionsInTheLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann"), limited(limit.Limits{Reads: perHour(10)}))
 	for range 110 {
 		r.send(http.MethodGet, "/v1/names/slug/a", as("ann", ""), "")
 	}
-	if got := strings.Count(r.log.String(), "requests are turned away"); got != 1 {
-		t.Errorf("it is told %d times", got)
+	if got := strings.Count(r.log.String(), "requests rejected"); got != 1 {
+		t.Errorf("it is logged %d times", got)
 	}
-	now, n := time.Now(), new(news)
-	var told []int
+	now, n := time.Now(), new(logLimiter)
+	var logged []int
 	for i := range 25 {
 		if count := n.add(byQueue, now.Add(time.Duration(i)*time.Second)); count > 0 {
-			told = append(told, count)
+			logged = append(logged, count)
 		}
 	}
-	if fmt.Sprint(told) != "[1 10 10]" {
-		t.Errorf("it tells of %v", told)
+	if fmt.Sprint(logged) != "[1 10 10]" {
+		t.Errorf("it logs %v", logged)
 	}
 }

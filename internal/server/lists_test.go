@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// tenants are two that share a server. Each may do everything in its own scope.
+// tenants are two callers, each with all rights in its own scope.
 var tenants = map[string]access.Caller{
 	"acme":   {Name: "acme", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"acme.*"}}}},
 	"globex": {Name: "globex", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"globex.*"}}}},
@@ -21,7 +21,7 @@ var tenants = map[string]access.Caller{
 
 const leaked = "globex-token-that-leaked"
 
-// foreign makes names of globex in every state that an id can lead to, and returns their ids.
+// foreign makes names of globex in every state, and returns their ids by state.
 func foreign(r *rig) map[string]string {
 	r.Helper()
 	as := http.Header{"Authorization": {"Bearer globex"}, "Idempotency-Key": {leaked}}
@@ -51,7 +51,7 @@ func foreign(r *rig) map[string]string {
 	return ids
 }
 
-// onIDs are the ops that name a reservation, each with a token that leaked.
+// onIDs are the ops with a reservation id, each with a leaked token.
 var onIDs = []string{
 	`{"op": "extend", "reservationId": "ID", "token": "` + leaked + `", "ttlMs": 300000}`,
 	`{"op": "confirm", "reservationId": "ID", "token": "` + leaked + `", "entity": {"type": "t", "id": "mine"}}`,
@@ -60,21 +60,20 @@ var onIDs = []string{
 	`{"op": "settle", "reservationId": "ID", "outcome": "absent"}`,
 }
 
-// ownOps are all ops about acme, as the matrix has them, without those that take a right
-// everywhere.
+// ownOps returns all ops of the matrix, which are about acme.
 func ownOps() (ops []string) {
 	fill := strings.NewReplacer("ID", someID, "ENTITY", `{"type": "t", "id": "mine"}`)
 	for _, c := range calls {
-		if strings.HasPrefix(c.body, `{"op"`) && c.place != "everywhere" {
+		if strings.HasPrefix(c.body, `{"op"`) {
 			ops = append(ops, fill.Replace(c.body))
 		}
 	}
 	return append(ops, `{"op": "claim", "namespace": "acme.slug", "value": "fresh", "entity": {"type": "t", "id": "mine"}}`)
 }
 
-// Behind whatever a caller may do, an id of another tenant is answered in every way like
-// one that does not exist, and nothing happens to it.
-func TestListsEndAtTheCallersScope(t *testing.T) {
+// In a list, after any command of its own, a caller gets the same response for an id of another
+// tenant as for one that does not exist, and nothing happens to it.
+func TestListsHideForeignReservations(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, tenants)
 	ids := foreign(r)
@@ -105,8 +104,8 @@ func TestListsEndAtTheCallersScope(t *testing.T) {
 					t.Fatalf("%s and %s of no reservation: %d %s", first, op, status, text)
 				}
 				for state, id := range ids {
-					if s, told := behind(id); s != status || told != text {
-						t.Errorf("dry %t: [%s, %s] of a %s one: %d %s\nof none: %d %s", dry, first, op, state, s, told, status, text)
+					if s, got := behind(id); s != status || got != text {
+						t.Errorf("dry %t: [%s, %s] of a %s one: %d %s\nof none: %d %s", dry, first, op, state, s, got, status, text)
 					}
 				}
 			}
@@ -136,7 +135,7 @@ func TestListsEndAtTheCallersScope(t *testing.T) {
 	t.Logf("%d lists", lists)
 }
 
-// everything is all events of a tenant, and what became of its names.
+// everything returns all events of a tenant.
 func (r *rig) everything(tenant string) string {
 	r.Helper()
 	var all strings.Builder
@@ -152,8 +151,7 @@ func (r *rig) everything(tenant string) string {
 	return all.String()
 }
 
-// Every op about another tenant's namespace or scope is forbidden, wherever in a list it
-// stands.
+// Every op on another tenant's namespace or scope is forbidden, at any position in a list.
 func TestListsAreForbiddenElsewhere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, tenants)
@@ -177,7 +175,7 @@ func TestListsAreForbiddenElsewhere(t *testing.T) {
 	}
 }
 
-// A list may use the reservation that a command before it makes, by a key of one scope.
+// A command can use a reservation that an earlier command of the list makes.
 func TestListUsesItsOwnReservation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, tenants)
@@ -191,7 +189,7 @@ func TestListUsesItsOwnReservation(t *testing.T) {
 	}
 }
 
-// A right counts in the namespaces where it was granted, also in a list with others.
+// In a list too, a right applies only in the namespaces where it was granted.
 func TestListTakesRightsWhereTheyAreGranted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, map[string]access.Caller{"clerk": {Name: "clerk", Grants: []access.Grant{
@@ -211,7 +209,7 @@ func TestListTakesRightsWhereTheyAreGranted(t *testing.T) {
 	}
 }
 
-// releases is a list with one reserve and n releases of ids that do not exist.
+// releases returns a list with one reserve, and n releases of unknown ids.
 func releases(n int) string {
 	ops := []string{`{"op": "reserve", "namespace": "acme.slug", "value": "a"}`}
 	for i := range n {
@@ -221,12 +219,12 @@ func releases(n int) string {
 	return `{"dryRun": true, "commands": [` + strings.Join(ops, ", ") + `]}`
 }
 
-// A list takes time in proportion to its length, whatever ids it names.
+// The time for a list is linear in its length, for unknown ids too.
 func TestListTakesLinearTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, tenants)
 	body, fastest := releases(31), time.Hour
-	for range 5 { // the machine may be busy with something else once, but not always
+	for range 5 { // the machine may be busy
 		begin := time.Now()
 		res, text := r.send(http.MethodPost, "/v1/apply", http.Header{"Authorization": {"Bearer acme"}}, body)
 		fastest = min(fastest, time.Since(begin))
@@ -252,7 +250,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// The answer to a list that cannot be done names each command by its place.
+// The problem of a list has the index of each command that fails.
 func TestListNamesWhatFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, tenants)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// captured are values of earlier answers, by the name that a scenario gave them.
+// captured are values of earlier responses, by the name that a scenario gave them.
 type captured map[string]string
 
-// fill puts captured values in the place of {{name}}.
+// fill replaces {{name}} by captured values.
 func (c captured) fill(text string) string {
 	for name, value := range c {
 		text = strings.ReplaceAll(text, "{{"+name+"}}", value)
@@ -18,7 +18,7 @@ func (c captured) fill(text string) string {
 	return text
 }
 
-// shapes are what placeholders stand for.
+// shapes are the patterns of placeholders.
 var shapes = map[string]*regexp.Regexp{
 	"any":    regexp.MustCompile(`(?s)^.*$`),
 	"id":     regexp.MustCompile(`^res_[a-z2-7]{26}$`),
@@ -29,8 +29,8 @@ var shapes = map[string]*regexp.Regexp{
 
 var placeholder = regexp.MustCompile(`^<(\w+)(?::(\w+))?>$`)
 
-// matchText compares a text with what is wanted: the same, or a placeholder such as
-// <time>, or <id:name>, which captures it.
+// matchText compares a text with the expected one, which may be a placeholder such as <time>, or
+// <id:name>, which captures it.
 func (c captured) matchText(want, got string) error {
 	p := placeholder.FindStringSubmatch(want)
 	if p == nil {
@@ -52,9 +52,9 @@ func (c captured) matchText(want, got string) error {
 	return nil
 }
 
-// matchJSON compares a body with what is wanted. An object may have more members than
-// are wanted; "<absent>" stands for one that it must not have. A list has as many
-// elements as are wanted, unless it begins with "...": then each one is somewhere in it.
+// matchJSON compares a body with the expected one. An object may have further members; "<absent>"
+// means that a member must not exist. A list must have the same number of elements, unless the
+// expected one begins with "...": then each element must be somewhere in it.
 func (c captured) matchJSON(want, got string) error {
 	var w, g any
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
@@ -129,7 +129,7 @@ func (c captured) matchList(at string, want, got []any) error {
 	return nil
 }
 
-// matchSome looks for each wanted element, wherever it is.
+// matchSome finds each expected element anywhere in the list.
 func (c captured) matchSome(at string, want, got []any) error {
 	for _, w := range want {
 		found := false
@@ -143,7 +143,7 @@ func (c captured) matchSome(at string, want, got []any) error {
 	return nil
 }
 
-// textOf writes a JSON value as a text, for placeholders.
+// textOf converts a JSON value to a text, for placeholders.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,94 +13,57 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
-// Metrics is what an operator watches. One Metrics belongs to one server; give its
-// Observer to the Registry.
+// Metrics are the Prometheus metrics of one server. Give its Observer to the Registry.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	httpTotal   *prometheus.CounterVec
-	httpSeconds *prometheus.HistogramVec
-	commands    *prometheus.CounterVec
-	conflicts   *prometheus.CounterVec
-	seconds     *prometheus.HistogramVec
-	batch       prometheus.Histogram
-	commits     prometheus.Counter
-	queue       prometheus.Gauge
-	engineFails prometheus.Counter
-	sweepLooked prometheus.Counter
-	sweepChange prometheus.Counter
-	sweepTook   prometheus.Histogram
-	lastSweep   prometheus.Gauge
-	witnesses   *prometheus.CounterVec
-	witnessTook prometheus.Histogram
-	feedLag     prometheus.Histogram
-	streams     prometheus.Gauge
-	denied      *prometheus.CounterVec
-	issuers     *prometheus.GaugeVec
-	limited     *prometheus.CounterVec
-	inFlight    prometheus.Gauge
-	connections prometheus.Gauge
-	webhooks    *webhookMetrics
+	httpTotal, commands, conflicts, witnesses, denied, limited *prometheus.CounterVec
+	commits, engineFails, sweepLooked, sweepChange             prometheus.Counter
+	httpSeconds, seconds                                       *prometheus.HistogramVec
+	batch, sweepTook, witnessTook, feedLag                     prometheus.Histogram
+	queue, lastSweep, streams, inFlight, connections           prometheus.Gauge
+	issuers                                                    *prometheus.GaugeVec
+
+	webhooks *webhookMetrics
 }
 
-// fast are the buckets of what takes from tens of microseconds to seconds.
+// fast are histogram buckets from tens of microseconds to seconds.
 var fast = prometheus.ExponentialBuckets(0.00005, 2.5, 14)
 
-// NewMetrics returns metrics with nothing counted.
+// NewMetrics returns new metrics.
 func NewMetrics() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		httpTotal: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_http_requests_total", Help: "Requests, by route and status.",
-		}, []string{"route", "status"}),
-		httpSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dibs_http_request_seconds", Help: "How long requests took, by route.", Buckets: fast,
-		}, []string{"route"}),
-		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_commands_total", Help: "Commands, by verb and outcome: ok, or the error's code in lower case.",
-		}, []string{"verb", "outcome"}),
-		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_conflicts_total", Help: "Commands that were refused because a name is taken, by reason.",
-		}, []string{"reason"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dibs_command_seconds", Help: "How long commands took from call to answer, by verb.", Buckets: fast,
-		}, []string{"verb"}),
-		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "dibs_batch_requests", Help: "How many requests were decided together.", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
-		}),
+		registry:    prometheus.NewRegistry(),
+		httpTotal:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_http_requests_total", Help: "Requests, by route and status."}, []string{"route", "status"}),
+		httpSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dibs_http_request_seconds", Help: "How long requests took, by route.", Buckets: fast}, []string{"route"}),
+		commands:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_commands_total", Help: "Commands, by verb and outcome: ok, or the error's code in lower case."}, []string{"verb", "outcome"}),
+		conflicts:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_conflicts_total", Help: "Commands refused because a name is taken, by reason."}, []string{"reason"}),
+		seconds:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dibs_command_seconds", Help: "How long commands took from call to answer, by verb.", Buckets: fast}, []string{"verb"}),
+		batch:       prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_batch_requests", Help: "Requests per batch.", Buckets: prometheus.ExponentialBuckets(1, 2, 11)}),
 		commits:     prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_commits_total", Help: "Transactions of the engine."}),
-		queue:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_queue_depth", Help: "Callers that waited behind the last batch."}),
+		queue:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_queue_depth", Help: "Requests queued behind the last batch."}),
 		engineFails: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_engine_failures_total", Help: "Batches that the engine failed."}),
-		sweepLooked: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_looked_total", Help: "Records whose date had come."}),
-		sweepChange: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_changed_total", Help: "Of them, those that were ended, given up, freed or purged."}),
+		sweepLooked: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_looked_total", Help: "Records that were due."}),
+		sweepChange: prometheus.NewCounter(prometheus.CounterOpts{Name: "dibs_sweep_changed_total", Help: "Due records that were ended, given up, freed or purged."}),
 		sweepTook:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_sweep_seconds", Help: "How long sweeps took.", Buckets: fast}),
-		lastSweep:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_last_sweep_timestamp_seconds", Help: "When the last sweep ended. A sweeper that lags shows here."}),
-		witnesses: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_witness_calls_total", Help: "Questions to witnesses, by outcome: exists, absent, unknown, or failed.",
-		}, []string{"outcome"}),
+		lastSweep:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_last_sweep_timestamp_seconds", Help: "When the last sweep ended."}),
+		witnesses:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_witness_calls_total", Help: "Calls to witnesses, by outcome: exists, absent, unknown, or failed."}, []string{"outcome"}),
 		witnessTook: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_witness_seconds", Help: "How long witnesses took to answer.", Buckets: fast}),
-		feedLag: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "dibs_feed_lag_seconds", Help: "From a change to its event on a stream.", Buckets: fast,
-		}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_feed_streams", Help: "Streams of events that are open."}),
-		denied: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_http_denied_total", Help: "Requests of nobody who is known, or without the right, by reason.",
-		}, []string{"reason"}),
-		issuers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "dibs_issuer_up", Help: "Whether an issuer of tokens answered when it was last asked.",
-		}, []string{"issuer"}),
-		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_requests_limited_total", Help: "Requests that were turned away, because there were too many, by reason.",
-		}, []string{"reason"}),
-		inFlight:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_requests_in_flight", Help: "Requests that are worked on, streams apart."}),
-		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_connections", Help: "Connections that are open."}),
+		feedLag:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "dibs_feed_lag_seconds", Help: "Time from a change to its event on a stream.", Buckets: fast}),
+		streams:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_feed_streams", Help: "Open event streams."}),
+		denied:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_http_denied_total", Help: "Requests denied for lack of authentication or rights, by reason."}, []string{"reason"}),
+		issuers:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dibs_issuer_up", Help: "Whether a token issuer answered the last request."}, []string{"issuer"}),
+		limited:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_requests_limited_total", Help: "Requests rejected by limits, by reason."}, []string{"reason"}),
+		inFlight:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_requests_in_flight", Help: "Requests in flight, without streams."}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dibs_connections", Help: "Open connections."}),
 
 		webhooks: newWebhookMetrics(),
 	}
 	for _, reason := range access.Reasons() {
-		m.denied.WithLabelValues(string(reason)) // what never happened is told as 0
+		m.denied.WithLabelValues(string(reason)) // export 0 before the first
 	}
 	for _, outcome := range []string{"exists", "absent", "unknown", "failed"} {
 		m.witnesses.WithLabelValues(outcome)
@@ -123,22 +85,16 @@ func (m *Metrics) requests(route string, status int, took time.Duration) {
 	m.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// deny counts a request that is refused.
+// deny counts a denied request.
 func (m *Metrics) deny(reason access.Reason) { m.denied.WithLabelValues(string(reason)).Inc() }
 
-// ForgetIssuers ends what was told of issuers: others count from now on.
+// ForgetIssuers removes all issuers: others are trusted from now on.
 func (m *Metrics) ForgetIssuers() { m.issuers.Reset() }
 
-// Issuer notes whether an issuer of tokens answers.
-func (m *Metrics) Issuer(issuer string, up bool) {
-	value := 0.0
-	if up {
-		value = 1
-	}
-	m.issuers.WithLabelValues(issuer).Set(value)
-}
+// Issuer sets whether a token issuer answers.
+func (m *Metrics) Issuer(issuer string, up bool) { m.issuers.WithLabelValues(issuer).Set(oneIf(up)) }
 
-// Observer counts what a Registry does.
+// Observer returns an observer that counts what a Registry does.
 func (m *Metrics) Observer() dibs.Observer {
 	return dibs.Observer{Command: m.command, Batch: m.batched, Sweep: m.swept, Witness: m.witness}
 }
@@ -146,7 +102,7 @@ func (m *Metrics) Observer() dibs.Observer {
 func (m *Metrics) command(info dibs.CommandInfo) {
 	verb := "apply"
 	if len(info.Commands) == 1 {
-		verb = verbOf(info.Commands[0])
+		verb = strings.ToLower(wire.Op(info.Commands[0]))
 	}
 	if info.DryRun {
 		verb = "dry_run"
@@ -157,12 +113,6 @@ func (m *Metrics) command(info dibs.CommandInfo) {
 		m.conflicts.WithLabelValues(string(refused.Reason)).Inc()
 	}
 	m.seconds.WithLabelValues(verb).Observe(info.Took.Seconds())
-}
-
-// verbOf names a command by its type: dibs.ReserveAll is "reserveall".
-func verbOf(command dibs.Command) string {
-	name := fmt.Sprintf("%T", command)
-	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 }
 
 func outcomeOf(err error) string {
@@ -202,10 +152,10 @@ func (m *Metrics) witness(info dibs.WitnessInfo) {
 	m.witnessTook.Observe(info.Took.Seconds())
 }
 
-// Registerer takes metrics of other parts of the server.
+// Registerer registers metrics of other packages.
 func (m *Metrics) Registerer() prometheus.Registerer { return m.registry }
 
-// Handler serves what was counted.
+// Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }

@@ -18,7 +18,7 @@ type family struct {
 
 var sampleLine = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$`)
 
-// metrics reads what the server counts, strictly. It goes around keys.
+// metrics parses the server's metrics strictly, without authentication.
 func (r *rig) metrics() map[string]*family {
 	r.Helper()
 	answer := httptest.NewRecorder()
@@ -63,7 +63,7 @@ func (r *rig) metric(name string) float64 {
 	return f.samples[name]
 }
 
-// denied returns how many requests were denied, whatever the reason.
+// denied returns how many requests were denied, for all reasons.
 func (r *rig) denied() (total float64) {
 	r.Helper()
 	for _, n := range r.metrics()["dibs_http_denied_total"].samples {
@@ -82,15 +82,15 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// checkMetrics does a little of everything, and looks for all of it.
+// checkMetrics sends requests of several kinds, and checks that each is counted.
 func checkMetrics(r *rig) {
 	r.Helper()
 	post := func(path, body string) { r.send(http.MethodPost, path, nil, body) }
 	events := openStream(r, "/v1/events", "")
 	post("/v1/reservations", `{"namespace": "slug", "value": "a"}`)
 	post("/v1/reservations", `{"namespace": "slug", "value": "a"}`)
-	post("/v1/apply", `{"commands": [{"op": "sweep", "limit": 1}, {"op": "sweep", "limit": 1}]}`)
-	post("/v1/apply", `{"dryRun": true, "commands": [{"op": "sweep", "limit": 1}]}`)
+	post("/v1/apply", `{"commands": [{"op": "claim", "namespace": "slug", "value": "b", "entity": {"type": "t", "id": "1"}}, {"op": "archive", "entity": {"type": "t", "id": "1"}}]}`)
+	post("/v1/apply", `{"dryRun": true, "commands": [{"op": "restore", "entity": {"type": "t", "id": "1"}}]}`)
 	post("/v1/sweep", `{}`)
 	post("/nowhere", ``)
 	events.next()
@@ -106,11 +106,11 @@ func checkMetrics(r *rig) {
 		`dibs_http_requests_total{route="none",status="404"}`:                  1,
 		`dibs_http_request_seconds{route="POST /v1/reservations"}`:             2,
 		`dibs_sweep_seconds`:                         1,
-		`dibs_feed_lag_seconds`:                      1,
+		`dibs_feed_lag_seconds`:                      3,
 		`dibs_feed_streams`:                          1,
 		`dibs_http_denied_total{reason="forbidden"}`: 0,
 	} {
-		// A request is counted when it was answered.
+		// A request is counted after its response.
 		eventually(r, fmt.Sprintf("%s is %v", name, want), func() bool { return r.metric(name) == want })
 	}
 	eventually(r, "a hold is counted", func() bool { return r.metric(`dibs_names{state="held"}`) == 1 })
@@ -132,7 +132,7 @@ func checkMetrics(r *rig) {
 	checkLabels(r, families)
 }
 
-// checkLabels wants labels of few values: routes as patterns, never paths.
+// checkLabels checks that labels have few values: routes as patterns, never paths.
 func checkLabels(r *rig, families map[string]*family) {
 	r.Helper()
 	for name, f := range families {
@@ -147,7 +147,7 @@ func checkLabels(r *rig, families map[string]*family) {
 	}
 }
 
-// What witnesses say is counted, and so are those that still wait, also between two questions.
+// Calls to witnesses are counted, and so are suspects, also between two calls.
 func TestWitnessMetrics(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines() {
@@ -162,7 +162,7 @@ func TestWitnessMetrics(t *testing.T) {
 				_, body := r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")
 				return strings.Contains(body, `"mwitness:a"`)
 			})
-			for range 2 { // the second one asks nobody
+			for range 2 { // the second sweep calls no witness
 				r.send(http.MethodPost, "/v1/sweep", nil, `{}`)
 			}
 			_, body = r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")

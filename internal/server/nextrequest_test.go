@@ -20,7 +20,7 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// hanging is a store that does not find one name before it is let go.
+// hanging is a store that blocks on one name until letGo is closed.
 type hanging struct {
 	dibs.Store
 	letGo chan struct{}
@@ -33,7 +33,7 @@ func (h hanging) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, err
 		if ref.ID == hangs {
 			select {
 			case <-ctx.Done():
-				<-time.After(50 * time.Millisecond) // an engine takes a moment to notice
+				<-time.After(50 * time.Millisecond) // an engine notices with a delay
 				return dibs.Snapshots{}, ctx.Err()
 			case <-h.letGo:
 			}
@@ -42,7 +42,7 @@ func (h hanging) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, err
 	return h.Store.Load(ctx, refs)
 }
 
-// raw is a connection of a client, and what comes over it.
+// raw is a client's connection.
 type raw struct {
 	net.Conn
 	reader *bufio.Reader
@@ -61,7 +61,7 @@ func (c *raw) ask(request string) (status int, closes bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	defer func() { _ = res.Body.Close() }() // it is read whole
+	defer func() { _ = res.Body.Close() }()
 	_, err = io.Copy(io.Discard, res.Body)
 	return res.StatusCode, res.Close, err
 }
@@ -75,8 +75,8 @@ func post(path, header, body string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", path, len(body), header, body)
 }
 
-// Whatever became of a request, the next one on its connection is answered as on a fresh
-// one, or the connection is closed and said to be.
+// After any kind of response, the next request on the connection is answered as on a new one, or
+// the response announces that the connection is closed.
 func TestNextRequestOfAConnection(t *testing.T) {
 	t.Parallel()
 	reserve := `{"namespace": "slug", "value": "a", "ttlMs": 60000}`
@@ -147,18 +147,17 @@ func TestNextRequestOfAConnection(t *testing.T) {
 			}
 			for range 3 {
 				if status, _, err := conn.ask(healthy); status != http.StatusNotFound {
-					t.Fatalf("the next one is %d, %v", status, err)
+					t.Fatalf("the next request is %d, %v", status, err)
 				}
-				// Longer than a request may take: nothing of an old deadline is left.
+				// Longer than the request timeout: no old deadline is left.
 				time.Sleep(r.server.cfg.RequestTimeout)
 			}
 		})
 	}
 }
 
-// A request whose body does not come is answered, and its connection ends, whatever it was
-// for and whoever sends it.
-func TestBodiesThatNeverCome(t *testing.T) {
+// Every call answers a request whose body never arrives, and closes the connection.
+func TestBodiesThatNeverArrive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, map[string]access.Caller{"good": {Name: "good", Grants: access.Everything.Grants}}, func(c *Config) {
 		c.RequestTimeout = 300 * time.Millisecond
@@ -189,8 +188,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	each.Wait()
 }
 
-// More connections than there may be, none of which sends what it promised, shut the server
-// for nobody.
+// Connections over the limit, none of which sends its body, do not keep out other callers.
 func TestConnectionsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) {
@@ -202,20 +200,10 @@ func TestConnectionsThatNeverEnd(t *testing.T) {
 		}
 		c.Limits = limit.Limits{MaxConnections: 40}
 	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stopped := make(chan error)
-	go func() { stopped <- r.server.Run(ctx, listener, Timeouts{Drain: time.Second}) }()
-	t.Cleanup(func() {
-		stop()
-		<-stopped
-	})
+	address := r.listen(Timeouts{Drain: time.Second})
 	for i := range 70 {
 		path := []string{sweepPath, forgetPath, recanonicalizePath}[i%3]
-		conn, err := net.Dial("tcp", listener.Addr().String())
+		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,9 +212,9 @@ func TestConnectionsThatNeverEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "somebody else is served", func() bool {
+	eventually(t, "another caller is served", func() bool {
 		client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-		req, _ := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+"/v1/names/slug/a", nil)
+		req, _ := http.NewRequest(http.MethodGet, "http://"+address+"/v1/names/slug/a", nil)
 		req.Header.Set("Authorization", "Bearer good")
 		res, err := client.Do(req)
 		if err != nil {

@@ -10,42 +10,42 @@ import (
 	"github.com/calldibs/dibs/internal/authtest"
 )
 
-// lines returns how many lines the log has at the level that is on by default.
+// lines returns the number of log lines at the default level.
 func (r *rig) lines() int {
 	return strings.Count(r.log.String(), "\n") - strings.Count(r.log.String(), `"level":"DEBUG"`)
 }
 
-// While something that the server stands on is down, a stranger does not fill the log: the
-// outage is told, and not each request that meets it.
-func TestStrangersDoNotFillTheLog(t *testing.T) {
+// While a dependency of the server is down, anonymous requests do not flood the log: it has the
+// outage, not each request.
+func TestAnonymousRequestsDoNotFloodTheLog(t *testing.T) {
 	t.Parallel()
 	const requests, few = 300, 10
 	for what, c := range map[string]struct {
-		fail   func(g *gate)
+		fail   func(g *signInRig)
 		path   string
-		secret func(g *gate, i int) string
+		secret func(g *signInRig, i int) string
 	}{
 		"made-up tokens of an issuer that is down": {
-			func(g *gate) { g.issuer.Down.Store(true) }, "/v1/check/slug/a",
-			func(g *gate, i int) string {
+			func(g *signInRig) { g.issuer.Down.Store(true) }, "/v1/check/slug/a",
+			func(g *signInRig, i int) string {
 				return g.issuer.Token(g, fmt.Sprint("stranger-", i), authtest.Claims{}) + "x"
 			},
 		},
 		"made-up keys while the engine is down": {
-			func(g *gate) { g.store.mode.Store(outOfReach) }, "/v1/check/slug/a",
-			func(g *gate, i int) string {
+			func(g *signInRig) { g.store.mode.Store(outOfReach) }, "/v1/check/slug/a",
+			func(g *signInRig, i int) string {
 				known := g.secrets["key alice"]
 				return known[:len(known)-2] + string(rune('a'+i/26)) + string(rune('a'+i%26))
 			},
 		},
-		"looks at an engine that is down": {
-			func(g *gate) { g.store.mode.Store(outOfReach) }, "/readyz",
-			func(*gate, int) string { return "" },
+		"pings of an engine that is down": {
+			func(g *signInRig) { g.store.mode.Store(outOfReach) }, "/readyz",
+			func(*signInRig, int) string { return "" },
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			g := newGate(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
+			g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
 			seen, _ := g.as("key", "alice")
 			c.fail(g)
 			before, unavailable := g.lines(), 0

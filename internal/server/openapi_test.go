@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// document is the OpenAPI document, as a reader of it sees it.
+// document is the OpenAPI document.
 type document struct {
 	OpenAPI    string                          `json:"openapi"`
 	Paths      map[string]map[string]described `json:"paths"`
@@ -21,7 +21,7 @@ type document struct {
 	registry huma.Registry
 }
 
-// described is one operation of it.
+// described is one operation.
 type described struct {
 	OperationID string `json:"operationId"`
 	Summary     string `json:"summary"`
@@ -46,7 +46,7 @@ type content struct {
 
 const schemaPrefix = "#/components/schemas/"
 
-// readDocument fetches the document and makes its schemas ready to validate with.
+// readDocument fetches the document, and prepares its schemas for validation.
 func readDocument(r *rig) *document {
 	r.Helper()
 	res, text := r.send(http.MethodGet, "/openapi.json", nil, "")
@@ -63,15 +63,14 @@ func readDocument(r *rig) *document {
 	return doc
 }
 
-// operation returns what the document says of a route such as "GET /v1/names".
+// operation returns the operation of a route such as "GET /v1/names".
 func (d *document) operation(route string) (described, bool) {
 	method, path, _ := strings.Cut(route, " ")
 	op, ok := d.Paths[path][strings.ToLower(method)]
 	return op, ok
 }
 
-// schemaFrom reads a schema. A keyword that it does not know is an error: nothing of
-// the document goes unchecked.
+// schemaFrom reads a schema. An unknown keyword is an error, so that all of the document is checked.
 func schemaFrom(tb testing.TB, from any) *huma.Schema {
 	tb.Helper()
 	s := &huma.Schema{}
@@ -127,7 +126,7 @@ func schemaFrom(tb testing.TB, from any) *huma.Schema {
 	return s
 }
 
-// typeFrom reads a type, which is a word, or a list of one and "null".
+// typeFrom reads a type: a word, or a list of a word and "null".
 func typeFrom(tb testing.TB, value any) (name string, nullable bool) {
 	tb.Helper()
 	list, ok := value.([]any)
@@ -140,7 +139,7 @@ func typeFrom(tb testing.TB, value any) (name string, nullable bool) {
 	return list[0].(string), true
 }
 
-// validate says what is wrong with a body.
+// validate checks a body.
 func (d *document) validate(tb testing.TB, schema any, mode huma.ValidateMode, body string) error {
 	tb.Helper()
 	var value any
@@ -155,7 +154,7 @@ func (d *document) validate(tb testing.TB, schema any, mode huma.ValidateMode, b
 	return nil
 }
 
-// checkAnswer compares an answer with what the document says of its operation.
+// checkAnswer compares a response with the document.
 func (d *document) checkAnswer(tb testing.TB, route string, res reply, body string) {
 	tb.Helper()
 	op, ok := d.operation(route)
@@ -181,8 +180,7 @@ func (d *document) checkAnswer(tb testing.TB, route string, res reply, body stri
 	}
 }
 
-// checkUndescribed checks an answer of what is not part of the API: errors are problems
-// there, too.
+// checkUndescribed checks a response outside of the API: its errors are problems too.
 func (d *document) checkUndescribed(tb testing.TB, route string, res reply, body string) {
 	tb.Helper()
 	if res.status < 400 {
@@ -196,7 +194,7 @@ func (d *document) checkUndescribed(tb testing.TB, route string, res reply, body
 	}
 }
 
-// checkRequest compares a request that was accepted with the document.
+// checkRequest compares an accepted request with the document.
 func (d *document) checkRequest(tb testing.TB, route, body string) {
 	tb.Helper()
 	op, ok := d.operation(route)

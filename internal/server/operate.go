@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,23 +19,23 @@ const (
 	forgetPath         = "/v1/forget"
 )
 
-func (s *Server) operating() {
+func (s *Server) registerOperate() {
 	operation := func(path, id, summary string, statuses ...int) huma.Operation {
 		return s.operation(http.MethodPost, path, id, summary, "Operating", statuses...)
 	}
-	huma.Register(s.api, operation(sweepPath, "sweep", "End what is over", 422), s.sweep)
-	huma.Register(s.api, operation(recanonicalizePath, "recanonicalize", "Bring the names of a namespace under its present rules", 409, 422), s.recanonicalize)
+	huma.Register(s.api, operation(sweepPath, "sweep", "Record expired holds and aliases, and purge old records", 422), s.sweep)
+	huma.Register(s.api, operation(recanonicalizePath, "recanonicalize", "Apply the present rules of a namespace to all its names", 409, 422), s.recanonicalize)
 	huma.Register(s.api, operation(forgetPath, "forget", "Erase a person, or a name", 403, 409, 422), s.forget)
 }
 
 type sweepInput struct {
 	Body struct {
-		Limit int `json:"limit,omitempty" minimum:"1" maximum:"100000" doc:"How many records to look at; 1,000 where it is left out."`
+		Limit int `json:"limit,omitempty" minimum:"1" maximum:"100000" doc:"How many records to process. Default: 1,000."`
 	}
 }
 
 func (s *Server) sweep(ctx context.Context, in *sweepInput) (*answer[wire.SweepReport], error) {
-	if err := s.may(ctx, access.Sweep, everywhere); err != nil {
+	if err := s.may(ctx, access.Sweep, allNamespaces); err != nil {
 		return nil, err
 	}
 	most := in.Body.Limit
@@ -66,7 +65,7 @@ func (s *Server) recanonicalize(ctx context.Context, in *recanonicalizeInput) (*
 	if err != nil {
 		p := s.problemOf(err)
 		if len(report.Findings) > 0 {
-			p.Report = &body // what stands in the way
+			p.Report = &body // it lists the obstacles
 		}
 		return nil, p
 	}
@@ -79,8 +78,8 @@ func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forg
 	request := in.Body.ForgetRequest()
 	var err error
 	switch {
-	case request.Scrub: // everybody waits while the whole file is written anew
-		err = s.may(ctx, access.Forget, everywhere)
+	case request.Scrub: // it blocks all callers while it rewrites the file
+		err = s.may(ctx, access.Forget, allNamespaces)
 	case request.Namespace != "":
 		err = s.may(ctx, access.Forget, request.Namespace)
 	default:
@@ -89,21 +88,19 @@ func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forg
 	if err != nil {
 		return nil, err
 	}
-	if request.Namespace == "" { // a person: that reads the whole feed, dry run or not
+	if request.Namespace == "" { // a person: it reads the whole feed, even in a dry run
 		if p := s.chargeMore(ctx, limit.LeastWrites-1); p != nil {
 			return nil, p
 		}
 	}
-	// The registry has one right for all that operators do. This is what the caller may.
+	// The registry has one right, Operate, for everything; the caller needs only this verb.
 	operator := dibs.Principal{Name: callerOf(ctx).Name, Rights: dibs.Operate}
 	report, err := s.cfg.Registry.As(operator).Forget(ctx, request)
 	if errors.Is(err, dibs.ErrUnsupported) {
-		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the engine of this server cannot scrub its files: leave scrub out")
+		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the engine of this server does not support scrub: leave it out")
 	}
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
 	return ok(wire.ForgettingOf(report)), nil
 }
-
-func typeFor[T any]() reflect.Type { return reflect.TypeFor[T]() }

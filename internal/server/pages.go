@@ -7,19 +7,19 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// pages are what is not part of the API: health, metrics, and pages for people.
-func (s *Server) pages() {
+// registerPages adds what is not part of the API: health, metrics and web pages.
+func (s *Server) registerPages() {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, status{Status: "up"}) })
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.Handle("GET /metrics", s.needs(access.Stats, s.cfg.Metrics.Handler()))
 	s.webPages()
 }
 
-// needs guards a page that is not part of the API, as the API is guarded.
+// needs demands a right for a page that is not part of the API.
 func (s *Server) needs(verb access.Verb, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, p := s.signIn(r, s.limits.proxies.Visitor(r))
-		if p == nil && !caller.May(verb, everywhere) {
+		if p == nil && !caller.May(verb, allNamespaces) {
 			p = s.forbidden(verb, "in all namespaces")
 		}
 		if p != nil {

@@ -16,17 +16,17 @@ import (
 
 const (
 	problemType = "application/problem+json"
-	// retryAfter is when to come again if the engine could not be reached, in seconds.
+	// retryAfter is the default of Retry-After, in seconds.
 	retryAfter = "1"
 )
 
 // problem is a wire.Problem as an error.
 type problem struct {
 	wire.Problem
-	keep     string      // its Cache-Control, if it may be kept at all
-	header   http.Header // further ones, nil for none
-	badToken bool        // there was a key or a token, and it was not good
-	encoded  []byte      // as JSON, if it was made beforehand
+	cacheControl string      // empty means no-store
+	header       http.Header // further headers; may be nil
+	badToken     bool        // the request had a key or a token that is not valid
+	encoded      []byte      // the JSON, if encoded beforehand
 }
 
 // Error returns code and detail.
@@ -38,12 +38,12 @@ func (p *problem) GetStatus() int { return p.Status }
 // ContentType is that of RFC 9457.
 func (p *problem) ContentType(string) string { return problemType }
 
-// GetHeaders says how long to keep it, and when to come again where that may help.
+// GetHeaders returns the headers, with Retry-After if a retry may help.
 func (p *problem) GetHeaders() http.Header {
 	h := http.Header{}
 	maps.Copy(h, p.header)
-	if p.keep != "" {
-		h.Set("Cache-Control", p.keep)
+	if p.cacheControl != "" {
+		h.Set("Cache-Control", p.cacheControl)
 	}
 	switch p.Status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
@@ -64,29 +64,29 @@ func newProblem(status int, code, detail string) *problem {
 	return &problem{Problem: *wire.NewProblem(status, code, detail)}
 }
 
-// problemOf turns an error of the Registry into an answer. What is not meant for callers
-// is logged, and not told.
+// problemOf returns the problem for an error of the Registry. An error that callers must not see
+// is only logged.
 func (s *Server) problemOf(err error) *problem {
 	var refused *dibs.Error
 	switch {
 	case errors.As(err, &refused):
 		refused = s.withCause(refused)
-		s.tellFailure(refused)
+		s.logFailure(refused)
 		return &problem{Problem: *wire.ProblemOf(refused)}
 	case errors.Is(err, dibs.ErrBadCursor):
-		return newProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", "there is no such cursor: use one from this server, or none to begin at the beginning")
+		return newProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", "invalid cursor: use one from this server, or none to start from the beginning")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		late := dibs.Unavailable(err)
-		late.Message = "it took too long; try again"
+		late.Message = "the request timed out; try again"
 		return &problem{Problem: *wire.ProblemOf(s.withCause(late))}
 	default:
-		s.cfg.Logger.Error("a request failed", "error", err)
-		return newProblem(http.StatusInternalServerError, "INTERNAL", "something went wrong inside; the server's log says what")
+		s.cfg.Logger.Error("request failed", "error", err)
+		return newProblem(http.StatusInternalServerError, "INTERNAL", "internal error; see the server's log")
 	}
 }
 
-// withCause adds what is known to be wrong with the store to an error that does not say
-// why: its caller has waited until its own time was over, say.
+// withCause adds the known trouble of the store to an error without a cause, such as a request
+// that timed out.
 func (s *Server) withCause(e *dibs.Error) *dibs.Error {
 	if s.cfg.Health == nil || e.Cause != "" || !errors.Is(e, context.DeadlineExceeded) {
 		return e
@@ -95,7 +95,7 @@ func (s *Server) withCause(e *dibs.Error) *dibs.Error {
 	return e.Because(cause)
 }
 
-// dibsCause returns what an engine says is wrong with it.
+// dibsCause returns the cause of an engine's error; empty if it has none.
 func dibsCause(err error) dibs.Cause {
 	if e, ok := errors.AsType[*dibs.Error](err); ok {
 		return e.Cause
@@ -105,21 +105,21 @@ func dibsCause(err error) dibs.Cause {
 
 var problemsOnce sync.Once
 
-// useProblems makes all errors of the API library problems of ours.
+// useProblems makes the API library answer all errors with our problems.
 func useProblems() {
 	problemsOnce.Do(func() {
-		huma.ValidateStrictCasing = true // a member by another name is an unknown one
+		huma.ValidateStrictCasing = true // a member in another case is unknown
 		huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
-			if message == "cannot read request body" { // the client broke off: nothing went wrong here
-				return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is not as long as was said")
+			if message == "cannot read request body" { // the client disconnected
+				return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is shorter than its Content-Length")
 			}
 			return problemFrom(status, message, errs)
 		}
 	})
 }
 
-// nameMember lets the detail name the first member that is wrong, for those who read
-// nothing else.
+// nameMember puts the first failure into the detail and the field, for clients that read nothing
+// else.
 func (p *problem) nameMember() {
 	if len(p.Errors) == 0 {
 		return
@@ -135,7 +135,7 @@ func (p *problem) nameMember() {
 	p.Detail = strings.TrimSuffix(p.Detail+": "+strings.TrimSpace(first.Location+" "+first.Detail), ": ")
 }
 
-// codeOf names a status that the rules of names do not know.
+// codeOf returns the code for a status of the server's own.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
@@ -150,7 +150,7 @@ func codeOf(status int) string {
 	return strings.ReplaceAll(strings.ToUpper(text), " ", "_")
 }
 
-// writeProblem answers with a problem outside of the API library.
+// writeProblem writes a problem without the API library.
 func writeProblem(w http.ResponseWriter, p *problem) {
 	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", problemType)

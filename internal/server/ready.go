@@ -11,13 +11,13 @@ import (
 	"github.com/calldibs/dibs/internal/health"
 )
 
-// pingTimeout is how long the engine may take to show that it is there.
+// pingTimeout is how long the engine may take to answer a ping.
 const pingTimeout = 2 * time.Second
 
-// status is what the pages on health say.
+// status is the body of /healthz and /readyz.
 type status struct {
 	Status string        `json:"status"`
-	Stores []storeStatus `json:"stores,omitempty"` // those that do not work
+	Stores []storeStatus `json:"stores,omitempty"` // those that are not writable
 }
 
 type storeStatus struct {
@@ -27,15 +27,15 @@ type storeStatus struct {
 	Cause  dibs.Cause `json:"cause,omitempty"`
 }
 
-// ready says whether requests can be answered: the engine answers and can be written to, and
-// the server is not draining. With ?reads it need not be writable. Of several stores one that
-// works is enough: a 503 would take its names away, too.
+// ready answers /readyz: 200 if the engine answers and is writable, and the server is not
+// draining. With ?reads the engine need not be writable. Of several stores one is enough: a 503
+// would make its names unavailable too.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
-		writeProblem(w, newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server is about to go"))
+		writeProblem(w, newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server is shutting down"))
 		return
 	}
-	states, err := s.look(r.Context())
+	states, err := s.storeStates(r.Context())
 	if err != nil {
 		s.notReady(w, "the store does not answer", dibsCause(err))
 		return
@@ -65,15 +65,15 @@ func (s *Server) notReady(w http.ResponseWriter, what string, cause dibs.Cause) 
 	writeProblem(w, p)
 }
 
-// look pings the engine, and returns the state of its stores. Concurrent requests share one
-// look: /readyz takes no key, and must not keep the engine busy.
-func (s *Server) look(ctx context.Context) ([]health.State, error) {
+// storeStates pings the engine, and returns the state of its stores. Concurrent requests share
+// one ping: /readyz takes no key, and must not keep the engine busy.
+func (s *Server) storeStates(ctx context.Context) ([]health.State, error) {
 	states, err, _ := s.pings.Do("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 		defer cancel()
 		if err := s.ping(ctx); err != nil {
-			if s.cfg.Health == nil { // else that tells the log
-				s.tellNoAnswer(err)
+			if s.cfg.Health == nil { // otherwise Health logs it
+				s.logNoAnswer(err)
 			}
 			return []health.State(nil), err
 		}
@@ -93,7 +93,7 @@ func (s *Server) ping(ctx context.Context) error {
 	return err
 }
 
-// storeLabel names a store, also the only one.
+// storeLabel returns the name of a store; "default" if it has none.
 func storeLabel(s health.State) string {
 	if s.Store == "" {
 		return "default"
@@ -101,25 +101,25 @@ func storeLabel(s health.State) string {
 	return s.Store
 }
 
-// storeStates tells Prometheus how the stores are.
-type storeStates struct{ monitor *health.Monitor }
+// storeMetrics exports the states of the stores.
+type storeMetrics struct{ board *health.Monitor }
 
 var (
 	answersDesc  = prometheus.NewDesc("dibs_store_up", "Whether a store answers: 1, or 0.", []string{"store"}, nil)
 	writableDesc = prometheus.NewDesc("dibs_store_writable", "Whether a store can be written to: 1, or 0.", []string{"store"}, nil)
 )
 
-// Describe says what there is.
-func (storeStates) Describe(out chan<- *prometheus.Desc) {
+// Describe sends the descriptions of the metrics.
+func (storeMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- answersDesc
 	out <- writableDesc
 }
 
-// Collect tells how the stores are known to be. It does not wait for a look.
-func (c storeStates) Collect(out chan<- prometheus.Metric) {
+// Collect sends the known states. It does not wait for a probe.
+func (c storeMetrics) Collect(out chan<- prometheus.Metric) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, state := range c.monitor.States(now) {
+	for _, state := range c.board.States(now) {
 		out <- prometheus.MustNewConstMetric(answersDesc, prometheus.GaugeValue, oneIf(state.Reads), storeLabel(state))
 		out <- prometheus.MustNewConstMetric(writableDesc, prometheus.GaugeValue, oneIf(state.Writes), storeLabel(state))
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// testWebhooks are the webhooks of a rig: they may be sent to this machine, and give up
-// after a moment.
+// testWebhooks returns the webhooks of a rig: they may send to this machine, and give up soon.
 func testWebhooks(r *rig, metrics *Metrics) *webhook.Service {
 	return webhook.New(webhook.Config{
 		Registry: r.registry, Store: r.store, Timeout: 2 * time.Second, Source: "urn:dibs:test",
@@ -26,7 +25,7 @@ func testWebhooks(r *rig, metrics *Metrics) *webhook.Service {
 	})
 }
 
-// deliver starts to deliver for the webhooks of a rig, until the test ends.
+// deliver delivers for the webhooks of a rig, until the test ends.
 func (r *rig) deliver() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
@@ -37,7 +36,7 @@ func (r *rig) deliver() {
 	}
 }
 
-// receiver is a program that is told of events.
+// receiver receives the events of webhooks.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -52,7 +51,7 @@ func newReceiver(tb testing.TB) *receiver {
 	return r
 }
 
-// ServeHTTP notes a request.
+// ServeHTTP records a request.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	body, _ := io.ReadAll(hr.Body)
 	r.mu.Lock()
@@ -67,11 +66,11 @@ func (r *receiver) bodies() []string {
 	return append([]string{}, r.got...)
 }
 
-// receive does what a script says about a receiver:
+// receive runs a line of a script about a receiver:
 //
 //	shop answers 500   from now on; {{shop}} is its address
 //	shop gets 2        so many requests so far
-//	shop never TEXT    none of them had it
+//	shop never TEXT    none of them had this text
 func (p *player) receive(command string) error {
 	name, rest, _ := strings.Cut(command, " ")
 	verb, what, _ := strings.Cut(rest, " ")

@@ -13,11 +13,11 @@ import (
 	"github.com/calldibs/dibs/internal/authtest"
 )
 
-// Whoever is not let in learns why, in the words of RFC 6750, and is counted by reason.
-// Nothing of what they sent is told or logged.
+// A failed sign-in gets the reason, as in RFC 6750, and is counted by reason. Neither response nor
+// log repeats what was sent.
 func TestRefusedSignIns(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, visitors{"alice": {{Verbs: verbs(access.All), Namespaces: []string{"*"}}}})
+	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.All), Namespaces: []string{"*"}}}})
 	over := authtest.Claims{"exp": time.Now().Add(-time.Hour).Unix()}
 	stranger := g.authority.Client(t, "mallory", "mallory.example.com", "", time.Now().Add(time.Hour)).TLS(t)
 	good := g.secrets["token alice"]
@@ -26,7 +26,7 @@ func TestRefusedSignIns(t *testing.T) {
 		client *http.Client
 		header string
 		reason access.Reason
-		shown  bool // there was something that is not good
+		shown  bool // the request had an invalid secret
 	}{
 		{"nothing", g.clientWith(), "", access.NoCredentials, false},
 		{"another scheme", g.clientWith(), "Basic YWxpY2U6c2VjcmV0", access.NoCredentials, false},
@@ -41,7 +41,7 @@ func TestRefusedSignIns(t *testing.T) {
 		{"huge", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", authtest.Claims{"x": strings.Repeat("x", 20_000)}), access.TokenTooLarge, true},
 		{"nonsense", g.clientWith(), "Bearer a.b.c", access.TokenMalformed, true},
 		{"a certificate of nobody", g.clientWith(stranger), "", access.UnknownCertificate, false},
-		// What is sent decides, and what is shown beside it does not help.
+		// The Authorization header decides; a certificate beside it does not help.
 		{"a certificate, and a bad key", g.callers["certificate alice"], "Bearer hunter2", access.UnknownKey, true},
 	} {
 		seen := *g.rig
@@ -63,7 +63,7 @@ func TestRefusedSignIns(t *testing.T) {
 			}
 			for part := range strings.FieldsFuncSeq(strings.TrimPrefix(c.header, "Bearer "), func(r rune) bool { return r == '.' }) {
 				if len(part) > 5 && strings.Contains(text+g.log.String(), part) {
-					t.Errorf("%s: what was sent is told: %s", c.what, text)
+					t.Errorf("%s: the response repeats what was sent: %s", c.what, text)
 				}
 			}
 		}
@@ -76,11 +76,11 @@ func TestRefusedSignIns(t *testing.T) {
 	}
 }
 
-// A key that is sent along with a certificate decides, not the certificate.
-func TestWhatIsSentDecides(t *testing.T) {
+// A key beside a certificate decides, not the certificate.
+func TestKeyBeforeCertificate(t *testing.T) {
 	t.Parallel()
 	all := []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}
-	g := newGate(t, visitors{"alice": all, "bob": all})
+	g := newSignInRig(t, visitors{"alice": all, "bob": all})
 	for want, header := range map[string]string{
 		"cert:dns=alice.example.com":    "",
 		"bob":                           "Bearer " + g.secrets["key bob"],
@@ -110,11 +110,11 @@ func TestWhatIsSentDecides(t *testing.T) {
 	}
 }
 
-// A request with two Authorization headers is nobody's: a proxy in front may have looked at
-// the other one.
+// A request with two Authorization headers is refused: a proxy in front may have checked the
+// other one.
 func TestTwoAuthorizations(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}, "bob": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
+	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}, "bob": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
 	bearer := func(way, name string) string { return "Bearer " + g.secrets[way+" "+name] }
 	for what, values := range map[string][]string{
 		"two keys":         {bearer("key", "alice"), bearer("key", "bob")},
@@ -125,7 +125,7 @@ func TestTwoAuthorizations(t *testing.T) {
 		"a token, a key":   {bearer("token", "alice"), bearer("key", "alice")},
 	} {
 		for _, way := range waysToSignIn {
-			seen, _ := g.as(way, "alice") // the certificate is shown, too
+			seen, _ := g.as(way, "alice") // with the certificate too
 			res, text := seen.send(http.MethodGet, "/v1/check/slug/a", http.Header{"Authorization": values}, "")
 			if res.status != http.StatusUnauthorized || !strings.Contains(text, "more than one Authorization") {
 				t.Errorf("%s by %s: %d %s", what, way, res.status, text)
@@ -137,10 +137,10 @@ func TestTwoAuthorizations(t *testing.T) {
 	}
 }
 
-// While an issuer is down its tokens are 503, to be tried again; everybody else goes on.
+// While an issuer is down its tokens get 503 with Retry-After; other callers are not affected.
 func TestIssuerIsDown(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
+	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
 	g.issuer.Down.Store(true)
 	seen, header := g.as("token", "alice")
 	res, text := seen.send(http.MethodGet, "/v1/check/slug/a", header, "")
@@ -156,16 +156,16 @@ func TestIssuerIsDown(t *testing.T) {
 		t.Errorf("%v were counted", got)
 	}
 	g.issuer.Down.Store(false)
-	eventually(t, "its tokens are good again", func() bool {
+	eventually(t, "its tokens are accepted again", func() bool {
 		status, _ := g.ask("token", "alice", http.MethodGet, "/v1/check/slug/a", "")
 		return status == http.StatusOK
 	})
 }
 
-// A stream lasts no longer than the token that opened it.
+// A stream ends when its token expires.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, visitors{"alice": {{Verbs: verbs(access.All), Namespaces: []string{"*"}}}})
+	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.All), Namespaces: []string{"*"}}}})
 	seen, header := g.as("token", "alice")
 	header.Set("Accept", "text/event-stream")
 	go func() {

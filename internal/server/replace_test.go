@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// Whoever may hold names does not take away the name of an entity by that.
+// The right to hold names does not include replacing the name of an entity.
 func TestHoldersDoNotReplaceNames(t *testing.T) {
 	t.Parallel()
 	grants := func(hold, rename string) access.Caller {

@@ -16,8 +16,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// dice makes choices: by the bytes that it is given, and when they are used up at random, but
-// the same each time.
+// dice makes choices from the given bytes, and after them from a seeded generator.
 type dice struct {
 	data []byte
 	rest *rand.Rand
@@ -39,23 +38,23 @@ func (d *dice) n(k int) int {
 	return v % k
 }
 
-// oneIn is true once in so many times.
+// oneIn is true with a probability of 1/k.
 func (d *dice) oneIn(k int) bool { return d.n(k) == 0 }
 
 func pick[T any](d *dice, list ...T) T { return list[d.n(len(list))] }
 
-// known is what answers have told: ids, tokens, cursors and names that later requests use.
+// known has ids, tokens, cursors and names from responses, for later requests.
 type known struct {
-	texts map[string][]string // by the name of the member
+	texts map[string][]string // by member
 	holds [][2]string         // an id and its token
-	names []fuzzedName        // those with an owner
-	not   string              // is not to be used
+	names []fuzzedName        // with an owner
+	not   string              // a text that is never used
 }
 
 // fuzzedName is a name and its owner.
 type fuzzedName struct{ namespace, value, kind, id string }
 
-// maxKnown is how much of each kind is kept. What is older makes room.
+// maxKnown is how many of each kind are kept: the newest.
 const maxKnown = 64
 
 func (k *known) learn(member, text string) {
@@ -65,7 +64,7 @@ func (k *known) learn(member, text string) {
 	}
 }
 
-// learnAll learns from an answer.
+// learnAll learns from a response.
 func (k *known) learnAll(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -91,7 +90,7 @@ func (k *known) learnAll(v any) {
 	}
 }
 
-// fuzzedCall is a call of the document.
+// fuzzedCall is an operation of the document.
 type fuzzedCall struct {
 	method, path string
 	described
@@ -104,16 +103,16 @@ type generator struct {
 	calls    []fuzzedCall
 	registry huma.Registry
 	known    *known
-	keys     []string // none where the server needs none
+	keys     []string // empty if the server requires none
 	receiver string   // where webhooks may be sent to
 
-	deadHook string // a webhook with dead letters, which stays
+	deadHook string // a webhook with dead letters, which is not removed
 
-	hold  [2]string  // the one that this request is about
-	name  fuzzedName // the same
-	scope string     // of the key, if it is a tenant's
-	op    string     // of the commands from the second on, if it is to be the same
-	odds  int        // one in so many values is odd; 0 for none
+	hold     [2]string  // of this request
+	name     fuzzedName // of this request
+	scope    string     // of the key, if it is a tenant's
+	op       string     // of all commands after the first, if set
+	oddOneIn int        // one in so many values is odd; 0 means none
 }
 
 // newGenerator makes one for the calls of a document.
@@ -132,8 +131,8 @@ func newGenerator(r *rig, keys []string) *generator {
 	return g
 }
 
-// next makes a request: every other one as the document has it, the rest with more or less
-// that is odd.
+// next makes a request: every other one is valid by the document, the others are more or less
+// odd.
 func (g *generator) next() *fuzzedRequest {
 	g.hold = [2]string{dibs.NameID("slug", g.text("value")).String(), g.text("token")}
 	if len(g.known.holds) > 0 && !g.oneIn(4) {
@@ -143,9 +142,9 @@ func (g *generator) next() *fuzzedRequest {
 	if len(g.known.names) > 0 && g.oneIn(2) {
 		g.name = pick(g.dice, g.known.names...)
 	}
-	g.odds = pick(g.dice, 0, 0, 0, 0, 30, 30, 8, 3)
+	g.oddOneIn = pick(g.dice, 0, 0, 0, 0, 30, 30, 8, 3)
 	call := pick(g.dice, g.calls...)
-	if g.oneIn(4) { // the one that can do everything
+	if g.oneIn(4) { // it covers all commands
 		call = g.calls[slices.IndexFunc(g.calls, func(c fuzzedCall) bool { return c.OperationID == "apply" })]
 	}
 	r := &fuzzedRequest{method: call.method, target: call.path}
@@ -156,10 +155,10 @@ func (g *generator) next() *fuzzedRequest {
 		r.set("Content-Type", "application/json")
 		r.body = g.value(call.body, "")
 	}
-	if g.odds > 0 {
+	if g.oddOneIn > 0 {
 		g.spoil(r)
 	}
-	r.body = r.body[:min(len(r.body), 2<<20)] // twice what may be sent
+	r.body = r.body[:min(len(r.body), 2<<20)] // twice the allowed size
 	return r
 }
 
@@ -173,7 +172,7 @@ func (g *generator) authorize(r *fuzzedRequest) {
 		return
 	case 1:
 		key = pick(g.dice, g.keys...)
-	case 2, 3: // of a tenant, mostly about names of its own
+	case 2, 3: // a tenant, mostly with its own names
 		g.scope = pick(g.dice, "acme", "globex")
 		key, g.name = "key-"+g.scope, fuzzedName{}
 	}
@@ -283,17 +282,17 @@ func (g *generator) value(s *huma.Schema, name string) string {
 	}
 }
 
-// membersOf are the members that each op of a command has, those behind a bar if at all.
+// membersOf are the members of each op; those after the bar are optional.
 var membersOf = map[string]string{
 	"reserve": "namespace value | ttlMs token entity correlationId meta field overrideReserved", "reserveAll": "reservations | token",
 	"reserveFirst": "namespace values | ttlMs token entity correlationId meta field overrideReserved", "extend": "reservationId token | ttlMs",
 	"confirm": "reservationId token entity | replace replaces", "release": "reservationId token",
 	"claim": "namespace value entity | correlationId meta field overrideReserved", "rename": "namespace value entity | replaces token ifVersion correlationId field overrideReserved",
 	"archive": "entity | scope", "restore": "entity | scope", "delete": "entity | scope", "decommission": "namespace value entity", "transfer": "namespace value from to",
-	"swap": "namespace a b", "settle": "reservationId outcome | entity", "sweep": "limit", "rekey": "namespace value",
+	"swap": "namespace a b", "settle": "reservationId outcome | entity", "rekey": "namespace value",
 }
 
-// command writes a command with the members that its op has, and now and then another one.
+// command writes a command with the members of its op, and sometimes another one.
 func (g *generator) command(s *huma.Schema) string {
 	op := cmp.Or(g.op, pick(g.dice, slices.Sorted(maps.Keys(membersOf))...))
 	must, may, _ := strings.Cut(membersOf[op], "|")
@@ -317,7 +316,7 @@ func (g *generator) object(members map[string]string) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		list = append(list, quoteJSON(name)+":"+members[name])
-		if g.odd() { // once more, or one that there is not
+		if g.odd() { // a duplicate, or an unknown one
 			list = append(list, quoteJSON(pick(g.dice, name, strings.ToUpper(name), g.oddText()))+":"+members[name])
 		}
 	}
@@ -328,7 +327,7 @@ func (g *generator) moment() string {
 	return pick(g.dice, "2026-01-01T00:00:00Z", "2999-12-31T23:59:59.999Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59+14:00", "1969-12-31T23:59:59.999999999Z")
 }
 
-// remembered is what an answer has told, beginning with a prefix, or something else.
+// remembered returns a text from a response with a prefix, or another text.
 func (g *generator) remembered(member, other, prefix string) string {
 	var list []string
 	for _, text := range g.known.texts[member] {
@@ -342,7 +341,7 @@ func (g *generator) remembered(member, other, prefix string) string {
 	return pick(g.dice, list...)
 }
 
-// text is a good text for a member.
+// text returns a valid text for a member.
 func (g *generator) text(name string) string {
 	if g.name.id != "" && !g.oneIn(8) {
 		switch name {

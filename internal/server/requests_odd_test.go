@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// odd reports whether the next value is to be an odd one.
-func (g *generator) odd() bool { return g.odds > 0 && g.oneIn(g.odds) }
+// odd reports whether the next value should be odd.
+func (g *generator) odd() bool { return g.oddOneIn > 0 && g.oneIn(g.oddOneIn) }
 
-// size is a length, seldom a great one. A body may have a megabyte.
+// size returns a length, rarely a large one. A body may have a megabyte.
 func (g *generator) size() int {
 	if g.oneIn(8) {
 		return pick(g.dice, 5000, 30_000, 60_000, 66_000, 300_000, 1_000_000)
@@ -17,7 +17,7 @@ func (g *generator) size() int {
 	return pick(g.dice, 1, 15, 17, 64, 129, 256, 300, 1025, 3000)
 }
 
-// oddText is a text that programs stumble over.
+// oddText returns a text that is often handled wrongly.
 func (g *generator) oddText() string {
 	switch g.n(4) {
 	case 0:
@@ -32,7 +32,7 @@ func (g *generator) oddText() string {
 	}
 }
 
-// oddJSON is JSON, or nearly, that is not what was asked for.
+// oddJSON returns JSON, or almost JSON, that does not fit.
 func (g *generator) oddJSON() string {
 	switch g.n(6) {
 	case 0:
@@ -41,7 +41,7 @@ func (g *generator) oddJSON() string {
 		return pick(g.dice, "nul", "'x'", "NaN", "Infinity", "01", "1.", "\"", "\"\\x\"", `"\ud800"`, `"\udfff\ud800"`, `"\u0000"`, "\"\x00\"", "\"\xff\"", "[1,]", "{,}", `{"a"}`, "//", "/**/1", "\ufeff1", "]", "}")
 	case 2:
 		n := g.size()
-		part := pick(g.dice, "0", `""`, "{}", "[]", "null", `{"namespace":"any","value":"v"}`, `{"op":"sweep","limit":1}`)
+		part := pick(g.dice, "0", `""`, "{}", "[]", "null", `{"namespace":"any","value":"v"}`, `{"op":"rekey","namespace":"any","value":"v"}`)
 		return "[" + part + strings.Repeat(","+part, min(n, 1_000_000/(len(part)+1))) + "]"
 	case 3:
 		open, end := "[", "]"
@@ -61,7 +61,7 @@ func (g *generator) oddJSON() string {
 	}
 }
 
-// quoteJSON writes a text as JSON does, but bytes that are no UTF-8 as they are.
+// quoteJSON quotes a text as JSON, but keeps bytes that are not UTF-8.
 func quoteJSON(text string) string {
 	if strings.ContainsRune(text, '\uFFFD') || strings.ToValidUTF8(text, "") != text {
 		return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(text) + `"`
@@ -70,7 +70,7 @@ func quoteJSON(text string) string {
 	return string(data)
 }
 
-// spoil does something to a request as a whole, as often as not.
+// spoil changes a request as a whole, in half of the cases.
 func (g *generator) spoil(r *fuzzedRequest) {
 	switch g.n(12) {
 	case 0:

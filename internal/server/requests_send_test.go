@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// fuzzedRequest is a request as it goes over the wire: no library is asked whether it may.
+// fuzzedRequest is a request as raw bytes: no library checks it.
 type fuzzedRequest struct {
 	method, target string
 	header         [][2]string
 	body           string
 	framing        framing
 
-	bytes string // all of it, once it is made
+	bytes string // the whole request, once written
 }
 
-// framing is how the length of a body is told.
+// framing is how a request gives the length of its body.
 type framing int
 
 const (
 	measured  framing = iota // by Content-Length
 	chunked                  // in chunks
-	cutOff                   // by a Content-Length that is never reached
-	asStreams                // measured, and what is accepted is a stream
+	cutOff                   // by a Content-Length beyond the body
+	asStreams                // measured, and it accepts an event stream
 )
 
 func (r *fuzzedRequest) add(name, value string) { r.header = append(r.header, [2]string{name, value}) }
@@ -79,23 +79,23 @@ func (r *fuzzedRequest) write() string {
 	return b.String()
 }
 
-// String is the request as it is told of: enough of it to send it again.
+// String returns enough of the request to send it again.
 func (r *fuzzedRequest) String() string { return fmt.Sprintf("%q", cut(r.text(), 2000)) }
 
-// fuzzedAnswer is what came back.
+// fuzzedAnswer is a response.
 type fuzzedAnswer struct {
 	status int
 	header http.Header
 	body   string
 	took   time.Duration
-	stream bool // it would have gone on
+	stream bool // it is an event stream
 }
 
-// errCutOff is what becomes of a request whose connection the server closed while the body
-// was on its way. It has answered, but the kernel may throw the answer away.
+// errCutOff means that the server closed the connection while the body was being sent. It has
+// answered, but the kernel may discard the response.
 var errCutOff = errors.New("the connection was closed")
 
-// wireClient sends requests over one connection, and over another one when that is closed.
+// wireClient sends requests over one connection, and opens another when it is closed.
 type wireClient struct {
 	addr   string
 	conn   net.Conn
@@ -113,14 +113,14 @@ func (c *wireClient) close() {
 func (c *wireClient) send(r *fuzzedRequest) (*fuzzedAnswer, error) {
 	reused := c.conn != nil
 	answer, err := c.exchange(r)
-	if errors.Is(err, errCutOff) || err != nil && reused { // it may have been closed while it was idle
+	if errors.Is(err, errCutOff) || err != nil && reused { // an idle connection may have been closed
 		return c.exchange(r)
 	}
 	return answer, err
 }
 
-// patience is how long the client waits for an answer.
-const patience = 20 * time.Second
+// answerTimeout is how long the client waits for a response.
+const answerTimeout = 20 * time.Second
 
 func (c *wireClient) exchange(r *fuzzedRequest) (*fuzzedAnswer, error) {
 	if c.conn == nil {
@@ -131,11 +131,11 @@ func (c *wireClient) exchange(r *fuzzedRequest) (*fuzzedAnswer, error) {
 		c.conn, c.reader = conn, bufio.NewReader(conn)
 	}
 	start := time.Now()
-	if err := c.conn.SetDeadline(start.Add(patience)); err != nil {
+	if err := c.conn.SetDeadline(start.Add(answerTimeout)); err != nil {
 		return nil, err
 	}
 	text, conn, written := r.text(), c.conn, make(chan struct{})
-	go func() { // the server may answer before it has read all
+	go func() { // the server may answer before it has read everything
 		defer close(written)
 		_, _ = io.WriteString(conn, text)
 		if r.framing == cutOff {
@@ -156,9 +156,9 @@ func (c *wireClient) exchange(r *fuzzedRequest) (*fuzzedAnswer, error) {
 	return answer, err
 }
 
-var errTooSlow = errors.New("there is no answer")
+var errTooSlow = errors.New("no response")
 
-// read reads an answer, and reports whether the connection has to be closed behind it.
+// read reads a response, and reports whether the connection must be closed.
 func (c *wireClient) read(r *fuzzedRequest) (answer *fuzzedAnswer, last bool, err error) {
 	var res *http.Response
 	for res == nil || res.StatusCode == http.StatusContinue {

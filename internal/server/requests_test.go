@@ -2,13 +2,11 @@ package server
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -22,14 +20,14 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// What a request may cost at the most.
+// The maximum cost of a request.
 const (
 	mostTime      = time.Second
-	mostAllocated = 32 << 20 // bytes, of a request that is refused
-	mostGrowth    = 32 << 20 // bytes of memory that are still in use long after
+	mostAllocated = 32 << 20 // bytes, of a refused request
+	mostGrowth    = 32 << 20 // bytes of memory still in use afterwards
 )
 
-// fuzzing is requests without end to a real server.
+// fuzzing sends generated requests to a real server.
 type fuzzing struct {
 	*rig
 	*generator
@@ -38,7 +36,7 @@ type fuzzing struct {
 
 	sent, lost int
 	statuses   map[int]int
-	reached    map[string]map[int]int // how often each call was answered with which status
+	reached    map[string]map[int]int // by call and status
 	slowest    time.Duration
 	costliest  uint64 // bytes, of a refused request
 }
@@ -50,7 +48,7 @@ func startFuzzing(tb testing.TB, e engine, withKeys bool) *fuzzing {
 	if withKeys {
 		callers = scriptCallers
 	}
-	limits := limit.Defaults() // what is counted is remembered, which takes memory
+	limits := limit.Defaults() // counting takes memory
 	often := limit.Rate{N: 1_000_000, Per: time.Second}
 	limits.Reads, limits.Writes, limits.Checks, limits.SignIn, limits.WrongTokens = often, often, often, often, often
 	r := newRig(tb, e, callers, func(c *Config) {
@@ -62,25 +60,12 @@ func startFuzzing(tb testing.TB, e engine, withKeys bool) *fuzzing {
 		statuses: make(map[int]int), reached: make(map[string]map[int]int),
 	}
 	f.makeDeadLetters()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- r.server.Run(ctx, listener, Timeouts{}) }()
-	f.client = &wireClient{addr: listener.Addr().String()}
-	tb.Cleanup(func() {
-		f.client.close()
-		cancel()
-		if err := <-ended; err != nil {
-			tb.Error(err)
-		}
-	})
+	f.client = &wireClient{addr: r.listen(Timeouts{})}
+	tb.Cleanup(f.client.close)
 	return f
 }
 
-// makeDeadLetters makes a webhook whose receiver fails, and waits until events were given up.
+// makeDeadLetters makes a webhook whose receiver fails, and waits for dead letters.
 func (f *fuzzing) makeDeadLetters() {
 	f.Helper()
 	fails := newReceiver(f)
@@ -89,7 +74,7 @@ func (f *fuzzing) makeDeadLetters() {
 	_, text := f.send(http.MethodPost, webhooksPath, header, `{"url":"`+fails.URL+`","from":"beginning"}`)
 	var hook struct{ ID string }
 	if err := json.Unmarshal([]byte(text), &hook); err != nil || hook.ID == "" {
-		f.Fatalf("there is no webhook: %s", text)
+		f.Fatalf("no webhook: %s", text)
 	}
 	for _, value := range []string{"a", "b", "c"} {
 		f.send(http.MethodPost, "/v1/reservations", header, `{"namespace":"any","value":"`+value+`"}`)
@@ -104,12 +89,12 @@ func (f *fuzzing) makeDeadLetters() {
 	f.deadHook, f.known.not = hook.ID, hook.ID
 }
 
-// one sends one request, and says what is wrong with its answer.
+// one sends one request, and returns what is wrong with the response.
 func (f *fuzzing) one(t testing.TB, d *dice) error {
 	t.Helper()
 	f.dice = d
 	request := f.next()
-	request.text() // the server's bytes are counted, not those
+	request.text() // before the allocations of the server are measured
 	before := allocated()
 	answer, err := f.client.send(request)
 	spent := allocated() - before
@@ -126,7 +111,7 @@ func (f *fuzzing) one(t testing.TB, d *dice) error {
 	if answer.status >= 400 {
 		f.costliest = max(f.costliest, spent)
 	}
-	if wrong := f.judge(t, request, answer, spent); wrong != "" {
+	if wrong := f.check(t, request, answer, spent); wrong != "" {
 		return fmt.Errorf("%s: %s\n%d %v %.1000s", wrong, request, answer.status, answer.header, answer.body)
 	}
 	var value any
@@ -136,18 +121,18 @@ func (f *fuzzing) one(t testing.TB, d *dice) error {
 	return nil
 }
 
-// judge says what is wrong with an answer.
-func (f *fuzzing) judge(t testing.TB, request *fuzzedRequest, answer *fuzzedAnswer, spent uint64) string {
+// check returns what is wrong with a response; empty if nothing is.
+func (f *fuzzing) check(t testing.TB, request *fuzzedRequest, answer *fuzzedAnswer, spent uint64) string {
 	t.Helper()
-	gone := request.framing == cutOff && answer.status == http.StatusServiceUnavailable // whoever breaks off is not waited for
+	gone := request.framing == cutOff && answer.status == http.StatusServiceUnavailable // the client disconnected
 	if answer.status >= 500 && !gone {
-		return "it failed inside"
+		return "internal error"
 	}
 	if answer.took > mostTime && f.isSlow(request) {
 		return fmt.Sprintf("it took %v", answer.took)
 	}
 	if answer.status >= 400 {
-		// A report is as long as what it tells of.
+		// Reports are not shortened.
 		if len(answer.body) > maxProblem && !strings.Contains(answer.body, `"report":`) {
 			return fmt.Sprintf("the answer has %d bytes", len(answer.body))
 		}
@@ -157,14 +142,14 @@ func (f *fuzzing) judge(t testing.TB, request *fuzzedRequest, answer *fuzzedAnsw
 	}
 	if answer.header.Get("X-Content-Type-Options") == "" && !answer.stream {
 		if answer.status >= 400 || answer.status == http.StatusOK && request.method == http.MethodOptions {
-			return "" // net/http's own: there was no request to answer
+			return "" // a response of net/http itself
 		}
-		return "an answer of nobody's"
+		return "a response that is not ours"
 	}
 	return f.compare(t, request, answer)
 }
 
-// isSlow reports whether a request takes long again and again: once it may be the machine.
+// isSlow reports whether a request is slow repeatedly: once may be the machine.
 func (f *fuzzing) isSlow(request *fuzzedRequest) bool {
 	for range 3 {
 		answer, err := f.client.send(request)
@@ -175,7 +160,7 @@ func (f *fuzzing) isSlow(request *fuzzedRequest) bool {
 	return true
 }
 
-// compare compares an answer with the document.
+// compare compares a response with the document.
 func (f *fuzzing) compare(t testing.TB, request *fuzzedRequest, answer *fuzzedAnswer) string {
 	t.Helper()
 	asked, err := http.ReadRequest(bufio.NewReader(strings.NewReader(request.text())))
@@ -189,7 +174,7 @@ func (f *fuzzing) compare(t testing.TB, request *fuzzedRequest, answer *fuzzedAn
 		}
 		f.reached[op.OperationID][answer.status]++
 	}
-	tidied := strings.HasPrefix(answer.header.Get("Content-Type"), htmlType) // a path that is written otherwise
+	tidied := strings.HasPrefix(answer.header.Get("Content-Type"), htmlType) // a redirect to the clean path
 	if answer.status >= 500 || answer.stream || answer.status/100 == 3 && tidied {
 		return ""
 	}
@@ -198,7 +183,7 @@ func (f *fuzzing) compare(t testing.TB, request *fuzzedRequest, answer *fuzzedAn
 	return strings.Join(failures.list, "; ")
 }
 
-// failureList keeps failures, for whoever knows more about them.
+// failureList collects failures.
 type failureList struct {
 	testing.TB
 	list []string
@@ -208,7 +193,7 @@ func (f *failureList) Errorf(format string, args ...any) {
 	f.list = append(f.list, fmt.Sprintf(format, args...))
 }
 
-// inUse is how much memory is in use, once all is collected that is not.
+// inUse returns the memory in use after a garbage collection.
 func inUse() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -217,8 +202,8 @@ func inUse() uint64 {
 	return stats.HeapAlloc
 }
 
-// TestRequests sends requests by the thousand, good and odd ones: as many as the environment
-// says in REQUESTS, with other ones for another SEED. It runs alone, since it measures.
+// TestRequests sends thousands of valid and odd requests: as many as the variable REQUESTS says,
+// others for another SEED. It runs alone, because it measures.
 func TestRequests(t *testing.T) {
 	requests, seed := fromEnv(t, "REQUESTS", 3000), fromEnv(t, "SEED", 1)
 	if testing.Short() {
@@ -247,7 +232,7 @@ func TestRequests(t *testing.T) {
 			growth := int64(inUse()) - int64(half)
 			t.Logf("%d requests in %v, %d of them cut off; the slowest took %v, the costliest refusal %d KiB; memory grew by %d KiB; answers: %v",
 				f.sent, time.Since(start).Round(time.Millisecond), f.lost, f.slowest.Round(time.Millisecond), f.costliest>>10, growth>>10, f.statuses)
-			// The memory store keeps its names in memory, and is there to.
+			// The memory store keeps its names in memory.
 			if growth > mostGrowth && c.engine.name != inMemory.name {
 				t.Errorf("memory grew by %d MiB", growth>>20)
 			}
@@ -273,8 +258,7 @@ func fromEnv(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// wantDepth fails if the requests have not got far: every call must have been answered, and
-// most of them with what was asked for.
+// wantDepth demands that every call was answered, and that most succeeded at least once.
 func (f *fuzzing) wantDepth(t *testing.T, requests int) {
 	t.Helper()
 	if requests < 500 {
@@ -284,7 +268,7 @@ func (f *fuzzing) wantDepth(t *testing.T, requests int) {
 	for _, call := range f.calls {
 		statuses := f.reached[call.OperationID]
 		if len(statuses) == 0 {
-			t.Errorf("%s was never asked for", call.OperationID)
+			t.Errorf("%s was never called", call.OperationID)
 		}
 		if slices.ContainsFunc(slices.Collect(maps.Keys(statuses)), func(status int) bool { return status < 400 }) {
 			done++
@@ -296,7 +280,7 @@ func (f *fuzzing) wantDepth(t *testing.T, requests int) {
 	}
 }
 
-// FuzzRequests lets the fuzzer choose the requests, a few at a time.
+// FuzzRequests lets the fuzzer choose the requests.
 func FuzzRequests(f *testing.F) {
 	open, closed := startFuzzing(f, inMemory, false), startFuzzing(f, onSQLite, true)
 	f.Add([]byte("any"))

@@ -16,8 +16,8 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-func (s *Server) resolving() {
-	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Ask where a name leads", tagNames, 404, 410, 422)
+func (s *Server) registerResolve() {
+	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", tagNames, 404, 410, 422)
 	get.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
 	huma.Register(s.api, get, func(ctx context.Context, in *ByName) (*resolved, error) {
 		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
@@ -27,10 +27,10 @@ func (s *Server) resolving() {
 	})
 	post := s.operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", tagNames, 404, 410, 422)
 	post.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	huma.Register(s.api, post, func(ctx context.Context, in *struct{ Body Addressed }) (*resolved, error) {
+	huma.Register(s.api, post, func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
 		return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
 	})
-	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "Where a redirect of the call without a path leads", tagNames, 404, 410, 422)
+	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", tagNames, 404, 410, 422)
 	follow.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
 	huma.Register(s.api, follow, func(ctx context.Context, in *ByName) (*resolved, error) {
 		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
@@ -38,14 +38,14 @@ func (s *Server) resolving() {
 		}
 		return s.resolve(ctx, in.Namespace, in.Value, keepMethod)
 	})
-	s.forwarding()
+	s.registerForwarded()
 }
 
 func movedResponses(statuses ...int) map[string]*huma.Response {
 	responses := make(map[string]*huma.Response)
 	for _, status := range statuses {
 		responses[fmt.Sprint(status)] = &huma.Response{
-			Description: "An old name: Location is the resolve call for the present one.",
+			Description: "An old name: Location is the resolve call for the present name.",
 			Headers:     map[string]*huma.Param{"Location": {Schema: &huma.Schema{Type: huma.TypeString}}},
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Resolution"}}},
 		}
@@ -53,10 +53,10 @@ func movedResponses(statuses ...int) map[string]*huma.Response {
 	return responses
 }
 
-// keepMethod makes a redirect one that a client follows with the same method.
+// keepMethod returns the redirect status that keeps the method POST.
 func keepMethod(status int) int { return redirect.Status(status, http.MethodPost) }
 
-// resolved is where a name leads, with headers for reverse proxies.
+// resolved is the target of a name, with headers for reverse proxies.
 type resolved struct {
 	Status       int
 	CacheControl string `header:"Cache-Control"`
@@ -76,8 +76,8 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	}
 	keep := fmt.Sprintf("max-age=%d", max(0, s.cfg.MaxStale-r.Age)/time.Second)
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
-		p := leadsNowhere(r)
-		p.keep = keep
+		p := unresolved(r)
+		p.cacheControl = keep
 		return nil, p
 	}
 	out := &resolved{
@@ -85,7 +85,7 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	}
 	if r.To != nil {
 		out.Status = redirect(r.Status)
-		// A keyed hash is no value that could be asked for.
+		// The canonical form in a blind namespace is a keyed hash, which cannot be resolved.
 		if policy, err := s.cfg.Registry.Policy(namespace); err != nil || len(policy.Blind) == 0 {
 			out.Location = resolvePath(r.To.Namespace, r.To.Canonical)
 		}
@@ -93,31 +93,22 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	return out, nil
 }
 
-func leadsNowhere(r dibs.Resolution) *problem {
-	p := newProblem(r.Status, string(dibs.CodeNotFound), "this name leads nowhere")
-	if r.Outcome == dibs.ResolveGone {
-		p = newProblem(r.Status, "GONE", "this name led somewhere once, and does no more")
-	}
-	if r.Status == http.StatusGone && r.Outcome == dibs.ResolveNotFound {
-		p = newProblem(r.Status, "GONE", "this name does not lead anywhere now")
+// unresolved returns the problem for a name that does not resolve.
+func unresolved(r dibs.Resolution) *problem {
+	p := newProblem(r.Status, string(dibs.CodeNotFound), "this name does not resolve")
+	switch {
+	case r.Outcome == dibs.ResolveGone:
+		p = newProblem(r.Status, "GONE", "this name no longer resolves")
+	case r.Status == http.StatusGone:
+		p = newProblem(r.Status, "GONE", "this name does not resolve at present")
 	}
 	p.Outcome, p.Canonical, p.AgeMs = string(r.Outcome), r.Canonical, wire.AgeMs(r.Age)
 	p.Until = wire.FormatTime(r.Until)
 	return p
 }
 
-// headerText makes a text fit for a header: percent-encoded where it is more than
-// visible ASCII.
+// headerText percent-encodes what is not visible ASCII, to make a text fit for a header.
 func headerText(s string) string {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' || s[i] == '%' {
-			return percentEncode(s)
-		}
-	}
-	return s
-}
-
-func percentEncode(s string) string {
 	var out []byte
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' || s[i] == '%' {
@@ -129,8 +120,8 @@ func percentEncode(s string) string {
 	return string(out)
 }
 
-// resolvePath is where a name is resolved. A value of dots alone is escaped, too: as a
-// part of a path it would mean another path.
+// resolvePath returns the path that resolves a name. The values "." and ".." are escaped too:
+// as a segment they would change the path.
 func resolvePath(namespace, value string) string {
 	escaped := url.PathEscape(value)
 	if value == "." || value == ".." {

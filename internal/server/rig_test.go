@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,7 +36,7 @@ type rig struct {
 	beforeClose func()
 }
 
-// newRig starts a server. Without callers nobody needs a key.
+// newRig starts a server. Without callers it requires no key.
 func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ...func(*Config)) *rig {
 	tb.Helper()
 	r := &rig{TB: tb, store: &failing{Store: e.open(tb)}, log: &logtest.Buffer{}, beforeClose: func() {}}
@@ -69,6 +70,25 @@ func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ..
 	return r
 }
 
+// listen runs the server with [Server.Run] until the test ends, and returns its address.
+func (r *rig) listen(timeouts Timeouts) string {
+	r.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		r.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.server.Run(ctx, listener, timeouts) }()
+	r.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			r.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
 func (r *rig) close() {
 	r.beforeClose()
 	r.server.Drain()
@@ -79,7 +99,7 @@ func (r *rig) close() {
 	}
 }
 
-// authenticator knows callers by their key.
+// authenticator returns callers by their key.
 func authenticator(callers map[string]access.Caller) func(context.Context, string) (access.Caller, error) {
 	return func(_ context.Context, key string) (access.Caller, error) {
 		caller, ok := callers[key]
@@ -93,8 +113,8 @@ func authenticator(callers map[string]access.Caller) func(context.Context, strin
 // blindSecret is the key of the namespace type "secret".
 var blindSecret = bytes.Repeat([]byte("k"), 32)
 
-// testPolicies are those of a server by default, and one type for each thing that a
-// policy can say. Types that begin with "m" take short holds.
+// testPolicies are the default policies, and one type for each setting of a policy. Types that
+// begin with "m" allow short holds.
 func testPolicies() map[string]dibs.Policy {
 	policies := profile.Policies()
 	maps.Copy(policies, map[string]dibs.Policy{
@@ -115,16 +135,16 @@ func testPolicies() map[string]dibs.Policy {
 	return policies
 }
 
-// undecided is a witness that never knows.
+// undecided is a witness that always answers unknown.
 func undecided(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }
 
-// reply is the head of an answer.
+// reply is the head of a response.
 type reply struct {
 	status int
 	header http.Header
 }
 
-// send sends a request and returns the answer with its whole body.
+// send sends a request and returns the response with its whole body.
 func (r *rig) send(method, path string, header http.Header, body string) (reply, string) {
 	r.Helper()
 	var reader io.Reader
@@ -143,7 +163,7 @@ func (r *rig) send(method, path string, header http.Header, body string) (reply,
 	if err != nil {
 		r.Fatalf("%s %s: %v", method, path, err)
 	}
-	defer func() { _ = res.Body.Close() }() // it was read
+	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		r.Fatalf("%s %s: %v", method, path, err)
@@ -151,11 +171,11 @@ func (r *rig) send(method, path string, header http.Header, body string) (reply,
 	return reply{res.StatusCode, res.Header}, string(text)
 }
 
-// eventually waits until something is so, for as long as a busy machine takes.
-func eventually(tb testing.TB, what string, so func() bool) {
+// eventually waits until a condition holds, for up to a minute: the machine may be busy.
+func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if so() {
+		if holds() {
 			return
 		}
 	}

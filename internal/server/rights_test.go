@@ -12,15 +12,15 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// call is a request, and what right it takes, written down by hand.
+// call is a request, and the right that it takes, written by hand.
 type call struct {
 	request string // method and path
 	body    string
 	verbs   []access.Verb
-	place   string // a namespace; "scope acme" for an entity's; "id acme.slug" and "hook acme.slug" where only the record knows it; "everywhere"; "anywhere"
+	place   string // a namespace; "scope acme" for an entity's; "id acme.slug" and "hook acme.slug" if only the record has it; "everywhere"; "anywhere"
 }
 
-// someID is the id of a reservation in acme.slug that there is.
+// someID is the id of an existing reservation in acme.slug.
 var someID = dibs.NameID("acme.slug", "held").String()
 
 const someToken = "0123456789abcdef"
@@ -105,13 +105,12 @@ var calls = []call{
 	{"POST /v1/apply", `{"op": "transfer", "namespace": "acme.slug", "value": "none", "from": ENTITY, "to": {"type": "t", "id": "other"}}`, verbs(access.Transfer), "acme.slug"},
 	{"POST /v1/apply", `{"op": "swap", "namespace": "acme.slug", "a": {"value": "x", "entity": ENTITY}, "b": {"value": "x", "entity": ENTITY}}`, verbs(access.Swap), "acme.slug"},
 	{"POST /v1/apply", `{"op": "settle", "reservationId": "ID", "outcome": "absent"}`, verbs(access.Settle), "id acme.slug"},
-	{"POST /v1/apply", `{"op": "sweep", "limit": 1}`, verbs(access.Sweep), "everywhere"},
 	{"POST /v1/apply", `{"op": "rekey", "namespace": "acme.slug", "value": "held"}`, verbs(access.Rekey), "acme.slug"},
 }
 
 func verbs(list ...access.Verb) []access.Verb { return list }
 
-// allowed is the oracle: what a caller may, by package access.
+// allowed is the oracle: what a caller may do, by package access.
 func (c call) allowed(caller access.Caller) bool {
 	for _, v := range c.verbs {
 		scope, ofScope := strings.CutPrefix(c.place, "scope ")
@@ -130,9 +129,9 @@ func (c call) allowed(caller access.Caller) bool {
 	return true
 }
 
-// hidden reports whether a refusal must look as if there were nothing: the caller may
-// do this somewhere, and the id must not tell whether it is taken elsewhere. Of a webhook
-// only the first right is asked before it is looked for.
+// hidden reports whether a refusal must look like a missing record: the caller has the right
+// somewhere, and must not learn whether the id exists elsewhere. For a webhook only the first
+// right is checked before the webhook is read.
 func (c call) hidden(caller access.Caller) bool {
 	asked := c.verbs
 	if strings.HasPrefix(c.place, "hook ") {
@@ -146,8 +145,7 @@ func (c call) hidden(caller access.Caller) bool {
 	return c.hiding() != ""
 }
 
-// hiding is the code by which it looks as if there were nothing; empty where that is no
-// secret.
+// hiding returns the code of a missing record; empty if the call does not hide.
 func (c call) hiding() string {
 	switch place, _, _ := strings.Cut(c.place, " "); place {
 	case "id":
@@ -159,11 +157,11 @@ func (c call) hiding() string {
 	}
 }
 
-// standing are the webhooks of the matrix, by what stands for them in it.
-type standing map[string]string
+// hookIDs are the ids of the webhooks of the matrix, by placeholder.
+type hookIDs map[string]string
 
-// restore makes those anew that are not there: who may removes the last.
-func (s standing) restore(r *rig) {
+// restore recreates removed webhooks: a call of the matrix removes the last one.
+func (s hookIDs) restore(r *rig) {
 	r.Helper()
 	for _, name := range []string{"HOOK", "LAST"} {
 		if _, err := r.server.cfg.Webhooks.Get(r.Context(), s[name]); err == nil {
@@ -178,7 +176,7 @@ func (s standing) restore(r *rig) {
 	}
 }
 
-func (c call) send(r *rig, header http.Header, hooks standing) (status int, code string) {
+func (c call) send(r *rig, header http.Header, hooks hookIDs) (status int, code string) {
 	r.Helper()
 	hooks.restore(r)
 	method, path, _ := strings.Cut(c.request, " ")
@@ -197,7 +195,7 @@ func (c call) send(r *rig, header http.Header, hooks standing) (status int, code
 	return res.status, problem.Code
 }
 
-// Every verb and group, each alone, in every kind of place, against every call.
+// Every verb and group alone, with every kind of pattern, against every call.
 func TestRightsMatrix(t *testing.T) {
 	t.Parallel()
 	granted := append(access.Groups(), access.Verbs()...)
@@ -212,7 +210,7 @@ func TestRightsMatrix(t *testing.T) {
 	grant := func(v access.Verb, pattern string) access.Grant {
 		return access.Grant{Verbs: verbs(v), Namespaces: []string{pattern}}
 	}
-	// Two rights that one call takes, together and apart.
+	// Two rights of one call, in the same and in different namespaces.
 	for _, elsewhere := range []string{"acme.slug", "acme.other", "globex.*"} {
 		callers["confirm, rename "+elsewhere] = access.Caller{Name: "other", Grants: []access.Grant{grant(access.Confirm, "acme.slug"), grant(access.Rename, elsewhere)}}
 		callers["rename, confirm "+elsewhere] = access.Caller{Name: "other", Grants: []access.Grant{grant(access.Rename, "acme.slug"), grant(access.Confirm, elsewhere)}}
@@ -227,11 +225,11 @@ func TestRightsMatrix(t *testing.T) {
 	if res, text := r.send(http.MethodPost, "/v1/reservations", header, `{"namespace": "acme.slug", "value": "held"}`); res.status != http.StatusCreated {
 		t.Fatal(text)
 	}
-	hooks := make(standing)
+	hooks := make(hookIDs)
 	denied := 0
 	for key, caller := range callers {
 		if key == "owner" {
-			continue // for whom the reservation is no other's
+			continue // it owns the reservation
 		}
 		for _, c := range calls {
 			status, code := c.send(r, http.Header{"Authorization": {"Bearer " + key}}, hooks)
@@ -257,14 +255,14 @@ func TestRightsMatrix(t *testing.T) {
 	t.Logf("%d keys, %d calls, %d denied", len(callers)-1, (len(callers)-1)*len(calls), denied)
 }
 
-// How the namespaces of others keep their values is not to be seen from outside: every call
-// about a blind one is answered like the same call about a plain one.
+// A caller cannot see which namespaces of others are blind: every call has the same response for
+// a blind one as for a plain one.
 func TestForeignPoliciesDoNotShow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, map[string]access.Caller{
 		"acme": {Name: "acme", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"acme.*"}}}},
 	})
-	hooks := make(standing)
+	hooks := make(hookIDs)
 	tried := 0
 	for _, c := range calls {
 		if !strings.Contains(c.request+c.body, "acme.slug") {
@@ -287,7 +285,7 @@ func TestForeignPoliciesDoNotShow(t *testing.T) {
 	}
 }
 
-// Every operation of the document is in the matrix, and every op of a command.
+// The matrix has every operation of the document and every op.
 func TestMatrixIsComplete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -321,7 +319,7 @@ func TestMatrixIsComplete(t *testing.T) {
 	}
 }
 
-// Tokens that are guessed, or another one's, are refused and counted.
+// Guessed tokens, and tokens of others, are refused and counted.
 func TestGuessesAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, scriptCallers)

@@ -17,7 +17,7 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// A panic is answered as a problem that tells nothing, and the server goes on.
+// A panic is answered with a problem without details, and the server goes on.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) {
@@ -34,7 +34,7 @@ func TestPanic(t *testing.T) {
 	}
 	for _, leak := range []string{"sesame", "goroutine", ".go", "secret-value"} {
 		if strings.Contains(text, leak) {
-			t.Errorf("the answer tells %q: %s", leak, text)
+			t.Errorf("the response contains %q: %s", leak, text)
 		}
 	}
 	log := r.log.String()
@@ -74,7 +74,7 @@ func TestTooMuch(t *testing.T) {
 		}
 		doc.checkAnswer(t, "POST /v1/reservations", res, text)
 	}
-	// A body whose length was not said beforehand.
+	// A body without a Content-Length.
 	req, err := http.NewRequest(http.MethodPost, r.http.URL+"/v1/reservations", io.MultiReader(strings.NewReader(body(most)), strings.NewReader(" ")))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// A header of more than a megabyte is refused before anything is made of it.
+// A header of more than a megabyte is refused.
 func TestHugeHeader(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -102,7 +102,7 @@ func TestHugeHeader(t *testing.T) {
 	}
 }
 
-// A body that does not come is not waited for, and its connection is given up.
+// The server does not wait for a missing body, and closes the connection.
 func TestHalfSentBody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = 100 * time.Millisecond })
@@ -123,14 +123,14 @@ func TestHalfSentBody(t *testing.T) {
 	if res.StatusCode != http.StatusRequestTimeout {
 		t.Errorf("it is %d: %s", res.StatusCode, text)
 	}
-	doc := readDocument(newRig(t, inMemory, nil)) // of a server with more patience
+	doc := readDocument(newRig(t, inMemory, nil)) // of a server with the usual timeout
 	doc.checkAnswer(t, "POST /v1/reservations", reply{res.StatusCode, res.Header}, string(text))
 	if _, err := reader.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection was not closed: %v", err)
 	}
 }
 
-// A client that goes away harms nobody, and is no fault of the server's.
+// A client that disconnects does not harm others, and is not logged as a failure.
 func TestClientGoesAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -138,7 +138,7 @@ func TestClientGoesAway(t *testing.T) {
 		conn := dial(r)
 		body := fmt.Sprintf(`{"namespace": "slug", "value": "gone%d"}`, i)
 		request := fmt.Sprintf("POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-		if _, err := io.WriteString(conn, request[:len(request)-i*2]); err != nil { // from all of it to next to nothing
+		if _, err := io.WriteString(conn, request[:len(request)-i*2]); err != nil { // from all of it to almost nothing
 			t.Fatal(err)
 		}
 		if err := conn.Close(); err != nil {
@@ -146,15 +146,15 @@ func TestClientGoesAway(t *testing.T) {
 		}
 	}
 	r.reserve("slug", "still-here")
-	eventually(t, "those who broke off in their body are counted", func() bool {
+	eventually(t, "disconnects within the body are counted", func() bool {
 		return r.metric(`dibs_http_requests_total{route="POST /v1/reservations",status="400"}`) > 0
 	})
 	if log := r.log.String(); strings.Contains(log, `"level":"WARN"`) || strings.Contains(log, `"level":"ERROR"`) {
-		t.Errorf("somebody is alarmed: %s", log)
+		t.Errorf("the log has a warning: %s", log)
 	}
 }
 
-// A server that drains says so, answers what is under way, and lets go of the rest.
+// A draining server says so on /readyz, and finishes the requests in flight.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	entered, proceed := make(chan struct{}), make(chan struct{})
@@ -186,12 +186,12 @@ func TestDrain(t *testing.T) {
 	go func() { down <- r.http.Config.Shutdown(context.Background()) }()
 	select {
 	case <-down:
-		t.Error("it went down with a request under way")
+		t.Error("it stopped with a request in flight")
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(proceed)
 	if status := <-answered; status != http.StatusCreated {
-		t.Errorf("the request under way is %d", status)
+		t.Errorf("the request in flight is %d", status)
 	}
 	if err := <-down; err != nil {
 		t.Error(err)
@@ -221,7 +221,7 @@ func readStatus(r *rig, conn net.Conn) int {
 	return res.StatusCode
 }
 
-// A body that is not UTF-8 is refused: what is made of it would not be what was sent.
+// A body that is not UTF-8 is refused: the decoder would change it.
 func TestNotUTF8(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -231,9 +231,8 @@ func TestNotUTF8(t *testing.T) {
 	}
 }
 
-// A body that has a member twice is refused: what the schema checks would not be what the
-// command is made of.
-func TestMembersTwice(t *testing.T) {
+// A body with a duplicate member is refused: the schema and the decoder would use different ones.
+func TestDuplicateMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
 	for path, body := range map[string]string{
@@ -242,14 +241,14 @@ func TestMembersTwice(t *testing.T) {
 		"/v1/check":        `{"namespace": "any", "values": ["a"], "\u0076alues": ["b"]}`,
 	} {
 		res, text := r.send(http.MethodPost, path, nil, body)
-		if res.status != http.StatusBadRequest || !strings.Contains(text, "twice") {
+		if res.status != http.StatusBadRequest || !strings.Contains(text, "duplicate") {
 			t.Errorf("%s is %d: %s", path, res.status, text)
 		}
 	}
 }
 
-// A server that cannot look up keys says that it cannot, and not that the key is wrong.
-func TestKeysOutOfReach(t *testing.T) {
+// A server that cannot read its keys answers 503, not 401.
+func TestKeysUnavailable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) {
 		c.Authenticate = func(context.Context, string) (access.Caller, error) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,53 +15,46 @@ const (
 	readHeaderTimeout = 5 * time.Second
 	idleTimeout       = 2 * time.Minute
 	drainTimeout      = 20 * time.Second
-	// farewell is how long answers say that their connection ends, before connections
-	// without a request are closed: a request on its way would be lost with them.
-	farewell = 500 * time.Millisecond
+	// closeNotice is how long responses announce the end of their connection before idle
+	// connections are closed: a request in transit would be lost with them.
+	closeNotice = 500 * time.Millisecond
 )
 
-// Timeouts bound what connections may take. Zero means 5 s for a request's head, two
-// minutes for a connection without a request, 20 s to drain.
+// Timeouts bound connections. Zero means 5 s for a request's head, two minutes for an idle
+// connection, 20 s to drain.
 type Timeouts struct {
 	ReadHeader, Idle, Drain time.Duration
 }
 
-// Run answers requests until the context ends, and then drains: for half a second every
-// answer is the last one of its connection; then nobody new is let in, and what is under
-// way is answered, for as long as draining may take.
+// Run serves requests until the context ends, and then drains: for half a second every response
+// closes its connection; then Run accepts no new connection and finishes the requests in
+// flight, within the drain timeout.
 func (s *Server) Run(ctx context.Context, l net.Listener, t Timeouts) error {
 	open := newConnections(s.cfg.Limits.MaxConnections, s.cfg.Metrics.connections)
 	srv := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: orDefault(t.ReadHeader, readHeaderTimeout),
-		IdleTimeout:       orDefault(t.Idle, idleTimeout),
+		ReadHeaderTimeout: cmp.Or(t.ReadHeader, readHeaderTimeout),
+		IdleTimeout:       cmp.Or(t.Idle, idleTimeout),
 		MaxHeaderBytes:    maxHeader,
 		ConnState:         open.track,
-		ConnContext:       open.mark,
-		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug), // clients that go away, mostly
+		ConnContext:       open.connContext,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug), // mostly about clients that disconnect
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(open.behind(l)) }()
+	go func() { failed <- srv.Serve(open.limitListener(l)) }()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
 	s.Drain()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(t.Drain, drainTimeout))
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.Drain, drainTimeout))
 	defer cancel()
-	open.awaitNone(drain, farewell)
+	open.awaitNone(drain, closeNotice)
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.cfg.Logger.Warn("requests were still under way when the time to drain was over")
+		s.cfg.Logger.Warn("drain timeout exceeded with requests in flight")
 		err = srv.Close()
 	}
 	return err
-}
-
-func orDefault(d, fallback time.Duration) time.Duration {
-	if d == 0 {
-		return fallback
-	}
-	return d
 }

@@ -44,7 +44,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// scriptCallers are who may send what, in scripts with keys.
+// scriptCallers are the callers in scripts with keys.
 var scriptCallers = map[string]access.Caller{
 	"key-all":    {Name: "all", Grants: []access.Grant{{Verbs: []access.Verb{access.All}, Namespaces: []string{"*"}}}},
 	"key-alice":  {Name: "alice", Grants: []access.Grant{{Verbs: []access.Verb{access.Hold, access.Own, access.Read}, Namespaces: []string{"*"}}}},
@@ -92,7 +92,7 @@ func play(t *testing.T, e engine, file string, doc *document, seen *coverage) {
 	for _, s := range steps {
 		if err := p.step(s); err != nil {
 			t.Errorf("%s:%d %s: %v", file, s.line, s.title, err)
-			return // what follows rests on it
+			return // later steps depend on it
 		}
 		if t.Failed() {
 			t.Fatalf("%s:%d %s", file, s.line, s.title)
@@ -149,7 +149,7 @@ func (p *player) compareWithDocument(s *step, path string, res reply, body, text
 	p.Helper()
 	method := s.method
 	if method == http.MethodHead {
-		return // it has no body to compare
+		return // no body to compare
 	}
 	req, err := http.NewRequest(method, p.http.URL+path, nil)
 	if err != nil {
@@ -165,12 +165,12 @@ func (p *player) compareWithDocument(s *step, path string, res reply, body, text
 	}
 }
 
-// direct does what no request can:
+// direct runs a line that is not a request:
 //
-//	@ engine is out of reach       nothing can be loaded or committed
-//	@ engine loses answers         commits happen, and nobody learns of it
-//	@ engine fails strangely       listings have an error that nobody foresaw
-//	@ engine works                 it does again
+//	@ engine is out of reach       loads and commits fail
+//	@ engine loses answers         commits succeed, and their answers are lost
+//	@ engine fails strangely       lists fail with an unexpected error
+//	@ engine works                 it works again
 //	@ fold becomes slug            the policy of the type "fold" has another profile
 //	@ never TEXT                   no answer, log line or metric had this text
 //	@ untold TEXT                  no answer had it
@@ -201,12 +201,12 @@ func (p *player) direct(command string) error {
 	case strings.HasPrefix(command, "untold "):
 		return lacks("an answer", p.answers.String(), strings.TrimPrefix(command, "untold "))
 	default:
-		return fmt.Errorf("there is no %q", command)
+		return fmt.Errorf("unknown command %q", command)
 	}
 	return nil
 }
 
-// never looks for a text in everything that came out of the server so far.
+// never checks that no response, log line or metric has a text.
 func (p *player) never(text string) error {
 	_, metrics := p.send(http.MethodGet, "/metrics", nil, "")
 	return errors.Join(lacks("an answer", p.answers.String(), text), lacks("the log", p.log.String(), text), lacks("a metric", metrics, text))
@@ -219,7 +219,7 @@ func lacks(where, what, text string) error {
 	return nil
 }
 
-// checkLog wants no token and no key to be in the log.
+// checkLog checks that the log has no token and no key.
 func (p *player) checkLog() {
 	p.Helper()
 	log := p.log.String()

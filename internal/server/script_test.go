@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// A script is a file of testdata/scenarios: steps that one client after another takes
-// on a server of their own.
+// A script is a file of testdata/scenarios: steps on a server of its own.
 //
 //	### what this step shows
 //	POST /v1/reservations
@@ -19,10 +18,9 @@ import (
 //	Content-Type: application/json
 //	{"reservationId": "<id:first>"}
 //
-// A request is followed by the answer that is wanted: status, headers, and the members
-// of the body that matter. See [captured] for placeholders; {{first}} is what was
-// captured. A status with "soon" behind it is waited for. A line with "@" does
-// something else, see [player.direct].
+// After a request follows the expected response: status, headers, and the relevant members of the
+// body. See [captured] for placeholders; {{first}} is a captured value. A status followed by
+// "soon" is waited for. For lines with "@" see [player.direct].
 type step struct {
 	line    int
 	title   string
@@ -74,13 +72,13 @@ func parseScript(text string) ([]*step, error) {
 	}
 	for _, s := range steps {
 		if s.command == "" && s.status == "" {
-			return nil, fmt.Errorf("line %d: no answer is wanted", s.line)
+			return nil, fmt.Errorf("line %d: no expected response", s.line)
 		}
 	}
 	return steps, nil
 }
 
-// read takes a line behind the first.
+// read reads a line after the first.
 func (s *step) read(line string) {
 	header, body := s.header, &s.body
 	if s.status != "" {

@@ -22,60 +22,60 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// Config is what a Server works with.
+// Config configures a Server.
 type Config struct {
-	// Registry hands out the names.
+	// Registry has the names.
 	Registry *dibs.Registry
-	// Store is the engine under the Registry, for whether it answers and what it holds.
+	// Store is the engine of the Registry. The Server pings it.
 	Store dibs.Store
-	// Health knows how the Store is. Nil means that it is asked whether it answers, and no
-	// more.
+	// Health knows the state of the Store. Nil means that the Server only pings the Store.
 	Health *health.Monitor
-	// Authenticate finds out who has a key, which is empty where the request has none.
-	// Nil means that nobody needs one, and everybody may do everything.
+	// Authenticate returns the caller with a key, which is empty if the request has none. Nil
+	// means that no request needs a key, and every caller has all rights.
 	Authenticate func(ctx context.Context, key string) (access.Caller, error)
-	// Certificate finds out whose a client certificate is that TLS has found to be good,
-	// where a request has no key. Nil means that certificates say nothing.
+	// Certificate returns the caller with a client certificate that TLS has verified, for a
+	// request without a key. Nil means that certificates are ignored.
 	Certificate func(ctx context.Context, c *x509.Certificate) (access.Caller, error)
-	// Origins are the sites whose pages may call the API, see [access.CheckOrigin]. None means
-	// that only pages of the server itself may.
+	// Origins are the sites whose pages may call the API, see [access.CheckOrigin]. Empty means
+	// only pages of the server itself.
 	Origins []string
 
-	// Webhooks are those of the Registry. Nil means that there are none.
+	// Webhooks are the webhooks of the Registry. Nil means none.
 	Webhooks *webhook.Service
 
-	// LocalOnly keeps requests without a key to those that were meant for this machine.
+	// LocalOnly refuses requests without a key, except on localhost.
 	LocalOnly bool
 
-	// MaxStale is how long anybody may keep what a name resolves to.
+	// MaxStale is how long clients may cache a resolution.
 	MaxStale time.Duration
-	// Cache answers questions for which an older answer is good enough. Nil means none.
+	// Cache answers queries for which a stale answer will do. Nil means no cache.
 	Cache *dibscache.Cache
-	// MaxBody is how many bytes a request's body must stay under. Zero means 1 MiB.
+	// MaxBody is the size in bytes that a request's body must stay below. Zero means 1 MiB.
 	MaxBody int64
-	// RequestTimeout is how long a request may take, streams apart. Zero means 15 s.
+	// RequestTimeout is how long a request may take, except streams. Zero means 15 s.
 	RequestTimeout time.Duration
-	// Limits bound what callers can ask for. The zero value bounds nothing.
+	// Limits bound the requests of callers. The zero value means no limits.
 	Limits limit.Limits
 
-	// Version is the program's own, for the API's description.
+	// Version is the version of the program, for the API's description.
 	Version string
-	// Logger is told about requests. Nil means nobody is told.
+	// Logger logs requests. Nil means no log.
 	Logger *slog.Logger
-	// Metrics counts requests and serves /metrics. Nil means that there are none.
+	// Metrics counts requests and serves /metrics. Nil means metrics of its own.
 	Metrics *Metrics
-	// TracerProvider takes the spans of requests. Nil means that there are none.
+	// TracerProvider receives the spans of requests. Nil means no tracing.
 	TracerProvider trace.TracerProvider
 }
 
-// Server is the API as a handler. It is safe for concurrent use.
+// Server is the HTTP handler of the API. It is safe for concurrent use.
 type Server struct {
-	cfg     Config
-	mux     *http.ServeMux
-	api     huma.API
-	handler http.Handler
-	origins origins
-	limits  *limits
+	cfg      Config
+	mux      *http.ServeMux
+	api      huma.API
+	handler  http.Handler
+	origins  origins
+	limits   *limits
+	commands map[string]commandType // by op
 
 	stats    *stats
 	pings    singleflight.Group
@@ -103,54 +103,56 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
-		limits:    newLimits(cfg.Limits),
+		limits: newLimits(cfg.Limits), commands: commandTypes(),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
-	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // a second server with these metrics counts the same
+	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // fails for a second server with the same metrics
 	if cfg.Health != nil {
-		_ = cfg.Metrics.registry.Register(storeStates{cfg.Health})
+		_ = cfg.Metrics.registry.Register(storeMetrics{cfg.Health})
 	}
 	if cfg.Cache != nil {
-		for _, figure := range cacheFigures(cfg.Cache) {
-			_ = cfg.Metrics.registry.Register(figure)
+		for _, metric := range cacheMetrics(cfg.Cache) {
+			_ = cfg.Metrics.registry.Register(metric)
 		}
 	}
 	s.streams, s.end = context.WithCancel(context.Background())
 	s.api = humago.New(s.mux, describe(cfg.Version))
 	s.api.UseMiddleware(s.authenticate, s.freshness)
-	s.reservations()
-	s.names()
-	s.entities()
-	s.commands()
-	s.watching()
-	s.operating()
-	s.webhooks()
-	s.pages()
-	s.handler = s.guard(s.mux)
+	s.registerCommands()
+	s.registerApply()
+	s.registerReservations()
+	s.registerNames()
+	s.registerEntities()
+	s.registerResolve()
+	s.registerWatch()
+	s.registerOperate()
+	s.registerWebhooks()
+	s.registerPages()
+	s.handler = s.wrap(s.mux)
 	return s
 }
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Drain makes /readyz answer that the server is going, and ends all streams. What is
-// under way goes on: http.Server.Shutdown waits for it.
+// Drain makes /readyz answer 503, and ends all streams. Requests in flight go on;
+// http.Server.Shutdown waits for them.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	s.end()
 }
 
-// describe says what the API is.
+// describe returns the description of the API.
 func describe(version string) huma.Config {
 	if version == "" {
 		version = "development"
 	}
 	c := huma.DefaultConfig("Dibs", version)
-	c.Info.Description = "A registry of names: reserve, confirm, release, and the whole life after it."
-	c.DocsPath = ""    // its own page loads from elsewhere
-	c.OpenAPIPath = "" // its own handlers race for what they keep
+	c.Info.Description = "A registry of names: reserve, confirm, release, and everything after."
+	c.DocsPath = ""    // the library's page loads scripts from another site
+	c.OpenAPIPath = "" // the library's handlers have a data race
 	c.SchemasPath = ""
-	c.CreateHooks = nil // no links to schemas in answers
+	c.CreateHooks = nil // no links to schemas in responses
 	c.OnAddOperation = []huma.AddOpFunc{boundInputs, completeResponses}
 	c.RejectUnknownQueryParameters = true
 	c.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
@@ -162,33 +164,41 @@ func describe(version string) huma.Config {
 	return c
 }
 
-// operation describes one call of the API.
-func (s *Server) operation(method, path, id, summary, tag string, errors ...int) huma.Operation {
-	return huma.Operation{
+// operation describes one call of the API. The statuses are its errors, and 201 if it creates
+// something.
+func (s *Server) operation(method, path, id, summary, tag string, statuses ...int) huma.Operation {
+	op := huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
 		MaxBodyBytes: s.cfg.MaxBody, BodyReadTimeout: s.cfg.RequestTimeout,
-		Errors: append(errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable),
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable},
 	}
+	for _, status := range statuses {
+		if status == http.StatusCreated {
+			op.DefaultStatus = status
+		} else {
+			op.Errors = append(op.Errors, status)
+		}
+	}
+	return op
 }
 
-// alwaysNew marks an operation that makes something new each time.
+// alwaysNew marks an operation that creates something new each time.
 const alwaysNew = "alwaysNew"
 
-// completeResponses describes the answers that follow from what an operation is: of each,
-// that there is no such query parameter; of one with a body, what can be wrong with bodies;
-// of one that makes something, that it stood already.
+// completeResponses adds the responses that follow from the kind of an operation: of each, an
+// unknown query parameter; of one with a body, an invalid body; of one that creates something,
+// a replay.
 func completeResponses(_ *huma.OpenAPI, op *huma.Operation) {
 	statuses := []int{http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge}
 	if op.RequestBody != nil {
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusUnsupportedMediaType)
 	}
 	for _, status := range statuses {
-		// Every problem looks the same.
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status), Content: op.Responses["503"].Content,
 		}
 	}
 	if created := op.Responses["201"]; created != nil && op.Metadata[alwaysNew] == nil {
-		op.Responses["200"] = &huma.Response{Description: "It stood already, and nothing was changed.", Content: created.Content}
+		op.Responses["200"] = &huma.Response{Description: "A replay: nothing was changed.", Content: created.Content}
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// wantOverShare fails unless an answer says that its caller has taken its share.
+// wantOverShare fails unless a response says that the caller has used up its share.
 func (r *rig) wantOverShare(res reply, text string) {
 	r.Helper()
-	if res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") == "" || !strings.Contains(text, "as one caller may") {
+	if res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") == "" || !strings.Contains(text, "per caller") {
 		r.Errorf("%d %s", res.status, text)
 	}
 }
 
-// shared is a rig in which one caller may have two of four places, and two of four may wait.
-// The caller greedy has two tokens.
+// shared returns a rig in which one caller may have two of four requests in flight, and two of
+// four waiting. The caller greedy has two tokens.
 func shared(t *testing.T) *rig {
 	everything := access.Everything.Grants
 	return newRig(t, inMemory, map[string]access.Caller{
@@ -32,13 +32,13 @@ func shared(t *testing.T) *rig {
 	})
 }
 
-// One caller leaves places for others, and is told when it has all that it may.
-func TestOneCallerLeavesPlaces(t *testing.T) {
+// One caller cannot use all slots, and gets 429 when it has used up its share.
+func TestShareOfRequests(t *testing.T) {
 	t.Parallel()
 	r := shared(t)
 	body := `{"namespace": "slug", "value": "a"}`
 	var conns []*raw
-	for range 4 { // two are worked on, and two wait; each until its body comes
+	for range 4 { // two in flight, and two waiting, until their bodies arrive
 		conn := r.raw()
 		head, _, _ := strings.Cut(post("/v1/reservations", "Authorization: Bearer token-1\r\nIdempotency-Key: "+someToken+"\r\n", body), "{")
 		if _, err := io.WriteString(conn, head); err != nil {
@@ -46,16 +46,16 @@ func TestOneCallerLeavesPlaces(t *testing.T) {
 		}
 		conns = append(conns, conn)
 	}
-	eventually(t, "two are inside", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
+	eventually(t, "two are in flight", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
 	eventually(t, "and two wait", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // this one would not wait
+		cancel() // do not wait
 		_, entry := r.server.limits.gateByCredentials.Acquire(ctx, "Bearer token-1")
 		return entry == limit.QueueFull
 	})
 	res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("token-1", ""), "")
 	r.wantOverShare(res, text)
-	// Another token does not make it another caller.
+	// Another token of the same caller.
 	res, text = r.send(http.MethodGet, "/v1/names/slug/a", as("token-2", ""), "")
 	r.wantOverShare(res, text)
 	if got := r.metric(`dibs_requests_limited_total{reason="share"}`); got != 2 {
@@ -64,7 +64,7 @@ func TestOneCallerLeavesPlaces(t *testing.T) {
 	if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("modest", ""), ""); res.status != http.StatusNotFound {
 		t.Errorf("another caller gets %d %s", res.status, text)
 	}
-	for _, conn := range conns { // all of them are answered in the end
+	for _, conn := range conns { // all of them are answered
 		if status, _, err := conn.ask(body); status != http.StatusCreated && status != http.StatusOK {
 			t.Errorf("it is %d, %v", status, err)
 		}
@@ -72,7 +72,7 @@ func TestOneCallerLeavesPlaces(t *testing.T) {
 }
 
 // The same for streams.
-func TestOneCallerLeavesStreams(t *testing.T) {
+func TestShareOfStreams(t *testing.T) {
 	t.Parallel()
 	r := shared(t)
 	open := func(key string) (reply, string) {
@@ -103,13 +103,13 @@ func TestOneCallerLeavesStreams(t *testing.T) {
 		r.wantOverShare(res, text)
 	}
 	if res, text := open("modest"); res.status != http.StatusOK {
-		t.Errorf("somebody else gets %d %s", res.status, text)
+		t.Errorf("another caller gets %d %s", res.status, text)
 	}
 }
 
-// Strangers, who may see pages, do not take the places of callers with them: neither by
-// promising a body that never comes, nor by reading slowly.
-func TestStrangersLeavePlaces(t *testing.T) {
+// Anonymous requests, which may read pages, cannot use all slots by announcing bodies that never
+// arrive.
+func TestShareOfAnonymousRequests(t *testing.T) {
 	t.Parallel()
 	r := shared(t)
 	for range 20 {
@@ -119,29 +119,29 @@ func TestStrangersLeavePlaces(t *testing.T) {
 		}
 	}
 	begin := time.Now()
-	eventually(t, "all places of strangers are taken", func() bool { return r.metric("dibs_requests_in_flight") > 0 })
+	eventually(t, "anonymous requests are in flight", func() bool { return r.metric("dibs_requests_in_flight") > 0 })
 	if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("modest", ""), ""); res.status != http.StatusNotFound {
 		t.Errorf("a caller gets %d %s", res.status, text)
 	}
-	eventually(t, "none of them is taken any more", func() bool { return r.metric("dibs_requests_in_flight") == 0 })
+	eventually(t, "none of them is in flight any more", func() bool { return r.metric("dibs_requests_in_flight") == 0 })
 	if took := time.Since(begin); took > r.server.cfg.RequestTimeout {
-		t.Errorf("places were taken for %v", took)
+		t.Errorf("slots were used for %v", took)
 	}
 }
 
-// Requests with large bodies are few at a time: they take memory.
+// Few requests with large bodies are in flight at a time: they take memory.
 func TestLargeBodiesAreFew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) {
 		c.Limits = limit.Limits{MaxInFlight: 32, MaxWaiting: 1, MaxWait: 50 * time.Millisecond}
 	})
-	for range 2 { // a sixteenth of all
+	for range 2 { // a sixteenth of 32
 		conn := r.raw()
 		if _, err := io.WriteString(conn, "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "both are inside", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
+	eventually(t, "both are in flight", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
 	large := `{"namespace": "slug", "value": "a"` + strings.Repeat(" ", largeBody) + `}`
 	res, text := r.send(http.MethodPost, "/v1/reservations", nil, large)
 	r.wantShed(res, text)
@@ -150,7 +150,7 @@ func TestLargeBodiesAreFew(t *testing.T) {
 	}
 }
 
-// A body that is said to be too long is not waited for.
+// A body with too large a Content-Length is refused at once.
 func TestTooLongIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)

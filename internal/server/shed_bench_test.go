@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// BenchmarkShed is what it costs to turn a request away: little, or turning away would be
-// all that an overloaded server does.
+// BenchmarkShed measures the cost of rejecting a request. It must be small, or an overloaded
+// server would only reject.
 func BenchmarkShed(b *testing.B) {
 	r := newRig(b, inMemory, nil, func(c *Config) {
 		c.Limits, c.Logger = limit.Limits{MaxInFlight: 1, MaxWait: time.Minute}, nil

@@ -7,29 +7,29 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 )
 
-// signIn returns who a request is from, or says why nobody. An address that has failed too
-// often is not even asked; but whoever has signed in from there before still can, so that
-// nobody is kept out by a neighbour.
+// signIn returns the caller of a request, or a problem. An address with too many failures is
+// rejected without authentication. Credentials that were accepted from that address before still
+// are, so that one client cannot lock out others behind the same address.
 func (s *Server) signIn(r *http.Request, from limit.Visitor) (access.Caller, *problem) {
 	buckets := s.limits.signIns
 	if buckets == nil || !from.Known || s.cfg.Authenticate == nil {
 		return s.identify(r)
 	}
 	address, shown := from.Addr.String(), credentials(r)
-	if verdict := buckets.Peek(from.Addr, 1); !verdict.OK && !s.limits.regulars.Has(address, shown) {
-		return access.Caller{}, s.tooMany(bySignIn, "signIn", buckets.Rate(), verdict, "too many from this address have failed to sign in")
+	if verdict := buckets.Peek(from.Addr, 1); !verdict.OK && !s.limits.goodCredentials.Has(address, shown) {
+		return access.Caller{}, s.tooMany(bySignIn, "signIn", buckets.Rate(), verdict, "too many failed sign-ins from this address")
 	}
 	caller, p := s.identify(r)
 	switch {
 	case p == nil:
-		s.limits.regulars.Add(address, shown)
+		s.limits.goodCredentials.Add(address, shown)
 	case p.Status == http.StatusUnauthorized:
 		buckets.Take(from.Addr, 1)
 	}
 	return caller, p
 }
 
-// credentials returns what a request signs in with.
+// credentials returns the Authorization header, or the signature of the client certificate.
 func credentials(r *http.Request) string {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return header

@@ -18,49 +18,49 @@ import (
 	"github.com/calldibs/dibs/internal/authtest"
 )
 
-// gate is a server with every way to sign in: real keys, a real issuer of tokens, and
-// real certificates.
-type gate struct {
+// signInRig is a server with every way to sign in: real keys, a real token issuer, and real
+// certificates.
+type signInRig struct {
 	*rig
-	keys      *auth.KeyStore
+	ring      *auth.KeyStore
 	issuer    *authtest.Issuer
 	authority *authtest.Authority
-	callers   map[string]*http.Client // by how they sign in
-	secrets   map[string]string       // what they send as a bearer
-	ahead     atomic.Int64            // by how much the clock for tokens is
+	callers   map[string]*http.Client // by way and name
+	secrets   map[string]string       // the bearer secrets, by way and name
+	ahead     atomic.Int64            // of the clock for tokens
 }
 
-// visitors are who comes, by name: the grants that each has, whichever way it comes.
+// visitors are the grants of callers by name, for every way to sign in.
 type visitors map[string][]access.Grant
 
-func newGate(tb testing.TB, who visitors, change ...func(*Config)) *gate {
+func newSignInRig(tb testing.TB, who visitors, change ...func(*Config)) *signInRig {
 	tb.Helper()
-	g := &gate{
+	g := &signInRig{
 		issuer: authtest.NewIssuer(tb), authority: authtest.NewAuthority(tb),
 		callers: make(map[string]*http.Client), secrets: make(map[string]string),
 	}
 	issuer := auth.Issuer{URL: g.issuer.URL, Audience: []string{"dibs"}, Leeway: time.Minute}
-	var rules []auth.CertificateRule
+	var holders []auth.CertificateRule
 	for name, grants := range who {
 		issuer.Rules = append(issuer.Rules, auth.ClaimRule{Claim: []string{"groups"}, Value: name, Grants: grants})
-		rules = append(rules, auth.CertificateRule{Field: auth.CertificateDNS, Value: name + ".example.com", Grants: grants})
+		holders = append(holders, auth.CertificateRule{Field: auth.CertificateDNS, Value: name + ".example.com", Grants: grants})
 	}
 	change = append(change, func(c *Config) {
 		tokens := auth.NewTokenVerifier([]auth.Issuer{issuer}, auth.TokenOptions{
 			Logger: c.Logger,
 			Now:    func() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) },
 		})
-		g.keys = auth.NewKeyStore(c.Store)
-		authenticator := auth.NewAuthenticator(g.keys, false)
-		authenticator.Trust(tokens, rules)
-		c.Authenticate, c.Certificate = authenticator.Bearer, authenticator.Certificate
+		g.ring = auth.NewKeyStore(c.Store)
+		desk := auth.NewAuthenticator(g.ring, false)
+		desk.Trust(tokens, holders)
+		c.Authenticate, c.Certificate = desk.Bearer, desk.Certificate
 	})
 	g.rig = newTLSRig(tb, &tls.Config{
 		Certificates: []tls.Certificate{g.authority.Server(tb, "server").TLS(tb)},
 		ClientCAs:    g.authority.Pool(), ClientAuth: tls.VerifyClientCertIfGiven,
 	}, change...)
 	for name, grants := range who {
-		_, secret, err := g.keys.Create(tb.Context(), auth.Key{Name: name, Grants: grants})
+		_, secret, err := g.ring.Create(tb.Context(), auth.Key{Name: name, Grants: grants})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -72,19 +72,19 @@ func newGate(tb testing.TB, who visitors, change ...func(*Config)) *gate {
 	return g
 }
 
-// newTLSRig is newRig with TLS.
+// newTLSRig returns a rig with TLS.
 func newTLSRig(tb testing.TB, config *tls.Config, change ...func(*Config)) *rig {
 	tb.Helper()
 	r := newRig(tb, inMemory, nil, change...)
 	r.http.Close()
 	r.http = httptest.NewUnstartedServer(r.server)
 	r.http.TLS, r.http.EnableHTTP2 = config, true
-	r.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // handshakes that fail
+	r.http.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // failed handshakes
 	r.http.StartTLS()
 	return r
 }
 
-func (g *gate) clientWith(certificates ...tls.Certificate) *http.Client {
+func (g *signInRig) clientWith(certificates ...tls.Certificate) *http.Client {
 	transport := &http.Transport{
 		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 100,
 		TLSClientConfig: &tls.Config{RootCAs: g.authority.Pool(), Certificates: certificates},
@@ -93,12 +93,12 @@ func (g *gate) clientWith(certificates ...tls.Certificate) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: g.client.CheckRedirect}
 }
 
-func (g *gate) add(way, name string, client *http.Client, secret string) {
+func (g *signInRig) add(way, name string, client *http.Client, secret string) {
 	g.callers[way+" "+name], g.secrets[way+" "+name] = client, secret
 }
 
-// as returns the rig as somebody sees it who comes one of the ways.
-func (g *gate) as(way, name string) (*rig, http.Header) {
+// as returns the rig and the headers of a caller who signs in one of the ways.
+func (g *signInRig) as(way, name string) (*rig, http.Header) {
 	seen := *g.rig
 	seen.client = g.callers[way+" "+name]
 	header := make(http.Header)
@@ -108,8 +108,8 @@ func (g *gate) as(way, name string) (*rig, http.Header) {
 	return &seen, header
 }
 
-// ask sends a request as somebody.
-func (g *gate) ask(way, name, method, path, body string, more ...string) (status int, code string) {
+// ask sends a request as a caller.
+func (g *signInRig) ask(way, name, method, path, body string, more ...string) (status int, code string) {
 	g.Helper()
 	seen, header := g.as(way, name)
 	for i := 0; i < len(more); i += 2 {
@@ -127,8 +127,8 @@ func (g *gate) ask(way, name, method, path, body string, more ...string) (status
 
 var waysToSignIn = []string{"key", "token", "certificate"}
 
-// Every call, by somebody with each group of rights, in several places, whichever way they
-// sign in: the answers are those of the matrix of keys, and the same for all ways.
+// For each group of rights and several namespaces, every call has the answer of the rights
+// matrix, and the same for every way to sign in.
 func TestEveryWayHasTheSameRights(t *testing.T) {
 	t.Parallel()
 	groups, patterns := append(access.Groups(), access.Confirm, access.ActForOthers), []string{"acme.slug", "acme.*", "*", "globex.*"}
@@ -143,12 +143,12 @@ func TestEveryWayHasTheSameRights(t *testing.T) {
 		}
 	}
 	who["owner"] = []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}
-	g := newGate(t, who)
+	g := newSignInRig(t, who)
 	delete(who, "owner")
 	if status, code := g.ask("key", "owner", http.MethodPost, "/v1/reservations", `{"namespace": "acme.slug", "value": "held"}`, "Idempotency-Key", someToken); status != http.StatusCreated {
 		t.Fatal(status, code)
 	}
-	hooks := make(standing)
+	hooks := make(hookIDs)
 	denied := 0
 	for name, grants := range who {
 		for _, c := range calls {
@@ -180,7 +180,7 @@ func TestEveryWayHasTheSameRights(t *testing.T) {
 	t.Logf("%d callers, %d ways, %d calls, %d denied", len(who), len(waysToSignIn), len(who)*len(waysToSignIn)*len(calls), denied)
 }
 
-// The same entity, hold and token, in the hands of somebody else: refused, and counted.
+// Other callers cannot use an entity, a hold or a token: they are refused, and counted.
 func TestOthersAreRefusedWhicheverWay(t *testing.T) {
 	t.Parallel()
 	all := func(where string) []access.Grant {
@@ -189,7 +189,7 @@ func TestOthersAreRefusedWhicheverWay(t *testing.T) {
 	for _, way := range waysToSignIn {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			g := newGate(t, visitors{"alice": all("*"), "bob": all("*"), "acme": all("acme.*"), "globex": all("globex.*")})
+			g := newSignInRig(t, visitors{"alice": all("*"), "bob": all("*"), "acme": all("acme.*"), "globex": all("globex.*")})
 			expect := func(what string, want int, wantCode string) func(int, string) {
 				return func(status int, code string) {
 					t.Helper()
@@ -206,7 +206,7 @@ func TestOthersAreRefusedWhicheverWay(t *testing.T) {
 			expect("a guessed token", 409, "RESERVATION_LOST")(post("alice", hold+"/release", `{"token": "guessedguessedguessed"}`))
 			expect("another's token", 409, "RESERVATION_LOST")(post("bob", hold+"/release", `{"token": "`+someToken+`"}`))
 			expect("another's token", 409, "RESERVATION_LOST")(post("bob", hold+"/confirm", `{"token": "`+someToken+`", "entity": {"type": "t", "id": "1"}}`))
-			// The same person by another way is another principal.
+			// The same caller by another way is another principal.
 			other := map[string]string{"key": "token", "token": "certificate", "certificate": "key"}[way]
 			expect("oneself by another way", 409, "RESERVATION_LOST")(
 				g.ask(other, "alice", http.MethodPost, hold+"/release", `{"token": "`+someToken+`"}`))

@@ -19,8 +19,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// pipes is a listener without a network: whatever nobody reads holds up whoever writes it,
-// and time is not real.
+// pipes is a listener without a network: writes block until they are read, so that it works with
+// fake time.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -45,7 +45,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// dial returns a client's end, and what tells when the server has closed its own.
+// dial returns the client's end, and a channel with the time when the server closes its own.
 func (p *pipes) dial() (net.Conn, <-chan time.Time) {
 	client, server := net.Pipe()
 	noted := &closeNoter{Conn: server, closed: make(chan time.Time, 1)}
@@ -53,7 +53,7 @@ func (p *pipes) dial() (net.Conn, <-chan time.Time) {
 	return client, noted.closed
 }
 
-// closeNoter is a connection that notes when it is closed.
+// closeNoter is a connection that reports when it is closed.
 type closeNoter struct {
 	net.Conn
 	once   sync.Once
@@ -65,7 +65,7 @@ func (c *closeNoter) Close() error {
 	return c.Conn.Close()
 }
 
-// A client that is too slow is borne for so long and no longer, at whatever stage it is.
+// The server closes the connection of a slow client after the timeout of each stage.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	const (
@@ -75,7 +75,7 @@ func TestSlowClients(t *testing.T) {
 	for _, c := range []struct {
 		what, sends string
 		tls, full   bool
-		reads       int // how much of the answer; -1: all
+		reads       int // bytes of the response; -1 means all
 		says        string
 		within      time.Duration
 	}{
@@ -108,19 +108,19 @@ func TestSlowClients(t *testing.T) {
 				} else if _, err := io.ReadFull(conn, said); err != nil {
 					t.Error(err)
 				}
-				// What is unread when a connection ends is waited for, for half a second.
+				// net/http waits half a second for unread data when it closes a connection.
 				if took := (<-closed).Sub(begin); took > c.within+time.Second || c.says != "HTTP/1.1 503 " && took < c.within {
-					t.Errorf("it was borne for %v, want %v", took, c.within)
+					t.Errorf("it was closed after %v, want %v", took, c.within)
 				}
 				if !strings.HasPrefix(string(said), c.says) {
-					t.Errorf("it was told %.300q", said)
+					t.Errorf("the response is %.300q", said)
 				}
 			})
 		})
 	}
 }
 
-// serveStages runs a server with the times of one that is told nothing.
+// serveStages runs a server with the default timeouts.
 func serveStages(t *testing.T, listener net.Listener, secure bool) *Server {
 	t.Helper()
 	store := memstore.New(memstore.Config{})

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Of any number of clients that want one name at the same moment exactly one gets it.
+// Of many clients that reserve one name at the same time exactly one gets it.
 func TestStampede(t *testing.T) {
 	t.Parallel()
 	sizes := []int{100, 1000}

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// statsAge is how long counts are kept: counting looks at all names.
+	// statsAge is how long counts are cached: counting reads all names.
 	statsAge     = 30 * time.Second
 	statsTimeout = 10 * time.Minute
-	// statsShare keeps counting to a hundredth of the time, however many names there are.
+	// statsShare keeps counting to a hundredth of the time, whatever the number of names.
 	statsShare = 100
 )
 
-// stats keeps the counts of names for a while.
+// stats caches the counts of names.
 type stats struct {
 	registry *dibs.Registry
 
@@ -26,17 +26,17 @@ type stats struct {
 	last     dibs.Stats
 	taken    time.Time
 	took     time.Duration
-	counting *count // under way, or nil
+	counting *count // in progress, or nil
 }
 
-// count is one that is under way. Done is closed at its end.
+// count is a count in progress. Done is closed at its end.
 type count struct {
 	done chan struct{}
 	err  error
 }
 
-// get returns counts that are not too old, or the last ones while new ones are taken: on
-// a large registry that takes longer than anybody waits.
+// get returns the cached counts, even while a new count is in progress: on a large registry it
+// takes too long to wait for. Only the first caller waits.
 func (s *stats) get(ctx context.Context) (dibs.Stats, time.Time, error) {
 	c := s.begin()
 	if c == nil {
@@ -57,8 +57,7 @@ func (s *stats) get(ctx context.Context) (dibs.Stats, time.Time, error) {
 	return s.last, s.taken, nil
 }
 
-// latest returns the last counts, if there are any, and has new ones taken if it is time
-// to.
+// latest returns the last counts, if there are any, and starts a new count if one is due.
 func (s *stats) latest() (dibs.Stats, bool) {
 	s.begin()
 	s.mu.Lock()
@@ -66,8 +65,8 @@ func (s *stats) latest() (dibs.Stats, bool) {
 	return s.last, !s.taken.IsZero()
 }
 
-// begin counts if it is time to, and returns what to wait for: nothing where there are
-// counts.
+// begin starts a count if one is due. It returns the count to wait for; nil if there are counts
+// already.
 func (s *stats) begin() *count {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +95,7 @@ func (s *stats) run(c *count) {
 }
 
 func (s *Server) getStats(ctx context.Context, _ *struct{}) (*answer[wire.Stats], error) {
-	if err := s.may(ctx, access.Stats, everywhere); err != nil {
+	if err := s.may(ctx, access.Stats, allNamespaces); err != nil {
 		return nil, err
 	}
 	counts, taken, err := s.stats.get(ctx)

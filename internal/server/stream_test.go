@@ -24,7 +24,7 @@ type stream struct {
 	last  string // the id of the last event
 }
 
-// openStream opens the feed behind an event that was seen last.
+// openStream opens the feed after an event.
 func openStream(r *rig, path, lastEventID string) *stream {
 	r.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
@@ -73,7 +73,7 @@ func (s *stream) next() wire.Event {
 			s.Fatal(err)
 		}
 		if fields["data"] == "" {
-			continue // a sign of life
+			continue // a heartbeat
 		}
 		var e wire.Event
 		if err := json.Unmarshal([]byte(fields["data"]), &e); err != nil {
@@ -95,7 +95,7 @@ func (r *rig) reserve(namespace, value string) {
 	}
 }
 
-// Whoever resumes where it was cut off sees every event once, in order.
+// A client that resumes after a disconnect sees every event once, in order.
 func TestStreamResumes(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines() {
@@ -112,7 +112,7 @@ func TestStreamResumes(t *testing.T) {
 			}()
 			s := openStream(r, "/v1/events", "")
 			for i := range events {
-				if i%7 == 6 { // cut off, and again
+				if i%7 == 6 { // disconnect, and resume
 					s.stop()
 					s = openStream(r, "/v1/events", s.last)
 				}
@@ -125,7 +125,7 @@ func TestStreamResumes(t *testing.T) {
 	}
 }
 
-// A stream of one namespace has the events of that one.
+// A stream of one namespace has only its events.
 func TestStreamOfANamespace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, onSQLite, nil)
@@ -144,7 +144,7 @@ func TestStreamOfANamespace(t *testing.T) {
 	}
 }
 
-// A silent stream shows that it lives.
+// A stream without events sends heartbeats.
 func TestStreamHeartbeat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -160,7 +160,7 @@ func TestStreamHeartbeat(t *testing.T) {
 	}
 }
 
-// A stream ends when the server drains, so that nobody waits for it.
+// A stream ends when the server drains.
 func TestStreamEndsOnDrain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -178,7 +178,7 @@ func TestStreamEndsOnDrain(t *testing.T) {
 	eventually(t, "the stream is not counted any more", func() bool { return r.metric("dibs_feed_streams") == 0 })
 }
 
-// Who does not read is cut off, and can resume.
+// A client that does not read is disconnected, and can resume.
 func TestStreamSlowReader(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -203,8 +203,8 @@ func TestStreamSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := 0
-	eventually(t, "the slow reader is cut off", func() bool {
-		for range 8 { // more than all buffers on the way hold, at last
+	eventually(t, "the slow reader is disconnected", func() bool {
+		for range 8 { // until all buffers are full
 			var batch []string
 			for range 32 {
 				sent++

@@ -12,7 +12,7 @@ import (
 
 const holdersToken = "the-holders-own-token"
 
-// hold reserves a name, and returns its id.
+// hold reserves a name and returns its id.
 func (r *rig) hold(key, address, value string) string {
 	r.Helper()
 	h := as(key, address)
@@ -25,7 +25,7 @@ func (r *rig) hold(key, address, value string) string {
 	return hold.ReservationID
 }
 
-// try uses a token for a reservation, and returns the status.
+// try sends a token for a reservation, and returns the status.
 func (r *rig) try(key, address, id, verb, token string) int {
 	r.Helper()
 	res, text := r.send(http.MethodPost, "/v1/reservations/"+id+"/"+verb, as(key, address),
@@ -38,8 +38,8 @@ func (r *rig) try(key, address, id, verb, token string) int {
 
 func guess(i int) string { return fmt.Sprintf("a-guess-of-a-token-%d", i) }
 
-// Whoever guesses a token is stopped soon, and its holder never: not from another key or
-// address, and not through the same application either.
+// A caller that guesses tokens is soon rejected, and the holder never: neither if the guesses come
+// with another key or address, nor if they come through the same application.
 func TestGuessersDoNotLockOutTheHolder(t *testing.T) {
 	t.Parallel()
 	const home, elsewhere = "203.0.113.1", "203.0.113.2"
@@ -82,7 +82,7 @@ func TestGuessersDoNotLockOutTheHolder(t *testing.T) {
 	}
 }
 
-// Guesses inside of lists count as any other.
+// Guesses in lists count like others.
 func TestGuessesInLists(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann", "mallory"), limited(limit.Limits{WrongTokens: perHour(3)}))
@@ -105,7 +105,7 @@ func TestGuessesInLists(t *testing.T) {
 	}
 }
 
-// A list has no more guesses in it than its caller has left, however it is made up.
+// A list cannot contain more guesses than the caller has left.
 func TestGuessesInOneList(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann", "mallory"), limited(limit.Limits{WrongTokens: perHour(10)}))
@@ -142,13 +142,13 @@ func TestGuessesInOneList(t *testing.T) {
 	if status := r.try("mallory", "", id, "release", guess(11)); status != http.StatusTooManyRequests {
 		t.Errorf("another is %d", status)
 	}
-	// One token is one guess, however often it is in a list; and one that is known to be good is none.
+	// A repeated token is one guess, and a token known to be right is none.
 	if status, text := list("ann", holdersToken, holdersToken, holdersToken); status == http.StatusTooManyRequests {
 		t.Errorf("the holder's are %d %s", status, text)
 	}
 }
 
-// A rename with a token is a guess like any other, in every spelling of the name.
+// A rename with a token counts as a guess, in every spelling of the name.
 func TestGuessesByRename(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann", "mallory"), limited(limit.Limits{WrongTokens: perHour(3)}))
@@ -180,7 +180,7 @@ func TestGuessesByRename(t *testing.T) {
 	}
 }
 
-// A token that was right and is over is no guess for ever, and other refusals are none.
+// A token of an ended hold is not a guess, and neither are other refusals.
 func TestOtherRefusalsAreNoGuesses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann"), limited(limit.Limits{WrongTokens: perHour(3)}))

@@ -13,19 +13,19 @@ import (
 	"github.com/calldibs/dibs/dibsotel"
 )
 
-// The attributes of a request's span, by OpenTelemetry's conventions for HTTP. Of those,
-// url.path is left out: values are in there.
+// The attributes of a request's span, by OpenTelemetry's conventions for HTTP, without url.path:
+// it contains values.
 const (
 	methodKey = attribute.Key("http.request.method")
 	routeKey  = attribute.Key("http.route")
 	statusKey = attribute.Key("http.response.status_code")
 )
 
-// callersTrace reads the trace that a request is part of, as W3C has it.
+// callersTrace reads the trace context of a request, by the W3C format.
 var callersTrace = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
-// traced returns the request with its span, if it is to have one. Pages and probes have
-// none, nor have streams: nobody looks at a span of hours with a child for every poll.
+// traced starts the span of a request of the API. Pages, probes and streams have none: a
+// stream's span would last for hours and have a child for every poll.
 func (s *Server) traced(r *http.Request) *http.Request {
 	if s.cfg.TracerProvider == nil || streaming(r) || !strings.HasPrefix(r.URL.Path, "/v1/") {
 		return r
@@ -35,7 +35,7 @@ func (s *Server) traced(r *http.Request) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// endTrace ends the span of a request, and returns what the log says of it.
+// endTrace ends the span of a request, and returns its trace id as attributes for the log.
 func endTrace(ctx context.Context, method, route string, status int) []any {
 	span := trace.SpanFromContext(ctx)
 	if !span.SpanContext().IsValid() {
@@ -52,8 +52,7 @@ func endTrace(ctx context.Context, method, route string, status int) []any {
 	return []any{"trace", span.SpanContext().TraceID().String()}
 }
 
-// knownMethod returns a method, or _OTHER for one that the caller has made up: what is
-// grouped by it must not grow without bound.
+// knownMethod returns a standard method, or _OTHER: the set of attribute values must stay small.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -63,11 +62,5 @@ func knownMethod(method string) string {
 	}
 }
 
-// pathOf returns the path of a route, which begins with a method.
-func pathOf(route string) string {
-	_, path, found := strings.Cut(route, " ")
-	if !found {
-		return route
-	}
-	return path
-}
+// pathOf returns a route without its method.
+func pathOf(route string) string { return route[strings.IndexByte(route, ' ')+1:] }

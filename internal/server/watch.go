@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -21,45 +22,44 @@ const (
 	tagWatching = "Watching"
 	eventsPath  = "/v1/events"
 
-	// defaultHeartbeat keeps a silent stream from being taken for a dead one. As often its
-	// key is looked at: one that was revoked ends it.
+	// defaultHeartbeat is how often a stream without events sends a comment. As often its key is
+	// checked again: a revoked key ends the stream.
 	defaultHeartbeat = 5 * time.Second
 	// defaultStreamWrite is how long a client may take to accept an event.
 	defaultStreamWrite = 10 * time.Second
 )
 
-func (s *Server) watching() {
-	s.resolving()
+func (s *Server) registerWatch() {
 	events := s.operation(http.MethodGet, eventsPath, "events", "Read the feed, as a page or as a stream", tagWatching, 422)
-	events.Description = "With `Accept: text/event-stream` it is a stream of server-sent events, whose ids are cursors: it resumes from `Last-Event-ID`."
+	events.Description = "With `Accept: text/event-stream` the answer is a stream of server-sent events. Their ids are cursors: the stream resumes from `Last-Event-ID`."
 	events.Responses = map[string]*huma.Response{"200": {
 		Description: "A page of events, or a stream of them.",
 		Content: map[string]*huma.MediaType{
-			"application/json":  {Schema: s.api.OpenAPI().Components.Schemas.Schema(typeFor[wire.EventsPage](), true, "EventsPage")},
+			"application/json":  {Schema: s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.EventsPage](), true, "EventsPage")},
 			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "Each message's data is an Event."}},
 		},
 	}}
 	huma.Register(s.api, events, s.events)
-	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count refused attempts by namespace, reason and hour", tagWatching, 422), s.conflicts)
+	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour", tagWatching, 422), s.conflicts)
 	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats", "stats", "Count names by namespace and state", tagWatching), s.getStats)
 }
 
 type eventsInput struct {
-	After       string `query:"after" doc:"Resume behind this cursor; left out, from the beginning; latest, from now on."`
-	Limit       int    `query:"limit" minimum:"0" maximum:"1000" doc:"100 where it is left out."`
+	After       string `query:"after" doc:"Resume after this cursor; latest means from now on. Default: from the beginning."`
+	Limit       int    `query:"limit" minimum:"0" maximum:"1000" doc:"Default: 100."`
 	Namespace   string `query:"namespace" doc:"Only names of this namespace."`
-	LastEventID string `header:"Last-Event-ID" doc:"Of a stream: resume behind this cursor."`
+	LastEventID string `header:"Last-Event-ID" doc:"For a stream: resume after this cursor."`
 	Accept      string `header:"Accept"`
 }
 
-// mostLooked is how many events a page passes over at the most to find those of a namespace,
-// see [dibs.EventPage].
-const mostLooked = 1000
+// maxScanned is how many events one page scans at most to find those of a namespace, see
+// [dibs.EventPage].
+const maxScanned = 1000
 
-// looksAt is how many events a page of the feed may take a look at.
-func looksAt(namespace string, limit int) int {
+// scanned returns how many events a page of the feed may scan.
+func scanned(namespace string, limit int) int {
 	if namespace != "" {
-		return mostLooked
+		return maxScanned
 	}
 	return limit
 }
@@ -68,15 +68,15 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	if err := s.may(ctx, access.Events, in.Namespace); err != nil {
 		return nil, err
 	}
-	v := visitOf(ctx)
-	if p := s.chargePage(v, looksAt(in.Namespace, in.Limit)); p != nil {
+	info := infoOf(ctx)
+	if p := s.chargePage(info, scanned(in.Namespace, in.Limit)); p != nil {
 		return nil, p
 	}
 	query := dibs.FeedQuery{After: dibs.Cursor(in.After), Namespace: in.Namespace, Limit: in.Limit}
 	if in.LastEventID != "" {
 		query.After = dibs.Cursor(in.LastEventID)
 	}
-	// Also of a stream: what is wrong with the query is told before it begins.
+	// For a stream too: an invalid query is refused before the stream begins.
 	page, err := s.registry(ctx).Events(ctx, query)
 	if err != nil {
 		return nil, s.problemOf(err)
@@ -84,7 +84,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		r, w := humago.Unwrap(hctx)
 		if streaming(r) {
-			s.stream(w, r, v, query, page)
+			s.stream(w, r, info, query, page)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -92,17 +92,17 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	}}, nil
 }
 
-// stream writes events as they come, until the client goes or the server drains.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, v *visit, query dibs.FeedQuery, page dibs.EventPage) {
+// stream writes events as they happen, until the client disconnects or the server drains.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, info *requestInfo, query dibs.FeedQuery, page dibs.EventPage) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.streams, cancel)()
 	s.cfg.Metrics.streams.Inc()
 	defer s.cfg.Metrics.streams.Dec()
 
-	out := &eventWriter{w: w, control: http.NewResponseController(w), patience: s.streamWrite}
+	out := &eventWriter{w: w, control: http.NewResponseController(w), timeout: s.streamWrite}
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies, too, pass each event on at once
+	w.Header().Set("X-Accel-Buffering", "no") // makes proxies pass on each event at once
 	w.WriteHeader(http.StatusOK)
 	if query.After == dibs.Latest {
 		out.position(page.Next)
@@ -125,27 +125,27 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, v *visit, query 
 			return
 		}
 		query.After = page.Next
-		pause := page.More && len(page.Events) == 0 && s.chargePage(v, mostLooked) != nil
+		pause := page.More && len(page.Events) == 0 && s.chargePage(info, maxScanned) != nil
 		var err error
 		if page, err = s.nextEvents(ctx, registry, query, page.More, pause); err != nil {
 			if ctx.Err() == nil {
-				s.cfg.Logger.Warn("a stream of events failed", "error", err)
+				s.cfg.Logger.Warn("event stream failed", "error", err)
 			}
 			return
 		}
 		switch {
 		case len(page.Events) > 0:
 		case page.Next != query.After:
-			out.position(page.Next) // nobody has to pass over those events once more
+			out.position(page.Next) // a resumed stream need not scan those events again
 		default:
 			out.comment("still here")
 		}
 	}
 }
 
-// nextEvents returns the page behind another one, and waits for it at the end of the feed.
-// What a client has to take goes no faster than it does. Passing over others' events is
-// counted like the calls that it would take without a stream, so it may have to pause.
+// nextEvents returns the next page, and waits for events at the end of the feed. Scanning events
+// of other namespaces counts like the page calls that it would take without a stream, so it
+// pauses if the caller's limit is exceeded.
 func (s *Server) nextEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery, more, pause bool) (dibs.EventPage, error) {
 	switch {
 	case !more:
@@ -161,32 +161,31 @@ func (s *Server) nextEvents(ctx context.Context, registry *dibs.Registry, query 
 	}
 }
 
-// stillMay reports whether a stream's key is still good for it.
+// stillMay reports whether the caller of a stream still has the right to it.
 func (s *Server) stillMay(r *http.Request, namespace string) bool {
 	caller, p := s.identify(r)
 	if p != nil && p.Status != http.StatusUnauthorized {
-		return true // the engine does not answer, and is asked again
+		return true // the keys cannot be read; the next heartbeat tries again
 	}
 	return p == nil && caller.May(access.Events, namespace)
 }
 
-// awaitEvents waits for the next events, and returns an empty page when it is time for
-// a sign of life.
+// awaitEvents waits for the next events, and returns an empty page when a heartbeat is due.
 func (s *Server) awaitEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) (dibs.EventPage, error) {
 	wait, cancel := context.WithTimeout(ctx, s.heartbeat)
 	defer cancel()
 	page, err := registry.AwaitEvents(wait, query)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return dibs.EventPage{Next: cmp.Or(page.Next, query.After)}, nil // what was looked at is not looked at again
+		return dibs.EventPage{Next: cmp.Or(page.Next, query.After)}, nil // do not scan the same events again
 	}
 	return page, err
 }
 
 // eventWriter writes server-sent events.
 type eventWriter struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	patience time.Duration
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration // of one write
 }
 
 func (o *eventWriter) event(e dibs.Event) error {
@@ -199,7 +198,7 @@ func (o *eventWriter) event(e dibs.Event) error {
 	return err
 }
 
-// position tells a client where it is, so that it can come back before the first event.
+// position sends a cursor without an event, so that a client can resume before the first one.
 func (o *eventWriter) position(cursor dibs.Cursor) {
 	o.extend()
 	_, _ = fmt.Fprintf(o.w, "id: %s\n\n", cursor)
@@ -212,12 +211,12 @@ func (o *eventWriter) comment(text string) {
 
 func (o *eventWriter) flush() error { return o.control.Flush() }
 
-// extend gives the client time to accept what follows.
-func (o *eventWriter) extend() { _ = o.control.SetWriteDeadline(time.Now().Add(o.patience)) }
+// extend moves the write deadline.
+func (o *eventWriter) extend() { _ = o.control.SetWriteDeadline(time.Now().Add(o.timeout)) }
 
 type conflictsInput struct {
 	Namespace string    `query:"namespace"`
-	From      time.Time `query:"from" doc:"Every hour that touches the span; left out, from the first on."`
+	From      time.Time `query:"from" doc:"All hours that overlap the span. Default: from the first."`
 	To        time.Time `query:"to"`
 	Bucket    string    `query:"bucket" enum:"hour"`
 }

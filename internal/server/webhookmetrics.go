@@ -9,8 +9,7 @@ import (
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
-// webhookMetrics counts deliveries. There are at most a hundred webhooks, so each has
-// its own figures.
+// webhookMetrics counts deliveries by webhook. There are at most a hundred webhooks.
 type webhookMetrics struct {
 	deliveries *prometheus.CounterVec
 	seconds    *prometheus.HistogramVec
@@ -18,30 +17,22 @@ type webhookMetrics struct {
 	waiting    *prometheus.GaugeVec
 
 	mu     sync.Mutex
-	oldest map[string]time.Time // of webhooks that this server delivers for
+	oldest map[string]time.Time // the oldest pending event of each webhook that this server delivers for
 }
 
 var _ webhook.Observer = (*webhookMetrics)(nil)
 
 func newWebhookMetrics() *webhookMetrics {
 	return &webhookMetrics{
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_webhook_deliveries_total", Help: "Attempts to deliver an event, by webhook and outcome: delivered or failed.",
-		}, []string{"webhook", "outcome"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dibs_webhook_delivery_seconds", Help: "How long receivers took, by webhook.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11),
-		}, []string{"webhook"}),
-		letters: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dibs_webhook_dead_letters_total", Help: "Events that were given up, by webhook.",
-		}, []string{"webhook"}),
-		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "dibs_webhook_waiting", Help: "Events that were read from the feed and are not yet delivered, by webhook.",
-		}, []string{"webhook"}),
-		oldest: make(map[string]time.Time),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_webhook_deliveries_total", Help: "Attempts to deliver an event, by webhook and outcome: delivered or failed."}, []string{"webhook", "outcome"}),
+		seconds:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dibs_webhook_delivery_seconds", Help: "How long receivers took, by webhook.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11)}, []string{"webhook"}),
+		letters:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dibs_webhook_dead_letters_total", Help: "Events given up, by webhook."}, []string{"webhook"}),
+		waiting:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dibs_webhook_waiting", Help: "Events read from the feed and not yet delivered, by webhook."}, []string{"webhook"}),
+		oldest:     make(map[string]time.Time),
 	}
 }
 
-// WebhookObserver counts what webhooks do.
+// WebhookObserver returns an observer that counts deliveries.
 func (m *Metrics) WebhookObserver() webhook.Observer { return m.webhooks }
 
 // Sent counts an attempt.
@@ -54,10 +45,10 @@ func (m *webhookMetrics) Sent(hook string, a webhook.Attempt) {
 	m.seconds.WithLabelValues(hook).Observe(a.Took.Seconds())
 }
 
-// GaveUp counts a dead letter.
+// Buried counts a dead letter.
 func (m *webhookMetrics) GaveUp(hook string) { m.letters.WithLabelValues(hook).Inc() }
 
-// Backlog notes how far behind a webhook is.
+// Standing sets how far behind a webhook is.
 func (m *webhookMetrics) Backlog(hook string, waiting int, oldest time.Time) {
 	m.waiting.WithLabelValues(hook).Set(float64(waiting))
 	m.mu.Lock()
@@ -65,7 +56,7 @@ func (m *webhookMetrics) Backlog(hook string, waiting int, oldest time.Time) {
 	m.oldest[hook] = oldest
 }
 
-// Stopped forgets how far behind a webhook is: another server knows.
+// Left removes how far behind a webhook is: another server delivers for it now.
 func (m *webhookMetrics) Stopped(hook string) {
 	m.waiting.DeleteLabelValues(hook)
 	m.mu.Lock()
@@ -73,8 +64,8 @@ func (m *webhookMetrics) Stopped(hook string) {
 	delete(m.oldest, hook)
 }
 
-// Removed forgets all about a webhook that is no longer there. There are a hundred at the most
-// at a time, but no end of those that were.
+// Removed removes all metrics of a webhook that was removed: the number of removed webhooks has
+// no bound.
 func (m *webhookMetrics) Removed(hook string) {
 	m.Stopped(hook)
 	labels := prometheus.Labels{"webhook": hook}
@@ -84,9 +75,9 @@ func (m *webhookMetrics) Removed(hook string) {
 }
 
 var webhookLag = prometheus.NewDesc("dibs_webhook_lag_seconds",
-	"For how long the oldest event that is not yet delivered has waited, by webhook; on the server that delivers.", []string{"webhook"}, nil)
+	"Age of the oldest undelivered event, by webhook; on the server that delivers.", []string{"webhook"}, nil)
 
-// Describe says what there is.
+// Describe sends the descriptions of the metrics.
 func (m *webhookMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, c := range m.parts() {
 		c.Describe(out)
@@ -94,7 +85,7 @@ func (m *webhookMetrics) Describe(out chan<- *prometheus.Desc) {
 	out <- webhookLag
 }
 
-// Collect tells the figures as they are now.
+// Collect sends the present values.
 func (m *webhookMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, c := range m.parts() {
 		c.Collect(out)

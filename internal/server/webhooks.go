@@ -18,25 +18,24 @@ const (
 	webhookPath  = webhooksPath + "/{id}"
 )
 
-func (s *Server) webhooks() {
+func (s *Server) registerWebhooks() {
 	operation := func(method, path, id, summary string, errors ...int) huma.Operation {
 		return s.operation(method, path, id, summary, tagWebhooks, errors...)
 	}
-	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent somewhere", 422)
-	create.DefaultStatus = http.StatusCreated
+	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent to a URL", 201, 422)
 	create.Metadata = map[string]any{alwaysNew: true}
 	huma.Register(s.api, create, s.createWebhook)
 	huma.Register(s.api, operation(http.MethodGet, webhooksPath, "listWebhooks", "List webhooks"), s.listWebhooks)
-	huma.Register(s.api, operation(http.MethodGet, webhookPath, "getWebhook", "Show a webhook, and how it is doing", 404), s.getWebhook)
+	huma.Register(s.api, operation(http.MethodGet, webhookPath, "getWebhook", "Show a webhook and its status", 404), s.getWebhook)
 	huma.Register(s.api, operation(http.MethodPatch, webhookPath, "changeWebhook", "Change a webhook", 404, 422), s.changeWebhook)
 	huma.Register(s.api, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
-	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook another secret", 404, 422), s.rotateWebhook)
-	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send an event that tells of nothing", 404), s.testWebhook)
-	s.deadLetters()
+	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook a new secret", 404, 422), s.rotateWebhook)
+	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send a test event", 404), s.testWebhook)
+	s.registerDeadLetters()
 }
 
-// hookFor returns a webhook that the caller has the rights to. Of another one nobody
-// learns that it is there.
+// hookFor returns a webhook that the caller has the rights to. Any other webhook does not exist
+// for the caller.
 func (s *Server) hookFor(ctx context.Context, id string) (*webhook.Hook, error) {
 	if err := s.mayHaveWebhooks(ctx); err != nil {
 		return nil, err
@@ -52,20 +51,20 @@ func (s *Server) hookFor(ctx context.Context, id string) (*webhook.Hook, error) 
 	return hook, nil
 }
 
-// mayHaveWebhooks refuses callers without any right to webhooks.
+// mayHaveWebhooks refuses callers without the right to webhooks in any namespace.
 func (s *Server) mayHaveWebhooks(ctx context.Context) error {
 	switch {
 	case !callerOf(ctx).MaySomewhere(access.Webhooks):
 		return s.forbidden(access.Webhooks, "in any namespace")
 	case s.cfg.Webhooks == nil:
-		return newProblem(http.StatusForbidden, "NO_WEBHOOKS", "this server has no webhooks: its configuration has enabled = false in [webhooks]")
+		return newProblem(http.StatusForbidden, "NO_WEBHOOKS", "webhooks are disabled on this server: its configuration has enabled = false in [webhooks]")
 	default:
 		return nil
 	}
 }
 
-// mayHook reports whether a caller has the rights to all that a webhook sends: it takes
-// the right to webhooks, and that to the events themselves.
+// mayHook reports whether a caller has the rights to webhooks and to events in all namespaces of
+// a webhook.
 func mayHook(caller access.Caller, hook *webhook.Hook) bool {
 	for _, pattern := range hook.Namespaces {
 		if !caller.MayPattern(access.Webhooks, pattern) || !caller.MayPattern(access.Events, pattern) {
@@ -75,7 +74,7 @@ func mayHook(caller access.Caller, hook *webhook.Hook) bool {
 	return true
 }
 
-// maySendFrom refuses patterns of namespaces that the caller has not both rights to.
+// maySendFrom refuses patterns of namespaces in which the caller lacks one of the two rights.
 func (s *Server) maySendFrom(ctx context.Context, patterns []string) error {
 	for _, pattern := range patterns {
 		for _, verb := range []access.Verb{access.Webhooks, access.Events} {
@@ -102,7 +101,7 @@ func (s *Server) createWebhook(ctx context.Context, in *createWebhookInput) (*an
 	}
 	if hook.Namespaces == nil {
 		if hook.Namespaces = caller.Patterns(access.Webhooks, access.Events); hook.Namespaces == nil {
-			return nil, s.forbidden(access.Events, "where it has that to webhooks")
+			return nil, s.forbidden(access.Events, "where it has the right webhooks")
 		}
 	}
 	if err := s.maySendFrom(ctx, hook.Namespaces); err != nil {
@@ -177,7 +176,7 @@ func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*an
 	}
 	caller := callerOf(ctx)
 	changed, err := s.cfg.Webhooks.Change(ctx, in.ID, func(hook *webhook.Hook) error {
-		if !mayHook(caller, hook) { // any more: somebody was faster
+		if !mayHook(caller, hook) { // it was changed meanwhile
 			return webhook.ErrNotFound
 		}
 		set(&hook.URL, change.URL)
@@ -197,7 +196,7 @@ func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*an
 	return ok(webhookOf(changed)), nil
 }
 
-// set sets what was given.
+// set sets a field if there is a value.
 func set[T any](field, value *T) {
 	if value != nil {
 		*field = *value

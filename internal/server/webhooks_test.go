@@ -21,7 +21,7 @@ func TestNoWebhooks(t *testing.T) {
 	}
 }
 
-// What webhooks do shows in the metrics, and their secrets nowhere.
+// Metrics count what webhooks do; the log has no secrets.
 func TestWebhookMetrics(t *testing.T) {
 	t.Parallel()
 	r, receiver := newRig(t, inMemory, nil), newReceiver(t)
@@ -44,7 +44,7 @@ func TestWebhookMetrics(t *testing.T) {
 	receiver.status = http.StatusInternalServerError
 	receiver.mu.Unlock()
 	claim(2)
-	eventually(t, "it is given up", func() bool { return metric("dibs_webhook_dead_letters_total", "") == 1 })
+	eventually(t, "it is a dead letter", func() bool { return metric("dibs_webhook_dead_letters_total", "") == 1 })
 	if metric("dibs_webhook_deliveries_total", `outcome="failed",`) == 0 {
 		t.Error("no failure is counted")
 	}
@@ -58,15 +58,15 @@ func TestWebhookMetrics(t *testing.T) {
 	if err := r.server.cfg.Webhooks.Remove(t.Context(), hook.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "nothing is told of it any more", func() bool {
+	eventually(t, "its metrics are removed", func() bool {
 		_, text := r.send(http.MethodGet, "/metrics", nil, "")
 		return !strings.Contains(text, hook.ID)
 	})
 }
 
-// Who may touch a webhook sees no dead letters from before it was narrowed: they may be of
-// namespaces in which it has no rights.
-func TestDeadLettersFromBeforeItWasNarrowed(t *testing.T) {
+// After a webhook is restricted to fewer namespaces, callers do not see its earlier dead letters
+// of other namespaces: they may have no rights there.
+func TestDeadLettersOfRemovedNamespaces(t *testing.T) {
 	t.Parallel()
 	callers := map[string]access.Caller{
 		"key-all":  {Name: "all", Grants: access.Everything.Grants},
@@ -124,8 +124,7 @@ func TestDeadLettersFromBeforeItWasNarrowed(t *testing.T) {
 	}
 }
 
-// Patterns of a caller are those of its grants in which it has all rights that are asked
-// for.
+// Patterns returns the patterns in which a caller has all of the given rights.
 func TestPatternsOfACaller(t *testing.T) {
 	t.Parallel()
 	caller := access.Caller{Grants: []access.Grant{

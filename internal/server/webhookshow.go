@@ -9,7 +9,7 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// webhookOf shows a webhook, without its secrets.
+// webhookOf converts a webhook, without its secrets.
 func webhookOf(hook *webhook.Hook) wire.Webhook {
 	shown := wire.Webhook{
 		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Enabled: hook.Enabled,
@@ -46,7 +46,7 @@ func letterOf(l webhook.DeadLetter) wire.DeadLetter {
 	return shown
 }
 
-// webhookProblem turns an error about webhooks into an answer.
+// webhookProblem returns the problem for an error about webhooks.
 func (s *Server) webhookProblem(err error) *problem {
 	text := strings.TrimPrefix(err.Error(), "webhook: ")
 	var wrong *webhook.InvalidError
@@ -56,9 +56,9 @@ func (s *Server) webhookProblem(err error) *problem {
 		p.Field = wrong.Field
 		return p
 	case errors.Is(err, webhook.ErrNotFound):
-		return newProblem(http.StatusNotFound, "WEBHOOK_NOT_FOUND", "there is no such webhook")
+		return newProblem(http.StatusNotFound, "WEBHOOK_NOT_FOUND", "no such webhook")
 	case errors.Is(err, webhook.ErrNoDeadLetter):
-		return newProblem(http.StatusNotFound, "DEAD_LETTER_NOT_FOUND", "there is no such dead letter")
+		return newProblem(http.StatusNotFound, "DEAD_LETTER_NOT_FOUND", "no such dead letter")
 	case errors.Is(err, webhook.ErrPurged):
 		return newProblem(http.StatusNotFound, "EVENT_PURGED", text)
 	case errors.Is(err, webhook.ErrTooMany), errors.Is(err, webhook.ErrTooManyOfOne):

@@ -24,7 +24,7 @@ var (
 
 const htmlType, scriptType = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 
-// webPages are what people look at in a browser: an index, and the API's description.
+// webPages adds the pages for browsers: an index, and the API's documentation.
 func (s *Server) webPages() {
 	s.descriptions()
 	page := func(pattern, contentType, policy, content string) {
@@ -34,16 +34,16 @@ func (s *Server) webPages() {
 		})))
 	}
 	page("GET /{$}", htmlType, "style-src "+hashOf(between(indexPage, "<style>", "</style>")), indexPage)
-	// No script and no style stands in the page itself, so that the policy can forbid them there.
-	// The interface has images in its style sheet, and calls this server.
+	// The page has no inline script or style, so that the policy can forbid both. The interface
+	// has images in its style sheet, and calls this server.
 	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
 	page("GET /docs/start.js", scriptType, "", docsScript)
 	s.mux.Handle("GET /docs/", inBrowser("", onlyCompressed(asProblems(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"})))))
 	s.mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
 }
 
-// descriptions are the API's own description, in the ways that tools want it. Each is made
-// when it is first asked for, once all calls are known.
+// descriptions adds the OpenAPI documents, in the formats that tools want. Each is rendered at its
+// first request, when all calls are registered.
 func (s *Server) descriptions() {
 	document := func(path, contentType string, render func() ([]byte, error)) {
 		text := sync.OnceValues(render)
@@ -64,8 +64,8 @@ func (s *Server) descriptions() {
 	document("/openapi-3.0.yaml", "application/openapi+yaml", api.DowngradeYAML)
 }
 
-// inBrowser tells browsers what a page may do: only what the policy says, in no frame, and
-// without telling other sites where a visitor comes from.
+// inBrowser adds security headers: a page may do only what the policy allows, in no frame, and
+// without a referrer to other sites.
 func inBrowser(policy string, next http.Handler) http.Handler {
 	const always = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	if policy != "" {
@@ -74,48 +74,48 @@ func inBrowser(policy string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", always+policy)
-		h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
+		h.Set("X-Frame-Options", "DENY") // for browsers without frame-ancestors
 		h.Set("Referrer-Policy", "no-referrer")
 		next.ServeHTTP(w, r)
 	})
 }
 
-// onlyCompressed refuses clients that do not take gzip. The files are kept so, and to unpack
-// them takes ten times as long as to send them: no browser needs that, and a stranger could
-// keep the server busy by it.
+// onlyCompressed refuses clients that do not accept gzip. The files are stored compressed, and
+// decompressing takes ten times as long as sending: no browser needs it, and an anonymous client
+// could keep the server busy.
 func onlyCompressed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			writeProblem(w, newProblem(http.StatusNotAcceptable, codeOf(http.StatusNotAcceptable),
-				"this file is sent compressed, and in no other way: send the header \"Accept-Encoding: gzip\""))
+				"this file is only available compressed: send the header \"Accept-Encoding: gzip\""))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// asProblems makes errors of a handler that is not ours problems, like everything else.
+// asProblems turns the errors of another library's handler into problems.
 func asProblems(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out := &errorsAside{ResponseWriter: w}
+		out := &errorFilter{ResponseWriter: w}
 		next.ServeHTTP(out, r)
 		if out.status != 0 {
 			h := w.Header()
 			h.Del("Content-Length")
 			h.Del("Content-Encoding")
 			text := http.StatusText(out.status)
-			writeProblem(w, newProblem(out.status, codeOf(out.status), strings.ToLower(text)+": /docs lists what there is"))
+			writeProblem(w, newProblem(out.status, codeOf(out.status), strings.ToLower(text)+": see /docs for all paths"))
 		}
 	})
 }
 
-// errorsAside keeps back answers that are errors.
-type errorsAside struct {
+// errorFilter drops responses that are errors, and keeps their status.
+type errorFilter struct {
 	http.ResponseWriter
 	status int // of an error
 }
 
-func (e *errorsAside) WriteHeader(status int) {
+func (e *errorFilter) WriteHeader(status int) {
 	if status >= http.StatusBadRequest {
 		e.status = status
 		return
@@ -123,20 +123,20 @@ func (e *errorsAside) WriteHeader(status int) {
 	e.ResponseWriter.WriteHeader(status)
 }
 
-func (e *errorsAside) Write(b []byte) (int, error) {
+func (e *errorFilter) Write(b []byte) (int, error) {
 	if e.status != 0 {
 		return len(b), nil
 	}
 	return e.ResponseWriter.Write(b)
 }
 
-// hashOf is how a content security policy names a text that may stand in a page.
+// hashOf returns the source by which a content security policy allows an inline text.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// between returns what stands between two texts.
+// between returns the text between two others.
 func between(text, from, to string) string {
 	_, rest, _ := strings.Cut(text, from)
 	middle, _, _ := strings.Cut(rest, to)

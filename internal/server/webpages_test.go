@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Browsers are told what each page may do, and what stands in the pages is allowed by it.
+// Every page has a content security policy that allows its own content.
 func TestPagesInBrowsers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -49,7 +49,7 @@ func TestPagesInBrowsers(t *testing.T) {
 	}
 }
 
-// Every error is a problem, by whatever method and under whatever path.
+// Every error is a problem, for every method and path.
 func TestErrorsAreProblems(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -76,7 +76,7 @@ func TestErrorsAreProblems(t *testing.T) {
 	}
 }
 
-// What net/http refuses before there is a request to answer is all that may be plain text.
+// Only errors of net/http itself, before there is a request, are plain text.
 func TestNoRequestAtAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -112,8 +112,7 @@ func TestNoRequestAtAll(t *testing.T) {
 	}
 }
 
-// Files that are kept compressed are not unpacked for anybody: that takes far longer than to
-// send them.
+// Compressed files are never decompressed: that takes far longer than to send them.
 func TestFilesAreSentCompressed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)

@@ -100,7 +100,7 @@ func TestRoutes(t *testing.T) {
 	routed(t, dir, "acme", "globex")
 	a.signal(t, syscall.SIGHUP)
 	await(t, "the log says that routes take a restart", func() bool {
-		return strings.Contains(a.stderr.String(), "the routes in the configuration are others by now")
+		return strings.Contains(a.stderr.String(), "routes changed; restart to apply them")
 	})
 	for _, args := range [][]string{{"--store", "sqlite:rest.db"}, {"--store", "sqlite:acme.db"}} {
 		alone := finish(t, dir, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)

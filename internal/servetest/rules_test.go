@@ -36,7 +36,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the reload is refused", func() bool { return strings.Contains(p.stderr.String(), "level=ERROR") })
 	log := p.stderr.String()
-	for _, want := range []string{"the policies from before stay in force", "dibs recanonicalize acme.username", "username has username/1 on record", "onescript"} {
+	for _, want := range []string{"the previous policies stay in force", "dibs recanonicalize acme.username", "username has username/1 on record", "onescript"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
@@ -59,7 +59,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 		}
 	}
 	p.signal(t, syscall.SIGHUP)
-	await(t, "the policies are read anew", func() bool { return strings.Contains(p.stderr.String(), "the policies were read anew") })
+	await(t, "the policies are reloaded", func() bool { return strings.Contains(p.stderr.String(), "policies reloaded") })
 	for _, namespace := range append(namespaces, "globex.username") {
 		claim(namespace)
 	}

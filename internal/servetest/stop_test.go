@@ -150,7 +150,7 @@ func TestStopDespiteStuckRequest(t *testing.T) {
 	p := serve(t, t.TempDir(), "--request-timeout", "10m", "--drain-timeout", "1s")
 	sendHalf(t, p.url, reservation("half", "1"))
 	p.signal(t, syscall.SIGTERM)
-	if code := p.wait(t); code != 0 || !strings.Contains(p.stderr.String(), "still under way") {
+	if code := p.wait(t); code != 0 || !strings.Contains(p.stderr.String(), "drain timeout exceeded") {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // Event is one committed change.
 type Event struct {
-	Cursor        string            `json:"cursor" doc:"The place in the feed just behind this event: resume here."`
+	Cursor        string            `json:"cursor" doc:"The position in the feed after this event: resume here."`
 	Kind          string            `json:"kind" doc:"What happened." example:"confirmed"`
 	At            string            `json:"at" format:"date-time"`
 	ReservationID string            `json:"reservationId,omitempty"`
@@ -16,14 +16,14 @@ type Event struct {
 	Namespace     string            `json:"namespace,omitempty"`
 	Canonical     string            `json:"canonical,omitempty"`
 	Value         string            `json:"value,omitempty"`
-	Revision      uint64            `json:"revision,omitempty" doc:"Each event of a name has the next one, or later."`
+	Revision      uint64            `json:"revision,omitempty" doc:"Increases with each event of a name."`
 	Epoch         uint64            `json:"epoch,omitempty"`
 	Before        *Snapshot         `json:"before,omitempty"`
 	After         *Snapshot         `json:"after,omitempty"`
 	Scope         string            `json:"scope,omitempty"`
 	Entity        *Entity           `json:"entity,omitempty"`
 	Version       uint64            `json:"version,omitempty"`
-	Actor         string            `json:"actor,omitempty" doc:"The principal that asked for it; empty for the registry itself."`
+	Actor         string            `json:"actor,omitempty" doc:"The principal that made the change; empty for the registry itself."`
 	CorrelationID string            `json:"correlationId,omitempty"`
 	Meta          map[string]string `json:"meta,omitempty"`
 }
@@ -37,10 +37,10 @@ type Snapshot struct {
 	Until  string  `json:"until,omitempty" format:"date-time"`
 }
 
-// EventOf shows an event.
+// EventOf converts an event.
 func EventOf(e dibs.Event) Event {
 	return Event{
-		Cursor: string(e.Cursor), Kind: string(e.Kind), At: formatTime(e.At.Time()),
+		Cursor: string(e.Cursor), Kind: string(e.Kind), At: FormatTime(e.At.Time()),
 		ReservationID: e.ID.String(), Key: e.Key(), Namespace: e.Namespace, Canonical: e.Canonical, Value: e.Value,
 		Revision: e.Rev, Epoch: e.Epoch, Before: snapshotOf(e.Before), After: snapshotOf(e.After),
 		Scope: e.Scope, Entity: EntityOf(e.Entity), Version: e.Version,
@@ -59,7 +59,7 @@ func (e Event) Event() (dibs.Event, error) {
 	if e.ReservationID != "" {
 		id, err := dibs.ParseID(e.ReservationID)
 		if err != nil {
-			return dibs.Event{}, fmt.Errorf("an event behind %s: %w", e.Cursor, err)
+			return dibs.Event{}, fmt.Errorf("the event before %s: %w", e.Cursor, err)
 		}
 		event.ID = id
 	}
@@ -72,7 +72,7 @@ func snapshotOf(s dibs.Snapshot) *Snapshot {
 	}
 	w := &Snapshot{State: string(s.State), Status: string(s.Status), Epoch: s.Epoch, Entity: EntityOf(s.Entity)}
 	if s.Until != 0 {
-		w.Until = formatTime(s.Until.Time())
+		w.Until = FormatTime(s.Until.Time())
 	}
 	return w
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// anything returns a generator of values of type T, with every field that can cross the
-// wire.
+// anything returns a generator of values of type T, with every field that the wire has.
 func anything[T any]() *rapid.Generator[T] {
 	return rapid.Custom(func(t *rapid.T) T {
 		var value T
@@ -19,11 +18,10 @@ func anything[T any]() *rapid.Generator[T] {
 	})
 }
 
-// deepest is how far values contain each other.
+// deepest is the maximum depth of values.
 const deepest = 4
 
-// fill sets a value. Lists and maps are nil or have something in them: an empty one is
-// the same on the wire.
+// fill sets a value. Lists and maps are nil or not empty: on the wire an empty one equals nil.
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	if special(t, v) {
 		return
@@ -77,7 +75,7 @@ func some(t *rapid.T, depth int) int {
 	return rapid.IntRange(0, 3).Draw(t, "how many")
 }
 
-// special sets values of types that are more than their fields.
+// special sets values of types with unexported fields or invariants.
 func special(t *rapid.T, v reflect.Value) bool {
 	milliseconds := func(least int64) int64 { return rapid.Int64Range(least, 4_000_000_000_000).Draw(t, "ms") }
 	switch v.Addr().Interface().(type) {
@@ -105,7 +103,7 @@ func special(t *rapid.T, v reflect.Value) bool {
 	return true
 }
 
-// bindings makes fields agree that depend on each other.
+// bindings makes dependent fields consistent.
 func bindings(t *rapid.T, v reflect.Value) {
 	switch x := v.Addr().Interface().(type) {
 	case *dibs.Name:
@@ -118,7 +116,7 @@ func bindings(t *rapid.T, v reflect.Value) {
 			x.ID = dibs.ID{}
 		}
 	case *dibs.EventPage:
-		x.Generation = 0 // of a process, not of what it tells
+		x.Generation = 0 // it is not on the wire
 	case *dibs.Error:
 		x.Code = rapid.SampledFrom([]dibs.Code{dibs.CodeNameTaken, dibs.CodeInvalidValue, dibs.CodeUnavailable}).Draw(t, "code")
 	case *dibs.Failure:

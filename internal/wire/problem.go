@@ -8,13 +8,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Problem is an error of the API, as RFC 9457 has it.
+// Problem is an error of the API, by RFC 9457.
 type Problem struct {
-	Type   string `json:"type" doc:"Which problem it is." example:"urn:dibs:problem:name-taken"`
+	Type   string `json:"type" doc:"The type of problem." example:"urn:dibs:problem:name-taken"`
 	Title  string `json:"title" example:"Name taken"`
 	Status int    `json:"status" example:"409"`
 	Detail string `json:"detail" doc:"What is wrong, and what to do next." example:"slug:alice-bob is already reserved"`
-	Code   string `json:"code" doc:"The problem, for programs." example:"NAME_TAKEN"`
+	Code   string `json:"code" doc:"The type of problem, for programs." example:"NAME_TAKEN"`
 
 	Error       string    `json:"error,omitempty" doc:"With NAME_TAKEN: the namespace's type and _taken." example:"slug_taken"`
 	Field       string    `json:"field,omitempty" doc:"The request's field, or the namespace's type." example:"slug"`
@@ -24,19 +24,19 @@ type Problem struct {
 	Until       string    `json:"until,omitempty" format:"date-time" doc:"When the name may become free, if a date is known."`
 	Suggestions []string  `json:"suggestions,omitempty" doc:"Names that were free when asked."`
 	Refusal     *Refusal  `json:"refusal,omitempty" doc:"With INVALID_VALUE: which rule, where, and what would be accepted."`
-	Errors      []Failure `json:"errors,omitempty" doc:"Every part that failed, of a request with several."`
-	Cause       string    `json:"cause,omitempty" doc:"With UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the database, where that is known. More causes may be added." example:"disk full"`
+	Errors      []Failure `json:"errors,omitempty" doc:"Every part of the request that failed."`
+	Cause       string    `json:"cause,omitempty" doc:"With UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the database, if known. More causes may be added." example:"disk full"`
 
-	Outcome   string `json:"outcome,omitempty" enum:"not_found,gone" doc:"Of a name that leads nowhere: why."`
-	Canonical string `json:"canonical,omitempty" doc:"Of a name that leads nowhere."`
-	AgeMs     int64  `json:"ageMs,omitempty" doc:"Of a name that leads nowhere: how old the answer may be, where it comes from the server's cache."`
+	Outcome   string `json:"outcome,omitempty" enum:"not_found,gone" doc:"For a name that does not resolve: why."`
+	Canonical string `json:"canonical,omitempty" doc:"For a name that does not resolve."`
+	AgeMs     int64  `json:"ageMs,omitempty" doc:"For a name that does not resolve: the maximum age of an answer from the server's cache."`
 
-	Report *Recanonicalization `json:"report,omitempty" doc:"Of a change of rules that was refused: what stands in its way."`
+	Report *Recanonicalization `json:"report,omitempty" doc:"For a recanonicalization that was refused: the obstacles."`
 }
 
-// Failure is one part that failed: of a list of commands, or of a request's members.
+// Failure is one part that failed: a command of a list, or a member of a request.
 type Failure struct {
-	Index       *int      `json:"index,omitempty" doc:"Its place in the list, from 0."`
+	Index       *int      `json:"index,omitempty" doc:"Its index in the list, from 0."`
 	Location    string    `json:"location,omitempty" doc:"The member of the request." example:"body.ttlMs"`
 	Field       string    `json:"field,omitempty"`
 	Code        string    `json:"code,omitempty"`
@@ -55,11 +55,11 @@ type Failure struct {
 type Refusal struct {
 	Rule    string `json:"rule" example:"hyphen_at_end"`
 	Problem string `json:"problem" example:"ends with a hyphen"`
-	At      int    `json:"at" doc:"The byte of the value, or -1 for all of it."`
-	Try     string `json:"try,omitempty" doc:"What would be accepted." example:"alice-bob"`
+	At      int    `json:"at" doc:"The byte offset in the value, or -1 for the whole value."`
+	Try     string `json:"try,omitempty" doc:"A value that would be accepted." example:"alice-bob"`
 }
 
-// statuses are what HTTP says to each code; whatever is not here is 500.
+// statuses are the HTTP statuses of the library's codes; the default is 500.
 var statuses = map[dibs.Code]int{
 	dibs.CodeNameTaken:        http.StatusConflict,
 	dibs.CodeNotFound:         http.StatusNotFound,
@@ -85,7 +85,7 @@ var statuses = map[dibs.Code]int{
 	dibs.CodeUnavailable:      http.StatusServiceUnavailable,
 }
 
-// StatusOf returns what HTTP says to a code of the library.
+// StatusOf returns the HTTP status of a code of the library.
 func StatusOf(code dibs.Code) int {
 	if status, ok := statuses[code]; ok {
 		return status
@@ -93,14 +93,13 @@ func StatusOf(code dibs.Code) int {
 	return http.StatusInternalServerError
 }
 
-// IsCode reports whether a code is one of the library's, and not of the server alone.
+// IsCode reports whether a code is one of the library's, not one of the server's own.
 func IsCode(code string) bool {
 	_, ok := statuses[dibs.Code(code)]
 	return ok
 }
 
-// ProblemOf shows an error of the library. What caused it inside the engine stays
-// there.
+// ProblemOf converts an error of the library, without the engine's underlying error.
 func ProblemOf(e *dibs.Error) *Problem {
 	p := NewProblem(StatusOf(e.Code), string(e.Code), e.Message)
 	f := failureOf(e)
@@ -112,7 +111,7 @@ func ProblemOf(e *dibs.Error) *Problem {
 	return p
 }
 
-// NewProblem makes a problem of the server's own.
+// NewProblem returns a problem with a code of the server's own.
 func NewProblem(status int, code, detail string) *Problem {
 	words := strings.ReplaceAll(strings.ToLower(code), "_", " ")
 	return &Problem{
@@ -125,7 +124,7 @@ func NewProblem(status int, code, detail string) *Problem {
 func failureOf(e *dibs.Error) Failure {
 	f := Failure{
 		Field: e.Field, Code: string(e.Code), Reason: string(e.Reason), Detail: e.Message,
-		Namespace: e.Namespace, Key: e.Key, Until: formatTime(e.Until), Suggestions: e.Suggestions, Cause: string(e.Cause),
+		Namespace: e.Namespace, Key: e.Key, Until: FormatTime(e.Until), Suggestions: e.Suggestions, Cause: string(e.Cause),
 	}
 	if r := e.Refusal; r != nil {
 		f.Refusal = &Refusal{r.Rule, r.Problem, r.At, r.Try}
@@ -139,8 +138,8 @@ func failureOf(e *dibs.Error) Failure {
 	return f
 }
 
-// plainReasons are the reasons of refusals that are not about taken names: parts of a list
-// have one, as a check does.
+// plainReasons are the reasons of errors that are not about taken names. Failures of a list have
+// them, like the results of a check.
 var plainReasons = map[dibs.Code]dibs.Reason{
 	dibs.CodeInvalidValue: dibs.ReasonInvalid,
 	dibs.CodeReservedWord: dibs.ReasonReservedWord,
@@ -165,7 +164,7 @@ func (f Failure) dibsError() *dibs.Error {
 		e.Refusal = &dibs.Refusal{Rule: r.Rule, Problem: r.Problem, At: r.At, Try: r.Try}
 	}
 	if plainReasons[e.Code] == e.Reason {
-		e.Reason = "" // it is for who reads lists
+		e.Reason = "" // the library's errors have none
 	}
 	for _, part := range f.Errors {
 		if part.Index != nil {

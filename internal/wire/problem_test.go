@@ -65,7 +65,7 @@ func TestProblem(t *testing.T) {
 		t.Errorf("the details are %+v", p)
 	}
 	if p := wire.ProblemOf(dibs.Unavailable(http.ErrServerClosed)); p.Error != "" || p.Detail != "nothing happened; try again later" {
-		t.Errorf("the cause is told, or there is an error member: %+v", p)
+		t.Errorf("there is a cause or an error member: %+v", p)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// No number of milliseconds becomes another duration by overflow.
+// No number of milliseconds overflows.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	const (

@@ -6,7 +6,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Availability says whether a value could be reserved, when it was asked.
+// Availability says whether a value could be reserved at the time of the check.
 type Availability struct {
 	Value       string   `json:"value"`
 	Canonical   string   `json:"canonical,omitempty"`
@@ -18,11 +18,11 @@ type Availability struct {
 	Refusal     *Refusal `json:"refusal,omitempty"`
 }
 
-// AvailabilityOf shows an availability.
+// AvailabilityOf converts an availability.
 func AvailabilityOf(a dibs.Availability) Availability {
 	w := Availability{
 		Value: a.Value, Canonical: a.Canonical, Available: a.Available, Reason: string(a.Reason), Detail: a.Detail,
-		Until: formatTime(a.Until), Suggestions: a.Suggestions,
+		Until: FormatTime(a.Until), Suggestions: a.Suggestions,
 	}
 	if r := a.Refusal; r != nil {
 		w.Refusal = &Refusal{r.Rule, r.Problem, r.At, r.Try}
@@ -42,23 +42,23 @@ func (a Availability) Availability() dibs.Availability {
 	return v
 }
 
-// Resolution is where a name leads.
+// Resolution is the target of a name.
 type Resolution struct {
 	Outcome   string  `json:"outcome" enum:"active,moved,gone,not_found"`
 	Canonical string  `json:"canonical,omitempty"`
 	Entity    *Entity `json:"entity,omitempty"`
-	To        string  `json:"to,omitempty" doc:"Of a moved name: the canonical form of the active name that it leads to."`
-	Active    *Name   `json:"active,omitempty" doc:"Of a moved name: the active name that it leads to."`
-	Status    int     `json:"status" doc:"What the namespace's policy wants to be answered."`
-	Until     string  `json:"until,omitempty" format:"date-time" doc:"When that ends by itself, if it does: an old name may redirect for some time only."`
-	AgeMs     int64   `json:"ageMs,omitempty" doc:"How old the answer may be, where it comes from the server's cache."`
+	To        string  `json:"to,omitempty" doc:"For a moved name: the canonical form of the active name."`
+	Active    *Name   `json:"active,omitempty" doc:"For a moved name: the active name."`
+	Status    int     `json:"status" doc:"The status that the namespace's policy sets."`
+	Until     string  `json:"until,omitempty" format:"date-time" doc:"When this ends, if it does: an alias may have a limited lifetime."`
+	AgeMs     int64   `json:"ageMs,omitempty" doc:"The maximum age of an answer from the server's cache."`
 }
 
-// ResolutionOf shows a resolution.
+// ResolutionOf converts a resolution.
 func ResolutionOf(r dibs.Resolution) Resolution {
 	w := Resolution{
 		Outcome: string(r.Outcome), Canonical: r.Canonical, Entity: EntityOf(r.Entity), Status: r.Status,
-		Until: formatTime(r.Until), AgeMs: AgeMs(r.Age),
+		Until: FormatTime(r.Until), AgeMs: AgeMs(r.Age),
 	}
 	if r.To != nil {
 		active := NameOf(*r.To)
@@ -67,7 +67,7 @@ func ResolutionOf(r dibs.Resolution) Resolution {
 	return w
 }
 
-// AgeMs is an age in milliseconds, and rather too much than too little.
+// AgeMs returns an age in milliseconds, rounded up.
 func AgeMs(age time.Duration) int64 { return (age + time.Millisecond - 1).Milliseconds() }
 
 // Resolution returns the library's resolution.
@@ -93,10 +93,10 @@ type EntityInfo struct {
 	Archived bool   `json:"archived"`
 	Version  uint64 `json:"version"`
 	Names    []Name `json:"names" nullable:"false"`
-	More     bool   `json:"more,omitempty" doc:"There are more names than these: list its namespaces to see them."`
+	More     bool   `json:"more,omitempty" doc:"There are more names: list its namespaces to see them."`
 }
 
-// EntityInfoOf shows an entity.
+// EntityInfoOf converts an entity.
 func EntityInfoOf(e dibs.EntityInfo) EntityInfo {
 	return EntityInfo{
 		Entity: Entity{e.Entity.Type, e.Entity.ID}, Scope: e.Scope, Archived: e.Archived, Version: e.Version,
@@ -112,7 +112,7 @@ func (e EntityInfo) EntityInfo() (dibs.EntityInfo, error) {
 	}, err
 }
 
-// NamesOf shows names.
+// NamesOf converts names.
 func NamesOf(names []dibs.Name) []Name {
 	list := make([]Name, len(names))
 	for i, n := range names {
@@ -138,7 +138,7 @@ func namesFrom(list []Name) ([]dibs.Name, error) {
 // NamesPage is a page of a listing.
 type NamesPage struct {
 	Names      []Name `json:"names" nullable:"false"`
-	NextCursor string `json:"nextCursor,omitempty" doc:"Of the next page; left out where there is none."`
+	NextCursor string `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last page."`
 }
 
 // NamesPage returns the library's page.
@@ -150,16 +150,16 @@ func (p NamesPage) NamesPage() (dibs.NamesPage, error) {
 // EventsPage is a page of the feed, or the history of a name.
 type EventsPage struct {
 	Events     []Event `json:"events" nullable:"false"`
-	NextCursor string  `json:"nextCursor" doc:"Resume here, also if the page is empty."`
-	More       bool    `json:"more,omitempty" doc:"The feed goes on behind the page, which may be empty nevertheless: one call looks at 1,000 events at the most to find those of a namespace. Left out at the end."`
+	NextCursor string  `json:"nextCursor" doc:"Resume here, even if the page is empty."`
+	More       bool    `json:"more,omitempty" doc:"The feed continues after this page. The page may be empty: one call scans at most 1,000 events to find those of a namespace."`
 }
 
-// EventsPageOf shows a page of the feed.
+// EventsPageOf converts a page of the feed.
 func EventsPageOf(p dibs.EventPage) EventsPage {
 	return EventsPage{Events: EventsOf(p.Events), NextCursor: string(p.Next), More: p.More}
 }
 
-// EventsOf shows events.
+// EventsOf converts events.
 func EventsOf(events []dibs.Event) []Event {
 	list := make([]Event, len(events))
 	for i, e := range events {
@@ -181,7 +181,7 @@ func (p EventsPage) EventPage() (dibs.EventPage, error) {
 	return page, nil
 }
 
-// Holder is who had a name at a moment.
+// Holder is the state and the owner of a name at a moment.
 type Holder struct {
 	State  string  `json:"state" enum:"free,held,suspect,active,alias,quarantined"`
 	Entity *Entity `json:"entity,omitempty"`
@@ -189,9 +189,9 @@ type Holder struct {
 	Since  string  `json:"since,omitempty" format:"date-time"`
 }
 
-// HolderOf shows a holder.
+// HolderOf converts a holder.
 func HolderOf(h dibs.Holder) Holder {
-	return Holder{string(h.State), EntityOf(h.Entity), h.Epoch, formatTime(h.Since)}
+	return Holder{string(h.State), EntityOf(h.Entity), h.Epoch, FormatTime(h.Since)}
 }
 
 // Holder returns the library's holder.
@@ -199,7 +199,7 @@ func (h Holder) Holder() dibs.Holder {
 	return dibs.Holder{State: dibs.State(h.State), Entity: h.Entity.Entity(), Epoch: h.Epoch, Since: parseTime(h.Since)}
 }
 
-// ConflictBucket counts refused attempts of one namespace, reason and hour.
+// ConflictBucket counts the conflicts of one namespace, reason and hour.
 type ConflictBucket struct {
 	Start     string `json:"start" format:"date-time"`
 	Namespace string `json:"namespace"`
@@ -207,9 +207,9 @@ type ConflictBucket struct {
 	Count     uint64 `json:"count"`
 }
 
-// ConflictBucketOf shows a bucket.
+// ConflictBucketOf converts a bucket.
 func ConflictBucketOf(b dibs.ConflictBucket) ConflictBucket {
-	return ConflictBucket{formatTime(b.Start), b.Namespace, b.Reason, b.Count}
+	return ConflictBucket{FormatTime(b.Start), b.Namespace, b.Reason, b.Count}
 }
 
 // ConflictBucket returns the library's bucket.
@@ -217,7 +217,7 @@ func (b ConflictBucket) ConflictBucket() dibs.ConflictBucket {
 	return dibs.ConflictBucket{Start: parseTime(b.Start), Namespace: b.Namespace, Reason: b.Reason, Count: b.Count}
 }
 
-// SweepReport says what a sweep did.
+// SweepReport is the result of a sweep.
 type SweepReport struct {
 	Looked   int   `json:"looked"`
 	Changed  int   `json:"changed"`
@@ -227,7 +227,7 @@ type SweepReport struct {
 	TookMs   int64 `json:"tookMs"`
 }
 
-// SweepReportOf shows a report.
+// SweepReportOf converts a report.
 func SweepReportOf(r dibs.SweepReport) SweepReport {
 	return SweepReport{r.Looked, r.Changed, r.Suspects, r.Settled, r.More, r.Took.Milliseconds()}
 }

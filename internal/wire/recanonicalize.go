@@ -2,27 +2,27 @@ package wire
 
 import "github.com/calldibs/dibs"
 
-// Recanonicalization is what becomes of the names of a namespace under other rules.
+// Recanonicalization reports how new rules change the names of a namespace.
 type Recanonicalization struct {
 	Namespace string         `json:"namespace"`
-	From      string         `json:"from,omitempty" doc:"The rules before; left out where none were noted." example:"exact/1"`
+	From      string         `json:"from,omitempty" doc:"The rules before; absent if none are recorded." example:"exact/1"`
 	To        string         `json:"to" doc:"The rules of the policy." example:"slug/1"`
-	Looked    int            `json:"looked" doc:"Names that somebody has, holds or waits for."`
-	Done      int            `json:"done" doc:"Names that were brought under the new rules."`
-	Counts    map[string]int `json:"counts" nullable:"false" doc:"How many names of each kind of finding there are."`
-	Findings  []Finding      `json:"findings" nullable:"false" doc:"The names behind the counts, the first 1,000 of each kind."`
+	Looked    int            `json:"looked" doc:"Names that are owned, held or suspect."`
+	Done      int            `json:"done" doc:"Names changed to the new rules."`
+	Counts    map[string]int `json:"counts" nullable:"false" doc:"The number of names by kind of finding."`
+	Findings  []Finding      `json:"findings" nullable:"false" doc:"The first 1,000 names of each kind."`
 }
 
-// Finding is what becomes of one name under other rules.
+// Finding is how new rules change one name.
 type Finding struct {
 	Kind string `json:"kind" enum:"change,merge,collision,invalid,look_alike,unfiled"`
 	Name Name   `json:"name"`
 	To   string `json:"to,omitempty" doc:"The new canonical form."`
-	With *Name  `json:"with,omitempty" doc:"The other name, of a merge, a collision or a look-alike."`
+	With *Name  `json:"with,omitempty" doc:"The other name of a merge, a collision or a look-alike."`
 	Why  string `json:"why,omitempty" doc:"What is not valid."`
 }
 
-// RecanonicalizationOf shows a report.
+// RecanonicalizationOf converts a report.
 func RecanonicalizationOf(r dibs.Recanonicalization) Recanonicalization {
 	w := Recanonicalization{
 		Namespace: r.Namespace, From: r.From, To: r.To, Looked: r.Looked, Done: r.Done,

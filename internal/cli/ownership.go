@@ -16,7 +16,7 @@ func (s *session) claim() *cobra.Command {
 	cmd := s.command(verb{
 		name: "claim", args: []string{"NAMESPACE", "VALUE"}, group: groupTake,
 		short:   "Take a free name for an entity at once",
-		long:    "Reserve and confirm in one step, where the entity is there already.",
+		long:    "Reserve and confirm in one step, for an entity that exists already.",
 		example: "dibs claim slug alice-bob --entity wedding/42",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			c.Namespace, c.Value, c.Entity, c.Meta = args[0], args[1], entity.Entity, meta
@@ -25,8 +25,8 @@ func (s *session) claim() *cobra.Command {
 	})
 	entityVar(cmd, &entity, "the owner")
 	cmd.Flags().StringVar(&c.CorrelationID, "correlation-id", "", "kept with the name and its events")
-	cmd.Flags().Var(&meta, "meta", "kept with the name; may be given up to 16 times")
-	cmd.Flags().BoolVar(&c.OverrideReserved, "override-reserved", false, "take a reserved word, for those with the right")
+	cmd.Flags().Var(&meta, "meta", "kept with the name; repeatable, up to 16 times")
+	cmd.Flags().BoolVar(&c.OverrideReserved, "override-reserved", false, "allow a reserved word; it takes the right overrideReserved")
 	return cmd
 }
 
@@ -36,8 +36,8 @@ func (s *session) rename() *cobra.Command {
 	cmd := s.command(verb{
 		name: "rename", args: []string{"NAMESPACE", "VALUE"}, group: groupOwn,
 		short: "Give an entity another name; the present one becomes an alias",
-		long: `VALUE is the new name: free, held with --token, or one of the entity's own
-aliases. An entity without a name here claims it.`,
+		long: `VALUE is the new name: free, held with --token, or an alias of the entity. An entity
+without a name in the namespace claims it.`,
 		example: `
 dibs rename slug alice-and-bob --entity wedding/42
 dibs rename slug alice-and-bob --entity wedding/42 --if-version 3
@@ -49,11 +49,11 @@ dibs rename email new@example.com --entity user/7 --from old@example.com`,
 	})
 	entityVar(cmd, &entity, "the owner")
 	flags := cmd.Flags()
-	flags.StringVar(&c.From, "from", "", "the `value` that is replaced, where an entity may have many names")
+	flags.StringVar(&c.From, "from", "", "the `value` to replace, if an entity may have many names")
 	flags.StringVar(&c.Token, "token", "", "the `token` of a hold on the new name")
 	flags.Uint64Var(&c.IfVersion, "if-version", 0, "refuse unless this is the entity's `version` (default: any)")
 	flags.StringVar(&c.CorrelationID, "correlation-id", "", "kept with the name and its events")
-	flags.BoolVar(&c.OverrideReserved, "override-reserved", false, "take a reserved word, for those with the right")
+	flags.BoolVar(&c.OverrideReserved, "override-reserved", false, "allow a reserved word; it takes the right overrideReserved")
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func (s *session) transfer() *cobra.Command {
 	cmd := s.command(verb{
 		name: "transfer", args: []string{"NAMESPACE", "VALUE"}, group: groupOwn,
 		short:   "Give one name of an entity to another",
-		long:    "There is no moment in which the name is free. The receiver must have no name here.",
+		long:    "The name is never free in between. The receiver must have no name in the namespace.",
 		example: "dibs transfer slug alice-bob --from wedding/42 --to wedding/43",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			return applied(ctx, registry, dibs.Transfer{
@@ -70,8 +70,8 @@ func (s *session) transfer() *cobra.Command {
 			}, oneName)
 		},
 	})
-	cmd.Flags().Var(&from, "from", "who has it")
-	cmd.Flags().Var(&to, "to", "who gets it")
+	cmd.Flags().Var(&from, "from", "the present owner")
+	cmd.Flags().Var(&to, "to", "the new owner")
 	must(cmd.MarkFlagRequired("from"))
 	must(cmd.MarkFlagRequired("to"))
 	return cmd
@@ -82,8 +82,8 @@ func (s *session) swap() *cobra.Command {
 	return s.command(verb{
 		name: "swap", args: []string{"NAMESPACE", "NAME=ENTITY", "NAME=ENTITY"}, group: groupOwn,
 		short: "Let two entities exchange active names",
-		long: `Say how things stand before it: which name is whose. The first = ends the name; to
-swap names that have one in them, use apply.`,
+		long: `The arguments give the present owners. The first = ends the name; to swap names that
+contain a =, use apply.`,
 		example: "dibs swap slug alice=user/1 bob=user/2",
 		before: func(args []string) (err error) {
 			if a, err = parseNamed(args[1]); err != nil {
@@ -98,11 +98,11 @@ swap names that have one in them, use apply.`,
 	})
 }
 
-// parseNamed reads name=type/id.
+// parseNamed parses name=type/id.
 func parseNamed(text string) (dibs.Named, error) {
 	value, owner, ok := strings.Cut(text, "=")
 	if !ok || value == "" {
-		return dibs.Named{}, usage("a name and its owner are written name=type/id, such as alice=user/1")
+		return dibs.Named{}, usage("write a name and its owner as name=type/id, such as alice=user/1")
 	}
 	entity, err := parseEntity(owner)
 	if err != nil {
@@ -122,6 +122,6 @@ func (s *session) decommission() *cobra.Command {
 			return applied(ctx, registry, dibs.Decommission{Namespace: args[0], Value: args[1], Entity: entity.Entity}, oneName)
 		},
 	})
-	entityVar(cmd, &entity, "whose name it is")
+	entityVar(cmd, &entity, "the owner")
 	return cmd
 }

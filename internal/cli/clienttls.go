@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -8,11 +9,11 @@ import (
 	"os"
 )
 
-// tls returns how to speak to the server of a target. Nil means as by default.
+// tls returns the TLS configuration of a target's server. Nil means the default.
 func (t Target) tls() (*tls.Config, error) {
 	if t.CA == "" && t.Cert == "" {
 		if t.CertKey != "" {
-			return nil, errors.New("--cert-key is the key of a certificate: say --cert, too")
+			return nil, errors.New("--cert-key needs --cert")
 		}
 		return nil, nil
 	}
@@ -24,17 +25,13 @@ func (t Target) tls() (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("--ca: %s has no certificate in it: it must be PEM", t.CA)
+			return nil, fmt.Errorf("--ca: %s contains no certificate: it must be PEM", t.CA)
 		}
 	}
 	if t.Cert == "" {
 		return config, nil
 	}
-	key := t.CertKey
-	if key == "" {
-		key = t.Cert
-	}
-	pair, err := tls.LoadX509KeyPair(t.Cert, key)
+	pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.CertKey, t.Cert))
 	if err != nil {
 		return nil, fmt.Errorf("--cert: %w", err)
 	}

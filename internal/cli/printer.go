@@ -13,13 +13,13 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// page is where an answer is written for a person.
-type page struct {
+// printer writes an answer as text.
+type printer struct {
 	out io.Writer
 	now time.Time
 }
 
-// plain is a table without lines: easy to read, to copy and to cut.
+// plain is a table style without lines.
 var plain = table.Style{
 	Name:    "plain",
 	Box:     table.BoxStyle{PaddingRight: "  "},
@@ -27,14 +27,13 @@ var plain = table.Style{
 	Options: table.OptionsNoBordersAndSeparators,
 }
 
-// line writes a line.
-func (p *page) line(format string, args ...any) {
+// line prints a line.
+func (p *printer) line(format string, args ...any) {
 	fmt.Fprintln(p.out, clean(fmt.Sprintf(format, args...)))
 }
 
-// table writes rows under a header, which may be nil. Columns with nothing in them
-// are left out.
-func (p *page) table(header []string, rows [][]string) {
+// table prints rows under a header, which may be nil. It omits empty columns.
+func (p *printer) table(header []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
@@ -64,8 +63,8 @@ func tableRow(cells []string, used []int) table.Row {
 	return row
 }
 
-// fields writes labels and values, one pair to a line. Empty values are left out.
-func (p *page) fields(pairs ...[2]string) {
+// fields prints labels and values, one pair per line. It omits empty values.
+func (p *printer) fields(pairs ...[2]string) {
 	var rows [][]string
 	for _, pair := range pairs {
 		if pair[1] != "" {
@@ -75,8 +74,8 @@ func (p *page) fields(pairs ...[2]string) {
 	p.table(nil, rows)
 }
 
-// moment writes a date that lies ahead with how long that is.
-func (p *page) moment(t time.Time) string { return moment(t, p.now) }
+// moment formats a time, with the remaining time if it is in the future.
+func (p *printer) moment(t time.Time) string { return moment(t, p.now) }
 
 func moment(t, now time.Time) string {
 	left := t.Sub(now)
@@ -90,7 +89,7 @@ func moment(t, now time.Time) string {
 	}
 }
 
-// date writes a moment in UTC; nothing for none.
+// date formats a time in UTC; empty for the zero time.
 func date(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -98,7 +97,7 @@ func date(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// span writes a duration as roughly as a person says it.
+// span formats a duration roughly: 3d, 2h, 1m30s.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -119,12 +118,11 @@ func span(d time.Duration) string {
 	}
 }
 
-// clean makes visible what a terminal would act upon, or nobody would see: names
-// come from strangers.
+// clean escapes control and invisible characters: names come from untrusted users.
 func clean(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		// Joiners are part of how some scripts, and emoji, are written.
+		// Some scripts and emoji need joiners.
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d' {
 			b.WriteRune(r)
 		} else {
@@ -134,7 +132,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-// count writes a number with its noun.
+// count formats a number with its noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -13,10 +13,10 @@ import (
 func (s *session) history() *cobra.Command {
 	var query dibs.HistoryQuery
 	cmd := s.command(verb{
-		name: "history", args: []string{"NAMESPACE", "VALUE"}, group: groupLook,
+		name: "history", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
 		short: "Show what happened to a name, oldest first",
-		long: `All of it; or the last events with --limit, and those before them with the --cursor that
-is printed then.`,
+		long: `All events; or the last ones with --limit, and those before with the --cursor that is
+then printed.`,
 		example: `
 dibs history slug alice-bob
 dibs history slug alice-bob --limit 10`,
@@ -27,16 +27,16 @@ dibs history slug alice-bob --limit 10`,
 				return nil, err
 			}
 			document := wire.EventsPage{Events: wire.EventsOf(history.Events), NextCursor: history.Next}
-			return &answer{document, func(p *page) { p.history(history) }}, nil
+			return &answer{document, func(p *printer) { p.history(history) }}, nil
 		},
 	})
 	flags := cmd.Flags()
-	flags.IntVar(&query.Limit, "limit", 0, "how `many` at once, 1,000 at the most (default all)")
-	flags.StringVar(&query.Cursor, "cursor", "", "the events before a page that ended with this `cursor`")
+	flags.IntVar(&query.Limit, "limit", 0, "how `many`, at most 1,000 (default all)")
+	flags.StringVar(&query.Cursor, "cursor", "", "the events before the page with this `cursor`")
 	return cmd
 }
 
-// readHistory returns a page, or everything where nothing is said about pages.
+// readHistory returns one page, or without limit and cursor all events.
 func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
 	if query.Limit != 0 || query.Cursor != "" {
 		return registry.HistoryPage(ctx, query)
@@ -45,10 +45,10 @@ func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.Histor
 	return dibs.HistoryPage{Events: events}, err
 }
 
-func (p *page) history(history dibs.HistoryPage) {
+func (p *printer) history(history dibs.HistoryPage) {
 	events := history.Events
 	if len(events) == 0 {
-		p.line("Nothing happened to it yet.")
+		p.line("No events.")
 		return
 	}
 	rows := make([][]string, len(events))
@@ -61,16 +61,16 @@ func (p *page) history(history dibs.HistoryPage) {
 	p.table([]string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
 	if history.Next != "" {
 		p.line("")
-		p.line("There are older ones: --cursor %s", history.Next)
+		p.line("There are older events: use --cursor %s", history.Next)
 	}
 }
 
 func (s *session) whoHeld() *cobra.Command {
 	var at momentFlag
 	cmd := s.command(verb{
-		name: "who-held", args: []string{"NAMESPACE", "VALUE"}, group: groupLook,
-		short: "Say who had a name at a moment",
-		long:  "A date means its beginning, in UTC.",
+		name: "who-held", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
+		short: "Show the owner of a name at a moment",
+		long:  "A date means its start, in UTC.",
 		example: `
 dibs who-held slug alice-bob --at 2026-03-01
 dibs who-held slug alice-bob --at 2026-03-01T15:04:05Z`,
@@ -80,7 +80,7 @@ dibs who-held slug alice-bob --at 2026-03-01T15:04:05Z`,
 				return nil, err
 			}
 			document := map[string]wire.Holder{"holder": wire.HolderOf(holder)}
-			return &answer{document, func(p *page) {
+			return &answer{document, func(p *printer) {
 				p.fields(
 					[2]string{"at", date(at.Time)},
 					[2]string{"state", string(holder.State)},

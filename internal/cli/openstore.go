@@ -6,16 +6,15 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
 )
 
-// lookAgain is how often a store that is waited for is tried.
-const lookAgain = 250 * time.Millisecond
+// openEvery is the pause between attempts to open a store.
+const openEvery = 250 * time.Millisecond
 
-// openStore opens the store, or those of all routes. One that does not answer is waited
-// for: after a reboot, or in a group of containers, the database may come later.
+// openStore opens the store and those of all routes. It waits for one that does not answer: after
+// a reboot, or in a group of containers, the database may start later.
 func (sv *service) openStore(ctx context.Context) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
@@ -30,22 +29,24 @@ func (sv *service) openStore(ctx context.Context) error {
 			sv.store = store
 			return nil
 		}
-		cause, mayCome := comesLater(err)
-		if !mayCome || time.Since(began) >= sv.config.Wait {
+		cause, retry := mayAnswerLater(err)
+		if !retry || time.Since(began) >= sv.config.Wait {
 			return err
 		}
 		if tries == 0 {
 			sv.log.Warn("the store does not answer: waiting for it", "store", engine.Redacted(sv.config.Store),
 				"wait", sv.config.Wait, "cause", string(cause), "error", err)
 		}
-		if backoff.Sleep(ctx, lookAgain) != nil {
+		select {
+		case <-time.After(openEvery):
+		case <-ctx.Done():
 			return err
 		}
 	}
 }
 
-// comesLater reports whether a store that could not be opened may be there in a moment.
-func comesLater(err error) (cause dibs.Cause, may bool) {
+// mayAnswerLater reports whether opening a store may succeed later, and why it failed.
+func mayAnswerLater(err error) (cause dibs.Cause, may bool) {
 	e, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
 		return "", false

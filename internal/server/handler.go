@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// statusClientGone is what is counted for a request that its client gave up: it is no
-// fault of the server's.
+// statusClientGone is the status in metrics for a request whose client disconnected: it is not
+// a failure of the server.
 const statusClientGone = 499
 
-// guard stands around everything: deadlines, panics, paths that are not there, logs
-// and metrics.
-func (s *Server) guard(next *http.ServeMux) http.Handler {
+// wrap adds to the mux what every request needs: a deadline, admission, recovery from panics,
+// problems for unknown paths, logs and metrics.
+func (s *Server) wrap(next *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		out := &recorder{ResponseWriter: w}
 		r = s.traced(r)
-		asked := r // its context ends when the client goes, and not with the deadline below
+		original := r // its context ends when the client disconnects, not at the deadline below
 		r, body, cancel := s.withDeadline(w, r, start)
 		out.body = body
 		defer func() {
 			cancel()
-			body.leave()
-			s.finish(out, asked, start, recover())
+			body.abandon()
+			s.finish(out, original, start, recover())
 		}()
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		if s.draining.Load() {
@@ -45,7 +45,7 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 		}
 		defer leave()
 		if pattern == "" {
-			s.notThere(out, r, handler)
+			s.notFound(out, r, handler)
 			return
 		}
 		if p := s.trusted(r); p != nil {
@@ -56,57 +56,56 @@ func (s *Server) guard(next *http.ServeMux) http.Handler {
 	})
 }
 
-// streaming reports whether the request is for a stream, which lasts. What it accepts is
-// the client's own word: anywhere else nobody is spared the deadline for it.
+// streaming reports whether the request is for the event stream. The path is checked because a
+// client can send any Accept header to avoid the deadline.
 func streaming(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.URL.Path == eventsPath && strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// lasting reports whether the request is for work that takes as long as there is to do.
-// The client may end it.
-func lasting(r *http.Request) bool {
+// longRunning reports whether the request is for work without a time limit. The client can
+// cancel it.
+func longRunning(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false
 	}
 	return r.URL.Path == recanonicalizePath || r.URL.Path == sweepPath || r.URL.Path == forgetPath
 }
 
-// notThere answers for a path or a method that there is not: as a problem, like
-// everything else.
-func (s *Server) notThere(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	answer := &headOnly{header: make(http.Header)}
+// notFound answers an unknown path or method with a problem. The handler is the mux's own.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	answer := &headerRecorder{header: make(http.Header)}
 	handler.ServeHTTP(answer, r)
 	switch answer.status {
 	case http.StatusMethodNotAllowed:
-		w.Header().Set("Allow", answer.header.Get("Allow"))
-		writeProblem(w, newProblem(answer.status, "METHOD_NOT_ALLOWED",
-			fmt.Sprintf("%s is not possible here, but %s", r.Method, answer.header.Get("Allow"))))
+		allow := answer.header.Get("Allow")
+		w.Header().Set("Allow", allow)
+		writeProblem(w, newProblem(answer.status, "METHOD_NOT_ALLOWED", fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, allow)))
 	case http.StatusNotFound, 0:
-		writeProblem(w, newProblem(http.StatusNotFound, "NOT_FOUND", "there is nothing at this path: /docs lists what there is"))
-	default: // a path that is written otherwise
+		writeProblem(w, newProblem(http.StatusNotFound, "NOT_FOUND", "no such path: see /docs for all paths"))
+	default: // a redirect to the clean path
 		handler.ServeHTTP(w, r)
 	}
 }
 
-// headOnly keeps the head of an answer.
-type headOnly struct {
+// headerRecorder keeps the status and headers of a response.
+type headerRecorder struct {
 	header http.Header
 	status int
 }
 
-func (h *headOnly) Header() http.Header         { return h.header }
-func (h *headOnly) WriteHeader(status int)      { h.status = status }
-func (h *headOnly) Write(b []byte) (int, error) { return len(b), nil }
+func (h *headerRecorder) Header() http.Header         { return h.header }
+func (h *headerRecorder) WriteHeader(status int)      { h.status = status }
+func (h *headerRecorder) Write(b []byte) (int, error) { return len(b), nil }
 
-// finish ends a request: whatever went wrong inside is answered, counted and logged.
+// finish answers a panic, and counts and logs the request.
 func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked any) {
 	if panicked != nil {
 		if err, ok := panicked.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(panicked)
 		}
-		s.cfg.Logger.Error("a request panicked", "panic", fmt.Sprint(panicked), "route", w.route, "stack", string(debug.Stack()))
+		s.cfg.Logger.Error("request panicked", "panic", fmt.Sprint(panicked), "route", w.route, "stack", string(debug.Stack()))
 		if w.status == 0 {
-			writeProblem(w, newProblem(http.StatusInternalServerError, "INTERNAL", "something went wrong inside; the server's log says what"))
+			writeProblem(w, newProblem(http.StatusInternalServerError, "INTERNAL", "internal error; see the server's log"))
 		}
 	}
 	took := time.Since(start)
@@ -120,30 +119,30 @@ func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked 
 	s.cfg.Metrics.requests(route, status, took)
 	trace := endTrace(r.Context(), r.Method, route, status)
 	level := slog.LevelDebug
-	if status >= 500 && status != http.StatusServiceUnavailable && !w.shed { // those are told now and then, and not of each
+	if status >= 500 && status != http.StatusServiceUnavailable && !w.shed { // those are logged at most every few seconds
 		level = slog.LevelWarn
 	}
-	// Neither path nor query: values are in there.
+	// Neither path nor query: they contain values.
 	s.cfg.Logger.Log(r.Context(), level, "request",
 		append([]any{"route", route, "status", status, "ms", took.Milliseconds(), "bytes", w.bytes}, trace...)...)
 }
 
-// recorder notes what was answered.
+// recorder records what was answered.
 type recorder struct {
 	http.ResponseWriter
 	body   *requestBody // of the request
 	route  string
 	status int
 	bytes  int64
-	shed   bool // it was turned away, because there is too much to do
+	shed   bool // rejected, because the server is overloaded
 }
 
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
-		r.body.leave()
+		r.body.abandon()
 		if h := r.Header(); h.Get("Cache-Control") == "" {
-			h.Set("Cache-Control", "no-store") // nobody keeps what does not say for how long
+			h.Set("Cache-Control", "no-store")
 		}
 	}
 	r.ResponseWriter.WriteHeader(status)

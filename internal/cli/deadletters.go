@@ -11,19 +11,15 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// deadCommand is the group of commands about dead letters.
+// deadCommand returns the commands about dead letters.
 func (s *session) deadCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "dead",
-		Short: "See to events that were given up",
-		Long: `See to events that were given up, because their receiver failed for too long.
+		Short: "Manage dead letters: events that could not be delivered",
+		Long: `Manage dead letters: events whose receiver failed for too long.
 
-To send one again does not bring back the order of events: those behind it went on.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(s.deadList(), s.deadShow(), s.deadResend(), s.deadRemove())
-	return cmd
+Resending does not restore the order: later events have been sent already.`,
+	}, s.deadList(), s.deadShow(), s.deadResend(), s.deadRemove())
 }
 
 func (s *session) deadList() *cobra.Command {
@@ -35,13 +31,9 @@ func (s *session) deadList() *cobra.Command {
 		Use: "list WEBHOOK", Short: "List the dead letters of a webhook, oldest first", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
-		list, err := call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{list, func(p *page) {
+		return shown(func(p *printer, list wire.DeadLetterPage) {
 			if len(list.DeadLetters) == 0 {
-				p.line("There are no dead letters.")
+				p.line("No dead letters.")
 				return
 			}
 			var rows [][]string
@@ -51,12 +43,12 @@ func (s *session) deadList() *cobra.Command {
 			p.table([]string{"letter", "at", "event", "where", "id", "attempts", "error"}, rows)
 			if list.NextCursor != "" {
 				p.line("")
-				p.line("There may be more: --cursor %s", list.NextCursor)
+				p.line("There may be more: use --cursor %s", list.NextCursor)
 			}
-		}}, nil
+		})(call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil))
 	})
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many at once, 1,000 at the most")
-	cmd.Flags().StringVar(&cursor, "cursor", "", "those behind this `cursor`")
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many, at most 1,000")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "continue after this `cursor`")
 	return cmd
 }
 
@@ -64,11 +56,7 @@ func (s *session) deadShow() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "show WEBHOOK LETTER", Short: "Show a dead letter with its event", Args: cobra.ExactArgs(2),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		letter, err := call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{letter, func(p *page) { showLetter(p, letter) }}, nil
+		return shown(showLetter)(call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil))
 	})
 }
 
@@ -76,23 +64,22 @@ func (s *session) deadResend() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "resend WEBHOOK [LETTER]", Short: "Send a dead letter again, or all of them", Args: cobra.RangeArgs(1, 2),
-		Long: "Send a dead letter again, or all of them.\n\nA letter goes when the receiver has accepted it. --all stops at the first that fails.",
+		Long: "Send a dead letter again, or all of them.\n\nA dead letter is removed when the receiver accepts it. --all stops at the first failure.",
 	}
 	s.apiCommand(cmd, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		switch {
 		case all == (len(args) == 2):
-			return nil, usage("say which letter, or --all")
+			return nil, usage("name a letter, or use --all")
 		case all:
 			return resendAll(ctx, a, args[0])
 		}
-		attempt, err := call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "deadletters", args[1], "resend"), nil)
-		return attempted(attempt, err)
+		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "deadletters", args[1], "resend"), nil))
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all of them, oldest first")
 	return cmd
 }
 
-// resendAll asks for as long as something is delivered and something is left.
+// resendAll repeats the call while it delivers something and something is left.
 func resendAll(ctx context.Context, a *api, hook string) (*answer, error) {
 	var sum wire.DeadLettersResent
 	for {
@@ -108,9 +95,9 @@ func resendAll(ctx context.Context, a *api, hook string) (*answer, error) {
 	}
 	var err error
 	if sum.Failed != nil {
-		err = answeredError{ExitRefused}
+		err = exitError{ExitRefused}
 	}
-	return &answer{sum, func(p *page) {
+	return &answer{sum, func(p *printer) {
 		p.line("%s delivered, %d left", count(sum.Delivered, "dead letter", "dead letters"), sum.Left)
 		if sum.Purged > 0 {
 			p.line("%s removed: the feed no longer has the event", count(sum.Purged, "dead letter", "dead letters"))
@@ -128,14 +115,12 @@ func (s *session) deadRemove() *cobra.Command {
 	}
 	s.apiCommand(cmd, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		if all == (len(args) == 2) {
-			return nil, usage("say which letter, or --all")
+			return nil, usage("name a letter, or use --all")
 		}
 		path := append([]string{"deadletters"}, args[1:]...)
-		removed, err := call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0], path...), nil)
-		if err != nil {
-			return nil, err
-		}
-		return &answer{removed, func(p *page) { p.line("%s removed", count(removed.Removed, "dead letter", "dead letters")) }}, nil
+		return shown(func(p *printer, removed wire.Removed) {
+			p.line("%s removed", count(removed.Removed, "dead letter", "dead letters"))
+		})(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0], path...), nil))
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all of them")
 	return cmd

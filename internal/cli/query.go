@@ -17,10 +17,10 @@ func (s *session) check() *cobra.Command {
 		entity  entityFlag
 	)
 	cmd := s.command(verb{
-		name: "check", args: []string{"NAMESPACE", "VALUE..."}, group: groupLook,
-		short: "Say whether names could be reserved, and if not why",
-		long: `Up to 100 values. It is true when it is asked, and no promise: to have a name,
-reserve it. The exit code is 3 if one of them is not available.`,
+		name: "check", args: []string{"NAMESPACE", "VALUE..."}, group: groupQuery,
+		short: "Check whether names could be reserved, and if not why",
+		long: `Up to 100 values. The answer is a snapshot, not a promise: to get a name, reserve it.
+The exit code is 3 if one of them is not available.`,
 		example: `
 dibs check slug alice-bob
 dibs check slug alice --suggest 5 --part smith --part berlin
@@ -36,9 +36,9 @@ dibs check slug - < candidates.txt`,
 		},
 	})
 	flags := cmd.Flags()
-	flags.IntVar(&suggest, "suggest", 0, "offer this `many` free names for each that is not available, 10 at the most")
-	flags.StringArrayVar(&parts, "part", nil, "`text` that suggestions may be made from; may be given up to 8 times")
-	flags.Var(&entity, "entity", "who would own it: its own quarantine does not keep it out")
+	flags.IntVar(&suggest, "suggest", 0, "offer this `many` free names for each that is not available, at most 10")
+	flags.StringArrayVar(&parts, "part", nil, "`text` for suggestions; repeatable, up to 8 times")
+	flags.Var(&entity, "entity", "the owner-to-be; a name in quarantine is available to its last owner")
 	return cmd
 }
 
@@ -50,10 +50,10 @@ func availability(list []dibs.Availability) (*answer, error) {
 	for _, a := range list {
 		document.Results = append(document.Results, wire.AvailabilityOf(a))
 		if !a.Available {
-			err = answeredError{ExitTaken}
+			err = exitError{ExitTaken}
 		}
 	}
-	return &answer{document, func(p *page) {
+	return &answer{document, func(p *printer) {
 		var rows [][]string
 		for _, a := range list {
 			rows = append(rows, p.availability(a))
@@ -62,7 +62,7 @@ func availability(list []dibs.Availability) (*answer, error) {
 	}}, err
 }
 
-func (p *page) availability(a dibs.Availability) []string {
+func (p *printer) availability(a dibs.Availability) []string {
 	if a.Available {
 		return []string{a.Value, a.Canonical, "yes", "", "", ""}
 	}
@@ -79,9 +79,9 @@ func (p *page) availability(a dibs.Availability) []string {
 
 func (s *session) resolve() *cobra.Command {
 	return s.command(verb{
-		name: "resolve", args: []string{"NAMESPACE", "VALUE"}, group: groupLook,
-		short:   "Say where a name leads",
-		long:    "In one hop, however often it was renamed. The exit code is 4 if it leads nowhere.",
+		name: "resolve", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
+		short:   "Resolve a name",
+		long:    "In one hop, however often it was renamed. The exit code is 4 if it does not resolve.",
 		example: "dibs resolve slug alice-bob",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			r, err := registry.Resolve(ctx, args[0], args[1])
@@ -89,14 +89,14 @@ func (s *session) resolve() *cobra.Command {
 				return nil, err
 			}
 			if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
-				err = answeredError{ExitNotFound}
+				err = exitError{ExitNotFound}
 			}
-			return &answer{wire.ResolutionOf(r), func(p *page) { p.resolution(args[0], r) }}, err
+			return &answer{wire.ResolutionOf(r), func(p *printer) { p.resolution(args[0], r) }}, err
 		},
 	})
 }
 
-func (p *page) resolution(namespace string, r dibs.Resolution) {
+func (p *printer) resolution(namespace string, r dibs.Resolution) {
 	to := ""
 	if r.To != nil {
 		to = r.To.Key()
@@ -112,7 +112,7 @@ func (p *page) resolution(namespace string, r dibs.Resolution) {
 
 func (s *session) get() *cobra.Command {
 	cmd := s.command(verb{
-		name: "get", args: []string{"ID|NAMESPACE", "[VALUE]"}, group: groupLook,
+		name: "get", args: []string{"ID|NAMESPACE", "[VALUE]"}, group: groupQuery,
 		short: "Show a name, by reservation id or by namespace and value",
 		example: `
 dibs get res_…
@@ -132,7 +132,7 @@ dibs get slug alice-bob`,
 			if err != nil {
 				return nil, err
 			}
-			return &answer{wire.NameOf(name), func(p *page) { p.name(name) }}, nil
+			return &answer{wire.NameOf(name), func(p *printer) { p.name(name) }}, nil
 		},
 	})
 	cmd.Use = "get (ID | NAMESPACE VALUE)"

@@ -1,0 +1,220 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// commandType is what the server knows about one type of command.
+type commandType struct {
+	// register adds the command's own call to the API. Nil means that only lists can have it.
+	register func(s *Server, op string)
+	// allow refuses the command to a caller without the right, as far as the command itself says
+	// where it acts. If it names a reservation, the registry decides: only the record has the
+	// namespace.
+	allow func(s *Server, ctx context.Context, c dibs.Command) error
+	// token returns the token that the command shows, and for which reservation. Nil means that
+	// it shows none.
+	token func(s *Server, c dibs.Command) (id dibs.ID, token string, shown bool)
+	// wrong reports whether a refusal means that the token was wrong. Nil means [isLost].
+	wrong func(refusal *dibs.Error) bool
+	// names returns how many names the command counts as. Nil means one.
+	names func(c dibs.Command) int
+}
+
+const (
+	entityPath      = "/v1/entities/{type}/{id}"
+	reservationPath = "/v1/reservations/{reservationId}"
+	namePath        = "/v1/names/{namespace}/{value}"
+)
+
+// commandTypes returns all types of command, by [wire.Op].
+func commandTypes() map[string]commandType {
+	return map[string]commandType{
+		"reserve": {
+			register: postRoute("/v1/reservations", "Hold a name for a limited time", tagReservations, (*Server).reserve, 201, 409, 422),
+			allow:    inNamespace(func(c dibs.Reserve) string { return c.Namespace }),
+		},
+		"reserveAll": {
+			register: postRoute("/v1/reservations/batch", "Hold several names, all of them or none", tagReservations, (*Server).reserveAll, 201, 409, 422),
+			allow: func(s *Server, ctx context.Context, c dibs.Command) error {
+				for _, r := range c.(dibs.ReserveAll).Reservations {
+					if err := s.may(ctx, access.Reserve, r.Namespace); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			names: func(c dibs.Command) int { return len(c.(dibs.ReserveAll).Reservations) },
+		},
+		"reserveFirst": {
+			register: postRoute("/v1/reservations/first", "Hold the first candidate that is available", tagReservations, (*Server).reserveFirst, 201, 409, 422),
+			allow:    inNamespace(func(c dibs.ReserveFirst) string { return c.Namespace }),
+			names:    func(c dibs.Command) int { return len(c.(dibs.ReserveFirst).Values) },
+		},
+		"extend": withToken("/extend", "Move the end of a hold", (*Server).extend,
+			func(c dibs.Extend) (dibs.ID, string) { return c.ID, c.Token }),
+		"confirm": withToken("/confirm", "Make a held name an entity's", (*Server).confirm,
+			func(c dibs.Confirm) (dibs.ID, string) { return c.ID, c.Token }),
+		"release": withToken("/release", "Release a hold", (*Server).release,
+			func(c dibs.Release) (dibs.ID, string) { return c.ID, c.Token }),
+		"settle": {
+			register: postRoute(reservationPath+"/settle", "End a suspect", tagReservations, (*Server).settle, 404, 409, 422),
+			allow:    somewhere,
+		},
+		"claim": {
+			register: postRoute("/v1/claims", "Take a free name for an entity at once", tagNames, (*Server).claim, 201, 409, 422),
+			allow:    inNamespace(func(c dibs.Claim) string { return c.Namespace }),
+		},
+		"rename": {
+			register: route(http.MethodPut, entityPath+"/names/{namespace}", "Give an entity another name, or its first", tagEntities, (*Server).rename, 409, 412, 422),
+			allow:    inNamespace(func(c dibs.Rename) string { return c.Namespace }),
+			token: func(s *Server, command dibs.Command) (id dibs.ID, token string, shown bool) {
+				c := command.(dibs.Rename)
+				id, ok := s.idOf(c.Namespace, c.Value)
+				return id, c.Token, ok && c.Token != ""
+			},
+			// To a rename, a name held with another token is taken.
+			wrong: func(e *dibs.Error) bool {
+				return e.Code == dibs.CodeNameTaken && (e.Reason == dibs.ReasonHeld || e.Reason == dibs.ReasonSuspect)
+			},
+		},
+		"archive": {
+			register: postRoute(entityPath+"/archive", "Keep every name of an entity, and resolve none", tagEntities, (*Server).archive, 404, 422),
+			allow:    inScope(func(c dibs.Archive) string { return c.Scope }),
+		},
+		"restore": {
+			register: postRoute(entityPath+"/restore", "Undo an archive", tagEntities, (*Server).restore, 404, 422),
+			allow:    inScope(func(c dibs.Restore) string { return c.Scope }),
+		},
+		"delete": {
+			register: route(http.MethodDelete, entityPath, "Give up every name of an entity", tagEntities, (*Server).deleteEntity, 404, 422),
+			allow:    inScope(func(c dibs.Delete) string { return c.Scope }),
+		},
+		"decommission": {
+			register: postRoute(namePath+"/decommission", "Give up one name of an entity", tagNames, (*Server).decommission, 404, 422),
+			allow:    inNamespace(func(c dibs.Decommission) string { return c.Namespace }),
+		},
+		"transfer": {
+			register: postRoute(namePath+"/transfer", "Give one name of an entity to another", tagNames, (*Server).transfer, 404, 409, 422),
+			allow:    inNamespace(func(c dibs.Transfer) string { return c.Namespace }),
+		},
+		"swap": {
+			register: postRoute("/v1/swap", "Let two entities exchange names", tagNames, (*Server).swap, 409, 422),
+			allow:    inNamespace(func(c dibs.Swap) string { return c.Namespace }),
+		},
+		"rekey": {
+			allow: inNamespace(func(c dibs.Rekey) string { return c.Namespace }),
+		},
+	}
+}
+
+// registerCommands adds the commands' own calls to the API.
+func (s *Server) registerCommands() {
+	for _, op := range slices.Sorted(maps.Keys(s.commands)) {
+		if register := s.commands[op].register; register != nil {
+			register(s, op)
+		}
+	}
+}
+
+// route returns a function that registers the call of a command. The operation's id is the op.
+func route[I, O any](method, path, summary, tag string, handle func(*Server, context.Context, *I) (*O, error), statuses ...int) func(*Server, string) {
+	return func(s *Server, op string) {
+		huma.Register(s.api, s.operation(method, path, op, summary, tag, statuses...), func(ctx context.Context, in *I) (*O, error) { return handle(s, ctx, in) })
+	}
+}
+
+func postRoute[I, O any](path, summary, tag string, handle func(*Server, context.Context, *I) (*O, error), statuses ...int) func(*Server, string) {
+	return route(http.MethodPost, path, summary, tag, handle, statuses...)
+}
+
+// inNamespace demands the command's right in the namespace that it names.
+func inNamespace[C dibs.Command](namespace func(C) string) func(*Server, context.Context, dibs.Command) error {
+	return func(s *Server, ctx context.Context, c dibs.Command) error {
+		return s.may(ctx, access.VerbOf(c), namespace(c.(C)))
+	}
+}
+
+// inScope demands the command's right in the whole scope that it names.
+func inScope[C dibs.Command](scope func(C) string) func(*Server, context.Context, dibs.Command) error {
+	return func(s *Server, ctx context.Context, c dibs.Command) error {
+		return s.mayInScope(ctx, access.VerbOf(c), scope(c.(C)))
+	}
+}
+
+// somewhere demands the command's rights in at least one namespace.
+func somewhere(s *Server, ctx context.Context, c dibs.Command) error {
+	return s.maySomewhere(ctx, access.VerbsOf(c)...)
+}
+
+// withToken returns the type of a command on a reservation that shows a token.
+func withToken[C dibs.Command, I, O any](path, summary string, handle func(*Server, context.Context, *I) (*O, error), of func(C) (dibs.ID, string)) commandType {
+	return commandType{
+		register: postRoute(reservationPath+path, summary, tagReservations, handle, 404, 409, 422),
+		allow:    somewhere,
+		token: func(_ *Server, c dibs.Command) (id dibs.ID, token string, shown bool) {
+			id, token = of(c.(C))
+			return id, token, true
+		},
+	}
+}
+
+// typeOf returns the type of a command; zero for one that is not in the table.
+func (s *Server) typeOf(c dibs.Command) commandType { return s.commands[wire.Op(c)] }
+
+// mayApply refuses a command that the caller has no right to. A command that is not in the
+// table is forbidden to every caller.
+func (s *Server) mayApply(ctx context.Context, c dibs.Command) error {
+	if allow := s.typeOf(c).allow; allow != nil {
+		return allow(s, ctx, c)
+	}
+	return s.forbidden(access.Verb(wire.Op(c)), "here")
+}
+
+// run applies one command for the caller.
+func (s *Server) run(ctx context.Context, c dibs.Command) (dibs.Result, error) {
+	if err := s.mayApply(ctx, c); err != nil {
+		return dibs.Result{}, err
+	}
+	results, err := s.runAll(ctx, false, c)
+	if err != nil {
+		return dibs.Result{}, err
+	}
+	return results[0], nil
+}
+
+// runAll applies commands that the caller has the rights to, within the caller's limits.
+func (s *Server) runAll(ctx context.Context, dryRun bool, commands ...dibs.Command) ([]dibs.Result, error) {
+	if p := s.chargeCommands(ctx, commands, dryRun); p != nil {
+		return nil, p
+	}
+	registry := s.registry(ctx)
+	apply := registry.Apply
+	if dryRun {
+		apply = registry.DryRun
+	}
+	results, err := apply(ctx, commands...)
+	s.noteTokens(ctx, commands, results, err)
+	if err != nil {
+		return nil, s.problemOf(err)
+	}
+	return results, nil
+}
+
+// runForName applies a command about one name, and answers with the name.
+func (s *Server) runForName(ctx context.Context, c dibs.Command) (*answer[wire.Name], error) {
+	result, err := s.run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return ok(wire.ResultOf(result).Names[0]), nil
+}
