@@ -18,12 +18,12 @@ const (
 // ask answers a question from one consistent state of the engine. Small questions share reads
 // with others.
 func ask[T any](ctx context.Context, c *core, q *rules.Job[T]) (T, error) {
-	return answered(q, c.answer(ctx, q.Request))
+	return answered(q, c.answer(ctx, q.Request, true))
 }
 
 // askAlone answers a question from one consistent state of the engine, apart from others.
 func askAlone[T any](ctx context.Context, c *core, q *rules.Job[T]) (T, error) {
-	return answered(q, c.answerAlone(ctx, q.Request, nil))
+	return answered(q, c.answer(ctx, q.Request, false))
 }
 
 // askUnchanged asks a question, calls read, and asks again, until the version is the same before
@@ -54,35 +54,14 @@ func answered[T any](q *rules.Job[T], err error) (answer T, _ error) {
 	return answer, nil
 }
 
-// answer decides a question by a shared read, unless it is large or in a transaction of the
-// caller.
-func (c *core) answer(ctx context.Context, r *rules.Request) error {
-	if c.reader == nil || r.Size() > maxShared {
-		return c.answerAlone(ctx, r, nil)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := c.reader.decide(ctx, r); err != nil {
-		return err
-	}
-	open := c.ends.open(r, nil)
-	if len(open) == 0 {
-		return refusal(r)
-	}
-	// Only this caller waits until the ends are final: the questions that shared its read
-	// need not.
-	if err := c.ends.await(ctx, open); err != nil {
-		return err
-	}
-	return c.answerAlone(ctx, r, open)
-}
-
-// answerAlone decides a question by reads of its own. awaited are the past ends that were
-// awaited before.
-func (c *core) answerAlone(ctx context.Context, r *rules.Request, awaited []rules.PastEnd) error {
+// answer decides a question: by a read that it shares if that is allowed and the question is
+// small, else by a read of its own. If the answer rests on past ends that are not final, this
+// caller alone waits until they are, and the question is decided again.
+func (c *core) answer(ctx context.Context, r *rules.Request, mayShare bool) error {
+	share := mayShare && c.reader != nil && r.Size() <= maxShared
+	var awaited []rules.PastEnd
 	for range maxRereads {
-		if _, err := decideAll(ctx, c.store, []*rules.Request{r}); err != nil {
+		if err := c.decide(ctx, r, share); err != nil {
 			return err
 		}
 		open := c.ends.open(r, awaited)
@@ -92,9 +71,17 @@ func (c *core) answerAlone(ctx context.Context, r *rules.Request, awaited []rule
 		if err := c.ends.await(ctx, open); err != nil {
 			return err
 		}
-		awaited = open
+		share, awaited = false, open
 	}
 	return dibs.Unavailable(errContended)
+}
+
+func (c *core) decide(ctx context.Context, r *rules.Request, share bool) error {
+	if share {
+		return c.reader.decide(ctx, r)
+	}
+	_, err := decideAll(ctx, c.store, []*rules.Request{r})
+	return err
 }
 
 // refusal returns the error of a decided question: nil, and not a nil *dibs.Error, if there is

@@ -10,9 +10,10 @@
 // The [committer] decides all calls of a batch on one [rules.Batch]. The [guesser] provides
 // it without a Load where it can: it expects new names to be absent, and remembers recent
 // records. Otherwise [decideAll] loads the records. The rules sort the decided calls into
-// groups that share no record, and Commit of the engine checks each group: optimistic
-// concurrency. Calls of a committed group are answered. Calls of a stale group are decided
-// again, this time on a Load. A group that is too large for the engine is halved.
+// groups: calls that share a record which one of them writes belong together. Commit of the
+// engine checks every record that a group read: optimistic concurrency. Calls of a committed
+// group are answered. Calls of a stale group are decided again, this time on a Load. A group
+// that is too large for the engine is halved.
 //
 // # Blocked calls
 //

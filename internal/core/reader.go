@@ -43,6 +43,9 @@ func newReader(store dibs.Store, observer *dibs.Observer) *reader {
 
 // decide decides a question by one read, which it may share with others.
 func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if r.beginAlone() {
 		defer r.endAlone()
 		_, err := decideAll(ctx, r.store, []*rules.Request{asked})
