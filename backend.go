@@ -5,49 +5,48 @@ import (
 	"time"
 )
 
-// Backend is what stands behind a Registry: the embedded core, or a client that
-// speaks to a server. All methods are safe for concurrent use.
+// Backend does the work of a [Registry]: the embedded core, or a client of a server. All
+// methods must be safe for concurrent use.
 type Backend interface {
-	// Apply decides commands and commits them, all or nothing, or only decides
-	// them in a dry run.
+	// Apply decides commands and commits all of them or none. In a dry run it only decides.
 	Apply(ctx context.Context, request ApplyRequest) ([]Result, error)
 	// Check says whether values could be reserved.
 	Check(ctx context.Context, request CheckRequest) ([]Availability, error)
-	// Resolve says what a name leads to.
+	// Resolve says where a name leads.
 	Resolve(ctx context.Context, namespace, value string) (Resolution, error)
-	// Get returns a name by its ID, or by namespace and value where the ID is zero.
+	// Get returns a name by its ID, or by namespace and value if the ID is zero.
 	Get(ctx context.Context, lookup Lookup) (Name, error)
 	// Entity returns an entity with its names.
 	Entity(ctx context.Context, scope string, entity Entity) (EntityInfo, error)
 	// List returns a page of names.
 	List(ctx context.Context, query NamesQuery) (NamesPage, error)
-	// History returns a page of a name's events, the newest first.
+	// History returns a page of a name's events. The first page has the newest.
 	History(ctx context.Context, query HistoryQuery) (HistoryPage, error)
-	// WhoHeld returns who had a name at a moment.
+	// WhoHeld returns the owner or holder of a name at a moment.
 	WhoHeld(ctx context.Context, namespace, value string, at time.Time) (Holder, error)
-	// Events returns a page of the feed. With wait it blocks until there is one.
+	// Events returns a page of the feed. With wait it blocks until there is an event.
 	Events(ctx context.Context, query FeedQuery, wait bool) (EventPage, error)
-	// Stats counts the names there are.
+	// Stats counts names.
 	Stats(ctx context.Context) (Stats, error)
 	// Conflicts returns how many attempts were refused, and why.
 	Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error)
 	// Recanonicalize brings the names of a namespace under its present rules.
 	Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error)
-	// Forget erases a person, or a name.
+	// Forget erases a person or a name.
 	Forget(ctx context.Context, request ForgetRequest) (Forgetting, error)
-	// Sweep ends what is over.
+	// Sweep processes up to limit records whose time is over.
 	Sweep(ctx context.Context, limit int) (SweepReport, error)
 	// Close releases the backend.
 	Close() error
 }
 
 // EmbeddedBackend is a [Backend] in this process: it has the policies, and can join a
-// transaction of the caller's.
+// transaction of the caller.
 type EmbeddedBackend interface {
 	Backend
-	// SetPolicies, Policy and CheckPolicies are the Registry's methods of these names.
-	SetPolicies(byNamespace map[string]Policy, fallback Policy) error
+	// Policy, SetPolicies and CheckPolicies are the methods of [Registry] with these names.
 	Policy(namespace string) (Policy, error)
+	SetPolicies(byNamespace map[string]Policy, fallback Policy) error
 	CheckPolicies(ctx context.Context, byNamespace map[string]Policy, fallback Policy) error
 	// InTransaction returns a backend on the store that bind returns.
 	InTransaction(bind func(Store) (Store, error)) (Backend, error)
@@ -57,7 +56,47 @@ type EmbeddedBackend interface {
 
 // ApplyRequest is a list of commands on behalf of a principal.
 type ApplyRequest struct {
-	Principal Principal
-	Commands  []Command
-	DryRun    bool
+	Principal Principal // the zero Principal has no name and no rights
+	Commands  []Command // 1 to 32
+	DryRun    bool      // decide only, commit nothing
 }
+
+// FailingBackend returns a backend whose every method returns err, except for Close. A Registry
+// that cannot join a transaction has one.
+func FailingBackend(err error) Backend { return failingBackend{err} }
+
+type failingBackend struct{ err error }
+
+func (f failingBackend) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, f.err }
+func (f failingBackend) Check(context.Context, CheckRequest) ([]Availability, error) {
+	return nil, f.err
+}
+func (f failingBackend) Resolve(context.Context, string, string) (r Resolution, _ error) {
+	return r, f.err
+}
+func (f failingBackend) Get(context.Context, Lookup) (n Name, _ error) { return n, f.err }
+func (f failingBackend) Entity(context.Context, string, Entity) (e EntityInfo, _ error) {
+	return e, f.err
+}
+func (f failingBackend) List(context.Context, NamesQuery) (p NamesPage, _ error) { return p, f.err }
+func (f failingBackend) History(context.Context, HistoryQuery) (p HistoryPage, _ error) {
+	return p, f.err
+}
+func (f failingBackend) WhoHeld(context.Context, string, string, time.Time) (h Holder, _ error) {
+	return h, f.err
+}
+func (f failingBackend) Events(context.Context, FeedQuery, bool) (p EventPage, _ error) {
+	return p, f.err
+}
+func (f failingBackend) Stats(context.Context) (s Stats, _ error) { return s, f.err }
+func (f failingBackend) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
+	return nil, f.err
+}
+func (f failingBackend) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, _ error) {
+	return r, f.err
+}
+func (f failingBackend) Forget(context.Context, ForgetRequest) (r Forgetting, _ error) {
+	return r, f.err
+}
+func (f failingBackend) Sweep(context.Context, int) (r SweepReport, _ error) { return r, f.err }
+func (f failingBackend) Close() error                                        { return nil }

@@ -1,57 +1,80 @@
 package dibs
 
-// Command is a change to the registry: one of the command types of this package,
-// such as [Reserve] or [Rename]. Every change goes through [Registry.Apply]; each
-// verb of the Registry is an Apply of one.
+// Command is a change to the registry: one of the command types of this package, such as
+// [Reserve] or [Rename]. [Registry.Apply] takes a list of them; each changing verb of the
+// Registry is an Apply of one.
 type Command interface {
 	// Op returns the command's name, as on the wire, such as "reserve" or "reserveAll".
 	Op() string
 }
 
+// Result is what a command did, or would do in a dry run.
+type Result struct {
+	// Names are the names of the command, as they are after it.
+	Names []Name
+	// Token is that of a Reserve, ReserveAll or ReserveFirst; else empty.
+	Token string
+	// Replayed says that nothing changed because the result already stood.
+	Replayed bool
+	// Version is the entity's version after a command on an entity's names.
+	Version uint64
+	// Freed and Quarantined are the keys that a Delete or Decommission gave up.
+	Freed, Quarantined []string
+	// Pending says that a deleted entity has names left, which sweeps give up.
+	Pending bool
+}
+
+// hold returns name i of a reserving command, with its token.
+func (r *Result) hold(i int) Hold {
+	return Hold{Name: r.Names[i], Token: r.Token, Replayed: r.Replayed}
+}
+
 // Reserve holds a name for a limited time: free becomes held.
 type Reserve struct {
-	Namespace string
-	Value     string
+	Namespace string // required
+	Value     string // required; 1 to 1,024 bytes of UTF-8 without control characters
 
 	// TTL is how long the hold lasts. Zero means the policy's default.
 	TTL TTL
-	// Token is the proof of the hold, of the caller's choosing: 16 to 128
-	// characters of visible ASCII, random and secret. Reserving again with the
-	// same token gives the same hold, so a lost answer can be asked for again.
-	// Empty means that a random one is made: then a lost answer cannot be.
+	// Token is the proof of the hold, chosen by the caller: 16 to 128 characters of visible
+	// ASCII, random and secret. Reserve with the same token returns the same hold, so the
+	// caller can retry when an answer was lost. Empty means that the registry makes a random
+	// one: then the caller cannot retry.
 	Token string
-	// Entity is the owner-to-be, for the witness; Confirm then takes no other.
-	// It is also what gets a name out of its own quarantine. Zero means none.
+	// Entity is the intended owner, for the witness; Confirm then accepts no other. The last
+	// owner of a quarantined name gets it back with this. Zero means none.
 	Entity Entity
-	// CorrelationID is kept with the hold and its events: up to 255 bytes.
+	// CorrelationID is kept with the hold and its events: up to 255 bytes. Empty means none.
 	CorrelationID string
-	// Meta is kept with the hold: up to 16 entries of 255 bytes each.
+	// Meta is kept with the hold: up to 16 entries of 255 bytes each. Nil means none.
 	Meta map[string]string
-	// Field is what errors call this name, such as a form's field. Empty means
-	// the namespace's type.
+	// Field names it in errors, like a form's field. Empty means the namespace's type.
 	Field string
-	// OverrideReserved asks for a reserved word. It takes the right
-	// [OverrideReserved].
+	// OverrideReserved asks for a reserved word. It needs the right [OverrideReserved].
 	OverrideReserved bool
 }
 
+// Op returns "reserve".
+func (Reserve) Op() string { return "reserve" }
+
 // ReserveAll reserves several names, all of them or none, with one token.
 type ReserveAll struct {
-	// Reservations are 1 to 32 names, no two the same. Their own Tokens must be
-	// empty.
+	// Reservations are 1 to 32 different names. Their own Tokens must be empty.
 	Reservations []Reserve
-	// Token holds all of them; see [Reserve]. Empty means that one is made.
+	// Token holds all of them; see [Reserve]. Empty means that the registry makes one.
 	Token string
 }
 
-// ReserveFirst reserves the candidate that the token holds already, else the
-// first one that is available, in one decision.
-type ReserveFirst struct {
-	Namespace string
-	// Values are 1 to 32 candidates, the best first.
-	Values []string
+// Op returns "reserveAll".
+func (ReserveAll) Op() string { return "reserveAll" }
 
-	// The rest is as in [Reserve].
+// ReserveFirst reserves the candidate that the token already holds, else the first one that is
+// available, in one decision.
+type ReserveFirst struct {
+	Namespace string   // required
+	Values    []string // 1 to 32 candidates, the best first
+
+	// The other fields are those of [Reserve].
 
 	TTL              TTL
 	Token            string
@@ -62,40 +85,51 @@ type ReserveFirst struct {
 	OverrideReserved bool
 }
 
-// Extend moves the end of a hold to TTL from now, never past the policy's MaxHold
-// since the hold began. It never makes a hold shorter.
+// Op returns "reserveFirst".
+func (ReserveFirst) Op() string { return "reserveFirst" }
+
+// Extend moves the end of a hold to TTL from now, but not past the policy's MaxHold since the
+// hold began. It never shortens a hold.
 type Extend struct {
-	ID    ID
-	Token string
-	TTL   TTL // zero means the policy's default
+	ID    ID     // of the hold
+	Token string // of the hold
+	TTL   TTL    // zero means the policy's default
 }
+
+// Op returns "extend".
+func (Extend) Op() string { return "extend" }
 
 // Confirm makes a held name the active name of an entity.
 type Confirm struct {
-	ID     ID
-	Token  string
-	Entity Entity
+	ID     ID     // of the hold
+	Token  string // of the hold
+	Entity Entity // the owner
 
-	// Replace makes the entity's present name an alias of the new one. Without it
-	// an entity that has a name here is refused.
+	// Replace makes the entity's present name an alias of the new one. Without it, an entity
+	// that has a name here is refused.
 	Replace bool
-	// Replaces says which name is replaced, where an entity may have many. It
-	// implies Replace.
+	// Replaces is the name to replace, and implies Replace. Empty means the entity's one name;
+	// an entity that may have many names needs it to replace one.
 	Replaces string
 }
 
-// Release lets a hold go: the name is free at once.
+// Op returns "confirm".
+func (Confirm) Op() string { return "confirm" }
+
+// Release ends a hold before its time: the name is free at once, or goes back into quarantine.
 type Release struct {
-	ID    ID
-	Token string
+	ID    ID     // of the hold
+	Token string // of the hold
 }
 
-// Claim takes a free name for an entity at once: reserve and confirm in one
-// decision.
+// Op returns "release".
+func (Release) Op() string { return "release" }
+
+// Claim makes a free name the active name of an entity: reserve and confirm in one step.
 type Claim struct {
-	Namespace string
-	Value     string
-	Entity    Entity
+	Namespace string // required
+	Value     string // required
+	Entity    Entity // the owner
 
 	CorrelationID    string            // as in [Reserve]
 	Meta             map[string]string // as in [Reserve]
@@ -103,71 +137,91 @@ type Claim struct {
 	OverrideReserved bool              // as in [Reserve]
 }
 
-// Rename gives an entity another active name; the present one becomes an alias.
-// The new one may be free, held with Token, or one of the entity's own aliases.
-// An entity without a name here claims it.
-type Rename struct {
-	Namespace string
-	Entity    Entity
-	Value     string
+// Op returns "claim".
+func (Claim) Op() string { return "claim" }
 
-	// From is the name that is replaced, where an entity may have many. Elsewhere
-	// it may be empty; if it is not, it must be the active name.
+// Rename gives an entity another active name; the present one becomes an alias. The new name
+// may be free, held with Token, one of the entity's own aliases, or in quarantine after the
+// entity gave it up. If the entity has no name here, Rename claims the new one.
+type Rename struct {
+	Namespace string // required
+	Entity    Entity // the owner
+	Value     string // the new name
+
+	// From is the name to replace, for an entity that may have many. Otherwise it may be empty;
+	// if it is set, it must be the active name.
 	From string
-	// Token is that of a hold on the new name. Empty means that there is none.
+	// Token is that of a hold on the new name. Empty means that there is no hold.
 	Token string
-	// IfVersion refuses the command unless it is the entity's version. Zero means
-	// any.
+	// IfVersion refuses the command unless it is the entity's version. Zero means any.
 	IfVersion uint64
 
-	CorrelationID    string // as in [Reserve]; empty leaves that of a hold or an alias
+	CorrelationID    string // as in [Reserve]; empty keeps that of a hold or an alias
 	Field            string // as in [Reserve]
 	OverrideReserved bool   // as in [Reserve]
 }
 
-// Archive is the soft delete: every name of the entity stays reserved, none
-// resolves.
+// Op returns "rename".
+func (Rename) Op() string { return "rename" }
+
+// Archive is the soft delete: all names of the entity stay taken, and none resolves.
 type Archive struct {
 	Scope  string // the entity's scope; empty for namespaces without one
-	Entity Entity
+	Entity Entity // required
 }
+
+// Op returns "archive".
+func (Archive) Op() string { return "archive" }
 
 // Restore undoes an Archive.
 type Restore struct {
-	Scope  string
-	Entity Entity
+	Scope  string // as in [Archive]
+	Entity Entity // required
 }
 
-// Delete is the hard delete: every name and alias of the entity, in every
-// namespace of its scope, becomes quarantined or free as its policy says. Of an
-// entity with more than 32 names the rest follows in batches, by sweeping; none of
-// them resolves from the first moment.
+// Op returns "restore".
+func (Restore) Op() string { return "restore" }
+
+// Delete is the hard delete: every name and alias of the entity, in every namespace of its
+// scope, becomes quarantined or free as its policy says. If the entity has more than 32 names,
+// sweeps give up the rest in batches; none of them resolves from the start.
 type Delete struct {
-	Scope  string
-	Entity Entity
+	Scope  string // as in [Archive]
+	Entity Entity // required
 }
+
+// Op returns "delete".
+func (Delete) Op() string { return "delete" }
 
 // Decommission gives up one name of an entity, active or alias.
 type Decommission struct {
-	Namespace string
-	Value     string
-	Entity    Entity
+	Namespace string // required
+	Value     string // required
+	Entity    Entity // the owner
 }
 
-// Transfer gives one name of an entity to another, with no moment in which it is
-// free. It becomes the active name of the receiver, who must have none here.
+// Op returns "decommission".
+func (Decommission) Op() string { return "decommission" }
+
+// Transfer gives a name of one entity to another; the name is never free in between. It becomes
+// the active name of To, which must have none here.
 type Transfer struct {
-	Namespace string
-	Value     string
-	From, To  Entity
+	Namespace string // required
+	Value     string // required
+	From, To  Entity // the present and the new owner
 }
 
-// Swap lets two entities exchange active names in one step. The command says how
-// things stand before it.
+// Op returns "transfer".
+func (Transfer) Op() string { return "transfer" }
+
+// Swap exchanges the active names of two entities in one step.
 type Swap struct {
-	Namespace string
-	A, B      Named
+	Namespace string // required
+	A, B      Named  // the owners and their names before the swap
 }
+
+// Op returns "swap".
+func (Swap) Op() string { return "swap" }
 
 // Named is an entity and its active name.
 type Named struct {
@@ -175,64 +229,22 @@ type Named struct {
 	Entity Entity
 }
 
-// Rekey files a name of a blind namespace under the keys that its policy has by now.
-// The registry does not know the value: whoever does, the user table say, tells it. It
-// changes nothing that anybody could see.
+// Rekey adds a name of a blind namespace to the indexes of the policy's present keys. The
+// registry does not know the value, so the caller supplies it, for instance from the user
+// table. Readers see no change.
 type Rekey struct {
-	Namespace string
-	Value     string
+	Namespace string // required
+	Value     string // required
 }
-
-// Settle ends a suspect by an operator's word. It takes the right [Operate].
-type Settle struct {
-	ID      ID
-	Verdict Verdict // [Exists] or [Absent]
-}
-
-// Op returns "reserve".
-func (Reserve) Op() string { return "reserve" }
-
-// Op returns "reserveAll".
-func (ReserveAll) Op() string { return "reserveAll" }
-
-// Op returns "reserveFirst".
-func (ReserveFirst) Op() string { return "reserveFirst" }
-
-// Op returns "extend".
-func (Extend) Op() string { return "extend" }
-
-// Op returns "confirm".
-func (Confirm) Op() string { return "confirm" }
-
-// Op returns "release".
-func (Release) Op() string { return "release" }
-
-// Op returns "claim".
-func (Claim) Op() string { return "claim" }
-
-// Op returns "rename".
-func (Rename) Op() string { return "rename" }
-
-// Op returns "archive".
-func (Archive) Op() string { return "archive" }
-
-// Op returns "restore".
-func (Restore) Op() string { return "restore" }
-
-// Op returns "delete".
-func (Delete) Op() string { return "delete" }
-
-// Op returns "decommission".
-func (Decommission) Op() string { return "decommission" }
-
-// Op returns "transfer".
-func (Transfer) Op() string { return "transfer" }
-
-// Op returns "swap".
-func (Swap) Op() string { return "swap" }
 
 // Op returns "rekey".
 func (Rekey) Op() string { return "rekey" }
+
+// Settle ends a suspect by an operator's verdict. It needs the right [Operate].
+type Settle struct {
+	ID      ID      // of the suspect
+	Verdict Verdict // [Exists] or [Absent]
+}
 
 // Op returns "settle".
 func (Settle) Op() string { return "settle" }

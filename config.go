@@ -5,40 +5,39 @@ import (
 	"time"
 )
 
-// Config is how a Registry works. The zero Config is a good one: each field says
-// what its zero value means.
+// Config is the configuration of an embedded Registry. The zero Config is valid and means the
+// same as a server's defaults.
 type Config struct {
-	// Policies are what namespaces allow, by the whole namespace ("acme.slug") or by its type
-	// ("slug"); the whole namespace comes first. Nil means profile.Policies(): slugs, usernames,
-	// emails and host names. An empty map means that Default is the policy of every namespace.
+	// Policies are the policies of namespaces, by namespace ("acme.slug") or by type ("slug");
+	// a namespace takes precedence over its type. Nil means profile.Policies(): slugs,
+	// usernames, emails and host names. An empty map means Default for all.
 	Policies map[string]Policy
-	// Default is the policy of all other namespaces.
+	// Default is the policy of all other namespaces. The zero Policy is valid.
 	Default Policy
 
-	// SweepEvery is about how often a sweeper runs in the background, with jitter. Zero means
-	// every 10 seconds. A negative value means that there is none: call [Registry.Sweep] yourself.
+	// SweepEvery is the interval of the background sweeper, with jitter. Zero means 10 seconds.
+	// Negative means no sweeper: call [Registry.Sweep].
 	SweepEvery time.Duration
 
-	// QueueSize is how many commands may wait for the writer. Once it is full
-	// further callers wait to get in. Zero means 4,096.
+	// QueueSize is how many commands may wait for a writer. If the queue is full, further
+	// callers block. Zero means 4,096.
 	QueueSize int
-	// MaxBatch is how many waiting commands are committed together. Zero means 512.
+	// MaxBatch is how many waiting commands one batch commits. Zero means 512.
 	MaxBatch int
-	// Writers is how many batches may be under way at once. Zero means what the
-	// engine says, see [Parallel]; 1 where it says nothing.
+	// Writers is how many batches may be in progress at once. Zero means the engine's choice,
+	// see [Parallel], or 1 if it has none.
 	Writers int
 
-	// PollEvery is how often Watch looks for events of other processes. What this
-	// Registry commits itself is seen at once. Zero means 250 ms.
+	// PollEvery is how often Watch looks for events of other processes. It sees those of this
+	// Registry at once. Zero means 250 ms.
 	PollEvery time.Duration
-	// Suggestions is how many free names a NAME_TAKEN error offers. Zero means 3,
-	// a negative number none.
+	// Suggestions is how many names a NAME_TAKEN error offers. Zero means 3, negative none.
 	Suggestions int
 	// ConflictHistory is how long conflict counters are kept. Zero means 90 days.
 	ConflictHistory time.Duration
 
-	// Logger is told what a person may want to know. Nil means nobody is told.
+	// Logger receives messages for operators. Nil means that nothing is logged.
 	Logger *slog.Logger
-	// Observer is told about outcomes, latencies and batches.
+	// Observer receives outcomes, latencies and batches. The zero Observer receives nothing.
 	Observer Observer
 }

@@ -10,68 +10,28 @@ import (
 )
 
 const (
-	// extendAt is how far into what is left of a hold Do extends it: early enough for
-	// several more tries before it is over.
-	extendAt = 3
-	// leastPause is between two tries, however little is left.
-	leastPause = 20 * time.Millisecond
-	// suspectGrace is for a hold that is past its time already, and still there: so
-	// long Do tries to extend it.
+	// extendFraction: Do extends a hold after a third of its remaining time: time for retries.
+	extendFraction = 3
+	// minExtendPause is the minimum pause between two attempts to extend.
+	minExtendPause = 20 * time.Millisecond
+	// suspectGrace is how long Do tries to extend a hold that is already suspect.
 	suspectGrace = time.Second
-	// confirmPause is how long Do waits before it asks again, at first.
-	confirmPause    = 50 * time.Millisecond
-	maxConfirmPause = 2 * time.Second
-	// maxReserves is how often Do asks for its holds when the answer is unknown.
+	// retryPause is the first pause before a retry; maxRetryPause bounds the backoff.
+	retryPause    = 50 * time.Millisecond
+	maxRetryPause = 2 * time.Second
+	// maxReserves is how often Do tries to reserve while the outcome is unknown.
 	maxReserves = 5
-	// releaseTimeout bounds the releasing of a hold after fn failed.
+	// releaseTimeout bounds the release of the holds after fn failed.
 	releaseTimeout = 5 * time.Second
 )
 
-// Unsure marks an error of Do's fn after which nobody can tell whether the entity
-// was saved: the hold is then left for the witness, not released. Errors of a
-// context count as unsure by themselves.
-func Unsure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &unsureError{err}
-}
-
-type unsureError struct{ err error }
-
-func (e *unsureError) Error() string { return e.err.Error() }
-func (e *unsureError) Unwrap() error { return e.err }
-
-// DoError is what Do returns when it ends with a hold left behind: fn was unsure,
-// or the entity exists but its names could not be confirmed. The Holds carry what
-// it takes to confirm or release them later.
-type DoError struct {
-	Holds  []Hold
-	Entity Entity // what fn returned; zero if it did not
-	Err    error
-}
-
-// Error says what went wrong, and that the names are still held.
-func (e *DoError) Error() string {
-	if e.Entity.IsZero() {
-		return fmt.Sprintf("dibs: the names are left held, since it is not known whether their entity was saved: %v", e.Err)
-	}
-	return fmt.Sprintf("dibs: %s was saved, but its names are not confirmed: %v", e.Entity, e.Err)
-}
-
-// Unwrap returns what went wrong.
-func (e *DoError) Unwrap() error { return e.Err }
-
-// Do reserves a name, runs fn, and confirms the name for the entity that fn
-// returns. While fn runs the hold is extended.
+// Do reserves a name, runs fn, and confirms the name for the entity that fn returns. It extends
+// the hold while fn runs. The context of fn ends early if the hold is lost.
 //
-// A plain error of fn means that nothing was saved: the hold is released. A panic,
-// an error of a context, or one marked with [Unsure] means that nobody knows: the
-// hold is left for the witness, and never released. When fn succeeded and the
-// confirmation fails, it is tried again until the hold is over, then reported as a
-// [*DoError] with the hold; it is never released.
-//
-// The context that fn is given ends early when the hold is lost.
+// An ordinary error of fn means that the entity was not saved: Do releases the hold. After a
+// panic, an error of a context, or one marked with [Unsure] it is unknown: Do leaves the hold
+// for the witness. If fn succeeds and the confirmation fails, Do retries until the hold is over
+// and then returns a [*DoError] with the hold; it does not release it.
 func (r *Registry) Do(ctx context.Context, reserve Reserve, fn func(ctx context.Context, hold Hold) (Entity, error)) (Name, error) {
 	all := ReserveAll{Reservations: []Reserve{reserve}, Token: reserve.Token}
 	all.Reservations[0].Token = ""
@@ -88,16 +48,7 @@ func (r *Registry) Do(ctx context.Context, reserve Reserve, fn func(ctx context.
 	return names[0], nil
 }
 
-// unwrapOnly turns the refusal of a list of one into the refusal of the one.
-func unwrapOnly(err error) error {
-	var refused *Error
-	if errors.As(err, &refused) && len(refused.Failures) == 1 {
-		return refused.Failures[0].Err
-	}
-	return err
-}
-
-// DoAll is Do for several names of one entity, all of them or none.
+// DoAll is Do for several names of one entity, all or none.
 func (r *Registry) DoAll(ctx context.Context, reserve ReserveAll, fn func(ctx context.Context, holds []Hold) (Entity, error)) ([]Name, error) {
 	holds, err := r.holdAll(ctx, reserve)
 	if err != nil {
@@ -106,21 +57,64 @@ func (r *Registry) DoAll(ctx context.Context, reserve ReserveAll, fn func(ctx co
 	return r.doHolding(ctx, reserve, holds, fn)
 }
 
-// holdAll reserves the names. Where the answer is unknown it asks again with the same
-// token, which nobody else would know if it were lost here.
+// Unsure marks an error of the function that [Registry.Do] runs: it is unknown whether the
+// entity was saved. Do then leaves the hold for the witness instead of releasing it. Errors of
+// a context count as unsure without it.
+func Unsure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unsureError{err}
+}
+
+type unsureError struct{ err error }
+
+func (e *unsureError) Error() string { return e.err.Error() }
+func (e *unsureError) Unwrap() error { return e.err }
+
+// DoError is the error of [Registry.Do] when it leaves holds behind: fn was unsure, or the
+// entity exists but its names could not be confirmed. The Holds can still be confirmed.
+type DoError struct {
+	Holds  []Hold // with their tokens
+	Entity Entity // the result of fn; zero if fn failed
+	Err    error  // the error of fn, or of the confirmation
+}
+
+// Error says what went wrong, and that the names are not confirmed.
+func (e *DoError) Error() string {
+	if e.Entity.IsZero() {
+		return fmt.Sprintf("dibs: the names stay held, because it is unknown whether their entity was saved: %v", e.Err)
+	}
+	return fmt.Sprintf("dibs: %s was saved, but its names are not confirmed: %v", e.Entity, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *DoError) Unwrap() error { return e.Err }
+
+// holdAll reserves the names. While the outcome is unknown it retries with the same token,
+// because the caller may not know the token and could not release the holds.
 func (r *Registry) holdAll(ctx context.Context, reserve ReserveAll) ([]Hold, error) {
 	if b, ok := r.backend.(EmbeddedBackend); ok && b.IsBound() {
-		return nil, fmt.Errorf("%w: inside a transaction there is nothing to hold names for; use Claim", ErrUnsupported)
+		return nil, fmt.Errorf("%w: Do cannot hold names inside a transaction; use Claim", ErrUnsupported)
 	}
 	if reserve.Token == "" {
 		reserve.Token = NewToken()
 	}
 	for try := 1; ; try++ {
 		holds, err := r.ReserveAll(ctx, reserve)
-		if !errors.Is(err, ErrOutcomeUnknown) || try == maxReserves || !sleep(ctx, confirmPause) {
+		if !errors.Is(err, ErrOutcomeUnknown) || try == maxReserves || !sleep(ctx, retryPause) {
 			return holds, err
 		}
 	}
+}
+
+// unwrapOnly turns the refusal of a list with one element into that of the element.
+func unwrapOnly(err error) error {
+	var refused *Error
+	if errors.As(err, &refused) && len(refused.Failures) == 1 {
+		return refused.Failures[0].Err
+	}
+	return err
 }
 
 // doHolding runs fn with the holds, and then confirms, releases or leaves them.
@@ -134,7 +128,7 @@ func (r *Registry) doHolding(
 	if isUnsure(err) {
 		return nil, &DoError{Holds: holds, Err: err}
 	}
-	// The caller's context may be over; the names should still be free at once.
+	// The caller's context may have ended; the names should still be free at once.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	commands := make([]Command, len(holds))
@@ -142,7 +136,7 @@ func (r *Registry) doHolding(
 		commands[i] = Release{ID: h.ID, Token: h.Token}
 	}
 	if _, failed := r.Apply(ctx, commands...); failed != nil {
-		err = errors.Join(err, fmt.Errorf("dibs: the names could not be released and are free only when their time is over: %w", failed))
+		err = errors.Join(err, fmt.Errorf("dibs: the names could not be released and stay held until their time is over: %w", failed))
 	}
 	return nil, err
 }
@@ -152,21 +146,19 @@ func isUnsure(err error) bool {
 	return errors.As(err, &unsure) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// runHolding runs fn while it extends the holds. It returns the holds as they are
-// then.
+// runHolding runs fn while it extends the holds. It returns the holds as last extended.
 func (r *Registry) runHolding(
 	ctx context.Context, reserve ReserveAll, holds []Hold, fn func(context.Context, []Hold) (Entity, error),
 ) (Entity, []Hold, error) {
 	fnCtx, cancel := context.WithCancelCause(ctx)
-	// fn may run on after the caller's context ended, and still save: the holds
-	// last as long as it does.
+	// fn may save the entity after the caller's context has ended: hold as long as fn runs.
 	keepCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	latest := slices.Clone(holds)
 	var keepers sync.WaitGroup
 	for i := range latest {
 		keepers.Go(func() { r.keepHeld(keepCtx, &latest[i], reserve.Reservations[i].TTL, cancel) })
 	}
-	// Also when fn panics: the holds are then left to themselves.
+	// These also run when fn panics: the holds then end by themselves.
 	defer cancel(nil)
 	defer keepers.Wait()
 	defer stop()
@@ -176,32 +168,22 @@ func (r *Registry) runHolding(
 	return entity, latest, err
 }
 
-// keepHeld extends a hold until the context ends, or the hold is over or lost: then
-// nobody may rely on it any more, and it says so. Being over is judged by this
-// process's own clock, from the moment a hold was asked for: also when the engine
-// cannot be reached, fn must not go on as if it had the name.
+// keepHeld extends a hold until the context ends. If the hold is over or lost it calls lost and
+// returns. It measures the end by this process's clock, from the moment of the request: also
+// when the engine cannot be reached, fn must not continue as if it had the name.
 func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost context.CancelCauseFunc) {
 	over := time.Now().Add(hold.Remaining)
 	if hold.State == Suspect {
 		over = time.Now().Add(suspectGrace)
 	}
-	for extendable := true; ; {
-		left := time.Until(over)
-		if left <= 0 {
-			lost(&Error{Code: CodeAlreadyExpired, Message: "the hold's time is over, and it could not be extended"})
-			return
-		}
-		if !extendable {
-			if !sleep(ctx, left) {
-				return
-			}
-			continue
-		}
-		if !sleep(ctx, max(left/extendAt, min(left, leastPause))) {
+	for left := time.Until(over); left > 0; left = time.Until(over) {
+		if !sleep(ctx, max(left/extendFraction, min(left, minExtendPause))) {
 			return
 		}
 		asked := time.Now()
-		name, err := r.extendBefore(ctx, Extend{ID: hold.ID, Token: hold.Token, TTL: ttl}, over)
+		extendCtx, cancel := context.WithDeadline(ctx, over)
+		name, err := r.Extend(extendCtx, Extend{ID: hold.ID, Token: hold.Token, TTL: ttl})
+		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -209,36 +191,33 @@ func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost conte
 			hold.Name = name
 			over = asked.Add(name.Remaining)
 		case errors.Is(err, ErrTTLTooLong):
-			extendable = false // it is as long as it gets
+			// The hold has reached the policy's maximum: it lasts until over.
+			if !sleep(ctx, time.Until(over)) {
+				return
+			}
 		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrOutcomeUnknown):
-			// There may be time for another try.
+			// Retry while there is time.
 		default:
-			lost(fmt.Errorf("the hold was lost: %w", err))
+			lost(fmt.Errorf("the hold is lost: %w", err))
 			return
 		}
 	}
+	lost(&Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"})
 }
 
-// extendBefore extends a hold, and gives up when it would be too late.
-func (r *Registry) extendBefore(ctx context.Context, extend Extend, over time.Time) (Name, error) {
-	ctx, cancel := context.WithDeadline(ctx, over)
-	defer cancel()
-	return r.Extend(ctx, extend)
-}
-
-// confirmAll confirms holds for their entity, again and again while the engine
-// fails and the holds live.
+// confirmAll confirms holds for their entity. It retries while the engine fails, until the
+// first of the holds is over.
 func (r *Registry) confirmAll(ctx context.Context, holds []Hold, entity Entity) ([]Name, error) {
-	ctx = context.WithoutCancel(ctx) // the entity exists: its name must follow
+	ctx = context.WithoutCancel(ctx) // the entity exists and needs its names
 	remaining := holds[0].Remaining
 	commands := make([]Command, len(holds))
 	for i, h := range holds {
 		commands[i] = Confirm{ID: h.ID, Token: h.Token, Entity: entity}
 		remaining = min(remaining, h.Remaining)
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(remaining, confirmPause))
+	ctx, cancel := context.WithTimeout(ctx, max(remaining, retryPause))
 	defer cancel()
-	for pause := confirmPause; ; pause = min(2*pause, maxConfirmPause) {
+	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
 		results, err := r.Apply(ctx, commands...)
 		if err == nil {
 			names := make([]Name, len(results))
@@ -247,14 +226,14 @@ func (r *Registry) confirmAll(ctx context.Context, holds []Hold, entity Entity) 
 			}
 			return names, nil
 		}
-		again := errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown)
-		if !again || !sleep(ctx, pause) {
+		retry := errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown)
+		if !retry || !sleep(ctx, pause) {
 			return nil, &DoError{Holds: holds, Entity: entity, Err: err}
 		}
 	}
 }
 
-// sleep waits, and reports whether the context lived through it.
+// sleep waits for d. It returns false if the context ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

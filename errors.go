@@ -10,7 +10,7 @@ import (
 // Code names an error for programs, in Go and on the wire.
 type Code string
 
-// The codes. Each has a sentinel of the same name for [errors.Is].
+// The codes. Each has a sentinel for [errors.Is], such as [ErrNameTaken] for NAME_TAKEN.
 const (
 	CodeNameTaken        Code = "NAME_TAKEN"
 	CodeNotFound         Code = "RESERVATION_NOT_FOUND"
@@ -36,20 +36,20 @@ const (
 	CodeUnavailable      Code = "UNAVAILABLE"
 )
 
-// The sentinels, for [errors.Is]. The errors that a Registry returns are
-// [*Error]s, which carry the details and match their code's sentinel.
+// The sentinels, for [errors.Is]. A Registry returns an [*Error], which has the details and
+// matches the sentinel of its code.
 var (
 	ErrNameTaken        = sentinel(CodeNameTaken, "the name is taken")
 	ErrNotFound         = sentinel(CodeNotFound, "no such reservation")
 	ErrLost             = sentinel(CodeLost, "the token does not hold the name")
-	ErrAlreadyExpired   = sentinel(CodeAlreadyExpired, "the hold's time ran out")
-	ErrAlreadyConfirmed = sentinel(CodeAlreadyConfirmed, "the hold was confirmed already")
-	ErrAlreadyReleased  = sentinel(CodeAlreadyReleased, "the hold was released already")
+	ErrAlreadyExpired   = sentinel(CodeAlreadyExpired, "the hold is over")
+	ErrAlreadyConfirmed = sentinel(CodeAlreadyConfirmed, "the hold is already confirmed")
+	ErrAlreadyReleased  = sentinel(CodeAlreadyReleased, "the hold is already released")
 	ErrEntityNotFound   = sentinel(CodeEntityNotFound, "no such entity")
-	ErrEntityHasName    = sentinel(CodeEntityHasName, "the entity has a name here already")
+	ErrEntityHasName    = sentinel(CodeEntityHasName, "the entity already has a name here")
 	ErrEntityArchived   = sentinel(CodeEntityArchived, "the entity is archived")
-	ErrNotOwner         = sentinel(CodeNotOwner, "the name is another entity's")
-	ErrVersionMismatch  = sentinel(CodeVersionMismatch, "the entity has changed meanwhile")
+	ErrNotOwner         = sentinel(CodeNotOwner, "the name belongs to another entity")
+	ErrVersionMismatch  = sentinel(CodeVersionMismatch, "the entity has changed")
 	ErrInvalidValue     = sentinel(CodeInvalidValue, "the value is not valid")
 	ErrReservedWord     = sentinel(CodeReservedWord, "the value is a reserved word")
 	ErrInvalidNamespace = sentinel(CodeInvalidNamespace, "the namespace is not well-formed")
@@ -57,22 +57,21 @@ var (
 	ErrInvalidEntity    = sentinel(CodeInvalidEntity, "the entity is not valid")
 	ErrInvalidTTL       = sentinel(CodeInvalidTTL, "the time to live is not valid")
 	ErrTTLTooLong       = sentinel(CodeTTLTooLong, "the time to live is too long")
-	ErrTooLarge         = sentinel(CodeTooLarge, "too much for one command")
+	ErrTooLarge         = sentinel(CodeTooLarge, "the command is too large")
 	ErrTooManyHolds     = sentinel(CodeTooManyHolds, "the principal has too many holds")
-	ErrOutcomeUnknown   = sentinel(CodeOutcomeUnknown, "it may have happened: ask again with the same token")
-	ErrUnavailable      = sentinel(CodeUnavailable, "the engine cannot be reached: nothing happened")
+	ErrOutcomeUnknown   = sentinel(CodeOutcomeUnknown, "the command may have been committed: retry with the same token")
+	ErrUnavailable      = sentinel(CodeUnavailable, "the engine is unavailable: nothing happened")
 )
 
-// ErrRetryTx is returned inside a transaction of the caller's own when another
-// writer was faster and the transaction can no longer commit. Roll it back and
-// run the whole of it again.
-var ErrRetryTx = errors.New("dibs: the transaction lost a race: roll back and run it again")
+// ErrRetryTx is returned inside a transaction of the caller that can no longer commit, because
+// another writer changed the same records. Roll back and run the transaction again.
+var ErrRetryTx = errors.New("dibs: another writer was faster: roll the transaction back and run it again")
 
-// ErrUnsupported is returned for what a Registry cannot do where it stands, such
-// as sweeping inside a transaction of the caller's own.
+// ErrUnsupported is returned for a verb that this Registry does not support, such as Sweep
+// inside a transaction of the caller.
 var ErrUnsupported = errors.New("dibs: not supported here")
 
-// codeError is a sentinel: an error that is nothing but its code.
+// codeError is a sentinel.
 type codeError struct {
 	code    Code
 	message string
@@ -96,35 +95,34 @@ const (
 	ReasonConfusable   Reason = "confusable"
 )
 
-// Error is what a Registry returns for a command it refuses. Match it with
-// [errors.Is] against the sentinels, or take it out with [errors.As].
+// Error is a refusal. Compare it with the sentinels by [errors.Is], or get the details by
+// [errors.As]. Fields that do not apply to the code are zero.
 type Error struct {
 	Code    Code
 	Message string // what is wrong and what to do next, for a person
 
 	Field       string    // the request's Field, or the namespace's type
-	Namespace   string    // where the name was asked for
-	Key         string    // namespace:canonical, once the value is known to be valid
-	Reason      Reason    // with NAME_TAKEN: why
-	Until       time.Time // with NAME_TAKEN: when it may become free, if a date is known
-	Suggestions []string  // with NAME_TAKEN and INVALID_VALUE: names that were free when asked
-	Refusal     *Refusal  // with INVALID_VALUE: which rule, where, and what would be accepted; nil where the profile did not say
-	Cause       Cause     // with UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the engine; empty where it did not say
+	Namespace   string    // of the request
+	Key         string    // namespace:canonical; empty if the value is not valid
+	Reason      Reason    // NAME_TAKEN: why
+	Until       time.Time // NAME_TAKEN: when the name may become free; zero if that is unknown
+	Suggestions []string  // NAME_TAKEN and INVALID_VALUE: names that were free
+	Refusal     *Refusal  // INVALID_VALUE: which rule, where, and what would be accepted; nil if the profile gave none
+	Cause       Cause     // UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the engine; empty if it is unknown
 
-	// Failures lists every part that failed, of a command or an Apply with
-	// several. The Error's own code is that of the first.
+	// Failures are the refused parts of a list. Code is that of the first.
 	Failures []Failure
 
-	wrapped error // what it was caused by, for logs
+	wrapped error // the cause, for logs
 }
 
-// Failure is one refused part of a command with several.
+// Failure is a refused part of a list.
 type Failure struct {
-	Index int // the place in the list, from 0
+	Index int // the position in the list, from 0
 	Err   *Error
 }
 
-// Error returns the code and the message.
+// Error returns the code, the message and the wrapped cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "dibs: %s: %s", e.Code, e.Message)
@@ -140,12 +138,11 @@ func (e *Error) Is(target error) bool {
 	return ok && s.code == e.Code
 }
 
-// Unwrap returns what the error was caused by, such as a context's end.
+// Unwrap returns the cause, such as the error of a context.
 func (e *Error) Unwrap() error { return e.wrapped }
 
-// OutcomeUnknown makes the error for a commit that may or may not have
-// happened. Engines return it from Commit; retrying with the same token settles
-// the question.
+// OutcomeUnknown returns the error for a commit that may or may not have happened. Engines
+// return it from Commit; a retry with the same token finds out the outcome.
 func OutcomeUnknown(cause error) *Error {
 	return &Error{
 		Code:    CodeOutcomeUnknown,
@@ -154,8 +151,8 @@ func OutcomeUnknown(cause error) *Error {
 	}
 }
 
-// Unavailable makes the error for an engine that did nothing: it is out of
-// reach, closed, or its disk is full.
+// Unavailable returns the error for an engine that did nothing: it cannot be reached, is
+// closed, or its disk is full.
 func Unavailable(cause error) *Error {
 	return &Error{
 		Code:    CodeUnavailable,
@@ -164,11 +161,11 @@ func Unavailable(cause error) *Error {
 	}
 }
 
-// Cause says in a few words why an engine cannot do what it is asked. Callers are told it
-// in place of the driver's own text, which stays in the log.
+// Cause says in a few words why an engine failed. Callers get it instead of the driver's own
+// text, which is only logged.
 type Cause string
 
-// The causes. There may be more of them in later versions.
+// The causes. Later versions may add some.
 const (
 	CauseNoAnswer    Cause = "no answer from the database"
 	CauseDiskFull    Cause = "disk full"
@@ -182,8 +179,7 @@ const (
 	CauseClock       Cause = "clocks differ too much"
 )
 
-// Because returns the error with its cause, and with a message that begins with it. An
-// empty cause changes nothing.
+// Because returns the error with a cause, which also begins its message; empty changes nothing.
 func (e *Error) Because(cause Cause) *Error {
 	if cause == "" {
 		return e

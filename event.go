@@ -14,59 +14,56 @@ const (
 	EventExtended    EventKind = "extended"
 	EventConfirmed   EventKind = "confirmed"   // a hold became active
 	EventClaimed     EventKind = "claimed"     // a free name became active at once
-	EventReleased    EventKind = "released"    // its holder let a hold go
-	EventExpired     EventKind = "expired"     // a hold's time ran out
-	EventSuspected   EventKind = "suspected"   // it ran out, and a witness has to say what that means
+	EventReleased    EventKind = "released"    // a hold was ended before its time
+	EventExpired     EventKind = "expired"     // a hold's time is over
+	EventSuspected   EventKind = "suspected"   // a hold's time is over, and a witness has to decide
 	EventDemoted     EventKind = "demoted"     // the active name became an alias
 	EventRevived     EventKind = "revived"     // an alias became the active name again
-	EventRespelled   EventKind = "respelled"   // same name, written differently
+	EventRespelled   EventKind = "respelled"   // the same name, written differently
 	EventGivenUp     EventKind = "given_up"    // decommissioned, deleted, or past its retention
 	EventUnlocked    EventKind = "unlocked"    // a quarantine is over
-	EventTransferred EventKind = "transferred" // the name went to another entity
-	EventMoved       EventKind = "moved"       // the rules of the namespace changed: from one canonical form to another
-	EventForgotten   EventKind = "forgotten"   // what was known of the name before, or of a person who had it, is erased
-	EventArchived    EventKind = "archived"    // about an entity, as the two below
+	EventTransferred EventKind = "transferred" // the name has another owner
+	EventMoved       EventKind = "moved"       // it has another canonical form, by new rules of the namespace
+	EventForgotten   EventKind = "forgotten"   // the name, or a person in its history, was erased
+	EventArchived    EventKind = "archived"    // about an entity, like the next two
 	EventRestored    EventKind = "restored"
 	EventDeleted     EventKind = "deleted"
 )
 
-// Cursor is a place in the feed of events. It is opaque; the empty Cursor is the
-// beginning.
+// Cursor is an opaque position in the feed of events. The empty Cursor is the beginning.
 type Cursor string
 
-// Latest is a cursor to ask with: the feed's end, whatever it is then. Who resumes from
-// the [EventPage.Next] that comes back is given all that happens from then on.
+// Latest is the cursor of the feed's end at the time of the request. A reader that resumes from
+// the [EventPage.Next] of the answer gets all later events.
 const Latest Cursor = "latest"
 
-// Event is one committed change. It carries all that a reader needs to follow the
-// registry without asking back.
+// Event is one committed change. It has all that a reader needs to follow the registry.
 type Event struct {
-	Cursor Cursor    // the place in the feed just behind this event
+	Cursor Cursor    // the position in the feed just after this event
 	Kind   EventKind // what happened
-	At     Instant   // when: an expiry is dated when it fell due, not when it was noticed
+	At     Instant   // when; for an expiry the end of the hold, not when it was recorded
 
 	// The name; all zero for events about an entity as a whole.
 	ID        ID
 	Namespace string
 	Canonical string
 	Value     string
-	Rev       uint64 // each event of a name has the next one, or later
+	Rev       uint64 // goes up with each event of a name; there may be gaps
 	Epoch     uint64
 	Before    Snapshot
 	After     Snapshot
 
-	// The entity concerned, with its version after the change; zero where there
-	// is none.
+	// The entity concerned, with its version after the change; zero if there is none.
 	Scope   string
 	Entity  Entity
 	Version uint64
 
-	Actor         string // the principal that asked for it; empty for the registry itself
+	Actor         string // the principal of the command; empty for the registry itself
 	CorrelationID string
-	Meta          map[string]string // of the hold, with its first event
+	Meta          map[string]string // of the hold, in its first event
 }
 
-// Key returns namespace:canonical, or nothing for an event about an entity.
+// Key returns namespace:canonical; empty for an event about an entity.
 func (e *Event) Key() string {
 	if e.ID.IsZero() {
 		return ""
@@ -74,17 +71,16 @@ func (e *Event) Key() string {
 	return e.Namespace + ":" + e.Canonical
 }
 
-// Snapshot is a name's state at one moment. Folding the After of a name's events
-// gives its present state.
+// Snapshot is a name's state at one moment. The After of its last event is its present state.
 type Snapshot struct {
 	State  State   `json:"s,omitempty"`
 	Status Status  `json:"t,omitempty"`
 	Epoch  uint64  `json:"e,omitempty"`
-	Entity Entity  `json:"o,omitzero"`  // the owner, last owner, or owner-to-be
-	Until  Instant `json:"u,omitempty"` // when the state ends by itself, if it does
+	Entity Entity  `json:"o,omitzero"`  // the owner, the last owner, or the intended owner
+	Until  Instant `json:"u,omitempty"` // when the state ends by itself; zero if it does not
 }
 
-// compact leaves out what the state tells: there are two snapshots in every event.
+// compact omits a Status that follows from the State: every event stores two snapshots.
 func (s Snapshot) compact() Snapshot {
 	if s.Status == s.State.status() {
 		s.Status = ""
@@ -92,16 +88,15 @@ func (s Snapshot) compact() Snapshot {
 	return s
 }
 
-// whole undoes compact.
-func (s Snapshot) whole() Snapshot {
+// expand is the inverse of compact.
+func (s Snapshot) expand() Snapshot {
 	if s.Status == "" {
 		s.Status = s.State.status()
 	}
 	return s
 }
 
-// status is what became of the reservation of a name in this state, where there is
-// one possibility only.
+// status returns the status that follows from the state; empty if several are possible.
 func (s State) status() Status {
 	switch s {
 	case Held:
@@ -115,24 +110,23 @@ func (s State) status() Status {
 	}
 }
 
-// eventBody is how engines keep what of an event needs no column of its own.
-// Names are short because there are at least two events for every name.
+// eventBody is the part of an event that engines store without columns of its own. The JSON
+// names are short because every name has at least two events.
 type eventBody struct {
 	Canonical     string            `json:"c,omitempty"`
-	Value         string            `json:"v,omitempty"` // only where it differs from Canonical
+	Value         string            `json:"v,omitempty"` // only if it differs from Canonical
 	Before        Snapshot          `json:"b,omitzero"`
 	After         Snapshot          `json:"a,omitzero"`
-	Scope         string            `json:"p,omitempty"` // only where there is no namespace to tell
-	Entity        Entity            `json:"o,omitzero"`  // only where After does not tell
+	Scope         string            `json:"p,omitempty"` // only if there is no namespace
+	Entity        Entity            `json:"o,omitzero"`  // only if After has another one
 	Version       uint64            `json:"n,omitempty"`
 	Actor         string            `json:"w,omitempty"`
 	CorrelationID string            `json:"i,omitempty"`
 	Meta          map[string]string `json:"m,omitempty"`
 }
 
-// EncodeBody returns the part of the event that engines store as it is. Cursor,
-// Kind, At, ID, Namespace and Rev are not in it: they have columns, or their
-// like, of their own.
+// EncodeBody returns the part of the event that engines store unchanged: all but Cursor, Kind,
+// At, ID, Namespace and Rev, for which engines have columns.
 func (e *Event) EncodeBody() ([]byte, error) {
 	body := eventBody{
 		Canonical: e.Canonical, Before: e.Before.compact(), After: e.After.compact(), Version: e.Version,
@@ -150,18 +144,18 @@ func (e *Event) EncodeBody() ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// DecodeBody fills in what EncodeBody left out of the columns. Kind, At, ID,
-// Namespace and Rev must be set already.
+// DecodeBody sets the fields that EncodeBody encoded. Kind, At, ID, Namespace and Rev must
+// already be set.
 func (e *Event) DecodeBody(data []byte) error {
 	var body eventBody
 	if err := json.Unmarshal(data, &body); err != nil {
-		return fmt.Errorf("dibs: event of %s, revision %d, is damaged: %w", e.ID, e.Rev, err)
+		return fmt.Errorf("dibs: the event of %s with revision %d is damaged: %w", e.ID, e.Rev, err)
 	}
 	e.Canonical, e.Value = body.Canonical, body.Value
 	if e.Value == "" {
 		e.Value = e.Canonical
 	}
-	e.Before, e.After, e.Epoch = body.Before.whole(), body.After.whole(), body.After.Epoch
+	e.Before, e.After, e.Epoch = body.Before.expand(), body.After.expand(), body.After.Epoch
 	e.Entity, e.Version = body.Entity, body.Version
 	if e.Entity.IsZero() {
 		e.Entity = body.After.Entity
@@ -176,20 +170,19 @@ func (e *Event) DecodeBody(data []byte) error {
 
 // FeedQuery selects events of the feed.
 type FeedQuery struct {
-	After     Cursor // resume behind this; empty means from the beginning, [Latest] from now on
-	Namespace string // only names of this namespace; empty means everything
-	Limit     int    // zero means 100; 1,000 at the most
+	After     Cursor // resume here; empty means the beginning, [Latest] the end
+	Namespace string // only events of its names; empty means all events
+	Limit     int    // zero means 100; at most 1,000
 }
 
 // EventPage is a page of the feed.
 type EventPage struct {
 	Events []Event
 	Next   Cursor // resume here, also if the page is empty
-	// More says that the page ends before the feed does: at its limit, or because a call
-	// looks at 1,000 events at the most, however few of them are of the namespace that was
-	// asked for. So a page may be empty and the end not reached.
+	// More says that the page does not reach the end of the feed. A call reads at most 1,000
+	// events, whether or not they match Namespace: so even an empty page may have more.
 	More bool
-	// Generation is another number when answers may have changed without an event,
-	// because policies did. Zero means that nobody knows: the policies are a server's.
+	// Generation changes when policies do: answers may then have changed without an event. Zero
+	// means unknown: the policies are on a server.
 	Generation uint64
 }

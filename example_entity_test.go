@@ -12,7 +12,7 @@ var (
 	poster = dibs.Entity{Type: "product", ID: "102"}
 )
 
-// give gives an entity a name, for examples about what comes after.
+// give gives an entity a name, for examples that need one.
 func give(reg *dibs.Registry, value string, entity dibs.Entity) {
 	_, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: value, Entity: entity})
 	check(err)
@@ -54,7 +54,7 @@ func ExampleRegistry_Rename() {
 	// aurora-flower-kit 301 to the-aurora-kit
 }
 
-// A rename that has to be paid for: reserve, pay, confirm in place of the old name.
+// A rename with a payment: reserve the new name, pay, confirm it in place of the old one.
 func ExampleConfirm_replace() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
@@ -189,7 +189,7 @@ func ExampleRegistry_Apply() {
 	defer reg.Close()
 	give(reg, "spring", kit)
 
-	// All or nothing: the old owner gives the name up, the new one takes it.
+	// All or none: the old owner gives the name up, and the new one takes it.
 	_, err := reg.Apply(ctx,
 		dibs.Decommission{Namespace: "slug", Value: "spring", Entity: kit},
 		dibs.Claim{Namespace: "slug", Value: "spring", Entity: poster},

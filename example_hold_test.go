@@ -16,8 +16,8 @@ func ExampleRegistry_Reserve() {
 	reg := open(dibs.Config{})
 	defer reg.Close()
 
-	// With a token of its own choosing a caller can ask again when an answer was
-	// lost: it is the same hold.
+	// A caller that chooses the token can retry when an answer was lost: it gets the same
+	// hold.
 	reserve := dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(10 * time.Minute), Token: dibs.NewToken()}
 	first, err := reg.Reserve(ctx, reserve)
 	check(err)
@@ -87,8 +87,8 @@ func ExampleRegistry_Confirm() {
 	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	check(err)
 
-	// A reservation id is public. Without the token it confirms nothing.
-	_, err = reg.Confirm(ctx, dibs.Confirm{ID: hold.ID, Token: "somebody-elses-token", Entity: wedding})
+	// The reservation id is public. Only the token proves the hold.
+	_, err = reg.Confirm(ctx, dibs.Confirm{ID: hold.ID, Token: "another-callers-token", Entity: wedding})
 	fmt.Println(errors.Is(err, dibs.ErrLost))
 
 	name, err := reg.Confirm(ctx, dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: wedding})
@@ -121,7 +121,7 @@ func ExampleRegistry_Do() {
 
 	name, err := reg.Do(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"},
 		func(_ context.Context, hold dibs.Hold) (dibs.Entity, error) {
-			// Take the payment, save the wedding. A plain error releases the name; an
+			// Take the payment, save the wedding. An ordinary error releases the name; an
 			// error marked with dibs.Unsure leaves it for the witness.
 			fmt.Println("paying while", hold.Key(), "is", hold.State)
 			return dibs.Entity{Type: "wedding", ID: "42"}, nil

@@ -6,20 +6,19 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/calldibs/dibs/embedded"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
 )
 
-// secretOf stands for reading a secret from where the program keeps its secrets.
+// secretOf stands for a function that reads a secret from the program's secret store.
 func secretOf(name string) []byte {
 	secret := sha256.Sum256([]byte(name))
 	return secret[:]
 }
 
-// Each type of name has a profile of its own.
+// Each type of name has its own profile.
 func ExamplePolicy_profiles() {
 	ctx := context.Background()
 	policies := profile.Policies() // "slug", "username", "email" and "hostname"
@@ -38,7 +37,7 @@ func ExamplePolicy_profiles() {
 	// dibs: NAME_TAKEN: slug:alice-bob is in use
 }
 
-// Accounts: a username that nobody can imitate, and an email that is not stored.
+// Accounts: usernames without look-alikes, and emails that are not stored.
 func ExamplePolicy_accounts() {
 	ctx := context.Background()
 	words, err := profile.ReservedWords(profile.Words{Lists: profile.AllLists, LookAlikes: true})
@@ -74,8 +73,8 @@ func ExamplePolicy_accounts() {
 	// username RESERVED_WORD
 }
 
-// A refusal says which rule, where, and what would be accepted. What is suggested was
-// free when it was asked.
+// A refusal says which rule the value breaks, where, and what would be accepted. Suggestions
+// were free at the time of the request.
 func ExampleRefusal() {
 	ctx := context.Background()
 	reg := open(dibs.Config{Policies: profile.Policies()})
@@ -93,7 +92,7 @@ func ExampleRefusal() {
 	// dibs: INVALID_VALUE: the value "Alice Smith" is not valid here: has a space (U+0020): try "alice-smith"
 }
 
-// Nobody but its own entity gets a name that looks like one that is taken.
+// A look-alike of a taken name is refused to all other entities.
 func ExamplePolicy_lookAlikes() {
 	ctx := context.Background()
 	reg := open(dibs.Config{Policies: map[string]dibs.Policy{
@@ -106,7 +105,7 @@ func ExamplePolicy_lookAlikes() {
 	if refused, ok := errors.AsType[*dibs.Error](err); ok {
 		fmt.Println(refused.Code, refused.Reason)
 	}
-	// Its own look-alikes an entity may have.
+	// The entity itself may have look-alikes of its own name.
 	_, err = reg.Rename(ctx, dibs.Rename{Namespace: "slug", Value: "aur0ra-kit", Entity: kit})
 	check(err)
 	show(reg, "aurora-kit")
@@ -115,7 +114,7 @@ func ExamplePolicy_lookAlikes() {
 	// aurora-kit 301 to aur0ra-kit
 }
 
-// What people have in common with a name that is taken makes better names than numbers.
+// Suggestions from words that fit the person are better than numbers.
 func ExampleCheckRequest_parts() {
 	ctx := context.Background()
 	reg := open(dibs.Config{Policies: profile.Policies()})
@@ -154,7 +153,7 @@ func ExampleBlindKey() {
 	// dibs: INVALID_VALUE: the value is not valid here, by the rule comma
 }
 
-// A key is replaced by a new one, from the user table.
+// Rotate a key, with the values from the user table.
 func ExampleRegistry_Rekey() {
 	ctx := context.Background()
 	emails := func(keys ...dibs.BlindKey) map[string]dibs.Policy {
@@ -173,7 +172,7 @@ func ExampleRegistry_Rekey() {
 	next := dibs.BlindKey{ID: "k2", Secret: secretOf("email-2027")}
 	check(reg.SetPolicies(emails(next, old), dibs.Policy{}))
 
-	// 2. Once all processes have it, the values are told once.
+	// 2. When all processes have it, Rekey every value once.
 	for _, email := range users {
 		_, err := reg.Rekey(ctx, dibs.Rekey{Namespace: "email", Value: email})
 		check(err)
@@ -184,7 +183,7 @@ func ExampleRegistry_Rekey() {
 	check(err)
 	fmt.Println(report.Counts[dibs.FindingUnfiled], "of", report.Looked, "left")
 
-	// 4. Nothing is: the old key may go.
+	// 4. Nothing is left: remove the old key.
 	check(reg.SetPolicies(emails(next), dibs.Policy{}))
 	r, err := reg.Resolve(ctx, "email", "alice@example.com")
 	check(err)
@@ -194,17 +193,17 @@ func ExampleRegistry_Rekey() {
 	// 200 user/7
 }
 
-// A namespace in use gets another profile: plan, clear what is in the way, run.
+// A namespace in use gets another profile: plan, resolve the collisions, run.
 func ExampleRegistry_Recanonicalize() {
 	ctx := context.Background()
 	store := memstore.New(memstore.Config{})
-	today, err := embedded.Open(store, dibs.Config{}) // names as they are written
+	today, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{}}) // dibs.Exact everywhere
 	check(err)
 	defer today.Close()
 	give(today, "Spring", kit)
 	give(today, "spring", poster)
 
-	// A program beside, with the rules to be.
+	// A second program, with the new rules.
 	next, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
 	check(err)
 	defer next.Close()
@@ -214,7 +213,7 @@ func ExampleRegistry_Recanonicalize() {
 		fmt.Println(f.Kind, f.Name.Value, f.Name.Entity, "and", f.With.Value, f.With.Entity)
 	}
 
-	// Two owners of one name: one of them gets another, by the old rules.
+	// The two names would become one: rename one of them, by the old rules.
 	_, err = today.Rename(ctx, dibs.Rename{Namespace: "slug", Value: "Spring Poster", Entity: poster})
 	check(err)
 	_, err = today.Decommission(ctx, dibs.Decommission{Namespace: "slug", Value: "spring", Entity: poster})
@@ -231,8 +230,7 @@ func ExampleRegistry_Recanonicalize() {
 	// spring-poster 200
 }
 
-// Policies are looked at before they are taken over: names that are there must not come
-// under other rules.
+// Check new policies before they are set: existing names must not come under other rules.
 func ExampleRegistry_CheckPolicies() {
 	ctx := context.Background()
 	reg := openHere(dibs.Config{Policies: profile.Policies()})
@@ -250,7 +248,7 @@ func ExampleRegistry_CheckPolicies() {
 	// [{Namespace:slug OnRecord:slug/1 Policy:slug/1;max=40}]
 }
 
-// Policies change while the process runs.
+// Change policies while the process runs.
 func ExampleRegistry_SetPolicies() {
 	ctx := context.Background()
 	reg := openHere(dibs.Config{Policies: profile.Policies()})
@@ -267,8 +265,8 @@ func ExampleRegistry_SetPolicies() {
 	// Output: dibs: RESERVED_WORD: "spring-sale" is a reserved word here
 }
 
-// Two processes that disagree on which names are the same: the one that is not as the
-// namespace was begun gets no new names there.
+// Two processes disagree on which names are the same: the one whose rules differ from those of
+// the namespace gets no new names.
 func ExamplePolicy_disagreement() {
 	ctx := context.Background()
 	store := memstore.New(memstore.Config{})

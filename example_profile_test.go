@@ -8,11 +8,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// couponCode is a profile for codes that people read out: neither case, nor spaces,
-// nor hyphens count.
+// couponCode is a profile for codes that people read out: case, spaces and hyphens do not
+// count.
 type couponCode struct{}
 
-// Name has a version. Whoever changes what Canonical makes of any value raises it.
+// Name has a version. Raise it with every change to the results of Canonical.
 func (couponCode) Name() string { return "coupon/1" }
 
 // Canonical keeps letters and digits, in upper case.
@@ -31,7 +31,7 @@ func (couponCode) Canonical(value string) (string, error) {
 		}
 	}
 	if bad >= 0 {
-		return "", &dibs.Refusal{Rule: "character", Problem: "has a character that is no letter or digit", At: bad, Try: string(code)}
+		return "", &dibs.Refusal{Rule: "character", Problem: "has a character that is not a letter or digit", At: bad, Try: string(code)}
 	}
 	if len(code) == 0 {
 		return "", &dibs.Refusal{Rule: "empty", Problem: "has no letter or digit", At: -1}
@@ -39,7 +39,7 @@ func (couponCode) Canonical(value string) (string, error) {
 	return string(code), nil
 }
 
-// Join makes no codes out of others: there are no suggestions.
+// Join returns no suggestions: a code is not made from another code.
 func (couponCode) Join(_, _ string) string { return "" }
 
 func ExampleProfile() {

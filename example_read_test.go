@@ -152,7 +152,7 @@ func ExampleRegistry_HistoryPage() {
 		check(err)
 	}
 
-	// The newest first, page by page; each page by itself is in the order of time.
+	// The first page has the newest events. Within a page the oldest comes first.
 	query := dibs.HistoryQuery{Namespace: "slug", Value: "spring", Limit: 3}
 	for {
 		page, err := reg.HistoryPage(ctx, query)
@@ -218,7 +218,7 @@ func ExampleRegistry_Watch() {
 	for event, err := range reg.Watch(ctx, dibs.FeedQuery{Namespace: "slug"}) {
 		check(err)
 		fmt.Println(event.Kind, event.Key())
-		break // or go on for ever; keep event.Cursor to resume after a restart
+		break // a real reader continues; it stores event.Cursor to resume after a restart
 	}
 	// Output: claimed slug:spring
 }
@@ -247,7 +247,7 @@ func ExampleRegistry_As() {
 	mallory := reg.As(dibs.Principal{Name: "mallory"})
 	hold, err := alice.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"})
 	check(err)
-	// Even with the token it is not mallory's hold.
+	// The hold belongs to alice: mallory cannot use it, even with the token.
 	_, err = mallory.Release(ctx, dibs.Release{ID: hold.ID, Token: hold.Token})
 	fmt.Println(err)
 	// Output: dibs: RESERVATION_LOST: this token does not hold slug:spring (any more)
@@ -290,7 +290,7 @@ func ExampleRegistry_Policy() {
 	reg := openHere(dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxTTL: time.Minute}}})
 	defer reg.Close()
 
-	policy, err := reg.Policy("acme.slug") // by its type
+	policy, err := reg.Policy("acme.slug") // has the policy of its type
 	check(err)
 	fmt.Println(policy.DefaultTTL, policy.Profile.Name())
 	// Output: 1m0s exact/1

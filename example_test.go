@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -13,8 +14,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// open returns a registry in memory. A program would open sqlitestore here, or dial a
-// server: TestExamplesRemote runs the examples on one.
+// open returns a registry in memory. A program would use package sqlitestore or pgstore, or
+// dial a server: TestExamplesRemote runs the examples on one.
 func open(cfg dibs.Config) *dibs.Registry {
 	if os.Getenv(examplesRemote) != "" {
 		return overHTTP(cfg)
@@ -22,26 +23,32 @@ func open(cfg dibs.Config) *dibs.Registry {
 	return openHere(cfg)
 }
 
-// openHere is open for what takes the registry itself: several principals, policies
-// that change.
-func openHere(cfg dibs.Config) *dibs.Registry {
-	reg, err := embedded.Open(memstore.New(memstore.Config{}), cfg)
-	if err != nil {
-		log.Fatal(err)
-	}
+// openHere is open for examples that need an embedded registry.
+func openHere(cfg dibs.Config) *dibs.Registry { return openOn(memstore.Config{}, cfg) }
+
+// openWithClock returns a registry whose clock advance moves forward.
+func openWithClock(cfg dibs.Config) (reg *dibs.Registry, advance func(time.Duration)) {
+	var clock atomic.Int64 // in milliseconds
+	reg = openOn(memstore.Config{Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }}, cfg)
+	return reg, func(d time.Duration) { clock.Add(d.Milliseconds()) }
+}
+
+func openOn(engine memstore.Config, cfg dibs.Config) *dibs.Registry {
+	reg, err := embedded.Open(memstore.New(engine), cfg)
+	check(err)
 	return reg
 }
 
 var wedding = dibs.Entity{Type: "wedding", ID: "42"}
 
-// check ends an example that went wrong.
+// check stops an example that fails.
 func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// A name from the first click to the confirmed order.
+// A name from its reservation to the confirmed order.
 func Example() {
 	ctx := context.Background()
 	reg := open(dibs.Config{})
@@ -51,7 +58,7 @@ func Example() {
 	check(err)
 	fmt.Println(hold.Key(), "is", hold.State)
 
-	// Somebody else is a moment later.
+	// Another caller wants the same name a moment later.
 	_, err = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	if taken, ok := errors.AsType[*dibs.Error](err); ok {
 		fmt.Println(taken.Code, taken.Reason, taken.Suggestions)
@@ -69,7 +76,7 @@ func Example() {
 	// slug:alice-bob is active and belongs to wedding/42
 }
 
-func ExampleOpen() {
+func ExampleConfig() {
 	reg, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{
 		Policies: map[string]dibs.Policy{
 			"slug":       {Quarantine: 90 * 24 * hour, ReservedWords: dibs.WordList("admin", "www")},
@@ -87,4 +94,17 @@ func ExampleOpen() {
 	fmt.Println(err)
 	// Output:
 	// dibs: RESERVED_WORD: "admin" is a reserved word here
+}
+
+// A test of how a program handles an engine that is down.
+func ExampleFailingBackend() {
+	reg := dibs.NewRegistry(dibs.FailingBackend(dibs.Unavailable(errors.New("connection refused"))))
+	defer reg.Close()
+
+	_, err := reg.Reserve(context.Background(), dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
+	fmt.Println(errors.Is(err, dibs.ErrUnavailable))
+	fmt.Println(err)
+	// Output:
+	// true
+	// dibs: UNAVAILABLE: nothing happened; try again later: connection refused
 }

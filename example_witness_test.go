@@ -3,24 +3,17 @@ package dibs_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
-	"time"
-
-	"github.com/calldibs/dibs/embedded"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/memstore"
 )
 
-// A process dies after it saved the wedding and before it confirmed the name. The
-// witness looks the wedding up, and the name is not freed while it is in use.
+// A process fails after it saved a wedding and before it confirmed the name. The witness looks
+// the wedding up, so the name is not freed.
 func ExampleWitness() {
 	ctx := context.Background()
 	saved := map[string]bool{"42": true} // the table of weddings
 
-	var clock atomic.Int64 // lets the example jump ahead
-	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }})
-	reg, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
+	reg, advance := openWithClock(dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Witness: func(_ context.Context, hold dibs.SuspectHold) (dibs.Verdict, error) {
 			if saved[hold.Entity.ID] {
 				return dibs.Exists(hold.Entity), nil
@@ -28,7 +21,6 @@ func ExampleWitness() {
 			return dibs.Absent, nil
 		}},
 	}})
-	check(err)
 	defer reg.Close()
 
 	for value, id := range map[string]string{"alice-bob": "42", "carol-dave": "43"} {
@@ -37,8 +29,8 @@ func ExampleWitness() {
 		})
 		check(err)
 	}
-	clock.Add(hour.Milliseconds()) // nobody confirms
-	_, err = reg.Sweep(ctx, 100)
+	advance(hour) // the names are not confirmed
+	_, err := reg.Sweep(ctx, 100)
 	check(err)
 	show(reg, "alice-bob", "carol-dave")
 	// Output:
@@ -48,15 +40,12 @@ func ExampleWitness() {
 
 func ExampleRegistry_Sweep() {
 	ctx := context.Background()
-	var clock atomic.Int64
-	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }})
-	reg, err := embedded.Open(store, dibs.Config{})
-	check(err)
+	reg, advance := openWithClock(dibs.Config{})
 	defer reg.Close()
-	_, err = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
+	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	check(err)
 
-	clock.Add(hour.Milliseconds())
+	advance(hour)
 	report, err := reg.Sweep(ctx, 100)
 	check(err)
 	fmt.Println(report.Changed)
@@ -65,18 +54,15 @@ func ExampleRegistry_Sweep() {
 
 func ExampleRegistry_Settle() {
 	ctx := context.Background()
-	var clock atomic.Int64
-	store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(clock.Add(1)) }})
-	reg, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
+	reg, advance := openWithClock(dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }},
 	}})
-	check(err)
 	defer reg.Close()
 	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	check(err)
-	clock.Add(hour.Milliseconds())
+	advance(hour)
 
-	// The witness cannot tell. An operator has looked, and can.
+	// The witness cannot tell. An operator has looked, and decides.
 	name, err := reg.Settle(ctx, dibs.Settle{ID: hold.ID, Verdict: dibs.Exists(wedding)})
 	check(err)
 	fmt.Println(name.State, name.Entity)

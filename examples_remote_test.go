@@ -10,21 +10,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/calldibs/dibs/embedded"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 )
 
-// examplesRemote is set where examples are to reach their registries over HTTP.
+// examplesRemote is the variable that makes examples use a registry over HTTP.
 const examplesRemote = "DIBS_EXAMPLES_REMOTE"
 
-// dialled is what overHTTP says, for TestExamplesRemote to count.
+// dialled is what overHTTP prints, for TestExamplesRemote to count.
 const dialled = "this example is over HTTP"
 
-// overHTTP returns a client of a server with that configuration.
+// overHTTP returns a client of a server with this configuration.
 func overHTTP(cfg dibs.Config) *dibs.Registry {
 	store := memstore.New(memstore.Config{})
 	kept, err := embedded.Open(store, cfg)
@@ -40,7 +39,7 @@ func overHTTP(cfg dibs.Config) *dibs.Registry {
 	}})
 }
 
-// served is the registry of a client that takes its server with it when it is closed.
+// served is the registry of a client; closing it also closes the server.
 type served struct {
 	*dibs.Registry
 	close func() error
@@ -67,8 +66,8 @@ func (s served) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (di
 	return s.Registry.Events(ctx, query)
 }
 
-// Programs change between a registry of their own and a server's by one line. All
-// examples print the same with either, apart from those that say embedded.
+// Between an embedded registry and a server, only one line of a program differs. All examples
+// print the same with both, except those that need an embedded registry.
 func TestExamplesRemote(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(examplesRemote) != "" {
@@ -86,6 +85,6 @@ func TestExamplesRemote(t *testing.T) {
 	}
 	const atLeast = 40
 	if n := strings.Count(string(output), dialled); n < atLeast {
-		t.Errorf("%d examples were run over HTTP, there are at least %d", n, atLeast)
+		t.Errorf("%d examples ran over HTTP, want at least %d", n, atLeast)
 	}
 }

@@ -1,39 +1,38 @@
 package dibs
 
-// ForgetRequest asks to erase a person, which is an entity in a scope; or one name.
+// ForgetRequest asks to erase a person, which is an entity in a scope, or one name.
 //
-// Forgetting a person deletes the entity, if it was not deleted, and erases every name that
-// is its own or was last: from rows and history, with value, entity, principal, correlation
-// id and meta. A name that somebody else has by now stays, and its history loses the person.
-// It reads the whole feed, since nothing less tells of all that a person ever had.
+// Forgetting a person deletes the entity and erases every name that it has, or was the last to
+// have: value, entity, principal, correlation id and meta, from rows and history. A name that
+// another entity has by now stays; only the person is removed from its history. Forget reads
+// the whole feed to find everything that the person ever had.
 //
-// What is left is a tombstone: a row that has the reservation id and no value. It keeps the
-// name back as the quarantine of its policy says, for everybody, and goes with the event
-// [EventForgotten] when HoldHistory is over too. Epochs never go back.
+// It leaves a tombstone: a row with the reservation id and without a value. The tombstone keeps
+// the name in quarantine as its policy says, for every entity. It is purged together with its
+// event [EventForgotten] when the quarantine and HoldHistory are over. Epochs never go back.
 //
-// It can be interrupted at any time, and goes on when it is run again. See docs/privacy.md
-// for what an engine keeps on disk after it.
+// Forget can be interrupted at any time; run it again to continue. See docs/privacy.md for what
+// engines keep on disk.
 type ForgetRequest struct {
 	Scope  string // the entity's scope; empty for namespaces without one
-	Entity Entity // the person; for a name, whose it must be, or zero for one that nobody has
+	Entity Entity // the person; for one name its owner, or zero if it has none
 
-	// Namespace and Value are the one name to forget. Empty means all that the entity has.
+	// Namespace and Value are the one name to forget. Empty means all names of Entity.
 	Namespace string
 	Value     string
 
-	// DryRun says what would be erased, and does nothing.
+	// DryRun only says what would be erased.
 	DryRun bool
-	// Scrub sees to it in the end that nothing is left in the engine's files either, which
-	// takes its time. SQLite can; others are [ErrUnsupported].
+	// Scrub also removes what is left in the engine's files, which takes time. Only SQLite can;
+	// with other engines it is [ErrUnsupported].
 	Scrub bool
 }
 
-// Forgetting is what was erased, or would be.
+// Forgetting is what Forget erased, or would erase.
 type Forgetting struct {
-	// Erased are the names of which nothing is left, as they were; but State and Until say
-	// whether they are kept back now.
+	// Erased are the names as they were, but with State and Until of their tombstones.
 	Erased []Name
-	// Redacted are the names of others whose history has lost the person.
+	// Redacted are names of other entities from whose history the person was removed.
 	Redacted []Name
 	// Replayed says that there was nothing to erase.
 	Replayed bool

@@ -14,9 +14,9 @@ const (
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// ID identifies a record. A name's ID is the first 128 bits of the SHA-256 of
-// its key, so the same key always has the same ID; written out it is the
-// reservation id. It is public, and never proof of anything: that is the token.
+// ID identifies a record. The ID of a name is the first 128 bits of the SHA-256 of its key, so
+// the same key always has the same ID; its text is the reservation id. It is public: the token,
+// not the ID, proves a hold. No record has the zero ID.
 type ID [16]byte
 
 // NameID returns the ID of the name with this namespace and canonical form.
@@ -26,7 +26,7 @@ func NameID(namespace, canonical string) ID {
 
 // EntityID returns the ID of an entity's record within its scope.
 func EntityID(scope string, entity Entity) ID {
-	// No part can hold a NUL (see [Entity]), so two entities never share an input.
+	// No part can contain a NUL (see [Entity]), so two entities never share an input.
 	return hashID(scope + "\x00" + entity.Type + "\x00" + entity.ID)
 }
 
@@ -43,8 +43,7 @@ func ParseID(s string) (ID, error) {
 		return ID{}, malformedID(s)
 	}
 	n, err := idEncoding.Decode(id[:], []byte(code))
-	// 26 characters carry two bits more than the ID has. They must be zero, or
-	// several spellings would mean the same reservation.
+	// 26 characters have two bits more than the ID. They must be zero: one text per ID.
 	if err != nil || n != len(id) || id.String() != s {
 		return ID{}, malformedID(s)
 	}
@@ -58,10 +57,10 @@ func malformedID(s string) *Error {
 	}
 }
 
-// IsZero reports whether the ID is the zero one, which no record has.
+// IsZero reports whether this is the zero ID.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String returns the reservation id: "res_" and 26 characters of base32.
+// String returns the reservation id: "res_" and 26 characters of base32; empty for the zero ID.
 func (id ID) String() string {
 	if id.IsZero() {
 		return ""

@@ -2,12 +2,12 @@ package dibs
 
 import "time"
 
-// Instant is a moment on the engine's clock, in milliseconds since the Unix
-// epoch. The zero Instant stands for "no date": never, or not yet.
+// Instant is a moment on the engine's clock, in milliseconds since the Unix epoch. The zero
+// Instant means no date.
 type Instant int64
 
-// InstantOf returns t as an Instant, cut to the millisecond. The zero time
-// becomes the zero Instant.
+// InstantOf returns t as an Instant, truncated to the millisecond. The zero time becomes the
+// zero Instant.
 func InstantOf(t time.Time) Instant {
 	if t.IsZero() {
 		return 0
@@ -41,14 +41,6 @@ func (i Instant) Sub(j Instant) time.Duration {
 	return time.Duration(i-j) * time.Millisecond
 }
 
-// Reached reports whether the date lies at or before now. "No date" never comes.
-// A hold that ends at t is over at t, not a millisecond later.
+// Reached reports whether the instant is at or before now: a hold that ends at t is over at t.
+// The zero Instant is never reached.
 func (i Instant) Reached(now Instant) bool { return i != 0 && i <= now }
-
-// earlier returns the earlier of two dates, where the zero Instant is none.
-func earlier(a, b Instant) Instant {
-	if a == 0 || (b != 0 && b < a) {
-		return b
-	}
-	return a
-}

@@ -13,16 +13,16 @@ type LinkKind byte
 
 // The kinds of link.
 const (
-	LinkSkeleton  LinkKind = 's' // the document that the name shares with its look-alikes
-	LinkHash      LinkKind = 'h' // a document that leads to the name, in a blind namespace
-	LinkMovedTo   LinkKind = 't' // the row that has the name now, since the rules of its namespace changed
-	LinkMovedFrom LinkKind = 'f' // a row that had the name before
+	LinkSkeleton  LinkKind = 's' // the index document of the name and its look-alikes
+	LinkHash      LinkKind = 'h' // an index document that leads to the name, in a blind namespace
+	LinkMovedTo   LinkKind = 't' // the row that has the name since the rules of its namespace changed
+	LinkMovedFrom LinkKind = 'f' // a row that had the name before that
 )
 
-// linkSize is how many bytes EncodeLinks makes of one.
+// linkSize is the length of one encoded link.
 const linkSize = 1 + len(ID{})
 
-// EncodeLinks returns links as engines keep them; nothing for none.
+// EncodeLinks returns links in the form that engines store; nil for none.
 func EncodeLinks(links []Link) []byte {
 	if len(links) == 0 {
 		return nil
@@ -35,10 +35,10 @@ func EncodeLinks(links []Link) []byte {
 	return data
 }
 
-// DecodeLinks undoes EncodeLinks.
+// DecodeLinks is the inverse of EncodeLinks.
 func DecodeLinks(data []byte) ([]Link, error) {
 	if len(data)%linkSize != 0 {
-		return nil, fmt.Errorf("dibs: the links of a name have %d bytes, no multiple of %d", len(data), linkSize)
+		return nil, fmt.Errorf("dibs: the links of a name are damaged: %d bytes, not a multiple of %d", len(data), linkSize)
 	}
 	var links []Link
 	for ; len(data) > 0; data = data[linkSize:] {

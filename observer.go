@@ -5,42 +5,40 @@ import (
 	"time"
 )
 
-// Observer is a set of hooks, each of which may be nil. They are called from
-// several goroutines at once and must return quickly.
+// Observer is a set of optional hooks. They must be safe for concurrent use and return quickly.
 type Observer struct {
-	// Command is called after every Apply, also of one command.
+	// Command is called after every Apply, and so after every command.
 	Command func(CommandInfo)
-	// Batch is called by the writer after each batch.
+	// Batch is called after each batch of a writer.
 	Batch func(BatchInfo)
 	// Sweep is called after each sweep.
 	Sweep func(SweepReport)
 	// Witness is called after a witness was asked.
 	Witness func(WitnessInfo)
-	// Begin is called when work begins, and what it returns at its end: with nil, or
-	// with what went wrong. All that is done for it has the context that it returns,
-	// which must come from the one it was given. This is for tracing, see package
-	// dibsotel.
+	// Begin is called when work begins; the function that it returns is called at the end, with
+	// nil or the error. The work gets the context that Begin returns, which must be derived
+	// from the one that Begin gets. This is for tracing, see package dibsotel.
 	Begin func(ctx context.Context, work Work) (context.Context, func(err error))
 }
 
 // CommandInfo describes an Apply.
 type CommandInfo struct {
-	Commands []Command // what was asked for; tokens are in there, so never log it whole
+	Commands []Command // the request; it contains tokens, so do not log all of it
 	DryRun   bool
 	Err      error // nil, or why it was refused
 	Took     time.Duration
 }
 
-// BatchInfo describes a batch of the writer.
+// BatchInfo describes a batch of a writer.
 type BatchInfo struct {
 	Requests int // how many callers shared it
-	Commits  int // transactions it took: 0 if nothing was changed, more than 1 if others were faster or a guess was wrong
-	Queued   int // how many callers wait for the next
+	Commits  int // how many transactions it needed: 0 if nothing changed, more than 1 after a conflict or a wrong guess
+	Queued   int // how many callers wait for the next batch
 	Took     time.Duration
-	Err      error // of the engine
+	Err      error // nil, or the engine's error
 }
 
-// WitnessInfo describes what a witness was asked and said.
+// WitnessInfo describes a question to a witness and its answer.
 type WitnessInfo struct {
 	Hold    SuspectHold
 	Verdict Verdict
@@ -48,28 +46,27 @@ type WitnessInfo struct {
 	Took    time.Duration
 }
 
-// WorkKind is what kind of work an [Observer] is told of.
+// WorkKind is the kind of a [Work].
 type WorkKind uint8
 
 // The kinds of work.
 const (
 	WorkCall   WorkKind = iota // a call of the Registry
-	WorkBatch                  // what many calls share: a commit ("batch") or a look at the engine ("look")
+	WorkBatch                  // shared by several calls: a commit ("batch") or a read of the engine ("read")
 	WorkEngine                 // a call of the engine
 )
 
-// Work describes what begins, for [Observer.Begin]. There is nothing secret in it: no
-// value, no token, no entity.
+// Work describes what begins, for [Observer.Begin]. It contains no value, token or entity.
 type Work struct {
 	Kind WorkKind
-	// Op is what is done: a verb in lower case ("reserve", "resolve", "apply" for
-	// several commands), "batch" or "look", or what the engine is asked ("load").
+	// Op is the verb in lower case ("reserve", "resolve", "apply" for several commands),
+	// "batch" or "read", or the method of the engine ("load").
 	Op string
-	// Namespace is where, as far as the call says so in one word.
+	// Namespace is the namespace of the call; empty if the call has none or several.
 	Namespace string
-	// Size is how many commands, requests, records or groups it is about.
+	// Size is the number of commands, requests, records or groups.
 	Size int
-	// Callers are the contexts of those who share a batch, for their traces. A batch
-	// itself has none of their contexts: none of them can end it.
+	// Callers are the contexts of the calls that share a batch, for their traces. The batch
+	// itself runs in none of them: no caller can cancel it.
 	Callers []context.Context
 }

@@ -1,42 +1,41 @@
 package dibs
 
-// Principal is who is asking. A hold belongs to its principal too: replaying,
-// extending, confirming and releasing it take the same one.
+// Principal is the caller on whose behalf a command runs. A hold belongs to its principal: no
+// other one can replay, extend, confirm or release it without the right [ActForOthers]. The
+// zero Principal has no name and no rights.
 type Principal struct {
-	// Name identifies the principal; empty where nobody is known.
+	// Name identifies the principal. Empty means an unknown one.
 	Name string
-	// Rights are what it may do beyond the ordinary, in every namespace.
+	// Rights apply in every namespace.
 	Rights Rights
-	// Grants are for a principal whose rights differ from namespace to namespace. They
-	// count instead of Rights. Nil means that Rights count everywhere.
+	// Grants replace Rights if they differ between namespaces. Nil means that Rights apply.
 	Grants Grants
 }
 
-// Grants say what a principal may do where. They are asked while commands are decided: the
-// namespace of a reservation is known only then. All methods must be safe for concurrent
-// use.
+// Grants say what a principal may do in which namespace. Decisions call them, as the namespace
+// of a reservation is known only then. All methods must be safe for concurrent use.
 type Grants interface {
 	// Allow reports whether the principal may apply a command to a reservation of this
-	// namespace. A reservation for which it may not looks to it as if there were none.
+	// namespace. To a principal that may not, the reservation does not exist.
 	Allow(command Command, namespace string) bool
-	// RightsIn returns what it may do beyond the ordinary in a namespace.
+	// RightsIn returns the principal's rights in a namespace.
 	RightsIn(namespace string) Rights
 }
 
-// Rights are what a principal may do beyond the ordinary, combined with |.
+// Rights are permissions beyond the ordinary ones, combined with |.
 type Rights uint8
 
 // The rights.
 const (
-	// ActForOthers lets a principal use the holds of others, with their tokens.
+	// ActForOthers allows using the holds of other principals, with their tokens.
 	ActForOthers Rights = 1 << iota
-	// OverrideReserved lets it take reserved words.
+	// OverrideReserved allows taking reserved words.
 	OverrideReserved
-	// Operate lets it settle suspects, and change the rules of namespaces.
+	// Operate allows Settle, Recanonicalize and Forget.
 	Operate
 )
 
-// Has reports whether all of these rights are among the principal's Rights.
+// Has reports whether Rights contain all of these rights. It ignores Grants.
 func (p Principal) Has(rights Rights) bool { return p.Rights&rights == rights }
 
 // HasIn reports whether the principal has all of these rights in a namespace.
@@ -52,7 +51,7 @@ func (p Principal) Allows(command Command, namespace string) bool {
 	return p.Grants == nil || p.Grants.Allow(command, namespace)
 }
 
-// mustOperate refuses something to a principal without the right to operate.
-func mustOperate(what string) *Error {
-	return &Error{Code: CodeNotOwner, Message: what + " takes the right to operate"}
+// needsOperate refuses a verb to a principal without the right to operate.
+func needsOperate(verb string) *Error {
+	return &Error{Code: CodeNotOwner, Message: verb + " needs the right to operate"}
 }

@@ -1,138 +1,101 @@
 package dibs
 
-import (
-	"time"
-)
-
-// State is what a name is to the rest of the world.
-type State string
-
-// The states of a name.
-const (
-	Free        State = "free"        // anyone can have it
-	Held        State = "held"        // reserved, until ExpiresAt
-	Suspect     State = "suspect"     // reserved, past its time, waiting for a witness
-	Active      State = "active"      // an entity's name
-	Alias       State = "alias"       // an entity's former name, redirecting
-	Quarantined State = "quarantined" // given up; only its last entity can have it back, until a date
-)
-
-// Status is what became of a name's last reservation.
-type Status string
-
-// The statuses of a reservation.
-const (
-	StatusReserved  Status = "reserved"
-	StatusSuspect   Status = "suspect"
-	StatusConfirmed Status = "confirmed"
-	StatusReleased  Status = "released"
-	StatusExpired   Status = "expired"
-)
+import "time"
 
 // Kind says what a record is about.
 type Kind string
 
-// The kinds of record. Kinds other than names and entities are [Document]s: an
-// engine need not know them one by one, and must accept kinds it has never seen.
+// The kinds of record. All kinds other than names and entities are [Document]s; an engine must
+// accept kinds that it does not know.
 const (
 	KindName   Kind = "name"
 	KindEntity Kind = "entity"
-	KindFloor  Kind = "floor" // a namespace's highest purged epoch and revision, and its rules
-	KindQuota  Kind = "quota" // one principal's live holds in a namespace
-	KindTally  Kind = "tally" // refused attempts in one hour
+	KindFloor  Kind = "floor" // the namespace record: the highest purged epoch and revision, and the rules
+	KindQuota  Kind = "quota" // the live holds of a principal in a namespace
+	KindTally  Kind = "tally" // the refused attempts of one hour
 
-	KindSkeleton Kind = "skeleton" // the names that look alike
-	KindHash     Kind = "hash"     // the name behind a keyed hash, in a blind namespace
+	KindSkeleton Kind = "skeleton" // index: names that look alike
+	KindHash     Kind = "hash"     // index: the name with a keyed hash, in a blind namespace
 )
 
-// Ref addresses a record: what kind, in which scope, and its ID.
+// Ref is the address of a record.
 type Ref struct {
 	Kind  Kind
 	Scope string
 	ID    ID
 }
 
-// Record is a [*NameRecord], an [*EntityRecord] or a [*Document]. Records are
-// immutable once handed over: neither engine nor rules change one in place.
+// Record is a [*NameRecord], an [*EntityRecord] or a [*Document]. Neither the engine nor the
+// rules change a record after they have passed it on.
 type Record interface {
 	// Ref returns the record's address.
 	Ref() Ref
-	// Revision returns how often the record was changed. It only ever goes up;
-	// 0 is the revision of what is not there.
+	// Revision goes up with each change of the record. 0 means that the record is absent.
 	Revision() uint64
 
 	record()
 }
 
-// NameRecord is one row per key. It stays when the name becomes free, and keeps
-// its epoch; the next hold overwrites the rest.
+// NameRecord is the row of a key. It stays when the name becomes free, and keeps its epoch; the
+// next hold overwrites the rest.
 type NameRecord struct {
 	ID        ID
 	Rev       uint64
 	Namespace string
 	Scope     string // the namespace's scope
-	Value     string // what the person wrote
-	Canonical string // what is unique, byte for byte
-	Profile   string // the profile, with its version, that made it canonical
+	Value     string // as the person wrote it
+	Canonical string // unique within the namespace, byte for byte
+	Profile   string // the profile that made it canonical, with its version
 
 	State     State
 	Status    Status
 	Epoch     uint64  // goes up with each new hold or owner
-	CreatedAt Instant // when this epoch's hold or ownership began
+	CreatedAt Instant // when the hold or ownership of this epoch began
 
-	// The hold, kept after its end so that its holder can be answered.
+	// The hold. It is kept after its end, to answer retries.
 	Token         TokenHash
 	Principal     string
-	Intended      Entity // the owner-to-be that Reserve named, or none
+	Intended      Entity // the intended owner that Reserve named, or none
 	CorrelationID string
 	Meta          map[string]string
 	ExpiresAt     Instant
 
-	// Asked counts how often the witness did not know; AskAt is when it is asked
-	// next, and Doubt says why the name is still suspect.
+	// Asked counts how often the witness had no verdict. AskAt is when it is asked next. Doubt
+	// says why the name is still suspect.
 	Asked int
 	AskAt Instant
 	Doubt string
 
-	// The owner of an active name or an alias; the last owner of one that was
-	// given up.
+	// Owner has an active name or an alias; for a name that was given up it is the last owner.
 	Owner       Entity
-	ConfirmedAt Instant // when this epoch was confirmed, if it was
-	EndedAt     Instant // when it was released, expired or given up
+	ConfirmedAt Instant // when this epoch was confirmed; zero if it was not
+	EndedAt     Instant // when it was released, expired or given up; zero if it was not
 
-	// Line ties an alias to its successors where an entity has many names: all
-	// names of one line follow each other, and only the last one is active.
+	// Line ties an alias to its successors if an entity has many names: each name of a line
+	// replaced the one before it, and only the last one is active.
 	Line ID
-
-	// Until ends a quarantine, or an alias's redirecting. On a hold taken out of
-	// quarantine it is the date of that quarantine, to go back to.
+	// Until is the end of a quarantine or of an alias. For a hold on a quarantined name it is
+	// the end of that quarantine, which continues when the hold is over.
 	Until Instant
-
-	// Terms are the parts of the policy that decide what happens later. They are
-	// stamped on the row so that a process with other settings cannot misjudge it.
+	// Terms are stored with the row, so that a process with other settings decides alike.
 	Terms Terms
-
-	// Established says that the name was confirmed at some time: its history is
-	// kept for ever.
+	// Established says that the name was confirmed at some time: its history is kept for ever.
 	Established bool
-
-	// Links tie the row to other records. Most have none.
+	// Links tie the row to other records. Most rows have none.
 	Links []Link
-
 	// Spent are the tokens of holds before the last one, oldest first. Most rows have none.
 	Spent []SpentToken
 
-	// Due is when the sweeper has to look at the row next, or zero.
+	// Due is when the sweeper processes the row next. Zero means never.
 	Due Instant
 }
 
-// Terms are the settings of a policy that decide a row's fate after it was
-// written.
+// Terms are the settings of a policy that apply to a row after it was written.
 type Terms struct {
 	Witnessed   bool          // a lapsed hold becomes suspect
 	Many        bool          // its entity may have several active names here
-	Counted     bool          // the hold stands in its principal's quota
-	Quarantine  time.Duration // for an alias given up by time; whole milliseconds
+	Counted     bool          // the hold counts towards its principal's quota
+	Quarantine  time.Duration // after the end of an alias; whole milliseconds
 	HoldHistory time.Duration // how long a row that was never confirmed is kept; whole milliseconds
 }
 
@@ -147,9 +110,8 @@ func (n *NameRecord) record() {}
 // Key returns namespace:canonical.
 func (n *NameRecord) Key() string { return n.Namespace + ":" + n.Canonical }
 
-// EntityRecord carries what is true of an entity as a whole. Every change to its
-// names writes it, so its revision is the entity's version, and a decision that
-// read it notices any such change.
+// EntityRecord is the row of an entity. Every change to the entity's names writes it, so its
+// revision is the entity's version, and Commit rejects decisions on an older one.
 type EntityRecord struct {
 	ID       ID
 	Rev      uint64
@@ -158,13 +120,11 @@ type EntityRecord struct {
 	Archived bool
 	Deleted  bool
 
-	// Active maps a namespace (or a line of one, see [NameRecord.Line]) to the
-	// entity's active name there. It keeps "one active name" true also on
-	// engines without unique indexes.
+	// Active maps a namespace (or a line of one, see [NameRecord.Line]) to the entity's active
+	// name there. It ensures one active name on engines without unique indexes too.
 	Active map[string]ID
 
-	// Due is when the sweeper has to look at the entity next: while names of a
-	// deleted one are left.
+	// Due is when a sweep gives up more names of a deleted entity. Zero means never.
 	Due Instant
 }
 
@@ -176,17 +136,15 @@ func (e *EntityRecord) Revision() uint64 { return e.Rev }
 
 func (e *EntityRecord) record() {}
 
-// Document is a record of any other kind. Engines store it without looking into
-// Data.
+// Document is a record of any other kind. Engines do not interpret Data.
 type Document struct {
 	Kind  Kind
 	Scope string
 	ID    ID
 	Rev   uint64
-	// Label is what listings are ordered by, byte for byte: UTF-8 without control
-	// characters. No two of a kind share one.
+	// Label orders listings byte for byte. UTF-8 without control characters, unique per kind.
 	Label string
-	// Due is when the sweeper has to look at the document, or zero.
+	// Due is when the sweeper processes the document next. Zero means never.
 	Due  Instant
 	Data []byte
 }

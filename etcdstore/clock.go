@@ -8,16 +8,16 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// stamp is what every commit puts into the clock key: its place in the order of all
-// commits, and its time.
+// stamp is what every commit writes into the clock key: its order among all commits, and its
+// time.
 //
-// The order is what the feed is sorted by. A commit is a transaction that only happens if
-// the order on record is lower than its own, so orders rise exactly as etcd applies
-// transactions. It is about the time in microseconds, but nothing depends on that: a
-// server that is late just counts on from the order on record.
+// The feed is sorted by the order. A commit is a transaction with the condition that the
+// stored order is lower than its own, so orders rise exactly as etcd applies transactions. An
+// order is about the time in microseconds, but nothing depends on that: a server whose clock
+// is slow counts on from the stored order.
 //
-// The time is what windows are checked against: the greater of the server's own clock and
-// the time on record.
+// Windows are checked against the time: the greater of the server's own clock and the stored
+// time.
 type stamp struct {
 	order uint64
 	time  dibs.Instant
@@ -36,16 +36,16 @@ func decodeStamp(value []byte) (stamp, bool) {
 	return stamp{binary.BigEndian.Uint64(value), dibs.Instant(binary.BigEndian.Uint64(value[8:]))}, true
 }
 
-// clock is what a server knows of the clock on record, and its own.
+// clock is the newest stored stamp that a server knows, and its own clock.
 type clock struct {
 	wall func() time.Time
 
 	mu     sync.Mutex
-	seen   stamp  // the newest that is known to be on record
+	seen   stamp  // the newest stored one
 	issued uint64 // the highest order that was given to a commit here
 }
 
-// learn takes note of a stamp that was on record.
+// learn notes a stored stamp.
 func (c *clock) learn(s stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,32 +54,32 @@ func (c *clock) learn(s stamp) {
 	}
 }
 
-// recorded is the highest order that is known to be on record.
-func (c *clock) recorded() uint64 {
+// lastOrder returns the highest stored order that is known.
+func (c *clock) lastOrder() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen.order
 }
 
-// now is the engine's time, as far as it is known here.
+// now returns the engine's time, as far as it is known here.
 func (c *clock) now() dibs.Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return max(dibs.InstantOf(c.wall()), c.seen.time)
 }
 
-// ahead is by how much the time on record is ahead of this server's clock.
+// ahead returns by how much the stored time is ahead of this server's clock.
 func (c *clock) ahead() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen.time.Sub(dibs.InstantOf(c.wall()))
 }
 
-// leap is by how much a commit that lost its place tries to be ahead of others, in the
-// unit of orders. It makes sure that a server with a late clock gets its turn.
+// leap is by how much a commit that lost a race raises its order. Without it a server with a
+// slow clock would lose every race.
 const leap = 2000
 
-// next makes the stamp of a commit that has lost its place so many times.
+// next returns the stamp of a commit that has lost a number of races.
 func (c *clock) next(lost int) stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,132 +1,153 @@
 package etcdstore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
 
 // errDamaged is the cause of errors about values that cannot be read.
-var errDamaged = errors.New("etcdstore: a value is damaged, or something else has written it")
+var errDamaged = errors.New("etcdstore: a value is damaged, or another program has written it")
 
-// encoder writes a value field by field: numbers as varints, texts with their length
-// before them. Which field is which follows from the order alone. A later version may
-// add fields at the end: a value without them reads as zero.
-type encoder struct{ data []byte }
-
-func (e *encoder) uint(n uint64) { e.data = binary.AppendUvarint(e.data, n) }
-func (e *encoder) int(n int64)   { e.data = binary.AppendVarint(e.data, n) }
-
-func (e *encoder) date(i dibs.Instant) { e.int(int64(i)) }
-
-func (e *encoder) text(s string) {
-	e.uint(uint64(len(s)))
-	e.data = append(e.data, s...)
+// coder encodes or decodes a value, field by field: numbers as varints, texts with their
+// length before them. One function per kind of value lists its fields for both directions.
+// The order alone tells which field is which. A later version may add fields at the end: a
+// value without them reads as zero.
+//
+// Encoding only reads the fields. After the first error of decoding all further fields are
+// zero.
+type coder struct {
+	data     []byte // what was written, or is still to be read
+	decoding bool
+	err      error
 }
 
-func (e *encoder) bytes(b []byte) { e.text(string(b)) }
+func (c *coder) fail() { c.data, c.err = nil, errDamaged }
 
-func (e *encoder) flags(set ...bool) {
+func (c *coder) uint(n *uint64) {
+	if !c.decoding {
+		c.data = binary.AppendUvarint(c.data, *n)
+		return
+	}
+	value, size := binary.Uvarint(c.data)
+	take(c, n, value, size)
+}
+
+// integer codes a signed number.
+func integer[T ~int | ~int64](c *coder, n *T) {
+	if !c.decoding {
+		c.data = binary.AppendVarint(c.data, int64(*n))
+		return
+	}
+	value, size := binary.Varint(c.data)
+	take(c, n, T(value), size)
+}
+
+// take stores a number that was read, which had a size in bytes. There is none at the end of
+// the data.
+func take[T any](c *coder, n *T, value T, size int) {
+	var zero T
+	switch *n = zero; {
+	case len(c.data) == 0:
+	case size <= 0:
+		c.fail()
+	default:
+		*n, c.data = value, c.data[size:]
+	}
+}
+
+// count codes the number of elements or bytes that follow.
+func (c *coder) count(n int) int {
+	size := uint64(n)
+	c.uint(&size)
+	if c.decoding && size > uint64(len(c.data)) {
+		c.fail()
+		return 0
+	}
+	return int(size)
+}
+
+// bytes codes bytes. Decoded ones are a part of the value itself, or nil.
+func (c *coder) bytes(b *[]byte) {
+	n := c.count(len(*b))
+	switch {
+	case !c.decoding:
+		c.data = append(c.data, *b...)
+	case n == 0:
+		*b = nil
+	default:
+		*b, c.data = c.data[:n:n], c.data[n:]
+	}
+}
+
+func text[T ~string](c *coder, s *T) {
+	n := c.count(len(*s))
+	if !c.decoding {
+		c.data = append(c.data, *s...)
+		return
+	}
+	*s, c.data = T(c.data[:n]), c.data[n:]
+}
+
+// array codes an array of which nothing is written if all bytes are zero.
+func (c *coder) array(array []byte) {
+	b := array
+	if len(bytes.Trim(array, nul)) == 0 {
+		b = nil
+	}
+	if c.bytes(&b); c.decoding {
+		copy(array, b)
+	}
+}
+
+func (c *coder) flags(flags ...*bool) {
 	var bits uint64
-	for i, on := range set {
-		if on {
+	for i, flag := range flags {
+		if *flag {
 			bits |= 1 << i
 		}
 	}
-	e.uint(bits)
-}
-
-func (e *encoder) entity(who dibs.Entity) {
-	e.text(who.Type)
-	e.text(who.ID)
-}
-
-func (e *encoder) meta(meta map[string]string) {
-	e.uint(uint64(len(meta)))
-	for name, value := range meta {
-		e.text(name)
-		e.text(value)
+	if c.uint(&bits); c.decoding {
+		for i, flag := range flags {
+			*flag = bits&(1<<i) != 0
+		}
 	}
 }
 
-// decoder reads what an encoder wrote. After the first thing that is wrong all fields
-// are zero, and err says so.
-type decoder struct {
-	data []byte
-	err  error
-}
-
-func (d *decoder) fail() {
-	d.data, d.err = nil, errDamaged
-}
-
-func (d *decoder) uint() uint64 {
-	if len(d.data) == 0 {
-		return 0
-	}
-	n, size := binary.Uvarint(d.data)
-	if size <= 0 {
-		d.fail()
-		return 0
-	}
-	d.data = d.data[size:]
-	return n
-}
-
-func (d *decoder) int() int64 {
-	if len(d.data) == 0 {
-		return 0
-	}
-	n, size := binary.Varint(d.data)
-	if size <= 0 {
-		d.fail()
-		return 0
-	}
-	d.data = d.data[size:]
-	return n
-}
-
-func (d *decoder) date() dibs.Instant { return dibs.Instant(d.int()) }
-
-func (d *decoder) text() string { return string(d.bytes()) }
-
-// bytes returns a part of the value itself, or nil for none.
-func (d *decoder) bytes() []byte {
-	n := d.uint()
-	if n > uint64(len(d.data)) {
-		d.fail()
-		return nil
-	}
-	if n == 0 {
-		return nil
-	}
-	b := d.data[:n:n]
-	d.data = d.data[n:]
-	return b
-}
-
-func (d *decoder) flags(set ...*bool) {
-	bits := d.uint()
-	for i, on := range set {
-		*on = bits&(1<<i) != 0
+func (c *coder) millis(d *time.Duration) {
+	ms := d.Milliseconds()
+	if integer(c, &ms); c.decoding {
+		*d = time.Duration(ms) * time.Millisecond
 	}
 }
 
-func (d *decoder) entity() dibs.Entity { return dibs.Entity{Type: d.text(), ID: d.text()} }
+func (c *coder) entity(e *dibs.Entity) {
+	text(c, &e.Type)
+	text(c, &e.ID)
+}
 
-func (d *decoder) meta() map[string]string {
-	n := d.uint()
-	if n > uint64(len(d.data)) {
-		d.fail()
+// coded codes a map, whose values are coded by a function.
+func coded[V any](c *coder, m *map[string]V, value func(*V)) {
+	n := c.count(len(*m))
+	if !c.decoding {
+		for k, v := range *m {
+			text(c, &k)
+			value(&v)
+		}
+		return
 	}
-	if n == 0 || d.err != nil {
-		return nil
+	if n == 0 || c.err != nil {
+		return
 	}
-	meta := make(map[string]string, n)
+	*m = make(map[string]V, n)
 	for range n {
-		name := d.text()
-		meta[name] = d.text()
+		var k string
+		var v V
+		text(c, &k)
+		value(&v)
+		(*m)[k] = v
 	}
-	return meta
 }

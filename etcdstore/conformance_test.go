@@ -23,11 +23,11 @@ import (
 
 func TestMain(m *testing.M) { etcdtest.Main(m) }
 
-// patience is how long a call may take where it does not matter; a busy machine is slow.
+// patience is how long a call may take on a slow machine.
 const patience = 30 * time.Second
 
-// open opens a store, which is closed with the test. A busy machine may take longer than the
-// little time that a test gives its store for each call.
+// open opens a store, which closes with the test. A slow machine may need longer than the short
+// timeout that a test gives its store.
 func open(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store {
 	tb.Helper()
 	store, err := etcdstore.Open(context.Background(), cfg)
@@ -48,20 +48,20 @@ type prefixes struct {
 	stalls sync.Map // of dibs.Store to *atomic.Pointer[stall]
 }
 
-// stall is a transaction that takes its time.
+// stall is a transaction that waits.
 type stall struct{ reached, resumed chan struct{} }
 
 func (p *prefixes) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
 	tb.Helper()
 	cluster := etcdtest.Shared(tb)
-	var wall atomic.Int64 // what the clock shows; the clock itself is locked while it moves
+	var wall atomic.Int64 // a copy: the clock itself is locked while it moves
 	wall.Store(clock.Now().UnixNano())
 	store := p.openAs(tb, etcdstore.Config{
 		Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), MaxSkew: -1, Timeout: patience, MaxTxnOps: 4096,
 		Now: func() time.Time { return time.Unix(0, wall.Load()) },
 	})
 	clock.Follow(func(now time.Time) {
-		if now.UnixNano() < wall.Swap(now.UnixNano()) { // an operator would do the same
+		if now.UnixNano() < wall.Swap(now.UnixNano()) { // as an operator would
 			if err := store.SetTime(context.Background(), now); err != nil {
 				tb.Error(err)
 			}
@@ -96,7 +96,7 @@ func (p *prefixes) openAs(tb testing.TB, cfg etcdstore.Config) *etcdstore.Store 
 	return store
 }
 
-// stall keeps the next transaction of a store that changes something on its way.
+// stall holds back the next writing transaction of a store.
 func (p *prefixes) stall(_ testing.TB, store dibs.Store) (stalled <-chan struct{}, resume func()) {
 	stalls, _ := p.stalls.Load(store)
 	s := &stall{make(chan struct{}), make(chan struct{})}
@@ -104,13 +104,13 @@ func (p *prefixes) stall(_ testing.TB, store dibs.Store) (stalled <-chan struct{
 	return s.reached, func() { close(s.resumed) }
 }
 
-// cut takes from a store the right to do anything.
+// cut makes every request of a store fail.
 func (p *prefixes) cut(_ testing.TB, store dibs.Store) {
 	cut, _ := p.cuts.Load(store)
 	cut.(*atomic.Bool).Store(true)
 }
 
-// again opens the prefix of a store once more.
+// again opens the prefix of a store again.
 func (p *prefixes) again(tb testing.TB, store dibs.Store, _ *storetest.Clock) dibs.Store {
 	tb.Helper()
 	cfg, _ := p.opens.Load(store)

@@ -16,22 +16,22 @@ import (
 // scheme is what a DSN begins with.
 const scheme = "etcd://"
 
-// defaultPort is that of etcd's clients.
+// defaultPort is the port of etcd for clients.
 const defaultPort = "2379"
 
 // ParseDSN reads a Config from one line:
 //
 //	etcd://user:password@host1:2379,host2:2379,host3:2379/prefix?cacert=ca.pem&cert=me.pem&key=me.key
 //
-// All but the hosts may be left out. The prefix ends with a slash, also if none is written.
-// Settings behind the question mark are cacert, cert and key (files in PEM; any of them
-// turns TLS on), tls=true (TLS with the system's authorities), max_txn_ops, max_skew and
-// timeout. No error has a password in it.
+// Everything except the hosts may be left out. A slash is added to the prefix if it has none.
+// The settings are cacert, cert and key (PEM files; any of them turns TLS on), tls=true (TLS
+// with the system's authorities), max_txn_ops, max_skew and timeout. No error contains a
+// password.
 func ParseDSN(dsn string) (Config, error) {
 	var cfg Config
 	rest, ok := strings.CutPrefix(dsn, scheme)
 	if !ok {
-		return cfg, errors.New("an etcd cluster's address begins with etcd://, as in etcd://host1:2379,host2:2379/prefix")
+		return cfg, errors.New("the address of an etcd cluster begins with etcd://, as in etcd://host1:2379,host2:2379/prefix")
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -47,7 +47,7 @@ func ParseDSN(dsn string) (Config, error) {
 	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
 		plain, err := url.PathUnescape(prefix)
 		if err != nil {
-			return Config{}, errors.New("the prefix in the store's address is not well-formed: write % as %25")
+			return Config{}, errors.New("the prefix in the store's address is malformed: write % as %25")
 		}
 		cfg.Prefix = plain + "/"
 	}
@@ -63,7 +63,7 @@ func (c *Config) setLogin(login string) error {
 	c.Username, wrong[0] = url.PathUnescape(user)
 	c.Password, wrong[1] = url.PathUnescape(password)
 	if errors.Join(wrong[:]...) != nil || strings.ContainsAny(login, "/@# ") || user == "" {
-		return errors.New("user and password in the store's address must not have special characters in them: write @ as %40, / as %2F, # as %23, ? as %3F, % as %25")
+		return errors.New("user and password in the store's address must not contain special characters: write @ as %40, / as %2F, # as %23, ? as %3F, % as %25")
 	}
 	return nil
 }
@@ -74,11 +74,11 @@ func (c *Config) setHosts(hosts string) error {
 		if strings.Contains(strings.TrimSuffix(host, "]"), ":") && !strings.HasSuffix(host, "]") {
 			var err error
 			if name, port, err = net.SplitHostPort(host); err != nil {
-				return errors.New("the hosts in the store's address are not well-formed: write host1:2379,host2:2379")
+				return errors.New("the hosts in the store's address are malformed: write host1:2379,host2:2379")
 			}
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil || name == "" {
-			return errors.New("the hosts in the store's address are not well-formed: write host1:2379,host2:2379")
+			return errors.New("the hosts in the store's address are malformed: write host1:2379,host2:2379")
 		}
 		c.Endpoints = append(c.Endpoints, net.JoinHostPort(strings.Trim(name, "[]"), port))
 	}
@@ -88,7 +88,7 @@ func (c *Config) setHosts(hosts string) error {
 func (c *Config) setOptions(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return errors.New("the settings behind the ? of the store's address are not well-formed: write name=value&name=value, and % as %25")
+		return errors.New("the settings after the ? in the store's address are malformed: write name=value&name=value, and % as %25")
 	}
 	files := tlsFiles{ca: values.Get("cacert"), cert: values.Get("cert"), key: values.Get("key")}
 	for name := range values {
@@ -104,18 +104,18 @@ func (c *Config) setOptions(query string) error {
 			c.MaxSkew, err = time.ParseDuration(value)
 		case "timeout":
 			c.Timeout, err = time.ParseDuration(value)
-		default: // not shown: it may be a part of a password
-			return errors.New("the store's address has a setting that etcd's does not know: there are cacert, cert, key, tls, max_txn_ops, max_skew and timeout; write ? in a password as %3F")
+		default: // its name is not shown: it may be a part of a password
+			return errors.New("unknown setting in the store's address: etcd:// has cacert, cert, key, tls, max_txn_ops, max_skew and timeout; write ? in a password as %3F")
 		}
 		if err != nil {
-			return fmt.Errorf("%s in the store's address is not a value that it can have", name)
+			return fmt.Errorf("%s in the store's address has an invalid value", name)
 		}
 	}
 	c.TLS, err = files.load()
 	return err
 }
 
-// tlsFiles are files in PEM.
+// tlsFiles are PEM files.
 type tlsFiles struct {
 	ca, cert, key string
 	wanted        bool // also without files
@@ -133,11 +133,11 @@ func (f tlsFiles) load() (*tls.Config, error) {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("cacert: %s has no certificate in PEM", f.ca)
+			return nil, fmt.Errorf("cacert: %s contains no PEM certificate", f.ca)
 		}
 	}
 	if (f.cert == "") != (f.key == "") {
-		return nil, errors.New("cert and key in the store's address go together: name both files")
+		return nil, errors.New("cert and key in the store's address belong together: give both files")
 	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)

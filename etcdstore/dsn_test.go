@@ -45,10 +45,10 @@ func TestParseDSNRefuses(t *testing.T) {
 		"etcd://u:hunter2%zz@h":      "% as %25",
 		"etcd://u:x?hunter2@h":       "write host1:2379",
 		"etcd://u:1?hunter2@h":       "? in a password as %3F",
-		"etcd://h?hunter2=1":         "there are cacert",
+		"etcd://h?hunter2=1":         "etcd:// has cacert",
 		"etcd://h?timeout=soon":      "timeout in the store's address",
 		"etcd://h?max_skew=%zz":      "write name=value",
-		"etcd://h?cert=a.pem":        "name both files",
+		"etcd://h?cert=a.pem":        "give both files",
 		"etcd://h?cacert=/no/such":   "cacert",
 		"etcd://h?cert=/no&key=/no2": "cert and key",
 	} {
@@ -57,7 +57,7 @@ func TestParseDSNRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %s", dsn, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter") {
-			t.Errorf("%s: the error has the password in it: %v", dsn, err)
+			t.Errorf("%s: the error contains the password: %v", dsn, err)
 		}
 	}
 }

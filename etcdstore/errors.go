@@ -13,21 +13,21 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// What Open refuses.
+// The errors with which Open refuses a prefix.
 var (
-	// ErrNewerLayout is returned for data that a newer Dibs has written.
-	ErrNewerLayout = errors.New("etcdstore: a newer version of Dibs has written what is under this prefix: update this program")
+	// ErrNewerLayout is returned for data of a newer version of Dibs.
+	ErrNewerLayout = errors.New("etcdstore: a newer version of Dibs has written the data under this prefix: update this program")
 
-	// ErrForeignKeys is returned for a prefix under which there is something else.
-	ErrForeignKeys = errors.New("etcdstore: under this prefix there are keys that are not a registry's: choose another one")
+	// ErrForeignKeys is returned for a prefix with keys of another program.
+	ErrForeignKeys = errors.New("etcdstore: the prefix has keys that do not belong to a registry: choose another one")
 )
 
 var (
-	errCrowded = errors.New("other servers were faster every time")
-	errFull    = errors.New("etcd's database is full (alarm NOSPACE) and takes no writes: compact and defragment it, or raise --quota-backend-bytes on all members, then run etcdctl alarm disarm")
+	errContention = errors.New("other servers were faster every time: try again")
+	errFull       = errors.New("etcd's database is full (alarm NOSPACE) and refuses writes: compact and defragment it, or raise --quota-backend-bytes on all members, then run etcdctl alarm disarm")
 )
 
-// codeOf returns the status of a call to etcd.
+// codeOf returns the gRPC status of an error.
 func codeOf(err error) codes.Code {
 	if e, ok := errors.AsType[rpctypes.EtcdError](err); ok {
 		return e.Code()
@@ -44,33 +44,33 @@ func codeOf(err error) codes.Code {
 // isFull reports whether etcd has no room left.
 func isFull(err error) bool { return errors.Is(err, rpctypes.ErrNoSpace) }
 
-// isTooLarge reports whether a transaction was more than the servers take.
+// isTooLarge reports whether a transaction exceeds the servers' limits.
 func isTooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrRequestTooLarge) ||
 		(codeOf(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"))
 }
 
-// isCompacted reports whether a past that was asked for is no longer there.
+// isCompacted reports whether a revision was compacted.
 func isCompacted(err error) bool { return errors.Is(err, rpctypes.ErrCompacted) }
 
-// isRefusal reports whether an error says that a transaction has not happened and never
-// will: a member has refused it, or it was never sent. Of any other it may still happen.
+// isRefusal reports whether an error proves that a transaction is never applied: a member has
+// refused it, or it was not delivered. After any other error it may still be applied.
 func isRefusal(err error) bool {
 	if isFull(err) {
-		return false // the last one for which there was room gets this answer too
+		return false // the last transaction that fits gets this answer too
 	}
 	switch codeOf(err) {
 	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated, codes.FailedPrecondition,
 		codes.ResourceExhausted, codes.NotFound, codes.Unimplemented, codes.OutOfRange:
 		return true
 	default:
-		return isUnheard(err)
+		return isUndelivered(err)
 	}
 }
 
-// isUnheard reports whether no member has looked at a request: none could be connected to,
-// or the one that was has lost the others, and said so first.
-func isUnheard(err error) bool {
+// isUndelivered reports whether no member has processed a request: no connection was possible,
+// or the member answered that it has lost the others.
+func isUndelivered(err error) bool {
 	if codeOf(err) != codes.Unavailable {
 		return false
 	}
@@ -79,8 +79,8 @@ func isUnheard(err error) bool {
 		strings.Contains(text, "there is no connection available") || strings.Contains(text, "there is no address available")
 }
 
-// mayPass reports whether the same question may be answered by another member, or later.
-func mayPass(err error) bool {
+// isTransient reports whether another member, or a later attempt, may succeed.
+func isTransient(err error) bool {
 	switch codeOf(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Unknown, codes.Internal, codes.Aborted:
 		return true
@@ -89,8 +89,8 @@ func mayPass(err error) bool {
 	}
 }
 
-// unavailable classifies an error of a call that did nothing. What is classified
-// already stays as it is.
+// unavailable classifies an error of a call that changed nothing. An error that is
+// classified already stays as it is.
 func unavailable(err error) error {
 	var classified *dibs.Error
 	switch {
@@ -102,7 +102,7 @@ func unavailable(err error) error {
 	return dibs.Unavailable(err).Because(causeOf(err))
 }
 
-// causeOf says what is wrong with the cluster, as far as an error tells it.
+// causeOf returns the cause of an error, if the error tells one.
 func causeOf(err error) dibs.Cause {
 	if isFull(err) {
 		return dibs.CauseDiskFull

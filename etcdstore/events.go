@@ -10,9 +10,9 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Events returns events behind a cursor, which is the position of its event in
-// hexadecimal. Positions rise as etcd applies transactions, so whatever is committed later
-// stands behind all that was ever read.
+// Events returns events behind a cursor, which is the position of an event in hexadecimal.
+// Positions rise as etcd applies transactions, so later commits come behind all that was ever
+// read.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 	read := s.feedPage
 	if !query.Name.IsZero() {
 		read = func(ctx context.Context, before string, limit int) ([]entry, bool, error) {
-			return s.storyPage(ctx, query.Name, before, limit)
+			return s.historyPage(ctx, query.Name, before, limit)
 		}
 	}
 	var page []dibs.Event
@@ -36,7 +36,7 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 		}
 		for _, entry := range entries {
 			after = entry.position
-			if entry.there {
+			if entry.exists {
 				page = append(page, entry.event)
 			}
 		}
@@ -46,72 +46,69 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 	}
 }
 
-// Latest returns the last position that the clock on record allows: whatever is committed
-// later has a higher order.
+// Latest returns the last position that the stored order allows: later commits have a higher
+// order.
 func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	if err := s.calls.Begin(ctx); err != nil {
 		return "", err
 	}
 	defer s.calls.End()
-	answer, err := s.get(ctx, []clientv3.Op{clientv3.OpGet(s.keys.clock())})
+	answer, err := s.read(ctx, clientv3.OpGet(s.keys.clock()))
 	if err != nil {
 		return "", unavailable(err)
 	}
-	now := answer.Responses[0].GetResponseRange().Kvs
-	if err := s.learnFrom(now); err != nil {
+	mark, err := s.learnStamp(answer.Responses[0].GetResponseRange().Kvs)
+	if err != nil {
 		return "", unavailable(err)
 	}
-	mark, _ := decodeStamp(now[0].Value) // it was read a moment ago
 	return cursorAt(position(mark.order, maxEvents-1)), nil
 }
 
 func cursorAt(position string) dibs.Cursor { return dibs.Cursor(hex.EncodeToString([]byte(position))) }
 
-// entry is an event in its place. One that is not there was never committed, or went with
-// its name.
+// entry is an event at its position. One that does not exist was never committed, or was
+// deleted with its name.
 type entry struct {
 	position string
 	event    dibs.Event
-	there    bool
+	exists   bool
 }
 
-// behindCursor reads keys at one moment that is now, and refuses a place that is beyond
-// what there ever was.
-func (s *Store) behindCursor(ctx context.Context, after, from, to string, limit int) (found *etcdserverpb.RangeResponse, at moment, err error) {
-	answer, err := s.get(ctx, []clientv3.Op{
+// readRange reads a range of keys at the present revision, and refuses a cursor beyond the
+// last position.
+func (s *Store) readRange(ctx context.Context, cursor, from, to string, limit int) (found *etcdserverpb.RangeResponse, at revision, err error) {
+	answer, err := s.read(ctx,
 		clientv3.OpGet(s.keys.clock()),
-		clientv3.OpGet(from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit))),
-	})
+		clientv3.OpGet(from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit))))
 	if err != nil {
 		return nil, 0, err
 	}
-	now := answer.Responses[0].GetResponseRange().Kvs
-	if err := s.learnFrom(now); err != nil {
+	mark, err := s.learnStamp(answer.Responses[0].GetResponseRange().Kvs)
+	if err != nil {
 		return nil, 0, err
 	}
-	if mark, _ := decodeStamp(now[0].Value); after > position(mark.order, maxEvents-1) {
+	if cursor > position(mark.order, maxEvents-1) {
 		return nil, 0, dibs.ErrBadCursor
 	}
-	return answer.Responses[1].GetResponseRange(), moment(answer.Header.Revision), nil
+	return answer.Responses[1].GetResponseRange(), revision(answer.Header.Revision), nil
 }
 
-// maxTransactions is of how many transactions the events are read at once. Each has told of
-// at least one.
+// maxTransactions is how many transactions a page of the feed has at most. Each has at least
+// one event.
 const maxTransactions = 64
 
-// feedPage reads events of all names: at most limit, but all that may be there up to the
-// last of them.
+// feedPage reads events of all names: at most limit, in order, without a gap.
 func (s *Store) feedPage(ctx context.Context, after string, limit int) ([]entry, bool, error) {
 	prefix := s.keys.feed()
-	from := prefix + after[:min(len(after), orderSize)] // there may be more in the same transaction
-	found, at, err := s.behindCursor(ctx, after, from, behind(prefix), min(limit+1, maxTransactions))
+	from := prefix + after[:min(len(after), orderSize)] // there may be more events of the same transaction
+	found, at, err := s.readRange(ctx, after, from, prefixEnd(prefix), min(limit+1, maxTransactions))
 	if err != nil {
 		return nil, false, err
 	}
 	more := found.More
 	var entries []entry
 	var ids []dibs.ID
-	var names []string
+	var keys []string
 	for _, kv := range found.Kvs {
 		for index, id := range namesIn(kv.Value) {
 			p := positionIn(string(kv.Key[len(prefix):]), index)
@@ -122,17 +119,17 @@ func (s *Store) feedPage(ctx context.Context, after string, limit int) ([]entry,
 				more = true
 				break
 			}
-			entries, ids, names = append(entries, entry{position: p}), append(ids, id), append(names, s.keys.story(id)+p)
+			entries, ids, keys = append(entries, entry{position: p}), append(ids, id), append(keys, s.keys.history(id)+p)
 		}
 	}
-	told, err := s.values(ctx, names, at)
+	values, err := s.getKeys(ctx, keys, at)
 	if isCompacted(err) {
-		told, err = s.values(ctx, names, 0) // an event only ever goes, or says less
+		values, err = s.getKeys(ctx, keys, 0) // later an event can only be deleted or redacted
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	for i, kv := range told {
+	for i, kv := range values {
 		if kv == nil {
 			continue
 		}
@@ -146,11 +143,11 @@ func (s *Store) feedPage(ctx context.Context, after string, limit int) ([]entry,
 func readEntry(at string, name dibs.ID, value []byte) (entry, error) {
 	event, err := decodeEvent(name, value)
 	event.Cursor = cursorAt(at)
-	return entry{position: at, event: event, there: true}, err
+	return entry{position: at, event: event, exists: true}, err
 }
 
-// parseCursor returns the position that a cursor stands for. Only the one spelling that
-// was given out is good.
+// parseCursor returns the position of a cursor. It accepts only the spelling that cursorAt
+// returns.
 func parseCursor(cursor dibs.Cursor) (string, error) {
 	if cursor == "" {
 		return "", nil

@@ -19,7 +19,7 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// long reports whether tests may take their time.
+// long reports whether long tests run.
 func long() bool { return os.Getenv("DIBS_TEST_LONG") != "" }
 
 // quiet is a config for a cluster that will fail.
@@ -27,7 +27,7 @@ func quiet(cluster *etcdtest.Cluster) etcdstore.Config {
 	return etcdstore.Config{Endpoints: cluster.Endpoints(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
-// crowd reserves names, again and again with the same token where the answer is not clear.
+// crowd reserves names. It repeats a request with an unknown outcome with the same token.
 type crowd struct {
 	reg   *dibs.Registry
 	stop  chan struct{}
@@ -36,9 +36,9 @@ type crowd struct {
 	mu      sync.Mutex
 	held    map[dibs.ID]string // what was acknowledged
 	last    time.Time          // when that last happened
-	unclear atomic.Int64
+	unknown atomic.Int64
 
-	unserved atomic.Int64 // how often nothing happened
+	unserved atomic.Int64 // UNAVAILABLE answers
 }
 
 const crowdSize = 16
@@ -60,7 +60,7 @@ func gather(reg *dibs.Registry) *crowd {
 	return c
 }
 
-// reserve does not give up a name of which nobody knows whether it has it.
+// reserve repeats the request until it is answered.
 func (c *crowd) reserve(value string) {
 	token := dibs.NewToken()
 	for {
@@ -72,17 +72,16 @@ func (c *crowd) reserve(value string) {
 			c.mu.Unlock()
 			return
 		case errors.Is(err, dibs.ErrOutcomeUnknown):
-			c.unclear.Add(1)
+			c.unknown.Add(1)
 		case errors.Is(err, dibs.ErrUnavailable):
 			c.unserved.Add(1)
 		default:
-			panic(fmt.Sprintf("%s: %v", value, err)) // the name was free, and nobody else wants it
+			panic(fmt.Sprintf("%s: %v", value, err)) // the name was free, and no other caller wants it
 		}
 	}
 }
 
-// servedAfter waits until something was acknowledged that was asked for after a moment, and
-// returns how long that took.
+// servedAfter makes a request, and returns how long after a moment it was acknowledged.
 func (c *crowd) servedAfter(t *testing.T, moment time.Time) time.Duration {
 	t.Helper()
 	value := fmt.Sprint("probe-", moment.UnixNano())
@@ -90,12 +89,12 @@ func (c *crowd) servedAfter(t *testing.T, moment time.Time) time.Duration {
 	return time.Since(moment)
 }
 
-// check ends the crowd and demands that all it was told is so, once.
+// check ends the crowd. Each acknowledged name must have exactly one event.
 func (c *crowd) check(t *testing.T) {
 	t.Helper()
 	close(c.stop)
 	c.group.Wait()
-	told := make(map[dibs.ID]int)
+	events := make(map[dibs.ID]int)
 	var cursor dibs.Cursor
 	for {
 		page, err := c.reg.Events(t.Context(), dibs.FeedQuery{After: cursor, Limit: 500})
@@ -104,7 +103,7 @@ func (c *crowd) check(t *testing.T) {
 		}
 		for _, event := range page.Events {
 			if event.Namespace == "slug" {
-				told[event.ID]++
+				events[event.ID]++
 			}
 			cursor = event.Cursor
 		}
@@ -113,21 +112,20 @@ func (c *crowd) check(t *testing.T) {
 		}
 	}
 	for id, value := range c.held {
-		if told[id] != 1 {
-			t.Errorf("%s was acknowledged, and has %d events", value, told[id])
+		if events[id] != 1 {
+			t.Errorf("%s was acknowledged, and has %d events", value, events[id])
 		}
 	}
-	if len(told) != len(c.held) {
-		t.Errorf("%d names are on record, %d were acknowledged", len(told), len(c.held))
+	if len(events) != len(c.held) {
+		t.Errorf("%d names have events, %d were acknowledged", len(events), len(c.held))
 	}
-	t.Logf("%d names, %d unclear answers, %d times nothing happened", len(c.held), c.unclear.Load(), c.unserved.Load())
+	t.Logf("%d names, %d unknown outcomes, %d times unavailable", len(c.held), c.unknown.Load(), c.unserved.Load())
 }
 
 // back is how long a cluster may take until it serves again.
 const back = 5 * time.Second
 
-// Whatever happens to one member, the others go on, and nothing that was acknowledged is
-// lost or done twice.
+// If one member fails, the others go on, and no acknowledged name is lost or reserved twice.
 func TestOneMemberFails(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -189,7 +187,7 @@ func rounds() int {
 	return 1
 }
 
-// A member that has lost the others changes nothing, and does not answer from the past.
+// A member that has lost the others changes nothing, and does not return old data.
 func TestMostMembersFail(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, etcdtest.Options{})
@@ -206,24 +204,24 @@ func TestMostMembersFail(t *testing.T) {
 	followers[0].Kill()
 
 	if _, err := store.Load(t.Context(), []dibs.Ref{{Kind: dibs.KindName, ID: dibs.NameID("slug", "before")}}); !errors.Is(err, dibs.ErrUnavailable) {
-		t.Errorf("a read is answered with %v, it must be UNAVAILABLE", err)
+		t.Errorf("a read: %v, want UNAVAILABLE", err)
 	}
 	if _, err := store.Events(t.Context(), dibs.EventQuery{Limit: 1}); !errors.Is(err, dibs.ErrUnavailable) {
-		t.Errorf("the feed is answered with %v, it must be UNAVAILABLE", err)
+		t.Errorf("the feed: %v, want UNAVAILABLE", err)
 	}
 	during := dibs.Reserve{Namespace: "slug", Value: "during", Token: dibs.NewToken()}
 	if _, err := reg.Reserve(t.Context(), during); !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown) {
-		t.Errorf("a write is answered with %v", err)
+		t.Errorf("a write: %v, want UNAVAILABLE or OUTCOME_UNKNOWN", err)
 	}
 	leader.Restart(t)
 	followers[0].Restart(t)
-	eventually(t, "what was unclear is settled with the same token", func() bool {
+	eventually(t, "the same token gets an answer", func() bool {
 		_, err := reg.Reserve(t.Context(), during)
 		return err == nil
 	})
 	for _, again := range []dibs.Reserve{hold, during} {
 		if result, err := reg.Reserve(t.Context(), again); err != nil || !result.Replayed {
-			t.Errorf("%s: %v, want a replay of what is held", again.Value, err)
+			t.Errorf("%s: %v, want a replay", again.Value, err)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// The feed has one entry for each transaction that may have told of something: the ids of
-// the names, in order, as the groups list their events. Some of those events are not there:
-// their group was stale, or their name is deleted. Readers pass over them.
+// The feed has one entry for each transaction with events: the ids of the names, in the order
+// of the events. Some events do not exist: their group was stale, or their name was deleted.
+// Readers skip them.
 
 // namesIn returns the ids in an entry of the feed.
 func namesIn(value []byte) []dibs.ID {
@@ -24,30 +24,29 @@ func namesIn(value []byte) []dibs.ID {
 	return ids
 }
 
-// entriesAtOnce is how many entries a commit that deletes names looks at, and changes, at
-// once.
+// entriesAtOnce is how many entries tidyFeed reads and changes in one transaction.
 const entriesAtOnce = 32
 
-// sweepFeed removes entries of the feed of which nothing is left after a transaction that
-// has deleted names, and takes the ids that nothing is left of out of others: who was
-// forgotten is not to be found here either. What it cannot do is left.
-func (s *Store) sweepFeed(ctx context.Context, t *transaction) {
+// tidyFeed removes what a transaction that deleted names has left in the feed: entries without
+// events, and in other entries the ids of deleted events, so that a forgotten name leaves no
+// trace. It ignores errors.
+func (s *Store) tidyFeed(ctx context.Context, t *transaction) {
 	entries := make(map[string]bool)
-	for _, d := range t.drafts {
-		if d.outcome != dibs.Committed {
+	for _, p := range t.groups {
+		if p.outcome != dibs.Committed {
 			continue
 		}
-		for _, positions := range d.stories {
-			for _, p := range positions {
-				if len(p) == positionSize {
-					entries[p[:orderSize]] = true
+		for _, positions := range p.histories {
+			for _, at := range positions {
+				if len(at) == positionSize {
+					entries[at[:orderSize]] = true
 				}
 			}
 		}
 	}
 	for orders := range slices.Chunk(slices.Sorted(maps.Keys(entries)), entriesAtOnce) {
 		if changes, err := s.tidyEntries(ctx, orders); err == nil && len(changes) > 0 {
-			_ = s.once(ctx, func(ctx context.Context) error {
+			_ = s.attempt(ctx, func(ctx context.Context) error {
 				_, err := s.client.Txn(ctx).Then(changes...).Commit()
 				return err
 			})
@@ -55,28 +54,27 @@ func (s *Store) sweepFeed(ctx context.Context, t *transaction) {
 	}
 }
 
-// tidyEntries returns how to remove those of some entries of which no event is left, and
-// how to leave out of the others what is gone. No event can come back: it is only ever put
-// together with its entry.
+// tidyEntries returns the changes that remove entries without events, and deleted events from
+// the others. No event can come back: it is put only together with its entry.
 func (s *Store) tidyEntries(ctx context.Context, orders []string) (changes []clientv3.Op, err error) {
-	var names []string
+	var keys []string
 	for _, order := range orders {
-		names = append(names, s.keys.feed()+order)
+		keys = append(keys, s.keys.feed()+order)
 	}
-	entries, err := s.values(ctx, names, 0)
+	entries, err := s.getKeys(ctx, keys, 0)
 	if err != nil {
 		return nil, err
 	}
-	var events []string // of all entries: asked for one by one each would cost a round trip
+	var events []string // of all entries, in one round trip
 	for i, entry := range entries {
 		if entry == nil {
 			continue
 		}
 		for index, id := range namesIn(entry.Value) {
-			events = append(events, s.keys.story(id)+positionIn(orders[i], index))
+			events = append(events, s.keys.history(id)+positionIn(orders[i], index))
 		}
 	}
-	found, err := s.values(ctx, events, 0)
+	found, err := s.getKeys(ctx, events, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +89,14 @@ func (s *Store) tidyEntries(ctx context.Context, orders []string) (changes []cli
 			}
 		}
 		found = found[len(namesIn(entry.Value)):]
-		change := clientv3.OpPut(names[i], string(rest))
+		change := clientv3.OpPut(keys[i], string(rest))
 		switch {
 		case !left:
-			change = clientv3.OpDelete(names[i])
+			change = clientv3.OpDelete(keys[i])
 		case bytes.Equal(rest, entry.Value):
 			continue
 		}
-		unchanged := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(names[i]), "=", entry.ModRevision)}
+		unchanged := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(keys[i]), "=", entry.ModRevision)}
 		changes = append(changes, clientv3.OpTxn(unchanged, []clientv3.Op{change}, nil))
 	}
 	return changes, nil

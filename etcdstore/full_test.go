@@ -13,9 +13,9 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// A database that is full takes no writes, says so, and can still be read. What it refused
-// has not happened, although etcd gives the same answer to the last one for which there was
-// room. After what the error says to do it goes on.
+// A full database refuses writes, and can still be read. A refused write is not applied, although
+// etcd gives the same answer to the last one that fits. After the steps in the error message it
+// accepts writes again.
 func TestDatabaseIsFull(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1, Quota: 4 << 20})
@@ -53,21 +53,11 @@ func TestDatabaseIsFull(t *testing.T) {
 	}
 	found, err := store.Load(t.Context(), []dibs.Ref{doc.Ref()})
 	if err != nil || len(found.Records) != 1 || found.Records[0].Revision() != doc.Rev {
-		t.Fatalf("%v, %v: what is there cannot be read", found, err)
+		t.Fatalf("%v, %v: the document cannot be read", found, err)
 	}
 
-	client := cluster.Client(t)
-	now, err := client.Get(t.Context(), "any")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Compact(t.Context(), now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Defragment(t.Context(), cluster.Endpoints()[0]); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
+	compact(t, cluster)
+	if _, err := cluster.Client(t).AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := change(); err != nil {

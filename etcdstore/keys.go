@@ -7,33 +7,35 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// keys makes the keys of the store. All of them begin with its prefix; one letter says
-// what follows. Numbers are eight bytes, the highest first, so that they sort as bytes.
+// keys makes the keys of the store. All begin with its prefix; one letter says what follows.
+// Numbers are eight bytes, the highest first, so that they sort as bytes.
 //
 //	c                              the clock: see [stamp]
-//	p                              up to when ends are final: see [Store.Await]
+//	p                              until when ends are final: see [Store.Await]
 //	f                              the version of this layout
 //	n <id>                         a name's record
 //	e <id>                         an entity's record
 //	d <kind> NUL <id>              a document
-//	l <kind> NUL <place>           listings: the record's id, by its place in them
+//	l <kind> NUL <label>           listings: the record's id
 //	t <due> <kind> NUL <id>        due dates: the record's scope
-//	o <entity id> <place>          what an entity owns: the name's id
-//	v <order>                      the feed: the ids of the names that a commit may have told of
-//	h <name id> <position>         an event, among those of its name, see [position]
-//	b <server> <slot>              the last commit of one who commits, see [Store.settle]
-//	m <server>                     a server's clock, see [skew]
+//	o <entity id> <label>          the names that an entity owns: the name's id
+//	v <order>                      the feed: the ids of the names that a commit may have events of
+//	h <name id> <position>         an event in the history of its name, see [position]
+//	b <server> <slot>              a marker: the last commit of a slot, see [Store.findOutcome]
+//	m <server>                     the published time of a server, see [skew]
 //
-// A place is a document's label, or a name's namespace, NUL and canonical form. No
-// namespace, kind, label or canonical form has a NUL in it, so places sort as the
-// contract wants them listed: namespace first.
+// A label is that of a document, or the namespace, NUL and the canonical form of a name. No
+// namespace, kind, label or canonical form contains a NUL, so these sort as the contract wants
+// them listed: by namespace first.
 type keys struct{ prefix string }
 
 const nul = "\x00"
 
 func (k keys) clock() string  { return k.prefix + "c" }
-func (k keys) over() string   { return k.prefix + "p" }
 func (k keys) format() string { return k.prefix + "f" }
+
+// finalUntil is the time up to which ends are final: a commit with an earlier stamp fails.
+func (k keys) finalUntil() string { return k.prefix + "p" }
 
 func (k keys) record(kind dibs.Kind, id dibs.ID) string {
 	switch kind {
@@ -48,19 +50,19 @@ func (k keys) record(kind dibs.Kind, id dibs.ID) string {
 
 func (k keys) ref(ref dibs.Ref) string { return k.record(ref.Kind, ref.ID) }
 
-// listing is what the places of a kind begin with.
+// listing is the prefix of the listing of a kind.
 func (k keys) listing(kind dibs.Kind) string { return k.prefix + "l" + string(kind) + nul }
 
-// dueUntil is the first key of what is due at a date or later.
-func (k keys) dueUntil(date dibs.Instant) string {
+// dueFrom is the first key of records that are due at a date or later.
+func (k keys) dueFrom(date dibs.Instant) string {
 	return k.prefix + "t" + string(number(uint64(date)))
 }
 
 func (k keys) due(date dibs.Instant, ref dibs.Ref) string {
-	return k.dueUntil(date) + string(ref.Kind) + nul + string(ref.ID[:])
+	return k.dueFrom(date) + string(ref.Kind) + nul + string(ref.ID[:])
 }
 
-// parseDue undoes due, but for the scope.
+// parseDue is the inverse of due, except for the scope.
 func (k keys) parseDue(key string) (ref dibs.Ref, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.prefix+"t")
 	if !ok || len(rest) < 8+1+len(ref.ID) {
@@ -73,35 +75,25 @@ func (k keys) parseDue(key string) (ref dibs.Ref, ok bool) {
 	return ref, true
 }
 
-// owned is what the names of an entity begin with.
+// owned is the prefix of the names of an entity.
 func (k keys) owned(entity dibs.ID) string { return k.prefix + "o" + string(entity[:]) }
 
-func (k keys) feed() string              { return k.prefix + "v" }
-func (k keys) told(order uint64) string  { return k.feed() + string(number(order)) }
-func (k keys) story(name dibs.ID) string { return k.prefix + "h" + string(name[:]) }
-func (k keys) markers() string           { return k.prefix + "b" }
-func (k keys) servers() string           { return k.prefix + "m" }
+func (k keys) feed() string                { return k.prefix + "v" }
+func (k keys) history(name dibs.ID) string { return k.prefix + "h" + string(name[:]) }
+
+// feedEntry is the entry of a commit in the feed.
+func (k keys) feedEntry(order uint64) string { return k.feed() + string(number(order)) }
+func (k keys) markers() string               { return k.prefix + "b" }
+func (k keys) servers() string               { return k.prefix + "m" }
 
 func (k keys) marker(server string, slot uint16) string {
 	return k.markers() + server + string(binary.BigEndian.AppendUint16(nil, slot))
 }
 
-// placeOf is where a record stands in the listing of its kind; ok is false for one that
-// stands in none.
-func placeOf(record dibs.Record) (place string, ok bool) {
-	switch r := record.(type) {
-	case *dibs.NameRecord:
-		return r.Namespace + nul + r.Canonical, true
-	case *dibs.Document:
-		return r.Label, true
-	}
-	return "", false
-}
-
-// number is a number as part of a key or a value.
+// number encodes a number as part of a key or a value.
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// decodeNumber undoes number. What is none is 0.
+// decodeNumber is the inverse of number. A value of another length is 0.
 func decodeNumber(value []byte) uint64 {
 	if len(value) != 8 {
 		return 0
@@ -109,8 +101,8 @@ func decodeNumber(value []byte) uint64 {
 	return binary.BigEndian.Uint64(value)
 }
 
-// behind is the first key behind all that begin with a prefix.
-func behind(prefix string) string {
+// prefixEnd returns the first key behind all that begin with a prefix.
+func prefixEnd(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
 		if end[i] < 0xff {
@@ -118,5 +110,5 @@ func behind(prefix string) string {
 			return string(end[:i+1])
 		}
 	}
-	return nul // which to etcd means: to the end
+	return nul // which means the end to etcd
 }

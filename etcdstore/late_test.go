@@ -17,24 +17,24 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// A confirmation is on its way for so long that its hold is over meanwhile, and somebody has
-// seen that. Then it is too late: what was seen to be over stays so.
-func TestWhatWasSeenToBeOverStaysSo(t *testing.T) {
+// A confirmation is under way when another server reports that its hold has expired. Then the
+// confirmation must fail.
+func TestLateConfirmationOfAnExpiredHold(t *testing.T) {
 	t.Parallel()
 	t.Run("stamped once", func(t *testing.T) {
 		t.Parallel()
 		confirmLate(t, nil)
 	})
-	// Each time that it loses its place it leaps further ahead in the order: by 8 ms, 32 ms,
-	// 128 ms, and at last by half a second.
+	// Each time that it loses a race it leaps further ahead in the order: by 8 ms, 32 ms, 128 ms,
+	// and at last by half a second.
 	t.Run("leapt ahead in the order", func(t *testing.T) {
 		t.Parallel()
 		confirmLate(t, []time.Duration{0, 10 * time.Millisecond, 35 * time.Millisecond, 135 * time.Millisecond})
 	})
 }
 
-// confirmLate has a confirmation lose its place in the order, each time after a while, and
-// then keeps it on its way until its hold is seen to be over.
+// confirmLate makes a confirmation lose races, each after a while, and then holds it back until
+// its hold is reported as expired.
 func confirmLate(t *testing.T, losses []time.Duration) {
 	cluster := etcdtest.Shared(t)
 	cfg := etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), Timeout: patience}
@@ -76,15 +76,15 @@ func confirmLate(t *testing.T, losses []time.Duration) {
 		confirmed <- err
 	}()
 	<-sent
-	eventually(t, "the hold is seen to be over", func() bool {
+	eventually(t, "the hold has expired", func() bool {
 		found, err := reader.Get(t.Context(), dibs.Lookup{ID: hold.ID})
 		return err == nil && found.Status == dibs.StatusExpired
 	})
 	close(arrives)
 	if err := <-confirmed; !errors.Is(err, dibs.ErrAlreadyExpired) {
-		t.Errorf("the confirmation is answered with %v", err)
+		t.Errorf("the confirmation: %v, want ALREADY_EXPIRED", err)
 	}
 	if found, err := reader.Get(t.Context(), dibs.Lookup{ID: hold.ID}); err != nil || found.Status != dibs.StatusExpired {
-		t.Errorf("the hold was over, and now it is %s, %v", found.Status, err)
+		t.Errorf("the hold had expired, and is now %s, %v", found.Status, err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// A cluster as it comes takes 128 operations in a transaction.
-func TestServersAsTheyCome(t *testing.T) {
+// With default settings a cluster allows 128 operations in a transaction.
+func TestServersWithDefaultLimits(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1})
 	store := open(t, etcdstore.Config{Endpoints: cluster.Endpoints(), Timeout: patience})
@@ -67,7 +67,7 @@ func TestServersAsTheyCome(t *testing.T) {
 	})
 }
 
-// longHistory deletes a name with more events than a transaction takes operations.
+// longHistory deletes a name with more events than a transaction may have operations.
 func longHistory(t *testing.T, store dibs.Store) {
 	t.Helper()
 	first := newName("long", "a")
@@ -92,7 +92,7 @@ func longHistory(t *testing.T, store dibs.Store) {
 	}
 }
 
-// sharedRecord lets many reserve who share a quota, and looks at what one command can do.
+// sharedRecord makes many callers with one quota reserve names, and checks the limit of one command.
 func sharedRecord(t *testing.T, reg *dibs.Registry) {
 	t.Helper()
 	alice := reg.As(dibs.Principal{Name: "alice"})

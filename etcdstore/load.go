@@ -3,73 +3,63 @@ package etcdstore
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
-// ask puts a question that changes nothing, or that may be put twice. A member that does
-// not answer must not keep others from it: each gets a share of the time.
-func (s *Store) ask(ctx context.Context, question func(ctx context.Context) error) error {
+func newBackoff() *backoff.Backoff {
+	return &backoff.Backoff{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
+}
+
+// retry makes a call that may be made twice until a member answers. Each attempt has a share of
+// the time, so that a member that does not answer leaves time for the others.
+func (s *Store) retry(ctx context.Context, call func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	for attempt := 0; ; attempt++ {
-		err := s.once(ctx, question)
-		if err == nil || ctx.Err() != nil || !mayPass(err) {
-			return err
-		}
-		if pause(ctx, attempt); ctx.Err() != nil {
+	for wait := newBackoff(); ; {
+		err := s.attempt(ctx, call)
+		if err == nil || ctx.Err() != nil || !isTransient(err) || wait.Wait(ctx) != nil {
 			return err
 		}
 	}
 }
 
-// pause waits before another attempt, the longer the more there were, or until the context
-// ends.
-func pause(ctx context.Context, attempts int) {
-	wait := min(5*time.Millisecond<<min(attempts, 10), 200*time.Millisecond)
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait/2 + rand.N(wait)):
-	}
-}
+// attempts is for how many attempts without an answer a call has time.
+const attempts = 3
 
-// once puts a question to one member. A member that has lost the others says so at once.
-func (s *Store) once(ctx context.Context, question func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout/membersAsked)
+// attempt makes a call to one member. A member that has lost the others answers at once that
+// there is no leader.
+func (s *Store) attempt(ctx context.Context, call func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout/attempts)
 	defer cancel()
-	return question(clientv3.WithRequireLeader(ctx))
+	return call(clientv3.WithRequireLeader(ctx))
 }
 
-// membersAsked is how many members, of which each but the last fails to answer, a call has
-// time for.
-const membersAsked = 3
+// compactedAttempts is how often a read starts again because its revision was compacted.
+const compactedAttempts = 3
 
-// pastAttempts is how often a read starts again because its moment was compacted away.
-const pastAttempts = 3
+// revision is a revision of etcd at which several keys are read. Zero is the present one.
+type revision int64
 
-// moment is a revision of etcd at which several keys are read. Zero is now, whatever that
-// turns out to be.
-type moment int64
-
-// values reads keys, all at one moment. Those that are absent are nil. If the moment is now,
-// it learns the clock's stamp with them.
-func (s *Store) values(ctx context.Context, names []string, at moment) ([]*mvccpb.KeyValue, error) {
-	found := make([]*mvccpb.KeyValue, 0, len(names))
-	for first := true; first || len(found) < len(names); first = false {
-		part := names[len(found):min(len(names), len(found)+s.limits.ops-1)]
+// getKeys reads keys, all at one revision. Absent ones are nil. At the present revision it also
+// learns the clock's stamp.
+func (s *Store) getKeys(ctx context.Context, keys []string, at revision) ([]*mvccpb.KeyValue, error) {
+	found := make([]*mvccpb.KeyValue, 0, len(keys))
+	for first := true; first || len(found) < len(keys); first = false {
+		part := keys[len(found):min(len(keys), len(found)+s.limits.ops-1)]
 		ops := make([]clientv3.Op, 0, len(part)+1)
-		for _, name := range part {
-			ops = append(ops, clientv3.OpGet(name, clientv3.WithRev(int64(at))))
+		for _, key := range part {
+			ops = append(ops, clientv3.OpGet(key, clientv3.WithRev(int64(at))))
 		}
 		if at == 0 {
 			ops = append(ops, clientv3.OpGet(s.keys.clock()))
 		}
-		answer, err := s.get(ctx, ops)
+		answer, err := s.read(ctx, ops...)
 		if err != nil {
 			return nil, err
 		}
@@ -81,8 +71,8 @@ func (s *Store) values(ctx context.Context, names []string, at moment) ([]*mvccp
 			found = append(found, kv)
 		}
 		if at == 0 {
-			at = moment(answer.Header.Revision)
-			if err := s.learnFrom(answer.Responses[len(part)].GetResponseRange().Kvs); err != nil {
+			at = revision(answer.Header.Revision)
+			if _, err := s.learnStamp(answer.Responses[len(part)].GetResponseRange().Kvs); err != nil {
 				return nil, err
 			}
 		}
@@ -90,26 +80,26 @@ func (s *Store) values(ctx context.Context, names []string, at moment) ([]*mvccp
 	return found, nil
 }
 
-// get runs reads at one moment, of which a member is sure that it is now.
-func (s *Store) get(ctx context.Context, ops []clientv3.Op) (answer *clientv3.TxnResponse, err error) {
-	err = s.ask(ctx, func(ctx context.Context) (err error) {
+// read runs reads in one transaction. They are linearizable.
+func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer *clientv3.TxnResponse, err error) {
+	err = s.retry(ctx, func(ctx context.Context) (err error) {
 		answer, err = s.client.Txn(ctx).Then(ops...).Commit()
 		return err
 	})
 	return answer, err
 }
 
-// learnFrom takes note of what the clock key says.
-func (s *Store) learnFrom(kvs []*mvccpb.KeyValue) error {
+// learnStamp notes and returns the value of the clock key.
+func (s *Store) learnStamp(kvs []*mvccpb.KeyValue) (stamp, error) {
 	if len(kvs) == 0 {
-		return errWiped
+		return stamp{}, errWiped
 	}
 	mark, ok := decodeStamp(kvs[0].Value)
 	if !ok {
-		return fmt.Errorf("%w: the clock", errDamaged)
+		return stamp{}, fmt.Errorf("%w: the clock", errDamaged)
 	}
 	s.clock.learn(mark)
-	return nil
+	return mark, nil
 }
 
 // Load returns the records that exist among refs, and the time.
@@ -125,19 +115,19 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 	return dibs.Snapshots{Now: s.clock.now(), Records: records}, nil
 }
 
-// records reads the records that exist among refs, at one moment. It remembers what a
-// commit that changes them has to know.
-func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) ([]dibs.Record, error) {
-	names := make([]string, len(refs))
+// records reads the records that exist among refs, at one revision, and caches their
+// footprints.
+func (s *Store) records(ctx context.Context, refs []dibs.Ref, at revision) ([]dibs.Record, error) {
+	keys := make([]string, len(refs))
 	for i, ref := range refs {
-		names[i] = s.keys.ref(ref)
+		keys[i] = s.keys.ref(ref)
 	}
-	found, err := s.values(ctx, names, at)
-	for range pastAttempts {
+	found, err := s.getKeys(ctx, keys, at)
+	for range compactedAttempts {
 		if at != 0 || !isCompacted(err) {
 			break
 		}
-		found, err = s.values(ctx, names, at)
+		found, err = s.getKeys(ctx, keys, at)
 	}
 	if err != nil {
 		return nil, err
@@ -151,7 +141,7 @@ func (s *Store) records(ctx context.Context, refs []dibs.Ref, at moment) ([]dibs
 		if err != nil {
 			return nil, err
 		}
-		s.known.put(names[i], s.footprint(record, kv.ModRevision))
+		s.footprints.put(keys[i], s.footprint(record, kv.ModRevision))
 		records = append(records, record)
 	}
 	return records, nil

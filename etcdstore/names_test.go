@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// namesPlace is one prefix for several registries, each of which opens it by itself.
+// namesPlace is one prefix for several registries, each with its own store.
 func namesPlace(tb testing.TB) *nametest.Harness {
 	tb.Helper()
 	cluster := etcdtest.Shared(tb)
@@ -70,7 +70,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// dump writes out all keys with their values.
+// dump returns all keys with their values.
 func dump(tb testing.TB, cfg etcdstore.Config) (all []byte) {
 	tb.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: cfg.Endpoints})

@@ -15,20 +15,20 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Config says where the cluster is, and how it is used. Only Endpoints are needed.
+// Config holds a store's settings. Only Endpoints are required.
 type Config struct {
-	// Endpoints are the addresses of the members, as host:port or as URLs. Name all of
-	// them: requests go round, and past those that do not answer.
+	// Endpoints are the addresses of the members, as host:port or as URLs. List all of them:
+	// requests go to each in turn, and skip those that do not answer.
 	Endpoints []string
 
-	// Prefix is what all keys begin with. Empty means "dibs/". Registries with different
-	// prefixes know nothing of each other; none may begin with another's.
+	// Prefix is the prefix of all keys. Empty means "dibs/". Registries with different prefixes
+	// are independent; no prefix may begin with another one.
 	Prefix string
 
-	// TLS is how connections are secured. Nil means not at all.
+	// TLS secures the connections. Nil means no TLS.
 	TLS *tls.Config
 
-	// Username and Password are those of a user of etcd who may read and write under the
+	// Username and Password are those of a user of etcd with read and write access to the
 	// prefix. Empty means none.
 	Username, Password string
 
@@ -36,38 +36,38 @@ type Config struct {
 	MaxTxnOps int
 
 	// MaxSkew is by how much the clocks of servers may differ before some of them refuse to
-	// write. Zero means 500 ms; negative means that nobody looks.
+	// write. Zero means 500 ms; negative means no check.
 	MaxSkew time.Duration
 
-	// Timeout is how long the cluster may take for one call. Each member that is asked has
-	// a third of it. Zero means 3 seconds.
+	// Timeout is how long the cluster may take for one call. One member has a third of it. Zero
+	// means 3 seconds.
 	Timeout time.Duration
 
-	// Writers is how many batches are under way at once, unless the registry's own Config
-	// says so. Zero means 1: transactions of one server that overtake each other lose their
-	// place in the order, and have to be sent again.
+	// Writers is how many batches the registry commits at once, unless its own Config says so.
+	// Zero means 1: of two concurrent transactions the one with the lower order must be sent
+	// again.
 	Writers int
 
-	// Logger is told of clocks that are off. Nil means [slog.Default].
+	// Logger logs wrong clocks. Nil means [slog.Default].
 	Logger *slog.Logger
 
-	// Now is for tests: it stands in for this machine's clock. Nil means [time.Now].
+	// Now is for tests: it replaces this machine's clock. Nil means [time.Now].
 	Now func() time.Time
 
 	// For tests alone.
-	intercept     grpc.UnaryClientInterceptor // stands between the client and the cluster
-	tellTimeEvery time.Duration
+	intercept    grpc.UnaryClientInterceptor // between the client and the cluster
+	publishEvery time.Duration
 }
 
 func (c *Config) setDefaults() error {
 	if len(c.Endpoints) == 0 {
-		return errors.New("etcdstore: there are no Endpoints: name the members of the cluster, as host:port")
+		return errors.New("etcdstore: Endpoints are missing: list the members of the cluster, as host:port")
 	}
 	if c.Prefix == "" {
 		c.Prefix = "dibs/"
 	}
 	if strings.Contains(c.Prefix, nul) {
-		return errors.New("etcdstore: the Prefix has a NUL in it")
+		return errors.New("etcdstore: the Prefix contains a NUL: choose another one")
 	}
 	if c.MaxSkew == 0 {
 		c.MaxSkew = 500 * time.Millisecond
@@ -75,8 +75,8 @@ func (c *Config) setDefaults() error {
 	if c.Timeout <= 0 {
 		c.Timeout = 3 * time.Second
 	}
-	if c.tellTimeEvery == 0 {
-		c.tellTimeEvery = tellTimeEvery
+	if c.publishEvery == 0 {
+		c.publishEvery = publishEvery
 	}
 	if c.Writers <= 0 {
 		c.Writers = 1
@@ -90,13 +90,12 @@ func (c *Config) setDefaults() error {
 	return nil
 }
 
-// How connections are watched: gRPC does not look more often.
 const (
-	keepAlive   = 10 * time.Second
-	maxSendSize = 64 << 20 // the servers have a limit of their own, and say so
+	keepAlive   = 10 * time.Second // gRPC does not allow less
+	maxSendSize = 64 << 20         // the servers have a lower limit, and report it
 )
 
-// Open opens the registry under a prefix, and creates it when it is missing. Errors match
+// Open opens the registry under a prefix, and creates it if it is missing. Errors match
 // [ErrNewerLayout] or [ErrForeignKeys], or say what is wrong with the cluster.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.setDefaults(); err != nil {
@@ -110,7 +109,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		Endpoints: cfg.Endpoints, TLS: cfg.TLS, Username: cfg.Username, Password: cfg.Password,
 		DialTimeout: cfg.Timeout, DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: cfg.Timeout,
 		MaxCallSendMsgSize: maxSendSize, DialOptions: dial,
-		Logger: zap.NewNop(), // it would write to standard error; what matters comes as an error
+		Logger: zap.NewNop(), // it would write to standard error; calls return what matters
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcdstore: %w", err)
@@ -122,24 +121,24 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s.skew = &skew{
 		most: cfg.MaxSkew, self: s.server, key: s.keys.servers() + s.server,
-		newcomer: make(chan struct{}, 1), others: make(map[string]otherClock),
+		joined: make(chan struct{}, 1), others: make(map[string]otherClock),
 	}
 	if err := s.start(ctx); err != nil {
 		stop()
 		s.working.Wait()
 		_ = client.Close()
 		if causeOf(err) != "" {
-			err = unavailable(err) // so that a program can wait for the cluster
+			err = unavailable(err) // a program can wait for the cluster
 		}
 		return nil, fmt.Errorf("etcdstore: %w", err)
 	}
 	return s, nil
 }
 
-// serverSize is how many characters a server's id has.
+// serverSize is the number of characters of a server's id.
 const serverSize = 10
 
-// start makes sure that there is a registry, and gets to know it.
+// start creates the registry if it is missing, and reads what the store must know of it.
 func (s *Store) start(ctx context.Context) error {
 	if err := s.create(ctx); err != nil {
 		return err
@@ -153,25 +152,25 @@ func (s *Store) start(ctx context.Context) error {
 	if s.cfg.MaxSkew < 0 {
 		return nil
 	}
-	if err := s.meetServers(ctx); err != nil {
+	if err := s.joinServers(ctx); err != nil {
 		return err
 	}
 	if err := s.checkClock(); err != nil {
-		// It may be put right: writes are refused until then.
+		// Writes are refused until the clock is right.
 		s.cfg.Logger.ErrorContext(ctx, err.Error())
 	}
 	return nil
 }
 
-// create puts a registry under an empty prefix, and checks one that is there.
+// create creates a registry under an empty prefix, and checks an existing one.
 func (s *Store) create(ctx context.Context) error {
 	var answer *clientv3.TxnResponse
 	first := s.clock.next(0)
-	err := s.ask(ctx, func(ctx context.Context) (err error) {
+	err := s.retry(ctx, func(ctx context.Context) (err error) {
 		answer, err = s.client.Txn(ctx).
-			If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix).WithRange(behind(s.keys.prefix)), "=", 0)).
+			If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix).WithRange(prefixEnd(s.keys.prefix)), "=", 0)).
 			Then(clientv3.OpPut(s.keys.format(), string(rune('0'+layout))), clientv3.OpPut(s.keys.clock(), first.encode()),
-				clientv3.OpPut(s.keys.over(), string(number(0)))).
+				clientv3.OpPut(s.keys.finalUntil(), string(number(0)))).
 			Else(clientv3.OpGet(s.keys.format()), clientv3.OpGet(s.keys.clock())).Commit()
 		return err
 	})
@@ -189,19 +188,19 @@ func (s *Store) create(ctx context.Context) error {
 	case string(format[0].Value) != string(rune('0'+layout)):
 		return ErrNewerLayout
 	}
-	if err := s.learnFrom(answer.Responses[1].GetResponseRange().Kvs); err != nil {
+	if _, err := s.learnStamp(answer.Responses[1].GetResponseRange().Kvs); err != nil {
 		return err
 	}
-	return s.createOver(ctx)
+	return s.createFinalUntil(ctx)
 }
 
-// markerLife is how long a marker is kept of a server that did not remove it. Whoever looks
-// for one gives up long before.
+// markerLife is how long a marker is kept that its server did not remove: far longer than a
+// commit asks for its outcome.
 const markerLife = 24 * time.Hour
 
-// removeOldMarkers removes what servers that were killed have left.
+// removeOldMarkers removes the markers of servers that were killed.
 func (s *Store) removeOldMarkers(ctx context.Context) error {
-	kvs, _, _, err := s.scan(ctx, s.keys.markers(), behind(s.keys.markers()), 1000)
+	kvs, _, _, err := s.scan(ctx, s.keys.markers(), prefixEnd(s.keys.markers()), 1000)
 	if err != nil {
 		return err
 	}
@@ -211,7 +210,7 @@ func (s *Store) removeOldMarkers(ctx context.Context) error {
 			continue
 		}
 		key := string(kv.Key)
-		err := s.ask(ctx, func(ctx context.Context) error {
+		err := s.retry(ctx, func(ctx context.Context) error {
 			_, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", kv.ModRevision)).Then(clientv3.OpDelete(key)).Commit()
 			return err
 		})

@@ -21,9 +21,9 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// A member loses the others, while clients still reach it. Who knows only that one can
-// neither read nor write there, and is never told what is no longer so. Who knows all of
-// them is served by the others. When the members meet again, so do their answers.
+// A member loses the others, while clients still reach it. A client of that member alone can
+// neither read nor write, and never gets old data. The others serve a client of all members. After
+// the partition all give the same answers.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -68,7 +68,7 @@ func partition(t *testing.T, cluster *etcdtest.Cluster, victim *etcdtest.Member)
 	victim.Isolate(t)
 	served := make(chan time.Duration, 1)
 	go func() { served <- crowd.servedAfter(t, moment) }()
-	// At once: a member takes half a second to notice that it has lost the others.
+	// At once: a member needs half a second to notice that it has lost the others.
 	lone.overtake(majority)
 	lone.cannotRead()
 	took := <-served
@@ -78,17 +78,17 @@ func partition(t *testing.T, cluster *etcdtest.Cluster, victim *etcdtest.Member)
 	unserved := crowd.unserved.Load()
 	during := lone.cannotWrite()
 	if n := crowd.unserved.Load() - unserved; n > 0 {
-		t.Errorf("%d calls were UNAVAILABLE to callers who know all members", n)
+		t.Errorf("%d calls of clients of all members were UNAVAILABLE", n)
 	}
 	victim.Rejoin(t)
 	moment = time.Now()
-	lone.settle(during)
-	t.Logf("served again after %v; what was unclear in the minority was settled %v after the partition", took, time.Since(moment))
+	lone.repeat(during)
+	t.Logf("served again after %v; the outcomes in the minority were known %v after the partition", took, time.Since(moment))
 	lone.seesTheSame(all)
 	crowd.check(t)
 }
 
-// minority is a caller who knows only a member that will lose the others.
+// minority is a client of one member, which will lose the others.
 type minority struct {
 	*testing.T
 	victim *etcdtest.Member
@@ -129,8 +129,8 @@ func (m *minority) overtake(majority *dibs.Registry) {
 	})
 }
 
-// cannotRead asks everything that can be asked. The member could answer, with what is no
-// longer so: that is shown too.
+// cannotRead makes every read, which must fail. A serializable read shows that the member has old
+// data that it could return.
 func (m *minority) cannotRead() {
 	m.Helper()
 	ctx := context.Background()
@@ -170,7 +170,7 @@ func (m *minority) cannotRead() {
 	defer func() { _ = client.Close() }()
 	past, err := client.Get(ctx, m.prefix, clientv3.WithPrefix(), clientv3.WithSerializable(), clientv3.WithCountOnly())
 	if err != nil || past.Count == 0 {
-		m.Errorf("the member is to be one that could answer from the past: %v", err)
+		m.Errorf("the member has no old data: %v", err)
 	}
 }
 
@@ -194,8 +194,8 @@ func (m *minority) cannotWrite() dibs.Reserve {
 	return during
 }
 
-// inTime demands that a call has not taken much longer than the store waits: a command may
-// have to ask what became of it.
+// inTime checks that a call took not much longer than the store's timeout: a command may have to
+// find out its outcome.
 func (m *minority) inTime(what string, began time.Time) {
 	m.Helper()
 	if took := time.Since(began); took > 2*lonePatience+time.Second {
@@ -203,30 +203,29 @@ func (m *minority) inTime(what string, began time.Time) {
 	}
 }
 
-// settle asks again, with the same token, until it is clear.
-func (m *minority) settle(during dibs.Reserve) {
+// repeat repeats a request with the same token until it is answered.
+func (m *minority) repeat(during dibs.Reserve) {
 	m.Helper()
-	eventually(m.T, "what was unclear is settled with the same token", func() bool {
+	eventually(m.T, "the same token gets an answer", func() bool {
 		_, err := m.reg.Reserve(context.Background(), during)
 		return err == nil
 	})
 	if result, err := m.reg.Reserve(context.Background(), during); err != nil || !result.Replayed {
-		m.Errorf("asked again it is %v, want a replay", err)
+		m.Errorf("the second time: %v, want a replay", err)
 	}
 }
 
-// seesTheSame compares what both sides say, once there are no sides any more.
+// seesTheSame compares the answers of both sides after the partition.
 func (m *minority) seesTheSame(majority *dibs.Registry) {
 	m.Helper()
 	for _, reg := range []*dibs.Registry{m.reg, majority} {
 		if found, err := reg.Resolve(context.Background(), "handle", "contested"); err != nil || found.Entity != bob {
-			m.Errorf("contested leads to %v, %v; it is bob's", found.Entity, err)
+			m.Errorf("contested resolves to %v, %v, want bob", found.Entity, err)
 		}
 	}
 }
 
-// Every member has lost all others: nobody is told anything that may not be so, and when
-// they meet again all is as before.
+// Every member has lost all others: no read is answered. After the partition all is as before.
 func TestEveryMemberAlone(t *testing.T) {
 	t.Parallel()
 	etcdtest.RequireNetwork(t)
@@ -245,18 +244,18 @@ func TestEveryMemberAlone(t *testing.T) {
 	lone.cannotRead()
 	during := lone.cannotWrite()
 	if _, err := all.Resolve(t.Context(), "handle", "contested"); !errors.Is(err, dibs.ErrUnavailable) {
-		t.Errorf("who knows all members is told something: %v", err)
+		t.Errorf("a client of all members: %v, want UNAVAILABLE", err)
 	}
 	for _, member := range cluster.Members {
 		member.Rejoin(t)
 	}
 	moment := time.Now()
-	lone.settle(during)
-	t.Logf("served again %v after the members met", time.Since(moment))
+	lone.repeat(during)
+	t.Logf("served again %v after the partition", time.Since(moment))
 	if _, err := all.Restore(t.Context(), dibs.Restore{Entity: alice}); err != nil { // it may have been archived meanwhile
 		t.Error(err)
 	}
 	if found, err := all.Resolve(t.Context(), "handle", "contested"); err != nil || found.Entity != alice {
-		t.Errorf("contested leads to %v, %v; it is alice's", found.Entity, err)
+		t.Errorf("contested resolves to %v, %v, want alice", found.Entity, err)
 	}
 }

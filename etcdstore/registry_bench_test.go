@@ -22,7 +22,7 @@ const callers = 256
 
 var benchNames atomic.Int64
 
-// stampede lets many callers claim b.N different names.
+// stampede makes many callers claim b.N different names.
 func stampede(b *testing.B, claim func(name string) error) {
 	b.Helper()
 	var left atomic.Int64
@@ -43,8 +43,8 @@ func stampede(b *testing.B, claim func(name string) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "names/s")
 }
 
-// BenchmarkReserve is 256 callers who reserve different names on three members that sync
-// to disk: through Dibs, and one transaction a claim through the plain client.
+// BenchmarkReserve is 256 callers that reserve different names on three members that sync to disk:
+// by Dibs, and by one transaction per claim of the plain client.
 func BenchmarkReserve(b *testing.B) {
 	cluster := etcdtest.Start(b, etcdtest.Options{Sync: true, MaxTxnOps: 4096})
 	for _, writers := range []int{1, 2, 4} {
@@ -63,13 +63,13 @@ func BenchmarkReserve(b *testing.B) {
 	})
 }
 
-// plainClaim is the least that hands out a name once: no history, no end of holds.
+// plainClaim is the minimum that gives out a name once: no history, no expiry.
 func plainClaim(client *clientv3.Client, key string) error {
 	answer, err := client.Txn(context.Background()).
 		If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
 		Then(clientv3.OpPut(key, `{"token":"0123456789abcdef0123456789abcdef","until":1789000000000}`)).Commit()
 	if err == nil && !answer.Succeeded {
-		err = errors.New("a name that nobody has had is taken")
+		err = errors.New("a new name is taken")
 	}
 	return err
 }

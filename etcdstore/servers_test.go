@@ -17,8 +17,8 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// Several servers write at once, and one whose clock is late has its turn too. Of all who
-// want a name exactly one gets it, whichever server they ask.
+// Several servers write at once, one of them with a slow clock. Exactly one caller gets a name,
+// whichever server it asks.
 func TestServersWriteAtOnce(t *testing.T) {
 	t.Parallel()
 	const callers, names = 8, 30
@@ -57,7 +57,7 @@ func TestServersWriteAtOnce(t *testing.T) {
 	}
 }
 
-// Who waits for events on one server hears of what another commits.
+// A subscriber on one server is woken by the commits of another.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Shared(t)
@@ -72,12 +72,12 @@ func TestWake(t *testing.T) {
 		case <-time.After(100 * time.Millisecond): // the watch may not have begun
 		}
 		if i == 100 {
-			t.Fatal("nobody was woken")
+			t.Fatal("the subscriber was not woken")
 		}
 	}
 }
 
-// Under a prefix with something else in it, nothing is opened.
+// Open refuses a prefix with other keys.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Shared(t)
@@ -96,13 +96,13 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// A cluster that cannot be reached is no cluster.
-func TestNobodyThere(t *testing.T) {
+// Open fails if the cluster cannot be reached.
+func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	if _, err := etcdstore.Open(t.Context(), etcdstore.Config{Endpoints: []string{"127.0.0.1:1"}, Timeout: 200 * time.Millisecond}); err == nil {
 		t.Error("it was opened")
 	}
 	if _, err := etcdstore.Open(t.Context(), etcdstore.Config{}); err == nil {
-		t.Error("no endpoint is enough")
+		t.Error("it was opened without endpoints")
 	}
 }

@@ -17,34 +17,34 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// offClock is a machine's clock that is off by some time.
+// offClock is a machine's clock that is wrong by some time.
 type offClock struct{ off atomic.Int64 }
 
 func (c *offClock) now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
 
-// serve opens a store on a machine whose clock is off.
+// serve opens a store on a machine with a wrong clock.
 func serve(t *testing.T, prefix string, off time.Duration) (*etcdstore.Store, *offClock) {
 	t.Helper()
 	clock := new(offClock)
 	clock.off.Store(int64(off))
-	store := open(t, etcdstore.TellTimeOften(etcdstore.Config{
+	store := open(t, etcdstore.PublishTimeOften(etcdstore.Config{
 		Endpoints: etcdtest.Shared(t).Endpoints(), Prefix: prefix, Now: clock.now, Timeout: patience,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}))
 	return store, clock
 }
 
-// eventually waits for something to become so.
+// eventually waits for a condition.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it never came to pass that " + what)
+			t.Fatal("timeout, waiting until " + what)
 		}
 	}
 }
 
-// writes reports whether a server writes; the error must say that it is about the clock.
+// writes reports whether a server writes. If not, the error must name the clock.
 func writes(t *testing.T, store *etcdstore.Store) bool {
 	t.Helper()
 	_, err := store.Commit(t.Context(), []dibs.Group{{}})
@@ -52,13 +52,13 @@ func writes(t *testing.T, store *etcdstore.Store) bool {
 		t.Fatal(err)
 	}
 	if _, readErr := store.Load(t.Context(), nil); readErr != nil {
-		t.Errorf("a server with a wrong clock cannot even read: %v", readErr)
+		t.Errorf("a server with a wrong clock cannot read: %v", readErr)
 	}
 	return err == nil
 }
 
-// A server whose clock is off from all others writes nothing, until its clock is right.
-func TestNewcomerWithAWrongClock(t *testing.T) {
+// A server whose clock differs from all others does not write until its clock is right.
+func TestNewServerWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"ahead": 2 * time.Minute, "behind": -2 * time.Minute, "a little ahead": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -67,21 +67,21 @@ func TestNewcomerWithAWrongClock(t *testing.T) {
 			first, _ := serve(t, prefix, 0)
 			second, _ := serve(t, prefix, 0)
 			eventually(t, "the two know each other", func() bool { return first.ServersKnown() == 1 && second.ServersKnown() == 1 })
-			newcomer, clock := serve(t, prefix, off)
-			if writes(t, newcomer) {
-				t.Error("the newcomer writes")
+			added, clock := serve(t, prefix, off)
+			if writes(t, added) {
+				t.Error("the new server writes")
 			}
 			eventually(t, "all know of it", func() bool { return first.ServersKnown() == 2 && second.ServersKnown() == 2 })
 			if !writes(t, first) || !writes(t, second) {
-				t.Error("those that were right do not write")
+				t.Error("the servers with right clocks do not write")
 			}
 			clock.off.Store(0)
-			eventually(t, "it writes with a clock that is right", func() bool { return writes(t, newcomer) })
+			eventually(t, "it writes with a right clock", func() bool { return writes(t, added) })
 		})
 	}
 }
 
-// Of two servers that differ, the one that was there first goes on.
+// Of two servers whose clocks differ, the older one goes on.
 func TestTwoClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	prefix := etcdtest.Shared(t).Prefix()
@@ -98,20 +98,20 @@ func TestTwoClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// A registry whose time is far ahead can be put right.
+// SetTime corrects a registry whose time is far ahead.
 func TestSetTime(t *testing.T) {
 	t.Parallel()
 	prefix := etcdtest.Shared(t).Prefix()
 	wrong, _ := serve(t, prefix, 24*time.Hour)
 	if !writes(t, wrong) {
-		t.Fatal("a server that is alone does not write")
+		t.Fatal("a lone server does not write")
 	}
 	if err := wrong.Close(); err != nil {
 		t.Fatal(err)
 	}
 	store, _ := serve(t, prefix, 0)
 	if writes(t, store) {
-		t.Error("a server writes whose clock is a day behind the registry's time")
+		t.Error("a server with a clock a day behind the registry's time writes")
 	}
 	if err := store.SetTime(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
@@ -124,8 +124,8 @@ func TestSetTime(t *testing.T) {
 	}
 }
 
-// A server that was killed, and has left its time behind, keeps nobody from writing.
-func TestGhost(t *testing.T) {
+// The published time of a killed server does not keep others from writing.
+func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Shared(t)
 	prefix := cluster.Prefix()
@@ -133,15 +133,15 @@ func TestGhost(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	told := binary.BigEndian.AppendUint64(make([]byte, 8), uint64(time.Now().Add(-20*time.Second).UnixMilli()))
-	if _, err := cluster.Client(t).Put(t.Context(), prefix+"mghost", string(told)); err != nil {
+	published := binary.BigEndian.AppendUint64(make([]byte, 8), uint64(time.Now().Add(-20*time.Second).UnixMilli()))
+	if _, err := cluster.Client(t).Put(t.Context(), prefix+"mkilled", string(published)); err != nil {
 		t.Fatal(err)
 	}
 	store, _ := serve(t, prefix, 0)
 	if store.ServersKnown() != 1 {
-		t.Error("the ghost is not seen")
+		t.Error("the killed server is not known")
 	}
 	if !writes(t, store) {
-		t.Error("a server does not write because of one that is gone")
+		t.Error("the server does not write")
 	}
 }

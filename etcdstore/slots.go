@@ -2,13 +2,13 @@ package etcdstore
 
 import "sync"
 
-// slots are the numbers of those who commit at the same time, so that each has a marker of
-// its own. The lowest that is free is taken.
+// slots numbers concurrent commits, so that each has a marker of its own.
 type slots struct {
 	mu   sync.Mutex
 	busy []bool
 }
 
+// take returns the lowest free slot.
 func (s *slots) take() uint16 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,13 +22,13 @@ func (s *slots) take() uint16 {
 	return uint16(len(s.busy) - 1)
 }
 
-func (s *slots) give(slot uint16) {
+func (s *slots) release(slot uint16) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy[slot] = false
 }
 
-// used reports whether any was ever taken.
+// used reports whether any slot was ever taken.
 func (s *slots) used() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

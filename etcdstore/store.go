@@ -1,16 +1,16 @@
 // Package etcdstore keeps a registry of names in etcd, for several machines without a
-// database of their own.
+// database.
 //
 //	store, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{"10.0.0.1:2379", "10.0.0.2:2379", "10.0.0.3:2379"}})
 //
-// Any number of processes may work on one cluster, each with its own writer and sweeper.
-// A Commit is one transaction, and one entry in etcd's log, for as many groups as the
-// servers' limits allow. Reads are linearizable: a member that has lost the others does
-// not answer from the past. A commit whose answer is lost is looked up, not guessed.
+// Any number of processes may use one cluster, each with its own writer and sweeper. A Commit
+// is one transaction, and one entry in etcd's log, for as many groups as the servers' limits
+// allow. Reads are linearizable: a member that has lost the others does not return old data. If
+// the answer to a commit is lost, the store finds out the outcome from etcd.
 //
-// etcd has no clock that transactions can read. The registry's time is on record, and moved
-// on by every commit: it is the clock of whichever server is furthest ahead, and servers
-// that differ from the others by more than [Config.MaxSkew] do not write.
+// etcd has no clock that transactions can read. The registry's time is stored, and every commit
+// moves it: it is the clock of the server that is furthest ahead. Servers whose clock differs
+// from the others by more than [Config.MaxSkew] do not write.
 package etcdstore
 
 import (
@@ -23,6 +23,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/inflight"
+	"github.com/calldibs/dibs/internal/wake"
 )
 
 // Store is a [dibs.Store] on an etcd cluster. It is safe for concurrent use.
@@ -32,17 +33,18 @@ type Store struct {
 	keys   keys
 	limits limits
 
-	server  string // eight random bytes that no other process has
-	clock   *clock
-	skew    *skew
-	known   known
-	slots   slots
-	bell    bell
-	running context.Context    // of what runs in the background
-	stop    context.CancelFunc // ends it
-	working sync.WaitGroup     // what runs in the background
+	server      string // a random id of this process
+	clock       *clock
+	skew        *skew
+	footprints  footprints
+	slots       slots
+	watchClock  sync.Once // the first subscriber starts the watch
+	subscribers wake.List
+	running     context.Context // of background work
+	stop        context.CancelFunc
+	working     sync.WaitGroup // background work
 
-	calls inflight.Calls // Close waits for them
+	calls inflight.Calls // every method is in it while it runs, so that Close waits for it
 }
 
 var (
@@ -53,24 +55,24 @@ var (
 	_ dibs.Parallel = (*Store)(nil)
 )
 
-// Writers is how many batches are best under way at once.
+// Writers returns how many batches the registry should commit at once.
 func (s *Store) Writers() int { return s.cfg.Writers }
 
-// Now is the engine's time as this server knows it.
+// Now returns the engine's time as this server knows it.
 func (s *Store) Now() (dibs.Instant, bool) { return s.clock.now(), true }
 
-// Ping asks the cluster for the time, in a way that takes most of its members.
+// Ping reads the time from the cluster, which needs a majority of its members.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.Load(ctx, nil)
 	return err
 }
 
-// errWiped is about a clock that was there when the store was opened.
-var errWiped = errors.New("etcdstore: the registry's clock is gone from etcd: was its prefix deleted? Restore it from a snapshot, or open it anew")
+// errWiped is returned if the clock is missing that was there when the store was opened.
+var errWiped = errors.New("etcdstore: the registry's clock is missing in etcd, its prefix may have been deleted: restore etcd from a snapshot, or open the store again")
 
-// SetTime puts the registry's time back, or on. It is for an operator, after a server with
-// a wrong clock has moved it far ahead, so that all others refuse to write. What ended in
-// the meantime stays so. Other servers learn of it with their next call.
+// SetTime sets the registry's time. It is for an operator, after a server with a wrong clock
+// has moved it far ahead, so that all others refuse to write. Holds that have ended meanwhile
+// stay so. Other servers learn the new time with their next call.
 func (s *Store) SetTime(ctx context.Context, now time.Time) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -80,9 +82,9 @@ func (s *Store) SetTime(ctx context.Context, now time.Time) error {
 		mark := s.clock.next(lost)
 		mark.time = dibs.InstantOf(now)
 		var answer *clientv3.TxnResponse
-		err := s.ask(ctx, func(ctx context.Context) (err error) {
+		err := s.retry(ctx, func(ctx context.Context) (err error) {
 			answer, err = s.client.Txn(ctx).If(s.isBefore(mark)).
-				Then(clientv3.OpPut(s.keys.clock(), mark.encode()), clientv3.OpPut(s.keys.over(), string(number(uint64(mark.time))))).
+				Then(s.putClock(mark)...).
 				Else(clientv3.OpGet(s.keys.clock())).Commit()
 			return err
 		})
@@ -93,15 +95,15 @@ func (s *Store) SetTime(ctx context.Context, now time.Time) error {
 			s.clock.learn(mark)
 			return nil
 		}
-		if err := s.learnFrom(answer.Responses[0].GetResponseRange().Kvs); err != nil {
+		if _, err := s.learnStamp(answer.Responses[0].GetResponseRange().Kvs); err != nil {
 			return unavailable(err)
 		}
 	}
-	return unavailable(errCrowded)
+	return unavailable(errContention)
 }
 
-// closeTime is how long Close tries to tidy up.
-const closeTime = time.Second
+// closeTimeout is how long Close tries to remove this server's keys.
+const closeTimeout = time.Second
 
 // Close waits for the calls under way and closes the connections. All later calls
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
@@ -109,19 +111,19 @@ func (s *Store) Close() error {
 	return s.calls.Close(func() error {
 		s.stop()
 		s.working.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		s.tidyUp(ctx)
-		_ = s.client.Close() // it can only say that it is closed
+		s.removeOwnKeys(ctx)
+		_ = s.client.Close() // it only fails if it is closed
 		return nil
 	})
 }
 
-// tidyUp removes what only this server needed. What is left is removed by others later.
-func (s *Store) tidyUp(ctx context.Context) {
+// removeOwnKeys removes keys that only this server needs. Others remove what is left later.
+func (s *Store) removeOwnKeys(ctx context.Context) {
 	if s.slots.used() {
 		prefix := s.keys.markers() + s.server
-		_, _ = s.client.Delete(ctx, prefix, clientv3.WithRange(behind(prefix)))
+		_, _ = s.client.Delete(ctx, prefix, clientv3.WithRange(prefixEnd(prefix)))
 	}
-	s.skew.withdraw(ctx, s.client)
+	s.skew.leave(ctx, s.client)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// protect makes a cluster ask for a user. The user dibs may read and write under a prefix.
+// protect enables authentication. The user dibs may read and write under a prefix.
 func protect(t *testing.T, client *clientv3.Client, prefix string) {
 	t.Helper()
 	ctx := t.Context()
@@ -32,7 +32,7 @@ func protect(t *testing.T, client *clientv3.Client, prefix string) {
 	}
 }
 
-// A user who may use the prefix and nothing else is enough.
+// A user with access to the prefix alone is enough.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1})
@@ -60,7 +60,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// Connections can be secured, and then nobody else's certificate will do.
+// With TLS the certificate is checked.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1, TLS: true})

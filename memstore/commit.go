@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // Commit commits groups one after another, each as a whole or not at all.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	// Copies are made before the mutex is taken: it is what everyone waits for.
+	// Copies are made before the mutex is taken, so that it is held shortly.
 	own := make([]dibs.Group, len(groups))
 	for i, group := range groups {
 		own[i] = copyGroup(group)
@@ -20,7 +21,7 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 
 	outcomes := make([]dibs.Outcome, len(groups))
 	for i, group := range own {
-		if s.holds(group) {
+		if s.current(group) {
 			s.apply(group)
 			outcomes[i] = dibs.Committed
 		}
@@ -28,8 +29,8 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	return outcomes, nil
 }
 
-// holds reports whether everything that a group rests on is still so.
-func (s *Store) holds(group dibs.Group) bool {
+// current reports whether nothing that a group rests on has changed.
+func (s *Store) current(group dibs.Group) bool {
 	for _, read := range group.Reads {
 		var rev uint64
 		if record, ok := s.records[keyOf(read.Ref)]; ok {
@@ -42,7 +43,7 @@ func (s *Store) holds(group dibs.Group) bool {
 	return group.Window.Contains(dibs.InstantOf(s.now()))
 }
 
-// apply makes a group's changes. Nothing in it can fail.
+// apply makes the changes of a group. It cannot fail.
 func (s *Store) apply(group dibs.Group) {
 	for _, write := range group.Writes {
 		if write.Delete || write.Renew {
@@ -61,24 +62,24 @@ func (s *Store) apply(group dibs.Group) {
 }
 
 // put stores a record in place of its former revision, if there was one.
-func (s *Store) put(record dibs.Record) {
-	k := keyOf(record.Ref())
+func (s *Store) put(r dibs.Record) {
+	k := keyOf(r.Ref())
 	former, existed := s.records[k]
 	if existed {
 		s.unindex(k, former)
 	}
-	s.records[k] = record
-	if date := dueOf(record); date != 0 {
+	s.records[k] = r
+	if date := record.Due(r); date != 0 {
 		s.due[k] = date
 	}
-	if name, ok := record.(*dibs.NameRecord); ok && isOwned(name) {
+	if name, ok := r.(*dibs.NameRecord); ok && record.Owned(name) {
 		o := owner{name.Scope, name.Owner}
 		if s.owned[o] == nil {
 			s.owned[o] = make(map[dibs.ID]*dibs.NameRecord)
 		}
 		s.owned[o][name.ID] = name
 	}
-	if !existed || positionOf(former) != positionOf(record) {
+	if !existed || positionOf(former) != positionOf(r) {
 		s.listing.changed(k.kind)
 	}
 }
@@ -94,15 +95,15 @@ func (s *Store) remove(ref dibs.Ref) {
 	delete(s.records, k)
 	s.listing.changed(k.kind)
 	if k.kind == dibs.KindName {
-		s.feed.forget(k.id)
+		s.feed.remove(k.id)
 	}
 }
 
-// unindex takes a record that is about to go out of the indexes.
-func (s *Store) unindex(k key, record dibs.Record) {
+// unindex removes a record from the indexes.
+func (s *Store) unindex(k key, r dibs.Record) {
 	delete(s.due, k)
-	name, ok := record.(*dibs.NameRecord)
-	if !ok || !isOwned(name) {
+	name, ok := r.(*dibs.NameRecord)
+	if !ok || !record.Owned(name) {
 		return
 	}
 	o := owner{name.Scope, name.Owner}
@@ -110,23 +111,4 @@ func (s *Store) unindex(k key, record dibs.Record) {
 	if len(s.owned[o]) == 0 {
 		delete(s.owned, o)
 	}
-}
-
-// isOwned reports whether a name is its Owner's now: one that was given up keeps
-// its last owner in the same field.
-func isOwned(name *dibs.NameRecord) bool {
-	return name.State == dibs.Active || name.State == dibs.Alias
-}
-
-// dueOf returns a record's Due date.
-func dueOf(record dibs.Record) dibs.Instant {
-	switch r := record.(type) {
-	case *dibs.NameRecord:
-		return r.Due
-	case *dibs.EntityRecord:
-		return r.Due
-	case *dibs.Document:
-		return r.Due
-	}
-	return 0
 }

@@ -8,24 +8,17 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Records are immutable by contract. Copying them on the way in and out keeps a
-// caller that breaks this from changing what is stored.
+// Records are immutable by contract. Copies on the way in and out protect the store from a
+// caller that changes one all the same.
 
-// copyGroup returns a group that shares with the caller's no record, map or data
-// that will be stored. Reads are only looked at during the call.
+// copyGroup returns a group that shares no record, map or data with the caller's. Reads are
+// used during the call only.
 func copyGroup(group dibs.Group) dibs.Group {
 	group.Writes = slices.Clone(group.Writes)
 	for i := range group.Writes {
 		group.Writes[i].Record = copyRecord(group.Writes[i].Record)
 	}
-	group.Events = slices.Clone(group.Events)
-	for i := range group.Events {
-		group.Events[i] = copyEvent(group.Events[i])
-	}
-	group.Redacts = slices.Clone(group.Redacts)
-	for i := range group.Redacts {
-		group.Redacts[i] = copyEvent(group.Redacts[i])
-	}
+	group.Events, group.Redacts = copyEvents(group.Events), copyEvents(group.Redacts)
 	return group
 }
 
@@ -49,7 +42,7 @@ func copyRecord(record dibs.Record) dibs.Record {
 		c.Data = bytes.Clone(r.Data)
 		return &c
 	}
-	return record // there is no other: Record is sealed
+	return record // Record is sealed: there is no other kind
 }
 
 func copyName(name *dibs.NameRecord) *dibs.NameRecord {
@@ -58,7 +51,10 @@ func copyName(name *dibs.NameRecord) *dibs.NameRecord {
 	return &c
 }
 
-func copyEvent(event dibs.Event) dibs.Event {
-	event.Meta = maps.Clone(event.Meta)
-	return event
+func copyEvents(events []dibs.Event) []dibs.Event {
+	events = slices.Clone(events)
+	for i := range events {
+		events[i].Meta = maps.Clone(events[i].Meta)
+	}
+	return events
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/calldibs/dibs/memstore"
 )
 
-// What a caller does to its own records, or to those it was given, never alters
-// what is stored.
-func TestStoredRecordsAreNobodyElses(t *testing.T) {
+// A caller that changes its records, or those that it got, does not change what is stored.
+func TestStoredRecordsAreCopies(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
 	who := dibs.Entity{Type: "user", ID: "1"}
@@ -45,7 +44,7 @@ func TestStoredRecordsAreNobodyElses(t *testing.T) {
 	event.Meta["k"] = "spoilt"
 	group.Events[0].Kind = dibs.EventDeleted
 
-	for range 2 { // the second time, what the first was given is spoilt
+	for range 2 { // the first round spoils what it gets
 		loaded, err := store.Load(t.Context(), []dibs.Ref{name.Ref(), entity.Ref(), document.Ref()})
 		if err != nil {
 			t.Fatal(err)

@@ -8,15 +8,15 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// feed holds the events in the order of their positions. A position is given out
-// once: those of events that went away are not used again.
+// feed has the events in the order of their positions. The position of a deleted event is not
+// used again.
 type feed struct {
 	last   uint64 // the newest position that was given out
 	all    []*entry
 	byName map[dibs.ID][]*entry
 }
 
-// entry is an event in its place.
+// entry is an event at its position.
 type entry struct {
 	position uint64
 	event    dibs.Event
@@ -24,7 +24,7 @@ type entry struct {
 
 func newFeed() feed { return feed{byName: make(map[dibs.ID][]*entry)} }
 
-// append puts an event at the end.
+// append adds an event at the end.
 func (f *feed) append(event dibs.Event) {
 	f.last++
 	event.Cursor = f.end()
@@ -35,7 +35,7 @@ func (f *feed) append(event dibs.Event) {
 	}
 }
 
-// end is the cursor of the newest event; there is none before the first.
+// end returns the cursor of the newest event ever; empty if there was none.
 func (f *feed) end() dibs.Cursor {
 	if f.last == 0 {
 		return ""
@@ -43,8 +43,8 @@ func (f *feed) end() dibs.Cursor {
 	return dibs.Cursor(strconv.FormatUint(f.last, 10))
 }
 
-// forget removes the events of a name.
-func (f *feed) forget(name dibs.ID) {
+// remove removes the events of a name.
+func (f *feed) remove(name dibs.ID) {
 	if len(f.byName[name]) == 0 {
 		return
 	}
@@ -52,7 +52,7 @@ func (f *feed) forget(name dibs.ID) {
 	f.all = slices.DeleteFunc(f.all, func(e *entry) bool { return e.event.ID == name })
 }
 
-// redact replaces the event in a place, if it is still there.
+// redact replaces the event at a position, if it still exists.
 func (f *feed) redact(event dibs.Event) {
 	position, err := f.position(event.Cursor)
 	i, found := f.search(f.all, position)
@@ -61,14 +61,14 @@ func (f *feed) redact(event dibs.Event) {
 	}
 }
 
-// search finds the first event at a position, or behind it.
+// search returns the index of the first event at a position or behind it.
 func (f *feed) search(entries []*entry, position uint64) (int, bool) {
 	return slices.BinarySearchFunc(entries, position, func(e *entry, position uint64) int {
 		return cmp.Compare(e.position, position)
 	})
 }
 
-// page returns what a query selects.
+// page returns the events that a query selects.
 func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	after, err := f.position(query.After)
 	if err != nil {
@@ -80,13 +80,12 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	start, _ := f.search(f.all, after+1)
 	var page []dibs.Event
 	for _, e := range f.all[start:min(start+query.Limit, len(f.all))] {
-		page = append(page, copyEvent(e.event))
+		page = append(page, e.event)
 	}
-	return page, nil
+	return copyEvents(page), nil
 }
 
-// history returns events of a name that stand before a position, newest first; 0 is the
-// end.
+// history returns events of a name before a position, newest first; 0 is the end.
 func (f *feed) history(name dibs.ID, before uint64, limit int) (page []dibs.Event) {
 	entries := f.byName[name]
 	if before != 0 {
@@ -94,12 +93,12 @@ func (f *feed) history(name dibs.ID, before uint64, limit int) (page []dibs.Even
 		entries = entries[:end]
 	}
 	for _, e := range slices.Backward(entries[max(0, len(entries)-limit):]) {
-		page = append(page, copyEvent(e.event))
+		page = append(page, e.event)
 	}
-	return page
+	return copyEvents(page)
 }
 
-// position reads a cursor. Only the one spelling that append gave out is good.
+// position returns the position of a cursor. It accepts only the spelling that append uses.
 func (f *feed) position(cursor dibs.Cursor) (uint64, error) {
 	if cursor == "" {
 		return 0, nil

@@ -5,98 +5,78 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
-// position is a record's place in a listing.
-type position struct {
-	namespace string
-	label     string
+func positionOf(r dibs.Record) dibs.ListPosition {
+	position, _ := record.Position(r)
+	return position
 }
 
-// compare orders positions byte by byte, namespace first.
-func (p position) compare(q position) int {
-	return cmp.Or(cmp.Compare(p.namespace, q.namespace), cmp.Compare(p.label, q.label))
+// comparePositions orders positions byte by byte, namespace first.
+func comparePositions(a, b dibs.ListPosition) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Label, b.Label))
 }
 
-func positionOf(record dibs.Record) position {
-	switch r := record.(type) {
-	case *dibs.NameRecord:
-		return position{r.Namespace, r.Canonical}
-	case *dibs.Document:
-		return position{"", r.Label}
-	}
-	return position{}
-}
-
-// listing keeps the order of each kind's records. It is sorted when somebody
-// lists, and kept until a record comes or goes.
+// listing has the order of the records of each kind. A listing sorts them, and the order stays
+// until a record is added or removed.
 type listing struct {
-	sorted map[dibs.Kind][]place
+	sorted map[dibs.Kind][]listed
 }
 
-// place is where a record stands.
-type place struct {
-	position position
+// listed is a record in a listing.
+type listed struct {
+	position dibs.ListPosition
 	key      key
 }
 
-func newListing() listing { return listing{sorted: make(map[dibs.Kind][]place)} }
+func newListing() listing { return listing{sorted: make(map[dibs.Kind][]listed)} }
 
-// changed forgets a kind's order.
+// changed drops the order of a kind.
 func (l *listing) changed(kind dibs.Kind) { delete(l.sorted, kind) }
 
-// order returns the places of one kind, in order.
-func (l *listing) order(kind dibs.Kind, records map[key]dibs.Record) []place {
-	if places, ok := l.sorted[kind]; ok {
-		return places
+// order returns the records of one kind, in order.
+func (l *listing) order(kind dibs.Kind, records map[key]dibs.Record) []listed {
+	if all, ok := l.sorted[kind]; ok {
+		return all
 	}
-	places := []place{}
-	for k, record := range records {
+	all := []listed{}
+	for k, r := range records {
 		if k.kind == kind && kind != dibs.KindEntity {
-			places = append(places, place{positionOf(record), k})
+			all = append(all, listed{positionOf(r), k})
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int { return a.position.compare(b.position) })
-	l.sorted[kind] = places
-	return places
+	slices.SortFunc(all, func(a, b listed) int { return comparePositions(a.position, b.position) })
+	l.sorted[kind] = all
+	return all
 }
 
-// page returns what a query selects.
+// page returns the records that a query selects.
 func (l *listing) page(query dibs.ListQuery, records map[key]dibs.Record) []dibs.Record {
-	places := l.order(query.Kind, records)
+	all := l.order(query.Kind, records)
 	if query.After != nil {
-		after := position{query.After.Namespace, query.After.Label}
-		i, found := slices.BinarySearchFunc(places, after, func(p place, q position) int {
-			return p.position.compare(q)
+		i, found := slices.BinarySearchFunc(all, *query.After, func(e listed, after dibs.ListPosition) int {
+			return comparePositions(e.position, after)
 		})
 		if found {
 			i++
 		}
-		places = places[i:]
+		all = all[i:]
 	}
 	var page []dibs.Record
-	for _, p := range places {
+	for _, e := range all {
 		if len(page) >= query.Limit {
 			break
 		}
-		if record := records[p.key]; selects(query, p.position, record) {
-			page = append(page, record)
+		if r := records[e.key]; inBounds(query, e.position) && record.InStates(query.States, r) {
+			page = append(page, r)
 		}
 	}
 	return page
 }
 
-// selects reports whether a query wants a record, wherever the page begins.
-func selects(query dibs.ListQuery, at position, record dibs.Record) bool {
-	if query.Namespace != "" && at.namespace != query.Namespace {
-		return false
-	}
-	if at.label < query.From || (query.To != "" && at.label >= query.To) {
-		return false
-	}
-	if len(query.States) == 0 {
-		return true
-	}
-	name, ok := record.(*dibs.NameRecord)
-	return ok && slices.Contains(query.States, name.State)
+// inBounds reports whether a position is in the namespace and the bounds of a query.
+func inBounds(query dibs.ListQuery, at dibs.ListPosition) bool {
+	return (query.Namespace == "" || at.Namespace == query.Namespace) &&
+		at.Label >= query.From && (query.To == "" || at.Label < query.To)
 }

@@ -53,7 +53,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// dump writes out all that can be listed.
+// dump returns everything that can be listed.
 func dump(tb testing.TB, store *memstore.Store) []byte {
 	tb.Helper()
 	var all []any

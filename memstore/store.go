@@ -1,9 +1,8 @@
-// Package memstore is the reference engine: [dibs.Store] in memory, written to be
-// obviously right. It is the one to use in tests, and the one to compare other
-// engines with.
+// Package memstore is the reference engine: [dibs.Store] in memory, written to be obviously
+// right. Use it in tests, and to compare other engines with.
 //
-// It is not durable: everything is gone with the process, and also with
-// [Store.Close]. It serves one process only.
+// It is not durable: the data is lost with the process, and with [Store.Close]. It serves one
+// process only.
 package memstore
 
 import (
@@ -22,7 +21,7 @@ var (
 	_ dibs.Clock = (*Store)(nil)
 )
 
-// Config says how a Store works. The zero Config is a good one.
+// Config holds a store's settings. The zero Config is a good one.
 type Config struct {
 	// Now is the engine's clock. Nil means [time.Now].
 	Now func() time.Time
@@ -30,9 +29,9 @@ type Config struct {
 
 // Store keeps records and events in memory. It is safe for concurrent use.
 //
-// One mutex guards everything, so each call sees and makes one moment. What is
-// stored is never changed in place and shares nothing with what callers hold, so
-// it can be copied out after the mutex is given back.
+// One mutex guards everything, so each call is atomic. Stored records are never changed in
+// place and share nothing with those of callers, so they are copied after the mutex is
+// released.
 type Store struct {
 	now func() time.Time
 
@@ -45,7 +44,7 @@ type Store struct {
 	feed    feed
 }
 
-// key is what identifies a record. The scope is no part of it.
+// key identifies a record. The scope is not a part of it.
 type key struct {
 	kind dibs.Kind
 	id   dibs.ID
@@ -74,10 +73,10 @@ func New(cfg Config) *Store {
 	}
 }
 
-// Now returns the engine's time, which is known at any moment.
+// Now returns the engine's time.
 func (s *Store) Now() (dibs.Instant, bool) { return dibs.InstantOf(s.now()), true }
 
-// enter takes the mutex for one call, unless the call must not happen.
+// enter takes the mutex for a call, unless its context has ended or the store is closed.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -107,24 +106,24 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 	return snapshots, nil
 }
 
-// Await waits until no Commit is under way, and the clock has come to end: a Commit has the
-// mutex from before it looks at the clock until it is done.
+// Await waits until no Commit is under way and the clock has reached end. A Commit holds the
+// mutex from before it reads the clock until it is done.
 func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if s.mu.TryLock() {
-			closed, passed := s.closed, dibs.InstantOf(s.now()) >= end
+			closed, reached := s.closed, dibs.InstantOf(s.now()) >= end
 			s.mu.Unlock()
 			switch {
 			case closed:
 				return dibs.Unavailable(dibs.ErrClosed)
-			case passed:
+			case reached:
 				return nil
 			}
 		}
-		_ = backoff.Sleep(ctx, time.Millisecond) // the loop checks the context
+		_ = backoff.Sleep(ctx, time.Millisecond)
 	}
 }
 
@@ -169,7 +168,7 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 	s.mu.Unlock()
 
 	slices.SortFunc(names, func(a, b *dibs.NameRecord) int {
-		return positionOf(a).compare(positionOf(b))
+		return comparePositions(positionOf(a), positionOf(b))
 	})
 	names = names[:min(limit, len(names))]
 	for i, name := range names {
@@ -178,8 +177,8 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 	return names, nil
 }
 
-// List returns records of one kind in the order of their labels. Entities have
-// no label, and are not listed.
+// List returns records of one kind in the order of their labels. Entities have no label, and
+// are not listed.
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -191,8 +190,8 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	return records, nil
 }
 
-// Events returns events behind a cursor. A cursor is the decimal position of its
-// event in a sequence that only grows, so it stays good when events go away.
+// Events returns events behind a cursor, which is the decimal position of an event. Positions
+// only grow, so a cursor stays valid when events are deleted.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -201,7 +200,7 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 	return s.feed.page(query)
 }
 
-// Latest returns the cursor of the newest event that there ever was.
+// Latest returns the cursor of the newest event ever.
 func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	if err := s.enter(ctx); err != nil {
 		return "", err
@@ -210,7 +209,7 @@ func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return s.feed.end(), nil
 }
 
-// Close drops everything. It never fails, and may be called again.
+// Close drops all data. It never fails, and may be called again.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,8 +36,8 @@ func hold(canonical string) dibs.Group {
 	}
 }
 
-// Ten thousand callers want one name, and each a name of its own.
-func TestCrowd(t *testing.T) {
+// Ten thousand callers want one name, and each one more name of its own.
+func TestManyCallers(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
 	var winners atomic.Int32
@@ -54,12 +54,12 @@ func TestCrowd(t *testing.T) {
 	}
 	wg.Wait()
 	if winners.Load() != 1 {
-		t.Errorf("%d callers have the name, one must", winners.Load())
+		t.Errorf("%d callers have the name, want 1", winners.Load())
 	}
 }
 
-// The default clock is the bubble's inside testing/synctest.
-func TestClockOfABubble(t *testing.T) {
+// Inside testing/synctest the default clock is that of the bubble.
+func TestClockInSynctest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(memstore.Config{})
@@ -69,16 +69,15 @@ func TestClockOfABubble(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := dibs.InstantOf(time.Now()); snapshots.Now != want {
-				t.Errorf("Now is %d, the bubble's clock says %d", snapshots.Now, want)
+				t.Errorf("Now is %d, want %d", snapshots.Now, want)
 			}
 			time.Sleep(time.Hour)
 		}
 	})
 }
 
-// Cursors are positions, so those that were not reached yet are known to be made
-// up, and so are other spellings of a number.
-func TestCursorsAhead(t *testing.T) {
+// A position beyond the end, or another spelling of a number, is not a cursor.
+func TestBadCursors(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
 	if _, err := store.Commit(t.Context(), []dibs.Group{hold("a")}); err != nil {

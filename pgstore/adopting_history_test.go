@@ -58,7 +58,7 @@ func TestMoveFromASlugColumnWithAHistoryTable(t *testing.T) {
 	before := m.events()
 	backfillOf(m, 0, copying)
 	if after := m.events(); after != before {
-		t.Errorf("a second backfill told %d events more", after-before)
+		t.Errorf("a second backfill added %d events", after-before)
 	}
 	for slug, status := range map[string]int{"lamp": 200, "lamp-2": 200, "kit-1-1": 301, "kit-1-2": 301, "kit-105-3": 404} {
 		m.resolves("slug", slug, status)

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// batchOf reads a batch of the guide, copies each row, and reports what is refused.
+// batchOf reads a batch by the SQL of the guide, copies each row, and reports refusals.
 func batchOf[R any, K comparable](m *move, label string, copyRow func(ctx context.Context, tx pgx.Tx, row R) (key K, slug string, owner dibs.Entity, err error)) func(pgx.Tx, K) (K, error) {
 	text := m.text(label)
 	return func(tx pgx.Tx, after K) (K, error) {
@@ -35,7 +35,7 @@ func batchOf[R any, K comparable](m *move, label string, copyRow func(ctx contex
 	}
 }
 
-// backfill is step 3, while customers write.
+// backfillOf is step 3, while customers write.
 func backfillOf[K comparable](m *move, first K, batch func(pgx.Tx, K) (K, error)) {
 	m.Helper()
 	if err := backfill(m.Context(), m.db, first, batch); err != nil {
@@ -51,7 +51,7 @@ func (m *move) conflicts(want int) {
 	}
 }
 
-// events counts the feed: what is done twice must tell nothing.
+// events counts the events: a repeated step must add none.
 func (m *move) events() (n int) {
 	m.Helper()
 	if err := m.db.QueryRow(m.Context(), "SELECT count(*) FROM dibs.dibs_events").Scan(&n); err != nil {
@@ -67,7 +67,7 @@ func (m *move) resolves(namespace, slug string, status int) {
 	}
 }
 
-// inTx is a transaction that a customer makes.
+// inTx runs a customer's transaction.
 func (m *move) inTx(ctx context.Context, work func(tx pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, m.db, work)
 }
@@ -124,7 +124,7 @@ func TestMoveFromTwoStatementsAndACleanUpJob(t *testing.T) {
 	before := m.events()
 	backfillOf(m, "", copying)
 	if after := m.events(); after != before {
-		t.Errorf("a second backfill told %d events more", after-before)
+		t.Errorf("a second backfill added %d events", after-before)
 	}
 	m.resolves("tenant", "acme-2", 200)
 	m.resolves("tenant", "seed-1", 200)
@@ -192,13 +192,13 @@ func TestMoveFromCheckThenInsert(t *testing.T) {
 	m.conflicts(1)
 	m.verify("b/verify", 1)
 	m.exec("UPDATE weddings SET slug = 'alice-bob-2' WHERE slug = 'Alice-Bob'")
-	backfillOf(m, 0, weddings) // as good a way as any to copy one row
+	backfillOf(m, 0, weddings) // copies the one row
 	m.verify("b/verify", 0)
 	m.end()
 	for slug, status := range map[string]int{"alice-bob": 200, "alice-bob-2": 200, "seed-105": 200, "pending-105": 404} {
 		m.resolves("slug", slug, status)
 	}
 	if !must[bool](t)(m.reg.IsReserved(t.Context(), "slug", "pending-105")) {
-		t.Error("a signup under way has no hold")
+		t.Error("a pending signup has no hold")
 	}
 }

@@ -43,14 +43,14 @@ func readGuide(t *testing.T) guide {
 			}
 			g.sql[label] = body
 		default:
-			t.Errorf("a block of %q, which no test looks at", kind)
+			t.Errorf("a block of %q, which no test checks", kind)
 		}
 	}
 	return g
 }
 
-// The Go of the guide is code that its tests run.
-func TestTheGuideShowsWhatIsTested(t *testing.T) {
+// The Go code of the guide is run by tests.
+func TestGuideIsTested(t *testing.T) {
 	t.Parallel()
 	var tested strings.Builder
 	for _, file := range []string{"adopting_shapes_test.go", "adopting_test.go", "example_backfill_test.go"} {
@@ -63,7 +63,7 @@ func TestTheGuideShowsWhatIsTested(t *testing.T) {
 	}
 }
 
-// move is one product on its way to Dibs.
+// move is the move of one product to Dibs.
 type move struct {
 	*testing.T
 	guide
@@ -72,7 +72,7 @@ type move struct {
 	reg  *dibs.Registry
 	used map[string]bool
 
-	version sync.RWMutex // held while somebody runs one
+	version sync.RWMutex // read-locked while a writer runs
 	both    bool         // step 2 is deployed
 	writers sync.WaitGroup
 	stop    chan struct{}
@@ -118,7 +118,7 @@ func (m *move) exec(statements string) {
 	}
 }
 
-// rows counts what a query of the guide finds.
+// rows counts the rows of a query of the guide.
 func (m *move) rows(label string) int {
 	m.Helper()
 	rows := must[pgx.Rows](m.T)(m.db.Query(m.Context(), m.text(label)))
@@ -132,7 +132,7 @@ func (m *move) rows(label string) int {
 	return n
 }
 
-// write lets customers write until the end, none of whom may ever fail or wait long.
+// write makes customers write until end is called. None of them may fail or wait long.
 func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 	for range 2 {
 		m.writers.Go(func() {
@@ -140,7 +140,7 @@ func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 				select {
 				case <-m.stop:
 					return
-				case <-time.After(2 * time.Millisecond): // other tests want to run, too
+				case <-time.After(2 * time.Millisecond): // leaves time to other tests
 				}
 				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 				m.version.RLock()
@@ -148,7 +148,7 @@ func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 				m.version.RUnlock()
 				cancel()
 				if err != nil {
-					m.Errorf("a customer is turned away: %v", err)
+					m.Errorf("a customer is refused: %v", err)
 					return
 				}
 			}
@@ -156,19 +156,19 @@ func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 	}
 }
 
-// meanwhile waits until customers have written something more.
+// meanwhile waits until customers have written some more.
 func (m *move) meanwhile() {
 	m.Helper()
 	from, deadline := m.writes.Load(), time.Now().Add(10*time.Second)
 	for m.writes.Load() < from+6 && !m.Failed() {
 		if time.Now().After(deadline) {
-			m.Fatal("nobody writes any more")
+			m.Fatal("the writers have stopped")
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// install is step 1; deploy is step 2, which is over when nobody runs the old version.
+// install is step 1; deploy is step 2, which ends when no process runs the old version.
 func (m *move) install() {
 	m.Helper()
 	store := must[*pgstore.Store](m.T)(pgstore.Open(m.Context(), m.dsn, pgstore.Config{}))
@@ -186,13 +186,13 @@ func (m *move) deploy() {
 	m.run("conflicts")
 }
 
-// end is the end of all writing: then step 6 can come.
+// end ends all writes, before step 6.
 func (m *move) end() {
 	close(m.stop)
 	m.writers.Wait()
 }
 
-// verify is step 4, again and again while customers write.
+// verify is step 4, several times while customers write.
 func (m *move) verify(label string, want int) {
 	m.Helper()
 	for range 3 {

@@ -9,14 +9,14 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-var errUnderWay = errors.New("pgstore: a commit or a transaction of somebody else that decides the answer is still under way")
+var errUnderWay = errors.New("pgstore: another commit or transaction that decides the answer is still under way")
 
-// Await tries to lock the rows, and lets go of them at once. A transaction that changes one
-// has it locked from before it looks at the clock until others see what it did: also while
+// Await tries to lock the rows, and unlocks them at once. A transaction that changes a row
+// has it locked from before it reads the clock until its changes are visible, also while
 // its COMMIT waits for a standby.
 //
-// It asks again and again instead of waiting in the database: a transaction that takes its
-// time is not to use up the connections.
+// Await polls instead of waiting in the database, so that a slow transaction does not use up
+// the connections.
 func (s *Store) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -28,32 +28,32 @@ func (s *Store) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) er
 		defer cancel()
 	}
 	return unavailable(untilIdle(ctx, func() (idle bool, err error) {
-		err = s.readAgain(ctx, func() []call {
+		err = s.retryRead(ctx, func() []call {
 			idle = true
-			// ROLLBACK: a COMMIT that has locked a row would wait for the standby, too.
+			// ROLLBACK: the COMMIT of a transaction that locked a row would wait for the standby.
 			return slices.Concat([]call{{text: beginLock}}, awaitCalls(s.sql, refs, end, &idle), []call{{text: "ROLLBACK"}})
 		})
 		return idle, err
 	}))
 }
 
-// beginLock sees rows as they are now, and not as they were in a snapshot.
+// beginLock sees the present rows, not those of a snapshot.
 const beginLock = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
-// untilIdle asks until nothing is under way.
-func untilIdle(ctx context.Context, ask func() (idle bool, err error)) error {
-	for wait := firstWait; ; wait = min(2*wait, maxWait) {
-		if idle, err := ask(); err != nil || idle {
+// untilIdle polls until nothing is under way.
+func untilIdle(ctx context.Context, poll func() (idle bool, err error)) error {
+	for retry := newBackoff(); ; {
+		if idle, err := poll(); err != nil || idle {
 			return err
 		}
-		if err := pause(ctx, jitter(wait)); err != nil {
+		if err := retry.Wait(ctx); err != nil {
 			return errors.Join(errUnderWay, err)
 		}
 	}
 }
 
-// awaitCalls returns the statements that find out whether nobody is changing refs, and
-// whether the clock has come to end.
+// awaitCalls returns the statements that clear idle while a transaction changes one of refs,
+// or the clock has not reached end.
 func awaitCalls(sql *statements, refs []dibs.Ref, end dibs.Instant, idle *bool) []call {
 	var calls []call
 	for part := range slices.Chunk(refs, maxRows) {
@@ -67,8 +67,8 @@ func awaitCalls(sql *statements, refs []dibs.Ref, end dibs.Instant, idle *bool) 
 	return calls
 }
 
-// awaitText compares how many of the rows there are with how many could be locked.
-func (s *statements) awaitText() string {
+// awaitSQL compares the number of rows with the number of those that could be locked.
+func (s *statements) awaitSQL() string {
 	names := s.table("dibs_names") + " t WHERE t.id = ANY ($1::uuid[])"
 	entities := s.table("dibs_entities") + " t WHERE t.id = ANY ($2::uuid[])"
 	documents := s.table("dibs_documents") + " t WHERE (t.kind, t.id) IN (SELECT * FROM unnest($3::text[], $4::uuid[]))"
@@ -80,12 +80,12 @@ func (s *statements) awaitText() string {
 		count("n"), count("e"), count("d"), count(names), count(entities), count(documents), s.clock)
 }
 
-// Await locks the rows until the end of the caller's transaction: nobody else's change of
-// them can be under way then, or begin. A transaction that may change nothing may lock
-// nothing either, and has changed nothing: the store waits for it.
+// Await locks the rows until the caller's transaction ends, so that no other change of them
+// is under way, or can begin. A read-only transaction cannot lock, and has changed nothing:
+// the store awaits the rows for it.
 func (s *txStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	var readOnly string
-	err := s.run(ctx, call{text: "SHOW transaction_read_only", scan: func(row scanner) error { return row.Scan(&readOnly) }})
+	err := s.run(ctx, call{text: "SHOW transaction_read_only", scan: scanInto(&readOnly)})
 	switch {
 	case err != nil:
 		return err
@@ -96,7 +96,7 @@ func (s *txStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) 
 	defer cancel()
 	return unavailable(untilIdle(ctx, func() (bool, error) {
 		idle := true
-		err := s.run(ctx, awaitCalls(s.store.sql, refs, end, &idle)...)
+		err := s.run(ctx, awaitCalls(s.sql, refs, end, &idle)...)
 		return idle, err
 	}))
 }

@@ -14,11 +14,11 @@ type clock struct {
 	seen time.Time // when now was received, on this machine's clock
 }
 
-// clockMemory is how long an answer is good for an estimate. Two clocks that run
-// at different speed come apart by a millisecond at most in that time.
+// clockMemory is how long an answer is good for an estimate. Two clocks that run at
+// different speeds drift apart by a millisecond at most in that time.
 const clockMemory = 10 * time.Second
 
-// learn takes in the time that an answer carried, if one did.
+// learn notes the time of an answer; zero means that the answer had none.
 func (c *clock) learn(now int64) {
 	if now == 0 {
 		return
@@ -27,13 +27,13 @@ func (c *clock) learn(now int64) {
 	defer c.mu.Unlock()
 	at := time.Now()
 	if c.now.Add(at.Sub(c.seen)) > dibs.Instant(now) && c.fresh(at) {
-		return // it was longer under way than the last one: an answer is only ever late
+		return // it was longer under way than the last one: an answer is never early
 	}
 	c.now, c.seen = dibs.Instant(now), at
 }
 
-// forget is for when the database may be another one than before.
-func (c *clock) forget() {
+// reset forgets the last answer: another server may have taken over.
+func (c *clock) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = 0
@@ -47,15 +47,15 @@ func (c *clock) estimate(at time.Time) (dibs.Instant, bool) {
 	return c.now.Add(at.Sub(c.seen)), c.fresh(at)
 }
 
-// stamps gives out the numbers that order the feed: microseconds since 1970, but
-// always higher than every one that was seen. So what rests on a change comes
-// after it, whatever the machines' clocks say.
+// stamps gives out the numbers that order the feed: microseconds since 1970, but always
+// higher than every stamp that this process has seen. So a change comes after those that it
+// rests on, whatever the machines' clocks say.
 type stamps struct {
 	mu   sync.Mutex
 	last int64
 }
 
-// see takes in a stamp that was read.
+// see notes a stamp that was read.
 func (s *stamps) see(stamp int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

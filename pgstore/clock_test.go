@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An answer that was long under way tells a time long past.
-func TestClockIsNotSetBackByALateAnswer(t *testing.T) {
+// A late answer carries a time in the past.
+func TestLateAnswerDoesNotSetTheClockBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c clock
 		if _, ok := c.estimate(time.Now()); ok {
@@ -15,11 +15,11 @@ func TestClockIsNotSetBackByALateAnswer(t *testing.T) {
 		}
 		c.learn(1_000_000)
 		time.Sleep(2 * time.Second)
-		c.learn(1_000_500) // it left a second and a half ago
+		c.learn(1_000_500) // sent a second and a half ago
 		if now, ok := c.estimate(time.Now()); !ok || now != 1_002_000 {
 			t.Errorf("the estimate is %d (%v), want 1002000", now, ok)
 		}
-		c.learn(1_002_500) // it was less long under way than the first
+		c.learn(1_002_500) // it took less time than the first
 		if now, _ := c.estimate(time.Now()); now != 1_002_500 {
 			t.Errorf("the estimate is %d, want 1002500", now)
 		}
@@ -31,9 +31,9 @@ func TestClockIsNotSetBackByALateAnswer(t *testing.T) {
 		if now, ok := c.estimate(time.Now()); !ok || now != 5 {
 			t.Errorf("the estimate is %d (%v), want 5", now, ok)
 		}
-		c.forget()
+		c.reset()
 		if _, ok := c.estimate(time.Now()); ok {
-			t.Error("there is an estimate of a database that may be another one")
+			t.Error("there is an estimate after a reset")
 		}
 	})
 }
@@ -52,17 +52,17 @@ func TestStampsOnlyGoUp(t *testing.T) {
 	}
 }
 
-func TestAnotherServerIsNoticed(t *testing.T) {
-	var s server
+func TestFailoverIsDetected(t *testing.T) {
+	var f failovers
 	for _, step := range []struct {
 		started string
-		changes bool
+		changed bool
 	}{{"monday", false}, {"monday", false}, {"tuesday", true}, {"tuesday", false}} {
-		if s.changes(step.started) != step.changes {
-			t.Errorf("a server that was started on %s: %v, want %v", step.started, !step.changes, step.changes)
+		if f.observe(step.started) != step.changed {
+			t.Errorf("server started on %s: changed is %v, want %v", step.started, !step.changed, step.changed)
 		}
 	}
-	if s.now() != 1 {
-		t.Errorf("there were %d others, want 1", s.now())
+	if got := f.generation(); got != 1 {
+		t.Errorf("generation %d, want 1", got)
 	}
 }

@@ -9,23 +9,22 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// column is one column of a table, and where its value is in a row of Go.
+// column is a column of a table, and how it maps to the Go struct of a row.
 type column[R any] struct {
 	name   string
 	typ    string
-	orNull bool // whether NULL stands for Go's zero value
-	// form says how to hand over the values of rows, and what.
+	orNull bool // NULL stands for Go's zero value
+	// form returns how the values of rows are passed, and the argument.
 	form func(rows []*R) (form, any)
-	dest func(row *R) any // where a value goes when it is read
+	dest func(row *R) any // the destination for Scan
 }
 
-// form is how the values of a column go into a statement. Most columns of a batch
-// have one value, or none at all: an array of them would be made here, sent, and
-// taken apart there, for nothing.
+// form is how a statement gets the values of a column. Most columns of a batch have one
+// value in all rows, or none: then an array would be wasted work.
 type form byte
 
 const (
-	zeros form = '0' // nothing in any row: a literal
+	zeros form = '0' // zero in all rows: a literal
 	same  form = '1' // one value in all rows: a parameter
 	each  form = 'n' // an array
 )
@@ -78,8 +77,8 @@ func blob[R any](name string, at func(*R) *[]byte) column[R] {
 	return newColumn(name, "bytea", at, bytes.Equal)
 }
 
-// always makes a column that is an array whenever there are several rows: so there
-// are as many of them as there are keys.
+// always makes a column that is an array whenever there are several rows. The key columns
+// are such, so that the arrays have the number of rows.
 func always[R, V any](newOf func(string, func(*R) *V) column[R], name string, at func(*R) *V) column[R] {
 	c := newOf(name, at)
 	c.form = func(rows []*R) (form, any) {
@@ -91,8 +90,8 @@ func always[R, V any](newOf func(string, func(*R) *V) column[R], name string, at
 	return c
 }
 
-// orNull makes a column that holds NULL instead of Go's zero value. NULL takes no
-// room, and tells a reader with a shell that there is nothing.
+// orNull makes a column that holds NULL instead of Go's zero value. NULL takes no space, and
+// reads better in psql.
 func orNull[R any](c column[R]) column[R] {
 	c.orNull = true
 	return c
@@ -114,20 +113,19 @@ func (c *column[R]) zero() string {
 	}
 }
 
-// table is how a record lies in its table.
+// table describes a table.
 type table[R any] struct {
 	name    string
 	columns []column[R]
 	key     []string // the columns that identify a row
 	fixed   []string // columns that never change, the key among them
 
-	// expected is the revision that a row in the table must have to be changed. It
-	// is no column of the table.
+	// expected is the revision that a row must have. It is not a column of the table.
 	expected column[R]
 }
 
-// expecting is the table's columns that can change, its key, and the revisions
-// expected.
+// expecting is the table with its key, the columns that can change, and the expected
+// revisions.
 func (t table[R]) expecting() table[R] {
 	columns := []column[R]{}
 	for _, c := range t.columns {
@@ -140,7 +138,7 @@ func (t table[R]) expecting() table[R] {
 	return t
 }
 
-// keysOnly is the table's key.
+// keysOnly is the table with its key alone.
 func (t table[R]) keysOnly() table[R] {
 	var keys []column[R]
 	for _, c := range t.columns {
@@ -152,14 +150,14 @@ func (t table[R]) keysOnly() table[R] {
 	return t
 }
 
-// expectingKeys is the table's key, and the revisions expected.
+// expectingKeys is the table with its key and the expected revisions.
 func (t table[R]) expectingKeys() table[R] {
 	keys := t.keysOnly()
 	keys.columns = append(keys.columns, t.expected)
 	return keys
 }
 
-// join writes an expression for every column, separated by commas.
+// join returns an expression for every column, separated by commas.
 func (t table[R]) join(format func(c *column[R]) string) string {
 	list := make([]string, len(t.columns))
 	for i := range t.columns {
@@ -168,20 +166,20 @@ func (t table[R]) join(format func(c *column[R]) string) string {
 	return strings.Join(list, ", ")
 }
 
-// list is the columns' names.
+// list returns the names of the columns.
 func (t table[R]) list() string { return t.join(func(c *column[R]) string { return c.name }) }
 
-// reading is the columns as they are read. An outer join may leave any of them NULL.
+// reading returns the columns for SELECT. An outer join may make any of them NULL.
 func (t table[R]) reading(alias string) string {
 	return t.join(func(c *column[R]) string { return fmt.Sprintf("coalesce(%s.%s, %s)", alias, c.name, c.zero()) })
 }
 
-// keys is the key's columns of an alias.
+// keys returns the key columns of an alias.
 func (t table[R]) keys(alias string) string {
 	return alias + "." + strings.Join(t.key, ", "+alias+".")
 }
 
-// same is the condition that two aliases have the same key.
+// same returns the condition that two aliases have the same key.
 func (t table[R]) same(a, b string) string {
 	conditions := make([]string, len(t.key))
 	for i, k := range t.key {
@@ -190,7 +188,7 @@ func (t table[R]) same(a, b string) string {
 	return strings.Join(conditions, " AND ")
 }
 
-// dests appends where a row's columns go when they are read.
+// dests appends the destinations of a row's columns for Scan.
 func (t table[R]) dests(dests []any, row *R) []any {
 	for i := range t.columns {
 		dests = append(dests, t.columns[i].dest(row))
@@ -198,8 +196,8 @@ func (t table[R]) dests(dests []any, row *R) []any {
 	return dests
 }
 
-// shape looks at rows, of which there is at least one: the forms of their columns,
-// and the arguments in the same order.
+// shape returns the forms of the columns for rows, of which there is at least one, and the
+// arguments in the same order.
 func (t table[R]) shape(rows []*R) (shape string, args []any) {
 	forms := make([]byte, len(t.columns))
 	args = make([]any, 0, len(t.columns)+6)
@@ -213,16 +211,15 @@ func (t table[R]) shape(rows []*R) (shape string, args []any) {
 	return string(forms), args
 }
 
-// source is rows as a statement reads them.
+// source is how a statement reads rows from its parameters.
 type source struct {
-	from  string            // an unnest of arrays, as r; empty for one row, which needs none
-	count string            // how many rows there are
+	from  string            // an unnest of arrays, as r; empty for a single row
+	count string            // the number of rows
 	value map[string]string // each column's value, as it is stored
 	array map[string]bool   // whether it comes from the arrays
 }
 
-// source returns where a statement finds rows of a shape, and numbers its
-// parameters.
+// source returns the source for rows of a shape, and numbers its parameters.
 func (t table[R]) source(p *params, shape string) source {
 	s := source{count: "1", value: make(map[string]string), array: make(map[string]bool)}
 	var arrays, columns []string
@@ -252,10 +249,10 @@ func (t table[R]) source(p *params, shape string) source {
 	return s
 }
 
-// single reports whether there is one row only.
+// single reports whether there is a single row.
 func (s *source) single() bool { return s.from == "" }
 
-// is is the condition that a row of the table, as t, has the key.
+// is returns the condition that a row of the table, as t, has the key.
 func (t table[R]) is(s source) string {
 	conditions := make([]string, len(t.key))
 	for i, k := range t.key {
@@ -264,7 +261,7 @@ func (t table[R]) is(s source) string {
 	return strings.Join(conditions, " AND ")
 }
 
-// values is the columns of a table as they are stored.
+// values returns the values of all columns.
 func (t table[R]) values(s source) string {
 	return t.join(func(c *column[R]) string { return s.value[c.name] })
 }

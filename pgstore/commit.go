@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
-// Commit commits groups in one transaction, in one round trip. Where one of them
-// keeps it from committing, the others are tried without it.
+// Commit commits groups in one transaction, in one round trip. If a group keeps it from
+// committing, Commit tries the others without that group.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
@@ -22,15 +22,15 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	defer s.calls.End()
 	ctx, cancel := s.uninterrupted(ctx)
 	defer cancel()
-	c := &committing{store: s, server: s.server.now(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}
-	together, apart := c.parts()
+	c := &commitCall{store: s, generation: s.failovers.generation(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}
+	together, apart := c.split()
 	for _, part := range together {
 		if err := c.commit(ctx, part); err != nil {
 			return c.failed(err)
 		}
 	}
-	if len(together) == 0 { // they hold up nobody but each other
-		c.hurry()
+	if len(together) == 0 { // groups that may be locked delay only each other
+		c.shortenLockWait()
 		for _, i := range apart {
 			if err := c.commit(ctx, []int{i}); err != nil {
 				return c.failed(err)
@@ -40,56 +40,56 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	if c.committed {
 		s.feed.committed()
 	}
-	if c.wrong != nil && !slices.ContainsFunc(c.outcomes, func(o dibs.Outcome) bool { return o != dibs.Busy }) {
-		return nil, c.wrong
+	if c.invalid != nil && !slices.ContainsFunc(c.outcomes, func(o dibs.Outcome) bool { return o != dibs.Busy }) {
+		return nil, c.invalid
 	}
 	return c.outcomes, nil
 }
 
-// uninterrupted is for what nobody can end from outside: what became of it would be unknown.
-// But who has to be sure that it is over by a date can say so.
+// uninterrupted returns a context without the caller's cancellation, since the outcome of an
+// interrupted commit is unknown. The caller's deadline stays.
 func (s *Store) uninterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	until := time.Now().Add(s.cfg.Timeout)
-	if date, ok := ctx.Deadline(); ok && date.Before(until) {
-		until = date
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
 	}
 	return context.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
-// committing is a Commit under way.
-type committing struct {
-	store     *Store
-	groups    []dibs.Group
-	outcomes  []dibs.Outcome
-	committed bool // whether something was
-	server    int  // which one the groups were decided on
+// commitCall is one call of Commit.
+type commitCall struct {
+	store      *Store
+	groups     []dibs.Group
+	outcomes   []dibs.Outcome
+	committed  bool // whether any group was
+	generation int  // of the server on which the groups were decided
 
-	// wrong is the error of a group that no server would take. It is Busy until it is
-	// alone, or among others of its kind, so that nobody else gets its error.
-	wrong error
+	// invalid is the error of a group that no server would accept. Its outcome is Busy until
+	// the call has no other group, so that no other command gets its error.
+	invalid error
 
-	// enough is when to stop trying, once a lock was waited for in vain: see hurry.
-	enough time.Time
+	// searchUntil is when to stop looking for locked records; see shortenLockWait.
+	searchUntil time.Time
 }
 
-// searchTime is how long a Commit looks for what is locked. What it did not get to is
-// busy too, and will soon be asked again.
+// searchTime is how long a Commit looks for the locked records. Groups that it did not reach
+// are Busy, and are soon tried again.
 const searchTime = 30 * time.Millisecond
 
-// hurry is for when a lock was waited for in vain. That was longer than a commit takes,
-// so whoever has it is somebody with time: to look for which record it is, and to try
-// others that were locked before, must not take as long again for each.
-func (c *committing) hurry() {
-	if c.enough.IsZero() {
-		c.enough = time.Now().Add(searchTime)
+// shortenLockWait is called after a lock was not granted in time. The lock wait is longer
+// than a commit takes, so the transaction that has the lock is a slow one: the search for
+// the locked record must not wait as long again for each group.
+func (c *commitCall) shortenLockWait() {
+	if c.searchUntil.IsZero() {
+		c.searchUntil = time.Now().Add(searchTime)
 	}
 }
 
-func (c *committing) hurries() bool { return !c.enough.IsZero() }
+func (c *commitCall) searching() bool { return !c.searchUntil.IsZero() }
 
-// failed ends a Commit that cannot go on. What was committed before stays so: then
-// the rest, with which nothing happened, is to be asked again.
-func (c *committing) failed(err error) ([]dibs.Outcome, error) {
+// failed ends a Commit that cannot go on. What was committed before stays so: then the
+// remaining groups are Busy.
+func (c *commitCall) failed(err error) ([]dibs.Outcome, error) {
 	if !c.committed || isUnknown(err) {
 		return nil, err
 	}
@@ -97,25 +97,21 @@ func (c *committing) failed(err error) ([]dibs.Outcome, error) {
 	return c.outcomes, nil
 }
 
-// parts splits the groups into transactions of a good size. A group that rests on a
-// name which another transaction had locked some time ago is kept apart: it is tried
-// alone, and only by a Commit in which nobody else waits for it.
-func (c *committing) parts() (parts [][]int, apart []int) {
+// split divides the groups into transactions of at most maxRows rows. A group with a record
+// that was locked some time ago stays apart: only a Commit in which no other group waits for
+// it tries it, alone.
+func (c *commitCall) split() (parts [][]int, apart []int) {
 	var part []int
 	rows := 0
 	now := time.Now()
 	for i := range c.groups {
 		c.outcomes[i] = dibs.Busy
-		switch c.store.busy.check(&c.groups[i], now) {
-		case stillBusy:
-			if len(c.groups) == 1 {
-				apart = append(apart, i)
-			}
-			continue
-		case wasBusy:
+		state := c.store.locked.check(&c.groups[i], now)
+		if state == wasLocked || state == locked && len(c.groups) == 1 {
 			apart = append(apart, i)
+		}
+		if state != unlocked {
 			continue
-		case notBusy:
 		}
 		size := max(len(c.groups[i].Reads), len(c.groups[i].Events))
 		if rows += size; rows > maxRows && len(part) > 0 {
@@ -129,88 +125,83 @@ func (c *committing) parts() (parts [][]int, apart []int) {
 	return parts, apart
 }
 
-// commit commits the groups in these places, or as many of them as can be.
-func (c *committing) commit(ctx context.Context, places []int) error {
-	if c.hurries() && time.Now().After(c.enough) {
+// commit commits the groups with these indexes, or as many of them as possible.
+func (c *commitCall) commit(ctx context.Context, indexes []int) error {
+	if c.searching() && time.Now().After(c.searchUntil) {
 		return nil // their outcome is Busy
 	}
-	err := c.again(ctx, places)
-	pieces := 2
+	err := c.retry(ctx, indexes)
+	parts := 2
 	switch {
 	case err == nil:
 		return nil
-	case isBusy(err), lostRace(err):
-		c.hurry()
-		if len(places) == 1 {
-			c.store.busy.note(&c.groups[places[0]], time.Now())
+	case isLocked(err), lostRace(err):
+		c.shortenLockWait()
+		if len(indexes) == 1 {
+			c.store.locked.add(&c.groups[indexes[0]], time.Now())
 			return nil // its outcome is Busy
 		}
-		// Each try waits for the lock, so few and small ones find it soonest.
-		pieces = int(math.Ceil(math.Sqrt(float64(len(places)))))
+		// Each try waits for the lock: about √n small transactions find it soonest.
+		parts = int(math.Ceil(math.Sqrt(float64(len(indexes)))))
 	case isStale(err):
-		if len(places) == 1 {
-			c.outcomes[places[0]] = dibs.Stale
+		if len(indexes) == 1 {
+			c.outcomes[indexes[0]] = dibs.Stale
 			return nil
 		}
-	case errors.Is(err, errOtherServer):
-		for _, i := range places {
+	case errors.Is(err, errFailover):
+		for _, i := range indexes {
 			c.outcomes[i] = dibs.Stale
 		}
 		return nil
-	case isWrong(err):
-		if len(places) == 1 {
-			return c.judge(ctx, places[0], err)
+	case isInvalid(err):
+		if len(indexes) == 1 {
+			return c.staleOrInvalid(ctx, indexes[0], err)
 		}
 	default:
 		return err
 	}
-	size := (len(places) + pieces - 1) / pieces
-	for len(places) > 0 {
-		piece := places[:min(size, len(places))]
-		places = places[len(piece):]
-		if err := c.commit(ctx, piece); err != nil {
+	for part := range slices.Chunk(indexes, (len(indexes)+parts-1)/parts) {
+		if err := c.commit(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judge tells apart why no server would take a group. A constraint may notice before the
-// comparison of revisions does that the group rests on what has changed: on two records of
-// different moments, of which a decision has made nonsense. Such a group is stale, and revisions
-// only ever go up, so it was then. Any other is wrong.
-func (c *committing) judge(ctx context.Context, place int, err error) error {
-	stale, loadErr := c.store.hasChanged(ctx, c.groups[place].Reads)
+// staleOrInvalid finds out why no server would accept a group. A constraint may notice
+// before the comparison of revisions that the group rests on records of different moments.
+// Such a group is stale: revisions only go up, so it was stale then. Any other is invalid.
+func (c *commitCall) staleOrInvalid(ctx context.Context, index int, err error) error {
+	stale, loadErr := c.store.hasChanged(ctx, c.groups[index].Reads)
 	switch {
 	case loadErr != nil:
 		return dibs.Unavailable(loadErr)
 	case stale:
-		c.outcomes[place] = dibs.Stale
+		c.outcomes[index] = dibs.Stale
 	default:
-		c.wrong = err // its outcome is Busy
+		c.invalid = err // its outcome is Busy
 	}
 	return nil
 }
 
-const (
-	// maxRaces is how often a transaction that lost a race, or a connection, is run
-	// again.
-	maxRaces  = 10
-	firstWait = time.Millisecond
-	maxWait   = 50 * time.Millisecond
-)
+// maxAttempts is how often a transaction runs that lost a race or its connection.
+const maxAttempts = 10
 
-// again runs a transaction until it is decided.
-func (c *committing) again(ctx context.Context, places []int) (err error) {
-	wait := firstWait
-	for range maxRaces {
-		t, buildErr := c.transaction(places)
+func newBackoff() *backoff.Backoff {
+	return &backoff.Backoff{First: time.Millisecond, Max: 50 * time.Millisecond}
+}
+
+// retry runs a transaction until it has an outcome.
+func (c *commitCall) retry(ctx context.Context, indexes []int) (err error) {
+	wait := newBackoff()
+	for range maxAttempts {
+		t, buildErr := c.transaction(indexes)
 		if buildErr != nil {
 			return dibs.Unavailable(buildErr)
 		}
 		err = c.store.use(ctx, func(conn *pgx.Conn) error {
-			if c.store.server.now() != c.server {
-				return errOtherServer
+			if c.store.failovers.generation() != c.generation {
+				return errFailover
 			}
 			return t.run(ctx, conn, c.store.sql)
 		})
@@ -219,41 +210,26 @@ func (c *committing) again(ctx context.Context, places []int) (err error) {
 			c.accept(t)
 			return nil
 		case lostRace(err), notSent(err):
-		case isBusy(err), isStale(err), errors.Is(err, errOtherServer):
+		case isLocked(err), isStale(err), errors.Is(err, errFailover):
 			return err
 		case refused(err):
 			return unavailable(err)
 		default: // the answer is lost
-			done, settleErr := c.store.settle(ctx, t)
-			if settleErr != nil {
-				return dibs.OutcomeUnknown(err).Because(c.store.diagnosed(ctx, causeOf(settleErr)))
+			committed, outcomeErr := c.store.findOutcome(ctx, t)
+			if outcomeErr != nil {
+				return dibs.OutcomeUnknown(err).Because(c.store.standbyCause(ctx, causeOf(outcomeErr)))
 			}
-			if done {
+			if committed {
 				c.accept(t)
 				return nil
 			}
 		}
-		if pause(ctx, jitter(wait)) != nil {
+		if wait.Wait(ctx) != nil {
 			break
 		}
-		wait = min(2*wait, maxWait)
 	}
 	if lostRace(err) {
 		return err
 	}
 	return unavailable(err)
-}
-
-// jitter keeps those who met once from meeting again.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

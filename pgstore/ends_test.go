@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// A confirmation that was decided before the hold's end waits for a standby. Nobody is told
-// by another process that the hold is over, since it is not.
-func TestNoHoldIsOverWhileItsConfirmationWaitsForAStandby(t *testing.T) {
+// A confirmation in time waits for a standby past the end of the hold. No process reports meanwhile
+// that the hold has expired.
+func TestConfirmationWaitsForAStandby(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
 	here, there := registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{}), registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{})
@@ -34,8 +35,11 @@ func TestNoHoldIsOverWhileItsConfirmationWaitsForAStandby(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Until(hold.ExpiresAt) + 50*time.Millisecond)
-		endtest.Unanswered(t, there, hold.Token)
-		endtest.Unanswered(t, here, hold.Token)
+		var asking sync.WaitGroup
+		for _, reg := range []*dibs.Registry{there, here} {
+			asking.Go(func() { endtest.Unanswered(t, reg, hold.Token) })
+		}
+		asking.Wait()
 	})
 	if err := <-confirmed; err != nil {
 		t.Errorf("the confirmation: %v", err)
@@ -43,9 +47,9 @@ func TestNoHoldIsOverWhileItsConfirmationWaitsForAStandby(t *testing.T) {
 	endtest.Confirmed(t, there, hold)
 }
 
-// A commit whose wait for the standby is cancelled is not acknowledged: the standby may never
-// get it. What became of it is found out by another commit, which waits as well.
-func TestCancelledWaitForAStandbyIsNoSuccess(t *testing.T) {
+// A commit whose wait for the standby is cancelled is not acknowledged: the standby may never get
+// it. Another commit, which waits as well, finds out the outcome.
+func TestCancelledWaitForAStandby(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
 	reg := registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{})
@@ -58,10 +62,10 @@ func TestCancelledWaitForAStandbyIsNoSuccess(t *testing.T) {
 			_, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: "second", Entity: dibs.Entity{Type: "user", ID: "2"}})
 			answered <- err
 		}()
-		for cancelled := 0; cancelled < 3; { // the commit, and those that find out what became of it
+		for cancelled := 0; cancelled < 3; { // the commit, and those that ask for its outcome
 			select {
 			case err := <-answered:
-				t.Fatalf("after %d cancelled waits it is answered: %v", cancelled, err)
+				t.Fatalf("answered after %d cancelled waits: %v", cancelled, err)
 			case <-time.After(2 * time.Millisecond):
 			}
 			var n int
@@ -73,6 +77,6 @@ func TestCancelledWaitForAStandbyIsNoSuccess(t *testing.T) {
 		}
 	})
 	if err := <-answered; err != nil {
-		t.Errorf("with the standby no longer wanted: %v", err)
+		t.Errorf("without a synchronous standby: %v", err)
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// What Open refuses. It has not changed the database then.
+// The errors with which Open refuses a database. It has not changed the database then.
 var (
-	// ErrOldSchema is returned when migrations are missing and Config.NoMigrations
-	// is set.
+	// ErrOldSchema is returned for a schema without all migrations if Config.NoMigrations is
+	// set.
 	ErrOldSchema = errors.New("pgstore: the schema is not up to date: run pgstore.Migrate with a role that may create tables, or open without NoMigrations")
 
-	// ErrNewerSchema is returned for a schema that a newer Dibs has written.
+	// ErrNewerSchema is returned for a schema of a newer version of Dibs.
 	ErrNewerSchema = errors.New("pgstore: a newer version of Dibs has written this schema: update this program")
 
 	// ErrEncoding is returned for a database that cannot hold every name.
@@ -36,42 +36,42 @@ func codeOf(err error) string {
 	return ""
 }
 
-// isStale reports whether a transaction ended itself, see [sure].
+// isStale reports whether an assertion ended the transaction, see [assertSQL].
 func isStale(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == pgerrcode.InvalidTextRepresentation && strings.Contains(e.Message, staleMark)
 }
 
-// isBusy reports whether a lock was not to be had in time.
-func isBusy(err error) bool { return codeOf(err) == pgerrcode.LockNotAvailable }
+// isLocked reports whether a lock was not granted in time.
+func isLocked(err error) bool { return codeOf(err) == pgerrcode.LockNotAvailable }
 
-// lostRace reports whether the server gave up a transaction in favour of another:
-// the same again may well succeed.
+// lostRace reports whether the server gave up a transaction in favour of another. The same
+// transaction may succeed later.
 func lostRace(err error) bool {
 	code := codeOf(err)
 	return code == pgerrcode.SerializationFailure || code == pgerrcode.DeadlockDetected
 }
 
-// refused reports whether the server answered with an error and goes on: whatever
-// was under way is undone. After a fatal one it may have happened: a server that
-// is shut down while it waits for its standby has committed already.
+// refused reports whether the server answered with an error and keeps the session: then the
+// transaction is undone. After a fatal error the transaction may have committed: a server
+// that is shut down while it waits for its standby has committed already.
 func refused(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.SeverityUnlocalized == "ERROR"
 }
 
-// isWrong reports whether the server refuses what it was given: a value it cannot hold,
-// or one that a constraint keeps out.
-func isWrong(err error) bool {
+// isInvalid reports whether the server refuses the data: a value that it cannot hold, or one
+// that violates a constraint.
+func isInvalid(err error) bool {
 	code := codeOf(err)
 	return pgerrcode.IsDataException(code) || pgerrcode.IsIntegrityConstraintViolation(code)
 }
 
-// isUnknown reports whether an error says that the commit may have happened.
+// isUnknown reports whether an error says that the commit may have succeeded.
 func isUnknown(err error) bool { return errors.Is(err, dibs.ErrOutcomeUnknown) }
 
-// unavailable classifies an error of a call that did nothing. What is classified
-// already stays as it is.
+// unavailable classifies an error of a call that changed nothing. An error that is
+// classified already stays as it is.
 func unavailable(err error) error {
 	var classified *dibs.Error
 	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
@@ -80,8 +80,8 @@ func unavailable(err error) error {
 	return dibs.Unavailable(err).Because(causeOf(err))
 }
 
-// causeOf says what is wrong with the database, as far as an error tells it. What is no
-// answer of the server's is a lack of one.
+// causeOf returns the cause of an error, if the error tells one. An error that is not an
+// answer of the server means that there was none.
 func causeOf(err error) dibs.Cause {
 	code := codeOf(err)
 	switch {
@@ -99,7 +99,7 @@ func causeOf(err error) dibs.Cause {
 		return dibs.CauseLogin
 	case code == pgerrcode.AdminShutdown, code == pgerrcode.CrashShutdown, code == pgerrcode.CannotConnectNow:
 		return dibs.CauseNoAnswer
-	case errors.Is(err, errNotWaited):
+	case errors.Is(err, errNotReplicated):
 		return dibs.CauseStandby
 	case code != "", errors.Is(err, context.Canceled), errors.Is(err, errUnderWay):
 		return ""
@@ -108,8 +108,8 @@ func causeOf(err error) dibs.Cause {
 }
 
 var (
-	errTxFailed = errors.New("a statement before this one has failed, so the transaction can only be rolled back")
-	errTxOver   = errors.New("the transaction is over: use the registry itself, or WithTx with another one")
+	errTxFailed = errors.New("an earlier statement has failed: roll the transaction back")
+	errTxOver   = errors.New("the transaction has ended: use the registry itself, or WithTx with another transaction")
 )
 
 // txError classifies an error inside the caller's transaction.
@@ -117,7 +117,7 @@ func txError(err error) error {
 	switch code := codeOf(err); {
 	case err == nil:
 		return nil
-	case lostRace(err), isBusy(err):
+	case lostRace(err), isLocked(err):
 		return fmt.Errorf("%w (%w)", dibs.ErrRetryTx, err)
 	case code == pgerrcode.InFailedSQLTransaction:
 		return dibs.Unavailable(fmt.Errorf("%w (%w)", errTxFailed, err))

@@ -11,15 +11,15 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// eventRow is an event as its row has it.
+// eventRow is a row of dibs_events.
 type eventRow struct {
 	seq, at, rev, ord, prevOrd int64
 	name, prevBatch            uuid
-	loose                      bool
+	loose                      bool // in no chain: the batch does not write the name
 	kind, namespace, body      string
 
-	// follows is the name whose last event is the one before this, or zero if that is
-	// known, or there is none.
+	// follows is the name whose last event is the previous one, if only its row knows that
+	// event; else zero.
 	follows uuid
 }
 
@@ -34,7 +34,7 @@ var events = table[eventRow]{name: "dibs_events", columns: []column[eventRow]{
 	text("body", func(e *eventRow) *string { return &e.body }),
 }}
 
-// chained is events with the way to those before them.
+// chained is events with the links to the previous ones.
 var chained = table[eventRow]{name: "dibs_events", columns: append(slices.Clip(events.columns),
 	orNull(id("prev_batch", func(e *eventRow) *uuid { return &e.prevBatch })),
 	number("prev_ord", func(e *eventRow) *int64 { return &e.prevOrd }),
@@ -51,30 +51,30 @@ func newEventRow(e *dibs.Event, ord int) (*eventRow, error) {
 
 func (r *eventRow) event() (dibs.Event, error) {
 	e := dibs.Event{
-		Cursor: place{r.seq, r.ord}.cursor(), Kind: dibs.EventKind(r.kind), At: dibs.Instant(r.at),
+		Cursor: position{r.seq, r.ord}.cursor(), Kind: dibs.EventKind(r.kind), At: dibs.Instant(r.at),
 		ID: dibs.ID(r.name), Namespace: r.namespace, Rev: uint64(r.rev),
 	}
 	return e, e.DecodeBody([]byte(r.body))
 }
 
-// place is where an event stands in the feed: its batch's number, and its own within
-// that.
-type place struct{ seq, ord int64 }
+// position is the position of an event in the feed: the number of its batch, and its index
+// in the batch.
+type position struct{ seq, ord int64 }
 
-func (p place) cursor() dibs.Cursor {
+func (p position) cursor() dibs.Cursor {
 	return dibs.Cursor(strconv.FormatInt(p.seq, 10) + "-" + strconv.FormatInt(p.ord, 10))
 }
 
-func parseCursor(cursor dibs.Cursor) (p place, err error) {
+func parseCursor(cursor dibs.Cursor) (p position, err error) {
 	if cursor == "" {
-		return place{0, -1}, nil
+		return position{0, -1}, nil
 	}
 	seq, ord, _ := strings.Cut(string(cursor), "-")
 	if p.seq, err = strconv.ParseInt(seq, 10, 64); err == nil {
 		p.ord, err = strconv.ParseInt(ord, 10, 32)
 	}
 	if err != nil || p.seq <= 0 || p.ord < 0 || p.cursor() != cursor {
-		return place{}, badCursor(cursor)
+		return position{}, badCursor(cursor)
 	}
 	return p, nil
 }
@@ -83,34 +83,34 @@ func badCursor(cursor dibs.Cursor) error {
 	return fmt.Errorf("%w: %q", dibs.ErrBadCursor, string(cursor))
 }
 
-// Events returns events behind a cursor, in the order in which their transactions
-// were numbered; those of one name the other way round.
+// Events returns events behind a cursor, in the order in which their transactions were
+// numbered; those of one name in reverse order.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	after, err := parseCursor(query.After)
 	if err != nil {
 		return nil, err
 	}
 	var p page
-	look := func() error {
+	read := func() error {
 		return s.read(ctx, func() []call {
 			p = page{}
 			return p.calls(s.sql, after, query)
 		})
 	}
-	if err := look(); err != nil {
+	if err := read(); err != nil {
 		return nil, err
 	}
-	// Everything that was committed when the call began must be on the page, and
-	// only what is numbered can be. In a history it comes before all the rest.
-	whole := func() bool { return len(p.events) == query.Limit }
+	// The page must have everything that was committed when the call began, but only numbered
+	// batches can be on it. In a history the unnumbered events come before all others.
+	complete := func() bool { return len(p.events) == query.Limit }
 	if !query.Name.IsZero() {
-		whole = func() bool { return query.After != "" }
+		complete = func() bool { return query.After != "" }
 	}
-	for more := p.pending; more && !whole(); {
+	for more := p.pending; more && !complete(); {
 		if more, err = s.numberFor(ctx); err != nil {
 			return nil, err
 		}
-		if err := look(); err != nil {
+		if err := read(); err != nil {
 			return nil, err
 		}
 	}
@@ -133,10 +133,10 @@ func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	if err != nil || p.head == 0 {
 		return "", err
 	}
-	return place{p.head, math.MaxInt32}.cursor(), nil
+	return position{p.head, math.MaxInt32}.cursor(), nil
 }
 
-// numberFor is number for a caller.
+// numberFor is number on behalf of a caller.
 func (s *Store) numberFor(ctx context.Context) (more bool, err error) {
 	if err := s.calls.Begin(ctx); err != nil {
 		return false, err
@@ -145,7 +145,7 @@ func (s *Store) numberFor(ctx context.Context) (more bool, err error) {
 	return s.number(ctx)
 }
 
-// page is one look at the feed.
+// page is one read of the feed.
 type page struct {
 	pending bool  // there are batches without a number
 	head    int64 // the last number given out
@@ -153,20 +153,20 @@ type page struct {
 	row     eventRow
 }
 
-func (p *page) calls(sql *statements, after place, query dibs.EventQuery) []call {
+func (p *page) calls(sql *statements, after position, query dibs.EventQuery) []call {
 	text, args := sql.feed.page, []any{after.seq, after.ord, query.Limit}
 	if !query.Name.IsZero() {
 		text, args = sql.feed.history, append(args, uuid(query.Name))
 	}
 	return []call{
-		// First: what is numbered after this look is on the page all the same.
+		// The head first: a batch that is numbered in between may be on the page all the same.
 		p.headCall(sql),
 		{text: text, args: args, scan: p.scan},
 	}
 }
 
 func (p *page) headCall(sql *statements) call {
-	return call{text: sql.feed.head, scan: func(row scanner) error { return row.Scan(&p.pending, &p.head) }}
+	return call{text: sql.feed.head, scan: scanInto(&p.pending, &p.head)}
 }
 
 func (p *page) scan(row scanner) error {
@@ -174,9 +174,6 @@ func (p *page) scan(row scanner) error {
 		return err
 	}
 	e, err := p.row.event()
-	if err != nil {
-		return err
-	}
 	p.events = append(p.events, e)
-	return nil
+	return err
 }

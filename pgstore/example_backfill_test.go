@@ -26,15 +26,14 @@ func backfill[K comparable](ctx context.Context, db *pgxpool.Pool, after K, batc
 		case err != nil:
 			return err
 		case last == after:
-			return nil // there was nothing behind it
+			return nil // the end of the table
 		default:
 			after = last
 		}
 	}
 }
 
-// report writes a refusal down, and lets everything else pass. At READ COMMITTED the
-// transaction goes on.
+// report stores a refusal, and returns any other error. At READ COMMITTED the transaction goes on.
 func report(ctx context.Context, tx pgx.Tx, slug string, owner dibs.Entity, err error) error {
 	refused, ok := errors.AsType[*dibs.Error](err)
 	if !ok || errors.Is(err, dibs.ErrUnavailable) || errors.Is(err, dibs.ErrOutcomeUnknown) {
@@ -48,8 +47,8 @@ func report(ctx context.Context, tx pgx.Tx, slug string, owner dibs.Entity, err 
 const createConflicts = `CREATE TABLE slug_conflicts (
 	slug text, owner text, code text, found_at timestamptz DEFAULT now(), PRIMARY KEY (slug, owner))`
 
-// Names that a table of the program's own has so far go to the registry, in batches. What
-// the registry refuses, because two rows have the same name, is reported.
+// The names of an existing table are copied to the registry, in batches. Refusals, because two rows
+// have the same name, are reported.
 func Example_backfill() {
 	dsn, drop := newDatabase()
 	defer drop()
@@ -57,7 +56,7 @@ func Example_backfill() {
 	reg, db, closeBoth := openBoth(dsn)
 	defer closeBoth()
 	for _, statement := range []string{
-		`CREATE TABLE shops (id bigint PRIMARY KEY, slug text)`, // nothing keeps two from having one slug
+		`CREATE TABLE shops (id bigint PRIMARY KEY, slug text)`, // two rows may have one slug
 		`INSERT INTO shops VALUES (1, 'spring'), (2, 'summer'), (3, 'spring'), (4, 'autumn')`,
 		createConflicts,
 	} {
@@ -66,7 +65,7 @@ func Example_backfill() {
 	}
 
 	copyShops := func(tx pgx.Tx, after int64) (last int64, err error) {
-		// The rows are locked, so that nobody changes them before they are copied.
+		// The rows are locked, so that they do not change before they are copied.
 		rows, err := tx.Query(ctx, `SELECT id, slug FROM shops WHERE id > $1 ORDER BY id LIMIT 3 FOR UPDATE`, after)
 		if err != nil {
 			return 0, err

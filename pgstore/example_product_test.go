@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// The life of a product: the row and its slug are created, renamed and deleted in one
-// transaction each. Nothing can come between them, and nothing has to be tidied up.
+// The row of a product and its slug are created, renamed and deleted in one transaction each. They are
+// always consistent, and need no clean-up.
 func ExampleWithTx() {
 	dsn, drop := newDatabase()
 	defer drop()
@@ -29,7 +29,7 @@ func ExampleWithTx() {
 		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 			name, err := pgstore.WithTx(reg, tx).Claim(ctx, dibs.Claim{Namespace: "slug", Value: slug, Entity: entity(id)})
 			if err != nil {
-				return err // NAME_TAKEN, say, with suggestions
+				return err // for example NAME_TAKEN, with suggestions
 			}
 			_, err = tx.Exec(ctx, `INSERT INTO products VALUES ($1, $2, $3)`, id, title, name.Canonical)
 			return err
@@ -87,8 +87,7 @@ func ExampleWithTx() {
 	// aurora-flower-kit 404
 }
 
-// The same with database/sql, at the level REPEATABLE READ: whoever loses a race runs the
-// whole transaction again.
+// The same with database/sql, at REPEATABLE READ: a transaction that loses a race runs again.
 func ExampleWithTx_databaseSQL() {
 	dsn, drop := newDatabase()
 	defer drop()

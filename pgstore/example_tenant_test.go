@@ -11,9 +11,8 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// An event store keeps what happened, by stream. It can say that a stream has one event
-// of each version, but not that a slug within their payloads is unique. The registry
-// can, in the same transaction.
+// An event store can enforce that a stream has one event of each version, but not that a slug in their
+// payloads is unique. The registry can, in the same transaction.
 func ExampleWithTx_eventStore() {
 	dsn, drop := newDatabase()
 	defer drop()
@@ -25,8 +24,8 @@ func ExampleWithTx_eventStore() {
 		PRIMARY KEY (stream_id, version))`)
 	check(err)
 
-	// appendTo adds an event to a stream that is at a version; a second one who thinks so
-	// fails at the primary key.
+	// appendTo adds an event to a stream at a version. A second one for the same version violates the
+	// primary key.
 	appendTo := func(tx pgx.Tx, stream string, version int, event string, payload map[string]string) error {
 		_, err := tx.Exec(ctx, `INSERT INTO events VALUES ($1, $2, $3, $4)`, stream, version+1, event, payload)
 		return err
@@ -59,7 +58,7 @@ func ExampleWithTx_eventStore() {
 	fmt.Println("a second acme is refused:", errors.Is(err, dibs.ErrNameTaken))
 
 	check(moveTenant("a", 1, "acme-group"))
-	err = moveTenant("a", 1, "acme-world") // by somebody who has not seen the move
+	err = moveTenant("a", 1, "acme-world") // without having seen the move
 	fmt.Println("a conflict in the event store:", err != nil)
 	taken, err := reg.IsReserved(ctx, "tenant", "acme-world")
 	check(err)

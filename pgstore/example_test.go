@@ -55,8 +55,8 @@ func ExampleOpen() {
 	check(err)
 	defer reg.Close() // closes the store, too
 
-	// The token goes into the customer's session first: whoever asks again with it,
-	// after a timeout or a second click, gets the same hold.
+	// The customer's session stores the token first: a repeated request, after a timeout or a second
+	// click, gets the same hold.
 	token := dibs.NewToken()
 	reserve := dibs.Reserve{Namespace: "slug", Value: "alice-bob", Token: token}
 	_, err = reg.Reserve(ctx, reserve)

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
-// eitherOf is the DSN of two clusters: whichever of them can be written to.
+// eitherOf returns the DSN of the one of two clusters that accepts writes.
 func eitherOf(tb testing.TB, one, other *pgtest.Cluster) string {
 	tb.Helper()
 	u, err := url.Parse(one.DSN("postgres"))
@@ -31,16 +31,16 @@ func eitherOf(tb testing.TB, one, other *pgtest.Cluster) string {
 	return u.String()
 }
 
-// pair is a primary and the standby that its commits wait for.
+// pair starts a primary and its synchronous standby.
 func pair(tb testing.TB) (primary, standby *pgtest.Cluster) {
 	tb.Helper()
 	primary = pgtest.Start(tb, pgtest.Options{})
 	return primary, primary.Standby(tb, "mirror")
 }
 
-// The primary is killed under its callers and the standby takes its place: what was
-// acknowledged is there, and the registry carries on without being opened again.
-func TestPromotedStandbyHasWhatWasAcknowledged(t *testing.T) {
+// The primary is killed under load and the standby is promoted. It has all acknowledged changes, and
+// the open registry goes on.
+func TestPromotedStandby(t *testing.T) {
 	t.Parallel()
 	primary, standby := pair(t)
 	reg := registry(t, place{dsn: eitherOf(t, primary, standby)}, dibs.Config{})
@@ -57,10 +57,9 @@ func TestPromotedStandbyHasWhatWasAcknowledged(t *testing.T) {
 	t.Logf("promoted %v after the kill; calls succeeded again %v after that", promoted, first)
 }
 
-// A commit is done on the primary, but not on the standby, when its answer is lost. It
-// is not acknowledged before the standby has it: here it never does, and its caller
-// gets the name from the promoted standby instead.
-func TestSettledMeansThatTheStandbyHasIt(t *testing.T) {
+// The answer of a commit is lost that the primary has and the standby has not. It is not acknowledged
+// before the standby has it. Here it never has: its caller gets the name from the promoted standby.
+func TestOutcomeWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	primary, standby := pair(t)
 	reg := registry(t, place{dsn: eitherOf(t, primary, standby)}, dibs.Config{})
@@ -89,10 +88,10 @@ func TestSettledMeansThatTheStandbyHasIt(t *testing.T) {
 	if _, err := observer.Exec(context.Background(), "SELECT pg_terminate_backend($1)", commit); err != nil {
 		t.Fatal(err)
 	}
-	waiting("%ON CONFLICT (id) DO UPDATE SET live%") // the question what became of it waits too
+	waiting("%ON CONFLICT (id) DO UPDATE SET live%") // the question for the outcome waits too
 	select {
 	case err := <-answer:
-		t.Fatalf("answered with %v while the standby did not have it", err)
+		t.Fatalf("answered with %v before the standby had it", err)
 	default:
 	}
 	primary.Kill(t)
@@ -101,8 +100,8 @@ func TestSettledMeansThatTheStandbyHasIt(t *testing.T) {
 	if err := <-answer; err != nil {
 		t.Fatal(err)
 	}
-	told := readFeed(t, reg)
-	if len(told.now) != 2 || told.now["alice"].State != dibs.Held {
-		t.Errorf("the standby has %v", told.now)
+	feed := readFeed(t, reg)
+	if len(feed.now) != 2 || feed.now["alice"].State != dibs.Held {
+		t.Errorf("the standby has %v", feed.now)
 	}
 }

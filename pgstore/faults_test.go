@@ -13,12 +13,11 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// raceCodes are how a server gives up a transaction in favour of another.
+// raceCodes are the errors of a transaction that lost a race.
 var raceCodes = []string{pgerrcode.SerializationFailure, pgerrcode.DeadlockDetected}
 
-// Whatever statement loses a race, and COMMIT too: the call succeeds, as if nothing had
-// been.
-func TestALostRaceIsRunAgain(t *testing.T) {
+// A Commit succeeds whichever statement loses a race, including COMMIT.
+func TestLostRaceIsRetried(t *testing.T) {
 	t.Parallel()
 	schema := schemaFor(t)
 	for _, name := range scenarioNames {
@@ -37,9 +36,9 @@ func TestALostRaceIsRunAgain(t *testing.T) {
 					seen := counting(commits, pgproxy.Once(commits, action))
 					r.proxy.SetHook(seen.hook)
 					r.mustCommit(s.groups...)
-					r.judge(s.groups, wantCommitted(s.groups), nil)
+					r.compare(s.groups, wantCommitted(s.groups), nil)
 					if seen.count() != 2 {
-						t.Errorf("statement %d: it took %d transactions, want one that fails and one that does not", at, seen.count())
+						t.Errorf("statement %d: %d transactions, want one that fails and one that succeeds", at, seen.count())
 					}
 				}
 			})
@@ -47,32 +46,34 @@ func TestALostRaceIsRunAgain(t *testing.T) {
 	}
 }
 
-// Who loses every race, or never gets a lock, is Busy: its registry asks again, apart from
-// everybody else's. Nothing is half done.
-func TestWhoLosesEveryRaceIsBusy(t *testing.T) {
+// A group that loses every race, or never gets a lock, is Busy. It changes nothing.
+func TestEveryRaceLost(t *testing.T) {
 	t.Parallel()
 	schema := schemaFor(t)
 	for _, name := range scenarioNames {
-		for _, code := range append(raceCodes, pgerrcode.LockNotAvailable) {
-			for where, action := range map[string]pgproxy.Action{"first": pgproxy.Fail(0, code), "commit": pgproxy.FailCommit(code)} {
-				t.Run(name+"/"+code+"/"+where, func(t *testing.T) {
-					t.Parallel()
-					r := rigOn(t, schema).open(pgstore.Config{})
-					groups := r.play(newScenario(name, name+code+where)).groups[:2]
-					r.proxy.SetHook(pgproxy.Always(commits, action))
-					outcomes, err := r.store.Commit(context.Background(), groups)
-					if err != nil || outcomes[0] != dibs.Busy || outcomes[1] != dibs.Busy {
-						t.Errorf("the outcomes are %v, %v, want Busy", outcomes, err)
-					}
-					r.judge(groups, outcomes, err)
-				})
-			}
+		for fault, action := range map[string]pgproxy.Action{
+			"serialization failure of COMMIT": pgproxy.FailCommit(pgerrcode.SerializationFailure),
+			"deadlock":                        pgproxy.Fail(0, pgerrcode.DeadlockDetected),
+			"lock timeout":                    pgproxy.Fail(0, pgerrcode.LockNotAvailable),
+			"lock timeout of COMMIT":          pgproxy.FailCommit(pgerrcode.LockNotAvailable),
+		} {
+			t.Run(name+"/"+fault, func(t *testing.T) {
+				t.Parallel()
+				r := rigOn(t, schema).open(pgstore.Config{})
+				groups := r.play(newScenario(name, name+fault)).groups[:2]
+				r.proxy.SetHook(pgproxy.Always(commits, action))
+				outcomes, err := r.store.Commit(context.Background(), groups)
+				if err != nil || outcomes[0] != dibs.Busy || outcomes[1] != dibs.Busy {
+					t.Errorf("outcomes %v, %v, want Busy", outcomes, err)
+				}
+				r.compare(groups, outcomes, err)
+			})
 		}
 	}
 }
 
-// An error that no repetition helps against changes nothing, and says so at once.
-func TestARefusalChangesNothing(t *testing.T) {
+// An error that cannot be retried fails at once, and changes nothing.
+func TestPermanentError(t *testing.T) {
 	t.Parallel()
 	schema := schemaFor(t)
 	for _, name := range scenarioNames {
@@ -85,9 +86,9 @@ func TestARefusalChangesNothing(t *testing.T) {
 				r.proxy.SetHook(pgproxy.Once(commits, pgproxy.Fail(at, pgerrcode.DiskFull)))
 				outcomes, err := r.store.Commit(context.Background(), s.groups)
 				if !errors.Is(err, dibs.ErrUnavailable) {
-					t.Errorf("statement %d: the error is %v, want UNAVAILABLE", at, err)
+					t.Errorf("statement %d: %v, want UNAVAILABLE", at, err)
 				}
-				r.judge(s.groups, outcomes, err)
+				r.compare(s.groups, outcomes, err)
 			}
 		})
 	}

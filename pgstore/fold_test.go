@@ -7,16 +7,15 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// folded is what a reader of the whole feed knows.
+// folded is the state that the events of the feed add up to.
 type folded struct {
 	now   map[string]dibs.Snapshot    // by canonical name
 	revs  map[string]uint64           // the last
 	kinds map[string][]dibs.EventKind // in order
-	by    map[string]string           // who reserved what, by correlation id
+	by    map[string]string           // reserved names by correlation id
 }
 
-// readFeed folds the feed. It complains of a name whose revisions have a gap, or come
-// twice.
+// readFeed folds the feed. The revisions of a name must have no gap and no repetition.
 func readFeed(tb testing.TB, reg *dibs.Registry) folded {
 	tb.Helper()
 	f := folded{make(map[string]dibs.Snapshot), make(map[string]uint64), make(map[string][]dibs.EventKind), make(map[string]string)}
@@ -39,7 +38,7 @@ func (f *folded) take(tb testing.TB, e *dibs.Event) {
 	tb.Helper()
 	name := e.Canonical
 	if name == "" {
-		return // of an entity
+		return // an event of an entity
 	}
 	before, known := f.now[name]
 	if !known {
@@ -49,7 +48,7 @@ func (f *folded) take(tb testing.TB, e *dibs.Event) {
 		tb.Errorf("the feed has revision %d of %s, want %d", e.Rev, name, want)
 	}
 	if e.Before != before {
-		tb.Errorf("%s %s: it was %+v before, the feed had %+v", e.Kind, name, e.Before, before)
+		tb.Errorf("%s %s: Before is %+v, the feed had %+v", e.Kind, name, e.Before, before)
 	}
 	f.revs[name], f.now[name] = e.Rev, e.After
 	f.kinds[name] = append(f.kinds[name], e.Kind)
@@ -58,19 +57,19 @@ func (f *folded) take(tb testing.TB, e *dibs.Event) {
 	}
 }
 
-// check holds the feed against what is there.
+// check compares the feed with the stored names.
 func (f *folded) check(tb testing.TB, reg *dibs.Registry) {
 	tb.Helper()
-	there := 0
+	names := 0
 	for query := (dibs.NamesQuery{Namespace: "slug", Limit: 1000}); ; {
 		page, err := reg.List(context.Background(), query)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		for _, n := range page.Names {
-			there++
-			if told := f.now[n.Canonical]; told.State != n.State || told.Status != n.Status || told.Epoch != n.Epoch || told.Entity != n.Entity {
-				tb.Errorf("%s is %s, %s of %v: the feed has %+v", n.Canonical, n.State, n.Status, n.Entity, told)
+			names++
+			if want := f.now[n.Canonical]; want.State != n.State || want.Status != n.Status || want.Epoch != n.Epoch || want.Entity != n.Entity {
+				tb.Errorf("%s is %s, %s of %v: the feed has %+v", n.Canonical, n.State, n.Status, n.Entity, want)
 			}
 		}
 		if page.Next == "" {
@@ -78,7 +77,7 @@ func (f *folded) check(tb testing.TB, reg *dibs.Registry) {
 		}
 		query.Cursor = page.Next
 	}
-	if there != len(f.now) {
-		tb.Errorf("%d names are there, the feed tells of %d", there, len(f.now))
+	if names != len(f.now) {
+		tb.Errorf("%d names, the feed has %d", names, len(f.now))
 	}
 }

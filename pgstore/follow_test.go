@@ -21,7 +21,7 @@ type follower struct {
 	events []dibs.Event
 }
 
-// values are the names that the events seen so far are about.
+// values returns the names of all events that were read.
 func (f *follower) values() (values []string) {
 	for _, e := range f.events {
 		values = append(values, e.Value)
@@ -29,7 +29,7 @@ func (f *follower) values() (values []string) {
 	return values
 }
 
-// catchUp reads what is there, and returns the names of all that was seen so far.
+// catchUp reads to the end of the feed, and returns the names of all events that were read.
 func (f *follower) catchUp() []string {
 	f.Helper()
 	for {
@@ -45,9 +45,9 @@ func (f *follower) catchUp() []string {
 	}
 }
 
-// A transaction that began early and commits late stands behind what was read meanwhile:
-// nobody who follows the feed misses it, and nobody waits for it.
-func TestASlowTransactionIsNotSkipped(t *testing.T) {
+// A transaction that commits late comes behind what was read meanwhile: readers neither miss it nor
+// wait for it.
+func TestSlowTransactionIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{})
 	reg := r.registry(r.store, dibs.Config{})
@@ -90,11 +90,11 @@ func TestASlowTransactionIsNotSkipped(t *testing.T) {
 		for i, f := range readers {
 			got := f.catchUp()
 			if tail := slices.Sorted(slices.Values(got[len(want):])); !slices.Equal(tail, []string{name("after"), name("slow")}) {
-				t.Errorf("reader %d was given %v once the transaction was committed", i, tail)
+				t.Errorf("reader %d got %v after the commit", i, tail)
 			}
 		}
 		if want = readers[0].values(); !slices.Equal(want, readers[1].values()) {
-			t.Errorf("two readers were given two orders: %v, %v", want, readers[1].values())
+			t.Errorf("two readers got different orders: %v, %v", want, readers[1].values())
 		}
 	}
 }

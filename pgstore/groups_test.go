@@ -8,29 +8,28 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// scenario is groups to be committed together, and what has to be there before.
+// scenario is groups to commit together, and what must exist before.
 type scenario struct {
 	before []dibs.Group
 	groups []dibs.Group
 }
 
-var scenarioNames = []string{"fresh", "mixed"}
+var scenarioNames = []string{"new names", "mixed"}
 
-// newScenario makes a scenario whose names begin with a prefix, so that it can be played
-// any number of times in one schema.
+// newScenario makes a scenario whose names begin with a prefix, so that one schema can have several.
 func newScenario(name, prefix string) scenario {
-	if name == "fresh" {
+	if name == "new names" {
 		var s scenario
 		for i := range 3 {
-			s.groups = append(s.groups, reserving(fmt.Sprint(prefix, "-fresh-", i)))
+			s.groups = append(s.groups, reserving(fmt.Sprint(prefix, "-new-", i)))
 		}
 		return s
 	}
 	return mixed(prefix)
 }
 
-// mixed has something of all that a transaction can hold: a hold that is confirmed, a name
-// that yields to another of its entity, a purge, documents, and a reservation.
+// mixed has all kinds of changes: a confirmed hold, a name that yields to another of its entity, a
+// deleted name, documents, and a reservation.
 func mixed(prefix string) scenario {
 	var (
 		owner   = user(prefix)
@@ -52,14 +51,14 @@ func mixed(prefix string) scenario {
 	return scenario{
 		before: []dibs.Group{creating(hold), creating(old), creating(gone), creating(shared, changed, removed), creating(entity)},
 		groups: []dibs.Group{
-			group(replacing(hold, confirmed), inserting(entityRecord(other)), telling(dibs.EventConfirmed, confirmed)),
+			group(replacing(hold, confirmed), inserting(entityRecord(other)), event(dibs.EventConfirmed, confirmed)),
 			group(
 				replacing(entity, &entity2), yielding(old, alias), inserting(ownedName(prefix+"-new", owner)),
-				telling(dibs.EventDemoted, alias), telling(dibs.EventClaimed, ownedName(prefix+"-new", owner)),
+				event(dibs.EventDemoted, alias), event(dibs.EventClaimed, ownedName(prefix+"-new", owner)),
 			),
 			group(deleting(gone)),
 			group(reading(shared), replacing(changed, &changed2), deleting(removed), inserting(document(prefix+"-document"))),
-			reserving(prefix + "-fresh"),
+			reserving(prefix + "-reserved"),
 		},
 	}
 }
@@ -111,7 +110,7 @@ func next(n *dibs.NameRecord, change func(*dibs.NameRecord)) *dibs.NameRecord {
 	return &c
 }
 
-// A part is something that a group does.
+// part adds a read, a change or an event to a group.
 type part func(g *dibs.Group)
 
 func group(parts ...part) (g dibs.Group) {
@@ -147,7 +146,7 @@ func deleting(record dibs.Record) part {
 	return writing(dibs.Read{Ref: record.Ref(), Rev: record.Revision()}, dibs.Write{Record: record, Delete: true})
 }
 
-func telling(kind dibs.EventKind, n *dibs.NameRecord) part {
+func event(kind dibs.EventKind, n *dibs.NameRecord) part {
 	return func(g *dibs.Group) {
 		g.Events = append(g.Events, dibs.Event{
 			Kind: kind, At: n.CreatedAt, ID: n.ID, Namespace: n.Namespace, Canonical: n.Canonical, Value: n.Value,
@@ -157,13 +156,13 @@ func telling(kind dibs.EventKind, n *dibs.NameRecord) part {
 	}
 }
 
-// creating stores records that are absent, and tells of the names.
+// creating inserts records, with events of the names.
 func creating(records ...dibs.Record) dibs.Group {
 	var parts []part
 	for _, record := range records {
 		parts = append(parts, inserting(record))
 		if n, ok := record.(*dibs.NameRecord); ok {
-			parts = append(parts, telling(dibs.EventReserved, n))
+			parts = append(parts, event(dibs.EventReserved, n))
 		}
 	}
 	return group(parts...)
@@ -171,8 +170,8 @@ func creating(records ...dibs.Record) dibs.Group {
 
 func reserving(canonical string) dibs.Group { return creating(heldName(canonical)) }
 
-// happened reports whether a group's changes are there. Half of them is an error.
-func (r *rig) happened(g *dibs.Group) bool {
+// committed reports whether the changes of a group are there. Half of them is an error.
+func (r *rig) committed(g *dibs.Group) bool {
 	r.Helper()
 	refs := make([]dibs.Ref, len(g.Writes))
 	for i := range g.Writes {
@@ -187,8 +186,8 @@ func (r *rig) happened(g *dibs.Group) bool {
 		revs[record.Ref().ID] = record.Revision()
 	}
 	done, parts := 0, 0
-	count := func(there bool) {
-		if parts++; there {
+	count := func(found bool) {
+		if parts++; found {
 			done++
 		}
 	}
@@ -197,16 +196,16 @@ func (r *rig) happened(g *dibs.Group) bool {
 		count(w.Delete && revs[refs[i].ID] == 0 || !w.Delete && revs[refs[i].ID] == w.Record.Revision())
 	}
 	for i := range g.Events {
-		count(r.told(&g.Events[i]))
+		count(r.hasEvent(&g.Events[i]))
 	}
 	if done != 0 && done != parts {
-		r.Errorf("%d of %d parts of a group are there: it is half done", done, parts)
+		r.Errorf("%d of %d changes of a group are there", done, parts)
 	}
 	return done == parts
 }
 
-// told reports whether an event is in its name's history, once.
-func (r *rig) told(e *dibs.Event) bool {
+// hasEvent reports whether an event is in the history of its name, once.
+func (r *rig) hasEvent(e *dibs.Event) bool {
 	r.Helper()
 	history, err := r.store.Events(context.Background(), dibs.EventQuery{Name: e.ID, Limit: 100})
 	if err != nil {
@@ -219,7 +218,7 @@ func (r *rig) told(e *dibs.Event) bool {
 		}
 	}
 	if found > 1 {
-		r.Errorf("revision %d of %s is told %d times", e.Rev, e.Key(), found)
+		r.Errorf("revision %d of %s has %d events", e.Rev, e.Key(), found)
 	}
 	return found == 1
 }

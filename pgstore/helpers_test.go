@@ -19,15 +19,14 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// longRun is how long the storm goes on, and that everything is tried, if the environment
-// says so: DIBS_TEST_LONG=1m go test ./pgstore.
+// longRun is set by DIBS_TEST_LONG=1m go test ./pgstore: tests try everything, and the storm takes
+// that long.
 func longRun() time.Duration {
-	d, _ := time.ParseDuration(os.Getenv("DIBS_TEST_LONG")) // nothing, or nonsense: no
+	d, _ := time.ParseDuration(os.Getenv("DIBS_TEST_LONG")) // zero if it is not a duration
 	return d
 }
 
-// usually picks how much of something a test does: a little in every run, more in a long
-// one.
+// usually returns little, or more in a long run.
 func usually[T any](little, more T) T {
 	if longRun() > 0 {
 		return more
@@ -35,13 +34,13 @@ func usually[T any](little, more T) T {
 	return little
 }
 
-// place is a database with a schema in it: where registries meet.
+// place is a schema in a database.
 type place struct {
 	dsn    string
-	schema string // empty means the usual one
+	schema string // empty means the default
 }
 
-// ownSchema is a place of the test's own on the cluster that all tests share.
+// ownSchema returns a new schema on the shared cluster.
 func ownSchema(tb testing.TB) place {
 	tb.Helper()
 	shared := pgtest.Shared(tb)
@@ -54,7 +53,7 @@ func registry(tb testing.TB, at place, cfg dibs.Config) *dibs.Registry {
 	return registryOn(tb, at, pgstore.Config{}, cfg)
 }
 
-// registryOn opens a registry on a store that is not like the usual one.
+// registryOn opens a registry on a store with settings.
 func registryOn(tb testing.TB, at place, storeConfig pgstore.Config, cfg dibs.Config) *dibs.Registry {
 	tb.Helper()
 	reg, err := openRegistry(at, storeConfig, cfg)
@@ -78,19 +77,19 @@ func openRegistry(at place, storeConfig pgstore.Config, cfg dibs.Config) (*dibs.
 	return core.Open(store, cfg)
 }
 
-// complaints is a logger that fails the test.
-func complaints(tb testing.TB) *slog.Logger {
-	return slog.New(slog.NewTextHandler(complainer{tb}, nil))
+// failingLogger is a logger that fails the test.
+func failingLogger(tb testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(failingWriter{tb}, nil))
 }
 
-type complainer struct{ testing.TB }
+type failingWriter struct{ testing.TB }
 
-func (c complainer) Write(line []byte) (int, error) {
+func (c failingWriter) Write(line []byte) (int, error) {
 	c.Errorf("logged: %s", strings.TrimSpace(string(line)))
 	return len(line), nil
 }
 
-// connect opens a session that has nothing to do with any registry.
+// connect opens a connection outside of any registry.
 func connect(tb testing.TB, dsn string) *pgx.Conn {
 	tb.Helper()
 	conn, err := pgx.Connect(context.Background(), dsn)
@@ -101,7 +100,7 @@ func connect(tb testing.TB, dsn string) *pgx.Conn {
 	return conn
 }
 
-// begin begins a transaction of a caller's own, in a session of its own.
+// begin begins a caller's transaction, on a connection of its own.
 func begin(tb testing.TB, at place) pgx.Tx {
 	tb.Helper()
 	tx, err := connect(tb, at.dsn).Begin(context.Background())
@@ -113,17 +112,17 @@ func begin(tb testing.TB, at place) pgx.Tx {
 
 const patience = 30 * time.Second
 
-// await asks until the answer is yes.
-func await(tb testing.TB, what string, ask func() bool) {
+// await polls until a condition is true.
+func await(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for begin := time.Now(); !ask(); time.Sleep(time.Millisecond) {
+	for begin := time.Now(); !holds(); time.Sleep(time.Millisecond) {
 		if time.Since(begin) > patience {
-			tb.Fatalf("waited %v in vain until %s", patience, what)
+			tb.Fatalf("timeout after %v, waiting until %s", patience, what)
 		}
 	}
 }
 
-// each runs work by so many callers at once, and returns when all are done.
+// each runs work by a number of concurrent callers.
 func each(callers int, work func(caller int)) {
 	var group sync.WaitGroup
 	for caller := range callers {
@@ -144,7 +143,7 @@ func (l *latencies) add(took time.Duration) {
 	l.took = append(l.took, took)
 }
 
-// percentile returns what so many of a hundred calls did not exceed.
+// percentile returns a percentile of the latencies.
 func (l *latencies) percentile(p float64) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

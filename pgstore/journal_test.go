@@ -12,20 +12,20 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// journal is what callers were told while a server was killed under them, to be held
-// against what is there in the end.
+// journal records the answers that callers got while a server was killed, to compare them with the
+// database.
 type journal struct {
 	tb   testing.TB
 	regs []*dibs.Registry // callers are spread over them
 
 	acknowledged atomic.Int64 // changes
-	unknown      atomic.Int64 // answers that were lost, each of which was settled
+	unknown      atomic.Int64 // unknown outcomes, each of which was found out later
 	unavailable  atomic.Int64
 
 	mu      sync.Mutex
 	holds   map[string]string      // by correlation id, the canonical names that were acknowledged
 	owners  map[string]dibs.Entity // by canonical name, the owners that were acknowledged
-	nothing []string               // correlation ids of what did not happen
+	refused []string               // correlation ids of requests that changed nothing
 }
 
 func newJournal(tb testing.TB, regs ...*dibs.Registry) *journal {
@@ -34,8 +34,8 @@ func newJournal(tb testing.TB, regs ...*dibs.Registry) *journal {
 
 const callers = 32
 
-// work lets callers take names until stop is called, which waits for them. Two of them
-// want each name.
+// work makes callers take names until stop is called, which waits for them. Two callers want each
+// name.
 func (j *journal) work() (stop func()) {
 	var stopped atomic.Bool
 	ended := make(chan struct{})
@@ -54,8 +54,8 @@ func (j *journal) work() (stop func()) {
 	}
 }
 
-// take reserves a name and confirms it. Who is the caller and which step it is also
-// serves as token, correlation id and entity.
+// take reserves a name and confirms it. who, which names the caller and the step, also serves as
+// token, correlation id and entity.
 func (j *journal) take(reg *dibs.Registry, name, who string) {
 	var hold dibs.Hold
 	err := j.ask(func() (err error) {
@@ -66,7 +66,7 @@ func (j *journal) take(reg *dibs.Registry, name, who string) {
 	})
 	switch {
 	case errors.Is(err, dibs.ErrUnavailable), errors.Is(err, dibs.ErrNameTaken):
-		j.note(func() { j.nothing = append(j.nothing, who) })
+		j.note(func() { j.refused = append(j.refused, who) })
 		return
 	case err != nil:
 		j.tb.Errorf("reserving: %v", err)
@@ -98,7 +98,7 @@ func (j *journal) note(what func()) {
 	what()
 }
 
-// ask makes a call. Once an answer is lost, the same is asked until there is one.
+// ask makes a call. After an unknown outcome it repeats the call until there is an answer.
 func (j *journal) ask(call func() error) error {
 	err := call()
 	for lost := false; ; err = call() {
@@ -120,8 +120,8 @@ func (j *journal) ask(call func() error) error {
 	}
 }
 
-// awaitProgress returns once so many further changes were acknowledged, and how long
-// the first of them took.
+// awaitProgress waits for a number of further acknowledged changes, and returns how long the first
+// took.
 func (j *journal) awaitProgress(further int64) (first time.Duration) {
 	j.tb.Helper()
 	begin, before := time.Now(), j.acknowledged.Load()
@@ -131,26 +131,26 @@ func (j *journal) awaitProgress(further int64) (first time.Duration) {
 	return first
 }
 
-// check holds what was acknowledged against what is there, and the feed against both.
+// check compares the acknowledged changes, the database and the feed.
 func (j *journal) check() {
 	j.tb.Helper()
-	told := readFeed(j.tb, j.regs[0])
+	feed := readFeed(j.tb, j.regs[0])
 	for who, name := range j.holds {
-		if reserved := told.by[who]; reserved != name {
+		if reserved := feed.by[who]; reserved != name {
 			j.tb.Errorf("%s was acknowledged for %s: the feed has %q", name, who, reserved)
 		}
 	}
-	for _, who := range j.nothing {
-		if name, ok := told.by[who]; ok {
-			j.tb.Errorf("%s was refused, or told that nothing happened, and reserved %s", who, name)
+	for _, who := range j.refused {
+		if name, ok := feed.by[who]; ok {
+			j.tb.Errorf("%s was refused, and has reserved %s", who, name)
 		}
 	}
 	for name, entity := range j.owners {
-		if now := told.now[name]; now.State != dibs.Active || now.Entity != entity {
+		if now := feed.now[name]; now.State != dibs.Active || now.Entity != entity {
 			j.tb.Errorf("%s was acknowledged for %v: the feed has %+v", name, entity, now)
 		}
 	}
-	told.check(j.tb, j.regs[0])
-	j.tb.Logf("%d changes acknowledged, %d answers lost and settled by the caller, %d times unavailable",
+	feed.check(j.tb, j.regs[0])
+	j.tb.Logf("%d changes acknowledged, %d unknown outcomes, %d times unavailable",
 		j.acknowledged.Load(), j.unknown.Load(), j.unavailable.Load())
 }

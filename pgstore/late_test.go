@@ -30,7 +30,7 @@ func (r *rig) commitAside(groups []dibs.Group) (wait func() ([]dibs.Outcome, err
 	}
 }
 
-// holding opens a transaction around the proxy that has done something.
+// holding begins a transaction around the proxy and runs a statement in it.
 func (r *rig) holding(sql string, args ...any) pgx.Tx {
 	r.Helper()
 	conn, err := pgx.ConnectConfig(context.Background(), r.direct.Config())
@@ -55,15 +55,14 @@ func (r *rig) end(tx pgx.Tx) {
 	}
 }
 
-// waiting counts this rig's sessions that wait for a lock.
+// waiting counts the sessions of this rig that wait for a lock.
 func (r *rig) waiting() int {
 	r.Helper()
 	return ask[int](r, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'", r.sessions())
 }
 
-// A network may deliver what was given up long ago. By then it is settled that it never
-// happens.
-func TestWhatArrivesAfterItsSettlementIsVoid(t *testing.T) {
+// A network may deliver a request after it was given up. Its batch is void by then.
+func TestLateCommitIsVoid(t *testing.T) {
 	t.Parallel()
 	schema := schemaFor(t)
 	for _, name := range scenarioNames {
@@ -75,22 +74,21 @@ func TestWhatArrivesAfterItsSettlementIsVoid(t *testing.T) {
 			r.proxy.SetHook(pgproxy.Once(commits, pgproxy.Stall(deliver)))
 			outcomes, err := r.store.Commit(context.Background(), s.groups)
 			if !errors.Is(err, dibs.ErrUnavailable) {
-				t.Fatalf("the outcomes are %v, %v, want UNAVAILABLE: its time was over when it was settled", outcomes, err)
+				t.Fatalf("outcomes %v, %v, want UNAVAILABLE", outcomes, err)
 			}
 			r.proxy.SetHook(nil)
 			close(deliver)
 			r.leave()
 			r.open(pgstore.Config{})
-			r.judge(s.groups, outcomes, err)
+			r.compare(s.groups, outcomes, err)
 			r.mustCommit(s.groups...)
 		})
 	}
 }
 
-// The transaction waits for a lock when its connection is cut, with its COMMIT in the
-// server's hands. It is settled as void meanwhile, and done once more. When the lock is
-// free the first one goes on, and has to fail: at its batch, whose place is taken.
-func TestATransactionUnderWayCannotCommitOnceItIsVoid(t *testing.T) {
+// A transaction waits for a lock when its connection is cut, and the server has its COMMIT. The store
+// makes it void and repeats it. When the lock is free, the first attempt fails at its batch.
+func TestVoidTransactionCannotCommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
 	s := r.play(newScenario("mixed", "a"))
@@ -98,79 +96,78 @@ func TestATransactionUnderWayCannotCommitOnceItIsVoid(t *testing.T) {
 	tries := counting(commits, pgproxy.Once(commits, pgproxy.CutDuring(100)))
 	r.proxy.SetHook(tries.hook)
 	wait := r.commitAside(s.groups)
-	r.await("both tries wait for the lock", func() bool { return r.waiting() == 2 })
+	r.await("both attempts wait for the lock", func() bool { return r.waiting() == 2 })
 	if r.voids() != 1 {
-		t.Errorf("%d batches are void, want that of the first try", r.voids())
+		t.Errorf("%d batches are void, want that of the first attempt", r.voids())
 	}
 	r.end(lock)
 	outcomes, err := wait()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.judge(s.groups, outcomes, nil)
+	r.compare(s.groups, outcomes, nil)
 	if tries.count() != 2 {
-		t.Errorf("it took %d transactions, want 2", tries.count())
+		t.Errorf("%d transactions, want 2", tries.count())
 	}
 }
 
-// The transaction has written its batch when it has to wait, so it may still commit: the
-// settlement waits for it, and finds that it has.
-func TestASettlementWaitsForABatchThatIsWritten(t *testing.T) {
+// A transaction has written its batch when it must wait, so it may still commit. The question for its
+// outcome waits for it, and finds that it has committed.
+func TestOutcomeWaitsForTheTransaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
 	s := r.play(newScenario("mixed", "a"))
 	// The last statement before the COMMIT reserves this name.
 	lock := r.holding(`INSERT INTO `+r.table("dibs_names")+` (id, rev, epoch, stamp, witnessed, many, counted, established, state, status, namespace, canonical)
-		VALUES ($1, 0, 1, 1, false, false, false, false, 'free', 'released', 'slug', 'a-fresh')`, [16]byte(dibs.NameID("slug", "a-fresh")))
-	settle := make(chan struct{})
+		VALUES ($1, 0, 1, 1, false, false, false, false, 'free', 'released', 'slug', 'a-reserved')`, [16]byte(dibs.NameID("slug", "a-reserved")))
+	ask := make(chan struct{})
 	tries := counting(commits, pgproxy.Once(commits, pgproxy.CutDuring(100)))
 	r.proxy.SetHook(func(x *pgproxy.Exchange) pgproxy.Action {
-		if settles(x) {
-			return pgproxy.Stall(settle)
+		if asksOutcome(x) {
+			return pgproxy.Stall(ask)
 		}
 		return tries.hook(x)
 	})
 	wait := r.commitAside(s.groups)
 	r.await("the transaction waits", func() bool { return r.waiting() == 1 })
-	close(settle)
-	r.await("its settlement waits too", func() bool { return r.waiting() == 2 })
+	close(ask)
+	r.await("the question for its outcome waits too", func() bool { return r.waiting() == 2 })
 	r.end(lock)
 	outcomes, err := wait()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.judge(s.groups, outcomes, nil)
+	r.compare(s.groups, outcomes, nil)
 	if tries.count() != 1 || r.voids() != 0 {
-		t.Errorf("it took %d transactions, and %d are void; want one that was found to be committed", tries.count(), r.voids())
+		t.Errorf("%d transactions, %d void; want one that has committed", tries.count(), r.voids())
 	}
 }
 
-// A session that an operator ends may have been at any place of its work: nothing is
-// believed about it, all is looked up.
-func TestASessionThatIsEndedIsSettled(t *testing.T) {
+// After an operator has ended a session, the store asks for the outcome of its transaction.
+func TestTerminatedSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
 	s := r.play(newScenario("mixed", "a"))
 	lock := r.holding("SELECT FROM " + r.table("dibs_entities") + " FOR UPDATE")
-	looks := counting(settles, nil)
-	r.proxy.SetHook(looks.hook)
+	asked := counting(asksOutcome, nil)
+	r.proxy.SetHook(asked.hook)
 	wait := r.commitAside(s.groups)
 	r.await("the transaction waits", func() bool { return r.waiting() == 1 })
 	ask[bool](r, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'", r.sessions())
-	r.await("it is settled", func() bool { return r.voids() == 1 })
+	r.await("it is void", func() bool { return r.voids() == 1 })
 	r.end(lock)
 	outcomes, err := wait()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.judge(s.groups, outcomes, nil)
-	if looks.count() == 0 {
-		t.Error("nobody looked up what became of it")
+	r.compare(s.groups, outcomes, nil)
+	if asked.count() == 0 {
+		t.Error("the store did not ask for the outcome")
 	}
 }
 
-// After a restart of the server every connection of the pool is dead, and nobody notices.
-func TestAllConnectionsMayBeDeadAtOnce(t *testing.T) {
+// If every connection of the pool is dead, no call fails.
+func TestAllConnectionsDead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{Writers: 4})
 	for _, call := range []struct {
@@ -191,7 +188,7 @@ func TestAllConnectionsMayBeDeadAtOnce(t *testing.T) {
 	}
 }
 
-// fillPool makes the store use as many connections as it may.
+// fillPool makes the store open all of its connections.
 func (r *rig) fillPool() {
 	r.Helper()
 	const all = 12 // 4 writers and 8 more
@@ -216,23 +213,23 @@ func (r *rig) fillPool() {
 	}
 }
 
-// A commit is never interrupted, but it may have to be over by a date: then it is, though
-// the database has more time.
-func TestCommitIsOverByItsDate(t *testing.T) {
+// A commit is never interrupted, but ends at the caller's deadline, also if that is before
+// Config.Timeout.
+func TestCommitHasADeadline(t *testing.T) {
 	t.Parallel()
-	const slow = "(SELECT 1767355200000 FROM pg_sleep(2))"
+	const slow = "(SELECT 1767355200000 FROM pg_sleep(1))"
 	r := newRig(t)
-	r.aside(pgstore.Config{}) // makes the schema
+	r.aside(pgstore.Config{}) // creates the schema
 	r.open(pgstore.Config{ClockSQL: slow, Timeout: time.Minute})
 	doc := &dibs.Document{Kind: "test", ID: dibs.ID{1}, Rev: 1, Label: "late"}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	outcomes, err := r.store.Commit(ctx, []dibs.Group{{Reads: []dibs.Read{{Ref: doc.Ref()}}, Writes: []dibs.Write{{Record: doc}}}})
 	if !errors.Is(err, dibs.ErrUnavailable) {
-		t.Errorf("it is %v, %v, want UNAVAILABLE", outcomes, err)
+		t.Errorf("outcomes %v, %v, want UNAVAILABLE", outcomes, err)
 	}
-	time.Sleep(3 * time.Second)
+	r.leave()
 	if n := ask[int](r, "SELECT count(*) FROM "+r.table("dibs_documents")+" WHERE label = 'late'"); n != 0 {
-		t.Error("it was committed after its date")
+		t.Error("it was committed after its deadline")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// maxRows is how many rows one statement takes: what speaks PostgreSQL's protocol
-// across several machines gets slow, or refuses, beyond that.
+// maxRows is how many rows one statement takes. Distributed databases that speak the
+// protocol of PostgreSQL get slow, or refuse, beyond that.
 const maxRows = 500
 
 // Load returns the records that exist among refs, all of one moment.
@@ -20,7 +20,7 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 		l = loading{}
 		calls := l.calls(s.sql, refs)
 		if len(calls) > 1 {
-			// Several statements see one moment only in a transaction of this kind.
+			// Only in such a transaction several statements see one moment.
 			calls = slices.Concat([]call{{text: beginSnapshot}}, calls, []call{{text: "COMMIT"}})
 		}
 		return calls
@@ -32,14 +32,14 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 	return l.snapshots(), nil
 }
 
-// hasChanged reports whether a record has another revision now than it was read with.
+// hasChanged reports whether a record has another revision than when it was read.
 func (s *Store) hasChanged(ctx context.Context, reads []dibs.Read) (bool, error) {
 	refs := make([]dibs.Ref, len(reads))
 	for i := range reads {
 		refs[i] = reads[i].Ref
 	}
 	var l loading
-	if err := s.readAgain(ctx, func() []call {
+	if err := s.retryRead(ctx, func() []call {
 		l = loading{}
 		return l.calls(s.sql, refs)
 	}); err != nil {
@@ -58,13 +58,13 @@ func (s *Store) hasChanged(ctx context.Context, reads []dibs.Read) (bool, error)
 
 const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-// learn takes in what an answer tells about clocks.
+// learn notes the time and the stamps of an answer.
 func (s *Store) learn(l *loading) {
 	s.clock.learn(l.now)
 	s.stamps.see(l.stamp)
 }
 
-// loading gathers the records of a Load.
+// loading collects the records of a Load.
 type loading struct {
 	now     int64
 	records []dibs.Record
@@ -80,7 +80,7 @@ func (l *loading) snapshots() dibs.Snapshots {
 	return dibs.Snapshots{Now: dibs.Instant(l.now), Records: l.records}
 }
 
-// calls returns the statements that load refs; one if they are few.
+// calls returns the statements that load refs: one for every maxRows.
 func (l *loading) calls(sql *statements, refs []dibs.Ref) []call {
 	l.dests = documents.dests(entities.dests(names.dests([]any{&l.now}, &l.name), &l.entity), &l.document)
 	var calls []call
@@ -111,8 +111,7 @@ func loadArgs(refs []dibs.Ref) []any {
 	return []any{nameIDs, entityIDs, kinds, documentIDs}
 }
 
-// scan takes the name, the entity and the document in a row. What is absent has
-// revision 0.
+// scan reads the name, the entity and the document of a row. An absent one has revision 0.
 func (l *loading) scan(row scanner) error {
 	l.name.token, l.document.data = nil, nil
 	if err := row.Scan(l.dests...); err != nil {

@@ -16,13 +16,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// steps returns the statements that make the schema, in order. Each is a
-// transaction: not every server that speaks PostgreSQL's protocol can take back
-// more than one change to a schema.
+// steps returns the statements that make the schema, in order. Each is a transaction: not
+// every server that speaks the protocol of PostgreSQL can undo more than one schema change.
 func steps(schema string) []string {
 	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
-		panic(err) // the pattern is wrong: never in a build that passed its tests
+		panic(err) // the pattern is malformed
 	}
 	quoted := pgx.Identifier{schema}.Sanitize()
 	var steps []string
@@ -50,22 +49,22 @@ func withoutComments(statement string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// Migrate brings the tables in a schema up to date. [Open] does the same, unless it
-// is told not to. It can be run at any time and by several processes at once, and
-// goes on where it was interrupted.
+// Migrate brings the tables in a schema up to date. [Open] does the same, unless
+// Config.NoMigrations is set. It can run at any time and in several processes at once, and
+// resumes where it was interrupted.
 func Migrate(ctx context.Context, dsn string, cfg Config) error {
 	cfg.setDefaults()
 	if err := cfg.checkSchema(); err != nil {
 		return err
 	}
-	config, err := pgxpool.ParseConfig(dsn) // it may have settings of a pool in it
+	config, err := pgxpool.ParseConfig(dsn) // the DSN may have settings of a pool
 	if err != nil {
 		return fmt.Errorf("pgstore: %w", err)
 	}
 	return onSchema(ctx, config.ConnConfig, cfg.Schema, migrate)
 }
 
-// onSchema does something about the schema, on a connection of its own: a change to a
+// onSchema runs do on a connection of its own, without the store's timeouts: a change to a
 // large table may take longer, and wait longer for its lock, than a call of the store.
 func onSchema(ctx context.Context, config *pgx.ConnConfig, schema string, do func(context.Context, *pgx.Conn, string) error) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
@@ -79,8 +78,8 @@ func onSchema(ctx context.Context, config *pgx.ConnConfig, schema string, do fun
 	return do(ctx, conn, schema)
 }
 
-// checkSchema refuses a schema that is not up to date.
-func checkSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
+// requireCurrent refuses a schema that is not up to date.
+func requireCurrent(ctx context.Context, conn *pgx.Conn, schema string) error {
 	done, err := applied(ctx, conn, schema)
 	if err == nil && done < len(steps(schema)) {
 		return fmt.Errorf("%w: %d of %d steps are done in schema %q", ErrOldSchema, done, len(steps(schema)), schema)
@@ -95,7 +94,7 @@ func applied(ctx context.Context, conn *pgx.Conn, schema string) (done int, err 
 	case code == pgerrcode.UndefinedTable, code == pgerrcode.InvalidSchemaName:
 		return 0, nil
 	case err != nil:
-		return 0, fmt.Errorf("pgstore: cannot look at schema %q: %w", schema, err)
+		return 0, fmt.Errorf("pgstore: cannot read the version of schema %q: %w", schema, err)
 	}
 	if known := len(steps(schema)); done > known {
 		return 0, fmt.Errorf("%w: it has %d steps, this build knows %d", ErrNewerSchema, done, known)
@@ -117,7 +116,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, schema string) error {
 			"COMMENT ON TABLE " + quoted + ".dibs_schema IS 'The steps of the migration that are done.'",
 			"COMMENT ON CONSTRAINT dibs_schema_pkey ON " + quoted + ".dibs_schema IS 'No step is done twice: who does one has the lock of its row.'",
 		} {
-			if err := again(ctx, func() error {
+			if err := retryMigration(ctx, func() error {
 				_, err := conn.Exec(ctx, statement)
 				return err
 			}); err != nil {
@@ -126,16 +125,15 @@ func migrate(ctx context.Context, conn *pgx.Conn, schema string) error {
 		}
 	}
 	for i := done; i < len(list); i++ {
-		if err := again(ctx, func() error { return step(ctx, conn, quoted, i+1, list[i]) }); err != nil {
+		if err := retryMigration(ctx, func() error { return step(ctx, conn, quoted, i+1, list[i]) }); err != nil {
 			return fmt.Errorf("pgstore: step %d of %d of the migration of schema %q: %w", i+1, len(list), schema, err)
 		}
 	}
 	return nil
 }
 
-// step does one step, unless somebody else does. The step's own number in the table
-// is the lock: a second process that writes it waits for the first, and then finds
-// it done, or does it.
+// step runs one step, unless it is done. The number of the step in the table is the lock: a
+// second process that inserts it waits for the first one.
 func step(ctx context.Context, conn *pgx.Conn, schema string, number int, statement string) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, "INSERT INTO "+schema+".dibs_schema (step) VALUES ($1) ON CONFLICT DO NOTHING", number)
@@ -147,10 +145,11 @@ func step(ctx context.Context, conn *pgx.Conn, schema string, number int, statem
 	})
 }
 
-// again repeats what failed because somebody else did the same at the same time:
-// IF NOT EXISTS looks before it leaps.
-func again(ctx context.Context, do func() error) error {
+// retryMigration repeats a step that failed because another process did the same at the same
+// time. IF NOT EXISTS does not prevent that: its check and the creation are not atomic.
+func retryMigration(ctx context.Context, do func() error) error {
 	const attempts = 100
+	retry := newBackoff()
 	for attempt := 1; ; attempt++ {
 		err := do()
 		switch code := codeOf(err); {
@@ -158,14 +157,14 @@ func again(ctx context.Context, do func() error) error {
 			return nil
 		case attempt == attempts:
 			return err
-		case lostRace(err), isBusy(err):
+		case lostRace(err), isLocked(err):
 		case code == pgerrcode.UniqueViolation, code == pgerrcode.DuplicateTable, code == pgerrcode.DuplicateSchema, code == pgerrcode.DuplicateObject:
 		case code == pgerrcode.InternalError && strings.Contains(err.Error(), "tuple concurrently updated"):
 		default:
 			return err
 		}
-		if pauseErr := pause(ctx, jitter(maxWait)); pauseErr != nil {
-			return errors.Join(err, pauseErr)
+		if waitErr := retry.Wait(ctx); waitErr != nil {
+			return errors.Join(err, waitErr)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// Poolers between pgx and the server may not keep prepared statements. For those pgx has
-// other ways to run a query, by default_query_exec_mode in the DSN.
+// Poolers between pgx and the server may not support prepared statements. For those pgx has other
+// modes, by default_query_exec_mode in the DSN.
 func TestEveryExecModeOfPgx(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec"} {

@@ -23,7 +23,7 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// namesSchema is one schema for several registries, each with connections of its own.
+// namesSchema is one schema for several registries, each with its own store.
 func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Harness {
 	tb.Helper()
 	dsn = withParam(tb, dsn, "pool_max_conns", "8")
@@ -58,7 +58,7 @@ func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Harnes
 	}
 }
 
-// lostCommit says of a commit at SERIALIZABLE that it lost a race.
+// lostCommit adds ErrRetryTx to the error of a commit that lost a race at SERIALIZABLE.
 func lostCommit(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == pgerrcode.SerializationFailure {
 		return fmt.Errorf("%w: %w", dibs.ErrRetryTx, err)
@@ -66,11 +66,11 @@ func lostCommit(err error) error {
 	return err
 }
 
-// eachNamesPlace runs a suite at the usual level of isolation, and at the highest.
-func eachNamesPlace(t *testing.T, suite func(*testing.T, func(testing.TB) *nametest.Harness)) {
+// eachNamesPlace runs a suite at some isolation levels.
+func eachNamesPlace(t *testing.T, levels []string, suite func(*testing.T, func(testing.TB) *nametest.Harness)) {
 	t.Helper()
 	t.Parallel()
-	for _, level := range []string{"read committed", "serializable"} {
+	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
 			suite(t, func(tb testing.TB) *nametest.Harness {
@@ -82,11 +82,15 @@ func eachNamesPlace(t *testing.T, suite func(*testing.T, func(testing.TB) *namet
 	}
 }
 
-func TestLookAlikes(t *testing.T) { eachNamesPlace(t, nametest.LookAlikes) }
+func TestLookAlikes(t *testing.T) {
+	eachNamesPlace(t, []string{"read committed", "serializable"}, nametest.LookAlikes)
+}
 
-func TestKeys(t *testing.T) { eachNamesPlace(t, nametest.Keys) }
+func TestKeys(t *testing.T) {
+	eachNamesPlace(t, usually([]string{"read committed"}, []string{"read committed", "serializable"}), nametest.Keys)
+}
 
-// loggingAll lets a server write down everything that it is asked.
+// loggingAll makes a server log all statements with their parameters.
 var loggingAll = map[string]string{
 	"log_statement":                     "all",
 	"log_min_duration_statement":        "0",
@@ -110,7 +114,7 @@ func TestBlindValuesLeaveNoTrace(t *testing.T) {
 			}
 		})
 		place := namesSchema(tb, dsn, pgstore.Config{ClockSQL: "(SELECT last_value FROM public.clock)"})
-		_, socket := cluster.SocketAddr() // beside the data, and the log
+		_, socket := cluster.SocketAddr() // in the folder of the data and the log
 		place.Files = func(tb testing.TB) []string { return filesIn(tb, filepath.Dir(socket)) }
 		place.Telling = []string{`/log$`, `/data/pg_wal/`, `/data/base/`}
 		place.Stop = cluster.Stop
@@ -118,7 +122,7 @@ func TestBlindValuesLeaveNoTrace(t *testing.T) {
 	})
 }
 
-// filesIn returns all files in a folder. A server that runs removes some at any time.
+// filesIn returns all files in a folder. A running server may remove some meanwhile.
 func filesIn(tb testing.TB, folder string) (files []string) {
 	tb.Helper()
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -152,7 +156,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// dump writes out all rows of all tables.
+// dump returns all rows of all tables.
 func dump(tb testing.TB, conn *pgx.Conn, schema string) (all []byte) {
 	tb.Helper()
 	for _, table := range []string{"dibs_names", "dibs_entities", "dibs_documents", "dibs_events", "dibs_batches", "dibs_feed"} {

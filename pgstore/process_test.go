@@ -22,7 +22,7 @@ import (
 
 const childEnv = "DIBS_PG_CHILD"
 
-// TestMain lets the test binary be a process of its own, which races for names.
+// TestMain makes the test binary a racing process if childEnv is set.
 func TestMain(m *testing.M) {
 	if task := os.Getenv(childEnv); task != "" {
 		if err := raceForNames(task); err != nil {
@@ -41,21 +41,21 @@ const (
 	raceLaps    = 4 // how often each process asks for each name
 )
 
-// raceResult is what a racing process tells at its end.
+// raceResult is the output of a racing process.
 type raceResult struct {
 	Won      []string
 	Refused  int
 	Batches  int64
 	Commits  int64
-	Failures []string // errors that must not be
+	Failures []string // unexpected errors
 }
 
-// raceForNames wants every name, by many callers at once, and prints what it got.
+// raceForNames reserves every name by many concurrent callers, and prints the result.
 func raceForNames(task string) error {
 	dsn, schema, _ := strings.Cut(task, " ")
 	var result raceResult
 	var batches, commits atomic.Int64
-	// Looking for names that are free besides would be most of the work.
+	// Suggestions would be most of the work.
 	reg, err := openRegistry(place{dsn, schema}, pgstore.Config{}, dibs.Config{Suggestions: -1, Observer: dibs.Observer{Batch: func(b dibs.BatchInfo) {
 		batches.Add(1)
 		commits.Add(int64(b.Commits))
@@ -64,7 +64,7 @@ func raceForNames(task string) error {
 		return err
 	}
 	fmt.Println("ready")
-	if _, err := io.ReadAll(os.Stdin); err != nil { // all begin at once, when it is closed
+	if _, err := io.ReadAll(os.Stdin); err != nil { // all begin when it is closed
 		return err
 	}
 	var (
@@ -98,7 +98,7 @@ type racer struct {
 	out   *bufio.Reader
 }
 
-// startRacer returns once the process is ready to begin.
+// startRacer returns once the process is ready.
 func startRacer(t *testing.T, at place) *racer {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -115,10 +115,10 @@ func startRacer(t *testing.T, at place) *racer {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // long gone, if all went well
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
 	r := &racer{cmd, in, bufio.NewReader(out)}
 	if line, err := r.out.ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("a process says %q, %v", line, err)
+		t.Fatalf("the output of a process is %q, %v", line, err)
 	}
 	return r
 }
@@ -134,8 +134,7 @@ func (r *racer) result(t *testing.T) (result raceResult) {
 	return result
 }
 
-// Several processes want the same names: each name goes to one of them, and nobody
-// gets any other answer than that it is taken.
+// Several processes want the same names. Each name goes to one of them, and all others get NAME_TAKEN.
 func TestManyProcessesRaceForNames(t *testing.T) {
 	t.Parallel()
 	at := ownSchema(t)

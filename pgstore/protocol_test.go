@@ -15,9 +15,9 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// What other servers than PostgreSQL do not have is never asked for: not by the
-// migrations, not by any verb, not inside of a caller's transaction.
-func TestNothingForbiddenIsAskedFor(t *testing.T) {
+// The store uses no feature that other servers with the protocol of PostgreSQL lack: not in
+// migrations, not in any verb, not inside a caller's transaction.
+func TestNoForbiddenFeatures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.proxy.Forbid(pgproxy.Forbidden)
@@ -44,7 +44,7 @@ func TestNothingForbiddenIsAskedFor(t *testing.T) {
 	}
 }
 
-// sequenceClock is a clock of the database that moves when it is told to.
+// sequenceClock is a clock in the database that a test moves.
 type sequenceClock struct {
 	*rig
 	sequence, sql string
@@ -68,10 +68,10 @@ func (c *sequenceClock) advance(d time.Duration) {
 	ask[int64](c.rig, "SELECT setval($1::text::regclass, (SELECT last_value FROM "+c.sequence+") + $2)", c.sequence, d.Milliseconds())
 }
 
-// Once its statements are prepared, every call of a store is one round trip.
-func TestACallIsOneRoundTrip(t *testing.T) {
+// With prepared statements every call of a store is one round trip.
+func TestOneRoundTrip(t *testing.T) {
 	t.Parallel()
-	// One connection: what is prepared is prepared there.
+	// One connection, so that the statements are prepared on it.
 	r := newRig(t).open(pgstore.Config{NoNotify: true}, "pool_max_conns", "1")
 	manyMixed := func(round int) []dibs.Group {
 		var groups []dibs.Group
@@ -94,7 +94,7 @@ func TestACallIsOneRoundTrip(t *testing.T) {
 		{"a lone reservation", func(round int) { r.mustCommit(reserving(fmt.Sprint("lone-", round))) }},
 		{"200 groups of all kinds", func(round int) { r.mustCommit(prepared[round]...) }},
 		{"Load", func(round int) { r.load(refs(round)...) }},
-		{"Load of more than fit into a statement", func(round int) { r.load(slices.Repeat(refs(round), 3)...) }},
+		{"Load of more than one statement", func(round int) { r.load(slices.Repeat(refs(round), 3)...) }},
 	}
 	for _, call := range calls {
 		call.do(0)
@@ -103,8 +103,8 @@ func TestACallIsOneRoundTrip(t *testing.T) {
 		return ask[int](r, "SELECT count(*) FROM "+r.table("dibs_batches")+" WHERE seq IS NULL") == 0
 	})
 	for _, call := range calls {
-		// The feed numbers what was committed in its own time; nobody waits for that.
-		seen := counting(func(x *pgproxy.Exchange) bool { return !announces(x) }, nil)
+		// The feed numbers commits in the background.
+		seen := counting(func(x *pgproxy.Exchange) bool { return !numbersFeed(x) }, nil)
 		r.proxy.SetHook(seen.hook)
 		call.do(1)
 		if seen.count() != 1 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs/internal/core"
 
@@ -18,8 +17,7 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// rig is a store whose database is reached through a proxy that can do it harm, and a
-// connection around that, by which the truth is found out.
+// rig is a store behind a proxy that injects faults, and a direct connection to check the database.
 type rig struct {
 	testing.TB
 	schema string
@@ -28,14 +26,13 @@ type rig struct {
 	direct *pgx.Conn
 }
 
-// newRig returns a rig with a schema of its own, which is not there yet.
+// newRig returns a rig with a new schema, which does not exist yet.
 func newRig(tb testing.TB) *rig {
 	tb.Helper()
 	return rigOn(tb, pgtest.Shared(tb).NewSchema(tb))
 }
 
-// rigOn returns a rig on a schema, with a proxy of its own: tests that share a schema do
-// not share faults.
+// rigOn returns a rig on a schema, with its own proxy: tests that share a schema do not share faults.
 func rigOn(tb testing.TB, schema string) *rig {
 	tb.Helper()
 	network, addr := pgtest.Shared(tb).SocketAddr()
@@ -48,7 +45,7 @@ func rigOn(tb testing.TB, schema string) *rig {
 	return r
 }
 
-// schemaFor makes a schema that several rigs share.
+// schemaFor creates a schema for several rigs.
 func schemaFor(tb testing.TB) string {
 	tb.Helper()
 	r := newRig(tb)
@@ -56,8 +53,7 @@ func schemaFor(tb testing.TB) string {
 	return r.schema
 }
 
-// open opens the store through the proxy. Each rig has a name of its own among the
-// server's sessions.
+// open opens the store through the proxy. The sessions of each rig have their own application_name.
 func (r *rig) open(cfg pgstore.Config, params ...string) *rig {
 	r.Helper()
 	store, err := r.tryOpen(cfg, params...)
@@ -81,7 +77,7 @@ func (r *rig) tryOpen(cfg pgstore.Config, params ...string) (*pgstore.Store, err
 
 func (r *rig) sessions() string { return fmt.Sprintf("rig_%p", r) }
 
-// aside opens the same schema once more, around the proxy, as another process would.
+// aside opens the schema again, around the proxy, like another process.
 func (r *rig) aside(cfg pgstore.Config) *pgstore.Store {
 	r.Helper()
 	cfg.Schema = r.schema
@@ -104,7 +100,7 @@ func (r *rig) registry(store dibs.Store, cfg dibs.Config) *dibs.Registry {
 	return reg
 }
 
-// calm ends all faults, and waits until the server is done with what they left behind.
+// calm ends all faults, and waits until the server has processed what they left.
 func (r *rig) calm() {
 	r.Helper()
 	r.proxy.SetHook(nil)
@@ -112,8 +108,7 @@ func (r *rig) calm() {
 	r.proxy.AwaitServer()
 }
 
-// leave closes the store and waits until the server has nothing left of it to do, also of
-// what arrives late.
+// leave closes the store and waits until the server has ended all of its sessions.
 func (r *rig) leave() {
 	r.Helper()
 	if err := r.store.Close(); err != nil {
@@ -127,13 +122,13 @@ func (r *rig) leave() {
 // table returns a table's full name.
 func (r *rig) table(name string) string { return pgx.Identifier{r.schema, name}.Sanitize() }
 
-// voids counts the batches that were settled as never to happen.
+// voids counts the void batches.
 func (r *rig) voids() int {
 	r.Helper()
 	return ask[int](r, "SELECT count(*) FROM "+r.table("dibs_batches")+" WHERE live = -1")
 }
 
-// ask asks the database one thing, around the proxy.
+// ask runs a query with one value, around the proxy.
 func ask[T any](r *rig, question string, args ...any) (answer T) {
 	r.Helper()
 	if err := r.direct.QueryRow(context.Background(), question, args...).Scan(&answer); err != nil {
@@ -145,22 +140,18 @@ func ask[T any](r *rig, question string, args ...any) (answer T) {
 // await waits for a condition.
 func (r *rig) await(what string, holds func() bool) {
 	r.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.Fatalf("waited in vain until %s", what)
-		}
-	}
+	await(r.TB, what, holds)
 }
 
-// What exchanges are, by what they say.
+// Matchers of exchanges.
 var (
-	commits    = pgproxy.SQL(`dibs_batches \(id, stamp, live\)`) // a Commit of the store's
-	settles    = pgproxy.SQL(`dibs_batches AS b \(id, stamp, live\)`)
-	announces  = pgproxy.SQL(`dibs_head|pg_notify`) // what the feed does by itself
-	everything = func(*pgproxy.Exchange) bool { return true }
+	commits     = pgproxy.SQL(`dibs_batches \(id, stamp, live\)`)
+	asksOutcome = pgproxy.SQL(`dibs_batches AS b \(id, stamp, live\)`)
+	numbersFeed = pgproxy.SQL(`dibs_head|pg_notify`)
+	everything  = func(*pgproxy.Exchange) bool { return true }
 )
 
-// counter counts exchanges, and shows them to another hook.
+// counter counts exchanges, and passes them to another hook.
 type counter struct {
 	match pgproxy.Matcher
 	next  pgproxy.Hook
@@ -184,7 +175,7 @@ func (c *counter) hook(x *pgproxy.Exchange) pgproxy.Action {
 
 func (c *counter) count() int { return len(c.seen) }
 
-// statementsOf returns the statements of the exchange that a commit of groups is.
+// statementsOf commits groups, and returns the statements of that exchange.
 func (r *rig) statementsOf(groups []dibs.Group) []string {
 	r.Helper()
 	seen := counting(commits, nil)
@@ -194,29 +185,29 @@ func (r *rig) statementsOf(groups []dibs.Group) []string {
 	return (<-seen.seen).Statements
 }
 
-// mustCommit commits groups that nothing is wrong with.
+// mustCommit commits groups.
 func (r *rig) mustCommit(groups ...dibs.Group) {
 	r.Helper()
 	outcomes, err := r.store.Commit(context.Background(), groups)
 	if err != nil || slices.ContainsFunc(outcomes, func(o dibs.Outcome) bool { return o != dibs.Committed }) {
-		r.Fatalf("the outcomes are %v, %v", outcomes, err)
+		r.Fatalf("outcomes %v, %v", outcomes, err)
 	}
 }
 
-// judge compares what a Commit said with what is there, once the faults are over.
-func (r *rig) judge(groups []dibs.Group, outcomes []dibs.Outcome, err error) {
+// compare ends the faults, and compares the result of a Commit with the database.
+func (r *rig) compare(groups []dibs.Group, outcomes []dibs.Outcome, err error) {
 	r.Helper()
 	r.calm()
 	for i := range groups {
-		done := r.happened(&groups[i])
+		done := r.committed(&groups[i])
 		switch {
 		case errors.Is(err, dibs.ErrOutcomeUnknown):
 		case err != nil && !errors.Is(err, dibs.ErrUnavailable):
-			r.Errorf("the error %v has no class", err)
+			r.Errorf("the error %v is neither UNAVAILABLE nor OUTCOME_UNKNOWN", err)
 		case err != nil && done:
-			r.Errorf("group %d happened, although the error is %v", i, err)
+			r.Errorf("group %d is committed, and the error is %v", i, err)
 		case err == nil && done != (outcomes[i] == dibs.Committed):
-			r.Errorf("group %d has outcome %v, that it happened is %v", i, outcomes[i], done)
+			r.Errorf("group %d has outcome %v, committed: %v", i, outcomes[i], done)
 		}
 	}
 }

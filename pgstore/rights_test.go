@@ -16,13 +16,13 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// A role that may create nothing has all it needs by the statements in docs/engines.md.
-func TestTheDocumentedRightsAreEnough(t *testing.T) {
+// A role that may create nothing needs only the rights in docs/engines.md.
+func TestDocumentedRights(t *testing.T) {
 	t.Parallel()
 	text := string(must[[]byte](t)(os.ReadFile("../docs/engines.md")))
 	_, rights, ok := strings.Cut(text, "<!-- sql: rights -->\n```sql\n")
 	if !ok {
-		t.Fatal("docs/engines.md does not say which rights a role needs")
+		t.Fatal("docs/engines.md has no block with the rights of a role")
 	}
 	rights, _, _ = strings.Cut(rights, "```")
 

@@ -1,14 +1,14 @@
 package pgstore
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-// nameRow is a name as its row has it.
+// nameRow is a row of dibs_names.
 type nameRow struct {
 	id, owner, line, lastBatch                                uuid
 	rev, expected, lastOrd                                    int64
@@ -83,11 +83,11 @@ func newNameRow(n *dibs.NameRecord, stamp int64) (*nameRow, error) {
 	if !n.Token.IsZero() {
 		r.token = n.Token[:]
 	}
-	if n.State == dibs.Active || n.State == dibs.Alias {
+	if record.Owned(n) {
 		r.owner = uuid(dibs.EntityID(n.Scope, n.Owner))
 	}
 	var err error
-	r.meta, err = jsonOrEmpty(n.Meta)
+	r.meta, err = sqlrow.JSON(n.Meta)
 	return r, err
 }
 
@@ -114,20 +114,10 @@ func (r *nameRow) record() (*dibs.NameRecord, error) {
 	if n.Value == "" {
 		n.Value = n.Canonical
 	}
-	if r.meta != "" {
-		if err := json.Unmarshal([]byte(r.meta), &n.Meta); err != nil {
-			return nil, fmt.Errorf("the meta of %s is damaged: %w", n.ID, err)
-		}
-	}
-	var err error
-	if n.Links, err = dibs.DecodeLinks(r.links); err != nil {
-		return nil, err
-	}
-	n.Spent, err = dibs.DecodeSpent(r.spent)
-	return n, err
+	return n, sqlrow.SetEncoded(n, r.meta, r.links, r.spent)
 }
 
-// entityRow is an entity as its row has it.
+// entityRow is a row of dibs_entities.
 type entityRow struct {
 	id                           uuid
 	rev, expected, stamp, due    int64
@@ -149,7 +139,7 @@ var entities = table[entityRow]{"dibs_entities", []column[entityRow]{
 }, []string{"id"}, []string{"id", "scope", "type", "entity_id"}, always(number, "expected", func(e *entityRow) *int64 { return &e.expected })}
 
 func newEntityRow(e *dibs.EntityRecord, stamp int64) (*entityRow, error) {
-	active, err := jsonOrEmpty(e.Active)
+	active, err := sqlrow.JSON(e.Active)
 	return &entityRow{
 		id: uuid(e.ID), rev: int64(e.Rev), stamp: stamp, due: int64(e.Due),
 		archived: e.Archived, deleted: e.Deleted,
@@ -162,15 +152,10 @@ func (r *entityRow) record() (*dibs.EntityRecord, error) {
 		ID: dibs.ID(r.id), Rev: uint64(r.rev), Scope: r.scope, Entity: dibs.Entity{Type: r.typ, ID: r.entityID},
 		Archived: r.archived, Deleted: r.deleted, Due: dibs.Instant(r.due),
 	}
-	if r.active != "" {
-		if err := json.Unmarshal([]byte(r.active), &e.Active); err != nil {
-			return nil, fmt.Errorf("the active names of entity %s are damaged: %w", e.Entity, err)
-		}
-	}
-	return e, nil
+	return e, sqlrow.SetActive(e, r.active)
 }
 
-// documentRow is a document as its row has it.
+// documentRow is a row of dibs_documents.
 type documentRow struct {
 	kind, scope, label string
 	id                 uuid
@@ -204,13 +189,4 @@ func (r *documentRow) record() *dibs.Document {
 		d.Data = nil
 	}
 	return d
-}
-
-// jsonOrEmpty returns a map as JSON, and nothing for an empty one.
-func jsonOrEmpty[V any](m map[string]V) (string, error) {
-	if len(m) == 0 {
-		return "", nil
-	}
-	data, err := json.Marshal(m)
-	return string(data), err
 }

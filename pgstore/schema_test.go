@@ -21,7 +21,7 @@ func (r *rig) exec(statement string, args ...any) {
 	}
 }
 
-func TestASchemaIsRefused(t *testing.T) {
+func TestSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
@@ -44,7 +44,7 @@ func TestASchemaIsRefused(t *testing.T) {
 			r := newRig(t)
 			test.prepare(r)
 			if _, err := r.tryOpen(test.cfg); !errors.Is(err, test.want) {
-				t.Errorf("the error is %v, want %v", err, test.want)
+				t.Errorf("%v, want %v", err, test.want)
 			}
 			if test.cfg.NoMigrations {
 				return
@@ -62,9 +62,8 @@ func newer(r *rig) {
 	r.exec("INSERT INTO " + r.table("dibs_schema") + " (step) VALUES (10000)")
 }
 
-// Any name that PostgreSQL takes is a good one, for tables, for NOTIFY and inside of a
-// caller's transaction.
-func TestASchemaMayHaveAnOddName(t *testing.T) {
+// A schema may have any name that PostgreSQL allows, for tables, NOTIFY and a caller's transaction.
+func TestOddSchemaNames(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{
 		`Ünï "x"`, `a.b; -- 'c'`, `$1`, `%s`, `{schema}`,
@@ -89,30 +88,30 @@ func TestASchemaMayHaveAnOddName(t *testing.T) {
 			if err := tx.Commit(context.Background()); err != nil {
 				t.Error(err)
 			}
-			r.await("both were announced", func() bool { return r.proxy.Notifications() >= 2 })
+			r.await("both were notified", func() bool { return r.proxy.Notifications() >= 2 })
 		})
 	}
 }
 
-func TestASchemaWhoseNameIsTooLongIsRefused(t *testing.T) {
+func TestLongSchemaNameIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{strings.Repeat("x", 64), strings.Repeat("ü", 32)} {
 		r := rigOn(t, schema)
 		if _, err := r.tryOpen(pgstore.Config{}); err == nil || !strings.Contains(err.Error(), "63") {
-			t.Errorf("Open's error is %v, want one with the bound", err)
+			t.Errorf("Open: %v, want an error with the bound", err)
 		}
 		err := pgstore.Migrate(context.Background(), pgtest.Shared(t).DSN("postgres"), pgstore.Config{Schema: schema})
 		if err == nil || !strings.Contains(err.Error(), "63") {
-			t.Errorf("Migrate's error is %v, want one with the bound", err)
+			t.Errorf("Migrate: %v, want an error with the bound", err)
 		}
 		if n := ask[int](r, "SELECT count(*) FROM pg_namespace WHERE nspname = left($1, 63) OR nspname = left($1, 31)", schema); n != 0 {
-			t.Error("a schema was made all the same")
+			t.Error("a schema was created")
 		}
 	}
 }
 
-// Who looks at the tables with psql finds out what each rule is there to prevent.
-func TestEveryConstraintAndIndexSaysWhy(t *testing.T) {
+// Every constraint and index has a comment, for readers with psql.
+func TestCommentsOfConstraintsAndIndexes(t *testing.T) {
 	t.Parallel()
 	r := rigOn(t, schemaFor(t))
 	oid := ask[uint32](r, "SELECT oid FROM pg_namespace WHERE nspname = $1", r.schema)
@@ -125,11 +124,11 @@ func TestEveryConstraintAndIndexSaysWhy(t *testing.T) {
 		t.Errorf("%s has no comment", name)
 	}
 	if n := ask[int](r, "SELECT count(*) FROM pg_constraint WHERE connamespace = $1", oid); n < 10 {
-		t.Errorf("only %d constraints were looked at", n)
+		t.Errorf("only %d constraints were checked", n)
 	}
 }
 
-// A database that cannot hold every name is refused before anything is made in it.
+// Open refuses a database that cannot hold every name, before it creates anything.
 func TestOtherEncodingsAreRefused(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Shared(t)
@@ -139,7 +138,7 @@ func TestOtherEncodingsAreRefused(t *testing.T) {
 		r.exec("CREATE DATABASE " + database + " ENCODING '" + encoding + "' LOCALE 'C' TEMPLATE template0")
 		t.Cleanup(func() { r.exec("DROP DATABASE " + database + " WITH (FORCE)") })
 		if _, err := pgstore.Open(context.Background(), cluster.DSN(database), pgstore.Config{Schema: r.schema}); !errors.Is(err, pgstore.ErrEncoding) {
-			t.Errorf("%s: the error is %v, want ErrEncoding", encoding, err)
+			t.Errorf("%s: %v, want ErrEncoding", encoding, err)
 		}
 		if err := pgstore.Migrate(context.Background(), cluster.DSN(database), pgstore.Config{Schema: r.schema}); !errors.Is(err, pgstore.ErrEncoding) {
 			t.Errorf("%s: the error of Migrate is %v, want ErrEncoding", encoding, err)

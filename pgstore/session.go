@@ -11,27 +11,32 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// call is one statement with its arguments, and who reads its rows.
+// call is a statement with its arguments.
 type call struct {
 	text string
 	args []any
-	scan func(row scanner) error // nil: nobody reads them
+	scan func(row scanner) error // reads a row; nil drops the rows
 }
 
-// scanner is a row of pgx's or of database/sql's.
+// scanner is a row of pgx or of database/sql.
 type scanner interface {
 	Scan(dests ...any) error
 }
 
-// pipeline sends all calls in one go and then reads the answers: one round trip.
-// After the first that fails the server skips the rest.
+// scanInto returns a scan that stores the columns of a row.
+func scanInto(dests ...any) func(scanner) error {
+	return func(row scanner) error { return row.Scan(dests...) }
+}
+
+// pipeline sends all calls and then reads the answers: one round trip. After the first call
+// that fails the server skips the rest.
 func pipeline(ctx context.Context, conn *pgx.Conn, calls ...call) error {
-	if len(calls) == 1 { // needs no pipeline
+	if len(calls) == 1 {
 		rows, err := conn.Query(ctx, calls[0].text, calls[0].args...)
 		if err != nil {
 			return err
 		}
-		return errors.Join(readRows(rows, calls[0].scan), notWaited(conn))
+		return errors.Join(readRows(rows, calls[0].scan), takeWarning(conn))
 	}
 	var batch pgx.Batch
 	for _, c := range calls {
@@ -49,8 +54,8 @@ func pipeline(ctx context.Context, conn *pgx.Conn, calls ...call) error {
 			break
 		}
 	}
-	// Also waits for the end of it all, where a commit can still fail.
-	return errors.Join(first, results.Close(), notWaited(conn))
+	// Close waits for the last answer: a commit can still fail there.
+	return errors.Join(first, results.Close(), takeWarning(conn))
 }
 
 func readRows(rows pgx.Rows, scan func(scanner) error) error {
@@ -73,36 +78,31 @@ func rollback(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// read runs calls that change nothing, in one round trip. A connection that turns
-// out to be dead, after a restart of the server say, is replaced; then the calls are
-// made anew.
-func (s *Store) read(ctx context.Context, calls func() []call) error {
+// readCalls runs calls that change nothing, in one round trip. If the connection is dead,
+// after a restart of the server for example, it makes and runs them again on another one.
+func (s *Store) readCalls(ctx context.Context, calls func() []call) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
 	defer s.calls.End()
-	err := s.readAgain(ctx, calls)
+	err := s.retryRead(ctx, calls)
 	if err != nil && ctx.Err() != nil {
-		return dibs.Unavailable(err) // the caller gave up: that says nothing about the database
+		return dibs.Unavailable(err) // the caller gave up, which says nothing about the database
 	}
 	return unavailable(err)
 }
 
-// readAttempts is how often a read is tried.
-const readAttempts = 10
-
-// readAgain tries until it is answered: after a restart of the server the connection
-// was dead, and at SERIALIZABLE others may have been in the way.
-func (s *Store) readAgain(ctx context.Context, calls func() []call) (err error) {
+// retryRead runs calls until they are answered: a connection is dead after a restart of the
+// server, and at SERIALIZABLE a read can lose a race.
+func (s *Store) retryRead(ctx context.Context, calls func() []call) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	wait := firstWait
-	for range readAttempts {
+	wait := newBackoff()
+	for range maxAttempts {
 		err = s.use(ctx, func(conn *pgx.Conn) error { return pipeline(ctx, conn, calls()...) })
-		if err == nil || refused(err) && !lostRace(err) || pause(ctx, jitter(wait)) != nil {
+		if err == nil || refused(err) && !lostRace(err) || wait.Wait(ctx) != nil {
 			return err
 		}
-		wait = min(2*wait, maxWait)
 	}
 	return err
 }
@@ -116,20 +116,20 @@ func (s *Store) use(ctx context.Context, fn func(*pgx.Conn) error) error {
 	defer conn.Release()
 	err = fn(conn.Conn())
 	if conn.Conn().IsClosed() && ctx.Err() == nil {
-		// The server has gone, and with it every connection of the pool: they are not
-		// to fail one by one.
+		// The server is gone, and with it every connection of the pool. They must not fail
+		// one by one.
 		s.pool.Reset()
 	}
 	rollback(ctx, conn.Conn())
 	return err
 }
 
-// runner runs statements in a transaction of the caller's, one by one.
+// runner runs statements in a caller's transaction, one by one.
 type runner interface {
 	run(ctx context.Context, c call) error
 }
 
-// pgxRunner is a transaction of pgx's.
+// pgxRunner is a transaction of pgx.
 type pgxRunner struct{ tx pgx.Tx }
 
 func (r pgxRunner) run(ctx context.Context, c call) error {
@@ -140,7 +140,7 @@ func (r pgxRunner) run(ctx context.Context, c call) error {
 	return readRows(rows, c.scan)
 }
 
-// sqlRunner is a transaction of database/sql's, with pgx's driver below.
+// sqlRunner is a transaction of database/sql on the driver of pgx.
 type sqlRunner struct{ tx *sql.Tx }
 
 func (r sqlRunner) run(ctx context.Context, c call) error {
@@ -160,12 +160,12 @@ func (r sqlRunner) run(ctx context.Context, c call) error {
 	return rows.Err()
 }
 
-// unsentError is an error before there was a connection.
+// unsentError is the error of a call that got no connection.
 type unsentError struct{ error }
 
 func (e unsentError) Unwrap() error { return e.error }
 
-// notSent reports whether an error came before anything was sent: nothing happened.
+// notSent reports whether an error came before anything was sent.
 func notSent(err error) bool {
 	var unsent unsentError
 	return errors.As(err, &unsent) || pgconn.SafeToRetry(err)

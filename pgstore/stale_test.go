@@ -7,13 +7,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// A process that remembers one name of an entity from before another process renamed the entity, and
-// the entity from after it, decides on records of two moments: to rename is then to give the entity
-// a second active name. The index on active names notices that first. It is a race that was lost, no fault.
-func TestRenameOnOldMemories(t *testing.T) {
+// A process has cached a name of an entity from before, and the entity from after a rename by another
+// process. Its rename would give the entity a second active name. The unique index detects that first:
+// the group is stale, not invalid.
+func TestRenameOnRecordsOfTwoMoments(t *testing.T) {
 	t.Parallel()
 	at := ownSchema(t)
-	ann, bob := registry(t, at, dibs.Config{Logger: complaints(t)}), registry(t, at, dibs.Config{Logger: complaints(t)})
+	ann, bob := registry(t, at, dibs.Config{Logger: failingLogger(t)}), registry(t, at, dibs.Config{Logger: failingLogger(t)})
 	who := user("1")
 	rename := func(reg *dibs.Registry, value string) dibs.Name {
 		t.Helper()
@@ -22,8 +22,8 @@ func TestRenameOnOldMemories(t *testing.T) {
 	for _, value := range []string{"spring", "summer", "autumn"} {
 		rename(ann, value)
 	}
-	rename(bob, "spring") // which is an alias, as ann remembers it
-	// A refusal loads the entity, and not the name that it has.
+	rename(bob, "spring") // which is an alias in the cache of ann
+	// A refusal loads the entity, and not its name.
 	wrong := dibs.Rename{Namespace: "slug", Value: "winter", Entity: who, IfVersion: 1}
 	if _, err := ann.Rename(t.Context(), wrong); !errors.Is(err, dibs.ErrVersionMismatch) {
 		t.Fatalf("a rename at an old version: %v", err)

@@ -2,15 +2,15 @@
 //
 //	store, err := pgstore.Open(ctx, "postgres://localhost/shop", pgstore.Config{})
 //
-// Any number of processes may work on one database, each with its own writer and
-// sweeper: rows and their revisions decide. A registry can also join a transaction
-// of the caller's own, see [WithTx]: a row and its name then come and go together.
+// Any number of processes may use one database, each with its own writer and sweeper:
+// revisions of rows decide between them (optimistic concurrency). A registry can also join a
+// caller's transaction, see [WithTx]: then a row and its name are committed together.
 //
-// A Commit is one conditional transaction in one round trip, whatever the number
-// of its groups. A commit whose answer is lost is looked up, not guessed.
+// A Commit is one conditional transaction in one round trip, whatever the number of its
+// groups. If its answer is lost, the store finds out the outcome from the database.
 //
-// The tables are in a schema of their own and describe themselves: \d+ in psql, or
-// the files in migrations.
+// The tables are in a schema of their own. \d+ in psql, or the files in migrations, describe
+// them.
 package pgstore
 
 import (
@@ -25,18 +25,18 @@ import (
 
 // Store is a [dibs.Store] on a PostgreSQL database. It is safe for concurrent use.
 type Store struct {
+	queries
 	cfg  Config
 	pool *pgxpool.Pool
-	sql  *statements
 
-	server  server
-	batches *batchIDs
-	stamps  stamps
-	clock   clock
-	busy    busyNames
-	feed    *feed
+	failovers failovers
+	batches   *batchIDs
+	stamps    stamps
+	clock     clock
+	locked    lockedRecords
+	feed      *feed
 
-	calls inflight.Calls // Close waits for them
+	calls inflight.Calls // every method is in it while it runs, so that Close waits for it
 }
 
 var (
@@ -47,13 +47,13 @@ var (
 	_ dibs.Parallel = (*Store)(nil)
 )
 
-// Writers is how many batches are best under way at once.
+// Writers returns how many batches the registry should commit at once.
 func (s *Store) Writers() int { return s.cfg.Writers }
 
 // Now estimates the database's clock.
 func (s *Store) Now() (dibs.Instant, bool) {
 	if s.cfg.ClockSQL != "" {
-		return 0, false // nobody knows how that one moves
+		return 0, false // a test moves it
 	}
 	return s.clock.estimate(time.Now())
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// settleAll asks again what is unknown, now that nothing fails.
-func settleAll(t *testing.T, reg *dibs.Registry, deeds []*deed) (unknown int) {
+// repeatUnknown repeats the commands with an unknown outcome, now that nothing fails.
+func repeatUnknown(t *testing.T, reg *dibs.Registry, sent []*sentCommand) (unknown int) {
 	t.Helper()
-	for _, d := range deeds {
+	for _, d := range sent {
 		if errors.Is(d.err, dibs.ErrOutcomeUnknown) {
 			unknown++
-			d.asked = true
+			d.repeated = true
 			if _, d.err = reg.Apply(context.Background(), d.command); errors.Is(d.err, dibs.ErrOutcomeUnknown) || errors.Is(d.err, dibs.ErrUnavailable) {
 				t.Errorf("%#v, again: %v", d.command, d.err)
 			}
@@ -25,11 +25,11 @@ func settleAll(t *testing.T, reg *dibs.Registry, deeds []*deed) (unknown int) {
 	return unknown
 }
 
-// checkDeeds compares what callers were told to what the feed tells.
-func (r *rig) checkDeeds(deeds []*deed, feed []dibs.Event) {
+// checkCommands compares the answers to commands with the feed.
+func (r *rig) checkCommands(sent []*sentCommand, feed []dibs.Event) {
 	r.Helper()
 	codes := make(map[string]int)
-	for _, d := range deeds {
+	for _, d := range sent {
 		found, want := 0, 1
 		for i := range feed {
 			if d.mark(&feed[i]) {
@@ -40,18 +40,17 @@ func (r *rig) checkDeeds(deeds []*deed, feed []dibs.Event) {
 			want = 0
 			codes[string(refused.Code)]++
 		}
-		if d.asked && errors.Is(d.err, dibs.ErrLost) {
-			want = found // a release that was done, and somebody else has had the name since
+		if d.repeated && errors.Is(d.err, dibs.ErrLost) {
+			want = found // a release that succeeded, and another caller has had the name since
 		}
 		if found != want {
-			r.Errorf("%#v, whose error is %v, is in the feed %d times", d.command, d.err, found)
+			r.Errorf("%#v with the error %v is in the feed %d times", d.command, d.err, found)
 		}
 	}
 	r.Logf("refused: %v", codes)
 }
 
-// checkFeed compares the feed to another reading of it, and what it adds up to with the
-// names that are there.
+// checkFeed compares the feed with a second read of it, and with the stored names.
 func (r *rig) checkFeed(store dibs.Store, feed []dibs.Event) {
 	r.Helper()
 	whole, err := store.Events(context.Background(), dibs.EventQuery{Limit: len(feed) + 100})
@@ -59,7 +58,7 @@ func (r *rig) checkFeed(store dibs.Store, feed []dibs.Event) {
 		r.Fatal(err)
 	}
 	if !slices.EqualFunc(whole, feed, func(a, b dibs.Event) bool { return a.Cursor == b.Cursor && a.ID == b.ID && a.Rev == b.Rev }) {
-		r.Errorf("who followed the feed was given %d events, there are %d, or in another order", len(feed), len(whole))
+		r.Errorf("the reader got %d events, there are %d, or in another order", len(feed), len(whole))
 	}
 	last := make(map[dibs.Ref]dibs.Event)
 	for _, e := range feed {
@@ -77,7 +76,7 @@ func (r *rig) checkFeed(store dibs.Store, feed []dibs.Event) {
 		r.Fatal(err)
 	}
 	if n := ask[int](r, "SELECT count(*) FROM "+r.table("dibs_names")); n != len(last) || len(loaded.Records) != len(last) {
-		r.Errorf("%d names are there, and the feed tells of %d", n, len(last))
+		r.Errorf("%d names, the feed has %d", n, len(last))
 	}
 	for _, record := range loaded.Records {
 		n := record.(*dibs.NameRecord)

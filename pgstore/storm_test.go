@@ -17,18 +17,16 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// weather is faults by chance. Which ones depends on the seed, and on how the machine
-// orders what happens at once.
-type weather struct {
+// storm injects random faults. They depend on the seed, and on the order of concurrent exchanges.
+type storm struct {
 	dark   atomic.Bool // the database is out of reach
 	mu     sync.Mutex
 	random *rand.Rand
 	faults map[string]int // how many there were of each kind
 }
 
-// blackout puts the database out of reach, in the middle of whatever is under way, for
-// longer than the store waits.
-func (w *weather) blackout(p *pgproxy.Proxy, d time.Duration) {
+// blackout puts the database out of reach for longer than the timeout of the store.
+func (w *storm) blackout(p *pgproxy.Proxy, d time.Duration) {
 	w.dark.Store(true)
 	p.Refuse(true)
 	p.CutAll()
@@ -37,7 +35,7 @@ func (w *weather) blackout(p *pgproxy.Proxy, d time.Duration) {
 	w.dark.Store(false)
 }
 
-func (w *weather) hook(x *pgproxy.Exchange) pgproxy.Action {
+func (w *storm) hook(x *pgproxy.Exchange) pgproxy.Action {
 	if w.dark.Load() {
 		return pgproxy.CutBefore()
 	}
@@ -70,25 +68,25 @@ func (w *weather) hook(x *pgproxy.Exchange) pgproxy.Action {
 	return kind.action
 }
 
-// deed is a command that a caller gave, and how to find it in the feed.
-type deed struct {
-	command dibs.Command
-	mark    func(e *dibs.Event) bool // the event that it alone causes
-	err     error
-	asked   bool // again, because nobody knew what became of it
+// sentCommand is a command of a caller, and how to find it in the feed.
+type sentCommand struct {
+	command  dibs.Command
+	mark     func(e *dibs.Event) bool // the event that it alone causes
+	err      error
+	repeated bool // since its outcome was unknown
 }
 
-// caller gives commands, and remembers what became of each.
+// caller sends commands, and records the answers.
 type caller struct {
 	reg    *dibs.Registry
 	id     int
 	random *rand.Rand
-	deeds  []*deed
+	sent   []*sentCommand
 }
 
 func (c *caller) do(command dibs.Command, mark func(e *dibs.Event) bool) (dibs.Result, bool) {
 	results, err := c.reg.Apply(context.Background(), command)
-	c.deeds = append(c.deeds, &deed{command: command, mark: mark, err: err})
+	c.sent = append(c.sent, &sentCommand{command: command, mark: mark, err: err})
 	if errors.Is(err, dibs.ErrUnavailable) {
 		time.Sleep(10 * time.Millisecond) // as a caller would
 	}
@@ -98,18 +96,17 @@ func (c *caller) do(command dibs.Command, mark func(e *dibs.Event) bool) (dibs.R
 	return results[0], true
 }
 
-// marked is an event with a correlation id, which is of one command only.
+// marked matches the event of the command with a correlation id.
 func marked(kind dibs.EventKind, id string) func(*dibs.Event) bool {
 	return func(e *dibs.Event) bool { return e.Kind == kind && e.CorrelationID == id }
 }
 
-// ofEpoch is what becomes of a hold: once only.
+// ofEpoch matches the event that ends a hold.
 func ofEpoch(kind dibs.EventKind, n dibs.Name) func(*dibs.Event) bool {
 	return func(e *dibs.Event) bool { return e.Kind == kind && e.ID == n.ID && e.Epoch == n.Epoch }
 }
 
-// live is one turn of a caller: it takes a name that others want too, does something with
-// it, and gives it back.
+// live is one turn of a caller: it takes a name that others want too, uses it, and gives it back.
 func (c *caller) live(turn int) {
 	const wanted = 60
 	mark := fmt.Sprintf("%d-%d", c.id, turn)
@@ -142,13 +139,13 @@ func (c *caller) live(turn int) {
 }
 
 func (c *caller) unknown() bool {
-	return errors.Is(c.deeds[len(c.deeds)-1].err, dibs.ErrOutcomeUnknown)
+	return errors.Is(c.sent[len(c.sent)-1].err, dibs.ErrOutcomeUnknown)
 }
 
-// In a storm of faults every command is done, refused, or unknown; and what is unknown is
-// settled by asking again. Afterwards the database holds what was acknowledged, nothing of
-// what was refused, and a feed that tells all of it. DIBS_TEST_LONG makes it last longer.
-func TestAStorm(t *testing.T) {
+// Under random faults every command succeeds, is refused, or has an unknown outcome, which a repeated
+// command finds out. Then the database has all acknowledged changes, none of the refused ones, and the
+// events of all. DIBS_TEST_LONG makes it last longer.
+func TestRandomFaults(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -157,8 +154,8 @@ func TestAStorm(t *testing.T) {
 	reg := r.registry(r.store, dibs.Config{})
 	around := r.aside(pgstore.Config{})
 	reader := &follower{rig: r, reg: r.registry(around, dibs.Config{})}
-	storm := &weather{random: rand.New(rand.NewPCG(seed, 0)), faults: make(map[string]int)}
-	r.proxy.SetHook(storm.hook)
+	faults := &storm{random: rand.New(rand.NewPCG(seed, 0)), faults: make(map[string]int)}
+	r.proxy.SetHook(faults.hook)
 
 	callers := make([]*caller, 16)
 	var group, others sync.WaitGroup
@@ -172,22 +169,22 @@ func TestAStorm(t *testing.T) {
 	others.Go(func() { repeat(over, func(int) { reader.catchUp() }) })
 	others.Go(func() {
 		repeat(over, func(int) {
-			time.Sleep(time.Second) // of ordinary bad weather
-			storm.blackout(r.proxy, 3*timeout)
+			time.Sleep(time.Second)
+			faults.blackout(r.proxy, 3*timeout)
 		})
 	})
 	group.Wait()
 	others.Wait()
 	r.calm()
 
-	var deeds []*deed
+	var sent []*sentCommand
 	for _, c := range callers {
-		deeds = append(deeds, c.deeds...)
+		sent = append(sent, c.sent...)
 	}
-	unknown := settleAll(t, reader.reg, deeds)
+	unknown := repeatUnknown(t, reader.reg, sent)
 	reader.catchUp()
-	t.Logf("%d commands, %d of unknown outcome, %d events, faults: %v", len(deeds), unknown, len(reader.events), storm.faults)
-	r.checkDeeds(deeds, reader.events)
+	t.Logf("%d commands, %d of unknown outcome, %d events, faults: %v", len(sent), unknown, len(reader.events), faults.faults)
+	r.checkCommands(sent, reader.events)
 	r.checkFeed(around, reader.events)
 	if twice := ask[int](r, "SELECT count(*) FROM (SELECT FROM "+r.table("dibs_names")+" WHERE state = 'active' GROUP BY owner, namespace HAVING count(*) > 1) t"); twice > 0 {
 		t.Errorf("%d entities have two active names", twice)

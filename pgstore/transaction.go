@@ -8,31 +8,32 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// transaction is one try to commit groups.
+// transaction is one attempt to commit groups.
 type transaction struct {
-	places  []int    // all of them, whose fate is one
-	whole   *changes // nil if there are none
-	fresh   *fresh   // nil if there are none
-	general []int
-	hurried bool // it hardly waits for locks
+	indexes  []int // of all groups; they commit or fail together
+	general  *changes
+	newNames *newNames
+	// generalIndexes are those of the groups in general.
+	generalIndexes []int
+	shortLockWait  bool
 }
 
-func (c *committing) transaction(places []int) (*transaction, error) {
-	t := &transaction{places: places, hurried: c.hurries()}
-	for _, i := range places {
+func (c *commitCall) transaction(indexes []int) (*transaction, error) {
+	t := &transaction{indexes: indexes, shortLockWait: c.searching()}
+	for _, i := range indexes {
 		g := &c.groups[i]
 		var err error
-		if isFresh(g) {
-			if t.fresh == nil {
-				t.fresh = &fresh{changes: *newChanges(c.store.batches.next(), c.store.stamps.next())}
+		if isNewName(g) {
+			if t.newNames == nil {
+				t.newNames = &newNames{changes: *c.store.newChanges()}
 			}
-			err = t.fresh.add(i, g)
+			err = t.newNames.add(i, g)
 		} else {
-			if t.whole == nil {
-				t.whole = newChanges(c.store.batches.next(), c.store.stamps.next())
+			if t.general == nil {
+				t.general = c.store.newChanges()
 			}
-			t.general = append(t.general, i)
-			err = t.whole.add(g)
+			t.generalIndexes = append(t.generalIndexes, i)
+			err = t.general.add(g)
 		}
 		if err != nil {
 			return nil, err
@@ -41,45 +42,43 @@ func (c *committing) transaction(places []int) (*transaction, error) {
 	return t, nil
 }
 
-// hardlyWait makes a transaction leave a lock that is not to be had at once to whoever
-// has it.
-const hardlyWait = "SET LOCAL lock_timeout = '2ms'"
+const setShortLockWait = "SET LOCAL lock_timeout = '2ms'"
 
 // run runs the transaction in one round trip.
 func (t *transaction) run(ctx context.Context, conn *pgx.Conn, sql *statements) error {
-	if t.whole == nil && !t.hurried {
-		return pipeline(ctx, conn, t.fresh.call(sql))
+	if t.general == nil && !t.shortLockWait {
+		return pipeline(ctx, conn, t.newNames.call(sql))
 	}
 	calls := []call{{text: "BEGIN"}}
-	if t.hurried {
-		calls = append(calls, call{text: hardlyWait})
+	if t.shortLockWait {
+		calls = append(calls, call{text: setShortLockWait})
 	}
-	if t.whole != nil {
-		t.whole.sort()
-		t.whole.chain()
-		calls = append(calls, t.whole.calls(sql)...)
+	if t.general != nil {
+		t.general.sort()
+		t.general.chain()
+		calls = append(calls, t.general.calls(sql)...)
 	}
-	if t.fresh != nil {
-		calls = append(calls, t.fresh.call(sql))
+	if t.newNames != nil {
+		calls = append(calls, t.newNames.call(sql))
 	}
 	return pipeline(ctx, conn, append(calls, call{text: "COMMIT"})...)
 }
 
-// accept takes in what a transaction has done.
-func (c *committing) accept(t *transaction) {
-	if t.whole != nil {
-		for _, i := range t.general {
+// accept notes the outcomes of a committed transaction.
+func (c *commitCall) accept(t *transaction) {
+	if t.general != nil {
+		for _, i := range t.generalIndexes {
 			c.outcomes[i] = dibs.Committed
 		}
 		c.committed = true
-		c.store.clock.learn(t.whole.now)
+		c.store.clock.learn(t.general.now)
 	}
-	if t.fresh != nil {
-		t.fresh.outcomes(c.groups, c.outcomes)
-		c.committed = c.committed || len(t.fresh.inserted) > 0
-		c.store.clock.learn(t.fresh.now)
+	if t.newNames != nil {
+		t.newNames.outcomes(c.groups, c.outcomes)
+		c.committed = c.committed || len(t.newNames.inserted) > 0
+		c.store.clock.learn(t.newNames.now)
 	}
-	for _, i := range t.places {
-		c.store.busy.forget(&c.groups[i])
+	for _, i := range t.indexes {
+		c.store.locked.remove(&c.groups[i])
 	}
 }

@@ -10,30 +10,27 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// WithTx returns a Registry that works inside a transaction of the caller's own:
-// what it does commits or rolls back with tx. So a row and its name come and go
-// together, and after a crash there is nothing to find out.
+// WithTx returns a Registry that works inside the caller's transaction: its changes commit
+// or roll back with tx. So a row and its name are always consistent, also after a crash.
 //
-// reg must be open on a [Store]. tx is a [pgx.Tx], or a [*sql.Tx] of pgx's driver
-// for database/sql, on the same database; with anything else every verb of the
-// Registry returns [dibs.ErrUnsupported].
+// reg must be open on a [Store]. tx is a [pgx.Tx], or a [*sql.Tx] of the pgx driver for
+// database/sql, on the same database; with anything else every verb of the Registry returns
+// [dibs.ErrUnsupported].
 //
-// What tx has changed is locked until its end: the name, its entity, and where there
-// is a [dibs.Policy.MaxHolds] the principal's count. Others who want the same wait, or
-// give up at their deadline; whoever wants another name does not notice. (At
-// REPEATABLE READ and SERIALIZABLE the first name that a namespace ever has locks all
-// of it.)
+// What tx has changed is locked until its end: the name, its entity, and with
+// [dibs.Policy.MaxHolds] the count of the principal. Other commands for these wait, until
+// their deadline; commands for other names do not. (At REPEATABLE READ and SERIALIZABLE the
+// first name ever of a namespace locks the whole namespace.)
 //
 // At READ COMMITTED, PostgreSQL's default, a refused command changes nothing and leaves
-// tx usable. At REPEATABLE READ and SERIALIZABLE a race that is lost is
-// [dibs.ErrRetryTx]: roll back and run the whole transaction again. So are a deadlock
-// and the end of a lock_timeout of the caller's, at every level; transactions that take
-// several names do best to take them by one command. At SERIALIZABLE the caller's own
-// COMMIT can fail as well, with SQLSTATE 40001. A context that ends while a command
-// waits for a lock ends the transaction too: pgx closes the connection.
+// tx usable. At REPEATABLE READ and SERIALIZABLE a lost race is [dibs.ErrRetryTx]: roll back
+// and run the whole transaction again. So are a deadlock and the caller's own lock_timeout,
+// at every level; a transaction that takes several names should take them by one command. At
+// SERIALIZABLE the caller's COMMIT can fail as well, with SQLSTATE 40001. A context that ends
+// while a command waits for a lock ends the transaction too: pgx closes the connection.
 //
-// The Registry must not be used after the transaction's end, nor by several
-// goroutines at once.
+// The Registry must not be used after the end of the transaction, nor by several goroutines
+// at once.
 func WithTx(reg *dibs.Registry, tx any) *dibs.Registry {
 	return reg.InTransaction(func(store dibs.Store) (dibs.Store, error) {
 		s, ok := store.(*Store)
@@ -42,20 +39,27 @@ func WithTx(reg *dibs.Registry, tx any) *dibs.Registry {
 		}
 		switch tx := tx.(type) {
 		case pgx.Tx:
-			return &flooredStore{&txStore{s, pgxRunner{tx}}}, nil
+			return &namespaceStore{newTxStore(s, pgxRunner{tx})}, nil
 		case *sql.Tx:
-			return &flooredStore{&txStore{s, sqlRunner{tx}}}, nil
+			return &namespaceStore{newTxStore(s, sqlRunner{tx})}, nil
 		default:
-			return nil, fmt.Errorf("%w: WithTx takes a pgx.Tx or a *sql.Tx, and was given a %T", dibs.ErrUnsupported, tx)
+			return nil, fmt.Errorf("%w: WithTx takes a pgx.Tx or a *sql.Tx, not a %T", dibs.ErrUnsupported, tx)
 		}
 	})
 }
 
-// txStore is a [dibs.Store] inside a transaction of the caller's. It begins and
-// commits nothing: what it writes becomes true, or not, with that transaction.
+// txStore is a [dibs.Store] inside a caller's transaction, which it neither begins nor
+// commits.
 type txStore struct {
+	queries
 	store  *Store
 	runner runner
+}
+
+func newTxStore(store *Store, runner runner) *txStore {
+	s := &txStore{store: store, runner: runner}
+	s.queries = queries{store.sql, func(ctx context.Context, calls func() []call) error { return s.run(ctx, calls()...) }}
+	return s
 }
 
 var _ dibs.Store = (*txStore)(nil)
@@ -75,7 +79,7 @@ func (s *txStore) run(ctx context.Context, calls ...call) error {
 // Load returns records as the transaction sees them.
 func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	var l loading
-	if err := s.run(ctx, l.calls(s.store.sql, refs)...); err != nil {
+	if err := s.run(ctx, l.calls(s.sql, refs)...); err != nil {
 		return dibs.Snapshots{}, err
 	}
 	s.store.stamps.see(l.stamp)
@@ -84,45 +88,43 @@ func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, er
 
 // Commit checks and writes groups as part of the transaction, all of them or none.
 //
-// An error would end the caller's transaction, and there is no savepoint to go back
-// to: so everything is made certain first. What is absent gets a row that keeps its
-// place, what is present is locked; then nobody else can change any of it, and only
-// then it is written.
+// An error would end the caller's transaction, and there is no savepoint to return to. So
+// Commit first locks all rows that the groups rest on, and only then writes; see lock.go.
 func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes := make([]dibs.Outcome, len(groups))
 	if len(groups) == 0 {
 		return outcomes, ctx.Err()
 	}
-	c := newChanges(s.store.batches.next(), s.store.stamps.next())
+	c := s.store.newChanges()
 	for i := range groups {
 		if err := c.add(&groups[i]); err != nil {
 			return nil, dibs.Unavailable(err)
 		}
 	}
 	c.sort()
-	fresh, err := s.secure(ctx, c)
-	// From here on nothing is interrupted: half of it must not be committed.
+	current, err := s.lock(ctx, c)
+	// From here on nothing is interrupted: half of the changes must not be committed.
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {
-		// A context that ends between two statements leaves the transaction usable, and
-		// the caller may commit it. Where the transaction has failed this does too.
-		_ = s.run(ctx, c.clearing(s.store.sql)...)
+		// A context that ends between two statements leaves the transaction usable, and the
+		// caller may commit it. In a failed transaction this fails too.
+		_ = s.run(ctx, c.removePlaceholders(s.sql)...)
 		return nil, err
 	}
-	if !fresh {
-		return outcomes, s.run(ctx, c.clearing(s.store.sql)...)
+	if !current {
+		return outcomes, s.run(ctx, c.removePlaceholders(s.sql)...)
 	}
-	// The window was checked when everything was certain. Checking it again with the
-	// batch could fail, and an error ends the caller's transaction.
+	// The window was checked when all locks were held. A second check could fail, and an
+	// error ends the caller's transaction.
 	c.window = dibs.Window{}
-	c.occupied()
+	c.updatePlaceholders()
 	c.chain()
-	if err := s.run(ctx, c.calls(s.store.sql)...); err != nil {
+	if err := s.run(ctx, c.calls(s.sql)...); err != nil {
 		return nil, err
 	}
 	if !s.store.cfg.NoNotify {
 		// It is sent when the transaction commits.
-		if err := s.run(ctx, call{text: s.store.sql.feed.notify, args: []any{s.store.feed.channel}}); err != nil {
+		if err := s.run(ctx, call{text: s.sql.feed.notify, args: []any{s.store.feed.channel}}); err != nil {
 			return nil, err
 		}
 	}
@@ -132,13 +134,12 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 	return outcomes, nil
 }
 
-// secure takes all that the changes rest on, and reports whether it is as it was
-// read, and the time right.
-func (s *txStore) secure(ctx context.Context, c *changes) (bool, error) {
-	sql := s.store.sql
-	for _, lock := range c.locking(sql) {
+// lock locks all that the changes rest on, and reports whether it is as it was read, and the
+// window contains the time.
+func (s *txStore) lock(ctx context.Context, c *changes) (bool, error) {
+	for _, lock := range c.lockCalls(s.sql) {
 		var found int64
-		lock.scan = func(row scanner) error { return row.Scan(&found) }
+		lock.scan = scanInto(&found)
 		if err := s.run(ctx, lock.call); err != nil {
 			return false, err
 		}
@@ -147,44 +148,27 @@ func (s *txStore) secure(ctx context.Context, c *changes) (bool, error) {
 		}
 	}
 	var now int64
-	err := s.run(ctx, call{text: sql.now, scan: func(row scanner) error { return row.Scan(&now) }})
+	err := s.run(ctx, call{text: s.sql.now, scan: scanInto(&now)})
 	return c.window.Contains(dibs.Instant(now)), err
 }
 
-// Due returns refs of records that are due.
-func (s *txStore) Due(ctx context.Context, limit int) (refs []dibs.Ref, err error) {
-	return refs, s.run(ctx, dueCall(s.store.sql, limit, &refs))
-}
-
-// Owned returns an entity's active names and aliases.
-func (s *txStore) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) (list []*dibs.NameRecord, err error) {
-	err = s.run(ctx, ownedCall(s.store.sql, scope, entity, limit, &list))
-	return list, err
-}
-
-// List returns records of one kind.
-func (s *txStore) List(ctx context.Context, query dibs.ListQuery) (records []dibs.Record, err error) {
-	err = s.run(ctx, listCall(s.store.sql, query, &records))
-	return records, err
-}
-
-// Events returns events behind a cursor, the transaction's own among them. Those
-// have no number yet: their cursors are good in this transaction only.
+// Events returns events behind a cursor, including those of the transaction. These have no
+// number yet: their cursors are valid in this transaction only.
 func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	after, err := parseCursor(query.After)
 	if err != nil {
 		return nil, err
 	}
 	var p page
-	look := call{text: s.store.sql.feed.whole, args: []any{after.seq, after.ord, query.Limit}, scan: p.scan}
+	read := call{text: s.sql.feed.pageInTx, args: []any{after.seq, after.ord, query.Limit}, scan: p.scan}
 	if !query.Name.IsZero() {
-		look.text, look.args = s.store.sql.feed.historyWithOwn, append(look.args, uuid(query.Name))
+		read.text, read.args = s.sql.feed.historyInTx, append(read.args, uuid(query.Name))
 	}
-	if err := s.run(ctx, look); err != nil {
+	if err := s.run(ctx, read); err != nil {
 		return nil, err
 	}
 	if len(p.events) == 0 && after.seq < unnumbered {
-		if err := s.run(ctx, p.headCall(s.store.sql)); err != nil {
+		if err := s.run(ctx, p.headCall(s.sql)); err != nil {
 			return nil, err
 		}
 		if after.seq > p.head {
@@ -194,8 +178,8 @@ func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Eve
 	return p.events, nil
 }
 
-// Latest is for those who follow the feed, which nobody can inside a transaction.
+// Latest is not supported: a transaction cannot follow the feed.
 func (s *txStore) Latest(context.Context) (dibs.Cursor, error) { return "", dibs.ErrUnsupported }
 
-// Close does nothing: the transaction is the caller's.
+// Close does nothing: the transaction belongs to the caller.
 func (s *txStore) Close() error { return nil }

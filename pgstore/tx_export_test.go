@@ -6,5 +6,5 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// TxStore is the store that a registry of [WithTx] works on.
-func TxStore(s *Store, tx pgx.Tx) dibs.Store { return &txStore{s, pgxRunner{tx}} }
+// TxStore returns the store of a registry in a transaction.
+func TxStore(s *Store, tx pgx.Tx) dibs.Store { return newTxStore(s, pgxRunner{tx}) }

@@ -8,8 +8,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// uuid is an ID as PostgreSQL keeps it: 16 bytes that compare and hash fast. pgx
-// reads and writes it natively, database/sql through Scan.
+// uuid is an ID as PostgreSQL stores it: 16 bytes that compare and hash fast. pgx reads and
+// writes it natively, database/sql uses Scan.
 type uuid [16]byte
 
 var (
@@ -17,18 +17,18 @@ var (
 	_ pgtype.UUIDValuer  = uuid{}
 )
 
-// ScanUUID reads what pgx has decoded.
+// ScanUUID implements [pgtype.UUIDScanner].
 func (u *uuid) ScanUUID(v pgtype.UUID) error {
 	*u = v.Bytes
 	return nil
 }
 
-// UUIDValue hands the bytes to pgx.
+// UUIDValue implements [pgtype.UUIDValuer].
 func (u uuid) UUIDValue() (pgtype.UUID, error) {
 	return pgtype.UUID{Bytes: u, Valid: true}, nil
 }
 
-// Scan reads what database/sql hands over.
+// Scan implements [sql.Scanner].
 func (u *uuid) Scan(src any) error {
 	var v pgtype.UUID
 	if err := v.Scan(src); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// watched is what a Watch in the background has seen: when, and what.
+// watched is an event that a Watch in the background got, and when.
 type watched struct {
 	value string
 	at    time.Time
@@ -38,9 +38,8 @@ func (r *rig) watch(reg *dibs.Registry) <-chan watched {
 	return seen
 }
 
-// delays reserves names, one every few milliseconds, and returns how long a watch of
-// another process takes to see each; sorted. bare is how long the database takes to
-// answer at all.
+// delays reserves names, one every few milliseconds, and returns how long a watch of another process
+// takes to get each event; sorted. bare is the time of a plain query.
 func (r *rig) delays(writer *dibs.Registry, seen <-chan watched, prefix string, n int) (delays, bare []time.Duration) {
 	r.Helper()
 	committed := make(map[string]time.Time)
@@ -59,11 +58,11 @@ func (r *rig) delays(writer *dibs.Registry, seen <-chan watched, prefix string, 
 	for range n {
 		select {
 		case e := <-seen:
-			// It may be there before the writer has its answer.
+			// The event may arrive before the writer has its answer.
 			delays = append(delays, max(0, e.at.Sub(committed[e.value])))
 			delete(committed, e.value)
 		case <-time.After(10 * time.Second):
-			r.Fatalf("the watch has not seen %v", slices.Collect(maps.Keys(committed)))
+			r.Fatalf("the watch did not get %v", slices.Collect(maps.Keys(committed)))
 		}
 	}
 	slices.Sort(delays)
@@ -71,15 +70,15 @@ func (r *rig) delays(writer *dibs.Registry, seen <-chan watched, prefix string, 
 	return delays, bare
 }
 
-// twoProcesses returns registries on one schema, as of two processes: one that writes, and
-// one whose database is behind the proxy.
+// twoProcesses returns two registries on one schema, like two processes: one that writes, and one
+// behind the proxy.
 func (r *rig) twoProcesses(cfg dibs.Config) (writer, reader *dibs.Registry) {
 	r.Helper()
 	r.open(pgstore.Config{})
 	return r.registry(r.aside(pgstore.Config{}), cfg), r.registry(r.store, cfg)
 }
 
-// listening waits until the store hears notifications.
+// listening waits until the store listens for notifications.
 func (r *rig) listening() {
 	r.Helper()
 	r.await("the store listens", func() bool {
@@ -87,9 +86,9 @@ func (r *rig) listening() {
 	})
 }
 
-// Nearly all commits of another process are seen within 50 ms. Polling alone would take
-// far longer, on purpose: it is NOTIFY that is measured.
-func TestAWatchHearsOfAnotherProcess(t *testing.T) {
+// The p99 of a watch of another process's commits is below 50 ms. The poll interval is far longer, so
+// this measures NOTIFY.
+func TestWatchByNotify(t *testing.T) {
 	r := newRig(t)
 	writer, reader := r.twoProcesses(dibs.Config{PollEvery: 5 * time.Second})
 	seen := r.watch(reader)
@@ -99,7 +98,7 @@ func TestAWatchHearsOfAnotherProcess(t *testing.T) {
 	calm := false
 	for attempt := range attempts { // the machine may be busy with something else
 		delays, bare := r.delays(writer, seen, fmt.Sprint("a", attempt, "-"), commits)
-		t.Logf("seen after %v in the middle, %v at p99, %v at most; a bare round trip takes %v and %v", delays[p50], delays[p99], delays[commits-1], bare[p50], bare[p99])
+		t.Logf("delays: p50 %v, p99 %v, max %v; a plain query: p50 %v, p99 %v", delays[p50], delays[p99], delays[commits-1], bare[p50], bare[p99])
 		if delays[p99] < 50*time.Millisecond {
 			return
 		}
@@ -111,7 +110,7 @@ func TestAWatchHearsOfAnotherProcess(t *testing.T) {
 	t.Error("p99 is not less than 50 ms")
 }
 
-func TestAWatchDoesWithoutNotifications(t *testing.T) {
+func TestWatchWithoutNotify(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.proxy.DropNotifications(true)
@@ -121,14 +120,14 @@ func TestAWatchDoesWithoutNotifications(t *testing.T) {
 		delays, _ := r.delays(writer, seen, fmt.Sprint("a-", i), 1)
 		t.Logf("seen after %v", delays[0])
 		if delays[0] > time.Second {
-			t.Errorf("the watch has seen a commit after %v, want a second at most", delays[0])
+			t.Errorf("the watch got an event after %v, want a second at most", delays[0])
 		}
 	}
 	r.await("notifications were dropped", func() bool { return r.proxy.Notifications() > 0 })
 }
 
-// A notification that hangs does not silence those that follow.
-func TestANotificationMayHang(t *testing.T) {
+// A notification that hangs does not prevent the next ones.
+func TestNotificationHangs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).open(pgstore.Config{Timeout: 3 * time.Second})
 	never := make(chan struct{})
@@ -136,13 +135,13 @@ func TestANotificationMayHang(t *testing.T) {
 	stalled := counting(pgproxy.SQL("pg_notify"), pgproxy.Once(pgproxy.SQL("pg_notify"), pgproxy.Stall(never)))
 	r.proxy.SetHook(stalled.hook)
 	r.mustCommit(reserving("a"))
-	r.await("the notification is on its way", func() bool { return stalled.count() == 1 })
+	r.await("the notification is sent", func() bool { return stalled.count() == 1 })
 	r.mustCommit(reserving("b"))
-	r.await("there is another one", func() bool { return stalled.count() == 2 })
+	r.await("there is a second one", func() bool { return stalled.count() == 2 })
 }
 
-// A listener whose connection is cut listens again, and misses nothing in between.
-func TestAListenerRecovers(t *testing.T) {
+// A listener whose connection is cut listens again, and misses nothing.
+func TestListenerRecovers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	writer, reader := r.twoProcesses(dibs.Config{PollEvery: time.Hour})
@@ -151,12 +150,12 @@ func TestAListenerRecovers(t *testing.T) {
 		r.listening()
 		r.delays(writer, seen, fmt.Sprint("heard-", round, "-"), 1)
 		notes := r.proxy.Notifications()
-		r.proxy.SetHook(pgproxy.Once(pgproxy.SQL("^LISTEN"), pgproxy.CutBefore())) // it fails once more
+		r.proxy.SetHook(pgproxy.Once(pgproxy.SQL("^LISTEN"), pgproxy.CutBefore())) // the first attempt fails
 		r.proxy.CutAll()
 		r.proxy.AwaitServer()
 		r.delays(writer, seen, fmt.Sprint("missed-", round, "-"), 1)
 		if r.proxy.Notifications() != notes {
-			t.Log("the listener was back in time to hear of it")
+			t.Log("the listener was back before the notification")
 		}
 	}
 }

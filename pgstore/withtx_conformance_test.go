@@ -14,9 +14,9 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// txPerCall is a store each call of which is a whole transaction of a caller's: what the
-// suite proves of it holds for a registry inside a transaction. The feed stays the
-// store's own, since what a transaction sees of it is good in that transaction only.
+// txPerCall is a store that makes each call inside a caller's transaction, so the suite tests the
+// store of WithTx. The feed is that of the store itself: cursors of a transaction are valid only
+// inside it.
 type txPerCall struct {
 	*pgstore.Store
 	pool *pgxpool.Pool
@@ -27,7 +27,7 @@ func (s *txPerCall) within(ctx context.Context, do func(dibs.Store) error) error
 		return err
 	}
 	if err := s.Ping(ctx); err != nil {
-		return err // it is closed, or cut off
+		return err // the store is closed
 	}
 	for {
 		err := pgx.BeginFunc(context.WithoutCancel(ctx), s.pool, func(tx pgx.Tx) error { return do(pgstore.TxStore(s.Store, tx)) })

@@ -47,15 +47,14 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 				t.Errorf("a %T for a transaction: %v", wrong, err)
 			}
 		}
-		s.insert(t, tx, "101") // nothing of that has touched it
+		s.insert(t, tx, "101") // the transaction is still usable
 		s.commit(t, tx)
 	})
 }
 
 func TestATransactionOnAnotherDatabase(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
-		// The tables are gone, and not only for this transaction: as in a database that
-		// never had them.
+		// The tables are gone, as in a database that never had them.
 		other := openShop(t, pgstore.Config{}, dibs.Config{})
 		if _, err := s.pool.Exec(t.Context(), "DROP SCHEMA "+other.schema+" CASCADE"); err != nil {
 			t.Fatal(err)
@@ -73,8 +72,8 @@ func TestATransactionOnAnotherDatabase(t *testing.T) {
 	})
 }
 
-// A *sql.Tx does not tell its driver. The first statement does, and nothing happens.
-func TestATransactionOfAnotherDriver(t *testing.T) {
+// A *sql.Tx does not reveal its driver. The first statement fails.
+func TestTransactionOfAnotherDriver(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, pgstore.Config{}, dibs.Config{})
 	db := must[*sql.DB](t)(sql.Open("sqlite", ":memory:"))
@@ -106,14 +105,14 @@ func TestATransactionThatHasFailedOrIsOver(t *testing.T) {
 				}
 			}
 		}
-		check("failed", "can only be rolled back")
+		check("failed", "roll the transaction back")
 		if err := tx.rollback(); err != nil {
 			t.Fatal(err)
 		}
-		check("rolled back", "the transaction is over")
+		check("rolled back", "the transaction has ended")
 		tx, bound = s.tx(t, "")
 		s.commit(t, tx)
-		check("committed", "the transaction is over")
+		check("committed", "the transaction has ended")
 		if got := stateOf(t, s.reg, "spring"); got != dibs.Free {
 			t.Errorf("the name is %s", got)
 		}
@@ -131,7 +130,7 @@ func TestAContextThatEndsWhileWaiting(t *testing.T) {
 		if _, err := bound.Claim(ended, claim("autumn", product)); !errors.Is(err, context.Canceled) || !errors.Is(err, dibs.ErrUnavailable) {
 			t.Errorf("ended before: %v", err)
 		}
-		s.insert(t, tx, "101") // it is as usable as before
+		s.insert(t, tx, "101") // the transaction is still usable
 
 		waiting, end := context.WithCancel(t.Context())
 		answer := make(chan error)
@@ -144,7 +143,7 @@ func TestAContextThatEndsWhileWaiting(t *testing.T) {
 		if err := <-answer; !errors.Is(err, context.Canceled) || !errors.Is(err, dibs.ErrUnavailable) {
 			t.Errorf("ended while waiting: %v", err)
 		}
-		// pgx gives up the connection, and the transaction with it.
+		// pgx closes the connection, which ends the transaction.
 		if err := tx.commit(); err == nil {
 			t.Error("the transaction was committed")
 		}
@@ -156,8 +155,7 @@ func TestAContextThatEndsWhileWaiting(t *testing.T) {
 	})
 }
 
-// What was refused stays counted, also when somebody looks at it in a transaction that
-// is rolled back.
+// Refusals stay counted, also if they are read in a transaction that is rolled back.
 func TestConflictsSurviveARollback(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		tx, bound := s.tx(t, "")

@@ -9,7 +9,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// race is a command that finds what it wants in the hands of a transaction under way.
+// race is a command that waits for another open transaction.
 type race struct {
 	name   string
 	before func(t *testing.T, reg *dibs.Registry, namespace string) dibs.Hold
@@ -66,8 +66,8 @@ var races = []race{
 	},
 }
 
-// run lets ours wait for theirs, and ends theirs by end. Each race has a scope of its
-// own, with its own names and entities.
+// run makes ours wait for theirs, and ends theirs by end. Each race has its own scope, with its own
+// names and entities.
 func (r race) run(t *testing.T, s *shop, level string, end func(*callersTx) error) (tx *callersTx, again func(*dibs.Registry) error, err error) {
 	t.Helper()
 	ctx, namespace := context.WithoutCancel(t.Context()), r.name+"-"+strings.ReplaceAll(level, " ", "-")+".slug"
@@ -77,7 +77,7 @@ func (r race) run(t *testing.T, s *shop, level string, end func(*callersTx) erro
 		hold = r.before(t, s.reg, namespace)
 	}
 	tx, bound := s.tx(t, level)
-	s.insert(t, tx, "before "+namespace) // the snapshot of the higher levels is from here
+	s.insert(t, tx, "before "+namespace) // takes the snapshot of the higher levels
 	other, theirs := s.tx(t, "")
 	must[[]dibs.Result](t)(theirs.Apply(ctx, r.theirs(namespace, hold)))
 	apply := func(reg *dibs.Registry) error {
@@ -96,7 +96,7 @@ func (r race) run(t *testing.T, s *shop, level string, end func(*callersTx) erro
 func committed(other *callersTx) error  { return other.commit() }
 func rolledBack(other *callersTx) error { return other.rollback() }
 
-func TestALostRaceIsARefusalAtReadCommitted(t *testing.T) {
+func TestLostRaceAtReadCommitted(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		for _, r := range races {
 			tx, _, err := r.run(t, s, "read committed", committed)
@@ -106,13 +106,13 @@ func TestALostRaceIsARefusalAtReadCommitted(t *testing.T) {
 			s.insert(t, tx, r.name)
 			s.commit(t, tx)
 			if s.rows(t, r.name) != 1 {
-				t.Errorf("%s: the program's own row is not there", r.name)
+				t.Errorf("%s: the row of the program is missing", r.name)
 			}
 		}
 	})
 }
 
-func TestARaceIsWonWhenTheOtherRollsBack(t *testing.T) {
+func TestRaceIsWonAfterARollback(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		for _, r := range races {
 			for _, level := range levels {
@@ -126,7 +126,7 @@ func TestARaceIsWonWhenTheOtherRollsBack(t *testing.T) {
 	})
 }
 
-func TestALostRaceIsToBeRetriedAtHigherLevels(t *testing.T) {
+func TestLostRaceAtHigherLevels(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		for _, level := range []string{"repeatable read", "serializable"} {
 			for _, r := range races {
@@ -137,7 +137,7 @@ func TestALostRaceIsToBeRetriedAtHigherLevels(t *testing.T) {
 				if err := tx.rollback(); err != nil {
 					t.Fatal(err)
 				}
-				// The whole of it again, from the start.
+				// Run the whole transaction again.
 				tx, bound := s.tx(t, level)
 				if err := again(bound); !errors.Is(err, r.want) {
 					t.Errorf("%s, %s: the second time %v, want %v", level, r.name, err, r.want)
@@ -149,7 +149,7 @@ func TestALostRaceIsToBeRetriedAtHigherLevels(t *testing.T) {
 	})
 }
 
-func TestADeadlockIsToBeRetried(t *testing.T) {
+func TestDeadlock(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		ctx := context.WithoutCancel(t.Context())
 		values := []string{"spring", "summer"}
@@ -167,12 +167,12 @@ func TestADeadlockIsToBeRetried(t *testing.T) {
 			go func() {
 				_, err := bound[i].Claim(ctx, claim(values[1-i], numbered(300+i)))
 				if err != nil {
-					err = errors.Join(err, txs[i].rollback()) // lets the other one go on
+					err = errors.Join(err, txs[i].rollback()) // frees the other one
 				}
 				answers[i] <- err
 			}()
 		}
-		// Each holds what the other wants. One gives way, and the other has both.
+		// Each has what the other wants. One fails, and the other gets both.
 		lost := 0
 		for i := range txs {
 			err := <-answers[i]
@@ -186,7 +186,7 @@ func TestADeadlockIsToBeRetried(t *testing.T) {
 			}
 		}
 		if lost != 1 {
-			t.Errorf("%d were told to retry, want one", lost)
+			t.Errorf("%d got ErrRetryTx, want 1", lost)
 		}
 		for _, value := range values {
 			if got := stateOf(t, s.reg, value); got != dibs.Active {

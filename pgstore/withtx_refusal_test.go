@@ -15,7 +15,7 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// A refused command is an answer, not a failure: the transaction goes on, at every level.
+// After a refused command the transaction is usable, at every isolation level.
 func TestARefusalLeavesTheTransactionUsable(t *testing.T) {
 	cfg := dibs.Config{Default: dibs.Policy{ReservedWords: dibs.WordList("admin"), MaxHolds: 2, Quarantine: time.Hour}}
 	bothWays(t, cfg, func(t *testing.T, s *shop) {
@@ -50,7 +50,7 @@ func TestARefusalLeavesTheTransactionUsable(t *testing.T) {
 				if _, err := bound.Apply(ctx, r.command); !errors.Is(err, r.want) {
 					t.Errorf("%s: %+v: %v, want %v", level, r.command, err, r.want)
 				}
-				// In a list with a command that could be done, nothing is.
+				// A list with a command that would succeed changes nothing.
 				if _, err := bound.Apply(ctx, claim("free", product), r.command); err == nil {
 					t.Errorf("%s: a list with %+v is not refused", level, r.command)
 				}
@@ -80,9 +80,8 @@ func TestASuggestionCanBeTakenInTheSameTransaction(t *testing.T) {
 	})
 }
 
-// A hold that ends in the middle of a command is confirmed or over, by one look at the
-// clock when all is certain. The clock here moves with every look at it, so that one of
-// the holds ends at each place where it could.
+// A hold that ends in the middle of a command is confirmed or expired, by one read of the clock when
+// all locks are held. The clock here moves with every read, so that a hold ends at each point.
 func TestAHoldThatEndsDuringACommand(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Shared(t).NewSchema(t)
@@ -116,10 +115,16 @@ func TestAHoldThatEndsDuringACommand(t *testing.T) {
 	}
 }
 
-// endingContext ends after it was asked a number of times.
+// endingContext ends after its Err was called a number of times.
 type endingContext struct {
 	context.Context
 	left atomic.Int64
+}
+
+func endsAfter(ctx context.Context, checks int64) *endingContext {
+	c := &endingContext{Context: ctx}
+	c.left.Store(checks)
+	return c
 }
 
 func (c *endingContext) Err() error {
@@ -129,30 +134,28 @@ func (c *endingContext) Err() error {
 	return c.Context.Err()
 }
 
-// A context that ends between two statements interrupts the command, and nothing of it
-// is left in the transaction, which the caller may commit.
+// A context that ends between two statements interrupts the command, which leaves no change in the
+// transaction. The caller may commit that.
 func TestAContextThatEndsBetweenStatements(t *testing.T) {
 	bothWays(t, dibs.Config{Default: dibs.Policy{MaxHolds: 100}}, func(t *testing.T, s *shop) {
 		done := false
-		for looks := int64(0); !done && looks < 50; looks++ {
-			value := fmt.Sprint("name-", looks)
+		for checks := int64(0); !done && checks < 50; checks++ {
+			value := fmt.Sprint("name-", checks)
 			tx, bound := s.tx(t, "")
-			ctx := &endingContext{Context: t.Context()}
-			ctx.left.Store(looks)
-			_, err := bound.Apply(ctx,
+			_, err := bound.Apply(endsAfter(t.Context(), checks),
 				dibs.Reserve{Namespace: "fresh-" + value, Value: value},
-				claim(value, numbered(300+int(looks))))
+				claim(value, numbered(300+int(checks))))
 			if done = err == nil; !done && !errors.Is(err, context.Canceled) {
-				t.Errorf("after %d looks: %v", looks, err)
+				t.Errorf("cancelled at check %d: %v", checks, err)
 			}
 			s.insert(t, tx, value)
 			s.commit(t, tx)
 			if taken := stateOf(t, s.reg, value) == dibs.Active; taken != done {
-				t.Errorf("after %d looks: done %v, and the name is %s", looks, done, stateOf(t, s.reg, value))
+				t.Errorf("cancelled at check %d: done %v, and the name is %s", checks, done, stateOf(t, s.reg, value))
 			}
 		}
 		if !done {
-			t.Error("never got to the end")
+			t.Error("the command was never done")
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs/internal/core"
 
@@ -21,7 +20,7 @@ import (
 
 var product = dibs.Entity{Type: "product", ID: "101"}
 
-// shop is a registry, and a program's own table and connections beside it.
+// shop is a registry, and a table and connections of the program.
 type shop struct {
 	reg    *dibs.Registry
 	schema string
@@ -29,15 +28,15 @@ type shop struct {
 	pool   *pgxpool.Pool
 }
 
-// callersTx is a transaction of the caller's own, by either way to have one.
+// callersTx is a caller's transaction of pgx or database/sql.
 type callersTx struct {
-	tx               any // what WithTx takes
+	tx               any // the argument of WithTx
 	exec             func(ctx context.Context, statement string, args ...any) error
 	count            func(ctx context.Context, query string, args ...any) (int, error)
 	commit, rollback func() error
 }
 
-// ways are the two ways to begin a transaction on a pool.
+// ways are the two kinds of transactions.
 var ways = map[string]func(pool *pgxpool.Pool) func(ctx context.Context, level string) (*callersTx, error){
 	"pgx": func(pool *pgxpool.Pool) func(context.Context, string) (*callersTx, error) {
 		return func(ctx context.Context, level string) (*callersTx, error) {
@@ -65,7 +64,7 @@ var ways = map[string]func(pool *pgxpool.Pool) func(ctx context.Context, level s
 			"read committed": sql.LevelReadCommitted, "repeatable read": sql.LevelRepeatableRead, "serializable": sql.LevelSerializable,
 		}
 		return func(ctx context.Context, level string) (*callersTx, error) {
-			// Not the caller's context: database/sql would roll back by itself at its end.
+			// Not the caller's context: database/sql would roll back when it ends.
 			tx, err := db.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{Isolation: sqlLevels[level]})
 			if err != nil {
 				return nil, err
@@ -85,7 +84,7 @@ var ways = map[string]func(pool *pgxpool.Pool) func(ctx context.Context, level s
 	},
 }
 
-// bothWays runs a test with each way to have a transaction.
+// bothWays runs a test with each kind of transaction.
 func bothWays(t *testing.T, cfg dibs.Config, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	t.Parallel()
@@ -128,7 +127,7 @@ func openShop(t *testing.T, storeCfg pgstore.Config, cfg dibs.Config) *shop {
 	if _, err := pool.Exec(t.Context(), "CREATE TABLE "+s.schema+".products (id text PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
 	}
-	// The first name of a namespace locks more than itself, and has a test of its own.
+	// The first name of a namespace has tests of its own.
 	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "first", Entity: dibs.Entity{Type: "product", ID: "1"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -146,16 +145,15 @@ func (s *shop) tx(t *testing.T, level string) (*callersTx, *dibs.Registry) {
 	return tx, pgstore.WithTx(s.reg, tx.tx)
 }
 
-// insert adds a row of the program's own: it fails in a transaction that has failed.
+// insert adds a row of the program, which fails in a failed transaction.
 func (s *shop) insert(t *testing.T, tx *callersTx, id string) {
 	t.Helper()
 	if err := tx.exec(t.Context(), "INSERT INTO "+s.schema+".products VALUES ($1)", id); err != nil {
-		t.Fatalf("the transaction is not usable any more: %v", err)
+		t.Fatalf("the transaction is not usable: %v", err)
 	}
 }
 
-// commit ends a transaction that has the row, and looks for what must not be there: rows
-// that only keep a place for others.
+// commit checks that no placeholder is left, and commits.
 func (s *shop) commit(t *testing.T, tx *callersTx) {
 	t.Helper()
 	s.noPlaceholders(t, tx)
@@ -169,7 +167,7 @@ func (s *shop) noPlaceholders(t *testing.T, tx *callersTx) {
 	for _, table := range []string{"dibs_names", "dibs_entities", "dibs_documents"} {
 		n, err := tx.count(t.Context(), "SELECT count(*) FROM "+s.schema+"."+table+" WHERE rev = 0")
 		if err != nil || n != 0 {
-			t.Errorf("%s has %d rows without a revision, %v", table, n, err)
+			t.Errorf("%s has %d placeholders, %v", table, n, err)
 		}
 	}
 }
@@ -211,21 +209,12 @@ func stateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
 	return name.State
 }
 
-// awaitLockWait returns when somebody waits for a lock in the shop's tables.
+// awaitLockWait waits until a session waits for a lock in the tables of the shop.
 func (s *shop) awaitLockWait(t *testing.T) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for time.Now().Before(deadline) {
-		var n int
+	await(t, "a session waits for a lock", func() (waits bool) {
 		err := s.pool.QueryRow(t.Context(),
-			"SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND position($1 IN query) > 0", s.schema).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n > 0 {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal("nobody waits for a lock")
+			"SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND position($1 IN query) > 0", s.schema).Scan(&waits)
+		return err == nil && waits
+	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// life is every verb in one transaction, and how names stand after it.
+// life calls every verb, and returns the states of the names after it.
 func life(t *testing.T, reg *dibs.Registry) map[string]dibs.State {
 	t.Helper()
 	ctx, name, result := t.Context(), must[dibs.Name](t), must[dibs.Result](t)
@@ -57,7 +57,7 @@ func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 		if err := rolledBack.rollback(); err != nil {
 			t.Fatal(err)
 		}
-		// All of it can be had at once, and what was rolled back is no gap in the feed.
+		// After the rollback all names are free, and the feed has no gap.
 		tx, bound := s.tx(t, "")
 		life(t, bound)
 		s.insert(t, tx, "101")
@@ -88,12 +88,12 @@ func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 			}
 		}
 		if s.rows(t, "101") != 1 {
-			t.Error("the program's own row is not there")
+			t.Error("the row of the program is missing")
 		}
 	})
 }
 
-// sameEvents compares what the transaction saw of itself with what became of it.
+// sameEvents compares the events inside the transaction with those after its commit.
 func sameEvents(t *testing.T, inside, outside []dibs.Event) {
 	t.Helper()
 	plain := func(events []dibs.Event) (list []string) {
@@ -107,7 +107,7 @@ func sameEvents(t *testing.T, inside, outside []dibs.Event) {
 	}
 }
 
-func TestATransactionReadsItsOwnWrites(t *testing.T) {
+func TestTransactionReadsItsOwnWrites(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		ctx := t.Context()
 		tx, bound := s.tx(t, "")
@@ -138,7 +138,7 @@ func TestATransactionReadsItsOwnWrites(t *testing.T) {
 		if checks[0].Available || !checks[1].Available {
 			t.Errorf("%+v", checks)
 		}
-		// A feed that is read page by page has the transaction's own events at its end.
+		// The feed, read page by page, ends with the events of the transaction.
 		var cursor dibs.Cursor
 		var kinds []dibs.EventKind
 		for {
@@ -152,7 +152,7 @@ func TestATransactionReadsItsOwnWrites(t *testing.T) {
 			t.Errorf("page by page %v, at once %d", kinds, len(all))
 		}
 		if _, err := s.reg.Events(ctx, dibs.FeedQuery{After: cursor}); err == nil {
-			t.Error("a cursor of the transaction's own is good outside of it")
+			t.Error("a cursor of the transaction is valid outside of it")
 		}
 		must[dibs.Result](t)(bound.Delete(ctx, dibs.Delete{Entity: product}))
 		if got := stateOf(t, bound, "summer"); got != dibs.Free {

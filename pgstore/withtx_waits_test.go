@@ -9,9 +9,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// A caller who set a lock_timeout does not want to wait, and its end has failed the
-// transaction.
-func TestALockTimeoutOfTheCallersIsToBeRetried(t *testing.T) {
+// The lock_timeout of the caller ends the transaction with ErrRetryTx.
+func TestLockTimeoutOfTheCaller(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		_, theirs := s.tx(t, "")
 		must[dibs.Name](t)(theirs.Claim(t.Context(), claim("spring", numbered(102))))
@@ -25,8 +24,8 @@ func TestALockTimeoutOfTheCallersIsToBeRetried(t *testing.T) {
 	})
 }
 
-// A transaction that takes its time keeps nobody from other names.
-func TestWhoWaitsForAnOpenTransaction(t *testing.T) {
+// An open transaction does not delay commands for other names.
+func TestOpenTransactionLocksItsNames(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -38,8 +37,8 @@ func TestWhoWaitsForAnOpenTransaction(t *testing.T) {
 		s.commit(t, tx)
 		must[dibs.Name](t)(s.reg.Claim(ctx, claim("autumn", numbered(103))))
 
-		// Who wants the very name gives up at its deadline. If that is in the middle of a
-		// try, nobody can tell what became of it.
+		// A command for the same name gives up at its deadline. If that is in the middle of an
+		// attempt, the outcome is unknown.
 		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer stop()
 		_, err := s.reg.Claim(short, claim("spring", numbered(104)))
@@ -51,7 +50,7 @@ func TestWhoWaitsForAnOpenTransaction(t *testing.T) {
 			t.Errorf("once it is committed: %v, want NAME_TAKEN", err)
 		}
 
-		// Nor does the first name of a namespace, which begins it.
+		// Nor does the first name of a namespace.
 		open, bound = s.tx(t, "")
 		must[dibs.Name](t)(bound.Claim(ctx, dibs.Claim{Namespace: "brand-new", Value: "a", Entity: product}))
 		tx, second = s.tx(t, "")

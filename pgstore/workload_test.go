@@ -17,7 +17,7 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// workload uses all that a registry can do, and is content when it works.
+// workload calls all verbs of a registry.
 type workload struct {
 	*testing.T
 	rig   *rig
@@ -25,7 +25,7 @@ type workload struct {
 	clock *sequenceClock
 }
 
-// ok fails the test at an error.
+// ok fails the test on an error.
 func (w *workload) ok(err error) {
 	w.Helper()
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *workload) holdNames() {
 	_, err = w.reg.Do(ctx, dibs.Reserve{Namespace: "slug", Value: "done"}, func(context.Context, dibs.Hold) (dibs.Entity, error) { return user("7"), nil })
 	w.ok(err)
 	if _, err := w.reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "held"}); !errors.Is(err, dibs.ErrNameTaken) {
-		w.Errorf("the error is %v, want NAME_TAKEN", err)
+		w.Errorf("%v, want NAME_TAKEN", err)
 	}
 }
 
@@ -115,7 +115,7 @@ func (w *workload) readAll() {
 	}
 }
 
-// crowd reserves so many names at once.
+// crowd reserves a number of names concurrently.
 func (w *workload) crowd(size int) {
 	w.Helper()
 	var group sync.WaitGroup
@@ -129,7 +129,7 @@ func (w *workload) crowd(size int) {
 	group.Wait()
 }
 
-// largeGroups does more in one group than fits into a statement.
+// largeGroups commits groups with more changes than one statement takes.
 func (w *workload) largeGroups(size int) {
 	w.Helper()
 	var create, demote, remove []part
@@ -137,23 +137,23 @@ func (w *workload) largeGroups(size int) {
 		n := ownedName(fmt.Sprint("large-", i), user(fmt.Sprint("large-", i)))
 		alias := next(n, func(n *dibs.NameRecord) { n.State = dibs.Alias })
 		d := document(fmt.Sprint("large-", i))
-		create = append(create, inserting(n), telling(dibs.EventClaimed, n), inserting(d))
-		demote = append(demote, yielding(n, alias), telling(dibs.EventDemoted, alias), reading(d))
+		create = append(create, inserting(n), event(dibs.EventClaimed, n), inserting(d))
+		demote = append(demote, yielding(n, alias), event(dibs.EventDemoted, alias), reading(d))
 		remove = append(remove, deleting(alias), deleting(d))
 	}
-	// And a new name, with the history of a long life.
+	// And a new name with a long history.
 	last := heldName("large")
 	old := []part{inserting(last)}
 	for rev := range size {
 		last.Rev = uint64(rev) + 1
-		old = append(old, telling(dibs.EventExtended, last))
+		old = append(old, event(dibs.EventExtended, last))
 	}
 	for _, parts := range [][]part{create, demote, remove, old} {
 		w.rig.mustCommit(group(parts...))
 	}
 }
 
-// sweepAll lets everything end that can.
+// sweepAll lets all holds and quarantines end.
 func (w *workload) sweepAll() {
 	w.Helper()
 	for range 3 {
@@ -168,7 +168,7 @@ func (w *workload) sweepAll() {
 	}
 }
 
-// inside does in a transaction what can be done there.
+// inside runs the verbs that a transaction supports.
 func (w *workload) inside(tx any, prefix string) {
 	w.Helper()
 	inside := &workload{T: w.T, rig: w.rig, reg: pgstore.WithTx(w.reg, tx), clock: w.clock}
@@ -181,7 +181,7 @@ func (w *workload) inside(tx any, prefix string) {
 		dibs.Delete{Entity: user(prefix)},
 	)
 	if _, err := inside.reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: "held", Entity: user(prefix)}); !errors.Is(err, dibs.ErrNameTaken) {
-		w.Errorf("the error is %v, want NAME_TAKEN", err)
+		w.Errorf("%v, want NAME_TAKEN", err)
 	}
 	_, err = inside.reg.History(context.Background(), "slug", prefix)
 	w.ok(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/routestore"
 )
 
-// bubble runs a test in which time is not real, on engines that know only that time.
+// bubble runs a test in a synctest bubble, with engines in memory.
 func bubble(t *testing.T, test func(t *testing.T, acme, rest *moody)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func only(rest dibs.Store) []routestore.Route {
 	return []routestore.Route{{Name: "rest", Scopes: []string{"*"}, Store: rest}}
 }
 
-// serve opens a registry by routes, and closes it when the test is over.
+// serve opens a registry with routes, which closes with the test.
 func serve(t *testing.T, routes []routestore.Route) *dibs.Registry {
 	t.Helper()
 	registry := registryOn(t, open(t, routes...))
@@ -40,13 +40,13 @@ func claim(registry *dibs.Registry, namespace, value string) error {
 	return err
 }
 
-// refuses demands that routes are refused, and that the error says why.
+// refuses checks that Open refuses routes, and that the error says why.
 func refuses(t *testing.T, routes []routestore.Route, says ...string) {
 	t.Helper()
 	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes})
 	if err == nil {
 		_ = store.Close()
-		t.Fatalf("%v were accepted", routes)
+		t.Fatalf("accepted: %v", routes)
 	}
 	for _, text := range says {
 		if !strings.Contains(err.Error(), text) {
@@ -61,7 +61,7 @@ func took(fn func()) time.Duration {
 	return time.Since(began)
 }
 
-// New and empty parts, and routes that are on record, open at once.
+// New and empty parts, and the stored routes, open at once.
 func TestSameRoutes(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		for range 3 {
@@ -72,9 +72,9 @@ func TestSameRoutes(t *testing.T) {
 			if err := claim(registry, "acme.slug", time.Now().Format("b05")); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Minute) // all of them go on
+			time.Sleep(time.Minute)
 		}
-		// The order of routes and scopes means nothing.
+		// The order of routes and scopes does not matter.
 		routes := twoParts(acme, rest)
 		routes[0], routes[1] = routes[1], routes[0]
 		if d := took(func() { serve(t, routes) }); d != 0 {
@@ -83,16 +83,16 @@ func TestSameRoutes(t *testing.T) {
 	})
 }
 
-// Whoever works by former routes stops before the new ones are used: at no time can both
-// give out names of a scope that moves.
+// A process with the former routes stops before the new ones are used: the two never give out
+// names of a moving scope at the same time.
 func TestFormerRoutesStop(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
-		former := serve(t, only(rest)) // a registry without routes, in fact
+		former := serve(t, only(rest)) // as without routes
 		if err := claim(former, "slug", "a"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		var last time.Time // when the former one gave out a name
+		var last time.Time // when the former process gave out a name
 		stop := make(chan struct{})
 		var trying sync.WaitGroup
 		trying.Go(func() {
@@ -106,35 +106,33 @@ func TestFormerRoutesStop(t *testing.T) {
 				switch {
 				case err == nil:
 					last = time.Now()
-				case !errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "the routes on record are"):
-					if !strings.Contains(err.Error(), "on record as the part") {
-						t.Errorf("attempt %d: %v", i, err)
-					}
+				case !errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "the stored routes are"):
+					t.Errorf("attempt %d: %v", i, err)
 				}
 				time.Sleep(10 * time.Millisecond)
 			}
 		})
 		var latter *dibs.Registry
-		if d := took(func() { latter = serve(t, twoParts(acme, rest)) }); d < routestore.SettleTime {
+		if d := took(func() { latter = serve(t, twoParts(acme, rest)) }); d < routestore.ChangeWait {
 			t.Errorf("the new routes were used after %s", d)
 		}
 		opened := time.Now()
 		time.Sleep(time.Minute)
 		close(stop)
 		trying.Wait()
-		if gap := opened.Sub(last); gap < routestore.SettleTime-routestore.CheckEvery {
-			t.Errorf("the former one went on until %s before the new ones were used", gap)
+		if gap := opened.Sub(last); gap < routestore.ChangeWait-routestore.CheckEvery {
+			t.Errorf("the former process went on until %s before the new routes were used", gap)
 		}
 		if err := claim(latter, "acme.slug", "a"); err != nil {
 			t.Error(err)
 		}
 		if _, err := former.Resolve(t.Context(), "slug", "a"); !errors.Is(err, dibs.ErrUnavailable) {
-			t.Errorf("reading by the former routes: %v, want UNAVAILABLE", err)
+			t.Errorf("a read with the former routes: %v, want UNAVAILABLE", err)
 		}
 	})
 }
 
-// Names that exist are never given to another part.
+// Routes must not give existing names to another part.
 func TestNamesStay(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		former := serve(t, only(rest))
@@ -147,9 +145,9 @@ func TestNamesStay(t *testing.T) {
 			t.Errorf("the refusal took %s", d)
 		}
 		if err := claim(former, "acme.slug", "b"); err != nil {
-			t.Errorf("the former routes were disturbed: %v", err)
+			t.Errorf("with the former routes: %v", err)
 		}
-		// With the scope where it is, all else can go elsewhere.
+		// If the scope stays, all others can move.
 		routes := []routestore.Route{
 			{Name: "below", Scopes: []string{"acme.*"}, Store: acme},
 			{Name: "rest", Scopes: []string{"*", "acme"}, Store: rest},
@@ -161,14 +159,14 @@ func TestNamesStay(t *testing.T) {
 			}
 			records, err := engine.List(t.Context(), dibs.ListQuery{Kind: dibs.KindName, Namespace: namespace, From: "new", Limit: 1})
 			if err != nil || len(records) != 1 {
-				t.Errorf("%s: found %d names where it should be, %v", namespace, len(records), err)
+				t.Errorf("%s: %d names in the right part, %v", namespace, len(records), err)
 			}
 		}
 	})
 }
 
-// A name that was given out while the routes changed is found, and then nothing changes.
-func TestNamesThatComeMeanwhile(t *testing.T) {
+// A name that is claimed while the routes change is found, and the routes stay.
+func TestClaimDuringAChange(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		former := serve(t, only(rest))
 		if err := claim(former, "slug", "a"); err != nil {
@@ -176,7 +174,7 @@ func TestNamesThatComeMeanwhile(t *testing.T) {
 		}
 		time.Sleep(routestore.LeaseTime / 2)
 		go func() {
-			time.Sleep(time.Millisecond) // the new routes are on record, the former one does not know yet
+			time.Sleep(time.Millisecond) // the new routes are stored, the former process does not know yet
 			if err := claim(former, "acme.slug", "a"); err != nil {
 				t.Errorf("within its lease: %v", err)
 			}
@@ -184,13 +182,13 @@ func TestNamesThatComeMeanwhile(t *testing.T) {
 		refuses(t, twoParts(acme, rest), "acme.slug")
 		time.Sleep(time.Minute)
 		if err := claim(former, "acme.slug", "b"); err != nil {
-			t.Errorf("the former routes are not in force again: %v", err)
+			t.Errorf("the former routes are not restored: %v", err)
 		}
 	})
 }
 
-// Many that begin with the same new routes at once, as servers do, all get there.
-func TestManyChangeTheRoutesAtOnce(t *testing.T) {
+// Several servers start with the same new routes at once, and all succeed.
+func TestConcurrentChanges(t *testing.T) {
 	for name, names := range map[string][]string{"empty": nil, "with names": {"a"}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, acme, rest *moody) {
@@ -210,15 +208,15 @@ func TestManyChangeTheRoutesAtOnce(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						if d := time.Since(began); len(names) > 0 && d < routestore.SettleTime {
-							t.Errorf("number %d began after %s, with the former routes in use", i, d)
+						if d := time.Since(began); len(names) > 0 && d < routestore.ChangeWait {
+							t.Errorf("server %d started after %s, with the former routes in use", i, d)
 						}
 						registries[i] = registryOn(t, store)
 					})
 				}
 				opening.Wait()
-				if d := time.Since(began); d > routestore.SettleTime+4*time.Second {
-					t.Errorf("it took %s until all were there", d)
+				if d := time.Since(began); d > routestore.ChangeWait+4*time.Second {
+					t.Errorf("it took %s until all had started", d)
 				}
 				for i, registry := range registries {
 					if registry == nil {
@@ -234,8 +232,8 @@ func TestManyChangeTheRoutesAtOnce(t *testing.T) {
 	}
 }
 
-// Stores that are not what they are taken for are refused.
-func TestMistakes(t *testing.T) {
+// Open refuses wrong stores.
+func TestWrongStores(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		first := serve(t, twoParts(acme, rest))
 		if err := errors.Join(claim(first, "acme.slug", "a"), claim(first, "slug", "a")); err != nil {
@@ -244,12 +242,12 @@ func TestMistakes(t *testing.T) {
 		fresh := func() *moody { return &moody{Store: memstore.New(memstore.Config{})} }
 		everything := []string{"*"}
 		refuses(t, twoParts(rest, acme), "swapped")
-		refuses(t, twoParts(fresh(), rest), `the part "acme" has no routes on record`)
-		refuses(t, twoParts(acme, fresh()), `the part "rest" has no routes on record`)
+		refuses(t, twoParts(fresh(), rest), `the part "acme" has no routes`)
+		refuses(t, twoParts(acme, fresh()), `the part "rest" has no routes`)
 		refuses(t, only(rest), `the part "acme" is missing`)
-		refuses(t, []routestore.Route{{Name: "default", Scopes: everything, Store: rest}}, `on record as the part "rest"`)
+		refuses(t, []routestore.Route{{Name: "default", Scopes: everything, Store: rest}}, `stored as the part "rest"`)
 		refuses(t, []routestore.Route{{Name: "europe", Scopes: []string{"acme.*"}, Store: acme}, {Name: "rest", Scopes: everything, Store: rest}}, "renamed")
-		refuses(t, []routestore.Route{{Name: "acme", Scopes: everything, Store: acme}, {Name: "rest", Scopes: []string{"x"}, Store: rest}}, "cannot be in \"acme\" now")
+		refuses(t, []routestore.Route{{Name: "acme", Scopes: everything, Store: acme}, {Name: "rest", Scopes: []string{"x"}, Store: rest}}, "cannot move to \"acme\"")
 		strange, staging := fresh(), fresh() // of another registry, with the same routes
 		if err := claim(serve(t, twoParts(strange, staging)), "acme.slug", "a"); err != nil {
 			t.Fatal(err)
@@ -259,18 +257,18 @@ func TestMistakes(t *testing.T) {
 		both := fresh()
 		refuses(t, twoParts(both, both), "given twice")
 		if err := claim(first, "acme.slug", "b"); err != nil {
-			t.Errorf("a mistake of others was in the way: %v", err)
+			t.Errorf("after the refused attempts: %v", err)
 		}
 	})
 }
 
-// A part without names can go, in two steps.
-func TestLeaveAPartOut(t *testing.T) {
+// A part without names can be removed in two steps.
+func TestRemoveAPart(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		if err := claim(serve(t, twoParts(acme, rest)), "slug", "a"); err != nil {
 			t.Fatal(err)
 		}
-		refuses(t, only(rest), "open it once with no scopes")
+		refuses(t, only(rest), "open it once without scopes")
 		routes := twoParts(acme, rest)
 		routes[0].Scopes = nil
 		if err := claim(serve(t, routes), "acme.slug", "a"); err != nil {
@@ -282,7 +280,7 @@ func TestLeaveAPartOut(t *testing.T) {
 	})
 }
 
-// A tool beside the servers changes nothing.
+// With Keep the routes do not change.
 func TestKeep(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		keep := func(routes []routestore.Route) error {
@@ -313,8 +311,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// A change that was cut off is finished by the next one, or taken back.
-func TestChangeIsCutOff(t *testing.T) {
+// An interrupted change is undone, or finished by the next one.
+func TestInterruptedChange(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		former := serve(t, only(rest))
 		if err := claim(former, "slug", "a"); err != nil {
@@ -327,14 +325,14 @@ func TestChangeIsCutOff(t *testing.T) {
 				t.Errorf("cut off: %v", err)
 			}
 		}
-		cut() // it takes back what it did
+		cut() // it restores the former routes
 		time.Sleep(time.Minute)
 		if err := claim(former, "acme.slug.x", "a"); err != nil {
 			t.Fatal(err)
 		}
 		refuses(t, twoParts(acme, rest), "acme.slug.x")
 
-		// Killed, it cannot: the routes are on record in one part, and not settled.
+		// A killed process cannot: one part has the new routes, and the change is incomplete.
 		other := []routestore.Route{{Name: "globex", Scopes: []string{"globex"}, Store: acme}, only(rest)[0]}
 		acme.commits.Store(2)
 		rest.commits.Store(1)
@@ -342,18 +340,17 @@ func TestChangeIsCutOff(t *testing.T) {
 		acme.commits.Store(0)
 		rest.commits.Store(0)
 		if records, err := acme.List(t.Context(), dibs.ListQuery{Kind: "routes", Limit: 1}); err != nil || len(records) != 1 {
-			t.Fatalf("%d routes on record, %v", len(records), err)
+			t.Fatalf("%d stored routes, %v", len(records), err)
 		}
 		serve(t, other)
 		if err := claim(former, "slug", "b"); !errors.Is(err, dibs.ErrUnavailable) {
-			t.Errorf("by the former routes: %v", err)
+			t.Errorf("with the former routes: %v", err)
 		}
 	})
 }
 
-// An engine that does not answer, or a process that stood still, does not use routes that
-// may have changed meanwhile.
-func TestLeaseRunsOut(t *testing.T) {
+// If the engine does not answer, the lease expires: the routes may have changed meanwhile.
+func TestLeaseExpires(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		registry := serve(t, twoParts(acme, rest))
 		acme.fails.Store(true)
@@ -371,8 +368,8 @@ func TestLeaseRunsOut(t *testing.T) {
 	})
 }
 
-// What has no floor is found all the same.
-func TestNamesWithoutFloors(t *testing.T) {
+// Names without a namespace record are found too.
+func TestNamesWithoutNamespaceRecords(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		for _, namespace := range []string{"a", "acme.slug"} {
 			name := &dibs.NameRecord{
@@ -388,15 +385,15 @@ func TestNamesWithoutFloors(t *testing.T) {
 	})
 }
 
-// A commit that hangs does not go on for ever: whoever changes the routes waits for it.
-func TestCommitIsGivenUp(t *testing.T) {
+// A commit that hangs ends in time: a change of the routes waits for it.
+func TestCommitHasADeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		store := open(t, twoParts(acme, rest)...)
 		defer end(t, store)
 		rest.hang()
 		d := took(func() {
 			if _, err := store.Parts()[1].Store.Commit(context.Background(), nil); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v, want that its time is over", err)
+				t.Errorf("%v, want DeadlineExceeded", err)
 			}
 		})
 		if d > routestore.LeaseTime+routestore.CommitTime {

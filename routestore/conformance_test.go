@@ -70,7 +70,7 @@ func onPostgres(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
 
 func onEtcd(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
 	cluster := etcdtest.Shared(tb)
-	var wall atomic.Int64 // what the clock shows; the clock itself is locked while it moves
+	var wall atomic.Int64 // a copy: the clock itself is locked while it moves
 	wall.Store(clock.Now().UnixNano())
 	cfg := etcdstore.Config{
 		Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), MaxSkew: -1, Timeout: 30 * time.Second, MaxTxnOps: 4096,
@@ -102,7 +102,7 @@ func opened[S dibs.Store](store S, err error) func(tb testing.TB) dibs.Store {
 	}
 }
 
-// open makes a store of routes.
+// open opens a store with routes.
 func open(tb testing.TB, routes ...routestore.Route) *routestore.Store {
 	tb.Helper()
 	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes})
@@ -120,17 +120,17 @@ func end(tb testing.TB, c io.Closer) {
 	}
 }
 
-// quickly is open for a test that knows that nobody works by other routes.
+// quickly is open for a test without other processes.
 func quickly(tb testing.TB, routes ...routestore.Route) *routestore.Store {
 	tb.Helper()
-	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes}.Hasten(time.Millisecond))
+	store, err := routestore.Open(context.Background(), routestore.Config{Routes: routes}.WithWait(time.Millisecond))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return store
 }
 
-// harness opens stores of two engines: one for acme and all below it, one for the rest.
+// harness opens stores of two engines: one for acme and all below it, one for all others.
 func harness(acme, rest opener, disk bool) storetest.Harness {
 	var opens sync.Map // of dibs.Store to how it was opened
 	start := func(tb testing.TB, again func() []routestore.Route) dibs.Store {
@@ -186,7 +186,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// One part alone is a store like any other.
+// A single part is a store like any other.
 func TestConformanceOfOnePart(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, storetest.Harness{

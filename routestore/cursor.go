@@ -8,9 +8,9 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// A cursor of the whole is that of each part that has one, by the part's name:
-// "~default.1204~eu.17". So it stays good when parts are added: of a part that is not in
-// it, everything is still to come. All of it can stand in a URL as it is.
+// A cursor of the whole feed has the cursors of its parts by name: "~default.1204~eu.17". It
+// stays valid when parts are added: a part that is not in it is read from its beginning. It
+// needs no escaping in a URL.
 const separator = "~"
 
 // positions are the cursors of all parts; empty means the beginning.
@@ -18,7 +18,7 @@ type positions []dibs.Cursor
 
 func (t *table) encode(at positions) dibs.Cursor {
 	if len(t.names) == 1 {
-		return at[0] // there is nothing to tell apart
+		return at[0]
 	}
 	var b strings.Builder
 	for _, i := range t.byName() {
@@ -29,12 +29,12 @@ func (t *table) encode(at positions) dibs.Cursor {
 	return dibs.Cursor(b.String())
 }
 
-// decode undoes encode, and accepts nothing else. But a cursor from before there were
-// routes is one of the part with the rest, which had everything then.
+// decode is the inverse of encode, and accepts no other spelling. A cursor from before there
+// were routes is one of the default part, which had everything then.
 func (t *table) decode(cursor dibs.Cursor) (positions, error) {
 	at := make(positions, len(t.names))
 	if !strings.HasPrefix(string(cursor), separator) {
-		at[t.rest] = cursor
+		at[t.defaultPart] = cursor
 		return at, nil
 	}
 	for entry := range strings.SplitSeq(string(cursor[len(separator):]), separator) {
@@ -56,7 +56,7 @@ func escape(cursor string) string {
 	return strings.ReplaceAll(url.QueryEscape(cursor), separator, "%7E")
 }
 
-// byName returns the parts in the order of their names.
+// byName returns the indexes of the parts in the order of their names.
 func (t *table) byName() []int {
 	order := make([]int, len(t.names))
 	for i := range order {

@@ -2,20 +2,20 @@ package routestore
 
 import "time"
 
-// SettleTime is how long Open waits for processes with other routes.
-const SettleTime = settleTime
+// ChangeWait is how long Open waits for processes with other routes.
+const ChangeWait = changeWait
 
-// CheckEvery is how often what is on record is looked at.
+// CheckEvery is how often a process reads the stored routes.
 const CheckEvery = checkEvery
 
 // CommitTime is how long a commit may take beyond a lease.
 const CommitTime = commitTime
 
-// LeaseTime is how long what is on record may be relied on.
+// LeaseTime is how long a process relies on the stored routes.
 const LeaseTime = leaseTime
 
-// Hasten lets Open wait less, for a test that nobody else's routes are in the way of.
-func (c Config) Hasten(wait time.Duration) Config {
-	c.settle = wait
+// WithWait makes Open wait less, for a test without other processes.
+func (c Config) WithWait(wait time.Duration) Config {
+	c.wait = wait
 	return c
 }

@@ -8,17 +8,20 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// readFeed returns the events of some parts, merged: of those that come next in each part
-// the one with the earliest date goes first. So the order follows from the cursor alone,
-// no part keeps the others waiting, and each part's own order stays. One that cannot be
-// read fails the whole, since nothing may be left out. The history of a name is in one part,
-// and so there is nothing to merge.
+// readFeed merges the events of some parts: of the next events of all parts, the one with the
+// earliest date comes first. So the order follows from the cursor alone, no part waits for
+// another, and the order of each part stays. It fails if one part cannot be read, since no
+// event may be left out. The history of a name is in one part: there is nothing to merge.
 func readFeed(ctx context.Context, t *table, parts []*part, query dibs.EventQuery) ([]dibs.Event, error) {
 	at, err := t.decode(query.After)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := readPages(ctx, parts, at, query)
+	pages, err := ofEach(ctx, parts, func(p *part) ([]dibs.Event, error) {
+		own := query
+		own.After = at[p.index]
+		return p.engine.Events(ctx, own)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -42,16 +45,7 @@ func readFeed(ctx context.Context, t *table, parts []*part, query dibs.EventQuer
 	return events, nil
 }
 
-// readPages reads a page of each part, at once.
-func readPages(ctx context.Context, parts []*part, at positions, query dibs.EventQuery) ([][]dibs.Event, error) {
-	return ofEach(ctx, parts, func(p *part) ([]dibs.Event, error) {
-		own := query
-		own.After = at[p.index]
-		return p.engine.Events(ctx, own)
-	})
-}
-
-// readEnd returns where the feed of some parts ends.
+// readEnd returns the end of the feed of some parts.
 func readEnd(ctx context.Context, t *table, parts []*part) (dibs.Cursor, error) {
 	ends, err := ofEach(ctx, parts, func(p *part) (dibs.Cursor, error) { return p.engine.Latest(ctx) })
 	if err != nil {
@@ -64,23 +58,21 @@ func readEnd(ctx context.Context, t *table, parts []*part) (dibs.Cursor, error) 
 	return t.encode(at), nil
 }
 
-// ofEach asks parts at once. One that cannot be used fails the whole.
-func ofEach[T any](ctx context.Context, parts []*part, question func(p *part) (T, error)) ([]T, error) {
+// ofEach calls a function for all parts at once. It fails if one part fails.
+func ofEach[T any](ctx context.Context, parts []*part, call func(p *part) (T, error)) ([]T, error) {
 	answers, errs := make([]T, len(parts)), make([]error, len(parts))
-	ask := func(i int) {
-		if errs[i] = parts[i].mayUse(ctx); errs[i] == nil {
-			answers[i], errs[i] = question(parts[i])
-		}
+	one := func(i int) {
+		answers[i], errs[i] = leased(ctx, parts[i], func() (T, error) { return call(parts[i]) })
 	}
 	if len(parts) == 1 {
-		ask(0)
+		one(0)
 		return answers, errs[0]
 	}
-	var asking sync.WaitGroup
+	var calls sync.WaitGroup
 	for i := range parts {
-		asking.Go(func() { ask(i) })
+		calls.Go(func() { one(i) })
 	}
-	asking.Wait()
+	calls.Wait()
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("part %q: %w", parts[i].name(), err)

@@ -45,8 +45,8 @@ func same(t *testing.T, what string, got []dibs.Event, want ...string) {
 	}
 }
 
-// The feed has the events of all parts by date, and goes on from each of its cursors, also
-// in another process and with another part.
+// The feed has the events of all parts by date, and resumes from each of its cursors, also in
+// another process and with another part.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock(start)
@@ -68,7 +68,7 @@ func TestFeed(t *testing.T) {
 	for i, e := range events {
 		same(t, "behind "+want[i], allEvents(t, first, e.Cursor), want[i+1:]...)
 		if url.QueryEscape(string(e.Cursor)) != string(e.Cursor) {
-			t.Errorf("the cursor %q cannot stand in a URL", e.Cursor)
+			t.Errorf("the cursor %q needs escaping in a URL", e.Cursor)
 		}
 	}
 	same(t, "behind a cursor from before", allEvents(t, first, old[0].Cursor), want[1:]...)
@@ -108,7 +108,7 @@ func page(t *testing.T, registry *dibs.Registry, query dibs.FeedQuery) []dibs.Ev
 	return page.Events
 }
 
-// Whoever watches hears of commits in all parts.
+// A watch gets the events of all parts.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock(start)
@@ -131,7 +131,7 @@ func TestWatch(t *testing.T) {
 		case e := <-watched:
 			same(t, "watched", []dibs.Event{e}, namespace+":a")
 		case <-ctx.Done():
-			t.Fatalf("nobody told of %s", namespace)
+			t.Fatalf("no event of %s", namespace)
 		}
 	}
 }

@@ -10,80 +10,81 @@ import (
 )
 
 const (
-	// checkEvery is how often the routes on record are looked at.
+	// checkEvery is how often a process reads the stored routes.
 	checkEvery = 2 * time.Second
-	// leaseTime is how long what was seen may be relied on.
+	// leaseTime is how long a process may rely on them.
 	leaseTime = 5 * time.Second
-	// commitTime is how much longer a commit may take that began just before that.
+	// commitTime is how much longer a commit may take that began just before the end of a lease.
 	commitTime = 5 * time.Second
-	// settleTime is how long whoever changes the routes waits for all others: a little
-	// longer than any of them may go on.
-	settleTime = leaseTime + commitTime + 2*time.Second
+	// changeWait is how long a process that changes the routes waits for all others: a little
+	// longer than they may go on.
+	changeWait = leaseTime + commitTime + 2*time.Second
 )
 
-// lease lets a part be used as long as the routes on record are known to be this process's.
-// It is renewed in the background. One that has run out, because the engine did not answer
-// or the process stood still, is renewed by whoever comes first.
+// lease allows the use of a part while the stored routes are those of this process. It is
+// renewed in the background. An expired lease, because the engine did not answer or the process
+// was stopped, is renewed by the next call.
 type lease struct {
-	look func(ctx context.Context) (refusal, err error) // at what is on record
+	// read reads the stored routes; refusal says that they are not those of this process.
+	read func(ctx context.Context) (refusal, err error)
 
-	began time.Time                // when this process's stopwatch was started
-	until atomic.Pointer[deadline] // when it runs out; nil: it has
-	turn  chan struct{}            // held by who renews it
+	began    time.Time                // the base of the monotonic clock
+	until    atomic.Pointer[deadline] // nil: it has expired
+	renewing chan struct{}            // a mutex for renewals by calls
 
-	failed atomic.Pointer[failure] // the last look, if it found no routes of ours
+	failed atomic.Pointer[failure] // the last renewal, if it failed
 }
 
-// failure is why a look found nothing, and when.
+// failure is an error and its time.
 type failure struct {
 	err error
 	at  time.Time
 }
 
-// deadline is a moment by the stopwatch and by the calendar, whichever comes first. The
-// calendar may be set; the stopwatch may stand still while the machine sleeps.
+// deadline is a moment by the monotonic clock and by the wall clock, whichever comes first. The
+// wall clock may be set; the monotonic clock may stop while the machine sleeps.
 type deadline struct {
-	stopwatch time.Duration
-	calendar  time.Time
+	monotonic time.Duration
+	wall      time.Time
 }
 
 func (l *lease) after(now time.Time, d time.Duration) *deadline {
 	return &deadline{now.Sub(l.began) + d, now.Round(0).Add(d)}
 }
 
-// valid returns when the lease runs out, unless it has.
+// valid returns when the lease expires, unless it has expired.
 func (l *lease) valid() (time.Time, bool) {
 	until, now := l.until.Load(), time.Now()
-	if until == nil || now.Sub(l.began) >= until.stopwatch || !now.Round(0).Before(until.calendar) {
+	if until == nil || now.Sub(l.began) >= until.monotonic || !now.Round(0).Before(until.wall) {
 		return time.Time{}, false
 	}
-	return l.began.Add(until.stopwatch), true
+	return l.began.Add(until.monotonic), true
 }
 
-func newLease(look func(ctx context.Context) (refusal, err error)) *lease {
-	return &lease{look: look, began: time.Now(), turn: make(chan struct{}, 1)}
+func newLease(read func(ctx context.Context) (refusal, err error)) *lease {
+	return &lease{read: read, began: time.Now(), renewing: make(chan struct{}, 1)}
 }
 
-// hold returns when the lease runs out, or why there is none.
-func (l *lease) hold(ctx context.Context) (time.Time, error) {
+// acquire returns when the lease expires, or why there is none.
+func (l *lease) acquire(ctx context.Context) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
 	}
 	if until, ok := l.valid(); ok {
 		return until, nil
 	}
-	came := time.Now()
+	called := time.Now()
 	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
+	case l.renewing <- struct{}{}:
+		defer func() { <-l.renewing }()
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
 	}
-	if until, ok := l.valid(); ok { // somebody was faster
+	if until, ok := l.valid(); ok { // another call has renewed it
 		return until, nil
 	}
-	// An engine that is gone may take long to say so: not to each of them in turn.
-	if last := l.failed.Load(); last != nil && last.at.After(came) {
+	// An engine that is gone may take long to fail: not for each waiting call in turn.
+	if last := l.failed.Load(); last != nil && last.at.After(called) {
 		return time.Time{}, last.err
 	}
 	if err := l.renew(ctx); err != nil {
@@ -95,19 +96,19 @@ func (l *lease) hold(ctx context.Context) (time.Time, error) {
 	return time.Time{}, dibs.Unavailable(errSlow)
 }
 
-var errSlow = errors.New("routestore: the store took longer to show the routes on record than they may be relied on")
+var errSlow = errors.New("routestore: the store took longer to read the routes than the lease lasts: check its load")
 
-// renew looks at what is on record. The lease begins before the look does. Other routes end
-// it at once; an engine that does not answer lets it run out.
+// renew reads the stored routes. The lease begins before the read. Other routes end it at once;
+// if the engine does not answer, it expires.
 func (l *lease) renew(ctx context.Context) error {
 	begin := time.Now()
-	refusal, err := l.look(ctx)
+	refusal, err := l.read(ctx)
 	if refusal != nil {
 		l.until.Store(nil)
 		err = dibs.Unavailable(refusal)
 	}
 	if err != nil {
-		if ctx.Err() == nil { // else it was the caller who gave up
+		if ctx.Err() == nil { // else the caller gave up
 			l.failed.Store(&failure{err, time.Now()})
 		}
 		return err
@@ -116,9 +117,9 @@ func (l *lease) renew(ctx context.Context) error {
 	return nil
 }
 
-// keep renews the lease until the context ends, and tells of every change for better or
-// worse.
-func (l *lease) keep(ctx context.Context, tell func(err error)) {
+// keep renews the lease until the context ends, and reports when renewals begin to fail or to
+// succeed.
+func (l *lease) keep(ctx context.Context, report func(err error)) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	last := ""
@@ -128,19 +129,19 @@ func (l *lease) keep(ctx context.Context, tell func(err error)) {
 			return
 		case <-tick.C:
 		}
-		looking, cancel := context.WithTimeout(ctx, leaseTime)
-		err := l.renew(looking)
+		renewal, cancel := context.WithTimeout(ctx, leaseTime)
+		err := l.renew(renewal)
 		cancel()
 		state := stateOf(err)
 		if state != last && ctx.Err() == nil {
-			tell(err)
+			report(err)
 		}
 		last = state
 	}
 }
 
-// stateOf is what makes one failure another one for the log. The text of an engine that
-// fails differs from one look to the next; its cause does not.
+// stateOf tells failures apart for the log. The text of an error may differ each time; its cause
+// does not.
 func stateOf(err error) string {
 	if err == nil {
 		return ""

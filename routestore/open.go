@@ -14,35 +14,34 @@ import (
 )
 
 const (
-	// patience is how long Open waits for others that change the routes to the same.
-	patience = 2 * settleTime
-	// lookAgain is how often it looks whether they are done.
-	lookAgain = 250 * time.Millisecond
+	// patience is how long Open waits for another process that stores the same routes.
+	patience = 2 * changeWait
+	// pollEvery is how often it checks whether that process is done.
+	pollEvery = 250 * time.Millisecond
 )
 
-// Config says where scopes are. Only Routes are needed.
+// Config says where scopes are. Only Routes are required.
 type Config struct {
-	// Routes are the parts. One of them has [Everything]. One alone is a store like any
-	// other, which stops when somebody gives its scopes to other parts.
+	// Routes are the parts. One of them has [Everything]. A single part is a store like any
+	// other, which stops when its scopes are given to other parts.
 	Routes []Route
-	// Keep refuses to change the routes on record, which would stop everybody else: for
-	// tools beside a server. Parts that are new and empty are taken all the same.
+	// Keep refuses to change the stored routes, which would stop all other processes. It is for
+	// tools beside a server. New and empty parts are accepted all the same.
 	Keep bool
-	// Logger is told of changed routes. Nil means nobody is told.
+	// Logger logs changes of the routes. Nil means none.
 	Logger *slog.Logger
 
-	settle time.Duration // how long to wait for others; zero means settleTime
+	wait time.Duration // for other processes; zero means changeWait
 }
 
-// Open makes one store of several parts, and owns them from then on. If it fails, closing
-// them is left to the caller.
+// Open makes one store of several parts. The Store then closes them; if Open fails, the caller
+// must.
 //
-// If the routes on record are the same, it opens at once. If they differ, every part must be
-// one that its record says it is, and must have no name whose scope is another part's by the
-// new routes; otherwise Open fails, and nothing is changed. Then the new routes are put on
-// record. Processes with the former ones notice that, and from then on all of their commands
-// are UNAVAILABLE. Open waits for that, 12 seconds, before it returns. Where all parts are
-// empty it need not wait.
+// If the stored routes are the same, it opens at once. If they differ, every part must be the one
+// that its stored record names, and must have no name whose scope belongs to another part by the
+// new routes; otherwise Open fails and changes nothing. Then it stores the new routes. Processes
+// with the former routes notice that, and all of their commands are UNAVAILABLE from then on.
+// Open waits 12 seconds for that, unless all parts are empty.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	t, err := newTable(cfg.Routes)
 	if err != nil {
@@ -51,13 +50,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	cfg.settle = cmp.Or(cfg.settle, settleTime)
+	cfg.wait = cmp.Or(cfg.wait, changeWait)
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{table: t, stop: stop}
 	for i, route := range cfg.Routes {
 		if route.Store == nil {
 			stop()
-			return nil, fmt.Errorf("routestore: the route %q has no Store", route.Name)
+			return nil, fmt.Errorf("routestore: the route %q has no Store: set it", route.Name)
 		}
 		s.parts = append(s.parts, newPart(t, i, route.Store))
 	}
@@ -66,72 +65,71 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	for _, p := range s.parts {
-		s.working.Go(func() { p.lease.keep(background, p.tell(cfg.Logger)) })
+		s.working.Go(func() { p.lease.keep(background, p.reporter(cfg.Logger)) })
 	}
 	return s, nil
 }
 
-// tell logs how a part's lease is. A store without routes is no part of anything.
-func (p *part) tell(log *slog.Logger) func(err error) {
+// reporter returns a function that logs renewals of a part's lease.
+func (p *part) reporter(log *slog.Logger) func(err error) {
 	if len(p.table.names) > 1 {
 		log = log.With("part", p.name())
 	}
 	return func(err error) {
 		switch {
 		case err == nil:
-			log.Info("routestore: the store can be used again")
+			log.Info("routestore: the store is available again")
 		case !errors.Is(err, dibs.ErrClosed):
-			log.Warn("routestore: the store cannot be used", "error", err)
+			log.Warn("routestore: the store is not available", "error", err)
 		}
 	}
 }
 
-// agree returns when the routes on record are this store's in all parts, and nobody works
-// by others.
+// agree returns when all parts have stored the routes of this store, and no process uses others.
 func (s *Store) agree(ctx context.Context, cfg Config) error {
-	var waiting []record // what was on record when somebody else began to change it
+	var waiting []storedRoutes // what another process that changes the routes has stored
 	var since time.Time
 	for began := time.Now(); time.Since(began) < 2*patience; {
-		records, err := s.records(ctx)
+		records, err := s.storedRoutes(ctx)
 		if err != nil {
 			return err
 		}
 		if _, err := s.table.oneRegistry(records); err != nil {
 			return err
 		}
-		if s.settled(records) {
+		if s.agreed(records) {
 			return s.begin(ctx)
 		}
 		if !slices.Equal(records, waiting) {
 			waiting, since = records, time.Now()
 		}
-		// Somebody else is at it, unless it takes too long.
+		// If another process is changing the routes, wait for it, but not for ever.
 		if !s.underWay(records) || time.Since(since) > patience {
 			if err := s.change(ctx, cfg, records); err != nil && !errors.Is(err, errRaced) {
 				return err
 			}
 			continue
 		}
-		if err := backoff.Sleep(ctx, lookAgain); err != nil {
+		if err := backoff.Sleep(ctx, pollEvery); err != nil {
 			return err
 		}
 	}
 	return errRaced
 }
 
-// records reads what all parts have on record.
-func (s *Store) records(ctx context.Context) ([]record, error) {
-	records := make([]record, len(s.parts))
+// storedRoutes reads the stored routes of all parts.
+func (s *Store) storedRoutes(ctx context.Context) ([]storedRoutes, error) {
+	records := make([]storedRoutes, len(s.parts))
 	for i, p := range s.parts {
 		var err error
-		if records[i], err = readRecord(ctx, p.engine); err != nil {
+		if records[i], err = readRoutes(ctx, p.engine); err != nil {
 			return nil, fmt.Errorf("part %q: %w", p.name(), err)
 		}
 	}
 	return records, nil
 }
 
-func (s *Store) settled(records []record) bool {
+func (s *Store) agreed(records []storedRoutes) bool {
 	for i, r := range records {
 		if s.table.agrees(r, i) != nil {
 			return false
@@ -140,17 +138,17 @@ func (s *Store) settled(records []record) bool {
 	return true
 }
 
-// underWay reports whether somebody is changing the routes to the same as ours.
-func (s *Store) underWay(records []record) bool {
+// underWay reports whether another process is storing the same routes.
+func (s *Store) underWay(records []storedRoutes) bool {
 	for i, r := range records {
-		if r.Part == s.table.names[i] && r.Routes == s.table.text && !r.Settled {
+		if r.Part == s.table.names[i] && r.Routes == s.table.text && !r.Complete {
 			return true
 		}
 	}
 	return false
 }
 
-// begin takes the leases.
+// begin acquires the leases.
 func (s *Store) begin(ctx context.Context) error {
 	for _, p := range s.parts {
 		if err := p.lease.renew(ctx); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Ping fails if no part answers: as long as one does, there is something to serve.
+// Ping fails if no part answers: a store with one working part still serves its scopes.
 func (s *Store) Ping(ctx context.Context) error {
 	answers := make(chan error, len(s.parts))
 	for _, p := range s.parts {
@@ -25,7 +25,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Wake receives when any part has heard of another process's commit.
+// Wake returns a channel that receives when another process may have committed in any part.
 func (s *Store) Wake(ctx context.Context) <-chan struct{} {
 	if len(s.parts) == 1 {
 		return s.parts[0].Wake(ctx)
@@ -39,7 +39,7 @@ func (s *Store) Wake(ctx context.Context) <-chan struct{} {
 	return woken
 }
 
-// forward passes on what one channel receives, until the context ends.
+// forward copies the signals of one channel to another until the context ends.
 func forward(ctx context.Context, from <-chan struct{}, to chan<- struct{}) {
 	for {
 		select {
@@ -48,7 +48,7 @@ func forward(ctx context.Context, from <-chan struct{}, to chan<- struct{}) {
 		case _, open := <-from:
 			select {
 			case to <- struct{}{}:
-			default: // whoever reads it is about to look anyway
+			default: // a signal is pending
 			}
 			if !open {
 				return
@@ -57,7 +57,7 @@ func forward(ctx context.Context, from <-chan struct{}, to chan<- struct{}) {
 	}
 }
 
-// Now estimates the clock of the only part. Several have no common one; see [Store.Parts].
+// Now estimates the clock of a single part. Several have no common clock; see [Store.Parts].
 func (s *Store) Now() (dibs.Instant, bool) {
 	if len(s.parts) > 1 {
 		return 0, false
@@ -65,14 +65,14 @@ func (s *Store) Now() (dibs.Instant, bool) {
 	return s.parts[0].Now()
 }
 
-// Writers is how many batches the part with all other scopes likes to have under way.
-func (s *Store) Writers() int { return s.rest().Writers() }
+// Writers returns how many batches the registry should commit at once in the default part.
+func (s *Store) Writers() int { return s.defaultPart().Writers() }
 
-// Bind binds the only part to a transaction of the caller's. Of several, [dibs.Open] binds
-// the one that the transaction is on.
+// Bind binds a single part to a caller's transaction. Of several, [dibs.Open] binds the part of
+// the transaction.
 func (s *Store) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
 	if len(s.parts) > 1 {
-		return nil, fmt.Errorf("%w: binding all of several parts to one transaction", dibs.ErrUnsupported)
+		return nil, fmt.Errorf("%w: several parts cannot join one transaction", dibs.ErrUnsupported)
 	}
 	return s.parts[0].Bind(bind)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// part is one engine behind the router. It is used only while the routes on record are
-// ours, and its cursors are those of the whole.
+// part is one engine behind the router. It is used only under its lease, and its cursors are
+// those of the whole feed.
 type part struct {
 	table  *table
 	index  int
 	engine dibs.Store
 	lease  *lease
-	bound  bool // to a transaction of the caller's
+	bound  bool // to a caller's transaction
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 func newPart(t *table, index int, engine dibs.Store) *part {
 	p := &part{table: t, index: index, engine: engine}
 	p.lease = newLease(func(ctx context.Context) (refusal, err error) {
-		r, err := readRecord(ctx, engine)
+		r, err := readRoutes(ctx, engine)
 		if err != nil {
 			return nil, err
 		}
@@ -41,26 +41,23 @@ func newPart(t *table, index int, engine dibs.Store) *part {
 
 func (p *part) name() string { return p.table.names[p.index] }
 
-// mayUse says why the engine must not be used now.
-func (p *part) mayUse(ctx context.Context) error {
-	_, err := p.lease.hold(ctx)
+// checkLease returns why the engine must not be used now.
+func (p *part) checkLease(ctx context.Context) error {
+	_, err := p.lease.acquire(ctx)
 	return err
 }
 
 // Load returns records, and the engine's time.
 func (p *part) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	if err := p.mayUse(ctx); err != nil {
-		return dibs.Snapshots{}, err
-	}
-	return p.engine.Load(ctx, refs)
+	return leased(ctx, p, func() (dibs.Snapshots, error) { return p.engine.Load(ctx, refs) })
 }
 
-// Commit commits groups. It does not go on for long after the lease has run out: whoever
-// changes the routes waits for it, but not for ever.
+// Commit commits groups. It ends soon after the lease: a process that changes the routes waits
+// for it, but not for ever.
 func (p *part) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	until, err := p.lease.hold(ctx)
+	until, err := p.lease.acquire(ctx)
 	if err != nil {
-		return nil, nothingHappened(ctx, err)
+		return nil, leaseError(ctx, err)
 	}
 	own, err := p.withOwnCursors(groups)
 	if err == nil && p.bound {
@@ -74,7 +71,7 @@ func (p *part) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome,
 	return p.engine.Commit(ctx, own)
 }
 
-// withOwnCursors returns groups with the engine's cursors in the events that they redact.
+// withOwnCursors returns groups with the engine's own cursors in Redacts.
 func (p *part) withOwnCursors(groups []dibs.Group) ([]dibs.Group, error) {
 	own := groups
 	for i, g := range groups {
@@ -96,11 +93,10 @@ func (p *part) withOwnCursors(groups []dibs.Group) ([]dibs.Group, error) {
 	return own, nil
 }
 
-// withRoutes returns groups that rest on the routes on record. A transaction of the caller's
-// commits when he likes, long after the lease perhaps: so the engine itself sees to it that
-// nobody changes the routes before.
+// withRoutes returns groups that rest on the stored routes. A caller's transaction may commit
+// long after the lease, so the engine itself must prevent a change of the routes before.
 func (p *part) withRoutes(ctx context.Context, groups []dibs.Group) ([]dibs.Group, error) {
-	r, err := readRecord(ctx, p.engine)
+	r, err := readRoutes(ctx, p.engine)
 	if err != nil {
 		return nil, err
 	}
@@ -108,17 +104,17 @@ func (p *part) withRoutes(ctx context.Context, groups []dibs.Group) ([]dibs.Grou
 		return nil, dibs.Unavailable(err)
 	}
 	if r.rev == 0 {
-		return groups, nil // there never were routes, and nobody can rest on that
+		return groups, nil // there never were routes, and a group cannot rest on that
 	}
 	own := slices.Clone(groups)
 	for i := range own {
-		own[i].Reads = append(slices.Clip(own[i].Reads), dibs.Read{Ref: recordRef, Rev: r.rev})
+		own[i].Reads = append(slices.Clip(own[i].Reads), dibs.Read{Ref: routesRef, Rev: r.rev})
 	}
 	return own, nil
 }
 
-// nothingHappened makes sure that an error of looking is not taken for one of committing.
-func nothingHappened(ctx context.Context, err error) error {
+// leaseError classifies an error of the lease, which is not one of the commit.
+func leaseError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, dibs.ErrUnavailable) {
 		return err
 	}
@@ -127,34 +123,33 @@ func nothingHappened(ctx context.Context, err error) error {
 
 // Await waits for commits under way.
 func (p *part) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
-	if err := p.mayUse(ctx); err != nil {
+	if err := p.checkLease(ctx); err != nil {
 		return err
 	}
 	return p.engine.Await(ctx, refs, end)
 }
 
-// Due returns refs of records whose date has come.
-func (p *part) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
-	if err := p.mayUse(ctx); err != nil {
-		return nil, err
+// leased makes a call under the lease of a part.
+func leased[T any](ctx context.Context, p *part, call func() (T, error)) (result T, err error) {
+	if err := p.checkLease(ctx); err != nil {
+		return result, err
 	}
-	return p.engine.Due(ctx, limit)
+	return call()
+}
+
+// Due returns refs of records that are due.
+func (p *part) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	return leased(ctx, p, func() ([]dibs.Ref, error) { return p.engine.Due(ctx, limit) })
 }
 
 // Owned returns the names of an entity.
 func (p *part) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-	if err := p.mayUse(ctx); err != nil {
-		return nil, err
-	}
-	return p.engine.Owned(ctx, scope, entity, limit)
+	return leased(ctx, p, func() ([]*dibs.NameRecord, error) { return p.engine.Owned(ctx, scope, entity, limit) })
 }
 
 // List returns records of one kind.
 func (p *part) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	if err := p.mayUse(ctx); err != nil {
-		return nil, err
-	}
-	return p.engine.List(ctx, query)
+	return leased(ctx, p, func() ([]dibs.Record, error) { return p.engine.List(ctx, query) })
 }
 
 // Events returns the part's own events, with cursors of the whole feed.
@@ -162,8 +157,8 @@ func (p *part) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event,
 	return readFeed(ctx, p.table, []*part{p}, query)
 }
 
-// Latest returns the end of the part's own feed, as a cursor of the whole: of the others
-// everything is still to come.
+// Latest returns the end of the part's own feed, as a cursor of the whole feed in which the
+// other parts are at their beginning.
 func (p *part) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return readEnd(ctx, p.table, []*part{p})
 }
@@ -171,7 +166,7 @@ func (p *part) Latest(ctx context.Context) (dibs.Cursor, error) {
 // Close closes the engine.
 func (p *part) Close() error { return p.engine.Close() }
 
-// Bind binds the engine to a transaction of the caller's.
+// Bind binds the engine to a caller's transaction.
 func (p *part) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
 	engine, err := bind(p.engine)
 	if err != nil {
@@ -182,7 +177,7 @@ func (p *part) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, erro
 	return &bound, nil
 }
 
-// Ping asks whether the engine answers.
+// Ping checks whether the engine answers.
 func (p *part) Ping(ctx context.Context) error {
 	if pinger, ok := p.engine.(dibs.Pinger); ok {
 		return pinger.Ping(ctx)
@@ -191,7 +186,7 @@ func (p *part) Ping(ctx context.Context) error {
 	return err
 }
 
-// Wake passes on what the engine hears of other processes. A nil channel never receives.
+// Wake returns the engine's channel. A nil channel never receives.
 func (p *part) Wake(ctx context.Context) <-chan struct{} {
 	if waker, ok := p.engine.(dibs.Waker); ok {
 		return waker.Wake(ctx)
@@ -207,7 +202,7 @@ func (p *part) Now() (dibs.Instant, bool) {
 	return 0, false
 }
 
-// Writers is how many batches the engine likes to have under way.
+// Writers returns how many batches the registry should commit at once.
 func (p *part) Writers() int {
 	if parallel, ok := p.engine.(dibs.Parallel); ok {
 		return parallel.Writers()
@@ -215,7 +210,7 @@ func (p *part) Writers() int {
 	return 1
 }
 
-// asStore returns the part as what its engine is: not all can scrub their files.
+// asStore returns the part with the optional interfaces of its engine: not all can scrub.
 func (p *part) asStore() dibs.Store {
 	if _, can := p.engine.(dibs.Scrubber); can {
 		return scrubbing{p}
@@ -223,14 +218,14 @@ func (p *part) asStore() dibs.Store {
 	return p
 }
 
-// scrubbing is a part whose engine can see to it that nothing is left in its files.
+// scrubbing is a part whose engine can scrub its files.
 type scrubbing struct{ *part }
 
 var _ dibs.Scrubber = scrubbing{}
 
 // Scrub scrubs the engine's files.
 func (p scrubbing) Scrub(ctx context.Context) error {
-	if err := p.mayUse(ctx); err != nil {
+	if err := p.checkLease(ctx); err != nil {
 		return err
 	}
 	return p.engine.(dibs.Scrubber).Scrub(ctx)

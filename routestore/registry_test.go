@@ -19,7 +19,7 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// Commands that would span two parts are refused, and nothing of them is done.
+// Commands that would span two parts are refused, and change nothing.
 func TestSpanningIsRefused(t *testing.T) {
 	t.Parallel()
 	registry, _ := threeParts(t, storetest.NewClock(start))
@@ -65,14 +65,13 @@ func TestSpanningIsRefused(t *testing.T) {
 	}
 }
 
-// moody is an engine that can be stopped: calls hang until it goes on or their context
-// ends, or fail. Nobody closes the engine behind it.
+// moody is an engine that can hang or fail. Its Close does nothing.
 type moody struct {
 	dibs.Store
 	hangs atomic.Pointer[chan struct{}] // nil: it works
 	fails atomic.Bool
 	calls atomic.Int32
-	// commits is one more than how many commits it still makes; 0: any number.
+	// commits is one more than the number of commits that still succeed; 0: any number.
 	commits atomic.Int32
 }
 
@@ -148,13 +147,13 @@ func twoParts(acme, rest dibs.Store) []routestore.Route {
 	}
 }
 
-// A part that hangs holds up nobody who wants a name of another.
+// A part that hangs does not delay commands for another.
 func TestOnePartHangs(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock(start)
 	acme, rest := newMoody(clock), newMoody(clock)
 	registry := registryOn(t, open(t, twoParts(acme, rest)...))
-	other := registryOn(t, open(t, twoParts(acme, rest)...)) // which knows of no reservation
+	other := registryOn(t, open(t, twoParts(acme, rest)...)) // which does not know the reservation
 	defer end(t, other)
 	defer end(t, registry)
 	held, err := registry.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "held", Token: tokens[0]})
@@ -188,7 +187,7 @@ func TestOnePartHangs(t *testing.T) {
 	}
 	select {
 	case err := <-stuck:
-		t.Errorf("the command for the part that hangs was answered: %v", err)
+		t.Errorf("a command for the part that hangs: %v", err)
 	default:
 	}
 	acme.goOn()
@@ -197,7 +196,7 @@ func TestOnePartHangs(t *testing.T) {
 	}
 }
 
-// A part that is gone is missed only where it is needed.
+// A part that is gone affects only what needs it.
 func TestOnePartIsGone(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock(start)
@@ -217,7 +216,7 @@ func TestOnePartIsGone(t *testing.T) {
 		}
 	}
 	_, err = registry.Get(t.Context(), dibs.Lookup{ID: dibs.NameID("slug", "never")})
-	unavailable("a reservation that no part is known to have", err)
+	unavailable("an unknown reservation", err)
 	_, err = registry.Events(t.Context(), dibs.FeedQuery{})
 	unavailable("the feed", err)
 	if page, err := registry.Events(t.Context(), dibs.FeedQuery{Namespace: "slug"}); err != nil || len(page.Events) != 1 {
@@ -231,7 +230,7 @@ func TestOnePartIsGone(t *testing.T) {
 	if err := store.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
-	// Both parts are swept, in whatever order; one of them fails.
+	// Both parts are swept, in any order; one of them fails.
 	clock.Advance(time.Hour)
 	report, err := registry.Sweep(t.Context(), 100)
 	unavailable("sweeping", err)
@@ -240,11 +239,11 @@ func TestOnePartIsGone(t *testing.T) {
 	}
 	rest.fails.Store(true)
 	if err := store.Ping(t.Context()); err == nil {
-		t.Error("no part answers, and Ping is content")
+		t.Error("no part answers, and Ping succeeds")
 	}
 }
 
-// Which part has a reservation is known to who made it, and asked once by others.
+// The process that made a reservation knows its part; others look it up once.
 func TestReservationsAreRemembered(t *testing.T) {
 	bubble(t, func(t *testing.T, acme, rest *moody) {
 		registry, other := serve(t, twoParts(acme, rest)), serve(t, twoParts(acme, rest))
@@ -274,7 +273,7 @@ func TestReservationsAreRemembered(t *testing.T) {
 	})
 }
 
-// Forgotten names are listed where engines have them, though they do not show by what.
+// Forgotten names are listed, although their values are hidden.
 func TestForgottenNamesAreListed(t *testing.T) {
 	t.Parallel()
 	store, err := routestore.Open(t.Context(), routestore.Config{Routes: []routestore.Route{
@@ -323,12 +322,12 @@ func TestForgottenNamesAreListed(t *testing.T) {
 			}
 		}
 		if len(seen) != 12 || query.Cursor != "" {
-			t.Errorf("in pages of %d there are %d names, and then %q", limit, len(seen), query.Cursor)
+			t.Errorf("in pages of %d there are %d names, and the cursor %q", limit, len(seen), query.Cursor)
 		}
 	}
 }
 
-// scrubbed counts how often it was scrubbed.
+// scrubbed counts the calls of Scrub.
 type scrubbed struct {
 	dibs.Store
 	times atomic.Int32
@@ -339,12 +338,12 @@ func (s *scrubbed) Scrub(context.Context) error {
 	return nil
 }
 
-// Who can scrub its files can do so behind routes, also if there are none but one, and also
-// if somebody looks on. The others are left alone.
+// An engine that can scrub its files can do so behind one or several routes, with and without an
+// observer.
 func TestScrubBehindRoutes(t *testing.T) {
 	t.Parallel()
-	looksOn := func(ctx context.Context, _ dibs.Work) (context.Context, func(error)) { return ctx, func(error) {} }
-	for _, observer := range []dibs.Observer{{}, {Begin: looksOn}} {
+	begin := func(ctx context.Context, _ dibs.Work) (context.Context, func(error)) { return ctx, func(error) {} }
+	for _, observer := range []dibs.Observer{{}, {Begin: begin}} {
 		for _, scopes := range [][]string{{}, {"acme"}} {
 			file := &scrubbed{Store: memstore.New(memstore.Config{})}
 			routes := []routestore.Route{{Name: "rest", Scopes: []string{routestore.Everything}, Store: file}}
@@ -366,14 +365,14 @@ func TestScrubBehindRoutes(t *testing.T) {
 			}
 			for _, scope := range scopes {
 				if _, err := operator.Forget(t.Context(), dibs.ForgetRequest{Scope: scope, Entity: entities[0], Scrub: true}); !errors.Is(err, dibs.ErrUnsupported) {
-					t.Errorf("who cannot scrub says %v", err)
+					t.Errorf("an engine that cannot scrub: %v", err)
 				}
 			}
 		}
 	}
 }
 
-// silent is an engine that takes its time to say that it cannot be reached.
+// silent is an engine that takes long to fail.
 type silent struct {
 	dibs.Store
 	gone atomic.Bool
@@ -393,9 +392,9 @@ func (s *silent) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, err
 	}
 }
 
-// Many who find a lease run out, and the engine gone, learn that together and not one after
-// the other.
-func TestManyWaitForAnEngineThatIsGone(t *testing.T) {
+// Calls that find an expired lease, and the engine gone, fail together and not one after the
+// other.
+func TestCallsFailTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		engine := &silent{Store: memstore.New(memstore.Config{})}
@@ -408,23 +407,23 @@ func TestManyWaitForAnEngineThatIsGone(t *testing.T) {
 		for range 20 {
 			waiting.Go(func() {
 				if _, err := store.Load(context.Background(), nil); !errors.Is(err, dibs.ErrUnavailable) {
-					t.Errorf("it says %v", err)
+					t.Errorf("%v, want UNAVAILABLE", err)
 				}
 			})
 		}
-		// Who gives up takes nobody along.
+		// A call that gives up does not affect the others.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
 		if _, err := store.Load(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who gave up was told %v", err)
+			t.Errorf("the call that gave up: %v", err)
 		}
 		waiting.Wait()
 		if took := time.Since(began); took > 2*silence {
-			t.Errorf("the last one was told after %v", took)
+			t.Errorf("the last call failed after %v", took)
 		}
 		engine.gone.Store(false)
 		if _, err := store.Load(context.Background(), nil); err != nil {
-			t.Errorf("it is back, and says %v", err)
+			t.Errorf("after the engine is back: %v", err)
 		}
 	})
 }

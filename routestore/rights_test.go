@@ -9,15 +9,15 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// tenant may do everything to the reservations of one namespace.
+// tenant has all rights in one namespace.
 type tenant string
 
 func (t tenant) Allow(_ dibs.Command, namespace string) bool { return namespace == string(t) }
 
 func (t tenant) RightsIn(string) dibs.Rights { return dibs.Operate }
 
-// A reservation that a principal may not see is nowhere: it makes no list span two parts,
-// and a part that does not answer tells nothing about it.
+// A hidden reservation looks like an absent one: it makes no list span two parts, and a part that
+// does not answer does not reveal it.
 func TestHiddenReservationIsInNoPart(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock(start)
@@ -43,7 +43,7 @@ func TestHiddenReservationIsInNoPart(t *testing.T) {
 			_, hidden := theirs.Apply(t.Context(), list(hold.ID)...)
 			_, none := theirs.Apply(t.Context(), list(absent)...)
 			if hidden == nil || none == nil {
-				t.Fatalf("%s, %s: done: %v, %v", when, name, hidden, none)
+				t.Fatalf("%s, %s: succeeded: %v, %v", when, name, hidden, none)
 			}
 			if got, want := strings.ReplaceAll(hidden.Error(), hold.ID.String(), absent.String()), none.Error(); got != want {
 				t.Errorf("%s, %s: %s, of none: %s", when, name, got, want)
@@ -57,9 +57,9 @@ func TestHiddenReservationIsInNoPart(t *testing.T) {
 			t.Errorf("%s: %s, of none: %s", when, hidden, none)
 		}
 	}
-	compare("in peace")
+	compare("all parts answer")
 	acme.fails.Store(true)
-	compare("with a part gone")
+	compare("one part is gone")
 	acme.fails.Store(false)
 	if name, err := registry.Get(t.Context(), dibs.Lookup{ID: hold.ID}); err != nil || name.State != dibs.Held {
 		t.Errorf("the hold is %v, %v", name.State, err)

@@ -87,7 +87,7 @@ func drawCommand(t *rapid.T, scope string) dibs.Command {
 	)
 }
 
-// A routed registry is like one on a single engine, for all commands within scopes.
+// For commands within one scope, a routed registry behaves like one on a single engine.
 func TestSameAsOneEngine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -128,7 +128,7 @@ func TestSameAsOneEngine(t *testing.T) {
 	})
 }
 
-// explain writes an error, with all of its parts.
+// explain returns the text of an error with all of its fields.
 func explain(err error) string {
 	e, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
@@ -141,8 +141,8 @@ func explain(err error) string {
 	return text
 }
 
-// sight is all that can be seen of a registry.
-type sight struct {
+// view is everything that can be read from a registry.
+type view struct {
 	Names     []dibs.Name
 	Pages     []dibs.Name
 	Stats     dibs.Stats
@@ -153,9 +153,9 @@ type sight struct {
 	ByID      []string
 }
 
-func seen(t *rapid.T, r *dibs.Registry) sight {
+func seen(t *rapid.T, r *dibs.Registry) view {
 	ctx := context.Background()
-	var s sight
+	var s view
 	check := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -174,8 +174,8 @@ func seen(t *rapid.T, r *dibs.Registry) sight {
 	}
 	s.Stats, err = r.Stats(ctx)
 	check(err)
-	// What is refused before it reaches an engine counts for the latest hour that was seen,
-	// and each part has seen its own. So hours are not compared.
+	// A command that is refused before it reaches an engine counts for the latest hour that was
+	// seen, which differs between parts. So hours are not compared.
 	buckets, err := r.Conflicts(ctx, dibs.ConflictsQuery{})
 	check(err)
 	s.Conflicts = make(map[string]uint64)
@@ -210,13 +210,13 @@ func seen(t *rapid.T, r *dibs.Registry) sight {
 	return s
 }
 
-// fataler is a test, or a part of one.
+// fataler is a testing.TB or a rapid.T.
 type fataler interface {
 	Helper()
 	Fatal(args ...any)
 }
 
-// allEvents follows the feed from a cursor, in small pages.
+// allEvents reads the feed from a cursor, in small pages.
 func allEvents(t fataler, r *dibs.Registry, after dibs.Cursor) []dibs.Event {
 	t.Helper()
 	var all []dibs.Event

@@ -1,5 +1,5 @@
-// Package routestore sends scopes to several engines or clusters, by pattern, so that
-// capacity grows by adding clusters:
+// Package routestore distributes scopes over several engines or clusters, by pattern, so that
+// capacity grows with the number of clusters:
 //
 //	store, err := routestore.Open(ctx, routestore.Config{Routes: []routestore.Route{
 //		{Name: "eu", Scopes: []string{"acme.*", "globex"}, Store: eu},
@@ -7,13 +7,12 @@
 //	}})
 //	registry, err := embedded.Open(store, dibs.Config{})
 //
-// A scope is in one part, and never split: entity commands always find all of their names.
-// Each part has its own clock, writer and sweeper, and one that is slow or gone holds up
-// nobody who wants a name of another. Commands that would span two parts are refused.
+// A scope is in one part, and never split: entity commands always find all of their names. Each
+// part has its own clock, writer and sweeper, and a slow or missing part does not delay commands
+// for the others. Commands that would span two parts are refused.
 //
-// The routes are on record in every part. Whoever opens the parts with other ones has to
-// show that no name would be lost by that, and stops all processes with the former ones;
-// see [Open].
+// Every part stores the routes. A process that opens the parts with other routes stops all
+// processes with the former ones, and fails if a name would be lost; see [Open].
 package routestore
 
 import (
@@ -29,16 +28,15 @@ import (
 // Store is a [dibs.Store] of several parts. It is safe for concurrent use. Make one with
 // [Open].
 //
-// [dibs.Open] works on the parts one by one. What else uses the Store should keep to one
-// part as well: a group that spans two is refused, and records of two that are loaded
-// together are of two moments. Cursors of events are good for as long as the parts keep
-// their names; an event can have another one when events before it, of other parts, were
-// purged.
+// [dibs.Open] uses each part on its own. Other users of the Store should do the same: a group
+// that spans two parts is refused, and records of two parts that are loaded together are of two
+// moments. Cursors of events are valid while the parts keep their names; the cursor of an event
+// can change when events of other parts before it are purged.
 type Store struct {
 	table *table
 	parts []*part
 
-	stop    context.CancelFunc // ends what runs in the background
+	stop    context.CancelFunc // ends background work
 	working sync.WaitGroup
 	closing sync.Once
 	closed  error
@@ -62,16 +60,16 @@ func (s *Store) Parts() []dibs.Part {
 	return parts
 }
 
-// PartOf returns which part has a scope.
+// PartOf returns the index of the part that has a scope.
 func (s *Store) PartOf(scope string) int { return s.table.partOf(scope) }
 
 // of returns the part that has a scope.
 func (s *Store) of(scope string) *part { return s.parts[s.table.partOf(scope)] }
 
-// rest is the part with all scopes that no other has, and with what belongs to none.
-func (s *Store) rest() *part { return s.parts[s.table.rest] }
+// defaultPart returns the part with all scopes that no other has, and with what has no scope.
+func (s *Store) defaultPart() *part { return s.parts[s.table.defaultPart] }
 
-// Load returns records, and the time of a part that has one of them.
+// Load returns records, and the time of one of their parts.
 func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
 	if len(s.parts) == 1 {
 		return s.parts[0].Load(ctx, refs)
@@ -88,10 +86,10 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 	return all, nil
 }
 
-// byPart returns which refs are in which part. Where there are none, one part has none.
+// byPart groups refs by part. Without refs it returns the default part with none.
 func (s *Store) byPart(refs []dibs.Ref) map[*part][]dibs.Ref {
 	if len(refs) == 0 {
-		return map[*part][]dibs.Ref{s.rest(): nil}
+		return map[*part][]dibs.Ref{s.defaultPart(): nil}
 	}
 	byPart := make(map[*part][]dibs.Ref)
 	for _, ref := range refs {
@@ -118,25 +116,25 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	}
 	byPart := make(map[*part][]int)
 	for i, g := range groups {
-		p, err := s.home(g)
+		p, err := s.partFor(g)
 		if err != nil {
 			return nil, err
 		}
 		byPart[p] = append(byPart[p], i)
 	}
 	if len(byPart) == 0 {
-		return s.rest().Commit(ctx, groups)
+		return s.defaultPart().Commit(ctx, groups)
 	}
 	outcomes := make([]dibs.Outcome, len(groups))
 	began := false
-	for p, places := range byPart {
-		own := make([]dibs.Group, len(places))
-		for i, at := range places {
+	for p, indexes := range byPart {
+		own := make([]dibs.Group, len(indexes))
+		for i, at := range indexes {
 			own[i] = groups[at]
 		}
 		found, err := p.Commit(ctx, own)
 		if err == nil && len(found) != len(own) {
-			err = dibs.OutcomeUnknown(fmt.Errorf("the engine gave %d outcomes for %d groups", len(found), len(own)))
+			err = dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(found), len(own)))
 		}
 		if err != nil && began {
 			err = dibs.OutcomeUnknown(err) // another part may have committed its groups
@@ -144,7 +142,7 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 		if err != nil {
 			return nil, err
 		}
-		for i, at := range places {
+		for i, at := range indexes {
 			outcomes[at] = found[i]
 		}
 		began = true
@@ -152,8 +150,8 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	return outcomes, nil
 }
 
-// home returns the one part that a group is about.
-func (s *Store) home(g dibs.Group) (*part, error) {
+// partFor returns the part of a group.
+func (s *Store) partFor(g dibs.Group) (*part, error) {
 	var scopes []string
 	for _, read := range g.Reads {
 		scopes = append(scopes, read.Ref.Scope)
@@ -165,17 +163,17 @@ func (s *Store) home(g dibs.Group) (*part, error) {
 		scopes = append(scopes, event.Scope)
 	}
 	if len(scopes) == 0 {
-		return s.rest(), nil
+		return s.defaultPart(), nil
 	}
-	home := s.of(scopes[0])
+	first := s.of(scopes[0])
 	for _, scope := range scopes {
-		if p := s.of(scope); p != home {
+		if p := s.of(scope); p != first {
 			return nil, &dibs.Error{Code: dibs.CodeInvalidNamespace, Message: fmt.Sprintf(
-				"the scopes %q and %q are in different parts (%q and %q), which commit nothing together",
-				scopes[0], scope, home.name(), p.name())}
+				"the scopes %q and %q are in different parts (%q and %q), which cannot commit together",
+				scopes[0], scope, first.name(), p.name())}
 		}
 	}
-	return home, nil
+	return first, nil
 }
 
 // Owned returns the names of an entity, which are all in one part.

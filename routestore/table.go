@@ -12,18 +12,18 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Everything is the pattern of the part that has all scopes which no other part has.
+// Everything is the pattern of the default part, which has all scopes that no other part has.
 const Everything = "*"
 
 // Route gives scopes to a part.
 type Route struct {
-	// Name is the part's identity: 1 to 32 of a-z, 0-9, '-' and '_'. It is on record in the
-	// part, and must stay the same.
+	// Name identifies the part: 1 to 32 of a-z, 0-9, '-' and '_'. The part stores it, and it must
+	// stay the same.
 	Name string
-	// Scopes are patterns of the scopes that the part has: "acme" is that one, "acme.*" is
-	// acme and all below it, and [Everything] all that no other pattern means. Of several
-	// that mean a scope the most specific one counts, wherever it stands. None means that
-	// the part has no scope, and could be left out next time.
+	// Scopes are patterns of the part's scopes: "acme" matches that scope, "acme.*" matches acme
+	// and all below it, and [Everything] all that no other pattern matches. The most specific
+	// pattern wins, wherever it is listed. None means that the part has no scope, and may be left
+	// out next time.
 	Scopes []string
 	// Store is the part's engine.
 	Store dibs.Store
@@ -31,23 +31,23 @@ type Route struct {
 
 // table says which part has which scope. It never changes.
 type table struct {
-	names []string       // of the parts
-	rest  int            // the part with Everything
-	exact map[string]int // "acme"
-	below map[string]int // "acme" of "acme.*"
-	text  string         // the whole of it; two tables that mean the same have the same
+	names       []string       // of the parts
+	defaultPart int            // the part with Everything
+	exact       map[string]int // "acme"
+	below       map[string]int // "acme" of "acme.*"
+	text        string         // equal tables have equal texts
 }
 
 var partName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 func newTable(routes []Route) (*table, error) {
-	t := &table{rest: -1, exact: make(map[string]int), below: make(map[string]int)}
+	t := &table{defaultPart: -1, exact: make(map[string]int), below: make(map[string]int)}
 	for i, route := range routes {
 		switch {
 		case !partName.MatchString(route.Name):
-			return nil, fmt.Errorf("routestore: %q is no name of a part: use 1 to 32 of a-z, 0-9, '-' and '_'", route.Name)
+			return nil, fmt.Errorf("routestore: invalid part name %q: use 1 to 32 of a-z, 0-9, '-' and '_'", route.Name)
 		case slices.Contains(t.names, route.Name):
-			return nil, fmt.Errorf("routestore: two routes are called %q: give one route all of its scopes", route.Name)
+			return nil, fmt.Errorf("routestore: two routes have the name %q: give one route all of its scopes", route.Name)
 		}
 		t.names = append(t.names, route.Name)
 		for _, pattern := range route.Scopes {
@@ -56,8 +56,8 @@ func newTable(routes []Route) (*table, error) {
 			}
 		}
 	}
-	if t.rest < 0 {
-		return nil, fmt.Errorf("routestore: no route has %q, so most scopes have no home", Everything)
+	if t.defaultPart < 0 {
+		return nil, fmt.Errorf("routestore: no route has the scope %q: give it to the part for all other scopes", Everything)
 	}
 	t.text = describe(routes)
 	return t, nil
@@ -71,8 +71,8 @@ func (t *table) add(pattern string, part int) error {
 	scope, below := strings.CutSuffix(pattern, ".*")
 	switch {
 	case pattern == Everything:
-		taken = t.rest >= 0
-		t.rest = part
+		taken = t.defaultPart >= 0
+		t.defaultPart = part
 	case below:
 		_, taken = t.below[scope]
 		t.below[scope] = part
@@ -81,30 +81,30 @@ func (t *table) add(pattern string, part int) error {
 		t.exact[scope] = part
 	}
 	if taken {
-		return fmt.Errorf("routestore: the pattern %q is there twice", pattern)
+		return fmt.Errorf("routestore: the pattern %q occurs twice: remove one", pattern)
 	}
 	return nil
 }
 
-// CheckPattern says what is wrong with a pattern of scopes.
+// CheckPattern returns what is wrong with a pattern of scopes.
 func CheckPattern(pattern string) error {
 	if pattern == Everything {
 		return nil
 	}
 	scope := strings.TrimSuffix(pattern, ".*")
 	if !isScope(scope) {
-		return fmt.Errorf(`routestore: %q is no pattern of scopes: write "acme" for the scope acme, "acme.*" for acme and all below it, or "*" for all others`, pattern)
+		return fmt.Errorf(`routestore: invalid scope pattern %q: write "acme" for the scope acme, "acme.*" for acme and all below it, or "*" for all others`, pattern)
 	}
 	return nil
 }
 
-// What a scope is made of; package dibs has the same rules. A namespace has up to eight
-// segments, and the last one is its type.
+// scopePattern is the syntax of a scope; package dibs has the same rules. A namespace has up to
+// eight segments, and the last one is its type.
 var scopePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}(\.[a-z0-9][a-z0-9_-]{0,62}){0,6}$`)
 
 func isScope(text string) bool { return scopePattern.MatchString(text) }
 
-// describe writes routes down, always in the same order.
+// describe returns the text of routes, always in the same order.
 func describe(routes []Route) string {
 	scopes := make(map[string][]string)
 	for _, route := range routes {
@@ -118,17 +118,16 @@ func describe(routes []Route) string {
 	return string(text)
 }
 
-// parse reads what describe wrote; nothing is no routes.
+// parse is the inverse of describe; an empty text has no routes.
 func parse(text string) (scopes map[string][]string, err error) {
 	if err := json.Unmarshal([]byte(cmp.Or(text, "{}")), &scopes); err != nil {
-		return nil, errors.New("routestore: the routes on record cannot be read: open the store with the version that wrote them")
+		return nil, errors.New("routestore: the stored routes cannot be read: open the store with the version of Dibs that wrote them")
 	}
 	return scopes, nil
 }
 
-// partOf returns which part has a scope: by its own pattern, by that of the nearest scope
-// above it, or the rest. What has no scope is always with the rest, and so is all that the
-// registry keeps about itself.
+// partOf returns the part of a scope: by its own pattern, by that of the nearest scope above it,
+// or the default part. What has no scope, such as API keys, is always in the default part.
 func (t *table) partOf(scope string) int {
 	if part, ok := t.exact[scope]; ok {
 		return part
@@ -139,21 +138,20 @@ func (t *table) partOf(scope string) int {
 		}
 		scope = scope[:max(0, strings.LastIndexByte(scope, '.'))]
 	}
-	return t.rest
+	return t.defaultPart
 }
 
-// mayFollow says why the table must not take the place of one on record: what is in a part
-// that it leaves out would be free elsewhere, and so would what belongs to no scope if
-// another part had the rest.
-func (t *table) mayFollow(former map[string][]string) error {
+// checkFollows returns why the table must not replace the former one: names in a part that it
+// leaves out would be free elsewhere, and so would names without a scope in another default part.
+func (t *table) checkFollows(former map[string][]string) error {
 	for name, scopes := range former {
 		switch {
 		case len(scopes) > 0 && !slices.Contains(t.names, name):
-			return fmt.Errorf("routestore: the part %q is missing, which has %s by the routes on record: add it again; "+
-				"if there is nothing in it, open it once with no scopes, and then leave it out", name, strings.Join(scopes, ", "))
-		case slices.Contains(scopes, Everything) && t.names[t.rest] != name:
-			return fmt.Errorf("routestore: all other scopes are in the part %q by the routes on record, and cannot be in %q now: "+
-				"what belongs to no scope is there too", name, t.names[t.rest])
+			return fmt.Errorf("routestore: the part %q is missing, which has %s by the stored routes: add it again; "+
+				"if it is empty, open it once without scopes, and then leave it out", name, strings.Join(scopes, ", "))
+		case slices.Contains(scopes, Everything) && t.names[t.defaultPart] != name:
+			return fmt.Errorf("routestore: all other scopes are in the part %q by the stored routes, and cannot move to %q: "+
+				"the part also has what belongs to no scope; give %q to it", name, t.names[t.defaultPart], Everything)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ func route(name string, scopes ...string) routestore.Route {
 	return routestore.Route{Name: name, Scopes: scopes, Store: memstore.New(memstore.Config{})}
 }
 
-// The most specific pattern counts, wherever it stands.
+// The most specific pattern wins, in any order of routes.
 func TestPartOf(t *testing.T) {
 	t.Parallel()
 	store := open(t, route("rest", "*"), route("acme", "acme.*"), route("eu", "acme.eu"), route("de", "acme.eu.de.*", "globex"))
@@ -45,21 +45,21 @@ func TestBadRoutes(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 64)
 	for says, routes := range map[string][]routestore.Route{
-		"no home":                          {route("a", "acme")},
-		"two routes are called":            {route("a", "*"), route("a", "acme")},
-		`"*" is there twice`:               {route("a", "*"), route("b", "*")},
-		`"acme.*" is there twice`:          {route("a", "*"), route("b", "acme.*"), route("c", "acme.*")},
-		`"Eu" is no name`:                  {route("Eu", "*")},
-		`"" is no name`:                    {route("", "*")},
-		`"Acme" is no pattern`:             {route("a", "*", "Acme")},
-		`"" is no pattern`:                 {route("a", "*", "")},
-		`"*.acme" is no pattern`:           {route("a", "*", "*.acme")},
-		`"acme.*.eu" is no pattern`:        {route("a", "*", "acme.*.eu")},
-		`"acme*" is no pattern`:            {route("a", "*", "acme*")},
-		`"a.b.c.d.e.f.g.h" is no pattern`:  {route("a", "*", "a.b.c.d.e.f.g.h")},
-		`"` + long + `.*" is no pattern`:   {route("a", "*", long+".*")},
-		`the route "b" has no Store`:       {route("a", "*"), {Name: "b"}},
-		`no route has "*", so most scopes`: nil,
+		"no route has the scope":                  {route("a", "acme")},
+		"two routes have the name":                {route("a", "*"), route("a", "acme")},
+		`"*" occurs twice`:                        {route("a", "*"), route("b", "*")},
+		`"acme.*" occurs twice`:                   {route("a", "*"), route("b", "acme.*"), route("c", "acme.*")},
+		`invalid part name "Eu"`:                  {route("Eu", "*")},
+		`invalid part name ""`:                    {route("", "*")},
+		`invalid scope pattern "Acme"`:            {route("a", "*", "Acme")},
+		`invalid scope pattern ""`:                {route("a", "*", "")},
+		`invalid scope pattern "*.acme"`:          {route("a", "*", "*.acme")},
+		`invalid scope pattern "acme.*.eu"`:       {route("a", "*", "acme.*.eu")},
+		`invalid scope pattern "acme*"`:           {route("a", "*", "acme*")},
+		`invalid scope pattern "a.b.c.d.e.f.g.h"`: {route("a", "*", "a.b.c.d.e.f.g.h")},
+		`invalid scope pattern "` + long + `.*"`:  {route("a", "*", long+".*")},
+		`the route "b" has no Store`:              {route("a", "*"), {Name: "b"}},
+		`no route has the scope "*"`:              nil,
 	} {
 		_, err := routestore.Open(context.Background(), routestore.Config{Routes: routes})
 		if err == nil || !strings.Contains(err.Error(), says) {

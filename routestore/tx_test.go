@@ -19,7 +19,7 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// shared opens an engine on a file with tables of the caller's own.
+// shared opens an engine on a file with tables of the caller.
 func shared(t *testing.T) (*sqlitestore.Store, *sql.DB) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "product.db")
@@ -45,7 +45,7 @@ func begin(t *testing.T, db *sql.DB) *sql.Tx {
 	return tx
 }
 
-// The one part that a transaction can be on takes part in it.
+// A transaction works on the only part with the same engine.
 func TestTransaction(t *testing.T) {
 	t.Parallel()
 	engine, db := shared(t)
@@ -93,16 +93,16 @@ func TestTransactionOnAnyOfSeveral(t *testing.T) {
 	tx := begin(t, db)
 	err := claim(sqlitestore.WithTx(registry, tx), "acme.slug", "a")
 	if !errors.Is(err, dibs.ErrUnsupported) || !strings.Contains(err.Error(), "acme, rest") {
-		t.Errorf("%v, want that nobody can tell which", err)
+		t.Errorf("%v, want ErrUnsupported that names both", err)
 	}
 	plain := registryOn(t, open(t, twoParts(memstore.New(memstore.Config{}), memstore.New(memstore.Config{}))...))
 	defer end(t, plain)
 	if err := claim(sqlitestore.WithTx(plain, tx), "slug", "a"); !errors.Is(err, dibs.ErrUnsupported) {
-		t.Errorf("on no SQLite: %v", err)
+		t.Errorf("without SQLite: %v", err)
 	}
 }
 
-// One part alone takes part in transactions like the engine itself.
+// A single part joins transactions like the engine itself.
 func TestTransactionOfOnePart(t *testing.T) {
 	t.Parallel()
 	engine, db := shared(t)
@@ -120,9 +120,9 @@ func TestTransactionOfOnePart(t *testing.T) {
 	}
 }
 
-// A transaction commits when its owner likes, by when the routes may be others. So it rests
-// on them: who changes the routes meanwhile is not done before it has ended, and who comes
-// after that is refused, though its lease is good.
+// A transaction may commit after the routes have changed, so it rests on them: a change of the
+// routes waits for its end, and after the change a transaction fails, although the lease is
+// valid.
 func TestTransactionRestsOnTheRoutes(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Shared(t)
@@ -142,7 +142,7 @@ func TestTransactionRestsOnTheRoutes(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	begin := func() pgx.Tx {
-		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead}) // else the floor of the namespace tells
+		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead}) // else the namespace record tells
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,21 +158,21 @@ func TestTransactionRestsOnTheRoutes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	moved := []routestore.Route{{Name: "acme", Store: other}, {Name: "rest", Scopes: []string{"*"}, Store: rest}}
-	if _, err := routestore.Open(ctx, routestore.Config{Routes: moved}.Hasten(time.Millisecond)); err == nil {
-		t.Error("the routes were changed over a name on its way")
+	if _, err := routestore.Open(ctx, routestore.Config{Routes: moved}.WithWait(time.Millisecond)); err == nil {
+		t.Error("the routes changed while a name was under way")
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
-	changed, err := routestore.Open(t.Context(), routestore.Config{Routes: moved}.Hasten(time.Millisecond))
+	changed, err := routestore.Open(t.Context(), routestore.Config{Routes: moved}.WithWait(time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end(t, changed)
 	tx = begin()
 	if err := claim(pgstore.WithTx(registry, tx), "acme.slug", "a"); !errors.Is(err, dibs.ErrUnavailable) {
-		t.Errorf("by the former routes: %v", err)
+		t.Errorf("with the former routes: %v", err)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)

@@ -5,42 +5,11 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
-// turn is a mutex for which a caller can wait no longer than its context lives. Waiting
-// callers get it in the order in which they came.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-// Lock waits for its turn.
-func (t turn) Lock() { t <- struct{}{} }
-
-// Unlock lets the next one in.
-func (t turn) Unlock() { <-t }
-
-// TryLock takes the turn if it is to be had at once.
-func (t turn) TryLock() bool {
-	select {
-	case t <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-// lockWithin waits for its turn as long as the context lives.
-func (t turn) lockWithin(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Await takes SQLite's write lock for a moment. A Commit has it from before it looks at the
-// clock until others see what it did, in this process and in every other.
+// Await takes SQLite's write lock for a moment. A Commit, in any process, holds it from
+// before it reads the clock until its changes are visible.
 func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -49,7 +18,10 @@ func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error
 	return unavailable(s.writer.await(ctx, func() bool { return s.instant() >= end }))
 }
 
-// await waits until nobody writes and the condition holds.
+// awaitPause is the pause between two attempts, in which others may take the lock.
+const awaitPause = time.Millisecond
+
+// await waits until the write lock is free and the condition holds.
 func (w *writer) await(ctx context.Context, holds func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, w.wait)
 	defer cancel()
@@ -61,19 +33,19 @@ func (w *writer) await(ctx context.Context, holds func() bool) error {
 		case err != nil && !isBusy(err):
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := backoff.Sleep(ctx, awaitPause); err != nil {
 			return err
 		}
 	}
 }
 
-// idle reports whether the write lock is to be had.
+// idle reports whether the write lock is free.
 func (w *writer) idle(ctx context.Context) (bool, error) {
-	if err := w.mu.lockWithin(ctx); err != nil {
+	if err := w.mu.lock(ctx); err != nil {
 		return false, err
 	}
 	defer w.mu.Unlock()
-	ctx = context.WithoutCancel(ctx) // never interrupted, so that the connection keeps its worth
+	ctx = context.WithoutCancel(ctx) // an interrupted connection would lose its cache
 	s, err := w.acquire(ctx)
 	if err != nil {
 		return false, err
@@ -88,28 +60,14 @@ func (w *writer) idle(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Await takes the write lock for the caller's transaction. What others have committed since
-// the transaction began to read it cannot see: then it has to be run again.
+// Await takes the write lock for the caller's transaction. If others have committed since
+// the transaction began to read, that fails, and the transaction must run again.
 func (s *txStore) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
-	return s.read(ctx, func() error {
-		if err := s.run.exec(ctx, takeLock); err != nil {
-			return err
+	return s.read(ctx, func(run runner) error {
+		err := run.exec(ctx, takeLock)
+		for err == nil && s.instant() < end {
+			err = backoff.Sleep(ctx, awaitPause)
 		}
-		for s.instant() < end {
-			if err := pause(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
+		return err
 	})
-}
-
-// pause waits a little, so that others may have their turn.
-func pause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(time.Millisecond):
-		return nil
-	}
 }

@@ -11,35 +11,35 @@ import (
 
 var vacuumInto = newStatement("VACUUM INTO ?")
 
-// Backup writes a copy of everything into a new file, as it is at one moment. Others read
-// and write meanwhile; the WAL grows until it is done. The copy appears under its name
-// only when it is complete and on disk, and may be read and written by its owner alone. A
-// file that is there already is not touched, and the error then matches [fs.ErrExist].
+// Backup copies the store, as of one moment, into a new file. Reads and writes go on
+// meanwhile; the WAL grows until the copy is done. The file appears under its name only when
+// it is complete and on disk, and only its owner may read and write it. Backup does not touch
+// an existing file: the error then matches [fs.ErrExist].
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("sqlitestore: %q: %w: give the path of a new file", path, fs.ErrExist)
 	}
 	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
 	if err != nil {
-		return fmt.Errorf("sqlitestore: the backup cannot be written: %w", err)
+		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}
-	_ = part.Close() // nothing was written, and SQLite takes an empty file
+	_ = part.Close() // SQLite accepts an empty file
 	defer func() { _ = os.Remove(part.Name()) }()
 	if err := s.copyInto(ctx, part.Name()); err != nil {
 		return err
 	}
 	if err := syncFile(part.Name()); err != nil {
-		return fmt.Errorf("sqlitestore: the backup cannot be written: %w", err)
+		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}
-	// Unlike renaming, this never replaces what has come there meanwhile.
+	// Unlike a rename, a link never replaces a file that was created meanwhile.
 	if err := os.Link(part.Name(), path); err != nil {
-		return fmt.Errorf("sqlitestore: the backup cannot be written: %w", err)
+		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}
 	return syncFile(filepath.Dir(path))
 }
 
-// copyInto copies everything on a connection of its own: the others only read, and SQLite
-// counts this as writing.
+// copyInto copies the store on a connection of its own: SQLite counts this as writing, which
+// the connections of the readers may not do.
 func (s *Store) copyInto(ctx context.Context, path string) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Store) copyInto(ctx context.Context, path string) error {
 	return unavailable(conn.exec(ctx, vacuumInto, path))
 }
 
-// syncFile brings a file, or what a folder says of its files, to disk.
+// syncFile flushes a file, or the entries of a folder, to disk.
 func syncFile(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

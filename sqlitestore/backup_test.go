@@ -15,9 +15,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// A backup that is made while others write has all that was there when it began, and
-// nothing by halves.
-func TestBackupWhileOthersWrite(t *testing.T) {
+// A backup under load has all names from before it began, and no half commits.
+func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	store := openTest(t, filepath.Join(t.TempDir(), "names.db"), Config{})
 	registry, err := core.Open(store, dibs.Config{})
@@ -63,7 +62,7 @@ func TestBackupWhileOthersWrite(t *testing.T) {
 	checkBackup(t, path, before)
 }
 
-// checkBackup opens a backup as a registry, and wants names with their entities.
+// checkBackup opens a backup as a registry, and checks names and their entities.
 func checkBackup(t *testing.T, path string, least int) {
 	t.Helper()
 	registry, err := core.Open(openTest(t, path, Config{}), dibs.Config{})
@@ -94,7 +93,7 @@ func checkBackup(t *testing.T, path string, least int) {
 	}
 }
 
-func TestBackupTouchesNoFileThatIsThere(t *testing.T) {
+func TestBackupKeepsExistingFiles(t *testing.T) {
 	t.Parallel()
 	store, folder := newTest(t), t.TempDir()
 	path := filepath.Join(folder, "precious")
@@ -102,21 +101,21 @@ func TestBackupTouchesNoFileThatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := store.Backup(t.Context(), path); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("%v, want fs.ErrExist", err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "precious" {
-		t.Errorf("the file has %q in it, %v", text, err)
+		t.Errorf("the file contains %q, %v", text, err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := store.Backup(cancelled, filepath.Join(folder, "new.db")); err == nil {
-		t.Error("it was made after its context had ended")
+		t.Error("it was written after its context had ended")
 	}
 	if err := store.Backup(t.Context(), filepath.Join(folder, "missing", "new.db")); err == nil {
-		t.Error("it was made in a folder that is not there")
+		t.Error("it was written in a missing folder")
 	}
 	left, err := os.ReadDir(folder)
 	if err != nil || len(left) != 1 {
-		t.Errorf("there is %v left, %v", left, err)
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

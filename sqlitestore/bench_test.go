@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// BenchmarkCommit is what reserving costs the engine: the names are loaded, found
-// absent, and committed with an event each, so many in one call.
+// BenchmarkCommit is the cost of a reservation for the engine: load absent names, and commit them
+// with an event each, a number of them in one call.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{1, 64, 256} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -27,7 +27,7 @@ func BenchmarkCommit(b *testing.B) {
 					refs[i], groups[i] = n.Ref(), insertGroup(n)
 				}
 				if found := mustLoad(b, s, refs...); len(found) != 0 {
-					b.Fatal("names are there already")
+					b.Fatal("names exist already")
 				}
 				mustCommit(b, s, groups...)
 			}
@@ -36,8 +36,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkPlainLoop is the peer: one transaction with one INSERT a claim, on one
-// connection, into a table with nothing but a key and a few columns.
+// BenchmarkPlainLoop is the baseline: one transaction with one INSERT per claim, on one connection,
+// into a table with a key and a few columns.
 func BenchmarkPlainLoop(b *testing.B) {
 	db := sql.OpenDB(connector(dsn(filepath.Join(b.TempDir(), "plain.db"), Config{}, "_journal_mode", "WAL")))
 	defer db.Close()
@@ -61,7 +61,7 @@ func BenchmarkPlainLoop(b *testing.B) {
 	b.ReportMetric(float64(next)/b.Elapsed().Seconds(), "groups/s")
 }
 
-// BenchmarkLoad loads names that are there.
+// BenchmarkLoad loads existing names.
 func BenchmarkLoad(b *testing.B) {
 	for _, size := range []int{1, 64, 256} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-func TestEveryFieldComesBack(t *testing.T) {
+func TestAllFieldsRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
 	n := activeName("full", dibs.Entity{Type: "user", ID: "1"})
@@ -45,7 +45,7 @@ func TestEveryFieldComesBack(t *testing.T) {
 	}
 }
 
-// Numbers of groups around the sizes of statements, and what is read in several.
+// Numbers of groups around the sizes of statements.
 func TestBatchesOfAnySize(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
@@ -69,7 +69,7 @@ func TestBatchesOfAnySize(t *testing.T) {
 	}
 }
 
-func TestStaleGroupsLeaveTheOthersAlone(t *testing.T) {
+func TestStaleGroupsDoNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
 	a, b, c := heldName("a"), heldName("b"), heldName("c")
@@ -98,7 +98,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit(1) // no more than it has
+	limit(1) // the file cannot grow
 	var failed []dibs.Group
 	for i := range 500 {
 		failed = append(failed, insertGroup(heldName(numbered(i))))
@@ -126,7 +126,7 @@ func TestBusyIsUnavailable(t *testing.T) {
 		t.Errorf("got %v, want UNAVAILABLE", err)
 	}
 	if len(mustLoad(t, s, n.Ref())) != 0 {
-		t.Error("reads must go on")
+		t.Error("reads must work")
 	}
 	if err := holder.run.tx.Rollback(); err != nil {
 		t.Fatal(err)
@@ -177,31 +177,30 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// A session that was left in the middle of something must not keep everybody else
-// from writing.
-func TestWriterHeals(t *testing.T) {
+// A session that was left in a transaction must not block later writes.
+func TestWriterRecovers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "names.db")
-	angry := false
+	broken := false
 	s := openTest(t, path, Config{Now: func() time.Time {
-		if angry {
+		if broken {
 			panic("the clock is broken")
 		}
 		return testClock()
 	}})
 	mustCommit(t, s, insertGroup(heldName("a")))
-	angry = true
+	broken = true
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = s.Commit(context.Background(), []dibs.Group{insertGroup(heldName("b"))})
 		t.Error("the panic was swallowed")
 	}()
-	angry = false
+	broken = false
 	mustCommit(t, s, insertGroup(heldName("c")))
 	mustCommit(t, openTest(t, path, Config{}), insertGroup(heldName("d"))) // the lock is free
 
 	s.writer.mu.Lock()
-	err := s.writer.s.script(context.Background(), "BEGIN") // left open, whoever did it
+	err := s.writer.s.script(context.Background(), "BEGIN") // left open
 	s.writer.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
@@ -212,8 +211,8 @@ func TestWriterHeals(t *testing.T) {
 	mustCommit(t, s, insertGroup(heldName("e")))
 }
 
-// Who had to wait for others, and whose time was over meanwhile, writes nothing any more.
-func TestCommitAfterItsDate(t *testing.T) {
+// A Commit whose deadline passes while it waits for the lock writes nothing.
+func TestCommitAfterItsDeadline(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "names.db")
 	s, other := openTest(t, path, Config{BusyTimeout: time.Minute}), openTest(t, path, Config{})
@@ -232,9 +231,9 @@ func TestCommitAfterItsDate(t *testing.T) {
 	<-ctx.Done()
 	other.writer.rollback()
 	if err := <-failed; !errors.Is(err, dibs.ErrUnavailable) {
-		t.Errorf("it is %v, want UNAVAILABLE", err)
+		t.Errorf("%v, want UNAVAILABLE", err)
 	}
 	if found, err := s.Load(context.Background(), []dibs.Ref{heldName("late").Ref()}); err != nil || len(found.Records) != 0 {
-		t.Errorf("there is %+v, %v", found.Records, err)
+		t.Errorf("found %+v, %v", found.Records, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// files remembers which file a store of the suite is in.
+// files maps stores of the suite to their files.
 type files struct {
 	paths sync.Map // of dibs.Store to string
 }
@@ -34,13 +34,13 @@ func (f *files) path(store dibs.Store) string {
 	return path.(string)
 }
 
-// again opens the file of a store once more.
+// again opens the file of a store again.
 func (f *files) again(tb testing.TB, store dibs.Store, clock *storetest.Clock) dibs.Store {
 	tb.Helper()
 	return f.open(tb, f.path(store), clock)
 }
 
-// crash opens a copy of the files as they are now: what a kill would leave.
+// crash opens a copy of the present files, like after a kill.
 func (f *files) crash(tb testing.TB, store dibs.Store, clock *storetest.Clock) dibs.Store {
 	tb.Helper()
 	copied := filepath.Join(tb.TempDir(), "crashed.db")

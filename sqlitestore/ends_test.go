@@ -9,9 +9,9 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// A confirmation was decided before the hold's end, and its transaction is still under way.
-// Nobody is told by another handle on the file that the hold is over, since it is not.
-func TestNoHoldIsOverWhileItsConfirmationIsUnderWay(t *testing.T) {
+// The transaction of a confirmation is still open after the end of the hold. Meanwhile no read reports
+// that the hold has expired.
+func TestOpenConfirmation(t *testing.T) {
 	t.Parallel()
 	reg, db := openShared(t, "immediate")
 	hold, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: endtest.Namespace, Value: endtest.Value, TTL: dibs.For(2 * time.Second)})

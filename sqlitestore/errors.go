@@ -11,15 +11,15 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// What Open refuses. It has not changed the file then.
+// The errors with which Open refuses a file. It has not changed the file then.
 var (
-	// ErrNotDatabase is returned for a file that is no SQLite database.
+	// ErrNotDatabase is returned for a file that is not an SQLite database.
 	ErrNotDatabase = errors.New("sqlitestore: the file is not an SQLite database: give the path of a new file, or of one that Dibs made")
 
-	// ErrForeignDatabase is returned for an SQLite database of somebody else's.
-	ErrForeignDatabase = errors.New("sqlitestore: the database holds tables, but none of Dibs: give another path, or set Config.Shared to put the tables of Dibs beside them")
+	// ErrForeignDatabase is returned for an SQLite database of another program.
+	ErrForeignDatabase = errors.New("sqlitestore: the database has tables, but none of Dibs: give another path, or set Config.Shared to put the tables of Dibs beside them")
 
-	// ErrNewerSchema is returned for a database that a newer Dibs has written.
+	// ErrNewerSchema is returned for a database of a newer version of Dibs.
 	ErrNewerSchema = errors.New("sqlitestore: a newer version of Dibs has written this database: update this program")
 )
 
@@ -39,8 +39,8 @@ func isBusy(err error) bool {
 	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
 }
 
-// unavailable classifies an error of a call that did nothing. What is classified
-// already stays as it is.
+// unavailable classifies an error of a call that changed nothing. An error that is
+// classified already stays as it is.
 func unavailable(err error) error {
 	var classified *dibs.Error
 	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
@@ -49,7 +49,7 @@ func unavailable(err error) error {
 	return dibs.Unavailable(err).Because(causeOf(err))
 }
 
-// causeOf says what is wrong with the file, as far as SQLite tells it.
+// causeOf returns the cause of an error, if SQLite tells one.
 func causeOf(err error) dibs.Cause {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_FULL:
@@ -68,12 +68,11 @@ func causeOf(err error) dibs.Cause {
 
 // commitError classifies an error of COMMIT itself.
 //
-// SQLite appends the transaction's pages to the WAL, the one that marks the
-// commit last, then syncs, then shows them to others. Busy means that it did
-// not begin. Full means that a page could not be written, so the mark is not
-// there. After any other failure, a sync above all, the mark may be in the
-// file: nobody sees it as long as the file is open somewhere, but recovery after
-// a crash would.
+// SQLite appends the pages of the transaction to the WAL, the page with the commit mark last,
+// then syncs, then makes them visible. Busy means that it did not begin. Full means that a
+// page could not be written, so the mark is missing. After any other failure, of the sync
+// above all, the mark may be in the file: it has no effect as long as the file is open
+// anywhere, but recovery after a crash would find it.
 func commitError(err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CONSTRAINT:
@@ -82,7 +81,7 @@ func commitError(err error) error {
 	return dibs.OutcomeUnknown(err).Because(causeOf(err))
 }
 
-// errTxOver is returned when there is no transaction any more.
+// errTxOver is returned after SQLite has rolled the transaction back by itself.
 var errTxOver = fmt.Errorf("%w: SQLite has rolled it back already", dibs.ErrRetryTx)
 
 // txError classifies an error inside the caller's transaction.
@@ -97,10 +96,10 @@ func txError(err error) error {
 }
 
 func errCannotOpen(path string, err error) error {
-	return fmt.Errorf("sqlitestore: cannot open %q: check that its folder exists and that this process may read and write there: %w", path, err)
+	return fmt.Errorf("sqlitestore: cannot open %q: check that its folder exists and that this process may read and write in it: %w", path, err)
 }
 
-// openError says what is wrong with a path.
+// openError adds the path and what to do to an error of Open.
 func openError(path string, err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_NOTADB:

@@ -9,10 +9,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-const eventColumns = 9
-
-// eventRow is an event with its place: its number, that of its name's row, and that
-// of the name's event before it.
+// eventRow is an event with its number, the number of its name's row, and the number of the
+// name's previous event.
 type eventRow struct {
 	*dibs.Event
 	seq, name, prev int64
@@ -38,7 +36,34 @@ func appendEvent(args []any, e *eventRow) ([]any, error) {
 		int64(e.Rev), string(body), id, namespace), nil
 }
 
-// withoutCanonical leaves out what the name's row has for all its events.
+// A name's row has the canonical form for its events, if there is a row.
+var redactEvent = newStatement(`UPDATE dibs_events SET body = CASE WHEN name IS NULL THEN ?1 ELSE ?2 END WHERE seq = ?3`)
+
+// redact replaces the bodies of events.
+func (c *changes) redact(ctx context.Context, run runner) error {
+	for _, e := range c.redacts {
+		seq, err := parseCursor(e.Cursor)
+		if err != nil {
+			return err
+		}
+		whole, err := e.EncodeBody()
+		if err != nil {
+			return err
+		}
+		short := *e
+		withoutCanonical(&short)
+		body, err := short.EncodeBody()
+		if err != nil {
+			return err
+		}
+		if err := run.exec(ctx, redactEvent, string(whole), string(body), seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutCanonical removes what the name's row has for all its events.
 func withoutCanonical(e *dibs.Event) {
 	if e.Value == e.Canonical {
 		e.Value = ""
@@ -68,15 +93,15 @@ func scanEvent(row []driver.Value) (dibs.Event, error) {
 	return e, nil
 }
 
-// eventsFrom reads events with what their names' rows tell.
+// eventsFrom reads events, with columns from the rows of their names.
 const eventsFrom = `SELECT e.seq AS seq, e.kind, e.at, coalesce(n.id, e.id), coalesce(n.namespace, e.namespace) AS namespace, e.rev, e.body, n.canonical
 	FROM dibs_events e LEFT JOIN dibs_names n ON n.n = e.name`
 
 var (
 	selectEvents = newStatement(eventsFrom + ` WHERE e.seq > ? ORDER BY e.seq LIMIT ?`)
-	// The chain from the name's row, or from the event before the one that was seen last,
-	// but no more links than the page has room for: a long history is never walked as a
-	// whole. Behind it stand the events from before there was a row.
+	// The chain from the name's row, or from the event before the cursor. It follows no more
+	// links than the page has room for, so the cost of a page does not grow with the history.
+	// Events from before there was a row come last.
 	selectHistory = newStatement(`SELECT * FROM (
 		WITH RECURSIVE chain(seq, n) AS (
 			SELECT CASE ?2 WHEN 0 THEN last_event ELSE (SELECT prev FROM dibs_events WHERE seq = ?2 AND name = dibs_names.n) END, 1
@@ -88,17 +113,6 @@ var (
 		ORDER BY seq DESC LIMIT ?3`)
 	selectLastSeq = newStatement(`SELECT max(coalesce((SELECT max(seq) FROM dibs_events), 0), coalesce((SELECT seq FROM dibs_ends), 0))`)
 )
-
-// Events returns events behind a cursor, in the order of their commits. The
-// cursor is the event's number: one writer at a time gives them out, so a reader
-// never sees a number before all smaller ones.
-func (s *Store) Events(ctx context.Context, query dibs.EventQuery) (found []dibs.Event, err error) {
-	err = s.read(ctx, func(run runner) error {
-		found, err = readEvents(ctx, run, query)
-		return err
-	})
-	return found, err
-}
 
 func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found []dibs.Event, err error) {
 	after, err := parseCursor(query.After)
@@ -117,7 +131,7 @@ func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found [
 	if err != nil || len(found) > 0 || after == 0 {
 		return found, err
 	}
-	// Nothing follows: there is no more, or the number was never given out.
+	// No events follow: it is the end, or the number was never given out.
 	last, err := readRow(ctx, run, selectLastSeq)
 	if err != nil {
 		return nil, err
@@ -128,7 +142,7 @@ func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found [
 	return nil, nil
 }
 
-// Latest returns the number of the newest event that there ever was.
+// Latest returns the number of the newest event ever.
 func (s *Store) Latest(ctx context.Context) (latest dibs.Cursor, err error) {
 	err = s.read(ctx, func(run runner) error {
 		last, err := readRow(ctx, run, selectLastSeq)

@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// feed reads events and takes the cursors out, for comparison.
+// feed reads events, and removes the cursors for comparison.
 func feed(t *testing.T, s dibs.Store, query dibs.EventQuery) []dibs.Event {
 	t.Helper()
 	query.Limit = 100
@@ -24,8 +24,8 @@ func feed(t *testing.T, s dibs.Store, query dibs.EventQuery) []dibs.Event {
 	return found
 }
 
-// Events of names take what they can from the name's row; those about an entity,
-// or about a name without a row, carry it themselves. All come back the same.
+// Events of names share columns with the row of the name; events of an entity, or of a name without a
+// row, have their own. All are read as they were committed.
 func TestEventsComeBackAsCommitted(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
@@ -58,7 +58,7 @@ func TestEventsComeBackAsCommitted(t *testing.T) {
 		t.Errorf("after deleting: %+v", got)
 	}
 	if got := mustLoad(t, s, a.Ref()); len(got) != 0 {
-		t.Error("the name is still there")
+		t.Error("the name still exists")
 	}
 }
 
@@ -67,8 +67,8 @@ func TestNoScans(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
 	for _, st := range []*statement{
-		nameShelf.load[3], nameShelf.revs[8], nameShelf.drop[3], entityShelf.load[3], documentShelf.load[3],
-		parkNames[1], deleteEvents[3], deleteStrayEvents[3], selectDue, selectOwned, selectHistory,
+		nameTable.load[3], nameTable.revs[8], nameTable.remove[3], entityTable.load[3], documentTable.load[3],
+		deactivate[1], deleteEvents[3], deleteLooseEvents[3], selectDue, selectOwned, selectHistory,
 	} {
 		count := strings.Count(st.text(), "?")
 		err := s.read(context.Background(), func(run runner) error {
@@ -87,8 +87,8 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// A page must begin where the one before it ended: with two lower bounds SQLite would
-// start at the first, and each page would read all those before it again.
+// A page begins where the previous one ended. With two lower bounds SQLite would start at the
+// lower one, and each page would read all earlier ones again.
 func TestPagesResumeByTheIndex(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
@@ -100,10 +100,7 @@ func TestPagesResumeByTheIndex(t *testing.T) {
 		"documents":           {Kind: dibs.KindTally, After: after, Limit: 10},
 		"documents in a span": {Kind: dibs.KindTally, From: "l", To: "n", After: after, Limit: 10},
 	} {
-		text, args, _ := listNames(query)
-		if query.Kind != dibs.KindName {
-			text, args, _ = listDocuments(query)
-		}
+		text, args := listSQL(query)
 		var plan []string
 		err := s.read(context.Background(), func(run runner) error {
 			return run.query(context.Background(), newStatement("EXPLAIN QUERY PLAN "+text), args, func(row []driver.Value) error {

@@ -47,14 +47,13 @@ func ExampleOpen() {
 	// Output: slug:alice-bob held
 }
 
-// A product and its slug are created in one transaction: both are there after it, or
-// neither.
+// A product and its slug are created in one transaction: both or neither.
 func ExampleWithTx() {
 	path, remove := tempFile()
 	defer remove()
 	ctx := context.Background()
 
-	// One file, with the program's own tables and those of Dibs beside them.
+	// One file has the tables of the program and those of Dibs.
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
 	check(err)
 	defer db.Close()

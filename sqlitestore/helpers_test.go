@@ -36,7 +36,7 @@ func newTest(tb testing.TB) *Store {
 	return openTest(tb, filepath.Join(tb.TempDir(), "names.db"), Config{})
 }
 
-// heldName is a typical reservation, as it is written first.
+// heldName is a typical first reservation.
 func heldName(canonical string) *dibs.NameRecord {
 	return &dibs.NameRecord{
 		ID: dibs.NameID("acme.slug", canonical), Rev: 1, Namespace: "acme.slug", Scope: "acme",
@@ -98,7 +98,7 @@ func mustLoad(tb testing.TB, s dibs.Store, refs ...dibs.Ref) []dibs.Record {
 
 func numbered(i int) string { return fmt.Sprintf("name-%08d", i*7919%100_000_000) }
 
-// pragma returns a setting, or what a pragma finds out, on a connection that reads.
+// pragma returns the result of a pragma on a connection that reads.
 func pragma(tb testing.TB, s *Store, name string) driver.Value {
 	tb.Helper()
 	var row []driver.Value

@@ -10,9 +10,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// A name that was respelled 64,000 times has a history like any other: a page of it costs
-// what is on it, the whole is read link by link once, and who held it is found without
-// keeping it.
+// A name was respelled 64,000 times. The cost of a page of its history depends on the page only, the
+// whole history is read once, and WhoHeld does not keep it in memory.
 func TestVeryLongHistory(t *testing.T) {
 	t.Parallel()
 	const atOnce = 1000
@@ -34,9 +33,9 @@ func TestVeryLongHistory(t *testing.T) {
 		later.Rev += atOnce
 		g := dibs.Group{Reads: []dibs.Read{{Ref: n.Ref(), Rev: n.Rev}}, Writes: []dibs.Write{{Record: &later}}}
 		for i := range atOnce {
-			told := later
-			told.Rev, told.Value = n.Rev+uint64(i)+1, fmt.Sprint("Long", i%7)
-			g.Events = append(g.Events, eventOf(dibs.EventRespelled, &told))
+			changed := later
+			changed.Rev, changed.Value = n.Rev+uint64(i)+1, fmt.Sprint("Long", i%7)
+			g.Events = append(g.Events, eventOf(dibs.EventRespelled, &changed))
 		}
 		mustCommit(t, s, g)
 		n = &later

@@ -17,7 +17,7 @@ var migrationFiles embed.FS
 func migrations() []string {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
-		panic(err) // the pattern is wrong: never in a build that passed its tests
+		panic(err) // the pattern is malformed
 	}
 	scripts := make([]string, len(names))
 	for i, name := range names {
@@ -38,8 +38,8 @@ var (
 	encoding      = newStatement(`PRAGMA encoding`)
 )
 
-// inspect returns the version of the schema, 0 where there is none, or says why
-// the database cannot be used.
+// inspect returns the version of the schema, 0 if there is none, or why the database cannot
+// be used.
 func inspect(ctx context.Context, run runner, shared bool) (version int, err error) {
 	tables, err := readRow(ctx, run, selectTables)
 	if err != nil {
@@ -55,7 +55,7 @@ func inspect(ctx context.Context, run runner, shared bool) (version int, err err
 	if known := len(migrations()); version > known {
 		return 0, fmt.Errorf("%w: its schema is version %d, this build knows %d", ErrNewerSchema, version, known)
 	}
-	// In UTF-16, byte order is another one and bytes that are no text get lost.
+	// UTF-16 has another byte order, and loses bytes that are not text.
 	enc, err := readRow(ctx, run, encoding)
 	if err != nil {
 		return 0, err
@@ -74,8 +74,8 @@ func schemaVersion(ctx context.Context, run runner) (int, error) {
 	return int(asInt(version[0])), nil
 }
 
-// migrate runs the scripts that the database lacks, in one transaction. Processes
-// that come at once wait for each other at its beginning.
+// migrate runs the missing scripts in one transaction. Concurrent processes wait for each
+// other at its beginning.
 func migrate(ctx context.Context, conn *session, shared bool, now func() dibs.Instant) error {
 	scripts := migrations()
 	if version, err := inspect(ctx, conn, shared); err != nil || version == len(scripts) {
@@ -92,7 +92,7 @@ func migrate(ctx context.Context, conn *session, shared bool, now func() dibs.In
 }
 
 func runScripts(ctx context.Context, conn *session, scripts []string, shared bool, now func() dibs.Instant) error {
-	version, err := inspect(ctx, conn, shared) // again: now nobody else writes
+	version, err := inspect(ctx, conn, shared) // again: now no other process writes
 	if err != nil {
 		return err
 	}

@@ -42,13 +42,13 @@ func wantModes(t *testing.T, folder string, want os.FileMode, files ...string) {
 		}
 	}
 	if len(found) != len(files) {
-		t.Errorf("there is %v, want %v", found, files)
+		t.Errorf("files %v, want %v", found, files)
 	}
 }
 
-// A new store, what SQLite puts beside it, and a backup are for their owner alone: names,
-// digests of keys and secrets of webhooks are in them.
-func TestFilesAreForTheirOwner(t *testing.T) {
+// Only the owner may read a new store, the files of SQLite beside it, and a backup: they contain names,
+// digests of keys and secrets of webhooks.
+func TestFilesBelongToTheirOwner(t *testing.T) {
 	t.Parallel()
 	folder, copies := t.TempDir(), t.TempDir()
 	s := openTest(t, filepath.Join(folder, "names.db"), Config{})
@@ -64,8 +64,8 @@ func TestFilesAreForTheirOwner(t *testing.T) {
 	wantModes(t, folder, 0o600, "names.db")
 }
 
-// A link to a file that is missing leads to a new one, which is for its owner alone too.
-func TestFileBehindALinkIsForItsOwner(t *testing.T) {
+// Open creates the file behind a dangling link, for its owner alone.
+func TestFileBehindALink(t *testing.T) {
 	t.Parallel()
 	folder, links := t.TempDir(), t.TempDir()
 	link := filepath.Join(links, "names.db")
@@ -77,8 +77,8 @@ func TestFileBehindALinkIsForItsOwner(t *testing.T) {
 	wantModes(t, folder, 0o600, "names.db", "names.db-wal", "names.db-shm")
 }
 
-// What the operator has allowed stays, for a file with and without names in it; a backup
-// of it is for its owner alone.
+// The permissions of an existing file stay, with and without names in it. Its backup is for the owner
+// alone.
 func TestModeOfAnExistingFileStays(t *testing.T) {
 	t.Parallel()
 	folder, copies := t.TempDir(), t.TempDir()
@@ -101,8 +101,8 @@ func TestModeOfAnExistingFileStays(t *testing.T) {
 	wantModes(t, copies, 0o600, "a", "b")
 }
 
-// SQLite itself never creates the file, which it would do for everybody to read.
-func TestFileThatIsGoneIsNotCreatedAnew(t *testing.T) {
+// SQLite itself never creates the file: it would be readable by all.
+func TestMissingFileIsNotCreated(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	s := openTest(t, filepath.Join(folder, "names.db"), Config{})
@@ -118,9 +118,9 @@ func TestFileThatIsGoneIsNotCreatedAnew(t *testing.T) {
 	}
 }
 
-// Stores that create one file at once in this process do not take one another's locks:
-// closing a file drops all locks that the process has on it.
-func TestCreateAtOnce(t *testing.T) {
+// Concurrent Opens of one new file in this process keep their locks: closing a file drops all locks of
+// the process on it.
+func TestConcurrentCreate(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "names.db")

@@ -18,12 +18,12 @@ import (
 	"github.com/calldibs/dibs/storetest"
 )
 
-// namesFile is one file for several registries, each of which opens it by itself.
+// namesFile is one file for several registries, each with its own store.
 func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Harness {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "names.db")
 	cfg.BusyTimeout = time.Minute
-	// A transaction that begins without the write lock can lose a race: half of them do.
+	// Half of the transactions begin without the write lock, and can lose a race.
 	var pools []*sql.DB
 	var begun atomic.Int64
 	for _, lock := range []string{"immediate", "deferred"} {
@@ -66,7 +66,7 @@ func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Harness {
 		},
 		Files: func(tb testing.TB) []string {
 			tb.Helper()
-			files, err := filepath.Glob(path + "*") // with the log of what is not in it yet
+			files, err := filepath.Glob(path + "*") // with the WAL
 			if err != nil {
 				tb.Fatal(err)
 			}

@@ -141,13 +141,13 @@ func TestShared(t *testing.T) {
 	if err := runSQL(t, path, "UPDATE users SET id = 8"); err != nil {
 		t.Fatal(err)
 	}
-	openTest(t, path, Config{}) // the file has our tables now: it is known
+	openTest(t, path, Config{}) // the file has tables of Dibs now
 }
 
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "names.db")
-	write(t, path, "") // an empty file is as good as none
+	write(t, path, "") // an empty file is like a missing one
 	s := openTest(t, path, Config{})
 	n := heldName("a")
 	mustCommit(t, s, insertGroup(n))
@@ -165,8 +165,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// SQLite in Go works only with the very libc that it was translated for.
-func TestLibcIsThePairOfSqlite(t *testing.T) {
+// The Go port of SQLite works only with the libc version that it was built for.
+func TestLibcMatchesSqlite(t *testing.T) {
 	t.Parallel()
 	goList := func(format, module string) string {
 		out, err := exec.Command("go", "list", "-m", "-f", format, module).Output()
@@ -180,6 +180,6 @@ func TestLibcIsThePairOfSqlite(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ours := goList("{{.Path}} {{.Version}}", "modernc.org/libc"); !strings.Contains(string(theirs), ours+"\n") {
-		t.Errorf("go.mod has %s, which is not what sqlite's own go.mod asks for: raise both together", ours)
+		t.Errorf("go.mod has %s, which is not the version in the go.mod of sqlite: update both together", ours)
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 const childEnv = "DIBS_SQLITE_CHILD"
 
-// TestMain lets the test binary be a process of its own: it opens the file
-// named first, and commits names that begin with what is named second.
+// TestMain makes the test binary a child process, if the environment says so: it opens a file and
+// commits names with a prefix.
 func TestMain(m *testing.M) {
 	if task := os.Getenv(childEnv); task != "" {
 		path, prefix, _ := strings.Cut(task, "|")
@@ -58,8 +58,7 @@ const (
 	raceNames = 100
 )
 
-// raceForNames wants every one of some names, through a registry with several callers
-// at once, and prints those that it got.
+// raceForNames reserves names by several concurrent callers, and prints those that it got.
 func raceForNames(path, _ string) error {
 	ctx := context.Background()
 	s, err := Open(ctx, path, Config{})
@@ -107,7 +106,7 @@ func TestManyProcessesRaceForNames(t *testing.T) {
 		for c.out.Scan() {
 			name, ok, _ := strings.Cut(c.out.Text(), " ")
 			if ok != "true" {
-				t.Errorf("a process says: %s", c.out.Text())
+				t.Errorf("the output of a process: %s", c.out.Text())
 			}
 			winners[name]++
 		}
@@ -141,15 +140,15 @@ func startChild(t *testing.T, path, prefix string) *child {
 	return &child{cmd, bufio.NewScanner(pipe)}
 }
 
-// acknowledged reads at least so many acknowledged names, then kills the child
-// in the middle of its work and reads what else it had printed.
+// acknowledged reads a number of acknowledged names, then kills the child, and reads the rest of its
+// output.
 func (c *child) acknowledged(t *testing.T, atLeast int) []string {
 	t.Helper()
 	var names []string
 	for c.out.Scan() {
 		name, ok, _ := strings.Cut(c.out.Text(), " ")
 		if ok != "true" {
-			t.Errorf("the child says: %s", c.out.Text())
+			t.Errorf("the output of the child: %s", c.out.Text())
 			break
 		}
 		names = append(names, name)
@@ -170,7 +169,7 @@ func checkThere(t *testing.T, s *Store, canonicals []string) {
 	for _, canonical := range canonicals {
 		n := heldName(canonical)
 		if len(mustLoad(t, s, n.Ref())) != 1 {
-			t.Errorf("%s was acknowledged and is not there", canonical)
+			t.Errorf("%s was acknowledged and is missing", canonical)
 		}
 		events, err := s.Events(context.Background(), dibs.EventQuery{Name: n.ID, Limit: 10})
 		if err != nil || len(events) != 1 {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A file that may be read and not written. Root may write everything, so a
-// thread of its own gives up root's rights over files.
+// A file without write permission. Root may write every file, so a thread of its own drops that
+// capability.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

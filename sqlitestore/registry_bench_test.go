@@ -15,7 +15,7 @@ import (
 
 var callerCounts = []int{1, 64, 256}
 
-// concurrently runs work b.N times, by so many callers at once, and reports the rate.
+// concurrently runs work b.N times by a number of callers, and reports the rate.
 func concurrently(b *testing.B, callers int, work func(i int) error) {
 	b.Helper()
 	var (
@@ -42,8 +42,8 @@ func concurrently(b *testing.B, callers int, work func(i int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// openPlain opens a database as a program without a registry would, with one
-// connection and the durability that Dibs has.
+// openPlain opens a database like a program without a registry, with one connection and the durability
+// of Dibs.
 func openPlain(b *testing.B, schema string) *sql.DB {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "plain.db")
@@ -59,8 +59,8 @@ func openPlain(b *testing.B, schema string) *sql.DB {
 	return db
 }
 
-// BenchmarkPlainInsert is the leanest peer: one INSERT a claim, each a transaction of
-// its own, in a plain loop. It keeps no history, and its holds never end.
+// BenchmarkPlainInsert is the smallest baseline: one INSERT per claim, each in a transaction of its
+// own, in a plain loop. It keeps no history, and its holds never end.
 func BenchmarkPlainInsert(b *testing.B) {
 	db := openPlain(b, `CREATE TABLE reservations (
 		slug TEXT PRIMARY KEY, entity_id TEXT, reserved_at INTEGER NOT NULL, confirmed INTEGER NOT NULL DEFAULT 0)`)
@@ -75,9 +75,8 @@ func BenchmarkPlainInsert(b *testing.B) {
 	})
 }
 
-// BenchmarkPlainClaim is the peer that does what a reservation takes: look whether
-// somebody has the name, hold it until a date, and write the history, in one
-// transaction a claim, in a plain loop.
+// BenchmarkPlainClaim is the baseline that does what a reservation does: check that the name is free,
+// hold it until a date, and write the history, in one transaction per claim, in a plain loop.
 func BenchmarkPlainClaim(b *testing.B) {
 	db := openPlain(b, `
 		CREATE TABLE reservations (
@@ -161,7 +160,7 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// BenchmarkStampede settles a race of 10,000 callers for one name.
+// BenchmarkStampede is a race of 10,000 callers for one name.
 func BenchmarkStampede(b *testing.B) {
 	reg := openRegistry(b, dibs.Config{})
 	for i := range b.N {

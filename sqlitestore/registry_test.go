@@ -32,7 +32,7 @@ func openRegistry(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 	return reg
 }
 
-// stampede lets callers race for one name.
+// stampede makes callers race for one name.
 func stampede(reg *dibs.Registry, callers int, value string) (won, refused int64, failure error) {
 	var (
 		group       sync.WaitGroup
@@ -62,7 +62,7 @@ func stampede(reg *dibs.Registry, callers int, value string) (won, refused int64
 	return wins.Load(), takes.Load(), failure
 }
 
-// Ten thousand race for one name: one has it, and it costs a few transactions.
+// Ten thousand callers race for one name: one gets it, in a few transactions.
 func TestStampede(t *testing.T) {
 	t.Parallel()
 	const callers = 10_000

@@ -17,9 +17,9 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// Two registries on the same names, each remembering what the other changes behind its
-// back: a name has one holder at a time, and its history has no gap.
-func TestRivals(t *testing.T) {
+// Two registries change the same names, each with a cache that the other makes stale. A name has one
+// holder at a time, and its history has no gap.
+func TestStaleCaches(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) func() dibs.Store{
 		"memory": func(*testing.T) func() dibs.Store {
@@ -77,7 +77,7 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// holders knows who was told that a name is theirs.
+// holders tracks which caller has a name.
 type holders struct {
 	mu    sync.Mutex
 	names map[string]string
@@ -101,8 +101,7 @@ func (h *holders) leave(value string) {
 	delete(h.names, value)
 }
 
-// round reserves one of few names by one registry, and goes on with it by another that
-// may remember something else.
+// round reserves one of few names by one registry, and continues by another with a different cache.
 func (h *holders) round(reg, then *dibs.Registry, who string) error {
 	ctx := context.Background()
 	value := fmt.Sprintf("name-%d", rand.IntN(5))
@@ -116,7 +115,7 @@ func (h *holders) round(reg, then *dibs.Registry, who string) error {
 		return err
 	}
 	if rand.IntN(2) == 0 {
-		h.leave(value) // before it is free: somebody else may have it at once
+		h.leave(value) // before it is free: another caller may get it at once
 		_, err := then.Release(ctx, dibs.Release{ID: hold.ID, Token: hold.Token})
 		return err
 	}
@@ -129,8 +128,7 @@ func (h *holders) round(reg, then *dibs.Registry, who string) error {
 	return err
 }
 
-// checkFeed demands that each name's revisions follow each other, and that its epochs
-// never go back.
+// checkFeed checks that the revisions of each name have no gap, and that its epochs never decrease.
 func checkFeed(t *testing.T, reg *dibs.Registry) {
 	t.Helper()
 	type state struct{ rev, epoch uint64 }

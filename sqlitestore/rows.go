@@ -2,36 +2,30 @@ package sqlitestore
 
 import (
 	"database/sql/driver"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-const (
-	heldColumns     = 22
-	nameColumns     = heldColumns + 16
-	entityColumns   = 9
-	documentColumns = 7
-)
+const holdSize = 22 // the number of holdColumns
 
-// nameRow is a name with what only its row has: a number, and where its history
-// ends.
+// nameRow is a name with what only its row has: a number, and its last event.
 type nameRow struct {
 	*dibs.NameRecord
 	number, lastEvent int64
-	fresh             bool // it has no row yet
+	isNew             bool // it has no row yet
 }
 
-// plain reports whether the row is new and has nothing rare.
-func (n *nameRow) plain() bool {
-	return n.fresh && n.Intended.IsZero() && n.CorrelationID == "" && len(n.Meta) == 0 &&
+// isNewHold reports whether the row is new and rareColumns are empty.
+func (n *nameRow) isNewHold() bool {
+	return n.isNew && n.Intended.IsZero() && n.CorrelationID == "" && len(n.Meta) == 0 &&
 		n.Asked == 0 && n.AskAt == 0 && n.Doubt == "" && n.Owner.IsZero() &&
 		n.ConfirmedAt == 0 && n.EndedAt == 0 && n.Line.IsZero() && n.Until == 0 && len(n.Links) == 0 && len(n.Spent) == 0
 }
 
-// appendHold appends a row of table holds.
+// appendHold appends a row of newHolds.
 func appendHold(args []any, n *nameRow) ([]any, error) {
 	var value, token any
 	if n.Value != n.Canonical {
@@ -51,13 +45,10 @@ func appendHold(args []any, n *nameRow) ([]any, error) {
 
 // appendName appends a row of table names.
 func appendName(args []any, n *nameRow) ([]any, error) {
-	var meta, line, links, spent, owner any
-	if len(n.Meta) > 0 {
-		text, err := json.Marshal(n.Meta)
-		if err != nil {
-			return nil, err
-		}
-		meta = string(text)
+	var line, links, spent, owner any
+	meta, err := sqlrow.JSON(n.Meta)
+	if err != nil {
+		return nil, err
 	}
 	if !n.Line.IsZero() {
 		line = n.Line[:]
@@ -68,13 +59,13 @@ func appendName(args []any, n *nameRow) ([]any, error) {
 	if len(n.Spent) > 0 {
 		spent = dibs.EncodeSpent(n.Spent)
 	}
-	if n.State == dibs.Active || n.State == dibs.Alias {
+	if record.Owned(n.NameRecord) {
 		id := dibs.EntityID(n.Scope, n.Owner)
 		owner = id[:]
 	}
-	args, err := appendHold(args, n)
+	args, err = appendHold(args, n)
 	return append(args,
-		textOrNull(n.Intended.Type), textOrNull(n.Intended.ID), textOrNull(n.CorrelationID), meta,
+		textOrNull(n.Intended.Type), textOrNull(n.Intended.ID), textOrNull(n.CorrelationID), textOrNull(meta),
 		int64(n.Asked), intOrNull(n.AskAt), textOrNull(n.Doubt),
 		textOrNull(n.Owner.Type), textOrNull(n.Owner.ID), owner,
 		intOrNull(n.ConfirmedAt), intOrNull(n.EndedAt), line, intOrNull(n.Until), links, spent), err
@@ -110,10 +101,10 @@ func scanName(row []driver.Value) (dibs.Record, error) {
 	if row[6] == nil {
 		n.Value = n.Canonical
 	}
-	return n, scanRare(n, row[heldColumns:])
+	return n, scanRare(n, row[holdSize:])
 }
 
-// scanRare reads the columns that first reservations leave empty.
+// scanRare reads rareColumns.
 func scanRare(n *dibs.NameRecord, row []driver.Value) error {
 	n.Intended = dibs.Entity{Type: asText(row[0]), ID: asText(row[1])}
 	n.CorrelationID = asText(row[2])
@@ -125,31 +116,14 @@ func scanRare(n *dibs.NameRecord, row []driver.Value) error {
 	n.EndedAt = dibs.Instant(asInt(row[11]))
 	n.Until = dibs.Instant(asInt(row[13]))
 	copy(n.Line[:], asBytes(row[12]))
-	if meta := asText(row[3]); meta != "" {
-		if err := json.Unmarshal([]byte(meta), &n.Meta); err != nil {
-			return fmt.Errorf("the meta of %s is damaged: %w", n.ID, err)
-		}
-	}
-	var err error
-	if n.Links, err = dibs.DecodeLinks(asBytes(row[14])); err != nil {
-		return err
-	}
-	n.Spent, err = dibs.DecodeSpent(asBytes(row[15]))
-	return err
+	return sqlrow.SetEncoded(n, asText(row[3]), asBytes(row[14]), asBytes(row[15]))
 }
 
 // appendEntity appends a row of table entities.
 func appendEntity(args []any, e *dibs.EntityRecord) ([]any, error) {
-	var active any
-	if len(e.Active) > 0 {
-		text, err := json.Marshal(e.Active)
-		if err != nil {
-			return nil, err
-		}
-		active = string(text)
-	}
+	active, err := sqlrow.JSON(e.Active)
 	return append(args, e.ID[:], int64(e.Rev), textOrNull(e.Scope), e.Entity.Type, e.Entity.ID,
-		bit(e.Archived), bit(e.Deleted), active, intOrNull(e.Due)), nil
+		bit(e.Archived), bit(e.Deleted), textOrNull(active), intOrNull(e.Due)), err
 }
 
 // scanEntity reads a row of table entities.
@@ -163,12 +137,7 @@ func scanEntity(row []driver.Value) (dibs.Record, error) {
 		Due:      dibs.Instant(asInt(row[8])),
 	}
 	copy(e.ID[:], asBytes(row[0]))
-	if active := asText(row[7]); active != "" {
-		if err := json.Unmarshal([]byte(active), &e.Active); err != nil {
-			return nil, fmt.Errorf("the active names of entity %s are damaged: %w", e.Entity, err)
-		}
-	}
-	return e, nil
+	return e, sqlrow.SetActive(e, asText(row[7]))
 }
 
 // appendDocument appends a row of table documents.
@@ -192,4 +161,43 @@ func scanDocument(row []driver.Value) (dibs.Record, error) {
 	}
 	copy(d.ID[:], asBytes(row[1]))
 	return d, nil
+}
+
+// The helpers below turn zero values into NULL and back. NULL takes no space, and reads
+// better in the sqlite3 shell.
+
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func intOrNull[T ~int64](i T) any {
+	if i == 0 {
+		return nil
+	}
+	return int64(i)
+}
+
+func bit(b bool) any {
+	if b {
+		return int64(1)
+	}
+	return int64(0)
+}
+
+func asText(v driver.Value) string {
+	s, _ := v.(string)
+	return s
+}
+
+func asInt(v driver.Value) int64 {
+	i, _ := v.(int64)
+	return i
+}
+
+func asBytes(v driver.Value) []byte {
+	b, _ := v.([]byte)
+	return b
 }

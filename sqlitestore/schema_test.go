@@ -70,7 +70,7 @@ func TestSwapInEitherOrder(t *testing.T) {
 	}
 }
 
-// The size that GOALS promise: a confirmed name with its entity and two events.
+// A confirmed name with its entity and two events takes at most 800 bytes.
 func TestBytesPerName(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

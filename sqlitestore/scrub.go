@@ -6,21 +6,22 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 var _ dibs.Scrubber = (*Store)(nil)
 
 var (
 	vacuum = newStatement("VACUUM")
-	// truncateLog brings everything from the log into the file, and empties the log.
-	truncateLog = newStatement("PRAGMA wal_checkpoint(TRUNCATE)")
+	// truncateWAL moves everything from the WAL into the file, and empties the WAL.
+	truncateWAL = newStatement("PRAGMA wal_checkpoint(TRUNCATE)")
 )
 
-var errBeingRead = errors.New("the log cannot be emptied while others read the file: try again")
+var errBeingRead = errors.New("the WAL cannot be emptied while another connection reads the file: try again")
 
-// Scrub writes the file anew, without what was deleted or changed: SQLite only marks the
-// room of that as free. It takes as long as copying the file, as much room on disk for a
-// while, and nobody else writes meanwhile.
+// Scrub rewrites the file without deleted and replaced data, whose space SQLite only marks as
+// free. It takes as long as a copy of the file, needs as much space on disk, and blocks other
+// writers meanwhile.
 func (s *Store) Scrub(ctx context.Context) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -36,7 +37,7 @@ func (s *Store) Scrub(ctx context.Context) error {
 		return unavailable(err)
 	}
 	for deadline := time.Now().Add(s.writer.wait); ; {
-		row, err := readRow(ctx, conn, truncateLog)
+		row, err := readRow(ctx, conn, truncateWAL)
 		switch {
 		case err != nil && !isBusy(err):
 			return unavailable(err)
@@ -45,10 +46,8 @@ func (s *Store) Scrub(ctx context.Context) error {
 		case time.Now().After(deadline):
 			return unavailable(errBeingRead)
 		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := backoff.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// session is one connection with the statements it has prepared. It speaks to the
-// driver itself: database/sql in between would cost as much as a short statement,
-// and what it is good for, pooling, is not wanted here.
+// session is one connection with its prepared statements. It uses the driver without
+// database/sql, which would cost as much as a short statement, and whose pool is not needed
+// here.
 type session struct {
 	conn  driver.Conn
 	stmts map[*statement]driver.Stmt
-	args  []driver.NamedValue // used again and again
+	args  []driver.NamedValue // reused
 }
 
 func newSession(ctx context.Context, connector driver.Connector) (*session, error) {
@@ -38,7 +38,7 @@ func (s *session) prepared(st *statement) (driver.Stmt, error) {
 	return stmt, err
 }
 
-// numbered returns the arguments as the driver wants them, until the next call.
+// numbered returns the arguments for the driver. They are valid until the next call.
 func (s *session) numbered(args []any) []driver.NamedValue {
 	s.args = s.args[:0]
 	for i, arg := range args {
@@ -80,13 +80,13 @@ func (s *session) exec(ctx context.Context, st *statement, args ...any) error {
 	return err
 }
 
-// script runs several statements, which are not kept.
+// script runs several statements without keeping them prepared.
 func (s *session) script(ctx context.Context, text string) error {
 	_, err := s.conn.(driver.ExecerContext).ExecContext(ctx, text, nil)
 	return err
 }
 
-// close ends the connection, whatever state it was left in.
+// close ends the connection in any state.
 func (s *session) close() error {
 	for _, stmt := range s.stmts {
 		_ = stmt.Close()
@@ -107,8 +107,8 @@ func snapshot(ctx context.Context, run runner, fn func() error) error {
 		return err
 	}
 	if err := fn(); err != nil {
-		// Not under ctx, which may have ended. The connection is discarded after
-		// an error, but the writer's is not.
+		// Not under ctx, which may have ended. Readers discard their connection after an
+		// error, but the writer keeps its own.
 		_ = run.exec(context.Background(), rollbackTx)
 		return err
 	}
@@ -118,7 +118,7 @@ func snapshot(ctx context.Context, run runner, fn func() error) error {
 // readers is a pool of sessions that read.
 type readers struct {
 	connector driver.Connector
-	idle      chan *session // nil: a place where none was opened yet
+	idle      chan *session // nil stands for one that is not open yet
 }
 
 func newReaders(connector driver.Connector, size int) *readers {
@@ -129,8 +129,7 @@ func newReaders(connector driver.Connector, size int) *readers {
 	return r
 }
 
-// use runs fn on an idle session, waiting for one. After an error the session
-// is not used again.
+// use waits for an idle session and runs fn on it. After an error the session is discarded.
 func (r *readers) use(ctx context.Context, fn func(runner) error) error {
 	var s *session
 	select {
@@ -153,7 +152,7 @@ func (r *readers) use(ctx context.Context, fn func(runner) error) error {
 	return err
 }
 
-// close ends the sessions. Nobody may be using one.
+// close ends the sessions, none of which may be in use.
 func (r *readers) close() (err error) {
 	for range cap(r.idle) {
 		if s := <-r.idle; s != nil {
@@ -167,8 +166,8 @@ func (r *readers) close() (err error) {
 type writer struct {
 	connector driver.Connector
 	wait      time.Duration // how long to wait for other processes
-	mu        turn
-	s         *session // nil until needed, and after one was discarded
+	mu        ctxMutex
+	s         *session // nil until needed, and after discard
 }
 
 // acquire returns the session. The caller holds mu.
@@ -185,7 +184,7 @@ func (w *writer) acquire(ctx context.Context) (*session, error) {
 
 // read runs a short read on the session. The caller holds mu.
 func (w *writer) read(ctx context.Context, fn func(context.Context, runner) error) error {
-	ctx = context.WithoutCancel(ctx) // never interrupted, so that the connection keeps its worth
+	ctx = context.WithoutCancel(ctx) // an interrupted connection would lose its cache
 	s, err := w.acquire(ctx)
 	if err != nil {
 		return err
@@ -196,9 +195,9 @@ func (w *writer) read(ctx context.Context, fn func(context.Context, runner) erro
 	return err
 }
 
-// busyWait is how long SQLite itself waits for another process's transaction.
-// It asks less and less often the longer it waits, up to every 100 ms, and would
-// starve beside a busy process; so it is told to wait shortly, and again.
+// busyWait is how long SQLite itself waits for another process's transaction. SQLite polls
+// less often the longer it waits, up to every 100 ms, and would starve beside a busy process.
+// So the writer waits shortly, many times.
 const busyWait = 10 * time.Millisecond
 
 // begin begins a transaction that has the write lock. The caller holds mu.
@@ -210,7 +209,7 @@ func (w *writer) begin(ctx context.Context) (*session, error) {
 				return s, nil
 			}
 			if !isBusy(err) {
-				w.discard() // whatever state it is in, the next one starts afresh
+				w.discard()
 			}
 		}
 		if !isBusy(err) || time.Now().After(deadline) {
@@ -219,8 +218,8 @@ func (w *writer) begin(ctx context.Context) (*session, error) {
 	}
 }
 
-// rollback ends the transaction under way. SQLite has done so already after
-// some errors (a full disk), and says that there is none. The caller holds mu.
+// rollback ends the transaction. After some errors, such as a full disk, SQLite has done so
+// already, and reports that there is none. The caller holds mu.
 func (w *writer) rollback() {
 	err := w.s.exec(context.Background(), rollbackTx)
 	if err != nil && primaryCode(err) != codeError {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// statement is one SQL text. Connections keep what they prepared by its address.
+// statement is one SQL text. Connections keep their prepared statements by its address.
 type statement struct {
 	text func() string
 }
@@ -18,23 +18,22 @@ func newStatement(text string) *statement {
 	return &statement{func() string { return text }}
 }
 
-// composed holds the statements that were put together for listings. There are
-// as many as there are combinations of filters.
-var composed sync.Map // of string to *statement
+// listStatements caches the statements of listings: one for each combination of filters.
+var listStatements sync.Map // of string to *statement
 
-// interned returns the statement for a text, always the same one.
-func interned(text string) *statement {
-	if st, ok := composed.Load(text); ok {
+// cachedStatement returns the statement for a text, always the same one.
+func cachedStatement(text string) *statement {
+	if st, ok := listStatements.Load(text); ok {
 		return st.(*statement)
 	}
-	st, _ := composed.LoadOrStore(text, newStatement(text))
+	st, _ := listStatements.LoadOrStore(text, newStatement(text))
 	return st.(*statement)
 }
 
-// runner executes statements: on a connection that keeps them prepared, or in a
-// transaction of the caller's.
+// runner executes statements: on a connection that keeps them prepared, or in a caller's
+// transaction.
 type runner interface {
-	// query hands every row to fn. The row is fn's only until it returns.
+	// query calls fn with every row. The row is valid until fn returns.
 	query(ctx context.Context, st *statement, args []any, fn func(row []driver.Value) error) error
 	exec(ctx context.Context, st *statement, args ...any) error
 }
@@ -53,8 +52,8 @@ const (
 	maxBatch   = 1 << (batchSizes - 1) // 256 names are 8,448 parameters; SQLite takes 32,766
 )
 
-// batch is a statement for many rows, in sizes of 1, 2, 4 … 256, so that few
-// texts serve every number of rows and stay prepared.
+// batch is a statement for many rows, in sizes of 1, 2, 4 … 256: few texts serve every number
+// of rows and stay prepared.
 type batch [batchSizes]*statement
 
 func newBatch(text func(rows int) string) *batch {
@@ -65,8 +64,8 @@ func newBatch(text func(rows int) string) *batch {
 	return &b
 }
 
-// fitting returns the smallest statement for at least n rows, and its size; for
-// callers that can fill up with repetitions.
+// fitting returns the smallest statement for at least n rows, and its size, for callers that
+// can repeat the last row.
 func (b *batch) fitting(n int) (*statement, int) {
 	i := bits.Len(uint(n - 1))
 	return b[i], 1 << i
@@ -78,12 +77,12 @@ func (b *batch) within(n int) (*statement, int) {
 	return b[i], 1 << i
 }
 
-// places returns n parameters in a list: ?,?,?
-func places(n int) string {
+// params returns n parameters: ?,?,?
+func params(n int) string {
 	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
 }
 
-// in makes a batch of a text that ends in a list of ids.
+// in returns a batch of a text that ends with a list of ids.
 func in(text string) *batch {
-	return newBatch(func(n int) string { return text + " IN (" + places(n) + ")" })
+	return newBatch(func(n int) string { return text + " IN (" + params(n) + ")" })
 }

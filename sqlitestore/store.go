@@ -2,23 +2,21 @@
 //
 //	store, err := sqlitestore.Open(ctx, "names.db", sqlitestore.Config{})
 //
-// It is the engine for programs that carry their registry with them: no server,
-// no cgo, several processes on one machine may share the file. What is
-// acknowledged is on disk: the file runs in WAL mode with synchronous=FULL.
+// It is the engine for programs that embed their registry: no server, no cgo, and several
+// processes on one machine may share the file. What is acknowledged is on disk: the file is
+// in WAL mode with synchronous=FULL.
 //
-// SQLite has one writer at a time. The store holds one connection that writes,
-// where every Commit is one transaction whatever the number of its groups, and a
-// few that read beside it.
+// SQLite has one writer at a time. The store has one connection that writes, on which every
+// Commit is one transaction whatever the number of its groups, and a few that read.
 //
-// The tables are meant to be looked at with the sqlite3 shell; the files in
-// migrations describe them. Write to them with a shell older than SQLite 3.51.3
-// never: those can damage a live file in WAL mode.
+// The tables can be read with the sqlite3 shell; the files in migrations describe them. Never
+// write to them with a shell older than SQLite 3.51.3: it can damage a file in WAL mode that
+// is in use.
 package sqlitestore
 
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/inflight"
@@ -26,9 +24,8 @@ import (
 
 // Store is a [dibs.Store] on one SQLite file. It is safe for concurrent use.
 type Store struct {
-	now func() time.Time
-
-	calls inflight.Calls // Close waits for them
+	queries
+	calls inflight.Calls // every method is in it while it runs, so that Close waits for it
 
 	writer  *writer
 	readers *readers
@@ -39,8 +36,6 @@ var (
 	_ dibs.Pinger = (*Store)(nil)
 	_ dibs.Clock  = (*Store)(nil)
 )
-
-func (s *Store) instant() dibs.Instant { return dibs.InstantOf(s.now()) }
 
 // Now returns the engine's time, which is that of the machine.
 func (s *Store) Now() (dibs.Instant, bool) { return s.instant(), true }
@@ -53,9 +48,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// read runs fn on a reading connection. Unless fn asks for one statement only,
-// it wraps itself in [snapshot].
-func (s *Store) read(ctx context.Context, fn func(runner) error) error {
+// readConn runs fn on a connection that reads. If fn runs several statements, it uses
+// [snapshot].
+func (s *Store) readConn(ctx context.Context, fn func(runner) error) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
@@ -67,7 +62,7 @@ func (s *Store) read(ctx context.Context, fn func(runner) error) error {
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
 	return s.calls.Close(func() error {
-		// The writer last: the last connection to go folds the WAL into the file.
+		// The writer last: the last connection that closes moves the WAL into the file.
 		err := s.readers.close()
 		return unavailable(errors.Join(err, s.writer.close()))
 	})

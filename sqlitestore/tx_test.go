@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// callersDB is the caller's own pool on the store's file.
+// callersDB is the caller's pool on the file of the store.
 func callersDB(t *testing.T, path string, params ...string) *sql.DB {
 	t.Helper()
 	db := sql.OpenDB(connector(dsn(path, Config{BusyTimeout: 50 * time.Millisecond}, params...)))
@@ -54,7 +54,7 @@ func TestTxCommitsAndRollsBackWithTheCaller(t *testing.T) {
 			if len(mustLoad(t, s, n.Ref())) != 0 {
 				t.Error("others see the name before the transaction commits")
 			}
-			// The same again is stale, and harms nothing.
+			// The same group again is stale.
 			if outcomes, err := store.Commit(context.Background(), []dibs.Group{insertGroup(n)}); err != nil || outcomes[0] != dibs.Stale {
 				t.Errorf("second insert: %v %v", outcomes, err)
 			}
@@ -73,7 +73,7 @@ func TestTxCommitsAndRollsBackWithTheCaller(t *testing.T) {
 	}
 }
 
-func TestTxThatLostTheRaceIsToldToRetry(t *testing.T) {
+func TestTxThatLosesTheRace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")
 	s := openTest(t, path, Config{})
@@ -100,7 +100,7 @@ func TestTxThatLostTheRaceIsToldToRetry(t *testing.T) {
 	}
 }
 
-// A failing statement leaves nothing of its group in the caller's transaction.
+// A failing statement leaves no change of its group in the caller's transaction.
 func TestTxKeepsNoHalfGroup(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")

@@ -19,7 +19,7 @@ import (
 
 var product = dibs.Entity{Type: "product", ID: "101"}
 
-// openShared returns a registry, and a pool of the caller's own on the same file.
+// openShared returns a registry, and a pool of the caller on the same file.
 func openShared(t *testing.T, txlock string) (*dibs.Registry, *sql.DB) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.db")
@@ -68,7 +68,7 @@ func stateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
 	return name.State
 }
 
-// A whole life in one transaction: every verb joins it.
+// Every verb joins the transaction.
 func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 	t.Parallel()
 	for _, commit := range []bool{true, false} {
@@ -160,9 +160,8 @@ func TestARefusalLeavesTheTransactionUsable(t *testing.T) {
 	}
 }
 
-// A transaction that began by reading, and whose snapshot is out of date, cannot
-// write any more.
-func TestADeferredTransactionThatLosesIsToldToRetry(t *testing.T) {
+// A transaction that began with a read, and whose snapshot is out of date, cannot write.
+func TestDeferredTransactionThatLosesTheRace(t *testing.T) {
 	t.Parallel()
 	reg, db := openShared(t, "deferred")
 	ctx := t.Context()
@@ -225,9 +224,9 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 	}
 }
 
-// SQLite rolls a transaction back by itself when the disk is full. What the caller
-// does in it afterwards must not be committed on its own.
-func TestATransactionThatIsOverTakesNothing(t *testing.T) {
+// SQLite rolls a transaction back by itself when the disk is full. Later changes of the caller must not
+// be committed on their own.
+func TestTransactionThatSQLiteRolledBack(t *testing.T) {
 	t.Parallel()
 	reg, db := openShared(t, "immediate")
 	db.SetMaxOpenConns(1)
@@ -262,7 +261,7 @@ func TestATransactionThatIsOverTakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := bound.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "spring", Entity: product}); !errors.Is(err, dibs.ErrRetryTx) {
-		t.Errorf("in a transaction that is over: %v, want ErrRetryTx", err)
+		t.Errorf("after the rollback: %v, want ErrRetryTx", err)
 	}
 	_ = tx.Rollback()
 	if got := stateOf(t, reg, "spring"); got != dibs.Free {
@@ -270,8 +269,7 @@ func TestATransactionThatIsOverTakesNothing(t *testing.T) {
 	}
 }
 
-// What was refused stays counted, also when somebody looks at it in a transaction that
-// is rolled back.
+// Refusals stay counted, also if they are read in a transaction that is rolled back.
 func TestConflictsSurviveARollback(t *testing.T) {
 	t.Parallel()
 	reg, db := openShared(t, "immediate")

@@ -90,41 +90,22 @@ func VerbsOf(command dibs.Command) []Verb {
 	return verbs
 }
 
-// VerbOf returns the verb of a command. An unknown command gets a verb that cannot be
-// granted.
+// VerbOf returns the verb of a command, which is its op; ReserveAll and ReserveFirst take the
+// right to reserve. An unknown command gets a verb that cannot be granted.
 func VerbOf(command dibs.Command) Verb {
 	switch command.(type) {
-	case dibs.Reserve, dibs.ReserveAll, dibs.ReserveFirst:
-		return Reserve
-	case dibs.Extend:
-		return Extend
-	case dibs.Confirm:
-		return Confirm
-	case dibs.Release:
-		return Release
-	case dibs.Claim:
-		return Claim
-	case dibs.Rename:
-		return Rename
-	case dibs.Archive:
-		return Archive
-	case dibs.Restore:
-		return Restore
-	case dibs.Delete:
-		return Delete
-	case dibs.Decommission:
-		return Decommission
-	case dibs.Transfer:
-		return Transfer
-	case dibs.Swap:
-		return Swap
-	case dibs.Settle:
-		return Settle
-	case dibs.Rekey:
-		return Rekey
-	default:
+	case nil:
 		return none
+	case dibs.ReserveAll, dibs.ReserveFirst:
+		return Reserve
 	}
+	verb := Verb(command.Op())
+	for _, members := range groups {
+		if slices.Contains(members, verb) {
+			return verb
+		}
+	}
+	return none
 }
 
 // none is a verb that no grant includes, not even one for all.

@@ -88,7 +88,7 @@ func (s *session) readClocks(ctx context.Context, target Target) (*answer, error
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	stores := append([]engine.Route{{Name: engine.Rest, Store: target.Store}}, cfg.Routes...)
+	stores := append([]engine.Route{{Name: engine.DefaultStore, Store: target.Store}}, cfg.Routes...)
 	var readings []clockReading
 	var rows [][]string
 	for _, store := range stores {

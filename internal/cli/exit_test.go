@@ -124,7 +124,7 @@ func TestOpen(t *testing.T) {
 	}{
 		"memory":  {[]string{"--store", "mem:"}, 0, ""},
 		"no file": {[]string{"--store", "sqlite:"}, 2, "dibs: sqlite: needs the path of a file"},
-		"engine":  {[]string{"--store", "oracle:x"}, 2, `dibs: there is no engine "oracle"`},
+		"engine":  {[]string{"--store", "oracle:x"}, 2, `dibs: unknown engine "oracle"`},
 		"folder":  {[]string{"--store", "sqlite:" + folder}, 1, "dibs: "},
 		"server":  {[]string{"--server", "http://127.0.0.1:1"}, 6, "dibs: UNAVAILABLE: "},
 		"address": {[]string{"--server", "names.example.com"}, 2, "dibs: the server's address must begin with http"},

@@ -150,7 +150,7 @@ func (s *session) onRing(ctx context.Context, work func(*auth.KeyStore) (*answer
 	if err := engine.Check(target.Store); err != nil {
 		return usage("%w", err)
 	}
-	store, err := engine.OpenRest(ctx, target.Store)
+	store, err := engine.OpenDefaultStore(ctx, target.Store)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (l *loader) readRoutes() {
 	if l.file == nil {
 		return
 	}
-	patterns, addresses := make(map[string]bool), map[string]string{l.config.Store: engine.Rest}
+	patterns, addresses := make(map[string]bool), map[string]string{l.config.Store: engine.DefaultStore}
 	for _, s := range l.file.routes {
 		var route engine.Route
 		l.readRouteName(s, &route)
@@ -35,8 +35,8 @@ func (l *loader) readRouteName(s *section, route *engine.Route) {
 		s.report("", "needs a name, which must never change")
 	case !routeName.MatchString(route.Name):
 		s.report("name", "must be 1 to 32 of a-z, 0-9, '-' and '_', and begin with a letter or a digit")
-	case route.Name == engine.Rest:
-		s.report("name", "%q is reserved for store, which has all other scopes", engine.Rest)
+	case route.Name == engine.DefaultStore:
+		s.report("name", "%q is reserved for store, which has all other scopes", engine.DefaultStore)
 	}
 	for _, other := range l.config.Routes {
 		if other.Name == route.Name && route.Name != "" {

@@ -12,14 +12,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// maxConnections is how many connections to a database of the user's own there are.
+// maxConnections is the maximum number of connections to a database of the user.
 const maxConnections = 2
 
-// OpenDatabase opens a database of the user's own, to look at. Its address is that of a store:
-// "sqlite:orders.db" or "postgres://user:password@host/database". Nothing is connected to
-// before it is asked something, and a file that is missing is not created.
+// OpenDatabase opens a database of the user, for reading. Its address is like that of a store:
+// "sqlite:orders.db" or "postgres://user:password@host/database". It connects at the first query,
+// and does not create a missing file.
 //
-// No error ever has a password in it.
+// No error contains a password.
 func OpenDatabase(address string) (*sql.DB, error) {
 	if err := CheckDatabase(address); err != nil {
 		return nil, err
@@ -39,17 +39,17 @@ func OpenDatabase(address string) (*sql.DB, error) {
 	return db, nil
 }
 
-// CheckDatabase says what is wrong with the address of a database that is to be looked at.
+// CheckDatabase returns what is wrong with the address of a database for OpenDatabase.
 func CheckDatabase(address string) error {
 	scheme, _, _ := strings.Cut(address, ":")
 	if scheme == "mem" || scheme == "etcd" {
-		return fmt.Errorf("%s: has no SQL: use sqlite:orders.db or postgres://user@host/database", scheme)
+		return fmt.Errorf("%s: is not an SQL database: use sqlite:orders.db or postgres://user@host/database", scheme)
 	}
 	return Check(address)
 }
 
-// openFile opens a SQLite file that is there. Its mode is rw, since after a crash a file cannot be
-// read before its last transaction is undone; query_only keeps statements from writing.
+// openFile opens an existing SQLite file. Its mode is rw: after a crash a file cannot be read before
+// its last transaction is undone. query_only prevents writes.
 func openFile(path string) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func openFile(path string) (*sql.DB, error) {
 
 func openPostgres(address string) (*sql.DB, error) {
 	dsn, _ := cutSchema(address)
-	pool, err := pgxpool.ParseConfig(dsn) // it knows the settings of pools, which stores have
+	pool, err := pgxpool.ParseConfig(dsn) // it accepts the settings of pools
 	if err != nil {
 		return nil, withoutPassword(err, address)
 	}

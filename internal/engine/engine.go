@@ -1,5 +1,4 @@
-// Package engine opens the engine that a store's address names, such as
-// "sqlite:names.db".
+// Package engine opens a store by its address, such as "sqlite:names.db".
 package engine
 
 import (
@@ -16,20 +15,20 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// known is what an address can be, for errors.
+// known lists the addresses, for errors.
 const known = "sqlite:names.db, postgres://user@host/database, etcd://host1,host2,host3/prefix or mem:"
 
 // Open opens the store that an address names:
 //
-//   - "sqlite:names.db" is a file, created when it is missing.
-//   - "postgres://user:password@host/database", or "postgresql://…", is a PostgreSQL
-//     database. All settings of pgx may be in it, and dibs_schema, the schema in which
-//     the tables are; without it that is "dibs".
+//   - "sqlite:names.db" is a file, which Open creates if it is missing.
+//   - "postgres://user:password@host/database", or "postgresql://…", is a PostgreSQL database. It
+//     may have all settings of pgx, and dibs_schema, the schema of the tables; the default is
+//     "dibs".
 //   - "etcd://user:password@host1:2379,host2:2379,host3:2379/prefix" is an etcd cluster, see
 //     [etcdstore.ParseDSN].
-//   - "mem:" is in memory, and gone with the process.
+//   - "mem:" is in memory, and lost with the process.
 //
-// No error ever has a password in it.
+// No error contains a password.
 func Open(ctx context.Context, address string) (dibs.Store, error) {
 	if err := Check(address); err != nil {
 		return nil, err
@@ -61,18 +60,17 @@ func opened[S dibs.Store](store S, err error) (dibs.Store, error) {
 	return store, nil
 }
 
-// Check says what is wrong with an address, as far as that can be seen without opening
-// anything.
+// Check returns what is wrong with an address, without opening anything.
 func Check(address string) error {
 	scheme, rest, found := strings.Cut(address, ":")
 	if !found {
-		// It is not shown: it may be a connection string with a password in it.
+		// The address is not shown: it may be a connection string with a password.
 		return fmt.Errorf("a store's address begins with the engine: %s", known)
 	}
 	switch scheme {
 	case "mem":
 		if rest != "" {
-			return errors.New(`the store in memory has no name: write "mem:"`)
+			return errors.New(`mem: takes no name: write "mem:"`)
 		}
 		return nil
 	case "sqlite":
@@ -86,27 +84,27 @@ func Check(address string) error {
 		_, err := etcdstore.ParseDSN(address)
 		return err
 	default:
-		return fmt.Errorf("there is no engine %q: use %s", shorten(scheme), known)
+		return fmt.Errorf("unknown engine %q: use %s", shorten(scheme), known)
 	}
 }
 
-// checkFile refuses what other programs take for the address of a SQLite database, and
-// what here would be a file with a strange name.
+// checkFile refuses addresses that other programs accept for a SQLite database, and that would be
+// a file with a strange name here.
 func checkFile(path string) error {
 	switch {
 	case path == "":
 		return errors.New(`sqlite: needs the path of a file, as in "sqlite:names.db"`)
 	case strings.HasPrefix(path, ":memory:"):
-		return errors.New(`SQLite in memory is not supported: use "mem:", which is gone with the process as well`)
+		return errors.New(`SQLite in memory is not supported: use "mem:", which is lost with the process as well`)
 	case strings.Contains(path, "?"):
-		return errors.New(`sqlite: takes no options: write only the path of the file, as in "sqlite:names.db"`)
+		return errors.New(`sqlite: takes no options: write the path of the file only, as in "sqlite:names.db"`)
 	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
 		return errors.New(`write "sqlite:names.db" for a file in this folder and "sqlite:/var/lib/names.db" for any other`)
 	}
 	return nil
 }
 
-// shorten cuts off what is too long to be the name of an engine.
+// shorten truncates what is too long for the name of an engine.
 func shorten(scheme string) string {
 	const most = 16
 	if len(scheme) <= most {

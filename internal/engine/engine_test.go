@@ -40,7 +40,7 @@ func open(t *testing.T, address string) dibs.Store {
 func TestOpenMemory(t *testing.T) {
 	t.Parallel()
 	if _, ok := open(t, "mem:").(*memstore.Store); !ok {
-		t.Error("mem: is not the engine in memory")
+		t.Error("mem: is not memstore")
 	}
 }
 
@@ -69,7 +69,7 @@ func TestOpenPostgres(t *testing.T) {
 	if _, ok := store.(*pgstore.Store); !ok {
 		t.Errorf("a %T, want PostgreSQL", store)
 	}
-	// The schema is there, and is up to date.
+	// The schema exists and is up to date.
 	direct, err := pgstore.Open(t.Context(), cluster.DSN("postgres"), pgstore.Config{Schema: schema, NoMigrations: true})
 	if err != nil {
 		t.Fatal(err)
@@ -105,11 +105,11 @@ func TestCheck(t *testing.T) {
 		"":                                 list,
 		"names.db":                         list,
 		"host=h password=hunter2":          list,
-		"oracle://localhost":               `there is no engine "oracle": use ` + list,
+		"oracle://localhost":               `unknown engine "oracle": use ` + list,
 		"etcd:localhost":                   "begins with etcd://",
 		"etcd://u:hunter2@x@h/n":           "write @ as %40",
-		"etcd://h/n?a=b":                   "there are cacert, cert, key",
-		"MEM:":                             `there is no engine "MEM"`,
+		"etcd://h/n?a=b":                   "etcd:// has cacert, cert, key",
+		"MEM:":                             `unknown engine "MEM"`,
 		"mem:names":                        `write "mem:"`,
 		"sqlite:":                          "needs the path of a file",
 		"sqlite::memory:":                  `use "mem:"`,
@@ -123,7 +123,7 @@ func TestCheck(t *testing.T) {
 		"postgres://u:hunter2/x@h/n":       "/ as %2F",
 		"postgres://u:hunter2%zz@h/n":      "% as %25",
 		"postgres://h/?password=hunter2%":  "write name=value",
-		"hunter2-is-a-password-and-long:x": `there is no engine "hunter2-is-a-pas…"`,
+		"hunter2-is-a-password-and-long:x": `unknown engine "hunter2-is-a-pas…"`,
 	} {
 		err := engine.Check(address)
 		switch {
@@ -140,7 +140,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// No password is ever shown, whatever is wrong with the address.
+// No error shows a password.
 func TestPasswordsStaySecret(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// schemaSetting is the one setting in a PostgreSQL address that is not PostgreSQL's.
+// schemaSetting is the only setting in a PostgreSQL address that is not one of PostgreSQL.
 const schemaSetting = "dibs_schema"
 
-// checkPostgres checks what is easily got wrong in an address, and what is read here.
-// Its errors never have a part of the address in them: it may be one of a password.
+// checkPostgres checks for common mistakes in an address, and the setting that this package reads.
+// Its errors show no part of the address, which may be a part of a password.
 func checkPostgres(address string) error {
 	base, query, _ := strings.Cut(address, "?")
 	user, password, _ := splitLogin(base)
 	if _, err := url.PathUnescape(user + password); err != nil || strings.ContainsAny(user+password, "/@# ") {
-		return errors.New("user and password in the store's address must not have special characters in them: write @ as %40, / as %2F, # as %23, % as %25")
+		return errors.New("user and password in the store's address must not contain special characters: write @ as %40, / as %2F, # as %23, % as %25")
 	}
 	if _, err := url.ParseQuery(query); err != nil {
-		return errors.New("the settings behind the ? of the store's address are not well-formed: write name=value&name=value, and % as %25")
+		return errors.New("the settings after the ? in the store's address are malformed: write name=value&name=value, and % as %25")
 	}
 	for setting := range strings.SplitSeq(query, "&") {
 		if name, value := splitSetting(setting); name == schemaSetting && value == "" {
-			return fmt.Errorf("%s in the store's address is empty: name a schema, or leave it out", schemaSetting)
+			return fmt.Errorf("%s in the store's address is empty: give a schema, or leave it out", schemaSetting)
 		}
 	}
 	return nil
 }
 
-// cutSchema takes dibs_schema out of an address. The rest stays as it is written: pgx
-// accepts more than [url.Parse] does, such as several hosts.
+// cutSchema removes dibs_schema from an address. The rest stays as it is written: pgx accepts more
+// than [url.Parse], such as several hosts.
 func cutSchema(address string) (dsn, schema string) {
 	base, query, _ := strings.Cut(address, "?")
 	var others []string
@@ -50,7 +50,7 @@ func cutSchema(address string) (dsn, schema string) {
 	return base + "?" + strings.Join(others, "&"), schema
 }
 
-// splitSetting decodes a name=value. [checkPostgres] has seen that it can be.
+// splitSetting decodes name=value, which [checkPostgres] has checked.
 func splitSetting(setting string) (name, value string) {
 	name, value, _ = strings.Cut(setting, "=")
 	if plain, err := url.QueryUnescape(name); err == nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Redacted returns an address for logs: of a PostgreSQL database user, host and
-// database, of an etcd cluster user, hosts and prefix, without password and settings; any
-// other as it is.
+// Redacted returns an address for logs, without password and settings: of PostgreSQL the user, host
+// and database, of etcd the user, hosts and prefix, and any other address as it is.
 func Redacted(address string) string {
 	scheme, _, _ := strings.Cut(address, ":")
 	switch scheme {
@@ -19,7 +18,7 @@ func Redacted(address string) string {
 	case "postgres", "postgresql", "etcd":
 		base, query, _ := strings.Cut(address, "?")
 		if !strings.Contains(base, "@") && strings.Contains(query, "@") {
-			return scheme + "://…" // the ? may be one in a password
+			return scheme + "://…" // the ? may be a part of a password
 		}
 		user, _, rest := splitLogin(base)
 		if user != "" {
@@ -31,8 +30,8 @@ func Redacted(address string) string {
 	}
 }
 
-// splitLogin takes user and password, as they are written, out of the address of a server.
-// Whatever could be a part of the password is taken for one.
+// splitLogin returns user and password of an address as they are written, and the rest. What could
+// be a part of the password counts as one.
 func splitLogin(base string) (user, password, rest string) {
 	_, rest, _ = strings.Cut(base, "://")
 	at := strings.LastIndexByte(rest, '@')
@@ -43,8 +42,8 @@ func splitLogin(base string) (user, password, rest string) {
 	return user, password, rest[at+1:]
 }
 
-// withoutPassword masks the password in what is wrong with an address. Other errors, such
-// as those of connecting, never have it in them.
+// withoutPassword masks the password in an error about an address. Other errors, such as those of
+// connecting, never contain it.
 func withoutPassword(err error, address string) error {
 	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
 		return err
@@ -58,8 +57,7 @@ func withoutPassword(err error, address string) error {
 	return errors.New(text)
 }
 
-// secrets returns all that must not be shown of an address, as it is written and as it
-// is meant.
+// secrets returns the secrets of an address, as they are written and decoded.
 func secrets(address string) []string {
 	base, query, _ := strings.Cut(address, "?")
 	_, password, _ := splitLogin(base)

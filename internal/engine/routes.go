@@ -11,30 +11,30 @@ import (
 	"github.com/calldibs/dibs/routestore"
 )
 
-// Rest is the name of the store that has all scopes which no route has.
-const Rest = "default"
+// DefaultStore is the name of the store for all scopes without a route.
+const DefaultStore = "default"
 
-// Route gives scopes to a store of their own; see [routestore.Route].
+// Route gives scopes to a store; see [routestore.Route].
 type Route struct {
 	Name   string
 	Scopes []string
 	Store  string // the address
 }
 
-// Layout is where names are: scopes by routes, and all others in Store.
+// Layout says where names are: scopes by routes, and all others in Store.
 type Layout struct {
 	Store  string // the address
 	Routes []Route
-	// Keep refuses to change the routes on record; see [routestore.Config].
+	// Keep refuses to change the stored routes; see [routestore.Config].
 	Keep   bool
-	Logger *slog.Logger // nil means that nobody is told
-	// Watch, if there is one, is given each store once it is open, and returns what is used
-	// in its place. The name is empty where there are no routes.
+	Logger *slog.Logger // nil means none
+	// Watch, if set, gets each store once it is open, and returns what is used in its place. The
+	// name is empty without routes.
 	Watch func(name string, store dibs.Store) dibs.Store
 }
 
-// OpenLayout opens all stores of a layout as one. A store without routes is opened in the
-// same way: it must not be one of several.
+// OpenLayout opens all stores of a layout as one. A single store is opened in the same way: it must
+// not be one of several, and stops when its scopes are given to others.
 func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	routes := layout.routes()
 	stores, errs := make([]dibs.Store, len(routes)), make([]error, len(routes))
@@ -70,7 +70,7 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	return nil, err
 }
 
-// watch puts what watches the stores that are open in their place.
+// watch replaces the open stores by what Watch returns.
 func (l Layout) watch(routes []Route, stores []dibs.Store) {
 	if l.Watch == nil {
 		return
@@ -86,22 +86,22 @@ func (l Layout) watch(routes []Route, stores []dibs.Store) {
 	}
 }
 
-// routes returns the routes with that of the rest.
+// routes returns the routes and that of the default store.
 func (l Layout) routes() []Route {
-	rest := Route{Name: Rest, Scopes: []string{routestore.Everything}, Store: l.Store}
-	return append([]Route{rest}, l.Routes...)
+	others := Route{Name: DefaultStore, Scopes: []string{routestore.Everything}, Store: l.Store}
+	return append([]Route{others}, l.Routes...)
 }
 
-// OpenRest opens the store that has what belongs to no scope, such as API keys. It may be
-// one of several, but must be that one.
-func OpenRest(ctx context.Context, address string) (dibs.Store, error) {
+// OpenDefaultStore opens the store for what has no scope, such as API keys. It may be one of several
+// stores, but must be the default one.
+func OpenDefaultStore(ctx context.Context, address string) (dibs.Store, error) {
 	store, err := Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	name, err := routestore.PartName(ctx, store)
-	if err == nil && name != "" && name != Rest {
-		err = fmt.Errorf("this store is the part %q of several: say the one that has no route, which is store in the configuration", name)
+	if err == nil && name != "" && name != DefaultStore {
+		err = fmt.Errorf("this store is the part %q of several: use the one without a route, which is store in the configuration", name)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

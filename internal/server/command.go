@@ -36,7 +36,7 @@ const (
 	namePath        = "/v1/names/{namespace}/{value}"
 )
 
-// commandTypes returns all types of command, by [wire.Op].
+// commandTypes returns all types of command, by [dibs.Command.Op].
 func commandTypes() map[string]commandType {
 	return map[string]commandType{
 		"reserve": {
@@ -169,7 +169,7 @@ func withToken[C dibs.Command, I, O any](path, summary string, handle func(*Serv
 }
 
 // typeOf returns the type of a command; zero for one that is not in the table.
-func (s *Server) typeOf(c dibs.Command) commandType { return s.commands[wire.Op(c)] }
+func (s *Server) typeOf(c dibs.Command) commandType { return s.commands[c.Op()] }
 
 // mayApply refuses a command that the caller has no right to. A command that is not in the
 // table is forbidden to every caller.
@@ -177,7 +177,7 @@ func (s *Server) mayApply(ctx context.Context, c dibs.Command) error {
 	if allow := s.typeOf(c).allow; allow != nil {
 		return allow(s, ctx, c)
 	}
-	return s.forbidden(access.Verb(wire.Op(c)), "here")
+	return s.forbidden(access.Verb(c.Op()), "here")
 }
 
 // run applies one command for the caller.

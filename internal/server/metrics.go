@@ -13,7 +13,6 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/wire"
 )
 
 // Metrics are the Prometheus metrics of one server. Give its Observer to the Registry.
@@ -101,8 +100,8 @@ func (m *Metrics) Observer() dibs.Observer {
 
 func (m *Metrics) command(info dibs.CommandInfo) {
 	verb := "apply"
-	if len(info.Commands) == 1 {
-		verb = strings.ToLower(wire.Op(info.Commands[0]))
+	if len(info.Commands) == 1 && info.Commands[0] != nil {
+		verb = strings.ToLower(info.Commands[0].Op())
 	}
 	if info.DryRun {
 		verb = "dry_run"

@@ -48,13 +48,15 @@ type Named struct {
 
 // CommandOf returns the wire form of a command of the library.
 func CommandOf(command dibs.Command) (Command, error) {
-	name := Op(command)
-	op, ok := ops[name]
+	if command == nil {
+		return Command{}, notSendable(command)
+	}
+	op, ok := ops[command.Op()]
 	if !ok {
-		return Command{}, fmt.Errorf("dibs: a %T cannot be sent to a server", command)
+		return Command{}, notSendable(command)
 	}
 	c, err := op.write(command)
-	c.Op = name
+	c.Op = command.Op()
 	return c, err
 }
 

@@ -5,32 +5,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/calldibs/dibs"
 )
-
-// Op returns the name of a command on the wire: its type's name in camelCase. It is empty for
-// nil and for a pointer.
-func Op(command dibs.Command) string {
-	t := reflect.TypeOf(command)
-	if name, ok := opNames[t]; ok {
-		return name
-	}
-	if t == nil || t.Name() == "" {
-		return ""
-	}
-	return strings.ToLower(t.Name()[:1]) + t.Name()[1:]
-}
-
-// opNames are the names of all ops by type, for speed.
-var opNames = func() map[reflect.Type]string {
-	names := make(map[reflect.Type]string, len(ops))
-	for name, op := range ops {
-		names[op.command] = name
-	}
-	return names
-}()
 
 // Ops returns the names of all commands that a list can have, sorted.
 func Ops() []string { return slices.Sorted(maps.Keys(ops)) }
@@ -48,8 +25,14 @@ type op struct {
 func define[C dibs.Command](write func(C) (Command, error), read func(Command) (C, error)) op {
 	return op{
 		command: reflect.TypeFor[C](),
-		write:   func(c dibs.Command) (Command, error) { return write(c.(C)) },
-		read:    func(c Command) (dibs.Command, error) { return read(c) },
+		write: func(command dibs.Command) (Command, error) {
+			c, ok := command.(C)
+			if !ok {
+				return Command{}, notSendable(command)
+			}
+			return write(c)
+		},
+		read: func(c Command) (dibs.Command, error) { return read(c) },
 	}
 }
 
@@ -81,7 +64,7 @@ func (o op) withTypeAndID() op {
 	return o
 }
 
-// ops has an entry for every command that a list can have, by [Op]. The enum of [Command.Op]
+// ops has an entry for every command that a list can have, by [dibs.Command.Op]. The enum of [Command.Op]
 // lists the same names.
 var ops = map[string]op{
 	"reserve": define(func(c dibs.Reserve) (Command, error) {
@@ -200,4 +183,8 @@ func readSettle(id dibs.ID, c Command) (dibs.Settle, error) {
 	default:
 		return dibs.Settle{}, &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("unknown outcome %q: use exists or absent", c.Outcome)}
 	}
+}
+
+func notSendable(command dibs.Command) error {
+	return fmt.Errorf("dibs: a %T cannot be sent to a server", command)
 }

@@ -1,0 +1,98 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/calldibs/dibs"
+)
+
+// isUnknown reports whether an error says that the commit may have succeeded.
+func isUnknown(err error) bool { return errors.Is(err, dibs.ErrOutcomeUnknown) }
+
+// findOutcome finds out whether a transaction was applied that failed with an error, and makes
+// that final.
+func (s *Store) findOutcome(ctx context.Context, t *transaction, failure error) (applied bool, err error) {
+	// A timeout of its own: the transaction may have used up the caller's.
+	ctx = context.WithoutCancel(ctx)
+	if !isFull(failure) {
+		return s.prevent(ctx, t)
+	}
+	// A member that is full may have applied it all the same. But it is no longer under way.
+	found, err := s.getKeys(ctx, []string{t.marker}, 0)
+	if err != nil {
+		return false, err
+	}
+	return s.checkMarker(ctx, t, found[0])
+}
+
+// prevent finds the outcome of a transaction that may still be under way. If the stored order
+// is lower than the transaction's, prevent moves it beyond: then the transaction can never be
+// applied. Otherwise its outcome is final, and the marker tells it.
+func (s *Store) prevent(ctx context.Context, t *transaction) (applied bool, err error) {
+	beyond := s.clock.next(0)
+	var answer *clientv3.TxnResponse
+	err = s.retry(ctx, func(ctx context.Context) (err error) {
+		answer, err = s.client.Txn(ctx).If(s.isBefore(t.mark)).
+			Then(clientv3.OpPut(s.keys.clock(), beyond.encode())).
+			Else(clientv3.OpGet(s.keys.clock()), clientv3.OpGet(t.marker)).Commit()
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	if answer.Succeeded {
+		s.clock.learn(beyond)
+		return false, nil
+	}
+	if _, err := s.learnStamp(answer.Responses[0].GetResponseRange().Kvs); err != nil {
+		return false, err
+	}
+	var marker *mvccpb.KeyValue
+	if found := answer.Responses[1].GetResponseRange().Kvs; len(found) > 0 {
+		marker = found[0]
+	}
+	return s.checkMarker(ctx, t, marker)
+}
+
+// checkMarker reports whether a transaction was applied: then its marker, which only this slot
+// writes, has its stamp.
+func (s *Store) checkMarker(ctx context.Context, t *transaction, marker *mvccpb.KeyValue) (applied bool, err error) {
+	if marker == nil || string(marker.Value) != t.mark.encode() {
+		return false, nil
+	}
+	return true, s.findCommitted(ctx, t, marker.ModRevision)
+}
+
+// findCommitted finds out which groups of an applied transaction were committed: those whose
+// conditions were true just before it.
+func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) error {
+	var keys []string
+	for _, p := range t.groups {
+		for _, read := range p.group.Reads {
+			keys = append(keys, s.keys.ref(read.Ref))
+		}
+	}
+	before, err := s.getKeys(ctx, keys, revision(mod-1))
+	if err != nil {
+		return fmt.Errorf("the transaction was applied, but it is unknown which groups were stale: %w", err)
+	}
+	s.committed(t, mod, func(i int) bool {
+		p := t.groups[i]
+		succeeded := true
+		for j, read := range p.group.Reads {
+			var was int64
+			if before[j] != nil {
+				was = before[j].ModRevision
+			}
+			succeeded = succeeded && was == p.formers[s.keys.ref(read.Ref)].mod
+		}
+		before = before[len(p.group.Reads):]
+		return succeeded
+	})
+	return nil
+}

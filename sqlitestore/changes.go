@@ -1,0 +1,231 @@
+package sqlitestore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
+
+// changes is what the groups of one commit write, by table.
+type changes struct {
+	present   map[recordKey]present // what the groups have read, updated by what they write
+	yields    []dibs.ID
+	deletes   idsByKind
+	names     []*nameRow
+	entities  []*dibs.EntityRecord
+	documents []*dibs.Document
+	events    []*eventRow
+	loose     []*eventRow // of names that are not written
+	redacts   []*dibs.Event
+}
+
+func (c *changes) add(g *dibs.Group) {
+	for i := range g.Writes {
+		w := &g.Writes[i]
+		if w.Delete || w.Renew {
+			ref := w.Record.Ref()
+			c.deletes.add(ref.Kind, ref.ID)
+			delete(c.present, recordKey{ref.Kind, ref.ID}) // events cannot refer to it
+		}
+		if w.Delete {
+			continue
+		}
+		switch r := w.Record.(type) {
+		case *dibs.NameRecord:
+			c.names = append(c.names, &nameRow{NameRecord: r})
+			if w.Yields {
+				c.yields = append(c.yields, r.ID)
+			}
+		case *dibs.EntityRecord:
+			c.entities = append(c.entities, r)
+		case *dibs.Document:
+			c.documents = append(c.documents, r)
+		}
+	}
+	for i := range g.Events {
+		c.events = append(c.events, &eventRow{Event: &g.Events[i]})
+	}
+	for i := range g.Redacts {
+		c.redacts = append(c.redacts, &g.Redacts[i])
+	}
+}
+
+var (
+	// SQLite checks unique indexes row by row. Names that stop being active are deactivated
+	// first, so that no order of rows can violate the index on active names.
+	deactivate = in(`UPDATE dibs_names SET state = 'alias' WHERE state = 'active' AND id`)
+
+	insertHolds     = newHolds.insert("")
+	upsertNames     = names.upsert()
+	upsertEntities  = entities.upsert()
+	upsertDocuments = documents.upsert()
+	insertEvents    = events.insert("")
+
+	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
+
+	selectEnds = newStatement(`SELECT (SELECT max(n) FROM dibs_names), (SELECT max(seq) FROM dibs_events), (SELECT n FROM dibs_ends), (SELECT seq FROM dibs_ends)`)
+)
+
+func (c *changes) write(ctx context.Context, run runner) error {
+	if err := forIDs(ctx, run, deactivate, c.yields); err != nil {
+		return err
+	}
+	// No other transaction gives out numbers meanwhile: this one has the write lock.
+	ends, err := readRow(ctx, run, selectEnds)
+	if err != nil {
+		return err
+	}
+	lastName, lastEvent := max(asInt(ends[0]), asInt(ends[2])), max(asInt(ends[1]), asInt(ends[3]))
+	if err := c.delete(ctx, run, lastName, lastEvent); err != nil {
+		return err
+	}
+	c.number(lastName)
+	c.chain(lastEvent)
+	if err := c.redact(ctx, run); err != nil {
+		return err
+	}
+	return c.put(ctx, run)
+}
+
+// number numbers the new names.
+func (c *changes) number(last int64) {
+	for _, n := range c.names {
+		key := recordKey{dibs.KindName, n.ID}
+		p := c.present[key]
+		if n.isNew = p.number == 0; n.isNew {
+			last++
+			p.number = last
+			c.present[key] = p
+		}
+		n.number = p.number
+	}
+}
+
+// chain numbers the events, and links each to the previous one of its name.
+func (c *changes) chain(last int64) {
+	for _, e := range c.events {
+		last++
+		e.seq = last
+		key := recordKey{dibs.KindName, e.ID}
+		if p := c.present[key]; p.number != 0 {
+			e.name, e.prev = p.number, p.lastEvent
+			p.lastEvent = e.seq
+			c.present[key] = p
+		}
+	}
+	written := make(map[int64]bool, len(c.names))
+	for _, n := range c.names {
+		n.lastEvent = c.present[recordKey{dibs.KindName, n.ID}].lastEvent
+		written[n.number] = true
+	}
+	for _, e := range c.events {
+		if e.name != 0 && !written[e.name] {
+			c.loose = append(c.loose, e)
+		}
+	}
+}
+
+var (
+	// The chains of some names, from their ends.
+	deleteEvents = newBatch(func(n int) string {
+		return `DELETE FROM dibs_events WHERE seq IN (
+			WITH RECURSIVE chain(seq) AS (
+				SELECT last_event FROM dibs_names WHERE id IN (` + params(n) + `) AND last_event IS NOT NULL
+				UNION ALL
+				SELECT e.prev FROM chain JOIN dibs_events e ON e.seq = chain.seq WHERE e.prev IS NOT NULL
+			) SELECT seq FROM chain)`
+	})
+	deleteLooseEvents = in(`DELETE FROM dibs_events WHERE id`)
+
+	keepEnds = newStatement(`INSERT INTO dibs_ends (one, n, seq) VALUES (1, ?, ?)
+		ON CONFLICT (one) DO UPDATE SET n = excluded.n, seq = excluded.seq`)
+)
+
+// delete removes records, and with names their events. The last numbers may be among those
+// that are removed, so dibs_ends keeps them.
+func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent int64) error {
+	for _, w := range c.deletes {
+		if w.kind != dibs.KindName {
+			continue
+		}
+		if err := run.exec(ctx, keepEnds, lastName, lastEvent); err != nil {
+			return err
+		}
+		if err := forIDs(ctx, run, deleteEvents, w.ids); err != nil {
+			return err
+		}
+		if err := forIDs(ctx, run, deleteLooseEvents, w.ids); err != nil {
+			return err
+		}
+	}
+	return c.deletes.each(func(t *recordTable) *batch { return t.remove }, func(_ dibs.Kind, st *statement, args []any) error {
+		return run.exec(ctx, st, args...)
+	})
+}
+
+// put writes all rows.
+func (c *changes) put(ctx context.Context, run runner) error {
+	var newHolds, other []*nameRow
+	for _, n := range c.names {
+		if n.isNewHold() {
+			newHolds = append(newHolds, n)
+		} else {
+			other = append(other, n)
+		}
+	}
+	if err := putRows(ctx, run, insertHolds, newHolds, appendHold); err != nil {
+		return err
+	}
+	if err := putRows(ctx, run, upsertNames, other, appendName); err != nil {
+		return err
+	}
+	if err := putRows(ctx, run, upsertEntities, c.entities, appendEntity); err != nil {
+		return err
+	}
+	if err := putRows(ctx, run, upsertDocuments, c.documents, appendDocument); err != nil {
+		return err
+	}
+	for _, e := range c.loose {
+		if err := run.exec(ctx, updateLastEvent, e.seq, e.name); err != nil {
+			return err
+		}
+	}
+	return putRows(ctx, run, insertEvents, c.events, appendEvent)
+}
+
+// forIDs runs a statement for all ids.
+func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
+	for len(ids) > 0 {
+		part := ids[:min(len(ids), maxBatch)]
+		ids = ids[len(part):]
+		st, size := b.fitting(len(part))
+		if err := run.exec(ctx, st, appendIDs(nil, part, size)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putRows writes all rows.
+func putRows[T any](ctx context.Context, run runner, b *batch, rows []T, appendRow func([]any, T) ([]any, error)) error {
+	var args []any
+	for len(rows) > 0 {
+		st, size := b.within(len(rows))
+		args = args[:0]
+		for i, row := range rows[:size] {
+			var err error
+			if args, err = appendRow(args, row); err != nil {
+				return err
+			}
+			if i == 0 {
+				args = slices.Grow(args, (size-1)*len(args))
+			}
+		}
+		if err := run.exec(ctx, st, args...); err != nil {
+			return err
+		}
+		rows = rows[size:]
+	}
+	return nil
+}
