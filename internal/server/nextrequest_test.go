@@ -123,7 +123,7 @@ func TestNextRequestOfAConnection(t *testing.T) {
 				"good":   {Name: "good", Grants: all},
 				"reader": {Name: "reader", Grants: []access.Grant{{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}},
 			}, func(cfg *Config) {
-				cfg.RequestTimeout = 100 * time.Millisecond
+				cfg.RequestTimeout = 500 * time.Millisecond
 				if c.change != nil {
 					c.change(cfg)
 				}

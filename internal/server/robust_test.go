@@ -105,7 +105,7 @@ func TestHugeHeader(t *testing.T) {
 // The server does not wait for a missing body, and closes the connection.
 func TestHalfSentBody(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = 100 * time.Millisecond })
+	r := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = 300 * time.Millisecond })
 	conn := dial(r)
 	if _, err := io.WriteString(conn, "POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"names"); err != nil {
 		t.Fatal(err)
