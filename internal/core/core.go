@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wake"
 )
 
 // core is the embedded backend on one engine: it decides by the rules and commits to the
@@ -23,7 +24,7 @@ type core struct {
 
 	conflicts   *conflictCounts
 	suggestions *singleFlight
-	commits     *broadcast // sent after each commit of this process
+	commits     *wake.List // woken after each commit of this process
 	failures    failureLog
 
 	stop       func() // ends the background work
@@ -34,8 +35,8 @@ type core struct {
 var _ dibs.EmbeddedBackend = (*core)(nil)
 
 // openCore returns a core on an engine, and starts its background work. Cores of one registry
-// share the policies and the broadcast.
-func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *broadcast) *core {
+// share the policies and the list of readers that wait for commits.
+func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.List) *core {
 	store := observeStore(engine, cfg.Observer)
 	c := &core{
 		policies: policies{all.current, store}, cfg: cfg, store: store, ends: &pastEnds{store: store},
@@ -55,7 +56,7 @@ func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *broadca
 // batchDone wakes readers of the feed, logs a failure, and tells the observer.
 func (c *core) batchDone(info dibs.BatchInfo) {
 	if info.Commits > 0 {
-		c.commits.send()
+		c.commits.Wake()
 	}
 	if info.Err != nil {
 		if failed := c.failures.add(info.Err, info.Requests, time.Now()); failed > 0 {
@@ -87,6 +88,6 @@ func (c *core) Close() error {
 		c.warnNotFlushed(err)
 	}
 	c.writer.close()
-	c.commits.send()
+	c.commits.Wake()
 	return c.closeStore()
 }

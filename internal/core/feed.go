@@ -2,12 +2,12 @@ package core
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/rules"
+	"github.com/calldibs/dibs/internal/wake"
 )
 
 // Events returns a page of the feed. With wait it blocks until there is one.
@@ -24,7 +24,7 @@ func (c *core) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dib
 type feed struct {
 	store     dibs.Store
 	policies  *atomic.Pointer[policySet]
-	commits   *broadcast // sent after each commit of this process
+	commits   *wake.List // woken after each commit of this process
 	pollEvery time.Duration
 }
 
@@ -43,15 +43,16 @@ func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs
 		}
 		query.After = latest
 	}
-	var woken <-chan struct{}
-	if waker, ok := unobserved(f.store).(dibs.Waker); ok && wait {
+	var committed, woken <-chan struct{}
+	if wait { // from before the first read on, so that no commit is missed
 		wakeCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		woken = waker.Wake(wakeCtx)
+		committed = f.commits.Subscribe(wakeCtx)
+		if waker, ok := unobserved(f.store).(dibs.Waker); ok {
+			woken = waker.Wake(wakeCtx)
+		}
 	}
 	for {
-		// Before the read, so that no commit between the two is missed.
-		committed := f.commits.wait()
 		page, err := f.page(ctx, query)
 		if err != nil && wait && ctx.Err() != nil {
 			page.Next = query.After
@@ -114,26 +115,4 @@ func (f feed) await(ctx context.Context, committed, woken <-chan struct{}) error
 	case <-timer.C:
 	}
 	return nil
-}
-
-// broadcast wakes all goroutines that wait for it.
-type broadcast struct {
-	mu sync.Mutex
-	ch chan struct{}
-}
-
-func newBroadcast() *broadcast { return &broadcast{ch: make(chan struct{})} }
-
-// wait returns a channel that the next send closes.
-func (b *broadcast) wait() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ch
-}
-
-func (b *broadcast) send() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	close(b.ch)
-	b.ch = make(chan struct{})
 }

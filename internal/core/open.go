@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wake"
 )
 
 // Open returns a Registry on an engine. The Registry owns the store from then on, and closes
@@ -36,7 +37,7 @@ func openBackend(store dibs.Store, cfg dibs.Config, all policies) dibs.EmbeddedB
 			return openRouter(whole, cfg, all)
 		}
 	}
-	c := openCore(engine, withDefaults(cfg, engine), all, newBroadcast())
+	c := openCore(engine, withDefaults(cfg, engine), all, &wake.List{})
 	c.closeStore = store.Close
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wake"
 )
 
 // router is the embedded backend on a store of several parts. It has a core for each part, and
@@ -31,7 +32,7 @@ type router struct {
 var _ dibs.EmbeddedBackend = (*router)(nil)
 
 func openRouter(whole dibs.Partitioned, cfg dibs.Config, all policies) *router {
-	commits := newBroadcast()
+	commits := &wake.List{}
 	r := &router{
 		policies: all, whole: whole, parts: whole.Parts(), bound: -1,
 		cache: newPartCache(), feed: feed{whole, all.current, commits, withDefaults(cfg, whole).PollEvery},

@@ -11,8 +11,8 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// sweepBatch is how many records are swept at once.
-const sweepBatch = 1000
+// sweepBatchSize is how many records are swept at once.
+const sweepBatchSize = 1000
 
 // Sweep sweeps up to limit records whose date has come: lapsed holds expire or become suspect,
 // quarantines that are over end, aliases past their retention are given up, old rows that were
@@ -27,7 +27,7 @@ func (c *core) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
 	for more && report.Looked < limit {
 		// A swept record may be due again at once: a deleted entity has more names, or a hold
 		// that lapsed long ago has to be purged.
-		due, err := c.store.Due(ctx, min(limit-report.Looked, sweepBatch))
+		due, err := c.store.Due(ctx, min(limit-report.Looked, sweepBatchSize))
 		if err != nil {
 			return report, err
 		}
@@ -87,7 +87,7 @@ func (c *core) sweepBatch(ctx context.Context, due []dibs.Ref, report *dibs.Swee
 func (c *core) sweepOften(ctx context.Context, every time.Duration) {
 	for backoff.Sleep(ctx, every/2+rand.N(every)) == nil {
 		for more := true; more; {
-			report, err := c.Sweep(ctx, sweepBatch)
+			report, err := c.Sweep(ctx, sweepBatchSize)
 			if err != nil && ctx.Err() == nil {
 				c.cfg.Logger.Warn("dibs: the sweep failed", "error", err)
 			}

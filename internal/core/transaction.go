@@ -18,7 +18,7 @@ func (c *core) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs.Ba
 	return &core{
 		policies: policies{c.current, store}, cfg: c.cfg, store: store, ends: ends,
 		tx:        &committer{store: store, ends: ends},
-		conflicts: c.conflicts, suggestions: newSingleFlight(), commits: newBroadcast(),
+		conflicts: c.conflicts, suggestions: newSingleFlight(),
 	}, nil
 }
 
