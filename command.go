@@ -1,5 +1,7 @@
 package dibs
 
+import "context"
+
 // Command is a change to the registry: one of the command types of this package, such as
 // [Reserve] or [Rename]. [Registry.Apply] takes a list of them; each changing verb of the
 // Registry is an Apply of one.
@@ -57,6 +59,11 @@ type Reserve struct {
 // Op returns "reserve".
 func (Reserve) Op() string { return "reserve" }
 
+// Reserve holds a name for a limited time.
+func (r *Registry) Reserve(ctx context.Context, command Reserve) (Hold, error) {
+	return r.applyHold(ctx, command)
+}
+
 // ReserveAll reserves several names, all of them or none, with one token.
 type ReserveAll struct {
 	// Reservations are 1 to 32 different names. Their own Tokens must be empty.
@@ -67,6 +74,19 @@ type ReserveAll struct {
 
 // Op returns "reserveAll".
 func (ReserveAll) Op() string { return "reserveAll" }
+
+// ReserveAll holds several names, all of them or none, with one token.
+func (r *Registry) ReserveAll(ctx context.Context, command ReserveAll) ([]Hold, error) {
+	result, err := r.applyOne(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	holds := make([]Hold, len(result.Names))
+	for i := range holds {
+		holds[i] = result.hold(i)
+	}
+	return holds, nil
+}
 
 // ReserveFirst reserves the candidate that the token already holds, else the first one that is
 // available, in one decision.
@@ -88,6 +108,11 @@ type ReserveFirst struct {
 // Op returns "reserveFirst".
 func (ReserveFirst) Op() string { return "reserveFirst" }
 
+// ReserveFirst holds the first candidate that is available.
+func (r *Registry) ReserveFirst(ctx context.Context, command ReserveFirst) (Hold, error) {
+	return r.applyHold(ctx, command)
+}
+
 // Extend moves the end of a hold to TTL from now, but not past the policy's MaxHold since the
 // hold began. It never shortens a hold.
 type Extend struct {
@@ -98,6 +123,11 @@ type Extend struct {
 
 // Op returns "extend".
 func (Extend) Op() string { return "extend" }
+
+// Extend moves the end of a hold.
+func (r *Registry) Extend(ctx context.Context, command Extend) (Name, error) {
+	return r.applyName(ctx, command)
+}
 
 // Confirm makes a held name the active name of an entity.
 type Confirm struct {
@@ -116,6 +146,11 @@ type Confirm struct {
 // Op returns "confirm".
 func (Confirm) Op() string { return "confirm" }
 
+// Confirm makes a held name the active name of an entity.
+func (r *Registry) Confirm(ctx context.Context, command Confirm) (Name, error) {
+	return r.applyName(ctx, command)
+}
+
 // Release ends a hold before its time: the name is free at once, or goes back into quarantine.
 type Release struct {
 	ID    ID     // of the hold
@@ -124,6 +159,11 @@ type Release struct {
 
 // Op returns "release".
 func (Release) Op() string { return "release" }
+
+// Release ends a hold before its time.
+func (r *Registry) Release(ctx context.Context, command Release) (Name, error) {
+	return r.applyName(ctx, command)
+}
 
 // Claim makes a free name the active name of an entity: reserve and confirm in one step.
 type Claim struct {
@@ -139,6 +179,11 @@ type Claim struct {
 
 // Op returns "claim".
 func (Claim) Op() string { return "claim" }
+
+// Claim makes a free name the active name of an entity at once.
+func (r *Registry) Claim(ctx context.Context, command Claim) (Name, error) {
+	return r.applyName(ctx, command)
+}
 
 // Rename gives an entity another active name; the present one becomes an alias. The new name
 // may be free, held with Token, one of the entity's own aliases, or in quarantine after the
@@ -164,6 +209,11 @@ type Rename struct {
 // Op returns "rename".
 func (Rename) Op() string { return "rename" }
 
+// Rename gives an entity another name; the present one becomes an alias.
+func (r *Registry) Rename(ctx context.Context, command Rename) (Name, error) {
+	return r.applyName(ctx, command)
+}
+
 // Archive is the soft delete: all names of the entity stay taken, and none resolves.
 type Archive struct {
 	Scope  string // the entity's scope; empty for namespaces without one
@@ -173,6 +223,11 @@ type Archive struct {
 // Op returns "archive".
 func (Archive) Op() string { return "archive" }
 
+// Archive is the soft delete of an entity: its names stay taken and stop resolving.
+func (r *Registry) Archive(ctx context.Context, command Archive) (Result, error) {
+	return r.applyOne(ctx, command)
+}
+
 // Restore undoes an Archive.
 type Restore struct {
 	Scope  string // as in [Archive]
@@ -181,6 +236,11 @@ type Restore struct {
 
 // Op returns "restore".
 func (Restore) Op() string { return "restore" }
+
+// Restore undoes an Archive.
+func (r *Registry) Restore(ctx context.Context, command Restore) (Result, error) {
+	return r.applyOne(ctx, command)
+}
 
 // Delete is the hard delete: every name and alias of the entity, in every namespace of its
 // scope, becomes quarantined or free as its policy says. If the entity has more than 32 names,
@@ -193,6 +253,11 @@ type Delete struct {
 // Op returns "delete".
 func (Delete) Op() string { return "delete" }
 
+// Delete is the hard delete of an entity: its names become quarantined or free.
+func (r *Registry) Delete(ctx context.Context, command Delete) (Result, error) {
+	return r.applyOne(ctx, command)
+}
+
 // Decommission gives up one name of an entity, active or alias.
 type Decommission struct {
 	Namespace string // required
@@ -202,6 +267,11 @@ type Decommission struct {
 
 // Op returns "decommission".
 func (Decommission) Op() string { return "decommission" }
+
+// Decommission gives up one name of an entity.
+func (r *Registry) Decommission(ctx context.Context, command Decommission) (Name, error) {
+	return r.applyName(ctx, command)
+}
 
 // Transfer gives a name of one entity to another; the name is never free in between. It becomes
 // the active name of To, which must have none here.
@@ -214,6 +284,11 @@ type Transfer struct {
 // Op returns "transfer".
 func (Transfer) Op() string { return "transfer" }
 
+// Transfer gives a name of one entity to another.
+func (r *Registry) Transfer(ctx context.Context, command Transfer) (Name, error) {
+	return r.applyName(ctx, command)
+}
+
 // Swap exchanges the active names of two entities in one step.
 type Swap struct {
 	Namespace string // required
@@ -222,6 +297,11 @@ type Swap struct {
 
 // Op returns "swap".
 func (Swap) Op() string { return "swap" }
+
+// Swap exchanges the active names of two entities.
+func (r *Registry) Swap(ctx context.Context, command Swap) (Result, error) {
+	return r.applyOne(ctx, command)
+}
 
 // Named is an entity and its active name.
 type Named struct {
@@ -240,6 +320,11 @@ type Rekey struct {
 // Op returns "rekey".
 func (Rekey) Op() string { return "rekey" }
 
+// Rekey adds a name of a blind namespace to the indexes of the policy's present keys.
+func (r *Registry) Rekey(ctx context.Context, command Rekey) (Name, error) {
+	return r.applyName(ctx, command)
+}
+
 // Settle ends a suspect by an operator's verdict. It needs the right [Operate].
 type Settle struct {
 	ID      ID      // of the suspect
@@ -248,3 +333,8 @@ type Settle struct {
 
 // Op returns "settle".
 func (Settle) Op() string { return "settle" }
+
+// Settle ends a suspect by an operator's verdict. It needs the right [Operate].
+func (r *Registry) Settle(ctx context.Context, command Settle) (Name, error) {
+	return r.applyName(ctx, command)
+}

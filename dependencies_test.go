@@ -34,7 +34,7 @@ var mayImport = []struct{ folder, packages string }{
 	// Names.
 	{"profile", "/"},
 	{"internal/rules", "/"},
-	{"internal/core", "/ internal/rules internal/generation"},
+	{"internal/core", "/ internal/rules internal/backoff internal/generation internal/wake"},
 	{"embedded", "/ internal/core profile"},
 
 	// Engines.

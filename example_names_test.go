@@ -150,7 +150,7 @@ func ExampleBlindKey() {
 	// Output:
 	// true k1.4cxfopb6wxq6futrma4ybu346qjvo3b2mlqg6x3tzzg6cvh6ygcq
 	// 200 user/7
-	// dibs: INVALID_VALUE: the value is not valid here, by the rule comma
+	// dibs: INVALID_VALUE: the value is not valid here: it breaks the rule comma
 }
 
 // Rotate a key, with the values from the user table.
@@ -284,6 +284,6 @@ func ExamplePolicy_disagreement() {
 	show(other, "spring")
 	// Output:
 	// true
-	// dibs: UNAVAILABLE: the names of slug were made by the rules slug/1, and this process has slug/1;max=40: configure it alike, or change the namespace by Recanonicalize
+	// dibs: UNAVAILABLE: the names of slug follow the rules slug/1, but this process has slug/1;max=40: configure the same rules, or change the namespace with Recanonicalize
 	// spring 200
 }

@@ -250,7 +250,7 @@ func ExampleRegistry_As() {
 	// The hold belongs to alice: mallory cannot use it, even with the token.
 	_, err = mallory.Release(ctx, dibs.Release{ID: hold.ID, Token: hold.Token})
 	fmt.Println(err)
-	// Output: dibs: RESERVATION_LOST: this token does not hold slug:spring (any more)
+	// Output: dibs: RESERVATION_LOST: this token does not hold slug:spring, or no longer does
 }
 
 func ExampleRegistry_AwaitEvents() {

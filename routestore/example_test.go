@@ -40,5 +40,5 @@ func Example() {
 	// Output:
 	// acme.slug:alice <nil>
 	// true
-	// dibs: INVALID_NAMESPACE: acme.slug and globex.slug are kept in different stores ("eu" and "default"), which commit nothing together: send two requests
+	// dibs: INVALID_NAMESPACE: acme.slug and globex.slug are in different stores ("eu" and "default"), which cannot commit together: send two requests
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -9,23 +10,23 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// call is a request on its way through the writer. The writer takes it into a batch, or its
-// caller withdraws it, whichever comes first. A call that a transaction of another process
-// blocks waits again, in [blockedCalls].
+// call is a request on its way through the writer. Either the writer takes it into a batch or
+// its caller withdraws it, whichever happens first. A call that a transaction of another
+// process blocks waits again, in [blockedCalls].
 type call struct {
 	*rules.Request
-	ctx   context.Context // of its caller, for traces; nil where there are none
+	ctx   context.Context // of the caller, for traces; nil without traces
 	state atomic.Uint32   // callQueued, callTaken or callWithdrawn
 	done  chan struct{}   // closed with the answer
 	err   *dibs.Error     // the answer
 
-	noWait       bool            // it does not wait for a transaction that blocks it
+	noWait       bool            // it fails if another transaction blocks it
 	guessedWrong bool            // it was blocked: its records are loaded from now on
-	awaited      []rules.PastEnd // the ends that were waited for before the last decision
+	awaited      []rules.PastEnd // the ends that were awaited before the last decision
 
-	// While it is blocked: how long it waits this time, and when it is tried again.
+	// While the call is blocked: how long it waits this time, and until when.
 	pause      time.Duration
-	again      time.Time
+	retryAt    time.Time
 	wasBlocked atomic.Bool
 }
 
@@ -46,8 +47,23 @@ func (c *call) answer(err *dibs.Error) {
 // fail answers calls with an error of the engine.
 func fail(calls []*call, err error) {
 	for _, c := range calls {
-		e := *asError(err) // each caller's own
+		e := *asError(err) // each caller gets its own copy
 		c.answer(&e)
+	}
+}
+
+// asError returns the *dibs.Error in the tree of err. The error of a context means that the
+// engine did nothing, and so does ErrRetryTx. After any other error that the engine did not
+// classify, the outcome is unknown.
+func asError(err error) *dibs.Error {
+	var e *dibs.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, dibs.ErrRetryTx):
+		return dibs.Unavailable(err)
+	default:
+		return dibs.OutcomeUnknown(err)
 	}
 }
 

@@ -10,21 +10,21 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// maxAttempts is how often a batch is decided again because another writer was faster.
+// maxAttempts is how often a batch is decided before its calls fail with errContended.
 const maxAttempts = 50
 
-var errContended = errors.New("other writers were faster every time")
+var errContended = errors.New("other writers changed the same records on every attempt")
 
 // committer decides calls on a store and commits what they change.
 type committer struct {
 	store   dibs.Store
-	guesses *speculator
-	ends    *ends
-	blocked *blockedCalls // nil where no call may wait
+	guesses *guesser
+	ends    *pastEnds
+	blocked *blockedCalls // nil if no call may wait
 }
 
 // process decides calls and commits what they change, until none is stale. It answers each
-// call, or hands it to blocked. It returns the error of the engine, if one ended it.
+// call or adds it to the blocked calls. It returns the error of the engine, if there was one.
 func (c *committer) process(ctx context.Context, calls []*call) (commits int, err error) {
 	for attempt := range maxAttempts {
 		state, err := c.decide(ctx, calls, attempt == 0)
@@ -32,9 +32,9 @@ func (c *committer) process(ctx context.Context, calls []*call) (commits int, er
 			fail(calls, err)
 			return commits, err
 		}
-		groups, alone := state.Groups(requestsOf(calls))
-		for _, i := range alone {
-			c.answer(calls[i])
+		groups, unchanged := state.Groups(requestsOf(calls))
+		for _, i := range unchanged {
+			c.answerUnchanged(calls[i])
 		}
 		if len(groups) == 0 {
 			return commits, nil
@@ -88,9 +88,9 @@ func members(calls []*call, g *rules.Group) []*call {
 	return members
 }
 
-// answer answers a call that changes nothing. If it rests on an end that a commit under way
-// may forestall, its caller has to wait for that first.
-func (c *committer) answer(call *call) {
+// answerUnchanged answers a call that changes nothing. If the call rests on a past end that is
+// not final, its caller has to wait first.
+func (c *committer) answerUnchanged(call *call) {
 	if len(c.ends.open(call.Request, call.awaited)) > 0 {
 		call.answer(errEndOpen)
 		return
@@ -99,8 +99,8 @@ func (c *committer) answer(call *call) {
 	call.answer(err)
 }
 
-// answerCommitted answers the calls of a committed group. It returns those that have to be
-// decided again.
+// answerCommitted answers the calls of a committed group. It returns the calls that have to
+// be decided again.
 func answerCommitted(members []*call) (again []*call) {
 	for _, call := range members {
 		if !call.FinalWithGroup() {
@@ -113,7 +113,7 @@ func answerCommitted(members []*call) (again []*call) {
 	return again
 }
 
-// block lets calls wait for the transaction that holds one of their records.
+// block makes calls wait for the transaction that holds one of their records.
 func (c *committer) block(calls []*call) {
 	for _, call := range calls {
 		call.guessedWrong = true
@@ -127,11 +127,11 @@ func (c *committer) block(calls []*call) {
 
 var errTooLarge = &dibs.Error{
 	Code:    dibs.CodeTooLarge,
-	Message: "this changes more records at once than the engine can: name fewer in one command, or raise the engine's limits",
+	Message: "the command changes more records than the engine can commit at once: split it, or raise the engine's limits",
 }
 
-// processHalves processes the calls of a group that was too large for the engine, one half
-// after the other. A single call cannot be split.
+// processHalves processes the two halves of a group that was too large for the engine. A
+// single call cannot be split and fails.
 func (c *committer) processHalves(ctx context.Context, calls []*call) (commits int, err error) {
 	if len(calls) == 1 {
 		fail(calls, errTooLarge)
@@ -146,8 +146,7 @@ func (c *committer) processHalves(ctx context.Context, calls []*call) (commits i
 	return commits, err
 }
 
-// decide decides the calls: on a guess if the caller allows one and there is one, else on
-// what it loads.
+// decide decides the calls: on a guess if that is allowed and possible, else on a Load.
 func (c *committer) decide(ctx context.Context, calls []*call, guess bool) (*rules.Batch, error) {
 	if guess && !slices.ContainsFunc(calls, func(c *call) bool { return c.guessedWrong }) {
 		if state, ok := c.guesses.decide(requestsOf(calls)); ok {
@@ -158,7 +157,7 @@ func (c *committer) decide(ctx context.Context, calls []*call, guess bool) (*rul
 	if err != nil {
 		c.guesses.failed()
 		if e := asError(err); e.Code == dibs.CodeOutcomeUnknown {
-			err = dibs.Unavailable(err) // reading changes nothing, whatever went wrong
+			err = dibs.Unavailable(err) // a read changes nothing, whatever went wrong
 		}
 		return nil, err
 	}
@@ -166,6 +165,7 @@ func (c *committer) decide(ctx context.Context, calls []*call, guess bool) (*rul
 	return state, nil
 }
 
+// commit commits groups, and tells the guesser of the outcomes.
 func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []*rules.Group) ([]dibs.Outcome, error) {
 	plain := make([]dibs.Group, len(groups))
 	for i, g := range groups {
@@ -173,7 +173,7 @@ func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []*ru
 	}
 	outcomes, err := c.store.Commit(ctx, plain)
 	if err == nil && len(outcomes) != len(groups) {
-		err = dibs.OutcomeUnknown(fmt.Errorf("the engine gave %d outcomes for %d groups", len(outcomes), len(groups)))
+		err = dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
 	}
 	if err != nil {
 		c.guesses.failed()

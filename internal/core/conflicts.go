@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxCounters bounds the different counters of one hour and tenant, and maxAllCounters
-	// those of all tenants, in memory and so on disk: made-up namespaces cannot fill either,
-	// nor take the counters of another tenant. What is beyond is counted by its tenant alone,
-	// and for more than maxTenants of them under overflow.
+	// maxCounters bounds the counters of one hour and tenant, and maxAllCounters those of all
+	// tenants, in memory and so on disk: made-up namespaces can neither fill them nor use up
+	// the counters of another tenant. A refusal beyond a bound counts for its tenant as a
+	// whole, and beyond maxTenants such tenants under overflow.
 	maxCounters    = 1024
 	maxAllCounters = 4 * maxCounters
 	maxTenants     = 1024
@@ -27,19 +27,19 @@ const (
 	flushEvery = 10 * time.Second
 )
 
-// conflictCounts counts refused attempts in memory until they are flushed: a row
-// for each would let an attacker fill the disk.
+// conflictCounts counts refusals in memory between flushes: with a record for each refusal an
+// attacker could fill the disk.
 type conflictCounts struct {
 	mu sync.Mutex
-	// counts has a tally without its Count, which is the value. Those of the present
-	// hour stay after a flush, with nothing counted: they are what is bounded.
-	counts map[rules.Tally]uint64
-	taken  map[string]int // how many of them each tenant has
-	hour   dibs.Instant   // the latest that was seen
+	// counts has tallies without their Count as keys. Tallies of the present hour stay after a
+	// flush, with the count 0, so that the bounds hold for the whole hour.
+	counts    map[rules.Tally]uint64
+	perTenant map[string]int // how many keys of counts each tenant has
+	hour      dibs.Instant   // the latest hour so far
 }
 
-// note counts a refusal, and each of its parts where it has several. One that never
-// reached the engine, and so has no time, counts for the latest hour.
+// note counts a refusal, or each refusal that it consists of. A refusal without a time, which
+// never reached the engine, counts for the latest hour.
 func (c *conflictCounts) note(err *dibs.Error, now dibs.Instant) {
 	if len(err.Failures) > 0 {
 		for _, f := range err.Failures {
@@ -50,7 +50,7 @@ func (c *conflictCounts) note(err *dibs.Error, now dibs.Instant) {
 	c.add(rules.Tally{Namespace: err.Namespace, Reason: reasonOf(err), Hour: rules.HourOf(now), Count: 1})
 }
 
-// reasonOf names the reason of a refusal: that of a taken name, else the code.
+// reasonOf returns why a name is taken, or else the code of the refusal.
 func reasonOf(err *dibs.Error) string {
 	if err.Reason != "" {
 		return string(err.Reason)
@@ -62,7 +62,7 @@ func (c *conflictCounts) add(t rules.Tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts == nil {
-		c.counts, c.taken = make(map[rules.Tally]uint64), make(map[string]int)
+		c.counts, c.perTenant = make(map[rules.Tally]uint64), make(map[string]int)
 	}
 	if t.Hour > c.hour {
 		c.begin(t.Hour)
@@ -73,26 +73,26 @@ func (c *conflictCounts) add(t rules.Tally) {
 	if _, known := c.counts[key]; !known {
 		key = c.fit(key)
 		if _, known := c.counts[key]; !known {
-			c.taken[tenantOf(key.Namespace)]++
+			c.perTenant[tenantOf(key.Namespace)]++
 		}
 	}
 	c.counts[key] += t.Count
 }
 
-// begin drops the counters of past hours that were flushed.
+// begin begins an hour: it drops the counters of past hours that were flushed.
 func (c *conflictCounts) begin(hour dibs.Instant) {
 	c.hour = hour
 	maps.DeleteFunc(c.counts, func(_ rules.Tally, n uint64) bool { return n == 0 })
-	clear(c.taken)
+	clear(c.perTenant)
 	for key := range c.counts {
-		c.taken[tenantOf(key.Namespace)]++
+		c.perTenant[tenantOf(key.Namespace)]++
 	}
 }
 
-// fit returns what a new counter is to be counted as: itself, its tenant, or overflow.
+// fit returns the key under which a new counter fits: its own, that of its tenant, or overflow.
 func (c *conflictCounts) fit(key rules.Tally) rules.Tally {
 	tenant := tenantOf(key.Namespace)
-	if c.taken[tenant] < maxCounters && len(c.counts) < maxAllCounters {
+	if c.perTenant[tenant] < maxCounters && len(c.counts) < maxAllCounters {
 		return key
 	}
 	all := rules.Tally{Namespace: overflow, Reason: overflow, Hour: key.Hour}
@@ -103,8 +103,8 @@ func (c *conflictCounts) fit(key rules.Tally) rules.Tally {
 	return all
 }
 
-// tenantOf returns the outermost scope of a namespace: a caller that is granted a scope can
-// make up any number of scopes below it. Namespaces without a scope are one tenant's.
+// tenantOf returns the outermost scope of a namespace: a caller with rights in a scope can make
+// up any number of scopes below it. Namespaces without a scope count as one tenant.
 func tenantOf(namespace string) string {
 	tenant, _, scoped := strings.Cut(namespace, ".")
 	if !scoped {
@@ -113,7 +113,7 @@ func tenantOf(namespace string) string {
 	return tenant
 }
 
-// drain takes what was counted, in a steady order.
+// drain returns the counts and resets them. The order of the tallies is always the same.
 func (c *conflictCounts) drain() []rules.Tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,27 @@ func (c *conflictCounts) drain() []rules.Tally {
 	return tallies
 }
 
-// flushConflicts stores what was counted. What cannot be stored now is counted on.
+// flushOften stores the conflict counters from time to time, until the context ends.
+func (c *core) flushOften(ctx context.Context) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := c.flushConflicts(ctx); err != nil && ctx.Err() == nil {
+				c.warnNotFlushed(err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *core) warnNotFlushed(err error) {
+	c.cfg.Logger.Warn("dibs: could not store the conflict counters", "error", err)
+}
+
+// flushConflicts stores the conflict counters. It keeps those that it cannot store.
 func (c *core) flushConflicts(ctx context.Context) error {
 	tallies := c.conflicts.drain()
 	if len(tallies) == 0 {
@@ -142,9 +162,9 @@ func (c *core) flushConflicts(ctx context.Context) error {
 			continue
 		}
 		if t.Hour == 0 {
-			t.Hour = rules.HourOf(now) // refused before the engine was asked for the time
+			t.Hour = rules.HourOf(now) // no refusal so far had a time
 		}
-		if _, e := perform(ctx, c, rules.AddTally(t, t.Hour.Add(c.cfg.ConflictHistory))); e != nil {
+		if _, e := perform(ctx, c, rules.AddTally(t, t.Hour.Add(c.cfg.ConflictHistory)), true); e != nil {
 			err = e
 			if e.Code != dibs.CodeOutcomeUnknown {
 				c.conflicts.add(tallies[i])
@@ -154,39 +174,32 @@ func (c *core) flushConflicts(ctx context.Context) error {
 	return err
 }
 
+// Conflicts returns how many attempts were refused, and why.
 func (c *core) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs.ConflictBucket, error) {
-	// Not into a transaction of the caller's: its rollback would lose them.
-	if c.writer != nil {
+	if !c.IsBound() { // a rollback of the caller's transaction would lose the counters
 		if err := c.flushConflicts(ctx); err != nil {
 			return nil, err
 		}
 	}
-	list := dibs.ListQuery{Kind: dibs.KindTally, Limit: listPage}
+	list := dibs.ListQuery{Kind: dibs.KindTally, Limit: defaultPage}
 	if !query.From.IsZero() {
-		list.From = rules.HourLabel(rules.HourOf(dibs.InstantOf(query.From)))
+		list.From = rules.HourLabel(dibs.InstantOf(query.From))
 	}
 	if !query.To.IsZero() {
-		list.To = rules.HourLabel(rules.HourOf(dibs.InstantOf(query.To).Add(time.Hour - time.Millisecond)))
+		list.To = rules.HourLabel(dibs.InstantOf(query.To).Add(time.Hour - time.Millisecond))
 	}
 	var buckets []dibs.ConflictBucket
-	for {
-		records, err := c.store.List(ctx, list)
+	for doc, err := range listAll[*dibs.Document](ctx, c.store, list) {
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range records {
-			doc, ok := r.(*dibs.Document)
-			var t rules.Tally
-			if !ok || json.Unmarshal(doc.Data, &t) != nil {
-				continue
-			}
-			if query.Namespace == "" || query.Namespace == t.Namespace {
-				buckets = append(buckets, dibs.ConflictBucket{Start: t.Hour.Time(), Namespace: t.Namespace, Reason: t.Reason, Count: t.Count})
-			}
-			list.After = &dibs.ListPosition{Label: doc.Label}
+		var t rules.Tally
+		if json.Unmarshal(doc.Data, &t) != nil {
+			continue
 		}
-		if len(records) < list.Limit {
-			return buckets, nil
+		if query.Namespace == "" || query.Namespace == t.Namespace {
+			buckets = append(buckets, dibs.ConflictBucket{Start: t.Hour.Time(), Namespace: t.Namespace, Reason: t.Reason, Count: t.Count})
 		}
 	}
+	return buckets, nil
 }

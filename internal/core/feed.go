@@ -7,26 +7,29 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/rules"
+	"github.com/calldibs/dibs/internal/wake"
 )
 
-// Events returns a page of the feed; with wait it blocks until there is one.
+// Events returns a page of the feed. With wait it blocks until there is one.
 func (c *core) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
-	if wait && c.writer == nil {
-		return dibs.EventPage{}, dibs.ErrUnsupported // nobody else's commit shows inside a transaction
+	if wait {
+		if err := c.refuseBound("waiting for events"); err != nil { // it does not see commits of others
+			return dibs.EventPage{}, err
+		}
 	}
-	return feed{c.store, c.policies, c.commits, c.cfg.PollEvery}.events(ctx, query, wait)
+	return feed{c.store, c.current, c.commits, c.cfg.PollEvery}.events(ctx, query, wait)
 }
 
 // feed is the events of a store.
 type feed struct {
 	store     dibs.Store
 	policies  *atomic.Pointer[policySet]
-	commits   *broadcast    // sent when something was committed here
-	pollEvery time.Duration // how often to look by itself
+	commits   *wake.List // woken after each commit of this process
+	pollEvery time.Duration
 }
 
-// events returns a page of the feed; with wait it blocks until there is one. When the context
-// ends before that, Next is behind what was looked at meanwhile.
+// events returns a page of the feed. With wait it blocks until there is one; if the context
+// ends before, Next is after the events that were read meanwhile.
 func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
 	if query.Namespace != "" {
 		if err := rules.CheckNamespace(query.Namespace); err != nil {
@@ -40,15 +43,16 @@ func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs
 		}
 		query.After = latest
 	}
-	var woken <-chan struct{}
-	if waker, ok := unobserved(f.store).(dibs.Waker); ok && wait {
+	var committed, woken <-chan struct{}
+	if wait { // from before the first read on, so that no commit is missed
 		wakeCtx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		woken = waker.Wake(wakeCtx)
+		committed = f.commits.Subscribe(wakeCtx)
+		if waker, ok := unobserved(f.store).(dibs.Waker); ok {
+			woken = waker.Wake(wakeCtx)
+		}
 	}
 	for {
-		// Before looking, so that nothing is missed between the two.
-		committed := f.commits.wait()
 		page, err := f.page(ctx, query)
 		if err != nil && wait && ctx.Err() != nil {
 			page.Next = query.After
@@ -66,17 +70,18 @@ func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs
 	}
 }
 
-// maxScanned is how many events a page may pass over to find those of its namespace. The feed
-// has no index by namespace: every write would have to keep it.
+// maxScanned is how many events a page may skip to find those of its namespace. The feed has
+// no index by namespace: every write would have to maintain it.
 const maxScanned = maxPage
 
-// page reads one page, and goes on behind events that were not asked for, to some extent.
+// page reads one page. It skips events of other namespaces, about maxScanned at most.
 func (f feed) page(ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, error) {
 	page := dibs.EventPage{Next: query.After, Generation: f.policies.Load().generation}
 	limit := pageSize(query.Limit)
-	// What is read at once grows: most who ask for one namespace are few among many.
-	for looked, atOnce := 0, limit; ; atOnce = min(2*atOnce, maxScanned-looked) {
-		events, err := f.store.Events(ctx, dibs.EventQuery{After: page.Next, Limit: atOnce})
+	// Each read is larger than the one before: the events of one namespace are usually few
+	// among many.
+	for scanned, size := 0, limit; ; size = min(2*size, maxScanned-scanned) {
+		events, err := f.store.Events(ctx, dibs.EventQuery{After: page.Next, Limit: size})
 		if err != nil {
 			return dibs.EventPage{}, err
 		}
@@ -90,15 +95,15 @@ func (f feed) page(ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, e
 				return page, nil
 			}
 		}
-		looked += len(events)
-		if page.More = len(events) == atOnce; !page.More || looked >= maxScanned {
+		scanned += len(events)
+		if page.More = len(events) == size; !page.More || scanned >= maxScanned {
 			return page, nil
 		}
 	}
 }
 
-// await waits until there may be new events: this registry committed
-// something, the engine has heard of another's commit, or it is time to look.
+// await waits until there may be new events: this process committed, the engine signals a
+// commit of another process, or the time to poll has come.
 func (f feed) await(ctx context.Context, committed, woken <-chan struct{}) error {
 	timer := time.NewTimer(f.pollEvery)
 	defer timer.Stop()

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/rules"
@@ -10,14 +11,14 @@ import (
 
 // Forget erases a person, or a name.
 func (c *core) Forget(ctx context.Context, req dibs.ForgetRequest) (dibs.Forgetting, error) {
-	if c.writer == nil {
-		return dibs.Forgetting{}, fmt.Errorf("%w: forgetting inside a transaction of the caller's own", dibs.ErrUnsupported)
+	if err := c.refuseBound("forgetting"); err != nil {
+		return dibs.Forgetting{}, err
 	}
-	scrubber, can := scrubberOf(c.store)
+	scrubber, can := unobserved(c.store).(dibs.Scrubber)
 	if req.Scrub && !can {
 		return dibs.Forgetting{}, fmt.Errorf("%w: this engine cannot scrub its files; docs/privacy.md says what to do instead", dibs.ErrUnsupported)
 	}
-	f := &forgetter{core: c, who: rules.Person{Scope: req.Scope, Entity: req.Entity}, dryRun: req.DryRun}
+	f := &forgetter{core: c, person: rules.Person{Scope: req.Scope, Entity: req.Entity}, dryRun: req.DryRun}
 	var err error
 	if req.Namespace != "" || req.Value != "" {
 		err = f.forgetOne(ctx, req)
@@ -31,23 +32,10 @@ func (c *core) Forget(ctx context.Context, req dibs.ForgetRequest) (dibs.Forgett
 	return f.report, err
 }
 
-// scrubberOf returns what can scrub the files of an engine. A store that consists of one
-// engine alone is opened as a whole, and cannot tell what that one can.
-func scrubberOf(store dibs.Store) (dibs.Scrubber, bool) {
-	store = unobserved(store)
-	if whole, ok := store.(dibs.Partitioned); ok {
-		if parts := whole.Parts(); len(parts) == 1 {
-			store = parts[0].Store
-		}
-	}
-	scrubber, can := store.(dibs.Scrubber)
-	return scrubber, can
-}
-
 // forgetter is one run of Forget.
 type forgetter struct {
 	*core
-	who    rules.Person
+	person rules.Person
 	dryRun bool
 
 	report  dibs.Forgetting
@@ -60,26 +48,27 @@ func (f *forgetter) forgetOne(ctx context.Context, req dibs.ForgetRequest) error
 	if err != nil {
 		return err
 	}
-	if err := f.submit(ctx, newCall(job.Request)); err != nil {
+	result, err := perform(ctx, f.core, job, false)
+	if err != nil {
 		return err
 	}
-	result, _ := job.Result()
 	f.note(result)
 	return nil
 }
 
-// maxForgetRounds bounds how often a run looks again for what came while it looked.
+// maxForgetRounds bounds how often a run searches again for events that came meanwhile.
 const maxForgetRounds = 10
 
-// forgetPerson forgets an entity: first nothing of it resolves any more, then one name
-// after another goes, and the entity last. It ends when there is nothing to be found.
+// forgetPerson forgets an entity: first it deletes the entity, so that none of its names
+// resolves any more, then it forgets one name after another, and the entity last. It repeats
+// this until a search finds nothing.
 func (f *forgetter) forgetPerson(ctx context.Context) error {
-	if _, err := f.rules().FindEntity(f.who.Scope, f.who.Entity); err != nil {
+	if _, err := f.rules().FindEntity(f.person.Scope, f.person.Entity); err != nil {
 		return err
 	}
 	var (
 		after dibs.Cursor
-		left  []dibs.Event // about the entity, and not redacted yet
+		left  []dibs.Event // about the entity as a whole, not redacted yet
 	)
 	for range maxForgetRounds {
 		if err := f.delete(ctx); err != nil {
@@ -91,7 +80,7 @@ func (f *forgetter) forgetPerson(ctx context.Context) error {
 		}
 		after = found.last
 		for _, id := range found.names {
-			if err := f.forgetIn(ctx, dibs.Ref{Kind: dibs.KindName, Scope: f.who.Scope, ID: id}); err != nil {
+			if err := f.forgetIn(ctx, dibs.Ref{Kind: dibs.KindName, Scope: f.person.Scope, ID: id}); err != nil {
 				return err
 			}
 		}
@@ -102,15 +91,15 @@ func (f *forgetter) forgetPerson(ctx context.Context) error {
 		}
 	}
 	return &dibs.Error{Code: dibs.CodeUnavailable, Message: fmt.Sprintf(
-		"%s is given names while it is forgotten: see to it that nobody does, and run it again", f.who.Entity)}
+		"%s gets new names while it is being forgotten: stop that, and run forget again", f.person.Entity)}
 }
 
-// delete is the Delete of the entity, if it is there.
+// delete deletes the entity, if it exists.
 func (f *forgetter) delete(ctx context.Context) error {
 	if f.dryRun {
 		return nil
 	}
-	r, err := rules.NewRequest(f.rules(), dibs.ApplyRequest{Commands: []dibs.Command{dibs.Delete{Scope: f.who.Scope, Entity: f.who.Entity}}})
+	r, err := f.rules().Apply(dibs.ApplyRequest{Commands: []dibs.Command{dibs.Delete{Scope: f.person.Scope, Entity: f.person.Entity}}})
 	if err == nil {
 		call := newCall(r)
 		call.noWait = true
@@ -128,14 +117,14 @@ func (f *forgetter) delete(ctx context.Context) error {
 	}
 }
 
-// mentions is where in the feed the person is.
+// mentions are the events of the feed that mention the person.
 type mentions struct {
-	names  []dibs.ID    // in whose histories
+	names  []dibs.ID    // whose histories mention the person
 	events []dibs.Event // about the entity as a whole
-	last   dibs.Cursor
+	last   dibs.Cursor  // of the feed
 }
 
-// search reads the feed behind a cursor.
+// search searches the feed after a cursor.
 func (f *forgetter) search(ctx context.Context, after dibs.Cursor) (found mentions, err error) {
 	found.last = after
 	seen := make(map[dibs.ID]bool)
@@ -148,7 +137,7 @@ func (f *forgetter) search(ctx context.Context, after dibs.Cursor) (found mentio
 			e := &page[i]
 			found.last = e.Cursor
 			switch {
-			case !f.who.IsIn(e):
+			case !f.person.IsIn(e):
 			case e.ID.IsZero():
 				found.events = append(found.events, *e)
 			case !seen[e.ID]:
@@ -162,8 +151,8 @@ func (f *forgetter) search(ctx context.Context, after dibs.Cursor) (found mentio
 	}
 }
 
-// forgetIn forgets the person in one name and its history. The two are read one after the
-// other; if the name has changed in between, both are read again.
+// forgetIn forgets the person in one name and its history. It reads the record, then the
+// history, and both again if the name changed in between.
 func (f *forgetter) forgetIn(ctx context.Context, ref dibs.Ref) error {
 	for {
 		rev, err := askAlone(ctx, f.core, f.rules().Revision(ref))
@@ -174,18 +163,36 @@ func (f *forgetter) forgetIn(ctx context.Context, ref dibs.Ref) error {
 		if err != nil {
 			return err
 		}
-		job := f.rules().ForgetIn(ref, f.who, rev, history, f.dryRun)
-		if err := f.submit(ctx, newCall(job.Request)); err != nil {
-			return err
+		result, failed := perform(ctx, f.core, f.rules().ForgetIn(ref, f.person, rev, history, f.dryRun), false)
+		if failed != nil {
+			return failed
 		}
-		if result, _ := job.Result(); !result.Again {
+		if !result.Again {
 			f.note(result)
 			return nil
 		}
 	}
 }
 
-// note takes what became of a name into the report.
+// eventsOf returns all events of a row, oldest first.
+func (f *forgetter) eventsOf(ctx context.Context, id dibs.ID) ([]dibs.Event, error) {
+	var events []dibs.Event
+	query := dibs.EventQuery{Name: id, Limit: maxPage}
+	for {
+		page, err := f.store.Events(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, rules.HideForgotten(page)...)
+		if len(page) < query.Limit {
+			slices.Reverse(events)
+			return events, nil
+		}
+		query.After = page[len(page)-1].Cursor
+	}
+}
+
+// note adds the outcome of a name to the report.
 func (f *forgetter) note(result rules.Forgotten) {
 	f.changed = f.changed || result.Changed
 	switch {
@@ -197,13 +204,14 @@ func (f *forgetter) note(result rules.Forgotten) {
 	}
 }
 
-// forgetEntity forgets what is left of the person when its names are gone. If it has names
-// again, it reports so, and which of the events are left.
+// forgetEntity forgets the record of the entity and the events about it, once its names are
+// forgotten. If the entity has names again, it reports that, and returns the events that are
+// left.
 func (f *forgetter) forgetEntity(ctx context.Context, events []dibs.Event) (left []dibs.Event, again bool, err error) {
 	f.changed = f.changed || len(events) > 0
 	for !f.dryRun {
 		part := events[:min(len(events), rules.RedactAtOnce)]
-		result, err := perform(ctx, f.core, f.rules().ForgetEntity(f.who, part))
+		result, err := perform(ctx, f.core, f.rules().ForgetEntity(f.person, part), true)
 		if err != nil {
 			return nil, false, err
 		}

@@ -16,13 +16,13 @@ func TestGuessRate(t *testing.T) {
 		return tried
 	}
 	if n := tries(100, true); n != 100 {
-		t.Errorf("tried %d of 100 although all guesses were right", n)
+		t.Errorf("guessed %d of 100 times although all guesses were right", n)
 	}
 	if n := tries(1000, false); n < 20 || n > 60 {
-		t.Errorf("tried %d of 1000 although all guesses were wrong", n)
+		t.Errorf("guessed %d of 1000 times although all guesses were wrong", n)
 	}
 	tries(1000, true)
 	if n := tries(100, true); n != 100 {
-		t.Errorf("tried %d of 100 after a long time of right guesses", n)
+		t.Errorf("guessed %d of 100 times although all recent guesses were right", n)
 	}
 }

@@ -9,18 +9,9 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// historyLimit returns how many events a page has. There are few of most names, so whoever
-// does not say gets the whole history of nearly all of them.
-func historyLimit(limit int) int {
-	if limit <= 0 {
-		return maxPage
-	}
-	return min(limit, maxPage)
-}
-
 // History returns a page of the events of a name.
 func (c *core) History(ctx context.Context, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
-	marks, err := decodeMarks(query.Cursor)
+	positions, err := decodePositions(query.Cursor)
 	if err != nil {
 		return dibs.HistoryPage{}, err
 	}
@@ -32,65 +23,65 @@ func (c *core) History(ctx context.Context, query dibs.HistoryQuery) (dibs.Histo
 	if err != nil {
 		return dibs.HistoryPage{}, err
 	}
-	limit := historyLimit(query.Limit)
-	h := c.historyOf(name, limit+1) // one more tells whether there is another page
+	limit := maxPage // most histories are short: without a limit the caller gets nearly all at once
+	if query.Limit > 0 {
+		limit = min(query.Limit, maxPage)
+	}
+	h := newHistoryReader(c.store, name, limit+1) // one more tells whether there is another page
 	if query.Cursor != "" {
-		h.resume(marks)
+		h.resume(positions)
 	}
 	var page dibs.HistoryPage
 	for {
 		row, err := h.newest(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return dibs.HistoryPage{}, err
-		case row == nil:
-			slices.Reverse(page.Events)
-			return page, nil
-		case len(page.Events) == limit:
-			page.Next = h.cursor()
-			slices.Reverse(page.Events)
-			return page, nil
 		}
-		page.Events = append(page.Events, row.take())
+		if row != nil && len(page.Events) < limit {
+			page.Events = append(page.Events, row.take())
+			continue
+		}
+		if row != nil {
+			page.Next = h.cursor()
+		}
+		slices.Reverse(page.Events)
+		return page, nil
 	}
 }
 
-// WhoHeld returns who had a name at a moment, from its history. What is over but in
-// nobody's history yet belongs to it all the same. Record and history are read one
-// after the other; if the name has changed in between, both are read again.
+// WhoHeld returns who had a name at a moment, from its history. It counts ends that no commit
+// has written yet. It reads the record, then the history, and both again if the name changed
+// in between.
 func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (dibs.Holder, error) {
 	question, invalid := c.rules().FindName(namespace, value)
 	if invalid != nil {
 		return dibs.Holder{}, invalid
 	}
-	name, err := askAlone(ctx, c, question)
-	for range maxRereads {
-		if err != nil {
-			return dibs.Holder{}, err
-		}
-		holder, fail := c.holderAt(ctx, name, dibs.InstantOf(at))
-		if fail != nil {
-			return dibs.Holder{}, fail
-		}
-		row, rev := name.Row()
-		if name, err = askAlone(ctx, c, question); err == nil {
-			if rowNow, revNow := name.Row(); rowNow == row && revNow == rev {
-				return holder, nil
-			}
-		}
+	version := func(n rules.FoundName) dibs.Read {
+		row, rev := n.Row()
+		return dibs.Read{Ref: dibs.Ref{ID: row}, Rev: rev}
 	}
-	return dibs.Holder{}, dibs.Unavailable(errContended)
+	var holder dibs.Holder
+	_, err := askUnchanged(ctx, c, question, version, func(name rules.FoundName) (err error) {
+		holder, err = c.holderAt(ctx, name, dibs.InstantOf(at))
+		return err
+	})
+	if err != nil {
+		return dibs.Holder{}, err
+	}
+	return holder, nil
 }
 
-// holderAt follows a history back to a moment, and on to when what was so then began. It
-// keeps no more than a page of it.
+// holderAt reads a history back to a moment, and on to the beginning of the state at that
+// moment. It keeps at most a page of events in memory.
 func (c *core) holderAt(ctx context.Context, name rules.FoundName, at dibs.Instant) (dibs.Holder, error) {
 	var (
 		holder dibs.Holder
 		found  bool
 	)
-	// tell is told what was so from an instant on, and reports whether it has heard enough.
-	tell := func(from dibs.Instant, was dibs.Snapshot) (enough bool) {
+	// visit receives the state from an instant on, newest first, and reports whether holder is
+	// complete.
+	visit := func(from dibs.Instant, was dibs.Snapshot) (done bool) {
 		switch {
 		case from > at:
 			return false
@@ -101,13 +92,13 @@ func (c *core) holderAt(ctx context.Context, name rules.FoundName, at dibs.Insta
 		holder = dibs.Holder{State: was.State, Entity: was.Entity, Epoch: was.Epoch, Since: from.Time()}
 		return false
 	}
-	enough := false
+	done := false
 	name.EndedAlone(func(from dibs.Instant, was dibs.Snapshot) bool {
-		enough = tell(from, was)
-		return !enough
+		done = visit(from, was)
+		return !done
 	})
 	moved := len(name.FormerRows()) > 0
-	for h := c.historyOf(name, maxPage); !enough; {
+	for h := newHistoryReader(c.store, name, maxPage); !done; {
 		row, err := h.newest(ctx)
 		if err != nil {
 			return dibs.Holder{}, err
@@ -117,9 +108,9 @@ func (c *core) holderAt(ctx context.Context, name rules.FoundName, at dibs.Insta
 		}
 		e := row.take()
 		if moved && e.Kind == dibs.EventMoved && e.After.State == dibs.Free {
-			continue // it left one row for another: nobody lost it
+			continue // the name moved to another row: its holder kept it
 		}
-		enough = tell(e.At, e.After)
+		done = visit(e.At, e.After)
 	}
 	if !found {
 		holder.State = dibs.Free
@@ -128,22 +119,4 @@ func (c *core) holderAt(ctx context.Context, name rules.FoundName, at dibs.Insta
 		holder.Entity = dibs.Entity{}
 	}
 	return holder, nil
-}
-
-// eventsOf returns all events of a row, oldest first.
-func (c *core) eventsOf(ctx context.Context, id dibs.ID) ([]dibs.Event, error) {
-	var events []dibs.Event
-	query := dibs.EventQuery{Name: id, Limit: maxPage}
-	for {
-		page, err := c.store.Events(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, rules.HideForgotten(page)...)
-		if len(page) < query.Limit {
-			slices.Reverse(events)
-			return events, nil
-		}
-		query.After = page[len(page)-1].Cursor
-	}
 }

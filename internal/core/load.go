@@ -8,18 +8,18 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// maxRounds is how often one decision may ask for further records. The longest rule needs
-// four rounds if nothing changes meanwhile. But each round loads everything anew, and the
-// record that led to another one may lead to a third by then.
+// maxRounds is how often one decision may ask for more records. The longest rule needs four
+// rounds if nothing changes meanwhile. But each round loads all records again, and a changed
+// record may then lead to a different one.
 const maxRounds = 50
 
-// decideAll decides requests on one consistent state: it loads what they ask for until they
-// ask for nothing more.
+// decideAll decides requests on one consistent state: it loads the records that they ask for
+// until they ask for no more.
 func decideAll(ctx context.Context, store dibs.Store, requests []*rules.Request) (*rules.Batch, error) {
 	state := rules.NewBatch(requests)
 	rounds := 0
 	for _, r := range requests {
-		// What one decision asks for may depend on the changes of those before it.
+		// The records that a decision asks for may depend on the changes of earlier decisions.
 		rounds += maxRounds * r.Length()
 	}
 	for range rounds {
@@ -31,10 +31,10 @@ func decideAll(ctx context.Context, store dibs.Store, requests []*rules.Request)
 			return state, nil
 		}
 	}
-	return nil, fmt.Errorf("dibs: %d requests asked for more records %d times", len(requests), rounds)
+	return nil, fmt.Errorf("dibs: %d requests still asked for more records after %d loads", len(requests), rounds)
 }
 
-// load loads everything that a batch wants.
+// load loads the records that a batch wants, and lists the names of owners.
 func load(ctx context.Context, store dibs.Store, state *rules.Batch) error {
 	refs, owners := state.Wanted()
 	loaded, err := store.Load(ctx, refs)

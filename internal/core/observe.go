@@ -8,29 +8,42 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// observed is a backend whose calls are told of. Where nobody wants to know there is none.
-type observed struct {
-	dibs.EmbeddedBackend
-	observer *dibs.Observer
-}
+// traces reports whether an observer wants to know when work begins.
+func traces(o *dibs.Observer) bool { return o.Begin != nil }
 
-// observe returns the backend, and tells of its calls if anybody wants to know.
-func observe(b dibs.EmbeddedBackend, observer dibs.Observer) dibs.EmbeddedBackend {
-	if traces(&observer) {
-		return observed{b, &observer}
+// beginWork reports the beginning of work, and returns the function to call at its end.
+func beginWork(ctx context.Context, o *dibs.Observer, work dibs.Work) (context.Context, func(error)) {
+	if !traces(o) {
+		return ctx, ended
 	}
-	return b
+	return o.Begin(ctx, work)
 }
 
-func (o observed) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs.Backend, error) {
-	bound, err := o.EmbeddedBackend.InTransaction(bind)
-	if err != nil {
-		return nil, err
+func ended(error) {}
+
+// beginBatch reports the beginning of work that several callers share. The context belongs to
+// none of them.
+func beginBatch[T any](o *dibs.Observer, op string, batch []T, callerOf func(T) context.Context) (context.Context, func(error)) {
+	ctx := context.Background()
+	if !traces(o) {
+		return ctx, ended
 	}
-	return observe(bound.(dibs.EmbeddedBackend), *o.observer), nil
+	callers := make([]context.Context, len(batch))
+	for i, item := range batch {
+		callers[i] = callerOf(item)
+	}
+	return beginWork(ctx, o, dibs.Work{Kind: dibs.WorkBatch, Op: op, Size: len(batch), Callers: callers})
 }
 
-// observeCommand tells of an Apply.
+// observeWork reports the beginning and the end of work.
+func observeWork[Q, A any](ctx context.Context, o *dibs.Observer, work dibs.Work, do func(context.Context, Q) (A, error), q Q) (A, error) {
+	ctx, end := beginWork(ctx, o, work)
+	answer, err := do(ctx, q)
+	end(err)
+	return answer, err
+}
+
+// observeCommand reports an Apply.
 func observeCommand(o dibs.Observer, req dibs.ApplyRequest, start time.Time, err *dibs.Error) {
 	if o.Command == nil {
 		return
@@ -42,12 +55,32 @@ func observeCommand(o dibs.Observer, req dibs.ApplyRequest, start time.Time, err
 	o.Command(info)
 }
 
-// observeCall runs a call between its beginning and its end.
-func observeCall[T any](ctx context.Context, o observed, op, namespace string, size int, call func(context.Context) (T, error)) (T, error) {
-	ctx, end := beginWork(ctx, o.observer, dibs.Work{Kind: dibs.WorkCall, Op: op, Namespace: namespace, Size: size})
-	answer, err := call(ctx)
-	end(err)
-	return answer, err
+// observed is a backend that reports its calls to an observer. It wraps the backend that the
+// Registry calls, so a call is reported once: not again for the parts behind a router, nor for
+// calls between methods.
+type observed struct {
+	dibs.EmbeddedBackend
+	observer *dibs.Observer
+}
+
+// observe returns the backend itself, or observed if the observer traces.
+func observe(b dibs.EmbeddedBackend, observer dibs.Observer) dibs.EmbeddedBackend {
+	if traces(&observer) {
+		return observed{b, &observer}
+	}
+	return b
+}
+
+func callWork(op, namespace string, size int) dibs.Work {
+	return dibs.Work{Kind: dibs.WorkCall, Op: op, Namespace: namespace, Size: size}
+}
+
+func (o observed) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs.Backend, error) {
+	bound, err := o.EmbeddedBackend.InTransaction(bind)
+	if err != nil {
+		return nil, err
+	}
+	return observe(bound.(dibs.EmbeddedBackend), *o.observer), nil
 }
 
 func (o observed) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, error) {
@@ -58,84 +91,76 @@ func (o observed) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Resu
 			namespace = at[0].Namespace
 		}
 	}
-	return observeCall(ctx, o, op, namespace, len(req.Commands), func(ctx context.Context) ([]dibs.Result, error) { return o.EmbeddedBackend.Apply(ctx, req) })
+	return observeWork(ctx, o.observer, callWork(op, namespace, len(req.Commands)), o.EmbeddedBackend.Apply, req)
 }
 
 func (o observed) Check(ctx context.Context, req dibs.CheckRequest) ([]dibs.Availability, error) {
-	return observeCall(ctx, o, "check", req.Namespace, len(req.Values), func(ctx context.Context) ([]dibs.Availability, error) { return o.EmbeddedBackend.Check(ctx, req) })
+	return observeWork(ctx, o.observer, callWork("check", req.Namespace, len(req.Values)), o.EmbeddedBackend.Check, req)
 }
 
 func (o observed) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
-	return observeCall(ctx, o, "resolve", namespace, 1, func(ctx context.Context) (dibs.Resolution, error) {
-		return o.EmbeddedBackend.Resolve(ctx, namespace, value)
-	})
+	ctx, end := beginWork(ctx, o.observer, callWork("resolve", namespace, 1))
+	answer, err := o.EmbeddedBackend.Resolve(ctx, namespace, value)
+	end(err)
+	return answer, err
 }
 
 func (o observed) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
-	return observeCall(ctx, o, "get", lookup.Namespace, 1, func(ctx context.Context) (dibs.Name, error) { return o.EmbeddedBackend.Get(ctx, lookup) })
+	return observeWork(ctx, o.observer, callWork("get", lookup.Namespace, 1), o.EmbeddedBackend.Get, lookup)
 }
 
 func (o observed) Entity(ctx context.Context, scope string, entity dibs.Entity) (dibs.EntityInfo, error) {
-	return observeCall(ctx, o, "entity", "", 1, func(ctx context.Context) (dibs.EntityInfo, error) {
-		return o.EmbeddedBackend.Entity(ctx, scope, entity)
-	})
+	ctx, end := beginWork(ctx, o.observer, callWork("entity", "", 1))
+	answer, err := o.EmbeddedBackend.Entity(ctx, scope, entity)
+	end(err)
+	return answer, err
 }
 
 func (o observed) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
-	return observeCall(ctx, o, "list", query.Namespace, 0, func(ctx context.Context) (dibs.NamesPage, error) { return o.EmbeddedBackend.List(ctx, query) })
+	return observeWork(ctx, o.observer, callWork("list", query.Namespace, 0), o.EmbeddedBackend.List, query)
 }
 
 func (o observed) History(ctx context.Context, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
-	return observeCall(ctx, o, "history", query.Namespace, 1, func(ctx context.Context) (dibs.HistoryPage, error) { return o.EmbeddedBackend.History(ctx, query) })
+	return observeWork(ctx, o.observer, callWork("history", query.Namespace, 1), o.EmbeddedBackend.History, query)
 }
 
 func (o observed) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (dibs.Holder, error) {
-	return observeCall(ctx, o, "whoheld", namespace, 1, func(ctx context.Context) (dibs.Holder, error) {
-		return o.EmbeddedBackend.WhoHeld(ctx, namespace, value, at)
-	})
+	ctx, end := beginWork(ctx, o.observer, callWork("whoheld", namespace, 1))
+	answer, err := o.EmbeddedBackend.WhoHeld(ctx, namespace, value, at)
+	end(err)
+	return answer, err
 }
 
-// Events tells of a page. Waiting for one is no work.
+// Events reports the read of a page. A call that waits is not work, and not reported.
 func (o observed) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
 	if wait {
 		return o.EmbeddedBackend.Events(ctx, query, wait)
 	}
-	return observeCall(ctx, o, "events", query.Namespace, 0, func(ctx context.Context) (dibs.EventPage, error) { return o.EmbeddedBackend.Events(ctx, query, wait) })
+	ctx, end := beginWork(ctx, o.observer, callWork("events", query.Namespace, 0))
+	answer, err := o.EmbeddedBackend.Events(ctx, query, false)
+	end(err)
+	return answer, err
 }
 
 func (o observed) Stats(ctx context.Context) (dibs.Stats, error) {
-	return observeCall(ctx, o, "stats", "", 0, o.EmbeddedBackend.Stats)
+	ctx, end := beginWork(ctx, o.observer, callWork("stats", "", 0))
+	answer, err := o.EmbeddedBackend.Stats(ctx)
+	end(err)
+	return answer, err
 }
 
 func (o observed) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs.ConflictBucket, error) {
-	return observeCall(ctx, o, "conflicts", query.Namespace, 0, func(ctx context.Context) ([]dibs.ConflictBucket, error) {
-		return o.EmbeddedBackend.Conflicts(ctx, query)
-	})
+	return observeWork(ctx, o.observer, callWork("conflicts", query.Namespace, 0), o.EmbeddedBackend.Conflicts, query)
 }
 
 func (o observed) Recanonicalize(ctx context.Context, req dibs.RecanonicalizeRequest) (dibs.Recanonicalization, error) {
-	return observeCall(ctx, o, "recanonicalize", req.Namespace, 0, func(ctx context.Context) (dibs.Recanonicalization, error) {
-		return o.EmbeddedBackend.Recanonicalize(ctx, req)
-	})
+	return observeWork(ctx, o.observer, callWork("recanonicalize", req.Namespace, 0), o.EmbeddedBackend.Recanonicalize, req)
 }
 
 func (o observed) Forget(ctx context.Context, req dibs.ForgetRequest) (dibs.Forgetting, error) {
-	return observeCall(ctx, o, "forget", req.Namespace, 1, func(ctx context.Context) (dibs.Forgetting, error) { return o.EmbeddedBackend.Forget(ctx, req) })
+	return observeWork(ctx, o.observer, callWork("forget", req.Namespace, 1), o.EmbeddedBackend.Forget, req)
 }
 
 func (o observed) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
-	return observeCall(ctx, o, "sweep", "", limit, func(ctx context.Context) (dibs.SweepReport, error) { return o.EmbeddedBackend.Sweep(ctx, limit) })
+	return observeWork(ctx, o.observer, callWork("sweep", "", limit), o.EmbeddedBackend.Sweep, limit)
 }
-
-// beginWork tells of work that begins, and returns what to call at its end.
-func beginWork(ctx context.Context, o *dibs.Observer, work dibs.Work) (context.Context, func(error)) {
-	if o == nil || o.Begin == nil {
-		return ctx, ended
-	}
-	return o.Begin(ctx, work)
-}
-
-func ended(error) {}
-
-// traces reports whether anybody wants to know when work begins.
-func traces(o *dibs.Observer) bool { return o != nil && o.Begin != nil }

@@ -6,14 +6,14 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// observedStore tells of the calls of an engine.
+// observedStore is an engine whose calls are reported to an observer.
 type observedStore struct {
 	dibs.Store
 	observer dibs.Observer
 }
 
-// observeStore returns the engine, and tells of its calls if anybody wants to know. What
-// else the engine can do is asked of [unobserved].
+// observeStore returns the engine itself, or observedStore if the observer traces. Use
+// [unobserved] to find optional interfaces of the engine.
 func observeStore(store dibs.Store, observer dibs.Observer) dibs.Store {
 	if !traces(&observer) {
 		return store
@@ -29,61 +29,46 @@ func unobserved(store dibs.Store) dibs.Store {
 	return store
 }
 
-func (s *observedStore) begin(ctx context.Context, op string, size int) (context.Context, func(error)) {
-	return beginWork(ctx, &s.observer, dibs.Work{Kind: dibs.WorkEngine, Op: op, Size: size})
+func engineWork(op string, size int) dibs.Work {
+	return dibs.Work{Kind: dibs.WorkEngine, Op: op, Size: size}
 }
 
 func (s *observedStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	ctx, end := s.begin(ctx, "load", len(refs))
-	snapshots, err := s.Store.Load(ctx, refs)
-	end(err)
-	return snapshots, err
+	return observeWork(ctx, &s.observer, engineWork("load", len(refs)), s.Store.Load, refs)
 }
 
 func (s *observedStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	ctx, end := s.begin(ctx, "commit", len(groups))
-	outcomes, err := s.Store.Commit(ctx, groups)
-	end(err)
-	return outcomes, err
+	return observeWork(ctx, &s.observer, engineWork("commit", len(groups)), s.Store.Commit, groups)
 }
 
 func (s *observedStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
-	ctx, done := s.begin(ctx, "await", len(refs))
+	ctx, done := beginWork(ctx, &s.observer, engineWork("await", len(refs)))
 	err := s.Store.Await(ctx, refs, end)
 	done(err)
 	return err
 }
 
 func (s *observedStore) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-	ctx, end := s.begin(ctx, "owned", limit)
+	ctx, end := beginWork(ctx, &s.observer, engineWork("owned", limit))
 	names, err := s.Store.Owned(ctx, scope, entity, limit)
 	end(err)
 	return names, err
 }
 
 func (s *observedStore) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
-	ctx, end := s.begin(ctx, "due", limit)
-	refs, err := s.Store.Due(ctx, limit)
-	end(err)
-	return refs, err
+	return observeWork(ctx, &s.observer, engineWork("due", limit), s.Store.Due, limit)
 }
 
 func (s *observedStore) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	ctx, end := s.begin(ctx, "list", query.Limit)
-	records, err := s.Store.List(ctx, query)
-	end(err)
-	return records, err
+	return observeWork(ctx, &s.observer, engineWork("list", query.Limit), s.Store.List, query)
 }
 
 func (s *observedStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
-	ctx, end := s.begin(ctx, "events", query.Limit)
-	events, err := s.Store.Events(ctx, query)
-	end(err)
-	return events, err
+	return observeWork(ctx, &s.observer, engineWork("events", query.Limit), s.Store.Events, query)
 }
 
 func (s *observedStore) Latest(ctx context.Context) (dibs.Cursor, error) {
-	ctx, end := s.begin(ctx, "latest", 1)
+	ctx, end := beginWork(ctx, &s.observer, engineWork("latest", 1))
 	cursor, err := s.Store.Latest(ctx)
 	end(err)
 	return cursor, err

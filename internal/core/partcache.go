@@ -4,49 +4,47 @@ import (
 	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/generation"
 )
 
-// partCacheSize is how many reservations one generation of the cache has; there are two.
+// partCacheSize is the number of reservations in a generation of the cache. It has two.
 const partCacheSize = 1 << 15
 
-// partOf is where a reservation is stored.
-type partOf struct {
+// partEntry says where a reservation is stored.
+type partEntry struct {
 	part      int
 	namespace string
 }
 
-// partCache remembers where reservations are stored. An ID is a hash of its key, and the
-// namespace is part of the key: so an entry stays right, also when the name is gone and comes
-// again.
+// partCache remembers where reservations are stored. An ID is a hash of namespace and
+// canonical form, so an entry stays right even if the name is deleted and reserved again. It
+// is safe for concurrent use.
 type partCache struct {
-	mu         sync.Mutex
-	young, old map[dibs.ID]partOf
+	mu      sync.Mutex
+	entries generation.Map[dibs.ID, partEntry]
 }
 
-func (c *partCache) get(id dibs.ID) (at partOf, known bool) {
+func newPartCache() *partCache {
+	return &partCache{entries: generation.Map[dibs.ID, partEntry]{Size: partCacheSize}}
+}
+
+func (c *partCache) get(id dibs.ID) (entry partEntry, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at, known = c.young[id]; known {
-		return at, true
-	}
-	at, known = c.old[id]
-	return at, known
+	return c.entries.Get(id)
 }
 
-func (c *partCache) put(id dibs.ID, at partOf) {
+func (c *partCache) put(id dibs.ID, entry partEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.young == nil || len(c.young) >= partCacheSize {
-		c.young, c.old = make(map[dibs.ID]partOf), c.young
-	}
-	c.young[id] = at
+	c.entries.Put(id, entry)
 }
 
-// note remembers where commands found their names.
+// note remembers where the names of results are stored.
 func (c *partCache) note(results []dibs.Result, part int) {
 	for _, result := range results {
 		for _, n := range result.Names {
-			c.put(n.ID, partOf{part, n.Namespace})
+			c.put(n.ID, partEntry{part, n.Namespace})
 		}
 	}
 }

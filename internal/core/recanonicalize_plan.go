@@ -8,18 +8,10 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// find notes a finding.
-func (r *recanonicalizer) find(f dibs.Finding) {
-	r.report.Counts[f.Kind]++
-	if r.report.Counts[f.Kind] <= maxFindings {
-		r.report.Findings = append(r.report.Findings, f)
-	}
-}
-
-// plan looks at every name.
+// plan finds out what becomes of every name under the new rules.
 func (r *recanonicalizer) plan(ctx context.Context) error {
 	plan := r.policies.NewPlan()
-	return r.eachPage(ctx, taken, func(records []*dibs.NameRecord, now dibs.Instant) error {
+	return r.eachPage(ctx, notFree, func(records []*dibs.NameRecord, now dibs.Instant) error {
 		r.report.Looked += len(records)
 		page := plan.Page(records, now)
 		if _, err := askAlone(ctx, r.core, page.Job); err != nil {
@@ -39,39 +31,40 @@ func (r *recanonicalizer) plan(ctx context.Context) error {
 	})
 }
 
-// findUnfiled finds names of a blind namespace that are not filed under its newest key.
-func (r *recanonicalizer) findUnfiled(ctx context.Context) error {
-	filed := make(map[dibs.ID]bool)
+// find adds a finding to the report.
+func (r *recanonicalizer) find(f dibs.Finding) {
+	r.report.Counts[f.Kind]++
+	if r.report.Counts[f.Kind] <= maxFindings {
+		r.report.Findings = append(r.report.Findings, f)
+	}
+}
+
+// findUnindexed finds names of a blind namespace that are not in the index of its newest key.
+func (r *recanonicalizer) findUnindexed(ctx context.Context) error {
 	prefix, invalid := r.policies.HashPrefix(r.request.Namespace)
 	if invalid != nil {
 		return invalid
 	}
+	indexed := make(map[dibs.ID]bool)
 	query := dibs.ListQuery{Kind: dibs.KindHash, From: prefix, To: afterPrefix(prefix), Limit: recanonicalizePage}
-	for {
-		records, err := r.store.List(ctx, query)
+	for doc, err := range listAll[*dibs.Document](ctx, r.store, query) {
 		if err != nil {
 			return err
 		}
-		for _, record := range records {
-			doc := record.(*dibs.Document)
-			names, err := rules.IndexedNames(doc)
-			if err != nil {
-				return err
-			}
-			for _, id := range names {
-				filed[id] = true
-			}
-			query.After = &dibs.ListPosition{Label: doc.Label}
+		names, damaged := rules.IndexedNames(doc)
+		if damaged != nil {
+			return damaged
 		}
-		if len(records) < query.Limit {
-			break
+		for _, id := range names {
+			indexed[id] = true
 		}
 	}
-	err := r.eachPage(ctx, taken, func(page []*dibs.NameRecord, now dibs.Instant) error {
+	err := r.eachPage(ctx, notFree, func(page []*dibs.NameRecord, now dibs.Instant) error {
 		for _, n := range page {
 			r.report.Looked++
-			if !filed[n.ID] {
-				r.find(dibs.Finding{Kind: dibs.FindingUnfiled, Name: rules.ShowAsOf(n, now).Name})
+			if !indexed[n.ID] {
+				name, _ := rules.ShowAsOf(n, now)
+				r.find(dibs.Finding{Kind: dibs.FindingUnfiled, Name: name})
 			}
 		}
 		return nil
@@ -79,16 +72,17 @@ func (r *recanonicalizer) findUnfiled(ctx context.Context) error {
 	if err != nil || r.request.DryRun {
 		return err
 	}
-	return r.raiseOver(ctx, filed)
+	return r.raiseRecord(ctx, indexed)
 }
 
-// raiseOver lifts the floor over the names that nobody has any more and nobody will find
-// by the newest key: should they come again as new ones, their epochs do not start over.
-func (r *recanonicalizer) raiseOver(ctx context.Context, filed map[dibs.ID]bool) error {
+// raiseRecord raises the epoch and revision of the namespace record above those of free names
+// that are not in the index. Such a name cannot be found by the newest key, so when it is
+// reserved again it is a new row, and its epochs must not start at 1.
+func (r *recanonicalizer) raiseRecord(ctx context.Context, indexed map[dibs.ID]bool) error {
 	var epoch, rev uint64
 	err := r.eachPage(ctx, []dibs.State{dibs.Free, dibs.Held, dibs.Alias, dibs.Quarantined}, func(page []*dibs.NameRecord, now dibs.Instant) error {
 		for _, n := range page {
-			if rules.StateAsOf(n, now) == dibs.Free && !filed[n.ID] {
+			if rules.StateAsOf(n, now) == dibs.Free && !indexed[n.ID] {
 				epoch, rev = max(epoch, n.Epoch), max(rev, n.Rev)
 			}
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// endingSoon is within what time a hold that ends is about to.
+// endingSoon is the time within which a hold must end to be counted as ending soon.
 const endingSoon = time.Minute
 
-// Stats looks at all names that are not free, as they stand now.
+// Stats counts all names that are not free, in their present state.
 func (c *core) Stats(ctx context.Context) (dibs.Stats, error) {
 	now, err := c.engineNow(ctx)
 	if err != nil {
@@ -21,29 +21,18 @@ func (c *core) Stats(ctx context.Context) (dibs.Stats, error) {
 	}
 	var stats dibs.Stats
 	counts := make(map[dibs.NameCount]int)
-	query := dibs.ListQuery{Kind: dibs.KindName, Limit: maxPage, States: []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined}}
-	for {
-		records, err := c.store.List(ctx, query)
+	query := dibs.ListQuery{Kind: dibs.KindName, Limit: maxPage, States: notFree}
+	for n, err := range listAll[*dibs.NameRecord](ctx, c.store, query) {
 		if err != nil {
 			return dibs.Stats{}, err
 		}
-		for _, r := range records {
-			n, ok := r.(*dibs.NameRecord)
-			if !ok {
-				continue
-			}
-			query.After = &dibs.ListPosition{Namespace: n.Namespace, Label: n.Canonical}
-			state := rules.StateAsOf(n, now)
-			if state == dibs.Free {
-				continue
-			}
-			counts[dibs.NameCount{Namespace: n.Namespace, State: state}]++
-			if state == dibs.Held && n.ExpiresAt <= now.Add(endingSoon) {
-				stats.EndingSoon++
-			}
+		state := rules.StateAsOf(n, now)
+		if state == dibs.Free {
+			continue
 		}
-		if len(records) < query.Limit {
-			break
+		counts[dibs.NameCount{Namespace: n.Namespace, State: state}]++
+		if state == dibs.Held && n.ExpiresAt <= now.Add(endingSoon) {
+			stats.EndingSoon++
 		}
 	}
 	for key, n := range counts {
@@ -54,6 +43,6 @@ func (c *core) Stats(ctx context.Context) (dibs.Stats, error) {
 	return stats, nil
 }
 
-func compareCounts(c, other dibs.NameCount) int {
-	return cmp.Or(cmp.Compare(c.Namespace, other.Namespace), cmp.Compare(c.State, other.State))
+func compareCounts(a, b dibs.NameCount) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.State, b.State))
 }

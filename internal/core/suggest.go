@@ -5,36 +5,17 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// How many random words suggestions are made from: some of the names may be taken.
-const (
-	randomCount  = 4
-	randomLength = 4
+// maxRefusals is how many refusals of a call get suggestions.
+const maxRefusals = 100
 
-	maxRefusals = 100 // that get suggestions
-)
-
-// randomWords returns short words that are easy to read out: no letter looks or sounds like a
-// digit.
-func randomWords() []string {
-	const letters = "abcdefghjkmnpqrtuvwxyz"
-	words := make([]string, randomCount)
-	for i := range words {
-		word := make([]byte, randomLength)
-		for k := range word {
-			word[k] = letters[rand.IntN(len(letters))]
-		}
-		words[i] = string(word)
-	}
-	return words
-}
-
-// suggestFor adds free names to a refusal, and to each part of one. It is help, not
-// part of the answer: if it cannot be had, the refusal goes without.
+// suggestFor adds suggestions to a refusal, and to each refusal that it consists of. Without
+// them the refusal is still valid, so errors are ignored.
 func (c *core) suggestFor(ctx context.Context, err *dibs.Error) {
 	if c.cfg.Suggestions < 0 {
 		return
@@ -51,8 +32,8 @@ func (c *core) suggestFor(ctx context.Context, err *dibs.Error) {
 	}
 }
 
-// replaceable appends the refusals in err for which another name would do: itself, or
-// its parts.
+// replaceable appends the refusals in e for which another name would do: e itself, or its
+// parts.
 func replaceable(e *dibs.Error, list []*dibs.Error) []*dibs.Error {
 	for _, f := range e.Failures {
 		list = replaceable(f.Err, list)
@@ -63,7 +44,7 @@ func replaceable(e *dibs.Error, list []*dibs.Error) []*dibs.Error {
 	return list
 }
 
-// suggestIn finds suggestions for refusals of one namespace, in one read.
+// suggestIn adds suggestions to refusals of one namespace, with one read.
 func (c *core) suggestIn(ctx context.Context, namespace string, refused []*dibs.Error) {
 	models := make([]string, 0, len(refused))
 	for _, e := range refused[:min(len(refused), maxRefusals)] {
@@ -77,4 +58,88 @@ func (c *core) suggestIn(ctx context.Context, namespace string, refused []*dibs.
 	for i := range names {
 		refused[i].Suggestions = slices.Clone(names[i])
 	}
+}
+
+// suggestAnswers adds suggestions to the values of a Check that are not available.
+func (c *core) suggestAnswers(ctx context.Context, req dibs.CheckRequest, answers []dibs.Availability) error {
+	if req.Suggest <= 0 {
+		return nil
+	}
+	var (
+		refused []int
+		models  []string
+	)
+	for i, a := range answers {
+		if !a.Available {
+			refused, models = append(refused, i), append(models, rules.ModelOf(a.Canonical, a.Refusal))
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	names, err := ask(ctx, c, c.rules().Suggest(req.Namespace, models, req.Parts, req.Suggest, randomWords()))
+	if err != nil {
+		return err
+	}
+	for i, index := range refused {
+		answers[index].Suggestions = names[i]
+	}
+	return nil
+}
+
+// randomWords returns short words to make suggestions from. There are several, since some of
+// the names may be taken. The words are easy to read out: no letter looks or sounds like a
+// digit.
+func randomWords() []string {
+	const letters, count, length = "abcdefghjkmnpqrtuvwxyz", 4, 4
+	words := make([]string, count)
+	for i := range words {
+		word := make([]byte, length)
+		for k := range word {
+			word[k] = letters[rand.IntN(len(letters))]
+		}
+		words[i] = string(word)
+	}
+	return words
+}
+
+// singleFlight shares one lookup of suggestions among all callers that want the same at the
+// same time: if ten thousand callers race for one name, nearly all ask for alternatives. The
+// result is shared, so no caller may change it.
+type singleFlight struct {
+	mu      sync.Mutex
+	lookups map[string]*lookup
+}
+
+type lookup struct {
+	done   chan struct{}
+	result [][]string
+}
+
+func newSingleFlight() *singleFlight { return &singleFlight{lookups: make(map[string]*lookup)} }
+
+// do returns the result of fn, or that of a call with the same key that is under way.
+func (f *singleFlight) do(ctx context.Context, key string, fn func() [][]string) [][]string {
+	f.mu.Lock()
+	if running, ok := f.lookups[key]; ok {
+		f.mu.Unlock()
+		select {
+		case <-running.done:
+			return running.result
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	own := &lookup{done: make(chan struct{})}
+	f.lookups[key] = own
+	f.mu.Unlock()
+
+	defer func() {
+		f.mu.Lock()
+		delete(f.lookups, key)
+		f.mu.Unlock()
+		close(own.done)
+	}()
+	own.result = fn()
+	return own.result
 }

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// gatherYields is how often the writer lets other goroutines run before it closes a batch.
-	// No timer delays a lone call, yet a crowd gets into one batch.
+	// gatherYields is how often the writer yields to other goroutines before it closes a batch.
+	// Concurrent calls get into one batch, and no timer delays a lone call.
 	gatherYields = 16
 
-	// blockedGrace is how long a caller that leaves waits for the end of a try of its blocked
-	// call. Such a try is short and most likely fails, and "nothing happened" is a much better
-	// answer than "outcome unknown".
+	// blockedGrace is how long a caller whose context has ended waits for a running retry of
+	// its blocked call. Such a retry is short and most likely fails, and "nothing happened" is a
+	// much better answer than "outcome unknown".
 	blockedGrace = 250 * time.Millisecond
 )
 
-// writer gathers calls into batches: while one commit is under way the next calls wait in
-// the queue, and then all of them share one commit.
+// writer gathers calls into batches: while one commit is under way, the next calls wait in
+// the queue, and then they share one commit.
 type writer struct {
 	committer *committer
 
@@ -30,15 +30,15 @@ type writer struct {
 	observer *dibs.Observer
 	report   func(batch dibs.BatchInfo)
 
-	closing chan struct{} // no more calls are taken
-	closed  chan struct{} // the queue is not read any more
+	closing chan struct{} // closed when the writer accepts no more calls
+	closed  chan struct{} // closed when the queue is no longer read
 	once    sync.Once
 	running sync.WaitGroup
 }
 
-func newWriter(store dibs.Store, ends *ends, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
+func newWriter(store dibs.Store, ends *pastEnds, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
 	w := &writer{
-		committer: &committer{store: store, guesses: newSpeculator(store), ends: ends, blocked: newBlockedCalls(cfg.QueueSize)},
+		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: newBlockedCalls(cfg.QueueSize)},
 		queue:     make(chan *call, cfg.QueueSize),
 		maxBatch:  cfg.MaxBatch, observer: &cfg.Observer, report: report,
 		closing: make(chan struct{}), closed: make(chan struct{}),
@@ -50,8 +50,7 @@ func newWriter(store dibs.Store, ends *ends, cfg dibs.Config, report func(dibs.B
 	return w
 }
 
-// enqueue puts a request into the queue. A full queue makes the caller wait: that is the
-// back-pressure.
+// enqueue puts a call into the queue. A full queue makes the caller wait: back-pressure.
 func (w *writer) enqueue(ctx context.Context, c *call) *dibs.Error {
 	if err := ctx.Err(); err != nil {
 		return dibs.Unavailable(err)
@@ -74,14 +73,15 @@ func (w *writer) enqueue(ctx context.Context, c *call) *dibs.Error {
 	}
 }
 
-// wait returns the answer to a call. A context that ends while the call waits in the queue
-// withdraws it, and nothing happened. While the call is in a batch, its outcome is unknown.
+// wait returns the answer to a call. If the context ends while the call waits, the call is
+// withdrawn and nothing happened. If it ends while the call is in a batch, the outcome is
+// unknown.
 func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
 	select {
 	case <-c.done:
 		return c.err
 	case <-ctx.Done():
-		// A call in a batch is withdrawn too: if the batch finds it blocked, it is not tried again.
+		// A call in a batch is withdrawn too: if the batch finds it blocked, it is not retried.
 		if c.state.Swap(callWithdrawn) == callQueued {
 			return dibs.Unavailable(ctx.Err())
 		}
@@ -92,12 +92,12 @@ func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
 			}
 		}
 		select {
-		case <-c.done: // it was answered in the same moment
+		case <-c.done: // it was answered at the same moment
 			return c.err
 		default:
 			return dibs.OutcomeUnknown(ctx.Err())
 		}
-	case <-w.closed: // the call came into the queue after the last read of it
+	case <-w.closed: // the call entered the queue after the last read
 		if c.state.CompareAndSwap(callQueued, callWithdrawn) {
 			return dibs.Unavailable(dibs.ErrClosed)
 		}
@@ -106,6 +106,7 @@ func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
 	}
 }
 
+// run commits batches until the writer closes.
 func (w *writer) run() {
 	for {
 		select {
@@ -117,8 +118,8 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes the calls that wait, up to the size of a batch, until no more have come for
-// some time.
+// gather takes calls from the queue until the batch is full or no call has come for
+// gatherYields yields.
 func (w *writer) gather(first *call) []*call {
 	batch := w.take(nil, first)
 	for quiet := 0; quiet < gatherYields && len(batch) < w.maxBatch; {
@@ -147,24 +148,11 @@ func (w *writer) commit(batch []*call) {
 		return
 	}
 	start := time.Now()
-	// The commit belongs to many callers: none of their contexts can end it.
-	ctx, end := w.begin(batch)
+	// The commit belongs to many callers, so none of their contexts can end it.
+	ctx, end := beginBatch(w.observer, "batch", batch, func(c *call) context.Context { return c.ctx })
 	commits, err := w.committer.process(ctx, batch)
 	end(err)
 	w.report(dibs.BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
-}
-
-// begin tells the observer of a batch.
-func (w *writer) begin(batch []*call) (context.Context, func(error)) {
-	ctx := context.Background()
-	if !traces(w.observer) {
-		return ctx, ended
-	}
-	callers := make([]context.Context, len(batch))
-	for i, c := range batch {
-		callers[i] = c.ctx
-	}
-	return beginWork(ctx, w.observer, dibs.Work{Kind: dibs.WorkBatch, Op: "batch", Size: len(batch), Callers: callers})
 }
 
 // close stops the writer: it finishes the calls in a batch and refuses those that wait.

@@ -7,148 +7,165 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// recordKey identifies a record. The scope of a Ref only says where to look.
+// Key identifies a record. The scope of a [dibs.Ref] only says where the record is stored.
 type Key struct {
 	kind dibs.Kind
 	id   dibs.ID
 }
 
+// KeyOf returns the key of the record that a ref leads to.
 func KeyOf(r dibs.Ref) Key { return Key{r.Kind, r.ID} }
 
-// ledger is the state of a batch: what one Load returned, and on top of it what the
-// requests of the batch have decided so far. It also collects what they ask for.
+// Batch is the state that the requests of one batch are decided on: what one Load returned, and
+// on top of it what the requests before have changed. It also collects the records that decisions
+// ask for and that are not loaded yet.
 type Batch struct {
 	now     dibs.Instant
-	loaded  map[Key]dibs.Record // as the engine has it; nil: known to be absent
-	current map[Key]dibs.Record // changed by requests of this batch; nil: deleted
-	owned   map[Key][]*dibs.NameRecord
-	renewed map[Key]bool // the records of current that replace another one
+	loaded  map[Key]dibs.Record          // as the engine has it; nil: known to be absent
+	current map[Key]dibs.Record          // as requests of this batch have changed it; nil: deleted
+	owned   map[Owner][]*dibs.NameRecord // as the engine has them
+	renewed map[Key]bool                 // the records of current that replace another one
 
-	namespaceRecords map[*dibs.Document]NamespaceRecord // decoded once: every new name of a namespace needs the same
+	namespaceRecords map[*dibs.Document]NamespaceRecord // decoded once: every new name of a namespace reads the same
 
 	wants  []dibs.Ref // everything asked for so far
 	owners []Owner    // every entity whose names were asked for
 	asked  bool       // something was asked for that is not loaded
 
-	// Of a guessed state: where records are looked up, and when the guess may be right.
+	// Only of a guessed state: where records come from, and when the guess may be right.
 	recall func(Key) dibs.Record
 	window dibs.Window
 }
 
-// ownerRef asks for the names of an entity.
+// Owner asks for the names of an entity.
 type Owner struct {
 	Scope  string
 	Entity dibs.Entity
 }
 
-func (o Owner) key() Key { return Key{dibs.KindEntity, dibs.EntityID(o.Scope, o.Entity)} }
+// OwnedLimit is how many names of an entity a batch lists: one more than a command may touch.
+const OwnedLimit = maxNames + 1
 
+// NewBatch returns a state that wants everything the requests are known to read.
+func NewBatch(requests []*Request) *Batch {
+	b := makeBatch(requests)
+	for _, r := range requests {
+		for _, ref := range r.wants {
+			b.want(ref)
+		}
+	}
+	return b
+}
+
+// GuessBatch returns a state that is guessed and not loaded: a record is what recall returns, or
+// absent where a request expects that. It is incomplete if a request is known to read anything
+// else.
+func GuessBatch(requests []*Request, now dibs.Instant, window dibs.Window, recall func(Key) dibs.Record) *Batch {
+	b := makeBatch(requests)
+	b.now, b.window, b.recall = now, window, recall
+	for _, r := range requests {
+		for _, ref := range r.likelyAbsent {
+			b.expectAbsent(ref)
+		}
+	}
+	for _, r := range requests {
+		for _, ref := range r.wants {
+			b.want(ref)
+		}
+	}
+	return b
+}
+
+// makeBatch returns an empty state with room for the requests.
 func makeBatch(requests []*Request) *Batch {
 	records := 2 * len(requests)
 	return &Batch{
 		loaded:           make(map[Key]dibs.Record, records),
 		current:          make(map[Key]dibs.Record, records),
-		owned:            make(map[Key][]*dibs.NameRecord),
+		owned:            make(map[Owner][]*dibs.NameRecord),
 		renewed:          make(map[Key]bool),
 		namespaceRecords: make(map[*dibs.Document]NamespaceRecord),
 	}
 }
 
-// newLedger returns a state that wants everything the requests are known to read.
-func NewBatch(requests []*Request) *Batch {
-	l := makeBatch(requests)
-	for _, r := range requests {
-		for _, ref := range r.wants {
-			l.want(ref)
-		}
-	}
-	return l
-}
+// Guessed reports whether the state was guessed and not loaded.
+func (b *Batch) Guessed() bool { return b.recall != nil }
 
-// guessLedger returns a state that is guessed and not loaded: a record is what recall
-// returns, or absent where a request expects that. It is incomplete if a request is known to
-// read anything else.
-func GuessBatch(requests []*Request, now dibs.Instant, window dibs.Window, recall func(Key) dibs.Record) *Batch {
-	l := makeBatch(requests)
-	l.now, l.window, l.recall = now, window, recall
+// Decide decides the requests in order.
+func (b *Batch) Decide(requests []*Request) {
 	for _, r := range requests {
-		for _, ref := range r.fresh {
-			l.expectFresh(ref)
-		}
-	}
-	for _, r := range requests {
-		for _, ref := range r.wants {
-			l.want(ref)
-		}
-	}
-	return l
-}
-
-// guessed reports whether the state was guessed and not loaded.
-func (l *Batch) Guessed() bool { return l.recall != nil }
-
-// complete reports whether the state has everything that was asked for.
-func (l *Batch) Complete() bool { return !l.asked }
-
-// decide decides the requests in order.
-func (l *Batch) Decide(requests []*Request) {
-	for _, r := range requests {
-		r.Decide(l)
+		r.Decide(b)
 	}
 }
 
-// wanted returns the records to load, and the entities whose names are to be listed then.
-func (l *Batch) Wanted() ([]dibs.Ref, []Owner) { return l.wants, l.owners }
+// Complete reports whether the state has everything that was asked for.
+func (b *Batch) Complete() bool { return !b.asked }
 
-// load replaces the state by what was loaded: all records in one Load, so that every
-// decision rests on one moment, and the names of each owner. Those are listed after the Load;
-// the revision of the entity's record, loaded before, tells if they change in between.
-func (l *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
-	clear(l.current)
-	clear(l.loaded)
-	clear(l.renewed)
-	l.now = loaded.Now
-	for _, ref := range l.wants {
-		l.loaded[KeyOf(ref)] = nil
+// Wanted returns the records to load, and the entities whose names are to be listed after that.
+func (b *Batch) Wanted() ([]dibs.Ref, []Owner) { return b.wants, b.owners }
+
+// Load replaces the state by what was loaded: all records in one Load, so that every decision
+// rests on one moment, and the names of each owner. Names are listed after the Load; the revision
+// of the entity's record, which was loaded before, tells whether they changed in between.
+func (b *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
+	clear(b.current)
+	clear(b.loaded)
+	clear(b.renewed)
+	b.now = loaded.Now
+	for _, ref := range b.wants {
+		b.loaded[KeyOf(ref)] = nil
 	}
 	for _, r := range loaded.Records {
-		l.loaded[KeyOf(r.Ref())] = r
+		b.loaded[KeyOf(r.Ref())] = r
 	}
-	for i, o := range l.owners {
-		l.owned[o.key()] = owned[i]
+	for i, o := range b.owners {
+		b.owned[o] = owned[i]
 	}
-	l.asked = false
+	b.asked = false
 }
 
-// records returns what was loaded; nil stands for a record that is absent.
-func (l *Batch) Records() iter.Seq[dibs.Record] { return maps.Values(l.loaded) }
+// Records returns what was loaded; nil stands for an absent record.
+func (b *Batch) Records() iter.Seq[dibs.Record] { return maps.Values(b.loaded) }
+
+// get returns a record, or nil, and whether the batch has changed it. A record that is not loaded
+// looks absent for now. A record that the batch has purged looks as it was: a command that writes
+// it again undoes the purge, and its history goes on. An index entry does not: a reader would keep
+// an entry that was deleted.
+func (b *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
+	r, changed = b.current[KeyOf(ref)]
+	if r != nil || (changed && (ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash)) {
+		return r, true
+	}
+	b.want(ref)
+	return b.loaded[KeyOf(ref)], changed
+}
 
 // want notes a record to be loaded.
-func (l *Batch) want(ref dibs.Ref) {
-	if !l.knows(ref) {
-		l.loaded[KeyOf(ref)] = nil
-		l.wants = append(l.wants, ref)
-		l.asked = true
+func (b *Batch) want(ref dibs.Ref) {
+	if !b.knows(ref) {
+		b.loaded[KeyOf(ref)] = nil
+		b.wants = append(b.wants, ref)
+		b.asked = true
 	}
 }
 
-// expectFresh is want for a record that is most likely absent: a guessed state assumes that.
-func (l *Batch) expectFresh(ref dibs.Ref) {
-	if l.Guessed() && !l.knows(ref) {
-		l.loaded[KeyOf(ref)] = nil
+// expectAbsent is want for a record that is most likely absent: a guessed state assumes so.
+func (b *Batch) expectAbsent(ref dibs.Ref) {
+	if b.Guessed() && !b.knows(ref) {
+		b.loaded[KeyOf(ref)] = nil
 	}
-	l.want(ref)
+	b.want(ref)
 }
 
 // knows reports whether a record is loaded, or remembered in a guessed state.
-func (l *Batch) knows(ref dibs.Ref) bool {
+func (b *Batch) knows(ref dibs.Ref) bool {
 	key := KeyOf(ref)
-	if _, known := l.loaded[key]; known {
+	if _, known := b.loaded[key]; known {
 		return true
 	}
-	if l.Guessed() {
-		if r := l.recall(key); r != nil {
-			l.loaded[key] = r
+	if b.Guessed() {
+		if r := b.recall(key); r != nil {
+			b.loaded[key] = r
 			return true
 		}
 	}
@@ -156,23 +173,10 @@ func (l *Batch) knows(ref dibs.Ref) bool {
 }
 
 // wantOwned notes an entity whose names are to be listed.
-func (l *Batch) wantOwned(o Owner) {
-	if _, known := l.owned[o.key()]; !known {
-		l.owned[o.key()] = nil
-		l.owners = append(l.owners, o)
-		l.asked = true
+func (b *Batch) wantOwned(o Owner) {
+	if _, known := b.owned[o]; !known {
+		b.owned[o] = nil
+		b.owners = append(b.owners, o)
+		b.asked = true
 	}
-}
-
-// get returns a record, or nil, and whether the batch has changed it. A record that is not
-// loaded looks absent for now. A record that the batch has purged looks as it was: a command
-// that writes it again undoes the purge, and its history goes on. An index entry does not: a
-// reader would keep an entry that was deleted.
-func (l *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
-	r, changed = l.current[KeyOf(ref)]
-	if r != nil || (changed && (ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash)) {
-		return r, true
-	}
-	l.want(ref)
-	return l.loaded[KeyOf(ref)], changed
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"slices"
 
 	"github.com/calldibs/dibs"
 )
@@ -16,16 +15,6 @@ const (
 	maxBlindKeyID  = 16
 )
 
-var hashEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
-// keyedHash returns the keyed hash of a text. What it is for and the namespace are hashed
-// with it: nobody can tell that a value is in two namespaces.
-func keyedHash(k dibs.BlindKey, purpose dibs.Kind, namespace, text string) string {
-	mac := hmac.New(sha256.New, k.Secret)
-	mac.Write([]byte(string(purpose) + "\x00" + namespace + "\x00" + text))
-	return k.ID + "." + hashEncoding.EncodeToString(mac.Sum(nil))
-}
-
 // checkBlind checks the keys of a policy.
 func checkBlind(keys []dibs.BlindKey) error {
 	if len(keys) > maxBlindKeys {
@@ -35,17 +24,18 @@ func checkBlind(keys []dibs.BlindKey) error {
 	for _, k := range keys {
 		switch {
 		case !plainKeyID(k.ID):
-			return fmt.Errorf("the ID %s of a key in Blind is not 1 to %d of a-z and 0-9", quote(k.ID), maxBlindKeyID)
+			return fmt.Errorf("the key ID %s in Blind must be 1 to %d characters of a-z and 0-9", quote(k.ID), maxBlindKeyID)
 		case len(k.Secret) < minBlindSecret:
 			return fmt.Errorf("the secret of %s in Blind has %d bytes, it must have at least %d", k, len(k.Secret), minBlindSecret)
 		case seen[k.ID]:
-			return fmt.Errorf("two keys in Blind are called %s", k.ID)
+			return fmt.Errorf("two keys in Blind have the ID %s", k.ID)
 		}
 		seen[k.ID] = true
 	}
 	return nil
 }
 
+// plainKeyID reports whether a key's ID is well-formed.
 func plainKeyID(id string) bool {
 	for _, r := range id {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
@@ -58,46 +48,23 @@ func plainKeyID(id string) bool {
 // blind reports whether values are replaced by keyed hashes.
 func (p *policy) blind() bool { return len(p.Blind) > 0 }
 
-func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
-	s, canonical, err := p.locate(c.Namespace, c.Value, "")
-	if err == nil {
-		err = s.compare(canonical)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !s.policy.blind() {
-		return nil, s.refuse(dibs.CodeInvalidNamespace, "%s has no keys: names are rekeyed in blind namespaces alone", s.namespace)
-	}
-	for _, f := range slices.Concat(s.hashes, s.skeletons) {
-		p.want(f.Ref)
-	}
-	p.want(namespaceRecordRef(s.namespaceInfo))
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		if v.unknown(s) {
-			return dibs.Result{}, s.refuse(dibs.CodeNotFound, "nobody has %s", s.key())
+// hide replaces the name's value and canonical form by keyed hashes.
+func (t *target) hide(canonical string) {
+	for i, k := range t.policy.Blind {
+		sum := keyedHash(k, dibs.KindHash, t.namespace, canonical)
+		t.hashes = append(t.hashes, hashKey(t.namespaceInfo, sum))
+		if i == 0 {
+			t.value, t.canonical = sum, sum
 		}
-		d := v.name(s)
-		if v.isIndexed(d, s) {
-			return dibs.Result{Names: []dibs.Name{v.show(d)}, Replayed: true}, nil
-		}
-		floor, err := v.namespaceRecord(s)
-		if err != nil {
-			return dibs.Result{}, err
-		}
-		v.addToIndex(d, s, floor)
-		v.keep(d)
-		return dibs.Result{Names: []dibs.Name{v.show(d)}}, nil
-	}, nil
+	}
 }
 
-// hide replaces the name's value and canonical form by keyed hashes.
-func (s *target) hide(canonical string) {
-	for i, k := range s.policy.Blind {
-		sum := keyedHash(k, dibs.KindHash, s.namespace, canonical)
-		s.hashes = append(s.hashes, hashKey(s.namespaceInfo, sum))
-		if i == 0 {
-			s.value, s.canonical = sum, sum
-		}
-	}
+// keyedHash returns the keyed hash of a text. Its purpose and the namespace are hashed too, so that
+// hashes do not tell that a value is in two namespaces.
+func keyedHash(k dibs.BlindKey, purpose dibs.Kind, namespace, text string) string {
+	mac := hmac.New(sha256.New, k.Secret)
+	mac.Write([]byte(string(purpose) + "\x00" + namespace + "\x00" + text))
+	return k.ID + "." + hashEncoding.EncodeToString(mac.Sum(nil))
 }
+
+var hashEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)

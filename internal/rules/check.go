@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/calldibs/dibs"
@@ -9,48 +9,48 @@ import (
 
 const maxChecks = 100
 
-// check asks whether values could be reserved. It asks the same rule as Reserve, so the two
+// Check asks whether values could be reserved. It applies the same rule as Reserve, so the two
 // cannot disagree on what "taken" means.
 func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *dibs.Error) {
-	if len(req.Values) > maxChecks {
-		return nil, &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d values in one check, more than the %d allowed", len(req.Values), maxChecks)}
-	}
-	if len(req.Parts) > maxParts {
-		return nil, &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d parts for suggestions, more than the %d allowed", len(req.Parts), maxParts)}
-	}
-	if err := checkOptionalEntity(req.Entity); err != nil {
+	if err := cmp.Or(
+		checkAtMost(len(req.Values), maxChecks, "values in one check"),
+		checkAtMost(len(req.Parts), maxParts, "parts for suggestions"),
+		checkOptionalEntity(req.Entity),
+	); err != nil {
 		return nil, err
 	}
 	p := &preparer{policies: set}
 	invalid := make([]*dibs.Error, len(req.Values))
 	targets := make([]*target, len(req.Values))
 	for i, value := range req.Values {
-		var err *dibs.Error
-		if targets[i], err = p.newName(req.Namespace, value, "", false); err != nil {
-			if err.Code != dibs.CodeInvalidValue && err.Code != dibs.CodeReservedWord {
-				return nil, err
-			}
-			invalid[i] = err
+		targets[i], invalid[i] = p.newTarget(req.Namespace, value, "", false)
+		if err := invalid[i]; err != nil && !isAboutValue(err) {
+			return nil, err
 		}
 	}
 	return newQuestion(p, func(v *view) ([]dibs.Availability, *dibs.Error) {
 		answers := make([]dibs.Availability, len(targets))
-		for i, s := range targets {
+		for i, t := range targets {
 			refused := invalid[i]
 			if refused == nil {
-				if err := v.mayMakeNames(s); err != nil {
+				if err := v.checkNewNames(t); err != nil {
 					return nil, err
 				}
-				refused = v.available(s, v.name(s), req.Entity)
+				refused = v.checkAvailable(t, v.name(t), req.Entity)
 			}
 			if refused != nil {
 				answers[i] = unavailable(req.Values[i], refused)
 			} else {
-				answers[i] = dibs.Availability{Value: req.Values[i], Canonical: s.canonical, Available: true}
+				answers[i] = dibs.Availability{Value: req.Values[i], Canonical: t.canonical, Available: true}
 			}
 		}
 		return answers, nil
 	}), nil
+}
+
+// isAboutValue reports whether an error is about one value, and not about the whole request.
+func isAboutValue(err *dibs.Error) bool {
+	return err.Code == dibs.CodeInvalidValue || err.Code == dibs.CodeReservedWord
 }
 
 // unavailable says why a value cannot be reserved.

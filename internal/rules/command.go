@@ -6,12 +6,25 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// decision is the pure part of a command: it asks the view for records and works out what
-// changes, or refuses. It may run several times and keeps nothing between two runs.
+// decision is what is left of a command once it is prepared: a pure function that reads records
+// through the view and works out what changes, or refuses. It may run several times, and keeps
+// nothing between two runs.
 type decision func(v *view) (dibs.Result, *dibs.Error)
 
-// prepare checks what can be checked without a record, and returns the decision that is left.
-// It runs on the caller's goroutine. Every command has a case here and in [locations].
+// preparer checks commands of a principal, under a set of policies.
+type preparer struct {
+	policies  *Policies
+	principal dibs.Principal
+
+	// wants are the records that the decisions are known to read. They only save a second load: a
+	// decision asks for what else it needs.
+	wants []dibs.Ref
+	// likelyAbsent are those of wants that are most likely absent.
+	likelyAbsent []dibs.Ref
+}
+
+// prepare checks what can be checked without a record, and returns the decision. It runs on the
+// caller's goroutine. Every command has a case here and in [Locations].
 func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	switch c := command.(type) {
 	case nil:
@@ -53,79 +66,14 @@ func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	}
 }
 
-// location says where a command applies: in a scope, or wherever a reservation is stored.
-type Location struct {
-	Name      string // for messages
-	Namespace string // empty where the command names none, as its type
-	Kind      string
-	Scope     string
-	ID        dibs.ID // of the reservation; zero where the scope is known
+// want notes a record that the decision will read.
+func (p *preparer) want(refs ...dibs.Ref) { p.wants = append(p.wants, refs...) }
+
+// expectAbsent is want for a record that is most likely absent.
+func (p *preparer) expectAbsent(ref dibs.Ref) {
+	p.want(ref)
+	p.likelyAbsent = append(p.likelyAbsent, ref)
 }
 
-// locations returns everything that a command applies to, as far as it is well-formed.
-func Locations(command dibs.Command) []Location {
-	switch c := command.(type) {
-	case dibs.Reserve:
-		return inNamespace(c.Namespace)
-	case dibs.ReserveAll:
-		var all []Location
-		for _, r := range c.Reservations {
-			all = append(all, inNamespace(r.Namespace)...)
-		}
-		return all
-	case dibs.ReserveFirst:
-		return inNamespace(c.Namespace)
-	case dibs.Extend:
-		return ofReservation(c.ID)
-	case dibs.Confirm:
-		return ofReservation(c.ID)
-	case dibs.Release:
-		return ofReservation(c.ID)
-	case dibs.Claim:
-		return inNamespace(c.Namespace)
-	case dibs.Rename:
-		return inNamespace(c.Namespace)
-	case dibs.Archive:
-		return inScope(c.Scope, c.Entity)
-	case dibs.Restore:
-		return inScope(c.Scope, c.Entity)
-	case dibs.Delete:
-		return inScope(c.Scope, c.Entity)
-	case dibs.Decommission:
-		return inNamespace(c.Namespace)
-	case dibs.Transfer:
-		return inNamespace(c.Namespace)
-	case dibs.Swap:
-		return inNamespace(c.Namespace)
-	case dibs.Rekey:
-		return inNamespace(c.Namespace)
-	case dibs.Settle:
-		return ofReservation(c.ID)
-	default:
-		return nil
-	}
-}
-
-// inNamespace returns the location of a namespace, or none if the namespace is not well-formed:
-// such a command is refused everywhere.
-func inNamespace(namespace string) []Location {
-	scope, kind, err := splitNamespace(namespace)
-	if err != nil {
-		return nil
-	}
-	return []Location{{Name: namespace, Namespace: namespace, Kind: kind, Scope: scope}}
-}
-
-// inScope returns the location of an entity.
-func inScope(scope string, entity dibs.Entity) []Location {
-	if checkScope(scope) != nil {
-		return nil
-	}
-	name := entity.String()
-	if scope != "" {
-		name += " of scope " + scope
-	}
-	return []Location{{Name: name, Scope: scope}}
-}
-
-func ofReservation(id dibs.ID) []Location { return []Location{{Name: id.String(), ID: id}} }
+// wantEntity notes an entity that the decision will read.
+func (p *preparer) wantEntity(scope string, entity dibs.Entity) { p.want(entityRef(scope, entity)) }

@@ -9,17 +9,22 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// prepareEntity checks a command on an entity as a whole.
-func (p *preparer) prepareEntity(scope string, entity dibs.Entity) *dibs.Error {
-	if err := checkScope(scope); err != nil {
-		return err
-	}
-	p.wantEntity(scope, entity)
-	return checkEntity(entity)
+// entityState is an entity that a decision is about.
+type entityState struct {
+	*dibs.EntityRecord
 }
 
-func notFound(entity dibs.Entity, why string) *dibs.Error {
-	return &dibs.Error{Code: dibs.CodeEntityNotFound, Message: fmt.Sprintf("there is no entity %s: %s", entity, why)}
+// entity returns the state of an entity; without a record it has revision 0.
+func (v *view) entity(scope string, entity dibs.Entity) entityState {
+	ref := entityRef(scope, entity)
+	if r, ok := v.get(ref).(*dibs.EntityRecord); ok {
+		e := cloneEntity(r)
+		if isForgotten(e) {
+			e.Entity, e.Due = entity, 0 // a caller names it again
+		}
+		return entityState{e}
+	}
+	return entityState{&dibs.EntityRecord{ID: ref.ID, Scope: scope, Entity: entity, Active: make(map[string]dibs.ID)}}
 }
 
 // existingEntity returns an entity that has, or had, a name.
@@ -34,120 +39,13 @@ func (v *view) existingEntity(scope string, entity dibs.Entity) (entityState, *d
 	return e, nil
 }
 
-// saveWhole stores a change to the entity as a whole and tells the world.
-func (v *view) saveWhole(e entityState, kind dibs.EventKind) {
-	v.saveEntity(e)
-	v.events = append(v.events, dibs.Event{
-		Kind: kind, At: v.now, Scope: e.Scope, Entity: e.Entity, Version: v.entity(e.Scope, e.Entity).Rev, Actor: v.actor,
-	})
+// notFound makes the error for an entity that does not exist.
+func notFound(entity dibs.Entity, why string) *dibs.Error {
+	return &dibs.Error{Code: dibs.CodeEntityNotFound, Message: fmt.Sprintf("there is no entity %s: %s", entity, why)}
 }
 
-func (p *preparer) archive(c dibs.Archive) (decision, *dibs.Error) {
-	return p.prepareArchived(c.Scope, c.Entity, true, dibs.EventArchived)
-}
-
-func (p *preparer) restore(c dibs.Restore) (decision, *dibs.Error) {
-	return p.prepareArchived(c.Scope, c.Entity, false, dibs.EventRestored)
-}
-
-func (p *preparer) prepareArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
-	if err := p.prepareEntity(scope, entity); err != nil {
-		return nil, err
-	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		e, err := v.existingEntity(scope, entity)
-		if err != nil {
-			return dibs.Result{}, err
-		}
-		if e.Archived == archived {
-			return dibs.Result{Version: e.Rev, Replayed: true}, nil
-		}
-		e.Archived = archived
-		v.saveWhole(e, kind)
-		return dibs.Result{Version: v.entity(scope, entity).Rev}, nil
-	}, nil
-}
-
-func (p *preparer) delete(c dibs.Delete) (decision, *dibs.Error) {
-	if err := p.prepareEntity(c.Scope, c.Entity); err != nil {
-		return nil, err
-	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		e := v.entity(c.Scope, c.Entity)
-		if e.Deleted {
-			return dibs.Result{Version: e.Rev, Replayed: true, Pending: e.Due != 0}, nil
-		}
-		if e.Rev == 0 {
-			return dibs.Result{}, notFound(c.Entity, "it never had a name in this scope")
-		}
-		e.Deleted, e.Archived = true, false
-		ids, more := v.namesOf(c.Scope, c.Entity)
-		if more {
-			// Too many for one command: mark the entity, so that nothing of it
-			// resolves from now on, and let the sweeper do the rest.
-			e.Due = v.now
-			v.saveWhole(e, dibs.EventDeleted)
-			return dibs.Result{Version: v.entity(c.Scope, c.Entity).Rev, Pending: true}, nil
-		}
-		result := p.leaveAll(v, e, ids)
-		v.saveWhole(e, dibs.EventDeleted)
-		result.Version = v.entity(c.Scope, c.Entity).Rev
-		return result, nil
-	}, nil
-}
-
-// leaveAll gives up these names of an entity, each as its own policy says.
-func (p *preparer) leaveAll(v *view, e entityState, ids []dibs.ID) dibs.Result {
-	var result dibs.Result
-	for _, id := range ids {
-		d := v.nameByID(id, e.Scope)
-		if d == nil || (d.State != dibs.Active && d.State != dibs.Alias) || d.Owner != e.Entity {
-			if d != nil {
-				v.saveLapses(d) // an alias whose time was over
-			}
-			continue
-		}
-		space, err := p.policies.namespace(d.Namespace)
-		if err != nil {
-			continue // no name has a malformed namespace
-		}
-		left := v.leave(d, e, space.policy)
-		result.Freed = append(result.Freed, left.Freed...)
-		result.Quarantined = append(result.Quarantined, left.Quarantined...)
-	}
-	return result
-}
-
-// cloneEntity returns a copy whose map can be changed.
-func cloneEntity(e *dibs.EntityRecord) *dibs.EntityRecord {
-	c := *e
-	c.Active = maps.Clone(e.Active)
-	if c.Active == nil {
-		c.Active = make(map[string]dibs.ID)
-	}
-	return &c
-}
-
-// entityDraft is an entity that a command is deciding about.
-type entityState struct {
-	*dibs.EntityRecord
-}
-
-// entity returns the draft of an entity; one without a record has revision 0.
-func (v *view) entity(scope string, entity dibs.Entity) entityState {
-	id := dibs.EntityID(scope, entity)
-	if r, ok := v.get(dibs.Ref{Kind: dibs.KindEntity, Scope: scope, ID: id}).(*dibs.EntityRecord); ok {
-		e := cloneEntity(r)
-		if isForgotten(e) {
-			e.Entity, e.Due = entity, 0 // somebody knows it again
-		}
-		return entityState{e}
-	}
-	return entityState{&dibs.EntityRecord{ID: id, Scope: scope, Entity: entity, Active: make(map[string]dibs.ID)}}
-}
-
-// saveEntity stores the entity. Its version goes up by one with each command, no
-// matter how many of its names the command changes.
+// saveEntity stores the entity. Its version goes up by one with each command, no matter how many
+// of its names the command changes.
 func (v *view) saveEntity(e entityState) {
 	e.Rev = 0
 	if present := v.get(e.Ref()); present != nil {
@@ -162,7 +60,15 @@ func (v *view) saveEntity(e entityState) {
 	v.put(e.Ref(), cloneEntity(e.EntityRecord))
 }
 
-// activeIn returns the entity's active names in a namespace, in a steady order.
+// saveEntityEvent stores a change to the entity as a whole, with an event.
+func (v *view) saveEntityEvent(e entityState, kind dibs.EventKind) {
+	v.saveEntity(e)
+	v.events = append(v.events, dibs.Event{
+		Kind: kind, At: v.now, Scope: e.Scope, Entity: e.Entity, Version: v.entity(e.Scope, e.Entity).Rev, Actor: v.actor,
+	})
+}
+
+// activeIn returns the entity's active names in a namespace, always in the same order.
 func (e entityState) activeIn(namespace string) []dibs.ID {
 	var ids []dibs.ID
 	for _, slot := range slices.Sorted(maps.Keys(e.Active)) {
@@ -171,4 +77,55 @@ func (e entityState) activeIn(namespace string) []dibs.ID {
 		}
 	}
 	return ids
+}
+
+// deactivate removes a name from the entity's active names, if it is one of them.
+func (e entityState) deactivate(n *nameState) {
+	if e.Active[n.slot()] == n.ID {
+		delete(e.Active, n.slot())
+	}
+}
+
+// cloneEntity returns a copy whose map can be changed.
+func cloneEntity(e *dibs.EntityRecord) *dibs.EntityRecord {
+	c := *e
+	c.Active = maps.Clone(e.Active)
+	if c.Active == nil {
+		c.Active = make(map[string]dibs.ID)
+	}
+	return &c
+}
+
+// entityRef returns the ref of an entity's record.
+func entityRef(scope string, entity dibs.Entity) dibs.Ref {
+	return dibs.Ref{Kind: dibs.KindEntity, Scope: scope, ID: dibs.EntityID(scope, entity)}
+}
+
+const maxEntityPart = 255
+
+// checkEntity checks an entity that a command needs.
+func checkEntity(e dibs.Entity) *dibs.Error {
+	for _, part := range []struct{ what, text string }{{"type", e.Type}, {"id", e.ID}} {
+		if problem := textProblem(part.text, 1, maxEntityPart); problem != "" {
+			return &dibs.Error{Code: dibs.CodeInvalidEntity, Message: fmt.Sprintf("the entity's %s %s", part.what, problem)}
+		}
+	}
+	return nil
+}
+
+// checkOptionalEntity is checkEntity for an entity that may be left out.
+func checkOptionalEntity(e dibs.Entity) *dibs.Error {
+	if e.IsZero() {
+		return nil
+	}
+	return checkEntity(e)
+}
+
+// prepareEntity checks a command on an entity as a whole.
+func (p *preparer) prepareEntity(scope string, entity dibs.Entity) *dibs.Error {
+	if err := checkScope(scope); err != nil {
+		return err
+	}
+	p.wantEntity(scope, entity)
+	return checkEntity(entity)
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// group is a Group to commit, and the requests that are committed or refused with it.
+// Group is a [dibs.Group] to commit, and the requests that are committed or refused with it.
 type Group struct {
 	dibs.Group
 	Members []int // indexes of the batch's requests
 }
 
-// groups sorts the decided requests into groups: requests that share a record which one
-// of them changes belong together. A request that changes nothing but rests on a change of
-// another request belongs to the other's group; see [request.finalWithGroup]. The indexes of
-// requests that change nothing and rest on no other request are returned apart.
-func (l *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
+// Groups sorts the decided requests into groups: requests that share a record which one of them
+// changes belong together. A request that changes nothing but rests on a change of another request
+// belongs to the other's group; see [Request.FinalWithGroup]. The indexes of requests that change
+// nothing and rest on no other request are returned separately.
+func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 	var (
 		sets   = make([]int, len(requests))        // union-find over requests
-		order  = make([]int, len(requests))        // 0, 1, 2, …: most groups are a part of it
-		byLast = make(map[Key]int, len(l.current)) // the last request that touched a changed record
+		order  = make([]int, len(requests))        // 0, 1, 2, …: the members of most groups are a slice of it
+		byLast = make(map[Key]int, len(b.current)) // the last request that touched a changed record
 	)
 	find := func(i int) int {
 		for sets[i] != i {
@@ -31,7 +31,7 @@ func (l *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 	}
 	touch := func(i int, ref dibs.Ref) {
 		key := KeyOf(ref)
-		if _, changed := l.current[key]; !changed {
+		if _, changed := b.current[key]; !changed {
 			return
 		}
 		if j, ok := byLast[key]; ok {
@@ -59,51 +59,48 @@ func (l *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 		}
 		g := &byRoot[find(i)]
 		if *g == nil {
-			// Most groups have one member, which takes no allocation.
-			*g = &Group{Group: dibs.Group{Window: l.window}, Members: order[i : i+1 : i+1]}
+			// Most groups have one member, and need no allocation for it.
+			*g = &Group{Group: dibs.Group{Window: b.window}, Members: order[i : i+1 : i+1]}
 			groups = append(groups, *g)
 			continue
 		}
 		(*g).Members = append((*g).Members, i)
 	}
-	var work refs
+	var work refLists
 	for _, g := range groups {
-		l.fill(g, requests, &work)
+		b.fill(g, requests, &work)
 	}
 	return groups, alone
 }
 
-// restsOnLoadAlone reports whether the request changes nothing, and its answer is right at
-// the moment of the load.
+// restsOnLoadAlone reports whether the request changes nothing, and its answer is right at the
+// moment of the load.
 func (r *Request) restsOnLoadAlone() bool {
 	return len(r.view.changes) == 0 && !r.view.dependent
 }
 
-// finalWithGroup reports whether the request's answer is right once its group is committed.
-// A request without changes rests on changes of other requests of the batch, which are true
-// from the commit on, and on records that it read, which were so at the load. Commit cannot
-// check that both were so at one moment, because it does not check absent records that the
-// group does not write. Such a request has to be decided again.
+// FinalWithGroup reports whether the request's answer is right once its group is committed. A
+// request without changes rests on changes of other requests of the batch, which are true from the
+// commit on, and on records that it read, which were so at the load. Commit cannot check that both
+// were so at one moment, because it does not check absent records that the group does not write.
+// Such a request has to be decided again.
 func (r *Request) FinalWithGroup() bool { return len(r.view.changes) > 0 }
 
-// refs are the records that the changing members of a group read and change, each once.
-type refs struct{ reads, changes []dibs.Ref }
-
-// fill sets what a group reads, writes and tells. Names that stop being an entity's active
-// one come first: engines with a unique index need that.
-func (l *Batch) fill(g *Group, requests []*Request, work *refs) {
-	work.gather(g, requests)
-	g.Reads = make([]dibs.Read, len(work.reads))
-	for i, ref := range work.reads {
+// fill sets what a group reads and writes, and its events. Names that stop being an entity's
+// active one come first: engines with a unique index need that.
+func (b *Batch) fill(g *Group, requests []*Request, refs *refLists) {
+	refs.gather(g, requests)
+	g.Reads = make([]dibs.Read, len(refs.reads))
+	for i, ref := range refs.reads {
 		g.Reads[i].Ref = ref
-		if r := l.loaded[KeyOf(ref)]; r != nil {
+		if r := b.loaded[KeyOf(ref)]; r != nil {
 			g.Reads[i].Rev = r.Revision()
 		}
 	}
-	g.Writes = make([]dibs.Write, 0, len(work.changes))
+	g.Writes = make([]dibs.Write, 0, len(refs.changes))
 	yields := 0
-	for _, ref := range work.changes {
-		w, ok := l.write(ref)
+	for _, ref := range refs.changes {
+		w, ok := b.write(ref)
 		if !ok {
 			continue
 		}
@@ -116,8 +113,25 @@ func (l *Batch) fill(g *Group, requests []*Request, work *refs) {
 	}
 }
 
-// gather fills the lists anew, and takes the members' events and windows into the group.
-func (w *refs) gather(g *Group, requests []*Request) {
+// write returns the write of a changed record, or false if the batch both made and deleted it.
+func (b *Batch) write(ref dibs.Ref) (dibs.Write, bool) {
+	before, after := b.loaded[KeyOf(ref)], b.current[KeyOf(ref)]
+	if after == nil {
+		return dibs.Write{Record: before, Delete: true}, before != nil
+	}
+	w := dibs.Write{Record: after, Renew: before != nil && b.renewed[KeyOf(ref)]}
+	if old, ok := before.(*dibs.NameRecord); ok && old.State == dibs.Active {
+		now := after.(*dibs.NameRecord)
+		w.Yields = now.State != dibs.Active || now.Owner != old.Owner
+	}
+	return w, true
+}
+
+// refLists are the records that the changing members of a group read and change, each once.
+type refLists struct{ reads, changes []dibs.Ref }
+
+// gather fills the lists anew, and adds the members' events and windows to the group.
+func (w *refLists) gather(g *Group, requests []*Request) {
 	w.reads, w.changes = w.reads[:0], w.changes[:0]
 	for _, i := range g.Members {
 		v := requests[i].view
@@ -125,8 +139,8 @@ func (w *refs) gather(g *Group, requests []*Request) {
 			continue
 		}
 		g.Window = g.Window.Intersect(v.window)
-		for _, ref := range v.renewed { // removes what earlier members told of the record
-			g.Events = dropTold(ref, g.Events)
+		for _, ref := range v.renewed { // also drops the events of earlier members
+			g.Events = dropEvents(ref, g.Events)
 		}
 		g.Redacts = append(g.Redacts, v.redacts...)
 		if g.Events == nil {
@@ -143,8 +157,7 @@ func (w *refs) gather(g *Group, requests []*Request) {
 	w.reads, w.changes = distinct(w.reads), distinct(w.changes)
 }
 
-// distinct removes duplicates. Nearly every group has few refs, and then comparing beats
-// hashing.
+// distinct removes duplicates. Nearly every group has few refs, and then comparing beats hashing.
 func distinct(refs []dibs.Ref) []dibs.Ref {
 	const few = 16
 	if len(refs) <= few {
@@ -162,19 +175,4 @@ func distinct(refs []dibs.Ref) []dibs.Ref {
 		seen[KeyOf(ref)] = true
 		return again
 	})
-}
-
-// write returns the write of a changed record; nothing where the batch both made and
-// deleted it.
-func (l *Batch) write(ref dibs.Ref) (dibs.Write, bool) {
-	before, after := l.loaded[KeyOf(ref)], l.current[KeyOf(ref)]
-	if after == nil {
-		return dibs.Write{Record: before, Delete: true}, before != nil
-	}
-	w := dibs.Write{Record: after, Renew: before != nil && l.renewed[KeyOf(ref)]}
-	if old, ok := before.(*dibs.NameRecord); ok && old.State == dibs.Active {
-		now := after.(*dibs.NameRecord)
-		w.Yields = now.State != dibs.Active || now.Owner != old.Owner
-	}
-	return w, true
 }

@@ -7,130 +7,149 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// maxLookAlikes is how many names of one entity may look alike: a decision about one
-// of them looks at all.
+// maxLookAlikes is how many names of one entity may look alike: a decision about one of them reads
+// all of them.
 const maxLookAlikes = 32
 
-// filing is the content of a document that leads from a further key to names: from
-// what look-alikes have in common, or from a keyed hash.
-type indexEntry struct {
-	Names []dibs.ID `json:"names"`
-}
-
-// folder is where names are filed under a further key.
+// indexKey is a second key under which names are found: a skeleton, which look-alikes have in
+// common, or a keyed hash.
 type indexKey struct {
 	dibs.Ref
 	link  dibs.LinkKind
 	label string
 }
 
-// skeletonFolder is where names with this skeleton are.
-func skeletonKey(s namespaceInfo, skeleton string) indexKey {
-	id := recordID("skeleton\x00" + s.namespace + ":" + skeleton)
-	// A skeleton may be any text, and long: it is no label.
-	return indexKey{dibs.Ref{Kind: dibs.KindSkeleton, Scope: s.scope, ID: id}, dibs.LinkSkeleton, s.namespace + ":" + id.String()}
+// indexEntry is the content of the document under an index key.
+type indexEntry struct {
+	Names []dibs.ID `json:"names"`
 }
 
-// hashFolder is where the name behind a keyed hash is.
-func hashKey(s namespaceInfo, hash string) indexKey {
-	label := s.namespace + ":" + hash
-	return indexKey{dibs.Ref{Kind: dibs.KindHash, Scope: s.scope, ID: recordID("hash\x00" + label)}, dibs.LinkHash, label}
+// skeletonKey returns the index key of names with this skeleton.
+func skeletonKey(ns namespaceInfo, skeleton string) indexKey {
+	id := recordID("skeleton\x00" + ns.namespace + ":" + skeleton)
+	// A skeleton may be any text of any length: it cannot be the label.
+	return indexKey{dibs.Ref{Kind: dibs.KindSkeleton, Scope: ns.scope, ID: id}, dibs.LinkSkeleton, ns.namespace + ":" + id.String()}
 }
 
-// folderOf returns where a link leads, if it is a further key.
-func indexKeyOf(l dibs.Link, d *nameState) (indexKey, bool) {
+// hashKey returns the index key of the name with this keyed hash.
+func hashKey(ns namespaceInfo, hash string) indexKey {
+	label := ns.namespace + ":" + hash
+	return indexKey{dibs.Ref{Kind: dibs.KindHash, Scope: ns.scope, ID: recordID("hash\x00" + label)}, dibs.LinkHash, label}
+}
+
+// indexKeyOf returns the index key of a link, if it is one.
+func indexKeyOf(l dibs.Link, n *nameState) (indexKey, bool) {
 	switch l.Kind {
 	case dibs.LinkSkeleton:
-		return indexKey{Ref: dibs.Ref{Kind: dibs.KindSkeleton, Scope: d.Scope, ID: l.ID}, link: l.Kind}, true
+		return indexKey{Ref: dibs.Ref{Kind: dibs.KindSkeleton, Scope: n.Scope, ID: l.ID}, link: l.Kind}, true
 	case dibs.LinkHash:
-		return indexKey{Ref: dibs.Ref{Kind: dibs.KindHash, Scope: d.Scope, ID: l.ID}, link: l.Kind}, true
+		return indexKey{Ref: dibs.Ref{Kind: dibs.KindHash, Scope: n.Scope, ID: l.ID}, link: l.Kind}, true
 	default:
 		return indexKey{}, false
 	}
 }
 
-// filed returns the names in a folder, and its revision. One that cannot be read fails
-// the decision: taken for empty it would give away what is taken.
-func (v *view) indexed(f indexKey) ([]dibs.ID, uint64) {
-	content, rev, err := readDocument[indexEntry](v, f.Ref)
+// readIndex returns the names under an index key, and the entry's revision. An entry that cannot
+// be read fails the decision: if it counted as empty, a taken name could be given away.
+func (v *view) readIndex(key indexKey) ([]dibs.ID, uint64) {
+	content, rev, err := readDocument[indexEntry](v, key.Ref)
 	if err != nil {
 		v.fault = dibs.Unavailable(fmt.Errorf("%w: without it a name could be given away twice", err))
 	}
 	return content.Names, rev
 }
 
-// refile writes what is in a folder now.
-func (v *view) writeIndex(f indexKey, names []dibs.ID, rev uint64) {
-	if doc, ok := v.get(f.Ref).(*dibs.Document); ok {
-		f.label = doc.Label
+// writeIndex sets the names under an index key.
+func (v *view) writeIndex(key indexKey, names []dibs.ID, rev uint64) {
+	if doc, ok := v.get(key.Ref).(*dibs.Document); ok {
+		key.label = doc.Label
 	}
-	writeDocument(v, f.Ref, f.label, rev, 0, indexEntry{names})
+	writeDocument(v, key.Ref, key.label, rev, 0, indexEntry{names})
 }
 
-// file puts a name into all folders of its keys. A folder that is new starts above
-// the floor's revision: one that was there before may have been purged, and nobody may
-// take it for this one. It returns how many names are in the fullest.
-func (v *view) addToIndex(d *nameState, s *target, floor NamespaceRecord) (most int) {
-	for _, f := range slices.Concat(s.skeletons, s.hashes) {
-		names, rev := v.indexed(f)
-		kept := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool { return id != d.ID && v.isFree(id, s.scope) })
-		if !slices.Contains(kept, d.ID) {
-			kept = append(kept, d.ID)
+// addToIndex adds a name to the entries of all its keys. A new entry starts above the namespace
+// record's revision: an entry of the same key may have been purged, and the two must not be
+// confused. It returns how many names the largest entry has.
+func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most int) {
+	for _, key := range slices.Concat(t.skeletons, t.hashes) {
+		names, rev := v.readIndex(key)
+		kept := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool { return id != n.ID && v.isFree(id, t.scope) })
+		if !slices.Contains(kept, n.ID) {
+			kept = append(kept, n.ID)
 		}
 		most = max(most, len(kept))
 		if !slices.Equal(names, kept) {
-			v.writeIndex(f, kept, max(rev, floor.Rev))
+			v.writeIndex(key, kept, max(rev, record.Rev))
 		}
-		if link := (dibs.Link{Kind: f.link, ID: f.ID}); !slices.Contains(d.Links, link) {
-			d.Links = append(slices.Clip(d.Links), link)
+		if link := (dibs.Link{Kind: key.link, ID: key.ID}); !slices.Contains(n.Links, link) {
+			n.Links = append(slices.Clip(n.Links), link)
 		}
 	}
 	return most
 }
 
-// isFiled reports whether a name is in all folders of its keys, and knows it.
-func (v *view) isIndexed(d *nameState, s *target) bool {
-	for _, f := range slices.Concat(s.skeletons, s.hashes) {
-		if !slices.Contains(d.Links, dibs.Link{Kind: f.link, ID: f.ID}) || v.absent(f.Ref) {
+// isIndexed reports whether a name is in the entries of all its keys, and links to them.
+func (v *view) isIndexed(n *nameState, t *target) bool {
+	for _, key := range slices.Concat(t.skeletons, t.hashes) {
+		if !slices.Contains(n.Links, dibs.Link{Kind: key.link, ID: key.ID}) || v.absent(key.Ref) {
 			return false
 		}
-		if names, _ := v.indexed(f); !slices.Contains(names, d.ID) {
+		if names, _ := v.readIndex(key); !slices.Contains(names, n.ID) {
 			return false
 		}
 	}
 	return true
 }
 
-// unfile takes a name out of the folders it is in, and removes those that are empty
-// then, except for the kept ones. It returns the highest revision of a removed one.
-func (v *view) removeFromIndex(d *nameState, keep ...indexKey) (highest uint64) {
+// removeFromIndex removes a name from its index entries, except for those to keep, and deletes
+// entries that are empty then. It returns the highest revision of a deleted entry.
+func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) {
 	var links []dibs.Link
-	for _, l := range d.Links {
-		f, ok := indexKeyOf(l, d)
-		if !ok || slices.ContainsFunc(keep, func(k indexKey) bool { return k.Ref == f.Ref }) {
+	for _, l := range n.Links {
+		key, ok := indexKeyOf(l, n)
+		if !ok || slices.ContainsFunc(keep, func(k indexKey) bool { return k.Ref == key.Ref }) {
 			links = append(links, l)
 			continue
 		}
-		if v.absent(f.Ref) { // somebody has noticed already that it is free, and went himself
+		if v.absent(key.Ref) { // another decision found the name free, and deleted the entry
 			continue
 		}
-		names, rev := v.indexed(f)
-		rest := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool { return id == d.ID })
+		names, rev := v.readIndex(key)
+		rest := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool { return id == n.ID })
 		switch {
-		case len(rest) == len(names): // somebody has noticed already that it is free
+		case len(rest) == len(names): // another decision found the name free, and removed it
 		case len(rest) > 0:
-			v.writeIndex(f, rest, rev)
+			v.writeIndex(key, rest, rev)
 		default:
-			v.put(f.Ref, nil)
+			v.put(key.Ref, nil)
 			highest = max(highest, rev)
 		}
 	}
-	d.Links = links
+	n.Links = links
 	return highest
 }
 
-// isFree reports whether nobody has a name.
+// isFree reports whether a name is free, or has no row.
 func (v *view) isFree(id dibs.ID, scope string) bool {
-	d := v.nameByID(id, scope)
-	return d == nil || d.State == dibs.Free
+	n := v.nameByID(id, scope)
+	return n == nil || n.State == dibs.Free
+}
+
+// IndexedNames decodes an index entry: the names that its key leads to.
+func IndexedNames(doc *dibs.Document) ([]dibs.ID, *dibs.Error) {
+	content, err := decodeDocument[indexEntry](doc)
+	if err != nil {
+		return nil, dibs.Unavailable(err)
+	}
+	return content.Names, nil
+}
+
+// HashPrefix returns the prefix of the labels of index entries under a blind namespace's newest
+// key.
+func (set *Policies) HashPrefix(namespace string) (string, *dibs.Error) {
+	ns, err := set.namespace(namespace)
+	if err != nil {
+		return "", err
+	}
+	return namespace + ":" + ns.policy.Blind[0].ID + ".", nil
 }

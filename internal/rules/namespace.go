@@ -12,10 +12,10 @@ const (
 	maxSegmentLength = 63
 )
 
-// space is a namespace taken apart, with the policy that governs it.
+// namespaceInfo is a namespace split into its parts, with the policy that governs it.
 type namespaceInfo struct {
 	namespace string
-	scope     string // what stands before the last segment; empty for "slug"
+	scope     string // everything before the last segment; empty for "slug"
 	kind      string // the last segment: "slug" in "acme.slug"
 	policy    *policy
 }
@@ -41,24 +41,6 @@ func splitNamespace(namespace string) (scope, kind string, err *dibs.Error) {
 	}
 }
 
-// checkNamespace checks a namespace's form.
-func CheckNamespace(namespace string) *dibs.Error {
-	_, _, err := splitNamespace(namespace)
-	return err
-}
-
-// checkScope checks a scope on its own: empty, or a namespace's first segments.
-func checkScope(scope string) *dibs.Error {
-	if scope == "" {
-		return nil
-	}
-	if _, _, err := splitNamespace(scope + ".x"); err != nil {
-		err.Message = fmt.Sprintf("scope %s is not well-formed: %s", quote(scope), err.Message)
-		return err
-	}
-	return nil
-}
-
 // segmentProblem says what is wrong with one segment, or nothing.
 func segmentProblem(segment string) string {
 	switch {
@@ -71,15 +53,34 @@ func segmentProblem(segment string) string {
 	}
 	for _, r := range segment {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' {
-			return fmt.Sprintf("the segment %s has %q in it; allowed are a-z, 0-9, '-' and '_'", quote(segment), r)
+			return fmt.Sprintf("the segment %s contains %q; allowed are a-z, 0-9, '-' and '_'", quote(segment), r)
 		}
 	}
 	return ""
 }
 
+// invalidNamespace makes the error for a namespace that is not well-formed.
 func invalidNamespace(namespace, problem string) *dibs.Error {
 	return &dibs.Error{
 		Code:    dibs.CodeInvalidNamespace,
 		Message: fmt.Sprintf("namespace %s is not well-formed: %s; write it like \"slug\" or \"acme.slug\"", quote(namespace), problem),
 	}
+}
+
+// CheckNamespace checks a namespace's form.
+func CheckNamespace(namespace string) *dibs.Error {
+	_, _, err := splitNamespace(namespace)
+	return err
+}
+
+// checkScope checks a scope: empty, or the first segments of a namespace.
+func checkScope(scope string) *dibs.Error {
+	if scope == "" {
+		return nil
+	}
+	if _, _, err := splitNamespace(scope + ".x"); err != nil {
+		err.Message = fmt.Sprintf("scope %s is not well-formed: %s", quote(scope), err.Message)
+		return err
+	}
+	return nil
 }

@@ -15,44 +15,11 @@ const (
 	maxRuleName = 200
 )
 
-// policy is a Policy with its defaults filled in, and what is derived from it.
+// policy is a [dibs.Policy] with its defaults filled in, and what is derived from it.
 type policy struct {
 	dibs.Policy
-	profileName string // of Profile, which is called once
-	rules       string // identifies what decides which names are the same
-}
-
-// canonical asks the profile. It may be the user's own code, and must not take the
-// process down with it.
-func (p *policy) canonical(value string) (canonical string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the profile %s panicked: %v", p.profileName, r)
-		}
-	}()
-	return p.Profile.Canonical(value)
-}
-
-// skeleton asks for what look-alikes have in common, as carefully.
-func (p *policy) skeleton(canonical string) (skeleton string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the skeleton %s panicked: %v", p.Skeleton.Name(), r)
-		}
-	}()
-	return p.Skeleton.Skeleton(canonical), nil
-}
-
-// describeRules names everything that decides which names are the same.
-func (p *policy) describeRules() string {
-	rules := p.profileName
-	if p.Skeleton != nil {
-		rules += " " + p.Skeleton.Name()
-	}
-	if p.blind() {
-		rules += " blind"
-	}
-	return rules
+	profileName string // the name of Profile, which is asked once
+	rules       string // identifies what decides which values are the same name
 }
 
 // newPolicy fills in the defaults of a policy and checks it.
@@ -68,8 +35,8 @@ func withDefaults(p dibs.Policy) dibs.Policy {
 	if p.Profile == nil {
 		p.Profile = dibs.Exact
 	}
-	// A default never breaks a bound that was set: MaxTTL alone, of a minute,
-	// makes a DefaultTTL of a minute.
+	// A default never breaks a bound that was set: a MaxTTL of one minute makes a DefaultTTL of one
+	// minute.
 	p.MaxTTL = cmp.Or(p.MaxTTL, dibs.DefaultMaxTTL)
 	p.MaxHold = cmp.Or(p.MaxHold, max(dibs.DefaultMaxHold, p.MaxTTL))
 	p.DefaultTTL = cmp.Or(p.DefaultTTL, max(p.MinTTL, min(dibs.DefaultTTL, p.MaxTTL, p.MaxHold)))
@@ -121,89 +88,48 @@ func (p *policy) validate() error {
 	return checkBlind(p.Blind)
 }
 
-// checkRuleName checks what a profile or a skeleton calls itself: the rules of a
-// namespace are made of it.
+// checkRuleName checks the name of a profile or a skeleton: the rules of a namespace are named
+// after them.
 func checkRuleName(what, name string) error {
 	if problem := textProblem(name, 1, maxRuleName); problem != "" || strings.ContainsRune(name, ' ') {
-		return fmt.Errorf("the %s calls itself %s, it must be 1 to %d bytes of text without a space, such as %q", what, quote(name), maxRuleName, what+"/1")
+		return fmt.Errorf("the name of the %s is %s, it must be 1 to %d bytes of text without a space, such as %q", what, quote(name), maxRuleName, what+"/1")
 	}
 	return nil
 }
 
-// policies finds the policy of a namespace.
-type Policies struct {
-	byName   map[string]*policy
-	fallback *policy
+// describeRules names everything that decides which values are the same name.
+func (p *policy) describeRules() string {
+	rules := p.profileName
+	if p.Skeleton != nil {
+		rules += " " + p.Skeleton.Name()
+	}
+	if p.blind() {
+		rules += " blind"
+	}
+	return rules
 }
 
-func NewPolicies(configured map[string]dibs.Policy, fallback dibs.Policy) (*Policies, error) {
-	set := &Policies{byName: make(map[string]*policy, len(configured))}
-	for name, p := range configured {
-		if _, _, err := splitNamespace(name); err != nil {
-			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
+// canonical asks the profile. A profile may be user code, and its panic must not end the process.
+func (p *policy) canonical(value string) (canonical string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the profile %s panicked: %v", p.profileName, r)
 		}
-		var err error
-		if set.byName[name], err = newPolicy(p); err != nil {
-			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
+	}()
+	return p.Profile.Canonical(value)
+}
+
+// skeleton asks the policy's skeleton, and recovers like canonical.
+func (p *policy) skeleton(canonical string) (skeleton string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the skeleton %s panicked: %v", p.Skeleton.Name(), r)
 		}
-	}
-	var err error
-	if set.fallback, err = newPolicy(fallback); err != nil {
-		return nil, fmt.Errorf("dibs: default policy: %w", err)
-	}
-	return set, nil
+	}()
+	return p.Skeleton.Skeleton(canonical), nil
 }
 
-// space takes a namespace apart and finds its policy: that of the whole
-// namespace, else that of its type, else the default.
-func (p *Policies) namespace(namespace string) (namespaceInfo, *dibs.Error) {
-	scope, kind, err := splitNamespace(namespace)
-	if err != nil {
-		return namespaceInfo{}, err
-	}
-	s := namespaceInfo{namespace: namespace, scope: scope, kind: kind, policy: p.fallback}
-	if policy, ok := p.byName[namespace]; ok {
-		s.policy = policy
-	} else if policy, ok := p.byName[kind]; ok {
-		s.policy = policy
-	}
-	return s, nil
-}
-
-// policy returns the policy of a namespace, with every default filled in.
-func (p *Policies) Policy(namespace string) (dibs.Policy, *dibs.Error) {
-	space, err := p.namespace(namespace)
-	if err != nil {
-		return dibs.Policy{}, err
-	}
-	return space.policy.Policy, nil
-}
-
-// rulesOf returns the rules of a well-formed namespace.
-func (p *Policies) RulesOf(namespace string) string {
-	space, err := p.namespace(namespace)
-	if err != nil {
-		return ""
-	}
-	return space.policy.rules
-}
-
-// otherRules compares the rules on record in a namespace's document with those of its policy.
-func (p *Policies) OtherRules(doc *dibs.Document) (rules dibs.OtherRules, differ bool, damaged *dibs.Error) {
-	f, damaged := decodeNamespaceRecord(doc)
-	if damaged != nil {
-		return rules, false, damaged
-	}
-	space, damaged := p.namespace(doc.Label)
-	if damaged != nil {
-		return rules, false, damaged
-	}
-	rules = dibs.OtherRules{Namespace: doc.Label, OnRecord: f.Rules, Policy: space.policy.rules}
-	return rules, !f.madeBy(rules.Policy) && f.Next != rules.Policy, nil
-}
-
-// ttl checks a TTL against the policy's bounds. What is finer than a millisecond
-// is cut off.
+// ttl checks a TTL against the policy's bounds. It is rounded down to milliseconds.
 func (p *policy) ttl(t dibs.TTL) (time.Duration, *dibs.Error) {
 	asked, set := t.Duration()
 	if !set {

@@ -107,7 +107,7 @@ func TestProfileNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "mine blind", "a b", strings.Repeat("x", 201)} {
 		_, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Default: dibs.Policy{Profile: calledSo{name}}})
-		if err == nil || !strings.Contains(err.Error(), "calls itself") {
+		if err == nil || !strings.Contains(err.Error(), "the name of the profile") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

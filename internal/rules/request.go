@@ -6,36 +6,37 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// maxCommands is how many commands one Apply may have.
+// MaxCommands is how many commands one Apply may have.
 const MaxCommands = 32
 
-// request is a list of decisions that are committed together or not at all. It is decided
-// on a batch state, with other requests, and possibly several times.
+// Request is a list of decisions that are committed together or not at all. It is decided on a
+// batch state, with other requests, and possibly several times.
 type Request struct {
 	decisions []decision
 	actor     string
 	dryRun    bool
 
-	wants []dibs.Ref // what the decisions are known to read; they may ask for more
-	fresh []dibs.Ref // the wanted records that are most likely absent
+	wants        []dibs.Ref // what the decisions are known to read; they may ask for more
+	likelyAbsent []dibs.Ref // the wanted records that are most likely absent
 
-	// What the last decision came to.
+	// The outcome of the last decision.
 	view    *view
 	results []dibs.Result
 	err     *dibs.Error
 	now     dibs.Instant // the engine's time
 }
 
-// newRequest checks commands, and names every one that is not well-formed.
-func NewRequest(set *Policies, req dibs.ApplyRequest) (*Request, *dibs.Error) {
+// Apply checks commands and returns the request that decides them. The error names every command
+// that is not well-formed.
+func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	if err := checkPrincipal(req.Principal); err != nil {
 		return nil, err
 	}
-	switch n := len(req.Commands); {
-	case n == 0:
+	if len(req.Commands) == 0 {
 		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "there is no command to apply"}
-	case n > MaxCommands:
-		return nil, &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d commands in one Apply, more than the %d allowed", n, MaxCommands)}
+	}
+	if err := checkAtMost(len(req.Commands), MaxCommands, "commands in one Apply"); err != nil {
+		return nil, err
 	}
 	p := &preparer{policies: set, principal: req.Principal}
 	decisions := make([]decision, len(req.Commands))
@@ -48,7 +49,7 @@ func NewRequest(set *Policies, req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	}
 	switch {
 	case len(failures) == 0:
-		return &Request{decisions: decisions, wants: p.wants, fresh: p.fresh, actor: req.Principal.Name, dryRun: req.DryRun}, nil
+		return &Request{decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun}, nil
 	case len(req.Commands) == 1:
 		return nil, failures[0].Err
 	default:
@@ -56,29 +57,20 @@ func NewRequest(set *Policies, req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	}
 }
 
-// length returns how many decisions the request has.
-func (r *Request) Length() int { return len(r.decisions) }
+const maxPrincipal = 255
 
-// size returns how many records the request is known to read.
-func (r *Request) Size() int { return len(r.wants) }
+// checkPrincipal checks the name of a principal.
+func checkPrincipal(p dibs.Principal) *dibs.Error {
+	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
+		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("the principal's name %s", problem)}
+	}
+	return nil
+}
 
-// result returns what was decided.
-func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
-
-// decidedAt returns the engine's time of the last decision, zero before the first.
-func (r *Request) DecidedAt() dibs.Instant { return r.now }
-
-// changes reports whether the last decision changes anything.
-func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
-
-// pastEnds returns the ends that the last decision rests on and that no commit has written.
-func (r *Request) PastEnds() []PastEnd { return r.view.ended }
-
-// decide takes the request's decisions on the batch state. A refused request changes
-// nothing.
-func (r *Request) Decide(l *Batch) {
-	r.now = l.now
-	r.view = l.view(r.actor)
+// Decide takes the request's decisions on the batch state. A refused request changes nothing.
+func (r *Request) Decide(b *Batch) {
+	r.now = b.now
+	r.view = b.view(r.actor)
 	if len(r.decisions) == 1 {
 		result, err := r.decisions[0](r.view)
 		r.results, r.err = []dibs.Result{result}, err
@@ -94,9 +86,8 @@ func (r *Request) Decide(l *Batch) {
 	r.view.accept()
 }
 
-// decideList takes several decisions in order; each sees what the decisions before it
-// changed. After a refusal the rest is still decided, so that the error names every command
-// that fails.
+// decideList takes several decisions in order; each sees what the decisions before it changed.
+// After a refusal the rest is still decided, so that the error names every command that fails.
 func (r *Request) decideList() {
 	r.results, r.err = make([]dibs.Result, len(r.decisions)), nil
 	var failures []dibs.Failure
@@ -114,35 +105,25 @@ func (r *Request) decideList() {
 	}
 }
 
-// job is a request of the registry's own: a question that a caller asked, or housekeeping.
-// Its outcome has a type of its own.
-type Job[T any] struct {
-	*Request
-	outcome T
-}
+// Length returns how many decisions the request has.
+func (r *Request) Length() int { return len(r.decisions) }
 
-// newJob returns a job that decides what to change.
-func newJob[T any](p *preparer, decide func(v *view) (T, *dibs.Error)) *Job[T] {
-	j := &Job[T]{Request: &Request{wants: p.wants}}
-	j.decisions = []decision{func(v *view) (_ dibs.Result, err *dibs.Error) {
-		j.outcome, err = decide(v)
-		return dibs.Result{}, err
-	}}
-	return j
-}
+// Size returns how many records the request is known to read.
+func (r *Request) Size() int { return len(r.wants) }
 
-// newQuestion returns a job that changes nothing. The answer must not keep anything of an
-// earlier run.
-func newQuestion[T any](p *preparer, answer func(v *view) (T, *dibs.Error)) *Job[T] {
-	j := newJob(p, answer)
-	j.dryRun = true
-	return j
-}
+// Result returns what the last decision came to.
+func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
 
-// result returns the outcome of the last decision.
-func (j *Job[T]) Result() (T, *dibs.Error) { return j.outcome, j.err }
+// DecidedAt returns the engine's time of the last decision, zero before the first.
+func (r *Request) DecidedAt() dibs.Instant { return r.now }
 
-// several wraps the failures of a command with many parts into one error.
+// Changes reports whether the last decision changes anything.
+func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
+
+// PastEnds returns the ends that the last decision rests on and that no commit has written.
+func (r *Request) PastEnds() []PastEnd { return r.view.pastEnds }
+
+// Several returns one error for the failures of a command with many parts.
 func Several(failures []dibs.Failure, total int) *dibs.Error {
 	first := *failures[0].Err
 	first.Message = fmt.Sprintf("%d of %d refused, none was done; number %d: %s",

@@ -1,62 +1,54 @@
 package rules
 
-import (
-	"time"
+import "github.com/calldibs/dibs"
 
-	"github.com/calldibs/dibs"
-)
-
-// How long a witness that does not know is left alone: twice as long each time.
-const (
-	firstPause = 5 * time.Second
-	maxPause   = time.Hour
-)
-
+// settle prepares a Settle.
 func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
-	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // nor does it learn whether there is such a row
+	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // refused before the row is read
 		return nil, mayNotSettle()
 	}
 	if err := checkVerdict(c.Verdict); err != nil {
 		return nil, err
 	}
 	outcome, entity := c.Verdict.Outcome()
-	p.want(dibs.Ref{Kind: dibs.KindName, ID: c.ID})
+	p.want(nameRef("", c.ID))
 	return func(v *view) (dibs.Result, *dibs.Error) {
-		d, s, err := p.existing(v, c, c.ID)
+		n, t, err := p.existingName(v, c, c.ID)
 		if err != nil {
 			return dibs.Result{}, err
 		}
 		switch {
-		case !p.principal.HasIn(d.Namespace, dibs.Operate):
+		case !p.principal.HasIn(n.Namespace, dibs.Operate):
 			return dibs.Result{}, mayNotSettle()
-		case d.State == dibs.Suspect:
-		case outcome == verdictAbsent && d.Status == dibs.StatusExpired,
-			outcome == verdictExists && v.has(entity, d):
-			return dibs.Result{Names: []dibs.Name{v.show(d)}, Replayed: true}, nil
-		case d.State == dibs.Held:
-			return dibs.Result{}, s.taken(d, dibs.Entity{})
+		case n.State == dibs.Suspect:
+		case outcome == verdictAbsent && n.Status == dibs.StatusExpired,
+			outcome == verdictExists && v.owns(entity, n):
+			return v.result(true, n), nil
+		case n.State == dibs.Held:
+			return dibs.Result{}, t.refuseTaken(n, dibs.Entity{})
 		default:
-			return dibs.Result{}, s.over(d)
+			return dibs.Result{}, t.checkLive(n)
 		}
-		if err := p.conclude(v, d, s, c.Verdict); err != nil {
+		if err := p.conclude(v, n, t, c.Verdict); err != nil {
 			return dibs.Result{}, err
 		}
-		return dibs.Result{Names: []dibs.Name{v.show(d)}}, nil
+		return v.result(false, n), nil
 	}, nil
 }
 
+// mayNotSettle makes the error for a principal that may not settle.
 func mayNotSettle() *dibs.Error {
-	return &dibs.Error{Code: dibs.CodeNotOwner, Message: "settling a suspect takes the right to operate"}
+	return &dibs.Error{Code: dibs.CodeNotOwner, Message: "settling a suspect requires the right to operate"}
 }
 
-// The words of [Verdict.Outcome].
+// The outcomes of [dibs.Verdict.Outcome].
 const (
 	verdictExists  = "exists"
 	verdictAbsent  = "absent"
 	verdictUnknown = "unknown"
 )
 
-// checkVerdict refuses a verdict that cannot be acted upon.
+// checkVerdict refuses a verdict that decides nothing.
 func checkVerdict(verdict dibs.Verdict) *dibs.Error {
 	switch outcome, entity := verdict.Outcome(); outcome {
 	case verdictExists:
@@ -64,80 +56,18 @@ func checkVerdict(verdict dibs.Verdict) *dibs.Error {
 	case verdictAbsent:
 		return nil
 	default:
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "a verdict is needed: Exists(entity) or Absent"}
+		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "a verdict is required: Exists(entity) or Absent"}
 	}
 }
 
 // conclude ends a suspect by a verdict, or says why it cannot.
-func (p *preparer) conclude(v *view, d *nameState, s *target, verdict dibs.Verdict) *dibs.Error {
+func (p *preparer) conclude(v *view, n *nameState, t *target, verdict dibs.Verdict) *dibs.Error {
 	outcome, entity := verdict.Outcome()
 	if outcome == verdictAbsent {
-		v.uncountHold(d)
-		d.endHold(dibs.StatusExpired, v.now)
-		v.save(d, dibs.EventExpired)
+		v.uncountHold(n)
+		n.endHold(dibs.StatusExpired, v.now)
+		v.save(n, dibs.EventExpired)
 		return nil
 	}
-	return p.confirmHold(v, d, s, dibs.Confirm{Entity: entity})
-}
-
-// testimony is what a witness said about a hold.
-type Testimony struct {
-	ID      dibs.ID
-	Epoch   uint64
-	Expires time.Time // the end of the hold as it was when the witness was asked
-	Verdict dibs.Verdict
-	Doubt   string // why there is no verdict
-	Unasked bool   // this process has no witness
-}
-
-// testify acts on what a witness said: the suspect is ended, or stays one with a doubt and is
-// not asked about for a while. The outcome says whether it was ended.
-func (set *Policies) Testify(t Testimony) *Job[bool] {
-	p := &preparer{policies: set}
-	p.want(dibs.Ref{Kind: dibs.KindName, ID: t.ID})
-	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
-		d := v.follow(t.ID, "")
-		if d == nil || d.State != dibs.Suspect || d.Epoch != t.Epoch || !d.ExpiresAt.Time().Equal(t.Expires) {
-			// It was ended meanwhile; or its holder came back, extended it and may have saved its
-			// entity since, which the witness could not know.
-			return false, nil
-		}
-		doubt := t.Doubt
-		if outcome, entity := t.Verdict.Outcome(); outcome == verdictExists && checkEntity(entity) != nil {
-			doubt = "the witness says that it exists, but named no valid entity"
-		} else if outcome != verdictUnknown {
-			err := p.tryVerdict(v, d, t.Verdict)
-			if err == nil {
-				return true, nil
-			}
-			doubt = "the witness says that it exists, but: " + err.Message
-		}
-		d.AskAt, d.Doubt = v.now.Add(pause(d.Asked)), doubt
-		if t.Unasked {
-			d.AskAt = v.now.Add(firstPause) // another process may have a witness
-		} else {
-			d.Asked++
-		}
-		v.keep(d)
-		return false, nil
-	})
-}
-
-// tryVerdict ends a suspect by a verdict, or changes nothing and says why not.
-func (p *preparer) tryVerdict(v *view, d *nameState, verdict dibs.Verdict) *dibs.Error {
-	nested := v.nested()
-	draft, s, err := p.existing(nested, dibs.Settle{ID: d.ID, Verdict: verdict}, d.ID)
-	if err == nil {
-		err = p.conclude(nested, draft, s, verdict)
-	}
-	nested.close(err == nil)
-	return err
-}
-
-// pause returns how long to wait before a witness is asked again.
-func pause(asked int) time.Duration {
-	if asked > 16 { // far past maxPause, and far from overflow
-		return maxPause
-	}
-	return min(firstPause<<asked, maxPause)
+	return p.confirmHold(v, n, t, dibs.Confirm{Entity: entity})
 }

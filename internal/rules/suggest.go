@@ -13,19 +13,19 @@ const (
 	maxSuggestions = 10
 	maxParts       = 8
 
-	// randomEvery says which suggested names have a random part: every fourth.
+	// randomEvery is which of the suggested names have a random part: every fourth.
 	randomEvery = 4
 )
 
-// suggestedNumbers are tried in this order: the next free one first, and far ones
-// for a name that many callers want.
+// suggestedNumbers are tried in this order: small ones first, and large ones for a name that many
+// callers want.
 var suggestedNumbers = []string{
 	"2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20",
 	"25", "30", "40", "50", "60", "70", "80", "90", "100", "250", "500", "1000", "2500", "5000", "10000",
 }
 
-// modelOf returns what suggestions for a refused value are made from: its canonical form, or
-// what the profile would accept in its place. Empty means that there is none.
+// ModelOf returns what suggestions for a refused value are made from: its canonical form, or what
+// the profile would accept instead. It is empty if there is none.
 func ModelOf(canonical string, refusal *dibs.Refusal) string {
 	if refusal != nil {
 		return refusal.Try
@@ -33,7 +33,7 @@ func ModelOf(canonical string, refusal *dibs.Refusal) string {
 	return canonical
 }
 
-// suggest asks, for each model, for up to count names like it that are valid, not reserved and
+// Suggest asks, for each model, for up to count names like it that are valid, not reserved and
 // free. Parts are what the caller offers to make names from, random some random words. All
 // candidates are read at once.
 func (set *Policies) Suggest(namespace string, models, parts []string, count int, random []string) *Job[[][]string] {
@@ -51,16 +51,47 @@ func (set *Policies) Suggest(namespace string, models, parts []string, count int
 	})
 }
 
-// candidates are names to suggest, if they are free: those that fit best, and those
-// that are random.
+// candidates are names to suggest if they are free: the best ones, and random ones.
 type candidates struct{ best, random []*target }
+
+// candidates returns names like a model, each once. A blind namespace has none: they would reveal
+// the value.
+func (p *preparer) candidates(namespace, model string, parts, random []string) (c candidates) {
+	ns, err := p.policies.namespace(namespace)
+	if err != nil || ns.policy.blind() || model == "" {
+		return c
+	}
+	seen := make(map[dibs.ID]bool)
+	add := func(list *[]*target, value string) {
+		t, err := p.newTarget(namespace, value, "", false)
+		if err == nil && !seen[t.id] {
+			seen[t.id] = true
+			*list = append(*list, t)
+		}
+	}
+	add(&c.best, model) // it may be free, if only the spelling was wrong
+	for _, part := range parts {
+		add(&c.best, ns.policy.join(model, part))
+	}
+	if len(parts) > 1 {
+		add(&c.best, ns.policy.join(ns.policy.join(model, parts[0]), parts[1]))
+	}
+	stem := withoutNumber(model)
+	for _, number := range suggestedNumbers {
+		add(&c.best, ns.policy.join(stem, number))
+	}
+	for _, word := range random {
+		add(&c.random, ns.policy.join(stem, word))
+	}
+	return c
+}
 
 // choose returns up to n of the candidates that are free, always in the same order.
 func (v *view) choose(c candidates, n int) []string {
 	free := func(list []*target) (names []string) {
-		for _, s := range list {
-			if v.surelyFree(s) {
-				names = append(names, s.canonical)
+		for _, t := range list {
+			if v.surelyFree(t) {
+				names = append(names, t.canonical)
 			}
 		}
 		return names
@@ -78,48 +109,16 @@ func (v *view) choose(c candidates, n int) []string {
 	return names
 }
 
-// surelyFree reports whether anybody can have a name, by what one read can tell: one
-// that looks like others is left out, also if those were free by now.
-func (v *view) surelyFree(s *target) bool {
-	d := v.name(s)
-	for _, f := range s.skeletons {
-		if names, _ := v.indexed(f); slices.ContainsFunc(names, func(id dibs.ID) bool { return id != d.ID }) {
+// surelyFree reports whether any entity can have a name, by what one read can tell: a name that
+// looks like others is left out, even if those are free by now.
+func (v *view) surelyFree(t *target) bool {
+	n := v.name(t)
+	for _, key := range t.skeletons {
+		if names, _ := v.readIndex(key); slices.ContainsFunc(names, func(id dibs.ID) bool { return id != n.ID }) {
 			return false
 		}
 	}
-	return s.taken(d, dibs.Entity{}) == nil
-}
-
-// candidates returns names like a model, each once. A blind namespace has none: they
-// would tell the value.
-func (p *preparer) candidates(namespace, model string, parts, random []string) (c candidates) {
-	space, err := p.policies.namespace(namespace)
-	if err != nil || space.policy.blind() || model == "" {
-		return c
-	}
-	seen := make(map[dibs.ID]bool)
-	add := func(list *[]*target, value string) {
-		s, err := p.newName(namespace, value, "", false)
-		if err == nil && !seen[s.id] {
-			seen[s.id] = true
-			*list = append(*list, s)
-		}
-	}
-	add(&c.best, model) // it is free where only the spelling was wrong
-	for _, part := range parts {
-		add(&c.best, space.policy.join(model, part))
-	}
-	if len(parts) > 1 {
-		add(&c.best, space.policy.join(space.policy.join(model, parts[0]), parts[1]))
-	}
-	stem := withoutNumber(model)
-	for _, number := range suggestedNumbers {
-		add(&c.best, space.policy.join(stem, number))
-	}
-	for _, word := range random {
-		add(&c.random, space.policy.join(stem, word))
-	}
-	return c
+	return t.refuseTaken(n, dibs.Entity{}) == nil
 }
 
 // join asks the profile to append a word to a canonical form.
@@ -128,7 +127,7 @@ func (p *policy) join(canonical, word string) (joined string) {
 	if !ok {
 		return joinPlain(canonical, word)
 	}
-	defer func() { // it may be the user's own code
+	defer func() { // the profile may be user code
 		if recover() != nil {
 			joined = ""
 		}
@@ -136,7 +135,7 @@ func (p *policy) join(canonical, word string) (joined string) {
 	return joiner.Join(canonical, word)
 }
 
-// joinPlain joins by a hyphen, and cuts the value where it would get too long.
+// joinPlain joins with a hyphen, and cuts the value where it would be too long.
 func joinPlain(canonical, word string) string {
 	most := max(0, maxValue-len(word)-1)
 	if len(canonical) > most {
@@ -148,7 +147,7 @@ func joinPlain(canonical, word string) string {
 	return canonical + "-" + word
 }
 
-// withoutNumber makes "alice" of "alice-2", so that the next is not "alice-2-2".
+// withoutNumber turns "alice-2" into "alice", so that the next is not "alice-2-2".
 func withoutNumber(canonical string) string {
 	i := strings.LastIndexByte(canonical, '-')
 	if i <= 0 {

@@ -2,13 +2,13 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// swept is what a sweep of one record came to.
+// Swept is the outcome of [Policies.Sweep].
 type Swept struct {
 	Changed bool
-	Suspect *dibs.Name // its witness has to be asked
+	Suspect *dibs.Name // whose witness has to be asked
 }
 
-// sweep ends what is over about a record whose date has come.
+// Sweep ends what is over about a record that is due.
 func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 	p := &preparer{policies: set}
 	p.want(ref)
@@ -27,26 +27,26 @@ func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 	})
 }
 
-// sweepName writes into the row and the history what ended by itself, and purges a name that
-// was never confirmed and is old enough. A suspect is only reported: its witness is asked
-// outside of any decision.
+// sweepName writes into the row and the history what ended by itself, and purges a name that was
+// never confirmed and is old enough. A suspect is only reported: its witness is asked outside of
+// any decision.
 func (p *preparer) sweepName(v *view, ref dibs.Ref) (result Swept, err *dibs.Error) {
-	d := v.nameByID(ref.ID, ref.Scope)
-	if d.State == dibs.Suspect && d.AskAt.Reached(v.now) { // else it was asked a moment ago
-		name := v.show(d)
+	n := v.nameByID(ref.ID, ref.Scope)
+	if n.State == dibs.Suspect && n.AskAt.Reached(v.now) { // otherwise the witness was just asked
+		name := v.show(n)
 		result.Suspect = &name
 	}
-	purgeAt := d.nextDue()
+	purgeAt := n.nextDue()
 	switch {
-	case len(d.lapses) > 0:
-		v.saveLapses(d)
-	case d.State == dibs.Free && !d.Established && purgeAt.Reached(v.now):
-		space, err := p.policies.namespace(d.Namespace)
+	case len(n.lapses) > 0:
+		v.saveLapses(n)
+	case n.State == dibs.Free && !n.Established && purgeAt.Reached(v.now):
+		ns, err := p.policies.namespace(n.Namespace)
 		if err != nil {
 			return Swept{}, err
 		}
 		v.narrow(purgeAt, 0)
-		if err := v.purge(d, space); err != nil {
+		if err := v.purge(n, ns); err != nil {
 			return Swept{}, err
 		}
 	default:
@@ -74,12 +74,12 @@ func (p *preparer) sweepEntity(v *view, ref dibs.Ref) bool {
 	} else {
 		e.Due = 0
 	}
-	p.leaveAll(v, e, ids)
+	p.giveUpAll(v, e, ids)
 	v.saveEntity(e)
 	return true
 }
 
-// sweepDocument deletes a document that is not needed any more. It reports whether it did.
+// sweepDocument deletes a document that is no longer needed. It reports whether it did.
 func sweepDocument(v *view, ref dibs.Ref) bool {
 	if doc := v.get(ref).(*dibs.Document); !doc.Due.Reached(v.now) {
 		return false

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"unicode"
@@ -10,28 +9,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-const maxEntityPart = 255
-
-// checkEntity says what is wrong with an entity that a command needs.
-func checkEntity(e dibs.Entity) *dibs.Error {
-	for _, part := range []struct{ what, text string }{{"type", e.Type}, {"id", e.ID}} {
-		if problem := textProblem(part.text, 1, maxEntityPart); problem != "" {
-			return &dibs.Error{Code: dibs.CodeInvalidEntity, Message: fmt.Sprintf("the entity's %s %s", part.what, problem)}
-		}
-	}
-	return nil
-}
-
-// checkOptionalEntity is checkEntity for an entity that may be left out altogether.
-func checkOptionalEntity(e dibs.Entity) *dibs.Error {
-	if e.IsZero() {
-		return nil
-	}
-	return checkEntity(e)
-}
-
-// textProblem says what keeps s from being a text of min to max bytes of UTF-8
-// without control characters, or nothing.
+// textProblem says why s is not a text of minLen to maxLen bytes of UTF-8 without control
+// characters, or nothing.
 func textProblem(s string, minLen, maxLen int) string {
 	switch {
 	case len(s) < minLen:
@@ -47,7 +26,15 @@ func textProblem(s string, minLen, maxLen int) string {
 	return ""
 }
 
-// quote shows untrusted text in a message: escaped, and cut when it is long.
+// checkAtMost refuses more than allowed of something.
+func checkAtMost(count, allowed int, what string) *dibs.Error {
+	if count <= allowed {
+		return nil
+	}
+	return &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d %s, more than the %d allowed", count, what, allowed)}
+}
+
+// quote shows untrusted text in a message: escaped, and cut if it is long.
 func quote(s string) string {
 	const most = 80
 	if len(s) <= most {
@@ -58,19 +45,4 @@ func quote(s string) string {
 		cut--
 	}
 	return fmt.Sprintf("%q…", s[:cut])
-}
-
-const maxPrincipal = 255
-
-func checkPrincipal(p dibs.Principal) *dibs.Error {
-	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("the principal's name %s", problem)}
-	}
-	return nil
-}
-
-// recordID returns the ID of a record that is identified by a text.
-func recordID(text string) dibs.ID {
-	sum := sha256.Sum256([]byte(text))
-	return dibs.ID(sum[:len(dibs.ID{})])
 }

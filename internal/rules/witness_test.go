@@ -74,7 +74,7 @@ func TestWitness(t *testing.T) {
 			"archived": func(f *coretest.Fixture) {
 				f.Must(coretest.Claim("other", "y", coretest.User1), dibs.Archive{Entity: coretest.User1})
 			},
-			"another entity": nil,
+			"an entity other than": nil,
 		} {
 			f, w := setup(t, map[bool]dibs.Entity{true: coretest.User2}[prepare == nil])
 			if prepare != nil {

@@ -123,7 +123,7 @@ func TestWitnessByHTTP(t *testing.T) {
 	w := startWitnessed(t, byService(server.URL))
 	ends := map[string][2]string{
 		"saved":   {"confirmed", ""},
-		"other":   {"suspect", "the witness says that it exists, but:"},
+		"other":   {"suspect", "the witness says that it exists, but the verdict cannot be applied:"},
 		"fenced":  {"expired", ""},
 		"paying":  {"suspect", "the witness does not know: it is being paid"},
 		"page":    {"suspect", "not JSON"},
@@ -248,7 +248,7 @@ query = "SELECT 'order' AS type, id FROM orders WHERE name = :key AND epoch = :e
 			exec("DELETE FROM orders WHERE id = 'twice-1'")
 			w.becomes("patient", "late", "confirmed", "")
 			// The row has another entity than the hold.
-			w.becomes("code", "twice", "suspect", "exists, but:")
+			w.becomes("code", "twice", "suspect", "exists, but the verdict cannot be applied:")
 			exec("DROP TABLE orders")
 			w.lapse("code", "lost")
 			w.becomes("code", "lost", "suspect", "the query failed")

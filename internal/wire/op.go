@@ -164,7 +164,7 @@ func writeReserveAll(c dibs.ReserveAll) (Command, error) {
 	w := Command{Token: c.Token}
 	for _, r := range c.Reservations {
 		if r.Token != "" {
-			return Command{}, &dibs.Error{Code: dibs.CodeInvalidToken, Message: "one token holds them all: set ReserveAll.Token and leave the others empty"}
+			return Command{}, &dibs.Error{Code: dibs.CodeInvalidToken, Message: "one token holds all of them: set ReserveAll.Token and leave the others empty"}
 		}
 		w.Reservations = append(w.Reservations, ReserveOf(r))
 	}

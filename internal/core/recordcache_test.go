@@ -12,62 +12,62 @@ func recordNo(i int, rev uint64) *dibs.NameRecord {
 	return &dibs.NameRecord{ID: dibs.ID{byte(i), byte(i >> 8), byte(i >> 16)}, Rev: rev}
 }
 
-func TestRecentIsBounded(t *testing.T) {
+func TestRecordCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	var m recent
+	m := newRecordCache()
 	now := time.Now()
-	for i := range 5 * generation {
+	for i := range 5 * recordCacheSize {
 		m.put(recordNo(i, 1), now)
-		if n := len(m.young) + len(m.old); n > 2*generation {
-			t.Fatalf("%d records are remembered", n)
+		if n := m.records.Len(); n > 2*recordCacheSize {
+			t.Fatalf("the cache has %d records", n)
 		}
 	}
-	last := 5*generation - 1
-	if m.get(rules.KeyOf(recordNo(last, 0).Ref())) == nil || m.get(rules.KeyOf(recordNo(last-generation/2, 0).Ref())) == nil {
-		t.Error("the latest records are forgotten")
+	last := 5*recordCacheSize - 1
+	if m.get(rules.KeyOf(recordNo(last, 0).Ref())) == nil || m.get(rules.KeyOf(recordNo(last-recordCacheSize/2, 0).Ref())) == nil {
+		t.Error("the latest records are missing")
 	}
 	if m.get(rules.KeyOf(recordNo(0, 0).Ref())) != nil {
-		t.Error("the oldest records are remembered")
+		t.Error("the oldest record is still there")
 	}
 }
 
-func TestRecentKeepsTheLatestRevision(t *testing.T) {
+func TestRecordCacheKeepsTheLatestRevision(t *testing.T) {
 	t.Parallel()
-	var m recent
+	m := newRecordCache()
 	now := time.Now()
 	key := rules.KeyOf(recordNo(1, 0).Ref())
 	for _, rev := range []uint64{3, 2, 5, 4} {
 		m.put(recordNo(1, rev), now)
 	}
-	m.age(now.Add(maxAge))
-	m.put(recordNo(1, 4), now.Add(maxAge)) // revision 5 is in the older generation
+	m.expire(now.Add(recordCacheAge))
+	m.put(recordNo(1, 4), now.Add(recordCacheAge)) // revision 5 is in the older generation
 	if r := m.get(key); r == nil || r.Revision() != 5 {
-		t.Errorf("remembered %v", r)
+		t.Errorf("got %v, want revision 5", r)
 	}
-	m.put(recordNo(1, 6), now.Add(maxAge))
+	m.put(recordNo(1, 6), now.Add(recordCacheAge))
 	m.forget(key)
 	if r := m.get(key); r != nil {
-		t.Errorf("forgotten, but still remembered: %v", r)
+		t.Errorf("got %v after forget", r)
 	}
 }
 
-func TestRecentForgets(t *testing.T) {
+func TestRecordCacheExpires(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	key := rules.KeyOf(recordNo(1, 0).Ref())
-	for after, want := range map[time.Duration]bool{0: true, maxAge: true, 2*maxAge - 1: true, 2 * maxAge: false, 24 * time.Hour: false} {
-		var m recent
+	for after, want := range map[time.Duration]bool{0: true, recordCacheAge: true, 2*recordCacheAge - 1: true, 2 * recordCacheAge: false, 24 * time.Hour: false} {
+		m := newRecordCache()
 		m.put(recordNo(1, 1), now)
-		m.age(now.Add(after))
+		m.expire(now.Add(after))
 		if got := m.get(key) != nil; got != want {
-			t.Errorf("after %v: remembered %v, want %v", after, got, want)
+			t.Errorf("after %v: found %v, want %v", after, got, want)
 		}
 	}
 }
 
-// Large records, and records whose revisions may start over, are not remembered, and neither are the
-// records that they replace.
-func TestRecentLeavesOut(t *testing.T) {
+// The cache keeps neither large records nor records that may start again at revision 1, and
+// drops the former revision of such a record.
+func TestRecordCacheLeavesOut(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	someone := dibs.Entity{Type: "user", ID: "1"}
@@ -82,14 +82,14 @@ func TestRecentLeavesOut(t *testing.T) {
 		"swept":     {&dibs.Document{Kind: dibs.KindTally, Rev: 1}, &dibs.Document{Kind: dibs.KindTally, Rev: 2, Due: 1}},
 		"name":      {&dibs.NameRecord{Rev: 1}, &dibs.NameRecord{Rev: 2, Meta: map[string]string{"a": "", "b": "", "c": "", "d": "", "e": ""}}},
 	} {
-		var m recent
+		m := newRecordCache()
 		m.put(records[0], now)
 		if m.get(rules.KeyOf(records[0].Ref())) == nil {
-			t.Errorf("%s: a small record is not remembered", name)
+			t.Errorf("%s: a small record is missing", name)
 		}
 		m.put(records[1], now)
 		if m.get(rules.KeyOf(records[0].Ref())) != nil {
-			t.Errorf("%s: the record is remembered", name)
+			t.Errorf("%s: the record is in the cache", name)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,9 +14,9 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// ofAll asks all parts at once. One that fails fails the whole: half an answer would look
-// like a whole one.
-func ofAll[T any](r *routed, question func(b dibs.Backend) (T, error)) ([]T, error) {
+// ofAll asks all parts at once. If one fails, ofAll fails: a partial answer would look like a
+// complete one.
+func ofAll[T any](r *router, question func(b dibs.Backend) (T, error)) ([]T, error) {
 	answers, errs := make([]T, len(r.backends)), make([]error, len(r.backends))
 	var asking sync.WaitGroup
 	for i, b := range r.backends {
@@ -25,11 +26,11 @@ func ofAll[T any](r *routed, question func(b dibs.Backend) (T, error)) ([]T, err
 	return answers, errors.Join(errs...)
 }
 
-// List returns a page of names. A cursor is a namespace and a canonical form, and so means
-// the same in all parts.
-func (r *routed) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
+// List returns a page of names. A cursor is a namespace and a canonical form, so it has the
+// same meaning in all parts.
+func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
 	if query.Namespace != "" {
-		return r.in(query.Namespace).List(ctx, query)
+		return r.backendOf(query.Namespace).List(ctx, query)
 	}
 	pages, err := ofAll(r, func(b dibs.Backend) (dibs.NamesPage, error) { return b.List(ctx, query) })
 	if err != nil {
@@ -56,8 +57,8 @@ func (r *routed) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 	return all, nil
 }
 
-// positionOf returns where engines list a name. A forgotten one does not show what stands for
-// its canonical form.
+// positionOf returns the position of a name in the lists of engines. A forgotten name has no
+// canonical form, and a label in its place.
 func positionOf(n dibs.Name) dibs.ListPosition {
 	if n.Canonical == "" {
 		return dibs.ListPosition{Namespace: n.Namespace, Label: rules.ForgottenLabel(n.ID)}
@@ -65,21 +66,21 @@ func positionOf(n dibs.Name) dibs.ListPosition {
 	return dibs.ListPosition{Namespace: n.Namespace, Label: n.Canonical}
 }
 
-// Events returns a page of the feed, which has the events of all parts, or of the one that
-// has the namespace.
-func (r *routed) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
+// Events returns a page of the feed: the events of all parts, or of the part that has the
+// namespace.
+func (r *router) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
 	if r.IsBound() {
-		return dibs.EventPage{}, fmt.Errorf("%w: the feed of several stores inside a transaction on one of them", dibs.ErrUnsupported)
+		return dibs.EventPage{}, fmt.Errorf("%w: the feed of several stores inside a transaction of the caller, which is on one of them", dibs.ErrUnsupported)
 	}
 	f := r.feed
 	if query.Namespace != "" {
-		f.store = r.parts[r.whole.PartOf(dibs.ScopeOf(query.Namespace))].Store // the others have nothing of it
+		f.store = r.parts[r.whole.PartOf(dibs.ScopeOf(query.Namespace))].Store // only this part has events of the namespace
 	}
 	return f.events(ctx, query, wait)
 }
 
-// Stats counts the names there are.
-func (r *routed) Stats(ctx context.Context) (dibs.Stats, error) {
+// Stats counts all names that are not free.
+func (r *router) Stats(ctx context.Context) (dibs.Stats, error) {
 	list, err := ofAll(r, func(b dibs.Backend) (dibs.Stats, error) { return b.Stats(ctx) })
 	if err != nil {
 		return dibs.Stats{}, err
@@ -93,35 +94,29 @@ func (r *routed) Stats(ctx context.Context) (dibs.Stats, error) {
 	return all, nil
 }
 
-// Conflicts returns how many attempts were refused. What names no namespace, or one of too
-// many, can be counted in several parts.
-func (r *routed) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs.ConflictBucket, error) {
+// Conflicts returns how many attempts were refused, and why. Several parts can have counters
+// without a namespace, and overflow counters, so counters with one label are added up.
+func (r *router) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs.ConflictBucket, error) {
 	lists, err := ofAll(r, func(b dibs.Backend) ([]dibs.ConflictBucket, error) { return b.Conflicts(ctx, query) })
 	if err != nil {
 		return nil, err
 	}
 	sums := make(map[string]dibs.ConflictBucket) // by label, which is also their order
-	var labels []string
 	for _, b := range slices.Concat(lists...) {
 		label := rules.Tally{Namespace: b.Namespace, Reason: b.Reason, Hour: dibs.InstantOf(b.Start)}.Label()
-		sum, known := sums[label]
-		if !known {
-			labels = append(labels, label)
-		}
-		b.Count += sum.Count
+		b.Count += sums[label].Count
 		sums[label] = b
 	}
-	slices.Sort(labels)
 	var buckets []dibs.ConflictBucket
-	for _, label := range labels {
+	for _, label := range slices.Sorted(maps.Keys(sums)) {
 		buckets = append(buckets, sums[label])
 	}
 	return buckets, nil
 }
 
-// Sweep sweeps one part after the other, beginning with another one each time, so that none
-// of them always comes last. One that fails keeps nobody from sweeping the others.
-func (r *routed) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
+// Sweep sweeps one part after the other. Each call begins with the next part, so that none is
+// always last. A part that fails does not keep the others from being swept.
+func (r *router) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
 	if r.IsBound() {
 		return r.backends[r.bound].Sweep(ctx, limit)
 	}

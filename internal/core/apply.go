@@ -1,0 +1,112 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
+)
+
+// Apply decides commands and commits what they change.
+func (c *core) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, error) {
+	start := time.Now()
+	results, err := c.apply(ctx, req)
+	observeCommand(c.cfg.Observer, req, start, err)
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+func (c *core) apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, *dibs.Error) {
+	var now dibs.Instant
+	r, err := c.rules().Apply(req)
+	if err == nil {
+		if err = c.submit(ctx, newCall(r)); err == nil {
+			return r.Result()
+		}
+		if err.Code == dibs.CodeUnavailable || err.Code == dibs.CodeOutcomeUnknown {
+			return nil, err // not a refusal, and the writer may still use the request
+		}
+		now = r.DecidedAt()
+	}
+	if !req.DryRun {
+		c.conflicts.note(err, now)
+	}
+	c.suggestFor(ctx, err)
+	return nil, err
+}
+
+// submit decides a call and commits what it changes.
+func (c *core) submit(ctx context.Context, call *call) *dibs.Error {
+	if err := c.send(ctx, call); err != nil {
+		return err
+	}
+	return c.await(ctx, call)
+}
+
+// send hands a call to the writer. In a transaction of the caller, send decides and commits
+// the call itself.
+func (c *core) send(ctx context.Context, sent *call) *dibs.Error {
+	if !c.IsBound() {
+		return c.writer.enqueue(ctx, sent)
+	}
+	if _, err := c.tx.process(ctx, []*call{sent}); errors.Is(err, errContended) {
+		sent.err = dibs.Unavailable(dibs.ErrRetryTx)
+	}
+	return nil
+}
+
+// await returns the answer to a call that was sent. If the answer rests on a past end, await
+// waits until the end is final and sends the request again.
+func (c *core) await(ctx context.Context, call *call) *dibs.Error {
+	for range maxRereads {
+		var err *dibs.Error
+		if c.IsBound() {
+			err = call.err // send has answered the call
+		} else {
+			err = c.writer.wait(ctx, call)
+		}
+		if err != errEndOpen {
+			return err
+		}
+		open := c.ends.open(call.Request, call.awaited)
+		if err := c.ends.await(ctx, open); err != nil {
+			return err
+		}
+		again := newCall(call.Request)
+		again.noWait, again.awaited = call.noWait, open
+		call = again
+		if err := c.send(ctx, call); err != nil {
+			return err
+		}
+	}
+	return dibs.Unavailable(errContended)
+}
+
+// perform decides a job of the registry itself and commits what it changes. With noWait it
+// fails if another transaction blocks the job.
+func perform[T any](ctx context.Context, c *core, job *rules.Job[T], noWait bool) (outcome T, err *dibs.Error) {
+	call := newCall(job.Request)
+	call.noWait = noWait
+	if err := c.submit(ctx, call); err != nil {
+		return outcome, err
+	}
+	return job.Result()
+}
+
+// sendAll hands jobs to the writer, which commits many of them together. Each of the calls has
+// to be awaited. With noWait a job fails if another transaction blocks it.
+func sendAll[T any](ctx context.Context, c *core, jobs []*rules.Job[T], noWait bool) (calls []*call, err *dibs.Error) {
+	for _, job := range jobs {
+		call := newCall(job.Request)
+		call.noWait = noWait
+		if err := c.send(ctx, call); err != nil {
+			return nil, err
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}

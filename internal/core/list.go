@@ -1,0 +1,181 @@
+package core
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"iter"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
+)
+
+const (
+	defaultPage = 100 // the size of a page if the caller does not say
+	maxPage     = 1000
+)
+
+// notFree are the states of names that are not available to everybody.
+var notFree = []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined}
+
+// List returns a page of names in their present state. A name may have changed by time alone,
+// before the sweeper writes that.
+func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
+	list, err := engineQuery(query)
+	if err != nil {
+		return dibs.NamesPage{}, err
+	}
+	now, err := c.engineNow(ctx)
+	if err != nil {
+		return dibs.NamesPage{}, err
+	}
+	var (
+		page dibs.NamesPage
+		last dibs.ListPosition
+	)
+	for more := true; more; {
+		var records []*dibs.NameRecord
+		if records, more, err = listPage[*dibs.NameRecord](ctx, c.store, &list); err != nil {
+			return dibs.NamesPage{}, err
+		}
+		names, err := c.namesAsOf(ctx, records, now)
+		if err != nil {
+			return dibs.NamesPage{}, err
+		}
+		for i, r := range records {
+			if len(page.Names) == list.Limit {
+				page.Next = encodePosition(last)
+				return page, nil
+			}
+			last = dibs.ListPosition{Namespace: r.Namespace, Label: r.Canonical}
+			if n := names[i]; n != nil && (n.State == query.State || (query.State == "" && n.State != dibs.Free)) {
+				page.Names = append(page.Names, *n)
+			}
+		}
+	}
+	return page, nil
+}
+
+// engineQuery returns the query for the engine. The engine may have a name in another state
+// than its present one, so the query selects every state that can have become the wanted one.
+func engineQuery(q dibs.NamesQuery) (dibs.ListQuery, error) {
+	list := dibs.ListQuery{Kind: dibs.KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit)}
+	if q.Namespace != "" {
+		if err := rules.CheckNamespace(q.Namespace); err != nil {
+			return list, err
+		}
+	}
+	switch q.State {
+	case "":
+		list.States = notFree
+	case dibs.Held, dibs.Active, dibs.Alias:
+		list.States = []dibs.State{q.State}
+	case dibs.Suspect:
+		list.States = []dibs.State{dibs.Suspect, dibs.Held}
+	case dibs.Quarantined:
+		list.States = []dibs.State{dibs.Quarantined, dibs.Held, dibs.Alias}
+	case dibs.Free:
+		list.States = []dibs.State{dibs.Free, dibs.Held, dibs.Alias, dibs.Quarantined}
+	default:
+		return list, &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("unknown state %.80q: use held, suspect, active, alias, quarantined or free", q.State)}
+	}
+	if !utf8.ValidString(q.Prefix) {
+		return list, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "the prefix is not valid UTF-8"}
+	}
+	if q.Prefix != "" {
+		list.From, list.To = q.Prefix, afterPrefix(q.Prefix)
+	}
+	if q.Cursor != "" {
+		position, err := decodePosition(q.Cursor)
+		if err != nil {
+			return list, err
+		}
+		list.After = &position
+	}
+	return list, nil
+}
+
+func pageSize(limit int) int {
+	if limit <= 0 {
+		return defaultPage
+	}
+	return min(limit, maxPage)
+}
+
+// afterPrefix returns the first text after all texts with the prefix, or "" if there is none.
+// The order of bytes is the order of code points.
+func afterPrefix(prefix string) string {
+	const firstSurrogate, lastSurrogate = 0xD800, 0xDFFF // which are not code points of UTF-8
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch last {
+		case utf8.MaxRune:
+			continue
+		case firstSurrogate - 1:
+			last = lastSurrogate
+		}
+		return prefix + string(last+1)
+	}
+	return ""
+}
+
+func encodePosition(p dibs.ListPosition) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.Namespace + ":" + p.Label))
+}
+
+func decodePosition(cursor string) (dibs.ListPosition, error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	namespace, label, ok := strings.Cut(string(text), ":")
+	if err != nil || !ok || !utf8.Valid(text) {
+		return dibs.ListPosition{}, dibs.ErrBadCursor
+	}
+	return dibs.ListPosition{Namespace: namespace, Label: label}, nil
+}
+
+// listAll returns all records that a query selects, up to the first error.
+func listAll[R dibs.Record](ctx context.Context, store dibs.Store, query dibs.ListQuery) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for more := true; more; {
+			var (
+				page []R
+				err  error
+			)
+			if page, more, err = listPage[R](ctx, store, &query); err != nil {
+				var none R
+				yield(none, err)
+				return
+			}
+			for _, r := range page {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listPage returns a page of records and advances the query to the next page. It reports
+// whether there may be one.
+func listPage[R dibs.Record](ctx context.Context, store dibs.Store, query *dibs.ListQuery) (page []R, more bool, err error) {
+	records, err := store.List(ctx, *query)
+	if err != nil || len(records) == 0 {
+		return nil, false, err
+	}
+	page = make([]R, len(records))
+	for i, r := range records {
+		var ok bool
+		if page[i], ok = r.(R); !ok {
+			return nil, false, fmt.Errorf("dibs: the engine listed a %T for the kind %v", r, query.Kind)
+		}
+	}
+	switch last := records[len(records)-1].(type) {
+	case *dibs.NameRecord:
+		query.After = &dibs.ListPosition{Namespace: last.Namespace, Label: last.Canonical}
+	case *dibs.Document:
+		query.After = &dibs.ListPosition{Label: last.Label}
+	}
+	return page, len(records) == query.Limit, nil
+}

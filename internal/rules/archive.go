@@ -1,0 +1,32 @@
+package rules
+
+import "github.com/calldibs/dibs"
+
+// archive prepares an Archive.
+func (p *preparer) archive(c dibs.Archive) (decision, *dibs.Error) {
+	return p.setArchived(c.Scope, c.Entity, true, dibs.EventArchived)
+}
+
+// restore prepares a Restore.
+func (p *preparer) restore(c dibs.Restore) (decision, *dibs.Error) {
+	return p.setArchived(c.Scope, c.Entity, false, dibs.EventRestored)
+}
+
+// setArchived prepares an Archive or a Restore.
+func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
+	if err := p.prepareEntity(scope, entity); err != nil {
+		return nil, err
+	}
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		e, err := v.existingEntity(scope, entity)
+		if err != nil {
+			return dibs.Result{}, err
+		}
+		if e.Archived == archived {
+			return dibs.Result{Version: e.Rev, Replayed: true}, nil
+		}
+		e.Archived = archived
+		v.saveEntityEvent(e, kind)
+		return dibs.Result{Version: v.entity(scope, entity).Rev}, nil
+	}, nil
+}

@@ -1,0 +1,75 @@
+package rules
+
+import "github.com/calldibs/dibs"
+
+// confirm prepares a Confirm.
+func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
+	if err := checkEntity(c.Entity); err != nil {
+		return nil, err
+	}
+	// The scope is not known before the name is read. Most names have none.
+	p.expectAbsent(entityRef("", c.Entity))
+	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
+		// Asked for before anything is refused: otherwise each Confirm of a long list would ask only
+		// after those before it are decided, and take another load.
+		v.batch.expectAbsent(entityRef(t.scope, c.Entity))
+		if v.owns(c.Entity, n) {
+			return v.ownedResult(n, true), nil
+		}
+		if n.givenUp() {
+			return dibs.Result{}, t.refuse(dibs.CodeAlreadyReleased, "%s was confirmed and has been given up since", t.key())
+		}
+		if err := t.checkLive(n); err != nil {
+			return dibs.Result{}, err
+		}
+		if err := p.confirmHold(v, n, t, c); err != nil {
+			return dibs.Result{}, err
+		}
+		return v.ownedResult(n, false), nil
+	})
+}
+
+// givenUp reports whether the name was an entity's in this epoch and no longer is.
+func (n *nameState) givenUp() bool {
+	return n.ConfirmedAt != 0 && (n.State == dibs.Free || n.State == dibs.Quarantined)
+}
+
+// confirmHold makes a hold the active name of an entity, in place of another one if the command
+// says so.
+func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm) *dibs.Error {
+	if err := t.checkIntended(n, c.Entity); err != nil {
+		return err
+	}
+	e := v.entity(t.scope, c.Entity)
+	if err := t.mayOwn(e); err != nil {
+		return err
+	}
+	var old *nameState
+	if c.Replace || c.Replaces != "" {
+		var (
+			which *target
+			err   *dibs.Error
+		)
+		if c.Replaces != "" { // its namespace is known only now
+			if which, _, err = p.locate(t.namespace, c.Replaces, t.field); err != nil {
+				return err
+			}
+		}
+		if old, err = v.activeToReplace(t, e, which); err != nil {
+			return err
+		}
+	} else if err := t.mayAdd(e); err != nil {
+		return err
+	}
+	v.uncountHold(n)
+	v.makeActive(old, n, e, t, dibs.EventConfirmed)
+	return nil
+}
+
+// checkIntended refuses a hold that was reserved for another entity.
+func (t *target) checkIntended(n *nameState, entity dibs.Entity) *dibs.Error {
+	if !n.Intended.IsZero() && n.Intended != entity {
+		return t.refuse(dibs.CodeNotOwner, "%s was reserved for an entity other than %s", t.key(), entity)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
+
+// RecanonicalizeName applies the present rules of a namespace's policy to one name, as part of a
+// run. The outcome says whether that changed anything.
+func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
+	p := &preparer{policies: set}
+	p.want(ref)
+	return newJob(p, func(v *view) (changed bool, _ *dibs.Error) {
+		from := v.nameByID(ref.ID, ref.Scope)
+		if from == nil || from.State == dibs.Free {
+			return false, nil
+		}
+		t, err := p.retarget(from)
+		if err != nil && from.State == dibs.Quarantined {
+			return false, nil // no caller can ask for it: it ends in its present row
+		}
+		if err != nil {
+			return false, err
+		}
+		record, err := v.readNamespaceRecord(t.namespaceInfo)
+		if err != nil {
+			return false, err
+		}
+		if err := record.checkRun(t.namespace, run); err != nil {
+			return false, err
+		}
+		if t.id == from.ID {
+			return v.restamp(from, t, record), nil
+		}
+		to := v.nameByID(t.id, t.scope) // not followed, if a name was moved from it
+		if to == nil {
+			to = t.newState()
+		}
+		if to.State != dibs.Free {
+			return true, v.merge(from, to, t, record)
+		}
+		v.move(from, to, t, record)
+		return true, nil
+	})
+}
+
+// retarget works out what the name of a row is by the present rules.
+func (p *preparer) retarget(n *nameState) (*target, *dibs.Error) {
+	t, canonical, err := p.locate(n.Namespace, n.Value, "")
+	if err == nil {
+		err = t.setSkeletons(canonical)
+	}
+	return t, err
+}
+
+// restamp records on a name that stays in its row that it follows the present rules, and reports
+// whether it did not. Look-alikes that other entities already have stay.
+func (v *view) restamp(n *nameState, t *target, record NamespaceRecord) bool {
+	links := n.Links
+	highest := v.removeFromIndex(n, t.skeletons...)
+	if n.Profile == t.policy.profileName && v.isIndexed(n, t) && slices.Equal(links, n.Links) {
+		return false
+	}
+	v.addToIndex(n, t, v.raiseRecord(t.namespaceInfo, record, 0, highest))
+	n.Profile = t.policy.profileName
+	v.saveQuietly(n)
+	return true
+}
+
+// move takes a name to the row to, which is free. The name stays as it is, epoch included, unless
+// that row has had a later one.
+func (v *view) move(from, to *nameState, t *target, record NamespaceRecord) {
+	if to.forgotten() { // it gets a canonical form again
+		to.remember(t)
+		v.restartHistory(to, to.EndedAt, to.before)
+	}
+	v.saveLapses(to)
+	if !to.exists() {
+		to.Rev, to.Epoch = record.Rev, record.Epoch
+	}
+	counted := from.Terms.Counted
+	v.uncountHold(from)
+	moved := from.NameRecord
+	moved.ID, moved.Rev, moved.Canonical, moved.Profile = to.ID, to.Rev, t.canonical, t.policy.profileName
+	moved.Epoch = max(from.Epoch, to.Epoch+1)
+	moved.Terms.Counted = counted
+	moved.Established = from.Established || to.Established
+	moved.Links = to.origins(from)
+	moved.Spent = v.stillSpent(to.Spent, to.lastToken(to.EndedAt), withoutEpochs(from.Spent))
+	record = v.raiseRecord(t.namespaceInfo, record, 0, max(v.removeFromIndex(to), v.redirect(from, to)))
+	if from.State == dibs.Active || from.State == dibs.Alias {
+		e := v.entity(from.Scope, from.Owner)
+		if e.Active[from.slot()] == from.ID {
+			e.Active[from.slot()] = to.ID
+		}
+		v.saveEntity(e)
+	}
+	v.vacate(from)
+	to.NameRecord = moved
+	v.addToIndex(to, t, record)
+	v.countHold(to)
+	v.save(to, dibs.EventMoved)
+}
+
+// merge ends a name that is the same as another one of its entity by the present rules. If it was
+// the active one, the other becomes active.
+func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord) *dibs.Error {
+	if !plannedNameOf(from).mergesWith(plannedNameOf(to)) {
+		return t.refuseTaken(to, dibs.Entity{})
+	}
+	e := v.entity(from.Scope, from.Owner)
+	kind := dibs.EventMoved
+	if from.State == dibs.Active {
+		delete(e.Active, from.slot())
+		to.State, to.Until, to.Line, to.Terms.Many = dibs.Active, 0, from.Line, from.Terms.Many
+		e.Active[to.slot()] = to.ID
+		kind = dibs.EventRevived
+	} else if to.Until != 0 && (from.Until == 0 || from.Until > to.Until) {
+		to.Until = from.Until // it redirects until the later of the two dates
+	}
+	to.Epoch = max(to.Epoch, from.Epoch)
+	v.saveEntity(e)
+	to.Spent = v.stillSpent(to.Spent, withoutEpochs(from.Spent), withoutEpochs(from.lastToken(v.now)))
+	to.Links = append(slices.DeleteFunc(slices.Clone(to.Links), func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedFrom }), to.origins(from)...)
+	record = v.raiseRecord(t.namespaceInfo, record, 0, max(v.removeFromIndex(to, t.skeletons...), v.redirect(from, to)))
+	v.vacate(from)
+	to.Profile = t.policy.profileName
+	v.addToIndex(to, t, record)
+	v.save(to, kind)
+	return nil
+}
+
+// origins returns the links to the former rows of a name that moves from one row to another.
+func (to *nameState) origins(from *nameState) []dibs.Link {
+	links := []dibs.Link{{Kind: dibs.LinkMovedFrom, ID: from.ID}}
+	for _, l := range slices.Concat(to.Links, from.Links) {
+		if l.Kind == dibs.LinkMovedFrom && l.ID != to.ID && !slices.Contains(links, l) {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+// redirect removes from from its index entries and links it to to. It returns the highest revision
+// of a deleted entry.
+func (v *view) redirect(from, to *nameState) (highest uint64) {
+	highest = v.removeFromIndex(from)
+	from.Links = []dibs.Link{{Kind: dibs.LinkMovedTo, ID: to.ID}}
+	return highest
+}
+
+// vacate ends a row whose name was moved to another one.
+func (v *view) vacate(n *nameState) {
+	n.State, n.Status, n.EndedAt, n.Until = dibs.Free, dibs.StatusReleased, v.now, 0
+	n.Token, n.Spent, n.AskAt, n.Doubt = dibs.TokenHash{}, nil, 0, ""
+	n.Established = true // never purged: the history of the other row begins here
+	v.save(n, dibs.EventMoved)
+}

@@ -1,0 +1,132 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
+
+// renaming is a Rename with everything checked that needs no record. Its target is the new name.
+type renaming struct {
+	*target
+	command   dibs.Rename
+	from      *target // the name to replace, if the command says which
+	token     dibs.TokenHash
+	principal dibs.Principal
+}
+
+// rename prepares a Rename.
+func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
+	t, err := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(t.about(checkEntity(c.Entity)), t.checkDetails(c.CorrelationID, nil)); err != nil {
+		return nil, err
+	}
+	p.wantEntity(t.scope, c.Entity)
+	r := &renaming{target: t, command: c, principal: p.principal}
+	if c.From != "" {
+		if r.from, err = p.target(c.Namespace, c.From, c.Field); err != nil {
+			return nil, err
+		}
+	}
+	if c.Token != "" {
+		if r.token, err = hashToken(c.Token); err != nil {
+			return nil, t.about(err)
+		}
+	}
+	return r.decide, nil
+}
+
+// decide gives the entity the new name, or changes how its name is written.
+func (r *renaming) decide(v *view) (dibs.Result, *dibs.Error) {
+	n := v.name(r.target)
+	e := v.entity(r.scope, r.command.Entity)
+	done := r.isDone(v, n, e)
+	// In a blind namespace the value is a hash, which differs by the key and not by the spelling.
+	if done && (n.Value == r.value || r.policy.blind()) {
+		return v.ownedResult(n, true), nil
+	}
+	if version := r.command.IfVersion; version != 0 && version != e.Rev {
+		return dibs.Result{}, r.refuse(dibs.CodeVersionMismatch, "the entity is at version %d, not %d: read it again before you change it", e.Rev, version)
+	}
+	if err := r.mayOwn(e); err != nil {
+		return dibs.Result{}, err
+	}
+	// Another spelling may be another name by other rules.
+	if _, err := v.recordForNewName(r.target); err != nil {
+		return dibs.Result{}, err
+	}
+	if done {
+		v.respell(n, e, r.target, r.command.CorrelationID)
+		return v.ownedResult(n, false), nil
+	}
+	old, err := v.activeToReplace(r.target, e, r.from)
+	if err != nil {
+		return dibs.Result{}, err
+	}
+	kind, err := r.obtain(v, n)
+	if err != nil {
+		return dibs.Result{}, err
+	}
+	v.makeActive(old, n, e, r.target, kind)
+	return v.ownedResult(n, false), nil
+}
+
+// isDone reports whether the new name is the entity's active one already, and the name to replace
+// is not.
+func (r *renaming) isDone(v *view, n *nameState, e entityState) bool {
+	if n.State != dibs.Active || !v.owns(e.Entity, n) {
+		return false
+	}
+	if r.from == nil {
+		return true
+	}
+	id := v.idOf(r.from)
+	return id == n.ID || !slices.Contains(e.activeIn(r.namespace), id)
+}
+
+// obtain gets the new name ready to become active: the entity's own alias, a name held with the
+// token, or a free one. It returns the kind of the event.
+func (r *renaming) obtain(v *view, n *nameState) (dibs.EventKind, *dibs.Error) {
+	entity, correlationID := r.command.Entity, r.command.CorrelationID
+	switch {
+	case n.State == dibs.Alias && n.Owner == entity:
+		n.Value = r.value
+		setIfAny(&n.CorrelationID, correlationID)
+		return dibs.EventRevived, nil
+	case n.held() && n.heldBy(r.token, r.principal):
+		if err := r.checkIntended(n, entity); err != nil {
+			return "", err
+		}
+		v.uncountHold(n)
+		n.Value = r.value
+		setIfAny(&n.CorrelationID, correlationID)
+		return dibs.EventConfirmed, nil
+	}
+	if err := v.checkAvailable(r.target, n, entity); err != nil {
+		return "", err
+	}
+	if err := v.beginEpoch(n, r.target); err != nil {
+		return "", err
+	}
+	n.Principal, n.CorrelationID = r.principal.Name, correlationID
+	return dibs.EventClaimed, nil
+}
+
+// respell changes how the active name is written, not which name it is.
+func (v *view) respell(n *nameState, e entityState, t *target, correlationID string) {
+	n.Value = t.value
+	setIfAny(&n.CorrelationID, correlationID)
+	v.saveEntity(e)
+	v.save(n, dibs.EventRespelled)
+}
+
+// setIfAny sets a field, unless the value is empty.
+func setIfAny(field *string, value string) {
+	if value != "" {
+		*field = value
+	}
+}
