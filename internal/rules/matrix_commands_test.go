@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"maps"
 	"strconv"
 
 	"github.com/calldibs/dibs"
@@ -98,31 +99,41 @@ func reserveFor(namespace, token string, entity dibs.Entity) dibs.Reserve {
 	return r
 }
 
-// matrixCommands are the columns of the tables. In their names right and wrong are about the token,
+// reserving has the ways to reserve x, by the end of the column's name.
+var reserving = map[string]struct {
+	bob    bool
+	token  string
+	entity dibs.Entity
+}{
+	"right":     {token: coretest.Token1},
+	"right-for": {token: coretest.Token1, entity: coretest.User1},
+	"bob":       {token: coretest.Token1, bob: true},
+	"wrong":     {token: coretest.Token2},
+	"wrong-for": {token: coretest.Token2, entity: coretest.User1},
+	"none":      {},
+}
+
+// matrixColumns returns the commands by the names of their columns.
+func matrixColumns() map[string]func(c cell) outcome {
+	columns := maps.Clone(matrixCommands)
+	for name, how := range reserving {
+		by := func(c cell) *coretest.Fixture {
+			if how.bob {
+				return c.bob
+			}
+			return c.ann
+		}
+		columns["reserve-"+name] = func(c cell) outcome { return apply(by(c), reserveFor(c.ns, how.token, how.entity)) }
+		columns["all-"+name] = func(c cell) outcome { return c.all(by(c), how.token, how.entity) }
+		columns["first-"+name] = func(c cell) outcome { return c.first(by(c), how.token, how.entity) }
+	}
+	return columns
+}
+
+// matrixCommands are the columns that do not reserve. In their names right and wrong are about the token,
 // none means no token, bob the right token sent by another principal, and for a hold for user/1,
 // the entity that has, had or will have the name.
 var matrixCommands = map[string]func(c cell) outcome{
-	"reserve-right":     func(c cell) outcome { return apply(c.ann, coretest.Reserve(c.ns, "x", coretest.Token1)) },
-	"reserve-right-for": func(c cell) outcome { return apply(c.ann, reserveFor(c.ns, coretest.Token1, coretest.User1)) },
-	"reserve-bob":       func(c cell) outcome { return apply(c.bob, coretest.Reserve(c.ns, "x", coretest.Token1)) },
-	"reserve-wrong":     func(c cell) outcome { return apply(c.ann, coretest.Reserve(c.ns, "x", coretest.Token2)) },
-	"reserve-wrong-for": func(c cell) outcome { return apply(c.ann, reserveFor(c.ns, coretest.Token2, coretest.User1)) },
-	"reserve-none":      func(c cell) outcome { return apply(c.ann, coretest.Reserve(c.ns, "x", "")) },
-
-	"all-right":     func(c cell) outcome { return c.all(c.ann, coretest.Token1, nobody) },
-	"all-right-for": func(c cell) outcome { return c.all(c.ann, coretest.Token1, coretest.User1) },
-	"all-bob":       func(c cell) outcome { return c.all(c.bob, coretest.Token1, nobody) },
-	"all-wrong":     func(c cell) outcome { return c.all(c.ann, coretest.Token2, nobody) },
-	"all-wrong-for": func(c cell) outcome { return c.all(c.ann, coretest.Token2, coretest.User1) },
-	"all-none":      func(c cell) outcome { return c.all(c.ann, "", nobody) },
-
-	"first-right":     func(c cell) outcome { return c.first(c.ann, coretest.Token1, nobody) },
-	"first-right-for": func(c cell) outcome { return c.first(c.ann, coretest.Token1, coretest.User1) },
-	"first-bob":       func(c cell) outcome { return c.first(c.bob, coretest.Token1, nobody) },
-	"first-wrong":     func(c cell) outcome { return c.first(c.ann, coretest.Token2, nobody) },
-	"first-wrong-for": func(c cell) outcome { return c.first(c.ann, coretest.Token2, coretest.User1) },
-	"first-none":      func(c cell) outcome { return c.first(c.ann, "", nobody) },
-
 	"extend-right":  func(c cell) outcome { return c.extend(c.ann, coretest.Token1) },
 	"extend-bob":    func(c cell) outcome { return c.extend(c.bob, coretest.Token1) },
 	"extend-wrong":  func(c cell) outcome { return c.extend(c.ann, coretest.Token2) },

@@ -41,6 +41,16 @@ func holdForOne(f *coretest.Fixture, ns string) {
 	f.Must(reserveFor(ns, coretest.Token1, coretest.User1))
 }
 
+func toLapsed(f *coretest.Fixture, ns string) {
+	hold(f, ns)
+	f.Clock.Advance(aHold)
+}
+
+func toSwept(f *coretest.Fixture, ns string) {
+	toLapsed(f, ns)
+	f.SweepAll()
+}
+
 func toActive(f *coretest.Fixture, ns string) {
 	hold(f, ns)
 	f.Must(dibs.Confirm{ID: dibs.NameID(ns, "x"), Token: coretest.Token1, Entity: coretest.User1})
@@ -64,8 +74,7 @@ func toHeldOut(f *coretest.Fixture, ns string) {
 
 // toSpent lets a hold expire, and reserves x with another token.
 func toSpent(f *coretest.Fixture, ns string) {
-	hold(f, ns)
-	f.Clock.Advance(aHold)
+	toLapsed(f, ns)
 	f.Must(coretest.Reserve(ns, "x", coretest.Token3))
 }
 
@@ -75,26 +84,12 @@ var matrixStates = []matrixState{
 		hold(f, ns)
 		f.Must(dibs.Release{ID: dibs.NameID(ns, "x"), Token: coretest.Token1})
 	}},
-	{"expired", plain, func(f *coretest.Fixture, ns string) {
-		hold(f, ns)
-		f.Clock.Advance(aHold)
-		f.SweepAll()
-	}},
+	{"expired", plain, toSwept},
 	{"held", plain, hold},
 	{"held-for", plain, holdForOne},
-	{"lapsed", plain, func(f *coretest.Fixture, ns string) {
-		hold(f, ns)
-		f.Clock.Advance(aHold)
-	}},
-	{"suspect", watched, func(f *coretest.Fixture, ns string) {
-		hold(f, ns)
-		f.Clock.Advance(aHold)
-		f.SweepAll()
-	}},
-	{"suspect-unswept", watched, func(f *coretest.Fixture, ns string) {
-		hold(f, ns)
-		f.Clock.Advance(aHold)
-	}},
+	{"lapsed", plain, toLapsed},
+	{"suspect", watched, toSwept},
+	{"suspect-unswept", watched, toLapsed},
 	{"active", plain, toActive},
 	{"claimed", plain, func(f *coretest.Fixture, ns string) { f.Must(coretest.Claim(ns, "x", coretest.User1)) }},
 	{"archived", plain, func(f *coretest.Fixture, ns string) {

@@ -61,9 +61,9 @@ func parseTables(t *testing.T, tables []string) expectations {
 // TestMatrix runs every command in every state of a name. No cell may be missing.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	cells := parseTables(t, matrixTables)
+	cells, commands := parseTables(t, matrixTables), matrixColumns()
 	for command := range cells {
-		if matrixCommands[command] == nil {
+		if commands[command] == nil {
 			t.Errorf("a table has the column %s, which is no command", command)
 		}
 	}
@@ -71,7 +71,7 @@ func TestMatrix(t *testing.T) {
 	for _, s := range matrixStates {
 		known[s.name] = true
 	}
-	for command, run := range matrixCommands {
+	for command, run := range commands {
 		for state := range cells[command] {
 			if !known[state] {
 				t.Errorf("the table of %s has the line %s, which is no state", command, state)
