@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
