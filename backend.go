@@ -71,6 +71,7 @@ func (f failingBackend) Apply(context.Context, ApplyRequest) ([]Result, error) {
 func (f failingBackend) Check(context.Context, CheckRequest) ([]Availability, error) {
 	return nil, f.err
 }
+
 func (f failingBackend) Resolve(context.Context, string, string) (r Resolution, _ error) {
 	return r, f.err
 }
@@ -82,9 +83,11 @@ func (f failingBackend) List(context.Context, NamesQuery) (p NamesPage, _ error)
 func (f failingBackend) History(context.Context, HistoryQuery) (p HistoryPage, _ error) {
 	return p, f.err
 }
+
 func (f failingBackend) WhoHeld(context.Context, string, string, time.Time) (h Holder, _ error) {
 	return h, f.err
 }
+
 func (f failingBackend) Events(context.Context, FeedQuery, bool) (p EventPage, _ error) {
 	return p, f.err
 }
@@ -92,9 +95,11 @@ func (f failingBackend) Stats(context.Context) (s Stats, _ error) { return s, f.
 func (f failingBackend) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
 	return nil, f.err
 }
+
 func (f failingBackend) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, _ error) {
 	return r, f.err
 }
+
 func (f failingBackend) Forget(context.Context, ForgetRequest) (r Forgetting, _ error) {
 	return r, f.err
 }

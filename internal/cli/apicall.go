@@ -98,7 +98,7 @@ func serveStore(ctx context.Context, target Target) (http.Handler, func() error,
 		return nil, nil, err
 	}
 	settings := cfg.Dibs()
-	settings.SweepEvery = 0
+	settings.SweepEvery = -1
 	registry, err := embedded.Open(store, settings)
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/wire"
 )
 

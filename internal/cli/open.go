@@ -44,7 +44,7 @@ func Open(ctx context.Context, target Target) (*dibs.Registry, error) {
 		return nil, err
 	}
 	config := cfg.Dibs()
-	config.SweepEvery = 0 // a command ends before a sweep is due
+	config.SweepEvery = -1 // a command ends before a sweep is due
 	registry, err := embedded.Open(store, config)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -3,13 +3,14 @@
 package config
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
@@ -110,12 +111,9 @@ func (c *Config) Layout() engine.Layout {
 
 // Dibs returns the configuration of the registry, without Logger and Observer.
 func (c *Config) Dibs() dibs.Config {
-	suggestions := c.Suggestions
-	if suggestions == 0 {
-		suggestions = -1 // in dibs.Config zero means the default
-	}
+	// In dibs.Config zero means the default, and a negative value none.
 	return dibs.Config{
-		Policies: c.Policies, Default: c.Default, Suggestions: suggestions, SweepEvery: c.SweepEvery,
+		Policies: c.Policies, Default: c.Default, Suggestions: cmp.Or(c.Suggestions, -1), SweepEvery: cmp.Or(c.SweepEvery, -1),
 		// The queue has room for every admitted request, so that none waits for room in it.
 		QueueSize: queueSize(c.Limits.MaxInFlight),
 	}

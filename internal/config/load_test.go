@@ -161,6 +161,9 @@ func TestDibs(t *testing.T) {
 	if d.Suggestions != -1 || d.SweepEvery != time.Minute || d.Default.MaxHolds != 7 || d.Policies["slug"].MaxHolds != 8 {
 		t.Errorf("%+v", d)
 	}
+	if never := load(t, "sweepEvery = \"0s\"\n").Dibs(); never.SweepEvery >= 0 {
+		t.Errorf("sweepEvery 0 becomes %v, want a negative value: no sweeper", never.SweepEvery)
+	}
 	reg, err := core.Open(memstore.New(memstore.Config{}), d)
 	if err != nil {
 		t.Fatal(err)

@@ -29,18 +29,12 @@ var typeProfiles = []string{"slug", "username", "email", "hostname"}
 // buildPolicies makes the policies. The policy of "acme.slug" starts as that of "slug", and that
 // as [default].
 func (l *loader) buildPolicies() {
-	checker, err := newPolicyChecker()
-	if err != nil {
-		l.report(origin{}, "%v", err)
-		return
-	}
-	defer checker.close()
 	sections := l.policySections()
 	var fallback policySettings
 	if l.file != nil && l.file.fallback != nil {
 		fallback.read(l.file.fallback)
 	}
-	l.config.Default = l.build(checker, "", fallback)
+	l.config.Default = l.build("", fallback)
 	l.config.Policies = make(map[string]dibs.Policy)
 
 	types := make(map[string]policySettings)
@@ -62,10 +56,10 @@ func (l *loader) buildPolicies() {
 			types[name] = d
 			continue
 		}
-		l.config.Policies[name] = l.build(checker, name, d)
+		l.config.Policies[name] = l.build(name, d)
 	}
 	for name, d := range types {
-		l.config.Policies[name] = l.build(checker, name, d)
+		l.config.Policies[name] = l.build(name, d)
 	}
 }
 

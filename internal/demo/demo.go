@@ -72,7 +72,7 @@ func openRegistry(ctx context.Context, folder string) (*dibs.Registry, error) {
 	return embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{
 		namespace: {MinTTL: time.Millisecond, Witness: lookForWedding(folder)},
 		"coupon":  {MinTTL: time.Millisecond},
-	}})
+	}, SweepEvery: -1}) // the story sweeps when it says so
 }
 
 func (s *story) say(format string, args ...any)     { fmt.Fprintf(s.out, format+"\n", args...) }

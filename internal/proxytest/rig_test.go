@@ -17,8 +17,8 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/dibstest"
 	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"

@@ -77,3 +77,47 @@ func (p *preparer) expectAbsent(ref dibs.Ref) {
 
 // wantEntity notes an entity that the decision will read.
 func (p *preparer) wantEntity(scope string, entity dibs.Entity) { p.want(entityRef(scope, entity)) }
+
+// Locations returns everything that a command applies to. What is not well-formed is left out.
+func Locations(command dibs.Command) []Location {
+	switch c := command.(type) {
+	case dibs.Reserve:
+		return inNamespace(c.Namespace)
+	case dibs.ReserveAll:
+		var all []Location
+		for _, r := range c.Reservations {
+			all = append(all, inNamespace(r.Namespace)...)
+		}
+		return all
+	case dibs.ReserveFirst:
+		return inNamespace(c.Namespace)
+	case dibs.Extend:
+		return ofReservation(c.ID)
+	case dibs.Confirm:
+		return ofReservation(c.ID)
+	case dibs.Release:
+		return ofReservation(c.ID)
+	case dibs.Claim:
+		return inNamespace(c.Namespace)
+	case dibs.Rename:
+		return inNamespace(c.Namespace)
+	case dibs.Archive:
+		return inScope(c.Scope, c.Entity)
+	case dibs.Restore:
+		return inScope(c.Scope, c.Entity)
+	case dibs.Delete:
+		return inScope(c.Scope, c.Entity)
+	case dibs.Decommission:
+		return inNamespace(c.Namespace)
+	case dibs.Transfer:
+		return inNamespace(c.Namespace)
+	case dibs.Swap:
+		return inNamespace(c.Namespace)
+	case dibs.Rekey:
+		return inNamespace(c.Namespace)
+	case dibs.Settle:
+		return ofReservation(c.ID)
+	default:
+		return nil
+	}
+}

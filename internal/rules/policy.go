@@ -63,10 +63,10 @@ func (p *policy) validate() error {
 		{"AliasRetention", p.AliasRetention, 0},
 	} {
 		if d.value < d.least {
-			return fmt.Errorf("%s is %v, it must be at least %v", d.name, d.value, d.least)
+			return &PolicyError{d.name, fmt.Sprintf("is %v, it must be at least %v", d.value, d.least)}
 		}
 		if d.value%time.Millisecond != 0 {
-			return fmt.Errorf("%s is %v, it must be whole milliseconds", d.name, d.value)
+			return &PolicyError{d.name, fmt.Sprintf("is %v, it must be whole milliseconds", d.value)}
 		}
 	}
 	if err := checkRuleName("profile", p.profileName); err != nil {
@@ -79,13 +79,26 @@ func (p *policy) validate() error {
 	}
 	switch {
 	case p.MaxHolds < 0 || p.MaxHolds > maxMaxHolds:
-		return fmt.Errorf("MaxHolds is %d, it must be between 0 and %d", p.MaxHolds, maxMaxHolds)
+		return &PolicyError{"MaxHolds", fmt.Sprintf("is %d, it must be between 0 and %d", p.MaxHolds, maxMaxHolds)}
 	case !slices.Contains([]int{301, 302, 307, 308}, p.RedirectStatus):
-		return fmt.Errorf("RedirectStatus is %d, it must be 301, 302, 307 or 308", p.RedirectStatus)
+		return &PolicyError{"RedirectStatus", fmt.Sprintf("is %d, it must be 301, 302, 307 or 308", p.RedirectStatus)}
 	case p.ArchivedStatus != 404 && p.ArchivedStatus != 410:
-		return fmt.Errorf("ArchivedStatus is %d, it must be 404 or 410", p.ArchivedStatus)
+		return &PolicyError{"ArchivedStatus", fmt.Sprintf("is %d, it must be 404 or 410", p.ArchivedStatus)}
 	}
 	return checkBlind(p.Blind)
+}
+
+// PolicyError says which field of a policy is not valid, and why.
+type PolicyError struct{ Field, Problem string }
+
+// Error returns the field and what is wrong with it.
+func (e *PolicyError) Error() string { return e.Field + " " + e.Problem }
+
+// CheckPolicy checks a policy, with its defaults filled in. What is wrong with one field is a
+// [*PolicyError].
+func CheckPolicy(p dibs.Policy) error {
+	_, err := newPolicy(p)
+	return err
 }
 
 // checkRuleName checks the name of a profile or a skeleton: the rules of a namespace are named

@@ -19,27 +19,33 @@ func TestListClauses(t *testing.T) {
 		{dibs.ListQuery{Kind: dibs.KindName}, "", nil},
 		{
 			dibs.ListQuery{Kind: dibs.KindName, After: after, From: "a"},
-			" WHERE canonical >= $1 AND (namespace, canonical) > ($2, $3)", []any{"a", "slug", "m"},
+			" WHERE canonical >= $1 AND (namespace, canonical) > ($2, $3)",
+			[]any{"a", "slug", "m"},
 		},
 		{ // only the higher one of the two lower bounds
 			dibs.ListQuery{Kind: dibs.KindName, Namespace: "slug", After: after, From: "a", To: "z"},
-			" WHERE namespace = $1 AND canonical > $2 AND canonical < $3", []any{"slug", "m", "z"},
+			" WHERE namespace = $1 AND canonical > $2 AND canonical < $3",
+			[]any{"slug", "m", "z"},
 		},
 		{ // the whole namespace follows
 			dibs.ListQuery{Kind: dibs.KindName, Namespace: "tag", After: after},
-			" WHERE namespace = $1", []any{"tag"},
+			" WHERE namespace = $1",
+			[]any{"tag"},
 		},
 		{ // nothing follows
 			dibs.ListQuery{Kind: dibs.KindName, Namespace: "email", After: after},
-			" WHERE namespace = $1 AND false", []any{"email"},
+			" WHERE namespace = $1 AND false",
+			[]any{"email"},
 		},
 		{
 			dibs.ListQuery{Kind: dibs.KindName, States: []dibs.State{dibs.Held, dibs.Active, dibs.Held}},
-			" WHERE state IN ($1, $2)", []any{"active", "held"},
+			" WHERE state IN ($1, $2)",
+			[]any{"active", "held"},
 		},
 		{
 			dibs.ListQuery{Kind: dibs.KindTally, After: after, From: "n"},
-			" WHERE kind = $1 AND label >= $2", []any{"tally", "n"},
+			" WHERE kind = $1 AND label >= $2",
+			[]any{"tally", "n"},
 		},
 	} {
 		order := " ORDER BY namespace, canonical LIMIT $"

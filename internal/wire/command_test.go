@@ -23,8 +23,22 @@ import (
 var commandTypes = func() map[string]reflect.Type {
 	types := make(map[string]reflect.Type)
 	for _, c := range []dibs.Command{
-		dibs.Reserve{}, dibs.ReserveAll{}, dibs.ReserveFirst{}, dibs.Extend{}, dibs.Confirm{}, dibs.Release{}, dibs.Claim{}, dibs.Rename{}, dibs.Archive{},
-		dibs.Restore{}, dibs.Delete{}, dibs.Decommission{}, dibs.Transfer{}, dibs.Swap{}, dibs.Settle{}, dibs.Rekey{},
+		dibs.Reserve{},
+		dibs.ReserveAll{},
+		dibs.ReserveFirst{},
+		dibs.Extend{},
+		dibs.Confirm{},
+		dibs.Release{},
+		dibs.Claim{},
+		dibs.Rename{},
+		dibs.Archive{},
+		dibs.Restore{},
+		dibs.Delete{},
+		dibs.Decommission{},
+		dibs.Transfer{},
+		dibs.Swap{},
+		dibs.Settle{},
+		dibs.Rekey{},
 	} {
 		types[c.Op()] = reflect.TypeOf(c)
 	}
