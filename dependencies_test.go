@@ -29,6 +29,9 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/peer", ""},
 	{"internal/redirect", "/"},
 	{"internal/document", "/ internal/backoff"},
+	{"internal/record", "/"},
+	{"internal/sqlrow", "/ internal/record"},
+	{"internal/wake", ""},
 	{"internal/tlsfiles", ""},
 
 	// Names.
@@ -38,11 +41,11 @@ var mayImport = []struct{ folder, packages string }{
 	{"embedded", "/ internal/core profile"},
 
 	// Engines.
-	{"memstore", "/ internal/backoff"},
-	{"sqlitestore", "/ internal/inflight internal/backoff"},
-	{"pgstore", "/ internal/inflight internal/backoff"},
-	{"etcdstore", "/ internal/inflight internal/backoff internal/generation"},
-	{"routestore", "/ internal/backoff"},
+	{"memstore", "/ internal/record internal/backoff"},
+	{"sqlitestore", "/ internal/record internal/sqlrow internal/inflight internal/backoff"},
+	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff"},
+	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation"},
+	{"routestore", "/ internal/record internal/backoff"},
 
 	// What stands on a Registry.
 	{"witness", "/ internal/exactjson"},
@@ -150,7 +153,7 @@ func exportedIn(t *testing.T, folder string) (n int) {
 			return
 		}
 		for _, f := range files {
-			for name, object := range f.Scope.Objects { //nolint:staticcheck // names are enough here
+			for name, object := range f.Scope.Objects {
 				if ast.IsExported(name) && object.Kind != ast.Pkg {
 					n++
 				}

@@ -8,11 +8,11 @@ type Kind string
 // The kinds of record. All kinds other than names and entities are [Document]s; an engine must
 // accept kinds that it does not know.
 const (
-	KindName   Kind = "name"
-	KindEntity Kind = "entity"
-	KindFloor  Kind = "floor" // the namespace record: the highest purged epoch and revision, and the rules
-	KindQuota  Kind = "quota" // the live holds of a principal in a namespace
-	KindTally  Kind = "tally" // the refused attempts of one hour
+	KindName      Kind = "name"
+	KindEntity    Kind = "entity"
+	KindNamespace Kind = "floor" // the namespace record; data of earlier versions has it as "floor"
+	KindQuota     Kind = "quota" // the live holds of a principal in a namespace
+	KindTally     Kind = "tally" // the refused attempts of one hour
 
 	KindSkeleton Kind = "skeleton" // index: names that look alike
 	KindHash     Kind = "hash"     // index: the name with a keyed hash, in a blind namespace

@@ -28,7 +28,7 @@ type Store interface {
 	// identify a record [load-kind]. Refs that do not exist are left out, and a ref given twice
 	// is answered once or twice, as one record [load-absent]. Now must come from the clock with
 	// which Commit compares windows [load-now].
-	Load(ctx context.Context, refs []Ref) (Snapshots, error)
+	Load(ctx context.Context, refs []Ref) (LoadResult, error)
 
 	// Commit commits groups, each as a whole or not at all, and must return one outcome for
 	// each, in order [commit-outcomes].
@@ -131,8 +131,8 @@ var ErrBadCursor = errors.New("dibs: no such cursor: use one from this registry,
 // ErrClosed is the cause of the UNAVAILABLE error after Close.
 var ErrClosed = errors.New("dibs: closed")
 
-// Snapshots is the result of Load: records of one moment, and the engine's time then.
-type Snapshots struct {
+// LoadResult is the result of Load: records of one moment, and the engine's time then.
+type LoadResult struct {
 	Now     Instant
 	Records []Record
 }

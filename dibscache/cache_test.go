@@ -27,7 +27,7 @@ type faultyStore struct {
 	delayed     atomic.Pointer[chan struct{}] // the next Load returns when this is closed
 }
 
-func (s *faultyStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *faultyStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	s.loadCount.Add(1)
 	found, err := s.Store.Load(ctx, refs)
 	if delayed := s.delayed.Swap(nil); delayed != nil {

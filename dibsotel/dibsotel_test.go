@@ -186,8 +186,8 @@ func TestRecordsNothingUnsampled(t *testing.T) {
 // failing is a store whose Load fails.
 type failing struct{ dibs.Store }
 
-func (failing) Load(context.Context, []dibs.Ref) (dibs.Snapshots, error) {
-	return dibs.Snapshots{}, dibs.Unavailable(fmt.Errorf("password hunter2 is wrong"))
+func (failing) Load(context.Context, []dibs.Ref) (dibs.LoadResult, error) {
+	return dibs.LoadResult{}, dibs.Unavailable(fmt.Errorf("password hunter2 is wrong"))
 }
 
 func TestFaultsHaveStatusWithoutText(t *testing.T) {

@@ -103,16 +103,16 @@ func (s *Store) learnStamp(kvs []*mvccpb.KeyValue) (stamp, error) {
 }
 
 // Load returns the records that exist among refs, and the time.
-func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if err := s.calls.Begin(ctx); err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
 	defer s.calls.End()
 	records, err := s.records(ctx, refs, 0)
 	if err != nil {
-		return dibs.Snapshots{}, unavailable(err)
+		return dibs.LoadResult{}, unavailable(err)
 	}
-	return dibs.Snapshots{Now: s.clock.now(), Records: records}, nil
+	return dibs.LoadResult{Now: s.clock.now(), Records: records}, nil
 }
 
 // records reads the records that exist among refs, at one revision, and caches their

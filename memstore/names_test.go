@@ -57,7 +57,7 @@ func TestForget(t *testing.T) {
 func dump(tb testing.TB, store *memstore.Store) []byte {
 	tb.Helper()
 	var all []any
-	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindFloor, dibs.KindQuota, dibs.KindTally, dibs.KindSkeleton, dibs.KindHash} {
+	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindNamespace, dibs.KindQuota, dibs.KindTally, dibs.KindSkeleton, dibs.KindHash} {
 		records, err := store.List(tb.Context(), dibs.ListQuery{Kind: kind, Limit: 100_000})
 		if err != nil {
 			tb.Fatal(err)

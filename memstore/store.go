@@ -90,11 +90,11 @@ func (s *Store) enter(ctx context.Context) error {
 }
 
 // Load returns the records that exist among refs, and the time.
-func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if err := s.enter(ctx); err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
-	snapshots := dibs.Snapshots{Now: dibs.InstantOf(s.now())}
+	snapshots := dibs.LoadResult{Now: dibs.InstantOf(s.now())}
 	for _, ref := range refs {
 		if record, ok := s.records[keyOf(ref)]; ok {
 			snapshots.Records = append(snapshots.Records, record)

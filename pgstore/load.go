@@ -14,7 +14,7 @@ import (
 const maxRows = 500
 
 // Load returns the records that exist among refs, all of one moment.
-func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	var l loading
 	err := s.read(ctx, func() []call {
 		l = loading{}
@@ -26,7 +26,7 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 		return calls
 	})
 	if err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
 	s.learn(&l)
 	return l.snapshots(), nil
@@ -76,8 +76,8 @@ type loading struct {
 	dests    []any
 }
 
-func (l *loading) snapshots() dibs.Snapshots {
-	return dibs.Snapshots{Now: dibs.Instant(l.now), Records: l.records}
+func (l *loading) snapshots() dibs.LoadResult {
+	return dibs.LoadResult{Now: dibs.Instant(l.now), Records: l.records}
 }
 
 // calls returns the statements that load refs: one for every maxRows.

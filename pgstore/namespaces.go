@@ -28,7 +28,7 @@ func (s *namespaceStore) createNamespaces(ctx context.Context, groups []dibs.Gro
 	var missing []dibs.Group
 	for i := range groups {
 		for _, r := range groups[i].Reads {
-			if r.Ref.Kind == dibs.KindFloor && r.Rev == 0 {
+			if r.Ref.Kind == dibs.KindNamespace && r.Rev == 0 {
 				missing = append(missing, dibs.Group{Reads: []dibs.Read{r}, Writes: writesOf(&groups[i], r.Ref)})
 			}
 		}

@@ -77,10 +77,10 @@ func (s *txStore) run(ctx context.Context, calls ...call) error {
 }
 
 // Load returns records as the transaction sees them.
-func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	var l loading
 	if err := s.run(ctx, l.calls(s.sql, refs)...); err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
 	s.store.stamps.see(l.stamp)
 	return l.snapshots(), nil

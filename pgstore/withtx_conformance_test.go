@@ -37,7 +37,7 @@ func (s *txPerCall) within(ctx context.Context, do func(dibs.Store) error) error
 	}
 }
 
-func (s *txPerCall) Load(ctx context.Context, refs []dibs.Ref) (found dibs.Snapshots, err error) {
+func (s *txPerCall) Load(ctx context.Context, refs []dibs.Ref) (found dibs.LoadResult, err error) {
 	err = s.within(ctx, func(store dibs.Store) error {
 		found, err = store.Load(ctx, refs)
 		return err

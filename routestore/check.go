@@ -46,7 +46,7 @@ func (t *table) checkPart(part int, namespace string) error {
 
 // eachNamespace calls fn with every namespace that has, or ever had, names in the part.
 func (p *part) eachNamespace(ctx context.Context, fn func(namespace string) error) error {
-	records := dibs.ListQuery{Kind: dibs.KindFloor, Limit: checkPage}
+	records := dibs.ListQuery{Kind: dibs.KindNamespace, Limit: checkPage}
 	for {
 		page, err := p.engine.List(ctx, records)
 		if err != nil {

@@ -48,8 +48,8 @@ func (p *part) checkLease(ctx context.Context) error {
 }
 
 // Load returns records, and the engine's time.
-func (p *part) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	return leased(ctx, p, func() (dibs.Snapshots, error) { return p.engine.Load(ctx, refs) })
+func (p *part) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
+	return leased(ctx, p, func() (dibs.LoadResult, error) { return p.engine.Load(ctx, refs) })
 }
 
 // Commit commits groups. It ends soon after the lease: a process that changes the routes waits

@@ -98,9 +98,9 @@ func (m *moody) enter(ctx context.Context) error {
 	return nil
 }
 
-func (m *moody) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (m *moody) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if err := m.enter(ctx); err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
 	return m.Store.Load(ctx, refs)
 }
@@ -380,15 +380,15 @@ type silent struct {
 
 const silence = 3 * time.Second
 
-func (s *silent) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *silent) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if !s.gone.Load() {
 		return s.Store.Load(ctx, refs)
 	}
 	select {
 	case <-time.After(silence):
-		return dibs.Snapshots{}, dibs.Unavailable(errors.New("no answer"))
+		return dibs.LoadResult{}, dibs.Unavailable(errors.New("no answer"))
 	case <-ctx.Done():
-		return dibs.Snapshots{}, ctx.Err()
+		return dibs.LoadResult{}, ctx.Err()
 	}
 }
 

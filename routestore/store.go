@@ -70,15 +70,15 @@ func (s *Store) of(scope string) *part { return s.parts[s.table.partOf(scope)] }
 func (s *Store) defaultPart() *part { return s.parts[s.table.defaultPart] }
 
 // Load returns records, and the time of one of their parts.
-func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if len(s.parts) == 1 {
 		return s.parts[0].Load(ctx, refs)
 	}
-	var all dibs.Snapshots
+	var all dibs.LoadResult
 	for p, own := range s.byPart(refs) {
 		snapshots, err := p.Load(ctx, own)
 		if err != nil {
-			return dibs.Snapshots{}, err
+			return dibs.LoadResult{}, err
 		}
 		all.Now = snapshots.Now
 		all.Records = append(all.Records, snapshots.Records...)

@@ -8,9 +8,9 @@ import (
 )
 
 // Load returns the records that exist among refs, all of one moment.
-func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if err := s.calls.Begin(ctx); err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
 	defer s.calls.End()
 	var records []dibs.Record
@@ -19,9 +19,9 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, erro
 		return err
 	})
 	if err != nil {
-		return dibs.Snapshots{}, unavailable(err)
+		return dibs.LoadResult{}, unavailable(err)
 	}
-	return dibs.Snapshots{Now: s.instant(), Records: records}, nil
+	return dibs.LoadResult{Now: s.instant(), Records: records}, nil
 }
 
 // readWarm runs a short read on the writer's connection if that is idle, else on a reader's.

@@ -93,7 +93,7 @@ func (r txRunner) exec(ctx context.Context, st *statement, args ...any) error {
 }
 
 // Load returns records as the transaction sees them.
-func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (found dibs.Snapshots, err error) {
+func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (found dibs.LoadResult, err error) {
 	err = s.read(ctx, func(run runner) error {
 		found.Records, err = loadRefs(ctx, run, refs, false)
 		found.Now = s.instant()

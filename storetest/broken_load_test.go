@@ -15,10 +15,10 @@ import (
 const moment = 500 * time.Microsecond
 
 // answering breaks Load: it changes the result.
-func answering(change func(refs []dibs.Ref, s *dibs.Snapshots)) breakage {
+func answering(change func(refs []dibs.Ref, s *dibs.LoadResult)) breakage {
 	return func(f *fake, _ *Clock) {
 		good := f.load
-		f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+		f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 			s, err := good(ctx, refs)
 			change(refs, &s)
 			return s, err
@@ -28,7 +28,7 @@ func answering(change func(refs []dibs.Ref, s *dibs.Snapshots)) breakage {
 
 // spelling breaks Load: it changes the text of names.
 func spelling(change func(string) string) breakage {
-	return answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+	return answering(func(_ []dibs.Ref, s *dibs.LoadResult) {
 		for _, record := range s.Records {
 			if n, ok := record.(*dibs.NameRecord); ok {
 				n.Canonical, n.Value = change(n.Canonical), change(n.Value)
@@ -41,7 +41,7 @@ func brokenLoads() []broken {
 	return []broken{
 		{must: "load-snapshot", how: "loads one record after another", apply: func(f *fake, _ *Clock) {
 			good := f.load
-			f.load = func(ctx context.Context, refs []dibs.Ref) (all dibs.Snapshots, err error) {
+			f.load = func(ctx context.Context, refs []dibs.Ref) (all dibs.LoadResult, err error) {
 				for _, ref := range refs {
 					one, err := good(ctx, []dibs.Ref{ref})
 					if err != nil {
@@ -56,11 +56,11 @@ func brokenLoads() []broken {
 		{must: "load-fresh", how: "answers from a cache", apply: func(f *fake, _ *Clock) {
 			good := f.load
 			var cache sync.Map
-			f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+			f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 				s, err := good(ctx, refs)
 				if err == nil && len(refs) == 1 {
 					if former, ok := cache.Swap(refs[0], s); ok {
-						return former.(dibs.Snapshots), nil
+						return former.(dibs.LoadResult), nil
 					}
 				}
 				return s, err
@@ -89,7 +89,7 @@ func brokenLoads() []broken {
 			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 				for _, w := range groups[0].Writes {
 					switch w.Record.Ref().Kind {
-					case dibs.KindName, dibs.KindEntity, dibs.KindFloor, dibs.KindQuota, dibs.KindTally:
+					case dibs.KindName, dibs.KindEntity, dibs.KindNamespace, dibs.KindQuota, dibs.KindTally:
 					default:
 						return nil, errors.New("unknown kind")
 					}
@@ -97,12 +97,12 @@ func brokenLoads() []broken {
 				return good(ctx, groups)
 			}
 		}},
-		{must: "load-absent", how: "returns a record that does not exist", apply: answering(func(refs []dibs.Ref, s *dibs.Snapshots) {
+		{must: "load-absent", how: "returns a record that does not exist", apply: answering(func(refs []dibs.Ref, s *dibs.LoadResult) {
 			if len(s.Records) < len(refs) {
 				s.Records = append(s.Records, &dibs.NameRecord{ID: refs[0].ID, Scope: refs[0].Scope})
 			}
 		})},
-		{must: "load-absent", how: "answers a repeated ref inconsistently", apply: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+		{must: "load-absent", how: "answers a repeated ref inconsistently", apply: answering(func(_ []dibs.Ref, s *dibs.LoadResult) {
 			for i, record := range s.Records {
 				if n, ok := record.(*dibs.NameRecord); ok {
 					n.Rev += uint64(i)
@@ -111,15 +111,15 @@ func brokenLoads() []broken {
 		})},
 		{must: "load-absent", how: "loads only the first hundred refs", apply: func(f *fake, _ *Clock) {
 			good := f.load
-			f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+			f.load = func(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 				return good(ctx, refs[:min(len(refs), 100)])
 			}
 		}},
-		{must: "load-now", how: "does not return the engine's clock", apply: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+		{must: "load-now", how: "does not return the engine's clock", apply: answering(func(_ []dibs.Ref, s *dibs.LoadResult) {
 			s.Now = dibs.InstantOf(time.Now())
 		})},
 		{must: "load-now", how: "rounds up", apply: func(f *fake, clock *Clock) {
-			answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+			answering(func(_ []dibs.Ref, s *dibs.LoadResult) {
 				s.Now = dibs.InstantOf(clock.Now().Add(time.Millisecond - 1))
 			})(f, clock)
 		}},
@@ -166,7 +166,7 @@ func kindless(f *fake, clock *Clock) {
 		}
 	})(f, clock)
 	good := f.load
-	f.load = func(ctx context.Context, refs []dibs.Ref) (all dibs.Snapshots, err error) {
+	f.load = func(ctx context.Context, refs []dibs.Ref) (all dibs.LoadResult, err error) {
 		for _, ref := range refs {
 			s, err := good(ctx, []dibs.Ref{one(ref)})
 			if err != nil {
@@ -193,7 +193,7 @@ func brokenFields() []broken {
 		for i := range t.NumField() {
 			stores = append(stores, broken{
 				must: "load-exact", how: "loses " + t.String() + "." + t.Field(i).Name,
-				apply: answering(func(_ []dibs.Ref, s *dibs.Snapshots) {
+				apply: answering(func(_ []dibs.Ref, s *dibs.LoadResult) {
 					for _, r := range s.Records {
 						if v := reflect.ValueOf(r).Elem(); v.Type() == t {
 							v.Field(i).SetZero()

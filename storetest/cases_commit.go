@@ -35,7 +35,7 @@ func commitReads(e *env) {
 }
 
 func commitReadOnly(e *env) {
-	n, d := name("slug", "a", dibs.Active), document(dibs.KindFloor, "slug")
+	n, d := name("slug", "a", dibs.Active), document(dibs.KindNamespace, "slug")
 	r := entity("", dibs.Entity{Type: "user", ID: "1"})
 	e.commit(create(n, d, r))
 	for i, record := range []dibs.Record{n, d, r} {

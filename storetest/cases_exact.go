@@ -94,7 +94,7 @@ func exactEmptied(e *env) {
 	n := fullName("acme.slug", "a", standing{dibs.Held, dibs.StatusReserved})
 	bare := name("acme.slug", "a", dibs.Free)
 	bare.Rev = n.Rev + 1
-	d := document(dibs.KindFloor, "a")
+	d := document(dibs.KindNamespace, "a")
 	d.Due = e.now()
 	d2 := *d
 	d2.Rev, d2.Data, d2.Due = d.Rev+1, nil, 0

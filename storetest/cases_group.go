@@ -10,7 +10,7 @@ import (
 func commitAtomic(e *env) {
 	gone, changed := name("slug", "gone", dibs.Active), name("slug", "changed", dibs.Alias)
 	e.commit(claim(gone), claim(changed))
-	fresh, d := name("slug", "fresh", dibs.Active), document(dibs.KindFloor, "slug")
+	fresh, d := name("slug", "fresh", dibs.Active), document(dibs.KindNamespace, "slug")
 	touched, changed2 := touch(changed)
 	e.commit(join(remove(gone), touched, claim(fresh), create(d)))
 
@@ -138,7 +138,7 @@ func commitDeleteCursors(e *env) {
 		names = append(names, n)
 	}
 	before := e.feed(dibs.EventQuery{})
-	floor := document(dibs.KindFloor, "slug")
+	floor := document(dibs.KindNamespace, "slug")
 	e.commit(join(remove(names[0], names[2], names[5]), create(floor))) // first, middle, last
 	e.has(floor)
 

@@ -122,7 +122,7 @@ func listFilter(e *env) {
 		}
 	}
 	labels := []dibs.Record{document(dibs.KindTally, "a"), document(dibs.KindTally, "c"), document(dibs.KindTally, "e")}
-	e.commit(create(slices.Concat(all, labels, []dibs.Record{document(dibs.KindFloor, "b"), entity("", dibs.Entity{Type: "user", ID: "1"})})...))
+	e.commit(create(slices.Concat(all, labels, []dibs.Record{document(dibs.KindNamespace, "b"), entity("", dibs.Entity{Type: "user", ID: "1"})})...))
 
 	after := func(namespace, label string) *dibs.ListPosition {
 		return &dibs.ListPosition{Namespace: namespace, Label: label}

@@ -90,7 +90,7 @@ func loadKind(e *env) {
 	n := name("slug", "a", dibs.Active)
 	r := entity("", dibs.Entity{Type: "user", ID: "1"})
 	quota, tally := document(dibs.KindQuota, "a"), document(dibs.KindTally, "a")
-	like := document(dibs.KindFloor, "a")
+	like := document(dibs.KindNamespace, "a")
 	tally.ID, tally.Data = quota.ID, []byte("other")
 	like.ID = n.ID // a document with the ID of a name
 	e.commit(create(n, r, quota))

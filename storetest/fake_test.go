@@ -21,7 +21,7 @@ type fake struct {
 
 	// before runs before every method. The context it returns is passed to the data.
 	before func(ctx context.Context, method string) (context.Context, error)
-	load   func(context.Context, []dibs.Ref) (dibs.Snapshots, error)
+	load   func(context.Context, []dibs.Ref) (dibs.LoadResult, error)
 	commit func(context.Context, []dibs.Group) ([]dibs.Outcome, error)
 	due    func(context.Context, int) ([]dibs.Ref, error)
 	owned  func(context.Context, string, dibs.Entity, int) ([]*dibs.NameRecord, error)
@@ -90,10 +90,10 @@ func fakes(broken breakage) Harness {
 	}
 }
 
-func (f *fake) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (f *fake) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	ctx, err := f.before(ctx, "Load")
 	if err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
 	return f.load(ctx, refs)
 }

@@ -60,9 +60,9 @@ func (s *testStore) read() error {
 	return s.err
 }
 
-func (s *testStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *testStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if err := s.read(); err != nil {
-		return dibs.Snapshots{}, err
+		return dibs.LoadResult{}, err
 	}
 	return s.Store.Load(ctx, refs)
 }

@@ -27,7 +27,7 @@ func (s *clockedSpy) Now() (dibs.Instant, bool) {
 	return now.Add(s.off), !s.lost
 }
 
-func (s *clockedSpy) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *clockedSpy) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	s.loads++
 	return s.Spy.Load(ctx, refs)
 }

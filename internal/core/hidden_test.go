@@ -16,7 +16,7 @@ type roundTrips struct {
 	loads, awaits, commits int
 }
 
-func (s *roundTrips) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *roundTrips) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	s.loads++
 	return s.Store.Load(ctx, refs)
 }

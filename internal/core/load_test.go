@@ -14,7 +14,7 @@ type loadCounter struct {
 	loads, refs int
 }
 
-func (c *loadCounter) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (c *loadCounter) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	c.loads++
 	c.refs += len(refs)
 	return c.Store.Load(ctx, refs)

@@ -33,7 +33,7 @@ func engineWork(op string, size int) dibs.Work {
 	return dibs.Work{Kind: dibs.WorkEngine, Op: op, Size: size}
 }
 
-func (s *observedStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *observedStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	return observeWork(ctx, &s.observer, engineWork("load", len(refs)), s.Store.Load, refs)
 }
 

@@ -53,7 +53,7 @@ func (p policies) CheckPolicies(ctx context.Context, byNamespace map[string]dibs
 		return err
 	}
 	var other dibs.OtherRulesError
-	query := dibs.ListQuery{Kind: dibs.KindFloor, Limit: recanonicalizePage}
+	query := dibs.ListQuery{Kind: dibs.KindNamespace, Limit: recanonicalizePage}
 	for doc, err := range listAll[*dibs.Document](ctx, p.store, query) {
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ func newSlowStore(store dibs.Store) *slowStore {
 	return &slowStore{Store: store, arrived: make(chan struct{}, 1000), release: make(chan struct{})}
 }
 
-func (s *slowStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *slowStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	s.loads.Add(1)
 	found, err := s.Store.Load(ctx, refs) // loaded, but not answered yet
 	s.arrived <- struct{}{}
@@ -32,7 +32,7 @@ func (s *slowStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, 
 	case <-s.release:
 		return found, err
 	case <-ctx.Done():
-		return dibs.Snapshots{}, ctx.Err()
+		return dibs.LoadResult{}, ctx.Err()
 	}
 }
 

@@ -20,7 +20,7 @@ type Stored struct {
 func (f *Fixture) Dump() Stored {
 	f.T.Helper()
 	all := Stored{Events: f.AllEvents()}
-	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindFloor, dibs.KindQuota, dibs.KindSkeleton, dibs.KindHash} {
+	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindNamespace, dibs.KindQuota, dibs.KindSkeleton, dibs.KindHash} {
 		all.Records = append(all.Records, f.Records(kind)...)
 	}
 	return all

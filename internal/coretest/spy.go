@@ -28,10 +28,10 @@ func (s *Spy) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 }
 
 // Load runs OnLoad, and then loads.
-func (s *Spy) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *Spy) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if s.OnLoad != nil {
 		if err := s.OnLoad(); err != nil {
-			return dibs.Snapshots{}, err
+			return dibs.LoadResult{}, err
 		}
 	}
 	return s.Store.Load(ctx, refs)

@@ -27,8 +27,8 @@ func reading[T any](ctx context.Context, e *engine, call func() (T, error)) (T, 
 	return answer, e.noteRead(ctx, err)
 }
 
-func (e *engine) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
-	return reading(ctx, e, func() (dibs.Snapshots, error) { return e.Store.Load(ctx, refs) })
+func (e *engine) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
+	return reading(ctx, e, func() (dibs.LoadResult, error) { return e.Store.Load(ctx, refs) })
 }
 
 func (e *engine) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {

@@ -35,9 +35,9 @@ func (s *faulty) failure() error {
 	return nil
 }
 
-func (s *faulty) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (s *faulty) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if err := s.failure(); errors.Is(err, dibs.ErrUnavailable) && s.cause.Load() == dibs.CauseNoAnswer {
-		return dibs.Snapshots{}, err // other causes do not affect reads
+		return dibs.LoadResult{}, err // other causes do not affect reads
 	}
 	return s.Store.Load(ctx, refs)
 }

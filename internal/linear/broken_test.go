@@ -21,7 +21,7 @@ type broken struct {
 	dibs.Store
 	every  int64 // one of this many calls goes wrong; zero means 5
 	calls  atomic.Int64
-	load   func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error)
+	load   func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.LoadResult, error)
 	commit func(ctx context.Context, b *broken, groups []dibs.Group) ([]dibs.Outcome, error)
 
 	// late makes commits slow. hasty makes answers that depend on a hold's end ignore
@@ -47,7 +47,7 @@ func (b *broken) open() (store dibs.Store, histories int) {
 // sometimes reports whether this call goes wrong.
 func (b *broken) sometimes() bool { return b.calls.Add(1)%cmp.Or(b.every, 5) == 0 }
 
-func (b *broken) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (b *broken) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if b.load == nil || !b.sometimes() {
 		return b.Store.Load(ctx, refs)
 	}
@@ -88,10 +88,10 @@ func TestBrokenStoresAreFound(t *testing.T) {
 			_, err := b.Store.Commit(ctx, groups)
 			return nil, errors.Join(err, lie)
 		}},
-		"does not load existing records": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error) {
+		"does not load existing records": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.LoadResult, error) {
 			return b.Store.Load(ctx, refs[:0])
 		}},
-		"has a clock that is ahead in Load": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.Snapshots, error) {
+		"has a clock that is ahead in Load": {load: func(ctx context.Context, b *broken, refs []dibs.Ref) (dibs.LoadResult, error) {
 			found, err := b.Store.Load(ctx, refs)
 			found.Now = found.Now.Add(2 * time.Hour)
 			return found, err

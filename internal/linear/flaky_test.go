@@ -38,9 +38,9 @@ var errNetwork = errors.New("bad network")
 // unlucky selects one call in three while the network is faulty.
 func (f *flaky) unlucky() bool { return f.faulty.Load() && rand.IntN(3) == 0 }
 
-func (f *flaky) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (f *flaky) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if f.unlucky() {
-		return dibs.Snapshots{}, dibs.Unavailable(errNetwork)
+		return dibs.LoadResult{}, dibs.Unavailable(errNetwork)
 	}
 	return f.Store.Load(ctx, refs)
 }

@@ -107,7 +107,7 @@ func (b *Batch) Wanted() ([]dibs.Ref, []Owner) { return b.wants, b.owners }
 // Load replaces the state by what was loaded: all records in one Load, so that every decision
 // rests on one moment, and the names of each owner. Names are listed after the Load; the revision
 // of the entity's record, which was loaded before, tells whether they changed in between.
-func (b *Batch) Load(loaded dibs.Snapshots, owned [][]*dibs.NameRecord) {
+func (b *Batch) Load(loaded dibs.LoadResult, owned [][]*dibs.NameRecord) {
 	clear(b.current)
 	clear(b.loaded)
 	clear(b.renewed)

@@ -216,7 +216,7 @@ func TestBlindPurge(t *testing.T) {
 	f.Clock.Advance(dibs.DefaultTTL + time.Hour)
 	f.SweepAll()
 	f.SweepAll()
-	if records := f.Dump().Records; len(records) != 1 || records[0].Ref().Kind != dibs.KindFloor {
+	if records := f.Dump().Records; len(records) != 1 || records[0].Ref().Kind != dibs.KindNamespace {
 		t.Errorf("left: %v", records)
 	}
 	if n := f.One(coretest.Reserve("email", secretValue, coretest.Token1)); n.Epoch != 2 {

@@ -72,7 +72,7 @@ func TestPurgeWithoutItsIndex(t *testing.T) {
 	f.SweepAll()
 	f.SweepAll()
 	for _, r := range f.Dump().Records {
-		if r.Ref().Kind != dibs.KindFloor {
+		if r.Ref().Kind != dibs.KindNamespace {
 			t.Errorf("left: %+v", r)
 		}
 	}

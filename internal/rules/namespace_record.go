@@ -112,7 +112,7 @@ func (v *view) writeNamespaceRecord(ns namespaceInfo, record NamespaceRecord) {
 
 // namespaceRecordRef returns the ref of a namespace's record.
 func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
-	return dibs.Ref{Kind: dibs.KindFloor, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
+	return dibs.Ref{Kind: dibs.KindNamespace, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
 }
 
 // raiseRecord makes the epoch and the revision of a namespace record at least those of what is

@@ -18,12 +18,12 @@ func TestNamespaceRecordIsWrittenOnce(t *testing.T) {
 	access := func() (revs []uint64, writes int) {
 		for _, g := range *groups {
 			for _, r := range g.Reads {
-				if r.Ref.Kind == dibs.KindFloor {
+				if r.Ref.Kind == dibs.KindNamespace {
 					revs = append(revs, r.Rev)
 				}
 			}
 			for _, w := range g.Writes {
-				if w.Record.Ref().Kind == dibs.KindFloor {
+				if w.Record.Ref().Kind == dibs.KindNamespace {
 					writes++
 				}
 			}
@@ -44,7 +44,7 @@ func TestNamespaceRecordIsWrittenOnce(t *testing.T) {
 	if revs, writes := access(); len(revs) != 1 || writes != 0 {
 		t.Errorf("a name with a row read the record at %v and wrote it %d times", revs, writes)
 	}
-	if found := documents(f, dibs.KindFloor); len(found) != 1 || found[0].Label != "slug" || found[0].Rev != 1 {
+	if found := documents(f, dibs.KindNamespace); len(found) != 1 || found[0].Label != "slug" || found[0].Rev != 1 {
 		t.Errorf("the namespace records are %+v", found)
 	}
 }
@@ -56,7 +56,7 @@ func TestNamespaceRecordNeedsAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Refused(dibs.ErrNameTaken, coretest.Claim("slug", "a", coretest.User1), coretest.Claim("slug", "a", coretest.User2))
-	if found := documents(f, dibs.KindFloor); len(found) != 0 {
+	if found := documents(f, dibs.KindNamespace); len(found) != 0 {
 		t.Errorf("a dry run or a refusal left %+v", found)
 	}
 }
@@ -85,7 +85,7 @@ func TestNamespaceRecordIsDamaged(t *testing.T) {
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
 	f.Must(coretest.Reserve("slug", "old", coretest.Token1), coretest.Claim("slug", "mine", coretest.User1))
 	f.Must(dibs.Release{ID: dibs.NameID("slug", "old"), Token: coretest.Token1})
-	damage(f, documents(f, dibs.KindFloor)[0])
+	damage(f, documents(f, dibs.KindNamespace)[0])
 	for _, command := range []dibs.Command{
 		coretest.Reserve("slug", "new", coretest.Token1),
 		coretest.Claim("slug", "new", coretest.User2),

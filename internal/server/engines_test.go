@@ -64,9 +64,9 @@ type failing struct {
 	mode atomic.Int32
 }
 
-func (f *failing) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (f *failing) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if f.mode.Load() == outOfReach {
-		return dibs.Snapshots{}, dibs.Unavailable(context.DeadlineExceeded)
+		return dibs.LoadResult{}, dibs.Unavailable(context.DeadlineExceeded)
 	}
 	return f.Store.Load(ctx, refs)
 }

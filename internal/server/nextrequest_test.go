@@ -28,13 +28,13 @@ type hanging struct {
 
 var hangs = dibs.NameID("slug", "hangs")
 
-func (h hanging) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (h hanging) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	for _, ref := range refs {
 		if ref.ID == hangs {
 			select {
 			case <-ctx.Done():
 				<-time.After(50 * time.Millisecond) // an engine notices with a delay
-				return dibs.Snapshots{}, ctx.Err()
+				return dibs.LoadResult{}, ctx.Err()
 			case <-h.letGo:
 			}
 		}

@@ -71,9 +71,9 @@ func (m *mortal) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcom
 	return m.Store.Commit(ctx, groups)
 }
 
-func (m *mortal) Load(ctx context.Context, refs []dibs.Ref) (dibs.Snapshots, error) {
+func (m *mortal) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	if m.dead.Load() {
-		return dibs.Snapshots{}, dibs.Unavailable(errDead)
+		return dibs.LoadResult{}, dibs.Unavailable(errDead)
 	}
 	return m.Store.Load(ctx, refs)
 }
