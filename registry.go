@@ -96,19 +96,16 @@ func (r *Registry) applyOne(ctx context.Context, command Command) (Result, error
 
 // dereference replaces pointers to commands by commands, and nil pointers by nil.
 func dereference(commands []Command) []Command {
-	isPointer := func(c Command) bool { return reflect.ValueOf(c).Kind() == reflect.Pointer }
-	if !slices.ContainsFunc(commands, isPointer) {
-		return commands
-	}
-	values := slices.Clone(commands)
-	for i, c := range values {
-		if !isPointer(c) {
+	for i, c := range commands {
+		pointer := reflect.ValueOf(c)
+		if pointer.Kind() != reflect.Pointer {
 			continue
 		}
-		values[i] = nil
-		if v := reflect.ValueOf(c).Elem(); v.IsValid() {
-			values[i], _ = reflect.TypeAssert[Command](v)
+		commands = slices.Clone(commands) // the caller's stay as they are
+		commands[i] = nil
+		if value := pointer.Elem(); value.IsValid() {
+			commands[i], _ = reflect.TypeAssert[Command](value)
 		}
 	}
-	return values
+	return commands
 }

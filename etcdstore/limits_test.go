@@ -110,7 +110,7 @@ func sharedRecord(t *testing.T, reg *dibs.Registry) {
 		list = append(list, dibs.Claim{Namespace: "slug", Value: fmt.Sprint("claim-", i), Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(i)}})
 	}
 	_, err := reg.Apply(t.Context(), list...)
-	if !errors.Is(err, dibs.ErrTooLarge) || !strings.Contains(err.Error(), "name fewer") {
+	if !errors.Is(err, dibs.ErrTooLarge) || !strings.Contains(err.Error(), "split it") {
 		t.Errorf("%v, want TOO_LARGE that says what to do", err)
 	}
 	if _, err := reg.Apply(t.Context(), list[:20]...); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/embedded"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -172,7 +172,7 @@ func (m *move) meanwhile() {
 func (m *move) install() {
 	m.Helper()
 	store := must[*pgstore.Store](m.T)(pgstore.Open(m.Context(), m.dsn, pgstore.Config{}))
-	reg, err := core.Open(store, dibs.Config{Default: dibs.Policy{Profile: lowerCase{}}})
+	reg, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{}, Default: dibs.Policy{Profile: lowerCase{}}})
 	m.reg = must[*dibs.Registry](m.T)(reg, err)
 	m.Cleanup(func() { _ = reg.Close() })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -212,5 +213,5 @@ func (s *Server) maySomewhere(ctx context.Context, verbs ...access.Verb) error {
 
 func (s *Server) forbidden(verb access.Verb, where string) *problem {
 	s.cfg.Metrics.deny(access.Forbidden)
-	return newProblem(http.StatusForbidden, "FORBIDDEN", "this caller does not have the right "+string(verb)+" "+where)
+	return newProblem(http.StatusForbidden, "FORBIDDEN", fmt.Sprintf("this caller lacks the right %q %s", verb, where))
 }

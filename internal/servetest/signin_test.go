@@ -191,7 +191,7 @@ func TestBrokenCertificates(t *testing.T) {
 	removeFile(t, f.dir, "server.key")
 	for _, args := range [][]string{{"config", "check", "dibs.toml"}, {"serve", "--config", "dibs.toml", "--listen", "127.0.0.1:0"}} {
 		p := finish(t, f.dir, args...)
-		if p.wait(t) != 2 || !strings.Contains(p.stderr.String(), "server.key cannot be read: no such file") {
+		if p.wait(t) != 2 || !strings.Contains(p.stderr.String(), "server.key: no such file") {
 			t.Errorf("%q: %v: %s", args, p.cmd.ProcessState, p.stderr.String())
 		}
 	}
