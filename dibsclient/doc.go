@@ -1,5 +1,5 @@
-// Package dibsclient connects to a registry on a server. [Dial] returns the same
-// [dibs.Registry] as [dibs.Open]: the same verbs, results and errors, over HTTP.
+// Package dibsclient connects to a registry on a server. [Dial] returns a [dibs.Registry]
+// like that of package embedded: the same verbs, results and errors, over HTTP.
 //
 //	reg, err := dibsclient.Dial("https://names.example.com", dibsclient.Options{Key: key})
 //	…

@@ -9,7 +9,7 @@
 // dibs.engine.commit. On PostgreSQL, package pgotel adds the statements.
 //
 // Concurrent calls share a commit or a read of the engine. The span of such a dibs.batch or
-// dibs.look is in the trace of the first caller that is recorded. It links to the spans of
+// dibs.read is in the trace of the first caller that is recorded. It links to the spans of
 // the others, and they link to it.
 //
 // No span contains a value, a token, an entity or the text of an error. The attributes are
