@@ -8,10 +8,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/calldibs/dibs/embedded"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibshttp"
+	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
 )
