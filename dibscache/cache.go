@@ -1,6 +1,7 @@
 package dibscache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -77,19 +78,14 @@ func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 	if cfg.MaxStale <= 0 {
 		return nil, errors.New("dibscache: MaxStale must be positive, for example 5 * time.Second; for answers without any delay, use the registry itself")
 	}
-	if cfg.MaxBytes == 0 {
-		cfg.MaxBytes = defaultMaxBytes
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	entries, err := otter.New(&otter.Options[key, *entry]{MaximumWeight: cfg.MaxBytes, Weigher: weigh})
+	maxBytes := cmp.Or(cfg.MaxBytes, defaultMaxBytes)
+	entries, err := otter.New(&otter.Options[key, *entry]{MaximumWeight: maxBytes, Weigher: weigh})
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Cache{
-		registry: registry, maxStale: cfg.MaxStale, logger: cfg.Logger, entries: entries,
+		registry: registry, maxStale: cfg.MaxStale, logger: cmp.Or(cfg.Logger, slog.Default()), entries: entries,
 		clock: clock{start: time.Now()}, stop: stop,
 	}
 	c.followedUntil.Store(longAgo)

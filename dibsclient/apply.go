@@ -9,18 +9,9 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// allRights are the rights of a Registry from Dial. The server decides by the key which
-// of them the caller really has.
+// allRights are the rights of a Registry from Dial. The server decides by the key which of
+// them the caller has.
 const allRights = dibs.OverrideReserved | dibs.Operate
-
-type applyBody struct {
-	DryRun   bool           `json:"dryRun,omitempty"`
-	Commands []wire.Command `json:"commands"`
-}
-
-type applyResults struct {
-	Results []wire.Result `json:"results"`
-}
 
 // Apply sends commands to the server.
 func (c *client) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.Result, error) {
@@ -30,7 +21,13 @@ func (c *client) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.R
 	if len(request.Commands) == 0 {
 		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "there is no command to apply"}
 	}
-	body := applyBody{DryRun: request.DryRun}
+	body := struct {
+		DryRun   bool           `json:"dryRun,omitempty"`
+		Commands []wire.Command `json:"commands"`
+	}{DryRun: request.DryRun}
+	type results struct {
+		Results []wire.Result `json:"results"`
+	}
 	commands, repeatable := make([]preparedCommand, len(request.Commands)), true
 	for i, command := range request.Commands {
 		if command == nil {
@@ -47,7 +44,7 @@ func (c *client) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.R
 		name: "apply", method: http.MethodPost, path: "/v1/apply", body: body,
 		changes: !request.DryRun, repeatable: request.DryRun || repeatable,
 		ambiguous: func(refusal *dibs.Error) bool { return ambiguous(commands, refusal) },
-	}, func(w applyResults) ([]dibs.Result, error) { return resultsOf(commands, w.Results) })
+	}, func(w results) ([]dibs.Result, error) { return resultsOf(commands, w.Results) })
 }
 
 // resultsOf converts the results of commands.

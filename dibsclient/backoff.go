@@ -20,17 +20,16 @@ const (
 // retryDelay returns the delay before a retry, the first being 1. It doubles with each retry,
 // has jitter, and is at least what the server asked for.
 func retryDelay(retry int, first, retryAfter time.Duration) time.Duration {
-	delay := first
-	for range min(retry-1, 10) {
-		delay = min(2*delay, maxBackoff)
-	}
+	delay := min(first<<min(retry-1, 10), maxBackoff)
 	jitter := rand.N(delay/2 + 1)
 	return max(delay/2, min(retryAfter, maxRetryAfter)) + jitter
 }
 
-// wait sleeps, and reports whether the context outlives the delay. It returns at once if the
-// context's deadline is earlier.
-func wait(ctx context.Context, delay time.Duration) bool {
+// backOff waits before a retry, and reports whether the context leaves time for it. It returns
+// at once if the context's deadline is earlier.
+func (c *client) backOff(ctx context.Context, do call, f *failure, retry int) bool {
+	delay := retryDelay(retry, c.firstBackoff, f.retryAfter)
+	c.options.Logger.DebugContext(ctx, "dibs: retrying a call", "call", do.name, "error", f.err, "delay", delay)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false
 	}

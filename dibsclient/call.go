@@ -86,10 +86,3 @@ func (c *client) run(ctx context.Context, do call) *failure {
 		}
 	}
 }
-
-// backOff waits before a retry, and reports whether the context leaves time for it.
-func (c *client) backOff(ctx context.Context, do call, f *failure, retry int) bool {
-	delay := retryDelay(retry, c.firstBackoff, f.retryAfter)
-	c.options.Logger.DebugContext(ctx, "dibs: retrying a call", "call", do.name, "error", f.err, "delay", delay)
-	return wait(ctx, delay)
-}

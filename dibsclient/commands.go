@@ -17,16 +17,17 @@ type preparedCommand struct {
 	newToken   bool // the client generated the token
 	minNames   int  // the least number of names in the result
 	repeatable bool // sending it again is safe even if the first attempt was applied
-	fenced     bool // a token of an existing hold fences it
+	fenced     bool // it has the token of an existing hold
 }
 
 // prepare returns a command as it is sent. Its switch is the only place of the client that
-// knows the types of commands. A command without a case tells one name, and is not sent twice.
+// knows the types of commands. A command without a case has one name in its result, and is not
+// repeatable.
 //
-// A command is repeatable if a token fences off what happened in between: a hold that
-// ended, or belongs to another caller, is not touched again. Other commands have no
-// fence: a repeated Rename would undo the next one, and a repeated Delete would also take
-// the names that the entity got after the first.
+// A command with a token is repeatable, since the token is a fencing token: the registry does
+// not change a hold that has ended or belongs to another caller. A repeated Rename would undo
+// the next one, and a repeated Delete would also take the names that the entity got after the
+// first.
 func prepare(command dibs.Command) (preparedCommand, error) {
 	p := preparedCommand{command: command, minNames: 1}
 	switch c := p.command.(type) {
@@ -82,13 +83,10 @@ func ambiguous(commands []preparedCommand, refusal *dibs.Error) bool {
 // or released, and changed again afterwards.
 func meansHoldChanged(refusal *dibs.Error) bool {
 	switch refusal.Code {
-	case dibs.CodeAlreadyConfirmed, dibs.CodeAlreadyReleased, dibs.CodeLost:
+	case dibs.CodeAlreadyConfirmed, dibs.CodeAlreadyReleased, dibs.CodeLost,
+		dibs.CodeNotFound,   // the registry forgets a released hold after a while
+		dibs.CodeTTLTooLong: // the TTL may have been short enough at the first attempt
 		return true
-	case dibs.CodeNotFound: // the registry forgets a released hold after a while
-		return true
-	case dibs.CodeTTLTooLong: // the TTL may have been short enough at the first attempt
-		return true
-	default:
-		return false
 	}
+	return false
 }

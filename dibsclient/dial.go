@@ -1,6 +1,7 @@
 package dibsclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -94,18 +95,10 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Timeout < 0:
 		return o, fmt.Errorf("dibs: Options.Timeout is %v, it must not be negative", o.Timeout)
 	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.Retries == 0 {
-		o.Retries = DefaultRetries
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = DefaultUserAgent
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Retries = cmp.Or(o.Retries, DefaultRetries)
+	o.UserAgent = cmp.Or(o.UserAgent, DefaultUserAgent)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o, nil
 }
 

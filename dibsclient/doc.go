@@ -40,8 +40,8 @@
 // report others as replayed if the first attempt was applied.
 //
 // All other calls return OUTCOME_UNKNOWN at once. A repeated Rename could undo a later one,
-// and a repeated Delete could take names that the entity got in between. Only the caller
-// knows who else changes them: read the current state, then decide whether to repeat.
+// and a repeated Delete could take names that the entity got in between. Read the current
+// state, then decide whether to repeat the call.
 //
 // The client returns the refusal of a repeated call as it is, unless the refusal may be a
 // consequence of the first attempt and a later change: an Extend, Confirm or Release whose

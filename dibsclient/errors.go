@@ -1,6 +1,7 @@
 package dibsclient
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -26,22 +27,18 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// adviceFor returns the detail for a status for which the server gave none.
+var advice = map[int]string{
+	http.StatusUnauthorized:          "the server requires a valid API key or token: set Options.Key or Options.Token",
+	http.StatusForbidden:             "the caller has no right to do this",
+	http.StatusNotFound:              "unknown path: check the URL given to Dial",
+	http.StatusRequestEntityTooLarge: "the request is too large: send less at once",
+	http.StatusTooManyRequests:       "too many requests: try again later",
+}
+
+// adviceFor returns the detail for a response without one.
 func adviceFor(status int) string {
-	switch {
-	case status == http.StatusUnauthorized:
-		return "the server requires a valid API key or token: set Options.Key or Options.Token"
-	case status == http.StatusForbidden:
-		return "the caller has no right to do this"
-	case status == http.StatusNotFound:
-		return "unknown path: check the URL given to Dial"
-	case status == http.StatusRequestEntityTooLarge:
-		return "the request is too large: send less at once"
-	case status == http.StatusTooManyRequests:
-		return "too many requests: try again later"
-	case status >= http.StatusInternalServerError:
+	if status >= http.StatusInternalServerError {
 		return "the server failed: see its log, or the log of a proxy in front of it"
-	default:
-		return "not a response of a registry: check the URL given to Dial"
 	}
+	return cmp.Or(advice[status], "not a response of a registry: check the URL given to Dial")
 }

@@ -1,6 +1,7 @@
 package dibsclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -26,7 +27,10 @@ func (do call) finalError(ctx context.Context, f *failure, maybeApplied bool) er
 	maybeApplied = maybeApplied && do.changes
 	if f.refused {
 		if refusal, ok := errors.AsType[*dibs.Error](f.err); ok && maybeApplied && do.ambiguous != nil && do.ambiguous(refusal) {
-			return ambiguousRefusal(refusal)
+			// The error wraps the refusal, which tells the present state.
+			unknown := dibs.OutcomeUnknown(refusal)
+			unknown.Message = "the change may have been applied, and changed again since; the registry refused its repetition"
+			return unknown
 		}
 		return f.err
 	}
@@ -59,14 +63,6 @@ func (do call) outcomeUnknown(err error) error {
 	return unknown
 }
 
-// ambiguousRefusal returns the error for a repeated call whose first attempt may have been
-// applied. It wraps the refusal, which tells the present state.
-func ambiguousRefusal(refusal *dibs.Error) error {
-	unknown := dibs.OutcomeUnknown(refusal)
-	unknown.Message = "the change may have been applied, and changed again since; the registry refused its repetition"
-	return unknown
-}
-
 func unavailable(err error) error {
 	if known, ok := errors.AsType[*dibs.Error](err); ok {
 		return known
@@ -74,16 +70,12 @@ func unavailable(err error) error {
 	return dibs.Unavailable(err)
 }
 
-// withoutCode returns what is below the code of an error, so that an error with another
-// code can wrap it and matches only one of the two.
+// withoutCode returns what an error with a code wraps, or its message. An error with another
+// code can wrap that and still match one code only.
 func withoutCode(err error) error {
 	known, ok := errors.AsType[*dibs.Error](err)
-	switch {
-	case !ok:
+	if !ok {
 		return err
-	case known.Unwrap() != nil:
-		return known.Unwrap()
-	default:
-		return errors.New(known.Message)
 	}
+	return cmp.Or(known.Unwrap(), errors.New(known.Message))
 }

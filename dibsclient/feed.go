@@ -78,7 +78,7 @@ type reconnect struct {
 	retryAfter time.Duration // the least delay that the server asks for
 }
 
-// broke counts a stream that ended. One that lasted for a while is no failure: servers
+// broke counts a stream that ended. A long one does not count as a failure: servers
 // restart, and proxies limit how long a response lasts.
 func (r *reconnect) broke(s *stream) {
 	r.lastOpen = time.Now()

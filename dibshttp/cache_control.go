@@ -75,7 +75,7 @@ func (m maxAge) shorten(list directives, r *http.Request) directives {
 // parseSeconds reads an age. Like caches do, it takes an invalid one for zero, and one that
 // is out of range for the greatest.
 func parseSeconds(text string) int64 {
-	n, _ := strconv.ParseUint(strings.Trim(text, `"`), 10, 31) // which returns just that
+	n, _ := strconv.ParseUint(strings.Trim(text, `"`), 10, 31) // returns these values along with its errors
 	return int64(n)
 }
 

@@ -1,6 +1,7 @@
 package dibshttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +33,11 @@ type Config struct {
 	// Prefix is the path before the name, such as "/w/", or "/*/w/", where "*" is any one
 	// segment. Empty means "/": the name is the first segment.
 	Prefix string
-	// Value returns the name in a request, and false if there is none. Nil means the segment
-	// after Prefix.
+	// Value returns the name in a request, and false for a request without one. Nil means the
+	// segment after Prefix.
 	Value func(*http.Request) (value string, ok bool)
-	// Location returns the URL of the same request with another name, or an empty string if
-	// there is none: then the client gets 404. It must be set if and only if Value is.
+	// Location returns the URL of the same request with another name. If it returns an empty
+	// string, the client gets 404. It must be set if and only if Value is.
 	Location func(r *http.Request, canonical string) string
 	// AnySpelling passes requests for every spelling of a name to the application. False
 	// means that spellings other than the canonical one are redirected.
@@ -84,9 +85,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.NotFound = orPlain(c.NotFound, http.StatusNotFound)
 	c.Gone = orPlain(c.Gone, http.StatusGone)
 	c.Unavailable = orPlain(c.Unavailable, http.StatusServiceUnavailable)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c, nil
 }
 

@@ -22,7 +22,7 @@ type Match struct {
 
 type matchKey struct{}
 
-// FromContext returns the name in a request, and false if there is none.
+// FromContext returns the name in a request, and false for a request without one.
 func FromContext(ctx context.Context) (Match, bool) {
 	match, ok := ctx.Value(matchKey{}).(Match)
 	return match, ok

@@ -128,13 +128,13 @@ func shorten(namespace string) string {
 	return strings.ToValidUTF8(namespace[:maxNamespace], "") + "…"
 }
 
-// outcomeOf returns the name of an outcome. A refusal is no fault.
+// outcomeOf returns the name of an outcome, and whether it is a fault. A refusal is not one.
 func outcomeOf(err error) (outcome string, fault bool) {
-	var refused *dibs.Error
+	refused, ok := errors.AsType[*dibs.Error](err)
 	switch {
 	case err == nil:
 		return "ok", false
-	case errors.As(err, &refused):
+	case ok:
 		fault = refused.Code == dibs.CodeUnavailable || refused.Code == dibs.CodeOutcomeUnknown
 		return strings.ToLower(string(refused.Code)), fault
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

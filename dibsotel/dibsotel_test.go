@@ -144,7 +144,7 @@ func checkLinks(t *testing.T, byName map[string][]tracetest.SpanStub, callers in
 	found := 0
 	for _, batch := range byName["dibs.batch"] {
 		if _, ok := reserves[batch.Parent.SpanID()]; !ok {
-			t.Error("the parent of a batch is no caller")
+			t.Error("the parent of a batch is not a caller")
 		}
 		found += 1 + len(batch.Links)
 		for _, link := range batch.Links {

@@ -14,7 +14,7 @@ import (
 // beServer is the environment variable with the arguments for TestBeServer.
 const beServer = "DIBS_TEST_BE_SERVER"
 
-// TestBeServer is no test: serveProcess starts it in a process of its own, as dibs serve.
+// TestBeServer does not test anything: serveProcess starts it in another process, as dibs serve.
 func TestBeServer(t *testing.T) {
 	args := os.Getenv(beServer)
 	if args == "" {

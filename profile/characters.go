@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,6 +17,11 @@ func isASCII(text string) bool {
 		}
 	}
 	return true
+}
+
+// hasPrefixFold reports whether a text begins with a prefix in any case.
+func hasPrefixFold(text, prefix string) bool {
+	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
 }
 
 // lowerText returns a text in lower case by the full mapping of Unicode, without its special

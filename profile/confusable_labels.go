@@ -10,9 +10,7 @@ import (
 const encodedPrefix = "xn--"
 
 // hasEncodedPrefix reports whether a label claims to be an encoded one.
-func hasEncodedPrefix(label string) bool {
-	return len(label) >= len(encodedPrefix) && strings.EqualFold(label[:len(encodedPrefix)], encodedPrefix)
-}
+func hasEncodedPrefix(label string) bool { return hasPrefixFold(label, encodedPrefix) }
 
 // isEncoded reports whether a label is in the form of an encoded one.
 func isEncoded(label string) bool {
@@ -48,14 +46,12 @@ func showLabels(name string) string {
 
 // showLabel decodes a label.
 func showLabel(label string) string {
-	if !isEncoded(label) {
-		return label
+	if isEncoded(label) {
+		if shown, err := idna.Punycode.ToUnicode(strings.ToLower(label)); err == nil {
+			return shown
+		}
 	}
-	shown, err := idna.Punycode.ToUnicode(strings.ToLower(label))
-	if err != nil {
-		return label
-	}
-	return shown
+	return label
 }
 
 // cutDomain cuts a name after its last @: the rest is a domain. Without an @ the whole name

@@ -41,7 +41,7 @@ func hasQuotedLocal(text string) bool {
 
 // bareAddress removes "mailto:" with the query of such a link, and the name before "<".
 func bareAddress(text string) string {
-	if hasMailto(text) {
+	if hasPrefixFold(text, mailto) {
 		text, _, _ = strings.Cut(text[len(mailto):], "?")
 		if plain, err := url.PathUnescape(text); err == nil {
 			text = strings.ToValidUTF8(plain, "")

@@ -18,10 +18,6 @@ type emailParts struct {
 
 const mailto = "mailto:"
 
-func hasMailto(value string) bool {
-	return len(value) >= len(mailto) && strings.EqualFold(value[:len(mailto)], mailto)
-}
-
 // splitEmail splits an address at its @. It refuses a value that is more than an address, or
 // less.
 func splitEmail(value string) (emailParts, *dibs.Refusal) {
@@ -30,7 +26,7 @@ func splitEmail(value string) (emailParts, *dibs.Refusal) {
 		return emailParts{}, refuse("empty", whole, "is empty")
 	case !utf8.ValidString(value):
 		return emailParts{}, refuse("utf8", whole, "is not valid UTF-8")
-	case hasMailto(value):
+	case hasPrefixFold(value, mailto):
 		return emailParts{}, refuse("mailto", 0, "is a link: enter the address only")
 	case value[0] == '"':
 		if parts, ok := splitQuoted(value); ok {

@@ -70,8 +70,8 @@ const maxTry = 1024
 
 // checkTry removes Try from a refusal of the inner profile if that mixes scripts.
 func (o oneScript) checkTry(err error) error {
-	var refusal *dibs.Refusal
-	if !errors.As(err, &refusal) || refusal.Try == "" || o.accepts(refusal.Try) {
+	refusal, ok := errors.AsType[*dibs.Refusal](err)
+	if !ok || refusal.Try == "" || o.accepts(refusal.Try) {
 		return err
 	}
 	own := *refusal

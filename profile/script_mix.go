@@ -28,9 +28,9 @@ func (m *scriptMix) position() string {
 }
 
 // findMix finds characters of two scripts, or digits of two number systems. It checks the
-// part of an email before the @ and each label of its domain separately: "пример.com" is no
-// mix. It does the same for a host name with an "xn--" label. Any other name is checked as
-// a whole.
+// part of an email before the @ and each label of its domain separately: "пример.com" does
+// not mix scripts. It does the same for a host name with an "xn--" label. It checks any other
+// name as a whole.
 func findMix(name string) *scriptMix {
 	local, domain := cutDomain(name)
 	if local == "" && !hasEncodedLabel(domain) {

@@ -65,14 +65,10 @@ func (t *scriptTable) addRange(first, last, stride rune, s script) {
 // of returns the script of a character.
 func (t *scriptTable) of(r rune) script {
 	i, found := slices.BinarySearchFunc(t.ranges, r, func(in scriptRange, r rune) int {
-		switch {
-		case in.last < r:
+		if in.last < r {
 			return -1
-		case in.first > r:
-			return 1
-		default:
-			return 0
 		}
+		return max(cmp.Compare(in.first, r), 0)
 	})
 	if !found {
 		return unknownScript

@@ -111,7 +111,7 @@ func TestOneScriptJoins(t *testing.T) {
 	t.Parallel()
 	joiner, ok := profile.OneScript(lowered{}).(dibs.Joiner)
 	if !ok {
-		t.Fatal("the wrapped profile is no Joiner")
+		t.Fatal("the wrapped profile is not a Joiner")
 	}
 	if got := joiner.Join("anna", "berlin"); got != "anna.berlin" {
 		t.Errorf("Join = %q", got)

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/calldibs/dibs"
@@ -17,7 +18,7 @@ const (
 // left.
 //
 // It transliterates letters one by one, independent of the language. It drops apostrophes;
-// every other character that is no letter or digit separates words. It drops letters of the
+// every other character that is not a letter or digit separates words. It drops letters of the
 // few scripts that it cannot transliterate.
 //
 // The zero Slug makes slugs of up to 80 bytes.
@@ -49,10 +50,7 @@ func (s Slug) Name() string {
 
 // limit returns the maximum of bytes.
 func (s Slug) limit() int {
-	if s.MaxLength <= 0 {
-		return defaultSlugLength
-	}
-	return min(s.MaxLength, maxSlugLength)
+	return min(cmp.Or(max(s.MaxLength, 0), defaultSlugLength), maxSlugLength)
 }
 
 // Canonical returns the slug of a title. Its errors are [*dibs.Refusal].

@@ -64,7 +64,7 @@ func (b *slugBuilder) addASCII(text string) bool {
 	return true
 }
 
-// beforeCompatibility replaces what the compatibility mapping does badly: trade marks are no
+// beforeCompatibility replaces what the compatibility mapping does badly: trade marks are not
 // letters, and the "am" of Thai and Lao would become "maa".
 var beforeCompatibility = strings.NewReplacer("™", " ", "℠", " ", "ำ", "am", "ຳ", "am")
 
@@ -121,8 +121,8 @@ func (b *slugBuilder) String() string {
 	return string(b.text[:b.limit])
 }
 
-// joinsWords reports whether a character that is no letter does not end a word: apostrophes
-// and invisible characters.
+// joinsWords reports whether a character is dropped without ending a word: apostrophes and
+// invisible characters.
 func joinsWords(r rune) bool {
 	const zeroWidthSpace = '\u200B' // separates words in Thai and Khmer
 	switch r {
