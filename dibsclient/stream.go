@@ -156,30 +156,23 @@ func (m message) update() (update, error) {
 	return update{event: &event, cursor: event.Cursor}, nil
 }
 
-// next waits for an event and returns all that are buffered.
+// next waits for an event, and returns it with all further ones that are buffered. With an error
+// it may also return events.
 func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
 	limit = perPage(limit)
 	page := dibs.EventPage{Next: s.cursor}
-	for len(page.Events) == 0 {
+	for len(page.Events) == 0 || len(page.Events) < limit && len(s.updates) > 0 {
 		select {
 		case u, open := <-s.updates:
 			if !open {
 				return page, s.err
 			}
-			s.add(&page, u)
+			if u.event != nil {
+				page.Events = append(page.Events, *u.event)
+			}
+			s.cursor, page.Next = u.cursor, u.cursor
 		case <-ctx.Done():
 			return page, ctx.Err()
-		}
-	}
-	for len(page.Events) < limit {
-		select {
-		case u, open := <-s.updates:
-			if !open {
-				return page, nil
-			}
-			s.add(&page, u)
-		default:
-			return page, nil
 		}
 	}
 	return page, nil
@@ -191,11 +184,4 @@ func perPage(limit int) int {
 		limit = eventsPerPage
 	}
 	return min(limit, maxPerPage)
-}
-
-func (s *stream) add(page *dibs.EventPage, u update) {
-	if u.event != nil {
-		page.Events = append(page.Events, *u.event)
-	}
-	s.cursor, page.Next = u.cursor, u.cursor
 }

@@ -59,6 +59,26 @@ func (p *opsPage) follow(text string) {
 	}
 }
 
+// The messages that the page quotes are in the code.
+func TestOperationsPageQuotesMessages(t *testing.T) {
+	t.Parallel()
+	code := readFiles(t, notTest, "*.go", "internal/*/*.go", "*store/*.go")
+	quoted := regexp.MustCompile("`([a-z]+(?: [a-z]+)+)`").FindAllStringSubmatch(readText(t, "docs/operations.md"), -1)
+	checked := 0
+	for _, m := range quoted {
+		program, _, _ := strings.Cut(m[1], " ")
+		if program == "dibs" || strings.HasSuffix(program, "ctl") || program == "etcdutl" {
+			continue
+		}
+		if checked++; !strings.Contains(code, m[1]) {
+			t.Errorf("no code has the message %q", m[1])
+		}
+	}
+	if checked < 10 {
+		t.Errorf("the page quotes only %d messages", checked)
+	}
+}
+
 var assignment = regexp.MustCompile(`^(\w+)=\$\((.*)\)$`)
 
 // step runs a line. After curl it compares the answer with shown.
