@@ -11,8 +11,6 @@ import (
 // maxAge is how many seconds caches may keep a response.
 type maxAge int64
 
-func maxAgeOf(d time.Duration) maxAge { return maxAge(d / time.Second) }
-
 // shared returns the Cache-Control of responses that are the same for every client. Without
 // must-revalidate a cache that cannot reach the server might use them for longer.
 func (m maxAge) shared() string {

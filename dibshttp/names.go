@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/redirect"
@@ -57,7 +58,8 @@ func (n *Names) Wrap(application http.Handler) http.Handler {
 		}
 		namespace := n.cfg.NamespaceOf(r)
 		found, err := n.resolver.Resolve(r.Context(), namespace, value)
-		out := &cappedWriter{ResponseWriter: w, maxAge: maxAgeOf(max(0, n.cfg.MaxStale-found.Age)), request: r}
+		maxStale := max(0, n.cfg.MaxStale-found.Age)
+		out := &cappedWriter{ResponseWriter: w, maxAge: maxAge(maxStale / time.Second), request: r}
 		defer out.capHeaders()
 		switch {
 		case errors.Is(err, dibs.ErrInvalidValue), errors.Is(err, dibs.ErrInvalidNamespace) && n.cfg.Namespace == "":

@@ -55,17 +55,20 @@ func (Hostname) Join(canonical, word string) string {
 	return label
 }
 
-// strictLabels checks all requirements of IDNA except for hyphens, whose positions it would
-// count in bytes instead of characters.
-var strictLabels = idna.New(
-	idna.MapForLookup(),
-	idna.Transitional(false),
-	idna.StrictDomainName(true),
-	idna.ValidateLabels(true),
-	idna.CheckJoiners(true),
-	idna.CheckHyphens(false),
-	idna.BidiRule(),
+var (
+	// strictLabels checks all requirements of IDNA except for hyphens.
+	strictLabels = newLabels(idna.CheckJoiners(true), idna.BidiRule())
+	// looseLabels checks each character but not their order.
+	looseLabels = newLabels(idna.CheckJoiners(false))
 )
+
+// newLabels returns a mapping of labels. It does not check hyphens: package idna would count
+// their positions in bytes instead of characters.
+func newLabels(options ...idna.Option) *idna.Profile {
+	return idna.New(append([]idna.Option{
+		idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.ValidateLabels(true), idna.CheckHyphens(false),
+	}, options...)...)
+}
 
 // capitalSharpS replaces ẞ by ß. Unicode maps it to "ss" up to version 15.0 and to ß later:
 // the canonical form must not depend on the version of the tables.

@@ -10,16 +10,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// looseLabels maps like strictLabels, and checks each character but not their order.
-var looseLabels = idna.New(
-	idna.MapForLookup(),
-	idna.Transitional(false),
-	idna.StrictDomainName(true),
-	idna.ValidateLabels(true),
-	idna.CheckJoiners(false),
-	idna.CheckHyphens(false),
-)
-
 // labelProblem returns why encodeLabel refuses a value: a character, or its position, or the
 // label as a whole.
 func labelProblem(value string) *dibs.Refusal {
