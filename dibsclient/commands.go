@@ -87,6 +87,7 @@ func meansHoldChanged(refusal *dibs.Error) bool {
 		dibs.CodeNotFound,   // the registry forgets a released hold after a while
 		dibs.CodeTTLTooLong: // the TTL may have been short enough at the first attempt
 		return true
+	default:
+		return false
 	}
-	return false
 }
