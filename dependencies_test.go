@@ -74,7 +74,6 @@ var mayImport = []struct{ folder, packages string }{
 	{"storetest", "/"},
 	{"internal/logtest", ""},
 	{"internal/parallel", ""},
-	{"internal/dibstest", "/ internal/core"},
 	{"internal/authtest", "/"},
 	{"internal/coretest", "/ internal/core memstore storetest"},
 	{"internal/endtest", "/"},

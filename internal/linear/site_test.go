@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/dibstest"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
 	_ "github.com/calldibs/dibs/internal/parallel"
@@ -25,5 +25,5 @@ func TestMain(m *testing.M) {
 // registry opens a registry on a store; it is closed with the test.
 func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
-	return dibstest.Open(tb, store, linear.Config())
+	return coretest.MustOpen(tb, store, linear.Config())
 }

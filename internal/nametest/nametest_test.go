@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/dibstest"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -52,7 +52,7 @@ func TestFoldFindsLookAlikes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reg := dibstest.Open(t, memstore.New(memstore.Config{}), dibs.Config{})
+			reg := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{})
 			for _, command := range c.commands {
 				if _, err := reg.Apply(t.Context(), command); err != nil {
 					t.Fatal(err)
