@@ -81,7 +81,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/linear", "/"},
 	{"internal/model", "/"},
 	{"internal/mutate", ""},
-	{"internal/nametest", "/ internal/logtest storetest"},
+	{"internal/nametest", "/ internal/coretest internal/logtest storetest"},
 	{"internal/pgproxy", ""},
 	{"internal/pgtest", ""},
 	{"internal/proxytest", ""},

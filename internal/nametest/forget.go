@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/storetest"
 )
 
@@ -67,7 +68,7 @@ var bystander = dibs.Entity{Type: "user", ID: "bystander"}
 func (p *person) policies() map[string]dibs.Policy {
 	policy := dibs.Policy{Quarantine: forgetQuarantine, HoldHistory: forgetHoldHistory, ManyPerEntity: true, MaxHolds: 40}
 	alike, hidden, watched := policy, policy, policy
-	alike.Skeleton = digits{}
+	alike.Skeleton = coretest.Digits{}
 	hidden.Blind = []dibs.BlindKey{keyA}
 	watched.Witness = func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
 		return dibs.Unknown, errors.New("the table has no " + p.core)

@@ -23,7 +23,7 @@ func TestSpellings(t *testing.T) {
 	for n := range 100 {
 		for i := range spellings {
 			values[spell(n, i)] = true
-			skeletons[digits{}.Skeleton(spell(n, i))] = true
+			skeletons[coretest.Digits{}.Skeleton(spell(n, i))] = true
 		}
 	}
 	if len(values) != 100*spellings || len(skeletons) != 100 {

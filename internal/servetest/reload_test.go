@@ -12,10 +12,7 @@ import (
 func TestReload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write := func(text string) {
-		t.Helper()
-		writeFile(t, dir, "dibs.toml", text)
-	}
+	write := func(text string) { writeFile(t, dir, "dibs.toml", text) }
 	reserve := func(word string) string {
 		return fmt.Sprintf("[policies.slug]\nreservedWords = { words = [%q] }\n", word)
 	}
@@ -68,10 +65,7 @@ func TestReload(t *testing.T) {
 func TestOtherRulesAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write := func(text string) {
-		t.Helper()
-		writeFile(t, dir, "dibs.toml", text)
-	}
+	write := func(text string) { writeFile(t, dir, "dibs.toml", text) }
 	const before, after = "[policies.username]\nprofile = \"username\"\n", "[policies.username]\nprofile = \"username\"\noneScript = true\n"
 	write(before)
 	p := serve(t, dir, "--config", "dibs.toml")
