@@ -56,7 +56,7 @@ func brokenLives() []broken {
 			}
 		}},
 		{must: "cancelled", how: "says that it is unavailable", apply: refusing(func(error) error { return dibs.Unavailable(nil) })},
-		{must: "close-twice", how: "minds", apply: func(f *fake, _ *Clock) {
+		{must: "close-twice", how: "fails the second time", apply: func(f *fake, _ *Clock) {
 			var once atomic.Bool
 			f.close = func() error {
 				if once.Swap(true) {

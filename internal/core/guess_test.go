@@ -17,7 +17,7 @@ import (
 type clockedSpy struct {
 	*coretest.Spy
 	off            time.Duration // error of the estimate
-	lost           bool          // there is no estimate
+	lost           bool          // the engine has no estimate
 	loads, commits int
 	stale          int // groups whose outcome was Stale
 }
@@ -390,7 +390,7 @@ func TestGuessedTime(t *testing.T) {
 	})
 }
 
-// Another process purges a name and thereby raises the epoch in the remembered namespace record.
+// Another process purges a name, which raises the epoch in the remembered namespace record.
 func TestGuessedNamespaceRecordIsRaised(t *testing.T) {
 	t.Parallel()
 	f, other, _ := newGuessing(t, nil)

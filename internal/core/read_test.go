@@ -57,7 +57,7 @@ func TestListByPrefix(t *testing.T) {
 		"ab":         "[slug:ab slug:abc]",
 		"é":          "[slug:é slug:éa]",
 		"\U0010FFFF": "[slug:\U0010FFFF slug:\U0010FFFFz]", // the last code point
-		"\uD7FF":     "[slug:\uD7FF]",                      // the next value is no code point
+		"\uD7FF":     "[slug:\uD7FF]",                      // the next value is not a code point
 		"zz":         "[]",
 	} {
 		if got := listNames(f, dibs.NamesQuery{Namespace: "slug", Prefix: prefix, Limit: 1}); got != want {

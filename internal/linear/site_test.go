@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	etcdtest.Main(m)
 }
 
-// registry opens a registry on a store; it is closed with the test.
+// registry opens a registry on a store, with the policies of histories.
 func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
 	return coretest.MustOpen(tb, store, linear.Config())

@@ -125,8 +125,8 @@ func TestPolicyLookup(t *testing.T) {
 		"acme.slug":    time.Minute,     // the whole namespace
 		"slug":         2 * time.Minute, // the same
 		"globex.slug":  2 * time.Minute, // its type
-		"eu.acme.slug": 2 * time.Minute, // its type: the end of a scope is no namespace
-		"acme.email":   3 * time.Minute, // the default: a scope is no type
+		"eu.acme.slug": 2 * time.Minute, // its type: the end of a scope does not count as a namespace
+		"acme.email":   3 * time.Minute, // the default: a scope does not count as a type
 		"email":        3 * time.Minute,
 	} {
 		h, err := r.Reserve(t.Context(), coretest.Reserve(ns, "x", ""))
@@ -164,7 +164,7 @@ func TestRowsKeepTheirTerms(t *testing.T) {
 		t.Error("the row of a hold that was never confirmed is not purged after HoldHistory")
 	}
 
-	// A row that was written without terms has none.
+	// A row that was written without terms stays without them.
 	g.Must(coretest.Claim("brief", "eternal", coretest.User2))
 	g.Must(coretest.Rename("brief", "today", coretest.User2))
 	g.Must(coretest.Reserve("watched", "plain", coretest.Token1))

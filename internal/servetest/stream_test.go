@@ -12,7 +12,7 @@ import (
 )
 
 // TestStreamOnOldConnection follows the feed over a connection whose earlier request had
-// a deadline that has passed. A stream has none.
+// a deadline that has passed. A stream has no deadline.
 func TestStreamOnOldConnection(t *testing.T) {
 	t.Parallel()
 	const timeout = 100 * time.Millisecond
