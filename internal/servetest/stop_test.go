@@ -22,12 +22,7 @@ type halfSent struct {
 // sendHalf returns once the server reads the body.
 func sendHalf(t *testing.T, url, body string) *halfSent {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	conn := dial(t, url)
 	half := &halfSent{conn, bufio.NewReader(conn), body[len(body)/2:]}
 	fmt.Fprintf(conn, "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
