@@ -1,7 +1,6 @@
 package dibs_test
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/calldibs/dibs"
@@ -14,14 +13,14 @@ var (
 
 // give gives an entity a name, for examples that need one.
 func give(reg *dibs.Registry, value string, entity dibs.Entity) {
-	_, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: value, Entity: entity})
+	_, err := reg.Claim(ctx, dibs.Claim{Namespace: "slug", Value: value, Entity: entity})
 	check(err)
 }
 
 // show prints where names lead.
 func show(reg *dibs.Registry, values ...string) {
 	for _, value := range values {
-		r, err := reg.Resolve(context.Background(), "slug", value)
+		r, err := reg.Resolve(ctx, "slug", value)
 		check(err)
 		if r.To != nil {
 			fmt.Println(value, r.Status, "to", r.To.Value)
@@ -35,7 +34,7 @@ func ExampleRegistry_Claim() {
 	reg := open(dibs.Config{})
 	defer reg.Close()
 
-	name, err := reg.Claim(context.Background(), dibs.Claim{Namespace: "slug", Value: "the-aurora-kit", Entity: kit})
+	name, err := reg.Claim(ctx, dibs.Claim{Namespace: "slug", Value: "the-aurora-kit", Entity: kit})
 	check(err)
 	fmt.Println(name.State, name.Entity)
 	// Output: active product/101
@@ -46,7 +45,7 @@ func ExampleRegistry_Rename() {
 	defer reg.Close()
 	give(reg, "aurora-flower-kit", kit)
 
-	_, err := reg.Rename(context.Background(), dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
+	_, err := reg.Rename(ctx, dibs.Rename{Namespace: "slug", Entity: kit, Value: "the-aurora-kit"})
 	check(err)
 	show(reg, "the-aurora-kit", "aurora-flower-kit")
 	// Output:
@@ -56,7 +55,6 @@ func ExampleRegistry_Rename() {
 
 // A rename with a payment: reserve the new name, pay, confirm it in place of the old one.
 func ExampleConfirm_replace() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "aurora-flower-kit", kit)
@@ -70,7 +68,6 @@ func ExampleConfirm_replace() {
 }
 
 func ExampleRegistry_Archive() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "the-aurora-kit", kit)
@@ -86,7 +83,6 @@ func ExampleRegistry_Archive() {
 }
 
 func ExampleRegistry_Restore() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "the-aurora-kit", kit)
@@ -100,7 +96,6 @@ func ExampleRegistry_Restore() {
 }
 
 func ExampleRegistry_Delete() {
-	ctx := context.Background()
 	reg := open(dibs.Config{Policies: map[string]dibs.Policy{"slug": {Quarantine: 24 * hour}}})
 	defer reg.Close()
 	give(reg, "the-aurora-kit", kit)
@@ -115,7 +110,6 @@ func ExampleRegistry_Delete() {
 }
 
 func ExampleRegistry_Decommission() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "aurora-flower-kit", kit)
@@ -131,7 +125,6 @@ func ExampleRegistry_Decommission() {
 }
 
 func ExampleRegistry_Transfer() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "the-aurora-kit", kit)
@@ -143,7 +136,6 @@ func ExampleRegistry_Transfer() {
 }
 
 func ExampleRegistry_Swap() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -164,7 +156,6 @@ func ExampleRegistry_Swap() {
 }
 
 func ExampleRegistry_Forget() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	alice := dibs.Entity{Type: "user", ID: "42"}
@@ -184,7 +175,6 @@ func ExampleRegistry_Forget() {
 }
 
 func ExampleRegistry_Apply() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -203,7 +193,6 @@ func ExampleRegistry_Apply() {
 }
 
 func ExampleRegistry_DryRun() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)

@@ -12,7 +12,6 @@ import (
 const hour = time.Hour
 
 func ExampleRegistry_Reserve() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 
@@ -28,7 +27,6 @@ func ExampleRegistry_Reserve() {
 }
 
 func ExampleRegistry_ReserveAll() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 
@@ -53,7 +51,6 @@ func ExampleRegistry_ReserveAll() {
 }
 
 func ExampleRegistry_ReserveFirst() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
@@ -68,7 +65,6 @@ func ExampleRegistry_ReserveFirst() {
 }
 
 func ExampleRegistry_Extend() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob", TTL: dibs.For(time.Minute)})
@@ -81,7 +77,6 @@ func ExampleRegistry_Extend() {
 }
 
 func ExampleRegistry_Confirm() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
@@ -100,7 +95,6 @@ func ExampleRegistry_Confirm() {
 }
 
 func ExampleRegistry_Release() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
@@ -115,7 +109,6 @@ func ExampleRegistry_Release() {
 }
 
 func ExampleRegistry_Do() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 
@@ -134,7 +127,6 @@ func ExampleRegistry_Do() {
 }
 
 func ExampleRegistry_DoAll() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 
@@ -154,7 +146,6 @@ func ExampleRegistry_DoAll() {
 }
 
 func ExampleUnsure() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 

@@ -1,7 +1,6 @@
 package dibs_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ func secretOf(name string) []byte {
 
 // Each type of name has its own profile.
 func ExamplePolicy_profiles() {
-	ctx := context.Background()
 	policies := profile.Policies() // "slug", "username", "email" and "hostname"
 	policies["slug"] = dibs.Policy{Profile: profile.Slug{MaxLength: 60}, Quarantine: 24 * hour}
 	policies["team"] = dibs.Policy{Profile: profile.Username{MinLength: 3}}
@@ -39,7 +37,6 @@ func ExamplePolicy_profiles() {
 
 // Accounts: usernames without look-alikes, and emails that are not stored.
 func ExamplePolicy_accounts() {
-	ctx := context.Background()
 	words, err := profile.ReservedWords(profile.Words{Lists: profile.AllLists, LookAlikes: true})
 	check(err)
 	key := dibs.BlindKey{ID: "k1", Secret: secretOf("email-2026")}
@@ -76,7 +73,6 @@ func ExamplePolicy_accounts() {
 // A refusal says which rule the value breaks, where, and what would be accepted. Suggestions
 // were free at the time of the request.
 func ExampleRefusal() {
-	ctx := context.Background()
 	reg := open(dibs.Config{Policies: profile.Policies()})
 	defer reg.Close()
 
@@ -94,7 +90,6 @@ func ExampleRefusal() {
 
 // A look-alike of a taken name is refused to all other entities.
 func ExamplePolicy_lookAlikes() {
-	ctx := context.Background()
 	reg := open(dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Profile: profile.Slug{}, Skeleton: profile.Confusables},
 	}})
@@ -116,7 +111,6 @@ func ExamplePolicy_lookAlikes() {
 
 // Suggestions from words that fit the person are better than numbers.
 func ExampleCheckRequest_parts() {
-	ctx := context.Background()
 	reg := open(dibs.Config{Policies: profile.Policies()})
 	defer reg.Close()
 	_, err := reg.Claim(ctx, dibs.Claim{Namespace: "username", Value: "Alice", Entity: wedding})
@@ -132,7 +126,6 @@ func ExampleCheckRequest_parts() {
 
 // Emails are unique without being stored.
 func ExampleBlindKey() {
-	ctx := context.Background()
 	key := dibs.BlindKey{ID: "k1", Secret: secretOf("email-2026")}
 	reg := open(dibs.Config{Policies: map[string]dibs.Policy{
 		"email": {Profile: profile.Email{}, Blind: []dibs.BlindKey{key}},
@@ -155,7 +148,6 @@ func ExampleBlindKey() {
 
 // Rotate a key, with the values from the user table.
 func ExampleRegistry_Rekey() {
-	ctx := context.Background()
 	emails := func(keys ...dibs.BlindKey) map[string]dibs.Policy {
 		return map[string]dibs.Policy{"email": {Profile: profile.Email{}, Blind: keys}}
 	}
@@ -195,7 +187,6 @@ func ExampleRegistry_Rekey() {
 
 // A namespace in use gets another profile: plan, resolve the collisions, run.
 func ExampleRegistry_Recanonicalize() {
-	ctx := context.Background()
 	store := memstore.New(memstore.Config{})
 	today, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{}}) // dibs.Exact everywhere
 	check(err)
@@ -232,7 +223,6 @@ func ExampleRegistry_Recanonicalize() {
 
 // Check new policies before they are set: existing names must not come under other rules.
 func ExampleRegistry_CheckPolicies() {
-	ctx := context.Background()
 	reg := openHere(dibs.Config{Policies: profile.Policies()})
 	defer reg.Close()
 	give(reg, "Spring Kit", kit)
@@ -250,7 +240,6 @@ func ExampleRegistry_CheckPolicies() {
 
 // Change policies while the process runs.
 func ExampleRegistry_SetPolicies() {
-	ctx := context.Background()
 	reg := openHere(dibs.Config{Policies: profile.Policies()})
 	defer reg.Close()
 
@@ -268,7 +257,6 @@ func ExampleRegistry_SetPolicies() {
 // Two processes disagree on which names are the same: the one whose rules differ from those of
 // the namespace gets no new names.
 func ExamplePolicy_disagreement() {
-	ctx := context.Background()
 	store := memstore.New(memstore.Config{})
 	one, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{"slug": {Profile: profile.Slug{}}}})
 	check(err)

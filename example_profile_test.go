@@ -1,7 +1,6 @@
 package dibs_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -43,7 +42,6 @@ func (couponCode) Canonical(value string) (string, error) {
 func (couponCode) Join(_, _ string) string { return "" }
 
 func ExampleProfile() {
-	ctx := context.Background()
 	reg := open(dibs.Config{Policies: map[string]dibs.Policy{"coupon": {Profile: couponCode{}}}})
 	defer reg.Close()
 

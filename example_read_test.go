@@ -1,7 +1,6 @@
 package dibs_test
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 )
 
 func ExampleRegistry_Check() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -25,7 +23,6 @@ func ExampleRegistry_Check() {
 }
 
 func ExampleRegistry_Resolve() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -37,7 +34,6 @@ func ExampleRegistry_Resolve() {
 }
 
 func ExampleRegistry_Get() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -51,7 +47,6 @@ func ExampleRegistry_Get() {
 }
 
 func ExampleRegistry_IsReserved() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -67,7 +62,6 @@ func ExampleRegistry_IsReserved() {
 }
 
 func ExampleRegistry_RemainingTTL() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	hold, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring", TTL: dibs.For(hour)})
@@ -80,7 +74,6 @@ func ExampleRegistry_RemainingTTL() {
 }
 
 func ExampleRegistry_Entity() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "aurora-flower-kit", kit)
@@ -100,7 +93,6 @@ func ExampleRegistry_Entity() {
 }
 
 func ExampleRegistry_List() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	for i, value := range []string{"spring-kit", "spring-poster", "summer-kit"} {
@@ -125,7 +117,6 @@ func ExampleRegistry_List() {
 }
 
 func ExampleRegistry_History() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -143,7 +134,6 @@ func ExampleRegistry_History() {
 }
 
 func ExampleRegistry_HistoryPage() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -175,7 +165,6 @@ func ExampleRegistry_HistoryPage() {
 }
 
 func ExampleRegistry_WhoHeld() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -192,7 +181,6 @@ func ExampleRegistry_WhoHeld() {
 }
 
 func ExampleRegistry_Events() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -210,7 +198,6 @@ func ExampleRegistry_Events() {
 }
 
 func ExampleRegistry_Watch() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	go give(reg, "spring", kit)
@@ -224,7 +211,6 @@ func ExampleRegistry_Watch() {
 }
 
 func ExampleRegistry_Conflicts() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 	give(reg, "spring", kit)
@@ -239,7 +225,6 @@ func ExampleRegistry_Conflicts() {
 }
 
 func ExampleRegistry_As() {
-	ctx := context.Background()
 	reg := openHere(dibs.Config{})
 	defer reg.Close()
 
@@ -256,7 +241,6 @@ func ExampleRegistry_As() {
 func ExampleRegistry_AwaitEvents() {
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	ctx := context.Background()
 
 	go give(reg, "the-aurora-kit", kit)
 	page, err := reg.AwaitEvents(ctx, dibs.FeedQuery{})
@@ -268,7 +252,6 @@ func ExampleRegistry_AwaitEvents() {
 func ExampleRegistry_Stats() {
 	reg := open(dibs.Config{})
 	defer reg.Close()
-	ctx := context.Background()
 
 	give(reg, "the-aurora-kit", kit)
 	give(reg, "the-poster", poster)

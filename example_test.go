@@ -39,6 +39,9 @@ func openOn(engine memstore.Config, cfg dibs.Config) *dibs.Registry {
 	return reg
 }
 
+// ctx is the context of all examples. A program passes that of its request.
+var ctx = context.Background()
+
 var wedding = dibs.Entity{Type: "wedding", ID: "42"}
 
 // check stops an example that fails.
@@ -50,7 +53,6 @@ func check(err error) {
 
 // A name from its reservation to the confirmed order.
 func Example() {
-	ctx := context.Background()
 	reg := open(dibs.Config{})
 	defer reg.Close()
 
@@ -90,7 +92,7 @@ func ExampleConfig() {
 	check(err)
 	defer reg.Close()
 
-	_, err = reg.Reserve(context.Background(), dibs.Reserve{Namespace: "slug", Value: "admin"})
+	_, err = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "admin"})
 	fmt.Println(err)
 	// Output:
 	// dibs: RESERVED_WORD: "admin" is a reserved word here
@@ -101,7 +103,7 @@ func ExampleFailingBackend() {
 	reg := dibs.NewRegistry(dibs.FailingBackend(dibs.Unavailable(errors.New("connection refused"))))
 	defer reg.Close()
 
-	_, err := reg.Reserve(context.Background(), dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
+	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
 	fmt.Println(errors.Is(err, dibs.ErrUnavailable))
 	fmt.Println(err)
 	// Output:

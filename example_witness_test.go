@@ -10,7 +10,6 @@ import (
 // A process fails after it saved a wedding and before it confirmed the name. The witness looks
 // the wedding up, so the name is not freed.
 func ExampleWitness() {
-	ctx := context.Background()
 	saved := map[string]bool{"42": true} // the table of weddings
 
 	reg, advance := openWithClock(dibs.Config{Policies: map[string]dibs.Policy{
@@ -39,7 +38,6 @@ func ExampleWitness() {
 }
 
 func ExampleRegistry_Sweep() {
-	ctx := context.Background()
 	reg, advance := openWithClock(dibs.Config{})
 	defer reg.Close()
 	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "alice-bob"})
@@ -53,7 +51,6 @@ func ExampleRegistry_Sweep() {
 }
 
 func ExampleRegistry_Settle() {
-	ctx := context.Background()
 	reg, advance := openWithClock(dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Witness: func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }},
 	}})

@@ -23,32 +23,26 @@ func refusing(answer func(err error) error) breakage {
 	}
 }
 
+// concurrently breaks the answer to a Commit that runs while another one does.
+func concurrently(outcomes []dibs.Outcome, err error) breakage {
+	return func(f *fake, _ *Clock) {
+		good := f.commit
+		var busy atomic.Int32
+		f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+			defer busy.Add(-1)
+			if busy.Add(1) > 1 {
+				return outcomes, err
+			}
+			time.Sleep(moment)
+			return good(ctx, groups)
+		}
+	}
+}
+
 func brokenLives() []broken {
 	stores := []broken{
-		{must: "concurrent", how: "fails when calls run concurrently", apply: func(f *fake, _ *Clock) {
-			good := f.commit
-			var busy atomic.Int32
-			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-				defer busy.Add(-1)
-				if busy.Add(1) > 1 {
-					return nil, errors.New("database is locked")
-				}
-				time.Sleep(moment)
-				return good(ctx, groups)
-			}
-		}},
-		{must: "concurrent", how: "loses a concurrent commit", apply: func(f *fake, _ *Clock) {
-			good := f.commit
-			var busy atomic.Int32
-			f.commit = func(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-				defer busy.Add(-1)
-				if busy.Add(1) > 1 {
-					return []dibs.Outcome{dibs.Committed}, nil
-				}
-				time.Sleep(moment)
-				return good(ctx, groups)
-			}
-		}},
+		{must: "concurrent", how: "fails when calls run concurrently", apply: concurrently(nil, errors.New("database is locked"))},
+		{must: "concurrent", how: "loses a concurrent commit", apply: concurrently([]dibs.Outcome{dibs.Committed}, nil)},
 		{must: "unavailable", how: "returns the driver's error", apply: refusing(func(error) error { return errors.New("connection refused") })},
 		{must: "unavailable", how: "says that the outcome is unknown", apply: refusing(func(err error) error { return dibs.OutcomeUnknown(err) })},
 		{must: "unavailable", how: "says both", apply: refusing(func(err error) error { return errors.Join(err, dibs.OutcomeUnknown(err)) })},
@@ -62,7 +56,7 @@ func brokenLives() []broken {
 			}
 		}},
 		{must: "cancelled", how: "says that it is unavailable", apply: refusing(func(error) error { return dibs.Unavailable(nil) })},
-		{must: "close-twice", how: "minds", apply: func(f *fake, _ *Clock) {
+		{must: "close-twice", how: "fails the second time", apply: func(f *fake, _ *Clock) {
 			var once atomic.Bool
 			f.close = func() error {
 				if once.Swap(true) {

@@ -29,7 +29,7 @@ func TestBrokenStoresFail(t *testing.T) {
 				b.harness(&harness)
 			}
 			for _, c := range cases {
-				if !slices.Contains(c.musts, b.must) {
+				if !slices.Contains(c.ids(), b.must) {
 					continue
 				}
 				if failures := try(t, c, harness); len(failures) > 0 {

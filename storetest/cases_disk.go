@@ -90,7 +90,7 @@ func reopenKeeps(e *env) {
 	}
 }
 
-func reopenGoesOn(e *env) {
+func reopenContinues(e *env) {
 	n, gone := name("slug", "a", dibs.Active), name("slug", "gone", dibs.Active)
 	e.commit(claim(n))
 	g, n2 := touch(n)

@@ -138,9 +138,9 @@ func commitDeleteCursors(e *env) {
 		names = append(names, n)
 	}
 	before := e.feed(dibs.EventQuery{})
-	floor := document(dibs.KindNamespace, "slug")
-	e.commit(join(remove(names[0], names[2], names[5]), create(floor))) // first, middle, last
-	e.has(floor)
+	record := document(dibs.KindNamespace, "slug")
+	e.commit(join(remove(names[0], names[2], names[5]), create(record))) // first, middle, last
+	e.has(record)
 
 	left := []dibs.Event{before[1], before[3], before[4]}
 	after := e.feed(dibs.EventQuery{})

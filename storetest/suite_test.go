@@ -51,7 +51,7 @@ func TestCasesHaveDifferentNames(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for _, c := range cases {
-		for _, must := range c.musts {
+		for _, must := range c.ids() {
 			if key := must + "/" + c.name; seen[key] {
 				t.Errorf("two cases are named %q", key)
 			} else {

@@ -18,8 +18,7 @@ func (s sample) median() float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// target is what a figure must reach. The zero target is none: the figure is only
-// printed.
+// target is what a figure must reach. A figure with the zero target is only printed.
 type target struct {
 	sense sense
 	value float64

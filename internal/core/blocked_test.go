@@ -164,7 +164,7 @@ func TestBlockedGroup(t *testing.T) {
 	})
 }
 
-// A caller that leaves while its command is blocked is told that nothing happened, and nothing does.
+// A caller that leaves while its command is blocked gets the answer that nothing happened, and the command stays without effect.
 func TestBlockedUntilTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -64,15 +64,15 @@ func NewFixtureOn(t *testing.T, cfg dibs.Config, wrap func(engine *memstore.Stor
 }
 
 // MustOpen opens a registry on a store. The registry is closed when the test ends.
-func MustOpen(t *testing.T, store dibs.Store, cfg dibs.Config) *dibs.Registry {
-	t.Helper()
+func MustOpen(tb testing.TB, store dibs.Store, cfg dibs.Config) *dibs.Registry {
+	tb.Helper()
 	r, err := core.Open(store, cfg)
 	if err != nil {
-		t.Fatalf("Open: %v", err)
+		tb.Fatalf("Open: %v", err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := r.Close(); err != nil {
-			t.Errorf("Close: %v", err)
+			tb.Errorf("Close: %v", err)
 		}
 	})
 	return r

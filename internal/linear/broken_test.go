@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/dibstest"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -103,7 +103,7 @@ func TestBrokenStoresAreFound(t *testing.T) {
 			b.Store, histories = b.open()
 			var regs []*dibs.Registry
 			for range 3 {
-				regs = append(regs, dibstest.Open(t, b, Config()))
+				regs = append(regs, coretest.MustOpen(t, b, Config()))
 			}
 			right := b.load == nil && b.commit == nil && !b.hasty
 			var found []string

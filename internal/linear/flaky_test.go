@@ -1,3 +1,5 @@
+//go:build unix
+
 package linear_test
 
 import (
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/memstore"
 )
 
 // flaky is a store behind a bad network while faulty is set: calls do not arrive, arrive
@@ -71,4 +75,20 @@ func disturb(faulty *atomic.Bool, random *rand.Rand) string {
 	time.Sleep(time.Duration(5+random.IntN(40)) * time.Millisecond)
 	faulty.Store(false)
 	return "faulty"
+}
+
+// Several registries on one store in memory, behind a bad network: every violation here is
+// an error of the registry.
+func TestHistoriesInMemory(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(memstore.Config{})
+	faulty := new(atomic.Bool)
+	var regs []*dibs.Registry
+	for range 3 {
+		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
+	}
+	linear.Run(t, linear.Site{
+		Registries: regs, Patience: time.Second,
+		Fault: func(random *rand.Rand) string { return disturb(faulty, random) },
+	}, linear.Count(t, 60))
 }

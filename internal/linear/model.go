@@ -11,44 +11,36 @@ import (
 	"github.com/calldibs/dibs"
 )
 
+// rules are the rules of the verbs that need only the Op.
+var rules = map[Verb]func(w *world, o Op) Answer{
+	ReserveBoth:  (*world).reserveBoth,
+	Release:      (*world).release,
+	Confirm:      (*world).confirm,
+	Replace:      (*world).confirm,
+	Claim:        (*world).claim,
+	Rename:       (*world).rename,
+	Decommission: (*world).decommission,
+	Transfer:     (*world).transfer,
+	Swap:         (*world).swap,
+	Archive:      (*world).archive,
+	Restore:      (*world).archive,
+	Delete:       (*world).delete,
+	Resolve:      (*world).resolve,
+	Get:          (*world).get,
+	Check:        (*world).check,
+	Names:        (*world).namesOf,
+}
+
 // decide applies an Op and returns the expected answer. got, the actual answer, decides
 // only where the rules depend on a millisecond.
 func (w *world) decide(o Op, got Answer) Answer {
 	switch o.Verb {
 	case Reserve:
 		return w.reserve(o, o.Name)
-	case ReserveBoth:
-		return w.reserveBoth(o)
 	case Extend:
 		return w.extend(o, got)
-	case Release:
-		return w.release(o)
-	case Confirm, Replace:
-		return w.confirm(o)
-	case Claim:
-		return w.claim(o)
-	case Rename:
-		return w.rename(o)
-	case Decommission:
-		return w.decommission(o)
-	case Transfer:
-		return w.transfer(o)
-	case Swap:
-		return w.swap(o)
-	case Archive, Restore:
-		return w.archive(o)
-	case Delete:
-		return w.delete(o)
-	case Resolve:
-		return w.resolve(o)
-	case Get:
-		return w.get(o)
-	case Check:
-		return w.check(o)
-	case Names:
-		return w.namesOf(o)
 	}
-	panic(fmt.Sprintf("linear: unknown verb %q", o.Verb))
+	return rules[o.Verb](w, o)
 }
 
 // step returns the worlds that an Op with this answer may lead to: none if the answer is

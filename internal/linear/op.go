@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The sizes of a history. Numbers of names, entities and tokens begin with 1; zero means
-// none.
+// The sizes of a history. Names, entities and tokens are numbered from 1; zero means that an
+// Op has none.
 const (
 	maxNames    = 4
 	maxEntities = 4

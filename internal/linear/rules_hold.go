@@ -29,7 +29,7 @@ func (n *name) taken(entity int) dibs.Reason {
 		if entity == 0 || entity != n.owner {
 			return dibs.ReasonQuarantined
 		}
-	default: // is free; there are no witnesses here, so no name is suspect
+	default: // the name is free; without a witness no name is suspect
 	}
 	return ""
 }

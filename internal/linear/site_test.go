@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/dibstest"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
 	_ "github.com/calldibs/dibs/internal/parallel"
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	etcdtest.Main(m)
 }
 
-// registry opens a registry on a store; it is closed with the test.
+// registry opens a registry on a store, with the policies of histories.
 func registry(tb testing.TB, store dibs.Store) *dibs.Registry {
 	tb.Helper()
-	return dibstest.Open(tb, store, linear.Config())
+	return coretest.MustOpen(tb, store, linear.Config())
 }

@@ -85,9 +85,8 @@ func (n *name) endHold(status dibs.Status) {
 }
 
 // moments returns the worlds in which an Op may have been decided: in each of them some of
-// the holds that it reads are over. An Op that deletes an entity reads no hold, whatever its
-// name is: a confirmation in time may still be in progress then, and become visible after
-// it.
+// the holds that it reads are over. A Delete reads no hold: a Confirm that was in time may
+// still be in progress, and become visible after the Delete.
 func (w world) moments(o Op, answered millis) []world {
 	worlds := []world{w}
 	if o.Verb == Delete {

@@ -121,7 +121,7 @@ func (w *world) checkFold(s *side) {
 				continue
 			}
 			folded := s.feed.folded[textOf(n.ID, n.Key(), n.Canonical)]
-			// A free name shows its last owner, but has none: compare the entity only in
+			// A free name shows its last owner, although it has no owner: compare the entity only in
 			// states that have one.
 			told := fmt.Sprintf("%s %s, epoch %d, of %q", folded.State, folded.Status, folded.Epoch, folded.Entity.ID)
 			is := fmt.Sprintf("%s %s, epoch %d, of %q", n.State, n.Status, n.Epoch, n.Entity.ID)

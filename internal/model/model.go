@@ -141,7 +141,7 @@ type Result struct {
 	Locked   []Key  // the names that it put into quarantine
 }
 
-// Apply decides a list of commands, all or none, at a time.
+// Apply decides a list of commands at a point in time. Either all of them take effect or none.
 func (m *Model) Apply(principal dibs.Principal, now int64, commands []dibs.Command, dryRun bool) ([]Result, *Refusal) {
 	m.advance(now)
 	parts := make(map[int]*Refusal)
@@ -176,8 +176,8 @@ func (m *Model) Apply(principal dibs.Principal, now int64, commands []dibs.Comma
 	return results, nil
 }
 
-// whole is the refusal of a list: that of its only command, or of the first refused
-// one.
+// whole returns the refusal of a list: that of its only command, or all of them with the code
+// of the first.
 func whole(parts map[int]*Refusal, commands int) *Refusal {
 	if commands == 1 {
 		return parts[0]

@@ -2,8 +2,9 @@ package model
 
 import "github.com/calldibs/dibs"
 
-// malformed is the refusal of a command that no name's state can change, a missing
-// right included. A list with such commands is refused for them alone.
+// malformed returns the refusal of a command that is refused in every state of its names,
+// for example because a right is missing. If a list has such commands, its refusal names
+// only them.
 func (m *Model) malformed(p dibs.Principal, command dibs.Command) *Refusal {
 	switch c := command.(type) {
 	case dibs.Reserve:

@@ -77,7 +77,7 @@ func (m *Model) activate(key Key, name Name, entity dibs.Entity, replace bool, r
 }
 
 // replaced finds the name that a new active name replaces, makes it an alias and
-// returns its line. If there is none it returns no line.
+// returns its line. Without such a name the line is zero.
 func (m *Model) replaced(namespace string, entity dibs.Entity, replace bool, replaces string) (int, *Refusal) {
 	actives := m.actives(namespace, entity)
 	many := m.policies[namespace].ManyPerEntity

@@ -82,7 +82,7 @@ func (m *Model) nextEpoch(key Key) uint64 {
 // put stores a name and records its state from a time on.
 func (m *Model) put(key Key, name Name, at int64) {
 	if m.names[key].Forgotten && !name.Forgotten {
-		m.erasedAt[key] = m.now // the tombstone goes, and with it what it tells
+		m.erasedAt[key] = m.now // the tombstone is removed, and the time before it is unknown
 	}
 	m.names[key] = name
 	if !isFree(name) {

@@ -56,7 +56,7 @@ func (m *Model) lapse(key Key) bool {
 		m.endHold(key, name, dibs.StatusExpired, name.ExpiresAt)
 		return true
 	case name.State == dibs.Alias && name.Until != 0 && name.Until <= m.now:
-		// No command did it, so it raises no version: otherwise a sweep would show.
+		// Time alone ends an alias and raises no version: otherwise callers would notice a sweep.
 		m.giveUp(key, name.Until)
 		return true
 	case name.State == dibs.Quarantined && name.Until <= m.now:

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // party is what keeps a name from others: an entity, or a hold without an entity.
@@ -48,7 +49,7 @@ func (f *fold) add(e *dibs.Event) error {
 	if e.ID.IsZero() {
 		return nil
 	}
-	key, skeleton := e.Key(), looksLike.Replace(e.Key())
+	key, skeleton := e.Key(), coretest.Digits{}.Skeleton(e.Key())
 	if e.Rev <= f.revs[key] {
 		return fmt.Errorf("%s: revision %d follows %d", key, e.Rev, f.revs[key])
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/storetest"
 )
 
@@ -41,14 +42,14 @@ func Forget(t *testing.T, newHarness func(tb testing.TB, clock *storetest.Clock)
 		t.Errorf("planned to erase %d and redact %d, did %d and %d", len(plan.Erased), len(plan.Redacted), len(report.Erased), len(report.Redacted))
 	}
 	p.wantNone("forgotten", textNeedles("the person", p.core))
-	p.othersGoOn()
+	p.othersKeepTheirNames()
 	p.takeBack()
 	p.wantNone("taken by another entity, and forgotten again", textNeedles("the person", p.core))
 
 	clock.Advance(tombstoneLife)
 	p.sweepAll()
 	p.wantNone("after the tombstones", p.hashes())
-	p.epochsGoOn()
+	p.epochsContinue()
 }
 
 // person is to be forgotten, in the scope acme.
@@ -67,7 +68,7 @@ var bystander = dibs.Entity{Type: "user", ID: "bystander"}
 func (p *person) policies() map[string]dibs.Policy {
 	policy := dibs.Policy{Quarantine: forgetQuarantine, HoldHistory: forgetHoldHistory, ManyPerEntity: true, MaxHolds: 40}
 	alike, hidden, watched := policy, policy, policy
-	alike.Skeleton = digits{}
+	alike.Skeleton = coretest.Digits{}
 	hidden.Blind = []dibs.BlindKey{keyA}
 	watched.Witness = func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) {
 		return dibs.Unknown, errors.New("the table has no " + p.core)
@@ -142,9 +143,9 @@ func (p *person) live() {
 	p.epoch = name.Epoch
 }
 
-// othersGoOn demands that other owners keep their names, and that no caller gets those of
+// othersKeepTheirNames demands that other owners keep their names, and that no caller gets those of
 // the person.
-func (p *person) othersGoOn() {
+func (p *person) othersKeepTheirNames() {
 	p.Helper()
 	for _, value := range []string{"handed over", "left"} {
 		r, err := p.reg.Resolve(p.Context(), "acme.email", value)
@@ -218,8 +219,8 @@ func (p *person) takeBack() {
 	}
 }
 
-// epochsGoOn demands that the epoch of an erased name does not start over.
-func (p *person) epochsGoOn() {
+// epochsContinue demands that the epoch of an erased name does not start over.
+func (p *person) epochsContinue() {
 	p.Helper()
 	name, err := p.reg.Claim(p.Context(), dibs.Claim{Namespace: "acme.email", Value: p.main, Entity: p.person})
 	if err != nil || name.Epoch <= p.epoch {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 var (
@@ -33,7 +34,7 @@ func Keys(t *testing.T, newHarness func(tb testing.TB) *Harness) {
 			for _, keys := range [][]dibs.BlindKey{c.some, c.rest, c.some, c.rest} {
 				cfgs = append(cfgs, dibs.Config{Policies: map[string]dibs.Policy{
 					"email": {Blind: keys},
-					"login": {Blind: keys, Skeleton: digits{}},
+					"login": {Blind: keys, Skeleton: coretest.Digits{}},
 				}})
 			}
 			regs := newHarness(t).openAll(t, cfgs...)

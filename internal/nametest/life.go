@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/storetest"
 )
 
@@ -42,7 +43,7 @@ func (l *life) policies(keys ...dibs.BlindKey) map[string]dibs.Policy {
 		keys = nil
 	}
 	p := dibs.Policy{
-		Profile: mailbox{}, Skeleton: digits{}, Blind: keys, DefaultTTL: lifeTTL, HoldHistory: lifeKept, Quarantine: lifeKept,
+		Profile: coretest.Lower{}, Skeleton: coretest.Digits{}, Blind: keys, DefaultTTL: lifeTTL, HoldHistory: lifeKept, Quarantine: lifeKept,
 		ReservedWords: dibs.WordList(strings.ToLower(l.word)), MaxHolds: 8,
 	}
 	seen, odd := p, p
@@ -117,18 +118,6 @@ func (l *life) pass(d time.Duration) {
 	for range 2 { // the first sweep may make more records due
 		l.record(l.reg.Sweep(l.Context(), 1000))
 	}
-}
-
-// mailbox is a profile: case does not matter, and "!" is not valid.
-type mailbox struct{}
-
-func (mailbox) Name() string { return "mailbox/1" }
-
-func (mailbox) Canonical(value string) (string, error) {
-	if i := strings.IndexByte(value, '!'); i >= 0 {
-		return "", &dibs.Refusal{Rule: "exclamation", Problem: "has an exclamation mark", At: i, Try: strings.ReplaceAll(value, "!", "")}
-	}
-	return strings.ToLower(value), nil
 }
 
 // talkative is a profile whose errors reveal values, written without blind values in mind.

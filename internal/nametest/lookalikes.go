@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 const (
@@ -40,7 +41,7 @@ func openLookAlikes(t *testing.T, p *Harness) []*dibs.Registry {
 	t.Helper()
 	cfgs := make([]dibs.Config, processes)
 	for i := range cfgs {
-		cfgs[i] = dibs.Config{Suggestions: -1, Policies: map[string]dibs.Policy{"slug": {Skeleton: digits{}}}}
+		cfgs[i] = dibs.Config{Suggestions: -1, Policies: map[string]dibs.Policy{"slug": {Skeleton: coretest.Digits{}}}}
 	}
 	return p.openAll(t, cfgs...)
 }

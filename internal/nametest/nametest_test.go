@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/dibstest"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -23,7 +23,7 @@ func TestSpellings(t *testing.T) {
 	for n := range 100 {
 		for i := range spellings {
 			values[spell(n, i)] = true
-			skeletons[digits{}.Skeleton(spell(n, i))] = true
+			skeletons[coretest.Digits{}.Skeleton(spell(n, i))] = true
 		}
 	}
 	if len(values) != 100*spellings || len(skeletons) != 100 {
@@ -52,7 +52,7 @@ func TestFoldFindsLookAlikes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reg := dibstest.Open(t, memstore.New(memstore.Config{}), dibs.Config{})
+			reg := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{})
 			for _, command := range c.commands {
 				if _, err := reg.Apply(t.Context(), command); err != nil {
 					t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // secret is a set of unique values: all contain one random text.
@@ -41,7 +42,7 @@ func (s secret) needles(namespaces ...string) []needle {
 	list := textNeedles("the text", s.core)
 	for _, value := range []string{s.main, s.twin, s.other, s.brief} {
 		canonical := strings.ToLower(value)
-		skeleton := looksLike.Replace(canonical)
+		skeleton := coretest.Digits{}.Skeleton(canonical)
 		texts := map[string]bool{value: true, canonical: true, skeleton: true}
 		for _, namespace := range namespaces {
 			texts[namespace+":"+value] = true

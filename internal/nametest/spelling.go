@@ -1,16 +1,5 @@
 package nametest
 
-import "strings"
-
-// digits is a skeleton: a digit looks like a letter.
-type digits struct{}
-
-func (digits) Name() string { return "digits/1" }
-
-func (digits) Skeleton(canonical string) string { return looksLike.Replace(canonical) }
-
-var looksLike = strings.NewReplacer("0", "o", "1", "l", "5", "s")
-
 // word writes a number in letters, none of which looks like another.
 func word(n int) string {
 	const letters = "abcdefghijkmnpqrtuvwxyz"

@@ -19,7 +19,8 @@ type treatment struct {
 	hide bool
 	keep int
 	// hideComplete is the number of the CommandComplete that is left out, from 1: a simple
-	// query that fails at its commit has none for its last statement. Zero means none.
+	// query that fails at its commit has no CommandComplete for its last statement. Zero means
+	// that all are passed on.
 	hideComplete int
 }
 

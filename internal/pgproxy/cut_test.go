@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs/internal/pgproxy"
+	"github.com/calldibs/dibs/internal/pgtest"
 )
 
 func TestCutBefore(t *testing.T) {
@@ -143,7 +144,7 @@ func TestEndWhileStalled(t *testing.T) {
 	f := begin(t)
 	f.p.SetHook(pgproxy.Always((*pgproxy.Exchange).Commits, pgproxy.Stall(nil)))
 	for range 3 {
-		conn := connect(t, f.dsn)
+		conn := pgtest.Connect(t, f.dsn)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		if _, err := conn.Exec(ctx, "INSERT INTO t VALUES (1)"); err == nil {

@@ -1,7 +1,6 @@
 package pgproxy_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/calldibs/dibs/internal/pgproxy"
+	"github.com/calldibs/dibs/internal/pgtest"
 )
 
 // fixture is a proxy, one client through it, and one direct client.
@@ -28,28 +28,18 @@ func begin(t *testing.T) *fixture {
 	network, addr, dsn := startPostgres(t)
 	f := &fixture{T: t, p: pgproxy.Start(t, network, addr)}
 	f.dsn = f.p.DSN(dsn)
-	f.direct = connect(t, dsn)
+	f.direct = pgtest.Connect(t, dsn)
 	if _, err := f.direct.Exec(t.Context(), "CREATE TABLE t (id int PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
 	}
-	f.conn = connect(t, f.dsn)
+	f.conn = pgtest.Connect(t, f.dsn)
 	return f
-}
-
-func connect(tb testing.TB, dsn string) *pgx.Conn {
-	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
 }
 
 // reconnect replaces a client that was cut off.
 func (f *fixture) reconnect() {
 	f.Helper()
-	f.conn = connect(f, f.dsn)
+	f.conn = pgtest.Connect(f, f.dsn)
 }
 
 func (f *fixture) exec(sql string, args ...any) {

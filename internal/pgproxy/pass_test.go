@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs/internal/pgproxy"
+	"github.com/calldibs/dibs/internal/pgtest"
 )
 
 var modes = map[string]pgx.QueryExecMode{
@@ -166,7 +167,7 @@ func TestCancelPasses(t *testing.T) {
 func TestDSN(t *testing.T) {
 	f := begin(t)
 	url := "postgres://postgres@example.com:1234/" + f.conn.Config().Database + "?application_name=x"
-	conn := connect(t, f.p.DSN(url))
+	conn := pgtest.Connect(t, f.p.DSN(url))
 	var name string
 	if err := conn.QueryRow(t.Context(), "SHOW application_name").Scan(&name); err != nil || name != "x" {
 		t.Errorf("name %q, error %v", name, err)

@@ -12,7 +12,7 @@ func startPostgres(tb testing.TB) (network, addr, dsn string) {
 	tb.Helper()
 	cluster := pgtest.Shared(tb)
 	schema := cluster.NewSchema(tb)
-	if _, err := connect(tb, cluster.DSN("postgres")).Exec(tb.Context(), "CREATE SCHEMA "+schema); err != nil {
+	if _, err := pgtest.Connect(tb, cluster.DSN("postgres")).Exec(tb.Context(), "CREATE SCHEMA "+schema); err != nil {
 		tb.Fatal(err)
 	}
 	network, addr = cluster.SocketAddr()

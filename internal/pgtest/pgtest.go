@@ -139,6 +139,17 @@ func (c *Cluster) exec(statement string) error {
 	})
 }
 
+// Connect connects to a database. The connection is closed when the test ends.
+func Connect(tb testing.TB, dsn string) *pgx.Conn {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
 // isTrue runs a query that returns one boolean.
 func (c *Cluster) isTrue(question string, args ...any) (answer bool, err error) {
 	err = c.connected(func(ctx context.Context, conn *pgx.Conn) error {

@@ -36,16 +36,6 @@ func TestMain(m *testing.M) {
 	panic("the parent tests what a panic leaves behind")
 }
 
-func connect(t *testing.T, dsn string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return conn
-}
-
 func mustExec(t *testing.T, conn *pgx.Conn, statement string) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), statement); err != nil {
@@ -74,7 +64,7 @@ func TestSharedIsOneCluster(t *testing.T) {
 func TestDatabasesAreIsolated(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
-	one, other := connect(t, c.NewDatabase(t)), connect(t, c.NewDatabase(t))
+	one, other := Connect(t, c.NewDatabase(t)), Connect(t, c.NewDatabase(t))
 	mustExec(t, one, "CREATE TABLE names (name text)")
 	mustExec(t, one, "INSERT INTO names VALUES ('alice')")
 	mustExec(t, other, "CREATE TABLE names (name text)")
@@ -91,17 +81,17 @@ func TestDatabasesAndSchemasGoWithTheirTest(t *testing.T) {
 	c := Shared(t)
 	var database, schema string
 	t.Run("separate", func(t *testing.T) {
-		conn := connect(t, c.NewDatabase(t))
+		conn := Connect(t, c.NewDatabase(t))
 		database = value(t, conn, "SELECT current_database()")
 		schema = c.NewSchema(t)
 		if again := c.NewSchema(t); again == schema {
 			t.Errorf("%s twice", schema)
 		}
-		conn = connect(t, c.DSN("postgres"))
+		conn = Connect(t, c.DSN("postgres"))
 		mustExec(t, conn, "CREATE SCHEMA "+schema)
 		mustExec(t, conn, "CREATE TABLE "+schema+".names (name text)")
 	})
-	conn := connect(t, c.DSN("postgres"))
+	conn := Connect(t, c.DSN("postgres"))
 	left := fmt.Sprintf(`SELECT concat((SELECT datname FROM pg_database WHERE datname = '%s'),
 		(SELECT nspname FROM pg_namespace WHERE nspname = '%s'))`, database, schema)
 	if got := value(t, conn, left); got != "" || database == "" || schema == "" {
@@ -112,7 +102,7 @@ func TestDatabasesAndSchemasGoWithTheirTest(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	c := Start(t, Options{Settings: map[string]string{"full_page_writes": "on", "work_mem": "5MB"}})
-	conn := connect(t, c.DSN("postgres"))
+	conn := Connect(t, c.DSN("postgres"))
 	for name, want := range map[string]string{
 		"full_page_writes":   "on", // overrides the package's setting
 		"work_mem":           "5MB",
@@ -174,13 +164,13 @@ func TestKilledClusterKeepsWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	c := Start(t, Options{})
 	dsn := c.NewDatabase(t)
-	conn := connect(t, dsn)
+	conn := Connect(t, dsn)
 	mustExec(t, conn, "CREATE TABLE names (name text)")
 	const work = "DO $$ BEGIN WHILE clock_timestamp() < now() + interval '30 seconds' LOOP END LOOP; END $$"
 	for _, name := range []string{"alice", "bob"} {
 		mustExec(t, conn, "INSERT INTO names VALUES ('"+name+"')")
 		// A busy backend does not check whether the postmaster lives.
-		busy := connect(t, dsn)
+		busy := Connect(t, dsn)
 		working := make(chan error, 1)
 		go func() {
 			_, err := busy.Exec(context.Background(), work)
@@ -203,7 +193,7 @@ func TestKilledClusterKeepsWhatIsCommitted(t *testing.T) {
 			t.Errorf("processes %v survived", left)
 		}
 		c.Restart(t)
-		conn = connect(t, dsn)
+		conn = Connect(t, dsn)
 	}
 	if got := value(t, conn, names); got != "alice bob" {
 		t.Errorf("got %q", got)
@@ -214,15 +204,15 @@ func TestStoppedClusterStartsAgain(t *testing.T) {
 	t.Parallel()
 	c := Start(t, Options{})
 	dsn := c.NewDatabase(t)
-	mustExec(t, connect(t, dsn), "CREATE TABLE names (name text)")
+	mustExec(t, Connect(t, dsn), "CREATE TABLE names (name text)")
 	c.Stop(t)
 	if _, err := pgx.Connect(t.Context(), dsn); err == nil {
 		t.Error("a stopped cluster answers")
 	}
 	c.Restart(t)
-	mustExec(t, connect(t, dsn), "INSERT INTO names VALUES ('alice')")
+	mustExec(t, Connect(t, dsn), "INSERT INTO names VALUES ('alice')")
 	c.Restart(t) // a running one
-	if got := value(t, connect(t, dsn), names); got != "alice" {
+	if got := value(t, Connect(t, dsn), names); got != "alice" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -231,7 +221,7 @@ func TestPromotedStandbyHasWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	primary := Start(t, Options{})
 	first, second := primary.Standby(t, "first"), primary.Standby(t, "second")
-	conn := connect(t, primary.DSN("postgres"))
+	conn := Connect(t, primary.DSN("postgres"))
 	mustExec(t, conn, "CREATE TABLE names (name text)")
 	for i := range 100 {
 		mustExec(t, conn, fmt.Sprintf("INSERT INTO names VALUES ('name-%d')", i))
@@ -248,7 +238,7 @@ func TestPromotedStandbyHasWhatIsCommitted(t *testing.T) {
 	primary.Kill(t)
 	second.Restart(t)
 	for _, standby := range []*Cluster{first, second} {
-		conn := connect(t, standby.DSN("postgres"))
+		conn := Connect(t, standby.DSN("postgres"))
 		if _, err := conn.Exec(t.Context(), "INSERT INTO names VALUES ('too early')"); err == nil {
 			t.Error("a standby can be written to")
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/dibstest"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -69,7 +69,7 @@ func TestNginxWithWrongKey(t *testing.T) {
 func TestKeylessBehindNginx(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(memstore.Config{})
-	reg := dibstest.Open(t, store, dibs.Config{})
+	reg := coretest.MustOpen(t, store, dibs.Config{})
 	keyless := httptest.NewServer(server.New(server.Config{Registry: reg, Store: store, LocalOnly: true}))
 	t.Cleanup(keyless.Close)
 	for name, lines := range map[string]string{

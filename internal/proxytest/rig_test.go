@@ -18,7 +18,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/auth"
-	"github.com/calldibs/dibs/internal/dibstest"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/logtest"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
@@ -48,7 +48,7 @@ func newRig(t *testing.T) *rig {
 	store := memstore.New(memstore.Config{})
 	policies := profile.Policies()
 	policies["slug"] = dibs.Policy{Profile: profile.Slug{}, Quarantine: time.Hour}
-	reg := dibstest.Open(t, store, dibs.Config{Policies: policies})
+	reg := coretest.MustOpen(t, store, dibs.Config{Policies: policies})
 	wedding, shop := dibs.Entity{Type: "wedding", ID: "42 ü"}, dibs.Entity{Type: "shop", ID: "1"}
 	_, err := reg.Apply(t.Context(),
 		dibs.Claim{Namespace: "slug", Value: "alice-bob", Entity: wedding},

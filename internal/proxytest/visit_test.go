@@ -14,45 +14,47 @@ import (
 // entity is what the application gets of the only entity.
 const entity = `["wedding"] ["42%20%C3%BC"]`
 
-// visits are requests, and what a visitor gets.
-var visits = []struct {
-	request  string // method and target
-	status   int
-	location string
-	seen     string // by the application, up to the entity
-}{
-	{"GET /w/the-smiths", 200, "", "GET /w/the-smiths " + entity},
-	{"GET /w/the-smiths/photos/a%2Fb?page=2&q=%20+", 200, "", "GET /w/the-smiths/photos/a%2Fb?page=2&q=%20+ " + entity},
-	{"POST /w/the-smiths/guests", 200, "", "POST /w/the-smiths/guests " + entity},
-	{"GET /w/the%2Dsmiths", 200, "", "GET /w/the%2Dsmiths " + entity},
+// The requests of visitors: method and target.
+var (
+	// The application gets these unchanged, with the entity.
+	passed = []string{
+		"GET /w/the-smiths",
+		"GET /w/the-smiths/photos/a%2Fb?page=2&q=%20+",
+		"POST /w/the-smiths/guests",
+		"GET /w/the%2Dsmiths",
+	}
 
-	{"GET /w/alice-bob", 301, "/w/the-smiths", ""},
-	{"HEAD /w/alice-bob", 301, "/w/the-smiths", ""},
-	{"POST /w/alice-bob", 308, "/w/the-smiths", ""},
-	{"DELETE /w/alice-bob/x", 308, "/w/the-smiths/x", ""},
-	{"GET /w/alice-bob/w/alice-bob/a%2Fb%20c?to=/w/alice-bob&q=%2f+", 301, "/w/the-smiths/w/alice-bob/a%2Fb%20c?to=/w/alice-bob&q=%2f+", ""},
-	{"GET /w/alice-bob/%C3%BC?%C3%BC", 301, "/w/the-smiths/%C3%BC?%C3%BC", ""},
-	{"GET /w/alice-bob/\xc3\xbc", 301, "/w/the-smiths/%C3%BC", ""},
-	{"GET /w/Alice%20%26%20Bob", 301, "/w/the-smiths", ""},
-	{"GET /w/The%20Smiths/x?y", 301, "/w/the-smiths/x?y", ""},
-	{"GET /w/%EF%BC%B4he-smiths", 301, "/w/the-smiths", ""}, // a fullwidth T
+	// These are redirected, with 301 if the method is GET or HEAD, else with 308.
+	redirected = map[string]string{
+		"GET /w/alice-bob":      "/w/the-smiths",
+		"HEAD /w/alice-bob":     "/w/the-smiths",
+		"POST /w/alice-bob":     "/w/the-smiths",
+		"DELETE /w/alice-bob/x": "/w/the-smiths/x",
+		"GET /w/alice-bob/w/alice-bob/a%2Fb%20c?to=/w/alice-bob&q=%2f+": "/w/the-smiths/w/alice-bob/a%2Fb%20c?to=/w/alice-bob&q=%2f+",
+		"GET /w/alice-bob/%C3%BC?%C3%BC":                                "/w/the-smiths/%C3%BC?%C3%BC",
+		"GET /w/alice-bob/\xc3\xbc":                                     "/w/the-smiths/%C3%BC",
+		"GET /w/Alice%20%26%20Bob":                                      "/w/the-smiths",
+		"GET /w/The%20Smiths/x?y":                                       "/w/the-smiths/x?y",
+		"GET /w/%EF%BC%B4he-smiths":                                     "/w/the-smiths", // a fullwidth T
+		"GET http://evil.com/w/alice-bob?x":                             "/w/the-smiths?x",
+	}
 
-	{"GET http://evil.com/w/alice-bob?x", 301, "/w/the-smiths?x", ""},
+	absent = []string{
+		"GET /w/nobody",
+		"GET /w/m%C3%BCller",
+		"GET /w/%ff",
+		"GET /w/",
+		"GET /w/alice-bob/../nobody",
+		"GET /w/alice-bob/%2e%2e/nobody",
+		"GET /w//evil.com/alice-bob",
+		"GET /w/%5Cevil.com",
+		"GET /w%2Fthe-smiths", // another path after normalization
+		"GET //w/the-smiths",
+		"GET /w/the-smiths;x=y",
+	}
 
-	{"GET /w/nobody", 404, "", ""},
-	{"GET /w/m%C3%BCller", 404, "", ""},
-	{"GET /w/%ff", 404, "", ""},
-	{"GET /w/", 404, "", ""},
-	{"GET /w/alice-bob/../nobody", 404, "", ""},
-	{"GET /w/alice-bob/%2e%2e/nobody", 404, "", ""},
-	{"GET /w//evil.com/alice-bob", 404, "", ""},
-	{"GET /w/%5Cevil.com", 404, "", ""},
-	{"GET /w%2Fthe-smiths", 404, "", ""}, // another path after normalization
-	{"GET //w/the-smiths", 404, "", ""},
-	{"GET /w/the-smiths;x=y", 404, "", ""},
-	{"GET /w/closed", 410, "", ""},
-	{"PUT /w/closed", 410, "", ""},
-}
+	gone = []string{"GET /w/closed", "PUT /w/closed"}
+)
 
 // checkAll checks a proxy with Dibs, with a closed engine, and without Dibs.
 func checkAll(t *testing.T, r *rig, url string) {
@@ -66,24 +68,44 @@ func checkAll(t *testing.T, r *rig, url string) {
 	checkAway(t, "Dibs is gone", url)
 }
 
-// visit checks all visits behind a proxy.
+// visit checks the answers to all requests behind a proxy.
 func visit(t *testing.T, r *rig, url string) {
 	t.Helper()
-	for _, v := range visits {
-		got := send(t, url, v.request, "", "")
-		if got.status != v.status || got.header.Get("Location") != v.location {
-			t.Errorf("%s is %d to %q, want %d to %q\n%s", v.request, got.status, got.header.Get("Location"), v.status, v.location, got.body)
+	for _, request := range passed {
+		got := checkAnswer(t, url, request, http.StatusOK, "")
+		if want := request + " " + entity; !strings.HasPrefix(got.body, want) {
+			t.Errorf("%s shows the application %q, want %q", request, got.body, want)
 		}
-		if v.seen != "" && !strings.HasPrefix(got.body, v.seen) {
-			t.Errorf("%s shows the application %q, want %q", v.request, got.body, v.seen)
+	}
+	for request, location := range redirected {
+		status := http.StatusPermanentRedirect
+		if strings.HasPrefix(request, "GET ") || strings.HasPrefix(request, "HEAD ") {
+			status = http.StatusMovedPermanently
 		}
-		if cache := got.header.Get("Cache-Control"); v.status != http.StatusOK && cache != "max-age=60, must-revalidate" {
-			t.Errorf("%s has the Cache-Control %q", v.request, cache)
-		}
+		checkAnswer(t, url, request, status, location)
+	}
+	for _, request := range absent {
+		checkAnswer(t, url, request, http.StatusNotFound, "")
+	}
+	for _, request := range gone {
+		checkAnswer(t, url, request, http.StatusGone, "")
 	}
 	checkForged(t, url)
 	checkBodies(t, url)
 	checkAsked(t, r)
+}
+
+// checkAnswer sends a request and checks the status, Location and Cache-Control of the answer.
+func checkAnswer(t *testing.T, url, request string, status int, location string) answer {
+	t.Helper()
+	got := send(t, url, request, "", "")
+	if to := got.header.Get("Location"); got.status != status || to != location {
+		t.Errorf("%s is %d to %q, want %d to %q\n%s", request, got.status, to, status, location, got.body)
+	}
+	if cache := got.header.Get("Cache-Control"); status != http.StatusOK && cache != "max-age=60, must-revalidate" {
+		t.Errorf("%s has the Cache-Control %q", request, cache)
+	}
+	return got
 }
 
 // checkForged demands that only Dibs names the entity of a name.

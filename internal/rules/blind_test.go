@@ -165,7 +165,7 @@ func TestBlindRotation(t *testing.T) {
 				if r, err := g.Resolve(g.Ctx, "email", secretValue); err != nil || r.Entity != coretest.User1 {
 					t.Errorf("%+v, %v", r, err)
 				}
-				// Taken again, the name keeps its row, and its epoch goes on.
+				// Taken again, the name keeps its row, and its epoch continues.
 				g.Must(dibs.Decommission{Namespace: "email", Value: secretValue, Entity: coretest.User1})
 				g.Clock.Advance(time.Minute)
 				again := g.One(coretest.Claim("email", secretValue, coretest.User2))

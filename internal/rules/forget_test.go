@@ -71,7 +71,7 @@ func keysOf(names []dibs.Name) []string {
 }
 
 // A forgotten name is withheld from every entity for its quarantine. Then it is free, and its epochs
-// go on.
+// continue.
 func TestForgottenNamesKeepTheirQuarantine(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
@@ -308,8 +308,8 @@ func TestForgetInALongHistory(t *testing.T) {
 	}
 }
 
-// When the rules change, a name may move into the row of a forgotten one. The row is that name's
-// then, and no tombstone.
+// When the rules change, a name may move into the row of a forgotten one. The row then belongs to
+// that name, and is not a tombstone any more.
 func TestForgottenRowIsTaken(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())
@@ -331,7 +331,7 @@ func TestForgottenRowIsTaken(t *testing.T) {
 	}
 }
 
-// aliceLives gives Alice names in every way there is. Two names that she had are held by others in
+// aliceLives gives Alice names in every possible way. Two names that she had are held by others in
 // the end, under names that do not contain hers.
 func aliceLives(f *coretest.Fixture) {
 	f.T.Helper()

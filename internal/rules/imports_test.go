@@ -72,7 +72,7 @@ func TestRulesExportFewIdentifiers(t *testing.T) {
 	}
 }
 
-// declared returns the package-level identifiers of a declaration. Methods are none.
+// declared returns the package-level identifiers of a declaration. Methods do not count.
 func declared(declaration ast.Decl) (names []*ast.Ident) {
 	switch d := declaration.(type) {
 	case *ast.FuncDecl:

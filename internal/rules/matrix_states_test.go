@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 )
 
-// The matrix is about one name, x. Besides, user/2 has the name y, and user/3 has no name. The
+// The matrix is about one name, x. In addition, user/2 has the name y, and user/3 has no name. The
 // principal is ann unless the column says otherwise.
 const (
 	plain    = "plain"   // the default policy

@@ -64,7 +64,7 @@ func TestMatrix(t *testing.T) {
 	cells, commands := parseTables(t, matrixTables), matrixColumns()
 	for command := range cells {
 		if commands[command] == nil {
-			t.Errorf("a table has the column %s, which is no command", command)
+			t.Errorf("a table has the column %s, which is not a command", command)
 		}
 	}
 	known := make(map[string]bool)
@@ -74,7 +74,7 @@ func TestMatrix(t *testing.T) {
 	for command, run := range commands {
 		for state := range cells[command] {
 			if !known[state] {
-				t.Errorf("the table of %s has the line %s, which is no state", command, state)
+				t.Errorf("the table of %s has the line %s, which is not a state", command, state)
 			}
 		}
 		for _, state := range matrixStates {

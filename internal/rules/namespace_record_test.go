@@ -10,7 +10,7 @@ import (
 )
 
 // The first name in a namespace writes the namespace record. From then on every command about a
-// name reads the record, and none writes it.
+// name reads the record and does not write it.
 func TestNamespaceRecordIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	f, s := coretest.NewSpy(t, nil)

@@ -101,7 +101,7 @@ func TestSpentTokensAreBounded(t *testing.T) {
 	f.Must(coretest.Reserve("slug", "x", token(0)))
 }
 
-// A token belongs to its principal: the same token of another principal is no duplicate.
+// A token belongs to its principal: the same token of another principal is not a duplicate.
 func TestSpentTokensBelongToAPrincipal(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)

@@ -98,7 +98,7 @@ func TestSuggestions(t *testing.T) {
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: dibs.WordList("spring-3")}})
 	f.Must(coretest.Reserve("slug", "spring", coretest.Token1))
 	f.Must(coretest.Reserve("slug", "spring-2", coretest.Token1))
-	long := strings.Repeat("é", 512) // the longest value there is
+	long := strings.Repeat("é", 512) // the longest valid value
 	f.Must(coretest.Reserve("slug", long, coretest.Token1))
 	for i := range 20 {
 		f.Must(coretest.Reserve("slug", fmt.Sprint("crowd-", i+2), coretest.Token1))

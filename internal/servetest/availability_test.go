@@ -107,24 +107,22 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 	}
 }
 
-func TestMissingStandby(t *testing.T) {
+func TestRefusedWrites(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.Start(t, pgtest.Options{})
-	outage{
-		cause: "synchronous standby missing",
-		begin: func() { cluster.Configure(t, "synchronous_standby_names", "nowhere") },
-		end:   func() { cluster.Configure(t, "synchronous_standby_names", "") },
-	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres"), "--request-timeout", "4s"))
-}
-
-func TestReadOnlyDatabase(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.Start(t, pgtest.Options{})
-	outage{
-		cause: "database read-only",
-		begin: func() { cluster.Configure(t, "default_transaction_read_only", "on") },
-		end:   func() { cluster.Configure(t, "default_transaction_read_only", "") },
-	}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres")))
+	for cause, setting := range map[string][2]string{
+		"synchronous standby missing": {"synchronous_standby_names", "nowhere"},
+		"database read-only":          {"default_transaction_read_only", "on"},
+	} {
+		t.Run(cause, func(t *testing.T) {
+			t.Parallel()
+			cluster := pgtest.Start(t, pgtest.Options{})
+			outage{
+				cause: cause,
+				begin: func() { cluster.Configure(t, setting[0], setting[1]) },
+				end:   func() { cluster.Configure(t, setting[0], "") },
+			}.mustSurvive(t, serve(t, t.TempDir(), "--store", cluster.DSN("postgres"), "--request-timeout", "4s"))
+		})
+	}
 }
 
 // TestDatabaseGone stops and starts the database under a server: callers get the cause at

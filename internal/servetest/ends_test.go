@@ -12,7 +12,7 @@ import (
 
 // TestHoldWhoseConfirmationWaits confirms a hold in time through one server, while the
 // database waits for a missing standby until the hold's end has passed. The other server
-// must not answer that the hold is over: the first one confirms it in the end.
+// must not answer that the hold is over: the first one confirms it later.
 func TestHoldWhoseConfirmationWaits(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})

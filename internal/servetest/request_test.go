@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,18 @@ import (
 
 	"github.com/calldibs/dibs/internal/wire"
 )
+
+// dial connects to a server without an HTTP client. The connection is closed when the test ends.
+func dial(t *testing.T, url string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	return conn
+}
 
 // newClient returns a client with its own connections.
 func newClient(t *testing.T, perHost int) *http.Client {

@@ -22,12 +22,7 @@ type halfSent struct {
 // sendHalf returns once the server reads the body.
 func sendHalf(t *testing.T, url, body string) *halfSent {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	conn := dial(t, url)
 	half := &halfSent{conn, bufio.NewReader(conn), body[len(body)/2:]}
 	fmt.Fprintf(conn, "POST /v1/reservations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body))
@@ -152,5 +147,64 @@ func TestStopDespiteStuckRequest(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	if code := p.wait(t); code != 0 || !strings.Contains(p.stderr.String(), "drain timeout exceeded") {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestStopOverHTTP2 stops a server with a stream, a request in progress and an idle
+// connection, all over HTTP/2: the request is answered, and the others end.
+func TestStopOverHTTP2(t *testing.T) {
+	t.Parallel()
+	f := newSecured(t)
+	f.configure(t, "optional", "all")
+	p := f.serve(t)
+	client := f.client(t, f.orders.TLS(t))
+	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	request := func(method, path string, body io.Reader) *http.Request {
+		r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	watch := request(http.MethodGet, "/v1/events", nil)
+	watch.Header.Set("Accept", "text/event-stream")
+	stream, err := client.Do(watch)
+	if err != nil || stream.Proto != "HTTP/2.0" {
+		t.Fatal(stream, err)
+	}
+	defer func() { _ = stream.Body.Close() }()
+
+	read, write := io.Pipe()
+	reserve := request(http.MethodPost, "/v1/reservations", read)
+	reserve.Header.Set("Content-Type", "application/json")
+	answered := make(chan int, 1)
+	go func() {
+		response, err := client.Do(reserve)
+		if err != nil {
+			t.Errorf("a request in progress got no answer: %v", err)
+			answered <- 0
+			return
+		}
+		_ = response.Body.Close()
+		answered <- response.StatusCode
+	}()
+	if _, err := io.WriteString(write, `{"namespace": "slug", `); err != nil { // returns when it is sent
+		t.Fatal(err)
+	}
+	// A later request on the same connection arrives later.
+	if a, err := ask(client, http.MethodGet, p.url+"/healthz", ""); err != nil || a.status != http.StatusOK {
+		t.Fatal(a.status, err)
+	}
+	p.signal(t, syscall.SIGTERM)
+	if _, err := io.Copy(io.Discard, stream.Body); err != nil {
+		t.Errorf("the stream was cut off: %v", err)
+	}
+	_, _ = io.Copy(write, strings.NewReader(`"value": "a"}`))
+	_ = write.Close()
+	if got := <-answered; got != http.StatusCreated {
+		t.Errorf("the request in progress: %d", got)
+	}
+	if code := p.wait(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 }
