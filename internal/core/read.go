@@ -91,7 +91,7 @@ func (c *core) namesAsOf(ctx context.Context, records []*dibs.NameRecord, now di
 	for i, r := range records {
 		name, end := rules.ShowAsOf(r, now)
 		names[i] = &name
-		if !end.IsZero() && !c.ends.isFinal(end) {
+		if end.At != 0 && !c.ends.isFinal(end) {
 			open, refs = append(open, i), append(refs, r.Ref())
 		}
 	}

@@ -19,7 +19,7 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 	); err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: set}
+	p := set.preparer()
 	invalid := make([]*dibs.Error, len(req.Values))
 	targets := make([]*target, len(req.Values))
 	for i, value := range req.Values {

@@ -6,25 +6,22 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// decision is what is left of a command once it is prepared: a pure function that reads records
-// through the view and works out what changes, or refuses. It may run several times, and keeps
-// nothing between two runs.
+// decision is a prepared command: a pure function that reads records through the view and changes
+// them, or refuses. It may run several times, and keeps nothing between two runs.
 type decision func(v *view) (dibs.Result, *dibs.Error)
 
-// preparer checks commands of a principal, under a set of policies.
+// preparer checks commands of a principal under a set of policies.
 type preparer struct {
 	policies  *Policies
 	principal dibs.Principal
 
-	// wants are the records that the decisions are known to read. They only save a second load: a
-	// decision asks for what else it needs.
-	wants []dibs.Ref
-	// likelyAbsent are those of wants that are most likely absent.
-	likelyAbsent []dibs.Ref
+	// wants are the records that the decisions are known to read; likelyAbsent are those of them
+	// that are most likely absent. They only save loads: a decision can ask for more.
+	wants, likelyAbsent []dibs.Ref
 }
 
-// prepare checks what can be checked without a record, and returns the decision. It runs on the
-// caller's goroutine. Every command has a case here and in [Locations].
+// prepare makes all checks that need no record, and returns the decision. It runs on the caller's
+// goroutine. Every command has a case here and in [Locations].
 func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	switch c := command.(type) {
 	case nil:
@@ -46,9 +43,9 @@ func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	case dibs.Rename:
 		return p.rename(c)
 	case dibs.Archive:
-		return p.archive(c)
+		return p.setArchived(c.Scope, c.Entity, true, dibs.EventArchived)
 	case dibs.Restore:
-		return p.restore(c)
+		return p.setArchived(c.Scope, c.Entity, false, dibs.EventRestored)
 	case dibs.Delete:
 		return p.delete(c)
 	case dibs.Decommission:
@@ -66,7 +63,7 @@ func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	}
 }
 
-// want notes a record that the decision will read.
+// want notes records that the decision will read.
 func (p *preparer) want(refs ...dibs.Ref) { p.wants = append(p.wants, refs...) }
 
 // expectAbsent is want for a record that is most likely absent.
@@ -75,10 +72,8 @@ func (p *preparer) expectAbsent(ref dibs.Ref) {
 	p.likelyAbsent = append(p.likelyAbsent, ref)
 }
 
-// wantEntity notes an entity that the decision will read.
-func (p *preparer) wantEntity(scope string, entity dibs.Entity) { p.want(entityRef(scope, entity)) }
-
-// Locations returns everything that a command applies to. What is not well-formed is left out.
+// Locations returns where a command applies. It leaves out namespaces and scopes that are not
+// well-formed.
 func Locations(command dibs.Command) []Location {
 	switch c := command.(type) {
 	case dibs.Reserve:

@@ -16,7 +16,7 @@ func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 		if v.owns(c.Entity, n) {
 			return v.ownedResult(n, true), nil
 		}
-		if n.givenUp() {
+		if n.ConfirmedAt != 0 && (n.State == dibs.Free || n.State == dibs.Quarantined) {
 			return dibs.Result{}, t.refuse(dibs.CodeAlreadyReleased, "%s was confirmed and has been given up since", t.key())
 		}
 		if err := t.checkLive(n); err != nil {
@@ -27,11 +27,6 @@ func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 		}
 		return v.ownedResult(n, false), nil
 	})
-}
-
-// givenUp reports whether the name was an entity's in this epoch and no longer is.
-func (n *nameState) givenUp() bool {
-	return n.ConfirmedAt != 0 && (n.State == dibs.Free || n.State == dibs.Quarantined)
 }
 
 // confirmHold makes a hold the active name of an entity, in place of another one if the command

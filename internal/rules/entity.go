@@ -126,6 +126,6 @@ func (p *preparer) prepareEntity(scope string, entity dibs.Entity) *dibs.Error {
 	if err := checkScope(scope); err != nil {
 		return err
 	}
-	p.wantEntity(scope, entity)
+	p.want(entityRef(scope, entity))
 	return checkEntity(entity)
 }

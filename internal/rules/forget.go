@@ -24,7 +24,7 @@ type Forgotten struct {
 
 // ForgetName forgets one name, and its rows from before the rules of its namespace changed.
 func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	t, err := p.target(req.Namespace, req.Value, "")
 	if err == nil {
 		err = checkOptionalEntity(req.Entity)
@@ -91,8 +91,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 	if dryRun {
 		atOnce = len(history)
 	}
-	p := &preparer{policies: set}
-	p.want(ref)
+	p := set.preparer(ref)
 	j := newJob(p, func(v *view) (Forgotten, *dibs.Error) {
 		if v.absent(ref) {
 			return Forgotten{}, nil
@@ -108,7 +107,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 			return p.erase(v, n)
 		}
 		r := who.redact(n, history)
-		if r.empty() {
+		if len(r.events) == 0 && !r.row {
 			return Forgotten{}, nil
 		}
 		// Before the events: from a history that is partly redacted r.concerns cannot tell.
@@ -139,8 +138,7 @@ type ForgottenEntity struct {
 // ForgetEntity forgets what there is of a person besides names: events about the entity as a
 // whole, [RedactAtOnce] at most, and its record.
 func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[ForgottenEntity] {
-	p := &preparer{policies: set}
-	p.wantEntity(who.Scope, who.Entity)
+	p := set.preparer(entityRef(who.Scope, who.Entity))
 	return newJob(p, func(v *view) (ForgottenEntity, *dibs.Error) {
 		ref := entityRef(who.Scope, who.Entity)
 		r, ok := v.peek(ref).(*dibs.EntityRecord)

@@ -14,7 +14,7 @@ type FoundName struct {
 
 // FindName asks for a name, which may be free.
 func (set *Policies) FindName(namespace, value string) (*Job[FoundName], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	t, err := p.target(namespace, value, "")
 	if err != nil {
 		return nil, err

@@ -9,6 +9,11 @@ type Job[T any] struct {
 	outcome T
 }
 
+// preparer returns a preparer for a job that reads these records.
+func (set *Policies) preparer(refs ...dibs.Ref) *preparer {
+	return &preparer{policies: set, wants: refs}
+}
+
 // newJob returns a job that decides what to change.
 func newJob[T any](p *preparer, decide func(v *view) (T, *dibs.Error)) *Job[T] {
 	j := &Job[T]{Request: &Request{wants: p.wants}}
@@ -19,8 +24,7 @@ func newJob[T any](p *preparer, decide func(v *view) (T, *dibs.Error)) *Job[T] {
 	return j
 }
 
-// newQuestion returns a job that changes nothing. The answer must not keep anything of an earlier
-// run.
+// newQuestion returns a job that changes nothing. Each run must return a new answer.
 func newQuestion[T any](p *preparer, answer func(v *view) (T, *dibs.Error)) *Job[T] {
 	j := newJob(p, answer)
 	j.dryRun = true

@@ -30,9 +30,6 @@ func (t *target) newState() *nameState {
 	return n
 }
 
-// exists reports whether the name has a row.
-func (n *nameState) exists() bool { return n.Rev > 0 }
-
 // name returns the state of a name, free if it has no row.
 func (v *view) name(t *target) *nameState {
 	if n := v.lookUp(t); n != nil {

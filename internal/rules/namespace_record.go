@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/calldibs/dibs"
@@ -73,7 +72,6 @@ func (v *view) checkNewNames(t *target) *dibs.Error {
 	if err != nil {
 		return err
 	}
-	record.Rules = cmp.Or(record.Rules, t.policy.rules)
 	return record.checkRules(t)
 }
 
@@ -143,9 +141,7 @@ func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *
 	if err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: set}
-	p.want(namespaceRecordRef(ns))
-	return newQuestion(p, func(v *view) (NamespaceRecord, *dibs.Error) {
+	return newQuestion(set.preparer(namespaceRecordRef(ns)), func(v *view) (NamespaceRecord, *dibs.Error) {
 		return v.readNamespaceRecord(ns)
 	}), nil
 }
@@ -183,9 +179,7 @@ func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord
 	if err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: set}
-	p.want(namespaceRecordRef(ns))
-	return newJob(p, func(v *view) (none struct{}, _ *dibs.Error) {
+	return newJob(set.preparer(namespaceRecordRef(ns)), func(v *view) (none struct{}, _ *dibs.Error) {
 		record, err := v.readNamespaceRecord(ns)
 		if err != nil {
 			return none, err

@@ -14,6 +14,3 @@ type PastEnd struct {
 	rev uint64
 	At  dibs.Instant // when it ended; zero if there is no such end
 }
-
-// IsZero reports whether there is no such end.
-func (e PastEnd) IsZero() bool { return e.At == 0 }

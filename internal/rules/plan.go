@@ -66,7 +66,7 @@ func (page *PlanPage) Findings() []PlanFinding {
 	rows, _ := page.Result()
 	var list []PlanFinding
 	for i, n := range page.names {
-		name := nameOf(&n.NameRecord, page.now)
+		name := n.show(page.now)
 		t := page.targets[i]
 		if t == nil {
 			// No caller can ask for a quarantined name that is not valid: it can stay as it is.

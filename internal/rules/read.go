@@ -4,7 +4,7 @@ import "github.com/calldibs/dibs"
 
 // LookUp asks for one name.
 func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	what := lookup.ID.String()
 	find := func(v *view) *nameState { return v.followVisible(lookup.ID, lookup.Sees) }
 	if lookup.ID.IsZero() {
@@ -36,9 +36,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 
 // ReadNames asks for names by the refs of their rows; nil stands for a name without a row.
 func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
-	p := &preparer{policies: set}
-	p.want(refs...)
-	return newQuestion(p, func(v *view) ([]*dibs.Name, *dibs.Error) {
+	return newQuestion(set.preparer(refs...), func(v *view) ([]*dibs.Name, *dibs.Error) {
 		names := make([]*dibs.Name, len(refs))
 		for i, ref := range refs {
 			if n := v.nameByID(ref.ID, ref.Scope); n != nil {
@@ -52,7 +50,7 @@ func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
 
 // NamespacesOf asks which of these reservations have a row, and in which namespace.
 func (set *Policies) NamespacesOf(ids []dibs.ID) *Job[map[dibs.ID]string] {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	for _, id := range ids {
 		p.want(nameRef("", id))
 	}
@@ -69,9 +67,7 @@ func (set *Policies) NamespacesOf(ids []dibs.ID) *Job[map[dibs.ID]string] {
 
 // Revision asks for the revision of a name's row, 0 if there is none.
 func (set *Policies) Revision(ref dibs.Ref) *Job[uint64] {
-	p := &preparer{policies: set}
-	p.want(ref)
-	return newQuestion(p, func(v *view) (uint64, *dibs.Error) {
+	return newQuestion(set.preparer(ref), func(v *view) (uint64, *dibs.Error) {
 		if n := v.nameByID(ref.ID, ref.Scope); n != nil {
 			return n.Rev, nil
 		}
@@ -87,7 +83,7 @@ type EntityAsOf struct {
 
 // FindEntity asks for an entity that has, or had, a name.
 func (set *Policies) FindEntity(scope string, entity dibs.Entity) (*Job[EntityAsOf], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	if err := p.prepareEntity(scope, entity); err != nil {
 		return nil, err
 	}

@@ -40,9 +40,6 @@ type redaction struct {
 	epochs map[uint64]bool // epochs of the person's, and those that inherited from one
 }
 
-// empty reports whether there is nothing to redact.
-func (r redaction) empty() bool { return len(r.events) == 0 && !r.row }
-
 // concerns reports whether a token was the person's, or may have been: it is not known for tokens
 // that came with the name from another row.
 func (r *redaction) concerns(t dibs.SpentToken) bool { return r.epochs[t.Epoch] || t.Epoch == 0 }

@@ -70,7 +70,7 @@ func checkPrincipal(p dibs.Principal) *dibs.Error {
 // Decide takes the request's decisions on the batch state. A refused request changes nothing.
 func (r *Request) Decide(b *Batch) {
 	r.now = b.now
-	r.view = b.view(r.actor)
+	r.view = &view{batch: b, now: b.now, actor: r.actor}
 	if len(r.decisions) == 1 {
 		result, err := r.decisions[0](r.view)
 		r.results, r.err = []dibs.Result{result}, err
@@ -117,7 +117,12 @@ func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.er
 // DecidedAt returns the engine's time of the last decision, zero before the first.
 func (r *Request) DecidedAt() dibs.Instant { return r.now }
 
-// Changes reports whether the last decision changes anything.
+// Changes reports whether the last decision changes anything. Then its answer is right once its
+// group is committed. A decision that changes nothing is right after a commit only if it rests on
+// the load alone: otherwise it rests on changes of other requests, which are true from the commit
+// on, and on records that were true at the load. Commit does not check that both were true at one
+// moment, because it does not check absent records that the group does not write. Such a request
+// has to be decided again.
 func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
 
 // PastEnds returns the ends that the last decision rests on and that no commit has written.

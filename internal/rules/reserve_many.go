@@ -91,11 +91,14 @@ func replayFirst(v *view, reservations []*reservation, token string) (dibs.Resul
 			continue
 		}
 		n := v.name(r.target)
-		if n.held() && r.matches(n) {
+		switch last := n.heldBy(r.token, r.principal); {
+		case last && n.held():
 			return r.try(v, token)
-		}
-		if ended == nil {
-			ended = r.checkReplay(v, n)
+		case ended != nil:
+		case last:
+			ended = r.checkLive(n)
+		default:
+			ended = r.checkSpent(v, n)
 		}
 	}
 	return dibs.Result{}, ended

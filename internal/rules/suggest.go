@@ -37,7 +37,7 @@ func ModelOf(canonical string, refusal *dibs.Refusal) string {
 // free. Parts are what the caller offers to make names from, random some random words. All
 // candidates are read at once.
 func (set *Policies) Suggest(namespace string, models, parts []string, count int, random []string) *Job[[][]string] {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	list := make([]candidates, len(models))
 	for i, model := range models {
 		list[i] = p.candidates(namespace, model, parts, random)

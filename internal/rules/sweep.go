@@ -10,8 +10,7 @@ type Swept struct {
 
 // Sweep ends what is over about a record that is due.
 func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
-	p := &preparer{policies: set}
-	p.want(ref)
+	p := set.preparer(ref)
 	return newJob(p, func(v *view) (Swept, *dibs.Error) {
 		if v.absent(ref) { // another sweep was faster
 			return Swept{}, nil

@@ -16,7 +16,7 @@ func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 		if err := checkEntity(entity); err != nil {
 			return nil, t.about(err)
 		}
-		p.wantEntity(t.scope, entity)
+		p.want(entityRef(t.scope, entity))
 	}
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n := v.name(t)

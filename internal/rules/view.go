@@ -35,11 +35,6 @@ type view struct {
 	fault *dibs.Error // a record that the decision rests on cannot be decoded
 }
 
-// view returns the view of a request.
-func (b *Batch) view(actor string) *view {
-	return &view{batch: b, now: b.now, actor: actor}
-}
-
 // nested returns a view for one part of a request. Its reads always count; its changes count once
 // it is closed with merge.
 func (v *view) nested() *view {
