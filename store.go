@@ -188,7 +188,7 @@ func (w Window) Intersect(other Window) Window {
 // Outcome is the outcome of a group.
 type Outcome uint8
 
-// The outcomes. The zero Outcome is Stale: one that was never set is no success.
+// The outcomes. The zero Outcome is Stale, so that an outcome that was not set is not a success.
 const (
 	Stale     Outcome = iota // a record has changed, or the window is over; nothing was done
 	Committed                // the group is committed
