@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// setArchived prepares an Archive or a Restore.
 func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
 	if err := p.prepareEntity(scope, entity); err != nil {
 		return nil, err

@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"fmt"
-
-	"github.com/calldibs/dibs"
-)
+import "github.com/calldibs/dibs"
 
 // decision is a prepared command: a pure function that reads records through the view and changes
 // them, or refuses. It may run several times, and keeps nothing between two runs.
@@ -25,7 +21,7 @@ type preparer struct {
 func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	switch c := command.(type) {
 	case nil:
-		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "the command is nil"}
+		return nil, refuse(dibs.CodeInvalidValue, "the command is nil")
 	case dibs.Reserve:
 		return p.reserve(c)
 	case dibs.ReserveAll:
@@ -59,7 +55,7 @@ func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	case dibs.Settle:
 		return p.settle(c)
 	default:
-		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("unknown command type %T", command)}
+		return nil, refuse(dibs.CodeInvalidValue, "unknown command type %T", command)
 	}
 }
 
@@ -116,3 +112,37 @@ func Locations(command dibs.Command) []Location {
 		return nil
 	}
 }
+
+// Location says where a command applies: in a scope, or wherever a reservation is stored.
+type Location struct {
+	Name      string // for messages
+	Namespace string // empty if the command names no namespace; so is Kind
+	Kind      string
+	Scope     string
+	ID        dibs.ID // of the reservation; zero if the scope is known
+}
+
+// inNamespace returns the location of a namespace, or none if the namespace is not well-formed:
+// such a command is refused anyway.
+func inNamespace(namespace string) []Location {
+	scope, kind, err := splitNamespace(namespace)
+	if err != nil {
+		return nil
+	}
+	return []Location{{Name: namespace, Namespace: namespace, Kind: kind, Scope: scope}}
+}
+
+// inScope returns the location of an entity.
+func inScope(scope string, entity dibs.Entity) []Location {
+	if checkScope(scope) != nil {
+		return nil
+	}
+	name := entity.String()
+	if scope != "" {
+		name += " of scope " + scope
+	}
+	return []Location{{Name: name, Scope: scope}}
+}
+
+// ofReservation returns the location of a reservation, whose scope is not known.
+func ofReservation(id dibs.ID) []Location { return []Location{{Name: id.String(), ID: id}} }

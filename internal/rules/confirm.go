@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// confirm prepares a Confirm.
 func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 	if err := checkEntity(c.Entity); err != nil {
 		return nil, err

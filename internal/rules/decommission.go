@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// decommission prepares a Decommission.
 func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
 	t, err := p.target(c.Namespace, c.Value, "")
 	if err != nil {

@@ -66,10 +66,7 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 // mayForget refuses to forget a name that is taken, unless it is that entity's.
 func (t *target) mayForget(n *nameState, entity dibs.Entity) *dibs.Error {
 	has := n.Owner
-	switch {
-	case n.held():
-		has = n.Intended
-	case n.State == dibs.Free && has.IsZero():
+	if n.held() || n.State == dibs.Free && has.IsZero() {
 		has = n.Intended
 	}
 	switch {

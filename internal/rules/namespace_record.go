@@ -47,8 +47,9 @@ func (r NamespaceRecord) checkRun(namespace, run string) *dibs.Error {
 	if r.Run == run {
 		return nil
 	}
-	return &dibs.Error{Code: dibs.CodeUnavailable, Namespace: namespace, Message: fmt.Sprintf(
-		"another run of Recanonicalize has taken over %s, and this run stops", namespace)}
+	err := refuse(dibs.CodeUnavailable, "another run of Recanonicalize has taken over %s, and this run stops", namespace)
+	err.Namespace = namespace
+	return err
 }
 
 // recordForNewName returns the namespace record for a decision that makes a name. A name that is
@@ -93,7 +94,6 @@ func (v *view) readNamespaceRecord(ns namespaceInfo) (NamespaceRecord, *dibs.Err
 	return record, nil
 }
 
-// decodeNamespaceRecord decodes the document of a namespace record.
 func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
 	record, err := decodeDocument[NamespaceRecord](doc)
 	if err != nil {
@@ -103,12 +103,10 @@ func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
 	return record, nil
 }
 
-// writeNamespaceRecord stores the record of a namespace.
 func (v *view) writeNamespaceRecord(ns namespaceInfo, record NamespaceRecord) {
 	writeDocument(v, namespaceRecordRef(ns), ns.namespace, record.docRev, 0, record)
 }
 
-// namespaceRecordRef returns the ref of a namespace's record.
 func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
 	return dibs.Ref{Kind: dibs.KindNamespace, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
 }

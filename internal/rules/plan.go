@@ -129,7 +129,6 @@ type plannedName struct {
 	entity dibs.Entity // the owner, or the entity it is held for; zero if unknown
 }
 
-// plannedNameOf returns what a plan keeps of a name.
 func plannedNameOf(n *nameState) plannedName {
 	if n.held() {
 		return plannedName{n.ID, n.State, n.Intended}

@@ -16,7 +16,6 @@ type renaming struct {
 	principal dibs.Principal
 }
 
-// rename prepares a Rename.
 func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
 	t, err := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
 	if err != nil {

@@ -33,7 +33,7 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 		return nil, err
 	}
 	if len(req.Commands) == 0 {
-		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "there is no command to apply"}
+		return nil, refuse(dibs.CodeInvalidValue, "there is no command to apply")
 	}
 	if err := checkAtMost(len(req.Commands), MaxCommands, "commands in one Apply"); err != nil {
 		return nil, err
@@ -59,10 +59,9 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 
 const maxPrincipal = 255
 
-// checkPrincipal checks the name of a principal.
 func checkPrincipal(p dibs.Principal) *dibs.Error {
 	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("the principal's name %s", problem)}
+		return refuse(dibs.CodeInvalidValue, "the principal's name %s", problem)
 	}
 	return nil
 }
@@ -136,3 +135,35 @@ func Several(failures []dibs.Failure, total int) *dibs.Error {
 	first.Failures = failures
 	return &first
 }
+
+// Job is a request that is not an Apply: a question of a caller, or housekeeping. Its outcome has
+// a type of its own.
+type Job[T any] struct {
+	*Request
+	outcome T
+}
+
+// preparer returns a preparer for a job that reads these records.
+func (set *Policies) preparer(refs ...dibs.Ref) *preparer {
+	return &preparer{policies: set, wants: refs}
+}
+
+// newJob returns a job that decides what to change.
+func newJob[T any](p *preparer, decide func(v *view) (T, *dibs.Error)) *Job[T] {
+	j := &Job[T]{Request: &Request{wants: p.wants}}
+	j.decisions = []decision{func(v *view) (_ dibs.Result, err *dibs.Error) {
+		j.outcome, err = decide(v)
+		return dibs.Result{}, err
+	}}
+	return j
+}
+
+// newQuestion returns a job that changes nothing. Each run must return a new answer.
+func newQuestion[T any](p *preparer, answer func(v *view) (T, *dibs.Error)) *Job[T] {
+	j := newJob(p, answer)
+	j.dryRun = true
+	return j
+}
+
+// Result returns the outcome of the last decision.
+func (j *Job[T]) Result() (T, *dibs.Error) { return j.outcome, j.err }

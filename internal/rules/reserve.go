@@ -9,7 +9,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// reserve prepares a Reserve.
 func (p *preparer) reserve(c dibs.Reserve) (decision, *dibs.Error) {
 	token, hash, err := chooseToken(c.Token)
 	if err != nil {

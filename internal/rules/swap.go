@@ -6,7 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// swap prepares a Swap.
 func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	ta, err := p.target(c.Namespace, c.A.Value, "a")
 	if err != nil {

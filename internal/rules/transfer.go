@@ -6,7 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// transfer prepares a Transfer.
 func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 	t, err := p.target(c.Namespace, c.Value, "")
 	if err != nil {

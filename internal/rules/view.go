@@ -137,7 +137,6 @@ func withScope(ref dibs.Ref, r dibs.Record) dibs.Ref {
 	return r.Ref()
 }
 
-// find returns the index of this view's own change to a record.
 func (v *view) find(ref dibs.Ref) (int, bool) {
 	i := slices.IndexFunc(v.changes, func(c change) bool { return c.ref.ID == ref.ID && c.ref.Kind == ref.Kind })
 	return i, i >= 0
@@ -180,4 +179,17 @@ func (v *view) noteEnd(ref dibs.Ref, rev uint64, at dibs.Instant) {
 	if end := (PastEnd{ref, rev, at}); at != 0 && !slices.Contains(v.pastEnds, end) {
 		v.pastEnds = append(v.pastEnds, end)
 	}
+}
+
+// PastEnd is an end that a decision rests on and that only time has brought: something about a
+// record is over, and no commit has written that yet.
+//
+// Another process may have decided before the end to confirm, extend or release the hold, and its
+// commit may still be under way, invisible to Load. So a decision that commits nothing and rests on
+// such an end is answered only after the engine has waited for such commits and another Load has
+// found the record unchanged.
+type PastEnd struct {
+	Ref dibs.Ref
+	rev uint64
+	At  dibs.Instant // when it ended; zero if there is no such end
 }
