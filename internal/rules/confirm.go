@@ -9,8 +9,8 @@ func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 	// The scope is not known before the name is read. Most names have none.
 	p.expectAbsent(entityRef("", c.Entity))
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
-		// Asked for before anything is refused: otherwise each Confirm of a long list would ask only
-		// after those before it are decided, and take another load.
+		// Ask for the entity before any refusal. Otherwise the Confirms of a list ask one after the
+		// other, each with another load.
 		v.batch.expectAbsent(entityRef(t.scope, c.Entity))
 		if v.owns(c.Entity, n) {
 			return v.ownedResult(n, true), nil

@@ -135,8 +135,8 @@ func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bo
 	for _, n := range v.batch.owned[owner] {
 		ids = append(ids, n.ID)
 	}
-	// Commands before this one may have given the entity names that the engine does not have yet.
-	// Names that they took from it show that when they are read.
+	// Earlier commands may have given the entity names that the engine does not list yet. A name
+	// that they took from it has another owner when it is read.
 	for _, r := range v.pending() {
 		if n, ok := r.(*dibs.NameRecord); ok && n.Scope == scope && n.Owner == entity && !slices.Contains(ids, n.ID) {
 			ids = append(ids, n.ID)

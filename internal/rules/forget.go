@@ -11,10 +11,10 @@ import (
 const RedactAtOnce = 8
 
 // forgottenFor is how long the record of a forgotten entity keeps its revision: longer than any
-// decision is under way.
+// decision takes.
 const forgottenFor = 30 * 24 * time.Hour
 
-// Forgotten is what forgetting one name came to.
+// Forgotten is the outcome of forgetting one name.
 type Forgotten struct {
 	Changed bool
 	Again   bool // decide again, with the history read anew
@@ -107,7 +107,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if len(r.events) == 0 && !r.row {
 			return Forgotten{}, nil
 		}
-		// Before the events: from a history that is partly redacted r.concerns cannot tell.
+		// Do this before events are redacted: r.concerns needs the whole history.
 		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns)
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
@@ -132,8 +132,8 @@ type ForgottenEntity struct {
 	HasNames bool // nothing was done, because the entity still has names
 }
 
-// ForgetEntity forgets what there is of a person besides names: events about the entity as a
-// whole, [RedactAtOnce] at most, and its record.
+// ForgetEntity forgets the record of a person's entity, and [RedactAtOnce] events at most about the
+// entity as a whole.
 func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[ForgottenEntity] {
 	p := set.preparer(entityRef(who.Scope, who.Entity))
 	return newJob(p, func(v *view) (ForgottenEntity, *dibs.Error) {

@@ -11,7 +11,7 @@ import (
 type nameState struct {
 	dibs.NameRecord
 	before dibs.Snapshot // the state after its last event
-	lapses []lapse       // what ended by itself and is not in the history yet
+	lapses []lapse       // that are not in the history yet
 }
 
 // stateOf returns the state of a record as of a moment.

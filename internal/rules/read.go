@@ -122,8 +122,8 @@ func (n FoundName) FormerRows() []dibs.ID { return n.state.linked(dibs.LinkMoved
 // Means reports whether a value is this name, by the present rules.
 func (n FoundName) Means(value string) bool { return n.target.means(value) }
 
-// EndedAlone calls fn with what ended by itself and is not in the history yet, newest first, until
-// fn returns false: the date, and the state from then on.
+// EndedAlone calls fn with each end that came by itself and is not in the history yet, newest first,
+// until fn returns false: the date, and the state from then on.
 func (n FoundName) EndedAlone(fn func(at dibs.Instant, now dibs.Snapshot) bool) {
 	for _, l := range slices.Backward(n.state.lapses) {
 		if !fn(l.at, l.after) {

@@ -7,7 +7,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// renaming is a Rename with everything checked that needs no record. Its target is the new name.
+// renaming is a Rename after all checks that need no record. Its target is the new name.
 type renaming struct {
 	*target
 	command   dibs.Rename

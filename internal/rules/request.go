@@ -66,7 +66,7 @@ func checkPrincipal(p dibs.Principal) *dibs.Error {
 	return nil
 }
 
-// Decide takes the request's decisions on the batch state. A refused request changes nothing.
+// Decide runs the request's decisions on the batch state. A refused request changes nothing.
 func (r *Request) Decide(b *Batch) {
 	r.now = b.now
 	r.view = &view{batch: b, now: b.now, actor: r.actor}
@@ -85,8 +85,8 @@ func (r *Request) Decide(b *Batch) {
 	r.view.accept()
 }
 
-// decideList takes several decisions in order; each sees what the decisions before it changed.
-// After a refusal the rest is still decided, so that the error names every command that fails.
+// decideList runs several decisions in order; each sees what the decisions before it changed. After
+// a refusal it runs the rest too, so that the error names every command that fails.
 func (r *Request) decideList() {
 	r.results, r.err = make([]dibs.Result, len(r.decisions)), nil
 	var failures []dibs.Failure
@@ -110,7 +110,7 @@ func (r *Request) Length() int { return len(r.decisions) }
 // Size returns how many records the request is known to read.
 func (r *Request) Size() int { return len(r.wants) }
 
-// Result returns what the last decision came to.
+// Result returns the outcome of the last decision.
 func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
 
 // DecidedAt returns the engine's time of the last decision, zero before the first.

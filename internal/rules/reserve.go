@@ -36,7 +36,7 @@ func chooseToken(token string) (string, dibs.TokenHash, *dibs.Error) {
 	return token, hash, err
 }
 
-// reservation is one name to reserve, with everything checked that needs no record.
+// reservation is a name to reserve, after all checks that need no record.
 type reservation struct {
 	*target
 	ttl           time.Duration

@@ -61,8 +61,7 @@ func (n *nameState) lastToken(at dibs.Instant) []dibs.SpentToken {
 	}}
 }
 
-// spentBy tells a principal's tokens from those of others. The principal cannot be worked out from
-// it without the token.
+// spentBy returns a mark of the principal, which reveals nothing without the token.
 func spentBy(token dibs.TokenHash, principal string) [8]byte {
 	sum := sha256.Sum256(append(token[:], principal...))
 	return [8]byte(sum[:])

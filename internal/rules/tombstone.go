@@ -76,7 +76,7 @@ func (v *view) endUse(n *nameState, ns namespaceInfo) *dibs.Error {
 }
 
 // restartHistory begins the history of a row anew, with an event that says so: followers of the
-// feed may not have seen the events that are gone.
+// feed may not have read the events that it deletes.
 func (v *view) restartHistory(n *nameState, at dibs.Instant, now dibs.Snapshot) {
 	v.renew(n.Ref())
 	v.record(n, dibs.EventForgotten, at, "", now)

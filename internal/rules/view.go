@@ -13,9 +13,9 @@ type change struct {
 	record dibs.Record
 }
 
-// view is what one decision sees: the batch state, under the changes of its own request so far.
-// It reads its own writes, and records every read. A record that is not loaded yet looks absent;
-// the outcome is then discarded, and decided again once the batch has the record.
+// view is what one decision sees: the batch state with the changes of its own request so far. It
+// records every read. A record that is not loaded yet looks absent; then the outcome is discarded,
+// and the request is decided again once the batch has the record.
 type view struct {
 	batch  *Batch
 	parent *view // the enclosing view, of a nested one
@@ -103,8 +103,8 @@ func (v *view) peek(ref dibs.Ref) dibs.Record {
 	return r
 }
 
-// absent reports whether a record is absent, for a decision that does not write it, so that Commit
-// cannot check it. A guess is not enough.
+// absent reports whether a record is absent, for a decision that does not write it. Commit does not
+// check that, so a guess is not enough.
 func (v *view) absent(ref dibs.Ref) bool {
 	if v.peek(ref) != nil {
 		return false
@@ -113,8 +113,8 @@ func (v *view) absent(ref dibs.Ref) bool {
 	return true
 }
 
-// requireLoad says that the decision rests on what Commit does not check: a guessed state must be
-// loaded first.
+// requireLoad notes that the decision rests on something that Commit does not check: a guessed state
+// must be loaded first.
 func (v *view) requireLoad() {
 	if v.batch.Guessed() {
 		v.batch.asked = true
@@ -151,7 +151,7 @@ func (v *view) put(ref dibs.Ref, record dibs.Record) {
 	v.changes = append(v.changes, change{ref, record})
 }
 
-// renew says that a record that is put replaces another one, of which nothing remains, events
+// renew notes that a record that is put replaces another one: nothing of that one remains, events
 // included.
 func (v *view) renew(ref dibs.Ref) {
 	v.renewed = append(v.renewed, ref)
@@ -166,14 +166,14 @@ func dropEvents(ref dibs.Ref, events []dibs.Event) []dibs.Event {
 	return slices.DeleteFunc(events, func(e dibs.Event) bool { return e.ID == ref.ID })
 }
 
-// narrow limits the window in which the decision is right: not before from, and before before.
-// Zero sets no limit.
+// narrow limits when the decision is right: from (inclusive) to before (exclusive). Zero sets no
+// limit.
 func (v *view) narrow(from, before dibs.Instant) {
 	v.window = v.window.Intersect(dibs.Window{From: from, Before: before})
 }
 
-// noteEnd says that the decision rests on something about a record that has been over since at,
-// which no commit has written yet. At zero there is no such end.
+// noteEnd notes that the decision rests on an end that no commit has written yet. A zero date means
+// that there is no such end.
 func (v *view) noteEnd(ref dibs.Ref, rev uint64, at dibs.Instant) {
 	v.narrow(at, 0)
 	if end := (PastEnd{ref, rev, at}); at != 0 && !slices.Contains(v.pastEnds, end) {
@@ -181,12 +181,12 @@ func (v *view) noteEnd(ref dibs.Ref, rev uint64, at dibs.Instant) {
 	}
 }
 
-// PastEnd is an end that a decision rests on and that only time has brought: something about a
-// record is over, and no commit has written that yet.
+// PastEnd is an end that a decision rests on and that no commit has written yet, such as that of a
+// hold whose time is over.
 //
 // Another process may have decided before the end to confirm, extend or release the hold, and its
-// commit may still be under way, invisible to Load. So a decision that commits nothing and rests on
-// such an end is answered only after the engine has waited for such commits and another Load has
+// commit may still be in progress, invisible to Load. So a decision that commits nothing and rests
+// on such an end is answered only after the engine has waited for such commits, and another Load has
 // found the record unchanged.
 type PastEnd struct {
 	Ref dibs.Ref
