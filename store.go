@@ -81,7 +81,7 @@ type Store interface {
 	// whichever process commits it and whatever delays it [await-commits]. So Await waits for
 	// such groups, or makes them stale. If the engine's clock has not reached end, Await waits
 	// for that too [await-clock]. If its context ends first, it must return an error then
-	// [await-deadline]. It must delay no other caller.
+	// [await-deadline]. It must not delay other callers.
 	Await(ctx context.Context, refs []Ref, end Instant) error
 
 	// Due returns at most limit refs of records whose Due date is at or before the engine's

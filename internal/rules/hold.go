@@ -45,7 +45,9 @@ func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 // onHold prepares a command on a hold: decide gets the name that the token holds or held last. The
 // answer to another token is the same as to another principal, so that it does not tell which of
 // the two was wrong.
-func (p *preparer) onHold(c dibs.Command, id dibs.ID, token string, decide func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error)) (decision, *dibs.Error) {
+func (p *preparer) onHold(
+	c dibs.Command, id dibs.ID, token string, decide func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error),
+) (decision, *dibs.Error) {
 	hash, err := hashToken(token)
 	if err != nil {
 		return nil, err
