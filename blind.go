@@ -1,14 +1,14 @@
 package dibs
 
 // BlindKey is a secret from which a blind namespace makes the keyed hashes that it stores
-// instead of values. With the registry's data but without the secret, no one can find out
-// whether a value is there, not even by trying values.
+// instead of values. The registry's data without the secret does not tell whether a value is
+// stored, even to an attacker who tries values.
 //
 // To rotate keys, put a new key in front of the old one, in one process after the other. Names
 // that are taken from then on are indexed and looked up under both keys, so processes that know
 // only the old key and processes that know both never give one name to two owners.
-// [Registry.Rekey] adds an older name to the index of the new key. Remove the old key when it
-// is done for all.
+// [Registry.Rekey] adds an older name to the index of the new key. Remove the old key when the
+// index of the new key has all names.
 //
 // A lost secret cannot be replaced: without it the registry cannot tell which names are taken.
 type BlindKey struct {

@@ -16,7 +16,7 @@ type Result struct {
 	Names []Name
 	// Token is that of a Reserve, ReserveAll or ReserveFirst; else empty.
 	Token string
-	// Replayed says that nothing changed because the result already stood.
+	// Replayed says that nothing changed, because an earlier command had the same result.
 	Replayed bool
 	// Version is the entity's version after a command on an entity's names.
 	Version uint64
@@ -43,14 +43,14 @@ type Reserve struct {
 	// caller can retry when an answer was lost. Empty means that the registry makes a random
 	// one: then the caller cannot retry.
 	Token string
-	// Entity is the intended owner, for the witness; Confirm then accepts no other. The last
-	// owner of a quarantined name gets it back with this. Zero means none.
+	// Entity is the intended owner, for the witness; Confirm then accepts no other. Only with
+	// its last owner here can a quarantined name be reserved. Zero means none.
 	Entity Entity
 	// CorrelationID is kept with the hold and its events: up to 255 bytes. Empty means none.
 	CorrelationID string
 	// Meta is kept with the hold: up to 16 entries of 255 bytes each. Nil means none.
 	Meta map[string]string
-	// Field names it in errors, like a form's field. Empty means the namespace's type.
+	// Field names the value in errors, like a field of a form. Empty means the namespace's type.
 	Field string
 	// OverrideReserved asks for a reserved word. It needs the right [OverrideReserved].
 	OverrideReserved bool

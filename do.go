@@ -1,6 +1,7 @@
 package dibs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,8 @@ import (
 )
 
 const (
-	// extendFraction: Do extends a hold after a third of its remaining time: time for retries.
+	// extendFraction makes Do extend a hold after a third of its remaining time. The rest is for
+	// retries.
 	extendFraction = 3
 	// minExtendPause is the minimum pause between two attempts to extend.
 	minExtendPause = 20 * time.Millisecond
@@ -97,9 +99,7 @@ func (r *Registry) holdAll(ctx context.Context, reserve ReserveAll) ([]Hold, err
 	if b, ok := r.backend.(EmbeddedBackend); ok && b.IsBound() {
 		return nil, fmt.Errorf("%w: Do cannot hold names inside a transaction; use Claim", ErrUnsupported)
 	}
-	if reserve.Token == "" {
-		reserve.Token = NewToken()
-	}
+	reserve.Token = cmp.Or(reserve.Token, NewToken())
 	for try := 1; ; try++ {
 		holds, err := r.ReserveAll(ctx, reserve)
 		if !errors.Is(err, ErrOutcomeUnknown) || try == maxReserves || !sleep(ctx, retryPause) {
@@ -110,8 +110,7 @@ func (r *Registry) holdAll(ctx context.Context, reserve ReserveAll) ([]Hold, err
 
 // unwrapOnly turns the refusal of a list with one element into that of the element.
 func unwrapOnly(err error) error {
-	var refused *Error
-	if errors.As(err, &refused) && len(refused.Failures) == 1 {
+	if refused, ok := errors.AsType[*Error](err); ok && len(refused.Failures) == 1 {
 		return refused.Failures[0].Err
 	}
 	return err
@@ -142,8 +141,8 @@ func (r *Registry) doHolding(
 }
 
 func isUnsure(err error) bool {
-	var unsure *unsureError
-	return errors.As(err, &unsure) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	_, unsure := errors.AsType[*unsureError](err)
+	return unsure || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // runHolding runs fn while it extends the holds. It returns the holds as last extended.
@@ -168,9 +167,9 @@ func (r *Registry) runHolding(
 	return entity, latest, err
 }
 
-// keepHeld extends a hold until the context ends. If the hold is over or lost it calls lost and
-// returns. It measures the end by this process's clock, from the moment of the request: also
-// when the engine cannot be reached, fn must not continue as if it had the name.
+// keepHeld extends a hold until the context ends. If the hold is over or lost, it calls lost and
+// returns. It measures the end by this process's clock, from the moment of the request, so that fn
+// does not continue without the name while the engine cannot be reached.
 func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost context.CancelCauseFunc) {
 	over := time.Now().Add(hold.Remaining)
 	if hold.State == Suspect {
@@ -191,7 +190,7 @@ func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost conte
 			hold.Name = name
 			over = asked.Add(name.Remaining)
 		case errors.Is(err, ErrTTLTooLong):
-			// The hold has reached the policy's maximum: it lasts until over.
+			// The hold has the policy's maximum length, and cannot be extended.
 			if !sleep(ctx, time.Until(over)) {
 				return
 			}

@@ -3,7 +3,6 @@ package dibs
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -124,12 +123,11 @@ type Failure struct {
 
 // Error returns the code, the message and the wrapped cause.
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "dibs: %s: %s", e.Code, e.Message)
+	text := fmt.Sprintf("dibs: %s: %s", e.Code, e.Message)
 	if e.wrapped != nil {
-		fmt.Fprintf(&b, ": %v", e.wrapped)
+		text += ": " + e.wrapped.Error()
 	}
-	return b.String()
+	return text
 }
 
 // Is matches the sentinel of the error's code.
@@ -154,11 +152,7 @@ func OutcomeUnknown(cause error) *Error {
 // Unavailable returns the error for an engine that did nothing: it cannot be reached, is
 // closed, or its disk is full.
 func Unavailable(cause error) *Error {
-	return &Error{
-		Code:    CodeUnavailable,
-		Message: "nothing happened; try again later",
-		wrapped: cause,
-	}
+	return &Error{Code: CodeUnavailable, Message: "nothing happened; try again later", wrapped: cause}
 }
 
 // Cause says in a few words why an engine failed. Callers get it instead of the driver's own

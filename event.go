@@ -1,6 +1,7 @@
 package dibs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -16,7 +17,7 @@ const (
 	EventClaimed     EventKind = "claimed"     // a free name became active at once
 	EventReleased    EventKind = "released"    // a hold was ended before its time
 	EventExpired     EventKind = "expired"     // a hold's time is over
-	EventSuspected   EventKind = "suspected"   // a hold's time is over, and a witness has to decide
+	EventSuspected   EventKind = "suspected"   // a hold's time is over; its witness has to decide
 	EventDemoted     EventKind = "demoted"     // the active name became an alias
 	EventRevived     EventKind = "revived"     // an alias became the active name again
 	EventRespelled   EventKind = "respelled"   // the same name, written differently
@@ -37,7 +38,7 @@ type Cursor string
 // the [EventPage.Next] of the answer gets all later events.
 const Latest Cursor = "latest"
 
-// Event is one committed change. It has all that a reader needs to follow the registry.
+// Event is one committed change. The feed of events is enough to follow the registry.
 type Event struct {
 	Cursor Cursor    // the position in the feed just after this event
 	Kind   EventKind // what happened
@@ -90,9 +91,7 @@ func (s Snapshot) compact() Snapshot {
 
 // expand is the inverse of compact.
 func (s Snapshot) expand() Snapshot {
-	if s.Status == "" {
-		s.Status = s.State.status()
-	}
+	s.Status = cmp.Or(s.Status, s.State.status())
 	return s
 }
 
@@ -151,15 +150,9 @@ func (e *Event) DecodeBody(data []byte) error {
 	if err := json.Unmarshal(data, &body); err != nil {
 		return fmt.Errorf("dibs: the event of %s with revision %d is damaged: %w", e.ID, e.Rev, err)
 	}
-	e.Canonical, e.Value = body.Canonical, body.Value
-	if e.Value == "" {
-		e.Value = e.Canonical
-	}
+	e.Canonical, e.Value = body.Canonical, cmp.Or(body.Value, body.Canonical)
 	e.Before, e.After, e.Epoch = body.Before.expand(), body.After.expand(), body.After.Epoch
-	e.Entity, e.Version = body.Entity, body.Version
-	if e.Entity.IsZero() {
-		e.Entity = body.After.Entity
-	}
+	e.Entity, e.Version = cmp.Or(body.Entity, body.After.Entity), body.Version
 	e.Scope = body.Scope
 	if !e.ID.IsZero() {
 		e.Scope = ScopeOf(e.Namespace)

@@ -51,10 +51,8 @@ func ParseID(s string) (ID, error) {
 }
 
 func malformedID(s string) *Error {
-	return &Error{
-		Code:    CodeNotFound,
-		Message: fmt.Sprintf("%.80q is not a reservation id: it is %q and %d characters of lower-case base32", s, idPrefix, idLength),
-	}
+	return &Error{Code: CodeNotFound, Message: fmt.Sprintf(
+		"%.80q is not a reservation id, which is %q and %d characters of lower-case base32", s, idPrefix, idLength)}
 }
 
 // IsZero reports whether this is the zero ID.

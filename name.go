@@ -27,7 +27,7 @@ const (
 	StatusExpired   Status = "expired"
 )
 
-// Name is a name at one moment. A zero time means that there is none.
+// Name is a name at one moment. A zero time means no date.
 type Name struct {
 	ID        ID
 	Namespace string

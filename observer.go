@@ -56,7 +56,7 @@ const (
 	WorkEngine                 // a call of the engine
 )
 
-// Work describes what begins, for [Observer.Begin]. It contains no value, token or entity.
+// Work describes the work that begins, for [Observer.Begin]. It has no value, token or entity.
 type Work struct {
 	Kind WorkKind
 	// Op is the verb in lower case ("reserve", "resolve", "apply" for several commands),

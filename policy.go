@@ -40,7 +40,8 @@ type Policy struct {
 	// several emails. False means one.
 	ManyPerEntity bool
 
-	// Quarantine keeps a name that was given up for its last entity. Zero means not at all.
+	// Quarantine is how long a name that was given up is kept for its last entity. Zero means
+	// no quarantine.
 	Quarantine time.Duration
 	// AliasRetention is how long an old name redirects. Zero means for ever.
 	AliasRetention time.Duration
@@ -51,7 +52,7 @@ type Policy struct {
 
 	// ReservedWords need the right [OverrideReserved]. Nil means none.
 	ReservedWords Words
-	// Witness says whether the entity of a lapsed hold exists. Nil means that the hold is over.
+	// Witness says whether the entity of a lapsed hold exists. Nil means that such a hold is over.
 	Witness Witness
 	// Skeleton refuses look-alikes of a name to all entities but its own. Nil means that
 	// look-alikes are different names.
@@ -75,10 +76,10 @@ func For(d time.Duration) TTL { return TTL{d: d, set: true} }
 // Duration returns the duration. If set is false, the TTL is the policy's default.
 func (t TTL) Duration() (d time.Duration, set bool) { return t.d, t.set }
 
-// OtherRules is a namespace for which a policy has other rules than its names were made by.
+// OtherRules is a namespace whose names follow other rules than those of its policy.
 type OtherRules struct {
 	Namespace string
-	OnRecord  string // the rules by which its names were made, such as "exact/1"
+	OnRecord  string // the rules that its names follow, such as "exact/1"
 	Policy    string // the rules of the policy
 }
 

@@ -12,11 +12,11 @@ type Principal struct {
 	Grants Grants
 }
 
-// Grants say what a principal may do in which namespace. Decisions call them, as the namespace
-// of a reservation is known only then. All methods must be safe for concurrent use.
+// Grants say what a principal may do in each namespace. Decisions call them, because the
+// namespace of a reservation is not known before. All methods must be safe for concurrent use.
 type Grants interface {
 	// Allow reports whether the principal may apply a command to a reservation of this
-	// namespace. To a principal that may not, the reservation does not exist.
+	// namespace. If not, the registry answers as if the reservation did not exist.
 	Allow(command Command, namespace string) bool
 	// RightsIn returns the principal's rights in a namespace.
 	RightsIn(namespace string) Rights

@@ -71,14 +71,11 @@ type Words interface {
 func WordList(words ...string) Words {
 	list := make(wordList, len(words))
 	for _, w := range words {
-		list[w] = struct{}{}
+		list[w] = true
 	}
 	return list
 }
 
-type wordList map[string]struct{}
+type wordList map[string]bool
 
-func (l wordList) Reserved(canonical string) bool {
-	_, ok := l[canonical]
-	return ok
-}
+func (l wordList) Reserved(canonical string) bool { return l[canonical] }

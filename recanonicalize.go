@@ -13,7 +13,7 @@ type RecanonicalizeRequest struct {
 	Namespace string
 	// DryRun only says what would be done.
 	DryRun bool
-	// Progress is called after each batch. Nil means that it is not.
+	// Progress is called after each batch. Nil means no calls.
 	Progress func(done, total int)
 }
 

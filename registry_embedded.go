@@ -23,8 +23,8 @@ func (r *Registry) Policy(namespace string) (Policy, error) {
 // the old ones or by the new ones. byNamespace and fallback are the Policies and the Default of
 // a [Config]. If one of them is not valid, SetPolicies changes nothing.
 //
-// New rules for which names are the same need [Registry.Recanonicalize], before or after;
-// [Registry.CheckPolicies] finds them.
+// If the rules for which names are the same change, run [Registry.Recanonicalize] too, before or
+// after; [Registry.CheckPolicies] finds the namespaces.
 func (r *Registry) SetPolicies(byNamespace map[string]Policy, fallback Policy) error {
 	b, ok := r.backend.(EmbeddedBackend)
 	if !ok {

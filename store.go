@@ -81,7 +81,7 @@ type Store interface {
 	// whichever process commits it and whatever delays it [await-commits]. So Await waits for
 	// such groups, or makes them stale. If the engine's clock has not reached end, Await waits
 	// for that too [await-clock]. If its context ends first, it must return an error then
-	// [await-deadline]. It must delay no other caller.
+	// [await-deadline]. It must not delay other callers.
 	Await(ctx context.Context, refs []Ref, end Instant) error
 
 	// Due returns at most limit refs of records whose Due date is at or before the engine's
@@ -188,7 +188,7 @@ func (w Window) Intersect(other Window) Window {
 // Outcome is the outcome of a group.
 type Outcome uint8
 
-// The outcomes. The zero Outcome is Stale: one that was never set is no success.
+// The outcomes. The zero Outcome is Stale, so that an outcome that was not set is not a success.
 const (
 	Stale     Outcome = iota // a record has changed, or the window is over; nothing was done
 	Committed                // the group is committed

@@ -24,7 +24,7 @@ func (c *core) apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result,
 	var now dibs.Instant
 	r, err := c.rules().Apply(req)
 	if err == nil {
-		if err = c.submit(ctx, newCall(r)); err == nil {
+		if err = c.submit(ctx, newCall(r, false)); err == nil {
 			return r.Result()
 		}
 		if err.Code == dibs.CodeUnavailable || err.Code == dibs.CodeOutcomeUnknown {
@@ -76,9 +76,8 @@ func (c *core) await(ctx context.Context, call *call) *dibs.Error {
 		if err := c.ends.await(ctx, open); err != nil {
 			return err
 		}
-		again := newCall(call.Request)
-		again.noWait, again.awaited = call.noWait, open
-		call = again
+		call = newCall(call.Request, call.noWait)
+		call.awaited = open
 		if err := c.send(ctx, call); err != nil {
 			return err
 		}
@@ -89,9 +88,7 @@ func (c *core) await(ctx context.Context, call *call) *dibs.Error {
 // perform decides a job of the registry itself and commits what it changes. With noWait it
 // fails if another transaction blocks the job.
 func perform[T any](ctx context.Context, c *core, job *rules.Job[T], noWait bool) (outcome T, err *dibs.Error) {
-	call := newCall(job.Request)
-	call.noWait = noWait
-	if err := c.submit(ctx, call); err != nil {
+	if err := c.submit(ctx, newCall(job.Request, noWait)); err != nil {
 		return outcome, err
 	}
 	return job.Result()
@@ -101,8 +98,7 @@ func perform[T any](ctx context.Context, c *core, job *rules.Job[T], noWait bool
 // to be awaited. With noWait a job fails if another transaction blocks it.
 func sendAll[T any](ctx context.Context, c *core, jobs []*rules.Job[T], noWait bool) (calls []*call, err *dibs.Error) {
 	for _, job := range jobs {
-		call := newCall(job.Request)
-		call.noWait = noWait
+		call := newCall(job.Request, noWait)
 		if err := c.send(ctx, call); err != nil {
 			return nil, err
 		}

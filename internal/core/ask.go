@@ -18,12 +18,12 @@ const (
 // ask answers a question from one consistent state of the engine. Small questions share reads
 // with others.
 func ask[T any](ctx context.Context, c *core, q *rules.Job[T]) (T, error) {
-	return answered(q, c.answer(ctx, q.Request, true))
+	return answer(ctx, c, q, c.reader != nil && q.Size() <= maxShared)
 }
 
-// askAlone answers a question from one consistent state of the engine, apart from others.
+// askAlone answers a question from one consistent state of the engine, by a read of its own.
 func askAlone[T any](ctx context.Context, c *core, q *rules.Job[T]) (T, error) {
-	return answered(q, c.answer(ctx, q.Request, false))
+	return answer(ctx, c, q, false)
 }
 
 // askUnchanged asks a question, calls read, and asks again, until the version is the same before
@@ -46,49 +46,33 @@ func askUnchanged[T any, V comparable](ctx context.Context, c *core, q *rules.Jo
 	return answer, dibs.Unavailable(errContended)
 }
 
-func answered[T any](q *rules.Job[T], err error) (answer T, _ error) {
-	if err != nil {
-		return answer, err
-	}
-	answer, _ = q.Result()
-	return answer, nil
-}
-
-// answer decides a question: by a read that it shares if that is allowed and the question is
-// small, else by a read of its own. If the answer rests on past ends that are not final, this
-// caller alone waits until they are, and the question is decided again.
-func (c *core) answer(ctx context.Context, r *rules.Request, mayShare bool) error {
-	share := mayShare && c.reader != nil && r.Size() <= maxShared
+// answer decides a question by a read, which it may share with others. If the answer rests on
+// past ends that are not final, this caller alone waits until they are, and the question is
+// decided again.
+func answer[T any](ctx context.Context, c *core, q *rules.Job[T], share bool) (none T, _ error) {
 	var awaited []rules.PastEnd
 	for range maxRereads {
-		if err := c.decide(ctx, r, share); err != nil {
-			return err
+		var err error
+		if share {
+			err = c.reader.decide(ctx, q.Request)
+		} else {
+			_, err = decideAll(ctx, c.store, []*rules.Request{q.Request})
 		}
-		open := c.ends.open(r, awaited)
+		if err != nil {
+			return none, err
+		}
+		open := c.ends.open(q.Request, awaited)
 		if len(open) == 0 {
-			return refusal(r)
+			answer, refused := q.Result()
+			if refused != nil {
+				return none, refused
+			}
+			return answer, nil
 		}
 		if err := c.ends.await(ctx, open); err != nil {
-			return err
+			return none, err
 		}
 		share, awaited = false, open
 	}
-	return dibs.Unavailable(errContended)
-}
-
-func (c *core) decide(ctx context.Context, r *rules.Request, share bool) error {
-	if share {
-		return c.reader.decide(ctx, r)
-	}
-	_, err := decideAll(ctx, c.store, []*rules.Request{r})
-	return err
-}
-
-// refusal returns the error of a decided question: nil, and not a nil *dibs.Error, if there is
-// none.
-func refusal(r *rules.Request) error {
-	if _, err := r.Result(); err != nil {
-		return err
-	}
-	return nil
+	return none, dibs.Unavailable(errContended)
 }

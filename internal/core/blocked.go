@@ -19,7 +19,7 @@ const (
 
 var (
 	errHeld    = errors.New("another transaction, still open, holds a record that this command needs")
-	errCrowded = errors.New("another transaction, still open, holds a record that this command needs, and too many calls wait for such records already")
+	errCrowded = errors.New(errHeld.Error() + ", and too many calls wait for such records already")
 )
 
 // blockedCalls are calls that need a record which another transaction holds. The writer

@@ -36,7 +36,9 @@ const (
 	callWithdrawn               // its caller has left
 )
 
-func newCall(r *rules.Request) *call { return &call{Request: r, done: make(chan struct{})} }
+func newCall(r *rules.Request, noWait bool) *call {
+	return &call{Request: r, noWait: noWait, done: make(chan struct{})}
+}
 
 // answer ends the call.
 func (c *call) answer(err *dibs.Error) {
@@ -56,10 +58,10 @@ func fail(calls []*call, err error) {
 // engine did nothing, and so does ErrRetryTx. After any other error that the engine did not
 // classify, the outcome is unknown.
 func asError(err error) *dibs.Error {
-	var e *dibs.Error
-	switch {
-	case errors.As(err, &e):
+	if e, ok := errors.AsType[*dibs.Error](err); ok {
 		return e
+	}
+	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, dibs.ErrRetryTx):
 		return dibs.Unavailable(err)
 	default:

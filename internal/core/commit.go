@@ -103,7 +103,7 @@ func (c *committer) answerUnchanged(call *call) {
 // be decided again.
 func answerCommitted(members []*call) (again []*call) {
 	for _, call := range members {
-		if !call.FinalWithGroup() {
+		if !call.Changes() {
 			again = append(again, call)
 			continue
 		}

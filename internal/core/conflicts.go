@@ -47,15 +47,8 @@ func (c *conflictCounts) note(err *dibs.Error, now dibs.Instant) {
 		}
 		return
 	}
-	c.add(rules.Tally{Namespace: err.Namespace, Reason: reasonOf(err), Hour: rules.HourOf(now), Count: 1})
-}
-
-// reasonOf returns why a name is taken, or else the code of the refusal.
-func reasonOf(err *dibs.Error) string {
-	if err.Reason != "" {
-		return string(err.Reason)
-	}
-	return strings.ToLower(string(err.Code))
+	reason := cmp.Or(string(err.Reason), strings.ToLower(string(err.Code)))
+	c.add(rules.Tally{Namespace: err.Namespace, Reason: reason, Hour: rules.HourOf(now), Count: 1})
 }
 
 func (c *conflictCounts) add(t rules.Tally) {
@@ -174,7 +167,6 @@ func (c *core) flushConflicts(ctx context.Context) error {
 	return err
 }
 
-// Conflicts returns how many attempts were refused, and why.
 func (c *core) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs.ConflictBucket, error) {
 	if !c.IsBound() { // a rollback of the caller's transaction would lose the counters
 		if err := c.flushConflicts(ctx); err != nil {

@@ -35,7 +35,7 @@ type core struct {
 var _ dibs.EmbeddedBackend = (*core)(nil)
 
 // openCore returns a core on an engine, and starts its background work. Cores of one registry
-// share the policies and the list of readers that wait for commits.
+// share the policies and the readers of the feed that wait for commits.
 func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.List) *core {
 	store := observeStore(engine, cfg.Observer)
 	c := &core{

@@ -9,7 +9,6 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// Forget erases a person, or a name.
 func (c *core) Forget(ctx context.Context, req dibs.ForgetRequest) (dibs.Forgetting, error) {
 	if err := c.refuseBound("forgetting"); err != nil {
 		return dibs.Forgetting{}, err
@@ -101,9 +100,7 @@ func (f *forgetter) delete(ctx context.Context) error {
 	}
 	r, err := f.rules().Apply(dibs.ApplyRequest{Commands: []dibs.Command{dibs.Delete{Scope: f.person.Scope, Entity: f.person.Entity}}})
 	if err == nil {
-		call := newCall(r)
-		call.noWait = true
-		err = f.submit(ctx, call)
+		err = f.submit(ctx, newCall(r, true))
 	}
 	switch {
 	case err == nil:

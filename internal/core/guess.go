@@ -108,22 +108,18 @@ func (g *guesser) committed(guessed bool, groups []dibs.Group, outcomes []dibs.O
 		}
 		switch outcomes[i] {
 		case dibs.Committed:
-			g.wrote(group, now)
+			for _, w := range group.Writes {
+				if w.Delete {
+					g.records.forget(rules.KeyOf(w.Record.Ref()))
+				} else {
+					g.records.put(w.Record, now)
+				}
+			}
 		case dibs.Stale:
 			for _, read := range group.Reads {
 				g.records.forget(rules.KeyOf(read.Ref))
 			}
 		case dibs.Busy, dibs.TooLarge: // the engine did not check the records
-		}
-	}
-}
-
-func (g *guesser) wrote(group dibs.Group, now time.Time) {
-	for _, w := range group.Writes {
-		if w.Delete {
-			g.records.forget(rules.KeyOf(w.Record.Ref()))
-		} else {
-			g.records.put(w.Record, now)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// History returns a page of the events of a name.
 func (c *core) History(ctx context.Context, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
 	positions, err := decodePositions(query.Cursor)
 	if err != nil {
@@ -49,9 +48,9 @@ func (c *core) History(ctx context.Context, query dibs.HistoryQuery) (dibs.Histo
 	}
 }
 
-// WhoHeld returns who had a name at a moment, from its history. It counts ends that no commit
-// has written yet. It reads the record, then the history, and both again if the name changed
-// in between.
+// WhoHeld finds the owner or holder of a name at a moment in its history, and in the ends that no
+// commit has written yet. It reads the record, then the history, and both again if the name
+// changed in between.
 func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (dibs.Holder, error) {
 	question, invalid := c.rules().FindName(namespace, value)
 	if invalid != nil {

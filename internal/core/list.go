@@ -17,11 +17,11 @@ const (
 	maxPage     = 1000
 )
 
-// notFree are the states of names that are not available to everybody.
+// notFree are all states except Free.
 var notFree = []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined}
 
-// List returns a page of names in their present state. A name may have changed by time alone,
-// before the sweeper writes that.
+// List returns a page of names in their present state, which may differ from the stored one: a
+// hold is over before the sweeper writes that.
 func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
 	list, err := engineQuery(query)
 	if err != nil {

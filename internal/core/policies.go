@@ -27,7 +27,6 @@ type policies struct {
 // rules returns the rules under the current policies.
 func (p policies) rules() *rules.Policies { return p.current.Load().Policies }
 
-// SetPolicies replaces all policies.
 func (p policies) SetPolicies(byNamespace map[string]dibs.Policy, fallback dibs.Policy) error {
 	set, err := rules.NewPolicies(byNamespace, fallback)
 	if err != nil {
@@ -37,7 +36,6 @@ func (p policies) SetPolicies(byNamespace map[string]dibs.Policy, fallback dibs.
 	return nil
 }
 
-// Policy returns the policy of a namespace.
 func (p policies) Policy(namespace string) (dibs.Policy, error) {
 	policy, err := p.rules().Policy(namespace)
 	if err != nil {

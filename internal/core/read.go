@@ -10,7 +10,6 @@ import (
 // maxOwned is how many names of an entity are shown.
 const maxOwned = 10_000
 
-// Check says whether values could be reserved.
 func (c *core) Check(ctx context.Context, req dibs.CheckRequest) ([]dibs.Availability, error) {
 	question, invalid := c.rules().Check(req)
 	if invalid != nil {
@@ -23,7 +22,6 @@ func (c *core) Check(ctx context.Context, req dibs.CheckRequest) ([]dibs.Availab
 	return answers, c.suggestAnswers(ctx, req, answers)
 }
 
-// Get returns one name.
 func (c *core) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
 	question, err := c.rules().LookUp(lookup)
 	if err != nil {
@@ -32,7 +30,6 @@ func (c *core) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
 	return ask(ctx, c, question)
 }
 
-// Resolve says what a name leads to.
 func (c *core) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
 	question, err := c.rules().Resolve(namespace, value)
 	switch {
@@ -60,16 +57,12 @@ func (c *core) Entity(ctx context.Context, scope string, entity dibs.Entity) (di
 	if err != nil {
 		return dibs.EntityInfo{}, err
 	}
-	return c.entityInfo(ctx, found, records)
-}
-
-func (c *core) entityInfo(ctx context.Context, e rules.EntityAsOf, records []*dibs.NameRecord) (dibs.EntityInfo, error) {
-	info := dibs.EntityInfo{
-		Entity: e.Entity, Scope: e.Scope, Archived: e.Archived, Version: e.Rev, More: len(records) == maxOwned,
-	}
-	names, err := c.namesAsOf(ctx, records, e.Now)
+	names, err := c.namesAsOf(ctx, records, found.Now)
 	if err != nil {
 		return dibs.EntityInfo{}, err
+	}
+	info := dibs.EntityInfo{
+		Entity: found.Entity, Scope: found.Scope, Archived: found.Archived, Version: found.Rev, More: len(records) == maxOwned,
 	}
 	for _, n := range names {
 		if n != nil && (n.State == dibs.Active || n.State == dibs.Alias) {
@@ -91,7 +84,7 @@ func (c *core) namesAsOf(ctx context.Context, records []*dibs.NameRecord, now di
 	for i, r := range records {
 		name, end := rules.ShowAsOf(r, now)
 		names[i] = &name
-		if !end.IsZero() && !c.ends.isFinal(end) {
+		if end.At != 0 && !c.ends.isFinal(end) {
 			open, refs = append(open, i), append(refs, r.Ref())
 		}
 	}

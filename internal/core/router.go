@@ -15,7 +15,8 @@ import (
 
 // router is the embedded backend on a store of several parts. It has a core for each part, and
 // sends each call about a scope to the core of that scope, so batches never mix engines. It
-// sends calls about all scopes to all parts and merges the answers, see router_merge.go.
+// sends calls about all scopes to all parts and merges the answers, see router_merge.go. The
+// methods without a comment do as [dibs.Backend] says.
 type router struct {
 	policies
 	whole    dibs.Partitioned
@@ -108,17 +109,14 @@ func (r *router) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Resul
 	return results, err
 }
 
-// Check says whether values could be reserved.
 func (r *router) Check(ctx context.Context, req dibs.CheckRequest) ([]dibs.Availability, error) {
 	return r.backendOf(req.Namespace).Check(ctx, req)
 }
 
-// Resolve says what a name leads to.
 func (r *router) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
 	return r.backendOf(namespace).Resolve(ctx, namespace, value)
 }
 
-// Get returns one name.
 func (r *router) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
 	if lookup.ID.IsZero() {
 		return r.backendOf(lookup.Namespace).Get(ctx, lookup)
@@ -134,22 +132,18 @@ func (r *router) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error)
 	return r.backends[entry.part].Get(ctx, lookup)
 }
 
-// Entity returns an entity with its names.
 func (r *router) Entity(ctx context.Context, scope string, entity dibs.Entity) (dibs.EntityInfo, error) {
 	return r.backends[r.whole.PartOf(scope)].Entity(ctx, scope, entity)
 }
 
-// History returns a page of the events of a name.
 func (r *router) History(ctx context.Context, query dibs.HistoryQuery) (dibs.HistoryPage, error) {
 	return r.backendOf(query.Namespace).History(ctx, query)
 }
 
-// WhoHeld returns who had a name at a moment.
 func (r *router) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (dibs.Holder, error) {
 	return r.backendOf(namespace).WhoHeld(ctx, namespace, value, at)
 }
 
-// Recanonicalize brings the names of a namespace under its present rules.
 func (r *router) Recanonicalize(ctx context.Context, req dibs.RecanonicalizeRequest) (dibs.Recanonicalization, error) {
 	return r.backendOf(req.Namespace).Recanonicalize(ctx, req)
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/rules"
@@ -134,11 +133,5 @@ func plainText(s string, n int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) > n {
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n]
-	}
-	return s
+	return strings.ToValidUTF8(s[:min(n, len(s))], "") // without a part of a character
 }

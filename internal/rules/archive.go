@@ -2,17 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// archive prepares an Archive.
-func (p *preparer) archive(c dibs.Archive) (decision, *dibs.Error) {
-	return p.setArchived(c.Scope, c.Entity, true, dibs.EventArchived)
-}
-
-// restore prepares a Restore.
-func (p *preparer) restore(c dibs.Restore) (decision, *dibs.Error) {
-	return p.setArchived(c.Scope, c.Entity, false, dibs.EventRestored)
-}
-
-// setArchived prepares an Archive or a Restore.
 func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
 	if err := p.prepareEntity(scope, entity); err != nil {
 		return nil, err

@@ -2,8 +2,8 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// checkAvailable refuses if the entity, or anyone if it is zero, cannot have the name now: it is
-// taken, or a name that looks like it is.
+// checkAvailable refuses a name that the entity cannot have now: the name or a look-alike of it is
+// taken. A zero entity stands for a caller that names none.
 func (v *view) checkAvailable(t *target, n *nameState, entity dibs.Entity) *dibs.Error {
 	if err := t.refuseTaken(n, entity); err != nil {
 		return err
@@ -16,7 +16,7 @@ func (v *view) checkAvailable(t *target, n *nameState, entity dibs.Entity) *dibs
 	return nil
 }
 
-// refuseTaken refuses if the entity, or anyone if it is zero, cannot have the name now.
+// refuseTaken refuses a name that is taken. Only its last owner can have a quarantined one.
 func (t *target) refuseTaken(n *nameState, entity dibs.Entity) *dibs.Error {
 	refuse := func(reason dibs.Reason, until dibs.Instant, format string, args ...any) *dibs.Error {
 		err := t.refuse(dibs.CodeNameTaken, "%s "+format, append([]any{t.key()}, args...)...)
@@ -39,7 +39,7 @@ func (t *target) refuseTaken(n *nameState, entity dibs.Entity) *dibs.Error {
 	return nil
 }
 
-// hasLookAlike reports whether a name under the same index key keeps the entity out.
+// hasLookAlike reports whether another name under the index key keeps the entity out.
 func (v *view) hasLookAlike(key indexKey, n *nameState, entity dibs.Entity) bool {
 	names, _ := v.readIndex(key)
 	for _, id := range names {
@@ -53,7 +53,7 @@ func (v *view) hasLookAlike(key indexKey, n *nameState, entity dibs.Entity) bool
 	return false
 }
 
-// keepsOut reports whether the name is, or may become, another entity's.
+// keepsOut reports whether the name belongs to another entity, or may come to.
 func (n *nameState) keepsOut(entity dibs.Entity) bool {
 	switch n.State {
 	case dibs.Free:
@@ -65,16 +65,15 @@ func (n *nameState) keepsOut(entity dibs.Entity) bool {
 	}
 }
 
-// refuseConfusable makes the refusal of a look-alike. It does not say which name looks alike: the
-// caller may not be allowed to know of it.
+// refuseConfusable makes the refusal of a look-alike. Its message must not contain the other name:
+// the caller may have no right to see it.
 func (t *target) refuseConfusable(format string, args ...any) *dibs.Error {
 	err := t.refuse(dibs.CodeNameTaken, format, args...)
 	err.Reason = dibs.ReasonConfusable
 	return err
 }
 
-// mayHandOver refuses to give a name to another entity while a name that looks like it does not
-// belong to that entity.
+// mayHandOver refuses to give an entity a name that looks like a name of another entity.
 func (v *view) mayHandOver(t *target, n *nameState, to dibs.Entity) *dibs.Error {
 	for _, l := range n.Links {
 		if key, ok := indexKeyOf(l, n); ok && key.link == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {

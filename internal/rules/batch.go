@@ -16,9 +16,9 @@ type Key struct {
 // KeyOf returns the key of the record that a ref leads to.
 func KeyOf(r dibs.Ref) Key { return Key{r.Kind, r.ID} }
 
-// Batch is the state that the requests of one batch are decided on: what one Load returned, and
-// on top of it what the requests before have changed. It also collects the records that decisions
-// ask for and that are not loaded yet.
+// Batch is the state that the requests of one batch are decided on: the result of one Load, and the
+// changes of the requests that were decided so far. It also collects the records that decisions ask
+// for and that are not loaded yet.
 type Batch struct {
 	now     dibs.Instant
 	loaded  map[Key]dibs.Record          // as the engine has it; nil: known to be absent
@@ -32,7 +32,7 @@ type Batch struct {
 	owners []Owner    // every entity whose names were asked for
 	asked  bool       // something was asked for that is not loaded
 
-	// Only of a guessed state: where records come from, and when the guess may be right.
+	// Set in a guessed state: where records come from, and when the guess may be right.
 	recall func(Key) dibs.Record
 	window dibs.Window
 }
@@ -47,45 +47,34 @@ type Owner struct {
 const OwnedLimit = maxNames + 1
 
 // NewBatch returns a state that wants everything the requests are known to read.
-func NewBatch(requests []*Request) *Batch {
-	b := makeBatch(requests)
-	for _, r := range requests {
-		for _, ref := range r.wants {
-			b.want(ref)
-		}
-	}
-	return b
-}
+func NewBatch(requests []*Request) *Batch { return GuessBatch(requests, 0, dibs.Window{}, nil) }
 
 // GuessBatch returns a state that is guessed and not loaded: a record is what recall returns, or
-// absent where a request expects that. It is incomplete if a request is known to read anything
-// else.
+// absent where a request expects that. The state is incomplete if a request is known to read any
+// other record.
 func GuessBatch(requests []*Request, now dibs.Instant, window dibs.Window, recall func(Key) dibs.Record) *Batch {
-	b := makeBatch(requests)
-	b.now, b.window, b.recall = now, window, recall
-	for _, r := range requests {
-		for _, ref := range r.likelyAbsent {
-			b.expectAbsent(ref)
-		}
-	}
-	for _, r := range requests {
-		for _, ref := range r.wants {
-			b.want(ref)
-		}
-	}
-	return b
-}
-
-// makeBatch returns an empty state with room for the requests.
-func makeBatch(requests []*Request) *Batch {
 	records := 2 * len(requests)
-	return &Batch{
+	b := &Batch{
+		now: now, window: window, recall: recall,
 		loaded:           make(map[Key]dibs.Record, records),
 		current:          make(map[Key]dibs.Record, records),
 		owned:            make(map[Owner][]*dibs.NameRecord),
 		renewed:          make(map[Key]bool),
 		namespaceRecords: make(map[*dibs.Document]NamespaceRecord),
 	}
+	if b.Guessed() {
+		for _, r := range requests {
+			for _, ref := range r.likelyAbsent {
+				b.expectAbsent(ref)
+			}
+		}
+	}
+	for _, r := range requests {
+		for _, ref := range r.wants {
+			b.want(ref)
+		}
+	}
+	return b
 }
 
 // Guessed reports whether the state was guessed and not loaded.
@@ -128,9 +117,9 @@ func (b *Batch) Load(loaded dibs.LoadResult, owned [][]*dibs.NameRecord) {
 func (b *Batch) Records() iter.Seq[dibs.Record] { return maps.Values(b.loaded) }
 
 // get returns a record, or nil, and whether the batch has changed it. A record that is not loaded
-// looks absent for now. A record that the batch has purged looks as it was: a command that writes
-// it again undoes the purge, and its history goes on. An index entry does not: a reader would keep
-// an entry that was deleted.
+// looks absent for now. A record that the batch deletes looks as it was before: a command that
+// writes it again undoes the deletion, and its history goes on. But an index entry that the batch
+// deletes is absent: a decision that finds its name in an entry does not write the entry again.
 func (b *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
 	r, changed = b.current[KeyOf(ref)]
 	if r != nil || (changed && (ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash)) {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"strings"
 
 	"github.com/calldibs/dibs"
 )
@@ -15,7 +16,6 @@ const (
 	maxBlindKeyID  = 16
 )
 
-// checkBlind checks the keys of a policy.
 func checkBlind(keys []dibs.BlindKey) error {
 	if len(keys) > maxBlindKeys {
 		return fmt.Errorf("there are %d keys in Blind, more than the %d allowed", len(keys), maxBlindKeys)
@@ -35,14 +35,9 @@ func checkBlind(keys []dibs.BlindKey) error {
 	return nil
 }
 
-// plainKeyID reports whether a key's ID is well-formed.
 func plainKeyID(id string) bool {
-	for _, r := range id {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
-			return false
-		}
-	}
-	return id != "" && len(id) <= maxBlindKeyID
+	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	return id != "" && len(id) <= maxBlindKeyID && !strings.ContainsFunc(id, other)
 }
 
 // blind reports whether values are replaced by keyed hashes.

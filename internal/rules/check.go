@@ -19,7 +19,7 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 	); err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: set}
+	p := set.preparer()
 	invalid := make([]*dibs.Error, len(req.Values))
 	targets := make([]*target, len(req.Values))
 	for i, value := range req.Values {
@@ -53,7 +53,6 @@ func isAboutValue(err *dibs.Error) bool {
 	return err.Code == dibs.CodeInvalidValue || err.Code == dibs.CodeReservedWord
 }
 
-// unavailable says why a value cannot be reserved.
 func unavailable(value string, err *dibs.Error) dibs.Availability {
 	a := dibs.Availability{Value: value, Reason: err.Reason, Detail: err.Message, Until: err.Until, Refusal: err.Refusal}
 	if err.Code == dibs.CodeInvalidValue {

@@ -7,7 +7,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// claim prepares a Claim.
 func (p *preparer) claim(c dibs.Claim) (decision, *dibs.Error) {
 	t, err := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
 	if err != nil {

@@ -1,34 +1,27 @@
 package rules
 
-import (
-	"fmt"
+import "github.com/calldibs/dibs"
 
-	"github.com/calldibs/dibs"
-)
-
-// decision is what is left of a command once it is prepared: a pure function that reads records
-// through the view and works out what changes, or refuses. It may run several times, and keeps
-// nothing between two runs.
+// decision is a prepared command: a pure function that reads records through the view and changes
+// them, or refuses. It may run several times, and keeps nothing between two runs.
 type decision func(v *view) (dibs.Result, *dibs.Error)
 
-// preparer checks commands of a principal, under a set of policies.
+// preparer checks commands of a principal under a set of policies.
 type preparer struct {
 	policies  *Policies
 	principal dibs.Principal
 
-	// wants are the records that the decisions are known to read. They only save a second load: a
-	// decision asks for what else it needs.
-	wants []dibs.Ref
-	// likelyAbsent are those of wants that are most likely absent.
-	likelyAbsent []dibs.Ref
+	// wants are the records that the decisions are known to read; likelyAbsent are those of them
+	// that are most likely absent. They only save loads: a decision can ask for more.
+	wants, likelyAbsent []dibs.Ref
 }
 
-// prepare checks what can be checked without a record, and returns the decision. It runs on the
-// caller's goroutine. Every command has a case here and in [Locations].
+// prepare makes all checks that need no record, and returns the decision. It runs on the caller's
+// goroutine. Every command has a case here and in [Locations].
 func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	switch c := command.(type) {
 	case nil:
-		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "the command is nil"}
+		return nil, refuse(dibs.CodeInvalidValue, "the command is nil")
 	case dibs.Reserve:
 		return p.reserve(c)
 	case dibs.ReserveAll:
@@ -46,9 +39,9 @@ func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	case dibs.Rename:
 		return p.rename(c)
 	case dibs.Archive:
-		return p.archive(c)
+		return p.setArchived(c.Scope, c.Entity, true, dibs.EventArchived)
 	case dibs.Restore:
-		return p.restore(c)
+		return p.setArchived(c.Scope, c.Entity, false, dibs.EventRestored)
 	case dibs.Delete:
 		return p.delete(c)
 	case dibs.Decommission:
@@ -62,11 +55,11 @@ func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	case dibs.Settle:
 		return p.settle(c)
 	default:
-		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("unknown command type %T", command)}
+		return nil, refuse(dibs.CodeInvalidValue, "unknown command type %T", command)
 	}
 }
 
-// want notes a record that the decision will read.
+// want notes records that the decision will read.
 func (p *preparer) want(refs ...dibs.Ref) { p.wants = append(p.wants, refs...) }
 
 // expectAbsent is want for a record that is most likely absent.
@@ -75,10 +68,8 @@ func (p *preparer) expectAbsent(ref dibs.Ref) {
 	p.likelyAbsent = append(p.likelyAbsent, ref)
 }
 
-// wantEntity notes an entity that the decision will read.
-func (p *preparer) wantEntity(scope string, entity dibs.Entity) { p.want(entityRef(scope, entity)) }
-
-// Locations returns everything that a command applies to. What is not well-formed is left out.
+// Locations returns where a command applies. It leaves out namespaces and scopes that are not
+// well-formed.
 func Locations(command dibs.Command) []Location {
 	switch c := command.(type) {
 	case dibs.Reserve:
@@ -121,3 +112,37 @@ func Locations(command dibs.Command) []Location {
 		return nil
 	}
 }
+
+// Location says where a command applies: in a scope, or wherever a reservation is stored.
+type Location struct {
+	Name      string // for messages
+	Namespace string // empty if the command names no namespace; so is Kind
+	Kind      string
+	Scope     string
+	ID        dibs.ID // of the reservation; zero if the scope is known
+}
+
+// inNamespace returns the location of a namespace, or none if the namespace is not well-formed:
+// such a command is refused anyway.
+func inNamespace(namespace string) []Location {
+	scope, kind, err := splitNamespace(namespace)
+	if err != nil {
+		return nil
+	}
+	return []Location{{Name: namespace, Namespace: namespace, Kind: kind, Scope: scope}}
+}
+
+// inScope returns the location of an entity.
+func inScope(scope string, entity dibs.Entity) []Location {
+	if checkScope(scope) != nil {
+		return nil
+	}
+	name := entity.String()
+	if scope != "" {
+		name += " of scope " + scope
+	}
+	return []Location{{Name: name, Scope: scope}}
+}
+
+// ofReservation returns the location of a reservation, whose scope is not known.
+func ofReservation(id dibs.ID) []Location { return []Location{{Name: id.String(), ID: id}} }

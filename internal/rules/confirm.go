@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// confirm prepares a Confirm.
 func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 	if err := checkEntity(c.Entity); err != nil {
 		return nil, err
@@ -10,13 +9,13 @@ func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 	// The scope is not known before the name is read. Most names have none.
 	p.expectAbsent(entityRef("", c.Entity))
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
-		// Asked for before anything is refused: otherwise each Confirm of a long list would ask only
-		// after those before it are decided, and take another load.
+		// Ask for the entity before any refusal. Otherwise the Confirms of a list ask one after the
+		// other, each with another load.
 		v.batch.expectAbsent(entityRef(t.scope, c.Entity))
 		if v.owns(c.Entity, n) {
 			return v.ownedResult(n, true), nil
 		}
-		if n.givenUp() {
+		if n.ConfirmedAt != 0 && (n.State == dibs.Free || n.State == dibs.Quarantined) {
 			return dibs.Result{}, t.refuse(dibs.CodeAlreadyReleased, "%s was confirmed and has been given up since", t.key())
 		}
 		if err := t.checkLive(n); err != nil {
@@ -27,11 +26,6 @@ func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
 		}
 		return v.ownedResult(n, false), nil
 	})
-}
-
-// givenUp reports whether the name was an entity's in this epoch and no longer is.
-func (n *nameState) givenUp() bool {
-	return n.ConfirmedAt != 0 && (n.State == dibs.Free || n.State == dibs.Quarantined)
 }
 
 // confirmHold makes a hold the active name of an entity, in place of another one if the command

@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// decommission prepares a Decommission.
 func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
 	t, err := p.target(c.Namespace, c.Value, "")
 	if err != nil {
@@ -11,7 +10,7 @@ func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
 	if err := checkEntity(c.Entity); err != nil {
 		return nil, t.about(err)
 	}
-	p.wantEntity(t.scope, c.Entity)
+	p.want(entityRef(t.scope, c.Entity))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n := v.name(t)
 		if (n.State == dibs.Free || n.State == dibs.Quarantined) && n.Owner == c.Entity {

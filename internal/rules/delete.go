@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// delete prepares a Delete.
 func (p *preparer) delete(c dibs.Delete) (decision, *dibs.Error) {
 	if err := p.prepareEntity(c.Scope, c.Entity); err != nil {
 		return nil, err

@@ -20,7 +20,6 @@ func readDocument[T any](v *view, ref dibs.Ref) (content T, rev uint64, err erro
 	return content, doc.Rev, err
 }
 
-// decodeDocument decodes the content of a document.
 func decodeDocument[T any](doc *dibs.Document) (content T, _ error) {
 	if err := json.Unmarshal(doc.Data, &content); err != nil {
 		var empty T // not what was decoded before the error
@@ -29,7 +28,6 @@ func decodeDocument[T any](doc *dibs.Document) (content T, _ error) {
 	return content, nil
 }
 
-// writeDocument stores the content of a document.
 func writeDocument(v *view, ref dibs.Ref, label string, rev uint64, due dibs.Instant, content any) {
 	data, err := json.Marshal(content)
 	if err != nil {

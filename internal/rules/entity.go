@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -39,9 +38,8 @@ func (v *view) existingEntity(scope string, entity dibs.Entity) (entityState, *d
 	return e, nil
 }
 
-// notFound makes the error for an entity that does not exist.
 func notFound(entity dibs.Entity, why string) *dibs.Error {
-	return &dibs.Error{Code: dibs.CodeEntityNotFound, Message: fmt.Sprintf("there is no entity %s: %s", entity, why)}
+	return refuse(dibs.CodeEntityNotFound, "there is no entity %s: %s", entity, why)
 }
 
 // saveEntity stores the entity. Its version goes up by one with each command, no matter how many
@@ -60,7 +58,6 @@ func (v *view) saveEntity(e entityState) {
 	v.put(e.Ref(), cloneEntity(e.EntityRecord))
 }
 
-// saveEntityEvent stores a change to the entity as a whole, with an event.
 func (v *view) saveEntityEvent(e entityState, kind dibs.EventKind) {
 	v.saveEntity(e)
 	v.events = append(v.events, dibs.Event{
@@ -96,7 +93,6 @@ func cloneEntity(e *dibs.EntityRecord) *dibs.EntityRecord {
 	return &c
 }
 
-// entityRef returns the ref of an entity's record.
 func entityRef(scope string, entity dibs.Entity) dibs.Ref {
 	return dibs.Ref{Kind: dibs.KindEntity, Scope: scope, ID: dibs.EntityID(scope, entity)}
 }
@@ -107,7 +103,7 @@ const maxEntityPart = 255
 func checkEntity(e dibs.Entity) *dibs.Error {
 	for _, part := range []struct{ what, text string }{{"type", e.Type}, {"id", e.ID}} {
 		if problem := textProblem(part.text, 1, maxEntityPart); problem != "" {
-			return &dibs.Error{Code: dibs.CodeInvalidEntity, Message: fmt.Sprintf("the entity's %s %s", part.what, problem)}
+			return refuse(dibs.CodeInvalidEntity, "the entity's %s %s", part.what, problem)
 		}
 	}
 	return nil
@@ -126,6 +122,44 @@ func (p *preparer) prepareEntity(scope string, entity dibs.Entity) *dibs.Error {
 	if err := checkScope(scope); err != nil {
 		return err
 	}
-	p.wantEntity(scope, entity)
+	p.want(entityRef(scope, entity))
 	return checkEntity(entity)
+}
+
+// namesOf returns an entity's names, and whether there are more than a command may touch. The
+// caller must have read the entity's record: its revision changes when a name is added or removed
+// meanwhile.
+func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bool) {
+	owner := Owner{scope, entity}
+	v.batch.wantOwned(owner)
+	for _, n := range v.batch.owned[owner] {
+		ids = append(ids, n.ID)
+	}
+	// Earlier commands may have given the entity names that the engine does not list yet. A name
+	// that they took from it has another owner when it is read.
+	for _, r := range v.pending() {
+		if n, ok := r.(*dibs.NameRecord); ok && n.Scope == scope && n.Owner == entity && !slices.Contains(ids, n.ID) {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids, len(ids) > maxNames
+}
+
+// pending returns the records that were changed before this command, always in the same order.
+func (v *view) pending() []dibs.Record {
+	var records []dibs.Record
+	for level := v; level != nil; level = level.parent {
+		for _, c := range level.changes {
+			records = append(records, c.record)
+		}
+	}
+	for _, r := range v.batch.current {
+		records = append(records, r)
+	}
+	records = slices.DeleteFunc(records, func(r dibs.Record) bool { return r == nil }) // deletions
+	slices.SortFunc(records, func(a, b dibs.Record) int {
+		x, y := a.Ref().ID, b.Ref().ID
+		return slices.Compare(x[:], y[:])
+	})
+	return records
 }

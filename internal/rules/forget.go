@@ -11,10 +11,10 @@ import (
 const RedactAtOnce = 8
 
 // forgottenFor is how long the record of a forgotten entity keeps its revision: longer than any
-// decision is under way.
+// decision takes.
 const forgottenFor = 30 * 24 * time.Hour
 
-// Forgotten is what forgetting one name came to.
+// Forgotten is the outcome of forgetting one name.
 type Forgotten struct {
 	Changed bool
 	Again   bool // decide again, with the history read anew
@@ -24,7 +24,7 @@ type Forgotten struct {
 
 // ForgetName forgets one name, and its rows from before the rules of its namespace changed.
 func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	t, err := p.target(req.Namespace, req.Value, "")
 	if err == nil {
 		err = checkOptionalEntity(req.Entity)
@@ -66,10 +66,7 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 // mayForget refuses to forget a name that is taken, unless it is that entity's.
 func (t *target) mayForget(n *nameState, entity dibs.Entity) *dibs.Error {
 	has := n.Owner
-	switch {
-	case n.held():
-		has = n.Intended
-	case n.State == dibs.Free && has.IsZero():
+	if n.held() || n.State == dibs.Free && has.IsZero() {
 		has = n.Intended
 	}
 	switch {
@@ -91,8 +88,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 	if dryRun {
 		atOnce = len(history)
 	}
-	p := &preparer{policies: set}
-	p.want(ref)
+	p := set.preparer(ref)
 	j := newJob(p, func(v *view) (Forgotten, *dibs.Error) {
 		if v.absent(ref) {
 			return Forgotten{}, nil
@@ -108,10 +104,10 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 			return p.erase(v, n)
 		}
 		r := who.redact(n, history)
-		if r.empty() {
+		if len(r.events) == 0 && !r.row {
 			return Forgotten{}, nil
 		}
-		// Before the events: from a history that is partly redacted r.concerns cannot tell.
+		// Do this before events are redacted: r.concerns needs the whole history.
 		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns)
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
@@ -136,11 +132,10 @@ type ForgottenEntity struct {
 	HasNames bool // nothing was done, because the entity still has names
 }
 
-// ForgetEntity forgets what there is of a person besides names: events about the entity as a
-// whole, [RedactAtOnce] at most, and its record.
+// ForgetEntity forgets the record of a person's entity, and [RedactAtOnce] events at most about the
+// entity as a whole.
 func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[ForgottenEntity] {
-	p := &preparer{policies: set}
-	p.wantEntity(who.Scope, who.Entity)
+	p := set.preparer(entityRef(who.Scope, who.Entity))
 	return newJob(p, func(v *view) (ForgottenEntity, *dibs.Error) {
 		ref := entityRef(who.Scope, who.Entity)
 		r, ok := v.peek(ref).(*dibs.EntityRecord)

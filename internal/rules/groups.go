@@ -14,7 +14,7 @@ type Group struct {
 
 // Groups sorts the decided requests into groups: requests that share a record which one of them
 // changes belong together. A request that changes nothing but rests on a change of another request
-// belongs to the other's group; see [Request.FinalWithGroup]. The indexes of requests that change
+// belongs to the other's group; see [Request.Changes]. The indexes of requests that change
 // nothing and rest on no other request are returned separately.
 func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 	var (
@@ -76,15 +76,8 @@ func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 // restsOnLoadAlone reports whether the request changes nothing, and its answer is right at the
 // moment of the load.
 func (r *Request) restsOnLoadAlone() bool {
-	return len(r.view.changes) == 0 && !r.view.dependent
+	return !r.Changes() && !r.view.dependent
 }
-
-// FinalWithGroup reports whether the request's answer is right once its group is committed. A
-// request without changes rests on changes of other requests of the batch, which are true from the
-// commit on, and on records that it read, which were so at the load. Commit cannot check that both
-// were so at one moment, because it does not check absent records that the group does not write.
-// Such a request has to be decided again.
-func (r *Request) FinalWithGroup() bool { return len(r.view.changes) > 0 }
 
 // fill sets what a group reads and writes, and its events. Names that stop being an entity's
 // active one come first: engines with a unique index need that.

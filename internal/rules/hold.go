@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// extend prepares an Extend.
 func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
 		if err := t.checkLive(n); err != nil {
@@ -28,7 +27,6 @@ func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 	})
 }
 
-// release prepares a Release.
 func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
 		if n.Status == dibs.StatusReleased && n.ConfirmedAt == 0 {
@@ -47,7 +45,9 @@ func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 // onHold prepares a command on a hold: decide gets the name that the token holds or held last. The
 // answer to another token is the same as to another principal, so that it does not tell which of
 // the two was wrong.
-func (p *preparer) onHold(c dibs.Command, id dibs.ID, token string, decide func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error)) (decision, *dibs.Error) {
+func (p *preparer) onHold(
+	c dibs.Command, id dibs.ID, token string, decide func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error),
+) (decision, *dibs.Error) {
 	hash, err := hashToken(token)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p *preparer) onHold(c dibs.Command, id dibs.ID, token string, decide func(
 func (p *preparer) existingName(v *view, c dibs.Command, id dibs.ID) (*nameState, *target, *dibs.Error) {
 	n := v.followVisible(id, func(namespace string) bool { return p.principal.Allows(c, namespace) })
 	if n == nil || n.forgotten() {
-		return nil, nil, &dibs.Error{Code: dibs.CodeNotFound, Message: "there is no reservation " + id.String()}
+		return nil, nil, refuse(dibs.CodeNotFound, "there is no reservation %s", id)
 	}
 	ns, err := p.policies.namespace(n.Namespace)
 	if err != nil {

@@ -59,7 +59,6 @@ func (v *view) readIndex(key indexKey) ([]dibs.ID, uint64) {
 	return content.Names, rev
 }
 
-// writeIndex sets the names under an index key.
 func (v *view) writeIndex(key indexKey, names []dibs.ID, rev uint64) {
 	if doc, ok := v.get(key.Ref).(*dibs.Document); ok {
 		key.label = doc.Label

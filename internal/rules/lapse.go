@@ -6,7 +6,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// lapse is something that ended by itself, because its time was over.
+// lapse is the end of a state whose time was over.
 type lapse struct {
 	kind   dibs.EventKind
 	at     dibs.Instant // when it ended, not when it was noticed
@@ -14,9 +14,9 @@ type lapse struct {
 	lostBy dibs.Entity // the entity that lost the name, or zero
 }
 
-// lapse ends everything about a name that is over now: a hold whose time ran out, an alias past
-// its retention, a quarantine past its date. One end may lead to the next. No sweep is needed: a
-// name is free the instant its hold is over.
+// lapse ends each state of the name whose time is over: a hold past its TTL, an alias past its
+// retention, a quarantine past its date. One end may lead to the next. No sweep is needed: a name is
+// free the instant its hold is over.
 func (n *nameState) lapse(now dibs.Instant) {
 	for {
 		at := n.ends()
@@ -81,7 +81,7 @@ func (n *nameState) giveUp(quarantine time.Duration, at dibs.Instant) {
 	}
 }
 
-// lapsedAt returns when the last thing ended by itself that is not in the history yet, or zero.
+// lapsedAt returns the date of the last lapse that is not in the history yet, or zero.
 func (n *nameState) lapsedAt() dibs.Instant {
 	if count := len(n.lapses); count > 0 {
 		return n.lapses[count-1].at

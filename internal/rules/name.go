@@ -11,7 +11,7 @@ import (
 type nameState struct {
 	dibs.NameRecord
 	before dibs.Snapshot // the state after its last event
-	lapses []lapse       // what ended by itself and is not in the history yet
+	lapses []lapse       // that are not in the history yet
 }
 
 // stateOf returns the state of a record as of a moment.
@@ -29,9 +29,6 @@ func (t *target) newState() *nameState {
 	n.before = snapshotOf(&n.NameRecord)
 	return n
 }
-
-// exists reports whether the name has a row.
-func (n *nameState) exists() bool { return n.Rev > 0 }
 
 // name returns the state of a name, free if it has no row.
 func (v *view) name(t *target) *nameState {

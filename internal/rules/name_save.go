@@ -9,7 +9,7 @@ func (v *view) save(n *nameState, kind dibs.EventKind) {
 	v.store(n)
 }
 
-// saveLapses adds to the history what ended by itself, dated when it ended.
+// saveLapses adds the lapses to the history, each with its own date.
 func (v *view) saveLapses(n *nameState) {
 	if len(n.lapses) == 0 {
 		return

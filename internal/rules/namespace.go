@@ -59,12 +59,9 @@ func segmentProblem(segment string) string {
 	return ""
 }
 
-// invalidNamespace makes the error for a namespace that is not well-formed.
 func invalidNamespace(namespace, problem string) *dibs.Error {
-	return &dibs.Error{
-		Code:    dibs.CodeInvalidNamespace,
-		Message: fmt.Sprintf("namespace %s is not well-formed: %s; write it like \"slug\" or \"acme.slug\"", quote(namespace), problem),
-	}
+	return refuse(dibs.CodeInvalidNamespace,
+		`namespace %s is not well-formed: %s; write it like "slug" or "acme.slug"`, quote(namespace), problem)
 }
 
 // CheckNamespace checks a namespace's form.

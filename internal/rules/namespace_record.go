@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/calldibs/dibs"
@@ -48,8 +47,9 @@ func (r NamespaceRecord) checkRun(namespace, run string) *dibs.Error {
 	if r.Run == run {
 		return nil
 	}
-	return &dibs.Error{Code: dibs.CodeUnavailable, Namespace: namespace, Message: fmt.Sprintf(
-		"another run of Recanonicalize has taken over %s, and this run stops", namespace)}
+	err := refuse(dibs.CodeUnavailable, "another run of Recanonicalize has taken over %s, and this run stops", namespace)
+	err.Namespace = namespace
+	return err
 }
 
 // recordForNewName returns the namespace record for a decision that makes a name. A name that is
@@ -73,7 +73,6 @@ func (v *view) checkNewNames(t *target) *dibs.Error {
 	if err != nil {
 		return err
 	}
-	record.Rules = cmp.Or(record.Rules, t.policy.rules)
 	return record.checkRules(t)
 }
 
@@ -95,7 +94,6 @@ func (v *view) readNamespaceRecord(ns namespaceInfo) (NamespaceRecord, *dibs.Err
 	return record, nil
 }
 
-// decodeNamespaceRecord decodes the document of a namespace record.
 func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
 	record, err := decodeDocument[NamespaceRecord](doc)
 	if err != nil {
@@ -105,12 +103,10 @@ func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
 	return record, nil
 }
 
-// writeNamespaceRecord stores the record of a namespace.
 func (v *view) writeNamespaceRecord(ns namespaceInfo, record NamespaceRecord) {
 	writeDocument(v, namespaceRecordRef(ns), ns.namespace, record.docRev, 0, record)
 }
 
-// namespaceRecordRef returns the ref of a namespace's record.
 func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
 	return dibs.Ref{Kind: dibs.KindNamespace, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
 }
@@ -143,9 +139,7 @@ func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *
 	if err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: set}
-	p.want(namespaceRecordRef(ns))
-	return newQuestion(p, func(v *view) (NamespaceRecord, *dibs.Error) {
+	return newQuestion(set.preparer(namespaceRecordRef(ns)), func(v *view) (NamespaceRecord, *dibs.Error) {
 		return v.readNamespaceRecord(ns)
 	}), nil
 }
@@ -183,9 +177,7 @@ func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord
 	if err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: set}
-	p.want(namespaceRecordRef(ns))
-	return newJob(p, func(v *view) (none struct{}, _ *dibs.Error) {
+	return newJob(set.preparer(namespaceRecordRef(ns)), func(v *view) (none struct{}, _ *dibs.Error) {
 		record, err := v.readNamespaceRecord(ns)
 		if err != nil {
 			return none, err

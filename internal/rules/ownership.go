@@ -136,7 +136,7 @@ func (v *view) activate(n *nameState, e entityState, t *target, line dibs.ID) {
 	e.Deleted = false
 }
 
-// newLine returns the mark of a line that begins with n. The revision makes it unique, also if the
+// newLine returns the ID of a line that begins with n. The revision makes it unique, also if the
 // name began a line before.
 func newLine(n *nameState) dibs.ID { return recordID(fmt.Sprintf("line\x00%s\x00%d", n.Key(), n.Rev)) }
 

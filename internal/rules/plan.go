@@ -66,7 +66,7 @@ func (page *PlanPage) Findings() []PlanFinding {
 	rows, _ := page.Result()
 	var list []PlanFinding
 	for i, n := range page.names {
-		name := nameOf(&n.NameRecord, page.now)
+		name := n.show(page.now)
 		t := page.targets[i]
 		if t == nil {
 			// No caller can ask for a quarantined name that is not valid: it can stay as it is.
@@ -129,7 +129,6 @@ type plannedName struct {
 	entity dibs.Entity // the owner, or the entity it is held for; zero if unknown
 }
 
-// plannedNameOf returns what a plan keeps of a name.
 func plannedNameOf(n *nameState) plannedName {
 	if n.held() {
 		return plannedName{n.ID, n.State, n.Intended}

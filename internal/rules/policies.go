@@ -6,7 +6,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Policies finds the policy of a namespace. Its methods prepare all requests and jobs. It is
+// Policies are the policies of all namespaces. Their methods prepare all requests and jobs. They are
 // immutable, and safe for concurrent use.
 type Policies struct {
 	byName   map[string]*policy

@@ -47,7 +47,6 @@ func withDefaults(p dibs.Policy) dibs.Policy {
 	return p
 }
 
-// validate checks a policy that has its defaults.
 func (p *policy) validate() error {
 	for _, d := range []struct {
 		name  string
@@ -151,9 +150,9 @@ func (p *policy) ttl(t dibs.TTL) (time.Duration, *dibs.Error) {
 	d := asked.Truncate(time.Millisecond)
 	switch {
 	case d < p.MinTTL:
-		return 0, &dibs.Error{Code: dibs.CodeInvalidTTL, Message: fmt.Sprintf("a ttl of %v is below the minimum of %v", asked, p.MinTTL)}
+		return 0, refuse(dibs.CodeInvalidTTL, "a ttl of %v is below the minimum of %v", asked, p.MinTTL)
 	case d > min(p.MaxTTL, p.MaxHold):
-		return 0, &dibs.Error{Code: dibs.CodeTTLTooLong, Message: fmt.Sprintf("a ttl of %v is above the maximum of %v", asked, min(p.MaxTTL, p.MaxHold))}
+		return 0, refuse(dibs.CodeTTLTooLong, "a ttl of %v is above the maximum of %v", asked, min(p.MaxTTL, p.MaxHold))
 	}
 	return d, nil
 }

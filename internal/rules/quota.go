@@ -60,7 +60,6 @@ func (v *view) countHold(n *nameState) {
 	v.setHolds(n, hold)
 }
 
-// uncountHold removes a hold from its principal's quota.
 func (v *view) uncountHold(n *nameState) {
 	v.setHolds(n)
 	n.Terms.Counted = false

@@ -1,10 +1,14 @@
 package rules
 
-import "github.com/calldibs/dibs"
+import (
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
 
 // LookUp asks for one name.
 func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	what := lookup.ID.String()
 	find := func(v *view) *nameState { return v.followVisible(lookup.ID, lookup.Sees) }
 	if lookup.ID.IsZero() {
@@ -18,7 +22,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 		p.want(nameRef("", lookup.ID))
 	}
 	return newQuestion(p, func(v *view) (dibs.Name, *dibs.Error) {
-		none := &dibs.Error{Code: dibs.CodeNotFound, Message: "there is no reservation " + what}
+		none := refuse(dibs.CodeNotFound, "there is no reservation %s", what)
 		n := find(v)
 		if n == nil {
 			return dibs.Name{}, none
@@ -36,9 +40,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 
 // ReadNames asks for names by the refs of their rows; nil stands for a name without a row.
 func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
-	p := &preparer{policies: set}
-	p.want(refs...)
-	return newQuestion(p, func(v *view) ([]*dibs.Name, *dibs.Error) {
+	return newQuestion(set.preparer(refs...), func(v *view) ([]*dibs.Name, *dibs.Error) {
 		names := make([]*dibs.Name, len(refs))
 		for i, ref := range refs {
 			if n := v.nameByID(ref.ID, ref.Scope); n != nil {
@@ -52,7 +54,7 @@ func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
 
 // NamespacesOf asks which of these reservations have a row, and in which namespace.
 func (set *Policies) NamespacesOf(ids []dibs.ID) *Job[map[dibs.ID]string] {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	for _, id := range ids {
 		p.want(nameRef("", id))
 	}
@@ -69,9 +71,7 @@ func (set *Policies) NamespacesOf(ids []dibs.ID) *Job[map[dibs.ID]string] {
 
 // Revision asks for the revision of a name's row, 0 if there is none.
 func (set *Policies) Revision(ref dibs.Ref) *Job[uint64] {
-	p := &preparer{policies: set}
-	p.want(ref)
-	return newQuestion(p, func(v *view) (uint64, *dibs.Error) {
+	return newQuestion(set.preparer(ref), func(v *view) (uint64, *dibs.Error) {
 		if n := v.nameByID(ref.ID, ref.Scope); n != nil {
 			return n.Rev, nil
 		}
@@ -87,7 +87,7 @@ type EntityAsOf struct {
 
 // FindEntity asks for an entity that has, or had, a name.
 func (set *Policies) FindEntity(scope string, entity dibs.Entity) (*Job[EntityAsOf], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	if err := p.prepareEntity(scope, entity); err != nil {
 		return nil, err
 	}
@@ -95,4 +95,39 @@ func (set *Policies) FindEntity(scope string, entity dibs.Entity) (*Job[EntityAs
 		e, err := v.existingEntity(scope, entity)
 		return EntityAsOf{e.EntityRecord, v.now}, err
 	}), nil
+}
+
+// FoundName is the answer of [Policies.FindName]: a name, with what is needed to read its history.
+type FoundName struct {
+	target *target
+	state  *nameState
+}
+
+// FindName asks for a name, which may be free.
+func (set *Policies) FindName(namespace, value string) (*Job[FoundName], *dibs.Error) {
+	p := set.preparer()
+	t, err := p.target(namespace, value, "")
+	if err != nil {
+		return nil, err
+	}
+	return newQuestion(p, func(v *view) (FoundName, *dibs.Error) { return FoundName{t, v.name(t)}, nil }), nil
+}
+
+// Row returns the ID and the revision of the name's row.
+func (n FoundName) Row() (dibs.ID, uint64) { return n.state.ID, n.state.Rev }
+
+// FormerRows returns the rows that had the name before the rules of its namespace changed.
+func (n FoundName) FormerRows() []dibs.ID { return n.state.linked(dibs.LinkMovedFrom) }
+
+// Means reports whether a value is this name, by the present rules.
+func (n FoundName) Means(value string) bool { return n.target.means(value) }
+
+// EndedAlone calls fn with each end that came by itself and is not in the history yet, newest first,
+// until fn returns false: the date, and the state from then on.
+func (n FoundName) EndedAlone(fn func(at dibs.Instant, now dibs.Snapshot) bool) {
+	for _, l := range slices.Backward(n.state.lapses) {
+		if !fn(l.at, l.after) {
+			return
+		}
+	}
 }

@@ -9,8 +9,7 @@ import (
 // RecanonicalizeName applies the present rules of a namespace's policy to one name, as part of a
 // run. The outcome says whether that changed anything.
 func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
-	p := &preparer{policies: set}
-	p.want(ref)
+	p := set.preparer(ref)
 	return newJob(p, func(v *view) (changed bool, _ *dibs.Error) {
 		from := v.nameByID(ref.ID, ref.Scope)
 		if from == nil || from.State == dibs.Free {
@@ -76,7 +75,7 @@ func (v *view) move(from, to *nameState, t *target, record NamespaceRecord) {
 		v.restartHistory(to, to.EndedAt, to.before)
 	}
 	v.saveLapses(to)
-	if !to.exists() {
+	if to.Rev == 0 { // it has no row
 		to.Rev, to.Epoch = record.Rev, record.Epoch
 	}
 	counted := from.Terms.Counted

@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/calldibs/dibs"
+import (
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
 
 // Person is an entity that is to be forgotten.
 type Person struct {
@@ -22,13 +26,12 @@ func (p Person) has(n *nameState, history []dibs.Event) bool {
 	case dibs.Active, dibs.Alias, dibs.Quarantined:
 		return n.Owner == p.Entity
 	default:
-		last := dibs.Entity{}
-		for i := range history {
-			if e := history[i].After.Entity; !e.IsZero() {
-				last = e
+		for _, e := range slices.Backward(history) {
+			if !e.After.Entity.IsZero() {
+				return e.After.Entity == p.Entity
 			}
 		}
-		return last == p.Entity
+		return false
 	}
 }
 
@@ -39,9 +42,6 @@ type redaction struct {
 
 	epochs map[uint64]bool // epochs of the person's, and those that inherited from one
 }
-
-// empty reports whether there is nothing to redact.
-func (r redaction) empty() bool { return len(r.events) == 0 && !r.row }
 
 // concerns reports whether a token was the person's, or may have been: it is not known for tokens
 // that came with the name from another row.

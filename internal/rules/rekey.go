@@ -6,7 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// rekey prepares a Rekey.
 func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 	t, canonical, err := p.locate(c.Namespace, c.Value, "")
 	if err == nil {

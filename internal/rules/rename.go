@@ -7,7 +7,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// renaming is a Rename with everything checked that needs no record. Its target is the new name.
+// renaming is a Rename after all checks that need no record. Its target is the new name.
 type renaming struct {
 	*target
 	command   dibs.Rename
@@ -16,7 +16,6 @@ type renaming struct {
 	principal dibs.Principal
 }
 
-// rename prepares a Rename.
 func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
 	t, err := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
 	if err != nil {
@@ -25,7 +24,7 @@ func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
 	if err := cmp.Or(t.about(checkEntity(c.Entity)), t.checkDetails(c.CorrelationID, nil)); err != nil {
 		return nil, err
 	}
-	p.wantEntity(t.scope, c.Entity)
+	p.want(entityRef(t.scope, c.Entity))
 	r := &renaming{target: t, command: c, principal: p.principal}
 	if c.From != "" {
 		if r.from, err = p.target(c.Namespace, c.From, c.Field); err != nil {
@@ -60,7 +59,9 @@ func (r *renaming) decide(v *view) (dibs.Result, *dibs.Error) {
 		return dibs.Result{}, err
 	}
 	if done {
-		v.respell(n, e, r.target, r.command.CorrelationID)
+		r.rewrite(n) // the same name, written differently
+		v.saveEntity(e)
+		v.save(n, dibs.EventRespelled)
 		return v.ownedResult(n, false), nil
 	}
 	old, err := v.activeToReplace(r.target, e, r.from)
@@ -91,19 +92,17 @@ func (r *renaming) isDone(v *view, n *nameState, e entityState) bool {
 // obtain gets the new name ready to become active: the entity's own alias, a name held with the
 // token, or a free one. It returns the kind of the event.
 func (r *renaming) obtain(v *view, n *nameState) (dibs.EventKind, *dibs.Error) {
-	entity, correlationID := r.command.Entity, r.command.CorrelationID
+	entity := r.command.Entity
 	switch {
 	case n.State == dibs.Alias && n.Owner == entity:
-		n.Value = r.value
-		setIfAny(&n.CorrelationID, correlationID)
+		r.rewrite(n)
 		return dibs.EventRevived, nil
 	case n.held() && n.heldBy(r.token, r.principal):
 		if err := r.checkIntended(n, entity); err != nil {
 			return "", err
 		}
 		v.uncountHold(n)
-		n.Value = r.value
-		setIfAny(&n.CorrelationID, correlationID)
+		r.rewrite(n)
 		return dibs.EventConfirmed, nil
 	}
 	if err := v.checkAvailable(r.target, n, entity); err != nil {
@@ -112,21 +111,11 @@ func (r *renaming) obtain(v *view, n *nameState) (dibs.EventKind, *dibs.Error) {
 	if err := v.beginEpoch(n, r.target); err != nil {
 		return "", err
 	}
-	n.Principal, n.CorrelationID = r.principal.Name, correlationID
+	n.Principal, n.CorrelationID = r.principal.Name, r.command.CorrelationID
 	return dibs.EventClaimed, nil
 }
 
-// respell changes how the active name is written, not which name it is.
-func (v *view) respell(n *nameState, e entityState, t *target, correlationID string) {
-	n.Value = t.value
-	setIfAny(&n.CorrelationID, correlationID)
-	v.saveEntity(e)
-	v.save(n, dibs.EventRespelled)
-}
-
-// setIfAny sets a field, unless the value is empty.
-func setIfAny(field *string, value string) {
-	if value != "" {
-		*field = value
-	}
+// rewrite sets how the name is written, and the correlation ID if the command has one.
+func (r *renaming) rewrite(n *nameState) {
+	n.Value, n.CorrelationID = r.value, cmp.Or(r.command.CorrelationID, n.CorrelationID)
 }

@@ -33,7 +33,7 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 		return nil, err
 	}
 	if len(req.Commands) == 0 {
-		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "there is no command to apply"}
+		return nil, refuse(dibs.CodeInvalidValue, "there is no command to apply")
 	}
 	if err := checkAtMost(len(req.Commands), MaxCommands, "commands in one Apply"); err != nil {
 		return nil, err
@@ -59,18 +59,17 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 
 const maxPrincipal = 255
 
-// checkPrincipal checks the name of a principal.
 func checkPrincipal(p dibs.Principal) *dibs.Error {
 	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("the principal's name %s", problem)}
+		return refuse(dibs.CodeInvalidValue, "the principal's name %s", problem)
 	}
 	return nil
 }
 
-// Decide takes the request's decisions on the batch state. A refused request changes nothing.
+// Decide runs the request's decisions on the batch state. A refused request changes nothing.
 func (r *Request) Decide(b *Batch) {
 	r.now = b.now
-	r.view = b.view(r.actor)
+	r.view = &view{batch: b, now: b.now, actor: r.actor}
 	if len(r.decisions) == 1 {
 		result, err := r.decisions[0](r.view)
 		r.results, r.err = []dibs.Result{result}, err
@@ -86,8 +85,8 @@ func (r *Request) Decide(b *Batch) {
 	r.view.accept()
 }
 
-// decideList takes several decisions in order; each sees what the decisions before it changed.
-// After a refusal the rest is still decided, so that the error names every command that fails.
+// decideList runs several decisions in order; each sees what the decisions before it changed. After
+// a refusal it runs the rest too, so that the error names every command that fails.
 func (r *Request) decideList() {
 	r.results, r.err = make([]dibs.Result, len(r.decisions)), nil
 	var failures []dibs.Failure
@@ -111,13 +110,18 @@ func (r *Request) Length() int { return len(r.decisions) }
 // Size returns how many records the request is known to read.
 func (r *Request) Size() int { return len(r.wants) }
 
-// Result returns what the last decision came to.
+// Result returns the outcome of the last decision.
 func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
 
 // DecidedAt returns the engine's time of the last decision, zero before the first.
 func (r *Request) DecidedAt() dibs.Instant { return r.now }
 
-// Changes reports whether the last decision changes anything.
+// Changes reports whether the last decision changes anything. Then its answer is right once its
+// group is committed. A decision that changes nothing is right after a commit only if it rests on
+// the load alone: otherwise it rests on changes of other requests, which are true from the commit
+// on, and on records that were true at the load. Commit does not check that both were true at one
+// moment, because it does not check absent records that the group does not write. Such a request
+// has to be decided again.
 func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
 
 // PastEnds returns the ends that the last decision rests on and that no commit has written.
@@ -131,3 +135,35 @@ func Several(failures []dibs.Failure, total int) *dibs.Error {
 	first.Failures = failures
 	return &first
 }
+
+// Job is a request that is not an Apply: a question of a caller, or housekeeping. Its outcome has
+// a type of its own.
+type Job[T any] struct {
+	*Request
+	outcome T
+}
+
+// preparer returns a preparer for a job that reads these records.
+func (set *Policies) preparer(refs ...dibs.Ref) *preparer {
+	return &preparer{policies: set, wants: refs}
+}
+
+// newJob returns a job that decides what to change.
+func newJob[T any](p *preparer, decide func(v *view) (T, *dibs.Error)) *Job[T] {
+	j := &Job[T]{Request: &Request{wants: p.wants}}
+	j.decisions = []decision{func(v *view) (_ dibs.Result, err *dibs.Error) {
+		j.outcome, err = decide(v)
+		return dibs.Result{}, err
+	}}
+	return j
+}
+
+// newQuestion returns a job that changes nothing. Each run must return a new answer.
+func newQuestion[T any](p *preparer, answer func(v *view) (T, *dibs.Error)) *Job[T] {
+	j := newJob(p, answer)
+	j.dryRun = true
+	return j
+}
+
+// Result returns the outcome of the last decision.
+func (j *Job[T]) Result() (T, *dibs.Error) { return j.outcome, j.err }

@@ -9,7 +9,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// reserve prepares a Reserve.
 func (p *preparer) reserve(c dibs.Reserve) (decision, *dibs.Error) {
 	token, hash, err := chooseToken(c.Token)
 	if err != nil {
@@ -37,7 +36,7 @@ func chooseToken(token string) (string, dibs.TokenHash, *dibs.Error) {
 	return token, hash, err
 }
 
-// reservation is one name to reserve, with everything checked that needs no record.
+// reservation is a name to reserve, after all checks that need no record.
 type reservation struct {
 	*target
 	ttl           time.Duration
@@ -71,7 +70,7 @@ func (p *preparer) reservation(c dibs.Reserve, token dibs.TokenHash) (*reservati
 // reserve holds the name, or returns the hold that the token already has.
 func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.Error) {
 	n = v.name(r.target)
-	if r.matches(n) {
+	if n.heldBy(r.token, r.principal) {
 		// A late duplicate of an old request must not take the name.
 		if err := r.checkLive(n); err != nil {
 			return nil, false, err
@@ -103,9 +102,6 @@ func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.E
 	return n, false, nil
 }
 
-// matches reports whether the name's last hold was made with this reservation's token.
-func (r *reservation) matches(n *nameState) bool { return n.heldBy(r.token, r.principal) }
-
 // heldBy reports whether the name's last hold was made with this token, by this principal or by
 // one for which this principal may act.
 func (n *nameState) heldBy(token dibs.TokenHash, principal dibs.Principal) bool {
@@ -135,7 +131,7 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 	if err != nil {
 		return err
 	}
-	if !n.exists() {
+	if n.Rev == 0 { // it has no row
 		// An earlier row may have been purged: neither epoch nor revision may go back.
 		n.Epoch, n.Rev = record.Epoch, record.Rev
 	}

@@ -20,7 +20,7 @@ func (p *preparer) reserveAll(c dibs.ReserveAll) (decision, *dibs.Error) {
 		r, err := p.reservation(single, hash)
 		if err == nil {
 			if single.Token != "" {
-				err = r.about(invalidToken("one token holds all of them: set ReserveAll.Token and leave the others empty"))
+				err = r.refuse(dibs.CodeInvalidToken, "one token holds all of them: set ReserveAll.Token and leave the others empty")
 			} else if first, twice := seen[r.id]; twice {
 				err = r.refuse(dibs.CodeInvalidValue, "%s is the same name as number %d", r.key(), first+1)
 			}
@@ -91,11 +91,14 @@ func replayFirst(v *view, reservations []*reservation, token string) (dibs.Resul
 			continue
 		}
 		n := v.name(r.target)
-		if n.held() && r.matches(n) {
+		switch last := n.heldBy(r.token, r.principal); {
+		case last && n.held():
 			return r.try(v, token)
-		}
-		if ended == nil {
-			ended = r.checkReplay(v, n)
+		case ended != nil:
+		case last:
+			ended = r.checkLive(n)
+		default:
+			ended = r.checkSpent(v, n)
 		}
 	}
 	return dibs.Result{}, ended
@@ -132,10 +135,9 @@ func (r *reservation) try(v *view, token string) (dibs.Result, *dibs.Error) {
 	return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: token, Replayed: replayed}, nil
 }
 
-// checkCount checks how many names a list has.
 func checkCount(n int) *dibs.Error {
 	if n == 0 {
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "the list is empty"}
+		return refuse(dibs.CodeInvalidValue, "the list is empty")
 	}
 	return checkAtMost(n, maxNames, "names in one command")
 }

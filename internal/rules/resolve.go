@@ -11,7 +11,7 @@ const (
 
 // Resolve asks where a name leads.
 func (set *Policies) Resolve(namespace, value string) (*Job[dibs.Resolution], *dibs.Error) {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	t, err := p.target(namespace, value, "")
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package rules
 
 import "github.com/calldibs/dibs"
 
-// settle prepares a Settle.
 func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // refused before the row is read
 		return nil, mayNotSettle()
@@ -36,9 +35,9 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 	}, nil
 }
 
-// mayNotSettle makes the error for a principal that may not settle.
+// mayNotSettle makes the refusal for a principal without the right to settle.
 func mayNotSettle() *dibs.Error {
-	return &dibs.Error{Code: dibs.CodeNotOwner, Message: "settling a suspect requires the right to operate"}
+	return refuse(dibs.CodeNotOwner, "settling a suspect requires the right to operate")
 }
 
 // The outcomes of [dibs.Verdict.Outcome].
@@ -56,7 +55,7 @@ func checkVerdict(verdict dibs.Verdict) *dibs.Error {
 	case verdictAbsent:
 		return nil
 	default:
-		return &dibs.Error{Code: dibs.CodeInvalidValue, Message: "a verdict is required: Exists(entity) or Absent"}
+		return refuse(dibs.CodeInvalidValue, "a verdict is required: Exists(entity) or Absent")
 	}
 }
 

@@ -12,15 +12,6 @@ import (
 // if it is held and released again and again.
 const maxSpent = 16
 
-// checkReplay refuses if the token had a hold on the name that has ended, the last one or an
-// earlier one.
-func (r *reservation) checkReplay(v *view, n *nameState) *dibs.Error {
-	if r.matches(n) {
-		return r.checkLive(n)
-	}
-	return r.checkSpent(v, n)
-}
-
 // checkSpent refuses if the token had a hold on the name before the last one.
 func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 	for i := range n.Spent {
@@ -70,8 +61,7 @@ func (n *nameState) lastToken(at dibs.Instant) []dibs.SpentToken {
 	}}
 }
 
-// spentBy tells a principal's tokens from those of others. The principal cannot be worked out from
-// it without the token.
+// spentBy returns a mark of the principal, which reveals nothing without the token.
 func spentBy(token dibs.TokenHash, principal string) [8]byte {
 	sum := sha256.Sum256(append(token[:], principal...))
 	return [8]byte(sum[:])

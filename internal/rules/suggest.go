@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
 )
@@ -37,7 +36,7 @@ func ModelOf(canonical string, refusal *dibs.Refusal) string {
 // free. Parts are what the caller offers to make names from, random some random words. All
 // candidates are read at once.
 func (set *Policies) Suggest(namespace string, models, parts []string, count int, random []string) *Job[[][]string] {
-	p := &preparer{policies: set}
+	p := set.preparer()
 	list := make([]candidates, len(models))
 	for i, model := range models {
 		list[i] = p.candidates(namespace, model, parts, random)
@@ -121,11 +120,15 @@ func (v *view) surelyFree(t *target) bool {
 	return t.refuseTaken(n, dibs.Entity{}) == nil
 }
 
-// join asks the profile to append a word to a canonical form.
+// join asks the profile to append a word to a canonical form. The default joins with a hyphen, and
+// cuts a canonical form that is too long.
 func (p *policy) join(canonical, word string) (joined string) {
 	joiner, ok := p.Profile.(dibs.Joiner)
 	if !ok {
-		return joinPlain(canonical, word)
+		if most := max(0, maxValue-len(word)-1); len(canonical) > most {
+			canonical = strings.ToValidUTF8(canonical[:most], "") // without a part of a character
+		}
+		return canonical + "-" + word
 	}
 	defer func() { // the profile may be user code
 		if recover() != nil {
@@ -133,18 +136,6 @@ func (p *policy) join(canonical, word string) (joined string) {
 		}
 	}()
 	return joiner.Join(canonical, word)
-}
-
-// joinPlain joins with a hyphen, and cuts the value where it would be too long.
-func joinPlain(canonical, word string) string {
-	most := max(0, maxValue-len(word)-1)
-	if len(canonical) > most {
-		for most > 0 && !utf8.RuneStart(canonical[most]) {
-			most--
-		}
-		canonical = canonical[:most]
-	}
-	return canonical + "-" + word
 }
 
 // withoutNumber turns "alice-2" into "alice", so that the next is not "alice-2-2".

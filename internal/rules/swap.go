@@ -6,7 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// swap prepares a Swap.
 func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	ta, err := p.target(c.Namespace, c.A.Value, "a")
 	if err != nil {
@@ -25,8 +24,8 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 	if ta.id == tb.id {
 		return nil, ta.refuse(dibs.CodeInvalidValue, "a swap needs two names, both are %s", ta.key())
 	}
-	p.wantEntity(ta.scope, c.A.Entity)
-	p.wantEntity(tb.scope, c.B.Entity)
+	p.want(entityRef(ta.scope, c.A.Entity))
+	p.want(entityRef(tb.scope, c.B.Entity))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		na, nb := v.name(ta), v.name(tb)
 		if na.State == dibs.Active && v.owns(c.B.Entity, na) && nb.State == dibs.Active && v.owns(c.A.Entity, nb) {

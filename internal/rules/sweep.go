@@ -8,10 +8,9 @@ type Swept struct {
 	Suspect *dibs.Name // whose witness has to be asked
 }
 
-// Sweep ends what is over about a record that is due.
+// Sweep writes the ends of a record that is due, or purges the record.
 func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
-	p := &preparer{policies: set}
-	p.want(ref)
+	p := set.preparer(ref)
 	return newJob(p, func(v *view) (Swept, *dibs.Error) {
 		if v.absent(ref) { // another sweep was faster
 			return Swept{}, nil

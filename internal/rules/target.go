@@ -1,8 +1,8 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -70,10 +70,7 @@ func (p *preparer) locate(namespace, value, field string) (*target, string, *dib
 		err.Field = field
 		return nil, "", err
 	}
-	t := &target{namespaceInfo: ns, value: value, field: field}
-	if t.field == "" {
-		t.field = ns.kind
-	}
+	t := &target{namespaceInfo: ns, value: value, field: cmp.Or(field, ns.kind)}
 	if problem := textProblem(value, 1, maxValue); problem != "" {
 		return nil, "", t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
 	}
@@ -150,12 +147,11 @@ func (t *target) checkDetails(correlationID string, meta map[string]string) *dib
 // key returns the name with its namespace, for messages.
 func (t *target) key() string { return t.namespace + ":" + t.canonical }
 
-// ref returns the ref of the name's row.
 func (t *target) ref() dibs.Ref { return nameRef(t.scope, t.id) }
 
 // refuse makes an error about this name.
 func (t *target) refuse(code dibs.Code, format string, args ...any) *dibs.Error {
-	return t.about(&dibs.Error{Code: code, Message: fmt.Sprintf(format, args...)})
+	return t.about(refuse(code, format, args...))
 }
 
 // about adds the name to an error.
@@ -172,8 +168,7 @@ func (t *target) about(err *dibs.Error) *dibs.Error {
 // invalidValue makes the error for a value that the namespace does not accept. In a blind namespace
 // the error contains nothing of the value.
 func (t *target) invalidValue(value string, why error) *dibs.Error {
-	var refusal *dibs.Refusal
-	errors.As(why, &refusal)
+	refusal, _ := errors.AsType[*dibs.Refusal](why)
 	if !t.policy.blind() {
 		err := t.refuse(dibs.CodeInvalidValue, "the value %s is not valid here: %v", quote(value), why)
 		err.Refusal = refusal

@@ -25,8 +25,7 @@ type Testimony struct {
 // Testify acts on what a witness said: the suspect is ended, or stays a suspect with a doubt, and
 // its witness is not asked for a while. The outcome says whether it was ended.
 func (set *Policies) Testify(t Testimony) *Job[bool] {
-	p := &preparer{policies: set}
-	p.want(nameRef("", t.ID))
+	p := set.preparer(nameRef("", t.ID))
 	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
 		n := v.follow(t.ID, "")
 		if n == nil || n.State != dibs.Suspect || n.Epoch != t.Epoch || !n.ExpiresAt.Time().Equal(t.Expires) {
@@ -44,12 +43,12 @@ func (set *Policies) Testify(t Testimony) *Job[bool] {
 			}
 			doubt = "the witness says that it exists, but the verdict cannot be applied: " + err.Message
 		}
-		n.AskAt, n.Doubt = v.now.Add(pause(n.Asked)), doubt
-		if t.Unasked {
-			n.AskAt = v.now.Add(firstPause) // another process may have a witness
-		} else {
+		pause := firstPause
+		if !t.Unasked { // otherwise another process may have a witness
+			pause = min(firstPause<<min(n.Asked, 16), maxPause) // without an overflow
 			n.Asked++
 		}
+		n.AskAt, n.Doubt = v.now.Add(pause), doubt
 		v.saveQuietly(n)
 		return false, nil
 	})
@@ -64,12 +63,4 @@ func (p *preparer) tryVerdict(v *view, n *nameState, verdict dibs.Verdict) *dibs
 	}
 	nested.close(err == nil)
 	return err
-}
-
-// pause returns how long to wait before a witness is asked again.
-func pause(asked int) time.Duration {
-	if asked > 16 { // far beyond maxPause, and far below an overflow
-		return maxPause
-	}
-	return min(firstPause<<asked, maxPause)
 }

@@ -9,6 +9,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
+// refuse makes a refusal.
+func refuse(code dibs.Code, format string, args ...any) *dibs.Error {
+	return &dibs.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
 // textProblem says why s is not a text of minLen to maxLen bytes of UTF-8 without control
 // characters, or nothing.
 func textProblem(s string, minLen, maxLen int) string {
@@ -31,7 +36,7 @@ func checkAtMost(count, allowed int, what string) *dibs.Error {
 	if count <= allowed {
 		return nil
 	}
-	return &dibs.Error{Code: dibs.CodeTooLarge, Message: fmt.Sprintf("%d %s, more than the %d allowed", count, what, allowed)}
+	return refuse(dibs.CodeTooLarge, "%d %s, more than the %d allowed", count, what, allowed)
 }
 
 // quote shows untrusted text in a message: escaped, and cut if it is long.

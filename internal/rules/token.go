@@ -3,7 +3,6 @@ package rules
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"fmt"
 
 	"github.com/calldibs/dibs"
 )
@@ -15,24 +14,20 @@ const (
 
 // hashToken checks a token's form and returns its hash. The error does not contain the token.
 func hashToken(token string) (dibs.TokenHash, *dibs.Error) {
+	var none dibs.TokenHash
 	if token == "" {
-		return dibs.TokenHash{}, invalidToken("a token is required: use the one that Reserve returned")
+		return none, refuse(dibs.CodeInvalidToken, "a token is required: use the one that Reserve returned")
 	}
 	if len(token) < minTokenLength || len(token) > maxTokenLength {
-		return dibs.TokenHash{}, invalidToken(fmt.Sprintf("a token must have %d to %d characters, this one has %d",
-			minTokenLength, maxTokenLength, len(token)))
+		return none, refuse(dibs.CodeInvalidToken, "a token must have %d to %d characters, this one has %d",
+			minTokenLength, maxTokenLength, len(token))
 	}
 	for i := range len(token) {
 		if token[i] <= ' ' || token[i] > '~' {
-			return dibs.TokenHash{}, invalidToken(fmt.Sprintf("a token must be visible ASCII, character %d of this one is not", i+1))
+			return none, refuse(dibs.CodeInvalidToken, "a token must be visible ASCII, character %d of this one is not", i+1)
 		}
 	}
 	return sha256.Sum256([]byte(token)), nil
-}
-
-// invalidToken makes the error for a token that cannot be used.
-func invalidToken(message string) *dibs.Error {
-	return &dibs.Error{Code: dibs.CodeInvalidToken, Message: message}
 }
 
 // sameToken compares in constant time, so that the time of a refusal does not tell anything of a

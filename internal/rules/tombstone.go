@@ -13,12 +13,9 @@ const forgottenMark = "\x7f"
 // ForgottenLabel replaces the canonical form of a forgotten name.
 func ForgottenLabel(id dibs.ID) string { return forgottenMark + id.String() }
 
-// forgotten reports whether the row is a tombstone: it keeps a name in quarantine for as long as
-// was promised, and does not contain the name.
-func (n *nameState) forgotten() bool { return isTombstone(&n.NameRecord) }
-
-// isTombstone reports whether the row of a name is a tombstone.
-func isTombstone(n *dibs.NameRecord) bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
+// forgotten reports whether the row is a tombstone: it keeps a name in quarantine as long as the
+// policy promised, and does not contain the name.
+func (n *nameState) forgotten() bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
 
 // isForgotten reports whether only a revision is left of the entity.
 func isForgotten(e *dibs.EntityRecord) bool { return e.Entity.IsZero() }
@@ -79,7 +76,7 @@ func (v *view) endUse(n *nameState, ns namespaceInfo) *dibs.Error {
 }
 
 // restartHistory begins the history of a row anew, with an event that says so: followers of the
-// feed may not have seen the events that are gone.
+// feed may not have read the events that it deletes.
 func (v *view) restartHistory(n *nameState, at dibs.Instant, now dibs.Snapshot) {
 	v.renew(n.Ref())
 	v.record(n, dibs.EventForgotten, at, "", now)

@@ -6,7 +6,6 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// transfer prepares a Transfer.
 func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 	t, err := p.target(c.Namespace, c.Value, "")
 	if err != nil {
@@ -16,7 +15,7 @@ func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 		if err := checkEntity(entity); err != nil {
 			return nil, t.about(err)
 		}
-		p.wantEntity(t.scope, entity)
+		p.want(entityRef(t.scope, entity))
 	}
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n := v.name(t)

@@ -13,9 +13,9 @@ type change struct {
 	record dibs.Record
 }
 
-// view is what one decision sees: the batch state, under the changes of its own request so far.
-// It reads its own writes, and records every read. A record that is not loaded yet looks absent;
-// the outcome is then discarded, and decided again once the batch has the record.
+// view is what one decision sees: the batch state with the changes of its own request so far. It
+// records every read. A record that is not loaded yet looks absent; then the outcome is discarded,
+// and the request is decided again once the batch has the record.
 type view struct {
 	batch  *Batch
 	parent *view // the enclosing view, of a nested one
@@ -33,11 +33,6 @@ type view struct {
 	dependent bool // it read a change of a request before it in the batch
 
 	fault *dibs.Error // a record that the decision rests on cannot be decoded
-}
-
-// view returns the view of a request.
-func (b *Batch) view(actor string) *view {
-	return &view{batch: b, now: b.now, actor: actor}
 }
 
 // nested returns a view for one part of a request. Its reads always count; its changes count once
@@ -108,8 +103,8 @@ func (v *view) peek(ref dibs.Ref) dibs.Record {
 	return r
 }
 
-// absent reports whether a record is absent, for a decision that does not write it, so that Commit
-// cannot check it. A guess is not enough.
+// absent reports whether a record is absent, for a decision that does not write it. Commit does not
+// check that, so a guess is not enough.
 func (v *view) absent(ref dibs.Ref) bool {
 	if v.peek(ref) != nil {
 		return false
@@ -118,8 +113,8 @@ func (v *view) absent(ref dibs.Ref) bool {
 	return true
 }
 
-// requireLoad says that the decision rests on what Commit does not check: a guessed state must be
-// loaded first.
+// requireLoad notes that the decision rests on something that Commit does not check: a guessed state
+// must be loaded first.
 func (v *view) requireLoad() {
 	if v.batch.Guessed() {
 		v.batch.asked = true
@@ -142,7 +137,6 @@ func withScope(ref dibs.Ref, r dibs.Record) dibs.Ref {
 	return r.Ref()
 }
 
-// find returns the index of this view's own change to a record.
 func (v *view) find(ref dibs.Ref) (int, bool) {
 	i := slices.IndexFunc(v.changes, func(c change) bool { return c.ref.ID == ref.ID && c.ref.Kind == ref.Kind })
 	return i, i >= 0
@@ -157,7 +151,7 @@ func (v *view) put(ref dibs.Ref, record dibs.Record) {
 	v.changes = append(v.changes, change{ref, record})
 }
 
-// renew says that a record that is put replaces another one, of which nothing remains, events
+// renew notes that a record that is put replaces another one: nothing of that one remains, events
 // included.
 func (v *view) renew(ref dibs.Ref) {
 	v.renewed = append(v.renewed, ref)
@@ -172,17 +166,30 @@ func dropEvents(ref dibs.Ref, events []dibs.Event) []dibs.Event {
 	return slices.DeleteFunc(events, func(e dibs.Event) bool { return e.ID == ref.ID })
 }
 
-// narrow limits the window in which the decision is right: not before from, and before before.
-// Zero sets no limit.
+// narrow limits when the decision is right: from (inclusive) to before (exclusive). Zero sets no
+// limit.
 func (v *view) narrow(from, before dibs.Instant) {
 	v.window = v.window.Intersect(dibs.Window{From: from, Before: before})
 }
 
-// noteEnd says that the decision rests on something about a record that has been over since at,
-// which no commit has written yet. At zero there is no such end.
+// noteEnd notes that the decision rests on an end that no commit has written yet. A zero date means
+// that there is no such end.
 func (v *view) noteEnd(ref dibs.Ref, rev uint64, at dibs.Instant) {
 	v.narrow(at, 0)
 	if end := (PastEnd{ref, rev, at}); at != 0 && !slices.Contains(v.pastEnds, end) {
 		v.pastEnds = append(v.pastEnds, end)
 	}
+}
+
+// PastEnd is an end that a decision rests on and that no commit has written yet, such as that of a
+// hold whose time is over.
+//
+// Another process may have decided before the end to confirm, extend or release the hold, and its
+// commit may still be in progress, invisible to Load. So a decision that commits nothing and rests
+// on such an end is answered only after the engine has waited for such commits, and another Load has
+// found the record unchanged.
+type PastEnd struct {
+	Ref dibs.Ref
+	rev uint64
+	At  dibs.Instant // when it ended; zero if there is no such end
 }
