@@ -27,9 +27,8 @@ func (s *Store) indexes(r dibs.Record) []index {
 	ref := r.Ref()
 	id := string(ref.ID[:])
 	var all []index
-	at, listed := record.Position(r)
-	label := listLabel(ref.Kind, at)
-	if listed {
+	label := listLabel(ref.Kind, record.Position(r))
+	if ref.Kind != dibs.KindEntity {
 		all = append(all, index{s.keys.listing(ref.Kind) + label, id})
 	}
 	if date := record.Due(r); date != 0 {

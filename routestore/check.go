@@ -53,7 +53,7 @@ func (p *part) eachNamespace(ctx context.Context, fn func(namespace string) erro
 			return err
 		}
 		for _, r := range page {
-			at, _ := record.Position(r)
+			at := record.Position(r)
 			if err := fn(at.Label); err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (p *part) eachNamespace(ctx context.Context, fn func(namespace string) erro
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		at, _ := record.Position(page[0])
+		at := record.Position(page[0])
 		if err := fn(at.Namespace); err != nil {
 			return err
 		}

@@ -65,9 +65,7 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	}
 	if len(s.parts) > 1 {
 		slices.SortStableFunc(all, func(a, b dibs.Record) int {
-			x, _ := record.Position(a)
-			y, _ := record.Position(b)
-			return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Label, y.Label))
+			return record.ComparePositions(record.Position(a), record.Position(b))
 		})
 	}
 	return all[:min(query.Limit, len(all))], nil
