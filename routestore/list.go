@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-// Due returns refs of records that are due, of all parts, earliest first. Refs have no dates, so
-// it loads the records.
+// Due returns refs of records that are due in any part, earliest first. It loads the records,
+// since refs have no dates.
 func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	if len(s.parts) == 1 {
 		return s.parts[0].Due(ctx, limit)
