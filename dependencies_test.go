@@ -82,7 +82,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/linear", "/"},
 	{"internal/model", "/"},
 	{"internal/mutate", ""},
-	{"internal/nametest", "/ internal/logtest storetest"},
+	{"internal/nametest", "/ internal/core internal/logtest storetest"},
 	{"internal/pgproxy", ""},
 	{"internal/pgtest", ""},
 	{"internal/proxytest", ""},
