@@ -1,4 +1,5 @@
-// Package dibstest opens registries for tests.
+// Package dibstest opens registries for tests, and checks what those in a caller's transaction
+// have in common.
 package dibstest
 
 import (
