@@ -130,14 +130,10 @@ const serverSize = 10
 
 // start creates or checks the registry, finds the limits of the cluster, and joins the servers.
 func (s *Store) start(ctx context.Context) error {
-	if err := s.create(ctx); err != nil {
-		return err
-	}
-	if err := s.findMaxOps(ctx); err != nil {
-		return err
-	}
-	if err := s.removeOldMarkers(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.create, s.findMaxOps, s.removeOldMarkers} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	if s.cfg.MaxSkew < 0 {
 		return nil
