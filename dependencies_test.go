@@ -45,7 +45,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"sqlitestore", "/ internal/record internal/sqlrow internal/inflight internal/backoff"},
 	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff"},
 	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation"},
-	{"routestore", "/ internal/record internal/backoff"},
+	{"routestore", "/ internal/document internal/record internal/backoff"},
 
 	// What stands on a Registry.
 	{"witness", "/ internal/exactjson"},
@@ -81,7 +81,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/linear", "/"},
 	{"internal/model", "/"},
 	{"internal/mutate", ""},
-	{"internal/nametest", "/ internal/coretest internal/logtest storetest"},
+	{"internal/nametest", "/ internal/core internal/coretest internal/logtest storetest"},
 	{"internal/pgproxy", ""},
 	{"internal/pgtest", ""},
 	{"internal/proxytest", ""},

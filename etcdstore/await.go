@@ -8,12 +8,9 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Await stores the present time as the one until which all ends are final; see
-// keys.finalUntil. Commits under way with an earlier stamp then fail and get a new one. So what
-// a caller is told to be over stays so. Await writes once for each end that is asked for, and
-// not at all if a later time is stored.
-//
-// If etcd is full, no commit can succeed, and Await has nothing to write.
+// Await stores the present time in keys.finalUntil, which makes all earlier ends final: commits
+// under way with an earlier stamp fail and get a new one. Await writes nothing if a later time
+// is stored, or if etcd is full, since no commit can succeed then.
 func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -39,15 +36,12 @@ func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error
 }
 
 // makeFinal moves the clock to a stamp and makes all ends up to its time final, unless end is
-// final already. It is not done if another server was faster.
+// final already. It returns false if another server moved the clock first.
 func (s *Store) makeFinal(ctx context.Context, end dibs.Instant, mark stamp) (done bool, err error) {
-	var answer *clientv3.TxnResponse
-	err = s.retry(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Txn(ctx).
-			If(s.isBefore(mark), clientv3.Compare(clientv3.Value(s.keys.finalUntil()), "<", string(number(uint64(end))))).
+	answer, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn {
+		return t.If(s.isBefore(mark), clientv3.Compare(clientv3.Value(s.keys.finalUntil()), "<", string(number(uint64(end))))).
 			Then(s.putClock(mark)...).
-			Else(s.readClock()...).Commit()
-		return err
+			Else(s.readClock()...)
 	})
 	switch {
 	case isFull(err):
@@ -62,7 +56,7 @@ func (s *Store) makeFinal(ctx context.Context, end dibs.Instant, mark stamp) (do
 	return final >= end, err
 }
 
-// putClock stores a stamp, and its time as the one until which all ends are final.
+// putClock stores a stamp in the clock, and its time in finalUntil.
 func (s *Store) putClock(mark stamp) []clientv3.Op {
 	return []clientv3.Op{
 		clientv3.OpPut(s.keys.clock(), mark.encode()),
@@ -70,17 +64,17 @@ func (s *Store) putClock(mark stamp) []clientv3.Op {
 	}
 }
 
-// isAfterFinal is the condition that no end after the time of a stamp is final.
+// isAfterFinal is the condition that finalUntil is not later than a stamp.
 func (s *Store) isAfterFinal(mark stamp) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(s.keys.finalUntil()), "<", string(number(uint64(mark.time)+1)))
 }
 
-// readClock is what a transaction does whose stamp was too late.
+// readClock reads what a transaction must know whose conditions failed.
 func (s *Store) readClock() []clientv3.Op {
 	return []clientv3.Op{clientv3.OpGet(s.keys.clock()), clientv3.OpGet(s.keys.finalUntil())}
 }
 
-// learnClock notes what readClock has found, and returns until when ends are final.
+// learnClock notes the answer to readClock, and returns finalUntil.
 func (s *Store) learnClock(ctx context.Context, answer *clientv3.TxnResponse) (final dibs.Instant, err error) {
 	if _, err := s.learnStamp(answer.Responses[0].GetResponseRange().Kvs); err != nil {
 		return 0, err
@@ -94,10 +88,9 @@ func (s *Store) learnClock(ctx context.Context, answer *clientv3.TxnResponse) (f
 
 // createFinalUntil creates the key in a registry of a version that did not have it.
 func (s *Store) createFinalUntil(ctx context.Context) error {
-	return s.retry(ctx, func(ctx context.Context) error {
-		_, err := s.client.Txn(ctx).
-			If(clientv3.Compare(clientv3.CreateRevision(s.keys.finalUntil()), "=", 0)).
-			Then(clientv3.OpPut(s.keys.finalUntil(), string(number(0)))).Commit()
-		return err
+	_, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn {
+		return t.If(clientv3.Compare(clientv3.CreateRevision(s.keys.finalUntil()), "=", 0)).
+			Then(clientv3.OpPut(s.keys.finalUntil(), string(number(0))))
 	})
+	return err
 }

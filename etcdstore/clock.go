@@ -13,8 +13,8 @@ import (
 //
 // The feed is sorted by the order. A commit is a transaction with the condition that the
 // stored order is lower than its own, so orders rise exactly as etcd applies transactions. An
-// order is about the time in microseconds, but nothing depends on that: a server whose clock
-// is slow counts on from the stored order.
+// order is about the time in microseconds, but nothing depends on that: a server with a slow
+// clock continues from the stored order.
 //
 // Windows are checked against the time: the greater of the server's own clock and the stored
 // time.
@@ -68,18 +68,18 @@ func (c *clock) now() dibs.Instant {
 	return max(dibs.InstantOf(c.wall()), c.seen.time)
 }
 
-// ahead returns by how much the stored time is ahead of this server's clock.
+// ahead returns how far the stored time is ahead of this server's clock.
 func (c *clock) ahead() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen.time.Sub(dibs.InstantOf(c.wall()))
 }
 
-// leap is by how much a commit that lost a race raises its order. Without it a server with a
-// slow clock would lose every race.
+// leap raises the order of a commit that lost a race. Without it a server with a slow clock would
+// lose every race.
 const leap = 2000
 
-// next returns the stamp of a commit that has lost a number of races.
+// next returns the stamp of a commit that has lost some races.
 func (c *clock) next(lost int) stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ var errDamaged = errors.New("etcdstore: a value is damaged, or another program h
 
 // coder encodes or decodes a value, field by field: numbers as varints, texts with their
 // length before them. One function per kind of value lists its fields for both directions.
-// The order alone tells which field is which. A later version may add fields at the end: a
-// value without them reads as zero.
+// Fields are identified by their order alone. A later version may add fields at the end: they
+// are zero in values without them.
 //
 // Encoding only reads the fields. After the first error of decoding all further fields are
 // zero.
@@ -46,8 +46,7 @@ func integer[T ~int | ~int64](c *coder, n *T) {
 	take(c, n, T(value), size)
 }
 
-// take stores a number that was read, which had a size in bytes. There is none at the end of
-// the data.
+// take stores a decoded number of size bytes, or zero at the end of the data.
 func take[T any](c *coder, n *T, value T, size int) {
 	var zero T
 	switch *n = zero; {
@@ -92,7 +91,7 @@ func text[T ~string](c *coder, s *T) {
 	*s, c.data = T(c.data[:n]), c.data[n:]
 }
 
-// array codes an array of which nothing is written if all bytes are zero.
+// array codes an array. It writes no bytes if all are zero.
 func (c *coder) array(array []byte) {
 	b := array
 	if len(bytes.Trim(array, nul)) == 0 {
@@ -129,7 +128,7 @@ func (c *coder) entity(e *dibs.Entity) {
 	text(c, &e.ID)
 }
 
-// coded codes a map, whose values are coded by a function.
+// coded codes a map. The function codes a value.
 func coded[V any](c *coder, m *map[string]V, value func(*V)) {
 	n := c.count(len(*m))
 	if !c.decoding {

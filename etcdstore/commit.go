@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,16 +12,16 @@ import (
 )
 
 const (
-	// maxLost is how many races a transaction may lose. Each time it leaps further ahead, so
-	// it never gets there.
+	// maxLost is how many races a transaction may lose. It loses fewer in practice, since each
+	// lost race raises its order further.
 	maxLost = 100
 
 	// maxBytes bounds a transaction that could be split. etcd's own limit is 1.5 MiB, unless
 	// --max-request-bytes says otherwise.
 	maxBytes = 1 << 20
 
-	// ownOps is how many operations a transaction has at most besides its groups: it puts the
-	// clock, its marker and its entry in the feed.
+	// ownOps is the number of operations besides the groups: a transaction puts the clock, its
+	// marker and its entry in the feed.
 	ownOps = 3
 )
 
@@ -48,14 +49,15 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	return outcomes, nil
 }
 
-// sendAll commits batches, each in a transaction of its own. After the first commit no error
-// may say that nothing happened: then the rest is stale.
+// sendAll commits batches, each in a transaction of its own. An error after the first commit
+// must not say that nothing happened: the remaining groups are stale instead.
 func (s *Store) sendAll(ctx context.Context, batches [][]*pendingGroup) error {
 	for i, batch := range batches {
-		if err := s.send(ctx, batch); err != nil {
-			if i > 0 && !isUnknown(err) {
-				return nil
-			}
+		err := s.send(ctx, batch)
+		if err != nil && i > 0 && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -71,11 +73,11 @@ func (s *Store) split(pending []*pendingGroup) (batches [][]*pendingGroup) {
 			continue
 		}
 		ops, size := s.size(p)
-		if ownOps+1+ops > s.limits.ops {
+		if ownOps+1+ops > s.maxOps {
 			p.decided, p.outcome = true, dibs.TooLarge
 			continue
 		}
-		fits := ownOps+len(batch)+1+max(most, ops) <= s.limits.ops && bytes+size <= maxBytes && events+len(p.group.Events) <= maxEvents
+		fits := ownOps+len(batch)+1+max(most, ops) <= s.maxOps && bytes+size <= maxBytes && events+len(p.group.Events) <= maxEvents
 		if !fits && len(batch) > 0 {
 			batches = append(batches, batch)
 			batch, most, bytes, events = nil, 0, 0, 0
@@ -178,7 +180,7 @@ func (s *Store) isBefore(mark stamp) clientv3.Cmp {
 }
 
 // try sends a transaction once: a second attempt could commit it twice.
-func (s *Store) try(ctx context.Context, t *transaction) (answer *clientv3.TxnResponse, err error) {
+func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse, error) {
 	then := s.ownOps(t)
 	t.own = len(then)
 	events := 0
@@ -186,12 +188,9 @@ func (s *Store) try(ctx context.Context, t *transaction) (answer *clientv3.TxnRe
 		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, events), nil))
 		events += len(p.group.Events)
 	}
-	err = s.attempt(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Txn(ctx).If(s.isBefore(t.mark), s.isAfterFinal(t.mark)).Then(then...).
-			Else(s.readClock()...).Commit()
-		return err
+	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isAfterFinal(t.mark)).Then(then...).Else(s.readClock()...).Commit()
 	})
-	return answer, err
 }
 
 // ownOps returns what a transaction puts for all of its groups. The entry in the feed lists
@@ -208,7 +207,7 @@ func (s *Store) ownOps(t *transaction) []clientv3.Op {
 		}
 	}
 	if len(ids) > 0 {
-		ops = append(ops, clientv3.OpPut(s.keys.feedEntry(t.mark.order), string(ids)))
+		ops = append(ops, clientv3.OpPut(s.keys.feed()+string(number(t.mark.order)), string(ids)))
 	}
 	return ops
 }

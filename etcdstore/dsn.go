@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// scheme is what a DSN begins with.
-const scheme = "etcd://"
-
-// defaultPort is the port of etcd for clients.
-const defaultPort = "2379"
+const (
+	scheme      = "etcd://"
+	defaultPort = "2379"
+)
 
 // ParseDSN reads a Config from one line:
 //
 //	etcd://user:password@host1:2379,host2:2379,host3:2379/prefix?cacert=ca.pem&cert=me.pem&key=me.key
 //
-// Everything except the hosts may be left out. A slash is added to the prefix if it has none.
+// Everything except the hosts may be left out. ParseDSN adds a slash to the prefix if it does not
+// end with one.
 // The settings are cacert, cert and key (PEM files; any of them turns TLS on), tls=true (TLS
 // with the system's authorities), max_txn_ops, max_skew and timeout. No error contains a
 // password.
@@ -70,17 +70,14 @@ func (c *Config) setLogin(login string) error {
 
 func (c *Config) setHosts(hosts string) error {
 	for host := range strings.SplitSeq(hosts, ",") {
-		name, port := host, defaultPort
-		if strings.Contains(strings.TrimSuffix(host, "]"), ":") && !strings.HasSuffix(host, "]") {
-			var err error
-			if name, port, err = net.SplitHostPort(host); err != nil {
-				return errors.New("the hosts in the store's address are malformed: write host1:2379,host2:2379")
-			}
+		if !strings.Contains(host, ":") || strings.HasSuffix(host, "]") {
+			host += ":" + defaultPort
 		}
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil || name == "" {
+		name, port, err := net.SplitHostPort(host)
+		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || name == "" {
 			return errors.New("the hosts in the store's address are malformed: write host1:2379,host2:2379")
 		}
-		c.Endpoints = append(c.Endpoints, net.JoinHostPort(strings.Trim(name, "[]"), port))
+		c.Endpoints = append(c.Endpoints, net.JoinHostPort(name, port))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ var (
 )
 
 var (
-	errContention = errors.New("other servers were faster every time: try again")
+	errContention = errors.New("other servers were faster in every attempt: try again")
 	errFull       = errors.New("etcd's database is full (alarm NOSPACE) and refuses writes: compact and defragment it, or raise --quota-backend-bytes on all members, then run etcdctl alarm disarm")
 )
 
@@ -69,7 +69,7 @@ func isRefusal(err error) bool {
 }
 
 // isUndelivered reports whether no member has processed a request: no connection was possible,
-// or the member answered that it has lost the others.
+// or the member has no leader.
 func isUndelivered(err error) bool {
 	if codeOf(err) != codes.Unavailable {
 		return false
@@ -89,20 +89,19 @@ func isTransient(err error) bool {
 	}
 }
 
-// unavailable classifies an error of a call that changed nothing. An error that is
-// classified already stays as it is.
+// unavailable classifies an error of a call that changed nothing. It does not change an error
+// that is classified already.
 func unavailable(err error) error {
-	var classified *dibs.Error
-	switch {
-	case err == nil, errors.As(err, &classified), errors.Is(err, dibs.ErrBadCursor):
+	if _, classified := errors.AsType[*dibs.Error](err); err == nil || classified || errors.Is(err, dibs.ErrBadCursor) {
 		return err
-	case isFull(err):
+	}
+	if isFull(err) {
 		err = fmt.Errorf("%w (%w)", errFull, err)
 	}
 	return dibs.Unavailable(err).Because(causeOf(err))
 }
 
-// causeOf returns the cause of an error, if the error tells one.
+// causeOf returns the cause of an error, or "" if it is not known.
 func causeOf(err error) dibs.Cause {
 	if isFull(err) {
 		return dibs.CauseDiskFull

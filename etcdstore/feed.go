@@ -11,9 +11,9 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// The feed has one entry for each transaction with events: the ids of the names, in the order
-// of the events. Some events do not exist: their group was stale, or their name was deleted.
-// Readers skip them.
+// The feed has one entry for each transaction with events: the ids of their names, in order. An
+// entry also lists events of stale groups and of names that were deleted later. Readers skip
+// these.
 
 // namesIn returns the ids in an entry of the feed.
 func namesIn(value []byte) []dibs.ID {
@@ -46,9 +46,8 @@ func (s *Store) tidyFeed(ctx context.Context, t *transaction) {
 	}
 	for orders := range slices.Chunk(slices.Sorted(maps.Keys(entries)), entriesAtOnce) {
 		if changes, err := s.tidyEntries(ctx, orders); err == nil && len(changes) > 0 {
-			_ = s.attempt(ctx, func(ctx context.Context) error {
-				_, err := s.client.Txn(ctx).Then(changes...).Commit()
-				return err
+			_, _ = attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+				return s.client.Txn(ctx).Then(changes...).Commit()
 			})
 		}
 	}

@@ -4,11 +4,12 @@ import (
 	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/generation"
 	"github.com/calldibs/dibs/internal/record"
 )
 
-// footprint is what a commit that changes a record must know of it: etcd's revision, which
-// the transaction compares, and the index keys to clean up.
+// footprint is what a commit must know of a record that it changes: etcd's revision, which the
+// transaction compares, and the index keys to clean up.
 type footprint struct {
 	rev     uint64 // the record's own revision
 	mod     int64  // etcd's
@@ -27,9 +28,8 @@ func (s *Store) indexes(r dibs.Record) []index {
 	ref := r.Ref()
 	id := string(ref.ID[:])
 	var all []index
-	at, listed := record.Position(r)
-	label := listLabel(ref.Kind, at)
-	if listed {
+	label := listLabel(ref.Kind, record.Position(r))
+	if ref.Kind != dibs.KindEntity {
 		all = append(all, index{s.keys.listing(ref.Kind) + label, id})
 	}
 	if date := record.Due(r); date != 0 {
@@ -44,11 +44,15 @@ func (s *Store) indexes(r dibs.Record) []index {
 // maxFootprints is the size of one generation of the cache.
 const maxFootprints = 1 << 15
 
-// footprints caches the footprints of records that were loaded or committed lately, in two
-// generations. It may be wrong: commits compare etcd's revision.
+// footprints caches the footprints of records that were loaded or committed lately. A wrong one
+// only makes a commit stale, since commits compare etcd's revision.
 type footprints struct {
-	mu         sync.Mutex
-	young, old map[string]footprint // by the record's key
+	mu    sync.Mutex
+	byKey generation.Map[string, footprint] // the key of the record
+}
+
+func newFootprints() *footprints {
+	return &footprints{byKey: generation.Map[string, footprint]{Size: maxFootprints}}
 }
 
 // put adds a footprint, unless a later one is cached: a read from before a commit may arrive
@@ -56,35 +60,19 @@ type footprints struct {
 func (f *footprints) put(key string, fp footprint) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if later, ok := f.find(key); ok && later.mod > fp.mod {
-		return
+	if later, ok := f.byKey.Get(key); !ok || later.mod <= fp.mod {
+		f.byKey.Put(key, fp)
 	}
-	if len(f.young) >= maxFootprints {
-		f.young, f.old = nil, f.young
-	}
-	if f.young == nil {
-		f.young = make(map[string]footprint)
-	}
-	f.young[key] = fp
 }
 
 func (f *footprints) get(key string) (footprint, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.find(key)
-}
-
-func (f *footprints) find(key string) (footprint, bool) {
-	if fp, ok := f.young[key]; ok {
-		return fp, true
-	}
-	fp, ok := f.old[key]
-	return fp, ok
+	return f.byKey.Get(key)
 }
 
 func (f *footprints) remove(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.young, key)
-	delete(f.old, key)
+	f.byKey.Delete(key)
 }

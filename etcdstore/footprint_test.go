@@ -8,7 +8,7 @@ import (
 // A read from before a commit that arrives after it is ignored.
 func TestFootprintsKeepTheLatest(t *testing.T) {
 	t.Parallel()
-	var k footprints
+	k := newFootprints()
 	k.put("a", footprint{rev: 2, mod: 20})
 	k.put("a", footprint{rev: 1, mod: 10})
 	if f, ok := k.get("a"); !ok || f.rev != 2 {
@@ -26,11 +26,11 @@ func TestFootprintsKeepTheLatest(t *testing.T) {
 
 func TestFootprintsAreBounded(t *testing.T) {
 	t.Parallel()
-	var k footprints
+	k := newFootprints()
 	for i := range 5 * maxFootprints {
 		k.put(fmt.Sprint(i), footprint{rev: 1, mod: 1})
 	}
-	if n := len(k.young) + len(k.old); n > 2*maxFootprints {
+	if n := k.byKey.Len(); n > 2*maxFootprints {
 		t.Errorf("%d footprints, more than %d", n, 2*maxFootprints)
 	}
 	if _, ok := k.get(fmt.Sprint(5*maxFootprints - 1)); !ok {

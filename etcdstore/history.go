@@ -52,10 +52,10 @@ const firstWidth = 1 << 20
 // lastOf reads the last keys of a range that has more than limit: at most limit, and at least
 // one.
 //
-// etcd reads forwards only: for the last keys of a range it fetches all, sorts them, and drops
-// the others. So lastOf searches the beginning of the page by counting, which etcd does without
-// fetching. It multiplies the width until there are too many keys, and then bisects, so that it
-// counts little more than it reads.
+// etcd reads forwards only: for the last keys of a range it fetches and sorts all keys. So lastOf
+// searches the beginning of the page by counting, which etcd does without fetching. It multiplies
+// the width until there are too many keys, and then bisects, so that it counts little more than
+// it reads.
 func (s *Store) lastOf(ctx context.Context, prefix, to string, all span, limit int) ([]*mvccpb.KeyValue, error) {
 	fits, over := uint64(0), all.end-all.first // widths: the widest that fits on the page, the narrowest that does not
 	width, found := uint64(firstWidth), 0      // found is how many keys there are in fits

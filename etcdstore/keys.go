@@ -7,11 +7,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// keys makes the keys of the store. All begin with its prefix; one letter says what follows.
-// Numbers are eight bytes, the highest first, so that they sort as bytes.
+// keys makes the keys of the store. All begin with its prefix and a letter for their kind.
+// Numbers are eight bytes in big-endian order, so that they sort as bytes.
 //
 //	c                              the clock: see [stamp]
-//	p                              until when ends are final: see [Store.Await]
+//	p                              the time up to which ends are final: see [Store.Await]
 //	f                              the version of this layout
 //	n <id>                         a name's record
 //	e <id>                         an entity's record
@@ -19,14 +19,14 @@ import (
 //	l <kind> NUL <label>           listings: the record's id
 //	t <due> <kind> NUL <id>        due dates: the record's scope
 //	o <entity id> <label>          the names that an entity owns: the name's id
-//	v <order>                      the feed: the ids of the names that a commit may have events of
+//	v <order>                      the feed: the ids of the names of a commit's events
 //	h <name id> <position>         an event in the history of its name, see [position]
 //	b <server> <slot>              a marker: the last commit of a slot, see [Store.findOutcome]
 //	m <server>                     the published time of a server, see [skew]
 //
 // A label is that of a document, or the namespace, NUL and the canonical form of a name. No
-// namespace, kind, label or canonical form contains a NUL, so these sort as the contract wants
-// them listed: by namespace first.
+// namespace, kind, label or canonical form contains a NUL, so names sort by namespace first, as
+// the contract requires.
 type keys struct{ prefix string }
 
 const nul = "\x00"
@@ -37,18 +37,16 @@ func (k keys) format() string { return k.prefix + "f" }
 // finalUntil is the time up to which ends are final: a commit with an earlier stamp fails.
 func (k keys) finalUntil() string { return k.prefix + "p" }
 
-func (k keys) record(kind dibs.Kind, id dibs.ID) string {
-	switch kind {
+func (k keys) ref(ref dibs.Ref) string {
+	switch ref.Kind {
 	case dibs.KindName:
-		return k.prefix + "n" + string(id[:])
+		return k.prefix + "n" + string(ref.ID[:])
 	case dibs.KindEntity:
-		return k.prefix + "e" + string(id[:])
+		return k.prefix + "e" + string(ref.ID[:])
 	default:
-		return k.prefix + "d" + string(kind) + nul + string(id[:])
+		return k.prefix + "d" + string(ref.Kind) + nul + string(ref.ID[:])
 	}
 }
-
-func (k keys) ref(ref dibs.Ref) string { return k.record(ref.Kind, ref.ID) }
 
 // listing is the prefix of the listing of a kind.
 func (k keys) listing(kind dibs.Kind) string { return k.prefix + "l" + string(kind) + nul }
@@ -80,11 +78,8 @@ func (k keys) owned(entity dibs.ID) string { return k.prefix + "o" + string(enti
 
 func (k keys) feed() string                { return k.prefix + "v" }
 func (k keys) history(name dibs.ID) string { return k.prefix + "h" + string(name[:]) }
-
-// feedEntry is the entry of a commit in the feed.
-func (k keys) feedEntry(order uint64) string { return k.feed() + string(number(order)) }
-func (k keys) markers() string               { return k.prefix + "b" }
-func (k keys) servers() string               { return k.prefix + "m" }
+func (k keys) markers() string             { return k.prefix + "b" }
+func (k keys) servers() string             { return k.prefix + "m" }
 
 func (k keys) marker(server string, slot uint16) string {
 	return k.markers() + server + string(binary.BigEndian.AppendUint16(nil, slot))
@@ -110,5 +105,5 @@ func prefixEnd(prefix string) string {
 			return string(end[:i+1])
 		}
 	}
-	return nul // which means the end to etcd
+	return nul // to etcd this is the end of all keys
 }

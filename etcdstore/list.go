@@ -16,10 +16,8 @@ func (s *Store) scan(ctx context.Context, from, to string, limit int) (kvs []*mv
 	if from >= to {
 		return nil, 0, false, nil
 	}
-	var answer *clientv3.GetResponse
-	err = s.retry(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit)))
-		return err
+	answer, err := retry(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit)))
 	})
 	if err != nil {
 		return nil, 0, false, err
@@ -65,8 +63,8 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 	return names, nil
 }
 
-// List returns records of one kind in the order of their labels. Entities have no label, and
-// are not listed.
+// List returns records of one kind in the order of their labels. Entities have none, and are
+// not listed.
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
@@ -93,7 +91,7 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	}
 }
 
-// minPage is how many keys are read at least: not all of them may be wanted.
+// minPage is the least number of keys to read at once, since a filter may drop some.
 const minPage = 64
 
 // page reads the records that a range of index keys leads to, both at one revision: at most

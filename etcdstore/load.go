@@ -16,28 +16,33 @@ func newBackoff() *backoff.Backoff {
 	return &backoff.Backoff{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
 }
 
-// retry makes a call that may be made twice until a member answers. Each attempt has a share of
-// the time, so that a member that does not answer leaves time for the others.
-func (s *Store) retry(ctx context.Context, call func(ctx context.Context) error) error {
+// retry repeats an idempotent call until a member answers. Each attempt has a share of the
+// timeout, so that a member that does not answer leaves time for the others.
+func retry[T any](ctx context.Context, s *Store, call func(ctx context.Context) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	for wait := newBackoff(); ; {
-		err := s.attempt(ctx, call)
+		answer, err = attempt(ctx, s, call)
 		if err == nil || ctx.Err() != nil || !isTransient(err) || wait.Wait(ctx) != nil {
-			return err
+			return answer, err
 		}
 	}
 }
 
-// attempts is for how many attempts without an answer a call has time.
+// attempts is the number of unanswered attempts for which the timeout leaves time.
 const attempts = 3
 
-// attempt makes a call to one member. A member that has lost the others answers at once that
-// there is no leader.
-func (s *Store) attempt(ctx context.Context, call func(ctx context.Context) error) error {
+// attempt makes a call to one member. A member without a connection to the others answers at
+// once that there is no leader.
+func attempt[T any](ctx context.Context, s *Store, call func(ctx context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout/attempts)
 	defer cancel()
 	return call(clientv3.WithRequireLeader(ctx))
+}
+
+// transact runs a transaction that build completes. It may run twice.
+func (s *Store) transact(ctx context.Context, build func(clientv3.Txn) clientv3.Txn) (*clientv3.TxnResponse, error) {
+	return retry(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) { return build(s.client.Txn(ctx)).Commit() })
 }
 
 // compactedAttempts is how often a read starts again because its revision was compacted.
@@ -51,7 +56,7 @@ type revision int64
 func (s *Store) getKeys(ctx context.Context, keys []string, at revision) ([]*mvccpb.KeyValue, error) {
 	found := make([]*mvccpb.KeyValue, 0, len(keys))
 	for first := true; first || len(found) < len(keys); first = false {
-		part := keys[len(found):min(len(keys), len(found)+s.limits.ops-1)]
+		part := keys[len(found):min(len(keys), len(found)+s.maxOps-1)]
 		ops := make([]clientv3.Op, 0, len(part)+1)
 		for _, key := range part {
 			ops = append(ops, clientv3.OpGet(key, clientv3.WithRev(int64(at))))
@@ -81,12 +86,8 @@ func (s *Store) getKeys(ctx context.Context, keys []string, at revision) ([]*mvc
 }
 
 // read runs reads in one transaction. They are linearizable.
-func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (answer *clientv3.TxnResponse, err error) {
-	err = s.retry(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Txn(ctx).Then(ops...).Commit()
-		return err
-	})
-	return answer, err
+func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	return s.transact(ctx, func(t clientv3.Txn) clientv3.Txn { return t.Then(ops...) })
 }
 
 // learnStamp notes and returns the value of the clock key.

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -29,23 +30,22 @@ type Config struct {
 	TLS *tls.Config
 
 	// Username and Password are those of a user of etcd with read and write access to the
-	// prefix. Empty means none.
+	// prefix. Empty means no login.
 	Username, Password string
 
 	// MaxTxnOps is --max-txn-ops of the members. Zero means that Open finds it out.
 	MaxTxnOps int
 
-	// MaxSkew is by how much the clocks of servers may differ before some of them refuse to
-	// write. Zero means 500 ms; negative means no check.
+	// MaxSkew is how much the clocks of servers may differ. A server that differs more from most
+	// of the others refuses to write. Zero means 500 ms; negative means no check.
 	MaxSkew time.Duration
 
-	// Timeout is how long the cluster may take for one call. One member has a third of it. Zero
-	// means 3 seconds.
+	// Timeout limits one call to the cluster; one member gets a third of it. Zero means 3
+	// seconds.
 	Timeout time.Duration
 
-	// Writers is how many batches the registry commits at once, unless its own Config says so.
-	// Zero means 1: of two concurrent transactions the one with the lower order must be sent
-	// again.
+	// Writers is how many batches the registry commits at once, unless its own Config sets it.
+	// Zero means 1: of two concurrent transactions one must usually be sent again.
 	Writers int
 
 	// Logger logs wrong clocks. Nil means [slog.Default].
@@ -63,26 +63,16 @@ func (c *Config) setDefaults() error {
 	if len(c.Endpoints) == 0 {
 		return errors.New("etcdstore: Endpoints are missing: list the members of the cluster, as host:port")
 	}
-	if c.Prefix == "" {
-		c.Prefix = "dibs/"
-	}
+	c.Prefix = cmp.Or(c.Prefix, "dibs/")
 	if strings.Contains(c.Prefix, nul) {
 		return errors.New("etcdstore: the Prefix contains a NUL: choose another one")
 	}
-	if c.MaxSkew == 0 {
-		c.MaxSkew = 500 * time.Millisecond
-	}
+	c.MaxSkew = cmp.Or(c.MaxSkew, 500*time.Millisecond)
+	c.publishEvery = cmp.Or(c.publishEvery, publishEvery)
+	c.Writers = max(c.Writers, 1)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Timeout <= 0 {
 		c.Timeout = 3 * time.Second
-	}
-	if c.publishEvery == 0 {
-		c.publishEvery = publishEvery
-	}
-	if c.Writers <= 0 {
-		c.Writers = 1
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -117,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	running, stop := context.WithCancel(context.Background())
 	s := &Store{
 		cfg: cfg, client: client, keys: keys{cfg.Prefix}, server: rand.Text()[:serverSize],
-		clock: &clock{wall: cfg.Now}, stop: stop, running: running,
+		clock: &clock{wall: cfg.Now}, footprints: newFootprints(), stop: stop, running: running,
 	}
 	s.skew = &skew{
 		most: cfg.MaxSkew, self: s.server, key: s.keys.servers() + s.server,
@@ -138,16 +128,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 // serverSize is the number of characters of a server's id.
 const serverSize = 10
 
-// start creates the registry if it is missing, and reads what the store must know of it.
+// start creates or checks the registry, finds the limits of the cluster, and joins the servers.
 func (s *Store) start(ctx context.Context) error {
-	if err := s.create(ctx); err != nil {
-		return err
-	}
-	if err := s.findLimits(ctx); err != nil {
-		return err
-	}
-	if err := s.removeOldMarkers(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.create, s.findMaxOps, s.removeOldMarkers} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	if s.cfg.MaxSkew < 0 {
 		return nil
@@ -164,15 +150,13 @@ func (s *Store) start(ctx context.Context) error {
 
 // create creates a registry under an empty prefix, and checks an existing one.
 func (s *Store) create(ctx context.Context) error {
-	var answer *clientv3.TxnResponse
+	const version = string(rune('0' + layout))
 	first := s.clock.next(0)
-	err := s.retry(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Txn(ctx).
-			If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix).WithRange(prefixEnd(s.keys.prefix)), "=", 0)).
-			Then(clientv3.OpPut(s.keys.format(), string(rune('0'+layout))), clientv3.OpPut(s.keys.clock(), first.encode()),
+	answer, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn {
+		return t.If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix).WithRange(prefixEnd(s.keys.prefix)), "=", 0)).
+			Then(clientv3.OpPut(s.keys.format(), version), clientv3.OpPut(s.keys.clock(), first.encode()),
 				clientv3.OpPut(s.keys.finalUntil(), string(number(0)))).
-			Else(clientv3.OpGet(s.keys.format()), clientv3.OpGet(s.keys.clock())).Commit()
-		return err
+			Else(clientv3.OpGet(s.keys.format()), clientv3.OpGet(s.keys.clock()))
 	})
 	if err != nil {
 		return err
@@ -185,7 +169,7 @@ func (s *Store) create(ctx context.Context) error {
 	switch {
 	case len(format) == 0:
 		return ErrForeignKeys
-	case string(format[0].Value) != string(rune('0'+layout)):
+	case string(format[0].Value) != version:
 		return ErrNewerLayout
 	}
 	if _, err := s.learnStamp(answer.Responses[1].GetResponseRange().Kvs); err != nil {
@@ -194,8 +178,8 @@ func (s *Store) create(ctx context.Context) error {
 	return s.createFinalUntil(ctx)
 }
 
-// markerLife is how long a marker is kept that its server did not remove: far longer than a
-// commit asks for its outcome.
+// markerLife is how long a marker stays that its server did not remove. A commit reads its
+// marker much sooner.
 const markerLife = 24 * time.Hour
 
 // removeOldMarkers removes the markers of servers that were killed.
@@ -210,11 +194,9 @@ func (s *Store) removeOldMarkers(ctx context.Context) error {
 			continue
 		}
 		key := string(kv.Key)
-		err := s.retry(ctx, func(ctx context.Context) error {
-			_, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", kv.ModRevision)).Then(clientv3.OpDelete(key)).Commit()
-			return err
-		})
-		if err != nil {
+		if _, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn {
+			return t.If(clientv3.Compare(clientv3.ModRevision(key), "=", kv.ModRevision)).Then(clientv3.OpDelete(key))
+		}); err != nil {
 			return err
 		}
 	}

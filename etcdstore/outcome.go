@@ -2,27 +2,21 @@ package etcdstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/calldibs/dibs"
 )
 
-// isUnknown reports whether an error says that the commit may have succeeded.
-func isUnknown(err error) bool { return errors.Is(err, dibs.ErrOutcomeUnknown) }
-
-// findOutcome finds out whether a transaction was applied that failed with an error, and makes
-// that final.
+// findOutcome reports whether a transaction was applied although it returned an error. Its answer
+// is final.
 func (s *Store) findOutcome(ctx context.Context, t *transaction, failure error) (applied bool, err error) {
-	// A timeout of its own: the transaction may have used up the caller's.
+	// The transaction may have used up the caller's time.
 	ctx = context.WithoutCancel(ctx)
 	if !isFull(failure) {
 		return s.prevent(ctx, t)
 	}
-	// A member that is full may have applied it all the same. But it is no longer under way.
+	// A full member may have applied the transaction, but has certainly finished it.
 	found, err := s.getKeys(ctx, []string{t.marker}, 0)
 	if err != nil {
 		return false, err
@@ -31,16 +25,14 @@ func (s *Store) findOutcome(ctx context.Context, t *transaction, failure error) 
 }
 
 // prevent finds the outcome of a transaction that may still be under way. If the stored order
-// is lower than the transaction's, prevent moves it beyond: then the transaction can never be
-// applied. Otherwise its outcome is final, and the marker tells it.
+// is lower than the transaction's, prevent raises it above, so that the transaction can never be
+// applied. Otherwise the outcome is final, and the marker shows it.
 func (s *Store) prevent(ctx context.Context, t *transaction) (applied bool, err error) {
 	beyond := s.clock.next(0)
-	var answer *clientv3.TxnResponse
-	err = s.retry(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Txn(ctx).If(s.isBefore(t.mark)).
+	answer, err := s.transact(ctx, func(txn clientv3.Txn) clientv3.Txn {
+		return txn.If(s.isBefore(t.mark)).
 			Then(clientv3.OpPut(s.keys.clock(), beyond.encode())).
-			Else(clientv3.OpGet(s.keys.clock()), clientv3.OpGet(t.marker)).Commit()
-		return err
+			Else(clientv3.OpGet(s.keys.clock()), clientv3.OpGet(t.marker))
 	})
 	if err != nil {
 		return false, err

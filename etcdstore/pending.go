@@ -17,11 +17,11 @@ type pendingGroup struct {
 	outcome dibs.Outcome
 	decided bool // the outcome is final, and the group is in no transaction
 
-	formers   map[string]footprint // the records that it read, by key; without absent ones
+	formers   map[string]footprint // of the existing records that it read, by key
 	events    [][]byte             // the values of its events
 	histories map[dibs.ID][]string // positions of the events of deleted names
-	puts      map[string]string    // those that do not depend on the stamp
-	deletes   []string             // keys; none is among the puts
+	puts      map[string]string    // except events, whose keys depend on the stamp
+	deletes   []string             // keys that are not among the puts
 }
 
 // prepare works out what groups compare and change. It loads footprints that are missing.
@@ -116,8 +116,8 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 	return s.redact(ctx, p)
 }
 
-// redact replaces the values of events. An event of a name cannot be removed before the
-// transaction without a change of the name, and other events are never removed.
+// redact replaces the values of events that exist. They still exist when the transaction is
+// applied: only a change of the name removes its events, and other events are never removed.
 func (s *Store) redact(ctx context.Context, p *pendingGroup) error {
 	if len(p.group.Redacts) == 0 {
 		return nil
@@ -147,8 +147,8 @@ func (s *Store) redact(ctx context.Context, p *pendingGroup) error {
 	return nil
 }
 
-// skipUnchangedIndexes removes puts of index keys that exist, and stay as long as their record
-// does not change.
+// skipUnchangedIndexes removes puts of index keys that exist already. They change only with
+// their record.
 func (p *pendingGroup) skipUnchangedIndexes() {
 	for _, former := range p.formers {
 		for _, f := range former.indexes {
@@ -163,10 +163,8 @@ func (p *pendingGroup) skipUnchangedIndexes() {
 // added before the transaction without a change of the name.
 func (s *Store) findHistory(ctx context.Context, p *pendingGroup, name dibs.ID) error {
 	prefix := s.keys.history(name)
-	var answer *clientv3.GetResponse
-	err := s.retry(ctx, func(ctx context.Context) (err error) {
-		answer, err = s.client.Get(ctx, prefix, clientv3.WithRange(prefixEnd(prefix)), clientv3.WithKeysOnly())
-		return err
+	answer, err := retry(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return s.client.Get(ctx, prefix, clientv3.WithRange(prefixEnd(prefix)), clientv3.WithKeysOnly())
 	})
 	if err != nil {
 		return err
@@ -196,7 +194,7 @@ func (s *Store) compares(p *pendingGroup) []clientv3.Cmp {
 	return all
 }
 
-// ops returns the changes. The events get their positions from an index on.
+// ops returns the changes. The first event gets the index firstEvent.
 func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []clientv3.Op {
 	var all []clientv3.Op
 	for _, key := range slices.Sorted(maps.Keys(p.puts)) {

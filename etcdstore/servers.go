@@ -14,7 +14,7 @@ import (
 
 const (
 	publishEvery = 3 * time.Second // how often servers publish their time
-	serverLease  = 12              // for how many seconds a silent server still counts
+	serverLease  = 12              // the seconds for which a silent server counts
 
 	// maxSampleAge is how old a published time may be when it is found: its server may have
 	// been killed, and a new leader starts leases again.
@@ -86,7 +86,7 @@ func (s *Store) watchServers(ctx context.Context, from int64) {
 // server joins.
 func (s *Store) publishTimes(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := s.attempt(ctx, s.publishTime); err != nil && ctx.Err() == nil {
+		if _, err := attempt(ctx, s, s.publishTime); err != nil && ctx.Err() == nil {
 			s.cfg.Logger.WarnContext(ctx, "etcdstore: cannot publish this machine's time to the other servers", "error", err)
 		}
 		if err := s.checkClock(); err != nil {
@@ -100,7 +100,7 @@ func (s *Store) publishTimes(ctx context.Context) {
 	}
 }
 
-func (s *Store) publishTime(ctx context.Context) error {
+func (s *Store) publishTime(ctx context.Context) (*clientv3.PutResponse, error) {
 	s.skew.mu.Lock()
 	lease := s.skew.lease
 	s.skew.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Store) publishTime(ctx context.Context) error {
 	if lease == 0 {
 		granted, err := s.client.Grant(ctx, serverLease)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		lease = granted.ID
 		s.skew.mu.Lock()
@@ -120,6 +120,5 @@ func (s *Store) publishTime(ctx context.Context) error {
 		s.skew.mu.Unlock()
 	}
 	now := stamp{time: dibs.InstantOf(s.clock.wall())}
-	_, err := s.client.Put(ctx, s.skew.key, now.encode(), clientv3.WithLease(lease))
-	return err
+	return s.client.Put(ctx, s.skew.key, now.encode(), clientv3.WithLease(lease))
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// skew compares this server's clock with those of the others. All servers publish their time
-// every few seconds, and whenever a server joins, each in a key with a lease. A server that
-// reads it knows by how much the two differ, and a little more: the time it was under way.
+// skew compares this server's clock with those of the others. Every server publishes its time in
+// a key with a lease, every few seconds and whenever a server joins. A reader of that key knows
+// the difference of the two clocks, plus the delay of the message.
 //
-// A server goes on if most servers, itself included, agree with it. Of two halves that
-// disagree, the half with the oldest server goes on.
+// A server writes if most servers, itself included, agree with it. If two halves disagree, the
+// half with the oldest server writes.
 type skew struct {
-	most time.Duration // by how much clocks may differ; negative: no check
+	most time.Duration // the allowed difference; negative means no check
 	self string
 	key  string // where this server publishes its time
 
@@ -36,14 +36,14 @@ type skew struct {
 type otherClock struct {
 	since   int64                      // when it joined, as etcd's revision
 	heard   time.Time                  // when it last published its time
-	samples [samplesKept]time.Duration // by how much it was ahead of this server's, newest first
-	slack   time.Duration              // by how much it may be further ahead than that
+	samples [samplesKept]time.Duration // how far it was ahead of this server's, newest first
+	slack   time.Duration              // how much further ahead it may be
 }
 
-// samplesKept is of how many samples the one with the least delay counts.
+// samplesKept is the number of samples of which the one with the least delay counts.
 const samplesKept = 3
 
-// ahead returns by how much the clock is ahead of this server's. A delay makes it look less.
+// ahead returns how far the clock is ahead of this server's. A delay makes a sample too small.
 func (o otherClock) ahead() time.Duration { return slices.Max(o.samples[:]) }
 
 func (o otherClock) agrees(most time.Duration) bool {
@@ -61,7 +61,7 @@ func (k *skew) check() error {
 	oldestAgrees := true
 	for _, other := range k.others {
 		if time.Since(other.heard) > serverLease*time.Second {
-			continue // it is gone, and the event of that was lost
+			continue // the server is gone, and its removal was not noticed
 		}
 		servers++
 		ok := other.agrees(k.most)
@@ -81,7 +81,7 @@ func (k *skew) check() error {
 		"it does not write until its clock is right; check its time service", worst.Round(time.Millisecond), servers-agree, servers, k.most)
 }
 
-// add adds the published time of a server, and how old that may be.
+// add adds the published time of a server. It is at most slack old.
 func (k *skew) add(kv *mvccpb.KeyValue, prefix string, wall time.Time, slack time.Duration) {
 	server := string(kv.Key[len(prefix):])
 	published, ok := decodeStamp(kv.Value)
@@ -123,7 +123,7 @@ func (k *skew) remove(server string) {
 	delete(k.others, server)
 }
 
-// leave removes this server from those that count.
+// leave makes the other servers forget this one.
 func (k *skew) leave(ctx context.Context, client *clientv3.Client) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,12 +1,11 @@
-// Package etcdstore keeps a registry of names in etcd, for several machines without a
-// database.
+// Package etcdstore keeps a registry of names in etcd, for clusters without an SQL database.
 //
 //	store, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{"10.0.0.1:2379", "10.0.0.2:2379", "10.0.0.3:2379"}})
 //
 // Any number of processes may use one cluster, each with its own writer and sweeper. A Commit
 // is one transaction, and one entry in etcd's log, for as many groups as the servers' limits
-// allow. Reads are linearizable: a member that has lost the others does not return old data. If
-// the answer to a commit is lost, the store finds out the outcome from etcd.
+// allow. Reads are linearizable: a member without a connection to the others returns no old
+// data. If the answer to a commit is lost, the store asks etcd for the outcome.
 //
 // etcd has no clock that transactions can read. The registry's time is stored, and every commit
 // moves it: it is the clock of the server that is furthest ahead. Servers whose clock differs
@@ -31,12 +30,12 @@ type Store struct {
 	cfg    Config
 	client *clientv3.Client
 	keys   keys
-	limits limits
+	maxOps int // --max-txn-ops of the servers
 
 	server      string // a random id of this process
 	clock       *clock
 	skew        *skew
-	footprints  footprints
+	footprints  *footprints
 	slots       slots
 	watchClock  sync.Once // the first subscriber starts the watch
 	subscribers wake.List
@@ -44,7 +43,7 @@ type Store struct {
 	stop        context.CancelFunc
 	working     sync.WaitGroup // background work
 
-	calls inflight.Calls // every method is in it while it runs, so that Close waits for it
+	calls inflight.Calls // the calls that Close waits for
 }
 
 var (
@@ -67,12 +66,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// errWiped is returned if the clock is missing that was there when the store was opened.
+// errWiped is returned if the clock has disappeared since the store was opened.
 var errWiped = errors.New("etcdstore: the registry's clock is missing in etcd, its prefix may have been deleted: restore etcd from a snapshot, or open the store again")
 
 // SetTime sets the registry's time. It is for an operator, after a server with a wrong clock
-// has moved it far ahead, so that all others refuse to write. Holds that have ended meanwhile
-// stay so. Other servers learn the new time with their next call.
+// has moved it far ahead and all others refuse to write. Holds that ended by the wrong time stay
+// ended. Other servers learn the new time with their next call.
 func (s *Store) SetTime(ctx context.Context, now time.Time) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -81,12 +80,8 @@ func (s *Store) SetTime(ctx context.Context, now time.Time) error {
 	for lost := range maxLost {
 		mark := s.clock.next(lost)
 		mark.time = dibs.InstantOf(now)
-		var answer *clientv3.TxnResponse
-		err := s.retry(ctx, func(ctx context.Context) (err error) {
-			answer, err = s.client.Txn(ctx).If(s.isBefore(mark)).
-				Then(s.putClock(mark)...).
-				Else(clientv3.OpGet(s.keys.clock())).Commit()
-			return err
+		answer, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn {
+			return t.If(s.isBefore(mark)).Then(s.putClock(mark)...).Else(clientv3.OpGet(s.keys.clock()))
 		})
 		if err != nil {
 			return unavailable(err)
@@ -114,12 +109,13 @@ func (s *Store) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
 		s.removeOwnKeys(ctx)
-		_ = s.client.Close() // it only fails if it is closed
+		_ = s.client.Close() // fails only if it is closed already
 		return nil
 	})
 }
 
-// removeOwnKeys removes keys that only this server needs. Others remove what is left later.
+// removeOwnKeys removes the keys that only this server needs. If it fails, other servers or etcd
+// remove them later.
 func (s *Store) removeOwnKeys(ctx context.Context) {
 	if s.slots.used() {
 		prefix := s.keys.markers() + s.server

@@ -24,8 +24,8 @@ func (s *Store) Wake(ctx context.Context) <-chan struct{} {
 	return s.subscribers.Subscribe(ctx)
 }
 
-// watch calls changed with all changes of a key until the context ends: from a revision of
-// etcd on, or from now on. When etcd ends the watch, it begins again, from then on.
+// watch calls changed with all changes of a key until the context ends: from a revision of etcd
+// on, or from the present one if from is zero. When etcd ends the watch, watch starts another.
 func (s *Store) watch(ctx context.Context, key string, from int64, changed func(clientv3.WatchResponse), opts ...clientv3.OpOption) {
 	for ; ctx.Err() == nil; from = 0 {
 		for answer := range s.client.Watch(clientv3.WithRequireLeader(ctx), key, append(opts, clientv3.WithRev(from))...) {

@@ -9,7 +9,7 @@ import (
 
 // Commit commits groups one after another, each as a whole or not at all.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	// Copies are made before the mutex is taken, so that it is held shortly.
+	// The copies are made before the mutex is taken, to hold it for a short time.
 	own := make([]dibs.Group, len(groups))
 	for i, group := range groups {
 		own[i] = copyGroup(group)
@@ -29,12 +29,13 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	return outcomes, nil
 }
 
-// current reports whether nothing that a group rests on has changed.
+// current reports whether all records that a group has read are unchanged, and its window
+// contains the time.
 func (s *Store) current(group dibs.Group) bool {
 	for _, read := range group.Reads {
 		var rev uint64
-		if record, ok := s.records[keyOf(read.Ref)]; ok {
-			rev = record.Revision()
+		if r, ok := s.records[keyOf(read.Ref)]; ok {
+			rev = r.Revision()
 		}
 		if rev != read.Rev {
 			return false
@@ -79,8 +80,8 @@ func (s *Store) put(r dibs.Record) {
 		}
 		s.owned[o][name.ID] = name
 	}
-	if !existed || positionOf(former) != positionOf(r) {
-		s.listing.changed(k.kind)
+	if !existed || record.Position(former) != record.Position(r) {
+		delete(s.listings, k.kind)
 	}
 }
 
@@ -93,7 +94,7 @@ func (s *Store) remove(ref dibs.Ref) {
 	}
 	s.unindex(k, former)
 	delete(s.records, k)
-	s.listing.changed(k.kind)
+	delete(s.listings, k.kind)
 	if k.kind == dibs.KindName {
 		s.feed.remove(k.id)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Records are immutable by contract. Copies on the way in and out protect the store from a
-// caller that changes one all the same.
+// Callers must not change records. Copies on the way in and out protect the store from a caller
+// that does.
 
-// copyGroup returns a group that shares no record, map or data with the caller's. Reads are
-// used during the call only.
+// copyGroup returns a group that shares no record, map or data with the caller's. It does not
+// copy Reads, which only the call itself uses.
 func copyGroup(group dibs.Group) dibs.Group {
 	group.Writes = slices.Clone(group.Writes)
 	for i := range group.Writes {
@@ -32,7 +32,9 @@ func copyRecords(records []dibs.Record) {
 func copyRecord(record dibs.Record) dibs.Record {
 	switch r := record.(type) {
 	case *dibs.NameRecord:
-		return copyName(r)
+		c := *r
+		c.Meta, c.Links, c.Spent = maps.Clone(r.Meta), slices.Clone(r.Links), slices.Clone(r.Spent)
+		return &c
 	case *dibs.EntityRecord:
 		c := *r
 		c.Active = maps.Clone(r.Active)
@@ -42,13 +44,7 @@ func copyRecord(record dibs.Record) dibs.Record {
 		c.Data = bytes.Clone(r.Data)
 		return &c
 	}
-	return record // Record is sealed: there is no other kind
-}
-
-func copyName(name *dibs.NameRecord) *dibs.NameRecord {
-	c := *name
-	c.Meta, c.Links, c.Spent = maps.Clone(name.Meta), slices.Clone(name.Links), slices.Clone(name.Spent)
-	return &c
+	return record // not reached: Record has no other kinds
 }
 
 func copyEvents(events []dibs.Event) []dibs.Event {

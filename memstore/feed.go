@@ -22,8 +22,6 @@ type entry struct {
 	event    dibs.Event
 }
 
-func newFeed() feed { return feed{byName: make(map[dibs.ID][]*entry)} }
-
 // append adds an event at the end.
 func (f *feed) append(event dibs.Event) {
 	f.last++
@@ -35,7 +33,7 @@ func (f *feed) append(event dibs.Event) {
 	}
 }
 
-// end returns the cursor of the newest event ever; empty if there was none.
+// end returns the cursor of the newest event ever, or "" before the first event.
 func (f *feed) end() dibs.Cursor {
 	if f.last == 0 {
 		return ""
@@ -55,14 +53,14 @@ func (f *feed) remove(name dibs.ID) {
 // redact replaces the event at a position, if it still exists.
 func (f *feed) redact(event dibs.Event) {
 	position, err := f.position(event.Cursor)
-	i, found := f.search(f.all, position)
+	i, found := search(f.all, position)
 	if err == nil && found {
 		f.all[i].event = event
 	}
 }
 
 // search returns the index of the first event at a position or behind it.
-func (f *feed) search(entries []*entry, position uint64) (int, bool) {
+func search(entries []*entry, position uint64) (int, bool) {
 	return slices.BinarySearchFunc(entries, position, func(e *entry, position uint64) int {
 		return cmp.Compare(e.position, position)
 	})
@@ -77,7 +75,7 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	if !query.Name.IsZero() {
 		return f.history(query.Name, after, query.Limit), nil
 	}
-	start, _ := f.search(f.all, after+1)
+	start, _ := search(f.all, after+1)
 	var page []dibs.Event
 	for _, e := range f.all[start:min(start+query.Limit, len(f.all))] {
 		page = append(page, e.event)
@@ -85,11 +83,12 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	return copyEvents(page), nil
 }
 
-// history returns events of a name before a position, newest first; 0 is the end.
+// history returns events of a name before a position, newest first. Position 0 stands for the
+// end.
 func (f *feed) history(name dibs.ID, before uint64, limit int) (page []dibs.Event) {
 	entries := f.byName[name]
 	if before != 0 {
-		end, _ := f.search(entries, before)
+		end, _ := search(entries, before)
 		entries = entries[:end]
 	}
 	for _, e := range slices.Backward(entries[max(0, len(entries)-limit):]) {

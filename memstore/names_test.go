@@ -4,50 +4,22 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/nametest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/storetest"
 )
 
-// namesPlace is one store for several registries.
-func namesPlace(testing.TB) *nametest.Harness {
-	store := memstore.New(memstore.Config{})
-	return &nametest.Harness{Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
-		tb.Helper()
-		reg, err := core.Open(store, cfg)
-		if err != nil {
-			tb.Fatal(err)
+func TestNames(t *testing.T) {
+	t.Parallel()
+	nametest.Run(t, func(_ testing.TB, clock *storetest.Clock) *nametest.Harness {
+		var cfg memstore.Config
+		if clock != nil {
+			cfg.Now = clock.Now
 		}
-		return reg
-	}}
-}
-
-func TestLookAlikes(t *testing.T) {
-	t.Parallel()
-	nametest.LookAlikes(t, namesPlace)
-}
-
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	nametest.Keys(t, namesPlace)
-}
-
-func TestForget(t *testing.T) {
-	t.Parallel()
-	nametest.Forget(t, func(_ testing.TB, clock *storetest.Clock) *nametest.Harness {
-		store := memstore.New(memstore.Config{Now: clock.Now})
+		store := memstore.New(cfg) // one for several registries
 		return &nametest.Harness{
-			Open: func(tb testing.TB, cfg dibs.Config) *dibs.Registry {
-				tb.Helper()
-				reg, err := core.Open(store, cfg)
-				if err != nil {
-					tb.Fatal(err)
-				}
-				return reg
-			},
+			Open: func(testing.TB) dibs.Store { return store },
 			Dump: func(tb testing.TB) []byte { return dump(tb, store) },
 		}
 	})

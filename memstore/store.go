@@ -1,5 +1,5 @@
-// Package memstore is the reference engine: [dibs.Store] in memory, written to be obviously
-// right. Use it in tests, and to compare other engines with.
+// Package memstore is the reference engine: a simple [dibs.Store] in memory. Use it in tests, and
+// to compare other engines with it.
 //
 // It is not durable: the data is lost with the process, and with [Store.Close]. It serves one
 // process only.
@@ -8,12 +8,14 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 var (
@@ -21,7 +23,7 @@ var (
 	_ dibs.Clock = (*Store)(nil)
 )
 
-// Config holds a store's settings. The zero Config is a good one.
+// Config holds a store's settings. The zero Config is usable.
 type Config struct {
 	// Now is the engine's clock. Nil means [time.Now].
 	Now func() time.Time
@@ -40,8 +42,9 @@ type Store struct {
 	records map[key]dibs.Record
 	owned   map[owner]map[dibs.ID]*dibs.NameRecord // names that entities own now
 	due     map[key]dibs.Instant                   // records that have a Due date
-	listing listing
 	feed    feed
+
+	listings map[dibs.Kind][]listed // sorted ones; see [Store.listing]
 }
 
 // key identifies a record. The scope is not a part of it.
@@ -68,8 +71,9 @@ func New(cfg Config) *Store {
 		records: make(map[key]dibs.Record),
 		owned:   make(map[owner]map[dibs.ID]*dibs.NameRecord),
 		due:     make(map[key]dibs.Instant),
-		listing: newListing(),
-		feed:    newFeed(),
+		feed:    feed{byName: make(map[dibs.ID][]*entry)},
+
+		listings: make(map[dibs.Kind][]listed),
 	}
 }
 
@@ -94,16 +98,16 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, err
 	if err := s.enter(ctx); err != nil {
 		return dibs.LoadResult{}, err
 	}
-	snapshots := dibs.LoadResult{Now: dibs.InstantOf(s.now())}
+	result := dibs.LoadResult{Now: dibs.InstantOf(s.now())}
 	for _, ref := range refs {
-		if record, ok := s.records[keyOf(ref)]; ok {
-			snapshots.Records = append(snapshots.Records, record)
+		if r, ok := s.records[keyOf(ref)]; ok {
+			result.Records = append(result.Records, r)
 		}
 	}
 	s.mu.Unlock()
 
-	copyRecords(snapshots.Records)
-	return snapshots, nil
+	copyRecords(result.Records)
+	return result, nil
 }
 
 // Await waits until no Commit is under way and the clock has reached end. A Commit holds the
@@ -161,29 +165,25 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	var names []*dibs.NameRecord
-	for _, name := range s.owned[owner{scope, entity}] {
-		names = append(names, name)
-	}
+	names := slices.SortedFunc(maps.Values(s.owned[owner{scope, entity}]), func(a, b *dibs.NameRecord) int {
+		return record.ComparePositions(record.Position(a), record.Position(b))
+	})
 	s.mu.Unlock()
 
-	slices.SortFunc(names, func(a, b *dibs.NameRecord) int {
-		return comparePositions(positionOf(a), positionOf(b))
-	})
 	names = names[:min(limit, len(names))]
 	for i, name := range names {
-		names[i] = copyName(name)
+		names[i] = copyRecord(name).(*dibs.NameRecord)
 	}
 	return names, nil
 }
 
-// List returns records of one kind in the order of their labels. Entities have no label, and
-// are not listed.
+// List returns records of one kind in the order of their labels. Entities have none, and are
+// not listed.
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	records := s.listing.page(query, s.records)
+	records := s.page(query)
 	s.mu.Unlock()
 
 	copyRecords(records)
@@ -214,7 +214,6 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.records, s.owned, s.due = nil, nil, nil
-	s.listing, s.feed = listing{}, feed{}
+	s.records, s.owned, s.due, s.listings, s.feed = nil, nil, nil, nil, feed{}
 	return nil
 }

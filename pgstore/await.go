@@ -11,21 +11,19 @@ import (
 
 var errUnderWay = errors.New("pgstore: another commit or transaction that decides the answer is still under way")
 
-// Await tries to lock the rows, and unlocks them at once. A transaction that changes a row
-// has it locked from before it reads the clock until its changes are visible, also while
-// its COMMIT waits for a standby.
-//
-// Await polls instead of waiting in the database, so that a slow transaction does not use up
-// the connections.
+// Await tries to lock the rows, and unlocks them at once. A transaction that changes a row keeps
+// it locked from before it reads the clock until its changes are visible, also while its COMMIT
+// waits for a standby. Await polls instead of waiting in the database, so that waiting calls do
+// not use up the connections.
 func (s *Store) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
 	}
 	defer s.calls.End()
 	if _, limited := ctx.Deadline(); !limited {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
+		limit, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 		defer cancel()
+		ctx = limit
 	}
 	return unavailable(untilIdle(ctx, func() (idle bool, err error) {
 		err = s.retryRead(ctx, func() []call {
@@ -80,9 +78,9 @@ func (s *statements) awaitSQL() string {
 		count("n"), count("e"), count("d"), count(names), count(entities), count(documents), s.clock)
 }
 
-// Await locks the rows until the caller's transaction ends, so that no other change of them
-// is under way, or can begin. A read-only transaction cannot lock, and has changed nothing:
-// the store awaits the rows for it.
+// Await locks the rows until the caller's transaction ends, so that no other transaction can
+// change them. A read-only transaction cannot lock; since it has changed nothing, the store
+// waits outside of it.
 func (s *txStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	var readOnly string
 	err := s.run(ctx, call{text: "SHOW transaction_read_only", scan: scanInto(&readOnly)})

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/calldibs/dibs"
 )
 
@@ -16,7 +18,7 @@ type changes struct {
 	names     rowChanges[nameRow]
 	entities  rowChanges[entityRow]
 	documents rowChanges[documentRow]
-	yields    []dibs.ID
+	yields    []uuid
 	events    []*eventRow
 	redacts   []*eventRow
 	window    dibs.Window
@@ -45,7 +47,7 @@ func (c *changes) add(g *dibs.Group) error {
 	}
 	for i := range g.Writes {
 		if w := &g.Writes[i]; w.Yields {
-			c.yields = append(c.yields, w.Record.Ref().ID)
+			c.yields = append(c.yields, uuid(w.Record.Ref().ID))
 		}
 	}
 	for i := range g.Events {
@@ -73,15 +75,14 @@ func (c *changes) add(g *dibs.Group) error {
 // chain links the events of each name to each other and to the name's row.
 func (c *changes) chain() {
 	written := make(map[uuid]*nameRow, len(c.names.insert)+len(c.names.update))
-	for _, n := range c.names.insert {
-		written[n.id] = n
-	}
-	for _, n := range c.names.update {
-		written[n.id] = n
+	for _, rows := range [][]*nameRow{c.names.insert, c.names.update, c.names.renew} {
+		for _, n := range rows {
+			written[n.id] = n
+		}
 	}
 	begins := make(map[uuid]bool, len(c.names.renew)) // names that begin a new history
 	for _, n := range c.names.renew {
-		written[n.id], begins[n.id] = n, true
+		begins[n.id] = true
 	}
 	for _, e := range c.events {
 		n, ok := written[e.name]
@@ -99,8 +100,8 @@ func (c *changes) chain() {
 	}
 }
 
-// addRead adds what a group read, and how the group changes it: every write is among the
-// reads.
+// addRead adds a record that a group read, and the group's change of it. A group reads every
+// record that it writes.
 func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 	var write *dibs.Write
 	for i := range g.Writes {
@@ -134,15 +135,13 @@ func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 		c.entities.addRow(write, expected, row)
 		return err
 	case *dibs.Document:
-		row := newDocumentRow(record)
-		row.expected = expected
-		c.documents.addRow(write, expected, row)
+		c.documents.addRow(write, expected, newDocumentRow(record, expected))
 	}
 	return nil
 }
 
-// sharedLast reports whether a document was the last one added as shared. That saves work:
-// all reservations in a namespace rest on the same document.
+// sharedLast reports whether a document was the last one added as shared. All reservations in a
+// namespace read the same document, which is added once.
 func (c *changes) sharedLast(ref dibs.Ref) bool {
 	n := len(c.documents.share)
 	return n > 0 && c.documents.share[n-1].id == uuid(ref.ID) && c.documents.share[n-1].kind == string(ref.Kind)
@@ -169,8 +168,8 @@ func (c *rowChanges[R]) addRow(write *dibs.Write, expected int64, row *R) {
 	}
 }
 
-// sort puts rows into the order in which they are locked, and drops shared rows that occur
-// twice: groups may share what none of them changes.
+// sort puts rows into the order of their locks, and drops duplicates of shared rows: several
+// groups may read a row that none of them changes.
 func (c *changes) sort() {
 	c.names.sort(func(a, b *nameRow) int { return bytes.Compare(a.id[:], b.id[:]) })
 	c.entities.sort(func(a, b *entityRow) int { return bytes.Compare(a.id[:], b.id[:]) })
@@ -197,20 +196,16 @@ func (c *changes) calls(sql *statements) []call {
 	calls = rowCalls(calls, sql, entities, &c.entities)
 	// Events before names: the rows of names still point to the previous events, and the
 	// events of a deleted name are found through its row.
-	for rows := range slices.Chunk(slices.Concat(c.names.remove, c.names.renew), maxRows) {
-		calls = append(calls, call{text: sql.feed.deleteHistory, args: []any{values(rows, func(n *nameRow) *uuid { return &n.id })}})
-	}
-	for rows := range slices.Chunk(c.redacts, maxRows) {
-		calls = append(calls, redactCall(sql, rows))
-	}
-	for rows := range slices.Chunk(c.events, maxRows) {
-		calls = append(calls, insertEventsCall(sql, c.batch, rows))
-	}
+	calls = inChunks(calls, slices.Concat(c.names.remove, c.names.renew), func(rows []*nameRow) call {
+		return call{text: sql.feed.deleteHistory, args: []any{values(rows, func(n *nameRow) *uuid { return &n.id })}}
+	})
+	calls = inChunks(calls, c.redacts, func(rows []*eventRow) call { return redactCall(sql, rows) })
+	calls = inChunks(calls, c.events, func(rows []*eventRow) call { return insertEventsCall(sql, c.batch, rows) })
 	// PostgreSQL checks the unique index on active names row by row. Names that stop being
 	// active are deactivated first, so that no order of rows can violate it.
-	for ids := range slices.Chunk(c.yields, maxRows) {
-		calls = append(calls, call{text: sql.deactivate, args: []any{uuids(ids)}})
-	}
+	calls = inChunks(calls, c.yields, func(ids []uuid) call {
+		return call{text: sql.deactivate, args: []any{pgtype.FlatArray[uuid](ids)}}
+	})
 	calls = rowCalls(calls, sql, names, &c.names)
 	// The batch comes last: it checks the window when all locks are held.
 	return append(calls, call{
@@ -222,20 +217,19 @@ func (c *changes) calls(sql *statements) []call {
 
 // rowCalls appends the statements for the rows of one table.
 func rowCalls[R any](calls []call, sql *statements, t table[R], c *rowChanges[R]) []call {
-	for rows := range slices.Chunk(c.share, maxRows) {
-		calls = append(calls, lockCall(sql, t, rows, "SHARE", true))
-	}
-	for rows := range slices.Chunk(c.update, maxRows) {
-		calls = append(calls, updateCall(sql, t, rows))
-	}
-	for rows := range slices.Chunk(c.renew, maxRows) {
-		calls = append(calls, renewCall(sql, t, rows))
-	}
-	for rows := range slices.Chunk(c.remove, maxRows) {
-		calls = append(calls, removeCall(sql, t, rows))
-	}
-	for rows := range slices.Chunk(c.insert, maxRows) {
-		calls = append(calls, insertCall(sql, t, rows, true))
+	whole := t
+	whole.fixed = t.key
+	calls = inChunks(calls, c.share, func(rows []*R) call { return lockCall(sql, t, rows, "SHARE", true) })
+	calls = inChunks(calls, c.update, func(rows []*R) call { return updateCall(sql, "update ", t, rows) })
+	calls = inChunks(calls, c.renew, func(rows []*R) call { return updateCall(sql, "renew ", whole, rows) })
+	calls = inChunks(calls, c.remove, func(rows []*R) call { return removeCall(sql, t, rows) })
+	return inChunks(calls, c.insert, func(rows []*R) call { return insertCall(sql, t, rows, true) })
+}
+
+// inChunks appends a call for every maxRows rows.
+func inChunks[R any](calls []call, rows []R, newCall func(rows []R) call) []call {
+	for part := range slices.Chunk(rows, maxRows) {
+		calls = append(calls, newCall(part))
 	}
 	return calls
 }

@@ -14,8 +14,8 @@ type clock struct {
 	seen time.Time // when now was received, on this machine's clock
 }
 
-// clockMemory is how long an answer is good for an estimate. Two clocks that run at
-// different speeds drift apart by a millisecond at most in that time.
+// clockMemory is how long an answer is used for estimates. In that time two clocks drift apart by
+// a millisecond at most.
 const clockMemory = 10 * time.Second
 
 // learn notes the time of an answer; zero means that the answer had none.
@@ -27,12 +27,12 @@ func (c *clock) learn(now int64) {
 	defer c.mu.Unlock()
 	at := time.Now()
 	if c.now.Add(at.Sub(c.seen)) > dibs.Instant(now) && c.fresh(at) {
-		return // it was longer under way than the last one: an answer is never early
+		return // it took longer than the last answer, and is less exact
 	}
 	c.now, c.seen = dibs.Instant(now), at
 }
 
-// reset forgets the last answer: another server may have taken over.
+// reset forgets the last answer, because another server has taken over.
 func (c *clock) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,8 +19,8 @@ type column[R any] struct {
 	dest func(row *R) any // the destination for Scan
 }
 
-// form is how a statement gets the values of a column. Most columns of a batch have one
-// value in all rows, or none: then an array would be wasted work.
+// form is how a statement gets the values of a column. Most columns of a batch have the same
+// value in all rows, and need no array.
 type form byte
 
 const (
@@ -77,8 +77,8 @@ func blob[R any](name string, at func(*R) *[]byte) column[R] {
 	return newColumn(name, "bytea", at, bytes.Equal)
 }
 
-// always makes a column that is an array whenever there are several rows. The key columns
-// are such, so that the arrays have the number of rows.
+// always makes a column that is an array whenever there are several rows. The length of such an
+// array is the number of rows.
 func always[R, V any](newOf func(string, func(*R) *V) column[R], name string, at func(*R) *V) column[R] {
 	c := newOf(name, at)
 	c.form = func(rows []*R) (form, any) {
@@ -106,11 +106,8 @@ func (c *column[R]) zero() string {
 		return "0::bigint"
 	case "boolean":
 		return "false"
-	case "bytea":
-		return `''::bytea`
-	default:
-		return "''::text"
 	}
+	return "''::" + c.typ
 }
 
 // table describes a table.
@@ -127,26 +124,16 @@ type table[R any] struct {
 // expecting is the table with its key, the columns that can change, and the expected
 // revisions.
 func (t table[R]) expecting() table[R] {
-	columns := []column[R]{}
-	for _, c := range t.columns {
-		if slices.Contains(t.key, c.name) || !slices.Contains(t.fixed, c.name) {
-			columns = append(columns, c)
-		}
-	}
-	columns = append(columns, t.expected)
-	t.columns = columns
+	t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c column[R]) bool {
+		return slices.Contains(t.fixed, c.name) && !slices.Contains(t.key, c.name)
+	})
+	t.columns = append(t.columns, t.expected)
 	return t
 }
 
 // keysOnly is the table with its key alone.
 func (t table[R]) keysOnly() table[R] {
-	var keys []column[R]
-	for _, c := range t.columns {
-		if slices.Contains(t.key, c.name) {
-			keys = append(keys, c)
-		}
-	}
-	t.columns = keys
+	t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c column[R]) bool { return !slices.Contains(t.key, c.name) })
 	return t
 }
 

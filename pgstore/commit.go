@@ -13,8 +13,8 @@ import (
 	"github.com/calldibs/dibs/internal/backoff"
 )
 
-// Commit commits groups in one transaction, in one round trip. If a group keeps it from
-// committing, Commit tries the others without that group.
+// Commit commits groups in one transaction, in one round trip. If a group makes it fail, Commit
+// tries the others without that group.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if err := s.calls.Begin(ctx); err != nil {
 		return nil, err
@@ -49,11 +49,11 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 // uninterrupted returns a context without the caller's cancellation, since the outcome of an
 // interrupted commit is unknown. The caller's deadline stays.
 func (s *Store) uninterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
-	until := time.Now().Add(s.cfg.Timeout)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
-		until = deadline
+	timeout := s.cfg.Timeout
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(deadline))
 	}
-	return context.WithDeadline(context.WithoutCancel(ctx), until)
+	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
 }
 
 // commitCall is one call of Commit.
@@ -64,8 +64,8 @@ type commitCall struct {
 	committed  bool // whether any group was
 	generation int  // of the server on which the groups were decided
 
-	// invalid is the error of a group that no server would accept. Its outcome is Busy until
-	// the call has no other group, so that no other command gets its error.
+	// invalid is the error of a group that no server would accept. The group is Busy, and its
+	// call is retried, until a call has no other group: no other command gets this error.
 	invalid error
 
 	// searchUntil is when to stop looking for locked records; see shortenLockWait.
@@ -76,9 +76,9 @@ type commitCall struct {
 // are Busy, and are soon tried again.
 const searchTime = 30 * time.Millisecond
 
-// shortenLockWait is called after a lock was not granted in time. The lock wait is longer
-// than a commit takes, so the transaction that has the lock is a slow one: the search for
-// the locked record must not wait as long again for each group.
+// shortenLockWait starts the search for locked records, after a lock was not granted in time.
+// The transaction that has the lock is a slow one, since the lock wait is longer than a commit
+// takes. So the search does not wait as long again for each group.
 func (c *commitCall) shortenLockWait() {
 	if c.searchUntil.IsZero() {
 		c.searchUntil = time.Now().Add(searchTime)
@@ -87,10 +87,10 @@ func (c *commitCall) shortenLockWait() {
 
 func (c *commitCall) searching() bool { return !c.searchUntil.IsZero() }
 
-// failed ends a Commit that cannot go on. What was committed before stays so: then the
+// failed ends a Commit after an error. If some groups are committed, it returns no error, and the
 // remaining groups are Busy.
 func (c *commitCall) failed(err error) ([]dibs.Outcome, error) {
-	if !c.committed || isUnknown(err) {
+	if !c.committed || errors.Is(err, dibs.ErrOutcomeUnknown) {
 		return nil, err
 	}
 	c.store.feed.committed()
@@ -98,8 +98,7 @@ func (c *commitCall) failed(err error) ([]dibs.Outcome, error) {
 }
 
 // split divides the groups into transactions of at most maxRows rows. A group with a record
-// that was locked some time ago stays apart: only a Commit in which no other group waits for
-// it tries it, alone.
+// that was locked lately is apart: Commit tries it alone, and only if it has no other groups.
 func (c *commitCall) split() (parts [][]int, apart []int) {
 	var part []int
 	rows := 0
@@ -168,9 +167,9 @@ func (c *commitCall) commit(ctx context.Context, indexes []int) error {
 	return nil
 }
 
-// staleOrInvalid finds out why no server would accept a group. A constraint may notice
-// before the comparison of revisions that the group rests on records of different moments.
-// Such a group is stale: revisions only go up, so it was stale then. Any other is invalid.
+// staleOrInvalid finds out why the server refused the data of a group. A constraint may fail
+// before revisions are compared, because the group read records of different moments. Such a
+// group is stale: revisions only go up, so it was stale then. Any other is invalid.
 func (c *commitCall) staleOrInvalid(ctx context.Context, index int, err error) error {
 	stale, loadErr := c.store.hasChanged(ctx, c.groups[index].Reads)
 	switch {
@@ -184,7 +183,7 @@ func (c *commitCall) staleOrInvalid(ctx context.Context, index int, err error) e
 	return nil
 }
 
-// maxAttempts is how often a transaction runs that lost a race or its connection.
+// maxAttempts is how often a transaction runs after lost races and lost connections.
 const maxAttempts = 10
 
 func newBackoff() *backoff.Backoff {

@@ -14,7 +14,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// The errors with which Open refuses a database. It has not changed the database then.
+// The errors with which Open refuses a database, without changing it.
 var (
 	// ErrOldSchema is returned for a schema without all migrations if Config.NoMigrations is
 	// set.
@@ -27,8 +27,7 @@ var (
 	ErrEncoding = errors.New("pgstore: the database's encoding is not UTF8: create one WITH ENCODING 'UTF8' TEMPLATE template0")
 )
 
-// codeOf returns the SQLSTATE of the server's answer, or "" for an error that is
-// not one.
+// codeOf returns the SQLSTATE of a server's error, or "" for any other error.
 func codeOf(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -67,21 +66,17 @@ func isInvalid(err error) bool {
 	return pgerrcode.IsDataException(code) || pgerrcode.IsIntegrityConstraintViolation(code)
 }
 
-// isUnknown reports whether an error says that the commit may have succeeded.
-func isUnknown(err error) bool { return errors.Is(err, dibs.ErrOutcomeUnknown) }
-
-// unavailable classifies an error of a call that changed nothing. An error that is
-// classified already stays as it is.
+// unavailable classifies an error of a call that changed nothing. It does not change an error
+// that is classified already.
 func unavailable(err error) error {
-	var classified *dibs.Error
-	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
+	if _, classified := errors.AsType[*dibs.Error](err); err == nil || classified || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
 	return dibs.Unavailable(err).Because(causeOf(err))
 }
 
-// causeOf returns the cause of an error, if the error tells one. An error that is not an
-// answer of the server means that there was none.
+// causeOf returns the cause of an error, or "" if it is not known. An error that is not an answer
+// of the server means that the server did not answer.
 func causeOf(err error) dibs.Cause {
 	code := codeOf(err)
 	switch {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// failovers notices that another server process serves the database: it was restarted, or a
-// standby took over. An asynchronous standby may lack the last commits, and give out their
-// revisions again. So what was decided on records of the former server is decided again.
+// failovers counts changes of the server process: restarts, and standbys that took over. An
+// asynchronous standby may lack the last commits, and give out their revisions again. So groups
+// that were decided on records of the former server are decided again.
 type failovers struct {
 	mu      sync.Mutex
 	started string // when the server was started, in its own words
@@ -16,7 +16,7 @@ type failovers struct {
 
 var errFailover = errors.New("another server process serves the database than when this was decided")
 
-// observe notes when the server was started, and reports whether it is another one.
+// observe notes when the server was started, and reports whether the server has changed.
 func (f *failovers) observe(started string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -32,7 +32,7 @@ func (s *Store) number(ctx context.Context) (more bool, err error) {
 		if err == nil || refused(err) && !lostRace(err) && !isLocked(err) {
 			return numbered == numberAtOnce, unavailable(err)
 		}
-		// After a lost answer it is safe to try again: what is numbered is skipped.
+		// After a lost answer it is safe to try again: numbered batches are skipped.
 		if retry.Wait(ctx) != nil {
 			return false, unavailable(err)
 		}
@@ -40,19 +40,19 @@ func (s *Store) number(ctx context.Context) (more bool, err error) {
 }
 
 const (
-	// notifyAfter is how long commits are gathered before a notification, and notifyEvery is
-	// the pause after one.
+	// notifyAfter is the wait for further commits before a notification, and notifyEvery the
+	// pause after one.
 	notifyAfter = 2 * time.Millisecond
 	notifyEvery = 20 * time.Millisecond
 
-	// purgeEvery is how often empty batches are removed, and purgeAfter their age then: long
-	// after a caller could ask for the outcome of one.
+	// purgeEvery is how often empty batches are removed, and purgeAfter their least age: longer
+	// than a commit can ask for the outcome of its batch.
 	purgeEvery = time.Minute
 	purgeAfter = time.Hour
 )
 
-// feed numbers what this process commits soon after the commit, and notifies other
-// processes. That only saves readers work and time: they number what they find.
+// feed numbers the batches of this process soon after their commit, and notifies other processes.
+// It only saves readers time: they number the batches that have no number yet.
 type feed struct {
 	store   *Store
 	channel string
@@ -77,10 +77,10 @@ func newFeed(store *Store, schema string) *feed {
 // schemas with the same beginning only wake each other.
 func channelOf(schema string) string {
 	name := "dibs_" + schema
-	return strings.ToValidUTF8(name[:min(len(name), maxIdentifier)], "") // no half characters
+	return strings.ToValidUTF8(name[:min(len(name), maxIdentifier)], "") // the cut may split a character
 }
 
-// committed tells the feed that there is something to number.
+// committed makes run number new batches.
 func (f *feed) committed() {
 	select {
 	case f.work <- struct{}{}:
@@ -111,7 +111,7 @@ func (f *feed) publish(ctx context.Context) {
 	for more := true; more; {
 		var err error
 		if more, err = f.store.number(ctx); err != nil {
-			return // the next reader does it
+			return // the next reader numbers the rest
 		}
 	}
 	if !f.store.cfg.NoNotify {

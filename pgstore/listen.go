@@ -10,8 +10,8 @@ import (
 	"github.com/calldibs/dibs/internal/wake"
 )
 
-// Wake returns a channel that receives when another process may have committed. It rests on
-// NOTIFY, which is a hint and may fail to come. With Config.NoNotify the channel is nil.
+// Wake returns a channel that receives when another process may have committed. It uses NOTIFY,
+// which can get lost. With Config.NoNotify the channel is nil.
 func (s *Store) Wake(ctx context.Context) <-chan struct{} {
 	if s.cfg.NoNotify {
 		return nil

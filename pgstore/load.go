@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// maxRows is how many rows one statement takes. Distributed databases that speak the
-// protocol of PostgreSQL get slow, or refuse, beyond that.
+// maxRows is the greatest number of rows for one statement. Distributed databases with the
+// protocol of PostgreSQL are slow with more, or refuse them.
 const maxRows = 500
 
 // Load returns the records that exist among refs, all of one moment.
@@ -20,7 +20,7 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, err
 		l = loading{}
 		calls := l.calls(s.sql, refs)
 		if len(calls) > 1 {
-			// Only in such a transaction several statements see one moment.
+			// Several statements see one moment only in such a transaction.
 			calls = slices.Concat([]call{{text: beginSnapshot}}, calls, []call{{text: "COMMIT"}})
 		}
 		return calls
@@ -28,8 +28,9 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, err
 	if err != nil {
 		return dibs.LoadResult{}, err
 	}
-	s.learn(&l)
-	return l.snapshots(), nil
+	s.clock.learn(l.now)
+	s.stamps.see(l.stamp)
+	return l.result(), nil
 }
 
 // hasChanged reports whether a record has another revision than when it was read.
@@ -58,12 +59,6 @@ func (s *Store) hasChanged(ctx context.Context, reads []dibs.Read) (bool, error)
 
 const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-// learn notes the time and the stamps of an answer.
-func (s *Store) learn(l *loading) {
-	s.clock.learn(l.now)
-	s.stamps.see(l.stamp)
-}
-
 // loading collects the records of a Load.
 type loading struct {
 	now     int64
@@ -76,7 +71,7 @@ type loading struct {
 	dests    []any
 }
 
-func (l *loading) snapshots() dibs.LoadResult {
+func (l *loading) result() dibs.LoadResult {
 	return dibs.LoadResult{Now: dibs.Instant(l.now), Records: l.records}
 }
 

@@ -6,19 +6,18 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Inside a caller's transaction an error would end that transaction. So a Commit there first
-// locks every row that it rests on, and inserts a placeholder for every absent one; only
-// then it writes. A placeholder has revision 0, which no record has, and is in no index that
-// could refuse it.
+// An error would end the caller's transaction. So a Commit inside it first locks every row that
+// the groups have read, and inserts a placeholder for every absent one; only then it writes. A
+// placeholder has revision 0, which no record has, and is in no index that could refuse it.
 
-// countedCall is a statement that counts rows, and the count that it must have.
+// countedCall is a statement that counts rows, with the expected count.
 type countedCall struct {
 	call
 	want int
 }
 
-// lockCalls returns the statements that lock what the changes rest on, without failing if a
-// row has changed. The order is that of every transaction: documents, entities, names.
+// lockCalls returns the statements that lock all rows that were read. They do not fail if a row
+// has changed. The order is that of every transaction: documents, entities, names.
 func (c *changes) lockCalls(sql *statements) []countedCall {
 	calls := lockRows(nil, sql, documents, &c.documents, func(d *documentRow) *documentRow {
 		return &documentRow{kind: d.kind, id: d.id, scope: d.scope, label: d.label}
@@ -60,14 +59,7 @@ func (c *changes) updatePlaceholders() {
 
 // removePlaceholders returns the statements that remove the placeholders.
 func (c *changes) removePlaceholders(sql *statements) []call {
-	calls := removePlaceholderRows(nil, sql, documents, c.documents.insert)
-	calls = removePlaceholderRows(calls, sql, entities, c.entities.insert)
-	return removePlaceholderRows(calls, sql, names, c.names.insert)
-}
-
-func removePlaceholderRows[R any](calls []call, sql *statements, t table[R], inserts []*R) []call {
-	for rows := range slices.Chunk(inserts, maxRows) {
-		calls = append(calls, removePlaceholdersCall(sql, t, rows))
-	}
-	return calls
+	calls := inChunks(nil, c.documents.insert, func(rows []*documentRow) call { return removePlaceholdersCall(sql, documents, rows) })
+	calls = inChunks(calls, c.entities.insert, func(rows []*entityRow) call { return removePlaceholdersCall(sql, entities, rows) })
+	return inChunks(calls, c.names.insert, func(rows []*nameRow) call { return removePlaceholdersCall(sql, names, rows) })
 }

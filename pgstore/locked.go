@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// lockedPause is how long Commit does not try a locked record again.
+	// lockedPause is how long Commit does not retry a locked record.
 	lockedPause = 50 * time.Millisecond
-	// lockedMemory is how long Commit tries a record that was locked apart from others.
+	// lockedMemory is how long Commit keeps a record that was locked apart from others.
 	lockedMemory = 5 * time.Second
 	// maxLocked bounds the cache. A locked record beyond it delays one more batch.
 	maxLocked = 1024
@@ -28,7 +28,7 @@ type lockState int
 
 const (
 	unlocked  lockState = iota
-	wasLocked           // some time ago: worth a try, but not together with others
+	wasLocked           // some time ago: Commit retries it, but not together with others
 	locked              // a moment ago
 )
 

@@ -5,32 +5,25 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// steps returns the statements that make the schema, in order. Each is a transaction: not
-// every server that speaks the protocol of PostgreSQL can undo more than one schema change.
+// steps returns the statements that make the schema, in order. Each is a transaction: not every
+// server with the protocol of PostgreSQL can roll back more than one schema change.
 func steps(schema string) []string {
-	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		panic(err) // the pattern is malformed
-	}
 	quoted := pgx.Identifier{schema}.Sanitize()
 	var steps []string
-	for _, file := range files {
-		script, err := migrationFiles.ReadFile(file)
-		if err != nil {
-			panic(err)
-		}
-		for statement := range strings.SplitSeq(string(script), ";\n") {
+	for _, script := range sqlrow.Migrations(migrationFiles) {
+		for statement := range strings.SplitSeq(script, ";\n") {
 			if statement = withoutComments(statement); statement != "" {
 				steps = append(steps, strings.ReplaceAll(statement, "{schema}", quoted))
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/pgstore"
 )
@@ -38,7 +39,7 @@ func TestEveryExecModeOfPgx(t *testing.T) {
 				}
 			}
 			for value, state := range life(t, reg) {
-				if got := stateOf(t, reg, value); got != state {
+				if got := coretest.StateOf(t, reg, value); got != state {
 					t.Errorf("%s is %s, want %s", value, got, state)
 				}
 			}

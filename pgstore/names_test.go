@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,17 +31,13 @@ func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Harnes
 	}
 	tb.Cleanup(pool.Close)
 	return &nametest.Harness{
-		Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
+		Open: func(tb testing.TB) dibs.Store {
 			tb.Helper()
 			store, err := pgstore.Open(context.Background(), dsn, cfg)
 			if err != nil {
 				tb.Fatal(err)
 			}
-			reg, err := core.Open(store, registry)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			return reg
+			return store
 		},
 		InTx: func(ctx context.Context, reg *dibs.Registry, work func(*dibs.Registry) error) error {
 			tx, err := pool.Begin(ctx)

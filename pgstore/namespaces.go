@@ -8,15 +8,13 @@ import (
 )
 
 // namespaceStore is a txStore that commits missing namespace records at once, outside the
-// caller's transaction. Inside it the first name of a namespace would lock the whole
-// namespace, since every command there rests on the namespace record. A namespace record
-// states nothing by itself, so it may stay if the transaction is rolled back.
-//
-// A transaction with a snapshot of its own would not see the record, and goes without.
+// caller's transaction. Inside it the first name of a namespace would lock the whole namespace,
+// since every command reads the namespace record. The record may stay if the transaction is
+// rolled back. A transaction with a snapshot would not see it, and writes its own.
 type namespaceStore struct{ *txStore }
 
-// Commit creates the missing namespace records and then calls all groups stale: when they
-// are decided again, the records are there.
+// Commit creates missing namespace records and then returns all groups as stale, so that they
+// are decided again with these records.
 func (s *namespaceStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if created, err := s.createNamespaces(ctx, groups); err != nil || created {
 		return make([]dibs.Outcome, len(groups)), err

@@ -8,17 +8,16 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// newNames is the groups of a transaction that only insert one name each: most
-// reservations. They are one statement, which is a transaction by itself, and each group
-// succeeds or is stale on its own.
+// newNames are the groups of a transaction that only insert one name each: most reservations.
+// One statement commits them all, and each group is committed or stale on its own.
 type newNames struct {
 	changes
 	indexes  []int // in the groups of the Commit
 	inserted map[uuid]bool
 }
 
-// isNewName reports whether a group only inserts one name, with the one event that begins
-// its history, and otherwise rests on documents alone.
+// isNewName reports whether a group only inserts one name with the first event of its history,
+// and reads no other records than documents.
 func isNewName(g *dibs.Group) bool {
 	if len(g.Writes) != 1 || len(g.Events) != 1 || len(g.Redacts) != 0 || g.Writes[0].Delete {
 		return false

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Config holds a store's settings. The zero Config is a good one.
+// Config holds a store's settings. The zero Config is usable.
 type Config struct {
 	// Schema is the schema of the tables. Open creates it if it is missing. Empty means
 	// "dibs".
@@ -21,8 +22,8 @@ type Config struct {
 	// It is for roles that may not create tables; run [Migrate] with a role that may.
 	NoMigrations bool
 
-	// Writers is how many batches the registry commits at once, unless its own Config says
-	// so. Zero means 2; more help where the server has many cores.
+	// Writers is how many batches the registry commits at once, unless its own Config sets it.
+	// Zero means 2; a server with many cores can use more.
 	Writers int
 
 	// LockWait is how long a transaction waits for a record that another one has locked.
@@ -30,11 +31,11 @@ type Config struct {
 	// longer than a commit takes on the server's disk.
 	LockWait time.Duration
 
-	// Timeout is how long the database may take for one call. Zero means 10 seconds.
+	// Timeout limits one call to the database. Zero means 10 seconds.
 	Timeout time.Duration
 
-	// NoNotify turns NOTIFY off, for servers without it. Callers that wait for events then
-	// get them a little later.
+	// NoNotify turns NOTIFY off, for servers without it. Events then reach waiting callers a
+	// little later.
 	NoNotify bool
 
 	// Tracer traces statements, as the Tracer of a pgx connection. Nil means none. Package
@@ -47,18 +48,10 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	if c.Schema == "" {
-		c.Schema = "dibs"
-	}
-	setDefault(&c.Writers, 2)
-	setDefault(&c.LockWait, 20*time.Millisecond)
-	setDefault(&c.Timeout, 10*time.Second)
-}
-
-func setDefault[T int | time.Duration](value *T, def T) {
-	if *value <= 0 {
-		*value = def
-	}
+	c.Schema = cmp.Or(c.Schema, "dibs")
+	c.Writers = cmp.Or(max(c.Writers, 0), 2)
+	c.LockWait = cmp.Or(max(c.LockWait, 0), 20*time.Millisecond)
+	c.Timeout = cmp.Or(max(c.Timeout, 0), 10*time.Second)
 }
 
 const maxIdentifier = 63 // PostgreSQL truncates longer names
@@ -86,7 +79,7 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("pgstore: %w", err)
 	}
 	if mode := poolConfig.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
-		// These modes do not know how to encode an array of ids.
+		// These modes cannot encode an array of ids.
 		return nil, fmt.Errorf("pgstore: default_query_exec_mode %q does not work here: use cache_describe or describe_exec, which need no prepared statements", mode)
 	}
 	if !strings.Contains(dsn, "pool_max_conns") {
@@ -129,7 +122,7 @@ const settings = `SELECT set_config(s.name, v.value, false) FROM (VALUES
 
 // prepare sets up a new connection.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
-	// The server's timeout is longer than ours: a server that cancels its wait for a standby
+	// The server's timeout is longer than Timeout: a server that cancels its wait for a standby
 	// reports the commit as a success.
 	lock, call := max(1, s.cfg.LockWait.Milliseconds()), max(1, 2*s.cfg.Timeout.Milliseconds())
 	if _, err := conn.Exec(ctx, settings, strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {

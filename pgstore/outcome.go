@@ -9,9 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// batchIDs makes the ids of transactions: eight random bytes for the process, and a number.
-// So the batches of one process are adjacent in their index, and those of many processes are
-// apart.
+// batchIDs makes the ids of transactions: eight random bytes for the process, and a number. So
+// the batches of one process are adjacent in their index, and apart from those of others.
 type batchIDs struct {
 	prefix [8]byte
 	last   atomic.Uint64
@@ -29,14 +28,14 @@ func (b *batchIDs) next() (id uuid) {
 	return id
 }
 
-// findOutcome finds out whether a transaction committed whose answer was lost, and makes
-// that final: if its batch is absent, a void batch takes its id, so that the transaction can
-// never commit, should it still be under way.
+// findOutcome reports whether a transaction committed whose answer was lost. Its answer is final:
+// if the batch is absent, a void batch takes its id, so that a transaction under way can never
+// commit.
 //
-// It always writes. The answer to a commit proves that all earlier commits are safe too,
+// It always writes, since the answer to a commit proves that all earlier commits are safe too,
 // also on a standby for which the lost answer may have waited.
 func (s *Store) findOutcome(ctx context.Context, t *transaction) (committed bool, err error) {
-	// A timeout of its own: the transaction may have used up the caller's.
+	// The transaction may have used up the caller's time.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
 	defer cancel()
 	changes := t.general
@@ -57,17 +56,14 @@ func (s *Store) findOutcome(ctx context.Context, t *transaction) (committed bool
 			return false, err
 		}
 	}
-	if live < 0 {
-		return false, nil
+	if live >= 0 && t.newNames != nil {
+		err = s.readInserted(ctx, t.newNames)
 	}
-	return true, s.readInserted(ctx, t.newNames)
+	return live >= 0, err
 }
 
 // readInserted reads which new names a transaction has inserted: those with events.
 func (s *Store) readInserted(ctx context.Context, n *newNames) error {
-	if n == nil {
-		return nil
-	}
 	return s.retryRead(ctx, func() []call {
 		n.inserted = make(map[uuid]bool)
 		return []call{{text: s.sql.feed.namesInBatch, args: []any{n.batch}, scan: func(row scanner) error {

@@ -173,10 +173,10 @@ var documents = table[documentRow]{"dibs_documents", []column[documentRow]{
 	orNull(blob("data", func(d *documentRow) *[]byte { return &d.data })),
 }, []string{"kind", "id"}, []string{"kind", "id", "scope"}, always(number, "expected", func(d *documentRow) *int64 { return &d.expected })}
 
-func newDocumentRow(d *dibs.Document) *documentRow {
+func newDocumentRow(d *dibs.Document, expected int64) *documentRow {
 	return &documentRow{
 		kind: string(d.Kind), scope: d.Scope, label: d.Label, id: uuid(d.ID),
-		rev: int64(d.Rev), due: int64(d.Due), data: d.Data,
+		rev: int64(d.Rev), expected: expected, due: int64(d.Due), data: d.Data,
 	}
 }
 

@@ -28,15 +28,17 @@ func scanInto(dests ...any) func(scanner) error {
 	return func(row scanner) error { return row.Scan(dests...) }
 }
 
-// pipeline sends all calls and then reads the answers: one round trip. After the first call
-// that fails the server skips the rest.
+// pipeline sends all calls and then reads the answers: one round trip. After a call that fails
+// the server skips the rest.
 func pipeline(ctx context.Context, conn *pgx.Conn, calls ...call) error {
 	if len(calls) == 1 {
 		rows, err := conn.Query(ctx, calls[0].text, calls[0].args...)
 		if err != nil {
 			return err
 		}
-		return errors.Join(readRows(rows, calls[0].scan), takeWarning(conn))
+		err = readRows(rows, calls[0].scan)
+		rows.Close()
+		return errors.Join(err, takeWarning(conn))
 	}
 	var batch pgx.Batch
 	for _, c := range calls {
@@ -48,6 +50,7 @@ func pipeline(ctx context.Context, conn *pgx.Conn, calls ...call) error {
 		rows, err := results.Query()
 		if err == nil {
 			err = readRows(rows, c.scan)
+			rows.Close()
 		}
 		if err != nil {
 			first = err
@@ -58,8 +61,14 @@ func pipeline(ctx context.Context, conn *pgx.Conn, calls ...call) error {
 	return errors.Join(first, results.Close(), takeWarning(conn))
 }
 
-func readRows(rows pgx.Rows, scan func(scanner) error) error {
-	defer rows.Close()
+// rowSet is the answer of pgx or of database/sql.
+type rowSet interface {
+	scanner
+	Next() bool
+	Err() error
+}
+
+func readRows(rows rowSet, scan func(scanner) error) error {
 	for rows.Next() {
 		if scan == nil {
 			continue
@@ -78,8 +87,8 @@ func rollback(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// readCalls runs calls that change nothing, in one round trip. If the connection is dead,
-// after a restart of the server for example, it makes and runs them again on another one.
+// readCalls runs calls that change nothing, in one round trip. If the connection fails, it makes
+// and runs them again on another one.
 func (s *Store) readCalls(ctx context.Context, calls func() []call) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err
@@ -87,12 +96,12 @@ func (s *Store) readCalls(ctx context.Context, calls func() []call) error {
 	defer s.calls.End()
 	err := s.retryRead(ctx, calls)
 	if err != nil && ctx.Err() != nil {
-		return dibs.Unavailable(err) // the caller gave up, which says nothing about the database
+		return dibs.Unavailable(err) // the caller gave up: the database is not the cause
 	}
 	return unavailable(err)
 }
 
-// retryRead runs calls until they are answered: a connection is dead after a restart of the
+// retryRead runs calls until the server answers them. A connection fails after a restart of the
 // server, and at SERIALIZABLE a read can lose a race.
 func (s *Store) retryRead(ctx context.Context, calls func() []call) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
@@ -116,8 +125,8 @@ func (s *Store) use(ctx context.Context, fn func(*pgx.Conn) error) error {
 	defer conn.Release()
 	err = fn(conn.Conn())
 	if conn.Conn().IsClosed() && ctx.Err() == nil {
-		// The server is gone, and with it every connection of the pool. They must not fail
-		// one by one.
+		// The server is gone. Without the reset, later calls would fail on the other
+		// connections of the pool.
 		s.pool.Reset()
 	}
 	rollback(ctx, conn.Conn())
@@ -137,6 +146,7 @@ func (r pgxRunner) run(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
+	defer rows.Close()
 	return readRows(rows, c.scan)
 }
 
@@ -149,15 +159,7 @@ func (r sqlRunner) run(ctx context.Context, c call) error {
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		if c.scan == nil {
-			continue
-		}
-		if err := c.scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return readRows(rows, c.scan)
 }
 
 // unsentError is the error of a call that got no connection.
@@ -167,6 +169,6 @@ func (e unsentError) Unwrap() error { return e.error }
 
 // notSent reports whether an error came before anything was sent.
 func notSent(err error) bool {
-	var unsent unsentError
-	return errors.As(err, &unsent) || pgconn.SafeToRetry(err)
+	_, unsent := errors.AsType[unsentError](err)
+	return unsent || pgconn.SafeToRetry(err)
 }

@@ -32,7 +32,7 @@ func (s *Store) Diagnose(ctx context.Context) dibs.Cause {
 	return s.standbyCause(ctx, "")
 }
 
-// standbyCause returns [dibs.CauseStandby] if commits wait for a standby, else otherwise.
+// standbyCause returns [dibs.CauseStandby] if commits wait for a standby, and otherwise if not.
 func (s *Store) standbyCause(ctx context.Context, otherwise dibs.Cause) dibs.Cause {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diagnoseTimeout)
 	defer cancel()
@@ -53,8 +53,8 @@ var errNotReplicated = errors.New("pgstore: the server has stopped waiting for i
 const warned = "dibs: warned"
 
 // noteWarnings marks connections on which the server warns. The warning has no code of its
-// own, and its text is in the server's language. So every warning without a code counts: our
-// statements cause no other.
+// own, and its text is in the server's language. So every warning without a code counts: the
+// statements of this package cause no other.
 func noteWarnings(cfg *pgx.ConnConfig) {
 	next := cfg.OnNotice
 	cfg.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {

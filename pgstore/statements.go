@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// staleMark begins the error that ends a transaction with a stale group. An operator finds it
-// in the server's log.
+// staleMark begins the error that ends a transaction with a stale group. The server logs it.
 const staleMark = "dibs: another writer was faster, the command is decided again"
 
 // databaseClock is the present time in milliseconds. now() would be the time at which the
@@ -34,9 +34,7 @@ type statements struct {
 }
 
 func newStatements(schema, clock string) *statements {
-	if clock == "" {
-		clock = databaseClock
-	}
+	clock = cmp.Or(clock, databaseClock)
 	s := &statements{schema: pgx.Identifier{schema}.Sanitize(), clock: clock}
 	s.load = s.loadSQL()
 	s.now = "SELECT " + clock
@@ -57,8 +55,8 @@ func newStatements(schema, clock string) *statements {
 func (s *statements) table(name string) string { return s.schema + "." + name }
 
 // assertSQL returns an expression that fails unless the condition holds. SQL has no assertion,
-// so the expression casts a sentence to a number. The detail must not be a constant: that
-// keeps the planner from evaluating the cast.
+// so the expression casts a text to a number. The detail must not be a constant: the planner
+// would evaluate the cast.
 func assertSQL(condition, value, detail string) string {
 	return fmt.Sprintf("CASE WHEN %s THEN %s ELSE concat('%s (', %s, ')')::bigint END", condition, value, staleMark, detail)
 }
@@ -90,6 +88,16 @@ func (t *shapedTexts) get(shape string, build func() string) string {
 	return text
 }
 
+// shapedCall returns the call whose text build makes for rows of this shape. The verb and the
+// table identify the text.
+func shapedCall[R any](s *statements, verb string, t table[R], rows []*R, build func(rows source) string) call {
+	shape, args := t.shape(rows)
+	return call{args: args, text: s.shaped.get(verb+t.name+shape, func() string {
+		var p params
+		return build(t.source(&p, shape))
+	})}
+}
+
 // The statements below change rows of one table, or lock them until the end of the
 // transaction. Each counts the rows that were as expected. With assert it fails if there were
 // fewer, so that the server skips the rest of the pipeline.
@@ -103,12 +111,9 @@ func countSQL(assert bool, rows source, with string) string {
 
 // insertCall inserts rows that are absent.
 func insertCall[R any](s *statements, t table[R], rows []*R, assert bool) call {
-	shape, args := t.shape(rows)
-	return call{args: args, text: s.shaped.get(fmt.Sprint("insert ", t.name, assert, shape), func() string {
-		var p params
-		rows := t.source(&p, shape)
+	return shapedCall(s, fmt.Sprint("insert ", assert), t, rows, func(rows source) string {
 		return countSQL(assert, rows, "WITH done AS ("+insertSQL(s, t, rows, "")+" ON CONFLICT"+t.arbiter()+" DO NOTHING RETURNING 1)")
-	})}
+	})
 }
 
 // arbiter returns the index that detects an existing row. Documents have two such indexes,
@@ -128,24 +133,11 @@ func insertSQL[R any](s *statements, t table[R], rows source, where string) stri
 	return text + " FROM " + rows.from + where + " ORDER BY " + t.keys("r")
 }
 
-// updateCall changes rows. It first locks several rows in the order of their keys, so that
-// concurrent writers cannot deadlock.
-func updateCall[R any](s *statements, t table[R], rows []*R) call {
-	return changeCall(s, t, "update ", rows)
-}
-
-// renewCall changes all columns of rows except their keys.
-func renewCall[R any](s *statements, t table[R], rows []*R) call {
-	t.fixed = t.key
-	return changeCall(s, t, "renew ", rows)
-}
-
-func changeCall[R any](s *statements, t table[R], verb string, rows []*R) call {
+// updateCall changes the columns of rows that are not fixed. It first locks several rows in the
+// order of their keys, so that concurrent writers cannot deadlock.
+func updateCall[R any](s *statements, verb string, t table[R], rows []*R) call {
 	expecting := t.expecting()
-	shape, args := expecting.shape(rows)
-	return call{args: args, text: s.shaped.get(verb+t.name+shape, func() string {
-		var p params
-		rows := expecting.source(&p, shape)
+	return shapedCall(s, verb, expecting, rows, func(rows source) string {
 		var columns, sets []string
 		for _, c := range expecting.columns {
 			value := rows.value[c.name]
@@ -168,7 +160,7 @@ func changeCall[R any](s *statements, t table[R], verb string, rows []*R) call {
 		return countSQL(true, rows, fmt.Sprintf(`WITH l AS MATERIALIZED (SELECT %s FROM %s JOIN %s t ON %s ORDER BY %s FOR UPDATE OF t),
 			done AS (%s FROM l WHERE %s RETURNING 1)`,
 			strings.Join(columns, ", "), rows.from, s.table(t.name), where, t.keys("t"), update, t.same("t", "l")))
-	})}
+	})
 }
 
 // expectedSQL returns the condition that a row of the table, as t, has the key and the
@@ -190,29 +182,21 @@ func (t table[R]) kept(column, value string) string {
 
 // removeCall deletes rows.
 func removeCall[R any](s *statements, t table[R], rows []*R) call {
-	keys := t.expectingKeys()
-	shape, args := keys.shape(rows)
-	return call{args: args, text: s.shaped.get("remove "+t.name+shape, func() string {
-		var p params
-		rows := keys.source(&p, shape)
+	return shapedCall(s, "remove ", t.expectingKeys(), rows, func(rows source) string {
 		if rows.single() {
 			return countSQL(true, rows, fmt.Sprintf("WITH done AS (DELETE FROM %s t WHERE %s RETURNING 1)", s.table(t.name), expectedSQL(t, rows)))
 		}
 		return countSQL(true, rows, fmt.Sprintf(`WITH l AS MATERIALIZED (SELECT %s FROM %s JOIN %s t ON %s ORDER BY %s FOR UPDATE OF t),
 			done AS (DELETE FROM %s t USING l WHERE %s RETURNING 1)`,
 			t.keys("t"), rows.from, s.table(t.name), expectedSQL(t, rows), t.keys("t"), s.table(t.name), t.same("t", "l")))
-	})}
+	})
 }
 
 // lockCall locks rows: against changes (SHARE), or for a change of this transaction (UPDATE).
 func lockCall[R any](s *statements, t table[R], rows []*R, how string, assert bool) call {
-	keys := t.expectingKeys()
-	shape, args := keys.shape(rows)
-	return call{args: args, text: s.shaped.get(fmt.Sprint("lock ", how, t.name, assert, shape), func() string {
-		var p params
-		rows := keys.source(&p, shape)
+	return shapedCall(s, fmt.Sprint("lock ", how, assert), t.expectingKeys(), rows, func(rows source) string {
 		return countSQL(assert, rows, "WITH done AS MATERIALIZED ("+lockSQL(s, t, rows, how)+")")
-	})}
+	})
 }
 
 func lockSQL[R any](s *statements, t table[R], rows source, how string) string {
@@ -225,17 +209,13 @@ func lockSQL[R any](s *statements, t table[R], rows source, how string) string {
 
 // removePlaceholdersCall removes placeholders.
 func removePlaceholdersCall[R any](s *statements, t table[R], rows []*R) call {
-	keys := t.keysOnly()
-	shape, args := keys.shape(rows)
-	return call{args: args, text: s.shaped.get("clear "+t.name+shape, func() string {
-		var p params
-		rows := keys.source(&p, shape)
+	return shapedCall(s, "clear ", t.keysOnly(), rows, func(rows source) string {
 		using := ""
 		if !rows.single() {
 			using = " USING " + rows.from
 		}
 		return fmt.Sprintf("DELETE FROM %s t%s WHERE %s AND t.rev = 0", s.table(t.name), using, t.is(rows))
-	})}
+	})
 }
 
 // loadSQL reads records of all kinds by one statement, which sees one moment. Each row of its

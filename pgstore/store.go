@@ -7,7 +7,7 @@
 // caller's transaction, see [WithTx]: then a row and its name are committed together.
 //
 // A Commit is one conditional transaction in one round trip, whatever the number of its
-// groups. If its answer is lost, the store finds out the outcome from the database.
+// groups. If its answer is lost, the store asks the database for the outcome.
 //
 // The tables are in a schema of their own. \d+ in psql, or the files in migrations, describe
 // them.
@@ -36,7 +36,7 @@ type Store struct {
 	locked    lockedRecords
 	feed      *feed
 
-	calls inflight.Calls // every method is in it while it runs, so that Close waits for it
+	calls inflight.Calls // the calls that Close waits for
 }
 
 var (

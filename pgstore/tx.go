@@ -83,13 +83,13 @@ func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, e
 		return dibs.LoadResult{}, err
 	}
 	s.store.stamps.see(l.stamp)
-	return l.snapshots(), nil
+	return l.result(), nil
 }
 
 // Commit checks and writes groups as part of the transaction, all of them or none.
 //
-// An error would end the caller's transaction, and there is no savepoint to return to. So
-// Commit first locks all rows that the groups rest on, and only then writes; see lock.go.
+// An error would end the caller's transaction. So Commit first locks all rows that the groups
+// have read, and only then writes; see lock.go.
 func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes := make([]dibs.Outcome, len(groups))
 	if len(groups) == 0 {
@@ -134,8 +134,8 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 	return outcomes, nil
 }
 
-// lock locks all that the changes rest on, and reports whether it is as it was read, and the
-// window contains the time.
+// lock locks all rows that were read, and reports whether they are unchanged and the window
+// contains the time.
 func (s *txStore) lock(ctx context.Context, c *changes) (bool, error) {
 	for _, lock := range c.lockCalls(s.sql) {
 		var found int64

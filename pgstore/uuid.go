@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
-
-	"github.com/calldibs/dibs"
 )
 
 // uuid is an ID as PostgreSQL stores it: 16 bytes that compare and hash fast. pgx reads and
@@ -36,12 +34,4 @@ func (u *uuid) Scan(src any) error {
 	}
 	*u = v.Bytes
 	return nil
-}
-
-func uuids(ids []dibs.ID) pgtype.FlatArray[uuid] {
-	list := make(pgtype.FlatArray[uuid], len(ids))
-	for i, id := range ids {
-		list[i] = uuid(id)
-	}
-	return list
 }

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	_ "modernc.org/sqlite" // a driver of another database
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/pgstore"
 )
@@ -20,24 +19,9 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 	bothWays(t, dibs.Config{}, func(t *testing.T, s *shop) {
 		ctx := t.Context()
 		tx, bound := s.tx(t, "")
-		if _, err := bound.Sweep(ctx, 1); !errors.Is(err, dibs.ErrUnsupported) {
-			t.Errorf("Sweep: %v", err)
-		}
-		_, err := bound.Do(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}, func(context.Context, dibs.Hold) (dibs.Entity, error) { return product, nil })
-		if !errors.Is(err, dibs.ErrUnsupported) {
-			t.Errorf("Do: %v", err)
-		}
-		for _, err := range bound.Watch(ctx, dibs.FeedQuery{}) {
-			if !errors.Is(err, dibs.ErrUnsupported) {
-				t.Errorf("Watch: %v", err)
-			}
-		}
-		if err := bound.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		coretest.CheckUnsupportedInTx(t, bound)
 
-		elsewhere := must[*dibs.Registry](t)(core.Open(memstore.New(memstore.Config{}), dibs.Config{}))
-		defer func() { _ = elsewhere.Close() }()
+		elsewhere := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{})
 		if _, err := pgstore.WithTx(elsewhere, tx.tx).Claim(ctx, claim("spring", product)); !errors.Is(err, dibs.ErrUnsupported) {
 			t.Errorf("a registry on another engine: %v", err)
 		}
@@ -113,7 +97,7 @@ func TestATransactionThatHasFailedOrIsOver(t *testing.T) {
 		tx, bound = s.tx(t, "")
 		s.commit(t, tx)
 		check("committed", "the transaction has ended")
-		if got := stateOf(t, s.reg, "spring"); got != dibs.Free {
+		if got := coretest.StateOf(t, s.reg, "spring"); got != dibs.Free {
 			t.Errorf("the name is %s", got)
 		}
 	})
@@ -148,7 +132,7 @@ func TestAContextThatEndsWhileWaiting(t *testing.T) {
 			t.Error("the transaction was committed")
 		}
 		s.commit(t, open)
-		if a, b := stateOf(t, s.reg, "spring"), stateOf(t, s.reg, "summer"); a != dibs.Active || b != dibs.Free {
+		if a, b := coretest.StateOf(t, s.reg, "spring"), coretest.StateOf(t, s.reg, "summer"); a != dibs.Active || b != dibs.Free {
 			t.Errorf("spring is %s, summer is %s", a, b)
 		}
 		must[dibs.Name](t)(s.reg.Claim(t.Context(), claim("summer", product)))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // race is a command that waits for another open transaction.
@@ -189,7 +190,7 @@ func TestDeadlock(t *testing.T) {
 			t.Errorf("%d got ErrRetryTx, want 1", lost)
 		}
 		for _, value := range values {
-			if got := stateOf(t, s.reg, value); got != dibs.Active {
+			if got := coretest.StateOf(t, s.reg, value); got != dibs.Active {
 				t.Errorf("%s is %s", value, got)
 			}
 		}

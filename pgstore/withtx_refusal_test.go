@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/pgstore"
 )
@@ -57,8 +58,8 @@ func TestARefusalLeavesTheTransactionUsable(t *testing.T) {
 			}
 			s.insert(t, tx, level)
 			s.commit(t, tx)
-			if s.rows(t, level) != 1 || stateOf(t, s.reg, "free") != dibs.Free {
-				t.Errorf("%s: %d rows, the name is %s", level, s.rows(t, level), stateOf(t, s.reg, "free"))
+			if s.rows(t, level) != 1 || coretest.StateOf(t, s.reg, "free") != dibs.Free {
+				t.Errorf("%s: %d rows, the name is %s", level, s.rows(t, level), coretest.StateOf(t, s.reg, "free"))
 			}
 		}
 	})
@@ -74,7 +75,7 @@ func TestASuggestionCanBeTakenInTheSameTransaction(t *testing.T) {
 		}
 		must[dibs.Name](t)(bound.Claim(t.Context(), claim(refused.Suggestions[0], product)))
 		s.commit(t, tx)
-		if got := stateOf(t, s.reg, refused.Suggestions[0]); got != dibs.Active {
+		if got := coretest.StateOf(t, s.reg, refused.Suggestions[0]); got != dibs.Active {
 			t.Errorf("the second choice is %s", got)
 		}
 	})
@@ -150,8 +151,8 @@ func TestAContextThatEndsBetweenStatements(t *testing.T) {
 			}
 			s.insert(t, tx, value)
 			s.commit(t, tx)
-			if taken := stateOf(t, s.reg, value) == dibs.Active; taken != done {
-				t.Errorf("cancelled at check %d: done %v, and the name is %s", checks, done, stateOf(t, s.reg, value))
+			if taken := coretest.StateOf(t, s.reg, value) == dibs.Active; taken != done {
+				t.Errorf("cancelled at check %d: done %v, and the name is %s", checks, done, coretest.StateOf(t, s.reg, value))
 			}
 		}
 		if !done {

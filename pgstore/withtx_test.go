@@ -3,7 +3,6 @@ package pgstore_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -196,18 +195,6 @@ func claim(value string, entity dibs.Entity) dibs.Claim {
 }
 
 func numbered(n int) dibs.Entity { return dibs.Entity{Type: "product", ID: fmt.Sprint(n)} }
-
-func stateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
-	t.Helper()
-	name, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: value})
-	if errors.Is(err, dibs.ErrNotFound) {
-		return dibs.Free
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name.State
-}
 
 // awaitLockWait waits until a session waits for a lock in the tables of the shop.
 func (s *shop) awaitLockWait(t *testing.T) {

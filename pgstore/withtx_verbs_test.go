@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 )
 
 // life calls every verb, and returns the states of the names after it.
@@ -63,10 +64,10 @@ func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 		s.insert(t, tx, "101")
 		inside := feed(bound)
 		for value, state := range states {
-			if got := stateOf(t, bound, value); got != state {
+			if got := coretest.StateOf(t, bound, value); got != state {
 				t.Errorf("inside: %s is %s, want %s", value, got, state)
 			}
-			if got := stateOf(t, s.reg, value); got != dibs.Free {
+			if got := coretest.StateOf(t, s.reg, value); got != dibs.Free {
 				t.Errorf("outside, before the end: %s is %s", value, got)
 			}
 		}
@@ -75,7 +76,7 @@ func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 		}
 		s.commit(t, tx)
 		for value, state := range states {
-			if got := stateOf(t, s.reg, value); got != state {
+			if got := coretest.StateOf(t, s.reg, value); got != state {
 				t.Errorf("outside, after the end: %s is %s, want %s", value, got, state)
 			}
 		}
@@ -155,7 +156,7 @@ func TestTransactionReadsItsOwnWrites(t *testing.T) {
 			t.Error("a cursor of the transaction is valid outside of it")
 		}
 		must[dibs.Result](t)(bound.Delete(ctx, dibs.Delete{Entity: product}))
-		if got := stateOf(t, bound, "summer"); got != dibs.Free {
+		if got := coretest.StateOf(t, bound, "summer"); got != dibs.Free {
 			t.Errorf("the deleted product's name is %s", got)
 		}
 		must[dibs.Name](t)(bound.Claim(ctx, claim("summer", numbered(102))))

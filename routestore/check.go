@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/calldibs/dibs"
@@ -12,7 +13,7 @@ import (
 
 const checkPage = 500
 
-// checkNamespaces checks that the namespaces of each part belong there by the routes, and reports
+// checkNamespaces checks that the routes give all namespaces of a part to that part, and reports
 // whether all parts are empty.
 func (s *Store) checkNamespaces(ctx context.Context) (empty bool, err error) {
 	counts, errs := make([]int, len(s.parts)), make([]error, len(s.parts))
@@ -26,11 +27,7 @@ func (s *Store) checkNamespaces(ctx context.Context) (empty bool, err error) {
 		})
 	}
 	checks.Wait()
-	empty = true
-	for _, n := range counts {
-		empty = empty && n == 0
-	}
-	return empty, errors.Join(errs...)
+	return slices.Max(counts) == 0, errors.Join(errs...)
 }
 
 // checkPart checks that a namespace belongs to a part.
@@ -53,7 +50,7 @@ func (p *part) eachNamespace(ctx context.Context, fn func(namespace string) erro
 			return err
 		}
 		for _, r := range page {
-			at, _ := record.Position(r)
+			at := record.Position(r)
 			if err := fn(at.Label); err != nil {
 				return err
 			}
@@ -71,7 +68,7 @@ func (p *part) eachNamespace(ctx context.Context, fn func(namespace string) erro
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		at, _ := record.Position(page[0])
+		at := record.Position(page[0])
 		if err := fn(at.Namespace); err != nil {
 			return err
 		}

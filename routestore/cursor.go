@@ -29,8 +29,8 @@ func (t *table) encode(at positions) dibs.Cursor {
 	return dibs.Cursor(b.String())
 }
 
-// decode is the inverse of encode, and accepts no other spelling. A cursor from before there
-// were routes is one of the default part, which had everything then.
+// decode is the inverse of encode, and accepts no other spelling. A cursor from a store without
+// routes is one of the default part, which had all scopes.
 func (t *table) decode(cursor dibs.Cursor) (positions, error) {
 	at := make(positions, len(t.names))
 	if !strings.HasPrefix(string(cursor), separator) {

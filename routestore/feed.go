@@ -9,9 +9,9 @@ import (
 )
 
 // readFeed merges the events of some parts: of the next events of all parts, the one with the
-// earliest date comes first. So the order follows from the cursor alone, no part waits for
-// another, and the order of each part stays. It fails if one part cannot be read, since no
-// event may be left out. The history of a name is in one part: there is nothing to merge.
+// earliest date comes first. So the order depends on the cursor alone, no part waits for another,
+// and the events of each part keep their order. readFeed fails if one part fails, since it must
+// not leave out events. The history of a name is in one part and needs no merging.
 func readFeed(ctx context.Context, t *table, parts []*part, query dibs.EventQuery) ([]dibs.Event, error) {
 	at, err := t.decode(query.After)
 	if err != nil {
@@ -61,16 +61,13 @@ func readEnd(ctx context.Context, t *table, parts []*part) (dibs.Cursor, error) 
 // ofEach calls a function for all parts at once. It fails if one part fails.
 func ofEach[T any](ctx context.Context, parts []*part, call func(p *part) (T, error)) ([]T, error) {
 	answers, errs := make([]T, len(parts)), make([]error, len(parts))
-	one := func(i int) {
-		answers[i], errs[i] = leased(ctx, parts[i], func() (T, error) { return call(parts[i]) })
-	}
 	if len(parts) == 1 {
-		one(0)
-		return answers, errs[0]
+		answer, err := leased(ctx, parts[0], func() (T, error) { return call(parts[0]) })
+		return []T{answer}, err
 	}
 	var calls sync.WaitGroup
-	for i := range parts {
-		calls.Go(func() { one(i) })
+	for i, p := range parts {
+		calls.Go(func() { answers[i], errs[i] = leased(ctx, p, func() (T, error) { return call(p) }) })
 	}
 	calls.Wait()
 	for i, err := range errs {

@@ -12,24 +12,24 @@ import (
 const (
 	// checkEvery is how often a process reads the stored routes.
 	checkEvery = 2 * time.Second
-	// leaseTime is how long a process may rely on them.
+	// leaseTime is how long a process may use them without reading them again.
 	leaseTime = 5 * time.Second
 	// commitTime is how much longer a commit may take that began just before the end of a lease.
 	commitTime = 5 * time.Second
 	// changeWait is how long a process that changes the routes waits for all others: a little
-	// longer than they may go on.
+	// longer than a lease and its last commit.
 	changeWait = leaseTime + commitTime + 2*time.Second
 )
 
 // lease allows the use of a part while the stored routes are those of this process. It is
-// renewed in the background. An expired lease, because the engine did not answer or the process
-// was stopped, is renewed by the next call.
+// renewed in the background. If it has expired, because the engine did not answer or the process
+// was suspended, the next call renews it.
 type lease struct {
 	// read reads the stored routes; refusal says that they are not those of this process.
 	read func(ctx context.Context) (refusal, err error)
 
 	began    time.Time                // the base of the monotonic clock
-	until    atomic.Pointer[deadline] // nil: it has expired
+	until    atomic.Pointer[deadline] // nil means that the lease has expired
 	renewing chan struct{}            // a mutex for renewals by calls
 
 	failed atomic.Pointer[failure] // the last renewal, if it failed
@@ -65,7 +65,7 @@ func newLease(read func(ctx context.Context) (refusal, err error)) *lease {
 	return &lease{read: read, began: time.Now(), renewing: make(chan struct{}, 1)}
 }
 
-// acquire returns when the lease expires, or why there is none.
+// acquire returns when the lease expires, or why it cannot be renewed.
 func (l *lease) acquire(ctx context.Context) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
@@ -83,7 +83,7 @@ func (l *lease) acquire(ctx context.Context) (time.Time, error) {
 	if until, ok := l.valid(); ok { // another call has renewed it
 		return until, nil
 	}
-	// An engine that is gone may take long to fail: not for each waiting call in turn.
+	// Waiting calls share a failure: an engine that is gone may take long to fail.
 	if last := l.failed.Load(); last != nil && last.at.After(called) {
 		return time.Time{}, last.err
 	}
@@ -98,8 +98,8 @@ func (l *lease) acquire(ctx context.Context) (time.Time, error) {
 
 var errSlow = errors.New("routestore: the store took longer to read the routes than the lease lasts: check its load")
 
-// renew reads the stored routes. The lease begins before the read. Other routes end it at once;
-// if the engine does not answer, it expires.
+// renew reads the stored routes. The lease begins before the read. Other routes end the lease at
+// once; without an answer of the engine it expires.
 func (l *lease) renew(ctx context.Context) error {
 	begin := time.Now()
 	refusal, err := l.read(ctx)

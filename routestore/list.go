@@ -9,8 +9,8 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-// Due returns refs of records that are due, of all parts, earliest first. Refs have no dates, so
-// it loads the records.
+// Due returns refs of records that are due in any part, earliest first. It loads the records,
+// since refs have no dates.
 func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	if len(s.parts) == 1 {
 		return s.parts[0].Due(ctx, limit)
@@ -65,9 +65,7 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	}
 	if len(s.parts) > 1 {
 		slices.SortStableFunc(all, func(a, b dibs.Record) int {
-			x, _ := record.Position(a)
-			y, _ := record.Position(b)
-			return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Label, y.Label))
+			return record.ComparePositions(record.Position(a), record.Position(b))
 		})
 	}
 	return all[:min(query.Limit, len(all))], nil

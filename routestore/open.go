@@ -22,13 +22,13 @@ const (
 
 // Config says where scopes are. Only Routes are required.
 type Config struct {
-	// Routes are the parts. One of them has [Everything]. A single part is a store like any
-	// other, which stops when its scopes are given to other parts.
+	// Routes are the parts. One of them has [Everything]. A single part works like its engine
+	// alone, until other processes give its scopes to further parts.
 	Routes []Route
 	// Keep refuses to change the stored routes, which would stop all other processes. It is for
 	// tools beside a server. New and empty parts are accepted all the same.
 	Keep bool
-	// Logger logs changes of the routes. Nil means none.
+	// Logger logs changes of the routes. Nil means no log.
 	Logger *slog.Logger
 
 	wait time.Duration // for other processes; zero means changeWait
@@ -37,11 +37,11 @@ type Config struct {
 // Open makes one store of several parts. The Store then closes them; if Open fails, the caller
 // must.
 //
-// If the stored routes are the same, it opens at once. If they differ, every part must be the one
-// that its stored record names, and must have no name whose scope belongs to another part by the
-// new routes; otherwise Open fails and changes nothing. Then it stores the new routes. Processes
-// with the former routes notice that, and all of their commands are UNAVAILABLE from then on.
-// Open waits 12 seconds for that, unless all parts are empty.
+// If the stored routes are the same, it opens at once. If they differ, Open stores the new ones:
+// processes with the former routes notice that, and answer all further commands with UNAVAILABLE.
+// Open waits 12 seconds for them, unless all parts are empty. It fails and changes nothing if a
+// part has another name than it has stored, or has names whose scope the new routes give to
+// another part.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	t, err := newTable(cfg.Routes)
 	if err != nil {
@@ -65,6 +65,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	for _, p := range s.parts {
+		if err := p.lease.renew(ctx); err != nil {
+			stop()
+			return nil, err
+		}
+	}
+	for _, p := range s.parts {
 		s.working.Go(func() { p.lease.keep(background, p.reporter(cfg.Logger)) })
 	}
 	return s, nil
@@ -85,7 +91,7 @@ func (p *part) reporter(log *slog.Logger) func(err error) {
 	}
 }
 
-// agree returns when all parts have stored the routes of this store, and no process uses others.
+// agree makes all parts store the routes of this store, and waits until no process uses others.
 func (s *Store) agree(ctx context.Context, cfg Config) error {
 	var waiting []storedRoutes // what another process that changes the routes has stored
 	var since time.Time
@@ -97,13 +103,13 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 		if _, err := s.table.oneRegistry(records); err != nil {
 			return err
 		}
-		if s.agreed(records) {
-			return s.begin(ctx)
+		if s.allAgree(records) {
+			return nil
 		}
 		if !slices.Equal(records, waiting) {
 			waiting, since = records, time.Now()
 		}
-		// If another process is changing the routes, wait for it, but not for ever.
+		// If another process is changing the routes, wait for it, but not longer than patience.
 		if !s.underWay(records) || time.Since(since) > patience {
 			if err := s.change(ctx, cfg, records); err != nil && !errors.Is(err, errRaced) {
 				return err
@@ -129,7 +135,8 @@ func (s *Store) storedRoutes(ctx context.Context) ([]storedRoutes, error) {
 	return records, nil
 }
 
-func (s *Store) agreed(records []storedRoutes) bool {
+// allAgree reports whether all parts have stored the routes of this store.
+func (s *Store) allAgree(records []storedRoutes) bool {
 	for i, r := range records {
 		if s.table.agrees(r, i) != nil {
 			return false
@@ -146,14 +153,4 @@ func (s *Store) underWay(records []storedRoutes) bool {
 		}
 	}
 	return false
-}
-
-// begin acquires the leases.
-func (s *Store) begin(ctx context.Context) error {
-	for _, p := range s.parts {
-		if err := p.lease.renew(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// part is one engine behind the router. It is used only under its lease, and its cursors are
-// those of the whole feed.
+// part is one engine of the store. Its methods need a valid lease, and its cursors are those of
+// the whole feed.
 type part struct {
 	table  *table
 	index  int
@@ -47,13 +47,12 @@ func (p *part) checkLease(ctx context.Context) error {
 	return err
 }
 
-// Load returns records, and the engine's time.
 func (p *part) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
 	return leased(ctx, p, func() (dibs.LoadResult, error) { return p.engine.Load(ctx, refs) })
 }
 
-// Commit commits groups. It ends soon after the lease: a process that changes the routes waits
-// for it, but not for ever.
+// Commit ends soon after the lease: a process that changes the routes waits for commits under way
+// for a limited time.
 func (p *part) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	until, err := p.lease.acquire(ctx)
 	if err != nil {
@@ -93,8 +92,8 @@ func (p *part) withOwnCursors(groups []dibs.Group) ([]dibs.Group, error) {
 	return own, nil
 }
 
-// withRoutes returns groups that rest on the stored routes. A caller's transaction may commit
-// long after the lease, so the engine itself must prevent a change of the routes before.
+// withRoutes adds the stored routes to the reads of groups. A caller's transaction may commit long
+// after the lease, so the engine itself must prevent a change of the routes until then.
 func (p *part) withRoutes(ctx context.Context, groups []dibs.Group) ([]dibs.Group, error) {
 	r, err := readRoutes(ctx, p.engine)
 	if err != nil {
@@ -104,7 +103,7 @@ func (p *part) withRoutes(ctx context.Context, groups []dibs.Group) ([]dibs.Grou
 		return nil, dibs.Unavailable(err)
 	}
 	if r.rev == 0 {
-		return groups, nil // there never were routes, and a group cannot rest on that
+		return groups, nil // not every engine can check that a record is absent
 	}
 	own := slices.Clone(groups)
 	for i := range own {
@@ -113,7 +112,7 @@ func (p *part) withRoutes(ctx context.Context, groups []dibs.Group) ([]dibs.Grou
 	return own, nil
 }
 
-// leaseError classifies an error of the lease, which is not one of the commit.
+// leaseError classifies an error of the lease: nothing was committed.
 func leaseError(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, dibs.ErrUnavailable) {
 		return err
@@ -121,7 +120,6 @@ func leaseError(ctx context.Context, err error) error {
 	return dibs.Unavailable(err)
 }
 
-// Await waits for commits under way.
 func (p *part) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	if err := p.checkLease(ctx); err != nil {
 		return err
@@ -137,17 +135,14 @@ func leased[T any](ctx context.Context, p *part, call func() (T, error)) (result
 	return call()
 }
 
-// Due returns refs of records that are due.
 func (p *part) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	return leased(ctx, p, func() ([]dibs.Ref, error) { return p.engine.Due(ctx, limit) })
 }
 
-// Owned returns the names of an entity.
 func (p *part) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
 	return leased(ctx, p, func() ([]*dibs.NameRecord, error) { return p.engine.Owned(ctx, scope, entity, limit) })
 }
 
-// List returns records of one kind.
 func (p *part) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	return leased(ctx, p, func() ([]dibs.Record, error) { return p.engine.List(ctx, query) })
 }
@@ -163,10 +158,8 @@ func (p *part) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return readEnd(ctx, p.table, []*part{p})
 }
 
-// Close closes the engine.
 func (p *part) Close() error { return p.engine.Close() }
 
-// Bind binds the engine to a caller's transaction.
 func (p *part) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
 	engine, err := bind(p.engine)
 	if err != nil {
@@ -194,7 +187,6 @@ func (p *part) Wake(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// Now estimates the engine's clock, if the engine does.
 func (p *part) Now() (dibs.Instant, bool) {
 	if clock, ok := p.engine.(dibs.Clock); ok {
 		return clock.Now()
@@ -202,7 +194,6 @@ func (p *part) Now() (dibs.Instant, bool) {
 	return 0, false
 }
 
-// Writers returns how many batches the registry should commit at once.
 func (p *part) Writers() int {
 	if parallel, ok := p.engine.(dibs.Parallel); ok {
 		return parallel.Writers()
@@ -210,7 +201,7 @@ func (p *part) Writers() int {
 	return 1
 }
 
-// asStore returns the part with the optional interfaces of its engine: not all can scrub.
+// asStore returns the part, with Scrub if its engine has it.
 func (p *part) asStore() dibs.Store {
 	if _, can := p.engine.(dibs.Scrubber); can {
 		return scrubbing{p}
@@ -223,7 +214,6 @@ type scrubbing struct{ *part }
 
 var _ dibs.Scrubber = scrubbing{}
 
-// Scrub scrubs the engine's files.
 func (p scrubbing) Scrub(ctx context.Context) error {
 	if err := p.checkLease(ctx); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/internal/backoff"
 )
 
-// change replaces the stored routes, if no name is lost by that. If another process does the
-// same at the same time, it fails with errRaced.
+// change replaces the stored routes, unless a name would be lost. If another process changes them
+// at the same time, it fails with errRaced.
 func (s *Store) change(ctx context.Context, cfg Config, before []storedRoutes) error {
 	if err := s.checkReplace(before); err != nil {
 		return err

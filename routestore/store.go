@@ -66,7 +66,7 @@ func (s *Store) PartOf(scope string) int { return s.table.partOf(scope) }
 // of returns the part that has a scope.
 func (s *Store) of(scope string) *part { return s.parts[s.table.partOf(scope)] }
 
-// defaultPart returns the part with all scopes that no other has, and with what has no scope.
+// defaultPart returns the part with all other scopes, and with records that have no scope.
 func (s *Store) defaultPart() *part { return s.parts[s.table.defaultPart] }
 
 // Load returns records, and the time of one of their parts.
@@ -76,17 +76,17 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, err
 	}
 	var all dibs.LoadResult
 	for p, own := range s.byPart(refs) {
-		snapshots, err := p.Load(ctx, own)
+		found, err := p.Load(ctx, own)
 		if err != nil {
 			return dibs.LoadResult{}, err
 		}
-		all.Now = snapshots.Now
-		all.Records = append(all.Records, snapshots.Records...)
+		all.Now = found.Now
+		all.Records = append(all.Records, found.Records...)
 	}
 	return all, nil
 }
 
-// byPart groups refs by part. Without refs it returns the default part with none.
+// byPart groups refs by part. Without refs it returns the default part alone.
 func (s *Store) byPart(refs []dibs.Ref) map[*part][]dibs.Ref {
 	if len(refs) == 0 {
 		return map[*part][]dibs.Ref{s.defaultPart(): nil}
@@ -183,17 +183,11 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 
 // Events returns the events of all parts, merged.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	return readFeed(ctx, s.table, s.parts, query)
 }
 
 // Latest returns the end of the feed, which is that of each part.
 func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
 	return readEnd(ctx, s.table, s.parts)
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 )
 
 // kindRoutes is the kind of the document with the routes, which every part stores.
@@ -20,19 +21,19 @@ var routesRef = func() dibs.Ref {
 
 // storedRoutes is the document with the routes.
 type storedRoutes struct {
-	rev uint64 // 0: there is none
+	rev uint64 // 0: the part has no document
 	// Registry is a random id that all parts of a registry share.
 	Registry string `json:"registry"`
 
 	Part   string `json:"part"`   // the part's own name
 	Routes string `json:"routes"` // see [table.text]
-	// Complete says that no process uses other routes any more. Until then names may have been
-	// given out by the Former routes; empty if there were none.
+	// Complete says that no process uses other routes any more. Until then processes may give
+	// out names by the Former routes; empty means that there were no routes.
 	Complete bool   `json:"settled"`
 	Former   string `json:"former,omitempty"`
 }
 
-// inForce returns the routes by which names may have been given out.
+// inForce returns the routes by which processes may have given out names.
 func (r storedRoutes) inForce() string {
 	if r.Complete {
 		return r.Routes
@@ -42,12 +43,12 @@ func (r storedRoutes) inForce() string {
 
 // readRoutes returns the routes that an engine has stored.
 func readRoutes(ctx context.Context, engine dibs.Store) (storedRoutes, error) {
-	snapshot, err := engine.Load(ctx, []dibs.Ref{routesRef})
-	if err != nil || len(snapshot.Records) == 0 {
+	found, err := engine.Load(ctx, []dibs.Ref{routesRef})
+	if err != nil || len(found.Records) == 0 {
 		return storedRoutes{}, err
 	}
 	var r storedRoutes
-	doc, ok := snapshot.Records[0].(*dibs.Document)
+	doc, ok := found.Records[0].(*dibs.Document)
 	if !ok || json.Unmarshal(doc.Data, &r) != nil {
 		return storedRoutes{}, errors.New("routestore: the stored routes cannot be read: restore the store, or open it with the version of Dibs that wrote them")
 	}
@@ -55,43 +56,36 @@ func readRoutes(ctx context.Context, engine dibs.Store) (storedRoutes, error) {
 	return r, nil
 }
 
-// write replaces the record that was read. It fails if that has changed.
+// write replaces the record that was read, or fails with errRaced if the record has changed.
 func (r storedRoutes) write(ctx context.Context, engine dibs.Store) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
 	doc := &dibs.Document{Kind: kindRoutes, ID: routesRef.ID, Rev: r.rev + 1, Label: "routes", Data: data}
-	return commit(ctx, engine, dibs.Group{
-		Reads:  []dibs.Read{{Ref: routesRef, Rev: r.rev}},
-		Writes: []dibs.Write{{Record: doc}},
-	})
+	return r.commit(ctx, engine, dibs.Write{Record: doc})
 }
 
 // remove removes the record from a part that had none before.
 func (r storedRoutes) remove(ctx context.Context, engine dibs.Store) error {
 	doc := &dibs.Document{Kind: kindRoutes, ID: routesRef.ID, Rev: r.rev, Label: "routes"}
-	return commit(ctx, engine, dibs.Group{
-		Reads:  []dibs.Read{{Ref: routesRef, Rev: r.rev}},
-		Writes: []dibs.Write{{Record: doc, Delete: true}},
-	})
+	return r.commit(ctx, engine, dibs.Write{Record: doc, Delete: true})
 }
 
 var errRaced = errors.New("routestore: another process is changing the routes: try again, with the same routes everywhere")
 
-func commit(ctx context.Context, engine dibs.Store, group dibs.Group) error {
-	outcomes, err := engine.Commit(ctx, []dibs.Group{group})
-	if err != nil {
-		return err
-	}
-	if len(outcomes) != 1 || outcomes[0] != dibs.Committed {
+func (r storedRoutes) commit(ctx context.Context, engine dibs.Store, write dibs.Write) error {
+	err := document.Commit(ctx, engine, dibs.Group{
+		Reads: []dibs.Read{{Ref: routesRef, Rev: r.rev}}, Writes: []dibs.Write{write},
+	})
+	if errors.Is(err, document.ErrStale) {
 		return errRaced
 	}
-	return nil
+	return err
 }
 
-// oneRegistry returns the id that all parts share; empty if none is stored. It refuses parts of
-// two registries, which may have the same routes.
+// oneRegistry returns the id that all parts share, or "" if no part has stored one. It refuses
+// parts of two registries, even if their routes are the same.
 func (t *table) oneRegistry(records []storedRoutes) (registry string, err error) {
 	first := 0
 	for i, r := range records {
@@ -107,7 +101,7 @@ func (t *table) oneRegistry(records []storedRoutes) (registry string, err error)
 }
 
 // agrees returns why a part must not be used with this table: another process has changed the
-// routes, or it is another part.
+// routes, or the engine is another part.
 func (t *table) agrees(r storedRoutes, part int) error {
 	name := t.names[part]
 	switch {
@@ -133,8 +127,8 @@ func errNoRoutes(name string) error {
 	return fmt.Errorf("routestore: the store of the part %q has no routes, but by the other parts it has names: check that it is the right store, or restore it", name)
 }
 
-// PartName returns the stored name of an engine that is one of several parts; empty if it is
-// none.
+// PartName returns the name that an engine has stored as one of several parts, or "" for any other
+// engine.
 func PartName(ctx context.Context, engine dibs.Store) (string, error) {
 	r, err := readRoutes(ctx, engine)
 	return r.Part, err

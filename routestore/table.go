@@ -22,8 +22,7 @@ type Route struct {
 	Name string
 	// Scopes are patterns of the part's scopes: "acme" matches that scope, "acme.*" matches acme
 	// and all below it, and [Everything] all that no other pattern matches. The most specific
-	// pattern wins, wherever it is listed. None means that the part has no scope, and may be left
-	// out next time.
+	// pattern wins, in any order. A part without scopes may be left out next time.
 	Scopes []string
 	// Store is the part's engine.
 	Store dibs.Store
@@ -91,8 +90,7 @@ func CheckPattern(pattern string) error {
 	if pattern == Everything {
 		return nil
 	}
-	scope := strings.TrimSuffix(pattern, ".*")
-	if !isScope(scope) {
+	if !scopePattern.MatchString(strings.TrimSuffix(pattern, ".*")) {
 		return fmt.Errorf(`routestore: invalid scope pattern %q: write "acme" for the scope acme, "acme.*" for acme and all below it, or "*" for all others`, pattern)
 	}
 	return nil
@@ -101,8 +99,6 @@ func CheckPattern(pattern string) error {
 // scopePattern is the syntax of a scope; package dibs has the same rules. A namespace has up to
 // eight segments, and the last one is its type.
 var scopePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}(\.[a-z0-9][a-z0-9_-]{0,62}){0,6}$`)
-
-func isScope(text string) bool { return scopePattern.MatchString(text) }
 
 // describe returns the text of routes, always in the same order.
 func describe(routes []Route) string {
@@ -127,7 +123,7 @@ func parse(text string) (scopes map[string][]string, err error) {
 }
 
 // partOf returns the part of a scope: by its own pattern, by that of the nearest scope above it,
-// or the default part. What has no scope, such as API keys, is always in the default part.
+// or the default part. Records without a scope, such as API keys, are in the default part.
 func (t *table) partOf(scope string) int {
 	if part, ok := t.exact[scope]; ok {
 		return part

@@ -60,8 +60,8 @@ func (w *writer) idle(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Await takes the write lock for the caller's transaction. If others have committed since
-// the transaction began to read, that fails, and the transaction must run again.
+// Await takes the write lock for the caller's transaction. It fails if another transaction has
+// committed since this one began to read; then the caller must run it again.
 func (s *txStore) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
 	return s.read(ctx, func(run runner) error {
 		err := run.exec(ctx, takeLock)

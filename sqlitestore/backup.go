@@ -38,8 +38,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return syncFile(filepath.Dir(path))
 }
 
-// copyInto copies the store on a connection of its own: SQLite counts this as writing, which
-// the connections of the readers may not do.
+// copyInto copies the store on a connection of its own, since SQLite treats this as writing.
 func (s *Store) copyInto(ctx context.Context, path string) error {
 	if err := s.calls.Begin(ctx); err != nil {
 		return err

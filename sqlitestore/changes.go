@@ -9,7 +9,7 @@ import (
 
 // changes is what the groups of one commit write, by table.
 type changes struct {
-	present   map[recordKey]present // what the groups have read, updated by what they write
+	present   map[recordKey]present // the records that the groups have read, updated by their writes
 	yields    []dibs.ID
 	deletes   idsByKind
 	names     []*nameRow
@@ -71,7 +71,7 @@ func (c *changes) write(ctx context.Context, run runner) error {
 	if err := forIDs(ctx, run, deactivate, c.yields); err != nil {
 		return err
 	}
-	// No other transaction gives out numbers meanwhile: this one has the write lock.
+	// This transaction has the write lock, so no other one gives out numbers.
 	ends, err := readRow(ctx, run, selectEnds)
 	if err != nil {
 		return err
@@ -142,8 +142,8 @@ var (
 		ON CONFLICT (one) DO UPDATE SET n = excluded.n, seq = excluded.seq`)
 )
 
-// delete removes records, and with names their events. The last numbers may be among those
-// that are removed, so dibs_ends keeps them.
+// delete removes records, and the events of names. It may remove the rows with the last numbers,
+// so dibs_ends keeps these numbers.
 func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent int64) error {
 	for _, w := range c.deletes {
 		if w.kind != dibs.KindName {
@@ -196,18 +196,10 @@ func (c *changes) put(ctx context.Context, run runner) error {
 
 // forIDs runs a statement for all ids.
 func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
-	for len(ids) > 0 {
-		part := ids[:min(len(ids), maxBatch)]
-		ids = ids[len(part):]
-		st, size := b.fitting(len(part))
-		if err := run.exec(ctx, st, appendIDs(nil, part, size)...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.each(nil, ids, func(st *statement, args []any) error { return run.exec(ctx, st, args...) })
 }
 
-// putRows writes all rows.
+// putRows writes rows by statements of a batch.
 func putRows[T any](ctx context.Context, run runner, b *batch, rows []T, appendRow func([]any, T) ([]any, error)) error {
 	var args []any
 	for len(rows) > 0 {

@@ -18,17 +18,17 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	}
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
-	// From here on nothing is interrupted: the outcome would be unknown.
+	// The rest must not be interrupted: the outcome would be unknown.
 	caller, ctx := ctx, context.WithoutCancel(ctx)
 	conn, err := s.writer.begin(ctx)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	if err := caller.Err(); err != nil { // it ended while the writer was busy
+	if err := caller.Err(); err != nil { // the context ended while the writer was busy
 		s.writer.rollback()
 		return nil, dibs.Unavailable(err)
 	}
-	// Config.Now may panic: the connection must not keep the write lock then.
+	// If Config.Now panics, the connection must not keep the write lock.
 	finished := false
 	defer func() {
 		if !finished {
@@ -61,8 +61,8 @@ type present struct {
 	number, lastEvent int64
 }
 
-// apply checks every group and writes those that are not stale, if any. The transaction has
-// the write lock, so what is checked stays true.
+// apply checks every group and writes those that are not stale. The transaction has the write
+// lock, so the checks stay true.
 func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []dibs.Group) (outcomes []dibs.Outcome, written bool, err error) {
 	revs, err := revisions(ctx, run, groups)
 	if err != nil {

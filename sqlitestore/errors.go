@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// The errors with which Open refuses a file. It has not changed the file then.
+// The errors with which Open refuses a file, without changing it.
 var (
 	// ErrNotDatabase is returned for a file that is not an SQLite database.
 	ErrNotDatabase = errors.New("sqlitestore: the file is not an SQLite database: give the path of a new file, or of one that Dibs made")
@@ -25,8 +25,7 @@ var (
 
 const codeError = sqlite3.SQLITE_ERROR
 
-// primaryCode returns SQLite's result code without its extension, or 0 for an
-// error that is not SQLite's.
+// primaryCode returns SQLite's result code without its extension, or 0 for any other error.
 func primaryCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
@@ -39,17 +38,16 @@ func isBusy(err error) bool {
 	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
 }
 
-// unavailable classifies an error of a call that changed nothing. An error that is
-// classified already stays as it is.
+// unavailable classifies an error of a call that changed nothing. It does not change an error
+// that is classified already.
 func unavailable(err error) error {
-	var classified *dibs.Error
-	if err == nil || errors.As(err, &classified) || errors.Is(err, dibs.ErrBadCursor) {
+	if _, classified := errors.AsType[*dibs.Error](err); err == nil || classified || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
 	return dibs.Unavailable(err).Because(causeOf(err))
 }
 
-// causeOf returns the cause of an error, if SQLite tells one.
+// causeOf returns the cause of an error, or "" if it is not known.
 func causeOf(err error) dibs.Cause {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_FULL:
@@ -69,10 +67,10 @@ func causeOf(err error) dibs.Cause {
 // commitError classifies an error of COMMIT itself.
 //
 // SQLite appends the pages of the transaction to the WAL, the page with the commit mark last,
-// then syncs, then makes them visible. Busy means that it did not begin. Full means that a
-// page could not be written, so the mark is missing. After any other failure, of the sync
-// above all, the mark may be in the file: it has no effect as long as the file is open
-// anywhere, but recovery after a crash would find it.
+// then syncs, then makes them visible. Busy means that it did not begin. Full means that a page
+// could not be written, so the mark is missing. After any other failure, such as one of the
+// sync, the mark may be in the file: it has no effect while the file is open, but recovery after
+// a crash would find it.
 func commitError(err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CONSTRAINT:

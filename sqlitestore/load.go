@@ -38,8 +38,8 @@ func (s *Store) readWarm(ctx context.Context, fn func(context.Context, runner) e
 	return s.readers.use(ctx, func(run runner) error { return fn(ctx, run) })
 }
 
-// loadRefs reads records. One statement sees one moment; several need a transaction, which
-// loadRefs begins if begin is set.
+// loadRefs reads records of one moment. If begin is set, it begins the transaction that several
+// statements need for that.
 func loadRefs(ctx context.Context, run runner, refs []dibs.Ref, begin bool) (records []dibs.Record, err error) {
 	var ids idsByKind
 	for i := range refs {

@@ -4,31 +4,16 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations returns the scripts in order: number n brings the schema from
-// version n-1 to n.
-func migrations() []string {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		panic(err) // the pattern is malformed
-	}
-	scripts := make([]string, len(names))
-	for i, name := range names {
-		text, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		scripts[i] = string(text)
-	}
-	return scripts
-}
+// migrations returns the scripts: number n brings the schema from version n-1 to n.
+func migrations() []string { return sqlrow.Migrations(migrationFiles) }
 
 var (
 	selectTables  = newStatement(`SELECT count(*), coalesce(sum(name = 'dibs_schema'), 0) FROM sqlite_schema`)
@@ -38,8 +23,8 @@ var (
 	encoding      = newStatement(`PRAGMA encoding`)
 )
 
-// inspect returns the version of the schema, 0 if there is none, or why the database cannot
-// be used.
+// inspect returns the version of the schema, or 0 for a file without one. The error says why the
+// database cannot be used.
 func inspect(ctx context.Context, run runner, shared bool) (version int, err error) {
 	tables, err := readRow(ctx, run, selectTables)
 	if err != nil {
@@ -92,7 +77,7 @@ func migrate(ctx context.Context, conn *session, shared bool, now func() dibs.In
 }
 
 func runScripts(ctx context.Context, conn *session, scripts []string, shared bool, now func() dibs.Instant) error {
-	version, err := inspect(ctx, conn, shared) // again: now no other process writes
+	version, err := inspect(ctx, conn, shared) // again: another process may have migrated
 	if err != nil {
 		return err
 	}

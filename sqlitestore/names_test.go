@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/nametest"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -19,10 +17,21 @@ import (
 )
 
 // namesFile is one file for several registries, each with its own store.
-func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Harness {
+func namesFile(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "names.db")
-	cfg.BusyTimeout = time.Minute
+	cfg := sqlitestore.Config{BusyTimeout: time.Minute}
+	if clock != nil {
+		cfg.Now = clock.Now
+	}
+	openStore := func(tb testing.TB) dibs.Store {
+		tb.Helper()
+		store, err := sqlitestore.Open(context.Background(), path, cfg)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return store
+	}
 	// Half of the transactions begin without the write lock, and can lose a race.
 	var pools []*sql.DB
 	var begun atomic.Int64
@@ -41,19 +50,16 @@ func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Harness {
 		}
 	}
 	tb.Cleanup(closePools)
+	files := func(tb testing.TB) []string {
+		tb.Helper()
+		paths, err := filepath.Glob(path + "*") // with the WAL
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return paths
+	}
 	return &nametest.Harness{
-		Open: func(tb testing.TB, registry dibs.Config) *dibs.Registry {
-			tb.Helper()
-			store, err := sqlitestore.Open(context.Background(), path, cfg)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			reg, err := core.Open(store, registry)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			return reg
-		},
+		Open: openStore,
 		InTx: func(ctx context.Context, reg *dibs.Registry, work func(*dibs.Registry) error) error {
 			tx, err := pools[begun.Add(1)%2].BeginTx(ctx, nil)
 			if err != nil {
@@ -64,58 +70,14 @@ func namesFile(tb testing.TB, cfg sqlitestore.Config) *nametest.Harness {
 			}
 			return tx.Commit()
 		},
-		Files: func(tb testing.TB) []string {
+		Files: files,
+		Dump: func(tb testing.TB) (all []byte) {
 			tb.Helper()
-			files, err := filepath.Glob(path + "*") // with the WAL
-			if err != nil {
+			store := openStore(tb)
+			if err := errors.Join(store.(dibs.Scrubber).Scrub(tb.Context()), store.Close()); err != nil {
 				tb.Fatal(err)
 			}
-			return files
-		},
-		Telling: []string{`names\.db-wal$`, `names\.db$`},
-		Stop:    func(testing.TB) { closePools() },
-	}
-}
-
-func namesPlace(tb testing.TB) *nametest.Harness {
-	tb.Helper()
-	return namesFile(tb, sqlitestore.Config{})
-}
-
-func TestLookAlikes(t *testing.T) {
-	t.Parallel()
-	nametest.LookAlikes(t, namesPlace)
-}
-
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	nametest.Keys(t, namesPlace)
-}
-
-func TestBlindValuesLeaveNoTrace(t *testing.T) {
-	t.Parallel()
-	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
-		tb.Helper()
-		return namesFile(tb, sqlitestore.Config{Now: clock.Now})
-	})
-}
-
-func TestForget(t *testing.T) {
-	t.Parallel()
-	nametest.Forget(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
-		tb.Helper()
-		place := namesFile(tb, sqlitestore.Config{Now: clock.Now})
-		place.Dump = func(tb testing.TB) (all []byte) {
-			tb.Helper()
-			files := place.Files(tb)
-			store, err := sqlitestore.Open(tb.Context(), files[0], sqlitestore.Config{Now: clock.Now})
-			if err != nil {
-				tb.Fatal(err)
-			}
-			if err := errors.Join(store.Scrub(tb.Context()), store.Close()); err != nil {
-				tb.Fatal(err)
-			}
-			for _, file := range files {
+			for _, file := range files(tb) {
 				data, err := os.ReadFile(file)
 				if err != nil {
 					tb.Fatal(err)
@@ -123,7 +85,18 @@ func TestForget(t *testing.T) {
 				all = append(all, data...)
 			}
 			return all
-		}
-		return place
-	})
+		},
+		Telling: []string{`names\.db-wal$`, `names\.db$`},
+		Stop:    func(testing.TB) { closePools() },
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	nametest.Run(t, namesFile)
+}
+
+func TestBlindValuesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	nametest.Traces(t, namesFile)
 }

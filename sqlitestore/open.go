@@ -20,7 +20,7 @@ import (
 	"github.com/calldibs/dibs/internal/backoff"
 )
 
-// Config holds a store's settings. The zero Config is a good one.
+// Config holds a store's settings. The zero Config is usable.
 type Config struct {
 	// Now is the clock. Nil means the machine's.
 	Now func() time.Time
@@ -30,8 +30,8 @@ type Config struct {
 	// [ErrForeignDatabase].
 	Shared bool
 
-	// BusyTimeout is how long a call waits for another process that writes before it is
-	// UNAVAILABLE. Zero means 5 seconds.
+	// BusyTimeout is how long a call waits for a writing process before it returns UNAVAILABLE.
+	// Zero means 5 seconds.
 	BusyTimeout time.Duration
 }
 
@@ -42,15 +42,6 @@ const (
 	writerCache = 32 << 10
 	readerCache = 4 << 10
 )
-
-func (c *Config) setDefaults() {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.BusyTimeout <= 0 {
-		c.BusyTimeout = 5 * time.Second
-	}
-}
 
 // Open opens the store in the file at path. A missing or empty file becomes a new store, and
 // Open migrates one of an older version. Several processes may do so at once.
@@ -65,7 +56,12 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	cfg.setDefaults()
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.BusyTimeout <= 0 {
+		cfg.BusyTimeout = 5 * time.Second
+	}
 	abs, exists, err := preparePath(path)
 	if err != nil {
 		return nil, err
@@ -156,8 +152,8 @@ func probe(ctx context.Context, abs string, cfg Config) error {
 	}
 	err := inspectAs("ro")
 	if primaryCode(err) == sqlite3.SQLITE_READONLY || primaryCode(err) == sqlite3.SQLITE_CANTOPEN {
-		// A process died while it wrote: the file cannot be read before its last transaction
-		// is undone, which needs write access.
+		// A process was killed while it wrote. The file cannot be read before its last
+		// transaction is rolled back, which needs write access.
 		err = inspectAs("rw")
 	}
 	return err
@@ -185,7 +181,7 @@ func (s *Store) tryPrepare(ctx context.Context, shared bool) error {
 	if err != nil {
 		return err
 	}
-	// Not in the DSN: there it is no error if the mode is not available.
+	// Not in the DSN, where an unavailable mode causes no error.
 	mode, err := readRow(ctx, conn, setWAL)
 	if err != nil {
 		return err

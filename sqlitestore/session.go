@@ -11,8 +11,7 @@ import (
 )
 
 // session is one connection with its prepared statements. It uses the driver without
-// database/sql, which would cost as much as a short statement, and whose pool is not needed
-// here.
+// database/sql, which would take as long as a short statement.
 type session struct {
 	conn  driver.Conn
 	stmts map[*statement]driver.Stmt
@@ -101,14 +100,14 @@ var (
 	rollbackTx = newStatement("ROLLBACK")
 )
 
-// snapshot runs fn in a read transaction: all it reads is of one moment.
+// snapshot runs fn in a read transaction, which sees one moment.
 func snapshot(ctx context.Context, run runner, fn func() error) error {
 	if err := run.exec(ctx, beginRead); err != nil {
 		return err
 	}
 	if err := fn(); err != nil {
-		// Not under ctx, which may have ended. Readers discard their connection after an
-		// error, but the writer keeps its own.
+		// Not under ctx, which may have ended. Unlike readers, the writer keeps its connection
+		// after an error.
 		_ = run.exec(context.Background(), rollbackTx)
 		return err
 	}
@@ -195,9 +194,9 @@ func (w *writer) read(ctx context.Context, fn func(context.Context, runner) erro
 	return err
 }
 
-// busyWait is how long SQLite itself waits for another process's transaction. SQLite polls
-// less often the longer it waits, up to every 100 ms, and would starve beside a busy process.
-// So the writer waits shortly, many times.
+// busyWait is how long SQLite itself waits for the transaction of another process. SQLite polls
+// less often the longer it waits, down to every 100 ms, and would starve beside a busy process.
+// So the writer waits many times for a short time.
 const busyWait = 10 * time.Millisecond
 
 // begin begins a transaction that has the write lock. The caller holds mu.
@@ -218,8 +217,8 @@ func (w *writer) begin(ctx context.Context) (*session, error) {
 	}
 }
 
-// rollback ends the transaction. After some errors, such as a full disk, SQLite has done so
-// already, and reports that there is none. The caller holds mu.
+// rollback ends the transaction. After some errors, such as a full disk, SQLite has rolled it back
+// already, and returns an error that rollback ignores. The caller holds mu.
 func (w *writer) rollback() {
 	err := w.s.exec(context.Background(), rollbackTx)
 	if err != nil && primaryCode(err) != codeError {

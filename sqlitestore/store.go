@@ -3,15 +3,14 @@
 //	store, err := sqlitestore.Open(ctx, "names.db", sqlitestore.Config{})
 //
 // It is the engine for programs that embed their registry: no server, no cgo, and several
-// processes on one machine may share the file. What is acknowledged is on disk: the file is
-// in WAL mode with synchronous=FULL.
+// processes on one machine may share the file. An acknowledged commit is on disk: the file is in
+// WAL mode with synchronous=FULL.
 //
 // SQLite has one writer at a time. The store has one connection that writes, on which every
 // Commit is one transaction whatever the number of its groups, and a few that read.
 //
 // The tables can be read with the sqlite3 shell; the files in migrations describe them. Never
-// write to them with a shell older than SQLite 3.51.3: it can damage a file in WAL mode that
-// is in use.
+// write to them with a shell older than SQLite 3.51.3: it can damage a WAL file that is in use.
 package sqlitestore
 
 import (
@@ -25,7 +24,7 @@ import (
 // Store is a [dibs.Store] on one SQLite file. It is safe for concurrent use.
 type Store struct {
 	queries
-	calls inflight.Calls // every method is in it while it runs, so that Close waits for it
+	calls inflight.Calls // the calls that Close waits for
 
 	writer  *writer
 	readers *readers

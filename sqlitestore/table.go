@@ -116,31 +116,36 @@ func (l *idsByKind) add(kind dibs.Kind, id dibs.ID) {
 // each calls fn with statements of the chosen batch, and their arguments, for all records.
 func (l idsByKind) each(choose func(*recordTable) *batch, fn func(kind dibs.Kind, st *statement, args []any) error) error {
 	for _, w := range l {
-		on := tableOf(w.kind)
-		for ids := w.ids; len(ids) > 0; {
-			part := ids[:min(len(ids), maxBatch)]
-			ids = ids[len(part):]
-			st, size := choose(on).fitting(len(part))
-			args := make([]any, 0, size+1)
-			if on.byKind {
-				args = append(args, string(w.kind))
-			}
-			if err := fn(w.kind, st, appendIDs(args, part, size)); err != nil {
-				return err
-			}
+		table := tableOf(w.kind)
+		var first []any
+		if table.byKind {
+			first = []any{string(w.kind)}
+		}
+		err := choose(table).each(first, w.ids, func(st *statement, args []any) error { return fn(w.kind, st, args) })
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// appendIDs appends ids, and repeats the last one up to size.
-func appendIDs(args []any, ids []dibs.ID, size int) []any {
-	for i := range ids {
-		args = append(args, ids[i][:])
+// each calls fn with statements of the batch for all ids. Their arguments are first and the ids;
+// the last id is repeated up to the size of the statement.
+func (b *batch) each(first []any, ids []dibs.ID, fn func(st *statement, args []any) error) error {
+	for len(ids) > 0 {
+		part := ids[:min(len(ids), maxBatch)]
+		ids = ids[len(part):]
+		st, size := b.fitting(len(part))
+		args := append(make([]any, 0, len(first)+size), first...)
+		for i := range part {
+			args = append(args, part[i][:])
+		}
+		for range size - len(part) {
+			args = append(args, args[len(args)-1])
+		}
+		if err := fn(st, args); err != nil {
+			return err
+		}
 	}
-	last := args[len(args)-1]
-	for range size - len(ids) {
-		args = append(args, last)
-	}
-	return args
+	return nil
 }

@@ -103,7 +103,7 @@ func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (found dibs.LoadRes
 }
 
 var (
-	// takeLock changes nothing, but takes the write lock. It fails if the transaction began
+	// takeLock takes the write lock and changes nothing. It fails if the transaction began
 	// without the lock and another one has written since.
 	takeLock = newStatement(`DELETE FROM dibs_schema WHERE version < 0`)
 
@@ -119,9 +119,8 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	// SQLite rolls a transaction back by itself when the disk is full, for example, and
-	// database/sql does not notice: what follows would be committed on its own. So BEGIN must
-	// fail here.
+	// When the disk is full, for example, SQLite rolls a transaction back, and database/sql does
+	// not notice: later statements would be committed one by one. In a transaction BEGIN fails.
 	if s.run.exec(ctx, beginRead) == nil {
 		_ = s.run.exec(ctx, rollbackTx)
 		return nil, errTxOver

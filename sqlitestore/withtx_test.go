@@ -13,6 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/core"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -56,18 +57,6 @@ func begin(t *testing.T, db *sql.DB) *sql.Tx {
 	return tx
 }
 
-func stateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
-	t.Helper()
-	name, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: value})
-	if errors.Is(err, dibs.ErrNotFound) {
-		return dibs.Free
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name.State
-}
-
 // Every verb joins the transaction.
 func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 	t.Parallel()
@@ -106,10 +95,10 @@ func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 		}
 		want := map[string]dibs.State{"spring": dibs.Free, "summer": dibs.Free, "autumn": dibs.Active, "winter": dibs.Free}
 		for value, state := range want {
-			if got := stateOf(t, bound, value); got != state {
+			if got := coretest.StateOf(t, bound, value); got != state {
 				t.Errorf("inside: %s is %s, want %s", value, got, state)
 			}
-			if got := stateOf(t, reg, value); got != dibs.Free {
+			if got := coretest.StateOf(t, reg, value); got != dibs.Free {
 				t.Errorf("outside, before the end: %s is %s", value, got)
 			}
 		}
@@ -124,7 +113,7 @@ func TestEveryVerbJoinsTheTransaction(t *testing.T) {
 			if !ok {
 				state = dibs.Free
 			}
-			if got := stateOf(t, reg, value); got != state {
+			if got := coretest.StateOf(t, reg, value); got != state {
 				t.Errorf("commit %v: %s is %s, want %s", commit, value, got, state)
 			}
 		}
@@ -155,7 +144,7 @@ func TestARefusalLeavesTheTransactionUsable(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if got := stateOf(t, reg, refused.Suggestions[0]); got != dibs.Active {
+	if got := coretest.StateOf(t, reg, refused.Suggestions[0]); got != dibs.Active {
 		t.Errorf("the second choice is %s", got)
 	}
 }
@@ -197,28 +186,9 @@ func TestWhatATransactionCannotDo(t *testing.T) {
 	ctx := t.Context()
 	tx := begin(t, db)
 	bound := sqlitestore.WithTx(reg, tx)
-	if _, err := bound.Sweep(ctx, 1); !errors.Is(err, dibs.ErrUnsupported) {
-		t.Errorf("Sweep: %v", err)
-	}
-	_, err := bound.Do(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}, func(context.Context, dibs.Hold) (dibs.Entity, error) { return product, nil })
-	if !errors.Is(err, dibs.ErrUnsupported) {
-		t.Errorf("Do: %v", err)
-	}
-	for _, err := range bound.Watch(ctx, dibs.FeedQuery{}) {
-		if !errors.Is(err, dibs.ErrUnsupported) {
-			t.Errorf("Watch: %v", err)
-		}
-	}
-	if err := bound.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	coretest.CheckUnsupportedInTx(t, bound)
 
-	elsewhere, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer elsewhere.Close()
-	bound = sqlitestore.WithTx(elsewhere, tx)
+	bound = sqlitestore.WithTx(coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{}), tx)
 	if _, err := bound.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"}); !errors.Is(err, dibs.ErrUnsupported) {
 		t.Errorf("a registry on another engine: %v", err)
 	}
@@ -264,7 +234,7 @@ func TestTransactionThatSQLiteRolledBack(t *testing.T) {
 		t.Errorf("after the rollback: %v, want ErrRetryTx", err)
 	}
 	_ = tx.Rollback()
-	if got := stateOf(t, reg, "spring"); got != dibs.Free {
+	if got := coretest.StateOf(t, reg, "spring"); got != dibs.Free {
 		t.Errorf("the name is %s, without its product", got)
 	}
 }

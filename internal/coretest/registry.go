@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -25,12 +26,15 @@ func MustReserve(t *testing.T, reg *dibs.Registry, value string) dibs.Hold {
 	return hold
 }
 
-// StateOf returns the state of a name in the namespace slug.
-func StateOf(t *testing.T, reg *dibs.Registry, value string) dibs.State {
-	t.Helper()
-	name, err := reg.Get(context.WithoutCancel(t.Context()), dibs.Lookup{Namespace: "slug", Value: value})
+// StateOf returns the state of a slug; free where it has no row.
+func StateOf(tb testing.TB, reg *dibs.Registry, value string) dibs.State {
+	tb.Helper()
+	name, err := reg.Get(context.WithoutCancel(tb.Context()), dibs.Lookup{Namespace: "slug", Value: value})
+	if errors.Is(err, dibs.ErrNotFound) {
+		return dibs.Free
+	}
 	if err != nil {
-		t.Fatalf("Get %s: %v", value, err)
+		tb.Fatalf("Get %s: %v", value, err)
 	}
 	return name.State
 }

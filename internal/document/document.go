@@ -16,7 +16,7 @@ var (
 	// ErrStale means that nothing was committed, because a record changed since it was read,
 	// or is in use by another transaction. A caller can read and decide again.
 	ErrStale = errors.New("document: changed since it was read")
-	// ErrContended means that [Update] gave up, because other writers were always faster.
+	// ErrContended means that [Update] gave up, because other writers committed first each time.
 	ErrContended = fmt.Errorf("document: lost against other writers %d times", attempts)
 )
 
@@ -31,9 +31,9 @@ func Commit(ctx context.Context, store dibs.Store, group dibs.Group) error {
 	return err
 }
 
-// Update commits the group that decide returns; one without writes needs no commit. If the
-// commit or decide itself returns [ErrStale], Update calls decide again after a pause. After
-// 10 attempts it returns [ErrContended] as [dibs.Unavailable].
+// Update commits the group that decide returns, unless it has no writes. If the commit or decide
+// returns [ErrStale], Update calls decide again after a pause. After 10 attempts it returns
+// [ErrContended] as [dibs.Unavailable].
 func Update(ctx context.Context, store dibs.Store, decide func() (dibs.Group, error)) error {
 	retry := backoff.Backoff{First: 5 * time.Millisecond, Max: time.Second}
 	for range attempts {

@@ -10,8 +10,8 @@ import "time"
 type Map[K comparable, V any] struct {
 	// Size is the number of entries in a generation.
 	Size int
-	// MaxAge is the age at which a generation ends even if it is not full: entries live for
-	// at most twice as long. Zero means any age. It needs PutAt in place of Put.
+	// MaxAge is the age at which a generation ends even if it is not full, so entries live for
+	// at most twice as long. Zero means no limit. It needs PutAt instead of Put.
 	MaxAge time.Duration
 
 	young, old map[K]V
@@ -49,7 +49,7 @@ func (m *Map[K, V]) Expire(now time.Time) {
 	if age >= m.MaxAge {
 		m.rotate(now)
 	}
-	if age >= 2*m.MaxAge { // the young generation is too old even for the old one
+	if age >= 2*m.MaxAge { // all entries are too old
 		m.old = nil
 	}
 }

@@ -7,12 +7,34 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/storetest"
 )
+
+// Run runs the tests that need nothing but a Harness with Dump. A nil clock stands for the
+// engine's own.
+func Run(t *testing.T, newHarness func(tb testing.TB, clock *storetest.Clock) *Harness) {
+	t.Helper()
+	byOwnClock := func(tb testing.TB) *Harness {
+		tb.Helper()
+		return newHarness(tb, nil)
+	}
+	for name, test := range map[string]func(*testing.T){
+		"LookAlikes": func(t *testing.T) { LookAlikes(t, byOwnClock) },
+		"Keys":       func(t *testing.T) { Keys(t, byOwnClock) },
+		"Forget":     func(t *testing.T) { Forget(t, newHarness) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
 
 // Harness is one empty engine for several registries: one file, one schema, or one cluster.
 type Harness struct {
-	// Open opens a registry, as another process would. The suite closes it.
-	Open func(tb testing.TB, cfg dibs.Config) *dibs.Registry
+	// Open opens the store of another registry, as another process would. The suite closes it.
+	Open func(tb testing.TB) dibs.Store
 
 	// InTx runs work with a registry bound to the caller's own transaction, which is
 	// committed if work returns nil and otherwise rolled back. It returns the error
@@ -39,7 +61,10 @@ type Harness struct {
 // open opens a registry, which is closed with the test unless it is closed before.
 func (h *Harness) open(tb testing.TB, cfg dibs.Config) *dibs.Registry {
 	tb.Helper()
-	reg := h.Open(tb, cfg)
+	reg, err := core.Open(h.Open(tb), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	closing := sync.OnceFunc(func() {
 		if err := reg.Close(); err != nil {
 			tb.Error(err)

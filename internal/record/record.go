@@ -1,8 +1,9 @@
-// Package record answers what every engine asks of a record: its Due date, its position in
-// a listing, and whether an entity owns it.
+// Package record reads what engines need from a record of any kind: its Due date, its
+// position in a listing, and whether an entity owns it.
 package record
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -21,16 +22,21 @@ func Due(record dibs.Record) dibs.Instant {
 	return 0
 }
 
-// Position returns the position of a record in the listing of its kind. Entities are not
-// listed: ok is false for them.
-func Position(record dibs.Record) (position dibs.ListPosition, ok bool) {
+// Position returns the position of a record in the listing of its kind. It is zero for
+// entities, which have no listing.
+func Position(record dibs.Record) (position dibs.ListPosition) {
 	switch r := record.(type) {
 	case *dibs.NameRecord:
-		return dibs.ListPosition{Namespace: r.Namespace, Label: r.Canonical}, true
+		position.Namespace, position.Label = r.Namespace, r.Canonical
 	case *dibs.Document:
-		return dibs.ListPosition{Label: r.Label}, true
+		position.Label = r.Label
 	}
-	return dibs.ListPosition{}, false
+	return position
+}
+
+// ComparePositions compares byte by byte, the namespace first.
+func ComparePositions(a, b dibs.ListPosition) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Label, b.Label))
 }
 
 // Owned reports whether Owner is the present owner of a name. A name that was given up

@@ -7,8 +7,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// DueRef returns the ref of a row that is due. The scope of a name follows from its
-// namespace, which is the row's scope column then.
+// DueRef returns the ref of a row that is due. For a name, scope is its namespace.
 func DueRef(kind, scope string, id dibs.ID) dibs.Ref {
 	ref := dibs.Ref{Kind: dibs.Kind(kind), Scope: scope, ID: id}
 	if ref.Kind == dibs.KindName {
@@ -26,7 +25,7 @@ func JSON[V any](m map[string]V) (string, error) {
 	return string(data), err
 }
 
-// SetEncoded sets the fields of a name that its row holds encoded.
+// SetEncoded sets the fields of a name that are encoded in its row.
 func SetEncoded(n *dibs.NameRecord, meta string, links, spent []byte) (err error) {
 	if meta != "" {
 		if err := json.Unmarshal([]byte(meta), &n.Meta); err != nil {

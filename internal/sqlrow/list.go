@@ -1,5 +1,5 @@
-// Package sqlrow is what the engines on SQL databases share: the SQL of a listing, and how
-// columns become fields of records.
+// Package sqlrow is what the engines on SQL databases share: their migrations, the SQL of a
+// listing, and how columns become fields of records.
 package sqlrow
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // ListClauses returns everything of a listing's statement that follows its table: WHERE,
 // ORDER BY and LIMIT, with their arguments. The columns are those of dibs_names and
-// dibs_documents. Parameters are numbered behind mark: "$" gives $1, "?" gives ?1.
+// dibs_documents. Parameters begin with mark: "$" gives $1, "?" gives ?1.
 func ListClauses(query dibs.ListQuery, mark string) (text string, args []any) {
 	w := where{mark: mark}
 	order := "label"

@@ -13,7 +13,7 @@ type List struct {
 }
 
 // Subscribe returns a channel that receives after each [List.Wake], until the context
-// ends. A subscriber that does not read misses nothing: one signal stays pending.
+// ends. For a subscriber that does not read, one signal stays pending.
 func (l *List) Subscribe(ctx context.Context) <-chan struct{} {
 	sub := make(chan struct{}, 1)
 	l.mu.Lock()
