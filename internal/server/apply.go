@@ -51,11 +51,7 @@ func (s *Server) apply(ctx context.Context, in *applyInput) (*answer[applied], e
 	if err != nil {
 		return nil, err
 	}
-	body := applied{DryRun: in.Body.DryRun, Results: make([]wire.Result, len(results))}
-	for i, r := range results {
-		body.Results[i] = wire.ResultOf(r)
-	}
-	return ok(body), nil
+	return ok(applied{in.Body.DryRun, wire.ListOf(results, wire.ResultOf)}), nil
 }
 
 // invalidCommand says which command of a list is not valid.

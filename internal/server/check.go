@@ -79,9 +79,5 @@ func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
-	body := availabilities{make([]wire.Availability, len(list))}
-	for i, a := range list {
-		body.Results[i] = wire.AvailabilityOf(a)
-	}
-	return ok(body), nil
+	return ok(availabilities{wire.ListOf(list, wire.AvailabilityOf)}), nil
 }

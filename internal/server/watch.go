@@ -233,9 +233,5 @@ func (s *Server) conflicts(ctx context.Context, in *conflictsInput) (*answer[con
 	if err != nil {
 		return nil, s.problemOf(err)
 	}
-	body := conflicts{make([]wire.ConflictBucket, len(list))}
-	for i, b := range list {
-		body.Buckets[i] = wire.ConflictBucketOf(b)
-	}
-	return ok(body), nil
+	return ok(conflicts{wire.ListOf(list, wire.ConflictBucketOf)}), nil
 }
