@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
@@ -109,7 +107,7 @@ func (s *Server) registerCommands() {
 // route returns a function that registers the call of a command. The operation's id is the op.
 func route[I, O any](method, path, summary, tag string, handle func(*Server, context.Context, *I) (*O, error), statuses ...int) func(*Server, string) {
 	return func(s *Server, op string) {
-		huma.Register(s.api, s.operation(method, path, op, summary, tag, statuses...), func(ctx context.Context, in *I) (*O, error) { return handle(s, ctx, in) })
+		register(s, s.operation(method, path, op, summary, tag, statuses...), func(ctx context.Context, in *I) (*O, error) { return handle(s, ctx, in) })
 	}
 }
 
@@ -173,11 +171,7 @@ func (s *Server) runAll(ctx context.Context, dryRun bool, commands ...dibs.Comma
 	if dryRun {
 		apply = registry.DryRun
 	}
-	results, err := apply(ctx, commands...)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return results, nil
+	return apply(ctx, commands...)
 }
 
 // runForName applies a command about one name, and answers with the name.

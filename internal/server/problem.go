@@ -64,9 +64,15 @@ func newProblem(status int, code, detail string) *problem {
 	return &problem{Problem: *wire.NewProblem(status, code, detail)}
 }
 
-// problemOf returns the problem for an error of the Registry. An error that callers must not see
-// is only logged.
+// problemOf returns the problem for an error of a handler, the Registry or the webhooks. An error
+// that callers must not see is only logged.
 func (s *Server) problemOf(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if p := webhookProblem(err); p != nil {
+		return p
+	}
 	var refused *dibs.Error
 	switch {
 	case errors.As(err, &refused):

@@ -182,6 +182,17 @@ func (s *Server) operation(method, path, id, summary, tag string, statuses ...in
 	return op
 }
 
+// register adds a call to the API. It answers errors of the handler with problems.
+func register[I, O any](s *Server, op huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, s.problemOf(err)
+		}
+		return out, nil
+	})
+}
+
 // alwaysNew marks an operation that creates something new each time.
 const alwaysNew = "alwaysNew"
 

@@ -99,8 +99,5 @@ func (s *Server) getStats(ctx context.Context, _ *struct{}) (*answer[wire.Stats]
 		return nil, err
 	}
 	counts, taken, err := s.stats.get(ctx)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(wire.StatsOf(counts, taken)), nil
+	return ok(wire.StatsOf(counts, taken)), err
 }
