@@ -71,15 +71,16 @@ func (e *engine) Latest(ctx context.Context) (dibs.Cursor, error) {
 
 // Ping checks that the engine answers.
 func (e *engine) Ping(ctx context.Context) error {
-	_, err := reading(ctx, e, func() (struct{}, error) { return struct{}{}, e.ping(ctx) })
+	_, err := reading(ctx, e, func() (struct{}, error) { return struct{}{}, Ping(ctx, e.Store) })
 	return err
 }
 
-func (e *engine) ping(ctx context.Context) error {
-	if pinger, ok := e.Store.(dibs.Pinger); ok {
+// Ping checks that a store answers.
+func Ping(ctx context.Context, store dibs.Store) error {
+	if pinger, ok := store.(dibs.Pinger); ok {
 		return pinger.Ping(ctx)
 	}
-	_, err := e.Store.Load(ctx, nil)
+	_, err := store.Load(ctx, nil)
 	return err
 }
 

@@ -50,7 +50,7 @@ func isLocal(r *http.Request) bool {
 	if err != nil || !from.Addr().Unmap().IsLoopback() || !r.ProtoAtLeast(1, 1) || proxied(r.Header) || !loopbackHost(r.Host) {
 		return false
 	}
-	return !isForeign(r)
+	return !connectionOf(r).foreign()
 }
 
 // loopbackHost reports whether a Host header names this machine.

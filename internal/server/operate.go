@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -38,11 +39,7 @@ func (s *Server) sweep(ctx context.Context, in *sweepInput) (*answer[wire.SweepR
 	if err := s.may(ctx, access.Sweep, allNamespaces); err != nil {
 		return nil, err
 	}
-	most := in.Body.Limit
-	if most == 0 {
-		most = 1000
-	}
-	report, err := s.registry(ctx).Sweep(ctx, most)
+	report, err := s.registry(ctx).Sweep(ctx, cmp.Or(in.Body.Limit, 1000))
 	return ok(wire.SweepReportOf(report)), err
 }
 

@@ -94,19 +94,11 @@ func (s *Server) problemOf(err error) *problem {
 // withCause adds the known trouble of the store to an error without a cause, such as a request
 // that timed out.
 func (s *Server) withCause(e *dibs.Error) *dibs.Error {
-	if s.cfg.Health == nil || e.Cause != "" || !errors.Is(e, context.DeadlineExceeded) {
+	if e.Cause != "" || !errors.Is(e, context.DeadlineExceeded) {
 		return e
 	}
 	cause, _ := s.cfg.Health.Failing()
 	return e.Because(cause)
-}
-
-// dibsCause returns the cause of an engine's error; empty if it has none.
-func dibsCause(err error) dibs.Cause {
-	if e, ok := errors.AsType[*dibs.Error](err); ok {
-		return e.Cause
-	}
-	return ""
 }
 
 var problemsOnce sync.Once

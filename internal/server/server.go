@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"log/slog"
@@ -88,15 +89,9 @@ type Server struct {
 
 // New returns a Server.
 func New(cfg Config) *Server {
-	if cfg.MaxBody == 0 {
-		cfg.MaxBody = 1 << 20
-	}
-	if cfg.RequestTimeout == 0 {
-		cfg.RequestTimeout = 15 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.MaxBody = cmp.Or(cfg.MaxBody, 1<<20)
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 15*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()
 	}
@@ -144,10 +139,7 @@ func (s *Server) Drain() {
 
 // describe returns the description of the API.
 func describe(version string) huma.Config {
-	if version == "" {
-		version = "development"
-	}
-	c := huma.DefaultConfig("Dibs", version)
+	c := huma.DefaultConfig("Dibs", cmp.Or(version, "development"))
 	c.Info.Description = "A registry of names: reserve, confirm, release, and everything after."
 	c.DocsPath = ""    // the library's page loads scripts from another site
 	c.OpenAPIPath = "" // the library's handlers have a data race

@@ -38,19 +38,15 @@ type count struct {
 // get returns the cached counts, even while a new count is in progress: on a large registry it
 // takes too long to wait for. Only the first caller waits.
 func (s *stats) get(ctx context.Context) (dibs.Stats, time.Time, error) {
-	c := s.begin()
-	if c == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.last, s.taken, nil
-	}
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		return dibs.Stats{}, time.Time{}, ctx.Err()
-	}
-	if c.err != nil {
-		return dibs.Stats{}, time.Time{}, c.err
+	if c := s.begin(); c != nil {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return dibs.Stats{}, time.Time{}, ctx.Err()
+		}
+		if c.err != nil {
+			return dibs.Stats{}, time.Time{}, c.err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
