@@ -7,6 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // DeadLetter is an event that was given up after its receiver had failed for too long. It is
@@ -77,14 +78,7 @@ func deadLetterOf(d *deadLetterDoc) DeadLetter {
 // An empty id means from the first.
 func (s *Service) DeadLetters(ctx context.Context, hook, behind string, limit int) ([]DeadLetter, error) {
 	docs, err := s.listDeadLetters(ctx, hook, behind, limit)
-	if err != nil {
-		return nil, err
-	}
-	letters := make([]DeadLetter, len(docs))
-	for i, d := range docs {
-		letters[i] = deadLetterOf(d)
-	}
-	return letters, nil
+	return wire.ListOf(docs, deadLetterOf), err
 }
 
 // DeadLetter returns a dead letter with its event, which is nil if the feed no longer has it.
