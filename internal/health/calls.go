@@ -41,7 +41,7 @@ func (e *engine) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcom
 	return outcomes, e.noteCommit(outcomes, err)
 }
 
-// Await may take as long as its caller likes: it says nothing about a slow engine.
+// Await starts no probe: that it takes long does not mean that the engine is slow.
 func (e *engine) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	if err := e.refusal(false); err != nil {
 		return err

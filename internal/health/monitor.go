@@ -52,7 +52,7 @@ type State struct {
 }
 
 // Watch returns a store that passes all calls on and tracks their outcomes. It is probed until
-// it is closed. The name is for the log, and empty for an only engine.
+// it is closed. The name is for the log, and empty if there is only one engine.
 func (m *Monitor) Watch(name string, store dibs.Store) dibs.Store {
 	e := newEngine(name, store, m.log, m.intervals)
 	m.mu.Lock()

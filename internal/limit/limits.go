@@ -1,10 +1,10 @@
 // Package limit limits the callers of a server: their rates, their concurrent requests, and how
-// long they wait. It knows nothing of names.
+// long they wait. It has no rule about names.
 package limit
 
 import "time"
 
-// Limits are the limits of a server. The zero Limits are none; see [Defaults].
+// Limits are the limits of a server. The zero value means no limits; see [Defaults].
 type Limits struct {
 	// Reads, Writes and Checks are the rates of one caller: requests that read, requests that
 	// change, and values to check.

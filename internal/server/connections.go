@@ -100,7 +100,7 @@ func (c *connections) closed() {
 	}
 }
 
-// awaitNone waits until no connection is open, at most for so long.
+// awaitNone waits until no connection is open, for at most the given time.
 func (c *connections) awaitNone(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -49,7 +49,7 @@ type Config struct {
 
 	// MaxStale is how long clients may cache a resolution.
 	MaxStale time.Duration
-	// Cache answers queries for which a stale answer will do. Nil means no cache.
+	// Cache answers queries that allow a stale answer. Nil means no cache.
 	Cache *dibscache.Cache
 	// MaxBody is the size in bytes that a request's body must stay below. Zero means 1 MiB.
 	MaxBody int64

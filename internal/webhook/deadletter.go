@@ -28,8 +28,8 @@ type DeadLetter struct {
 }
 
 // Covers reports whether a dead letter is from a namespace of the webhook. A dead letter from
-// before the webhook was narrowed is not: a caller with rights to the webhook may have none
-// to it.
+// a namespace that the webhook no longer has is not: a caller with rights to the webhook may
+// have no rights in that namespace.
 func (h *Hook) Covers(l DeadLetter) bool {
 	if l.Name.IsZero() {
 		return access.MatchScope(h.Namespaces, l.Where)
