@@ -19,7 +19,6 @@ func (l *loader) readLimits(s *section) {
 	s.rate("checks", limit.LeastChecks, &c.Checks)
 	s.rate("perAddress", 1, &c.PerAddress)
 	s.rate("signIn", 1, &c.SignIn)
-	s.rate("wrongTokens", 1, &c.WrongTokens)
 	const most = 1_000_000
 	s.count("maxInFlight", 0, most, &c.MaxInFlight)
 	s.count("maxWaiting", 0, most, &c.MaxWaiting)

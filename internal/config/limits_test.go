@@ -18,7 +18,6 @@ writes = "off"
 checks = "6000/m"
 perAddress = "1/s"
 signIn = "5/h"
-wrongTokens = "off"
 maxInFlight = 10000
 maxWaiting = 0
 maxWait = "250ms"

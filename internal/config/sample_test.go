@@ -107,7 +107,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 			t.Errorf("docs/configuration.md has no row %s", row)
 		}
 	}
-	for _, key := range append(policyKeys(t), "blindKeys", "reads", "writes", "checks", "perAddress", "signIn", "wrongTokens", "maxInFlight", "maxWaiting", "maxWait", "maxStreams", "maxConnections", "trustedProxies", "forwardedHeader", "endpoint", "sample", "serviceName", "headers", "headersFile", "witnesses", "corsOrigins", "oidc", "certificates", "certificate", "clientCA", "clientCertificates", "minVersion", "DIBS_STORE_FILE", "DIBS_BLIND_KEYS", "DIBS_BLIND_KEYS_FILE", "DIBS_CONFIG") {
+	for _, key := range append(policyKeys(t), "blindKeys", "reads", "writes", "checks", "perAddress", "signIn", "maxInFlight", "maxWaiting", "maxWait", "maxStreams", "maxConnections", "trustedProxies", "forwardedHeader", "endpoint", "sample", "serviceName", "headers", "headersFile", "witnesses", "corsOrigins", "oidc", "certificates", "certificate", "clientCA", "clientCertificates", "minVersion", "DIBS_STORE_FILE", "DIBS_BLIND_KEYS", "DIBS_BLIND_KEYS_FILE", "DIBS_CONFIG") {
 		if !strings.Contains(string(page), "`"+key+"`") {
 			t.Errorf("docs/configuration.md does not describe %s", key)
 		}

@@ -41,7 +41,7 @@ func (e *engine) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcom
 	return outcomes, e.noteCommit(outcomes, err)
 }
 
-// Await may take as long as its caller likes: it says nothing about a slow engine.
+// Await starts no probe: that it takes long does not mean that the engine is slow.
 func (e *engine) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
 	if err := e.refusal(false); err != nil {
 		return err
@@ -71,15 +71,16 @@ func (e *engine) Latest(ctx context.Context) (dibs.Cursor, error) {
 
 // Ping checks that the engine answers.
 func (e *engine) Ping(ctx context.Context) error {
-	_, err := reading(ctx, e, func() (struct{}, error) { return struct{}{}, e.ping(ctx) })
+	_, err := reading(ctx, e, func() (struct{}, error) { return struct{}{}, Ping(ctx, e.Store) })
 	return err
 }
 
-func (e *engine) ping(ctx context.Context) error {
-	if pinger, ok := e.Store.(dibs.Pinger); ok {
+// Ping checks that a store answers.
+func Ping(ctx context.Context, store dibs.Store) error {
+	if pinger, ok := store.(dibs.Pinger); ok {
 		return pinger.Ping(ctx)
 	}
-	_, err := e.Store.Load(ctx, nil)
+	_, err := store.Load(ctx, nil)
 	return err
 }
 

@@ -26,12 +26,12 @@ type engine struct {
 	working sync.WaitGroup
 	known   chan struct{} // closed once the state is known
 	wake    chan struct{} // asks run for a probe
+	know    func()        // closes known, once
 
 	mu        sync.Mutex
 	committed time.Time // the last successful commit
 	failure   *failure  // nil while the engine works
 	reporter  reporter
-	know      sync.Once
 }
 
 // failure is a failure of an engine.
@@ -48,9 +48,10 @@ func (f *failure) preventsCommits() bool { return f.unreachable || f.cause == di
 
 func newEngine(name string, store dibs.Store, log *slog.Logger, intervals intervals) *engine {
 	ctx, stop := context.WithCancel(context.Background())
+	known := make(chan struct{})
 	return &engine{
 		Store: store, intervals: intervals, ctx: ctx, stop: stop,
-		known: make(chan struct{}), wake: make(chan struct{}, 1),
+		known: known, know: sync.OnceFunc(func() { close(known) }), wake: make(chan struct{}, 1),
 		reporter: newReporter(name, log, intervals.remind),
 	}
 }
@@ -94,7 +95,7 @@ func (e *engine) noteSuccess() {
 		e.reporter.over(e.failure)
 		e.failure = nil
 	}
-	e.setKnown()
+	e.know()
 }
 
 // noteAnswer notes that the engine answers, whether or not it can be written to.
@@ -118,15 +119,13 @@ func (e *engine) noteFailure(err error, cause dibs.Cause, unreachable bool, call
 	f.cause, f.err, f.unreachable = cause, err, unreachable
 	e.reporter.failures += calls
 	e.reporter.failing(f, begins)
-	e.setKnown()
+	e.know()
 }
-
-func (e *engine) setKnown() { e.know.Do(func() { close(e.known) }) }
 
 // noteRead notes the outcome of a call that only reads. Without an answer the engine is
 // unreachable. Any other error may be about this call alone: a probe finds out.
 func (e *engine) noteRead(ctx context.Context, err error) error {
-	cause := causeOf(err)
+	cause := CauseOf(err)
 	if cause == "" || ctx.Err() != nil {
 		return err
 	}
@@ -151,7 +150,7 @@ func (e *engine) noteCommit(outcomes []dibs.Outcome, err error) error {
 		return err
 	}
 	defer e.probeNow()
-	cause := causeOf(err)
+	cause := CauseOf(err)
 	if cause == "" {
 		return err
 	}
@@ -159,8 +158,8 @@ func (e *engine) noteCommit(outcomes []dibs.Outcome, err error) error {
 	return reported{err}
 }
 
-// causeOf returns the cause in an engine's error.
-func causeOf(err error) dibs.Cause {
+// CauseOf returns the cause in an engine's error; empty if it has none.
+func CauseOf(err error) dibs.Cause {
 	if e, ok := errors.AsType[*dibs.Error](err); ok {
 		return e.Cause
 	}

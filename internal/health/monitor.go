@@ -29,7 +29,8 @@ var defaults = intervals{
 	slow: 2 * time.Second, timeout: 5 * time.Second, remind: time.Minute,
 }
 
-// Monitor tracks the engines of a server. It is safe for concurrent use.
+// Monitor tracks the engines of a server. It is safe for concurrent use. A nil Monitor tracks
+// none.
 type Monitor struct {
 	log       *slog.Logger
 	intervals intervals
@@ -51,7 +52,7 @@ type State struct {
 }
 
 // Watch returns a store that passes all calls on and tracks their outcomes. It is probed until
-// it is closed. The name is for the log, and empty for an only engine.
+// it is closed. The name is for the log, and empty if there is only one engine.
 func (m *Monitor) Watch(name string, store dibs.Store) dibs.Store {
 	e := newEngine(name, store, m.log, m.intervals)
 	m.mu.Lock()
@@ -67,6 +68,9 @@ func (m *Monitor) Watch(name string, store dibs.Store) dibs.Store {
 // States returns the states of all engines, in the order of Watch. It waits for the first
 // probe of each, until the context ends.
 func (m *Monitor) States(ctx context.Context) []State {
+	if m == nil {
+		return nil
+	}
 	m.mu.Lock()
 	engines := slices.Clone(m.engines)
 	m.mu.Unlock()
@@ -83,6 +87,9 @@ func (m *Monitor) States(ctx context.Context) []State {
 
 // Failing reports whether an engine fails, and the cause of the first that does.
 func (m *Monitor) Failing() (cause dibs.Cause, failing bool) {
+	if m == nil {
+		return "", false
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.engines {

@@ -97,8 +97,8 @@ var errLate = errors.New("a write is not answered")
 func (e *engine) pingInTime() error {
 	ctx, cancel := context.WithTimeout(e.ctx, e.intervals.timeout)
 	defer cancel()
-	err := e.ping(ctx)
-	if err == nil || ctx.Err() == nil && causeOf(err) != dibs.CauseNoAnswer {
+	err := Ping(ctx, e.Store)
+	if err == nil || ctx.Err() == nil && CauseOf(err) != dibs.CauseNoAnswer {
 		return nil
 	}
 	return err
@@ -119,7 +119,7 @@ func (e *engine) noteProbe(err error) {
 	case err == nil:
 		e.noteSuccess()
 	case e.ctx.Err() == nil:
-		cause := causeOf(err)
+		cause := CauseOf(err)
 		e.noteFailure(plain(err), cause, cause == dibs.CauseNoAnswer, 0)
 	}
 }

@@ -7,12 +7,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxBuckets bounds the memory. Beyond it the buckets that are used least are dropped, and
-// their callers start with a full one again.
+// maxBuckets bounds the memory. Beyond it, the least used buckets are dropped, and their callers
+// start again with a full one.
 const maxBuckets = 100_000
 
-// Buckets has a token bucket for each key. It is safe for concurrent use. Nil Buckets are no
-// limit.
+// Buckets has a token bucket for each key. It is safe for concurrent use. Nil means no limit.
 type Buckets[K comparable] struct {
 	rate    Rate
 	refill  rate.Limit

@@ -1,10 +1,10 @@
 // Package limit limits the callers of a server: their rates, their concurrent requests, and how
-// long they wait. It knows nothing of names.
+// long they wait. It has no rule about names.
 package limit
 
 import "time"
 
-// Limits are the limits of a server. The zero Limits are none; see [Defaults].
+// Limits are the limits of a server. The zero value means no limits; see [Defaults].
 type Limits struct {
 	// Reads, Writes and Checks are the rates of one caller: requests that read, requests that
 	// change, and values to check.
@@ -13,8 +13,6 @@ type Limits struct {
 	PerAddress Rate
 	// SignIn is the rate at which one address may fail to sign in.
 	SignIn Rate
-	// WrongTokens is the rate at which one caller may send wrong tokens of a reservation.
-	WrongTokens Rate
 
 	// MaxInFlight is the number of concurrent requests, and MaxWaiting how many others wait,
 	// for up to MaxWait. Zero MaxInFlight means no limit.
@@ -52,12 +50,11 @@ const (
 // cannot occupy the server.
 func Defaults() Limits {
 	return Limits{
-		Reads:       Rate{20_000, time.Second},
-		Writes:      Rate{10_000, time.Second},
-		Checks:      Rate{2000, time.Second},
-		PerAddress:  Rate{20_000, time.Second},
-		SignIn:      Rate{30, time.Minute},
-		WrongTokens: Rate{10, time.Minute},
+		Reads:      Rate{20_000, time.Second},
+		Writes:     Rate{10_000, time.Second},
+		Checks:     Rate{2000, time.Second},
+		PerAddress: Rate{20_000, time.Second},
+		SignIn:     Rate{30, time.Minute},
 
 		MaxInFlight: 512, MaxWaiting: 10_000, MaxWait: time.Second,
 		MaxStreams: 1024, CallerShare: 75, MaxConnections: 12_000,

@@ -17,14 +17,14 @@ const (
 type Proxies struct {
 	Trusted []netip.Prefix
 	// Header is the header that they set: [XForwardedFor] or [Forwarded]. The other one is
-	// ignored: a proxy may pass it on from a client that made it up.
+	// ignored: a proxy may pass it on from a client that forged it.
 	Header string
 }
 
 // Visitor is where a request comes from.
 type Visitor struct {
 	// Addr is the client's address, as far as it can be trusted. For IPv6 it is the network
-	// of 64 bits, since one client has all its addresses.
+	// of 64 bits, because one client may use all its addresses.
 	Addr netip.Addr
 	// Proxy is whether a trusted proxy sent the request.
 	Proxy bool
@@ -64,8 +64,8 @@ func elements(r *http.Request, name string) []string {
 }
 
 // client follows the hops from the last one back, until one is not a trusted proxy. Each proxy
-// appends the address that it saw, so a client can have made up whatever comes before. If a
-// hop is not an address, the proxy that sent it counts as the client.
+// appends the address that it saw, so a client may have forged the hops before. If a hop is not
+// an address, the proxy that sent it counts as the client.
 func (p Proxies) client(addr netip.Addr, hops []string) netip.Addr {
 	for _, hop := range slices.Backward(hops) {
 		if p.Header == Forwarded {

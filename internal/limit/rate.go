@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate is N per duration. All N may be used at once, and come back evenly. The zero Rate is no
+// Rate is N per duration. All N may be used at once, and refill evenly. The zero Rate means no
 // limit.
 type Rate struct {
 	N   int

@@ -58,7 +58,7 @@ func (p Prefix) Find(path string) (Match, bool) {
 
 // Replace returns the path with another name. It begins with one slash, never two, which a
 // browser would take for a host: neither a segment before the name nor the name is empty. The
-// names "." and ".." have no path: they mean another path, in any encoding.
+// names "." and ".." are refused: as a segment, in any encoding, they stand for another path.
 func (m Match) Replace(name string) (path string, ok bool) {
 	if name == "" || isDots(name) {
 		return "", false

@@ -25,7 +25,7 @@ func alwaysAdmitted(r *http.Request) bool {
 // authenticated. The caller of admit must call leave when an admitted request ends.
 func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) {
 	leave = func() {}
-	surplus := isSurplus(r)
+	surplus := connectionOf(r).surplus
 	if surplus {
 		w.Header().Set("Connection", "close")
 	}

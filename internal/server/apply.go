@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
 func (s *Server) registerApply() {
 	op := s.operation(http.MethodPost, "/v1/apply", "apply", "Apply commands, all of them or none", "Commands", 404, 409, 412, 422)
-	huma.Register(s.api, op, s.apply)
+	register(s, op, s.apply)
 }
 
 type applyInput struct {
@@ -48,14 +46,7 @@ func (s *Server) apply(ctx context.Context, in *applyInput) (*answer[applied], e
 		commands[i] = command
 	}
 	results, err := s.runAll(ctx, in.Body.DryRun, commands...)
-	if err != nil {
-		return nil, err
-	}
-	body := applied{DryRun: in.Body.DryRun, Results: make([]wire.Result, len(results))}
-	for i, r := range results {
-		body.Results[i] = wire.ResultOf(r)
-	}
-	return ok(body), nil
+	return ok(applied{in.Body.DryRun, wire.ListOf(results, wire.ResultOf)}), err
 }
 
 // invalidCommand says which command of a list is not valid.

@@ -46,7 +46,7 @@ func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	defer leave()
-	markAuthenticated(r)
+	connectionOf(r).markAuthenticated()
 	if unbounded(r) {
 		clearWriteDeadline(w)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/calldibs/dibs/internal/access"
 )
 
-// trusted refuses requests that a browser sends for a page of another site. On a server without
-// keys nothing else keeps them out.
+// trusted refuses requests that a browser sends for a page of another site. A server without
+// keys has no other protection from them.
 func (s *Server) trusted(r *http.Request) *problem {
 	if err := s.origins.protection.Check(r); err != nil {
 		s.cfg.Metrics.deny(access.CrossOrigin)
@@ -43,14 +43,14 @@ func (s *Server) trusted(r *http.Request) *problem {
 
 // isLocal reports whether a request is addressed to this machine, and came directly from a
 // program of the user that runs the server. A page that rebinds its DNS name to this machine
-// sends its own name as Host. A proxy runs as another user, adds headers, or speaks HTTP/1.0 as
-// nginx did for long; a proxy that does none of this cannot be detected.
+// sends its own name as Host. A proxy runs as another user, adds headers, or speaks HTTP/1.0, as
+// older versions of nginx do; a proxy that does none of this cannot be detected.
 func isLocal(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() || !r.ProtoAtLeast(1, 1) || proxied(r.Header) || !loopbackHost(r.Host) {
 		return false
 	}
-	return !isForeign(r)
+	return !connectionOf(r).foreign()
 }
 
 // loopbackHost reports whether a Host header names this machine.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/limit"
@@ -13,8 +11,8 @@ import (
 )
 
 func (s *Server) registerCheck() {
-	huma.Register(s.api, s.operation(http.MethodGet, "/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved", tagNames, 422), s.checkName)
-	huma.Register(s.api, s.operation(http.MethodPost, "/v1/check", "checkNames", "Ask whether names could be reserved", tagNames, 422), s.checkNames)
+	register(s, s.operation(http.MethodGet, "/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved", tagNames, 422), s.checkName)
+	register(s, s.operation(http.MethodPost, "/v1/check", "checkNames", "Ask whether names could be reserved", tagNames, 422), s.checkNames)
 }
 
 type checkInput struct {
@@ -76,12 +74,5 @@ func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[
 		return nil, p
 	}
 	list, err := s.reader(ctx).Check(ctx, request)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	body := availabilities{make([]wire.Availability, len(list))}
-	for i, a := range list {
-		body.Results[i] = wire.AvailabilityOf(a)
-	}
-	return ok(body), nil
+	return ok(availabilities{wire.ListOf(list, wire.AvailabilityOf)}), err
 }

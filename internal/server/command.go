@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
@@ -21,11 +19,6 @@ type commandType struct {
 	// where it acts. If it names a reservation, the registry decides: only the record has the
 	// namespace.
 	allow func(s *Server, ctx context.Context, c dibs.Command) error
-	// token returns the token that the command shows, and for which reservation. Nil means that
-	// it shows none.
-	token func(s *Server, c dibs.Command) (id dibs.ID, token string, shown bool)
-	// wrong reports whether a refusal means that the token was wrong. Nil means [isLost].
-	wrong func(refusal *dibs.Error) bool
 	// names returns how many names the command counts as. Nil means one.
 	names func(c dibs.Command) int
 }
@@ -60,16 +53,10 @@ func commandTypes() map[string]commandType {
 			allow:    inNamespace(func(c dibs.ReserveFirst) string { return c.Namespace }),
 			names:    func(c dibs.Command) int { return len(c.(dibs.ReserveFirst).Values) },
 		},
-		"extend": withToken("/extend", "Move the end of a hold", (*Server).extend,
-			func(c dibs.Extend) (dibs.ID, string) { return c.ID, c.Token }),
-		"confirm": withToken("/confirm", "Make a held name an entity's", (*Server).confirm,
-			func(c dibs.Confirm) (dibs.ID, string) { return c.ID, c.Token }),
-		"release": withToken("/release", "Release a hold", (*Server).release,
-			func(c dibs.Release) (dibs.ID, string) { return c.ID, c.Token }),
-		"settle": {
-			register: postRoute(reservationPath+"/settle", "End a suspect", tagReservations, (*Server).settle, 404, 409, 422),
-			allow:    somewhere,
-		},
+		"extend":  onReservation("/extend", "Move the end of a hold", (*Server).extend),
+		"confirm": onReservation("/confirm", "Make a held name an entity's", (*Server).confirm),
+		"release": onReservation("/release", "Release a hold", (*Server).release),
+		"settle":  onReservation("/settle", "End a suspect", (*Server).settle),
 		"claim": {
 			register: postRoute("/v1/claims", "Take a free name for an entity at once", tagNames, (*Server).claim, 201, 409, 422),
 			allow:    inNamespace(func(c dibs.Claim) string { return c.Namespace }),
@@ -77,15 +64,6 @@ func commandTypes() map[string]commandType {
 		"rename": {
 			register: route(http.MethodPut, entityPath+"/names/{namespace}", "Give an entity another name, or its first", tagEntities, (*Server).rename, 409, 412, 422),
 			allow:    inNamespace(func(c dibs.Rename) string { return c.Namespace }),
-			token: func(s *Server, command dibs.Command) (id dibs.ID, token string, shown bool) {
-				c := command.(dibs.Rename)
-				id, ok := s.idOf(c.Namespace, c.Value)
-				return id, c.Token, ok && c.Token != ""
-			},
-			// To a rename, a name held with another token is taken.
-			wrong: func(e *dibs.Error) bool {
-				return e.Code == dibs.CodeNameTaken && (e.Reason == dibs.ReasonHeld || e.Reason == dibs.ReasonSuspect)
-			},
 		},
 		"archive": {
 			register: postRoute(entityPath+"/archive", "Keep every name of an entity, and resolve none", tagEntities, (*Server).archive, 404, 422),
@@ -129,7 +107,7 @@ func (s *Server) registerCommands() {
 // route returns a function that registers the call of a command. The operation's id is the op.
 func route[I, O any](method, path, summary, tag string, handle func(*Server, context.Context, *I) (*O, error), statuses ...int) func(*Server, string) {
 	return func(s *Server, op string) {
-		huma.Register(s.api, s.operation(method, path, op, summary, tag, statuses...), func(ctx context.Context, in *I) (*O, error) { return handle(s, ctx, in) })
+		register(s, s.operation(method, path, op, summary, tag, statuses...), func(ctx context.Context, in *I) (*O, error) { return handle(s, ctx, in) })
 	}
 }
 
@@ -151,30 +129,21 @@ func inScope[C dibs.Command](scope func(C) string) func(*Server, context.Context
 	}
 }
 
-// somewhere demands the command's rights in at least one namespace.
-func somewhere(s *Server, ctx context.Context, c dibs.Command) error {
-	return s.maySomewhere(ctx, access.VerbsOf(c)...)
-}
-
-// withToken returns the type of a command on a reservation that shows a token.
-func withToken[C dibs.Command, I, O any](path, summary string, handle func(*Server, context.Context, *I) (*O, error), of func(C) (dibs.ID, string)) commandType {
+// onReservation returns the type of a command on a reservation, which demands the command's
+// rights in at least one namespace.
+func onReservation[I, O any](path, summary string, handle func(*Server, context.Context, *I) (*O, error)) commandType {
 	return commandType{
 		register: postRoute(reservationPath+path, summary, tagReservations, handle, 404, 409, 422),
-		allow:    somewhere,
-		token: func(_ *Server, c dibs.Command) (id dibs.ID, token string, shown bool) {
-			id, token = of(c.(C))
-			return id, token, true
+		allow: func(s *Server, ctx context.Context, c dibs.Command) error {
+			return s.maySomewhere(ctx, access.VerbsOf(c)...)
 		},
 	}
 }
 
-// typeOf returns the type of a command; zero for one that is not in the table.
-func (s *Server) typeOf(c dibs.Command) commandType { return s.commands[c.Op()] }
-
 // mayApply refuses a command that the caller has no right to. A command that is not in the
 // table is forbidden to every caller.
 func (s *Server) mayApply(ctx context.Context, c dibs.Command) error {
-	if allow := s.typeOf(c).allow; allow != nil {
+	if allow := s.commands[c.Op()].allow; allow != nil {
 		return allow(s, ctx, c)
 	}
 	return s.forbidden(access.Verb(c.Op()), "here")
@@ -194,7 +163,7 @@ func (s *Server) run(ctx context.Context, c dibs.Command) (dibs.Result, error) {
 
 // runAll applies commands that the caller has the rights to, within the caller's limits.
 func (s *Server) runAll(ctx context.Context, dryRun bool, commands ...dibs.Command) ([]dibs.Result, error) {
-	if p := s.chargeCommands(ctx, commands, dryRun); p != nil {
+	if p := s.chargeCommands(infoOf(ctx), commands, dryRun); p != nil {
 		return nil, p
 	}
 	registry := s.registry(ctx)
@@ -202,12 +171,7 @@ func (s *Server) runAll(ctx context.Context, dryRun bool, commands ...dibs.Comma
 	if dryRun {
 		apply = registry.DryRun
 	}
-	results, err := apply(ctx, commands...)
-	s.noteTokens(ctx, commands, results, err)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return results, nil
+	return apply(ctx, commands...)
 }
 
 // runForName applies a command about one name, and answers with the name.

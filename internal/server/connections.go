@@ -22,12 +22,12 @@ const manyConnections = 1000
 // connections counts the open connections, and knows which of them can be closed to make room.
 type connections struct {
 	n     atomic.Int64
-	peak  atomic.Int64 // since the last garbage collection
-	limit int64        // connections beyond it are surplus; 0 means no limit
+	limit int64 // connections beyond it are surplus; 0 means no limit
 	ended chan struct{}
 	gauge prometheus.Gauge
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	peak int64 // the most since the last garbage collection
 	// anonymous are connections without an authenticated caller and without a request in flight,
 	// the one that has waited longest first. A client can open thousands of them at no cost.
 	anonymous     list.List
@@ -55,7 +55,8 @@ func (c *connections) track(conn net.Conn, state http.ConnState) {
 	}
 	switch state {
 	case http.StateNew:
-		c.opened()
+		c.gauge.Inc()
+		c.peak = max(c.peak, c.n.Add(1))
 	case http.StateClosed, http.StateHijacked:
 		delete(c.authenticated, conn)
 		c.closed()
@@ -84,13 +85,6 @@ func (c *connections) markAuthenticated(conn net.Conn) {
 	c.authenticated[conn] = true
 }
 
-func (c *connections) opened() {
-	n := c.n.Add(1)
-	c.gauge.Inc()
-	for peak := c.peak.Load(); n > peak && !c.peak.CompareAndSwap(peak, n); peak = c.peak.Load() {
-	}
-}
-
 // closed collects garbage once most of many connections have ended. An idle process would
 // otherwise keep their memory for minutes.
 func (c *connections) closed() {
@@ -100,12 +94,13 @@ func (c *connections) closed() {
 	case c.ended <- struct{}{}:
 	default:
 	}
-	if peak := c.peak.Load(); peak >= manyConnections && n <= peak/8 && c.peak.CompareAndSwap(peak, n) {
+	if c.peak >= manyConnections && n <= c.peak/8 {
+		c.peak = n
 		go runtime.GC()
 	}
 }
 
-// awaitNone waits until no connection is open, at most for so long.
+// awaitNone waits until no connection is open, for at most the given time.
 func (c *connections) awaitNone(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -119,9 +114,9 @@ func (c *connections) awaitNone(ctx context.Context, most time.Duration) {
 
 // connection is the connection of a request.
 type connection struct {
-	surplus           bool // over the limit
-	markAuthenticated func()
-	foreign           func() bool // whether a program of another user of this machine opened it
+	surplus           bool        // over the limit
+	markAuthenticated func()      // notes that a caller has signed in on it
+	foreign           func() bool // whether a program of another user of this machine is known to have opened it, such as a proxy
 }
 
 type connectionKey struct{}
@@ -137,28 +132,14 @@ func (c *connections) connContext(ctx context.Context, conn net.Conn) context.Co
 	})
 }
 
-func connectionOf(r *http.Request) (*connection, bool) {
-	c, ok := r.Context().Value(connectionKey{}).(*connection)
-	return c, ok
-}
+// unknownConnection is the connection of a request to a handler without [Server.Run].
+var unknownConnection = &connection{markAuthenticated: func() {}, foreign: func() bool { return false }}
 
-// isForeign reports whether a request is known to come from a program of another user of this
-// machine, such as a proxy.
-func isForeign(r *http.Request) bool {
-	c, ok := connectionOf(r)
-	return ok && c.foreign()
-}
-
-func isSurplus(r *http.Request) bool {
-	c, ok := connectionOf(r)
-	return ok && c.surplus
-}
-
-// markAuthenticated notes that a caller has signed in on the request's connection.
-func markAuthenticated(r *http.Request) {
-	if c, ok := connectionOf(r); ok {
-		c.markAuthenticated()
+func connectionOf(r *http.Request) *connection {
+	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		return c
 	}
+	return unknownConnection
 }
 
 // limitListener returns a listener that stops accepting while there are too many surplus

@@ -25,7 +25,7 @@ func (nameCounts) Describe(out chan<- *prometheus.Desc) {
 	out <- suspectsDesc
 }
 
-// Collect sends the last counts; nothing before the first.
+// Collect sends the last counts, if there are any.
 func (c nameCounts) Collect(out chan<- prometheus.Metric) {
 	counts, ok := c.stats.latest()
 	if !ok {

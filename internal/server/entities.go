@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
@@ -17,7 +15,7 @@ import (
 const tagEntities = "Entities"
 
 func (s *Server) registerEntities() {
-	huma.Register(s.api, s.operation(http.MethodGet, entityPath, "getEntity", "Show an entity with its names", tagEntities, 404, 422), s.getEntity)
+	register(s, s.operation(http.MethodGet, entityPath, "getEntity", "Show an entity with its names", tagEntities, 404, 422), s.getEntity)
 }
 
 // ByEntity is an entity in a path.
@@ -39,10 +37,7 @@ func (s *Server) getEntity(ctx context.Context, in *ByEntity) (*entityAnswer, er
 		return nil, err
 	}
 	info, err := s.registry(ctx).Entity(ctx, in.Scope, in.entity())
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return &entityAnswer{ETag: etag(info.Version), Body: wire.EntityInfoOf(info)}, nil
+	return &entityAnswer{ETag: etag(info.Version), Body: wire.EntityInfoOf(info)}, err
 }
 
 func etag(version uint64) string { return fmt.Sprintf("%q", strconv.FormatUint(version, 10)) }
@@ -70,13 +65,10 @@ type deleted struct {
 
 func (s *Server) deleteEntity(ctx context.Context, in *ByEntity) (*answer[deleted], error) {
 	r, err := s.run(ctx, dibs.Delete{Scope: in.Scope, Entity: in.entity()})
-	if err != nil {
-		return nil, err
-	}
 	return ok(deleted{
 		Freed: append([]string{}, r.Freed...), Quarantined: append([]string{}, r.Quarantined...),
 		Version: r.Version, Pending: r.Pending, Replayed: r.Replayed,
-	}), nil
+	}), err
 }
 
 type entityState struct {
@@ -96,10 +88,7 @@ func (s *Server) restore(ctx context.Context, in *ByEntity) (*answer[entityState
 
 func (s *Server) setArchived(ctx context.Context, in *ByEntity, command dibs.Command, archived bool) (*answer[entityState], error) {
 	result, err := s.run(ctx, command)
-	if err != nil {
-		return nil, err
-	}
-	return ok(entityState{wire.Entity{Type: in.Type, ID: in.ID}, archived, result.Version, result.Replayed}), nil
+	return ok(entityState{wire.Entity{Type: in.Type, ID: in.ID}, archived, result.Version, result.Replayed}), err
 }
 
 type renameInput struct {

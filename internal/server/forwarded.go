@@ -25,7 +25,7 @@ func (s *Server) registerForwarded() {
 		response.Description = "An old name, or another spelling: Location is the visitor's URL with the present name in it."
 	}
 	op.Middlewares = append(op.Middlewares, variesByVisitor)
-	huma.Register(s.api, op, s.resolveForwarded)
+	register(s, op, s.resolveForwarded)
 }
 
 // variesByVisitor tells caches that the response depends on the visitor's request. The proxy's
@@ -68,7 +68,7 @@ func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*for
 	name, r := nameIn(prefix, in.URI), notResolved
 	if name.Value != "" {
 		if r, err = s.reader(ctx).Resolve(ctx, in.Namespace, name.Value); err != nil {
-			return nil, s.problemOf(err)
+			return nil, err
 		}
 	}
 	return s.answerProxy(name, r, in)

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/dibscache"
 )
 
-// reader answers queries for which a stale answer may do: the registry, or a cache in front.
+// reader answers queries that allow a stale answer: the registry, or a cache in front of it.
 type reader interface {
 	Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error)
 	Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error)

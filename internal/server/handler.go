@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -109,10 +110,7 @@ func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked 
 		}
 	}
 	took := time.Since(start)
-	route, status := w.route, w.status
-	if route == "" {
-		route = "none"
-	}
+	route, status := cmp.Or(w.route, "none"), w.status
 	if status == http.StatusServiceUnavailable && r.Context().Err() != nil {
 		status = statusClientGone
 	}

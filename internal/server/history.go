@@ -5,16 +5,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
 func (s *Server) registerHistory() {
-	huma.Register(s.api, s.operation(http.MethodGet, namePath+"/history", "getHistory", "Show what happened to a name, or who held it at a moment", tagNames, 422), s.getHistory)
-	huma.Register(s.api, s.operation(http.MethodPost, "/v1/names/history", "lookUpHistory", "The same for a value that does not belong in a URL", tagNames, 422), s.lookUpHistory)
+	register(s, s.operation(http.MethodGet, namePath+"/history", "getHistory", "Show what happened to a name, or who held it at a moment", tagNames, 422), s.getHistory)
+	register(s, s.operation(http.MethodPost, "/v1/names/history", "lookUpHistory", "The same for a value that does not belong in a URL", tagNames, 422), s.lookUpHistory)
 }
 
 // history is the events of a name, or its holder at a moment.
@@ -68,15 +66,9 @@ func (s *Server) findHistory(ctx context.Context, query dibs.HistoryQuery, at ti
 	}
 	if !at.IsZero() {
 		h, err := s.registry(ctx).WhoHeld(ctx, query.Namespace, query.Value, at)
-		if err != nil {
-			return nil, s.problemOf(err)
-		}
 		holder := wire.HolderOf(h)
-		return ok(history{Holder: &holder}), nil
+		return ok(history{Holder: &holder}), err
 	}
 	page, err := s.registry(ctx).HistoryPage(ctx, query)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(history{Events: wire.EventsOf(page.Events), NextCursor: page.Next}), nil
+	return ok(history{Events: wire.EventsOf(page.Events), NextCursor: page.Next}), err
 }

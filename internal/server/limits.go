@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/limit"
 )
 
@@ -20,7 +21,6 @@ type limits struct {
 	reads, writes, checks *limit.Buckets[string] // by principal
 	addresses             *limit.Buckets[netip.Addr]
 	signIns               *limit.Buckets[netip.Addr]
-	wrongTokens           *limit.Buckets[attempt]
 
 	gate, streams *limit.Semaphore
 	// What one caller may take of both. Before admission the key is the credentials, which cost
@@ -33,8 +33,6 @@ type limits struct {
 	largeByCredentials *limit.Shares
 	// goodCredentials have signed in, by the address that they came from.
 	goodCredentials *limit.Seen
-	// rightTokens are tokens of holds, by the reservation.
-	rightTokens *limit.Seen
 
 	log logLimiter
 }
@@ -44,13 +42,12 @@ func newLimits(l limit.Limits) *limits {
 		proxies: l.Proxies,
 		reads:   limit.NewBuckets[string](l.Reads), writes: limit.NewBuckets[string](l.Writes), checks: limit.NewBuckets[string](l.Checks),
 		addresses: limit.NewBuckets[netip.Addr](l.PerAddress), signIns: limit.NewBuckets[netip.Addr](l.SignIn),
-		wrongTokens: limit.NewBuckets[attempt](l.WrongTokens),
-		gate:        limit.NewSemaphore(l.MaxInFlight, l.MaxWaiting, l.MaxWait), streams: limit.NewSemaphore(l.MaxStreams, 0, 0),
+		gate: limit.NewSemaphore(l.MaxInFlight, l.MaxWaiting, l.MaxWait), streams: limit.NewSemaphore(l.MaxStreams, 0, 0),
 		gateByCredentials: limit.NewShares(l.Share(l.MaxInFlight), l.Share(l.MaxWaiting), l.MaxWait),
 		gateByCaller:      limit.NewShares(l.Share(l.MaxInFlight), 0, 0), streamsByCaller: limit.NewShares(l.Share(l.MaxStreams), 0, 0),
 		large:              limit.NewSemaphore(largeShare(l.MaxInFlight), l.MaxWaiting, l.MaxWait),
 		largeByCredentials: limit.NewShares(l.Share(largeShare(l.MaxInFlight)), l.Share(l.MaxWaiting), l.MaxWait),
-		goodCredentials:    limit.NewSeen(), rightTokens: limit.NewSeen(),
+		goodCredentials:    limit.NewSeen(),
 	}
 }
 
@@ -74,7 +71,6 @@ const (
 	byBulk        limitReason = "bulk"        // too many values checked by one caller
 	byAddress     limitReason = "address"     // too many requests from one address
 	bySignIn      limitReason = "signin"      // too many failed sign-ins from one address
-	byWrongToken  limitReason = "wrong_token" // too many wrong tokens for one reservation
 	byShare       limitReason = "share"       // the caller has used up its share
 	byInFlight    limitReason = "in_flight"   // too many requests in flight, and the queue is full
 	byQueue       limitReason = "queue"       // the request waited too long in the queue
@@ -83,7 +79,7 @@ const (
 )
 
 func limitReasons() []limitReason {
-	return []limitReason{byPrincipal, byBulk, byAddress, bySignIn, byWrongToken, byShare, byInFlight, byQueue, byStreams, byConnections}
+	return []limitReason{byPrincipal, byBulk, byAddress, bySignIn, byShare, byInFlight, byQueue, byStreams, byConnections}
 }
 
 // kind is the limit that a call counts against.
@@ -125,6 +121,26 @@ func (s *Server) chargeMore(ctx context.Context, n int) *problem {
 // No page costs more than the smallest limit that can be configured.
 func (s *Server) chargePage(r *requestInfo, size int) *problem {
 	return s.charge(r, r.kind, min(size/pageCost, limit.LeastReads-1))
+}
+
+// chargeCommands counts commands by the names that they are about, beyond the call itself.
+func (s *Server) chargeCommands(r *requestInfo, commands []dibs.Command, dryRun bool) *problem {
+	names := 0
+	for _, c := range commands {
+		n := 1
+		if count := s.commands[c.Op()].names; count != nil {
+			// The registry refuses a list that is longer than the rules allow; it costs no more than
+			// the longest one that they do allow.
+			n = min(max(1, count(c)), maxCommands)
+		}
+		names += n
+	}
+	kind, most := r.kind, s.limits.writes.Rate().N
+	if dryRun { // a dry run only reads
+		kind, most = checking, s.limits.checks.Rate().N
+	}
+	// A cost above the bucket's size would always be refused.
+	return s.charge(r, kind, min(names, most)-1)
 }
 
 // charge counts n of a kind against the request's principal, or returns a problem if that

@@ -15,25 +15,31 @@ const logEvery = 10 * time.Second
 
 // logLimiter counts what was not logged, by reason.
 type logLimiter struct {
-	mu       sync.Mutex
-	unlogged map[limitReason]int
-	last     map[limitReason]time.Time
+	mu      sync.Mutex
+	reasons map[limitReason]unlogged
+}
+
+// unlogged is how many requests came since the last message.
+type unlogged struct {
+	count int
+	last  time.Time
 }
 
 // add counts one. If a message is due, it returns the count since the last message, else 0.
 func (l *logLimiter) add(reason limitReason, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.unlogged == nil {
-		l.unlogged, l.last = make(map[limitReason]int), make(map[limitReason]time.Time)
+	if l.reasons == nil {
+		l.reasons = make(map[limitReason]unlogged)
 	}
-	l.unlogged[reason]++
-	if last, ok := l.last[reason]; ok && now.Sub(last) < logEvery {
+	u := l.reasons[reason]
+	u.count++
+	if now.Sub(u.last) < logEvery {
+		l.reasons[reason] = u
 		return 0
 	}
-	count := l.unlogged[reason]
-	l.unlogged[reason], l.last[reason] = 0, now
-	return count
+	l.reasons[reason] = unlogged{last: now}
+	return u.count
 }
 
 // Reasons of the log limiter alone.
@@ -50,13 +56,14 @@ func (s *Server) rejected(reason limitReason) {
 	}
 }
 
-// logFailure logs that requests could not be answered, if a message is due. Trouble with the
-// store is left to the health board, and a client that disconnected is not a failure.
+// logFailure logs that requests could not be answered, if a message is due. The health monitor
+// logs failures of the store, and a client that disconnected is not a failure.
 func (s *Server) logFailure(e *dibs.Error) {
-	switch {
-	case e.Code != dibs.CodeUnavailable && e.Code != dibs.CodeOutcomeUnknown:
-		return // it was answered
-	case errors.Is(e, context.Canceled), e.Cause != "" && s.storeInTrouble():
+	if e.Code != dibs.CodeUnavailable && e.Code != dibs.CodeOutcomeUnknown { // it was answered
+		return
+	}
+	_, failing := s.cfg.Health.Failing()
+	if errors.Is(e, context.Canceled) || e.Cause != "" && failing {
 		return
 	}
 	if n := s.limits.log.add(byFailure, time.Now()); n > 0 {
@@ -69,13 +76,4 @@ func (s *Server) logNoAnswer(err error) {
 	if n := s.limits.log.add(byPing, time.Now()); n > 0 {
 		s.cfg.Logger.Warn("the engine does not answer", "error", err, "pings", n)
 	}
-}
-
-// storeInTrouble reports whether the health board has logged trouble with a store.
-func (s *Server) storeInTrouble() bool {
-	if s.cfg.Health == nil {
-		return false
-	}
-	_, found := s.cfg.Health.Failing()
-	return found
 }

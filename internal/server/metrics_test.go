@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/calldibs/dibs"
 )
 
 // family is one metric of /metrics.
@@ -91,12 +93,14 @@ func checkMetrics(r *rig) {
 	post("/v1/reservations", `{"namespace": "slug", "value": "a"}`)
 	post("/v1/apply", `{"commands": [{"op": "claim", "namespace": "slug", "value": "b", "entity": {"type": "t", "id": "1"}}, {"op": "archive", "entity": {"type": "t", "id": "1"}}]}`)
 	post("/v1/apply", `{"dryRun": true, "commands": [{"op": "restore", "entity": {"type": "t", "id": "1"}}]}`)
+	post("/v1/reservations/"+dibs.NameID("slug", "a").String()+"/release", `{"token": "not-the-token-of-a"}`)
 	post("/v1/sweep", `{}`)
 	post("/nowhere", ``)
 	events.next()
 	for name, want := range map[string]float64{
 		`dibs_commands_total{outcome="ok",verb="reserve"}`:                     1,
 		`dibs_commands_total{outcome="name_taken",verb="reserve"}`:             1,
+		`dibs_commands_total{outcome="reservation_lost",verb="release"}`:       1,
 		`dibs_conflicts_total{reason="held"}`:                                  1,
 		`dibs_commands_total{outcome="ok",verb="apply"}`:                       1,
 		`dibs_commands_total{outcome="ok",verb="dry_run"}`:                     1,

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
@@ -15,9 +13,9 @@ import (
 const tagNames = "Names"
 
 func (s *Server) registerNames() {
-	huma.Register(s.api, s.operation(http.MethodGet, "/v1/names", "listNames", "List names", tagNames, 422), s.listNames)
-	huma.Register(s.api, s.operation(http.MethodGet, namePath, "getName", "Show a name", tagNames, 404, 422), s.getName)
-	huma.Register(s.api, s.operation(http.MethodPost, "/v1/names/lookup", "lookUpName", "Show a name whose value does not belong in a URL", tagNames, 404, 422), s.lookUp)
+	register(s, s.operation(http.MethodGet, "/v1/names", "listNames", "List names", tagNames, 422), s.listNames)
+	register(s, s.operation(http.MethodGet, namePath, "getName", "Show a name", tagNames, 404, 422), s.getName)
+	register(s, s.operation(http.MethodPost, "/v1/names/lookup", "lookUpName", "Show a name whose value does not belong in a URL", tagNames, 404, 422), s.lookUp)
 	s.registerHistory()
 	s.registerCheck()
 }
@@ -106,10 +104,7 @@ func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.Nam
 	page, err := s.registry(ctx).List(ctx, dibs.NamesQuery{
 		Namespace: in.Namespace, State: dibs.State(in.State), Prefix: in.Prefix, Limit: in.Limit, Cursor: in.Cursor,
 	})
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(wire.NamesPage{Names: wire.NamesOf(page.Names), NextCursor: page.Next}), nil
+	return ok(wire.NamesPage{Names: wire.NamesOf(page.Names), NextCursor: page.Next}), err
 }
 
 type decommissionInput struct {
@@ -151,8 +146,5 @@ type swapInput struct {
 
 func (s *Server) swap(ctx context.Context, in *swapInput) (*answer[wire.Result], error) {
 	result, err := s.run(ctx, dibs.Swap{Namespace: in.Body.Namespace, A: in.Body.A.Named(), B: in.Body.B.Named()})
-	if err != nil {
-		return nil, err
-	}
-	return ok(wire.ResultOf(result)), nil
+	return ok(wire.ResultOf(result)), err
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -23,9 +24,9 @@ func (s *Server) registerOperate() {
 	operation := func(path, id, summary string, statuses ...int) huma.Operation {
 		return s.operation(http.MethodPost, path, id, summary, "Operating", statuses...)
 	}
-	huma.Register(s.api, operation(sweepPath, "sweep", "Record expired holds and aliases, and purge old records", 422), s.sweep)
-	huma.Register(s.api, operation(recanonicalizePath, "recanonicalize", "Apply the present rules of a namespace to all its names", 409, 422), s.recanonicalize)
-	huma.Register(s.api, operation(forgetPath, "forget", "Erase a person, or a name", 403, 409, 422), s.forget)
+	register(s, operation(sweepPath, "sweep", "Record expired holds and aliases, and purge old records", 422), s.sweep)
+	register(s, operation(recanonicalizePath, "recanonicalize", "Apply the present rules of a namespace to all its names", 409, 422), s.recanonicalize)
+	register(s, operation(forgetPath, "forget", "Erase a person, or a name", 403, 409, 422), s.forget)
 }
 
 type sweepInput struct {
@@ -38,15 +39,8 @@ func (s *Server) sweep(ctx context.Context, in *sweepInput) (*answer[wire.SweepR
 	if err := s.may(ctx, access.Sweep, allNamespaces); err != nil {
 		return nil, err
 	}
-	most := in.Body.Limit
-	if most == 0 {
-		most = 1000
-	}
-	report, err := s.registry(ctx).Sweep(ctx, most)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(wire.SweepReportOf(report)), nil
+	report, err := s.registry(ctx).Sweep(ctx, cmp.Or(in.Body.Limit, 1000))
+	return ok(wire.SweepReportOf(report)), err
 }
 
 type recanonicalizeInput struct {
@@ -99,8 +93,5 @@ func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forg
 	if errors.Is(err, dibs.ErrUnsupported) {
 		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the engine of this server does not support scrub: leave it out")
 	}
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(wire.ForgettingOf(report)), nil
+	return ok(wire.ForgettingOf(report)), err
 }

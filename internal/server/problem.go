@@ -64,9 +64,15 @@ func newProblem(status int, code, detail string) *problem {
 	return &problem{Problem: *wire.NewProblem(status, code, detail)}
 }
 
-// problemOf returns the problem for an error of the Registry. An error that callers must not see
-// is only logged.
+// problemOf returns the problem for an error of a handler, the Registry or the webhooks. An error
+// that callers must not see is only logged.
 func (s *Server) problemOf(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if p := webhookProblem(err); p != nil {
+		return p
+	}
 	var refused *dibs.Error
 	switch {
 	case errors.As(err, &refused):
@@ -88,19 +94,11 @@ func (s *Server) problemOf(err error) *problem {
 // withCause adds the known trouble of the store to an error without a cause, such as a request
 // that timed out.
 func (s *Server) withCause(e *dibs.Error) *dibs.Error {
-	if s.cfg.Health == nil || e.Cause != "" || !errors.Is(e, context.DeadlineExceeded) {
+	if e.Cause != "" || !errors.Is(e, context.DeadlineExceeded) {
 		return e
 	}
 	cause, _ := s.cfg.Health.Failing()
 	return e.Because(cause)
-}
-
-// dibsCause returns the cause of an engine's error; empty if it has none.
-func dibsCause(err error) dibs.Cause {
-	if e, ok := errors.AsType[*dibs.Error](err); ok {
-		return e.Cause
-	}
-	return ""
 }
 
 var problemsOnce sync.Once

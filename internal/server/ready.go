@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -37,7 +38,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	states, err := s.storeStates(r.Context())
 	if err != nil {
-		s.notReady(w, "the store does not answer", dibsCause(err))
+		s.notReady(w, "the store does not answer", health.CauseOf(err))
 		return
 	}
 	onlyReads := r.URL.Query().Has("reads")
@@ -71,35 +72,19 @@ func (s *Server) storeStates(ctx context.Context) ([]health.State, error) {
 	states, err, _ := s.pings.Do("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 		defer cancel()
-		if err := s.ping(ctx); err != nil {
+		if err := health.Ping(ctx, s.cfg.Store); err != nil {
 			if s.cfg.Health == nil { // otherwise Health logs it
 				s.logNoAnswer(err)
 			}
 			return []health.State(nil), err
-		}
-		if s.cfg.Health == nil {
-			return []health.State(nil), nil
 		}
 		return s.cfg.Health.States(ctx), nil
 	})
 	return states.([]health.State), err
 }
 
-func (s *Server) ping(ctx context.Context) error {
-	if pinger, ok := s.cfg.Store.(dibs.Pinger); ok {
-		return pinger.Ping(ctx)
-	}
-	_, err := s.cfg.Store.Load(ctx, nil)
-	return err
-}
-
 // storeLabel returns the name of a store; "default" if it has none.
-func storeLabel(s health.State) string {
-	if s.Store == "" {
-		return "default"
-	}
-	return s.Store
-}
+func storeLabel(s health.State) string { return cmp.Or(s.Store, "default") }
 
 // storeMetrics exports the states of the stores.
 type storeMetrics struct{ board *health.Monitor }

@@ -40,7 +40,7 @@ func TestRefusedSignIns(t *testing.T) {
 		{"over", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", over), access.TokenExpired, true},
 		{"huge", g.clientWith(), "Bearer " + g.issuer.Token(t, "alice", authtest.Claims{"x": strings.Repeat("x", 20_000)}), access.TokenTooLarge, true},
 		{"nonsense", g.clientWith(), "Bearer a.b.c", access.TokenMalformed, true},
-		{"a certificate of nobody", g.clientWith(stranger), "", access.UnknownCertificate, false},
+		{"an unknown certificate", g.clientWith(stranger), "", access.UnknownCertificate, false},
 		// The Authorization header decides; a certificate beside it does not help.
 		{"a certificate, and a bad key", g.callers["certificate alice"], "Bearer hunter2", access.UnknownKey, true},
 	} {

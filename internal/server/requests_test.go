@@ -50,7 +50,7 @@ func startFuzzing(tb testing.TB, e engine, withKeys bool) *fuzzing {
 	}
 	limits := limit.Defaults() // counting takes memory
 	often := limit.Rate{N: 1_000_000, Per: time.Second}
-	limits.Reads, limits.Writes, limits.Checks, limits.SignIn, limits.WrongTokens = often, often, often, often, often
+	limits.Reads, limits.Writes, limits.Checks, limits.SignIn = often, often, often, often
 	r := newRig(tb, e, callers, func(c *Config) {
 		c.Limits = limits
 		c.Logger = slog.New(slog.DiscardHandler)

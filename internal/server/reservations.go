@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
@@ -31,7 +29,7 @@ func created[T any](body T, replayed bool) *answer[T] {
 }
 
 func (s *Server) registerReservations() {
-	huma.Register(s.api, s.operation(http.MethodGet, reservationPath, "getReservation", "Show a reservation", tagReservations, 404), s.getReservation)
+	register(s, s.operation(http.MethodGet, reservationPath, "getReservation", "Show a reservation", tagReservations, 404), s.getReservation)
 }
 
 // Idempotent is a request that can be repeated.
@@ -85,10 +83,7 @@ func (s *Server) reserveAll(ctx context.Context, in *reserveAllInput) (*answer[h
 		command.Reservations = append(command.Reservations, r.Reserve())
 	}
 	result, err := s.run(ctx, command)
-	if err != nil {
-		return nil, err
-	}
-	return created(holds{holdsOf(result)}, result.Replayed), nil
+	return created(holds{holdsOf(result)}, result.Replayed), err
 }
 
 type reserveFirstInput struct {
@@ -113,24 +108,21 @@ func (s *Server) getReservation(ctx context.Context, in *ByReservation) (*answer
 	}
 	id, err := dibs.ParseID(in.ReservationID)
 	if err != nil {
-		return nil, s.problemOf(err)
+		return nil, err
 	}
 	return s.showName(ctx, dibs.Lookup{ID: id, Version: true, Visible: infoOf(ctx).canGet})
 }
 
 func (s *Server) showName(ctx context.Context, lookup dibs.Lookup) (*answer[wire.Name], error) {
 	name, err := s.registry(ctx).Get(ctx, lookup)
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	return ok(wire.NameOf(name)), nil
+	return ok(wire.NameOf(name)), err
 }
 
 // runOnReservation applies a command to the reservation in the path.
 func (s *Server) runOnReservation(ctx context.Context, in ByReservation, command func(dibs.ID) dibs.Command) (*answer[wire.Name], error) {
 	id, err := dibs.ParseID(in.ReservationID)
 	if err != nil {
-		return nil, s.problemOf(err)
+		return nil, err
 	}
 	return s.runForName(ctx, command(id))
 }

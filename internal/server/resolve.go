@@ -19,7 +19,7 @@ import (
 func (s *Server) registerResolve() {
 	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", tagNames, 404, 410, 422)
 	get.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	huma.Register(s.api, get, func(ctx context.Context, in *ByName) (*resolved, error) {
+	register(s, get, func(ctx context.Context, in *ByName) (*resolved, error) {
 		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
 			return nil, err
 		}
@@ -27,12 +27,12 @@ func (s *Server) registerResolve() {
 	})
 	post := s.operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", tagNames, 404, 410, 422)
 	post.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	huma.Register(s.api, post, func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
+	register(s, post, func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
 		return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
 	})
 	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", tagNames, 404, 410, 422)
 	follow.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	huma.Register(s.api, follow, func(ctx context.Context, in *ByName) (*resolved, error) {
+	register(s, follow, func(ctx context.Context, in *ByName) (*resolved, error) {
 		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	}
 	r, err := s.reader(ctx).Resolve(ctx, namespace, value)
 	if err != nil {
-		return nil, s.problemOf(err)
+		return nil, err
 	}
 	keep := fmt.Sprintf("max-age=%d", max(0, s.cfg.MaxStale-r.Age)/time.Second)
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"log/slog"
@@ -48,7 +49,7 @@ type Config struct {
 
 	// MaxStale is how long clients may cache a resolution.
 	MaxStale time.Duration
-	// Cache answers queries for which a stale answer will do. Nil means no cache.
+	// Cache answers queries that allow a stale answer. Nil means no cache.
 	Cache *dibscache.Cache
 	// MaxBody is the size in bytes that a request's body must stay below. Zero means 1 MiB.
 	MaxBody int64
@@ -88,15 +89,9 @@ type Server struct {
 
 // New returns a Server.
 func New(cfg Config) *Server {
-	if cfg.MaxBody == 0 {
-		cfg.MaxBody = 1 << 20
-	}
-	if cfg.RequestTimeout == 0 {
-		cfg.RequestTimeout = 15 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.MaxBody = cmp.Or(cfg.MaxBody, 1<<20)
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 15*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()
 	}
@@ -144,10 +139,7 @@ func (s *Server) Drain() {
 
 // describe returns the description of the API.
 func describe(version string) huma.Config {
-	if version == "" {
-		version = "development"
-	}
-	c := huma.DefaultConfig("Dibs", version)
+	c := huma.DefaultConfig("Dibs", cmp.Or(version, "development"))
 	c.Info.Description = "A registry of names: reserve, confirm, release, and everything after."
 	c.DocsPath = ""    // the library's page loads scripts from another site
 	c.OpenAPIPath = "" // the library's handlers have a data race
@@ -180,6 +172,17 @@ func (s *Server) operation(method, path, id, summary, tag string, statuses ...in
 		}
 	}
 	return op
+}
+
+// register adds a call to the API. It answers errors of the handler with problems.
+func register[I, O any](s *Server, op huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, s.problemOf(err)
+		}
+		return out, nil
+	})
 }
 
 // alwaysNew marks an operation that creates something new each time.

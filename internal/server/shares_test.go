@@ -38,15 +38,17 @@ func TestShareOfRequests(t *testing.T) {
 	r := shared(t)
 	body := `{"namespace": "slug", "value": "a"}`
 	var conns []*raw
-	for range 4 { // two in flight, and two waiting, until their bodies arrive
+	for i := range 4 { // two in flight, then two waiting, until their bodies arrive
 		conn := r.raw()
 		head, _, _ := strings.Cut(post("/v1/reservations", "Authorization: Bearer token-1\r\nIdempotency-Key: "+someToken+"\r\n", body), "{")
 		if _, err := io.WriteString(conn, head); err != nil {
 			t.Fatal(err)
 		}
 		conns = append(conns, conn)
+		if i == 1 {
+			eventually(t, "two are in flight", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
+		}
 	}
-	eventually(t, "two are in flight", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
 	eventually(t, "and two wait", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // do not wait

@@ -97,7 +97,7 @@ func (g *signInRig) add(way, name string, client *http.Client, secret string) {
 	g.callers[way+" "+name], g.secrets[way+" "+name] = client, secret
 }
 
-// as returns the rig and the headers of a caller who signs in one of the ways.
+// as returns the rig and the headers of a caller that signs in one of the ways.
 func (g *signInRig) as(way, name string) (*rig, http.Header) {
 	seen := *g.rig
 	seen.client = g.callers[way+" "+name]

@@ -39,9 +39,9 @@ func (s *Server) registerWatch() {
 			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString, Description: "Each message's data is an Event."}},
 		},
 	}}
-	huma.Register(s.api, events, s.events)
-	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour", tagWatching, 422), s.conflicts)
-	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats", "stats", "Count names by namespace and state", tagWatching), s.getStats)
+	register(s, events, s.events)
+	register(s, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour", tagWatching, 422), s.conflicts)
+	register(s, s.operation(http.MethodGet, "/v1/stats", "stats", "Count names by namespace and state", tagWatching), s.getStats)
 }
 
 type eventsInput struct {
@@ -79,7 +79,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	// For a stream too: an invalid query is refused before the stream begins.
 	page, err := s.registry(ctx).Events(ctx, query)
 	if err != nil {
-		return nil, s.problemOf(err)
+		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		r, w := humago.Unwrap(hctx)
@@ -230,12 +230,5 @@ func (s *Server) conflicts(ctx context.Context, in *conflictsInput) (*answer[con
 		return nil, err
 	}
 	list, err := s.registry(ctx).Conflicts(ctx, dibs.ConflictsQuery{Namespace: in.Namespace, From: in.From, To: in.To})
-	if err != nil {
-		return nil, s.problemOf(err)
-	}
-	body := conflicts{make([]wire.ConflictBucket, len(list))}
-	for i, b := range list {
-		body.Buckets[i] = wire.ConflictBucketOf(b)
-	}
-	return ok(body), nil
+	return ok(conflicts{wire.ListOf(list, wire.ConflictBucketOf)}), err
 }

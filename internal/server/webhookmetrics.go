@@ -45,10 +45,10 @@ func (m *webhookMetrics) Sent(hook string, a webhook.Attempt) {
 	m.seconds.WithLabelValues(hook).Observe(a.Took.Seconds())
 }
 
-// Buried counts a dead letter.
+// GaveUp counts a dead letter.
 func (m *webhookMetrics) GaveUp(hook string) { m.letters.WithLabelValues(hook).Inc() }
 
-// Standing sets how far behind a webhook is.
+// Backlog sets how many events of a webhook wait, and since when.
 func (m *webhookMetrics) Backlog(hook string, waiting int, oldest time.Time) {
 	m.waiting.WithLabelValues(hook).Set(float64(waiting))
 	m.mu.Lock()
@@ -56,7 +56,7 @@ func (m *webhookMetrics) Backlog(hook string, waiting int, oldest time.Time) {
 	m.oldest[hook] = oldest
 }
 
-// Left removes how far behind a webhook is: another server delivers for it now.
+// Stopped removes the backlog of a webhook: another server delivers for it now.
 func (m *webhookMetrics) Stopped(hook string) {
 	m.waiting.DeleteLabelValues(hook)
 	m.mu.Lock()

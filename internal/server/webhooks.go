@@ -24,14 +24,35 @@ func (s *Server) registerWebhooks() {
 	}
 	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent to a URL", 201, 422)
 	create.Metadata = map[string]any{alwaysNew: true}
-	huma.Register(s.api, create, s.createWebhook)
-	huma.Register(s.api, operation(http.MethodGet, webhooksPath, "listWebhooks", "List webhooks"), s.listWebhooks)
-	huma.Register(s.api, operation(http.MethodGet, webhookPath, "getWebhook", "Show a webhook and its status", 404), s.getWebhook)
-	huma.Register(s.api, operation(http.MethodPatch, webhookPath, "changeWebhook", "Change a webhook", 404, 422), s.changeWebhook)
-	huma.Register(s.api, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
-	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook a new secret", 404, 422), s.rotateWebhook)
-	huma.Register(s.api, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send a test event", 404), s.testWebhook)
+	register(s, create, s.createWebhook)
+	register(s, operation(http.MethodGet, webhooksPath, "listWebhooks", "List webhooks"), s.listWebhooks)
+	registerHook(s, operation(http.MethodGet, webhookPath, "getWebhook", "Show a webhook and its status", 404), s.getWebhook)
+	registerHook(s, operation(http.MethodPatch, webhookPath, "changeWebhook", "Change a webhook", 404, 422), s.changeWebhook)
+	registerHook(s, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
+	registerHook(s, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook a new secret", 404, 422), s.rotateWebhook)
+	registerHook(s, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send a test event", 404), s.testWebhook)
 	s.registerDeadLetters()
+}
+
+// ByWebhook is a webhook in a path.
+type ByWebhook struct {
+	ID string `path:"id"`
+}
+
+func (w ByWebhook) webhookID() string { return w.ID }
+
+// registerHook adds a call about one webhook.
+func registerHook[I interface{ webhookID() string }, O any](
+	s *Server, op huma.Operation, handle func(context.Context, *webhook.Hook, *I) (O, error),
+) {
+	register(s, op, func(ctx context.Context, in *I) (*answer[O], error) {
+		hook, err := s.hookFor(ctx, (*in).webhookID())
+		if err != nil {
+			return nil, err
+		}
+		body, err := handle(ctx, hook, in)
+		return ok(body), err
+	})
 }
 
 // hookFor returns a webhook that the caller has the rights to. Any other webhook does not exist
@@ -42,11 +63,11 @@ func (s *Server) hookFor(ctx context.Context, id string) (*webhook.Hook, error) 
 	}
 	hook, err := s.cfg.Webhooks.Get(ctx, id)
 	if err != nil {
-		return nil, s.webhookProblem(err)
+		return nil, err
 	}
 	if !mayHook(callerOf(ctx), hook) {
 		s.cfg.Metrics.deny(access.Hidden)
-		return nil, s.webhookProblem(webhook.ErrNotFound)
+		return nil, webhook.ErrNotFound
 	}
 	return hook, nil
 }
@@ -109,7 +130,7 @@ func (s *Server) createWebhook(ctx context.Context, in *createWebhookInput) (*an
 	}
 	made, secret, err := s.cfg.Webhooks.Create(ctx, hook, body.From)
 	if err != nil {
-		return nil, s.webhookProblem(err)
+		return nil, err
 	}
 	shown := webhookOf(made)
 	shown.Secret = secret
@@ -130,7 +151,7 @@ func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.We
 	}
 	hooks, err := s.cfg.Webhooks.List(ctx)
 	if err != nil {
-		return nil, s.webhookProblem(err)
+		return nil, err
 	}
 	list := wire.WebhookList{Webhooks: []wire.Webhook{}}
 	for _, hook := range hooks {
@@ -141,37 +162,23 @@ func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.We
 	return ok(list), nil
 }
 
-type webhookInput struct {
-	ID string `path:"id"`
-}
-
-func (s *Server) getWebhook(ctx context.Context, in *webhookInput) (*answer[wire.Webhook], error) {
-	hook, err := s.hookFor(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) getWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.Webhook, error) {
 	status, err := s.cfg.Webhooks.Status(ctx, hook)
-	if err != nil {
-		return nil, s.webhookProblem(err)
-	}
 	shown := webhookOf(hook)
 	shown.Status = webhookStatusOf(status)
-	return ok(shown), nil
+	return shown, err
 }
 
 type changeWebhookInput struct {
-	ID   string `path:"id"`
+	ByWebhook
 	Body wire.WebhookChange
 }
 
-func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*answer[wire.Webhook], error) {
-	if _, err := s.hookFor(ctx, in.ID); err != nil {
-		return nil, err
-	}
+func (s *Server) changeWebhook(ctx context.Context, _ *webhook.Hook, in *changeWebhookInput) (wire.Webhook, error) {
 	change := in.Body
 	if change.Namespaces != nil {
 		if err := s.maySendFrom(ctx, *change.Namespaces); err != nil {
-			return nil, err
+			return wire.Webhook{}, err
 		}
 	}
 	caller := callerOf(ctx)
@@ -191,9 +198,9 @@ func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*an
 		return nil
 	})
 	if err != nil {
-		return nil, s.webhookProblem(err)
+		return wire.Webhook{}, err
 	}
-	return ok(webhookOf(changed)), nil
+	return webhookOf(changed), nil
 }
 
 // set sets a field if there is a value.
@@ -203,46 +210,30 @@ func set[T any](field, value *T) {
 	}
 }
 
-func (s *Server) removeWebhook(ctx context.Context, in *webhookInput) (*answer[wire.Removed], error) {
-	if _, err := s.hookFor(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	if err := s.cfg.Webhooks.Remove(ctx, in.ID); err != nil {
-		return nil, s.webhookProblem(err)
-	}
-	return ok(wire.Removed{Removed: 1}), nil
+func (s *Server) removeWebhook(ctx context.Context, _ *webhook.Hook, in *ByWebhook) (wire.Removed, error) {
+	return wire.Removed{Removed: 1}, s.cfg.Webhooks.Remove(ctx, in.ID)
 }
 
 type rotateWebhookInput struct {
-	ID   string `path:"id"`
+	ByWebhook
 	Body wire.WebhookRotation
 }
 
-func (s *Server) rotateWebhook(ctx context.Context, in *rotateWebhookInput) (*answer[wire.Webhook], error) {
-	if _, err := s.hookFor(ctx, in.ID); err != nil {
-		return nil, err
-	}
+func (s *Server) rotateWebhook(ctx context.Context, _ *webhook.Hook, in *rotateWebhookInput) (wire.Webhook, error) {
 	grace := webhook.DefaultGrace
 	if in.Body.GraceMs != nil {
 		grace = wire.Duration(*in.Body.GraceMs)
 	}
 	hook, secret, err := s.cfg.Webhooks.Rotate(ctx, in.ID, grace)
 	if err != nil {
-		return nil, s.webhookProblem(err)
+		return wire.Webhook{}, err
 	}
 	shown := webhookOf(hook)
 	shown.Secret = secret
-	return ok(shown), nil
+	return shown, nil
 }
 
-func (s *Server) testWebhook(ctx context.Context, in *webhookInput) (*answer[wire.WebhookAttempt], error) {
-	hook, err := s.hookFor(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) testWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Ping(ctx, hook)
-	if err != nil {
-		return nil, s.webhookProblem(err)
-	}
-	return ok(deliveryOf(attempt)), nil
+	return deliveryOf(attempt), err
 }

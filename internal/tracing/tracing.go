@@ -5,8 +5,6 @@
 package tracing
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -158,17 +156,14 @@ func (c Config) headers() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tracing.headersFile: %w", err)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
-		}
+	for i, line := range strings.Split(string(text), "\n") {
 		name, value, found := strings.Cut(line, ":")
-		if !found { // the line may be a secret: do not show it
-			return nil, fmt.Errorf(`tracing.headersFile: line %d of %s has no colon: write "Name: value"`, n, c.HeadersFile)
+		switch {
+		case found:
+			headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		case strings.TrimSpace(line) != "": // it may be a secret: do not show it
+			return nil, fmt.Errorf(`tracing.headersFile: line %d of %s has no colon: write "Name: value"`, i+1, c.HeadersFile)
 		}
-		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
-	return headers, lines.Err()
+	return headers, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // DeadLetter is an event that was given up after its receiver had failed for too long. It is
@@ -27,8 +28,8 @@ type DeadLetter struct {
 }
 
 // Covers reports whether a dead letter is from a namespace of the webhook. A dead letter from
-// before the webhook was narrowed is not: a caller with rights to the webhook may have none
-// to it.
+// a namespace that the webhook no longer has is not: a caller with rights to the webhook may
+// have no rights in that namespace.
 func (h *Hook) Covers(l DeadLetter) bool {
 	if l.Name.IsZero() {
 		return access.MatchScope(h.Namespaces, l.Where)
@@ -77,14 +78,7 @@ func deadLetterOf(d *deadLetterDoc) DeadLetter {
 // An empty id means from the first.
 func (s *Service) DeadLetters(ctx context.Context, hook, behind string, limit int) ([]DeadLetter, error) {
 	docs, err := s.listDeadLetters(ctx, hook, behind, limit)
-	if err != nil {
-		return nil, err
-	}
-	letters := make([]DeadLetter, len(docs))
-	for i, d := range docs {
-		letters[i] = deadLetterOf(d)
-	}
-	return letters, nil
+	return wire.ListOf(docs, deadLetterOf), err
 }
 
 // DeadLetter returns a dead letter with its event, which is nil if the feed no longer has it.

@@ -84,8 +84,8 @@ func (r *runner) failed(it *item, a Attempt) {
 	}
 }
 
-// outdated reports whether an attempt began before a caller last asked for a retry. It then
-// says nothing about the receiver.
+// outdated reports whether an attempt began before a caller last asked for a retry. Its failure
+// does not count then: the receiver may have changed since.
 func (r *runner) outdated(a Attempt) bool { return a.At.Before(r.retriedAt) }
 
 // disable disables the hook, because the receiver is gone for good. The event stays, for the

@@ -134,7 +134,7 @@ func (q *queue) oldest() dibs.Instant {
 
 // position returns the part of the queue to save, so that nothing is lost and little is sent
 // again: a cursor, and the items before it. Items at the end that were never tried are left
-// out if nothing behind them is done: they can be read again.
+// out if no later item is done: they can be read again.
 func (q *queue) position() (dibs.Cursor, []waiting) {
 	cut := len(q.items)
 	for cut > 0 && q.items[cut-1].order > q.done && q.items[cut-1].attempts == 0 {

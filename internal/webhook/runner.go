@@ -19,7 +19,7 @@ const (
 	shutdownGrace = 2 * time.Second
 	// pageSize is how many events are read from the feed at once.
 	pageSize = 100
-	// saveAfter is how many deliveries the state is saved after, at the latest.
+	// saveAfter is the number of deliveries after which the state is saved at the latest.
 	saveAfter = 100
 )
 
@@ -29,7 +29,7 @@ var errLost = errors.New("webhook: another process delivers, or the webhook was 
 // errDisabled stops a runner: the receiver wants no more events.
 var errDisabled = errors.New("webhook: the receiver wants no more events")
 
-// errMoved prevents that a hook is disabled: it has another receiver now.
+// errMoved keeps a hook enabled: it has another receiver now.
 var errMoved = errors.New("webhook: the url was changed")
 
 // runner delivers for one hook. One goroutine does all of it, except reading and sending.

@@ -28,8 +28,8 @@ type Attempt struct {
 	Took time.Duration
 	// Status is the receiver's HTTP status; zero if there was no response.
 	Status int
-	// Error says why it failed; empty after success. It contains nothing of the response
-	// body or of the address.
+	// Error says why it failed; empty after success. It contains no part of the response
+	// body, and no address.
 	Error string
 
 	retryAfter time.Duration // as the receiver asked
@@ -66,7 +66,7 @@ func newSender(guard *Guard, timeout time.Duration) *sender {
 
 func (s *sender) close() { s.client.CloseIdleConnections() }
 
-// send sends a message once. The Attempt tells of any failure.
+// send sends a message once. A failure is in [Attempt.Error].
 func (s *sender) send(ctx context.Context, hook *Hook, m message) Attempt {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

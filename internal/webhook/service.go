@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // Service manages webhooks. It is safe for concurrent use. Make one with [New].
@@ -111,14 +112,7 @@ func (s *Service) start(ctx context.Context, from string) (dibs.Cursor, error) {
 func (s *Service) List(ctx context.Context) ([]*Hook, error) {
 	// Concurrent calls of Create can exceed maxHooks.
 	docs, err := list[Hook](ctx, s.cfg.Store, dibs.ListQuery{Kind: kindHook, Limit: 2 * maxHooks})
-	if err != nil {
-		return nil, err
-	}
-	hooks := make([]*Hook, len(docs))
-	for i, d := range docs {
-		hooks[i] = hookOf(d)
-	}
-	return hooks, nil
+	return wire.ListOf(docs, hookOf), err
 }
 
 // Get returns a webhook, or an error that matches [ErrNotFound].

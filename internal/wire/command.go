@@ -48,19 +48,17 @@ type Named struct {
 
 // CommandOf returns the wire form of a command of the library.
 func CommandOf(command dibs.Command) (Command, error) {
-	if command == nil {
-		return Command{}, notSendable(command)
+	if command != nil {
+		if op, ok := ops[command.Op()]; ok {
+			c, err := op.write(command)
+			c.Op = command.Op()
+			return c, err
+		}
 	}
-	op, ok := ops[command.Op()]
-	if !ok {
-		return Command{}, notSendable(command)
-	}
-	c, err := op.write(command)
-	c.Op = command.Op()
-	return c, err
+	return Command{}, notSendable(command)
 }
 
-func namedOf(n dibs.Named) *Named { return &Named{n.Value, Entity{n.Entity.Type, n.Entity.ID}} }
+func namedOf(n dibs.Named) *Named { return &Named{n.Value, Entity(n.Entity)} }
 
 // Named returns the library's type.
 func (n *Named) Named() dibs.Named {

@@ -13,7 +13,7 @@ func EntityOf(e dibs.Entity) *Entity {
 	if e.IsZero() {
 		return nil
 	}
-	return &Entity{e.Type, e.ID}
+	return (*Entity)(&e)
 }
 
 // Entity returns the library's entity; zero for nil.
@@ -21,7 +21,7 @@ func (e *Entity) Entity() dibs.Entity {
 	if e == nil {
 		return dibs.Entity{}
 	}
-	return dibs.Entity{Type: e.Type, ID: e.ID}
+	return dibs.Entity(*e)
 }
 
 // Name is a name, or the reservation of one.
@@ -64,13 +64,6 @@ func NameOf(n dibs.Name) Name {
 	}
 }
 
-// HoldOf converts a hold, with its token.
-func HoldOf(h dibs.Hold) Name {
-	w := NameOf(h.Name)
-	w.Token, w.Replayed = h.Token, h.Replayed
-	return w
-}
-
 // Name returns the library's name.
 func (n Name) Name() (dibs.Name, error) {
 	id, err := dibs.ParseID(n.ReservationID)
@@ -85,4 +78,22 @@ func (n Name) Name() (dibs.Name, error) {
 		EndedAt: parseTime(n.EndedAt), Until: parseTime(n.Until), Doubt: n.Doubt,
 		Asked: n.Asked, AskAt: parseTime(n.AskAt), Remaining: Duration(n.RemainingMs),
 	}, nil
+}
+
+// optionalName converts a name that may be absent, which is nil.
+func optionalName(n *dibs.Name) *Name {
+	if n == nil {
+		return nil
+	}
+	w := NameOf(*n)
+	return &w
+}
+
+// optional returns the library's name; nil for nil.
+func (n *Name) optional() (*dibs.Name, error) {
+	if n == nil {
+		return nil, nil
+	}
+	name, err := n.Name()
+	return &name, err
 }

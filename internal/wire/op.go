@@ -3,7 +3,6 @@ package wire
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -14,9 +13,8 @@ func Ops() []string { return slices.Sorted(maps.Keys(ops)) }
 
 // op converts one type of command. Reading is the inverse of writing.
 type op struct {
-	command reflect.Type
-	write   func(dibs.Command) (Command, error)
-	read    func(Command) (dibs.Command, error)
+	write func(dibs.Command) (Command, error)
+	read  func(Command) (dibs.Command, error)
 	// typeAndID allows the members type and id in place of entity.
 	typeAndID bool
 }
@@ -24,7 +22,6 @@ type op struct {
 // define returns the op of the command type C.
 func define[C dibs.Command](write func(C) (Command, error), read func(Command) (C, error)) op {
 	return op{
-		command: reflect.TypeFor[C](),
 		write: func(command dibs.Command) (Command, error) {
 			c, ok := command.(C)
 			if !ok {
@@ -51,12 +48,21 @@ func defineByID[C dibs.Command](write func(C) (dibs.ID, Command), read func(dibs
 	})
 }
 
+// scoped is an entity in a scope, like the commands about an entity and all its names.
+type scoped = struct {
+	Scope  string
+	Entity dibs.Entity
+}
+
 // defineByEntity returns the op of a command about an entity and all its names.
-func defineByEntity[C dibs.Command](write func(C) (scope string, entity dibs.Entity), read func(scope string, entity dibs.Entity) C) op {
+func defineByEntity[C interface {
+	~scoped
+	dibs.Command
+}]() op {
 	return define(func(command C) (Command, error) {
-		scope, entity := write(command)
-		return Command{Scope: scope, Entity: EntityOf(entity)}, nil
-	}, func(c Command) (C, error) { return read(c.Scope, c.Entity.Entity()), nil }).withTypeAndID()
+		of := scoped(command)
+		return Command{Scope: of.Scope, Entity: EntityOf(of.Entity)}, nil
+	}, func(c Command) (C, error) { return C(scoped{c.Scope, c.Entity.Entity()}), nil }).withTypeAndID()
 }
 
 func (o op) withTypeAndID() op {
@@ -64,8 +70,8 @@ func (o op) withTypeAndID() op {
 	return o
 }
 
-// ops has an entry for every command that a list can have, by [dibs.Command.Op]. The enum of [Command.Op]
-// lists the same names.
+// ops has an entry for every command that a list can have, by [dibs.Command.Op]. The enum of
+// [Command.Op] lists the same names.
 var ops = map[string]op{
 	"reserve": define(func(c dibs.Reserve) (Command, error) {
 		return Command{
@@ -130,12 +136,9 @@ var ops = map[string]op{
 			CorrelationID: c.CorrelationID, Field: c.Field, OverrideReserved: c.OverrideReserved,
 		}, nil
 	}).withTypeAndID(),
-	"archive": defineByEntity(func(c dibs.Archive) (string, dibs.Entity) { return c.Scope, c.Entity },
-		func(scope string, entity dibs.Entity) dibs.Archive { return dibs.Archive{Scope: scope, Entity: entity} }),
-	"restore": defineByEntity(func(c dibs.Restore) (string, dibs.Entity) { return c.Scope, c.Entity },
-		func(scope string, entity dibs.Entity) dibs.Restore { return dibs.Restore{Scope: scope, Entity: entity} }),
-	"delete": defineByEntity(func(c dibs.Delete) (string, dibs.Entity) { return c.Scope, c.Entity },
-		func(scope string, entity dibs.Entity) dibs.Delete { return dibs.Delete{Scope: scope, Entity: entity} }),
+	"archive": defineByEntity[dibs.Archive](),
+	"restore": defineByEntity[dibs.Restore](),
+	"delete":  defineByEntity[dibs.Delete](),
 	"decommission": define(func(c dibs.Decommission) (Command, error) {
 		return Command{Namespace: c.Namespace, Value: c.Value, Entity: EntityOf(c.Entity)}, nil
 	}, func(c Command) (dibs.Decommission, error) {

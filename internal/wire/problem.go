@@ -125,9 +125,7 @@ func failureOf(e *dibs.Error) Failure {
 	f := Failure{
 		Field: e.Field, Code: string(e.Code), Reason: string(e.Reason), Detail: e.Message,
 		Namespace: e.Namespace, Key: e.Key, Until: FormatTime(e.Until), Suggestions: e.Suggestions, Cause: string(e.Cause),
-	}
-	if r := e.Refusal; r != nil {
-		f.Refusal = &Refusal{r.Rule, r.Problem, r.At, r.Try}
+		Refusal: (*Refusal)(e.Refusal),
 	}
 	for _, part := range e.Failures {
 		p := failureOf(part.Err)
@@ -159,9 +157,7 @@ func (f Failure) dibsError() *dibs.Error {
 	e := &dibs.Error{
 		Code: dibs.Code(f.Code), Message: f.Detail, Field: f.Field, Namespace: f.Namespace, Key: f.Key,
 		Reason: dibs.Reason(f.Reason), Until: parseTime(f.Until), Suggestions: f.Suggestions, Cause: dibs.Cause(f.Cause),
-	}
-	if r := f.Refusal; r != nil {
-		e.Refusal = &dibs.Refusal{Rule: r.Rule, Problem: r.Problem, At: r.At, Try: r.Try}
+		Refusal: (*dibs.Refusal)(f.Refusal),
 	}
 	if plainReasons[e.Code] == e.Reason {
 		e.Reason = "" // the library's errors have none

@@ -20,26 +20,18 @@ type Availability struct {
 
 // AvailabilityOf converts an availability.
 func AvailabilityOf(a dibs.Availability) Availability {
-	w := Availability{
+	return Availability{
 		Value: a.Value, Canonical: a.Canonical, Available: a.Available, Reason: string(a.Reason), Detail: a.Detail,
-		Until: FormatTime(a.Until), Suggestions: a.Suggestions,
+		Until: FormatTime(a.Until), Suggestions: a.Suggestions, Refusal: (*Refusal)(a.Refusal),
 	}
-	if r := a.Refusal; r != nil {
-		w.Refusal = &Refusal{r.Rule, r.Problem, r.At, r.Try}
-	}
-	return w
 }
 
 // Availability returns the library's availability.
 func (a Availability) Availability() dibs.Availability {
-	v := dibs.Availability{
+	return dibs.Availability{
 		Value: a.Value, Canonical: a.Canonical, Available: a.Available, Reason: dibs.Reason(a.Reason), Detail: a.Detail,
-		Until: parseTime(a.Until), Suggestions: a.Suggestions,
+		Until: parseTime(a.Until), Suggestions: a.Suggestions, Refusal: (*dibs.Refusal)(a.Refusal),
 	}
-	if r := a.Refusal; r != nil {
-		v.Refusal = &dibs.Refusal{Rule: r.Rule, Problem: r.Problem, At: r.At, Try: r.Try}
-	}
-	return v
 }
 
 // Resolution is the target of a name.
@@ -58,11 +50,10 @@ type Resolution struct {
 func ResolutionOf(r dibs.Resolution) Resolution {
 	w := Resolution{
 		Outcome: string(r.Outcome), Canonical: r.Canonical, Entity: EntityOf(r.Entity), Status: r.Status,
-		Until: FormatTime(r.Until), AgeMs: AgeMs(r.Age),
+		Until: FormatTime(r.Until), AgeMs: AgeMs(r.Age), Active: optionalName(r.To),
 	}
 	if r.To != nil {
-		active := NameOf(*r.To)
-		w.To, w.Active = r.To.Canonical, &active
+		w.To = r.To.Canonical
 	}
 	return w
 }
@@ -76,14 +67,9 @@ func (r Resolution) Resolution() (dibs.Resolution, error) {
 		Outcome: dibs.ResolveOutcome(r.Outcome), Canonical: r.Canonical, Entity: r.Entity.Entity(), Status: r.Status,
 		Until: parseTime(r.Until), Age: Duration(r.AgeMs),
 	}
-	if r.Active != nil {
-		to, err := r.Active.Name()
-		if err != nil {
-			return dibs.Resolution{}, err
-		}
-		v.To = &to
-	}
-	return v, nil
+	var err error
+	v.To, err = r.Active.optional()
+	return v, err
 }
 
 // EntityInfo is an entity with its names.
@@ -99,7 +85,7 @@ type EntityInfo struct {
 // EntityInfoOf converts an entity.
 func EntityInfoOf(e dibs.EntityInfo) EntityInfo {
 	return EntityInfo{
-		Entity: Entity{e.Entity.Type, e.Entity.ID}, Scope: e.Scope, Archived: e.Archived, Version: e.Version,
+		Entity: Entity(e.Entity), Scope: e.Scope, Archived: e.Archived, Version: e.Version,
 		Names: NamesOf(e.Names), More: e.More,
 	}
 }
@@ -113,26 +99,29 @@ func (e EntityInfo) EntityInfo() (dibs.EntityInfo, error) {
 }
 
 // NamesOf converts names.
-func NamesOf(names []dibs.Name) []Name {
-	list := make([]Name, len(names))
-	for i, n := range names {
-		list[i] = NameOf(n)
+func NamesOf(names []dibs.Name) []Name { return ListOf(names, NameOf) }
+
+func namesFrom(list []Name) ([]dibs.Name, error) { return listFrom(list, Name.Name) }
+
+// ListOf converts the elements of a list. The result is never nil, because JSON would show null.
+func ListOf[From, To any](list []From, convert func(From) To) []To {
+	converted := make([]To, len(list))
+	for i, element := range list {
+		converted[i] = convert(element)
 	}
-	return list
+	return converted
 }
 
-func namesFrom(list []Name) ([]dibs.Name, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	names := make([]dibs.Name, len(list))
-	for i, n := range list {
-		var err error
-		if names[i], err = n.Name(); err != nil {
+// listFrom converts the elements of a list that was received. The result of an empty list is nil.
+func listFrom[From, To any](list []From, convert func(From) (To, error)) (converted []To, err error) {
+	for _, element := range list {
+		to, err := convert(element)
+		if err != nil {
 			return nil, err
 		}
+		converted = append(converted, to)
 	}
-	return names, nil
+	return converted, nil
 }
 
 // NamesPage is a page of a listing.
@@ -160,25 +149,12 @@ func EventsPageOf(p dibs.EventPage) EventsPage {
 }
 
 // EventsOf converts events.
-func EventsOf(events []dibs.Event) []Event {
-	list := make([]Event, len(events))
-	for i, e := range events {
-		list[i] = EventOf(e)
-	}
-	return list
-}
+func EventsOf(events []dibs.Event) []Event { return ListOf(events, EventOf) }
 
 // EventPage returns the library's page.
 func (p EventsPage) EventPage() (dibs.EventPage, error) {
-	page := dibs.EventPage{Next: dibs.Cursor(p.NextCursor), More: p.More}
-	for _, e := range p.Events {
-		event, err := e.Event()
-		if err != nil {
-			return dibs.EventPage{}, err
-		}
-		page.Events = append(page.Events, event)
-	}
-	return page, nil
+	events, err := listFrom(p.Events, Event.Event)
+	return dibs.EventPage{Events: events, Next: dibs.Cursor(p.NextCursor), More: p.More}, err
 }
 
 // Holder is the state and the owner of a name at a moment.

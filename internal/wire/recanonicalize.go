@@ -26,19 +26,16 @@ type Finding struct {
 func RecanonicalizationOf(r dibs.Recanonicalization) Recanonicalization {
 	w := Recanonicalization{
 		Namespace: r.Namespace, From: r.From, To: r.To, Looked: r.Looked, Done: r.Done,
-		Counts: make(map[string]int, len(r.Counts)), Findings: make([]Finding, len(r.Findings)),
+		Counts: make(map[string]int, len(r.Counts)), Findings: ListOf(r.Findings, findingOf),
 	}
 	for kind, n := range r.Counts {
 		w.Counts[string(kind)] = n
 	}
-	for i, f := range r.Findings {
-		w.Findings[i] = Finding{Kind: string(f.Kind), Name: NameOf(f.Name), To: f.To, Why: f.Why}
-		if f.With != nil {
-			with := NameOf(*f.With)
-			w.Findings[i].With = &with
-		}
-	}
 	return w
+}
+
+func findingOf(f dibs.Finding) Finding {
+	return Finding{Kind: string(f.Kind), Name: NameOf(f.Name), To: f.To, With: optionalName(f.With), Why: f.Why}
 }
 
 // Recanonicalization returns the library's report.
@@ -50,14 +47,9 @@ func (r Recanonicalization) Recanonicalization() (dibs.Recanonicalization, error
 	for kind, n := range r.Counts {
 		v.Counts[dibs.FindingKind(kind)] = n
 	}
-	for _, w := range r.Findings {
-		f, err := w.finding()
-		if err != nil {
-			return dibs.Recanonicalization{}, err
-		}
-		v.Findings = append(v.Findings, f)
-	}
-	return v, nil
+	var err error
+	v.Findings, err = listFrom(r.Findings, Finding.finding)
+	return v, err
 }
 
 func (f Finding) finding() (dibs.Finding, error) {
@@ -65,13 +57,6 @@ func (f Finding) finding() (dibs.Finding, error) {
 	if err != nil {
 		return dibs.Finding{}, err
 	}
-	v := dibs.Finding{Kind: dibs.FindingKind(f.Kind), Name: name, To: f.To, Why: f.Why}
-	if f.With != nil {
-		with, err := f.With.Name()
-		if err != nil {
-			return dibs.Finding{}, err
-		}
-		v.With = &with
-	}
-	return v, nil
+	with, err := f.With.optional()
+	return dibs.Finding{Kind: dibs.FindingKind(f.Kind), Name: name, To: f.To, With: with, Why: f.Why}, err
 }
