@@ -11,12 +11,6 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// backupDocument is the JSON of a backup.
-type backupDocument struct {
-	File  string `json:"file"`
-	Bytes int64  `json:"bytes"`
-}
-
 func (s *session) backup() *cobra.Command {
 	return &cobra.Command{
 		Use:     "backup FILE",
@@ -44,7 +38,8 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 	}
 	file, found := strings.CutPrefix(target.Store, "sqlite:")
 	if !found {
-		return nil, usage("only SQLite can be backed up this way: use --store sqlite:FILE; for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
+		return nil, usage("only SQLite can be backed up this way: use --store sqlite:FILE; " +
+			"for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
 	}
 	if _, err := os.Stat(file); err != nil {
 		return nil, usage("no store to copy: %w", err) // Open would create an empty one
@@ -65,7 +60,7 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{backupDocument{path, info.Size()}, func(p *printer) {
+	return &answer{map[string]any{"file": path, "bytes": info.Size()}, func(p *printer) {
 		p.line("The backup is %s, %d bytes.", path, info.Size())
 	}}, nil
 }

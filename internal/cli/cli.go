@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,7 +38,7 @@ type session struct {
 	Process
 	flags   targetFlags
 	json    bool
-	started bool // a command runs; errors before it are usage errors
+	started bool // the command runs: earlier errors are usage errors
 }
 
 // Run runs the command line and returns the exit code, see [ExitOK]. It writes errors to Stderr;
@@ -59,7 +60,7 @@ func (p Process) Run() int {
 
 func (p Process) withDefaults() Process {
 	if p.Stdin == nil {
-		p.Stdin = eof{}
+		p.Stdin = strings.NewReader("")
 	}
 	if p.Getenv == nil {
 		p.Getenv = func(string) string { return "" }
@@ -72,11 +73,6 @@ func (p Process) withDefaults() Process {
 	}
 	return p
 }
-
-// eof is an empty reader.
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
 // The groups of the root's help.
 const (
@@ -114,7 +110,8 @@ func (s *session) root() *cobra.Command {
 		s.rename(), s.transfer(), s.swap(), s.decommission(), s.apply(),
 		s.entity(), s.archive(), s.restore(), s.delete(),
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
-		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
+		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(),
+		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
 		demoCommand(), demoCustomerCommand(),
 	)
 	root.SetHelpCommandGroupID(groupOther)

@@ -25,11 +25,7 @@ dibs entity user/7 --scope acme`,
 			return nil
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			info, err := registry.Entity(ctx, scope, entity)
-			if err != nil {
-				return nil, err
-			}
-			return &answer{wire.EntityInfoOf(info), func(p *printer) { p.entity(info) }}, nil
+			return converted(wire.EntityInfoOf, (*printer).entity)(registry.Entity(ctx, scope, entity))
 		},
 	})
 	scopeVar(cmd, &scope)
@@ -65,15 +61,15 @@ func scopeVar(cmd *cobra.Command, scope *string) {
 // onEntity returns a command on all names of an entity. Done is the label of the result.
 func (s *session) onEntity(v verb, done string, command func(scope string, entity dibs.Entity) dibs.Command) *cobra.Command {
 	var scope string
-	var entity entityFlag
+	var entity dibs.Entity
 	v.group = groupEntity
 	v.do = func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-		return applied(ctx, registry, command(scope, entity.Entity), func(r dibs.Result) *answer {
-			return &answer{wire.ResultOf(r), func(p *printer) { p.result(r, [2]string{done, entity.Entity.String()}) }}
+		return applied(ctx, registry, command(scope, entity), func(r dibs.Result) *answer {
+			return &answer{wire.ResultOf(r), func(p *printer) { p.result(r, [2]string{done, entity.String()}) }}
 		})
 	}
 	cmd := s.command(v)
-	entityVar(cmd, &entity, "the entity")
+	requiredEntityVar(cmd, &entity, "entity", "the entity")
 	scopeVar(cmd, &scope)
 	return cmd
 }

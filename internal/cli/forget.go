@@ -13,7 +13,7 @@ import (
 func (s *session) forget() *cobra.Command {
 	var (
 		name, scope string
-		entity      entityFlag
+		entity      dibs.Entity
 		dryRun, yes bool
 		scrub       bool
 	)
@@ -39,7 +39,7 @@ printf %s "$EMAIL" | dibs forget --name email:- --yes`,
 			if err != nil {
 				return nil, err
 			}
-			request.Scope, request.Entity, request.DryRun, request.Scrub = scope, entity.Entity, dryRun, scrub
+			request.Scope, request.Entity, request.DryRun, request.Scrub = scope, entity, dryRun, scrub
 			if !dryRun && !yes {
 				if err := s.askToForget(ctx, registry, request); err != nil {
 					return nil, err
@@ -52,7 +52,7 @@ printf %s "$EMAIL" | dibs forget --name email:- --yes`,
 			return forgotten(report, dryRun), nil
 		},
 	})
-	cmd.Flags().Var(&entity, "entity", "the person, or the owner of the name")
+	entityVar(cmd, &entity, "entity", "the person, or the owner of the name")
 	scopeVar(cmd, &scope)
 	cmd.Flags().StringVar(&name, "name", "", "one `namespace:value` to forget")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be erased, without doing it")

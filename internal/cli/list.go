@@ -36,11 +36,7 @@ dibs list --state suspect --all`,
 			return checkPaging(query, all)
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			names, err := listNames(ctx, registry, query, all)
-			if err != nil {
-				return nil, err
-			}
-			return namesAnswer(names, (*printer).listing), nil
+			return converted(namesDocument, (*printer).listing)(listNames(ctx, registry, query, all))
 		},
 	})
 	flags := cmd.Flags()
@@ -104,7 +100,6 @@ func checkPaging(query dibs.NamesQuery, all bool) error {
 	return nil
 }
 
-// namesAnswer returns the answer of a page of names.
-func namesAnswer(names dibs.NamesPage, show func(*printer, dibs.NamesPage)) *answer {
-	return &answer{wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}, func(p *printer) { show(p, names) }}
+func namesDocument(names dibs.NamesPage) wire.NamesPage {
+	return wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
 }

@@ -25,11 +25,7 @@ and history up to date. A server sweeps in the background.`,
 			return nil
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			report, err := registry.Sweep(ctx, limit)
-			if err != nil {
-				return nil, err
-			}
-			return &answer{wire.SweepReportOf(report), func(p *printer) { p.sweep(report) }}, nil
+			return converted(wire.SweepReportOf, (*printer).sweep)(registry.Sweep(ctx, limit))
 		},
 	})
 	cmd.Flags().IntVar(&limit, "limit", 1000, "how many records at most")
@@ -51,7 +47,7 @@ func (p *printer) sweep(r dibs.SweepReport) {
 
 func (s *session) settle() *cobra.Command {
 	var (
-		exists entityFlag
+		exists dibs.Entity
 		absent bool
 		id     dibs.ID
 	)
@@ -73,14 +69,14 @@ dibs settle res_… --absent`,
 			return err
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			verdict := dibs.Exists(exists.Entity)
+			verdict := dibs.Exists(exists)
 			if absent {
 				verdict = dibs.Absent
 			}
 			return applied(ctx, registry, dibs.Settle{ID: id, Verdict: verdict}, oneName)
 		},
 	})
-	cmd.Flags().Var(&exists, "exists", "the entity that was saved")
+	entityVar(cmd, &exists, "exists", "the entity that was saved")
 	cmd.Flags().BoolVar(&absent, "absent", false, "the entity was not saved, and never will be")
 	return cmd
 }

@@ -17,10 +17,7 @@ import (
 func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	stop = background(ctx, func(ctx context.Context) {
 		for {
 			select {
 			case <-ctx.Done():
@@ -29,11 +26,10 @@ func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 				sv.reload(ctx)
 			}
 		}
-	}()
+	})
 	return func() {
 		signal.Stop(hangup)
-		cancel()
-		<-done
+		stop()
 	}
 }
 

@@ -21,15 +21,9 @@ decision.`,
 		example: `
 dibs suspects
 dibs suspects --namespace slug --all`,
-		before: func([]string) error {
-			return checkPaging(query, all)
-		},
+		before: func([]string) error { return checkPaging(query, all) },
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			names, err := listNames(ctx, registry, query, all)
-			if err != nil {
-				return nil, err
-			}
-			return namesAnswer(names, (*printer).suspects), nil
+			return converted(namesDocument, (*printer).suspects)(listNames(ctx, registry, query, all))
 		},
 	})
 	flags := cmd.Flags()

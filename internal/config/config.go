@@ -104,27 +104,12 @@ func defaults() Config {
 	}
 }
 
-// Layout returns the stores.
-func (c *Config) Layout() engine.Layout {
-	return engine.Layout{Store: c.Store, Routes: c.Routes}
-}
-
 // Dibs returns the configuration of the registry, without Logger and Observer.
 func (c *Config) Dibs() dibs.Config {
 	// In dibs.Config zero means the default, and a negative value none.
 	return dibs.Config{
 		Policies: c.Policies, Default: c.Default, Suggestions: cmp.Or(c.Suggestions, -1), SweepEvery: cmp.Or(c.SweepEvery, -1),
-		// The queue has room for every admitted request, so that none waits for room in it.
-		QueueSize: queueSize(c.Limits.MaxInFlight),
+		// The queue has room for every admitted request.
+		QueueSize: max(c.Limits.MaxInFlight, 4096),
 	}
-}
-
-// queueSize returns the size of a queue with room for so many requests, or zero if the default
-// is large enough.
-func queueSize(requests int) int {
-	const byDefault = 4096
-	if requests <= byDefault {
-		return 0
-	}
-	return requests
 }

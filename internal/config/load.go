@@ -23,7 +23,7 @@ type Overrides struct {
 // [Problems]. To reload it, call Load with the same Overrides.
 func Load(o Overrides) (*Config, error) {
 	if o.Environ == nil {
-		o.Environ = processEnvironment()
+		o.Environ = ProcessEnvironment()
 	}
 	l := &loader{config: defaults(), origins: make(map[string]origin)}
 	environ := l.readSecretFiles(o.Environ)
@@ -52,7 +52,8 @@ type loader struct {
 	witnesses witnesses
 }
 
-func processEnvironment() map[string]string {
+// ProcessEnvironment returns the environment of the process.
+func ProcessEnvironment() map[string]string {
 	environ := make(map[string]string)
 	for _, entry := range os.Environ() {
 		if name, value, ok := strings.Cut(entry, "="); ok {

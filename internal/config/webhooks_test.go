@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/webhook"
 )
 
 func TestWebhooks(t *testing.T) {
@@ -23,11 +23,11 @@ concurrency = 9
 allowPrefixes = ["10.1.2.3/8", "fd00::/8"]
 source = "https://names.example.com"
 `).Webhooks
-	want := config.Webhooks{
+	want := webhook.Config{
 		Timeout: 3 * time.Second, Pauses: []time.Duration{time.Second, 24 * time.Hour}, GiveUpAfter: 7 * 24 * time.Hour, Concurrency: 9,
 		AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}, Source: "https://names.example.com",
 	}
-	if !reflect.DeepEqual(got, want) {
+	if got.Enabled || !reflect.DeepEqual(got.Config, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
