@@ -41,10 +41,15 @@ func (s *session) print(a *answer, err error) {
 
 // writeJSON writes an indented document.
 func (s *session) writeJSON(document any) {
-	encoder := json.NewEncoder(s.Stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
+	if err := s.encode(document, "  "); err != nil {
 		fmt.Fprintf(s.Stderr, "dibs: writing the answer: %v\n", err)
 	}
+}
+
+// encode writes a document as JSON; on one line if indent is empty.
+func (s *session) encode(document any, indent string) error {
+	encoder := json.NewEncoder(s.Stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	return encoder.Encode(document)
 }

@@ -32,19 +32,12 @@ func (s *session) deadList() *cobra.Command {
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
 		return shown(func(p *printer, list wire.DeadLetterPage) {
-			if len(list.DeadLetters) == 0 {
-				p.line("No dead letters.")
-				return
-			}
 			var rows [][]string
 			for _, l := range list.DeadLetters {
 				rows = append(rows, []string{l.ID, shortDate(l.EventAt), l.Kind, l.Where, l.ReservationID, strconv.Itoa(l.Attempts), l.LastError})
 			}
-			p.table([]string{"letter", "at", "event", "where", "id", "attempts", "error"}, rows)
-			if list.NextCursor != "" {
-				p.line("")
-				p.line("There may be more: use --cursor %s", list.NextCursor)
-			}
+			p.list("No dead letters.", []string{"letter", "at", "event", "where", "id", "attempts", "error"}, rows)
+			p.next("There may be more: use", list.NextCursor)
 		})(call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil))
 	})
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many, at most 1,000")

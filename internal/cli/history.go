@@ -44,23 +44,15 @@ func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.Histor
 }
 
 func (p *printer) history(history dibs.HistoryPage) {
-	events := history.Events
-	if len(events) == 0 {
-		p.line("No events.")
-		return
-	}
-	rows := make([][]string, len(events))
-	for i, e := range events {
+	rows := make([][]string, len(history.Events))
+	for i, e := range history.Events {
 		rows[i] = []string{
 			date(e.At.Time()), string(e.Kind), string(e.After.State), owner(e.Entity),
 			p.moment(e.After.Until.Time()), number(e.Epoch), e.Actor, e.CorrelationID,
 		}
 	}
-	p.table([]string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
-	if history.Next != "" {
-		p.line("")
-		p.line("There are older events: use --cursor %s", history.Next)
-	}
+	p.list("No events.", []string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
+	p.next("There are older events: use", history.Next)
 }
 
 func (s *session) whoHeld() *cobra.Command {

@@ -92,11 +92,7 @@ func (s *session) keysList() *cobra.Command {
 					rows[i] = []string{k.Name, k.Prefix, grants(k.Grants), date(k.CreatedAt), date(k.ExpiresAt)}
 				}
 				return &answer{map[string]any{"keys": documents}, func(p *printer) {
-					if len(rows) == 0 {
-						p.line("No keys.")
-						return
-					}
-					p.table([]string{"name", "prefix", "may", "created", "until"}, rows)
+					p.list("No keys.", []string{"name", "prefix", "may", "created", "until"}, rows)
 				}}, nil
 			})
 		},

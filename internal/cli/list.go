@@ -72,19 +72,12 @@ func listNames(ctx context.Context, registry *dibs.Registry, query dibs.NamesQue
 func (p *printer) listing(names dibs.NamesPage) {
 	if len(names.Names) == 0 {
 		p.line("No names.")
-		return
 	}
 	p.names(names.Names)
-	p.more(names)
+	p.next(morePages, names.Next)
 }
 
-// more prints how to get the next page, if there is one.
-func (p *printer) more(names dibs.NamesPage) {
-	if names.Next != "" {
-		p.line("")
-		p.line("There are more: use --all, or --cursor %s", names.Next)
-	}
-}
+const morePages = "There are more: use --all, or"
 
 // pagingFlags adds the flags of commands that list names.
 func pagingFlags(flags *pflag.FlagSet, query *dibs.NamesQuery, all *bool) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
@@ -90,13 +89,4 @@ func loadConfig(path string) (*config.Config, error) {
 	environ := config.ProcessEnvironment()
 	maps.DeleteFunc(environ, func(name, _ string) bool { return server[name] })
 	return config.Load(config.Overrides{File: path, Environ: environ})
-}
-
-// namespacesOf returns the namespaces in the target's configuration, for completion.
-func namespacesOf(target Target) []string {
-	cfg, err := loadConfig(target.Config)
-	if err != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(cfg.Policies))
 }

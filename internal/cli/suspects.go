@@ -34,16 +34,12 @@ dibs suspects --namespace slug --all`,
 }
 
 func (p *printer) suspects(names dibs.NamesPage) {
-	if len(names.Names) == 0 {
-		p.line("No suspects.")
-		return
-	}
 	rows := make([][]string, len(names.Names))
 	for i, n := range names.Names {
 		rows[i] = []string{
 			n.Key(), date(n.ExpiresAt), owner(n.Entity), n.CorrelationID, strconv.Itoa(n.Asked), p.moment(n.AskAt), n.ID.String(), n.Doubt,
 		}
 	}
-	p.table([]string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"}, rows)
-	p.more(names)
+	p.list("No suspects.", []string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"}, rows)
+	p.next(morePages, names.Next)
 }

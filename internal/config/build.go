@@ -4,9 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/calldibs/dibs/internal/rules"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
 	"github.com/calldibs/dibs/profile"
 )
 

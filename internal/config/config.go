@@ -58,7 +58,7 @@ type Config struct {
 
 	// Routes are the scopes with stores of their own. All other scopes are in Store.
 	Routes []engine.Route
-	// TLS are the certificate files. The zero value means no TLS.
+	// TLS are the certificate files. Without a certificate the server uses no TLS.
 	TLS tlsfiles.Files
 	// OIDC are the trusted issuers of tokens.
 	OIDC []auth.Issuer
@@ -98,6 +98,7 @@ func defaults() Config {
 		LogLevel:          slog.LevelInfo,
 		LogFormat:         "text",
 		Suggestions:       3,
+		TLS:               tlsfiles.Files{Clients: tlsfiles.Off},
 		Webhooks:          defaultWebhooks(),
 		Tracing:           tracing.Config{Sample: 0.01, ServiceName: "dibs"},
 		Limits:            limit.Defaults(),

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"os"
 	"strings"
+
+	"github.com/calldibs/dibs"
 )
 
 // Overrides are the sources other than the file.
@@ -49,7 +51,7 @@ type loader struct {
 	problems  Problems
 	file      *file // nil means none
 	keys      blindKeys
-	witnesses witnesses
+	witnesses map[string]dibs.Witness // by name; nil if it is invalid, which was reported
 }
 
 // ProcessEnvironment returns the environment of the process.

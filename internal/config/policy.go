@@ -39,7 +39,9 @@ func (l *loader) buildPolicies() {
 
 	types := make(map[string]policySettings)
 	for _, name := range typeProfiles {
-		types[name] = fallback.withProfile(name)
+		d := fallback
+		d.profile, d.options = name, nil
+		types[name] = d
 	}
 	// Types, which have no dot, come first: namespaces start as their type.
 	names := slices.SortedFunc(maps.Keys(sections), func(a, b string) int {
@@ -91,12 +93,6 @@ func onlyTables(values map[string]any) bool {
 		}
 	}
 	return len(values) > 0
-}
-
-// withProfile returns a copy with the profile of a type.
-func (d policySettings) withProfile(name string) policySettings {
-	d.profile, d.options = name, nil
-	return d
 }
 
 // read reads the settings of a table.

@@ -22,9 +22,6 @@ const (
 	Required Clients = "required" // a client must show a valid certificate
 )
 
-// AllClients returns all values.
-func AllClients() []Clients { return []Clients{Off, Optional, Required} }
-
 // Files are the paths of the certificates. The zero Files mean no TLS.
 type Files struct {
 	// Certificate and Key are the server's own, in PEM. The certificate comes first in its
@@ -40,8 +37,8 @@ type Files struct {
 // On reports whether the server uses TLS.
 func (f Files) On() bool { return f.Certificate != "" }
 
-// asks reports whether the server asks clients for certificates.
-func (f Files) asks() bool { return f.Clients == Optional || f.Clients == Required }
+// AsksClients reports whether the server asks clients for certificates.
+func (f Files) AsksClients() bool { return f.Clients == Optional || f.Clients == Required }
 
 // Load reads the files. Its errors contain nothing of the key.
 func (f Files) Load() (*tls.Config, error) {
@@ -54,7 +51,7 @@ func (f Files) Load() (*tls.Config, error) {
 		MinVersion:   max(f.MinVersion, tls.VersionTLS12),
 		NextProtos:   []string{"h2", "http/1.1"},
 	}
-	if !f.asks() {
+	if !f.AsksClients() {
 		return config, nil
 	}
 	config.ClientAuth = tls.VerifyClientCertIfGiven
@@ -96,7 +93,7 @@ type stamps []fs.FileInfo
 
 func (f Files) stamp() stamps {
 	paths := []string{f.Certificate, f.Key}
-	if f.asks() {
+	if f.AsksClients() {
 		paths = append(paths, f.ClientCA)
 	}
 	all := make(stamps, len(paths))
