@@ -18,9 +18,9 @@ func (s *session) backup() *cobra.Command {
 		Short:   "Copy an SQLite store into a new file, while it is in use",
 		Long: `Copy an SQLite store into a new file, while it is in use.
 
-The copy is a snapshot, and complete when the command ends. To restore it, put it in
-place of the store while no process has that open. PostgreSQL and etcd have tools of
-their own for backups: see docs/operations.md.`,
+The copy is a snapshot, and complete when the command ends. To restore it, replace the
+store by it while no process has the store open. PostgreSQL and etcd have their own
+backup tools: see docs/operations.md.`,
 		Example: indent("dibs backup names-2026-03-01.db --store sqlite:dibs.db"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,9 +42,9 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 			"for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
 	}
 	if _, err := os.Stat(file); err != nil {
-		return nil, usage("no store to copy: %w", err) // Open would create an empty one
+		return nil, usage("no store to copy: %w", err) // Open would create an empty store
 	}
-	// Without routes: each store is copied by itself.
+	// Routes do not matter: a backup copies one store.
 	store, err := sqlitestore.Open(ctx, file, sqlitestore.Config{})
 	if err != nil {
 		return nil, err

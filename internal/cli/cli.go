@@ -52,7 +52,7 @@ func (p Process) Run() int {
 	if err != nil && !s.started {
 		err = usage("%w", err)
 	}
-	// If a flag before --json is invalid, --json was not parsed; a script still wants JSON.
+	// After an invalid flag, a later --json is not parsed, but still applies.
 	s.json = s.json || slices.Contains(s.Args, "--json")
 	s.report(err)
 	return exitCode(err)
@@ -99,7 +99,7 @@ func (s *session) root() *cobra.Command {
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupTake, Title: "Take a name:"},
-		&cobra.Group{ID: groupOwn, Title: "Change who has which name:"},
+		&cobra.Group{ID: groupOwn, Title: "Change names and owners:"},
 		&cobra.Group{ID: groupEntity, Title: "All names of an entity:"},
 		&cobra.Group{ID: groupQuery, Title: "Query:"},
 		&cobra.Group{ID: groupOperate, Title: "Operate:"},
@@ -119,7 +119,7 @@ func (s *session) root() *cobra.Command {
 	s.flags.add(root)
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "answer in JSON, errors too")
 	s.noteStart(root)
-	root.SetArgs(append([]string{}, s.Args...)) // nil would mean the arguments of the process
+	root.SetArgs(append([]string{}, s.Args...)) // for nil, cobra reads the arguments of the process
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)

@@ -91,8 +91,9 @@ func (s *session) restore() *cobra.Command {
 func (s *session) delete() *cobra.Command {
 	return s.onEntity(verb{
 		name: "delete", short: "Hard delete: every name of an entity becomes quarantined or free",
-		long: `Names and aliases in every namespace of the scope, as each policy says. If an entity
-has more than 32 names, the rest follows in sweeps; none of them resolves any more.`,
+		long: `It gives up active names and aliases in every namespace of the scope; each policy
+says whether they are quarantined. If an entity has more than 32 names, sweeps give up
+the rest. From now on none of them resolves.`,
 		example: "dibs delete --entity wedding/42",
 	}, "deleted", func(scope string, entity dibs.Entity) dibs.Command { return dibs.Delete{Scope: scope, Entity: entity} })
 }

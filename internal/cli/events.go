@@ -20,8 +20,8 @@ func (s *session) events() *cobra.Command {
 	cmd := s.command(verb{
 		name: "events", group: groupQuery,
 		short: "Show the feed of changes",
-		long: `From the beginning, or after a cursor. With --follow it prints new events as they
-happen, until it is interrupted. With --json each event is one line.`,
+		long: `It begins with the oldest event, or after a cursor. With --follow it prints new events
+as they happen, until it is interrupted. With --json each event is one line.`,
 		example: `
 dibs events --namespace slug
 dibs events --follow --json | jq .key

@@ -16,8 +16,8 @@ func (s *session) history() *cobra.Command {
 	cmd := s.command(verb{
 		name: "history", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
 		short: "Show what happened to a name, oldest first",
-		long: `All events; or the last ones with --limit, and those before with the --cursor that is
-then printed.`,
+		long: `It shows all events. With --limit it shows the last ones, and prints a --cursor for
+those before them.`,
 		example: `
 dibs history slug alice-bob
 dibs history slug alice-bob --limit 10`,

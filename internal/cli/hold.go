@@ -29,16 +29,16 @@ func holdFlags(cmd *cobra.Command, c *dibs.Reserve) {
 	flags.BoolVar(&c.OverrideReserved, "override-reserved", false, overrideHelp)
 }
 
-const overrideHelp = "allow a reserved word; it takes the right overrideReserved"
+const overrideHelp = "allow a reserved word; needs the right overrideReserved"
 
 func (s *session) reserve() *cobra.Command {
 	var c dibs.Reserve
 	cmd := s.command(verb{
 		name: "reserve", args: []string{"NAMESPACE", "VALUE"}, group: groupTake,
 		short: "Hold a name for a limited time",
-		long: `The answer contains the token, the proof of the hold. It is shown only once: confirm,
-extend and release need it. Reserving again with the same --token gives the same hold,
-so a lost answer can be asked for again.`,
+		long: `The answer contains the token, which is shown only once. Confirm, extend and release
+need it as the proof of the hold. Reserving again with the same --token returns the
+same hold: use your own token to repeat the command when its answer is lost.`,
 		example: `
 dibs reserve slug alice-bob
 dibs reserve slug alice-bob --ttl 15m --entity wedding/42 --meta source=shop

@@ -38,7 +38,7 @@ func (s *session) keysCreate() *cobra.Command {
 		Long: `Make a key and print its secret, once.
 
 --may takes verbs and groups of verbs: ` + access.Join(access.Groups()) + `.
---in takes namespaces: '*' is all of them, 'acme.*' all of the scope acme, 'acme.slug' that one.`,
+--in takes namespaces: '*' means all, 'acme.*' those of the scope acme, 'acme.slug' only that one.`,
 		Example: indent(`dibs keys create checkout --may read,hold --in slug --store sqlite:dibs.db
 dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --store sqlite:dibs.db`),
 		Args: cobra.ExactArgs(1),
@@ -103,7 +103,7 @@ func (s *session) keysRevoke() *cobra.Command {
 	var open bool
 	cmd := &cobra.Command{
 		Use: "revoke NAME", Short: "Revoke a key", Args: cobra.ExactArgs(1),
-		Long: "Revoke a key.\n\nServers that have just seen it may accept it for five more seconds.",
+		Long: "Revoke a key.\n\nA server that has just used it may accept it for five more seconds.",
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return s.onKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
@@ -120,7 +120,7 @@ func (s *session) keysRevoke() *cobra.Command {
 			return &answer{map[string]string{"revoked": args[0]}, func(p *printer) { p.line("%s is revoked", args[0]) }}, nil
 		})
 	}
-	cmd.Flags().BoolVar(&open, "open", false, "revoke even the last key: a server that starts then requires none")
+	cmd.Flags().BoolVar(&open, "open", false, "revoke even the last key: a server that starts after that requires no key")
 	return cmd
 }
 

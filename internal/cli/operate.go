@@ -15,8 +15,8 @@ func (s *session) sweep() *cobra.Command {
 	cmd := s.command(verb{
 		name: "sweep", group: groupOperate,
 		short: "Record expired holds, purge old records, and ask the witnesses about suspects",
-		long: `No name waits for a sweep: it is free the instant its hold ends. A sweep keeps records
-and history up to date. A server sweeps in the background.`,
+		long: `A name is free the instant its hold ends, without a sweep. A sweep brings records and
+history up to date. A server sweeps in the background.`,
 		example: "dibs sweep --limit 10000",
 		before: func([]string) error {
 			if limit < 1 {
@@ -85,9 +85,9 @@ func (s *session) rekey() *cobra.Command {
 	return s.command(verb{
 		name: "rekey", args: []string{"NAMESPACE", "VALUE"}, group: groupOperate,
 		short: "Index a name of a blind namespace by its newest key",
-		long: `The registry does not know the value; it must come from elsewhere, such as a user
-table. Values of blind namespaces do not belong in a shell's history: use - to read
-them from stdin.`,
+		long: `The registry does not store the value: take it from elsewhere, such as a user table.
+Keep values of blind namespaces out of the shell's history: use - to read them from
+stdin.`,
 		example: "psql -Atc 'SELECT email FROM users' | while read -r email; do printf %s \"$email\" | dibs rekey email -; done",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			return applied(ctx, registry, dibs.Rekey{Namespace: args[0], Value: args[1]}, oneName)

@@ -58,7 +58,7 @@ func (s *session) transfer() *cobra.Command {
 	var c dibs.Transfer
 	cmd := s.command(verb{
 		name: "transfer", args: []string{"NAMESPACE", "VALUE"}, group: groupOwn,
-		short:   "Give one name of an entity to another",
+		short:   "Give one name of an entity to another entity",
 		long:    "The name is never free in between. The receiver must have no name in the namespace.",
 		example: "dibs transfer slug alice-bob --from wedding/42 --to wedding/43",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
@@ -75,9 +75,9 @@ func (s *session) swap() *cobra.Command {
 	var c dibs.Swap
 	return s.command(verb{
 		name: "swap", args: []string{"NAMESPACE", "NAME=ENTITY", "NAME=ENTITY"}, group: groupOwn,
-		short: "Let two entities exchange active names",
-		long: `The arguments give the present owners. The first = ends the name; to swap names that
-contain a =, use apply.`,
+		short: "Exchange the active names of two entities",
+		long: `Each argument is a name with its present owner. The first = ends the name; to swap
+names that contain a =, use apply.`,
 		example: "dibs swap slug alice=user/1 bob=user/2",
 		before: func(args []string) (err error) {
 			c.Namespace = args[0]

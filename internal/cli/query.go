@@ -76,7 +76,7 @@ func (s *session) resolve() *cobra.Command {
 	return s.command(verb{
 		name: "resolve", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
 		short:   "Resolve a name",
-		long:    "In one hop, however often it was renamed. The exit code is 4 if it does not resolve.",
+		long:    "The answer is the present name, even after several renames. The exit code is 4 if the\nname does not resolve.",
 		example: "dibs resolve slug alice-bob",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			r, err := registry.Resolve(ctx, args[0], args[1])

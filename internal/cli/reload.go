@@ -67,8 +67,8 @@ func (sv *service) readPolicies(ctx context.Context) (*config.Config, error) {
 	return cfg, nil
 }
 
-// checkRules refuses policies whose rules differ from those of the existing names: such a
-// namespace would hand out no new names.
+// checkRules refuses policies whose rules differ from those of the existing names: no new name of
+// such a namespace could be taken.
 func (sv *service) checkRules(ctx context.Context, cfg *config.Config) error {
 	err := sv.registry.CheckPolicies(ctx, cfg.Policies, cfg.Default)
 	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok {

@@ -16,8 +16,8 @@ func (s *session) suspects() *cobra.Command {
 		name: "suspects", group: groupOperate,
 		short: "List the holds that wait for a witness, and why",
 		long: `A suspect is an expired hold for which it is unknown whether its entity was saved.
-Its witness is asked again with growing pauses; "dibs settle" ends it by your
-decision.`,
+The registry asks its witness again, with growing pauses. To decide it yourself, use
+"dibs settle".`,
 		example: `
 dibs suspects
 dibs suspects --namespace slug --all`,

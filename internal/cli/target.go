@@ -22,7 +22,7 @@ func (f *targetFlags) add(root *cobra.Command) {
 	flags.StringVar(&f.store, "store", "", "open this `engine`: sqlite:dibs.db (or DIBS_STORE)")
 	flags.StringVar(&f.config, "config", "", "the `file` with the policies of --store (or DIBS_CONFIG)")
 	flags.StringVar(&f.server, "server", "", "call the server at this `url` (or DIBS_SERVER)")
-	flags.StringVar(&f.key, "key", "", "the `key` for the server; better set DIBS_KEY, or DIBS_KEY_FILE to a file with it")
+	flags.StringVar(&f.key, "key", "", "the `key` for the server; other users may see a flag: better set DIBS_KEY or DIBS_KEY_FILE")
 	flags.StringVar(&f.ca, "ca", "", "trust the authorities in this `pem` file (or DIBS_CA)")
 	flags.StringVar(&f.cert, "cert", "", "use the client certificate in this `pem` file (or DIBS_CERT)")
 	flags.StringVar(&f.certKey, "cert-key", "", "the `pem` file with the key of --cert, if it is not in the same file (or DIBS_CERT_KEY)")

@@ -20,8 +20,8 @@ func (s *session) webhookCommand() *cobra.Command {
 		Short:   "Send events to other services, and manage failed deliveries",
 		Long: `Send events to other services, and manage failed deliveries.
 
-Servers deliver; these commands only configure. They work on a server, or on the store
-itself: its servers notice changes within two seconds.`,
+These commands configure webhooks, and servers deliver the events. They work on a
+server, or on the store itself: its servers notice changes within two seconds.`,
 	}, s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(),
 		s.deadCommand())
 }
@@ -158,8 +158,8 @@ func (s *session) webhookRotate() *cobra.Command {
 		Use: "rotate WEBHOOK", Short: "Give a webhook a new secret, and print it, once", Args: cobra.ExactArgs(1),
 		Long: `Give a webhook a new secret, and print it, once.
 
-The old secret also signs for a while (--grace), so that the receiver has time to
-change: deliveries then have both signatures.`,
+For a while (--grace) deliveries have two signatures, one of each secret, so that the
+receiver has time to change.`,
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		ms := grace.Milliseconds()
 		return shown(showSecret)(call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms}))
