@@ -27,8 +27,8 @@ const (
 type Config struct {
 	// Listen is the address to listen on, host:port.
 	Listen string
-	// Keyless says which requests need no key while no key or other way to sign in is configured:
-	// "local", those from this machine, or "never", none.
+	// Keyless says which requests need no key while neither a key nor another way to sign in
+	// exists: KeylessLocal means those from this machine, KeylessNever none.
 	Keyless string
 	// Store is the address of the store, see package engine. It may contain a password.
 	Store string
@@ -69,7 +69,7 @@ type Config struct {
 
 	// Webhooks configures webhooks.
 	Webhooks Webhooks
-	// Tracing configures tracing. Without an endpoint there is none.
+	// Tracing configures tracing. An empty endpoint turns it off.
 	Tracing tracing.Config
 	// Limits bound the requests of callers.
 	Limits limit.Limits
@@ -82,7 +82,7 @@ type Config struct {
 	witnesses []io.Closer // of the policies
 }
 
-// defaults returns the configuration without any setting.
+// defaults returns the default configuration.
 func defaults() Config {
 	return Config{
 		Listen:            "127.0.0.1:8080",

@@ -21,8 +21,7 @@ type Overrides struct {
 	Environ map[string]string
 }
 
-// Load reads and checks the configuration, and returns everything that is wrong with it as
-// [Problems]. To reload it, call Load with the same Overrides.
+// Load reads and checks the configuration. It returns all errors at once, as [Problems]. To reload it, call Load with the same Overrides.
 func Load(o Overrides) (*Config, error) {
 	if o.Environ == nil {
 		o.Environ = ProcessEnvironment()
@@ -65,7 +64,7 @@ func ProcessEnvironment() map[string]string {
 	return environ
 }
 
-// readSecretFiles sets variables from the files that their _FILE twins name.
+// readSecretFiles sets a variable from the file that the variable with the suffix _FILE names.
 func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
 	environ = maps.Clone(environ)
 	for _, name := range []string{"DIBS_STORE", blindKeysVariable} {

@@ -10,8 +10,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// section is a table of the file. Its methods read the value of a key, if it is set, and report
-// what is wrong with it.
+// section is a table of the file. Its methods read the value of a key, if the key is set, and
+// report an invalid value.
 type section struct {
 	loader *loader
 	path   string
@@ -192,9 +192,9 @@ func (s *section) finish() {
 		case near >= 0:
 			s.report(key, "unknown setting: write %s", s.known[near])
 		case len(s.known) == 0:
-			s.report(key, "unknown setting: this table has none")
+			s.report(key, "unknown setting: this table has no settings")
 		default:
-			s.report(key, "unknown setting: there are %s", strings.Join(s.known, ", "))
+			s.report(key, "unknown setting: use one of %s", strings.Join(s.known, ", "))
 		}
 	}
 }

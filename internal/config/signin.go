@@ -37,8 +37,8 @@ func (l *loader) readSignIn(s *section) {
 	}
 }
 
-// readTLS reads [tls]. It does not open the files: commands that need only the policies may not
-// be able to.
+// readTLS reads [tls]. It does not open the files: a command that needs only the policies may
+// lack the permission.
 func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 	clients, version := string(tlsfiles.Off), "1.2"
 	s.text("certificate", &f.Certificate)

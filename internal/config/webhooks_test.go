@@ -47,7 +47,7 @@ func TestInvalidWebhooks(t *testing.T) {
 		`allowPrefixes = ["10.0.0.1"]`:    `invalid network "10.0.0.1"`,
 		`allowPrefixes = ["db.internal"]`: `invalid network "db.internal"`,
 		`source = ""`:                     "must be a URI",
-		`allowInternal = true`:            "unknown setting: there are enabled, timeout",
+		`allowInternal = true`:            "unknown setting: use one of enabled, timeout",
 	} {
 		found := problems(t, "[webhooks]\n"+text+"\n")
 		if len(found) != 1 || !strings.Contains(found[0].Message, want) {
@@ -63,7 +63,7 @@ func TestWebhooksAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, found := strings.Cut(problems(t, "[webhooks]\nnothing = 1\n")[0].Message, "there are ")
+	_, list, found := strings.Cut(problems(t, "[webhooks]\nnothing = 1\n")[0].Message, "use one of ")
 	if !found {
 		t.Fatal("the settings are not listed")
 	}

@@ -24,8 +24,8 @@ const (
 
 // Files are the paths of the certificates. The zero Files mean no TLS.
 type Files struct {
-	// Certificate and Key are the server's own, in PEM. The certificate comes first in its
-	// file, then those that lead to its authority.
+	// Certificate and Key are the files of the server's certificate and key, in PEM. The
+	// certificate comes first in its file, then its intermediates.
 	Certificate, Key string
 	// ClientCA has the authorities of the clients' certificates, in PEM.
 	ClientCA string
@@ -40,7 +40,7 @@ func (f Files) On() bool { return f.Certificate != "" }
 // AsksClients reports whether the server asks clients for certificates.
 func (f Files) AsksClients() bool { return f.Clients == Optional || f.Clients == Required }
 
-// Load reads the files. Its errors contain nothing of the key.
+// Load reads the files. Its errors contain no part of the key.
 func (f Files) Load() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.Certificate, f.Key)
 	if err != nil {
@@ -58,8 +58,8 @@ func (f Files) Load() (*tls.Config, error) {
 	if f.Clients == Required {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	// A resumed session shows no certificate again. Without this, a client could resume
-	// after its authority was removed.
+	// A client that resumes a session shows no certificate. It could resume after its
+	// authority was removed.
 	config.SessionTicketsDisabled = true
 	config.ClientCAs, err = f.authorities()
 	return config, err
