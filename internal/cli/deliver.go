@@ -27,9 +27,9 @@ func (sv *service) deliver(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	// Deliveries go on while the server drains.
-	stop = background(context.WithoutCancel(ctx), webhook.NewDispatcher(sv.webhooks).Run)
+	end := background(context.WithoutCancel(ctx), webhook.NewDispatcher(sv.webhooks).Run)
 	return func() {
-		stop()
+		end()
 		sv.webhooks.Close()
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	stop = background(ctx, func(ctx context.Context) {
+	end := background(ctx, func(ctx context.Context) {
 		for {
 			select {
 			case <-ctx.Done():
@@ -29,7 +29,7 @@ func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	})
 	return func() {
 		signal.Stop(hangup)
-		stop()
+		end()
 	}
 }
 
