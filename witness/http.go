@@ -26,7 +26,7 @@ const (
 type HTTPConfig struct {
 	// URL receives the questions, by POST.
 	URL string
-	// Header is sent with each question. Nil means no more than the standard headers.
+	// Header is sent with each question. Nil means only the standard headers.
 	Header http.Header
 	// TLS verifies the service. Nil means by the system's certificate authorities.
 	TLS *tls.Config
@@ -59,22 +59,21 @@ func NewHTTP(cfg HTTPConfig) (*HTTP, error) {
 	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		transport = standard.Clone()
 	}
-	transport.TLSClientConfig = cfg.TLS.Clone() // nil for nil
+	transport.TLSClientConfig = cfg.TLS.Clone() // Clone of nil is nil
 	transport.MaxIdleConnsPerHost = cfg.AtOnce
 	return &HTTP{
 		config: cfg,
 		client: &http.Client{
 			Transport: transport,
-			// A redirect means a wrong address: its target may say "absent" about something
-			// else.
+			// A redirect means a wrong address, and the answer of its target may be about
+			// something else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		slots: make(chan struct{}, cfg.AtOnce),
 	}, nil
 }
 
-// checkURL returns what is wrong with a URL. No error contains the URL, which may have a secret
-// in it.
+// checkURL checks a URL. No error contains the URL, which may have a secret in it.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -119,7 +118,7 @@ func (w *HTTP) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, er
 	if err != nil {
 		return dibs.Unknown, w.unreachable(ctx, err)
 	}
-	defer func() { _ = response.Body.Close() }() // the answer was read
+	defer func() { _ = response.Body.Close() }() // it was only read
 	verdict, err := readAnswer(response)
 	if err != nil && ctx.Err() != nil {
 		return dibs.Unknown, w.unreachable(ctx, err)
@@ -133,7 +132,7 @@ func (w *HTTP) Close() error {
 	return nil
 }
 
-// unreachable returns why there is no answer.
+// unreachable returns the error for a question without an answer.
 func (w *HTTP) unreachable(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("the service gave no answer within %s: %w", w.config.Timeout, context.DeadlineExceeded)

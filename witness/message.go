@@ -60,8 +60,8 @@ type answer struct {
 	Reason  string  `json:"reason"` // for unknown
 }
 
-// readAnswer returns the verdict in a response. Anything but an exact answer is an error: the
-// page of a proxy, or of a service that moved, must not free a name.
+// readAnswer returns the verdict in a response. It refuses every inexact answer: the page of a
+// proxy, or of a service that moved, must not free a name.
 func readAnswer(response *http.Response) (dibs.Verdict, error) {
 	if response.StatusCode != http.StatusOK {
 		return dibs.Unknown, fmt.Errorf("the service answered %d %s, want 200",
@@ -74,7 +74,7 @@ func readAnswer(response *http.Response) (dibs.Verdict, error) {
 	case len(text) > maxAnswer:
 		return dibs.Unknown, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 	}
-	// No error contains the answer, which may be anything.
+	// No error contains the answer, which may be secret.
 	var a answer
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&a); err != nil {

@@ -21,7 +21,7 @@ var Parameters = []string{
 func argument(name string, hold dibs.SuspectHold) any {
 	value := map[string]any{
 		"reservationId": hold.ID.String(), "key": hold.Key(), "namespace": hold.Namespace, "value": hold.Value, "canonical": hold.Canonical,
-		"epoch":      int64(hold.Epoch), //nolint:gosec // it counts up from 1
+		"epoch":      int64(hold.Epoch), //nolint:gosec // epochs count up from 1
 		"entityType": hold.Entity.Type, "entityId": hold.Entity.ID, "correlationId": hold.CorrelationID, "principal": hold.Principal,
 		"createdAt": formatTime(hold.CreatedAt), "expiresAt": formatTime(hold.ExpiresAt),
 	}[name]
@@ -34,8 +34,8 @@ func argument(name string, hold dibs.SuspectHold) any {
 // query is a statement with placeholders, for the driver.
 type query struct {
 	text string
-	// parameters are the names for the placeholders, in order. A name that occurs twice is
-	// there twice: it may have another type each time.
+	// parameters are the names for the placeholders, in order. A name that occurs twice gets
+	// two placeholders, which may have different types.
 	parameters []string
 }
 
@@ -65,7 +65,8 @@ func parseQuery(source string, dialect Dialect) (query, error) {
 		case semicolon:
 			ended = true
 		case foreign:
-			return query{}, fmt.Errorf("%s in the query is a placeholder of the database: write the name of a parameter, as in :reservationId", token)
+			return query{}, fmt.Errorf("%s in the query is a placeholder of the database: "+
+				"write the name of a parameter, as in :reservationId", token)
 		case parameter:
 			name := token[1:]
 			if !slices.Contains(Parameters, name) {

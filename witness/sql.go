@@ -17,8 +17,8 @@ import (
 type SQLConfig struct {
 	// DB is the database. Closing the witness leaves it open.
 	DB *sql.DB
-	// Open opens the database if DB is nil. The first question calls it, and after an error
-	// the next one. Closing the witness closes the database.
+	// Open opens the database if DB is nil. The first question calls it; after an error the
+	// next question calls it again. Closing the witness closes the database.
 	Open func() (*sql.DB, error)
 	// Dialect is the database's dialect of SQL.
 	Dialect Dialect
@@ -40,7 +40,7 @@ type SQL struct {
 	query  query
 
 	mu     sync.Mutex
-	db     *sql.DB // nil: not opened yet
+	db     *sql.DB // nil means not opened yet
 	closed bool
 }
 

@@ -57,7 +57,7 @@ func nextToken(s string, dialect Dialect) (token string, k kind, err error) {
 	}
 }
 
-// lengthUntil returns the length up to and including the first occurrence of what, or of all.
+// lengthUntil returns the length up to the end of the first occurrence of what, or of all of s.
 func lengthUntil(s, what string) int {
 	before, _, found := strings.Cut(s, what)
 	if !found {
@@ -77,8 +77,8 @@ func comment(s string) (string, kind, error) {
 	return s[:len("/*")+len(inner)+len("*/")], blank, nil
 }
 
-// quoted returns a token with quotes that begin at an offset. A doubled quote does not end it, nor
-// one behind a backslash, if backslashes count.
+// quoted returns a token with a quote at an offset. A doubled quote does not end it, and if
+// backslashes escape, neither does a quote after a backslash.
 func quoted(s string, at int, backslashes bool) (string, kind, error) {
 	quote := s[at]
 	for i := at + 1; i < len(s); i++ {
@@ -121,7 +121,7 @@ func dollar(s string, dialect Dialect) (string, kind, error) {
 	}
 }
 
-// word returns a word or a number, or PostgreSQL's E'…' string, in which backslashes count.
+// word returns a word or a number, or PostgreSQL's E'…' string, in which backslashes escape.
 func word(s string, dialect Dialect) (string, kind, error) {
 	n := wordLength(s)
 	if dialect == PostgreSQL && n == 1 && (s[0] == 'e' || s[0] == 'E') && len(s) > 1 && s[1] == '\'' {

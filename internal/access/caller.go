@@ -30,8 +30,8 @@ func (c Caller) MaySomewhere(v Verb) bool {
 }
 
 // MayInScope reports whether the caller has a right to the entities of a scope. An entity
-// has names in every namespace of its scope, so that takes a grant for the whole scope, or
-// for one around it. The empty scope takes a grant for everything.
+// can have names in every namespace of its scope, so the caller needs a grant for the whole
+// scope or for one that contains it. The empty scope needs a grant for everything.
 func (c Caller) MayInScope(v Verb, scope string) bool {
 	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.has(v) && MatchScope(g.Namespaces, scope) })
 }
@@ -49,8 +49,7 @@ func (c Caller) MayPattern(v Verb, pattern string) bool {
 	}
 }
 
-// Patterns returns the patterns of the caller's grants for which it has all of several
-// rights.
+// Patterns returns the patterns in the caller's grants for which it has all of the verbs.
 func (c Caller) Patterns(verbs ...Verb) []string {
 	var patterns []string
 	for _, g := range c.Grants {
@@ -64,8 +63,8 @@ func (c Caller) Patterns(verbs ...Verb) []string {
 	return patterns
 }
 
-// RightsIn returns the extraordinary rights of the caller in a namespace, as a registry
-// knows them. The empty namespace means all namespaces.
+// RightsIn converts the caller's rights in a namespace to those of [dibs.Principal]. The
+// empty namespace means all namespaces.
 func (c Caller) RightsIn(namespace string) (rights dibs.Rights) {
 	if c.May(OverrideReserved, namespace) {
 		rights |= dibs.OverrideReserved
@@ -73,7 +72,7 @@ func (c Caller) RightsIn(namespace string) (rights dibs.Rights) {
 	if c.May(ActForOthers, namespace) {
 		rights |= dibs.ActForOthers
 	}
-	// The registry has one right for both; May tells them apart.
+	// The registry has one right for both verbs; the server has checked the exact one.
 	if c.May(Settle, namespace) || c.May(Recanonicalize, namespace) {
 		rights |= dibs.Operate
 	}

@@ -18,7 +18,8 @@ func CheckPattern(pattern string) error {
 		example = scope + ".x"
 	}
 	if pattern != "*" && !namespace.MatchString(example) {
-		return fmt.Errorf(`%q is not a namespace pattern: write "*" for all, "acme.*" for the scope acme and all below it, or one namespace such as "acme.slug"`, pattern)
+		return fmt.Errorf(`%q is not a namespace pattern: write "*" for all, "acme.*" for the scope acme and all below it, `+
+			`or one namespace such as "acme.slug"`, pattern)
 	}
 	return nil
 }

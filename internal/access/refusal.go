@@ -9,7 +9,7 @@ const (
 	SeveralCredentials Reason = "several_credentials" // more than one key or token
 	UnknownKey         Reason = "unknown_key"         // an API key that does not exist, or has expired
 	UnknownCertificate Reason = "unknown_certificate" // a valid client certificate that no rule names
-	TokenMalformed     Reason = "token_malformed"     // it cannot be parsed, or lacks a claim
+	TokenMalformed     Reason = "token_malformed"     // cannot be parsed, or lacks a claim
 	TokenTooLarge      Reason = "token_too_large"
 	TokenAlgorithm     Reason = "token_algorithm" // not signed with an accepted algorithm
 	TokenIssuer        Reason = "token_issuer"    // of an issuer that is not trusted
@@ -19,18 +19,18 @@ const (
 	TokenNotYet        Reason = "token_not_yet"      // not valid yet
 	IssuerUnavailable  Reason = "issuer_unavailable" // the token cannot be verified
 
-	Forbidden   Reason = "forbidden"    // authenticated, but without the right
-	Hidden      Reason = "hidden"       // the same, answered as if there were nothing
+	Forbidden   Reason = "forbidden"    // the caller lacks the right
+	Hidden      Reason = "hidden"       // the caller lacks the right, and is told that nothing exists
 	CrossOrigin Reason = "cross_origin" // from a page of another site
 	KeyNeeded   Reason = "key_needed"   // without a key, and not for localhost
 	NotJSON     Reason = "not_json"     // a body such as HTML forms send
 )
 
-// Reasons returns all of them.
+// Reasons returns all reasons.
 func Reasons() []Reason {
 	return []Reason{
-		NoCredentials, SeveralCredentials, UnknownKey, UnknownCertificate, TokenMalformed, TokenTooLarge, TokenAlgorithm, TokenIssuer, TokenSignature,
-		TokenAudience, TokenExpired, TokenNotYet, IssuerUnavailable, Forbidden, Hidden, CrossOrigin, KeyNeeded, NotJSON,
+		NoCredentials, SeveralCredentials, UnknownKey, UnknownCertificate, TokenMalformed, TokenTooLarge, TokenAlgorithm,
+		TokenIssuer, TokenSignature, TokenAudience, TokenExpired, TokenNotYet, IssuerUnavailable, Forbidden, Hidden, CrossOrigin, KeyNeeded, NotJSON,
 	}
 }
 
@@ -45,5 +45,5 @@ type RefusedError struct {
 // Error returns the detail.
 func (r *RefusedError) Error() string { return r.Detail }
 
-// Passing reports whether the same credentials may be accepted in a moment.
+// Passing reports whether a later request with the same credentials may be accepted.
 func (r *RefusedError) Passing() bool { return r.Reason == IssuerUnavailable }

@@ -42,12 +42,12 @@ const (
 	List   Verb = "list"
 	Events Verb = "events"
 	Stats  Verb = "stats"
-	Bulk   Verb = "bulk" // bulk questions about what is taken: checks of many values, listings
+	Bulk   Verb = "bulk" // check many values at once, list what is taken
 
 	Forget           Verb = "forget"           // erase a person; irreversible, so it is only in the group all
 	OverrideReserved Verb = "overrideReserved" // take reserved words
 	ActForOthers     Verb = "actForOthers"     // use the holds of others, with their tokens
-	Webhooks         Verb = "webhooks"         // have events sent to a URL; that needs events, too
+	Webhooks         Verb = "webhooks"         // send events to a URL; needs the verb events, too
 )
 
 // The groups. A group can stand wherever a verb can.
@@ -55,7 +55,7 @@ const (
 	Read    Verb = "read"    // ask about one name
 	Watch   Verb = "watch"   // see everything
 	Hold    Verb = "hold"    // reserve names, and end reservations
-	Own     Verb = "own"     // change who has which name
+	Own     Verb = "own"     // change names and owners
 	Operate Verb = "operate" // maintain the registry
 	All     Verb = "all"     // every verb, including those in no other group
 )

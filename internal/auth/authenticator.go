@@ -1,6 +1,6 @@
 // Package auth authenticates the callers of a server: by API key, by the token of an
-// OpenID Connect issuer, or by client certificate. What an authenticated caller may do
-// is decided by package access.
+// OpenID Connect issuer, or by client certificate. Package access decides about the rights
+// of a caller.
 package auth
 
 import (
@@ -16,16 +16,16 @@ import (
 // [NewAuthenticator].
 type Authenticator struct {
 	keys *KeyStore
-	// local means that only this machine can connect. Such a server admits anonymous
-	// requests until there is a way to sign in.
+	// local means that only this machine can connect. Such a server accepts anonymous
+	// requests until a key, an issuer or a certificate rule exists.
 	local    bool
 	required atomic.Bool
 	trusted  atomic.Pointer[trusted]
 }
 
-// trusted is what the configuration names.
+// trusted has the issuers and the certificates of the configuration.
 type trusted struct {
-	tokens       *TokenVerifier // nil: none
+	tokens       *TokenVerifier // nil means none
 	certificates []CertificateRule
 }
 
@@ -45,7 +45,7 @@ func (a *Authenticator) Trust(tokens *TokenVerifier, certificates []CertificateR
 	a.trusted.Store(&trusted{tokens, certificates})
 }
 
-// Required reports whether every caller has to sign in. Once that is so, it stays so.
+// Required reports whether every caller has to sign in. Once true, it stays true.
 func (a *Authenticator) Required(ctx context.Context) (bool, error) {
 	if a.required.Load() {
 		return true, nil
@@ -58,8 +58,8 @@ func (a *Authenticator) Required(ctx context.Context) (bool, error) {
 }
 
 // Bearer returns the caller of a request with "Authorization: Bearer secret"; an empty
-// secret means that the request has none. A secret with two dots is a token if tokens are
-// trusted; any other is a key.
+// secret means that the request has no such header. If the configuration has issuers, a
+// secret with two dots is a token; any other secret is a key.
 func (a *Authenticator) Bearer(ctx context.Context, secret string) (access.Caller, error) {
 	if secret == "" {
 		return a.anonymous(ctx)
@@ -73,23 +73,19 @@ func (a *Authenticator) Bearer(ctx context.Context, secret string) (access.Calle
 
 // anonymous returns the caller of a request without credentials.
 func (a *Authenticator) anonymous(ctx context.Context) (access.Caller, error) {
-	if !a.local {
-		return access.Caller{}, ErrUnknownKey
+	if a.local {
+		if required, err := a.Required(ctx); err != nil {
+			return access.Caller{}, err
+		} else if !required {
+			return access.Everything, nil
+		}
 	}
-	required, err := a.Required(ctx)
-	switch {
-	case err != nil:
-		return access.Caller{}, err
-	case required:
-		return access.Caller{}, ErrUnknownKey
-	default:
-		return access.Everything, nil
-	}
+	return access.Caller{}, ErrUnknownKey
 }
 
 // Certificate returns the caller of a request with a client certificate that TLS has
-// verified. The first rule that matches decides. Without any rules a certificate only
-// opens the connection, and the request is anonymous.
+// verified. The first rule that matches applies. Without rules the request is anonymous:
+// the certificate was only needed to connect.
 func (a *Authenticator) Certificate(ctx context.Context, c *x509.Certificate) (access.Caller, error) {
 	rules := a.trusted.Load().certificates
 	if len(rules) == 0 {

@@ -64,19 +64,18 @@ func NewTokenVerifier(issuers []Issuer, o TokenOptions) *TokenVerifier {
 	return v
 }
 
-// Discover contacts all issuers, so that the log and the metrics soon tell if one does not
-// answer. Verify does not depend on it.
+// Discover contacts all issuers, so that the log and the metrics soon show if one does not
+// answer. Verify works without it.
 func (v *TokenVerifier) Discover(ctx context.Context) {
 	for _, issuer := range v.issuers {
 		_, _ = issuer.ready(ctx) // the client has logged the error
 	}
 }
 
-// looksLikeToken reports whether a text has three parts with dots between them, which no
-// API key has.
+// looksLikeToken reports whether a text has two dots, as a token has. An API key has none.
 func looksLikeToken(text string) bool { return strings.Count(text, ".") == 2 }
 
-// Verify returns the caller that a token stands for. A token that is refused gets an
+// Verify returns the caller that a token identifies. If it refuses the token, the error is an
 // [*access.RefusedError].
 func (v *TokenVerifier) Verify(ctx context.Context, token string) (access.Caller, error) {
 	if len(token) > maxToken {
@@ -112,8 +111,8 @@ func (c *issuerClient) verifiedClaims(ctx context.Context, token string) (claims
 	keys := &keySet{KeySet: published}
 	verified, err := oidc.NewVerifier(c.URL, keys, &oidc.Config{
 		SupportedSigningAlgs: c.Algorithms,
-		SkipClientIDCheck:    true, // check accepts several audiences
-		SkipExpiryCheck:      true, // and clocks that differ
+		SkipClientIDCheck:    true, // Issuer.check accepts several audiences
+		SkipExpiryCheck:      true, // Issuer.check tolerates clocks that differ
 	}).Verify(ctx, token)
 	switch {
 	case err == nil:
@@ -133,7 +132,7 @@ func (c *issuerClient) verifiedClaims(ctx context.Context, token string) (claims
 	return readClaims(payload, c.claimPaths())
 }
 
-// keySet keeps the error of one VerifySignature: that of go-oidc's Verify does not wrap it.
+// keySet keeps the error of VerifySignature, which go-oidc's Verify does not wrap.
 type keySet struct {
 	oidc.KeySet
 	err error
@@ -144,10 +143,10 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) (payload []b
 	return payload, k.err
 }
 
-// check reports why the claims are not of this issuer, for this server, or valid now.
+// check returns an error unless the claims are of this issuer, for this server, and valid now.
 func (i Issuer) check(c claims, now time.Time) error {
-	// The issuer was read before the signature was verified, and go-oidc compares issuers
-	// by a looser reading.
+	// Verify read the issuer before the signature was verified, and go-oidc compares
+	// issuers less strictly.
 	if c["iss"] != i.URL {
 		return refuse(access.TokenIssuer, "this token is of another issuer than it says")
 	}

@@ -18,7 +18,7 @@ const maxPrincipal = 255
 // claims are the payload of a token.
 type claims map[string]any
 
-// registered are the claims that are read from every token, each a path of one name.
+// registered are the paths of the claims that every token may have.
 var registered = [][]string{{"iss"}, {"sub"}, {"aud"}, {"exp"}, {"nbf"}, {"iat"}}
 
 // claimPaths returns the paths of all claims that are read from tokens of the issuer.
@@ -63,8 +63,8 @@ func misspelled(object map[string]any, paths [][]string) bool {
 	return false
 }
 
-// time returns a claim that is a Unix time in seconds. One that is not a number is set,
-// and zero.
+// time returns a claim that is a Unix time in seconds. A claim of another type is set, with
+// the zero time.
 func (c claims) time(name string) (at time.Time, set bool) {
 	switch seconds := c[name].(type) {
 	case nil:
@@ -78,8 +78,8 @@ func (c claims) time(name string) (at time.Time, set bool) {
 	}
 }
 
-// values returns the texts of a claim, which is a text or a list. Scopes are a list within
-// one text (RFC 6749, section 3.3).
+// values returns the texts of a claim, which is a text or a list. Scopes are one text with
+// spaces between them (RFC 6749, section 3.3).
 func (c claims) values(path []string) []string {
 	var value any = map[string]any(c)
 	for _, name := range path {
@@ -110,7 +110,7 @@ func (c claims) values(path []string) []string {
 
 func (i Issuer) subjectClaim() string { return cmp.Or(i.Subject, "sub") }
 
-// caller returns the caller that verified claims stand for.
+// caller returns the caller that verified claims identify.
 func (i Issuer) caller(c claims) (access.Caller, error) {
 	subject, ok := c[i.subjectClaim()].(string)
 	principal := i.principal(subject)

@@ -17,15 +17,15 @@ import (
 const (
 	firstBackoff = time.Second // after a failed discovery
 	maxBackoff   = 30 * time.Second
-	// The keys of an issuer are fetched three times at once, and then every ten seconds:
-	// tokens with made-up keys must not cause a flood of requests to the issuer.
+	// The keys of an issuer are fetched at most three times at once, and then every ten
+	// seconds: tokens with invented key ids must not flood the issuer with requests.
 	fetchKeysEvery = 10 * time.Second
 	fetchKeysBurst = 3
 )
 
-// go-oidc refuses a whole set of keys if go-jose refuses one of them as too large, even if
-// that key signs nothing. All keys are of issuers that the configuration names, so the
-// limit of go-jose against hostile keys can be higher.
+// If go-jose refuses one key as too large, go-oidc refuses the whole set, even if that key
+// signs nothing. The keys come from trusted issuers only, so go-jose's limit against hostile
+// keys can be higher.
 func init() { jose.MaxRSAModulusBits = 8192 }
 
 // issuerClient discovers an issuer and fetches its keys.
@@ -36,18 +36,20 @@ type issuerClient struct {
 	fetchKeys *fetcher
 
 	mu      sync.Mutex
-	keys    oidc.KeySet // nil: not discovered yet
+	keys    oidc.KeySet // nil means not discovered yet
 	backoff time.Duration
 	next    time.Time // of the next attempt
 }
 
 func newIssuerClient(issuer Issuer, o TokenOptions) *issuerClient {
 	c := &issuerClient{Issuer: issuer, options: o}
-	c.fetchKeys = &fetcher{transport: o.Transport, limit: rate.NewLimiter(rate.Every(fetchKeysEvery), fetchKeysBurst), now: o.Now, report: c.report}
+	limit := rate.NewLimiter(rate.Every(fetchKeysEvery), fetchKeysBurst)
+	c.fetchKeys = &fetcher{transport: o.Transport, limit: limit, now: o.Now, report: c.report}
 	return c
 }
 
-var errNoAnswer = refuse(access.IssuerUnavailable, "the issuer of this token does not answer, so the token cannot be verified: try again in a moment")
+var errNoAnswer = refuse(access.IssuerUnavailable,
+	"the issuer of this token does not answer, so the token cannot be verified: try again in a moment")
 
 // ready returns the keys of the issuer. The first caller discovers the issuer, and
 // concurrent callers wait for that. After a failure ready fails at once until the backoff
@@ -60,7 +62,7 @@ func (c *issuerClient) ready(ctx context.Context) (oidc.KeySet, error) {
 	case c.options.Now().Before(next):
 		return nil, errNoAnswer
 	}
-	// Not with the context of this caller: others wait for the result as well.
+	// Discovery must not end with the context of this caller: others wait for it, too.
 	found := c.flight.DoChan("", func() (any, error) { return c.discover(context.Background()) })
 	select {
 	case <-ctx.Done():
@@ -79,7 +81,7 @@ func (c *issuerClient) state() (keys oidc.KeySet, next time.Time) {
 	return c.keys, c.next
 }
 
-// discover fetches the issuer's metadata, unless that has happened meanwhile.
+// discover fetches the issuer's metadata, unless another call has just done so.
 func (c *issuerClient) discover(ctx context.Context) (oidc.KeySet, error) {
 	if known, _ := c.state(); known != nil {
 		return known, nil
@@ -97,10 +99,10 @@ func (c *issuerClient) discover(ctx context.Context) (oidc.KeySet, error) {
 	return keys, nil
 }
 
-// report tells operators whether the issuer answers.
+// report logs a failure, and reports whether the issuer answers.
 func (c *issuerClient) report(err error) {
 	if err != nil {
-		c.options.Logger.Warn("an issuer of tokens does not answer, its tokens are refused meanwhile", "issuer", c.URL, "error", err)
+		c.options.Logger.Warn("an issuer of tokens does not answer; its tokens are refused until it does", "issuer", c.URL, "error", err)
 	}
 	if c.options.Report != nil {
 		c.options.Report(c.URL, err == nil)

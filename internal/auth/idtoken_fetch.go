@@ -21,11 +21,11 @@ const (
 
 var errTooSoon = errors.New("the issuer's keys were fetched just now")
 
-// fetcher fetches the documents of an issuer. It is the transport of the HTTP client that
-// go-oidc uses, which has no limits of its own.
+// fetcher fetches the documents of an issuer. It is the transport of the HTTP client of
+// go-oidc, and adds the limits that go-oidc lacks.
 type fetcher struct {
 	transport http.RoundTripper
-	limit     *rate.Limiter // nil: no limit, and neither now nor report is used
+	limit     *rate.Limiter // nil means no limit; then now and report are not used
 	now       func() time.Time
 	report    func(error) // called with the result of each request
 	failed    atomic.Bool // the last request failed
@@ -33,8 +33,8 @@ type fetcher struct {
 
 func (f *fetcher) client() *http.Client { return &http.Client{Transport: f, Timeout: fetchTimeout} }
 
-// RoundTrip fetches a document, or returns a redirect to it. It fails on any other status
-// than 200, and on a document that is too large or not JSON.
+// RoundTrip fetches a document, or returns a redirect to it. It fails if the status is
+// neither 200 nor a redirect, and if the document is too large or not JSON.
 func (f *fetcher) RoundTrip(r *http.Request) (*http.Response, error) {
 	if f.limit == nil {
 		return f.fetch(r)
@@ -76,7 +76,7 @@ func (f *fetcher) fetch(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// checkDocument refuses metadata and keys that parsers can read in two ways.
+// checkDocument refuses metadata and keys that two parsers can read differently.
 func checkDocument(document []byte) error {
 	object, err := exactjson.Object(document)
 	switch {

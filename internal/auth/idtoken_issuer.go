@@ -26,9 +26,9 @@ type Issuer struct {
 	Subject string
 	// Leeway is the tolerated difference between clocks. Zero means none.
 	Leeway time.Duration
-	// Grants are the rights of every valid token. None means that only rules grant.
+	// Grants are the rights of every valid token. None means that only Rules grant rights.
 	Grants []access.Grant
-	// Rules grant more to tokens with certain claims. All rules that match count.
+	// Rules grant rights to tokens with certain claims. All rules that match apply.
 	Rules []ClaimRule
 }
 
@@ -42,7 +42,7 @@ type ClaimRule struct {
 	Grants []access.Grant
 }
 
-// DefaultLeeway is the leeway of an issuer that the configuration gives none.
+// DefaultLeeway is the leeway of an issuer without that setting.
 const DefaultLeeway = time.Minute
 
 // MaxLeeway is the maximum leeway: an expired token must not work much longer.
@@ -53,8 +53,8 @@ const maxURL = 120
 
 var defaultAlgorithms = []string{oidc.RS256, oidc.ES256, oidc.EdDSA}
 
-// algorithms are those that can be accepted: only the issuer can sign with them. "none" and
-// algorithms with a shared secret are not among them.
+// algorithms are the supported ones, with which only the issuer can sign: neither "none" nor
+// those with a shared secret.
 var algorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
 }
@@ -66,7 +66,8 @@ func CheckIssuerURL(text string) error {
 	case err != nil || u.Hostname() == "":
 		return errors.New("must be the issuer's URL, exactly as in its tokens: https://login.example.com")
 	case !confidential(u):
-		return errors.New("must begin with https://: an attacker on the network could replace the issuer's keys. http:// is allowed for this machine only")
+		return errors.New("must begin with https://: an attacker on the network could replace the issuer's keys. " +
+			"http:// is allowed for this machine only")
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
 		return errors.New("must not have a user, a ? or a # in it")
 	case len(text) > maxURL:

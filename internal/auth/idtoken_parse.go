@@ -15,13 +15,15 @@ const maxHeader = 2 << 10
 
 var (
 	errMalformed = refuse(access.TokenMalformed, "this token is malformed: it must be a signed JWT")
-	errAmbiguous = refuse(access.TokenMalformed, "this token has a duplicate member, or one that differs from an expected name only in letter case")
-	errHeader    = refuse(access.TokenMalformed, "the header of this token must have only an algorithm, a key id and plain values: keys, references to keys, lists and objects are refused")
+	errAmbiguous = refuse(access.TokenMalformed,
+		"this token has a duplicate member, or one that differs from an expected name only in letter case")
+	errHeader = refuse(access.TokenMalformed, "the header of this token must have only an algorithm, a key id and plain values: "+
+		"keys, references to keys, lists and objects are refused")
 )
 
 // peek reads the algorithm and the issuer of a token before its signature is verified. It
-// refuses what the libraries must not see: they process everything in a header, and take
-// "ISS" for "iss".
+// refuses tokens that are unsafe for the libraries, which process all members of a header
+// and read "ISS" as "iss".
 func peek(token string) (algorithm, issuer string, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -34,16 +36,16 @@ func peek(token string) (algorithm, issuer string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	claims, err := readClaims(payload, [][]string{{"iss"}}) // the others once the issuer is known
+	claims, err := readClaims(payload, [][]string{{"iss"}}) // the other paths depend on the issuer
 	issuer, _ = claims["iss"].(string)
 	return algorithm, issuer, err
 }
 
-// plainHeaders are the members of a header that have a meaning here. All are texts.
+// plainHeaders are the members of a header that must be texts.
 var plainHeaders = []string{"alg", "kid", "typ", "cty"}
 
-// refusedHeaders contain a key, refer to one, or change how a token is parsed. Only the
-// keys that the issuer publishes are used, and there is one way to parse.
+// refusedHeaders contain a key, refer to one, or change how a token is parsed. Only keys
+// that the issuer publishes may verify a token.
 var refusedHeaders = []string{"jwk", "jku", "x5u", "x5c", "crit", "b64", "enc", "zip", "epk", "apu", "apv", "iv", "tag", "p2s", "p2c"}
 
 // peekHeader returns the algorithm of a header. Other members are ignored (RFC 7515,
@@ -77,8 +79,8 @@ func peekHeader(part string) (algorithm string, err error) {
 	return algorithm, nil
 }
 
-// decode decodes a part of a token. It accepts one encoding only: package base64 would
-// ignore line breaks, and go-jose the unused bits at the end.
+// decode decodes a part of a token. It refuses line breaks, which package base64 ignores, and
+// unused bits at the end, which go-jose ignores: each part has only one encoding.
 func decode(part string) ([]byte, error) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(part)
 	if err != nil || strings.ContainsAny(part, "\r\n") {

@@ -13,7 +13,7 @@ import (
 
 // Key is an API key without its secret.
 type Key struct {
-	// Name is the principal that the key stands for: 1 to 64 of a-z, 0-9, dot, hyphen
+	// Name is the principal of the key: 1 to 64 of a-z, 0-9, dot, hyphen
 	// and underscore. Names are unique.
 	Name string
 	// Prefix is the part of the secret that identifies the key in logs.
@@ -44,7 +44,7 @@ func (k Key) Validate() error {
 	}
 	for _, g := range k.Grants {
 		if err := g.Validate(); err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	return nil
@@ -61,9 +61,8 @@ const (
 	secretChars  = "abcdefghijklmnopqrstuvwxyz234567" // those of rand.Text, in lower case
 )
 
-// digest is the SHA-256 of a secret, the only form in which a secret is kept: reading the
-// store does not reveal it. A plain hash is enough for secrets that are random and long;
-// it would not be for passwords.
+// digest is the SHA-256 of a secret. The store contains only the digest, so reading the store
+// does not reveal the secret. Unlike a password, a long random secret needs no slow hash.
 type digest [sha256.Size]byte
 
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
@@ -74,7 +73,7 @@ func newSecret() (secret, prefix string) {
 	return secretStart + prefix + "_" + text[prefixLength:prefixLength+restLength], prefix
 }
 
-// prefixOf returns the prefix of a secret. It is not ok if the secret is malformed.
+// prefixOf returns the prefix of a secret. Ok is false if the secret is malformed.
 func prefixOf(secret string) (prefix string, ok bool) {
 	rest, found := strings.CutPrefix(secret, secretStart)
 	if !found || len(rest) != prefixLength+len("_")+restLength || rest[prefixLength] != '_' {

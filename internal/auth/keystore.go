@@ -13,8 +13,8 @@ import (
 
 // The errors of a KeyStore, for [errors.Is].
 var (
-	// ErrUnknownKey is returned for a secret that is malformed, of no key, or of a key that
-	// has expired or was revoked. It does not tell which.
+	// ErrUnknownKey is returned if a secret is malformed or has no valid key: it never
+	// existed, has expired, or was revoked. The error does not say which.
 	ErrUnknownKey = errors.New("the key is not known, or no longer valid")
 	// ErrKeyNotFound is returned if no key has the name.
 	ErrKeyNotFound = errors.New("no key has this name")

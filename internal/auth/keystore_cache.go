@@ -9,13 +9,13 @@ import (
 
 const (
 	keepKey   = 5 * time.Second // how long a key is cached
-	keepMiss  = time.Second     // how long it is cached that a secret has no key
+	keepMiss  = time.Second     // how long a secret without a key is cached
 	keepAny   = time.Second
 	maxCached = 1000 // keys, and as many misses
 )
 
-// keyCache caches keys by the digests of their secrets. Keys and misses have separate
-// room, so that guesses do not evict keys.
+// keyCache caches keys by the digests of their secrets. Keys and misses are in separate maps,
+// so that guesses do not evict keys.
 type keyCache struct {
 	now func() time.Time
 
@@ -32,7 +32,7 @@ type keyCache struct {
 
 // cachedKey is an answer, valid until a time.
 type cachedKey struct {
-	key   *Key // nil: there is none
+	key   *Key // nil means a miss
 	until time.Time
 }
 
@@ -94,7 +94,7 @@ func (c *keyCache) putAny(some bool, asked time.Time) {
 	}
 }
 
-// invalidate removes a key, and whether there is any.
+// invalidate removes a key, and the answer of Any.
 func (c *keyCache) invalidate(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

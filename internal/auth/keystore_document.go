@@ -59,7 +59,7 @@ func decodeKey(doc *dibs.Document) (_ Key, sum digest, err error) {
 		err = fmt.Errorf("the digest has %d bytes", len(hash))
 	}
 	if err != nil {
-		return Key{}, digest{}, fmt.Errorf("the key %q cannot be decoded, revoke it and create a new one: %w", doc.Label, err)
+		return Key{}, digest{}, fmt.Errorf("the key %q cannot be decoded; revoke it and create a new one: %w", doc.Label, err)
 	}
 	return Key{
 		Name: doc.Label, Prefix: stored.Prefix, Grants: stored.Grants,

@@ -12,13 +12,18 @@ type answer struct {
 	text     func(*printer)
 }
 
-// shown returns the answer for a document, or its error: shown(text)(call(…)).
+// shown returns the answer for a document of the API, or the error: shown(text)(call(…)).
 func shown[T any](text func(*printer, T)) func(T, error) (*answer, error) {
-	return func(document T, err error) (*answer, error) {
+	return converted(func(document T) T { return document }, text)
+}
+
+// converted returns the answer for a result, or the error: converted(wire.NameOf, text)(registry.Get(…)).
+func converted[T, D any](document func(T) D, text func(*printer, T)) func(T, error) (*answer, error) {
+	return func(result T, err error) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &answer{document, func(p *printer) { text(p, document) }}, nil
+		return &answer{document(result), func(p *printer) { text(p, result) }}, nil
 	}
 }
 
@@ -36,10 +41,15 @@ func (s *session) print(a *answer, err error) {
 
 // writeJSON writes an indented document.
 func (s *session) writeJSON(document any) {
-	encoder := json.NewEncoder(s.Stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(document); err != nil {
+	if err := s.encode(document, "  "); err != nil {
 		fmt.Fprintf(s.Stderr, "dibs: writing the answer: %v\n", err)
 	}
+}
+
+// encode writes a document as JSON; on one line if indent is empty.
+func (s *session) encode(document any, indent string) error {
+	encoder := json.NewEncoder(s.Stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	return encoder.Encode(document)
 }

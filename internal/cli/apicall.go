@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/calldibs/dibs/embedded"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/wire"
@@ -22,8 +20,8 @@ import (
 // apiTimeout is how long a call of the API may take, including a webhook's receiver.
 const apiTimeout = 90 * time.Second
 
-// api calls the parts of the API that a registry does not have. For a --store it runs the server
-// in this process, so that --store and --server behave the same.
+// api calls the parts of the API that a registry does not have. With --store it calls a server in
+// this process, so that --store and --server behave the same.
 type api struct {
 	base, key string
 	client    *http.Client
@@ -82,32 +80,16 @@ func openAPI(ctx context.Context, target Target) (calls *api, closing func() err
 	if target.Store == "mem:" {
 		return nil, nil, usage("names in memory are lost when the command ends: use another --store")
 	}
-	handler, closing, err := serveStore(ctx, target)
-	calls.base, calls.client.Transport = "http://localhost", inProcess{handler}
-	return calls, closing, err
-}
-
-// serveStore returns a server over a store, for this process only.
-func serveStore(ctx context.Context, target Target) (http.Handler, func() error, error) {
-	cfg, err := loadConfig(target.Config)
-	if err != nil {
-		return nil, nil, usage("%w", err)
-	}
-	store, err := openLayout(ctx, target, cfg)
+	cfg, store, registry, err := openStore(ctx, target)
 	if err != nil {
 		return nil, nil, err
 	}
-	settings := cfg.Dibs()
-	settings.SweepEvery = -1
-	registry, err := embedded.Open(store, settings)
-	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
-	}
 	metrics := server.NewMetrics()
-	return server.New(server.Config{
+	calls.base, calls.client.Transport = "http://localhost", inProcess{server.New(server.Config{
 		Registry: registry, Store: store, RequestTimeout: apiTimeout, Metrics: metrics,
 		Webhooks: newWebhooks(cfg.Webhooks, registry, store, nil, metrics),
-	}), registry.Close, nil
+	})}
+	return calls, registry.Close, nil
 }
 
 // call sends a request, and decodes the response into a T.
@@ -141,7 +123,8 @@ func call[T any](ctx context.Context, a *api, method, path string, body any) (in
 	if res.StatusCode/100 == 2 {
 		return into, json.NewDecoder(res.Body).Decode(&into)
 	}
-	failed := &apiError{*wire.NewProblem(res.StatusCode, "UNEXPECTED", fmt.Sprintf("the server answered %d, not as Dibs does: check the URL and any proxy in between", res.StatusCode))}
+	failed := &apiError{*wire.NewProblem(res.StatusCode, "UNEXPECTED",
+		fmt.Sprintf("the server answered %d, not as Dibs does: check the URL and any proxy in between", res.StatusCode))}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") {
 		err = json.NewDecoder(res.Body).Decode(&failed.problem)
 	}

@@ -11,12 +11,6 @@ import (
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// backupDocument is the JSON of a backup.
-type backupDocument struct {
-	File  string `json:"file"`
-	Bytes int64  `json:"bytes"`
-}
-
 func (s *session) backup() *cobra.Command {
 	return &cobra.Command{
 		Use:     "backup FILE",
@@ -24,9 +18,9 @@ func (s *session) backup() *cobra.Command {
 		Short:   "Copy an SQLite store into a new file, while it is in use",
 		Long: `Copy an SQLite store into a new file, while it is in use.
 
-The copy is a snapshot, and complete when the command ends. To restore it, put it in
-place of the store while no process has that open. PostgreSQL and etcd have tools of
-their own for backups: see docs/operations.md.`,
+The copy is a snapshot, and complete when the command ends. To restore it, replace the
+store by it while no process has the store open. PostgreSQL and etcd have their own
+backup tools: see docs/operations.md.`,
 		Example: indent("dibs backup names-2026-03-01.db --store sqlite:dibs.db"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,12 +38,13 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 	}
 	file, found := strings.CutPrefix(target.Store, "sqlite:")
 	if !found {
-		return nil, usage("only SQLite can be backed up this way: use --store sqlite:FILE; for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
+		return nil, usage("only SQLite can be backed up this way: use --store sqlite:FILE; " +
+			"for PostgreSQL use pg_dump or pg_basebackup, for etcd etcdctl snapshot save")
 	}
 	if _, err := os.Stat(file); err != nil {
-		return nil, usage("no store to copy: %w", err) // Open would create an empty one
+		return nil, usage("no store to copy: %w", err) // Open would create an empty store
 	}
-	// Without routes: each store is copied by itself.
+	// Routes do not matter: a backup copies one store.
 	store, err := sqlitestore.Open(ctx, file, sqlitestore.Config{})
 	if err != nil {
 		return nil, err
@@ -65,7 +60,7 @@ func (s *session) backUp(ctx context.Context, path string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{backupDocument{path, info.Size()}, func(p *printer) {
+	return &answer{map[string]any{"file": path, "bytes": info.Size()}, func(p *printer) {
 		p.line("The backup is %s, %d bytes.", path, info.Size())
 	}}, nil
 }

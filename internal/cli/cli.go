@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,7 +38,7 @@ type session struct {
 	Process
 	flags   targetFlags
 	json    bool
-	started bool // a command runs; errors before it are usage errors
+	started bool // the command runs: earlier errors are usage errors
 }
 
 // Run runs the command line and returns the exit code, see [ExitOK]. It writes errors to Stderr;
@@ -51,7 +52,7 @@ func (p Process) Run() int {
 	if err != nil && !s.started {
 		err = usage("%w", err)
 	}
-	// If a flag before --json is invalid, --json was not parsed; a script still wants JSON.
+	// After an invalid flag, a later --json is not parsed, but still applies.
 	s.json = s.json || slices.Contains(s.Args, "--json")
 	s.report(err)
 	return exitCode(err)
@@ -59,7 +60,7 @@ func (p Process) Run() int {
 
 func (p Process) withDefaults() Process {
 	if p.Stdin == nil {
-		p.Stdin = eof{}
+		p.Stdin = strings.NewReader("")
 	}
 	if p.Getenv == nil {
 		p.Getenv = func(string) string { return "" }
@@ -72,11 +73,6 @@ func (p Process) withDefaults() Process {
 	}
 	return p
 }
-
-// eof is an empty reader.
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
 // The groups of the root's help.
 const (
@@ -103,7 +99,7 @@ func (s *session) root() *cobra.Command {
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupTake, Title: "Take a name:"},
-		&cobra.Group{ID: groupOwn, Title: "Change who has which name:"},
+		&cobra.Group{ID: groupOwn, Title: "Change names and owners:"},
 		&cobra.Group{ID: groupEntity, Title: "All names of an entity:"},
 		&cobra.Group{ID: groupQuery, Title: "Query:"},
 		&cobra.Group{ID: groupOperate, Title: "Operate:"},
@@ -114,7 +110,8 @@ func (s *session) root() *cobra.Command {
 		s.rename(), s.transfer(), s.swap(), s.decommission(), s.apply(),
 		s.entity(), s.archive(), s.restore(), s.delete(),
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
-		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
+		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(),
+		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
 		demoCommand(), demoCustomerCommand(),
 	)
 	root.SetHelpCommandGroupID(groupOther)
@@ -122,7 +119,7 @@ func (s *session) root() *cobra.Command {
 	s.flags.add(root)
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "answer in JSON, errors too")
 	s.noteStart(root)
-	root.SetArgs(append([]string{}, s.Args...)) // nil would mean the arguments of the process
+	root.SetArgs(append([]string{}, s.Args...)) // for nil, cobra reads the arguments of the process
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)

@@ -46,28 +46,23 @@ ended by the wrong time stay ended.`,
 dibs clock set 2026-03-01T15:04:05Z --store etcd://host1,host2,host3/names`),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var to momentFlag
+			to := s.Now()
 			if len(args) == 1 {
-				if err := to.Set(args[0]); err != nil {
+				var err error
+				if to, err = parseTime(args[0]); err != nil {
 					return usage("%w", err)
 				}
 			}
-			return s.onClock(func(target Target) (*answer, error) { return s.setClock(cmd.Context(), target, to.Time) })
+			return s.onClock(func(target Target) (*answer, error) { return s.setClock(cmd.Context(), target, to) })
 		},
 	}
 }
 
 // onClock runs work on the clock of a store, and prints the answer.
 func (s *session) onClock(work func(Target) (*answer, error)) error {
-	target, err := s.target()
+	target, err := s.storeTarget()
 	if err != nil {
 		return err
-	}
-	if target.Server != "" {
-		return usage("this command needs the store itself: use --store")
-	}
-	if err := engine.Check(target.Store); err != nil {
-		return usage("%w", err)
 	}
 	answer, err := work(target)
 	s.print(answer, err)
@@ -127,7 +122,6 @@ func difference(ahead time.Duration) string {
 	}
 }
 
-// setClock sets the time of a store to a moment; zero means this machine's time.
 func (s *session) setClock(ctx context.Context, target Target, to time.Time) (*answer, error) {
 	store, err := engine.Open(ctx, target.Store)
 	if err != nil {
@@ -137,13 +131,13 @@ func (s *session) setClock(ctx context.Context, target Target, to time.Time) (*a
 		SetTime(ctx context.Context, now time.Time) error
 	})
 	if !ok {
-		return nil, errors.Join(usage("only a registry in etcd has a time that can be set: SQLite uses the clock of this machine, PostgreSQL that of its server"), store.Close())
-	}
-	if to.IsZero() {
-		to = s.Now()
+		return nil, errors.Join(usage("only a registry in etcd has a time that can be set: "+
+			"SQLite uses the clock of this machine, PostgreSQL that of its server"), store.Close())
 	}
 	if err := settable.SetTime(ctx, to); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &answer{map[string]string{"time": wire.FormatTime(to)}, func(p *printer) { p.line("The registry's time is now %s", date(to)) }}, store.Close()
+	return &answer{map[string]string{"time": wire.FormatTime(to)}, func(p *printer) {
+		p.line("The registry's time is now %s", date(to))
+	}}, store.Close()
 }

@@ -16,8 +16,8 @@ func (s *session) configCommand() *cobra.Command {
 		Short: "Report all errors in a configuration",
 		Long: `Report all errors in a configuration, with file and line.
 
-The environment counts, as for "dibs serve". The check reads files of certificates and
-secrets, but opens no store and calls no service.`,
+It applies the environment, as "dibs serve" does. It reads the files of certificates
+and secrets, but opens no store and calls no service.`,
 		Example: indent("dibs config check dibs.toml"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

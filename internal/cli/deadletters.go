@@ -18,7 +18,7 @@ func (s *session) deadCommand() *cobra.Command {
 		Short: "Manage dead letters: events that could not be delivered",
 		Long: `Manage dead letters: events whose receiver failed for too long.
 
-Resending does not restore the order: later events have been sent already.`,
+A resent event arrives out of order, after events that happened later.`,
 	}, s.deadList(), s.deadShow(), s.deadResend(), s.deadRemove())
 }
 
@@ -32,19 +32,12 @@ func (s *session) deadList() *cobra.Command {
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
 		return shown(func(p *printer, list wire.DeadLetterPage) {
-			if len(list.DeadLetters) == 0 {
-				p.line("No dead letters.")
-				return
-			}
 			var rows [][]string
 			for _, l := range list.DeadLetters {
 				rows = append(rows, []string{l.ID, shortDate(l.EventAt), l.Kind, l.Where, l.ReservationID, strconv.Itoa(l.Attempts), l.LastError})
 			}
-			p.table([]string{"letter", "at", "event", "where", "id", "attempts", "error"}, rows)
-			if list.NextCursor != "" {
-				p.line("")
-				p.line("There may be more: use --cursor %s", list.NextCursor)
-			}
+			p.list("No dead letters.", []string{"letter", "at", "event", "where", "id", "attempts", "error"}, rows)
+			p.next("There may be more: use", list.NextCursor)
 		})(call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil))
 	})
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many, at most 1,000")
@@ -73,13 +66,14 @@ func (s *session) deadResend() *cobra.Command {
 		case all:
 			return resendAll(ctx, a, args[0])
 		}
-		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "deadletters", args[1], "resend"), nil))
+		path := hookPath(args[0], "deadletters", args[1], "resend")
+		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, path, nil))
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all of them, oldest first")
 	return cmd
 }
 
-// resendAll repeats the call while it delivers something and something is left.
+// resendAll repeats the call until nothing is left, an event fails, or a call achieves nothing.
 func resendAll(ctx context.Context, a *api, hook string) (*answer, error) {
 	var sum wire.DeadLettersResent
 	for {

@@ -11,15 +11,14 @@ import (
 )
 
 // newWebhooks returns the webhooks of a registry, or nil if they are disabled.
-func newWebhooks(cfg config.Webhooks, registry *dibs.Registry, store dibs.Store, log *slog.Logger, metrics *server.Metrics) *webhook.Service {
+func newWebhooks(
+	cfg config.Webhooks, registry *dibs.Registry, store dibs.Store, log *slog.Logger, metrics *server.Metrics,
+) *webhook.Service {
 	if !cfg.Enabled {
 		return nil
 	}
-	return webhook.New(webhook.Config{
-		Registry: registry, Store: store, Timeout: cfg.Timeout, Pauses: cfg.Pauses, GiveUpAfter: cfg.GiveUpAfter,
-		Concurrency: cfg.Concurrency, AllowPrefixes: cfg.AllowPrefixes, Source: cfg.Source,
-		Logger: log, Observer: metrics.WebhookObserver(),
-	})
+	cfg.Registry, cfg.Store, cfg.Logger, cfg.Observer = registry, store, log, metrics.WebhookObserver()
+	return webhook.New(cfg.Config)
 }
 
 // deliver sends events to webhooks until stop, which waits for deliveries in flight.
@@ -28,15 +27,23 @@ func (sv *service) deliver(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	// Deliveries go on while the server drains.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	end := background(context.WithoutCancel(ctx), webhook.NewDispatcher(sv.webhooks).Run)
+	return func() {
+		end()
+		sv.webhooks.Close()
+	}
+}
+
+// background runs work until stop, which waits for its end.
+func background(ctx context.Context, work func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		webhook.NewDispatcher(sv.webhooks).Run(ctx)
+		work(ctx)
 	}()
 	return func() {
 		cancel()
 		<-done
-		sv.webhooks.Close()
 	}
 }

@@ -25,11 +25,7 @@ dibs entity user/7 --scope acme`,
 			return nil
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			info, err := registry.Entity(ctx, scope, entity)
-			if err != nil {
-				return nil, err
-			}
-			return &answer{wire.EntityInfoOf(info), func(p *printer) { p.entity(info) }}, nil
+			return converted(wire.EntityInfoOf, (*printer).entity)(registry.Entity(ctx, scope, entity))
 		},
 	})
 	scopeVar(cmd, &scope)
@@ -65,15 +61,15 @@ func scopeVar(cmd *cobra.Command, scope *string) {
 // onEntity returns a command on all names of an entity. Done is the label of the result.
 func (s *session) onEntity(v verb, done string, command func(scope string, entity dibs.Entity) dibs.Command) *cobra.Command {
 	var scope string
-	var entity entityFlag
+	var entity dibs.Entity
 	v.group = groupEntity
 	v.do = func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-		return applied(ctx, registry, command(scope, entity.Entity), func(r dibs.Result) *answer {
-			return &answer{wire.ResultOf(r), func(p *printer) { p.result(r, [2]string{done, entity.Entity.String()}) }}
+		return applied(ctx, registry, command(scope, entity), func(r dibs.Result) *answer {
+			return &answer{wire.ResultOf(r), func(p *printer) { p.result(r, [2]string{done, entity.String()}) }}
 		})
 	}
 	cmd := s.command(v)
-	entityVar(cmd, &entity, "the entity")
+	requiredEntityVar(cmd, &entity, "entity", "the entity")
 	scopeVar(cmd, &scope)
 	return cmd
 }
@@ -95,8 +91,9 @@ func (s *session) restore() *cobra.Command {
 func (s *session) delete() *cobra.Command {
 	return s.onEntity(verb{
 		name: "delete", short: "Hard delete: every name of an entity becomes quarantined or free",
-		long: `Names and aliases in every namespace of the scope, as each policy says. If an entity
-has more than 32 names, the rest follows in sweeps; none of them resolves any more.`,
+		long: `It gives up active names and aliases in every namespace of the scope; each policy
+says whether they are quarantined. If an entity has more than 32 names, sweeps give up
+the rest. From now on none of them resolves.`,
 		example: "dibs delete --entity wedding/42",
 	}, "deleted", func(scope string, entity dibs.Entity) dibs.Command { return dibs.Delete{Scope: scope, Entity: entity} })
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -21,8 +20,8 @@ func (s *session) events() *cobra.Command {
 	cmd := s.command(verb{
 		name: "events", group: groupQuery,
 		short: "Show the feed of changes",
-		long: `From the beginning, or after a cursor. With --follow it prints new events as they
-happen, until it is interrupted. With --json each event is one line.`,
+		long: `It begins with the oldest event, or after a cursor. With --follow it prints new events
+as they happen, until it is interrupted. With --json each event is one line.`,
 		example: `
 dibs events --namespace slug
 dibs events --follow --json | jq .key
@@ -73,7 +72,7 @@ func (s *session) follow(ctx context.Context, registry *dibs.Registry, query dib
 		case err != nil:
 			return err
 		case s.json:
-			err = s.writeLine(event)
+			err = s.encode(wire.EventOf(event), "")
 		default:
 			_, err = fmt.Fprintln(s.Stdout, clean(strings.Join(eventRow(event), "  ")))
 		}
@@ -84,32 +83,21 @@ func (s *session) follow(ctx context.Context, registry *dibs.Registry, query dib
 	return nil
 }
 
-// writeLine writes an event as a line of JSON.
-func (s *session) writeLine(event dibs.Event) error {
-	encoder := json.NewEncoder(s.Stdout)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(wire.EventOf(event))
-}
-
 func (s *session) eventPage(events dibs.EventPage) (*answer, error) {
 	if s.json {
 		for _, e := range events.Events {
-			if err := s.writeLine(e); err != nil {
+			if err := s.encode(wire.EventOf(e), ""); err != nil {
 				return nil, err
 			}
 		}
 		return nil, nil
 	}
 	return &answer{text: func(p *printer) {
-		if len(events.Events) == 0 {
-			p.line("No events.")
-			return
-		}
 		var rows [][]string
 		for _, e := range events.Events {
 			rows = append(rows, eventRow(e))
 		}
-		p.table([]string{"at", "event", "name", "state", "entity", "cursor"}, rows)
+		p.list("No events.", []string{"at", "event", "name", "state", "entity", "cursor"}, rows)
 	}}, nil
 }
 

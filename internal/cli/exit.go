@@ -69,18 +69,13 @@ func exitCode(err error) int {
 			return known.exit
 		}
 	}
-	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && isDenied(status) {
+	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden) {
 		return ExitRefused
 	}
 	if refused, ok := errors.AsType[*dibs.Error](err); ok {
 		return codeExit(refused.Code)
 	}
 	return ExitUnexpected
-}
-
-// isDenied reports whether a server requires a key, or a key with other rights.
-func isDenied(e *dibsclient.StatusError) bool {
-	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
 func codeExit(code dibs.Code) int {

@@ -13,7 +13,7 @@ import (
 func (s *session) forget() *cobra.Command {
 	var (
 		name, scope string
-		entity      entityFlag
+		entity      dibs.Entity
 		dryRun, yes bool
 		scrub       bool
 	)
@@ -21,12 +21,12 @@ func (s *session) forget() *cobra.Command {
 		name: "forget", group: groupOperate,
 		short: "Erase a person, or a name, from rows and history",
 		long: `--entity erases a person: the entity, and every name that it owns or was the last to
-own. A name that another entity owns by now stays, and its history loses the person.
+own. A name that now belongs to another entity stays; its history loses the person.
 --name erases one name without an owner; with --entity, one that the entity owns.
 
 A tombstone without the value blocks the name for its quarantine, and epochs never go
-back. It cannot be undone. It reads the whole feed. If it is interrupted, run it again
-to continue. See docs/privacy.md for what a database keeps on disk and in backups.
+back. Forget cannot be undone. It reads the whole feed; if it is interrupted, run it
+again to continue. See docs/privacy.md for what a database keeps on disk and in backups.
 
 It asks for confirmation; --yes skips that. A value of - is read from stdin: personal
 data does not belong in a shell's history.`,
@@ -39,7 +39,7 @@ printf %s "$EMAIL" | dibs forget --name email:- --yes`,
 			if err != nil {
 				return nil, err
 			}
-			request.Scope, request.Entity, request.DryRun, request.Scrub = scope, entity.Entity, dryRun, scrub
+			request.Scope, request.Entity, request.DryRun, request.Scrub = scope, entity, dryRun, scrub
 			if !dryRun && !yes {
 				if err := s.askToForget(ctx, registry, request); err != nil {
 					return nil, err
@@ -52,7 +52,7 @@ printf %s "$EMAIL" | dibs forget --name email:- --yes`,
 			return forgotten(report, dryRun), nil
 		},
 	})
-	cmd.Flags().Var(&entity, "entity", "the person, or the owner of the name")
+	entityVar(cmd, &entity, "entity", "the person, or the owner of the name")
 	scopeVar(cmd, &scope)
 	cmd.Flags().StringVar(&name, "name", "", "one `namespace:value` to forget")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be erased, without doing it")
@@ -62,7 +62,8 @@ printf %s "$EMAIL" | dibs forget --name email:- --yes`,
 	return cmd
 }
 
-// forgetRequest parses --name. Unless silent, stdin is for the confirmation.
+// forgetRequest parses --name. The value can be read from stdin only if silent: otherwise the
+// confirmation reads stdin.
 func (s *session) forgetRequest(name string, silent bool) (dibs.ForgetRequest, error) {
 	if name == "" {
 		return dibs.ForgetRequest{}, nil

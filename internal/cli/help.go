@@ -4,8 +4,8 @@ const rootHelp = `Dibs manages names that must belong to one owner: slugs, usern
 codes. A name is reserved for a limited time, then confirmed for the entity that owns
 it, or released.
 
---store opens a database directly, --server calls a running server. DIBS_STORE and
-DIBS_SERVER set the same for a shell.
+--store opens a database directly, --server calls a running server. The variables
+DIBS_STORE and DIBS_SERVER replace these flags.
 
 Write an entity as type/id, such as user/42. A value of - is read from stdin, so that
 it stays out of the shell's history; if a command takes several values, - reads one

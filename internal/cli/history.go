@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,19 +16,16 @@ func (s *session) history() *cobra.Command {
 	cmd := s.command(verb{
 		name: "history", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
 		short: "Show what happened to a name, oldest first",
-		long: `All events; or the last ones with --limit, and those before with the --cursor that is
-then printed.`,
+		long: `It shows all events. With --limit it shows the last ones, and prints a --cursor for
+those before them.`,
 		example: `
 dibs history slug alice-bob
 dibs history slug alice-bob --limit 10`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			query.Namespace, query.Value = args[0], args[1]
-			history, err := readHistory(ctx, registry, query)
-			if err != nil {
-				return nil, err
-			}
-			document := wire.EventsPage{Events: wire.EventsOf(history.Events), NextCursor: history.Next}
-			return &answer{document, func(p *printer) { p.history(history) }}, nil
+			return converted(func(history dibs.HistoryPage) wire.EventsPage {
+				return wire.EventsPage{Events: wire.EventsOf(history.Events), NextCursor: history.Next}
+			}, (*printer).history)(readHistory(ctx, registry, query))
 		},
 	})
 	flags := cmd.Flags()
@@ -46,27 +44,19 @@ func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.Histor
 }
 
 func (p *printer) history(history dibs.HistoryPage) {
-	events := history.Events
-	if len(events) == 0 {
-		p.line("No events.")
-		return
-	}
-	rows := make([][]string, len(events))
-	for i, e := range events {
+	rows := make([][]string, len(history.Events))
+	for i, e := range history.Events {
 		rows[i] = []string{
 			date(e.At.Time()), string(e.Kind), string(e.After.State), owner(e.Entity),
 			p.moment(e.After.Until.Time()), number(e.Epoch), e.Actor, e.CorrelationID,
 		}
 	}
-	p.table([]string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
-	if history.Next != "" {
-		p.line("")
-		p.line("There are older events: use --cursor %s", history.Next)
-	}
+	p.list("No events.", []string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
+	p.next("There are older events: use", history.Next)
 }
 
 func (s *session) whoHeld() *cobra.Command {
-	var at momentFlag
+	var at time.Time
 	cmd := s.command(verb{
 		name: "who-held", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
 		short: "Show the owner of a name at a moment",
@@ -75,14 +65,14 @@ func (s *session) whoHeld() *cobra.Command {
 dibs who-held slug alice-bob --at 2026-03-01
 dibs who-held slug alice-bob --at 2026-03-01T15:04:05Z`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			holder, err := registry.WhoHeld(ctx, args[0], args[1], at.Time)
+			holder, err := registry.WhoHeld(ctx, args[0], args[1], at)
 			if err != nil {
 				return nil, err
 			}
 			document := map[string]wire.Holder{"holder": wire.HolderOf(holder)}
 			return &answer{document, func(p *printer) {
 				p.fields(
-					[2]string{"at", date(at.Time)},
+					[2]string{"at", date(at)},
 					[2]string{"state", string(holder.State)},
 					[2]string{"entity", owner(holder.Entity)},
 					[2]string{"epoch", number(holder.Epoch)},
@@ -91,7 +81,7 @@ dibs who-held slug alice-bob --at 2026-03-01T15:04:05Z`,
 			}}, nil
 		},
 	})
-	cmd.Flags().Var(&at, "at", "the moment: 2026-03-01, or with a time of day")
+	timeVar(cmd, &at, "at", "the moment: 2026-03-01, or with a time of day")
 	must(cmd.MarkFlagRequired("at"))
 	return cmd
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -17,52 +18,43 @@ func applied(ctx context.Context, registry *dibs.Registry, command dibs.Command,
 	return show(results[0]), nil
 }
 
-// holdFlags are the flags of commands that reserve.
-type holdFlags struct {
-	ttl         ttlFlag
-	token       string
-	entity      entityFlag
-	correlation string
-	meta        metaFlag
-	override    bool
+// holdFlags adds the flags of commands that reserve.
+func holdFlags(cmd *cobra.Command, c *dibs.Reserve) {
+	flags := cmd.Flags()
+	ttlVar(cmd, &c.TTL, "how long the hold lasts (default: the policy's)")
+	flags.StringVar(&c.Token, "token", "", "a random `secret` of your own, 16 to 128 characters (default: a new one)")
+	entityVar(cmd, &c.Entity, "entity", "the owner-to-be; confirm then accepts no other")
+	flags.StringVar(&c.CorrelationID, "correlation-id", "", "kept with the hold and its events")
+	metaVar(cmd, &c.Meta, "kept with the hold; repeatable, up to 16 times")
+	flags.BoolVar(&c.OverrideReserved, "override-reserved", false, overrideHelp)
 }
 
-func (f *holdFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.Var(&f.ttl, "ttl", "how long the hold lasts (default: the policy's)")
-	flags.StringVar(&f.token, "token", "", "a random `secret` of your own, 16 to 128 characters (default: a new one)")
-	flags.Var(&f.entity, "entity", "the owner-to-be; confirm then accepts no other")
-	flags.StringVar(&f.correlation, "correlation-id", "", "kept with the hold and its events")
-	flags.Var(&f.meta, "meta", "kept with the hold; repeatable, up to 16 times")
-	flags.BoolVar(&f.override, "override-reserved", false, "allow a reserved word; it takes the right overrideReserved")
-}
+const overrideHelp = "allow a reserved word; needs the right overrideReserved"
 
 func (s *session) reserve() *cobra.Command {
-	var f holdFlags
+	var c dibs.Reserve
 	cmd := s.command(verb{
 		name: "reserve", args: []string{"NAMESPACE", "VALUE"}, group: groupTake,
 		short: "Hold a name for a limited time",
-		long: `The answer contains the token, the proof of the hold. It is shown only once: confirm,
-extend and release need it. Reserving again with the same --token gives the same hold,
-so a lost answer can be asked for again.`,
+		long: `The answer contains the token, which is shown only once. Confirm, extend and release
+need it as the proof of the hold. Reserving again with the same --token returns the
+same hold: use your own token to repeat the command when its answer is lost.`,
 		example: `
 dibs reserve slug alice-bob
 dibs reserve slug alice-bob --ttl 15m --entity wedding/42 --meta source=shop
 dibs reserve slug alice-bob --token "$(openssl rand -hex 16)"
 printf %s alice@example.com | dibs reserve email -`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			return applied(ctx, registry, dibs.Reserve{
-				Namespace: args[0], Value: args[1], TTL: f.ttl.TTL, Token: f.token, Entity: f.entity.Entity,
-				CorrelationID: f.correlation, Meta: f.meta, OverrideReserved: f.override,
-			}, oneName)
+			c.Namespace, c.Value = args[0], args[1]
+			return applied(ctx, registry, c, oneName)
 		},
 	})
-	f.add(cmd)
+	holdFlags(cmd, &c)
 	return cmd
 }
 
 func (s *session) reserveFirst() *cobra.Command {
-	var f holdFlags
+	var c dibs.Reserve
 	cmd := s.command(verb{
 		name: "reserve-first", args: []string{"NAMESPACE", "VALUE..."}, group: groupTake,
 		short: "Hold the first of several names that is available",
@@ -72,12 +64,12 @@ dibs reserve-first slug alice-bob alice-and-bob bob-alice
 dibs reserve-first slug - < candidates.txt`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			return applied(ctx, registry, dibs.ReserveFirst{
-				Namespace: args[0], Values: args[1:], TTL: f.ttl.TTL, Token: f.token, Entity: f.entity.Entity,
-				CorrelationID: f.correlation, Meta: f.meta, OverrideReserved: f.override,
+				Namespace: args[0], Values: args[1:], TTL: c.TTL, Token: c.Token, Entity: c.Entity,
+				CorrelationID: c.CorrelationID, Meta: c.Meta, OverrideReserved: c.OverrideReserved,
 			}, oneName)
 		},
 	})
-	f.add(cmd)
+	holdFlags(cmd, &c)
 	return cmd
 }
 
@@ -87,10 +79,7 @@ func (s *session) onHold(v verb, command func(id dibs.ID, token string) dibs.Com
 	var id dibs.ID
 	v.args, v.group = []string{"ID"}, groupTake
 	v.before = func(args []string) (err error) {
-		if token == "" {
-			token = s.Getenv("DIBS_TOKEN")
-		}
-		if token == "" {
+		if token = cmp.Or(token, s.Getenv("DIBS_TOKEN")); token == "" {
 			return usage("the token of the hold is missing: use --token, or set DIBS_TOKEN")
 		}
 		id, err = dibs.ParseID(args[0])
@@ -105,11 +94,7 @@ func (s *session) onHold(v verb, command func(id dibs.ID, token string) dibs.Com
 }
 
 func (s *session) confirm() *cobra.Command {
-	var (
-		entity   entityFlag
-		replace  bool
-		replaces string
-	)
+	var c dibs.Confirm
 	cmd := s.onHold(verb{
 		name:  "confirm",
 		short: "Make a held name the active name of an entity",
@@ -118,25 +103,26 @@ dibs confirm res_… --token … --entity wedding/42
 dibs confirm res_… --token … --entity wedding/42 --replace
 dibs confirm res_… --token … --entity user/7 --replaces old@example.com`,
 	}, func(id dibs.ID, token string) dibs.Command {
-		return dibs.Confirm{ID: id, Token: token, Entity: entity.Entity, Replace: replace, Replaces: replaces}
+		c.ID, c.Token = id, token
+		return c
 	})
-	entityVar(cmd, &entity, "the owner")
-	cmd.Flags().BoolVar(&replace, "replace", false, "make the entity's present name an alias of this one")
-	cmd.Flags().StringVar(&replaces, "replaces", "", "the `value` to replace, if an entity may have many names")
+	requiredEntityVar(cmd, &c.Entity, "entity", "the owner")
+	cmd.Flags().BoolVar(&c.Replace, "replace", false, "make the entity's present name an alias of this one")
+	cmd.Flags().StringVar(&c.Replaces, "replaces", "", "the `value` to replace, if an entity may have many names")
 	return cmd
 }
 
 func (s *session) extend() *cobra.Command {
-	var ttl ttlFlag
+	var ttl dibs.TTL
 	cmd := s.onHold(verb{
 		name:    "extend",
 		short:   "Move the end of a hold",
 		long:    "The hold then lasts for --ttl from now, but not longer in total than the policy\nallows. It never becomes shorter.",
 		example: "dibs extend res_… --token … --ttl 10m",
 	}, func(id dibs.ID, token string) dibs.Command {
-		return dibs.Extend{ID: id, Token: token, TTL: ttl.TTL}
+		return dibs.Extend{ID: id, Token: token, TTL: ttl}
 	})
-	cmd.Flags().Var(&ttl, "ttl", "how long from now (default: the policy's)")
+	ttlVar(cmd, &ttl, "how long from now (default: the policy's)")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,15 +30,15 @@ events and the owner of its holds.`,
 func (s *session) keysCreate() *cobra.Command {
 	var (
 		may, in []string
-		until   momentFlag
+		until   time.Time
 	)
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a key and print its secret, once",
 		Long: `Make a key and print its secret, once.
 
---may takes verbs and groups of verbs: ` + verbNames(access.Groups()) + `.
---in takes namespaces: '*' is all of them, 'acme.*' all of the scope acme, 'acme.slug' that one.`,
+--may takes verbs and groups of verbs: ` + access.Join(access.Groups()) + `.
+--in takes namespaces: '*' means all, 'acme.*' those of the scope acme, 'acme.slug' only that one.`,
 		Example: indent(`dibs keys create checkout --may read,hold --in slug --store sqlite:dibs.db
 dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --store sqlite:dibs.db`),
 		Args: cobra.ExactArgs(1),
@@ -47,15 +48,15 @@ dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --sto
 		for _, v := range may {
 			grant.Verbs = append(grant.Verbs, access.Verb(v))
 		}
-		wanted := auth.Key{Name: args[0], Grants: []access.Grant{grant}, ExpiresAt: until.Time}
+		wanted := auth.Key{Name: args[0], Grants: []access.Grant{grant}, ExpiresAt: until}
 		if err := wanted.Validate(); err != nil {
 			return usage("%w", err)
 		}
 		if !until.IsZero() && !until.After(s.Now()) {
-			return usage("--until is %s, which is in the past", date(until.Time))
+			return usage("--until is %s, which is in the past", date(until))
 		}
-		return s.onRing(cmd.Context(), func(ring *auth.KeyStore) (*answer, error) {
-			key, secret, err := ring.Create(cmd.Context(), wanted)
+		return s.onKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
+			key, secret, err := keys.Create(cmd.Context(), wanted)
 			if err != nil {
 				return nil, err
 			}
@@ -69,7 +70,7 @@ dibs keys create acme --may read,hold,own --in 'acme.*' --until 2027-01-01 --sto
 	}
 	cmd.Flags().StringSliceVar(&may, "may", nil, "the allowed `verbs` and groups")
 	cmd.Flags().StringSliceVar(&in, "in", nil, "the `namespaces` in which they are allowed")
-	cmd.Flags().Var(&until, "until", "when it expires (default: never)")
+	timeVar(cmd, &until, "until", "when it expires (default: never)")
 	must(cmd.MarkFlagRequired("may"))
 	must(cmd.MarkFlagRequired("in"))
 	return cmd
@@ -79,23 +80,19 @@ func (s *session) keysList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without their secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.onRing(cmd.Context(), func(ring *auth.KeyStore) (*answer, error) {
-				list, err := ring.List(cmd.Context())
+			return s.onKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
+				list, err := keys.List(cmd.Context())
 				if err != nil {
 					return nil, err
 				}
-				document := keyList{Keys: make([]keyDocument, len(list))}
+				documents := make([]keyDocument, len(list))
 				rows := make([][]string, len(list))
 				for i, k := range list {
-					document.Keys[i] = keyOf(k)
+					documents[i] = keyOf(k)
 					rows[i] = []string{k.Name, k.Prefix, grants(k.Grants), date(k.CreatedAt), date(k.ExpiresAt)}
 				}
-				return &answer{document, func(p *printer) {
-					if len(rows) == 0 {
-						p.line("No keys.")
-						return
-					}
-					p.table([]string{"name", "prefix", "may", "created", "until"}, rows)
+				return &answer{map[string]any{"keys": documents}, func(p *printer) {
+					p.list("No keys.", []string{"name", "prefix", "may", "created", "until"}, rows)
 				}}, nil
 			})
 		},
@@ -106,49 +103,35 @@ func (s *session) keysRevoke() *cobra.Command {
 	var open bool
 	cmd := &cobra.Command{
 		Use: "revoke NAME", Short: "Revoke a key", Args: cobra.ExactArgs(1),
-		Long: "Revoke a key.\n\nServers that have just seen it may accept it for five more seconds.",
+		Long: "Revoke a key.\n\nA server that has just used it may accept it for five more seconds.",
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return s.onRing(cmd.Context(), func(ring *auth.KeyStore) (*answer, error) {
-			if err := mayRevoke(cmd.Context(), ring, args[0], open); err != nil {
+		return s.onKeys(cmd.Context(), func(keys *auth.KeyStore) (*answer, error) {
+			list, err := keys.List(cmd.Context())
+			if err != nil {
 				return nil, err
 			}
-			if err := ring.Revoke(cmd.Context(), args[0]); err != nil {
+			if len(list) == 1 && list[0].Name == args[0] && !open {
+				return nil, usage("without the last key every program on this machine could use the server: make another key first, or add --open")
+			}
+			if err := keys.Revoke(cmd.Context(), args[0]); err != nil {
 				return nil, err
 			}
 			return &answer{map[string]string{"revoked": args[0]}, func(p *printer) { p.line("%s is revoked", args[0]) }}, nil
 		})
 	}
-	cmd.Flags().BoolVar(&open, "open", false, "revoke even the last key: a server that starts then requires none")
+	cmd.Flags().BoolVar(&open, "open", false, "revoke even the last key: a server that starts after that requires no key")
 	return cmd
 }
 
-// mayRevoke refuses to revoke the last key, unless open is set.
-func mayRevoke(ctx context.Context, ring *auth.KeyStore, name string, open bool) error {
-	list, err := ring.List(ctx)
-	if err != nil {
-		return err
-	}
-	if len(list) == 1 && list[0].Name == name && !open {
-		return usage("without the last key every program on this machine could use the server: make another key first, or add --open")
-	}
-	return nil
-}
-
-// onRing opens the keys of a store, runs the work, and prints the answer.
-func (s *session) onRing(ctx context.Context, work func(*auth.KeyStore) (*answer, error)) error {
-	target, err := s.target()
+// onKeys opens the keys of a store, runs the work, and prints the answer.
+func (s *session) onKeys(ctx context.Context, work func(*auth.KeyStore) (*answer, error)) error {
+	target, err := s.storeTarget()
 	if err != nil {
 		return err
 	}
 	if target.Store == "mem:" {
 		return usage("keys in memory are lost when the command ends: use another --store")
-	}
-	if target.Server != "" {
-		return usage("keys are stored with the names: use --store")
-	}
-	if err := engine.Check(target.Store); err != nil {
-		return usage("%w", err)
 	}
 	store, err := engine.OpenDefaultStore(ctx, target.Store)
 	if err != nil {
@@ -156,10 +139,6 @@ func (s *session) onRing(ctx context.Context, work func(*auth.KeyStore) (*answer
 	}
 	answer, err := work(auth.NewKeyStore(store))
 	return s.closeAndPrint(store.Close, answer, err)
-}
-
-type keyList struct {
-	Keys []keyDocument `json:"keys"`
 }
 
 // keyDocument is the JSON of a key.
@@ -185,15 +164,7 @@ func keyOf(k auth.Key) keyDocument {
 func grants(list []access.Grant) string {
 	texts := make([]string, len(list))
 	for i, g := range list {
-		texts[i] = verbNames(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
+		texts[i] = access.Join(g.Verbs) + " in " + strings.Join(g.Namespaces, ", ")
 	}
 	return strings.Join(texts, "; ")
-}
-
-func verbNames(verbs []access.Verb) string {
-	names := make([]string, len(verbs))
-	for i, v := range verbs {
-		names[i] = string(v)
-	}
-	return strings.Join(names, ", ")
 }

@@ -36,11 +36,7 @@ dibs list --state suspect --all`,
 			return checkPaging(query, all)
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			names, err := listNames(ctx, registry, query, all)
-			if err != nil {
-				return nil, err
-			}
-			return namesAnswer(names, (*printer).listing), nil
+			return converted(namesDocument, (*printer).listing)(listNames(ctx, registry, query, all))
 		},
 	})
 	flags := cmd.Flags()
@@ -76,19 +72,12 @@ func listNames(ctx context.Context, registry *dibs.Registry, query dibs.NamesQue
 func (p *printer) listing(names dibs.NamesPage) {
 	if len(names.Names) == 0 {
 		p.line("No names.")
-		return
 	}
 	p.names(names.Names)
-	p.more(names)
+	p.next(morePages, names.Next)
 }
 
-// more prints how to get the next page, if there is one.
-func (p *printer) more(names dibs.NamesPage) {
-	if names.Next != "" {
-		p.line("")
-		p.line("There are more: use --all, or --cursor %s", names.Next)
-	}
-}
+const morePages = "There are more: use --all, or"
 
 // pagingFlags adds the flags of commands that list names.
 func pagingFlags(flags *pflag.FlagSet, query *dibs.NamesQuery, all *bool) {
@@ -104,7 +93,6 @@ func checkPaging(query dibs.NamesQuery, all bool) error {
 	return nil
 }
 
-// namesAnswer returns the answer of a page of names.
-func namesAnswer(names dibs.NamesPage, show func(*printer, dibs.NamesPage)) *answer {
-	return &answer{wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}, func(p *printer) { show(p, names) }}
+func namesDocument(names dibs.NamesPage) wire.NamesPage {
+	return wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
 }

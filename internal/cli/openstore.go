@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
 )
@@ -19,9 +20,9 @@ func (sv *service) openStore(ctx context.Context) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
 		sv.health = health.NewMonitor(sv.log)
-		layout := sv.config.Layout()
-		layout.Logger, layout.Watch = sv.log, sv.health.Watch
-		store, err := engine.OpenLayout(ctx, layout)
+		store, err := engine.OpenLayout(ctx, engine.Layout{
+			Store: sv.config.Store, Routes: sv.config.Routes, Logger: sv.log, Watch: sv.health.Watch,
+		})
 		if err == nil {
 			if tries > 0 {
 				sv.log.Info("the store answers", "after", time.Since(began).Round(time.Millisecond))
@@ -29,27 +30,17 @@ func (sv *service) openStore(ctx context.Context) error {
 			sv.store = store
 			return nil
 		}
-		cause, retry := mayAnswerLater(err)
-		if !retry || time.Since(began) >= sv.config.Wait {
+		failed, ok := errors.AsType[*dibs.Error](err)
+		mayAnswerLater := ok && (failed.Cause == dibs.CauseNoAnswer || failed.Cause == dibs.CauseConnections)
+		if !mayAnswerLater || time.Since(began) >= sv.config.Wait {
 			return err
 		}
 		if tries == 0 {
 			sv.log.Warn("the store does not answer: waiting for it", "store", engine.Redacted(sv.config.Store),
-				"wait", sv.config.Wait, "cause", string(cause), "error", err)
+				"wait", sv.config.Wait, "cause", string(failed.Cause), "error", err)
 		}
-		select {
-		case <-time.After(openEvery):
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, openEvery) != nil {
 			return err
 		}
 	}
-}
-
-// mayAnswerLater reports whether opening a store may succeed later, and why it failed.
-func mayAnswerLater(err error) (cause dibs.Cause, may bool) {
-	e, ok := errors.AsType[*dibs.Error](err)
-	if !ok {
-		return "", false
-	}
-	return e.Cause, e.Cause == dibs.CauseNoAnswer || e.Cause == dibs.CauseConnections
 }

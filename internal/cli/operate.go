@@ -15,8 +15,8 @@ func (s *session) sweep() *cobra.Command {
 	cmd := s.command(verb{
 		name: "sweep", group: groupOperate,
 		short: "Record expired holds, purge old records, and ask the witnesses about suspects",
-		long: `No name waits for a sweep: it is free the instant its hold ends. A sweep keeps records
-and history up to date. A server sweeps in the background.`,
+		long: `A name is free the instant its hold ends, without a sweep. A sweep brings records and
+history up to date. A server sweeps in the background.`,
 		example: "dibs sweep --limit 10000",
 		before: func([]string) error {
 			if limit < 1 {
@@ -25,11 +25,7 @@ and history up to date. A server sweeps in the background.`,
 			return nil
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			report, err := registry.Sweep(ctx, limit)
-			if err != nil {
-				return nil, err
-			}
-			return &answer{wire.SweepReportOf(report), func(p *printer) { p.sweep(report) }}, nil
+			return converted(wire.SweepReportOf, (*printer).sweep)(registry.Sweep(ctx, limit))
 		},
 	})
 	cmd.Flags().IntVar(&limit, "limit", 1000, "how many records at most")
@@ -51,7 +47,7 @@ func (p *printer) sweep(r dibs.SweepReport) {
 
 func (s *session) settle() *cobra.Command {
 	var (
-		exists entityFlag
+		exists dibs.Entity
 		absent bool
 		id     dibs.ID
 	)
@@ -73,14 +69,14 @@ dibs settle res_… --absent`,
 			return err
 		},
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			verdict := dibs.Exists(exists.Entity)
+			verdict := dibs.Exists(exists)
 			if absent {
 				verdict = dibs.Absent
 			}
 			return applied(ctx, registry, dibs.Settle{ID: id, Verdict: verdict}, oneName)
 		},
 	})
-	cmd.Flags().Var(&exists, "exists", "the entity that was saved")
+	entityVar(cmd, &exists, "exists", "the entity that was saved")
 	cmd.Flags().BoolVar(&absent, "absent", false, "the entity was not saved, and never will be")
 	return cmd
 }
@@ -89,9 +85,9 @@ func (s *session) rekey() *cobra.Command {
 	return s.command(verb{
 		name: "rekey", args: []string{"NAMESPACE", "VALUE"}, group: groupOperate,
 		short: "Index a name of a blind namespace by its newest key",
-		long: `The registry does not know the value; it must come from elsewhere, such as a user
-table. Values of blind namespaces do not belong in a shell's history: use - to read
-them from stdin.`,
+		long: `The registry does not store the value: take it from elsewhere, such as a user table.
+Keep values of blind namespaces out of the shell's history: use - to read them from
+stdin.`,
 		example: "psql -Atc 'SELECT email FROM users' | while read -r email; do printf %s \"$email\" | dibs rekey email -; done",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			return applied(ctx, registry, dibs.Rekey{Namespace: args[0], Value: args[1]}, oneName)

@@ -11,28 +11,25 @@ import (
 
 func (s *session) claim() *cobra.Command {
 	var c dibs.Claim
-	var entity entityFlag
-	var meta metaFlag
 	cmd := s.command(verb{
 		name: "claim", args: []string{"NAMESPACE", "VALUE"}, group: groupTake,
 		short:   "Take a free name for an entity at once",
 		long:    "Reserve and confirm in one step, for an entity that exists already.",
 		example: "dibs claim slug alice-bob --entity wedding/42",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			c.Namespace, c.Value, c.Entity, c.Meta = args[0], args[1], entity.Entity, meta
+			c.Namespace, c.Value = args[0], args[1]
 			return applied(ctx, registry, c, oneName)
 		},
 	})
-	entityVar(cmd, &entity, "the owner")
+	requiredEntityVar(cmd, &c.Entity, "entity", "the owner")
 	cmd.Flags().StringVar(&c.CorrelationID, "correlation-id", "", "kept with the name and its events")
-	cmd.Flags().Var(&meta, "meta", "kept with the name; repeatable, up to 16 times")
-	cmd.Flags().BoolVar(&c.OverrideReserved, "override-reserved", false, "allow a reserved word; it takes the right overrideReserved")
+	metaVar(cmd, &c.Meta, "kept with the name; repeatable, up to 16 times")
+	cmd.Flags().BoolVar(&c.OverrideReserved, "override-reserved", false, overrideHelp)
 	return cmd
 }
 
 func (s *session) rename() *cobra.Command {
 	var c dibs.Rename
-	var entity entityFlag
 	cmd := s.command(verb{
 		name: "rename", args: []string{"NAMESPACE", "VALUE"}, group: groupOwn,
 		short: "Give an entity another name; the present one becomes an alias",
@@ -43,57 +40,54 @@ dibs rename slug alice-and-bob --entity wedding/42
 dibs rename slug alice-and-bob --entity wedding/42 --if-version 3
 dibs rename email new@example.com --entity user/7 --from old@example.com`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			c.Namespace, c.Value, c.Entity = args[0], args[1], entity.Entity
+			c.Namespace, c.Value = args[0], args[1]
 			return applied(ctx, registry, c, oneName)
 		},
 	})
-	entityVar(cmd, &entity, "the owner")
+	requiredEntityVar(cmd, &c.Entity, "entity", "the owner")
 	flags := cmd.Flags()
 	flags.StringVar(&c.From, "from", "", "the `value` to replace, if an entity may have many names")
 	flags.StringVar(&c.Token, "token", "", "the `token` of a hold on the new name")
 	flags.Uint64Var(&c.IfVersion, "if-version", 0, "refuse unless this is the entity's `version` (default: any)")
 	flags.StringVar(&c.CorrelationID, "correlation-id", "", "kept with the name and its events")
-	flags.BoolVar(&c.OverrideReserved, "override-reserved", false, "allow a reserved word; it takes the right overrideReserved")
+	flags.BoolVar(&c.OverrideReserved, "override-reserved", false, overrideHelp)
 	return cmd
 }
 
 func (s *session) transfer() *cobra.Command {
-	var from, to entityFlag
+	var c dibs.Transfer
 	cmd := s.command(verb{
 		name: "transfer", args: []string{"NAMESPACE", "VALUE"}, group: groupOwn,
-		short:   "Give one name of an entity to another",
+		short:   "Give one name of an entity to another entity",
 		long:    "The name is never free in between. The receiver must have no name in the namespace.",
 		example: "dibs transfer slug alice-bob --from wedding/42 --to wedding/43",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			return applied(ctx, registry, dibs.Transfer{
-				Namespace: args[0], Value: args[1], From: from.Entity, To: to.Entity,
-			}, oneName)
+			c.Namespace, c.Value = args[0], args[1]
+			return applied(ctx, registry, c, oneName)
 		},
 	})
-	cmd.Flags().Var(&from, "from", "the present owner")
-	cmd.Flags().Var(&to, "to", "the new owner")
-	must(cmd.MarkFlagRequired("from"))
-	must(cmd.MarkFlagRequired("to"))
+	requiredEntityVar(cmd, &c.From, "from", "the present owner")
+	requiredEntityVar(cmd, &c.To, "to", "the new owner")
 	return cmd
 }
 
 func (s *session) swap() *cobra.Command {
-	var a, b dibs.Named
+	var c dibs.Swap
 	return s.command(verb{
 		name: "swap", args: []string{"NAMESPACE", "NAME=ENTITY", "NAME=ENTITY"}, group: groupOwn,
-		short: "Let two entities exchange active names",
-		long: `The arguments give the present owners. The first = ends the name; to swap names that
-contain a =, use apply.`,
+		short: "Exchange the active names of two entities",
+		long: `Each argument is a name with its present owner. The first = ends the name; to swap
+names that contain a =, use apply.`,
 		example: "dibs swap slug alice=user/1 bob=user/2",
 		before: func(args []string) (err error) {
-			if a, err = parseNamed(args[1]); err != nil {
-				return err
+			c.Namespace = args[0]
+			if c.A, err = parseNamed(args[1]); err == nil {
+				c.B, err = parseNamed(args[2])
 			}
-			b, err = parseNamed(args[2])
 			return err
 		},
-		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			return applied(ctx, registry, dibs.Swap{Namespace: args[0], A: a, B: b}, manyNames)
+		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+			return applied(ctx, registry, c, manyNames)
 		},
 	})
 }
@@ -112,16 +106,17 @@ func parseNamed(text string) (dibs.Named, error) {
 }
 
 func (s *session) decommission() *cobra.Command {
-	var entity entityFlag
+	var c dibs.Decommission
 	cmd := s.command(verb{
 		name: "decommission", args: []string{"NAMESPACE", "VALUE"}, group: groupOwn,
 		short:   "Give up one name of an entity, active or alias",
 		long:    "It becomes quarantined or free, as the policy says.",
 		example: "dibs decommission slug alice-bob --entity wedding/42",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			return applied(ctx, registry, dibs.Decommission{Namespace: args[0], Value: args[1], Entity: entity.Entity}, oneName)
+			c.Namespace, c.Value = args[0], args[1]
+			return applied(ctx, registry, c, oneName)
 		},
 	})
-	entityVar(cmd, &entity, "the owner")
+	requiredEntityVar(cmd, &c.Entity, "entity", "the owner")
 	return cmd
 }

@@ -55,6 +55,22 @@ func (p *printer) table(header []string, rows [][]string) {
 	fmt.Fprintln(p.out, w.Render())
 }
 
+// list prints a table, or a text if it has no rows.
+func (p *printer) list(none string, header []string, rows [][]string) {
+	if len(rows) == 0 {
+		p.line("%s", none)
+	}
+	p.table(header, rows)
+}
+
+// next prints how to get the next page, if there is one.
+func (p *printer) next(hint, cursor string) {
+	if cursor != "" {
+		p.line("")
+		p.line("%s --cursor %s", hint, cursor)
+	}
+}
+
 func tableRow(cells []string, used []int) table.Row {
 	var row table.Row
 	for _, i := range used {

@@ -11,11 +11,7 @@ import (
 )
 
 func (s *session) check() *cobra.Command {
-	var (
-		suggest int
-		parts   []string
-		entity  entityFlag
-	)
+	var request dibs.CheckRequest
 	cmd := s.command(verb{
 		name: "check", args: []string{"NAMESPACE", "VALUE..."}, group: groupQuery,
 		short: "Check whether names could be reserved, and if not why",
@@ -26,9 +22,8 @@ dibs check slug alice-bob
 dibs check slug alice --suggest 5 --part smith --part berlin
 dibs check slug - < candidates.txt`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			list, err := registry.Check(ctx, dibs.CheckRequest{
-				Namespace: args[0], Values: args[1:], Entity: entity.Entity, Suggest: suggest, Parts: parts,
-			})
+			request.Namespace, request.Values = args[0], args[1:]
+			list, err := registry.Check(ctx, request)
 			if err != nil {
 				return nil, err
 			}
@@ -36,9 +31,9 @@ dibs check slug - < candidates.txt`,
 		},
 	})
 	flags := cmd.Flags()
-	flags.IntVar(&suggest, "suggest", 0, "offer this `many` free names for each that is not available, at most 10")
-	flags.StringArrayVar(&parts, "part", nil, "`text` for suggestions; repeatable, up to 8 times")
-	flags.Var(&entity, "entity", "the owner-to-be; a name in quarantine is available to its last owner")
+	flags.IntVar(&request.Suggest, "suggest", 0, "offer this `many` free names for each that is not available, at most 10")
+	flags.StringArrayVar(&request.Parts, "part", nil, "`text` for suggestions; repeatable, up to 8 times")
+	entityVar(cmd, &request.Entity, "entity", "the owner-to-be; a name in quarantine is available to its last owner")
 	return cmd
 }
 
@@ -81,7 +76,7 @@ func (s *session) resolve() *cobra.Command {
 	return s.command(verb{
 		name: "resolve", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
 		short:   "Resolve a name",
-		long:    "In one hop, however often it was renamed. The exit code is 4 if it does not resolve.",
+		long:    "The answer is the present name, even after several renames. The exit code is 4 if the\nname does not resolve.",
 		example: "dibs resolve slug alice-bob",
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			r, err := registry.Resolve(ctx, args[0], args[1])
@@ -119,20 +114,13 @@ dibs get res_…
 dibs get slug alice-bob`,
 		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
 			lookup := dibs.Lookup{Version: true}
+			var err error
 			if len(args) == 2 {
 				lookup.Namespace, lookup.Value = args[0], args[1]
-			} else {
-				id, err := dibs.ParseID(args[0])
-				if err != nil {
-					return nil, err
-				}
-				lookup.ID = id
-			}
-			name, err := registry.Get(ctx, lookup)
-			if err != nil {
+			} else if lookup.ID, err = dibs.ParseID(args[0]); err != nil {
 				return nil, err
 			}
-			return &answer{wire.NameOf(name), func(p *printer) { p.name(name) }}, nil
+			return converted(wire.NameOf, func(p *printer, name dibs.Name) { p.name(name) })(registry.Get(ctx, lookup))
 		},
 	})
 	cmd.Use = "get (ID | NAMESPACE VALUE)"

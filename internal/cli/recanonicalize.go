@@ -20,10 +20,10 @@ func (s *session) recanonicalize() *cobra.Command {
 	cmd := s.command(verb{
 		name: "recanonicalize", args: []string{"NAMESPACE"}, group: groupOperate,
 		short: "Apply the present rules of a policy to all names of a namespace",
-		long: `Use it after a change of the profile, or of how look-alikes are refused. While it runs
-the namespace hands out no new names. If it is interrupted, run it again to continue.
-Use --dry-run first: collisions and names that are invalid under the new rules stop it
-before anything is changed.
+		long: `Use it after a change of the profile, or of how look-alikes are refused. While it runs,
+no new name of the namespace can be taken. If it is interrupted, run it again to
+continue. Use --dry-run first: collisions and names that are invalid under the new
+rules stop it before anything is changed.
 
 It asks for confirmation; --yes skips that.`,
 		example: `

@@ -17,10 +17,7 @@ import (
 func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	end := background(ctx, func(ctx context.Context) {
 		for {
 			select {
 			case <-ctx.Done():
@@ -29,11 +26,10 @@ func (sv *service) reloadOnHangup(ctx context.Context) (stop func()) {
 				sv.reload(ctx)
 			}
 		}
-	}()
+	})
 	return func() {
 		signal.Stop(hangup)
-		cancel()
-		<-done
+		end()
 	}
 }
 
@@ -71,8 +67,8 @@ func (sv *service) readPolicies(ctx context.Context) (*config.Config, error) {
 	return cfg, nil
 }
 
-// checkRules refuses policies whose rules differ from those of the existing names: such a
-// namespace would hand out no new names.
+// checkRules refuses policies whose rules differ from those of the existing names: no new name of
+// such a namespace could be taken.
 func (sv *service) checkRules(ctx context.Context, cfg *config.Config) error {
 	err := sv.registry.CheckPolicies(ctx, cfg.Policies, cfg.Default)
 	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok {

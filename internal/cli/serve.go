@@ -10,14 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/calldibs/dibs/embedded"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/dibsotel"
+	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
@@ -156,13 +155,13 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
 	sv.server = server.New(server.Config{
-		Registry: sv.registry, Store: sv.store, Health: sv.health, Webhooks: sv.webhooks, Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate,
+		Registry: sv.registry, Store: sv.store, Health: sv.health, Webhooks: sv.webhooks,
+		Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate,
 		// With certificates or tokens configured, being local is not enough.
 		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
 		Origins:   sv.config.CORSOrigins,
 		MaxStale:  sv.config.MaxStale, Cache: cache, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
-		Limits: sv.config.Limits,
-		Logger: sv.log, Metrics: sv.metrics, TracerProvider: sv.traces.Provider(),
+		Limits: sv.config.Limits, Logger: sv.log, Metrics: sv.metrics, TracerProvider: sv.traces.Provider(),
 	})
 	return nil
 }

@@ -67,7 +67,8 @@ func (sv *service) checkKeys(ctx context.Context) error {
 			"Make a key before you put a proxy in front (dibs keys create), or start with --keyless never")
 		return nil
 	}
-	why, instead := fmt.Sprintf("at %s every other machine would have all rights", sv.config.Listen), "listen only on this machine, at 127.0.0.1:8080"
+	why := fmt.Sprintf("at %s every other machine would have all rights", sv.config.Listen)
+	instead := "listen only on this machine, at 127.0.0.1:8080"
 	switch {
 	case !onLoopback(sv.config.Listen):
 	case sv.config.Keyless == config.KeylessNever:

@@ -14,7 +14,6 @@ import (
 
 func (s *session) stats() *cobra.Command {
 	var query dibs.ConflictsQuery
-	since := sinceFlag{now: s.Now}
 	cmd := s.command(verb{
 		name: "stats", group: groupQuery,
 		short: "Count names by namespace and state, and conflicts by hour and reason",
@@ -28,7 +27,6 @@ dibs stats --namespace slug --since 2026-03-01`,
 			if err != nil {
 				return nil, err
 			}
-			query.From = since.Time
 			refused, err := registry.Conflicts(ctx, query)
 			if err != nil {
 				return nil, err
@@ -37,7 +35,10 @@ dibs stats --namespace slug --since 2026-03-01`,
 		},
 	})
 	cmd.Flags().StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
-	cmd.Flags().Var(&since, "since", "only conflicts since then: 24h, 7d or 2026-03-01")
+	cmd.Flags().Var(parsedFlag{"time", func(text string) (err error) {
+		query.From, err = parseSince(text, s.Now())
+		return err
+	}}, "since", "only conflicts since then: 24h, 7d or 2026-03-01")
 	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
 	return cmd
 }

@@ -16,20 +16,14 @@ func (s *session) suspects() *cobra.Command {
 		name: "suspects", group: groupOperate,
 		short: "List the holds that wait for a witness, and why",
 		long: `A suspect is an expired hold for which it is unknown whether its entity was saved.
-Its witness is asked again with growing pauses; "dibs settle" ends it by your
-decision.`,
+The registry asks its witness again, with growing pauses. To decide it yourself, use
+"dibs settle".`,
 		example: `
 dibs suspects
 dibs suspects --namespace slug --all`,
-		before: func([]string) error {
-			return checkPaging(query, all)
-		},
+		before: func([]string) error { return checkPaging(query, all) },
 		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			names, err := listNames(ctx, registry, query, all)
-			if err != nil {
-				return nil, err
-			}
-			return namesAnswer(names, (*printer).suspects), nil
+			return converted(namesDocument, (*printer).suspects)(listNames(ctx, registry, query, all))
 		},
 	})
 	flags := cmd.Flags()
@@ -40,16 +34,12 @@ dibs suspects --namespace slug --all`,
 }
 
 func (p *printer) suspects(names dibs.NamesPage) {
-	if len(names.Names) == 0 {
-		p.line("No suspects.")
-		return
-	}
 	rows := make([][]string, len(names.Names))
 	for i, n := range names.Names {
 		rows[i] = []string{
 			n.Key(), date(n.ExpiresAt), owner(n.Entity), n.CorrelationID, strconv.Itoa(n.Asked), p.moment(n.AskAt), n.ID.String(), n.Doubt,
 		}
 	}
-	p.table([]string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"}, rows)
-	p.more(names)
+	p.list("No suspects.", []string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"}, rows)
+	p.next(morePages, names.Next)
 }

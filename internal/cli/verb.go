@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,12 +115,14 @@ func (s *session) completeArgs(v verb) cobra.CompletionFunc {
 	}
 }
 
-func (s *session) completeNamespace(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	target, err := s.target()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completeNamespace completes a namespace of the target's configuration.
+func (s *session) completeNamespace(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	if target, err := s.target(); err == nil {
+		if cfg, err := loadConfig(target.Config); err == nil {
+			names = slices.Sorted(maps.Keys(cfg.Policies))
+		}
 	}
-	return namespacesOf(target), cobra.ShellCompDirectiveNoFileComp
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // indent indents the lines of an example for the help.

@@ -20,9 +20,10 @@ func (s *session) webhookCommand() *cobra.Command {
 		Short:   "Send events to other services, and manage failed deliveries",
 		Long: `Send events to other services, and manage failed deliveries.
 
-Servers deliver; these commands only configure. They work on a server, or on the store
-itself: its servers notice changes within two seconds.`,
-	}, s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(), s.deadCommand())
+These commands configure webhooks, and servers deliver the events. They work on a
+server, or on the store itself: its servers notice changes within two seconds.`,
+	}, s.webhookAdd(), s.webhookList(), s.webhookShow(), s.webhookSet(), s.webhookRotate(), s.webhookTest(), s.webhookRemove(),
+		s.deadCommand())
 }
 
 // apiCommand completes a command that calls the API.
@@ -67,7 +68,8 @@ dibs webhook add https://example.com/dibs --kind confirmed,claimed,given_up --fr
 		})(call[wire.Webhook](ctx, a, http.MethodPost, "/v1/webhooks", request))
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&request.Namespaces, "namespace", nil, "`patterns` of namespaces: slug, 'acme.*' (default: all that you have the rights to)")
+	flags.StringSliceVar(&request.Namespaces, "namespace", nil,
+		"`patterns` of namespaces: slug, 'acme.*' (default: all that you have the rights to)")
 	flags.StringSliceVar(&request.Kinds, "kind", nil, "`kinds` of event (default: all)")
 	flags.StringVar(&request.From, "from", "now", "where in the feed it begins: now, beginning, or a `cursor`")
 	flags.StringVar(&request.Description, "description", "", "a `text` for people")
@@ -87,15 +89,11 @@ func (s *session) webhookList() *cobra.Command {
 		Use: "list", Short: "List the webhooks", Args: cobra.NoArgs,
 	}, func(ctx context.Context, a *api, _ []string) (*answer, error) {
 		return shown(func(p *printer, list wire.WebhookList) {
-			if len(list.Webhooks) == 0 {
-				p.line("No webhooks.")
-				return
-			}
 			var rows [][]string
 			for _, h := range list.Webhooks {
 				rows = append(rows, []string{h.ID, h.URL, join(h.Namespaces), join(h.Kinds), enabledText(h), h.CreatedBy, h.Description})
 			}
-			p.table([]string{"webhook", "url", "namespaces", "kinds", "enabled", "by", "description"}, rows)
+			p.list("No webhooks.", []string{"webhook", "url", "namespaces", "kinds", "enabled", "by", "description"}, rows)
 		})(call[wire.WebhookList](ctx, a, http.MethodGet, "/v1/webhooks", nil))
 	})
 }
@@ -160,8 +158,8 @@ func (s *session) webhookRotate() *cobra.Command {
 		Use: "rotate WEBHOOK", Short: "Give a webhook a new secret, and print it, once", Args: cobra.ExactArgs(1),
 		Long: `Give a webhook a new secret, and print it, once.
 
-The old secret also signs for a while (--grace), so that the receiver has time to
-change: deliveries then have both signatures.`,
+For a while (--grace) deliveries have two signatures, one of each secret, so that the
+receiver has time to change.`,
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
 		ms := grace.Milliseconds()
 		return shown(showSecret)(call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms}))
@@ -193,6 +191,8 @@ func (s *session) webhookRemove() *cobra.Command {
 	return s.apiCommand(&cobra.Command{
 		Use: "remove WEBHOOK", Short: "Remove a webhook with its dead letters", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		return shown(func(p *printer, _ wire.Removed) { p.line("%s removed", args[0]) })(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil))
+		return shown(func(p *printer, _ wire.Removed) {
+			p.line("%s removed", args[0])
+		})(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil))
 	})
 }

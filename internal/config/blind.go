@@ -12,7 +12,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// blindKeysVariable has all keys, newest first: "id:secret,id:secret".
+// blindKeysVariable names the variable with all blind keys, newest first: "id:secret,id:secret".
 const blindKeysVariable = "DIBS_BLIND_KEYS"
 
 // keyID is the form of a key's id.
@@ -26,10 +26,10 @@ const (
 // blindKeys are the keys of blind namespaces.
 type blindKeys struct {
 	list   []dibs.BlindKey
-	broken bool // one of them is invalid, which was reported
+	broken bool // a key is invalid, and the problem was reported
 }
 
-// readBlindKeys reads them from the environment, or else from the file.
+// readBlindKeys reads the keys from the environment, or else from the file.
 func (l *loader) readBlindKeys(environ map[string]string) {
 	if text := environ[blindKeysVariable]; text != "" {
 		at := origin{setting: blindKeysVariable}
@@ -105,7 +105,8 @@ func decodeSecret(text string) ([]byte, error) {
 		}
 	}
 	if len(secret) < minSecret {
-		return nil, fmt.Errorf("the secret has %d bytes; it must have at least %d: make one with `openssl rand -base64 32`", len(secret), minSecret)
+		return nil, fmt.Errorf("the secret has %d bytes; it must have at least %d: make one with `openssl rand -base64 32`",
+			len(secret), minSecret)
 	}
 	return secret, nil
 }

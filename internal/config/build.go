@@ -4,13 +4,12 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/calldibs/dibs/internal/rules"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
 	"github.com/calldibs/dibs/profile"
 )
 
-// build makes a policy of its settings, and reports what is wrong with it.
+// build makes a policy from its settings, and reports its errors.
 func (l *loader) build(name string, d policySettings) dibs.Policy {
 	p := d.policy
 	p.Profile = d.buildProfile(l)
@@ -34,8 +33,8 @@ func (l *loader) build(name string, d policySettings) dibs.Policy {
 	return p
 }
 
-// checkPolicy returns what is wrong with a policy, and the setting that is wrong. The name is
-// empty for the default policy.
+// checkPolicy returns the wrong setting of a policy and the problem, or two empty texts. The name
+// is empty for the default policy.
 func checkPolicy(name string, p dibs.Policy) (key, problem string) {
 	if name != "" {
 		if err := rules.CheckNamespace(name); err != nil {

@@ -27,8 +27,8 @@ const (
 type Config struct {
 	// Listen is the address to listen on, host:port.
 	Listen string
-	// Keyless says which requests need no key while no key or other way to sign in is configured:
-	// "local", those from this machine, or "never", none.
+	// Keyless says which requests need no key while neither a key nor another way to sign in
+	// exists: KeylessLocal means those from this machine, KeylessNever none.
 	Keyless string
 	// Store is the address of the store, see package engine. It may contain a password.
 	Store string
@@ -58,7 +58,7 @@ type Config struct {
 
 	// Routes are the scopes with stores of their own. All other scopes are in Store.
 	Routes []engine.Route
-	// TLS are the certificate files. The zero value means no TLS.
+	// TLS are the certificate files. Without a certificate the server uses no TLS.
 	TLS tlsfiles.Files
 	// OIDC are the trusted issuers of tokens.
 	OIDC []auth.Issuer
@@ -69,7 +69,7 @@ type Config struct {
 
 	// Webhooks configures webhooks.
 	Webhooks Webhooks
-	// Tracing configures tracing. Without an endpoint there is none.
+	// Tracing configures tracing. An empty endpoint turns it off.
 	Tracing tracing.Config
 	// Limits bound the requests of callers.
 	Limits limit.Limits
@@ -82,7 +82,7 @@ type Config struct {
 	witnesses []io.Closer // of the policies
 }
 
-// defaults returns the configuration without any setting.
+// defaults returns the default configuration.
 func defaults() Config {
 	return Config{
 		Listen:            "127.0.0.1:8080",
@@ -98,15 +98,11 @@ func defaults() Config {
 		LogLevel:          slog.LevelInfo,
 		LogFormat:         "text",
 		Suggestions:       3,
+		TLS:               tlsfiles.Files{Clients: tlsfiles.Off},
 		Webhooks:          defaultWebhooks(),
 		Tracing:           tracing.Config{Sample: 0.01, ServiceName: "dibs"},
 		Limits:            limit.Defaults(),
 	}
-}
-
-// Layout returns the stores.
-func (c *Config) Layout() engine.Layout {
-	return engine.Layout{Store: c.Store, Routes: c.Routes}
 }
 
 // Dibs returns the configuration of the registry, without Logger and Observer.
@@ -114,17 +110,7 @@ func (c *Config) Dibs() dibs.Config {
 	// In dibs.Config zero means the default, and a negative value none.
 	return dibs.Config{
 		Policies: c.Policies, Default: c.Default, Suggestions: cmp.Or(c.Suggestions, -1), SweepEvery: cmp.Or(c.SweepEvery, -1),
-		// The queue has room for every admitted request, so that none waits for room in it.
-		QueueSize: queueSize(c.Limits.MaxInFlight),
+		// The queue has room for every admitted request.
+		QueueSize: max(c.Limits.MaxInFlight, 4096),
 	}
-}
-
-// queueSize returns the size of a queue with room for so many requests, or zero if the default
-// is large enough.
-func queueSize(requests int) int {
-	const byDefault = 4096
-	if requests <= byDefault {
-		return 0
-	}
-	return requests
 }

@@ -15,7 +15,7 @@ import (
 type file struct {
 	path  string
 	lines lines
-	// The tables that are read after everything else.
+	// The tables that are read after the settings of all sources.
 	fallback  *section
 	policies  *section
 	witnesses *section
@@ -87,7 +87,7 @@ func cause(err error) error {
 	return err
 }
 
-// resolve returns a path of the file, which is relative to the file's folder.
+// resolve returns a path that the file contains. A relative path begins at the file's folder.
 func (f *file) resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path

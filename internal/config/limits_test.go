@@ -40,7 +40,7 @@ forwardedHeader = "forwarded"
 	if size := got.Dibs().QueueSize; size != 10_000 {
 		t.Errorf("the queue's size is %d", size)
 	}
-	if plain := load(t, ""); !reflect.DeepEqual(plain.Limits, limit.Defaults()) || plain.Dibs().QueueSize != 0 {
+	if plain := load(t, ""); !reflect.DeepEqual(plain.Limits, limit.Defaults()) || plain.Dibs().QueueSize != 4096 {
 		t.Errorf("%+v", plain.Limits)
 	}
 }

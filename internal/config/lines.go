@@ -38,12 +38,12 @@ type walker struct {
 	document []byte
 	parser   unstable.Parser
 	found    lines
-	counts   map[string]int // the number of elements so far, of lists of tables
+	counts   map[string]int // how many elements each list of tables has so far
 	table    string         // the present table
 }
 
-// keys appends the parts of a key to a path, and notes the line of each new one. It returns the
-// position of the last.
+// keys appends the parts of a key to a path, and records the line of each new part. It returns
+// the position of the last part.
 func (w *walker) keys(path string, parts unstable.Iterator) (full string, at unstable.Range) {
 	for parts.Next() {
 		// A table inside a list of tables belongs to the last element.
@@ -62,7 +62,7 @@ func (w *walker) keyValue(table string, node *unstable.Node) {
 	w.value(path, node.Value())
 }
 
-// value notes the lines inside a value.
+// value records the lines inside a value.
 func (w *walker) value(path string, node *unstable.Node) {
 	children := node.Children()
 	switch node.Kind {

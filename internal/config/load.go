@@ -5,6 +5,8 @@ import (
 	"maps"
 	"os"
 	"strings"
+
+	"github.com/calldibs/dibs"
 )
 
 // Overrides are the sources other than the file.
@@ -19,11 +21,10 @@ type Overrides struct {
 	Environ map[string]string
 }
 
-// Load reads and checks the configuration, and returns everything that is wrong with it as
-// [Problems]. To reload it, call Load with the same Overrides.
+// Load reads and checks the configuration. It returns all errors at once, as [Problems]. To reload it, call Load with the same Overrides.
 func Load(o Overrides) (*Config, error) {
 	if o.Environ == nil {
-		o.Environ = processEnvironment()
+		o.Environ = ProcessEnvironment()
 	}
 	l := &loader{config: defaults(), origins: make(map[string]origin)}
 	environ := l.readSecretFiles(o.Environ)
@@ -49,10 +50,11 @@ type loader struct {
 	problems  Problems
 	file      *file // nil means none
 	keys      blindKeys
-	witnesses witnesses
+	witnesses map[string]dibs.Witness // by name; nil if it is invalid, which was reported
 }
 
-func processEnvironment() map[string]string {
+// ProcessEnvironment returns the environment of the process.
+func ProcessEnvironment() map[string]string {
 	environ := make(map[string]string)
 	for _, entry := range os.Environ() {
 		if name, value, ok := strings.Cut(entry, "="); ok {
@@ -62,7 +64,7 @@ func processEnvironment() map[string]string {
 	return environ
 }
 
-// readSecretFiles sets variables from the files that their _FILE twins name.
+// readSecretFiles sets a variable from the file that the variable with the suffix _FILE names.
 func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
 	environ = maps.Clone(environ)
 	for _, name := range []string{"DIBS_STORE", blindKeysVariable} {

@@ -14,7 +14,9 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/limit"
+	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
+	"github.com/calldibs/dibs/internal/webhook"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -28,10 +30,11 @@ func TestDefaults(t *testing.T) {
 		Listen: "127.0.0.1:8080", Keyless: "local", Store: "sqlite:dibs.db", Wait: time.Minute, SweepEvery: 10 * time.Second, DrainTimeout: 20 * time.Second,
 		MaxBody: 1 << 20, RequestTimeout: 15 * time.Second, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
 		LogLevel: slog.LevelInfo, LogFormat: "text", Suggestions: 3, Limits: limit.Defaults(), Tracing: tracing.Config{Sample: 0.01, ServiceName: "dibs"},
-		Webhooks: config.Webhooks{
-			Enabled: true, Timeout: 10 * time.Second, GiveUpAfter: 72 * time.Hour, Concurrency: 4, Source: "urn:dibs",
+		TLS: tlsfiles.Files{Clients: tlsfiles.Off},
+		Webhooks: config.Webhooks{Enabled: true, Config: webhook.Config{
+			Timeout: 10 * time.Second, GiveUpAfter: 72 * time.Hour, Concurrency: 4, Source: "urn:dibs",
 			Pauses: []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour},
-		},
+		}},
 	}
 	got := *c
 	got.Policies, got.Default = nil, dibs.Policy{}

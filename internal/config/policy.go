@@ -9,16 +9,16 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// policySettings are the settings of a policy. They start as a copy of those of the type, or of
-// the default.
+// policySettings are the settings of a policy. They inherit those of the type, or of the
+// default.
 type policySettings struct {
 	policy      dibs.Policy // the fields that are set directly
-	profile     string      // empty: exact
+	profile     string      // empty means exact
 	options     *section    // of the profile; may be nil
 	oneScript   bool
 	confusables bool
 	blind       bool
-	witness     string     // its name; empty: none
+	witness     string     // its name; empty means none
 	words       *section   // reserved words; may be nil
 	from        []*section // where the settings were read, nearest first
 }
@@ -26,8 +26,8 @@ type policySettings struct {
 // typeProfiles are the types that have the profile of the same name.
 var typeProfiles = []string{"slug", "username", "email", "hostname"}
 
-// buildPolicies makes the policies. The policy of "acme.slug" starts as that of "slug", and that
-// as [default].
+// buildPolicies makes the policies. The policy of "acme.slug" inherits from that of "slug", which
+// inherits from [default].
 func (l *loader) buildPolicies() {
 	sections := l.policySections()
 	var fallback policySettings
@@ -39,9 +39,11 @@ func (l *loader) buildPolicies() {
 
 	types := make(map[string]policySettings)
 	for _, name := range typeProfiles {
-		types[name] = fallback.withProfile(name)
+		d := fallback
+		d.profile, d.options = name, nil
+		types[name] = d
 	}
-	// Types, which have no dot, come first: namespaces start as their type.
+	// Types, which have no dot, come first: namespaces inherit from their type.
 	names := slices.SortedFunc(maps.Keys(sections), func(a, b string) int {
 		return strings.Count(a, ".") - strings.Count(b, ".")
 	})
@@ -71,7 +73,7 @@ func (l *loader) policySections() map[string]*section {
 	}
 	all := l.file.policies
 	for name, value := range all.values {
-		// In TOML [policies.acme.slug] is a table in a table; policies."acme.slug" is meant.
+		// In TOML [policies.acme.slug] is a table in a table, not policies."acme.slug".
 		if inner, ok := value.(map[string]any); ok && onlyTables(inner) {
 			first := slices.Sorted(maps.Keys(inner))[0]
 			all.report(name, `a namespace with a dot must be quoted: write [policies.%q]`, name+"."+first)
@@ -91,12 +93,6 @@ func onlyTables(values map[string]any) bool {
 		}
 	}
 	return len(values) > 0
-}
-
-// withProfile returns a copy with the profile of a type.
-func (d policySettings) withProfile(name string) policySettings {
-	d.profile, d.options = name, nil
-	return d
 }
 
 // read reads the settings of a table.

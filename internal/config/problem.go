@@ -32,7 +32,7 @@ func (p Problem) String() string {
 }
 
 // Problems are all errors in a configuration, by line.
-type Problems []Problem //nolint:errname // they are also counted and listed
+type Problems []Problem //nolint:errname // it is a list, too
 
 // Error returns one line for each problem.
 func (p Problems) Error() string {
@@ -63,7 +63,7 @@ type origin struct {
 	setting string
 }
 
-// report adds a problem, once: several policies may inherit it from one setting.
+// report adds a problem, but only once: several policies may inherit a wrong setting.
 func (l *loader) report(at origin, format string, args ...any) {
 	p := Problem{File: at.file, Line: at.line, Setting: at.setting, Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(l.problems, p) {

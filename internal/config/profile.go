@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -44,11 +45,7 @@ func usernameProfile(options *section) dibs.Profile {
 	p := profile.Username{}
 	options.count("minLength", 1, 1024, &p.MinLength)
 	options.count("maxLength", 1, 1024, &p.MaxLength)
-	most := p.MaxLength
-	if most == 0 {
-		most = 64 // the profile's own default
-	}
-	if p.MinLength > most {
+	if most := cmp.Or(p.MaxLength, 64); p.MinLength > most { // 64 is the profile's default
 		options.report("minLength", "is %d; it must be at most maxLength, which is %d", p.MinLength, most)
 	}
 	return p
@@ -62,7 +59,8 @@ func providers(options *section) (chosen []profile.Provider) {
 		}
 		at := slices.IndexFunc(profile.KnownProviders, func(p profile.Provider) bool { return p.Name == name })
 		if at < 0 {
-			options.reportElement("providers", i, "unknown provider %q: use %s, or all", name, namesOf(profile.KnownProviders, func(p profile.Provider) string { return p.Name }))
+			known := namesOf(profile.KnownProviders, func(p profile.Provider) string { return p.Name })
+			options.reportElement("providers", i, "unknown provider %q: use %s, or all", name, known)
 			continue
 		}
 		chosen = append(chosen, profile.KnownProviders[at])

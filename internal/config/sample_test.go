@@ -121,7 +121,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 func policyKeys(t *testing.T) []string {
 	t.Helper()
 	problems := problems(t, "[default]\nnothing = 1\n")
-	_, list, found := strings.Cut(problems[0].Message, "there are ")
+	_, list, found := strings.Cut(problems[0].Message, "use one of ")
 	if !found {
 		t.Fatal(problems)
 	}

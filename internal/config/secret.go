@@ -2,9 +2,9 @@ package config
 
 import "fmt"
 
-// secret reads a text from the file itself, from another file or from a variable: from one of
-// key, keyFile and keyEnv. It returns the text, which is empty if none is set, and the key that
-// is set. Ok is false after an error, which was reported.
+// secret reads a text: key contains it, keyFile names a file with it, or keyEnv a variable. It
+// returns the text, which is empty if no key is set, and the key that is set. Ok is false after
+// an error, which was reported.
 func (s *section) secret(key string, environ map[string]string) (value, from string, ok bool) {
 	var file, variable string
 	s.text(key, &value)

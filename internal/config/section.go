@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// section is a table of the file. Its methods read the value of a key, if it is set, and report
-// what is wrong with it.
+// section is a table of the file. Its methods read the value of a key, if the key is set, and
+// report an invalid value.
 type section struct {
 	loader *loader
 	path   string
@@ -82,19 +81,18 @@ func kindOf(value any) string {
 	}
 }
 
-func (s *section) text(key string, into *string) bool {
-	value, ok := take[string](s, key, "a text")
+// set reads a value of the type T.
+func set[T any](s *section, key, wanted string, into *T) bool {
+	value, ok := take[T](s, key, wanted)
 	if ok {
 		*into = value
 	}
 	return ok
 }
 
-func (s *section) boolean(key string, into *bool) {
-	if value, ok := take[bool](s, key, "true or false"); ok {
-		*into = value
-	}
-}
+func (s *section) text(key string, into *string) bool { return set(s, key, "a text", into) }
+
+func (s *section) boolean(key string, into *bool) { set(s, key, "true or false", into) }
 
 func (s *section) integer(key string, into *int) bool {
 	value, ok := take[int64](s, key, "a whole number")
@@ -104,25 +102,21 @@ func (s *section) integer(key string, into *int) bool {
 	return ok
 }
 
-func (s *section) duration(key string, into *time.Duration) bool {
-	text, ok := take[string](s, key, `a duration like "90s", "5m" or "30d"`)
+// parse reads a text and parses it into a field, see [parseValue].
+func (s *section) parse(key, wanted string, field any) bool {
+	text, ok := take[string](s, key, wanted)
 	if !ok {
 		return false
 	}
-	value, err := parseDuration(text)
+	err := parseValue(text, field)
 	if err != nil {
 		s.report(key, "%v", err)
-		return false
 	}
-	*into = value
-	return true
+	return err == nil
 }
 
-func (s *section) level(key string, into *slog.Level) {
-	text, ok := take[string](s, key, "a text")
-	if ok && into.UnmarshalText([]byte(text)) != nil {
-		s.report(key, "%v", errLevel)
-	}
+func (s *section) duration(key string, into *time.Duration) bool {
+	return s.parse(key, `a duration like "90s", "5m" or "30d"`, into)
 }
 
 // size reads a number of bytes, or a text with a unit.
@@ -132,13 +126,7 @@ func (s *section) size(key string, into *Size) {
 		*into = Size(number)
 		return
 	}
-	text, ok := take[string](s, key, `a size like 65536 or "1MiB"`)
-	if !ok {
-		return
-	}
-	if err := into.UnmarshalText([]byte(text)); err != nil {
-		s.report(key, "%v", err)
-	}
+	s.parse(key, `a size like 65536 or "1MiB"`, into)
 }
 
 // texts reads a list of texts.
@@ -204,9 +192,9 @@ func (s *section) finish() {
 		case near >= 0:
 			s.report(key, "unknown setting: write %s", s.known[near])
 		case len(s.known) == 0:
-			s.report(key, "unknown setting: this table has none")
+			s.report(key, "unknown setting: this table has no settings")
 		default:
-			s.report(key, "unknown setting: there are %s", strings.Join(s.known, ", "))
+			s.report(key, "unknown setting: use one of %s", strings.Join(s.known, ", "))
 		}
 	}
 }

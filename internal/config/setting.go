@@ -145,14 +145,12 @@ func (s *section) value(key string, field any) {
 	switch v := field.(type) {
 	case *time.Duration:
 		s.duration(key, v)
-	case *slog.Level:
-		s.level(key, v)
 	case *int:
 		s.integer(key, v)
 	case *Size:
 		s.size(key, v)
 	default:
-		s.text(key, field.(*string))
+		s.parse(key, "a text", field)
 	}
 }
 

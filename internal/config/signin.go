@@ -25,7 +25,7 @@ func (l *loader) readSignIn(s *section) {
 	for _, t := range s.tables("certificates") {
 		l.config.Certificates = append(l.config.Certificates, t.holder())
 	}
-	if len(l.config.Certificates) > 0 && !slices.Contains([]tlsfiles.Clients{tlsfiles.Optional, tlsfiles.Required}, l.config.TLS.Clients) {
+	if len(l.config.Certificates) > 0 && !l.config.TLS.AsksClients() {
 		s.report("certificates", `the server does not ask for client certificates: set clientCertificates in [tls] to "optional" or "required"`)
 	}
 	for i, origin := range s.list("corsOrigins") {
@@ -37,10 +37,9 @@ func (l *loader) readSignIn(s *section) {
 	}
 }
 
-// readTLS reads [tls]. It does not open the files: commands that need only the policies may not
-// be able to.
+// readTLS reads [tls]. It does not open the files: a command that needs only the policies may
+// lack the permission.
 func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
-	f.Clients = tlsfiles.Off
 	clients, version := string(tlsfiles.Off), "1.2"
 	s.text("certificate", &f.Certificate)
 	s.text("key", &f.Key)
@@ -54,7 +53,7 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 		}
 	}
 	switch f.Clients = tlsfiles.Clients(clients); {
-	case !slices.Contains(tlsfiles.AllClients(), f.Clients):
+	case f.Clients != tlsfiles.Off && !f.AsksClients():
 		s.report("clientCertificates", `is %q; it must be "off", "optional" or "required"`, clients)
 	case f.Clients != tlsfiles.Off && f.ClientCA == "":
 		s.report("clientCertificates", "needs clientCA, a file with the authorities of the client certificates")
@@ -70,9 +69,6 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 		f.MinVersion = tls.VersionTLS13
 	default:
 		s.report("minVersion", `is %q; it must be "1.2" or "1.3"`, version)
-	}
-	if f.Clients == tlsfiles.Off {
-		f.Clients = "" // the zero value means off
 	}
 	return f
 }

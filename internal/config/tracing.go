@@ -2,8 +2,8 @@ package config
 
 import "github.com/calldibs/dibs/internal/tracing"
 
-// readTracing reads [tracing]. It does not open the file of headers: commands that need only the
-// policies may not be able to.
+// readTracing reads [tracing]. It does not open the file of headers: a command that needs only
+// the policies may lack the permission.
 func (l *loader) readTracing(s *section) {
 	if s == nil {
 		return

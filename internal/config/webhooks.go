@@ -12,24 +12,16 @@ import (
 type Webhooks struct {
 	// Enabled turns webhooks on.
 	Enabled bool
-	// Timeout is how long a receiver may take to answer.
-	Timeout time.Duration
-	// Pauses are the backoff after the first failure, the second and so on; the last repeats.
-	Pauses []time.Duration
-	// GiveUpAfter is how long an event is retried before it becomes a dead letter.
-	GiveUpAfter time.Duration
-	// Concurrency is how many events one webhook sends at once.
-	Concurrency int
-	// AllowPrefixes are private networks that webhooks may send to.
-	AllowPrefixes []netip.Prefix
-	// Source is the source of the CloudEvents.
-	Source string
+	// The rest is documented there. Registry, Store, Logger and Observer are not set.
+	webhook.Config
 }
 
 func defaultWebhooks() Webhooks {
 	return Webhooks{
-		Enabled: true, Timeout: 10 * time.Second, Pauses: webhook.DefaultPauses(), GiveUpAfter: 3 * day, Concurrency: 4,
-		Source: webhook.DefaultSource,
+		Enabled: true,
+		Config: webhook.Config{
+			Timeout: 10 * time.Second, Pauses: webhook.DefaultPauses(), GiveUpAfter: 3 * day, Concurrency: 4, Source: webhook.DefaultSource,
+		},
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/webhook"
 )
 
 func TestWebhooks(t *testing.T) {
@@ -23,11 +23,11 @@ concurrency = 9
 allowPrefixes = ["10.1.2.3/8", "fd00::/8"]
 source = "https://names.example.com"
 `).Webhooks
-	want := config.Webhooks{
+	want := webhook.Config{
 		Timeout: 3 * time.Second, Pauses: []time.Duration{time.Second, 24 * time.Hour}, GiveUpAfter: 7 * 24 * time.Hour, Concurrency: 9,
 		AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}, Source: "https://names.example.com",
 	}
-	if !reflect.DeepEqual(got, want) {
+	if got.Enabled || !reflect.DeepEqual(got.Config, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -47,7 +47,7 @@ func TestInvalidWebhooks(t *testing.T) {
 		`allowPrefixes = ["10.0.0.1"]`:    `invalid network "10.0.0.1"`,
 		`allowPrefixes = ["db.internal"]`: `invalid network "db.internal"`,
 		`source = ""`:                     "must be a URI",
-		`allowInternal = true`:            "unknown setting: there are enabled, timeout",
+		`allowInternal = true`:            "unknown setting: use one of enabled, timeout",
 	} {
 		found := problems(t, "[webhooks]\n"+text+"\n")
 		if len(found) != 1 || !strings.Contains(found[0].Message, want) {
@@ -63,7 +63,7 @@ func TestWebhooksAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, found := strings.Cut(problems(t, "[webhooks]\nnothing = 1\n")[0].Message, "there are ")
+	_, list, found := strings.Cut(problems(t, "[webhooks]\nnothing = 1\n")[0].Message, "use one of ")
 	if !found {
 		t.Fatal("the settings are not listed")
 	}

@@ -23,9 +23,6 @@ const (
 	maxWitnessTimeout = 30 * time.Second // the registry waits no longer for a witness
 )
 
-// witnesses are the witnesses of the file by name. An invalid one, which was reported, is nil.
-type witnesses map[string]dibs.Witness
-
 // Close closes the witnesses. The policies of this configuration must no longer be in use: a
 // closed witness answers unknown.
 func (c *Config) Close() error {
@@ -41,17 +38,17 @@ func (l *loader) readWitnesses(environ map[string]string) {
 	if l.file == nil || l.file.witnesses == nil {
 		return
 	}
-	l.witnesses = make(witnesses)
+	l.witnesses = make(map[string]dibs.Witness)
 	all := l.file.witnesses
 	for _, name := range slices.Sorted(maps.Keys(all.values)) {
 		s := all.table(name)
 		if s == nil {
 			continue
 		}
+		l.witnesses[name] = nil
 		switch asksService, asksDatabase := s.has("url"), s.has("query"); {
 		case asksService == asksDatabase:
 			s.report("", "must have either url, for a service, or query, for a database")
-			l.witnesses[name] = nil
 		case asksService:
 			l.readService(name, s, environ)
 		default:
@@ -96,7 +93,7 @@ func (l *loader) readService(name string, s *section, environ map[string]string)
 	if err != nil {
 		s.report("url", "%v", err)
 	}
-	if l.witnesses[name] = nil; len(l.problems) == before {
+	if len(l.problems) == before {
 		l.addWitness(name, w.Ask, w)
 	}
 }
@@ -125,7 +122,7 @@ func (l *loader) readQuery(name string, s *section, environ map[string]string) {
 	if err != nil {
 		s.report("query", "%v", err)
 	}
-	if l.witnesses[name] = nil; len(l.problems) == before {
+	if len(l.problems) == before {
 		l.addWitness(name, w.Ask, w)
 	}
 }

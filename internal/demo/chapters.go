@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const customers = 100
@@ -101,10 +102,8 @@ func (s *story) reserveWhenFree(ctx context.Context, namespace, value string) (d
 		if !ok || taken.Code != dibs.CodeNameTaken {
 			return hold, err
 		}
-		select {
-		case <-time.After(time.Until(taken.Until)):
-		case <-ctx.Done():
-			return dibs.Hold{}, ctx.Err()
+		if err := backoff.Sleep(ctx, time.Until(taken.Until)); err != nil {
+			return dibs.Hold{}, err
 		}
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/calldibs/dibs/embedded"
-
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/sqlitestore"
 )
 

@@ -39,7 +39,7 @@ func OpenDatabase(address string) (*sql.DB, error) {
 	return db, nil
 }
 
-// CheckDatabase returns what is wrong with the address of a database for OpenDatabase.
+// CheckDatabase returns an error if OpenDatabase cannot use an address.
 func CheckDatabase(address string) error {
 	scheme, _, _ := strings.Cut(address, ":")
 	if scheme == "mem" || scheme == "etcd" {
@@ -48,8 +48,8 @@ func CheckDatabase(address string) error {
 	return Check(address)
 }
 
-// openFile opens an existing SQLite file. Its mode is rw: after a crash a file cannot be read before
-// its last transaction is undone. query_only prevents writes.
+// openFile opens an existing SQLite file. The mode is rw, because after a crash SQLite must undo the
+// last transaction before it can read. query_only prevents other writes.
 func openFile(path string) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -52,7 +52,7 @@ func Open(ctx context.Context, address string) (dibs.Store, error) {
 	}
 }
 
-// opened keeps a nil store from becoming an interface that is not nil.
+// opened returns a nil interface after an error, not an interface with a nil store.
 func opened[S dibs.Store](store S, err error) (dibs.Store, error) {
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func opened[S dibs.Store](store S, err error) (dibs.Store, error) {
 	return store, nil
 }
 
-// Check returns what is wrong with an address, without opening anything.
+// Check returns an error if an address is malformed. It opens nothing.
 func Check(address string) error {
 	scheme, rest, found := strings.Cut(address, ":")
 	if !found {
@@ -88,8 +88,8 @@ func Check(address string) error {
 	}
 }
 
-// checkFile refuses addresses that other programs accept for a SQLite database, and that would be
-// a file with a strange name here.
+// checkFile refuses addresses that other programs accept for an SQLite database, and that would
+// name an unintended file here.
 func checkFile(path string) error {
 	switch {
 	case path == "":
@@ -104,7 +104,7 @@ func checkFile(path string) error {
 	return nil
 }
 
-// shorten truncates what is too long for the name of an engine.
+// shorten truncates an overlong name of an engine.
 func shorten(scheme string) string {
 	const most = 16
 	if len(scheme) <= most {

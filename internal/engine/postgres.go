@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// schemaSetting is the only setting in a PostgreSQL address that is not one of PostgreSQL.
+// schemaSetting is the only setting in an address that Dibs reads itself; the others go to pgx.
 const schemaSetting = "dibs_schema"
 
 // checkPostgres checks for common mistakes in an address, and the setting that this package reads.
@@ -16,7 +16,8 @@ func checkPostgres(address string) error {
 	base, query, _ := strings.Cut(address, "?")
 	user, password, _ := splitLogin(base)
 	if _, err := url.PathUnescape(user + password); err != nil || strings.ContainsAny(user+password, "/@# ") {
-		return errors.New("user and password in the store's address must not contain special characters: write @ as %40, / as %2F, # as %23, % as %25")
+		return errors.New("user and password in the store's address must not contain special characters: " +
+			"write @ as %40, / as %2F, # as %23, % as %25")
 	}
 	if _, err := url.ParseQuery(query); err != nil {
 		return errors.New("the settings after the ? in the store's address are malformed: write name=value&name=value, and % as %25")

@@ -30,8 +30,8 @@ func Redacted(address string) string {
 	}
 }
 
-// splitLogin returns user and password of an address as they are written, and the rest. What could
-// be a part of the password counts as one.
+// splitLogin returns user and password of an address as they are written, and the rest. The last @
+// ends the password: an unescaped @ may be a part of it.
 func splitLogin(base string) (user, password, rest string) {
 	_, rest, _ = strings.Cut(base, "://")
 	at := strings.LastIndexByte(rest, '@')

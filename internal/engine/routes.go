@@ -28,13 +28,13 @@ type Layout struct {
 	// Keep refuses to change the stored routes; see [routestore.Config].
 	Keep   bool
 	Logger *slog.Logger // nil means none
-	// Watch, if set, gets each store once it is open, and returns what is used in its place. The
-	// name is empty without routes.
+	// Watch, if set, gets each open store, and returns the store to use instead. The name is
+	// empty without routes.
 	Watch func(name string, store dibs.Store) dibs.Store
 }
 
-// OpenLayout opens all stores of a layout as one. A single store is opened in the same way: it must
-// not be one of several, and stops when its scopes are given to others.
+// OpenLayout opens all stores of a layout as one. It opens a single store in the same way, and
+// refuses one that is a part of several. The store stops when its scopes are given to others.
 func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	routes := layout.routes()
 	stores, errs := make([]dibs.Store, len(routes)), make([]error, len(routes))

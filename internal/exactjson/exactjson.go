@@ -1,6 +1,6 @@
 // Package exactjson detects JSON that two parsers can read differently. RFC 8259 does not
-// define the meaning of duplicate members, and encoding/json fills a field "iss" from a
-// member "ISS" as well, whichever comes last. If one parser checks a document and another
+// define the meaning of duplicate members, and encoding/json also fills a field "iss" from a
+// member "ISS"; the last one wins. If one parser checks a document and another
 // one uses it, an attacker can bypass the check.
 package exactjson
 
@@ -89,7 +89,7 @@ func unquote(quoted []byte) string {
 
 // HasVariant reports whether an object has a member that differs from one of these names
 // only in case, by the folding of encoding/json: "iſs" is a variant of "iss", too. A member
-// that equals one of the names is no variant.
+// that equals one of the names is not a variant.
 func HasVariant(object map[string]any, names ...string) bool {
 	for member := range object {
 		folds := func(name string) bool { return strings.EqualFold(member, name) }

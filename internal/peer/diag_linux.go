@@ -21,14 +21,14 @@ const (
 
 var errNoAnswer = errors.New("peer: the kernel does not know the socket")
 
-// userOf returns the owner of the socket with this address that is connected to another.
+// userOf returns the user that owns the socket with an address, connected to another address.
 func userOf(socket, connectedTo netip.AddrPort) (uid uint32, err error) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, netlinkSockDiag)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = syscall.Close(fd) }() // it has no unwritten data
-	// The kernel answers at once; the timeout is a precaution.
+	defer func() { _ = syscall.Close(fd) }() // no data is lost
+	// The kernel answers at once; the timeout only guards against a lost answer.
 	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Sec: 1}); err != nil {
 		return 0, err
 	}

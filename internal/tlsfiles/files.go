@@ -22,13 +22,10 @@ const (
 	Required Clients = "required" // a client must show a valid certificate
 )
 
-// AllClients returns all values.
-func AllClients() []Clients { return []Clients{Off, Optional, Required} }
-
 // Files are the paths of the certificates. The zero Files mean no TLS.
 type Files struct {
-	// Certificate and Key are the server's own, in PEM. The certificate comes first in its
-	// file, then those that lead to its authority.
+	// Certificate and Key are the files of the server's certificate and key, in PEM. The
+	// certificate comes first in its file, then its intermediates.
 	Certificate, Key string
 	// ClientCA has the authorities of the clients' certificates, in PEM.
 	ClientCA string
@@ -40,10 +37,10 @@ type Files struct {
 // On reports whether the server uses TLS.
 func (f Files) On() bool { return f.Certificate != "" }
 
-// asks reports whether the server asks clients for certificates.
-func (f Files) asks() bool { return f.Clients == Optional || f.Clients == Required }
+// AsksClients reports whether the server asks clients for certificates.
+func (f Files) AsksClients() bool { return f.Clients == Optional || f.Clients == Required }
 
-// Load reads the files. Its errors contain nothing of the key.
+// Load reads the files. Its errors contain no part of the key.
 func (f Files) Load() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.Certificate, f.Key)
 	if err != nil {
@@ -54,15 +51,15 @@ func (f Files) Load() (*tls.Config, error) {
 		MinVersion:   max(f.MinVersion, tls.VersionTLS12),
 		NextProtos:   []string{"h2", "http/1.1"},
 	}
-	if !f.asks() {
+	if !f.AsksClients() {
 		return config, nil
 	}
 	config.ClientAuth = tls.VerifyClientCertIfGiven
 	if f.Clients == Required {
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	// A resumed session shows no certificate again. Without this, a client could resume
-	// after its authority was removed.
+	// A client that resumes a session shows no certificate. It could resume after its
+	// authority was removed.
 	config.SessionTicketsDisabled = true
 	config.ClientCAs, err = f.authorities()
 	return config, err
@@ -96,7 +93,7 @@ type stamps []fs.FileInfo
 
 func (f Files) stamp() stamps {
 	paths := []string{f.Certificate, f.Key}
-	if f.asks() {
+	if f.AsksClients() {
 		paths = append(paths, f.ClientCA)
 	}
 	all := make(stamps, len(paths))

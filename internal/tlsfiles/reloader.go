@@ -47,8 +47,7 @@ func (r *Reloader) Config() *tls.Config {
 	}
 }
 
-// check reloads changed files. While one handshake does so, others use the certificates
-// from before.
+// check reloads changed files. Meanwhile other handshakes use the previous certificates.
 func (r *Reloader) check() {
 	if !r.mu.TryLock() {
 		return
@@ -64,22 +63,22 @@ func (r *Reloader) check() {
 }
 
 // Reload reads the files again. If they are not valid, it logs the error and keeps the
-// certificates from before: a pair is often written one file after the other.
+// previous certificates: certificate and key are often written one after the other.
 func (r *Reloader) Reload() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reload(r.files.stamp())
 }
 
-// reload reads the files. The stamp is from before: the next check notices what changes
-// meanwhile.
+// reload reads the files. The stamp was taken before, so the next check notices changes during
+// the read.
 func (r *Reloader) reload(stamp stamps) {
 	r.seen = stamp
 	config, err := r.files.Load()
 	if err != nil {
-		r.log.Error("the certificates were not reloaded, those from before stay in use", "error", err)
+		r.log.Error("reload failed; the previous certificates stay in use", "error", err)
 		return
 	}
 	r.config.Store(config)
-	r.log.Info("the certificates were reloaded", "until", config.Certificates[0].Leaf.NotAfter.UTC().Format(time.RFC3339))
+	r.log.Info("certificates reloaded", "until", config.Certificates[0].Leaf.NotAfter.UTC().Format(time.RFC3339))
 }

@@ -147,7 +147,7 @@ func TestReload(t *testing.T) {
 	_ = response.Body.Close()
 }
 
-// If new files are not valid, the certificates from before stay in use, and the error is
+// If new files are not valid, the previous certificates stay in use, and the error is
 // logged once.
 func TestBrokenReload(t *testing.T) {
 	t.Parallel()
