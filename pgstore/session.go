@@ -154,7 +154,7 @@ func (r pgxRunner) run(ctx context.Context, c call) error {
 type sqlRunner struct{ tx *sql.Tx }
 
 func (r sqlRunner) run(ctx context.Context, c call) error {
-	rows, err := r.tx.QueryContext(ctx, c.text, c.args...)
+	rows, err := r.tx.QueryContext(ctx, c.text, c.args...) //nolint:rowserrcheck // readRows checks it
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,9 @@ func (w *world) decide(o Op, got Answer) Answer {
 		return w.reserve(o, o.Name)
 	case Extend:
 		return w.extend(o, got)
+	default:
+		return rules[o.Verb](w, o)
 	}
-	return rules[o.Verb](w, o)
 }
 
 // step returns the worlds that an Op with this answer may lead to: none if the answer is

@@ -2,6 +2,7 @@ package sqlrow_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -53,7 +54,7 @@ func TestListClauses(t *testing.T) {
 			order = " ORDER BY label LIMIT $"
 		}
 		c.query.Limit = 10
-		want, args := c.text+order+string(rune('1'+len(c.args))), append(c.args, int64(10))
+		want, args := c.text+order+string(rune('1'+len(c.args))), slices.Concat(c.args, []any{int64(10)})
 		if got, gotArgs := sqlrow.ListClauses(c.query, "$"); got != want || !reflect.DeepEqual(gotArgs, args) {
 			t.Errorf("%+v:\n%s %v\nwant\n%s %v", c.query, got, gotArgs, want, args)
 		}
