@@ -19,7 +19,7 @@ func ExampleWithTx() {
 	dsn, drop := newDatabase()
 	defer drop()
 	ctx := context.Background()
-	reg, db, closeBoth := openBoth(dsn) // pgstore.Open and dibs.Open; pgxpool.New
+	reg, db, closeBoth := openBoth(dsn) // pgstore.Open and embedded.Open; pgxpool.New
 	defer closeBoth()
 	_, err := db.Exec(ctx, `CREATE TABLE products (id bigint PRIMARY KEY, title text, current_slug text, deleted_at timestamptz)`)
 	check(err)

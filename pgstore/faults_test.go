@@ -52,8 +52,10 @@ func TestEveryRaceLost(t *testing.T) {
 	schema := schemaFor(t)
 	for _, name := range scenarioNames {
 		for fault, action := range map[string]pgproxy.Action{
+			"serialization failure":           pgproxy.Fail(0, pgerrcode.SerializationFailure),
 			"serialization failure of COMMIT": pgproxy.FailCommit(pgerrcode.SerializationFailure),
 			"deadlock":                        pgproxy.Fail(0, pgerrcode.DeadlockDetected),
+			"deadlock of COMMIT":              pgproxy.FailCommit(pgerrcode.DeadlockDetected),
 			"lock timeout":                    pgproxy.Fail(0, pgerrcode.LockNotAvailable),
 			"lock timeout of COMMIT":          pgproxy.FailCommit(pgerrcode.LockNotAvailable),
 		} {

@@ -22,7 +22,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	hasty := registryOn(t, at, pgstore.Config{Timeout: 100 * time.Millisecond}, dibs.Config{})
 	j := newJournal(t, patient, hasty)
 	stop := j.work()
-	for range usually(3, 100) {
+	for range usually(5, 100) {
 		j.awaitProgress(100)
 		cluster.Kill(t)
 		cluster.Restart(t)
@@ -46,7 +46,7 @@ func TestRestartOfAnIdleServer(t *testing.T) {
 			t.Errorf("reserving %s: %v", what, err)
 		}
 	}
-	for round := range usually(2, 5) {
+	for round := range usually(3, 5) {
 		each(callers, func(caller int) { ask(fmt.Sprintf("round-%d-%d", round, caller)) })
 		cluster.Kill(t)
 		cluster.Restart(t)

@@ -68,7 +68,7 @@ func (s *Store) Now() (dibs.Instant, bool) {
 // Writers returns how many batches the registry should commit at once in the default part.
 func (s *Store) Writers() int { return s.defaultPart().Writers() }
 
-// Bind binds a single part to a caller's transaction. Of several, [dibs.Open] binds the part of
+// Bind binds a single part to a caller's transaction. Of several, the registry binds the part of
 // the transaction.
 func (s *Store) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
 	if len(s.parts) > 1 {

@@ -28,7 +28,7 @@ import (
 // Store is a [dibs.Store] of several parts. It is safe for concurrent use. Make one with
 // [Open].
 //
-// [dibs.Open] uses each part on its own. Other users of the Store should do the same: a group
+// The registry uses each part on its own. Other users of the Store should do the same: a group
 // that spans two parts is refused, and records of two parts that are loaded together are of two
 // moments. Cursors of events are valid while the parts keep their names; the cursor of an event
 // can change when events of other parts before it are purged.
