@@ -165,10 +165,10 @@ func TestOwnHandlers(t *testing.T) {
 	}
 	cfg := dibshttp.Config{
 		Namespace: "kept", MaxStale: time.Minute,
-		NotFound: send(404, "nobody here"), Gone: send(410, "closed"), Unavailable: send(503, "later"),
+		NotFound: send(404, "not here"), Gone: send(410, "closed"), Unavailable: send(503, "later"),
 	}
 	url := site(t, reg, cfg, page)
-	for path, want := range map[string]string{"/nobody": "nobody here", "/closed": "closed"} {
+	for path, want := range map[string]string{"/nobody": "not here", "/closed": "closed"} {
 		got := fetch(t, http.MethodGet, url+path, nil)
 		if got.body != want || got.header.Get("Cache-Control") != "public, max-age=60, must-revalidate" {
 			t.Errorf("%s is %q, with Cache-Control %s", path, got.body, got.header.Get("Cache-Control"))

@@ -217,7 +217,7 @@ func TestForgottenEntityMayComeBack(t *testing.T) {
 func TestForgetNeedsTheRight(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.Forgetful())
-	_, err := f.ActAs("somebody", dibs.ActForOthers|dibs.OverrideReserved).Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice})
+	_, err := f.ActAs("guest", dibs.ActForOthers|dibs.OverrideReserved).Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice})
 	f.WantError(err, dibs.ErrNotOwner)
 	bound := f.InTransaction(func(s dibs.Store) (dibs.Store, error) { return s, nil })
 	if _, err := bound.Forget(f.Ctx, dibs.ForgetRequest{Entity: coretest.Alice}); !errors.Is(err, dibs.ErrUnsupported) {

@@ -238,7 +238,7 @@ func TestBadEntity(t *testing.T) {
 			f.WantError(err, dibs.ErrInvalidEntity)
 		})
 	}
-	for verb, command := range needed(nobody) {
+	for verb, command := range needed(noEntity) {
 		t.Run("none/"+verb, func(*testing.T) { f.Refused(dibs.ErrInvalidEntity, command) })
 	}
 	most := dibs.Entity{Type: strings.Repeat("t", 255), ID: strings.Repeat("i", 255)}

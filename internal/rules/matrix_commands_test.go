@@ -90,7 +90,7 @@ func (c cell) check(entity dibs.Entity) outcome {
 	return outcome{answer: string(answers[0].Reason)}
 }
 
-var nobody dibs.Entity
+var noEntity dibs.Entity
 
 // reserveFor reserves x for an entity.
 func reserveFor(namespace, token string, entity dibs.Entity) dibs.Reserve {
@@ -185,6 +185,6 @@ var matrixCommands = map[string]func(c cell) outcome{
 	"absent-guest": func(c cell) outcome { return c.settle(c.guest, dibs.Absent) },
 	"sweep":        func(c cell) outcome { return c.sweep() },
 	"resolve":      func(c cell) outcome { return c.resolve() },
-	"check":        func(c cell) outcome { return c.check(nobody) },
+	"check":        func(c cell) outcome { return c.check(noEntity) },
 	"check-own":    func(c cell) outcome { return c.check(coretest.User1) },
 }

@@ -174,7 +174,7 @@ func TestRecanonicalizeRefused(t *testing.T) {
 	f.WantError(err, dibs.ErrInvalidNamespace)
 	_, err = f.Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "not a namespace"})
 	f.WantError(err, dibs.ErrInvalidNamespace)
-	_, err = f.ActAs("somebody", 0).Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
+	_, err = f.ActAs("guest", 0).Recanonicalize(f.Ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
 	f.WantError(err, dibs.ErrNotOwner)
 }
 
@@ -354,9 +354,9 @@ func TestMovedAliasRaisesVersion(t *testing.T) {
 	if after := versionOf(g, coretest.User1); after != before+1 {
 		t.Errorf("the version went from %d to %d", before, after)
 	}
-	nobody, err := f.Engine.Load(f.Ctx, []dibs.Ref{{Kind: dibs.KindEntity, ID: dibs.EntityID("", dibs.Entity{})}})
-	if err != nil || len(nobody.Records) != 0 {
-		t.Errorf("%+v, %v", nobody, err)
+	noEntity, err := f.Engine.Load(f.Ctx, []dibs.Ref{{Kind: dibs.KindEntity, ID: dibs.EntityID("", dibs.Entity{})}})
+	if err != nil || len(noEntity.Records) != 0 {
+		t.Errorf("%+v, %v", noEntity, err)
 	}
 }
 

@@ -36,7 +36,7 @@ var fixedBugs = map[string]func(f *coretest.Fixture) bool{
 	"Exists without an entity is not Absent": func(f *coretest.Fixture) bool {
 		f.Must(coretest.Reserve("watched", "x", coretest.Token1))
 		f.Clock.Advance(aHold)
-		_, err := f.Settle(f.Ctx, dibs.Settle{ID: dibs.NameID("watched", "x"), Verdict: dibs.Exists(nobody)})
+		_, err := f.Settle(f.Ctx, dibs.Settle{ID: dibs.NameID("watched", "x"), Verdict: dibs.Exists(noEntity)})
 		return errors.Is(err, dibs.ErrInvalidEntity)
 	},
 	"a name that is claimed again begins a chain of its own": func(f *coretest.Fixture) bool {

@@ -43,7 +43,7 @@ func TestWitness(t *testing.T) {
 	}
 	t.Run("exists", func(t *testing.T) {
 		t.Parallel()
-		f, w := setup(t, nobody)
+		f, w := setup(t, noEntity)
 		w.verdict = dibs.Exists(coretest.User1)
 		if r := f.SweepAll(); r.Suspects != 1 || r.Settled != 1 {
 			t.Errorf("the sweep reports %+v", r)
@@ -93,7 +93,7 @@ func TestWitness(t *testing.T) {
 	})
 	t.Run("no valid entity", func(t *testing.T) {
 		t.Parallel()
-		f, w := setup(t, nobody)
+		f, w := setup(t, noEntity)
 		w.verdict = dibs.Exists(dibs.Entity{Type: "user"})
 		f.SweepAll()
 		if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || n.Doubt == "" {
@@ -102,7 +102,7 @@ func TestWitness(t *testing.T) {
 	})
 	t.Run("unknown, with growing pauses", func(t *testing.T) {
 		t.Parallel()
-		f, w := setup(t, nobody)
+		f, w := setup(t, noEntity)
 		f.SweepAll()
 		if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || n.Doubt == "" {
 			t.Errorf("the name is %s, with the doubt %q", n.State, n.Doubt)
@@ -136,7 +136,7 @@ func TestWitness(t *testing.T) {
 	})
 	t.Run("failed", func(t *testing.T) {
 		t.Parallel()
-		f, w := setup(t, nobody)
+		f, w := setup(t, noEntity)
 		w.err, w.verdict = errors.New("no line"), dibs.Absent
 		f.SweepAll()
 		if n := f.NameOf("slug", "x"); n.State != dibs.Suspect || !strings.Contains(n.Doubt, "no line") {
