@@ -97,8 +97,15 @@ type Store interface {
 	// List returns names, or documents of one kind, in byte order: names by namespace and
 	// canonical form, documents by label [list-order]. It must respect every field of the query
 	// [list-filter]. Resuming after the last record of a page must neither skip nor repeat a
-	// record that stays [list-paging].
+	// record that stays [list-paging]. The cost of a page should depend on its limit
+	// and on the number of namespaces, not on names in other states or out of bounds.
 	List(ctx context.Context, query ListQuery) ([]Record, error)
+
+	// Count counts names by namespace and stored state, in any order, without free ones.
+	// EndingSoon is the number of held names whose Due date is at or before soon. Count must
+	// include every group whose Commit returned before the call, and none in part [count]. The
+	// cost should not depend on the number of names, except those that end soon.
+	Count(ctx context.Context, soon Instant) (Stats, error)
 
 	// Events returns the events of the feed after a cursor, in an order in which each name's
 	// events are ordered by revision, and each group's as the group lists them [events-order].
@@ -164,6 +171,9 @@ type Write struct {
 	Renew bool
 	// Yields marks a name that was an entity's active name and no longer belongs to it.
 	Yields bool
+	// Was is the state of a name before, and [Free] if it was absent, so that an engine can keep
+	// count of names. It is empty for other records.
+	Was State
 }
 
 // Window is when a decision is right: From (inclusive) to Before (exclusive); zero is open.

@@ -91,6 +91,34 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	}
 }
 
+// Count reads all names: etcd cannot add to a number.
+func (s *Store) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
+	counts := make(map[dibs.NameCount]int)
+	query := dibs.ListQuery{Kind: dibs.KindName, Limit: countPage}
+	for {
+		page, err := s.List(ctx, query)
+		if err != nil {
+			return dibs.Stats{}, err
+		}
+		for _, r := range page {
+			n := r.(*dibs.NameRecord) // the kind that was asked for
+			record.Recount(counts, []dibs.Write{{Record: n, Was: dibs.Free}})
+			if record.EndsSoon(n, soon) {
+				stats.EndingSoon++
+			}
+		}
+		if len(page) < countPage {
+			stats.Names = record.Counts(counts)
+			return stats, nil
+		}
+		after := record.Position(page[len(page)-1])
+		query.After = &after
+	}
+}
+
+// countPage is how many names Count reads at once.
+const countPage = 1000
+
 // minPage is the least number of keys to read at once, since a filter may drop some.
 const minPage = 64
 

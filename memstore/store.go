@@ -190,6 +190,26 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	return records, nil
 }
 
+// Count counts the names that are not free, and the held ones that are due soon.
+func (s *Store) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
+	if err := s.enter(ctx); err != nil {
+		return stats, err
+	}
+	defer s.mu.Unlock()
+
+	counts := make(map[dibs.NameCount]int)
+	for _, r := range s.records {
+		if n, ok := r.(*dibs.NameRecord); ok {
+			record.Recount(counts, []dibs.Write{{Record: n, Was: dibs.Free}})
+			if record.EndsSoon(n, soon) {
+				stats.EndingSoon++
+			}
+		}
+	}
+	stats.Names = record.Counts(counts)
+	return stats, nil
+}
+
 // Events returns events behind a cursor, which is the decimal position of an event. Positions
 // only grow, so a cursor stays valid when events are deleted.
 func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {

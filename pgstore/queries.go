@@ -70,6 +70,23 @@ func (q *queries) List(ctx context.Context, query dibs.ListQuery) (records []dib
 	return records, err
 }
 
+// Count counts names by namespace and state, and the held ones that are due soon.
+func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
+	err = q.read(ctx, func() []call {
+		stats = dibs.Stats{}
+		return []call{
+			{text: q.sql.count, scan: func(row scanner) error {
+				var c dibs.NameCount
+				err := row.Scan(&c.Namespace, (*string)(&c.State), &c.Count)
+				stats.Names = append(stats.Names, c)
+				return err
+			}},
+			{text: q.sql.countEnding, args: []any{int64(soon)}, scan: scanInto(&stats.EndingSoon)},
+		}
+	})
+	return stats, err
+}
+
 func scanName(row scanner) (*dibs.NameRecord, error) {
 	var r nameRow
 	if err := row.Scan(names.dests(nil, &r)...); err != nil {

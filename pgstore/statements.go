@@ -23,6 +23,7 @@ type statements struct {
 	clock  string
 
 	load, now, due, owned, await string
+	count, countEnding           string
 
 	list struct{ names, documents string } // up to the clauses of the query
 
@@ -41,6 +42,8 @@ func newStatements(schema, clock string) *statements {
 	s.due = s.dueSQL()
 	s.owned = s.ownedSQL()
 	s.await = s.awaitSQL()
+	s.count = "SELECT namespace, state, count(*) FROM " + s.table("dibs_names") + " WHERE state <> 'free' GROUP BY 1, 2"
+	s.countEnding = "SELECT count(*) FROM " + s.table("dibs_names") + " WHERE due <= $1::bigint AND state = 'held'"
 	s.list.names = "SELECT " + names.reading("n") + " FROM " + s.table("dibs_names") + " n"
 	s.list.documents = "SELECT " + documents.reading("d") + " FROM " + s.table("dibs_documents") + " d"
 	s.deactivate = "UPDATE " + s.table("dibs_names") + " SET state = 'alias' WHERE id = ANY ($1::uuid[]) AND state = 'active'"

@@ -70,3 +70,16 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 	}
 	return all[:min(query.Limit, len(all))], nil
 }
+
+// Count adds up the counts of all parts. No two of them have names of the same namespace.
+func (s *Store) Count(ctx context.Context, soon dibs.Instant) (all dibs.Stats, err error) {
+	for _, p := range s.parts {
+		stats, err := p.Count(ctx, soon)
+		if err != nil {
+			return dibs.Stats{}, err
+		}
+		all.Names = append(all.Names, stats.Names...)
+		all.EndingSoon += stats.EndingSoon
+	}
+	return all, nil
+}

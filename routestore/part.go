@@ -147,6 +147,10 @@ func (p *part) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, e
 	return leased(ctx, p, func() ([]dibs.Record, error) { return p.engine.List(ctx, query) })
 }
 
+func (p *part) Count(ctx context.Context, soon dibs.Instant) (dibs.Stats, error) {
+	return leased(ctx, p, func() (dibs.Stats, error) { return p.engine.Count(ctx, soon) })
+}
+
 // Events returns the part's own events, with cursors of the whole feed.
 func (p *part) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	return readFeed(ctx, p.table, []*part{p}, query)

@@ -83,6 +83,29 @@ func listSQL(query dibs.ListQuery) (text string, args []any) {
 	return "SELECT " + documents.columns + " FROM dibs_documents INDEXED BY dibs_documents_label" + clauses, args
 }
 
+var (
+	selectCounts = newStatement(`SELECT namespace, state, count(*) FROM dibs_names WHERE state <> 'free' GROUP BY 1, 2`)
+	countEnding  = newStatement(`SELECT count(*) FROM dibs_names INDEXED BY dibs_names_due WHERE due <= ? AND state = 'held'`)
+)
+
+// Count counts names by namespace and state, and the held ones that are due soon.
+func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
+	err = q.read(ctx, func(run runner) error {
+		stats = dibs.Stats{}
+		if err := run.query(ctx, selectCounts, nil, func(row []driver.Value) error {
+			stats.Names = append(stats.Names, dibs.NameCount{Namespace: asText(row[0]), State: dibs.State(asText(row[1])), Count: int(asInt(row[2]))})
+			return nil
+		}); err != nil {
+			return err
+		}
+		return run.query(ctx, countEnding, []any{int64(soon)}, func(row []driver.Value) error {
+			stats.EndingSoon = int(asInt(row[0]))
+			return nil
+		})
+	})
+	return stats, err
+}
+
 // Events returns events behind a cursor, in the order of their commits. The cursor is the
 // number of the event. One writer at a time gives them out, so a reader never sees a number
 // before all smaller ones.

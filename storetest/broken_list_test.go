@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // asking breaks List: it changes the query first.
@@ -46,8 +47,46 @@ func asUTF16(s string) string {
 	return string(b)
 }
 
+// miscounting breaks Count: it changes the result.
+func miscounting(change func(stats *dibs.Stats)) breakage {
+	return func(f *fake, _ *Clock) {
+		good := f.count
+		f.count = func(ctx context.Context, soon dibs.Instant) (dibs.Stats, error) {
+			stats, err := good(ctx, soon)
+			change(&stats)
+			return stats, err
+		}
+	}
+}
+
+// countUp breaks Count: numbers never fall.
+func countUp(f *fake, _ *Clock) {
+	most := make(map[dibs.NameCount]int)
+	miscounting(func(stats *dibs.Stats) {
+		for _, c := range stats.Names {
+			key := dibs.NameCount{Namespace: c.Namespace, State: c.State}
+			most[key] = max(most[key], c.Count)
+		}
+		stats.Names = record.Counts(most)
+	})(f, nil)
+}
+
 func brokenLists() []broken {
 	return []broken{
+		{must: "count", how: "counts no held names", apply: miscounting(func(stats *dibs.Stats) { stats.EndingSoon = 0 })},
+		{must: "count", how: "includes free names", apply: miscounting(func(stats *dibs.Stats) {
+			stats.Names = append(stats.Names, dibs.NameCount{Namespace: "slug", State: dibs.Free, Count: 1})
+		})},
+		{must: "count", how: "forgets the namespace", apply: miscounting(func(stats *dibs.Stats) {
+			for i := range stats.Names {
+				stats.Names[i].Namespace = "slug"
+			}
+		})},
+		{must: "count", how: "never counts down", apply: countUp},
+		{must: "count", how: "ignores the date", apply: func(f *fake, _ *Clock) {
+			good := f.count
+			f.count = func(ctx context.Context, _ dibs.Instant) (dibs.Stats, error) { return good(ctx, 1<<60) }
+		}},
 		{must: "list-order", how: "sorts without case", apply: sorting(func(at *dibs.ListPosition) string {
 			return at.Namespace + "\x00" + strings.ToLower(at.Label)
 		})},

@@ -76,6 +76,9 @@ var cases = []testCase{
 	{"list-paging", "pages of every size", listPaging},
 	{"list-paging", "while records are created and deleted", listPagingChanges},
 
+	// The number of names.
+	{"count", "every change of a state", countChanges},
+
 	// What a reader of the feed gets.
 	{"events-exact", "every field", eventsExact},
 	{"events-exact", "values byte for byte", eventsExactValues},

@@ -46,6 +46,10 @@ func calls(fresh *dibs.NameRecord) []call {
 			_, err := store.List(ctx, dibs.ListQuery{Kind: dibs.KindName, Limit: 10})
 			return err
 		}},
+		{"Count", func(ctx context.Context, store dibs.Store) error {
+			_, err := store.Count(ctx, 1)
+			return err
+		}},
 		{"Events", func(ctx context.Context, store dibs.Store) error {
 			_, err := store.Events(ctx, dibs.EventQuery{Limit: 10})
 			return err

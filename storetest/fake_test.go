@@ -26,6 +26,7 @@ type fake struct {
 	due    func(context.Context, int) ([]dibs.Ref, error)
 	owned  func(context.Context, string, dibs.Entity, int) ([]*dibs.NameRecord, error)
 	list   func(context.Context, dibs.ListQuery) ([]dibs.Record, error)
+	count  func(context.Context, dibs.Instant) (dibs.Stats, error)
 	events func(context.Context, dibs.EventQuery) ([]dibs.Event, error)
 	await  func(context.Context, []dibs.Ref, dibs.Instant) error
 	latest func(context.Context) (dibs.Cursor, error)
@@ -35,7 +36,7 @@ type fake struct {
 func newFake(data dibs.Store) *fake {
 	f := &fake{
 		data: data, load: data.Load, due: data.Due,
-		await: data.Await, owned: data.Owned, list: data.List, events: data.Events, latest: data.Latest,
+		await: data.Await, owned: data.Owned, list: data.List, count: data.Count, events: data.Events, latest: data.Latest,
 	}
 	f.commit = f.commitFree
 	f.before = func(ctx context.Context, _ string) (context.Context, error) {
@@ -112,6 +113,14 @@ func (f *fake) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) err
 		return err
 	}
 	return f.await(ctx, refs, end)
+}
+
+func (f *fake) Count(ctx context.Context, soon dibs.Instant) (dibs.Stats, error) {
+	ctx, err := f.before(ctx, "Count")
+	if err != nil {
+		return dibs.Stats{}, err
+	}
+	return f.count(ctx, soon)
 }
 
 func (f *fake) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {

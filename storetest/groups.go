@@ -7,32 +7,45 @@ func create(records ...dibs.Record) dibs.Group {
 	var g dibs.Group
 	for _, record := range records {
 		g.Reads = append(g.Reads, dibs.Read{Ref: record.Ref()})
-		g.Writes = append(g.Writes, dibs.Write{Record: record})
+		g.Writes = append(g.Writes, dibs.Write{Record: record, Was: stateBefore(record.Ref().Kind, nil)})
 	}
 	return g
 }
 
+// stateBefore returns the state of a record before a group: that of a name, also of an absent
+// one, and none of other records.
+func stateBefore(kind dibs.Kind, before dibs.Record) dibs.State {
+	name, isName := before.(*dibs.NameRecord)
+	switch {
+	case isName:
+		return name.State
+	case before == nil && kind == dibs.KindName:
+		return dibs.Free
+	}
+	return ""
+}
+
 // update makes a group that replaces a record.
 func update(from, to dibs.Record) dibs.Group {
-	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to}}}
+	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Was: stateBefore(dibs.KindName, from)}}}
 }
 
 // yield makes a group that replaces a name that stops being its entity's active
 // one.
 func yield(from, to *dibs.NameRecord) dibs.Group {
-	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Yields: true}}}
+	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Yields: true, Was: from.State}}}
 }
 
 // renew makes a group that stores a record in place of another with the same ID.
 func renew(from, to dibs.Record) dibs.Group {
-	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Renew: true}}}
+	return dibs.Group{Reads: reading(from).Reads, Writes: []dibs.Write{{Record: to, Renew: true, Was: stateBefore(dibs.KindName, from)}}}
 }
 
 // remove makes a group that deletes records.
 func remove(records ...dibs.Record) dibs.Group {
 	g := reading(records...)
 	for _, record := range records {
-		g.Writes = append(g.Writes, dibs.Write{Record: record, Delete: true})
+		g.Writes = append(g.Writes, dibs.Write{Record: record, Delete: true, Was: stateBefore(dibs.KindName, record)})
 	}
 	return g
 }

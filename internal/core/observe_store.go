@@ -63,6 +63,10 @@ func (s *observedStore) List(ctx context.Context, query dibs.ListQuery) ([]dibs.
 	return observeWork(ctx, &s.observer, engineWork("list", query.Limit), s.Store.List, query)
 }
 
+func (s *observedStore) Count(ctx context.Context, soon dibs.Instant) (dibs.Stats, error) {
+	return observeWork(ctx, &s.observer, engineWork("count", 1), s.Store.Count, soon)
+}
+
 func (s *observedStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	return observeWork(ctx, &s.observer, engineWork("events", query.Limit), s.Store.Events, query)
 }

@@ -61,6 +61,10 @@ func (e *engine) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record,
 	return reading(ctx, e, func() ([]dibs.Record, error) { return e.Store.List(ctx, query) })
 }
 
+func (e *engine) Count(ctx context.Context, soon dibs.Instant) (dibs.Stats, error) {
+	return reading(ctx, e, func() (dibs.Stats, error) { return e.Store.Count(ctx, soon) })
+}
+
 func (e *engine) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
 	return reading(ctx, e, func() ([]dibs.Event, error) { return e.Store.Events(ctx, query) })
 }

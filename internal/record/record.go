@@ -1,5 +1,5 @@
 // Package record reads what engines need from a record of any kind: its Due date, its
-// position in a listing, and whether an entity owns it.
+// position in a listing, whether an entity owns it, and how it counts.
 package record
 
 import (
@@ -52,4 +52,37 @@ func InStates(states []dibs.State, record dibs.Record) bool {
 	}
 	name, ok := record.(*dibs.NameRecord)
 	return ok && slices.Contains(states, name.State)
+}
+
+// Recount adds what the writes of a group change in the counts by namespace and state, whose
+// keys have no Count. Free names do not count.
+func Recount(counts map[dibs.NameCount]int, writes []dibs.Write) {
+	for i := range writes {
+		w := &writes[i]
+		n, ok := w.Record.(*dibs.NameRecord)
+		if !ok {
+			continue
+		}
+		if w.Was != dibs.Free {
+			counts[dibs.NameCount{Namespace: n.Namespace, State: w.Was}]--
+		}
+		if !w.Delete && n.State != dibs.Free {
+			counts[dibs.NameCount{Namespace: n.Namespace, State: n.State}]++
+		}
+	}
+}
+
+// Counts returns counts as a list without zeros.
+func Counts(counts map[dibs.NameCount]int) (list []dibs.NameCount) {
+	for key, n := range counts {
+		if key.Count = n; n != 0 {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// EndsSoon reports whether a name is held, and due at soon or before.
+func EndsSoon(n *dibs.NameRecord, soon dibs.Instant) bool {
+	return n.State == dibs.Held && n.Due != 0 && n.Due <= soon
 }

@@ -109,11 +109,19 @@ func (b *Batch) fill(g *Group, requests []*Request, refs *refLists) {
 // write returns the write of a changed record, or false if the batch both made and deleted it.
 func (b *Batch) write(ref dibs.Ref) (dibs.Write, bool) {
 	before, after := b.loaded[KeyOf(ref)], b.current[KeyOf(ref)]
-	if after == nil {
-		return dibs.Write{Record: before, Delete: true}, before != nil
-	}
 	w := dibs.Write{Record: after, Renew: before != nil && b.renewed[KeyOf(ref)]}
-	if old, ok := before.(*dibs.NameRecord); ok && old.State == dibs.Active {
+	old, existed := before.(*dibs.NameRecord)
+	switch {
+	case existed:
+		w.Was = old.State
+	case ref.Kind == dibs.KindName:
+		w.Was = dibs.Free
+	}
+	if after == nil {
+		w.Record, w.Delete, w.Renew = before, true, false
+		return w, before != nil
+	}
+	if w.Was == dibs.Active {
 		now := after.(*dibs.NameRecord)
 		w.Yields = now.State != dibs.Active || now.Owner != old.Owner
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// statsAge is how long counts are cached: counting reads all names.
-	statsAge     = 30 * time.Second
+	// statsAge is how long counts are cached.
+	statsAge     = time.Second
 	statsTimeout = 10 * time.Minute
-	// statsShare keeps counting to a hundredth of the time, whatever the number of names.
+	// statsShare keeps counting to a hundredth of the time, on engines that read all names for it.
 	statsShare = 100
 )
 

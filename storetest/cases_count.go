@@ -1,0 +1,85 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/calldibs/dibs"
+)
+
+// counted demands that the engine counts exactly these names, and the held ones among them
+// whose Due date is at or before soon.
+func (e *env) counted(soon dibs.Instant, names ...*dibs.NameRecord) {
+	e.Helper()
+	stats, err := e.store.Count(e.Context(), soon)
+	if err != nil {
+		e.Fatalf("Count: %v", err)
+	}
+	want, wantHeld := make(map[string]int), 0
+	for _, n := range names {
+		if n.State != dibs.Free {
+			want[fmt.Sprint(n.Namespace, " ", n.State)]++
+		}
+		if n.State == dibs.Held && n.Due != 0 && n.Due <= soon {
+			wantHeld++
+		}
+	}
+	got := make(map[string]int)
+	for _, c := range stats.Names {
+		if c.Count != 0 { // an engine may list a state that no name has any more
+			got[fmt.Sprint(c.Namespace, " ", c.State)] += c.Count
+		}
+	}
+	if g, w := countText(got), countText(want); g != w {
+		e.Fatalf("the engine counts %s, it must count %s", g, w)
+	}
+	if stats.EndingSoon != wantHeld {
+		e.Fatalf("the engine counts %d held names that are due at %d or before, it must count %d", stats.EndingSoon, soon, wantHeld)
+	}
+}
+
+func countText(counts map[string]int) string {
+	var list []string
+	for key, n := range counts {
+		list = append(list, fmt.Sprint(key, ": ", n))
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+func countChanges(e *env) {
+	held := func(canonical string, due dibs.Instant) *dibs.NameRecord {
+		n := name("slug", canonical, dibs.Held)
+		n.Due = due
+		return n
+	}
+	a, b, c := held("a", 1000), held("b", 2000), held("c", 3000)
+	d := name("acme.slug", "d", dibs.Active)
+	e.counted(0)
+	e.commit(create(a, document(dibs.KindTally, "a")), create(b), create(c), create(d))
+	e.counted(2000, a, b, c, d)
+
+	// Every kind of change of a state, and none.
+	confirmed := next(a, func(n *dibs.NameRecord) { *n = *name("slug", "a", dibs.Active); n.Rev = a.Rev + 1 })
+	later := next(b, func(n *dibs.NameRecord) { n.Due = 5000 })
+	freed := next(c, func(n *dibs.NameRecord) { *n = *name("slug", "c", dibs.Free); n.Rev = c.Rev + 1 })
+	e.commit(update(a, confirmed), update(b, later), update(c, freed))
+	e.counted(4999, confirmed, later, freed, d)
+	e.counted(5000, confirmed, later, freed, d)
+
+	// Two changes of one group, one call with a stale group, and a deletion.
+	alias := next(confirmed, func(n *dibs.NameRecord) { *n = *name("slug", "a", dibs.Alias); n.Rev = confirmed.Rev + 1 })
+	again := next(freed, func(n *dibs.NameRecord) { *n = *name("slug", "c", dibs.Suspect); n.Rev = freed.Rev + 1 })
+	e.commit(join(yield(confirmed, alias), update(freed, again)))
+	e.stale("its name has changed", update(confirmed, next(confirmed, func(n *dibs.NameRecord) { n.State = dibs.Held })))
+	e.commit(remove(d))
+	e.counted(5000, alias, later, again)
+
+	renewed := name("slug", "b", dibs.Quarantined)
+	renewed.Rev = later.Rev + 1
+	e.commit(renew(later, renewed))
+	e.counted(5000, alias, renewed, again)
+	e.commit(remove(alias, renewed, again))
+	e.counted(5000)
+}
