@@ -17,8 +17,8 @@ func (s *session) stats() *cobra.Command {
 	cmd := s.command(verb{
 		name: "stats", group: groupQuery,
 		short: "Count names by namespace and state, and conflicts by hour and reason",
-		long: `Counting reads all names; the counts of a server may be half a minute old. --since
-limits the conflicts.`,
+		long: `--since limits the conflicts. On etcd counting reads all names, and the counts of a
+server may be some minutes old.`,
 		example: `
 dibs stats --since 24h
 dibs stats --namespace slug --since 2026-03-01`,
