@@ -113,12 +113,13 @@ demo:
 # Unicode's data on scripts and look-alikes: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
-## deps: install what tests need and is missing: the PostgreSQL server, Unicode's data, nginx, Caddy, and ip
+## deps: install what tests need and is missing: the PostgreSQL server, Redis, Unicode's data, nginx, Caddy, and ip
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
 		[ -x "$$(pg_config --bindir 2>/dev/null)/postgres" ] || $(MAKE) --no-print-directory install-postgresql
+	@command -v redis-check-rdb >/dev/null || $(MAKE) --no-print-directory install-redis
 	@for proxy in nginx caddy; do \
 		[ -x $(BIN)/$$proxy ] || PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || $(MAKE) --no-print-directory $(BIN)/$$proxy || exit 1; \
 	done
@@ -136,6 +137,14 @@ install-postgresql:
 	echo "create_main_cluster = false" | $$sudo tee $(NO_MAIN_CLUSTER) >/dev/null; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql
+
+# A peer of make bench. Not the package redis-server, which would start one.
+.PHONY: install-redis
+install-redis:
+	@command -v apt-get >/dev/null || { echo "Redis is not installed, and this system has no apt-get: install redis-check-rdb, which is also its server"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends redis-tools
 
 .PHONY: install-unicode-data
 install-unicode-data:

@@ -13,6 +13,7 @@ type goal struct {
 var goals = []goal{
 	{"S1", reserveOnPostgres},
 	{"S2", pairsOnPostgres},
+	{"S3", reserveBesideRedis},
 	{"S4", reserveOnSQLite},
 	{"S5", loneReserve},
 	{"S6", stampede},

@@ -16,9 +16,9 @@ const fillers = 64
 func bytesPerName(l *lab) []row {
 	afterLoad, rewritten := l.sizeOnPostgres()
 	return []row{
-		{what: "bytes per name on PostgreSQL, after load", unit: bytesOnDisk, ours: sample{afterLoad}, want: atMost(1200)},
+		{what: "bytes per name on PostgreSQL, after load", unit: bytesOnDisk, ours: sample{afterLoad}, want: atMost(1000)},
 		{what: "bytes per name on PostgreSQL, after VACUUM FULL", unit: bytesOnDisk, ours: sample{rewritten}},
-		{what: "bytes per name on SQLite", unit: bytesOnDisk, ours: sample{l.sizeOnSQLite()}, want: atMost(800)},
+		{what: "bytes per name on SQLite", unit: bytesOnDisk, ours: sample{l.sizeOnSQLite()}, want: atMost(600)},
 	}
 }
 

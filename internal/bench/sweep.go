@@ -46,7 +46,7 @@ func (l *lab) sweepOn(engine string, open func(*lab) contender) []row {
 	return []row{
 		{what: "sweep of lapsed holds on " + engine, unit: perSecond, ours: alone, want: atLeast(50_000)},
 		{what: "the same during reserves on " + engine, unit: perSecond, ours: during},
-		{what: "reserve during a sweep on " + engine + ", p99; peer: without", unit: seconds, ours: swept, peer: quiet, want: atMost(3)},
+		{what: "reserve during a sweep on " + engine + ", p99; peer: without", unit: seconds, ours: swept, peer: quiet, want: atMost(2)},
 	}
 }
 
