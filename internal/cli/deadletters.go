@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,13 +14,14 @@ import (
 
 // deadCommand returns the commands about dead letters.
 func (s *session) deadCommand() *cobra.Command {
-	return group(&cobra.Command{
-		Use:   "dead",
-		Short: "Manage dead letters: events that could not be delivered",
-		Long: `Manage dead letters: events whose receiver failed for too long.
-
-A resent event arrives out of order, after events that happened later.`,
-	}, s.deadList(), s.deadShow(), s.deadResend(), s.deadRemove())
+	return s.group("webhook dead",
+		s.deadList(),
+		s.onAPI("webhook dead show", func(ctx context.Context, a *api, args []string) (*answer, error) {
+			return shown(showLetter)(call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil))
+		}),
+		s.oneOrAll("webhook dead resend", "all of them, oldest first", resendLetters),
+		s.oneOrAll("webhook dead remove", "all of them", removeLetters),
+	)
 }
 
 func (s *session) deadList() *cobra.Command {
@@ -27,54 +29,71 @@ func (s *session) deadList() *cobra.Command {
 		limit  int
 		cursor string
 	)
-	cmd := s.apiCommand(&cobra.Command{
-		Use: "list WEBHOOK", Short: "List the dead letters of a webhook, oldest first", Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
+	cmd := s.onAPI("webhook dead list", func(ctx context.Context, a *api, args []string) (*answer, error) {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
-		return shown(func(p *printer, list wire.DeadLetterPage) {
-			var rows [][]string
-			for _, l := range list.DeadLetters {
-				rows = append(rows, []string{l.ID, shortDate(l.EventAt), l.Kind, l.Where, l.ReservationID, strconv.Itoa(l.Attempts), l.LastError})
-			}
-			p.list("No dead letters.", []string{"letter", "at", "event", "where", "id", "attempts", "error"}, rows)
-			p.next("There may be more: use", list.NextCursor)
-		})(call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil))
+		return shown(showLetters)(call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil))
 	})
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many, at most 1,000")
 	cmd.Flags().StringVar(&cursor, "cursor", "", "continue after this `cursor`")
 	return cmd
 }
 
-func (s *session) deadShow() *cobra.Command {
-	return s.apiCommand(&cobra.Command{
-		Use: "show WEBHOOK LETTER", Short: "Show a dead letter with its event", Args: cobra.ExactArgs(2),
-	}, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		return shown(showLetter)(call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil))
-	})
+func showLetters(p *printer, list wire.DeadLetterPage) {
+	p.list("No dead letters.", []string{"letter", "at", "event", "where", "id", "attempts", "error"},
+		wire.ListOf(list.DeadLetters, func(l wire.DeadLetter) []string {
+			return []string{l.ID, shortDate(l.EventAt), l.Kind, l.Where, l.ReservationID, strconv.Itoa(l.Attempts), l.LastError}
+		}))
+	p.next("There may be more: use", list.NextCursor)
 }
 
-func (s *session) deadResend() *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
-		Use: "resend WEBHOOK [LETTER]", Short: "Send a dead letter again, or all of them", Args: cobra.RangeArgs(1, 2),
-		Long: "Send a dead letter again, or all of them.\n\nA dead letter is removed when the receiver accepts it. --all stops at the first failure.",
-	}
-	s.apiCommand(cmd, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		switch {
-		case all == (len(args) == 2):
-			return nil, usage("name a letter, or use --all")
-		case all:
-			return resendAll(ctx, a, args[0])
+func showLetter(p *printer, l wire.DeadLetter) {
+	key := "no longer in the feed"
+	if l.Event != nil {
+		key = l.Event.Key
+		if e := l.Event.Entity; key == "" && e != nil {
+			key = e.Type + "/" + e.ID
 		}
-		path := hookPath(args[0], "deadletters", args[1], "resend")
-		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, path, nil))
+	}
+	p.fields(
+		[2]string{"letter", l.ID},
+		[2]string{"event", l.Kind},
+		[2]string{"about", key},
+		[2]string{"where", l.Where},
+		[2]string{"id", l.ReservationID},
+		[2]string{"at", shortDate(l.EventAt)},
+		[2]string{"given up", shortDate(l.DeadAt)},
+		[2]string{"attempts", fmt.Sprint(l.Attempts)},
+		[2]string{"last error", l.LastError},
+	)
+}
+
+// oneOrAll returns a command on one dead letter of a webhook, or with --all on all of them.
+func (s *session) oneOrAll(
+	path, help string, do func(ctx context.Context, a *api, hook string, letter ...string) (*answer, error),
+) *cobra.Command {
+	var all bool
+	cmd := s.onAPI(path, func(ctx context.Context, a *api, args []string) (*answer, error) {
+		if all == (len(args) == 2) {
+			return nil, usage("name a letter, or use --all")
+		}
+		return do(ctx, a, args[0], args[1:]...)
 	})
-	cmd.Flags().BoolVar(&all, "all", false, "all of them, oldest first")
+	cmd.Flags().BoolVar(&all, "all", false, help)
 	return cmd
 }
 
-// resendAll repeats the call until nothing is left, an event fails, or a call achieves nothing.
-func resendAll(ctx context.Context, a *api, hook string) (*answer, error) {
+func removeLetters(ctx context.Context, a *api, hook string, letter ...string) (*answer, error) {
+	return shown(func(p *printer, removed wire.Removed) {
+		p.line("%s removed", count(removed.Removed, "dead letter", "dead letters"))
+	})(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(hook, append([]string{"deadletters"}, letter...)...), nil))
+}
+
+// resendLetters sends one letter again. For all of them it repeats the call until nothing is left,
+// an event fails, or a call achieves nothing.
+func resendLetters(ctx context.Context, a *api, hook string, letter ...string) (*answer, error) {
+	if len(letter) == 1 {
+		return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(hook, "deadletters", letter[0], "resend"), nil))
+	}
 	var sum wire.DeadLettersResent
 	for {
 		some, err := call[wire.DeadLettersResent](ctx, a, http.MethodPost, hookPath(hook, "deadletters", "resend"), nil)
@@ -100,22 +119,4 @@ func resendAll(ctx context.Context, a *api, hook string) (*answer, error) {
 			p.line("%s", attemptText(*sum.Failed))
 		}
 	}}, err
-}
-
-func (s *session) deadRemove() *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
-		Use: "remove WEBHOOK [LETTER]", Short: "Remove a dead letter, or all of them", Args: cobra.RangeArgs(1, 2),
-	}
-	s.apiCommand(cmd, func(ctx context.Context, a *api, args []string) (*answer, error) {
-		if all == (len(args) == 2) {
-			return nil, usage("name a letter, or use --all")
-		}
-		path := append([]string{"deadletters"}, args[1:]...)
-		return shown(func(p *printer, removed wire.Removed) {
-			p.line("%s removed", count(removed.Removed, "dead letter", "dead letters"))
-		})(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0], path...), nil))
-	})
-	cmd.Flags().BoolVar(&all, "all", false, "all of them")
-	return cmd
 }

@@ -17,40 +17,22 @@ func (s *session) forget() *cobra.Command {
 		dryRun, yes bool
 		scrub       bool
 	)
-	cmd := s.command(verb{
-		name: "forget", group: groupOperate,
-		short: "Erase a person, or a name, from rows and history",
-		long: `--entity erases a person: the entity, and every name that it owns or was the last to
-own. A name that now belongs to another entity stays; its history loses the person.
---name erases one name without an owner; with --entity, one that the entity owns.
-
-A tombstone without the value blocks the name for its quarantine, and epochs never go
-back. Forget cannot be undone. It reads the whole feed; if it is interrupted, run it
-again to continue. See docs/privacy.md for what a database keeps on disk and in backups.
-
-It asks for confirmation; --yes skips that. A value of - is read from stdin: personal
-data does not belong in a shell's history.`,
-		example: `
-dibs forget --entity user/42 --scope acme --dry-run
-dibs forget --entity user/42 --scope acme --yes
-printf %s "$EMAIL" | dibs forget --name email:- --yes`,
-		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			request, err := s.forgetRequest(name, yes || dryRun)
-			if err != nil {
+	cmd := s.onRegistry("forget", func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+		request, err := s.forgetRequest(name, yes || dryRun)
+		if err != nil {
+			return nil, err
+		}
+		request.Scope, request.Entity, request.DryRun, request.Scrub = scope, entity, dryRun, scrub
+		if !dryRun && !yes {
+			if err := s.askToForget(ctx, registry, request); err != nil {
 				return nil, err
 			}
-			request.Scope, request.Entity, request.DryRun, request.Scrub = scope, entity, dryRun, scrub
-			if !dryRun && !yes {
-				if err := s.askToForget(ctx, registry, request); err != nil {
-					return nil, err
-				}
-			}
-			report, err := registry.Forget(ctx, request)
-			if err != nil {
-				return nil, err
-			}
-			return forgotten(report, dryRun), nil
-		},
+		}
+		report, err := registry.Forget(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		return forgotten(report, dryRun), nil
 	})
 	entityVar(cmd, &entity, "entity", "the person, or the owner of the name")
 	scopeVar(cmd, &scope)
@@ -104,12 +86,6 @@ func (s *session) askToForget(ctx context.Context, registry *dibs.Registry, requ
 	return s.confirmed(strings.Join(lines, "\n"))
 }
 
-// forgetting is the JSON of the report.
-type forgetting struct {
-	wire.Forgetting
-	DryRun bool `json:"dryRun"`
-}
-
 func forgotten(r dibs.Forgetting, dryRun bool) *answer {
 	var rows [][]string
 	for _, n := range r.Erased {
@@ -118,7 +94,11 @@ func forgotten(r dibs.Forgetting, dryRun bool) *answer {
 	for _, n := range r.Redacted {
 		rows = append(rows, []string{"redacted", n.Key(), string(n.State), date(n.Until)})
 	}
-	return &answer{forgetting{wire.ForgettingOf(r), dryRun}, func(p *printer) {
+	document := struct {
+		wire.Forgetting
+		DryRun bool `json:"dryRun"`
+	}{wire.ForgettingOf(r), dryRun}
+	return &answer{document, func(p *printer) {
 		if len(rows) > 0 {
 			p.table([]string{"what", "name", "state", "until"}, rows)
 			p.line("")

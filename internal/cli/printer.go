@@ -148,6 +148,8 @@ func clean(s string) string {
 	return b.String()
 }
 
+func join(words []string) string { return strings.Join(words, ", ") }
+
 // count formats a number with its noun.
 func count(n int, one, many string) string {
 	if n == 1 {

@@ -28,40 +28,26 @@ import (
 )
 
 func (s *session) serve() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "serve",
-		GroupID: groupOperate,
-		Short:   "Run the server",
-		Long: `Run the server.
-
-By default it stores names in the SQLite file dibs.db and listens only on this
-machine. Settings come from a file (--config), the environment (DIBS_…) and flags;
-later sources win. "dibs config sample" prints all of them.
-
-SIGHUP reloads policies and certificates. SIGTERM stops the server after the requests
-in flight.`,
-		Example: indent(`dibs serve
-dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.toml`),
-		Args: cobra.NoArgs,
-	}
+	var given *pflag.FlagSet
+	cmd := s.command("serve", func(ctx context.Context, _ []string) (*answer, error) {
+		if f := s.flags; f.server+f.key+f.ca+f.cert+f.certKey != "" {
+			return nil, usage("--server, --key, --ca, --cert and --cert-key are for clients; set the certificates of a server in [tls] of --config")
+		}
+		return nil, s.runServer(ctx, s.overrides(given))
+	})
+	given = cmd.Flags()
 	for _, setting := range config.Settings() {
 		if cmd.Flags().Lookup(setting.Flag) == nil {
 			cmd.Flags().String(setting.Flag, "", setting.About+" (default "+setting.Default+")")
 		}
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if f := s.flags; f.server+f.key+f.ca+f.cert+f.certKey != "" {
-			return usage("--server, --key, --ca, --cert and --cert-key are for clients; set the certificates of a server in [tls] of --config")
-		}
-		return s.runServer(cmd.Context(), s.overrides(cmd))
-	}
 	return cmd
 }
 
 // overrides returns the settings of the command line and the environment.
-func (s *session) overrides(cmd *cobra.Command) config.Overrides {
+func (s *session) overrides(given *pflag.FlagSet) config.Overrides {
 	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
+	given.Visit(func(f *pflag.Flag) {
 		if !slices.Contains([]string{"config", "json", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
 			o.Flags[f.Name] = f.Value.String()
 		}
