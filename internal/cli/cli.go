@@ -56,8 +56,7 @@ func (p Process) Run() int {
 	}
 	// After an invalid flag, a later --json is not parsed, but still applies.
 	s.json = s.json || slices.Contains(s.Args, "--json")
-	s.report(err)
-	return exitCode(err)
+	return s.report(err)
 }
 
 func (p Process) withDefaults() Process {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"github.com/calldibs/dibs/dibsotel"
 	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
@@ -53,6 +55,38 @@ func (s *session) overrides(given *pflag.FlagSet) config.Overrides {
 		}
 	})
 	return o
+}
+
+// configCommand returns the commands about the configuration of a server.
+func (s *session) configCommand() *cobra.Command {
+	return s.group("config", s.command("config check", s.checkConfig),
+		s.command("config sample", func(context.Context, []string) (*answer, error) {
+			_, err := io.WriteString(s.Stdout, config.Sample)
+			return nil, err
+		}))
+}
+
+func (s *session) checkConfig(_ context.Context, args []string) (*answer, error) {
+	o := config.Overrides{File: s.flags.config, Environ: s.Environ}
+	if len(args) == 1 {
+		o.File = args[0]
+	}
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	if cfg.TLS.On() {
+		if _, err := cfg.TLS.Load(); err != nil {
+			return nil, usage("tls: %w", err)
+		}
+	}
+	return &answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *printer) {
+		p.line("The configuration is valid: %s, listening on %s, names in %s",
+			count(len(cfg.Policies), "policy", "policies"), cfg.Listen, engine.Redacted(cfg.Store))
+		for _, route := range cfg.Routes {
+			p.line("  names of %s in %s (%s)", join(route.Scopes), engine.Redacted(route.Store), route.Name)
+		}
+	}}, nil
 }
 
 // service is a running server with its dependencies.
@@ -152,6 +186,40 @@ func (sv *service) open(ctx context.Context) (err error) {
 	return nil
 }
 
+// openEvery is the pause between attempts to open a store.
+const openEvery = 250 * time.Millisecond
+
+// openStore opens the store and those of all routes. It waits for one that does not answer: after
+// a reboot, or in a group of containers, the database may start later.
+func (sv *service) openStore(ctx context.Context) error {
+	began := time.Now()
+	for tries := 0; ; tries++ {
+		sv.health = health.NewMonitor(sv.log)
+		store, err := engine.OpenLayout(ctx, engine.Layout{
+			Store: sv.config.Store, Routes: sv.config.Routes, Logger: sv.log, Watch: sv.health.Watch,
+		})
+		if err == nil {
+			if tries > 0 {
+				sv.log.Info("the store answers", "after", time.Since(began).Round(time.Millisecond))
+			}
+			sv.store = store
+			return nil
+		}
+		failed, ok := errors.AsType[*dibs.Error](err)
+		mayAnswerLater := ok && (failed.Cause == dibs.CauseNoAnswer || failed.Cause == dibs.CauseConnections)
+		if !mayAnswerLater || time.Since(began) >= sv.config.Wait {
+			return err
+		}
+		if tries == 0 {
+			sv.log.Warn("the store does not answer: waiting for it", "store", engine.Redacted(sv.config.Store),
+				"wait", sv.config.Wait, "cause", string(failed.Cause), "error", err)
+		}
+		if backoff.Sleep(ctx, openEvery) != nil {
+			return err
+		}
+	}
+}
+
 // trace starts tracing if it is configured.
 func (sv *service) trace(ctx context.Context, cfg *dibs.Config) (err error) {
 	if sv.traces, err = tracing.Start(ctx, sv.config.Tracing, sv.log); err != nil || sv.traces == nil {
@@ -172,6 +240,44 @@ func (sv *service) openCache() (*dibscache.Cache, error) {
 		sv.closing = append(sv.closing, cache.Close)
 	}
 	return cache, err
+}
+
+// newWebhooks returns the webhooks of a registry, or nil if they are disabled.
+func newWebhooks(
+	cfg config.Webhooks, registry *dibs.Registry, store dibs.Store, log *slog.Logger, metrics *server.Metrics,
+) *webhook.Service {
+	if !cfg.Enabled {
+		return nil
+	}
+	cfg.Registry, cfg.Store, cfg.Logger, cfg.Observer = registry, store, log, metrics.WebhookObserver()
+	return webhook.New(cfg.Config)
+}
+
+// deliver sends events to webhooks until stop, which waits for deliveries in flight.
+func (sv *service) deliver(ctx context.Context) (stop func()) {
+	if sv.webhooks == nil {
+		return func() {}
+	}
+	// Deliveries go on while the server drains.
+	end := background(context.WithoutCancel(ctx), webhook.NewDispatcher(sv.webhooks).Run)
+	return func() {
+		end()
+		sv.webhooks.Close()
+	}
+}
+
+// background runs work until stop, which waits for its end.
+func background(ctx context.Context, work func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // newLog returns the logger to stderr.
