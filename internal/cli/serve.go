@@ -91,13 +91,11 @@ func (s *session) checkConfig(_ context.Context, args []string) (*answer, error)
 
 // service is a running server with its dependencies.
 type service struct {
-	session   *session
 	overrides config.Overrides
 	config    *config.Config
 	log       *slog.Logger
 	health    *health.Monitor
 	store     dibs.Store
-	keys      *auth.KeyStore
 	auth      *auth.Authenticator
 	metrics   *server.Metrics
 	registry  *dibs.Registry
@@ -115,13 +113,13 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	sv := &service{session: s, overrides: o, config: cfg, policies: cfg, log: newLog(s.Stderr, cfg)}
+	sv := &service{overrides: o, config: cfg, policies: cfg, log: newLog(s.Stderr, cfg)}
 	if err := sv.open(ctx); err != nil {
 		return errors.Join(err, sv.close())
 	}
 	stop := sv.reloadOnHangup(ctx) // before the server accepts requests
 	undeliver := sv.deliver(ctx)
-	s.printWelcome(sv)
+	sv.welcome(s.Stdout)
 	err = sv.server.Run(ctx, sv.listener, server.Timeouts{
 		ReadHeader: cfg.ReadHeaderTimeout, Idle: cfg.IdleTimeout, Drain: cfg.DrainTimeout,
 	})
@@ -148,8 +146,8 @@ func (sv *service) open(ctx context.Context) (err error) {
 		return err
 	}
 	sv.closing = append(sv.closing, sv.store.Close)
-	sv.keys, sv.metrics = auth.NewKeyStore(sv.store), server.NewMetrics()
-	sv.auth = auth.NewAuthenticator(sv.keys, sv.keyless())
+	sv.metrics = server.NewMetrics()
+	sv.auth = auth.NewAuthenticator(auth.NewKeyStore(sv.store), sv.keyless())
 	sv.trust(ctx, sv.config)
 	if err := sv.checkKeys(ctx); err != nil {
 		return err
@@ -289,8 +287,8 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	return slog.New(health.Quiet(slog.NewTextHandler(stderr, options)))
 }
 
-// printWelcome prints the server's URL and a first request.
-func (s *session) printWelcome(sv *service) {
+// welcome prints the server's URL and a first request.
+func (sv *service) welcome(out io.Writer) {
 	address := sv.listener.Addr().String()
 	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil)
 	for _, route := range sv.config.Routes {
@@ -311,7 +309,7 @@ func (s *session) printWelcome(sv *service) {
 	if closed, err := sv.auth.Required(context.Background()); err == nil && closed {
 		key = ` -H "Authorization: Bearer $DIBS_KEY"`
 	}
-	fmt.Fprintf(s.Stdout, `
+	fmt.Fprintf(out, `
 Dibs is at %[1]s, with names in %[2]s.
 
 Hold a name for five minutes:
