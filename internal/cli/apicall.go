@@ -97,6 +97,11 @@ func openAPI(ctx context.Context, target Target) (calls *api, registry *dibs.Reg
 	return calls, registry, nil
 }
 
+// request sends a request, and shows the response.
+func request[T any](ctx context.Context, a *api, method, path string, body any, text func(*printer, T)) (*answer, error) {
+	return converted(func(document T) any { return document }, text)(call[T](ctx, a, method, path, body))
+}
+
 // call sends a request, and decodes the response into a T.
 func call[T any](ctx context.Context, a *api, method, path string, body any) (into T, err error) {
 	var content io.Reader = http.NoBody

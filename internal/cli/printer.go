@@ -21,11 +21,6 @@ type answer struct {
 	text     func(*printer)
 }
 
-// shown returns the answer for a document of the API, or the error: shown(text)(call(…)).
-func shown[T any](text func(*printer, T)) func(T, error) (*answer, error) {
-	return converted(func(document T) T { return document }, text)
-}
-
 // converted returns the answer for a result, or the error: converted(wire.NameOf, text)(registry.Get(…)).
 func converted[T, D any](document func(T) D, text func(*printer, T)) func(T, error) (*answer, error) {
 	return func(result T, err error) (*answer, error) {

@@ -19,10 +19,10 @@ func (s *session) webhookCommand() *cobra.Command {
 	return s.group("webhook",
 		s.webhookAdd(),
 		s.onAPI("webhook list", func(ctx context.Context, a *api, _ []string) (*answer, error) {
-			return shown(showWebhooks)(call[wire.WebhookList](ctx, a, http.MethodGet, "/v1/webhooks", nil))
+			return request(ctx, a, http.MethodGet, "/v1/webhooks", nil, showWebhooks)
 		}),
 		s.onAPI("webhook show", func(ctx context.Context, a *api, args []string) (*answer, error) {
-			return shown(showWebhook)(call[wire.Webhook](ctx, a, http.MethodGet, hookPath(args[0]), nil))
+			return request(ctx, a, http.MethodGet, hookPath(args[0]), nil, showWebhook)
 		}),
 		s.webhookSet(),
 		s.webhookRotate(),
@@ -30,9 +30,9 @@ func (s *session) webhookCommand() *cobra.Command {
 			return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "test"), nil))
 		}),
 		s.onAPI("webhook remove", func(ctx context.Context, a *api, args []string) (*answer, error) {
-			return shown(func(p *printer, _ wire.Removed) {
+			return request(ctx, a, http.MethodDelete, hookPath(args[0]), nil, func(p *printer, _ wire.Removed) {
 				p.line("%s removed", args[0])
-			})(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(args[0]), nil))
+			})
 		}),
 		s.deadCommand(),
 	)
@@ -40,35 +40,31 @@ func (s *session) webhookCommand() *cobra.Command {
 
 // hookPath returns the path of a webhook.
 func hookPath(id string, more ...string) string {
-	segments := append([]string{id}, more...)
-	for i, segment := range segments {
-		segments[i] = url.PathEscape(segment)
-	}
-	return "/v1/webhooks/" + strings.Join(segments, "/")
+	return "/v1/webhooks/" + strings.Join(wire.ListOf(append([]string{id}, more...), url.PathEscape), "/")
 }
 
 func (s *session) webhookAdd() *cobra.Command {
 	var (
-		request  wire.WebhookRequest
+		wanted   wire.WebhookRequest
 		disabled bool
 	)
 	cmd := s.onAPI("webhook add", func(ctx context.Context, a *api, args []string) (*answer, error) {
-		request.URL = args[0]
+		wanted.URL = args[0]
 		if disabled {
-			request.Enabled = new(bool)
+			wanted.Enabled = new(bool)
 		}
-		return shown(func(p *printer, hook wire.Webhook) {
+		return request(ctx, a, http.MethodPost, "/v1/webhooks", wanted, func(p *printer, hook wire.Webhook) {
 			p.line("%s sends events to %s", hook.ID, hook.URL)
 			p.line("")
 			showSecret(p, hook)
-		})(call[wire.Webhook](ctx, a, http.MethodPost, "/v1/webhooks", request))
+		})
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&request.Namespaces, "namespace", nil,
+	flags.StringSliceVar(&wanted.Namespaces, "namespace", nil,
 		"`patterns` of namespaces: slug, 'acme.*' (default: all that you have the rights to)")
-	flags.StringSliceVar(&request.Kinds, "kind", nil, "`kinds` of event (default: all)")
-	flags.StringVar(&request.From, "from", "now", "where in the feed it begins: now, beginning, or a `cursor`")
-	flags.StringVar(&request.Description, "description", "", "a `text` for people")
+	flags.StringSliceVar(&wanted.Kinds, "kind", nil, "`kinds` of event (default: all)")
+	flags.StringVar(&wanted.From, "from", "now", "where in the feed it begins: now, beginning, or a `cursor`")
+	flags.StringVar(&wanted.Description, "description", "", "a `text` for people")
 	flags.BoolVar(&disabled, "disabled", false, "do not send yet")
 	return cmd
 }
@@ -104,7 +100,7 @@ func (s *session) webhookSet() *cobra.Command {
 		if enable || disable {
 			change.Enabled = &enable
 		}
-		return shown(showWebhook)(call[wire.Webhook](ctx, a, http.MethodPatch, hookPath(args[0]), change))
+		return request(ctx, a, http.MethodPatch, hookPath(args[0]), change, showWebhook)
 	})
 	flags := cmd.Flags()
 	given = flags.Changed
@@ -123,7 +119,7 @@ func (s *session) webhookRotate() *cobra.Command {
 	var grace time.Duration
 	cmd := s.onAPI("webhook rotate", func(ctx context.Context, a *api, args []string) (*answer, error) {
 		ms := grace.Milliseconds()
-		return shown(showSecret)(call[wire.Webhook](ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms}))
+		return request(ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms}, showSecret)
 	})
 	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "how long the old secret also signs")
 	return cmd
@@ -217,7 +213,7 @@ func (s *session) deadCommand() *cobra.Command {
 	return s.group("webhook dead",
 		s.deadList(),
 		s.onAPI("webhook dead show", func(ctx context.Context, a *api, args []string) (*answer, error) {
-			return shown(showLetter)(call[wire.DeadLetter](ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil))
+			return request(ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil, showLetter)
 		}),
 		s.oneOrAll("webhook dead resend", "all of them, oldest first", resendLetters),
 		s.oneOrAll("webhook dead remove", "all of them", removeLetters),
@@ -231,7 +227,7 @@ func (s *session) deadList() *cobra.Command {
 	)
 	cmd := s.onAPI("webhook dead list", func(ctx context.Context, a *api, args []string) (*answer, error) {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "cursor": {cursor}}
-		return shown(showLetters)(call[wire.DeadLetterPage](ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil))
+		return request(ctx, a, http.MethodGet, hookPath(args[0], "deadletters")+"?"+query.Encode(), nil, showLetters)
 	})
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many, at most 1,000")
 	cmd.Flags().StringVar(&cursor, "cursor", "", "continue after this `cursor`")
@@ -283,9 +279,10 @@ func (s *session) oneOrAll(
 }
 
 func removeLetters(ctx context.Context, a *api, hook string, letter ...string) (*answer, error) {
-	return shown(func(p *printer, removed wire.Removed) {
+	path := hookPath(hook, append([]string{"deadletters"}, letter...)...)
+	return request(ctx, a, http.MethodDelete, path, nil, func(p *printer, removed wire.Removed) {
 		p.line("%s removed", count(removed.Removed, "dead letter", "dead letters"))
-	})(call[wire.Removed](ctx, a, http.MethodDelete, hookPath(hook, append([]string{"deadletters"}, letter...)...), nil))
+	})
 }
 
 // resendLetters sends one letter again. For all of them it repeats the call until nothing is left,
