@@ -15,6 +15,7 @@ import (
 // clockCommand returns the commands about the engine's clock.
 func (s *session) clockCommand() *cobra.Command {
 	cmd := s.command("clock", func(ctx context.Context, _ []string) (*answer, error) { return s.readClocks(ctx) })
+	cmd.Args = cobra.NoArgs // makes an unknown subcommand an error
 	cmd.AddCommand(s.command("clock set", func(ctx context.Context, args []string) (_ *answer, err error) {
 		to := s.Now()
 		if len(args) == 1 {
