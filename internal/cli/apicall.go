@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/wire"
@@ -46,21 +48,24 @@ func (e *apiError) exit() int {
 	}
 }
 
-// onAPI opens the API, runs the work, and prints the answer.
-func (s *session) onAPI(ctx context.Context, work func(*api) (*answer, error)) error {
-	target, err := s.target()
-	if err != nil {
-		return err
-	}
-	calls, closing, err := openAPI(ctx, target)
-	if err != nil {
-		return err
-	}
-	answer, err := work(calls)
-	return s.closeAndPrint(closing, answer, err)
+// onAPI returns a command that calls the API.
+func (s *session) onAPI(path string, do func(ctx context.Context, a *api, args []string) (*answer, error)) *cobra.Command {
+	return s.command(path, func(ctx context.Context, args []string) (_ *answer, err error) {
+		target, err := s.target()
+		if err != nil {
+			return nil, err
+		}
+		calls, registry, err := openAPI(ctx, target)
+		if err != nil {
+			return nil, err
+		}
+		defer s.close(registry, &err)
+		return do(ctx, calls, args)
+	})
 }
 
-func openAPI(ctx context.Context, target Target) (calls *api, closing func() error, err error) {
+// openAPI opens the API, and the registry behind it, which the caller closes.
+func openAPI(ctx context.Context, target Target) (calls *api, registry *dibs.Registry, err error) {
 	calls = &api{base: strings.TrimRight(target.Server, "/"), key: target.Key, client: &http.Client{
 		Timeout:       apiTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -75,7 +80,7 @@ func openAPI(ctx context.Context, target Target) (calls *api, closing func() err
 			return nil, nil, usage("%w", err)
 		}
 		calls.client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust}
-		return calls, registry.Close, nil
+		return calls, registry, nil
 	}
 	if target.Store == "mem:" {
 		return nil, nil, usage("names in memory are lost when the command ends: use another --store")
@@ -89,7 +94,12 @@ func openAPI(ctx context.Context, target Target) (calls *api, closing func() err
 		Registry: registry, Store: store, RequestTimeout: apiTimeout, Metrics: metrics,
 		Webhooks: newWebhooks(cfg.Webhooks, registry, store, nil, metrics),
 	})}
-	return calls, registry.Close, nil
+	return calls, registry, nil
+}
+
+// request sends a request, and shows the response.
+func request[T any](ctx context.Context, a *api, method, path string, body any, text func(*printer, T)) (*answer, error) {
+	return converted(func(document T) any { return document }, text)(call[T](ctx, a, method, path, body))
 }
 
 // call sends a request, and decodes the response into a T.

@@ -19,32 +19,14 @@ import (
 const maxPlan = 16 << 20
 
 func (s *session) apply() *cobra.Command {
-	var (
-		path     string
-		dryRun   bool
-		commands []dibs.Command
-	)
-	cmd := s.command(verb{
-		name: "apply", group: groupOwn,
-		short: "Run a list of commands, all of them or none",
-		long: `The plan is a JSON list of commands, or {"commands": [ … ]}, as in POST /v1/apply.
-Each command sees what those before it did. Members that a command does not have are
-refused.`,
-		example: `
-dibs apply -f plan.json --dry-run
-dibs apply -f - <<'END'
-[{"op": "reserve", "namespace": "slug", "value": "alice"},
- {"op": "claim", "namespace": "code", "value": "ALICE", "entity": {"type": "user", "id": "1"}}]
-END`,
-		before: func([]string) error {
-			data, err := s.readFile(path)
-			if err != nil {
-				return err
-			}
-			commands, err = parsePlan(data)
-			return err
-		},
-		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+	var path string
+	var dryRun bool
+	cmd := s.command("apply", func(ctx context.Context, _ []string) (*answer, error) {
+		commands, err := s.readPlan(path)
+		if err != nil {
+			return nil, err
+		}
+		return s.withRegistry(ctx, func(registry *dibs.Registry) (*answer, error) {
 			run := registry.Apply
 			if dryRun {
 				run = registry.DryRun
@@ -54,7 +36,7 @@ END`,
 				return nil, err
 			}
 			return planned(results, dryRun), nil
-		},
+		})
 	})
 	cmd.Flags().StringVarP(&path, "file", "f", "", "the `file` with the plan; - for stdin")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, without doing it")
@@ -63,8 +45,8 @@ END`,
 	return cmd
 }
 
-// readFile reads a file, or stdin for "-".
-func (s *session) readFile(path string) ([]byte, error) {
+// readPlan reads a plan from a file, or from stdin for "-".
+func (s *session) readPlan(path string) ([]dibs.Command, error) {
 	in := s.Stdin
 	if path != "-" {
 		file, err := os.Open(path)
@@ -81,7 +63,7 @@ func (s *session) readFile(path string) ([]byte, error) {
 	if len(data) > maxPlan {
 		return nil, usage("the plan is larger than %d MiB", maxPlan>>20)
 	}
-	return data, nil
+	return parsePlan(data)
 }
 
 // parsePlan parses the commands of a plan.

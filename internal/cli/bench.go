@@ -20,74 +20,47 @@ import (
 // benchCommand measures a store or a server, as pgbench does for a database.
 func (s *session) benchCommand() *cobra.Command {
 	cfg := workload.Config{Progress: s.benchProgress}
-	run := s.command(verb{
-		name: "bench", args: []string{"[MIX]"}, group: groupOperate,
-		short: "Measure how many calls a store or a server takes, and how long each lasts",
-		long: `MIX is a kind of call, or several with their shares: reserve=1,resolve=20. Kinds of calls:
-
-  reserve    a hold on a new name; the default
-  lifecycle  reserve, confirm and decommission a new name, measured together
-  stampede   all callers reserve the same name: one wins, and they race for the next
-  resolve    a name of the load
-  check      a name of the load, or one that is free
-  rename     an entity of each caller gets a new name
-
-resolve and check need names: run "dibs bench load N" first, and pass --names N.
-
-It writes to the store. Use an empty one, or a namespace of its own: holds end after a
-minute, but loaded names, and the history of all names, stay.`,
-		example: `
-dibs bench --store sqlite:/tmp/bench.db
-dibs bench load 1000000 --store sqlite:/tmp/bench.db
-dibs bench reserve=1,resolve=20 --names 1000000 --callers 256 --for 30s --store sqlite:/tmp/bench.db
-dibs bench stampede --server http://localhost:8080 --json`,
-		before: func(args []string) (err error) {
-			cfg.Mix, err = workload.ParseMix(strings.Join(append(args, "reserve")[:1], ""))
-			return err
-		},
-		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+	cmd := s.command("bench", func(ctx context.Context, args []string) (_ *answer, err error) {
+		if cfg.Mix, err = workload.ParseMix(append(args, string(workload.Reserve))[0]); err != nil {
+			return nil, usage("%w", err)
+		}
+		return s.withRegistry(ctx, func(registry *dibs.Registry) (*answer, error) {
 			report, err := workload.Run(ctx, registry, cfg)
 			if err != nil {
 				return nil, err
 			}
 			return &answer{report, func(p *printer) { p.benchReport(report) }}, nil
-		},
+		})
 	})
-	run.Flags().DurationVar(&cfg.For, "for", 10*time.Second, "how `long`")
-	run.Flags().IntVar(&cfg.Names, "names", 0, "how `many` names were loaded")
-	run.PersistentFlags().IntVar(&cfg.Callers, "callers", 64, "how `many` callers at once")
-	run.PersistentFlags().StringVar(&cfg.Namespace, "namespace", "bench.slug", "the `namespace` of all names")
+	cmd.Flags().DurationVar(&cfg.For, "for", 10*time.Second, "how `long`")
+	cmd.Flags().IntVar(&cfg.Names, "names", 0, "how `many` names were loaded")
+	cmd.PersistentFlags().IntVar(&cfg.Callers, "callers", 64, "how `many` callers at once")
+	cmd.PersistentFlags().StringVar(&cfg.Namespace, "namespace", "bench.slug", "the `namespace` of all names")
+	cmd.AddCommand(s.benchLoad(&cfg))
+	return cmd
+}
 
-	var count int
-	load := s.command(verb{
-		name: "load", args: []string{"COUNT"},
-		short: "Claim names for resolve and check to use",
-		long:  `A load that was interrupted can be begun again: names that are there stay.`,
-		example: `
-dibs bench load 1000000 --callers 256 --store sqlite:/tmp/bench.db`,
-		before: func(args []string) (err error) {
-			if count, err = strconv.Atoi(args[0]); err != nil || count < 1 {
-				return fmt.Errorf("%q is not a number of names", args[0])
-			}
-			return nil
-		},
-		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+func (s *session) benchLoad(cfg *workload.Config) *cobra.Command {
+	return s.command("bench load", func(ctx context.Context, args []string) (*answer, error) {
+		n, err := strconv.Atoi(args[0])
+		if err != nil || n < 1 {
+			return nil, usage("%q is not a number of names", args[0])
+		}
+		return s.withRegistry(ctx, func(registry *dibs.Registry) (*answer, error) {
 			start := time.Now()
-			if err := workload.Load(ctx, registry, cfg, count); err != nil {
+			if err := workload.Load(ctx, registry, *cfg, n); err != nil {
 				return nil, err
 			}
 			took := time.Since(start)
 			document := struct {
 				Names   int     `json:"names"`
 				Seconds float64 `json:"seconds"`
-			}{count, took.Seconds()}
+			}{n, took.Seconds()}
 			return &answer{document, func(p *printer) {
-				p.line("%s names are there, after %v", thousands(count), took.Round(time.Millisecond))
+				p.line("%s names are there, after %v", thousands(n), took.Round(time.Millisecond))
 			}}, nil
-		},
+		})
 	})
-	run.AddCommand(load)
-	return run
 }
 
 // benchProgress writes a line on the error output, which --json leaves alone.

@@ -3,6 +3,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/demo"
 )
 
 // Process is one run of the command line, with its inputs and outputs.
@@ -54,8 +56,7 @@ func (p Process) Run() int {
 	}
 	// After an invalid flag, a later --json is not parsed, but still applies.
 	s.json = s.json || slices.Contains(s.Args, "--json")
-	s.report(err)
-	return exitCode(err)
+	return s.report(err)
 }
 
 func (p Process) withDefaults() Process {
@@ -74,37 +75,18 @@ func (p Process) withDefaults() Process {
 	return p
 }
 
-// The groups of the root's help.
-const (
-	groupTake    = "take"
-	groupOwn     = "own"
-	groupEntity  = "entity"
-	groupQuery   = "query"
-	groupOperate = "operate"
-	groupOther   = "other"
-)
-
 // The help lists the commands in the order of a name's life cycle.
 func init() { cobra.EnableCommandSorting = false }
 
 // root returns the root command.
 func (s *session) root() *cobra.Command {
+	manual := readManual()
+	about := manual.commands["dibs"]
 	root := &cobra.Command{
-		Use:           "dibs",
-		Short:         "Manage names that must belong to one owner",
-		Long:          rootHelp,
-		Example:       rootExample,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use: about.name, Short: about.short, Long: about.long, Example: about.example,
+		SilenceUsage: true, SilenceErrors: true,
 	}
-	root.AddGroup(
-		&cobra.Group{ID: groupTake, Title: "Take a name:"},
-		&cobra.Group{ID: groupOwn, Title: "Change names and owners:"},
-		&cobra.Group{ID: groupEntity, Title: "All names of an entity:"},
-		&cobra.Group{ID: groupQuery, Title: "Query:"},
-		&cobra.Group{ID: groupOperate, Title: "Operate:"},
-		&cobra.Group{ID: groupOther, Title: "Other:"},
-	)
+	root.AddGroup(manual.groups[1:]...) // the first has only the root
 	root.AddCommand(
 		s.reserve(), s.reserveFirst(), s.confirm(), s.extend(), s.release(), s.claim(),
 		s.rename(), s.transfer(), s.swap(), s.decommission(), s.apply(),
@@ -112,13 +94,13 @@ func (s *session) root() *cobra.Command {
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
 		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.benchCommand(),
 		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
-		demoCommand(), demoCustomerCommand(),
+		s.demo(), s.demoCustomer(),
 	)
-	root.SetHelpCommandGroupID(groupOther)
-	root.SetCompletionCommandGroupID(groupOther)
+	others := manual.groups[len(manual.groups)-1].ID
+	root.SetHelpCommandGroupID(others)
+	root.SetCompletionCommandGroupID(others)
 	s.flags.add(root)
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "answer in JSON, errors too")
-	s.noteStart(root)
 	root.SetArgs(append([]string{}, s.Args...)) // for nil, cobra reads the arguments of the process
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
@@ -126,15 +108,21 @@ func (s *session) root() *cobra.Command {
 	return root
 }
 
-// noteStart makes every command set started when it runs.
-func (s *session) noteStart(cmd *cobra.Command) {
-	for _, child := range cmd.Commands() {
-		s.noteStart(child)
-	}
-	if run := cmd.RunE; run != nil {
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			s.started = true
-			return run(cmd, args)
+func (s *session) demo() *cobra.Command {
+	return s.command("demo", func(ctx context.Context, _ []string) (*answer, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("the demo cannot find its own program to start a second process: %w", err)
 		}
-	}
+		return nil, demo.Run(ctx, s.Stdout, []string{self, "demo-customer"})
+	})
+}
+
+// demoCustomer returns the second process of the demo, which is killed.
+func (s *session) demoCustomer() *cobra.Command {
+	cmd := s.command("demo-customer", func(ctx context.Context, args []string) (*answer, error) {
+		return nil, demo.Customer(ctx, s.Stdout, args[0])
+	})
+	cmd.Hidden = true
+	return cmd
 }

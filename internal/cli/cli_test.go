@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 		"nothing":  {nil, 0, "demo", ""},
 		"help":     {[]string{"demo", "--help"}, 0, "Nothing is left behind", ""},
 		"unknown":  {[]string{"sreve"}, 2, "", `dibs: unknown command "sreve"`},
-		"argument": {[]string{"demo", "extra"}, 2, "", `dibs: unknown command "extra"`},
+		"argument": {[]string{"demo", "extra"}, 2, "", `dibs: unexpected argument "extra"`},
 		"flag":     {[]string{"demo", "--port"}, 2, "", "dibs: unknown flag: --port"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,13 @@ func TestRun(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	golden(t, "help/dibs.txt", run(cli.Process{Args: []string{"--help"}}).stdout)
-	for _, verb := range cli.VerbNames() {
+	verbs := cli.VerbNames()
+	for _, path := range cli.HelpPaths() {
+		if !slices.Contains(append(verbs, "dibs", "demo-customer"), path) {
+			t.Errorf("help.txt has %q, which is not a command", path)
+		}
+	}
+	for _, verb := range verbs {
 		if strings.HasPrefix(verb, "completion") {
 			continue // a command of cobra
 		}

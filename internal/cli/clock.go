@@ -14,59 +14,18 @@ import (
 
 // clockCommand returns the commands about the engine's clock.
 func (s *session) clockCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "clock",
-		GroupID: groupOperate,
-		Short:   "Compare the engine's clock with this machine's, or set it",
-		Long: `Compare the engine's clock with this machine's.
-
-Holds end by the engine's clock. For SQLite that is the clock of this machine, for
-PostgreSQL that of its server. etcd keeps a recorded time, which servers only move
-forward.`,
-		Example: indent("dibs clock --store etcd://host1,host2,host3/names"),
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.onClock(func(target Target) (*answer, error) { return s.readClocks(cmd.Context(), target) })
-		},
-	}
-	cmd.AddCommand(s.clockSet())
-	return cmd
-}
-
-func (s *session) clockSet() *cobra.Command {
-	return &cobra.Command{
-		Use:   "set [TIME]",
-		Short: "Set the time of a registry in etcd; without TIME to this machine's",
-		Long: `Set the time of a registry in etcd; without TIME to this machine's.
-
-Use it if a server with a wrong clock has moved the time far ahead, so that all others
-refuse to write. Stop that server first, and check this machine's clock. Holds that
-ended by the wrong time stay ended.`,
-		Example: indent(`dibs clock set --store etcd://host1,host2,host3/names
-dibs clock set 2026-03-01T15:04:05Z --store etcd://host1,host2,host3/names`),
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			to := s.Now()
-			if len(args) == 1 {
-				var err error
-				if to, err = parseTime(args[0]); err != nil {
-					return usage("%w", err)
-				}
+	cmd := s.command("clock", func(ctx context.Context, _ []string) (*answer, error) { return s.readClocks(ctx) })
+	cmd.Args = cobra.NoArgs // makes an unknown subcommand an error
+	cmd.AddCommand(s.command("clock set", func(ctx context.Context, args []string) (_ *answer, err error) {
+		to := s.Now()
+		if len(args) == 1 {
+			if to, err = parseTime(args[0]); err != nil {
+				return nil, usage("%w", err)
 			}
-			return s.onClock(func(target Target) (*answer, error) { return s.setClock(cmd.Context(), target, to) })
-		},
-	}
-}
-
-// onClock runs work on the clock of a store, and prints the answer.
-func (s *session) onClock(work func(Target) (*answer, error)) error {
-	target, err := s.storeTarget()
-	if err != nil {
-		return err
-	}
-	answer, err := work(target)
-	s.print(answer, err)
-	return err
+		}
+		return s.setClock(ctx, to)
+	}))
+	return cmd
 }
 
 // clockReading is the time of a store's clock.
@@ -78,7 +37,11 @@ type clockReading struct {
 }
 
 // readClocks reads the clocks of the store and of all that the configuration routes to.
-func (s *session) readClocks(ctx context.Context, target Target) (*answer, error) {
+func (s *session) readClocks(ctx context.Context) (*answer, error) {
+	target, err := s.storeTarget()
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := loadConfig(target.Config)
 	if err != nil {
 		return nil, usage("%w", err)
@@ -122,22 +85,27 @@ func difference(ahead time.Duration) string {
 	}
 }
 
-func (s *session) setClock(ctx context.Context, target Target, to time.Time) (*answer, error) {
+func (s *session) setClock(ctx context.Context, to time.Time) (_ *answer, err error) {
+	target, err := s.storeTarget()
+	if err != nil {
+		return nil, err
+	}
 	store, err := engine.Open(ctx, target.Store)
 	if err != nil {
 		return nil, err
 	}
+	defer s.close(store, &err)
 	settable, ok := store.(interface {
 		SetTime(ctx context.Context, now time.Time) error
 	})
 	if !ok {
-		return nil, errors.Join(usage("only a registry in etcd has a time that can be set: "+
-			"SQLite uses the clock of this machine, PostgreSQL that of its server"), store.Close())
+		return nil, usage("only a registry in etcd has a time that can be set: " +
+			"SQLite uses the clock of this machine, PostgreSQL that of its server")
 	}
 	if err := settable.SetTime(ctx, to); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, err
 	}
 	return &answer{map[string]string{"time": wire.FormatTime(to)}, func(p *printer) {
 		p.line("The registry's time is now %s", date(to))
-	}}, store.Close()
+	}}, nil
 }

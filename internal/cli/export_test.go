@@ -1,6 +1,14 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// HelpPaths returns the paths of all commands that have a help, such as "keys create".
+func HelpPaths() []string { return slices.Sorted(maps.Keys(readManual().commands)) }
 
 // VerbNames returns the names of all commands that are shown, with those of the groups
 // they are in, such as "keys create".

@@ -35,6 +35,17 @@ func requiredEntityVar(cmd *cobra.Command, entity *dibs.Entity, name, help strin
 	must(cmd.MarkFlagRequired(name))
 }
 
+// scopeVar adds the flag --scope.
+func scopeVar(cmd *cobra.Command, scope *string) {
+	cmd.Flags().StringVar(scope, "scope", "", "the entity's `scope`: the part of its namespaces before the last dot, acme for acme.slug")
+}
+
+// namespaceVar adds the flag --namespace, which completes.
+func (s *session) namespaceVar(cmd *cobra.Command, namespace *string, help string) {
+	cmd.Flags().StringVar(namespace, "namespace", "", help)
+	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
+}
+
 // parseEntity parses type/id. Everything after the first slash is the id.
 func parseEntity(text string) (dibs.Entity, error) {
 	kind, id, ok := strings.Cut(text, "/")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/wire"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
@@ -106,7 +107,7 @@ func serveFile(t *testing.T, key string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = registry.Close() })
-	return serve(t, registry, store, key)
+	return serve(t, server.Config{Registry: registry, Store: store}, key)
 }
 
 // Without a valid key a command is refused, with a hint.

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/wire"
@@ -15,37 +15,38 @@ import (
 var states = []string{"free", "held", "suspect", "active", "alias", "quarantined"}
 
 func (s *session) list() *cobra.Command {
-	var (
-		query dibs.NamesQuery
-		state string
-		all   bool
-	)
-	cmd := s.command(verb{
-		name: "list", group: groupQuery,
-		short: "List names, by namespace and canonical form",
-		long:  "Free names are listed only with --state free.",
-		example: `
-dibs list --namespace slug
-dibs list --namespace slug --state alias --prefix alice
-dibs list --state suspect --all`,
-		before: func([]string) error {
-			if state != "" && !slices.Contains(states, state) {
-				return usage("unknown state %q: use one of %s", state, join(states))
-			}
-			query.State = dibs.State(state)
-			return checkPaging(query, all)
-		},
-		do: func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-			return converted(namesDocument, (*printer).listing)(listNames(ctx, registry, query, all))
-		},
-	})
-	flags := cmd.Flags()
-	flags.StringVar(&query.Namespace, "namespace", "", "only this `namespace`")
-	flags.StringVar(&state, "state", "", "only names in this `state`: "+join(states))
-	flags.StringVar(&query.Prefix, "prefix", "", "only names whose canonical form begins with this `text`")
-	pagingFlags(flags, &query, &all)
+	var query dibs.NamesQuery
+	cmd := s.listing("list", &query, (*printer).listing)
+	cmd.Flags().StringVar((*string)(&query.State), "state", "", "only names in this `state`: "+join(states))
+	cmd.Flags().StringVar(&query.Prefix, "prefix", "", "only names whose canonical form begins with this `text`")
 	must(cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("namespace", s.completeNamespace))
+	return cmd
+}
+
+func (s *session) suspects() *cobra.Command {
+	return s.listing("suspects", &dibs.NamesQuery{State: dibs.Suspect}, (*printer).suspects)
+}
+
+// listing returns a command that lists names, page by page or all of them.
+func (s *session) listing(path string, query *dibs.NamesQuery, text func(*printer, dibs.NamesPage)) *cobra.Command {
+	var all bool
+	cmd := s.command(path, func(ctx context.Context, _ []string) (*answer, error) {
+		if state := string(query.State); state != "" && !slices.Contains(states, state) {
+			return nil, usage("unknown state %q: use one of %s", state, join(states))
+		}
+		if all && query.Limit != 0 {
+			return nil, usage("--all and --limit exclude each other: use one of them")
+		}
+		return s.withRegistry(ctx, func(registry *dibs.Registry) (*answer, error) {
+			return converted(func(names dibs.NamesPage) wire.NamesPage {
+				return wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
+			}, text)(listNames(ctx, registry, *query, all))
+		})
+	})
+	s.namespaceVar(cmd, &query.Namespace, "only this `namespace`")
+	cmd.Flags().IntVar(&query.Limit, "limit", 0, "how `many`, at most 1,000 (default 100)")
+	cmd.Flags().StringVar(&query.Cursor, "cursor", "", "continue after this `cursor` of an earlier page")
+	cmd.Flags().BoolVar(&all, "all", false, "all names")
 	return cmd
 }
 
@@ -79,20 +80,12 @@ func (p *printer) listing(names dibs.NamesPage) {
 
 const morePages = "There are more: use --all, or"
 
-// pagingFlags adds the flags of commands that list names.
-func pagingFlags(flags *pflag.FlagSet, query *dibs.NamesQuery, all *bool) {
-	flags.IntVar(&query.Limit, "limit", 0, "how `many`, at most 1,000 (default 100)")
-	flags.StringVar(&query.Cursor, "cursor", "", "continue after this `cursor` of an earlier page")
-	flags.BoolVar(all, "all", false, "all names")
-}
-
-func checkPaging(query dibs.NamesQuery, all bool) error {
-	if all && query.Limit != 0 {
-		return usage("--all and --limit exclude each other: use one of them")
-	}
-	return nil
-}
-
-func namesDocument(names dibs.NamesPage) wire.NamesPage {
-	return wire.NamesPage{Names: wire.NamesOf(names.Names), NextCursor: names.Next}
+func (p *printer) suspects(names dibs.NamesPage) {
+	p.list("No suspects.", []string{"name", "since", "entity", "correlation", "asked", "next", "id", "doubt"},
+		wire.ListOf(names.Names, func(n dibs.Name) []string {
+			return []string{
+				n.Key(), date(n.ExpiresAt), owner(n.Entity), n.CorrelationID, strconv.Itoa(n.Asked), p.moment(n.AskAt), n.ID.String(), n.Doubt,
+			}
+		}))
+	p.next(morePages, names.Next)
 }

@@ -26,9 +26,9 @@ func replayed(r dibs.Result) string {
 	return "yes: nothing was changed"
 }
 
-// manyNames returns the answer of a command about any number of names.
-func manyNames(r dibs.Result) *answer {
-	return &answer{wire.ResultOf(r), func(p *printer) { p.result(r) }}
+// manyNames returns the answer of a command about any number of names, with own fields.
+func manyNames(r dibs.Result, own ...[2]string) *answer {
+	return &answer{wire.ResultOf(r), func(p *printer) { p.result(r, own...) }}
 }
 
 // result prints a result, after own fields.

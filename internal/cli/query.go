@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,23 +15,13 @@ import (
 
 func (s *session) check() *cobra.Command {
 	var request dibs.CheckRequest
-	cmd := s.command(verb{
-		name: "check", args: []string{"NAMESPACE", "VALUE..."}, group: groupQuery,
-		short: "Check whether names could be reserved, and if not why",
-		long: `Up to 100 values. The answer is a snapshot, not a promise: to get a name, reserve it.
-The exit code is 3 if one of them is not available.`,
-		example: `
-dibs check slug alice-bob
-dibs check slug alice --suggest 5 --part smith --part berlin
-dibs check slug - < candidates.txt`,
-		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			request.Namespace, request.Values = args[0], args[1:]
-			list, err := registry.Check(ctx, request)
-			if err != nil {
-				return nil, err
-			}
-			return availability(list)
-		},
+	cmd := s.onRegistry("check", func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+		request.Namespace, request.Values = args[0], args[1:]
+		list, err := registry.Check(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		return availability(list)
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&request.Suggest, "suggest", 0, "offer this `many` free names for each that is not available, at most 10")
@@ -37,23 +30,13 @@ dibs check slug - < candidates.txt`,
 	return cmd
 }
 
-func availability(list []dibs.Availability) (*answer, error) {
-	var document struct {
-		Results []wire.Availability `json:"results"`
+func availability(list []dibs.Availability) (answered *answer, err error) {
+	if slices.ContainsFunc(list, func(a dibs.Availability) bool { return !a.Available }) {
+		err = exitError{ExitTaken}
 	}
-	var err error
-	for _, a := range list {
-		document.Results = append(document.Results, wire.AvailabilityOf(a))
-		if !a.Available {
-			err = exitError{ExitTaken}
-		}
-	}
+	document := map[string][]wire.Availability{"results": wire.ListOf(list, wire.AvailabilityOf)}
 	return &answer{document, func(p *printer) {
-		var rows [][]string
-		for _, a := range list {
-			rows = append(rows, p.availability(a))
-		}
-		p.table([]string{"value", "name", "available", "why", "until", "suggestions"}, rows)
+		p.table([]string{"value", "name", "available", "why", "until", "suggestions"}, wire.ListOf(list, p.availability))
 	}}, err
 }
 
@@ -73,21 +56,15 @@ func (p *printer) availability(a dibs.Availability) []string {
 }
 
 func (s *session) resolve() *cobra.Command {
-	return s.command(verb{
-		name: "resolve", args: []string{"NAMESPACE", "VALUE"}, group: groupQuery,
-		short:   "Resolve a name",
-		long:    "The answer is the present name, even after several renames. The exit code is 4 if the\nname does not resolve.",
-		example: "dibs resolve slug alice-bob",
-		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			r, err := registry.Resolve(ctx, args[0], args[1])
-			if err != nil {
-				return nil, err
-			}
-			if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
-				err = exitError{ExitNotFound}
-			}
-			return &answer{wire.ResolutionOf(r), func(p *printer) { p.resolution(args[0], r) }}, err
-		},
+	return s.onRegistry("resolve", func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+		r, err := registry.Resolve(ctx, args[0], args[1])
+		if err != nil {
+			return nil, err
+		}
+		if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
+			err = exitError{ExitNotFound}
+		}
+		return &answer{wire.ResolutionOf(r), func(p *printer) { p.resolution(args[0], r) }}, err
 	})
 }
 
@@ -106,23 +83,114 @@ func (p *printer) resolution(namespace string, r dibs.Resolution) {
 }
 
 func (s *session) get() *cobra.Command {
-	cmd := s.command(verb{
-		name: "get", args: []string{"ID|NAMESPACE", "[VALUE]"}, group: groupQuery,
-		short: "Show a name, by reservation id or by namespace and value",
-		example: `
-dibs get res_…
-dibs get slug alice-bob`,
-		do: func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
-			lookup := dibs.Lookup{Version: true}
-			var err error
-			if len(args) == 2 {
-				lookup.Namespace, lookup.Value = args[0], args[1]
-			} else if lookup.ID, err = dibs.ParseID(args[0]); err != nil {
-				return nil, err
-			}
-			return converted(wire.NameOf, func(p *printer, name dibs.Name) { p.name(name) })(registry.Get(ctx, lookup))
-		},
+	cmd := s.onRegistry("get", func(ctx context.Context, registry *dibs.Registry, args []string) (_ *answer, err error) {
+		lookup := dibs.Lookup{Version: true}
+		if len(args) == 2 {
+			lookup.Namespace, lookup.Value = args[0], args[1]
+		} else if lookup.ID, err = dibs.ParseID(args[0]); err != nil {
+			return nil, err
+		}
+		return converted(wire.NameOf, func(p *printer, name dibs.Name) { p.name(name) })(registry.Get(ctx, lookup))
 	})
 	cmd.Use = "get (ID | NAMESPACE VALUE)"
 	return cmd
+}
+
+func (s *session) entity() *cobra.Command {
+	var scope string
+	cmd := s.command("entity", func(ctx context.Context, args []string) (*answer, error) {
+		entity, err := parseEntity(args[0])
+		if err != nil {
+			return nil, usage("%w", err)
+		}
+		return s.withRegistry(ctx, func(registry *dibs.Registry) (*answer, error) {
+			return converted(wire.EntityInfoOf, (*printer).entity)(registry.Entity(ctx, scope, entity))
+		})
+	})
+	scopeVar(cmd, &scope)
+	return cmd
+}
+
+func (p *printer) entity(info dibs.EntityInfo) {
+	archived := ""
+	if info.Archived {
+		archived = "yes: its names stay reserved and do not resolve"
+	}
+	p.fields(
+		[2]string{"entity", info.Entity.String()},
+		[2]string{"scope", info.Scope},
+		[2]string{"version", number(info.Version)},
+		[2]string{"archived", archived},
+	)
+	p.line("")
+	if len(info.Names) == 0 {
+		p.line("It has no names.")
+		return
+	}
+	p.names(info.Names)
+	if info.More {
+		p.line("There are more: dibs list --namespace …")
+	}
+}
+
+func (s *session) stats() *cobra.Command {
+	var query dibs.ConflictsQuery
+	cmd := s.onRegistry("stats", func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
+		names, err := registry.Stats(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// Holds that end soon are counted for all namespaces together.
+		names.Names = slices.DeleteFunc(slices.Clone(names.Names), func(c dibs.NameCount) bool {
+			return query.Namespace != "" && c.Namespace != query.Namespace
+		})
+		refused, err := registry.Conflicts(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		return counted(names, refused), nil
+	})
+	s.namespaceVar(cmd, &query.Namespace, "only this `namespace`")
+	cmd.Flags().Var(parsedFlag{"time", func(text string) (err error) {
+		query.From, err = parseSince(text, s.Now())
+		return err
+	}}, "since", "only conflicts since then: 24h, 7d or 2026-03-01")
+	return cmd
+}
+
+// counted returns the answer of stats.
+func counted(names dibs.Stats, refused []dibs.ConflictBucket) *answer {
+	document := struct {
+		wire.Stats
+		Buckets []wire.ConflictBucket `json:"buckets"`
+	}{wire.StatsOf(names, time.Time{}), wire.ListOf(refused, wire.ConflictBucketOf)}
+	return &answer{document, func(p *printer) {
+		p.nameCounts(names)
+		p.line("")
+		p.refused(refused)
+	}}
+}
+
+func (p *printer) nameCounts(stats dibs.Stats) {
+	p.list("No names.", []string{"namespace", "state", "names"}, wire.ListOf(stats.Names, func(c dibs.NameCount) []string {
+		return []string{c.Namespace, string(c.State), strconv.Itoa(c.Count)}
+	}))
+	if stats.EndingSoon > 0 {
+		p.line("")
+		p.line("%s within a minute, in all namespaces", count(stats.EndingSoon, "hold ends", "holds end"))
+	}
+}
+
+func (p *printer) refused(buckets []dibs.ConflictBucket) {
+	total := 0
+	rows := make([][]string, len(buckets))
+	for i, b := range buckets {
+		rows[i] = []string{date(b.Start), b.Namespace, b.Reason, number(b.Count)}
+		total += int(b.Count)
+	}
+	if total > 0 {
+		p.table([]string{"hour", "namespace", "reason", "refused"}, rows)
+		p.line("")
+	}
+	p.line("%s", count(total, "conflict", "conflicts"))
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"github.com/calldibs/dibs/dibsotel"
 	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
@@ -28,40 +30,26 @@ import (
 )
 
 func (s *session) serve() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "serve",
-		GroupID: groupOperate,
-		Short:   "Run the server",
-		Long: `Run the server.
-
-By default it stores names in the SQLite file dibs.db and listens only on this
-machine. Settings come from a file (--config), the environment (DIBS_…) and flags;
-later sources win. "dibs config sample" prints all of them.
-
-SIGHUP reloads policies and certificates. SIGTERM stops the server after the requests
-in flight.`,
-		Example: indent(`dibs serve
-dibs serve --store postgres://dibs@db/dibs --listen 0.0.0.0:8080 --config dibs.toml`),
-		Args: cobra.NoArgs,
-	}
+	var given *pflag.FlagSet
+	cmd := s.command("serve", func(ctx context.Context, _ []string) (*answer, error) {
+		if f := s.flags; f.server+f.key+f.ca+f.cert+f.certKey != "" {
+			return nil, usage("--server, --key, --ca, --cert and --cert-key are for clients; set the certificates of a server in [tls] of --config")
+		}
+		return nil, s.runServer(ctx, s.overrides(given))
+	})
+	given = cmd.Flags()
 	for _, setting := range config.Settings() {
 		if cmd.Flags().Lookup(setting.Flag) == nil {
 			cmd.Flags().String(setting.Flag, "", setting.About+" (default "+setting.Default+")")
 		}
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if f := s.flags; f.server+f.key+f.ca+f.cert+f.certKey != "" {
-			return usage("--server, --key, --ca, --cert and --cert-key are for clients; set the certificates of a server in [tls] of --config")
-		}
-		return s.runServer(cmd.Context(), s.overrides(cmd))
-	}
 	return cmd
 }
 
 // overrides returns the settings of the command line and the environment.
-func (s *session) overrides(cmd *cobra.Command) config.Overrides {
+func (s *session) overrides(given *pflag.FlagSet) config.Overrides {
 	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
+	given.Visit(func(f *pflag.Flag) {
 		if !slices.Contains([]string{"config", "json", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
 			o.Flags[f.Name] = f.Value.String()
 		}
@@ -69,15 +57,45 @@ func (s *session) overrides(cmd *cobra.Command) config.Overrides {
 	return o
 }
 
+// configCommand returns the commands about the configuration of a server.
+func (s *session) configCommand() *cobra.Command {
+	return s.group("config", s.command("config check", s.checkConfig),
+		s.command("config sample", func(context.Context, []string) (*answer, error) {
+			_, err := io.WriteString(s.Stdout, config.Sample)
+			return nil, err
+		}))
+}
+
+func (s *session) checkConfig(_ context.Context, args []string) (*answer, error) {
+	o := config.Overrides{File: s.flags.config, Environ: s.Environ}
+	if len(args) == 1 {
+		o.File = args[0]
+	}
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	if cfg.TLS.On() {
+		if _, err := cfg.TLS.Load(); err != nil {
+			return nil, usage("tls: %w", err)
+		}
+	}
+	return &answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *printer) {
+		p.line("The configuration is valid: %s, listening on %s, names in %s",
+			count(len(cfg.Policies), "policy", "policies"), cfg.Listen, engine.Redacted(cfg.Store))
+		for _, route := range cfg.Routes {
+			p.line("  names of %s in %s (%s)", join(route.Scopes), engine.Redacted(route.Store), route.Name)
+		}
+	}}, nil
+}
+
 // service is a running server with its dependencies.
 type service struct {
-	session   *session
 	overrides config.Overrides
 	config    *config.Config
 	log       *slog.Logger
 	health    *health.Monitor
 	store     dibs.Store
-	keys      *auth.KeyStore
 	auth      *auth.Authenticator
 	metrics   *server.Metrics
 	registry  *dibs.Registry
@@ -95,13 +113,13 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	sv := &service{session: s, overrides: o, config: cfg, policies: cfg, log: newLog(s.Stderr, cfg)}
+	sv := &service{overrides: o, config: cfg, policies: cfg, log: newLog(s.Stderr, cfg)}
 	if err := sv.open(ctx); err != nil {
 		return errors.Join(err, sv.close())
 	}
 	stop := sv.reloadOnHangup(ctx) // before the server accepts requests
 	undeliver := sv.deliver(ctx)
-	s.printWelcome(sv)
+	sv.welcome(s.Stdout)
 	err = sv.server.Run(ctx, sv.listener, server.Timeouts{
 		ReadHeader: cfg.ReadHeaderTimeout, Idle: cfg.IdleTimeout, Drain: cfg.DrainTimeout,
 	})
@@ -128,8 +146,8 @@ func (sv *service) open(ctx context.Context) (err error) {
 		return err
 	}
 	sv.closing = append(sv.closing, sv.store.Close)
-	sv.keys, sv.metrics = auth.NewKeyStore(sv.store), server.NewMetrics()
-	sv.auth = auth.NewAuthenticator(sv.keys, sv.keyless())
+	sv.metrics = server.NewMetrics()
+	sv.auth = auth.NewAuthenticator(auth.NewKeyStore(sv.store), sv.keyless())
 	sv.trust(ctx, sv.config)
 	if err := sv.checkKeys(ctx); err != nil {
 		return err
@@ -166,6 +184,40 @@ func (sv *service) open(ctx context.Context) (err error) {
 	return nil
 }
 
+// openEvery is the pause between attempts to open a store.
+const openEvery = 250 * time.Millisecond
+
+// openStore opens the store and those of all routes. It waits for one that does not answer: after
+// a reboot, or in a group of containers, the database may start later.
+func (sv *service) openStore(ctx context.Context) error {
+	began := time.Now()
+	for tries := 0; ; tries++ {
+		sv.health = health.NewMonitor(sv.log)
+		store, err := engine.OpenLayout(ctx, engine.Layout{
+			Store: sv.config.Store, Routes: sv.config.Routes, Logger: sv.log, Watch: sv.health.Watch,
+		})
+		if err == nil {
+			if tries > 0 {
+				sv.log.Info("the store answers", "after", time.Since(began).Round(time.Millisecond))
+			}
+			sv.store = store
+			return nil
+		}
+		failed, ok := errors.AsType[*dibs.Error](err)
+		mayAnswerLater := ok && (failed.Cause == dibs.CauseNoAnswer || failed.Cause == dibs.CauseConnections)
+		if !mayAnswerLater || time.Since(began) >= sv.config.Wait {
+			return err
+		}
+		if tries == 0 {
+			sv.log.Warn("the store does not answer: waiting for it", "store", engine.Redacted(sv.config.Store),
+				"wait", sv.config.Wait, "cause", string(failed.Cause), "error", err)
+		}
+		if backoff.Sleep(ctx, openEvery) != nil {
+			return err
+		}
+	}
+}
+
 // trace starts tracing if it is configured.
 func (sv *service) trace(ctx context.Context, cfg *dibs.Config) (err error) {
 	if sv.traces, err = tracing.Start(ctx, sv.config.Tracing, sv.log); err != nil || sv.traces == nil {
@@ -188,6 +240,44 @@ func (sv *service) openCache() (*dibscache.Cache, error) {
 	return cache, err
 }
 
+// newWebhooks returns the webhooks of a registry, or nil if they are disabled.
+func newWebhooks(
+	cfg config.Webhooks, registry *dibs.Registry, store dibs.Store, log *slog.Logger, metrics *server.Metrics,
+) *webhook.Service {
+	if !cfg.Enabled {
+		return nil
+	}
+	cfg.Registry, cfg.Store, cfg.Logger, cfg.Observer = registry, store, log, metrics.WebhookObserver()
+	return webhook.New(cfg.Config)
+}
+
+// deliver sends events to webhooks until stop, which waits for deliveries in flight.
+func (sv *service) deliver(ctx context.Context) (stop func()) {
+	if sv.webhooks == nil {
+		return func() {}
+	}
+	// Deliveries go on while the server drains.
+	end := background(context.WithoutCancel(ctx), webhook.NewDispatcher(sv.webhooks).Run)
+	return func() {
+		end()
+		sv.webhooks.Close()
+	}
+}
+
+// background runs work until stop, which waits for its end.
+func background(ctx context.Context, work func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
 // newLog returns the logger to stderr.
 func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel}
@@ -197,8 +287,8 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	return slog.New(health.Quiet(slog.NewTextHandler(stderr, options)))
 }
 
-// printWelcome prints the server's URL and a first request.
-func (s *session) printWelcome(sv *service) {
+// welcome prints the server's URL and a first request.
+func (sv *service) welcome(out io.Writer) {
 	address := sv.listener.Addr().String()
 	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil)
 	for _, route := range sv.config.Routes {
@@ -219,7 +309,7 @@ func (s *session) printWelcome(sv *service) {
 	if closed, err := sv.auth.Required(context.Background()); err == nil && closed {
 		key = ` -H "Authorization: Bearer $DIBS_KEY"`
 	}
-	fmt.Fprintf(s.Stdout, `
+	fmt.Fprintf(out, `
 Dibs is at %[1]s, with names in %[2]s.
 
 Hold a name for five minutes:

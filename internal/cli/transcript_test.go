@@ -1,12 +1,22 @@
 package cli_test
 
 import (
+	"context"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/server"
 )
 
 // TestTranscripts runs the files of testdata as sessions at a terminal, each on a
@@ -125,4 +135,91 @@ func (o outcome) String() string {
 		fmt.Fprintf(&b, "[exit %d]\n", o.code)
 	}
 	return steady(b.String())
+}
+
+// folder is a terminal with files, in which commands open the engine themselves.
+type folder struct {
+	dir  string
+	hook string // the last webhook that was seen, $HOOK in commands
+}
+
+var hookID = regexp.MustCompile(`wh_[a-z2-7]{20}`)
+
+func (f *folder) wait(time.Duration) {}
+
+func (f *folder) write(name, text string) error {
+	return os.WriteFile(filepath.Join(f.dir, name), []byte(strings.ReplaceAll(text, "$DIR", f.dir)), 0o600)
+}
+
+// steadyText replaces dates, ids and secrets.
+var steadyText = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ`), "2026-03-01 12:00:00Z"},
+	{regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ`), "2026-03-01T12:00:00.000Z"},
+	{regexp.MustCompile(`"prefix": "[a-z2-7]{8}"`), `"prefix": "abcdefgh"`},
+	{hookID, "wh_abcdefghijklmnopqrst"},
+	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`), "whsec_A-SECRET"},
+	{regexp.MustCompile(`(?m)^([a-z]+ +)[a-z2-7]{8}  `), "${1}abcdefgh  "},
+}
+
+// run runs a command, and replaces what differs between runs.
+func (f *folder) run(stdin string, args ...string) outcome {
+	for i := range args {
+		args[i] = strings.NewReplacer("$DIR", f.dir, "$HOOK", f.hook).Replace(args[i])
+	}
+	o := run(cli.Process{Args: args, Stdin: strings.NewReader(stdin), Environ: map[string]string{}})
+	if hook := hookID.FindString(o.stdout); hook != "" {
+		f.hook = hook
+	}
+	for _, text := range []*string{&o.stdout, &o.stderr} {
+		*text = strings.ReplaceAll(*text, f.dir, "$DIR")
+		for _, r := range steadyText {
+			*text = r.pattern.ReplaceAllString(*text, r.with)
+		}
+	}
+	return o
+}
+
+// serve starts a server, and returns its URL. An empty key means that it requires none.
+func serve(t *testing.T, cfg server.Config, key string) string {
+	t.Helper()
+	if key != "" {
+		cfg.Authenticate = func(_ context.Context, secret string) (access.Caller, error) {
+			if secret != key {
+				return access.Caller{}, auth.ErrUnknownKey
+			}
+			return access.Everything, nil
+		}
+	}
+	s := httptest.NewServer(server.New(cfg))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// servedWorld is a world in which each command calls a new server.
+type servedWorld struct {
+	*world
+	served *dibs.Registry // behind the last server
+}
+
+func newServedWorld(t *testing.T) *servedWorld {
+	t.Helper()
+	w := &servedWorld{world: newWorld()}
+	w.open = func(registry *dibs.Registry) (*dibs.Registry, error) {
+		w.served = registry
+		return dibsclient.Dial(serve(t, server.Config{Registry: registry, Store: w.store}, ""), dibsclient.Options{})
+	}
+	return w
+}
+
+// run runs a command and closes its registry, so that everything is written.
+func (w *servedWorld) run(stdin string, args ...string) outcome {
+	w.served = nil
+	o := w.world.run(stdin, args...)
+	if w.served != nil {
+		_ = w.served.Close()
+	}
+	return o
 }

@@ -17,8 +17,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/access"
-	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/internal/webhook"
@@ -114,18 +112,10 @@ func serveWebhooks(t *testing.T) string {
 		defer close(done)
 		webhook.NewDispatcher(webhooks).Run(ctx)
 	}()
-	authenticate := func(_ context.Context, key string) (access.Caller, error) {
-		if key != "key" {
-			return access.Caller{}, auth.ErrUnknownKey
-		}
-		return access.Everything, nil
-	}
-	s := httptest.NewServer(server.New(server.Config{Registry: registry, Store: store, Webhooks: webhooks, Authenticate: authenticate}))
 	t.Cleanup(func() {
-		s.Close()
 		cancel()
 		<-done
 		_ = registry.Close()
 	})
-	return s.URL
+	return serve(t, server.Config{Registry: registry, Store: store, Webhooks: webhooks}, "key")
 }

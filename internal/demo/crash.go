@@ -75,27 +75,23 @@ func (s *story) crash(ctx context.Context, customer []string) error {
 		if err != nil {
 			return err
 		}
-		if report.Settled > 0 {
-			break
-		}
 		name, err := s.Get(ctx, dibs.Lookup{Namespace: namespace, Value: "carol-dave"})
 		if err != nil {
 			return err
 		}
-		if err := backoff.Sleep(ctx, max(name.Remaining, time.Millisecond)); err != nil {
-			return err
+		switch {
+		case report.Settled == 0:
+			if err := backoff.Sleep(ctx, max(name.Remaining, time.Millisecond)); err != nil {
+				return err
+			}
+		case name.State != dibs.Active:
+			return fmt.Errorf("after the crash %s is %s; it must be active, please report it", name.Key(), name.State)
+		default:
+			s.tell("The witness finds the wedding: %s is %s and belongs to %s.", name.Key(), name.State, name.Entity)
+			s.tell("A clean-up job would have given it to the next customer.")
+			return nil
 		}
 	}
-	name, err := s.Get(ctx, dibs.Lookup{Namespace: namespace, Value: "carol-dave"})
-	if err != nil {
-		return err
-	}
-	if name.State != dibs.Active {
-		return fmt.Errorf("after the crash %s is %s; it must be active, please report it", name.Key(), name.State)
-	}
-	s.tell("The witness finds the wedding: %s is %s and belongs to %s.", name.Key(), name.State, name.Entity)
-	s.tell("A clean-up job would have given it to the next customer.")
-	return nil
 }
 
 // killCustomer starts the second process, and kills it once it has saved.

@@ -3,9 +3,14 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"database/sql"
+	"net/url"
+	"path/filepath"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"modernc.org/sqlite"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsotel/pgotel"
@@ -14,9 +19,6 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
-
-// known lists the addresses, for errors.
-const known = "sqlite:names.db, postgres://user@host/database, etcd://host1,host2,host3/prefix or mem:"
 
 // Open opens the store that an address names:
 //
@@ -60,55 +62,54 @@ func opened[S dibs.Store](store S, err error) (dibs.Store, error) {
 	return store, nil
 }
 
-// Check returns an error if an address is malformed. It opens nothing.
-func Check(address string) error {
-	scheme, rest, found := strings.Cut(address, ":")
-	if !found {
-		// The address is not shown: it may be a connection string with a password.
-		return fmt.Errorf("a store's address begins with the engine: %s", known)
+// maxConnections is the maximum number of connections to a database of the user.
+const maxConnections = 2
+
+// OpenDatabase opens a database of the user, for reading. Its address is like that of a store:
+// "sqlite:orders.db" or "postgres://user:password@host/database". It connects at the first query,
+// and does not create a missing file.
+//
+// No error contains a password.
+func OpenDatabase(address string) (*sql.DB, error) {
+	if err := CheckDatabase(address); err != nil {
+		return nil, err
 	}
-	switch scheme {
-	case "mem":
-		if rest != "" {
-			return errors.New(`mem: takes no name: write "mem:"`)
-		}
-		return nil
-	case "sqlite":
-		return checkFile(rest)
-	case "postgres", "postgresql":
-		if !strings.HasPrefix(rest, "//") {
-			return fmt.Errorf("%s: must be followed by //, as in postgres://user@host/database", scheme)
-		}
-		return checkPostgres(address)
-	case "etcd":
-		_, err := etcdstore.ParseDSN(address)
-		return err
-	default:
-		return fmt.Errorf("unknown engine %q: use %s", shorten(scheme), known)
+	var db *sql.DB
+	var err error
+	if path, isFile := strings.CutPrefix(address, "sqlite:"); isFile {
+		db, err = openFile(path)
+	} else {
+		db, err = openPostgres(address)
 	}
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(maxConnections)
+	db.SetMaxIdleConns(1)
+	return db, nil
 }
 
-// checkFile refuses addresses that other programs accept for an SQLite database, and that would
-// name an unintended file here.
-func checkFile(path string) error {
-	switch {
-	case path == "":
-		return errors.New(`sqlite: needs the path of a file, as in "sqlite:names.db"`)
-	case strings.HasPrefix(path, ":memory:"):
-		return errors.New(`SQLite in memory is not supported: use "mem:", which is lost with the process as well`)
-	case strings.Contains(path, "?"):
-		return errors.New(`sqlite: takes no options: write the path of the file only, as in "sqlite:names.db"`)
-	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
-		return errors.New(`write "sqlite:names.db" for a file in this folder and "sqlite:/var/lib/names.db" for any other`)
+// openFile opens an existing SQLite file. The mode is rw, because after a crash SQLite must undo the
+// last transaction before it can read. query_only prevents other writes.
+func openFile(path string) (*sql.DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	settings := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}
+	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: settings.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
 }
 
-// shorten truncates an overlong name of an engine.
-func shorten(scheme string) string {
-	const most = 16
-	if len(scheme) <= most {
-		return scheme
+func openPostgres(address string) (*sql.DB, error) {
+	dsn, _ := cutSchema(address)
+	pool, err := pgxpool.ParseConfig(dsn) // it accepts the settings of pools
+	if err != nil {
+		return nil, withoutPassword(err, address)
 	}
-	return strings.ToValidUTF8(scheme[:most], "") + "…"
+	return stdlib.OpenDB(*pool.ConnConfig), nil
 }

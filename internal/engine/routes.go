@@ -47,11 +47,17 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 		})
 	}
 	opening.Wait()
-	layout.watch(routes, stores)
 	err := errors.Join(errs...)
 	if err == nil {
 		cfg := routestore.Config{Keep: layout.Keep, Logger: layout.Logger}
 		for i, route := range routes {
+			if layout.Watch != nil {
+				name := route.Name
+				if len(routes) == 1 {
+					name = ""
+				}
+				stores[i] = layout.Watch(name, stores[i])
+			}
 			cfg.Routes = append(cfg.Routes, routestore.Route{Name: route.Name, Scopes: route.Scopes, Store: stores[i]})
 		}
 		var store *routestore.Store
@@ -68,22 +74,6 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 		}
 	}
 	return nil, err
-}
-
-// watch replaces the open stores by what Watch returns.
-func (l Layout) watch(routes []Route, stores []dibs.Store) {
-	if l.Watch == nil {
-		return
-	}
-	for i, route := range routes {
-		name := route.Name
-		if len(routes) == 1 {
-			name = ""
-		}
-		if stores[i] != nil {
-			stores[i] = l.Watch(name, stores[i])
-		}
-	}
 }
 
 // routes returns the routes and that of the default store.

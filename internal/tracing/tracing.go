@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -65,7 +66,7 @@ func CheckEndpoint(endpoint string) error {
 // Tracing traces a server. A nil Tracing is off.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
-	counted  *counted
+	counters []prometheus.Collector
 }
 
 // Start starts tracing. Without an endpoint it returns nil. It does not wait for the collector.
@@ -91,17 +92,62 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (*Tracing, error) 
 	if err != nil {
 		log.Warn("traces lack some attributes of this machine", "error", err)
 	}
-	counted := newCounted(exporter, log)
+	ended := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "dibs_trace_spans_total", Help: "Recorded spans.",
+	})
+	sent := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "dibs_trace_spans_sent_total", Help: "Recorded spans that the collector accepted. The others are lost, or wait: 2,048 at most.",
+	})
+	batches := sdktrace.NewBatchSpanProcessor(&sender{SpanExporter: exporter, log: log, sent: sent},
+		sdktrace.WithMaxQueueSize(queue), sdktrace.WithMaxExportBatchSize(batch), sdktrace.WithExportTimeout(exportTimeout))
 	return &Tracing{
-		counted: counted,
+		counters: []prometheus.Collector{ended, sent},
 		provider: sdktrace.NewTracerProvider(
 			sdktrace.WithResource(about),
 			sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Sample))),
-			sdktrace.WithSpanProcessor(counted),
-			sdktrace.WithBatcher(counted.exporter(), sdktrace.WithMaxQueueSize(queue), sdktrace.WithMaxExportBatchSize(batch),
-				sdktrace.WithExportTimeout(exportTimeout)),
+			sdktrace.WithSpanProcessor(ender{batches, ended}),
 		),
 	}, nil
+}
+
+// ender counts the spans that end. The difference to those that sender counts is lost, or still in
+// the queue.
+type ender struct {
+	sdktrace.SpanProcessor
+	ended prometheus.Counter
+}
+
+// OnEnd counts a sampled span.
+func (e ender) OnEnd(span sdktrace.ReadOnlySpan) {
+	if span.SpanContext().IsSampled() {
+		e.ended.Inc()
+	}
+	e.SpanProcessor.OnEnd(span)
+}
+
+// sender counts the spans that the collector accepted. It logs when sending begins to fail and when
+// it works again.
+type sender struct {
+	sdktrace.SpanExporter
+	log     *slog.Logger
+	sent    prometheus.Counter
+	failing atomic.Bool
+}
+
+// ExportSpans sends spans. It returns no error: its caller could not handle one.
+func (s *sender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := s.SpanExporter.ExportSpans(ctx, spans)
+	if err != nil {
+		if !s.failing.Swap(true) {
+			s.log.Warn("traces cannot be sent and are dropped", "error", err)
+		}
+		return nil
+	}
+	s.sent.Add(float64(len(spans)))
+	if s.failing.Swap(false) {
+		s.log.Info("traces are sent again")
+	}
+	return nil
 }
 
 // Provider returns the provider of tracers; nil if tracing is off.
@@ -117,7 +163,7 @@ func (t *Tracing) Register(metrics prometheus.Registerer) error {
 	if t == nil {
 		return nil
 	}
-	for _, c := range []prometheus.Collector{t.counted.ended, t.counted.sent} {
+	for _, c := range t.counters {
 		if err := metrics.Register(c); err != nil {
 			return err
 		}

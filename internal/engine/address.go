@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/calldibs/dibs/etcdstore"
+)
+
+// known lists the addresses, for errors.
+const known = "sqlite:names.db, postgres://user@host/database, etcd://host1,host2,host3/prefix or mem:"
+
+// Check returns an error if an address is malformed. It opens nothing.
+func Check(address string) error {
+	scheme, rest, found := strings.Cut(address, ":")
+	if !found {
+		// The address is not shown: it may be a connection string with a password.
+		return fmt.Errorf("a store's address begins with the engine: %s", known)
+	}
+	switch scheme {
+	case "mem":
+		if rest != "" {
+			return errors.New(`mem: takes no name: write "mem:"`)
+		}
+		return nil
+	case "sqlite":
+		return checkFile(rest)
+	case "postgres", "postgresql":
+		if !strings.HasPrefix(rest, "//") {
+			return fmt.Errorf("%s: must be followed by //, as in postgres://user@host/database", scheme)
+		}
+		return checkPostgres(address)
+	case "etcd":
+		_, err := etcdstore.ParseDSN(address)
+		return err
+	default:
+		return fmt.Errorf("unknown engine %q: use %s", shorten(scheme), known)
+	}
+}
+
+// checkFile refuses addresses that other programs accept for an SQLite database, and that would
+// name an unintended file here.
+func checkFile(path string) error {
+	switch {
+	case path == "":
+		return errors.New(`sqlite: needs the path of a file, as in "sqlite:names.db"`)
+	case strings.HasPrefix(path, ":memory:"):
+		return errors.New(`SQLite in memory is not supported: use "mem:", which is lost with the process as well`)
+	case strings.Contains(path, "?"):
+		return errors.New(`sqlite: takes no options: write the path of the file only, as in "sqlite:names.db"`)
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return errors.New(`write "sqlite:names.db" for a file in this folder and "sqlite:/var/lib/names.db" for any other`)
+	}
+	return nil
+}
+
+// shorten truncates an overlong name of an engine.
+func shorten(scheme string) string {
+	const most = 16
+	if len(scheme) <= most {
+		return scheme
+	}
+	return strings.ToValidUTF8(scheme[:most], "") + "…"
+}
+
+// CheckDatabase returns an error if OpenDatabase cannot use an address.
+func CheckDatabase(address string) error {
+	scheme, _, _ := strings.Cut(address, ":")
+	if scheme == "mem" || scheme == "etcd" {
+		return fmt.Errorf("%s: is not an SQL database: use sqlite:orders.db or postgres://user@host/database", scheme)
+	}
+	return Check(address)
+}
+
+// schemaSetting is the only setting in an address that Dibs reads itself; the others go to pgx.
+const schemaSetting = "dibs_schema"
+
+// checkPostgres checks for common mistakes in an address, and the setting that this package reads.
+// Its errors show no part of the address, which may be a part of a password.
+func checkPostgres(address string) error {
+	base, query, _ := strings.Cut(address, "?")
+	user, password, _ := splitLogin(base)
+	if _, err := url.PathUnescape(user + password); err != nil || strings.ContainsAny(user+password, "/@# ") {
+		return errors.New("user and password in the store's address must not contain special characters: " +
+			"write @ as %40, / as %2F, # as %23, % as %25")
+	}
+	settings, err := url.ParseQuery(query)
+	if err != nil {
+		return errors.New("the settings after the ? in the store's address are malformed: write name=value&name=value, and % as %25")
+	}
+	if slices.Contains(settings[schemaSetting], "") {
+		return fmt.Errorf("%s in the store's address is empty: give a schema, or leave it out", schemaSetting)
+	}
+	return nil
+}
+
+// cutSchema removes dibs_schema from an address. The rest stays as it is written: pgx accepts more
+// than [url.Parse], such as several hosts.
+func cutSchema(address string) (dsn, schema string) {
+	base, query, _ := strings.Cut(address, "?")
+	others := slices.DeleteFunc(strings.Split(query, "&"), func(setting string) bool {
+		name, value := splitSetting(setting)
+		if name == schemaSetting {
+			schema = value
+		}
+		return name == schemaSetting || name == ""
+	})
+	if len(others) == 0 {
+		return base, schema
+	}
+	return base + "?" + strings.Join(others, "&"), schema
+}
+
+// splitSetting decodes name=value, which [checkPostgres] has checked.
+func splitSetting(setting string) (name, value string) {
+	name, value, _ = strings.Cut(setting, "=")
+	name, _ = url.QueryUnescape(name)
+	value, _ = url.QueryUnescape(value)
+	return name, value
+}
+
+// Redacted returns an address for logs, without password and settings: of PostgreSQL the user, host
+// and database, of etcd the user, hosts and prefix, and any other address as it is.
+func Redacted(address string) string {
+	scheme, _, _ := strings.Cut(address, ":")
+	switch scheme {
+	case "mem", "sqlite":
+		return address
+	case "postgres", "postgresql", "etcd":
+		base, query, _ := strings.Cut(address, "?")
+		if !strings.Contains(base, "@") && strings.Contains(query, "@") {
+			return scheme + "://…" // the ? may be a part of a password
+		}
+		user, _, rest := splitLogin(base)
+		if user != "" {
+			user += "@"
+		}
+		return scheme + "://" + user + rest
+	default:
+		return "(not a store's address)"
+	}
+}
+
+// splitLogin returns user and password of an address as they are written, and the rest. The last @
+// ends the password: an unescaped @ may be a part of it.
+func splitLogin(base string) (user, password, rest string) {
+	_, rest, _ = strings.Cut(base, "://")
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
+		return "", "", rest
+	}
+	user, password, _ = strings.Cut(rest[:at], ":")
+	return user, password, rest[at+1:]
+}
+
+// withoutPassword masks the password in an error about an address. Other errors, such as those of
+// connecting, never contain it.
+func withoutPassword(err error, address string) error {
+	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
+		return err
+	}
+	text := err.Error()
+	for _, secret := range secrets(address) {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "xxxxx")
+		}
+	}
+	return errors.New(text)
+}
+
+// secrets returns the secrets of an address, as they are written and decoded.
+func secrets(address string) []string {
+	base, query, _ := strings.Cut(address, "?")
+	_, password, _ := splitLogin(base)
+	plain, _ := url.PathUnescape(password)
+	found := []string{password, plain}
+	for setting := range strings.SplitSeq(query, "&") {
+		if name, value := splitSetting(setting); strings.Contains(name, "password") {
+			_, written, _ := strings.Cut(setting, "=")
+			found = append(found, written, value)
+		}
+	}
+	return found
+}
