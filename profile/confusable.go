@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"go.mau.fi/util/confusable"
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/calldibs/dibs"
@@ -119,3 +120,81 @@ var asciiLooks = func() (looks [utf8.RuneSelf]string) {
 	}
 	return looks
 }()
+
+// encodedPrefix begins an encoded label: the ASCII form of one in other characters.
+const encodedPrefix = "xn--"
+
+// hasEncodedPrefix reports whether a label claims to be an encoded one.
+func hasEncodedPrefix(label string) bool { return hasPrefixFold(label, encodedPrefix) }
+
+// isEncoded reports whether a label is in the form of an encoded one.
+func isEncoded(label string) bool {
+	return hasEncodedPrefix(label) && len(label) > len(encodedPrefix) && isASCII(label)
+}
+
+// hasEncodedLabel reports whether a label of the domain is encoded.
+func hasEncodedLabel(domain string) bool {
+	if !strings.Contains(domain, "--") {
+		return false
+	}
+	for label := range strings.SplitSeq(domain, ".") {
+		if isEncoded(label) {
+			return true
+		}
+	}
+	return false
+}
+
+// showLabels returns a name as people see it: with the labels of a host name, or of an
+// email's domain, decoded. Like browsers, it leaves labels that are not valid.
+func showLabels(name string) string {
+	local, domain := cutDomain(name)
+	if !hasEncodedLabel(domain) {
+		return name
+	}
+	labels := strings.Split(domain, ".")
+	for i, label := range labels {
+		labels[i] = showLabel(label)
+	}
+	return local + strings.Join(labels, ".")
+}
+
+// showLabel decodes a label.
+func showLabel(label string) string {
+	if isEncoded(label) {
+		if shown, err := idna.Punycode.ToUnicode(strings.ToLower(label)); err == nil {
+			return shown
+		}
+	}
+	return label
+}
+
+// cutDomain cuts a name after its last @: the rest is a domain. Without an @ the whole name
+// may be a host name.
+func cutDomain(name string) (local, domain string) {
+	at := strings.LastIndexByte(name, '@') + 1
+	return name[:at], name[at:]
+}
+
+// ignorable are the invisible characters, Unicode's Default_Ignorable_Code_Point: the
+// standard leaves them out of the comparison. Go's tables have only parts of the property,
+// and change with the version of Go.
+var ignorable = rangeTable(
+	[2]rune{0x00AD, 0x00AD},   // soft hyphen
+	[2]rune{0x034F, 0x034F},   // combining grapheme joiner
+	[2]rune{0x061C, 0x061C},   // Arabic letter mark
+	[2]rune{0x115F, 0x1160},   // Hangul fillers
+	[2]rune{0x17B4, 0x17B5},   // Khmer inherent vowels
+	[2]rune{0x180B, 0x180F},   // Mongolian selectors and separator
+	[2]rune{0x200B, 0x200F},   // zero width space and joiners, direction marks
+	[2]rune{0x202A, 0x202E},   // direction embeddings and overrides
+	[2]rune{0x2060, 0x206F},   // word joiner, invisible operators, isolates
+	[2]rune{0x3164, 0x3164},   // Hangul filler
+	[2]rune{0xFE00, 0xFE0F},   // variation selectors
+	[2]rune{0xFEFF, 0xFEFF},   // byte order mark
+	[2]rune{0xFFA0, 0xFFA0},   // halfwidth Hangul filler
+	[2]rune{0xFFF0, 0xFFF8},   // not assigned
+	[2]rune{0x1BCA0, 0x1BCA3}, // shorthand format controls
+	[2]rune{0x1D173, 0x1D17A}, // musical format controls
+	[2]rune{0xE0000, 0xE0FFF}, // tags, further variation selectors
+)
