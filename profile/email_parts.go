@@ -133,7 +133,7 @@ func isAtomText(r rune) bool {
 // pattern without dots.
 var invisible = []*unicode.RangeTable{
 	unicode.White_Space, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point,
-	rangeTable([2]rune{0x2800, 0x2800}),
+	rangeTable("2800"),
 }
 
 // staysAtomText is isAtomText after normalization, which turns the Greek question mark into

@@ -135,18 +135,12 @@ func allowedInLabel(r rune) bool {
 
 // neverInLabel are letters and marks that RFC 5892 excludes: those that only stretch or
 // repeat others (2.6), and the parts of old Hangul syllables (2.9).
-var neverInLabel = rangeTable(
-	[2]rune{0x0640, 0x0640}, [2]rune{0x07FA, 0x07FA}, [2]rune{0x1100, 0x11FF}, [2]rune{0x302E, 0x302F},
-	[2]rune{0x3031, 0x3035}, [2]rune{0x303B, 0x303B}, [2]rune{0xA960, 0xA97F}, [2]rune{0xD7B0, 0xD7FF},
-)
+var neverInLabel = rangeTable("0640", "07FA", "1100-11FF", "302E-302F", "3031-3035", "303B", "A960-A97F", "D7B0-D7FF")
 
 // signsInLabel are signs that are parts of words in some languages: the middle dot of
 // Catalan, the Greek lower numeral sign, geresh and gershayim, two signs of Sindhi, the
 // Tibetan tsheg, the zero of Han, the dot of Katakana, and the joiners.
-var signsInLabel = rangeTable(
-	[2]rune{0x00B7, 0x00B7}, [2]rune{0x0375, 0x0375}, [2]rune{0x05F3, 0x05F4}, [2]rune{0x06FD, 0x06FE},
-	[2]rune{0x0F0B, 0x0F0B}, [2]rune{0x200C, 0x200D}, [2]rune{0x3007, 0x3007}, [2]rune{0x30FB, 0x30FB},
-)
+var signsInLabel = rangeTable("00B7", "0375", "05F3-05F4", "06FD-06FE", "0F0B", "200C-200D", "3007", "30FB")
 
 // inPlace checks the characters that RFC 5892, appendix A, allows only next to certain
 // others, except for joiners: package idna checks these.

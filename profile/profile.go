@@ -20,6 +20,7 @@
 package profile
 
 import (
+	"embed"
 	"fmt"
 	"strings"
 	"unicode"
@@ -27,6 +28,7 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/rangetable"
 
 	"github.com/calldibs/dibs"
 )
@@ -73,18 +75,36 @@ func lowerText(text string) string {
 	return cases.Lower(language.Und, cases.HandleFinalSigma(false)).String(text)
 }
 
-// rangeTable returns the table of ranges of characters, each first and last, in order.
-func rangeTable(ranges ...[2]rune) *unicode.RangeTable {
-	t := &unicode.RangeTable{}
-	for _, r := range ranges {
-		if r[1] > 0xFFFF {
-			t.R32 = append(t.R32, unicode.Range32{Lo: uint32(r[0]), Hi: uint32(r[1]), Stride: 1})
-			continue
+// rangeTable returns the table of characters and ranges of them, in hexadecimal: "00AD",
+// "115F-1160".
+func rangeTable(ranges ...string) *unicode.RangeTable {
+	var characters []rune
+	for _, text := range ranges {
+		var first, last rune
+		if n, _ := fmt.Sscanf(text, "%x-%x", &first, &last); n == 1 {
+			last = first
 		}
-		t.R16 = append(t.R16, unicode.Range16{Lo: uint16(r[0]), Hi: uint16(r[1]), Stride: 1})
-		if r[1] <= unicode.MaxLatin1 {
-			t.LatinOffset++
+		for r := first; r <= last; r++ {
+			characters = append(characters, r)
 		}
 	}
-	return t
+	return rangetable.New(characters...)
+}
+
+//go:embed data
+var data embed.FS
+
+// dataLines returns the lines of an embedded file without comments, which begin with #.
+func dataLines(file string) (lines []string) {
+	text, err := data.ReadFile("data/" + file)
+	if err != nil {
+		panic(err) // a wrong name, which every test notices
+	}
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }

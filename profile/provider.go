@@ -34,7 +34,7 @@ var (
 		IgnoreDots: true, Separators: "+",
 	}
 	// Outlook ignores what follows "+". Each of its domains has its own mailboxes.
-	Outlook = Provider{Name: "outlook", Domains: outlookDomains, Separators: "+"}
+	Outlook = Provider{Name: "outlook", Domains: dataLines("domains-outlook.txt"), Separators: "+"}
 	// Icloud ignores what follows "+". Its three domains share mailboxes.
 	Icloud = Provider{
 		Name: "icloud", Domains: []string{"icloud.com", "me.com", "mac.com"}, Canonical: "icloud.com",
@@ -42,7 +42,7 @@ var (
 	}
 	// Yahoo ignores what follows "-", which the name of a mailbox cannot contain. Each of its
 	// domains has its own mailboxes.
-	Yahoo = Provider{Name: "yahoo", Domains: yahooDomains, Separators: "-"}
+	Yahoo = Provider{Name: "yahoo", Domains: dataLines("domains-yahoo.txt"), Separators: "-"}
 	// Fastmail ignores what follows "+". Each of its domains has its own mailboxes.
 	Fastmail = Provider{Name: "fastmail", Domains: []string{"fastmail.com", "fastmail.fm"}, Separators: "+"}
 	// Proton ignores dots and what follows "+". It does not promise that its domains share
@@ -55,32 +55,6 @@ var (
 
 // KnownProviders are all providers of this package.
 var KnownProviders = []Provider{Gmail, Outlook, Icloud, Yahoo, Fastmail, Proton}
-
-var outlookDomains = []string{
-	"outlook.com", "hotmail.com", "live.com", "msn.com",
-	"outlook.at", "outlook.be", "outlook.cl", "outlook.co.id", "outlook.co.il", "outlook.co.th",
-	"outlook.com.ar", "outlook.com.au", "outlook.com.br", "outlook.com.gr", "outlook.com.tr",
-	"outlook.com.vn", "outlook.cz", "outlook.de", "outlook.dk", "outlook.es", "outlook.fr",
-	"outlook.hu", "outlook.ie", "outlook.in", "outlook.it", "outlook.jp", "outlook.kr",
-	"outlook.lv", "outlook.my", "outlook.ph", "outlook.pt", "outlook.sa", "outlook.sg", "outlook.sk",
-	"hotmail.be", "hotmail.ca", "hotmail.ch", "hotmail.co.jp", "hotmail.co.uk", "hotmail.com.ar",
-	"hotmail.com.br", "hotmail.de", "hotmail.dk", "hotmail.es", "hotmail.fr", "hotmail.it",
-	"hotmail.nl", "hotmail.no", "hotmail.se",
-	"live.at", "live.be", "live.ca", "live.cl", "live.cn", "live.co.uk", "live.com.ar", "live.com.au",
-	"live.com.mx", "live.com.pt", "live.de", "live.dk", "live.fr", "live.ie", "live.in", "live.it",
-	"live.jp", "live.nl", "live.no", "live.ru", "live.se",
-}
-
-// yahooDomains do not include Yahoo Japan, which is another company with other rules.
-var yahooDomains = []string{
-	"yahoo.com", "ymail.com", "rocketmail.com", "myyahoo.com",
-	"yahoo.at", "yahoo.be", "yahoo.ca", "yahoo.co.id", "yahoo.co.in", "yahoo.co.kr", "yahoo.co.nz",
-	"yahoo.co.th", "yahoo.co.uk", "yahoo.co.za", "yahoo.com.ar", "yahoo.com.au", "yahoo.com.br",
-	"yahoo.com.co", "yahoo.com.hk", "yahoo.com.mx", "yahoo.com.my", "yahoo.com.ph", "yahoo.com.sg",
-	"yahoo.com.tr", "yahoo.com.tw", "yahoo.com.vn", "yahoo.cz", "yahoo.de", "yahoo.dk", "yahoo.es",
-	"yahoo.fi", "yahoo.fr", "yahoo.gr", "yahoo.hu", "yahoo.ie", "yahoo.in", "yahoo.it", "yahoo.nl",
-	"yahoo.no", "yahoo.pl", "yahoo.pt", "yahoo.ro", "yahoo.se",
-}
 
 // providerOf returns the first provider with the domain, or nil.
 func providerOf(providers []Provider, domain string) *Provider {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gosimple/unidecode"
 	"golang.org/x/text/unicode/norm"
@@ -300,21 +301,11 @@ const notInTable = "[?]"
 
 // transliterations are letters in everyday use that the table lacks or maps to a sign.
 // Without them different names would be the same.
-var transliterations = map[rune]string{
-	// Azerbaijani; Kazakh and Tatar.
-	'Ə': "e", 'ə': "e", 'Ә': "a", 'ә': "a",
-	// Arabic, Urdu and Pashto.
-	'ا': "a", 'أ': "a", 'إ': "i", 'ٱ': "a", 'ة': "h", 'ۃ': "h", 'ى': "a", 'ې': "e",
-	// Hebrew.
-	'א': "a",
-	// Bengali, Tamil, Oriya, and the bare consonants of Malayalam.
-	'ৎ': "t", 'ஶ': "sh", 'ଵ': "v", 'ୱ': "w",
-	'ൺ': "nn", 'ൻ': "n", 'ർ': "r", 'ൽ': "l", 'ൾ': "ll", 'ൿ': "k",
-	// Thai, Lao and Burmese.
-	'อ': "o", 'ອ': "o", 'ຮ': "h", 'ဿ': "ss",
-	// Amharic.
-	'ኢ': "i",
-	// Small capitals, which people use to style their names.
-	'ᴀ': "a", 'ᴄ': "c", 'ᴅ': "d", 'ᴇ': "e", 'ꜰ': "f", 'ᴊ': "j", 'ᴋ': "k", 'ʟ': "l", 'ᴍ': "m",
-	'ᴏ': "o", 'ᴘ': "p", 'ꜱ': "s", 'ᴛ': "t", 'ᴜ': "u", 'ᴠ': "v", 'ᴡ': "w", 'ᴢ': "z",
-}
+var transliterations = func() map[rune]string {
+	table := make(map[rune]string)
+	for _, line := range dataLines("transliterations.txt") {
+		letter, size := utf8.DecodeRuneInString(line)
+		table[letter] = line[size+len(" "):]
+	}
+	return table
+}()
