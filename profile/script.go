@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/unicode/rangetable"
 
 	"github.com/calldibs/dibs"
 )
@@ -153,14 +153,13 @@ func mixIn(name string) *scriptMix {
 	if isASCII(name) {
 		return nil // Latin, and characters that go with every script
 	}
-	table := scripts()
-	var seen []script
+	var seen []string
 	var zero rune // of the number system, once there is a digit
 	for at, r := range name {
-		s := table.of(r)
+		s := scriptOf(r)
 		if s != anyScript && !slices.Contains(seen, s) {
-			if i := slices.IndexFunc(seen, func(other script) bool { return !goTogether(other, s) }); i >= 0 {
-				problem := fmt.Sprintf("mixes %s and %s", table.names[seen[i]], table.names[s])
+			if i := slices.IndexFunc(seen, func(other string) bool { return !goTogether(other, s) }); i >= 0 {
+				problem := fmt.Sprintf("mixes %s and %s", seen[i], s)
 				return &scriptMix{rule: "mixed_scripts", problem: problem, char: r, at: at}
 			}
 			seen = append(seen, s)
@@ -177,20 +176,12 @@ func mixIn(name string) *scriptMix {
 
 // combinations are the scripts that a language uses together: Japanese, Chinese with its
 // phonetic letters, Korean.
-var combinations = sync.OnceValue(func() [][]script {
-	t := scripts()
-	han := t.named("Han")
-	return [][]script{
-		{han, t.named("Hiragana"), t.named("Katakana")},
-		{han, t.named("Bopomofo")},
-		{han, t.named("Hangul")},
-	}
-})
+var combinations = [][]string{{"Han", "Hiragana", "Katakana"}, {"Han", "Bopomofo"}, {"Han", "Hangul"}}
 
 // goTogether reports whether a language uses both scripts. With these combinations, a name
 // whose scripts go together in pairs belongs to one of them.
-func goTogether(a, b script) bool {
-	return slices.ContainsFunc(combinations(), func(w []script) bool {
+func goTogether(a, b string) bool {
+	return slices.ContainsFunc(combinations, func(w []string) bool {
 		return slices.Contains(w, a) && slices.Contains(w, b)
 	})
 }
@@ -215,16 +206,14 @@ func digitZero(r rune) (zero rune, ok bool) {
 // the others, and the digits 0 to 9. It returns an empty string for a name that is not
 // mostly Latin.
 func unmixed(name string) string {
-	table := scripts()
-	latin := table.named("Latin")
 	var b strings.Builder
 	own, others := 0, 0
 	for _, r := range norm.NFC.String(showLabels(name)) {
 		zero, digit := digitZero(r)
-		switch s := table.of(r); {
+		switch s := scriptOf(r); {
 		case digit:
 			b.WriteRune('0' + r - zero)
-		case s == latin:
+		case s == "Latin":
 			own++
 			b.WriteRune(r)
 		case s == anyScript:
@@ -240,62 +229,41 @@ func unmixed(name string) string {
 	return norm.NFC.String(b.String())
 }
 
-// script is a writing system: an index into the names of scripts.
-type script uint8
-
 const (
-	anyScript     script = iota // for characters that go with every script: digits, hyphens, accents
-	unknownScript               // for characters that this version of Unicode does not have
+	anyScript     = "any"               // for characters that go with every script: digits, hyphens, accents
+	unknownScript = "an unknown script" // for characters that this version of Unicode does not have
 )
 
 // scriptRange is a range of characters of one script.
 type scriptRange struct {
 	first, last rune
-	script      script
+	script      string
 }
 
-// scriptTable has all of Go's tables in one, to find the script of a character in one search.
-type scriptTable struct {
-	names  []string
-	ranges []scriptRange // sorted
-}
-
-var scripts = sync.OnceValue(func() *scriptTable {
-	t := &scriptTable{names: []string{anyScript: "any", unknownScript: "an unknown script"}}
-	for _, name := range slices.Sorted(maps.Keys(unicode.Scripts)) {
-		s := anyScript
-		if name != "Common" && name != "Inherited" {
-			s = script(len(t.names)) // of about 170
-			t.names = append(t.names, strings.ReplaceAll(name, "_", " "))
+// scriptRanges has all of Go's tables in one, sorted, to find the script of a character in
+// one search.
+var scriptRanges = sync.OnceValue(func() (ranges []scriptRange) {
+	for script, table := range unicode.Scripts {
+		script = strings.ReplaceAll(script, "_", " ")
+		if script == "Common" || script == "Inherited" {
+			script = anyScript
 		}
-		t.add(unicode.Scripts[name], s)
+		rangetable.Visit(table, func(r rune) {
+			if end := len(ranges) - 1; end >= 0 && ranges[end].last == r-1 && ranges[end].script == script {
+				ranges[end].last = r
+			} else {
+				ranges = append(ranges, scriptRange{r, r, script})
+			}
+		})
 	}
-	slices.SortFunc(t.ranges, func(a, b scriptRange) int { return cmp.Compare(a.first, b.first) })
-	return t
+	slices.SortFunc(ranges, func(a, b scriptRange) int { return cmp.Compare(a.first, b.first) })
+	return ranges
 })
 
-func (t *scriptTable) add(table *unicode.RangeTable, s script) {
-	for _, r := range table.R16 {
-		t.addRange(rune(r.Lo), rune(r.Hi), rune(r.Stride), s)
-	}
-	for _, r := range table.R32 {
-		t.addRange(rune(r.Lo), rune(r.Hi), rune(r.Stride), s)
-	}
-}
-
-func (t *scriptTable) addRange(first, last, stride rune, s script) {
-	if stride == 1 {
-		t.ranges = append(t.ranges, scriptRange{first, last, s})
-		return
-	}
-	for r := first; r <= last; r += stride {
-		t.ranges = append(t.ranges, scriptRange{r, r, s})
-	}
-}
-
-// of returns the script of a character.
-func (t *scriptTable) of(r rune) script {
-	i, found := slices.BinarySearchFunc(t.ranges, r, func(in scriptRange, r rune) int {
+// scriptOf returns the script of a character.
+func scriptOf(r rune) string {
+	ranges := scriptRanges()
+	i, found := slices.BinarySearchFunc(ranges, r, func(in scriptRange, r rune) int {
 		if in.last < r {
 			return -1
 		}
@@ -304,8 +272,5 @@ func (t *scriptTable) of(r rune) script {
 	if !found {
 		return unknownScript
 	}
-	return t.ranges[i].script
+	return ranges[i].script
 }
-
-// named returns the script with a name.
-func (t *scriptTable) named(name string) script { return script(slices.Index(t.names, name)) }

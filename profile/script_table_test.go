@@ -21,9 +21,9 @@ func TestScriptsAreUnicodes(t *testing.T) {
 		t.Fatalf("the file has %d characters, want about 149,000", len(want))
 	}
 	// A later Unicode has more characters, and rarely another script for one.
-	table, others := scripts(), 0
+	others := 0
 	for r, name := range want {
-		if got := table.names[table.of(r)]; got != name {
+		if got := scriptOf(r); got != name {
 			others++
 			t.Logf("%U is %s, in Debian's Unicode it was %s", r, got, name)
 		}
@@ -58,9 +58,9 @@ func TestDigitZero(t *testing.T) {
 
 func TestCombinationsAreScripts(t *testing.T) {
 	t.Parallel()
-	for _, writing := range combinations() {
-		for _, s := range writing {
-			if name := scripts().names[s]; unicode.Scripts[name] == nil {
+	for _, writing := range combinations {
+		for _, name := range writing {
+			if unicode.Scripts[name] == nil {
 				t.Errorf("there is no script %q", name)
 			}
 		}
