@@ -87,12 +87,9 @@ func mapLooks(s string) string {
 		}
 		looks := confusable.GetReplacement(r)
 		if looks == "" {
-			b.WriteRune(unicode.ToLower(r))
-			continue
+			looks = string(r)
 		}
-		for _, l := range looks {
-			b.WriteRune(unicode.ToLower(l))
-		}
+		b.WriteString(strings.ToLower(looks))
 	}
 	return b.String()
 }
@@ -134,12 +131,11 @@ func isEncoded(label string) bool {
 
 // hasEncodedLabel reports whether a label of the domain is encoded.
 func hasEncodedLabel(domain string) bool {
-	if !strings.Contains(domain, "--") {
-		return false
-	}
-	for label := range strings.SplitSeq(domain, ".") {
-		if isEncoded(label) {
-			return true
+	if strings.Contains(domain, "--") {
+		for label := range strings.SplitSeq(domain, ".") {
+			if isEncoded(label) {
+				return true
+			}
 		}
 	}
 	return false

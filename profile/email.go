@@ -2,6 +2,7 @@ package profile
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -212,12 +213,7 @@ func firstOfMany(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return r == ',' || r == ';' || unicode.IsSpace(r)
 	})
-	for _, word := range words {
-		if strings.Contains(word, "@") {
-			text = word
-			break
-		}
-	}
+	text = words[slices.IndexFunc(words, func(word string) bool { return strings.Contains(word, "@") })]
 	for strings.Contains(text, "@@") {
 		text = strings.ReplaceAll(text, "@@", "@")
 	}

@@ -116,11 +116,6 @@ func hyphensInThirdAndFourth(shown string) bool {
 	return strings.HasPrefix(shown[len(firstRunes(shown, 2)):], "--")
 }
 
-const (
-	zeroWidthNonJoiner = '\u200C'
-	zeroWidthJoiner    = '\u200D'
-)
-
 // allowedInLabel reports whether a label may contain a character: the letters, marks and
 // digits of RFC 5892, and its exceptions. UTS #46 alone would allow symbols and emoji.
 func allowedInLabel(r rune) bool {
@@ -158,9 +153,9 @@ func inPlace(shown string, at int, r rune) bool {
 	case r == 0x05F3 || r == 0x05F4:
 		return unicode.Is(unicode.Hebrew, before)
 	case r == 0x30FB:
-		return strings.IndexFunc(shown, isJapanese) >= 0
+		return strings.ContainsFunc(shown, isJapanese)
 	case isArabicDigit(r):
-		return strings.IndexFunc(shown, isPersianDigit) < 0
+		return !strings.ContainsFunc(shown, isPersianDigit)
 	}
 	return true
 }
@@ -209,7 +204,7 @@ func mapRune(r rune) (string, bool) {
 	}
 	shown, err := looseLabels.ToUnicode("a" + string(r))
 	shown = strings.TrimPrefix(shown, "a")
-	return shown, err == nil && strings.IndexFunc(shown, func(r rune) bool { return !allowedInLabel(r) }) < 0
+	return shown, err == nil && !strings.ContainsFunc(shown, func(r rune) bool { return !allowedInLabel(r) })
 }
 
 func hyphenProblem(value, shown string) *dibs.Refusal {
@@ -252,9 +247,9 @@ func accepts(labels *idna.Profile, shown string) bool {
 	return err == nil
 }
 
-// dropJoiner removes the joiners in [strings.Map].
+// dropJoiner removes the two joiners in [strings.Map].
 func dropJoiner(r rune) rune {
-	if r == zeroWidthJoiner || r == zeroWidthNonJoiner {
+	if r == '\u200C' || r == '\u200D' {
 		return -1
 	}
 	return r

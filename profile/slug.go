@@ -274,9 +274,9 @@ func joinsWords(r rune) bool {
 
 // hasLetter reports whether a text has a letter or digit of any script.
 func hasLetter(text string) bool {
-	return strings.IndexFunc(norm.NFKC.String(text), func(r rune) bool {
+	return strings.ContainsFunc(norm.NFKC.String(text), func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsNumber(r)
-	}) >= 0
+	})
 }
 
 // transliterate returns a letter, mark or number in ASCII, or an empty string. The table

@@ -65,7 +65,8 @@ func (u Username) Canonical(value string) (string, error) {
 	if refusal == nil {
 		return canonical, nil
 	}
-	if try := u.repair(value); u.accepts(try) {
+	try := u.repair(value)
+	if _, again := u.check(try); again == nil {
 		refusal.Try = try
 	}
 	return "", refusal
@@ -102,15 +103,7 @@ func (u Username) check(value string) (string, *dibs.Refusal) {
 			return "", refusal
 		}
 	}
-	if refusal := u.checkLength(canonical); refusal != nil {
-		return "", refusal
-	}
-	return canonical, nil
-}
-
-func (u Username) accepts(value string) bool {
-	_, refusal := u.check(value)
-	return refusal == nil
+	return canonical, u.checkLength(canonical)
 }
 
 func (u Username) checkLength(canonical string) *dibs.Refusal {
@@ -287,15 +280,10 @@ func mapUsername(text string) string {
 // needsContext reports whether RFC 5892, appendix A, allows a character only in certain
 // contexts: joiners, middle dots, marks of Greek and Hebrew, and the two kinds of Arabic
 // digits, which do not mix.
-func needsContext(r rune) bool {
-	switch r {
-	case '\u200C', '\u200D', '\u00B7', '\u0375', '\u05F3', '\u05F4', '\u30FB':
-		return true
-	case '\u0387', '\uFF65': // mapped to middle dots
-		return true
-	}
-	return '\u0660' <= r && r <= '\u0669' || '\u06F0' <= r && r <= '\u06F9'
-}
+func needsContext(r rune) bool { return unicode.Is(contextual, r) }
+
+// contextual includes 0387 and FF65, which are mapped to middle dots.
+var contextual = rangeTable("00B7", "0375", "0387", "05F3-05F4", "0660-0669", "06F0-06F9", "200C-200D", "30FB", "FF65")
 
 // misplaced returns the position of the first character that its context does not allow, or
 // -1. It searches the least n for which the text with the first n characters that need a

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -42,10 +41,13 @@ type Words struct {
 // invalid pattern, a pattern that reserves every name, and a word of separators only. The
 // result is safe for concurrent use.
 func ReservedWords(w Words) (dibs.Words, error) {
-	r := &reservedWords{except: map[string]struct{}{}, lookAlikes: w.LookAlikes}
+	r := &reservedWords{except: map[string]bool{}, lookAlikes: w.LookAlikes}
+	for _, form := range []*wordForms{&r.written, &r.looks, &r.reads} {
+		form.words = map[string]bool{}
+	}
 	for _, name := range w.Except {
 		if bare := appendBare(nil, tidyWord(name)); len(bare) > 0 {
-			r.except[string(bare)] = struct{}{}
+			r.except[string(bare)] = true
 		}
 	}
 	for _, list := range w.Lists {
@@ -72,18 +74,18 @@ func ReservedWords(w Words) (dibs.Words, error) {
 func (r *reservedWords) addWord(word string) error {
 	tidy := tidyWord(word)
 	bare := string(appendBare(nil, tidy))
-	switch _, free := r.except[bare]; {
-	case tidy == "" || free:
+	switch {
+	case tidy == "" || r.except[bare]:
 		return nil
 	case bare == "":
 		return fmt.Errorf("the word %q has separators only", word)
 	}
-	r.written.addWord(bare)
+	r.written.words[bare] = true
 	if r.lookAlikes {
 		look := string(appendLook(nil, bare))
-		r.looks.addWord(look)
+		r.looks.words[look] = true
 		if !wordHasDigit(bare) {
-			r.reads.addWord(string(appendRead(nil, look)))
+			r.reads.words[string(appendRead(nil, look))] = true
 		}
 	}
 	return nil
@@ -130,7 +132,7 @@ var Brands = builtIn("brands")
 // reservedWords is the prepared form of Words. It looks a name up as written, by its looks,
 // and by how it reads.
 type reservedWords struct {
-	except                map[string]struct{}
+	except                map[string]bool
 	written, looks, reads wordForms
 	globs                 []string // patterns for package path
 	lookAlikes            bool
@@ -138,7 +140,7 @@ type reservedWords struct {
 
 // wordForms are the words and patterns of one form of names.
 type wordForms struct {
-	words map[string]struct{}
+	words map[string]bool
 	bare  []wordPattern // for the name without separators
 	full  []wordPattern // for the name with them
 }
@@ -151,7 +153,7 @@ func (r *reservedWords) Reserved(canonical string) bool {
 	name := strings.ToLower(reservedPart(canonical)) // some profiles keep capitals
 	var buffer wordBuffer
 	bare := string(appendBare(buffer[:0], name))
-	if _, free := r.except[bare]; free {
+	if r.except[bare] {
 		return false
 	}
 	return r.written.has(bare, name) || r.matchesGlob(name) || r.lookAlikes && r.hasLookAlike(bare, name)
@@ -167,7 +169,7 @@ func (r *reservedWords) hasLookAlike(bare, name string) bool {
 	if r.looks.has(look, full) {
 		return true
 	}
-	if !wordHasDigit(bare) || !wordHasLetter(bare) {
+	if !wordHasDigit(bare) || !strings.ContainsFunc(bare, unicode.IsLetter) {
 		return false // 401 is a number, it does not read as "aol"
 	}
 	return r.reads.has(string(appendRead(buffer[:0], look)), string(appendRead(fullBuffer[:0], full)))
@@ -187,18 +189,8 @@ func (r *reservedWords) matchesGlob(name string) bool {
 	return false
 }
 
-func (f *wordForms) addWord(word string) {
-	if f.words == nil {
-		f.words = map[string]struct{}{}
-	}
-	f.words[word] = struct{}{}
-}
-
 func (f *wordForms) has(bare, full string) bool {
-	if _, ok := f.words[bare]; ok {
-		return true
-	}
-	return matchesAny(f.bare, bare) || matchesAny(f.full, full)
+	return f.words[bare] || matchesAny(f.bare, bare) || matchesAny(f.full, full)
 }
 
 // reservedPart returns the part of a canonical form that may be a word: the part of an email
@@ -255,12 +247,6 @@ func appendRead(dst []byte, look string) []byte {
 }
 
 func wordHasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
-
-func wordHasLetter(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool {
-		return 'a' <= r && r <= 'z' || r >= utf8.RuneSelf && unicode.IsLetter(r)
-	}) >= 0
-}
 
 // wordPattern is a pattern with no special character other than *, split at these.
 type wordPattern []string
