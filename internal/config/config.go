@@ -4,8 +4,13 @@ package config
 
 import (
 	"cmp"
+	_ "embed"
 	"io"
 	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -114,3 +119,128 @@ func (c *Config) Dibs() dibs.Config {
 		QueueSize: max(c.Limits.MaxInFlight, 4096),
 	}
 }
+
+// Overrides are the sources other than the file.
+type Overrides struct {
+	// File is the path of the configuration file, from the command line. Empty means that of
+	// DIBS_CONFIG; if that is empty too, no file is read.
+	File string
+	// Flags are the given flags by name, without leading hyphens ("max-stale"); see [Settings].
+	// Nil means none.
+	Flags map[string]string
+	// Environ is the environment. Nil means that of the process.
+	Environ map[string]string
+}
+
+// Load reads and checks the configuration. It returns all errors at once, as [Problems]. To reload it, call Load with the same Overrides.
+func Load(o Overrides) (*Config, error) {
+	if o.Environ == nil {
+		o.Environ = ProcessEnvironment()
+	}
+	l := &loader{config: defaults(), origins: make(map[string]origin)}
+	environ := l.readSecretFiles(o.Environ)
+	l.readFile(cmp.Or(o.File, environ["DIBS_CONFIG"]))
+	l.readVariables(environ)
+	l.readFlags(o.Flags)
+	l.readBlindKeys(environ)
+	l.readWitnesses(environ)
+	l.readRoutes()
+	l.check()
+	l.buildPolicies()
+	if len(l.problems) > 0 {
+		l.problems.sort()
+		return nil, l.problems
+	}
+	return &l.config, nil
+}
+
+// loader holds a configuration while it is read.
+type loader struct {
+	config    Config
+	origins   map[string]origin // where settings were set, by key
+	problems  Problems
+	file      *file // nil means none
+	keys      blindKeys
+	witnesses map[string]dibs.Witness // by name; nil if it is invalid, which was reported
+}
+
+// ProcessEnvironment returns the environment of the process.
+func ProcessEnvironment() map[string]string {
+	environ := make(map[string]string)
+	for _, entry := range os.Environ() {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			environ[name] = value
+		}
+	}
+	return environ
+}
+
+// readSecretFiles sets a variable from the file that the variable with the suffix _FILE names.
+func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
+	environ = maps.Clone(environ)
+	for _, name := range []string{"DIBS_STORE", blindKeysVariable} {
+		path := environ[name+"_FILE"]
+		if path == "" {
+			continue
+		}
+		from := origin{setting: name + "_FILE"}
+		if environ[name] != "" {
+			l.report(from, "%s is also set: set only one of the two", name)
+			continue
+		}
+		secret, err := readSecret(path)
+		if err != nil {
+			l.report(from, "%v", err)
+			continue
+		}
+		environ[name] = secret
+	}
+	return environ
+}
+
+// readVariables reads settings from the environment. An empty variable is not set.
+func (l *loader) readVariables(environ map[string]string) {
+	l.overlay(environ, func(s Setting) origin {
+		if environ[s.Env+"_FILE"] != "" {
+			return origin{setting: s.Env + "_FILE"}
+		}
+		return origin{setting: s.Env}
+	})
+}
+
+// readFlags reads settings from the command line, parsed like variables.
+func (l *loader) readFlags(flags map[string]string) {
+	values := make(map[string]string)
+	for _, s := range Settings() {
+		value, given := flags[s.Flag]
+		if given && value == "" {
+			l.report(origin{setting: "--" + s.Flag}, "is empty: give a value, or remove the flag")
+		}
+		values[s.Env] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		if !slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Flag == name }) {
+			l.report(origin{setting: "--" + name}, "unknown setting")
+		}
+	}
+	l.overlay(values, func(s Setting) origin { return origin{setting: "--" + s.Flag} })
+}
+
+// overlay sets settings from values, by the names of variables.
+func (l *loader) overlay(values map[string]string, from func(Setting) origin) {
+	for _, s := range Settings() {
+		if values[s.Env] == "" {
+			continue
+		}
+		l.origins[s.Key] = from(s)
+		if err := parseValue(values[s.Env], s.field(&l.config)); err != nil {
+			l.report(l.origins[s.Key], "%v", err)
+		}
+	}
+}
+
+// Sample is a configuration file with every setting commented out. It is a copy of
+// dibs.sample.toml in the root of the repository.
+//
+//go:embed dibs.sample.toml
+var Sample string

@@ -1,14 +1,19 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // file is a well-formed configuration file.
@@ -93,4 +98,174 @@ func (f *file) resolve(path string) string {
 		return path
 	}
 	return filepath.Join(filepath.Dir(f.path), path)
+}
+
+// lines are the line numbers of keys, tables and elements of lists, by path:
+// "listen", `policies."acme.slug".maxTTL`, "blindKeys[0].id".
+type lines map[string]int
+
+// linesOf finds the lines of a well-formed document.
+func linesOf(document []byte) lines {
+	w := walker{document: document, found: make(lines), counts: make(map[string]int)}
+	w.parser.Reset(document)
+	for w.parser.NextExpression() {
+		switch node := w.parser.Expression(); node.Kind {
+		case unstable.Table:
+			w.table, _ = w.keys("", node.Key())
+		case unstable.ArrayTable:
+			list, at := w.keys("", node.Key())
+			w.table = element(list, w.counts[list])
+			w.counts[list]++
+			w.note(w.table, at)
+		case unstable.KeyValue:
+			w.keyValue(w.table, node)
+		default:
+		}
+	}
+	return w.found
+}
+
+type walker struct {
+	document []byte
+	parser   unstable.Parser
+	found    lines
+	counts   map[string]int // how many elements each list of tables has so far
+	table    string         // the present table
+}
+
+// keys appends the parts of a key to a path, and records the line of each new part. It returns
+// the position of the last part.
+func (w *walker) keys(path string, parts unstable.Iterator) (full string, at unstable.Range) {
+	for parts.Next() {
+		// A table inside a list of tables belongs to the last element.
+		if n := w.counts[path]; n > 0 {
+			path = element(path, n-1)
+		}
+		path = join(path, string(parts.Node().Data))
+		at = parts.Node().Raw
+		w.note(path, at)
+	}
+	return path, at
+}
+
+func (w *walker) keyValue(table string, node *unstable.Node) {
+	path, _ := w.keys(table, node.Key())
+	w.value(path, node.Value())
+}
+
+// value records the lines inside a value.
+func (w *walker) value(path string, node *unstable.Node) {
+	children := node.Children()
+	switch node.Kind {
+	case unstable.InlineTable:
+		for children.Next() {
+			w.keyValue(path, children.Node())
+		}
+	case unstable.Array:
+		for i := 0; children.Next(); i++ {
+			if children.Node().Raw.Length > 0 {
+				w.note(element(path, i), children.Node().Raw)
+			}
+			w.value(element(path, i), children.Node())
+		}
+	default:
+	}
+}
+
+func (w *walker) note(path string, at unstable.Range) {
+	if _, known := w.found[path]; !known {
+		w.found[path] = 1 + bytes.Count(w.document[:at.Offset], []byte("\n"))
+	}
+}
+
+// line returns the line of a path, or of the nearest parent, or 0.
+func (l lines) line(path string) int {
+	for path != "" {
+		if line, ok := l[path]; ok {
+			return line
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return 0
+}
+
+// join appends a key to a path, quoted if TOML requires it.
+func join(path, key string) string {
+	if key == "" || slices.ContainsFunc([]byte(key), notBare) {
+		key = strconv.Quote(key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func notBare(c byte) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+}
+
+func element(list string, index int) string { return list + "[" + strconv.Itoa(index) + "]" }
+
+// Problem is one error in a configuration.
+type Problem struct {
+	File    string // empty if it is not about the file
+	Line    int    // from 1; 0 if it is not about a line
+	Setting string // as written in its source: "policies.slug.maxTTL", "DIBS_LISTEN", "--listen"
+	Message string
+}
+
+// String returns "dibs.toml:12: policies.slug.maxTTL: …".
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.File != "" {
+		b.WriteString(p.File + ":")
+		if p.Line > 0 {
+			fmt.Fprintf(&b, "%d:", p.Line)
+		}
+		b.WriteByte(' ')
+	}
+	if p.Setting != "" {
+		b.WriteString(p.Setting + ": ")
+	}
+	return b.String() + p.Message
+}
+
+// Problems are all errors in a configuration, by line.
+type Problems []Problem //nolint:errname // it is a list, too
+
+// Error returns one line for each problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sort orders problems by line. Those without a line keep their order and come last.
+func (p Problems) sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		if (a.Line == 0) != (b.Line == 0) {
+			return cmp.Compare(b.Line, a.Line)
+		}
+		if a.Line == 0 {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Setting, b.Setting), cmp.Compare(a.Message, b.Message))
+	})
+}
+
+// origin is where a setting was set.
+type origin struct {
+	file    string
+	line    int
+	setting string
+}
+
+// report adds a problem, but only once: several policies may inherit a wrong setting.
+func (l *loader) report(at origin, format string, args ...any) {
+	p := Problem{File: at.file, Line: at.line, Setting: at.setting, Message: fmt.Sprintf(format, args...)}
+	if !slices.Contains(l.problems, p) {
+		l.problems = append(l.problems, p)
+	}
 }

@@ -1,0 +1,211 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs/internal/limit"
+	"github.com/calldibs/dibs/internal/tracing"
+	"github.com/calldibs/dibs/internal/webhook"
+)
+
+// Webhooks configures webhooks.
+type Webhooks struct {
+	// Enabled turns webhooks on.
+	Enabled bool
+	// The rest is documented there. Registry, Store, Logger and Observer are not set.
+	webhook.Config
+}
+
+func defaultWebhooks() Webhooks {
+	return Webhooks{
+		Enabled: true,
+		Config: webhook.Config{
+			Timeout: 10 * time.Second, Pauses: webhook.DefaultPauses(), GiveUpAfter: 3 * day, Concurrency: 4, Source: webhook.DefaultSource,
+		},
+	}
+}
+
+const maxPauses = 50
+
+// readWebhooks reads the table of webhooks, if there is one.
+func (l *loader) readWebhooks(s *section) {
+	if s == nil {
+		return
+	}
+	w := &l.config.Webhooks
+	s.boolean("enabled", &w.Enabled)
+	s.atLeast("timeout", 100*time.Millisecond, &w.Timeout)
+	if w.Timeout > time.Minute {
+		s.report("timeout", "is %s; it must be at most 1m", formatDuration(w.Timeout))
+	}
+	s.pauses("pauses", &w.Pauses)
+	s.atLeast("giveUpAfter", time.Second, &w.GiveUpAfter)
+	s.count("concurrency", 1, 64, &w.Concurrency)
+	s.prefixes("allowPrefixes", &w.AllowPrefixes)
+	if s.text("source", &w.Source) {
+		if _, err := url.Parse(w.Source); err != nil || w.Source == "" {
+			s.report("source", `must be a URI, like "urn:dibs" or "https://names.example.com"`)
+		}
+	}
+	s.finish()
+}
+
+// pauses reads a list of durations.
+func (s *section) pauses(key string, into *[]time.Duration) {
+	texts := s.list(key)
+	if texts == nil {
+		return
+	}
+	if len(texts) == 0 || len(texts) > maxPauses {
+		s.report(key, "has %d pauses; it must have 1 to %d", len(texts), maxPauses)
+		return
+	}
+	pauses := make([]time.Duration, len(texts))
+	for i, text := range texts {
+		pause, err := parseDuration(text)
+		switch {
+		case err != nil:
+			s.reportElement(key, i, "%v", err)
+		case pause < 10*time.Millisecond || pause > 30*day:
+			s.reportElement(key, i, "is %s; it must be between 10ms and 30d", formatDuration(pause))
+		}
+		pauses[i] = pause
+	}
+	*into = pauses
+}
+
+// prefixes reads a list of networks.
+func (s *section) prefixes(key string, into *[]netip.Prefix) {
+	for i, text := range s.list(key) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			s.reportElement(key, i, `invalid network %q: write "10.0.0.0/8", "127.0.0.1/32" or "fd00::/8"`, text)
+			continue
+		}
+		*into = append(*into, prefix.Masked())
+	}
+}
+
+// readTracing reads [tracing]. It does not open the file of headers: a command that needs only
+// the policies may lack the permission.
+func (l *loader) readTracing(s *section) {
+	if s == nil {
+		return
+	}
+	c := &l.config.Tracing
+	s.text("endpoint", &c.Endpoint)
+	s.fraction("sample", &c.Sample)
+	s.text("serviceName", &c.ServiceName)
+	if headers := s.table("headers"); headers != nil {
+		for name := range headers.values {
+			var value string
+			if !headers.text(name, &value) {
+				continue
+			}
+			if c.Headers == nil {
+				c.Headers = make(map[string]string)
+			}
+			c.Headers[name] = value
+		}
+	}
+	s.text("headersFile", &c.HeadersFile)
+	s.finish()
+	if c.HeadersFile != "" {
+		c.HeadersFile = l.file.resolve(c.HeadersFile)
+	}
+	if c.Endpoint != "" {
+		if err := tracing.CheckEndpoint(c.Endpoint); err != nil {
+			s.report("endpoint", "%v", err)
+		}
+	}
+	if c.ServiceName == "" {
+		s.report("serviceName", "is empty: set a name, or remove the setting")
+	}
+}
+
+// fraction reads a number from 0 to 1.
+func (s *section) fraction(key string, into *float64) {
+	value, whole := s.values[key].(int64)
+	if whole {
+		s.known = append(s.known, key)
+		*into = float64(value)
+	} else if number, ok := take[float64](s, key, "a number from 0 to 1"); ok {
+		*into = number
+	}
+	if !(*into >= 0 && *into <= 1) { // NaN too
+		s.report(key, "is %v; it must be between 0 and 1", *into)
+	}
+}
+
+// readLimits reads [limits].
+func (l *loader) readLimits(s *section) {
+	if s == nil {
+		return
+	}
+	c := &l.config.Limits
+	s.rate("reads", limit.LeastReads, &c.Reads)
+	s.rate("writes", limit.LeastWrites, &c.Writes)
+	s.rate("checks", limit.LeastChecks, &c.Checks)
+	s.rate("perAddress", 1, &c.PerAddress)
+	s.rate("signIn", 1, &c.SignIn)
+	const most = 1_000_000
+	s.count("maxInFlight", 0, most, &c.MaxInFlight)
+	s.count("maxWaiting", 0, most, &c.MaxWaiting)
+	s.atLeast("maxWait", time.Millisecond, &c.MaxWait)
+	s.count("maxStreams", 0, most, &c.MaxStreams)
+	s.count("callerShare", 1, 100, &c.CallerShare)
+	s.count("maxConnections", 0, most, &c.MaxConnections)
+	s.proxies("trustedProxies", &c.Proxies.Trusted)
+	if s.text("forwardedHeader", &c.Proxies.Header) {
+		switch {
+		case strings.EqualFold(c.Proxies.Header, limit.XForwardedFor):
+			c.Proxies.Header = limit.XForwardedFor
+		case strings.EqualFold(c.Proxies.Header, limit.Forwarded):
+			c.Proxies.Header = limit.Forwarded
+		default:
+			s.report("forwardedHeader", "is %q; it must be %q or %q", c.Proxies.Header, limit.XForwardedFor, limit.Forwarded)
+		}
+	}
+	s.finish()
+}
+
+// rate reads a rate that allows at least the largest single request.
+func (s *section) rate(key string, least int, into *limit.Rate) {
+	text, ok := take[string](s, key, `a rate like "500/s" or "10/m", or "off"`)
+	if !ok {
+		return
+	}
+	r, err := limit.ParseRate(text)
+	switch {
+	case err != nil:
+		s.report(key, "%v", err)
+	case !r.Off() && r.N < least:
+		s.report(key, `is %s; it must be at least %d, the cost of the largest request, or "off"`, r, least)
+	default:
+		*into = r
+	}
+}
+
+// proxies reads a list of addresses and networks.
+func (s *section) proxies(key string, into *[]netip.Prefix) {
+	for i, text := range s.list(key) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			var addr netip.Addr
+			if addr, err = netip.ParseAddr(text); err == nil {
+				prefix = netip.PrefixFrom(addr, addr.BitLen())
+			}
+		}
+		switch {
+		case err != nil:
+			s.reportElement(key, i, `%q is neither an address nor a network: write "10.0.0.7" or "10.0.0.0/8"`, text)
+		case prefix.Bits() == 0:
+			s.reportElement(key, i, "covers all addresses, so any caller could forge its address: list only the proxies")
+		default:
+			*into = append(*into, prefix.Masked())
+		}
+	}
+}
