@@ -87,29 +87,6 @@ type Config struct {
 	witnesses []io.Closer // of the policies
 }
 
-// defaults returns the default configuration.
-func defaults() Config {
-	return Config{
-		Listen:            "127.0.0.1:8080",
-		Keyless:           KeylessLocal,
-		Store:             "sqlite:dibs.db",
-		Wait:              time.Minute,
-		SweepEvery:        10 * time.Second,
-		DrainTimeout:      20 * time.Second,
-		MaxBody:           1 << 20,
-		RequestTimeout:    15 * time.Second,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		LogLevel:          slog.LevelInfo,
-		LogFormat:         "text",
-		Suggestions:       3,
-		TLS:               tlsfiles.Files{Clients: tlsfiles.Off},
-		Webhooks:          defaultWebhooks(),
-		Tracing:           tracing.Config{Sample: 0.01, ServiceName: "dibs"},
-		Limits:            limit.Defaults(),
-	}
-}
-
 // Dibs returns the configuration of the registry, without Logger and Observer.
 func (c *Config) Dibs() dibs.Config {
 	// In dibs.Config zero means the default, and a negative value none.
@@ -137,11 +114,13 @@ func Load(o Overrides) (*Config, error) {
 	if o.Environ == nil {
 		o.Environ = ProcessEnvironment()
 	}
-	l := &loader{config: defaults(), origins: make(map[string]origin)}
+	l := &loader{origins: make(map[string]origin)}
+	l.config, l.settings = newConfig()
 	environ := l.readSecretFiles(o.Environ)
 	l.readFile(cmp.Or(o.File, environ["DIBS_CONFIG"]))
-	l.readVariables(environ)
-	l.readFlags(o.Flags)
+	l.overlay(func(s Setting) (string, origin) { return environ[s.Env], variable(environ, s.Env) })
+	l.overlay(func(s Setting) (string, origin) { return o.Flags[s.Flag], origin{Setting: "--" + s.Flag} })
+	l.checkFlags(o.Flags)
 	l.readBlindKeys(environ)
 	l.readWitnesses(environ)
 	l.readRoutes()
@@ -151,17 +130,21 @@ func Load(o Overrides) (*Config, error) {
 		l.problems.sort()
 		return nil, l.problems
 	}
-	return &l.config, nil
+	return l.config, nil
 }
 
 // loader holds a configuration while it is read.
 type loader struct {
-	config    Config
-	origins   map[string]origin // where settings were set, by key
-	problems  Problems
-	file      *file // nil means none
-	keys      blindKeys
-	witnesses map[string]dibs.Witness // by name; nil if it is invalid, which was reported
+	config     *Config
+	settings   []Setting         // of config
+	origins    map[string]origin // where settings were set, by key
+	problems   Problems
+	path       string   // of the file; empty means none
+	lines      lines    // of the file
+	root       *section // the file's top level
+	keys       []dibs.BlindKey
+	brokenKeys bool                    // a blind key is invalid, which was reported
+	witnesses  map[string]dibs.Witness // by name; nil if it is invalid, which was reported
 }
 
 // ProcessEnvironment returns the environment of the process.
@@ -183,7 +166,7 @@ func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
 		if path == "" {
 			continue
 		}
-		from := origin{setting: name + "_FILE"}
+		from := variable(environ, name)
 		if environ[name] != "" {
 			l.report(from, "%s is also set: set only one of the two", name)
 			continue
@@ -198,43 +181,37 @@ func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
 	return environ
 }
 
-// readVariables reads settings from the environment. An empty variable is not set.
-func (l *loader) readVariables(environ map[string]string) {
-	l.overlay(environ, func(s Setting) origin {
-		if environ[s.Env+"_FILE"] != "" {
-			return origin{setting: s.Env + "_FILE"}
-		}
-		return origin{setting: s.Env}
-	})
+// variable returns where a variable is set: in the environment, or in a file that it names.
+func variable(environ map[string]string, name string) origin {
+	if environ[name+"_FILE"] != "" {
+		name += "_FILE"
+	}
+	return origin{Setting: name}
 }
 
-// readFlags reads settings from the command line, parsed like variables.
-func (l *loader) readFlags(flags map[string]string) {
-	values := make(map[string]string)
-	for _, s := range Settings() {
-		value, given := flags[s.Flag]
-		if given && value == "" {
-			l.report(origin{setting: "--" + s.Flag}, "is empty: give a value, or remove the flag")
-		}
-		values[s.Env] = value
-	}
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		if !slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Flag == name }) {
-			l.report(origin{setting: "--" + name}, "unknown setting")
-		}
-	}
-	l.overlay(values, func(s Setting) origin { return origin{setting: "--" + s.Flag} })
-}
-
-// overlay sets settings from values, by the names of variables.
-func (l *loader) overlay(values map[string]string, from func(Setting) origin) {
-	for _, s := range Settings() {
-		if values[s.Env] == "" {
+// overlay sets the settings for which a later source has a text. Variables and flags are parsed
+// alike, and an empty one is not set.
+func (l *loader) overlay(source func(Setting) (text string, from origin)) {
+	for _, s := range l.settings {
+		text, from := source(s)
+		if text == "" {
 			continue
 		}
-		l.origins[s.Key] = from(s)
-		if err := parseValue(values[s.Env], s.field(&l.config)); err != nil {
-			l.report(l.origins[s.Key], "%v", err)
+		l.origins[s.Key] = from
+		if err := parseValue(text, s.field); err != nil {
+			l.report(from, "%v", err)
+		}
+	}
+}
+
+// checkFlags reports flags that are empty or unknown.
+func (l *loader) checkFlags(flags map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		switch {
+		case !slices.ContainsFunc(l.settings, func(s Setting) bool { return s.Flag == name }):
+			l.report(origin{Setting: "--" + name}, "unknown setting")
+		case flags[name] == "":
+			l.report(origin{Setting: "--" + name}, "is empty: give a value, or remove the flag")
 		}
 	}
 }

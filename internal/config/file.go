@@ -16,45 +16,31 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// file is a well-formed configuration file.
-type file struct {
-	path  string
-	lines lines
-	// The tables that are read after the settings of all sources.
-	fallback  *section
-	policies  *section
-	witnesses *section
-	blindKeys []*section
-	routes    []*section
-}
-
-// readFile reads the file at path; an empty path means none.
+// readFile reads the file at path; an empty path means none. Without a well-formed file the root
+// is empty, and so are all tables in it.
 func (l *loader) readFile(path string) {
+	l.path, l.root = path, &section{loader: l}
 	if path == "" {
 		return
 	}
 	document, err := os.ReadFile(path)
 	if err != nil {
-		l.report(origin{file: path}, "cannot be read: %v", cause(err))
+		l.report(origin{File: path}, "cannot be read: %v", cause(err))
 		return
 	}
 	tree := make(map[string]any)
 	if err := toml.Unmarshal(document, &tree); err != nil {
-		at := origin{file: path}
+		at := origin{File: path}
 		if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
-			at.line, _ = syntax.Position()
+			at.Line, _ = syntax.Position()
 		}
 		l.report(at, "%s", strings.TrimPrefix(err.Error(), "toml: "))
 		return
 	}
-	l.file = &file{path: path, lines: linesOf(document)}
-	l.readSettings(&section{loader: l, values: tree})
-}
-
-// readSettings reads the top level of the file.
-func (l *loader) readSettings(s *section) {
-	for _, setting := range settings {
-		s.value(setting.Key, setting.field(&l.config))
+	l.lines, l.root.values = linesOf(document), tree
+	s := l.root
+	for _, setting := range l.settings {
+		s.value(setting.Key, setting.field)
 		if s.has(setting.Key) {
 			l.origins[setting.Key] = s.at(setting.Key)
 		}
@@ -63,11 +49,7 @@ func (l *loader) readSettings(s *section) {
 	l.readWebhooks(s.table("webhooks"))
 	l.readTracing(s.table("tracing"))
 	l.readLimits(s.table("limits"))
-	l.file.fallback = s.table("default")
-	l.file.policies = s.table("policies")
-	l.file.witnesses = s.table("witnesses")
-	l.file.blindKeys = s.tables("blindKeys")
-	l.file.routes = s.tables("routes")
+	s.known = append(s.known, "default", "policies", "witnesses", "blindKeys", "routes") // read after all settings
 	s.finish()
 }
 
@@ -93,11 +75,11 @@ func cause(err error) error {
 }
 
 // resolve returns a path that the file contains. A relative path begins at the file's folder.
-func (f *file) resolve(path string) string {
+func (l *loader) resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(filepath.Dir(f.path), path)
+	return filepath.Join(filepath.Dir(l.path), path)
 }
 
 // lines are the line numbers of keys, tables and elements of lists, by path:
@@ -208,10 +190,15 @@ func element(list string, index int) string { return list + "[" + strconv.Itoa(i
 
 // Problem is one error in a configuration.
 type Problem struct {
-	File    string // empty if it is not about the file
-	Line    int    // from 1; 0 if it is not about a line
-	Setting string // as written in its source: "policies.slug.maxTTL", "DIBS_LISTEN", "--listen"
+	origin
 	Message string
+}
+
+// origin is where a setting was set.
+type origin struct {
+	File    string // empty if it is not in the file
+	Line    int    // from 1; 0 if it is not on a line
+	Setting string // as written in its source: "policies.slug.maxTTL", "DIBS_LISTEN", "--listen"
 }
 
 // String returns "dibs.toml:12: policies.slug.maxTTL: …".
@@ -255,16 +242,9 @@ func (p Problems) sort() {
 	})
 }
 
-// origin is where a setting was set.
-type origin struct {
-	file    string
-	line    int
-	setting string
-}
-
 // report adds a problem, but only once: several policies may inherit a wrong setting.
 func (l *loader) report(at origin, format string, args ...any) {
-	p := Problem{File: at.file, Line: at.line, Setting: at.setting, Message: fmt.Sprintf(format, args...)}
+	p := Problem{at, fmt.Sprintf(format, args...)}
 	if !slices.Contains(l.problems, p) {
 		l.problems = append(l.problems, p)
 	}

@@ -18,12 +18,12 @@ import (
 type policySettings struct {
 	policy      dibs.Policy // the fields that are set directly
 	profile     string      // empty means exact
-	options     *section    // of the profile; may be nil
+	options     *section    // of the profile
 	oneScript   bool
 	confusables bool
 	blind       bool
 	witness     string     // its name; empty means none
-	words       *section   // reserved words; may be nil
+	words       *section   // reserved words
 	from        []*section // where the settings were read, nearest first
 }
 
@@ -34,17 +34,16 @@ var typeProfiles = []string{"slug", "username", "email", "hostname"}
 // inherits from [default].
 func (l *loader) buildPolicies() {
 	sections := l.policySections()
-	var fallback policySettings
-	if l.file != nil && l.file.fallback != nil {
-		fallback.read(l.file.fallback)
-	}
+	none := &section{loader: l}
+	fallback := policySettings{options: none, words: none}
+	fallback.read(l.root.table("default"))
 	l.config.Default = l.build("", fallback)
 	l.config.Policies = make(map[string]dibs.Policy)
 
 	types := make(map[string]policySettings)
 	for _, name := range typeProfiles {
 		d := fallback
-		d.profile, d.options = name, nil
+		d.profile, d.options = name, none
 		types[name] = d
 	}
 	// Types, which have no dot, come first: namespaces inherit from their type.
@@ -72,10 +71,7 @@ func (l *loader) buildPolicies() {
 // policySections returns the tables of the policies by name.
 func (l *loader) policySections() map[string]*section {
 	sections := make(map[string]*section)
-	if l.file == nil || l.file.policies == nil {
-		return sections
-	}
-	all := l.file.policies
+	all := l.root.table("policies")
 	for name, value := range all.values {
 		// In TOML [policies.acme.slug] is a table in a table, not policies."acme.slug".
 		if inner, ok := value.(map[string]any); ok && onlyTables(inner) {
@@ -83,7 +79,7 @@ func (l *loader) policySections() map[string]*section {
 			all.report(name, `a namespace with a dot must be quoted: write [policies.%q]`, name+"."+first)
 			continue
 		}
-		if s := all.table(name); s != nil {
+		if s := all.table(name); s.values != nil {
 			sections[name] = s
 		}
 	}
@@ -102,10 +98,8 @@ func onlyTables(values map[string]any) bool {
 // read reads the settings of a table.
 func (d *policySettings) read(s *section) {
 	d.from = append([]*section{s}, d.from...)
-	if s.text("profile", &d.profile) {
-		d.options = nil // they belong to another profile
-	}
-	if options := s.table("profileOptions"); options != nil {
+	changed := s.text("profile", &d.profile) // inherited options belong to another profile
+	if options := s.table("profileOptions"); changed || options.values != nil {
 		d.options = options
 	}
 	s.boolean("oneScript", &d.oneScript)
@@ -121,7 +115,7 @@ func (d *policySettings) read(s *section) {
 	s.positiveOr("aliasRetention", "forever", &p.AliasRetention)
 	s.oneOf("redirectStatus", &p.RedirectStatus, 301, 302, 307, 308)
 	s.oneOf("archivedStatus", &p.ArchivedStatus, 404, 410)
-	if words := s.table("reservedWords"); words != nil {
+	if words := s.table("reservedWords"); words.values != nil {
 		d.words = words
 	}
 	s.boolean("confusables", &d.confusables)
@@ -136,9 +130,6 @@ func (d *policySettings) at(key string) origin {
 		if s.has(key) {
 			return s.at(key)
 		}
-	}
-	if len(d.from) == 0 {
-		return origin{}
 	}
 	return d.from[0].at("")
 }
@@ -155,8 +146,8 @@ func (l *loader) build(name string, d policySettings) dibs.Policy {
 	}
 	p.ReservedWords = buildWords(d.words)
 	if d.blind {
-		p.Blind = l.keys.list
-		if len(p.Blind) == 0 && !l.keys.broken {
+		p.Blind = l.keys
+		if len(p.Blind) == 0 && !l.brokenKeys {
 			l.report(d.at("blind"), "needs a key: add one in [[blindKeys]], or set %s", blindKeysVariable)
 		}
 	}
@@ -188,9 +179,6 @@ func checkPolicy(name string, p dibs.Policy) (key, problem string) {
 // buildProfile makes the profile that a policy names, with its options.
 func (d *policySettings) buildProfile(l *loader) dibs.Profile {
 	options := d.options
-	if options == nil {
-		options = &section{loader: l}
-	}
 	options.known = nil
 	defer options.finish()
 	switch d.profile {
@@ -246,9 +234,6 @@ func providers(options *section) (chosen []profile.Provider) {
 
 // buildWords makes the reserved words of a table. Nil means none.
 func buildWords(s *section) dibs.Words {
-	if s == nil {
-		return nil
-	}
 	s.known = nil
 	defer s.finish()
 	var w profile.Words

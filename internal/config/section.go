@@ -29,8 +29,7 @@ func (s *section) at(key string) origin {
 }
 
 func (s *section) where(path string) origin {
-	f := s.loader.file
-	return origin{file: f.path, line: f.lines.line(path), setting: path}
+	return origin{s.loader.path, s.loader.lines.line(path), path}
 }
 
 func (s *section) has(key string) bool {
@@ -153,12 +152,9 @@ func (s *section) list(key string) (texts []string) {
 	return texts
 }
 
-// table reads a table; nil if it is not set.
+// table reads a table. One that is not set, or not a table, has nil values.
 func (s *section) table(key string) *section {
-	values, ok := take[map[string]any](s, key, "a table")
-	if !ok {
-		return nil
-	}
+	values, _ := take[map[string]any](s, key, "a table")
 	return &section{loader: s.loader, path: join(s.path, key), values: values}
 }
 
@@ -276,7 +272,7 @@ func (s *section) secret(key string, environ map[string]string) (value, from str
 		return "", key, false
 	case file != "":
 		from = key + "File"
-		value, err = readSecret(s.loader.file.resolve(file))
+		value, err = readSecret(s.loader.resolve(file))
 	case variable != "":
 		from = key + "Env"
 		if value = environ[variable]; value == "" {

@@ -30,11 +30,8 @@ func defaultWebhooks() Webhooks {
 
 const maxPauses = 50
 
-// readWebhooks reads the table of webhooks, if there is one.
+// readWebhooks reads [webhooks].
 func (l *loader) readWebhooks(s *section) {
-	if s == nil {
-		return
-	}
 	w := &l.config.Webhooks
 	s.boolean("enabled", &w.Enabled)
 	s.atLeast("timeout", 100*time.Millisecond, &w.Timeout)
@@ -92,29 +89,22 @@ func (s *section) prefixes(key string, into *[]netip.Prefix) {
 // readTracing reads [tracing]. It does not open the file of headers: a command that needs only
 // the policies may lack the permission.
 func (l *loader) readTracing(s *section) {
-	if s == nil {
-		return
-	}
 	c := &l.config.Tracing
 	s.text("endpoint", &c.Endpoint)
 	s.fraction("sample", &c.Sample)
 	s.text("serviceName", &c.ServiceName)
-	if headers := s.table("headers"); headers != nil {
-		for name := range headers.values {
-			var value string
-			if !headers.text(name, &value) {
-				continue
-			}
-			if c.Headers == nil {
-				c.Headers = make(map[string]string)
-			}
+	headers := s.table("headers")
+	c.Headers = make(map[string]string)
+	for name := range headers.values {
+		var value string
+		if headers.text(name, &value) {
 			c.Headers[name] = value
 		}
 	}
 	s.text("headersFile", &c.HeadersFile)
 	s.finish()
 	if c.HeadersFile != "" {
-		c.HeadersFile = l.file.resolve(c.HeadersFile)
+		c.HeadersFile = l.resolve(c.HeadersFile)
 	}
 	if c.Endpoint != "" {
 		if err := tracing.CheckEndpoint(c.Endpoint); err != nil {
@@ -142,9 +132,6 @@ func (s *section) fraction(key string, into *float64) {
 
 // readLimits reads [limits].
 func (l *loader) readLimits(s *section) {
-	if s == nil {
-		return
-	}
 	c := &l.config.Limits
 	s.rate("reads", limit.LeastReads, &c.Reads)
 	s.rate("writes", limit.LeastWrites, &c.Writes)

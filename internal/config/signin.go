@@ -16,9 +16,7 @@ import (
 
 // readSignIn reads the settings of TLS, issuers, client certificates and CORS.
 func (l *loader) readSignIn(s *section) {
-	if t := s.table("tls"); t != nil {
-		l.config.TLS = l.readTLS(t)
-	}
+	l.config.TLS = l.readTLS(s.table("tls"))
 	for _, t := range s.tables("oidc") {
 		l.config.OIDC = append(l.config.OIDC, t.issuer(l.config.OIDC))
 	}
@@ -49,7 +47,7 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 	s.finish()
 	for _, path := range []*string{&f.Certificate, &f.Key, &f.ClientCA} {
 		if *path != "" {
-			*path = l.file.resolve(*path)
+			*path = l.resolve(*path)
 		}
 	}
 	switch f.Clients = tlsfiles.Clients(clients); {

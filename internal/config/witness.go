@@ -35,14 +35,11 @@ func (c *Config) Close() error {
 
 // readWitnesses makes the witnesses of the file. None of them connects yet.
 func (l *loader) readWitnesses(environ map[string]string) {
-	if l.file == nil || l.file.witnesses == nil {
-		return
-	}
 	l.witnesses = make(map[string]dibs.Witness)
-	all := l.file.witnesses
+	all := l.root.table("witnesses")
 	for _, name := range slices.Sorted(maps.Keys(all.values)) {
 		s := all.table(name)
-		if s == nil {
+		if s.values == nil {
 			continue
 		}
 		l.witnesses[name] = nil
@@ -143,9 +140,6 @@ func (s *section) witnessTimeout(into *time.Duration) {
 // headers reads a table of HTTP headers.
 func (s *section) headers(key string, into http.Header) {
 	table := s.table(key)
-	if table == nil {
-		return
-	}
 	for _, name := range slices.Sorted(maps.Keys(table.values)) {
 		var value string
 		switch {
@@ -174,7 +168,7 @@ func (s *section) authorities(key string) *tls.Config {
 	if !s.text(key, &path) {
 		return nil
 	}
-	text, err := os.ReadFile(s.loader.file.resolve(path))
+	text, err := os.ReadFile(s.loader.resolve(path))
 	if err != nil {
 		s.report(key, "cannot be read: %v", cause(err))
 		return nil
