@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -134,7 +135,8 @@ func (d *policySettings) at(key string) origin {
 	return d.from[0].at("")
 }
 
-// build makes a policy from its settings, and reports its errors.
+// build makes a policy from its settings, and reports its errors. The name is empty for the
+// default policy.
 func (l *loader) build(name string, d policySettings) dibs.Policy {
 	p := d.policy
 	p.Profile = d.buildProfile(l)
@@ -152,28 +154,19 @@ func (l *loader) build(name string, d policySettings) dibs.Policy {
 		}
 	}
 	p.Witness = l.witness(d)
-	if key, problem := checkPolicy(name, p); problem != "" {
-		l.report(d.at(key), "%s", problem)
-	}
-	return p
-}
-
-// checkPolicy returns the wrong setting of a policy and the problem, or two empty texts. The name
-// is empty for the default policy.
-func checkPolicy(name string, p dibs.Policy) (key, problem string) {
 	if name != "" {
 		if err := rules.CheckNamespace(name); err != nil {
-			return "", err.Message
+			l.report(d.at(""), "%s", err.Message)
+			return p
 		}
 	}
 	err := rules.CheckPolicy(p)
 	if invalid, ok := errors.AsType[*rules.PolicyError](err); ok {
-		return strings.ToLower(invalid.Field[:1]) + invalid.Field[1:], invalid.Problem
+		l.report(d.at(strings.ToLower(invalid.Field[:1])+invalid.Field[1:]), "%s", invalid.Problem)
+	} else if err != nil {
+		l.report(d.at(""), "%v", err)
 	}
-	if err != nil {
-		return "", err.Error()
-	}
-	return "", ""
+	return p
 }
 
 // buildProfile makes the profile that a policy names, with its options.
@@ -205,8 +198,7 @@ func (d *policySettings) buildProfile(l *loader) dibs.Profile {
 	}
 }
 
-func usernameProfile(options *section) dibs.Profile {
-	p := profile.Username{}
+func usernameProfile(options *section) (p profile.Username) {
 	options.count("minLength", 1, 1024, &p.MinLength)
 	options.count("maxLength", 1, 1024, &p.MaxLength)
 	if most := cmp.Or(p.MaxLength, 64); p.MinLength > most { // 64 is the profile's default
@@ -221,13 +213,12 @@ func providers(options *section) (chosen []profile.Provider) {
 		if name == "all" {
 			return slices.Clone(profile.KnownProviders)
 		}
-		at := slices.IndexFunc(profile.KnownProviders, func(p profile.Provider) bool { return p.Name == name })
-		if at < 0 {
-			known := namesOf(profile.KnownProviders, func(p profile.Provider) string { return p.Name })
-			options.reportElement("providers", i, "unknown provider %q: use %s, or all", name, known)
+		provider, err := find("provider", name, profile.KnownProviders, func(p profile.Provider) string { return p.Name })
+		if err != nil {
+			options.reportElement("providers", i, "%v, or all", err)
 			continue
 		}
-		chosen = append(chosen, profile.KnownProviders[at])
+		chosen = append(chosen, provider)
 	}
 	return chosen
 }
@@ -241,14 +232,9 @@ func buildWords(s *section) dibs.Words {
 	s.texts("patterns", &w.Patterns)
 	s.texts("except", &w.Except)
 	s.boolean("lookAlikes", &w.LookAlikes)
-	for i, name := range s.list("lists") {
-		at := slices.IndexFunc(profile.AllLists, func(l profile.List) bool { return l.Name == name })
-		if at < 0 {
-			s.reportElement("lists", i, "unknown list %q: use %s", name, namesOf(profile.AllLists, func(l profile.List) string { return l.Name }))
-			continue
-		}
-		w.Lists = append(w.Lists, profile.AllLists[at])
-	}
+	w.Lists = parseEach(s, "lists", func(name string) (profile.List, error) {
+		return find("list", name, profile.AllLists, func(l profile.List) string { return l.Name })
+	})
 	s.checkEach("words", w.Own, func(word string) profile.Words { return profile.Words{Own: []string{word}} })
 	s.checkEach("patterns", w.Patterns, func(pattern string) profile.Words { return profile.Words{Patterns: []string{pattern}} })
 	if len(w.Lists)+len(w.Own)+len(w.Patterns) == 0 {
@@ -270,10 +256,14 @@ func (s *section) checkEach(key string, texts []string, words func(string) profi
 	}
 }
 
-func namesOf[T any](list []T, name func(T) string) string {
-	names := make([]string, len(list))
-	for i, item := range list {
-		names[i] = name(item)
+// find returns the one with a name, or an error with all names.
+func find[T any](what, name string, all []T, nameOf func(T) string) (found T, err error) {
+	var names []string
+	for _, item := range all {
+		if nameOf(item) == name {
+			return item, nil
+		}
+		names = append(names, nameOf(item))
 	}
-	return strings.Join(names, ", ")
+	return found, fmt.Errorf("unknown %s %q: use %s", what, name, strings.Join(names, ", "))
 }

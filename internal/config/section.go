@@ -152,6 +152,24 @@ func (s *section) list(key string) (texts []string) {
 	return texts
 }
 
+// parseEach reads a list of texts and parses each. It leaves out those that are invalid.
+func parseEach[T any](s *section, key string, parse func(string) (T, error)) (parsed []T) {
+	for i, text := range s.list(key) {
+		value, err := parse(text)
+		if err != nil {
+			s.reportElement(key, i, "%v", err)
+			continue
+		}
+		parsed = append(parsed, value)
+	}
+	return parsed
+}
+
+// checked returns a parse function for texts that are only checked.
+func checked(check func(string) error) func(string) (string, error) {
+	return func(text string) (string, error) { return text, check(text) }
+}
+
 // table reads a table. One that is not set, or not a table, has nil values.
 func (s *section) table(key string) *section {
 	values, _ := take[map[string]any](s, key, "a table")
@@ -209,21 +227,27 @@ func (s *section) atLeast(key string, least time.Duration, into *time.Duration) 
 	}
 }
 
+// within reads a duration with a minimum and a maximum.
+func (s *section) within(key string, least, most time.Duration, into *time.Duration) {
+	s.atLeast(key, least, into)
+	if *into > most {
+		s.report(key, "is %s; it must be at most %s", formatDuration(*into), formatDuration(most))
+	}
+}
+
 // positiveOr reads a positive duration, or a word that means zero.
 func (s *section) positiveOr(key, word string, into *time.Duration) {
-	if s.values[key] == word {
+	text, _ := s.values[key].(string)
+	switch d, err := parseDuration(text); {
+	case text == word:
 		s.known = append(s.known, key)
 		*into = 0
-		return
+	case err == nil && d <= 0:
+		s.known = append(s.known, key)
+		s.report(key, "is %s; it must be at least 1ms, or %q", formatDuration(d), word)
+	default:
+		s.atLeast(key, time.Millisecond, into)
 	}
-	if text, ok := s.values[key].(string); ok {
-		if d, err := parseDuration(text); err == nil && d <= 0 {
-			s.known = append(s.known, key)
-			s.report(key, "is %s; it must be at least 1ms, or %q", formatDuration(d), word)
-			return
-		}
-	}
-	s.atLeast(key, time.Millisecond, into)
 }
 
 // count reads a number within bounds.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -34,14 +36,16 @@ const maxPauses = 50
 func (l *loader) readWebhooks(s *section) {
 	w := &l.config.Webhooks
 	s.boolean("enabled", &w.Enabled)
-	s.atLeast("timeout", 100*time.Millisecond, &w.Timeout)
-	if w.Timeout > time.Minute {
-		s.report("timeout", "is %s; it must be at most 1m", formatDuration(w.Timeout))
+	s.within("timeout", 100*time.Millisecond, time.Minute, &w.Timeout)
+	if list, ok := s.values["pauses"].([]any); ok && (len(list) == 0 || len(list) > maxPauses) {
+		s.report("pauses", "has %d pauses; it must have 1 to %d", len(list), maxPauses)
 	}
-	s.pauses("pauses", &w.Pauses)
+	if pauses := parseEach(s, "pauses", parsePause); pauses != nil {
+		w.Pauses = pauses
+	}
 	s.atLeast("giveUpAfter", time.Second, &w.GiveUpAfter)
 	s.count("concurrency", 1, 64, &w.Concurrency)
-	s.prefixes("allowPrefixes", &w.AllowPrefixes)
+	w.AllowPrefixes = parseEach(s, "allowPrefixes", parseNetwork)
 	if s.text("source", &w.Source) {
 		if _, err := url.Parse(w.Source); err != nil || w.Source == "" {
 			s.report("source", `must be a URI, like "urn:dibs" or "https://names.example.com"`)
@@ -50,40 +54,20 @@ func (l *loader) readWebhooks(s *section) {
 	s.finish()
 }
 
-// pauses reads a list of durations.
-func (s *section) pauses(key string, into *[]time.Duration) {
-	texts := s.list(key)
-	if texts == nil {
-		return
+func parsePause(text string) (time.Duration, error) {
+	pause, err := parseDuration(text)
+	if err == nil && (pause < 10*time.Millisecond || pause > 30*day) {
+		err = fmt.Errorf("is %s; it must be between 10ms and 30d", formatDuration(pause))
 	}
-	if len(texts) == 0 || len(texts) > maxPauses {
-		s.report(key, "has %d pauses; it must have 1 to %d", len(texts), maxPauses)
-		return
-	}
-	pauses := make([]time.Duration, len(texts))
-	for i, text := range texts {
-		pause, err := parseDuration(text)
-		switch {
-		case err != nil:
-			s.reportElement(key, i, "%v", err)
-		case pause < 10*time.Millisecond || pause > 30*day:
-			s.reportElement(key, i, "is %s; it must be between 10ms and 30d", formatDuration(pause))
-		}
-		pauses[i] = pause
-	}
-	*into = pauses
+	return pause, err
 }
 
-// prefixes reads a list of networks.
-func (s *section) prefixes(key string, into *[]netip.Prefix) {
-	for i, text := range s.list(key) {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			s.reportElement(key, i, `invalid network %q: write "10.0.0.0/8", "127.0.0.1/32" or "fd00::/8"`, text)
-			continue
-		}
-		*into = append(*into, prefix.Masked())
+func parseNetwork(text string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return prefix, fmt.Errorf(`invalid network %q: write "10.0.0.0/8", "127.0.0.1/32" or "fd00::/8"`, text)
 	}
+	return prefix.Masked(), nil
 }
 
 // readTracing reads [tracing]. It does not open the file of headers: a command that needs only
@@ -145,7 +129,7 @@ func (l *loader) readLimits(s *section) {
 	s.count("maxStreams", 0, most, &c.MaxStreams)
 	s.count("callerShare", 1, 100, &c.CallerShare)
 	s.count("maxConnections", 0, most, &c.MaxConnections)
-	s.proxies("trustedProxies", &c.Proxies.Trusted)
+	c.Proxies.Trusted = parseEach(s, "trustedProxies", parseProxy)
 	if s.text("forwardedHeader", &c.Proxies.Header) {
 		switch {
 		case strings.EqualFold(c.Proxies.Header, limit.XForwardedFor):
@@ -176,23 +160,17 @@ func (s *section) rate(key string, least int, into *limit.Rate) {
 	}
 }
 
-// proxies reads a list of addresses and networks.
-func (s *section) proxies(key string, into *[]netip.Prefix) {
-	for i, text := range s.list(key) {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			var addr netip.Addr
-			if addr, err = netip.ParseAddr(text); err == nil {
-				prefix = netip.PrefixFrom(addr, addr.BitLen())
-			}
-		}
-		switch {
-		case err != nil:
-			s.reportElement(key, i, `%q is neither an address nor a network: write "10.0.0.7" or "10.0.0.0/8"`, text)
-		case prefix.Bits() == 0:
-			s.reportElement(key, i, "covers all addresses, so any caller could forge its address: list only the proxies")
-		default:
-			*into = append(*into, prefix.Masked())
-		}
+// parseProxy parses an address or a network.
+func parseProxy(text string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(text)
+	if addr, notAddr := netip.ParseAddr(text); notAddr == nil {
+		prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 	}
+	switch {
+	case err != nil:
+		return prefix, fmt.Errorf(`%q is neither an address nor a network: write "10.0.0.7" or "10.0.0.0/8"`, text)
+	case prefix.Bits() == 0:
+		return prefix, errors.New("covers all addresses, so any caller could forge its address: list only the proxies")
+	}
+	return prefix.Masked(), nil
 }

@@ -26,13 +26,7 @@ func (l *loader) readSignIn(s *section) {
 	if len(l.config.Certificates) > 0 && !l.config.TLS.AsksClients() {
 		s.report("certificates", `the server does not ask for client certificates: set clientCertificates in [tls] to "optional" or "required"`)
 	}
-	for i, origin := range s.list("corsOrigins") {
-		if err := access.CheckOrigin(origin); err != nil {
-			s.reportElement("corsOrigins", i, "%v", err)
-			continue
-		}
-		l.config.CORSOrigins = append(l.config.CORSOrigins, origin)
-	}
+	l.config.CORSOrigins = parseEach(s, "corsOrigins", checked(access.CheckOrigin))
 }
 
 // readTLS reads [tls]. It does not open the files: a command that needs only the policies may
@@ -76,9 +70,9 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	i := auth.Issuer{Leeway: auth.DefaultLeeway}
 	s.text("issuer", &i.URL)
 	s.oneOrMore("audience", &i.Audience)
-	s.texts("algorithms", &i.Algorithms)
+	i.Algorithms = parseEach(s, "algorithms", checked(auth.CheckAlgorithm))
 	s.text("subject", &i.Subject)
-	s.atLeast("leeway", 0, &i.Leeway)
+	s.within("leeway", 0, auth.MaxLeeway, &i.Leeway)
 	i.Grants = s.grants("grants")
 	for _, t := range s.tables("rules") {
 		i.Rules = append(i.Rules, t.rule())
@@ -92,14 +86,6 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	}
 	if len(i.Audience) == 0 || slices.Contains(i.Audience, "") {
 		s.report("audience", "is required: the name of this server in tokens. Without it, tokens for other services would be accepted")
-	}
-	for n, name := range i.Algorithms {
-		if err := auth.CheckAlgorithm(name); err != nil {
-			s.reportElement("algorithms", n, "%v", err)
-		}
-	}
-	if i.Leeway > auth.MaxLeeway {
-		s.report("leeway", "is %s; it must be at most %s", formatDuration(i.Leeway), formatDuration(auth.MaxLeeway))
 	}
 	if len(i.Grants)+len(i.Rules) == 0 {
 		s.report("", "grants nothing: add grants, or rules")

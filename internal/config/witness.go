@@ -83,7 +83,7 @@ func (l *loader) readService(name string, s *section, environ map[string]string)
 	}
 	s.headers("headers", cfg.Header)
 	cfg.TLS = s.authorities("caFile")
-	s.witnessTimeout(&cfg.Timeout)
+	s.within("timeout", minWitnessTimeout, maxWitnessTimeout, &cfg.Timeout)
 	s.count("atOnce", 1, 64, &cfg.AtOnce)
 	s.finish()
 	w, err := witness.NewHTTP(cfg)
@@ -113,7 +113,7 @@ func (l *loader) readQuery(name string, s *section, environ map[string]string) {
 	}
 	cfg.Open = func() (*sql.DB, error) { return engine.OpenDatabase(address) }
 	s.positiveOr("absentAfter", "never", &cfg.AbsentAfter)
-	s.witnessTimeout(&cfg.Timeout)
+	s.within("timeout", minWitnessTimeout, maxWitnessTimeout, &cfg.Timeout)
 	s.finish()
 	w, err := witness.NewSQL(cfg)
 	if err != nil {
@@ -127,14 +127,6 @@ func (l *loader) readQuery(name string, s *section, environ map[string]string) {
 func (l *loader) addWitness(name string, ask dibs.Witness, closer io.Closer) {
 	l.witnesses[name] = ask
 	l.config.witnesses = append(l.config.witnesses, closer)
-}
-
-// witnessTimeout reads the timeout of a witness.
-func (s *section) witnessTimeout(into *time.Duration) {
-	s.atLeast("timeout", minWitnessTimeout, into)
-	if *into > maxWitnessTimeout {
-		s.report("timeout", "is %s; it must be at most %s", formatDuration(*into), formatDuration(maxWitnessTimeout))
-	}
 }
 
 // headers reads a table of HTTP headers.
