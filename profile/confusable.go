@@ -47,15 +47,12 @@ func appendSkeleton(dst []byte, name string) []byte {
 	return append(dst, unicodeSkeleton(name)...)
 }
 
-// maxRounds is more than any character needs; it is for future tables.
-const maxRounds = 4
-
 // unicodeSkeleton is the definition. The table has the looks of upper-case and of lower-case
 // letters: 0 looks like O, which becomes o, while M becomes m, which looks like rn. So it
 // applies the table and the mapping to lower case in turn until nothing changes.
 func unicodeSkeleton(canonical string) string {
 	s := norm.NFD.String(showLabels(norm.NFD.String(canonical)))
-	for range maxRounds {
+	for range 4 { // more than any character needs today
 		next := norm.NFD.String(mapLooks(s))
 		if next == s {
 			break
@@ -65,11 +62,6 @@ func unicodeSkeleton(canonical string) string {
 	return s
 }
 
-const (
-	dotAbove   = '\u0307'
-	finalSigma = 'ς'
-)
-
 // mapLooks replaces each character by what it looks like, in lower case. It applies the table
 // first, which distinguishes upper from lower case. It drops a dot above a letter that has a
 // dot, and takes a final sigma for a sigma.
@@ -78,11 +70,11 @@ func mapLooks(s string) string {
 	b.Grow(len(s))
 	var last rune
 	for _, r := range s {
-		if unicode.Is(ignorable, r) || (r == dotAbove && unicode.Is(unicode.Soft_Dotted, last)) {
+		if unicode.Is(ignorable, r) || (r == '\u0307' && unicode.Is(unicode.Soft_Dotted, last)) {
 			continue
 		}
 		last = r
-		if r == finalSigma {
+		if r == 'ς' {
 			r = 'σ'
 		}
 		looks := confusable.GetReplacement(r)

@@ -170,9 +170,6 @@ func repairEmail(value string) string {
 // hasQuotedLocal reports whether an address has a local part in quotes. Without the quotes
 // it is another mailbox, so there is nothing to try.
 func hasQuotedLocal(text string) bool {
-	if !strings.HasPrefix(text, `"`) {
-		return false
-	}
 	_, ok := splitQuoted(text)
 	return ok
 }

@@ -25,28 +25,19 @@ const mailto = "mailto:"
 // splitEmail splits an address at its @. It refuses a value that is more than an address, or
 // less.
 func splitEmail(value string) (emailParts, *dibs.Refusal) {
-	switch {
-	case value == "":
-		return emailParts{}, refuse("empty", whole, "is empty")
-	case !utf8.ValidString(value):
-		return emailParts{}, refuse("utf8", whole, "is not valid UTF-8")
-	case hasPrefixFold(value, mailto):
-		return emailParts{}, refuse("mailto", 0, "is a link: enter the address only")
-	case value[0] == '"':
-		if parts, ok := splitQuoted(value); ok {
-			return parts, nil
-		}
-	}
-	if refusal := shapeProblem(value); refusal != nil {
-		return emailParts{}, refusal
+	if parts, ok := splitQuoted(value); ok && utf8.ValidString(value) {
+		return parts, nil
 	}
 	local, domain, _ := strings.Cut(value, "@")
-	return emailParts{local: local, domain: domain, domainAt: len(local) + 1}, nil
+	return emailParts{local: local, domain: domain, domainAt: len(local) + 1}, shapeProblem(value)
 }
 
 // splitQuoted splits an address whose local part is in quotes, and removes these. It reports
 // false if the value does not begin with such a part and an @.
 func splitQuoted(value string) (emailParts, bool) {
+	if !strings.HasPrefix(value, `"`) {
+		return emailParts{}, false
+	}
 	var local strings.Builder
 	for i := 1; i < len(value); i++ {
 		switch value[i] {
@@ -67,23 +58,27 @@ func splitQuoted(value string) (emailParts, bool) {
 
 // shapeProblem returns why a value is not two texts with an @ in between, or nil.
 func shapeProblem(value string) *dibs.Refusal {
-	if at := strings.IndexAny(value, "<>"); at >= 0 {
-		return refuse("display_name", at, "has more than an address: enter only the part between < and >")
-	}
-	if at := strings.IndexAny(value, "()"); at >= 0 {
-		return refuse("comment", at, "has a comment in parentheses")
-	}
 	first, last := strings.IndexByte(value, '@'), strings.LastIndexByte(value, '@')
-	if first < 0 {
+	angle, parenthesis := strings.IndexAny(value, "<>"), strings.IndexAny(value, "()")
+	space := strings.IndexFunc(value, unicode.IsSpace)
+	switch {
+	case value == "":
+		return refuse("empty", whole, "is empty")
+	case !utf8.ValidString(value):
+		return refuse("utf8", whole, "is not valid UTF-8")
+	case hasPrefixFold(value, mailto):
+		return refuse("mailto", 0, "is a link: enter the address only")
+	case angle >= 0:
+		return refuse("display_name", angle, "has more than an address: enter only the part between < and >")
+	case parenthesis >= 0:
+		return refuse("comment", parenthesis, "has a comment in parentheses")
+	case first < 0:
 		return refuse("no_at", whole, "has no @")
-	}
-	if first != last {
+	case first != last:
 		return refuse("many_at", first+1+strings.IndexByte(value[first+1:], '@'), "has more than one @")
-	}
-	if at := strings.IndexFunc(value, unicode.IsSpace); at >= 0 {
-		return refuse("space", at, "has a space")
-	}
-	if first == 0 {
+	case space >= 0:
+		return refuse("space", space, "has a space")
+	case first == 0:
 		return refuse("no_local", 0, "has nothing before the @")
 	}
 	return nil
@@ -250,14 +245,13 @@ func mailDomainProblem(domain string, start int) *dibs.Refusal {
 		}
 		rest, at = rest[size:], at+size
 	}
-	if labels < 2 {
-		return refuse("single_label", start, "has no dot in its domain")
-	}
 	canonical, _ := mailDomains.ToASCII(domain)
-	if len(canonical) > maxMailDomain {
+	switch {
+	case labels < 2:
+		return refuse("single_label", start, "has no dot in its domain")
+	case len(canonical) > maxMailDomain:
 		return refuse("domain_too_long", start, "has a domain of %d bytes, more than the %d allowed", len(canonical), maxMailDomain)
-	}
-	if isMailNumber(canonical[strings.LastIndexByte(canonical, '.')+1:]) {
+	case isMailNumber(canonical[strings.LastIndexByte(canonical, '.')+1:]):
 		return refuse("numeric_domain", start, "has a domain that ends with a number")
 	}
 	return refuse("domain", start, "has a domain that does not follow the rules of IDNA")
@@ -276,17 +270,15 @@ func mailLabelProblem(label string, at int) *dibs.Refusal {
 			return refuse("domain_character", at+i, "has the character %q (%U) in its domain, which a domain cannot have", r, r)
 		}
 	}
-	if label[0] == '-' {
+	end := len(label) - 1
+	switch canonical, err := mailDomains.ToASCII(label); {
+	case label[0] == '-':
 		return refuse("hyphen_at_start", at, "has a part of its domain that begins with a hyphen")
-	}
-	if end := len(label) - 1; label[end] == '-' {
+	case label[end] == '-':
 		return refuse("hyphen_at_end", at+end, "has a part of its domain that ends with a hyphen")
-	}
-	canonical, err := mailDomains.ToASCII(label)
-	if err != nil {
+	case err != nil:
 		return refuse("domain_label", at, "has a part of its domain that does not follow the rules of IDNA")
-	}
-	if len(canonical) > maxLabel {
+	case len(canonical) > maxLabel:
 		return refuse("label_too_long", at, "has a part of its domain with %d bytes, more than the %d allowed", len(canonical), maxLabel)
 	}
 	return nil

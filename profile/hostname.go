@@ -34,7 +34,7 @@ func (Hostname) Name() string { return "hostname/1" }
 // Canonical returns the label in lower case, encoded if it is not ASCII. Its errors are
 // [*dibs.Refusal].
 func (Hostname) Canonical(value string) (string, error) {
-	label, ok := encodeLabel(value)
+	label, _, ok := encodeLabel(value)
 	if ok {
 		return label, nil
 	}
@@ -76,23 +76,20 @@ func newLabels(options ...idna.Option) *idna.Profile {
 // the canonical form must not depend on the version of the tables.
 var capitalSharpS = strings.NewReplacer("ẞ", "ß")
 
-// encodeLabel returns the canonical form of a label, and whether it is one.
-func encodeLabel(value string) (string, bool) {
+// encodeLabel returns the canonical form of a label, its decoded form, and whether it is one.
+func encodeLabel(value string) (label, shown string, ok bool) {
 	if isASCII(value) && !hasEncodedPrefix(value) {
-		label := strings.ToLower(value)
-		return label, isLabel(label)
+		label = strings.ToLower(value)
+		return label, label, isLabel(label)
 	}
 	label, err := strictLabels.ToASCII(capitalSharpS.Replace(value))
-	if err != nil || len(label) > maxLabel {
-		return "", false
-	}
-	if hasEncodedPrefix(value) && label != strings.ToLower(value) {
-		return "", false
+	if err != nil || len(label) > maxLabel || hasEncodedPrefix(value) && label != strings.ToLower(value) {
+		return "", "", false
 	}
 	// The remaining rules apply to the decoded form. Decoding also proves that the encoded
 	// form is accepted.
-	shown, err := strictLabels.ToUnicode(label)
-	return label, err == nil && isLabel(shown)
+	shown, err = strictLabels.ToUnicode(label)
+	return label, shown, err == nil && isLabel(shown)
 }
 
 // isLabel checks a decoded label in lower case.
@@ -258,8 +255,7 @@ func dropJoiner(r rune) rune {
 // repairLabel returns the decoded label that a value probably means, or an empty string. The
 // profile accepts it.
 func repairLabel(value string) string {
-	if label, ok := encodeLabel(value); ok {
-		shown, _ := strictLabels.ToUnicode(label)
+	if _, shown, ok := encodeLabel(value); ok {
 		return shown
 	}
 	if hasEncodedPrefix(value) {
@@ -311,8 +307,7 @@ func trimLabel(text string) string {
 func fitLabel(head, tail string) (label, shown string) {
 	rest := firstRunes(head, maxLabel)
 	for rest != "" {
-		if label, ok := encodeLabel(rest + tail); ok {
-			shown, _ := strictLabels.ToUnicode(label)
+		if label, shown, ok := encodeLabel(rest + tail); ok {
 			return label, shown
 		}
 		label, _ := looseLabels.ToASCII(rest + tail)

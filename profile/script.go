@@ -65,15 +65,13 @@ func (o oneScript) Canonical(value string) (string, error) {
 
 // try returns an acceptable value for a name that mixes scripts, or an empty string.
 func (o oneScript) try(canonical string) string {
+	const most = 1024 // bytes of a value; a letter may look like several
 	try := unmixed(canonical)
-	if len(try) > maxTry || strings.ContainsFunc(try, unicode.IsControl) || !o.accepts(try) {
+	if len(try) > most || strings.ContainsFunc(try, unicode.IsControl) || !o.accepts(try) {
 		return ""
 	}
 	return try
 }
-
-// maxTry is the maximum of bytes of a value. A letter may look like several.
-const maxTry = 1024
 
 // checkTry removes Try from a refusal of the inner profile if that mixes scripts.
 func (o oneScript) checkTry(err error) error {

@@ -213,7 +213,7 @@ var beforeCompatibility = strings.NewReplacer("™", " ", "℠", " ", "ำ", "am
 func (b *slugBuilder) addAny(text string) {
 	var last rune
 	for _, r := range norm.NFKC.String(beforeCompatibility.Replace(text)) {
-		if r == iterationMark && unicode.Is(unicode.Han, last) {
+		if r == '々' && unicode.Is(unicode.Han, last) { // it repeats the character before it
 			r = last
 		}
 		last = r
@@ -223,9 +223,6 @@ func (b *slugBuilder) addAny(text string) {
 		}
 	}
 }
-
-// iterationMark repeats the Han character before it.
-const iterationMark = '々'
 
 func (b *slugBuilder) addRune(r rune) {
 	switch {
@@ -289,15 +286,12 @@ func transliterate(r rune) string {
 		if text, ok := transliterations[r]; ok {
 			return text
 		}
-		if text := unidecode.Unidecode(string(r)); text != "" && text != notInTable {
+		if text := unidecode.Unidecode(string(r)); text != "" && text != "[?]" { // for a character that it lacks
 			return text
 		}
 	}
 	return ""
 }
-
-// notInTable is the table's result for a character that it lacks.
-const notInTable = "[?]"
 
 // transliterations are letters in everyday use that the table lacks or maps to a sign.
 // Without them different names would be the same.
