@@ -114,7 +114,7 @@ func Load(o Overrides) (*Config, error) {
 	if o.Environ == nil {
 		o.Environ = ProcessEnvironment()
 	}
-	l := &loader{origins: make(map[string]origin)}
+	l := &loader{}
 	l.config, l.settings = newConfig()
 	environ := l.readSecretFiles(o.Environ)
 	l.readFile(cmp.Or(o.File, environ["DIBS_CONFIG"]))
@@ -136,8 +136,7 @@ func Load(o Overrides) (*Config, error) {
 // loader holds a configuration while it is read.
 type loader struct {
 	config     *Config
-	settings   []Setting         // of config
-	origins    map[string]origin // where settings were set, by key
+	settings   []Setting // of config
 	problems   Problems
 	path       string   // of the file; empty means none
 	lines      lines    // of the file
@@ -166,17 +165,14 @@ func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
 		if path == "" {
 			continue
 		}
-		from := variable(environ, name)
-		if environ[name] != "" {
-			l.report(from, "%s is also set: set only one of the two", name)
-			continue
+		switch secret, err := readSecret(path); {
+		case environ[name] != "":
+			l.report(variable(environ, name), "%s is also set: set only one of the two", name)
+		case err != nil:
+			l.report(variable(environ, name), "%v", err)
+		default:
+			environ[name] = secret
 		}
-		secret, err := readSecret(path)
-		if err != nil {
-			l.report(from, "%v", err)
-			continue
-		}
-		environ[name] = secret
 	}
 	return environ
 }
@@ -192,12 +188,12 @@ func variable(environ map[string]string, name string) origin {
 // overlay sets the settings for which a later source has a text. Variables and flags are parsed
 // alike, and an empty one is not set.
 func (l *loader) overlay(source func(Setting) (text string, from origin)) {
-	for _, s := range l.settings {
+	for i, s := range l.settings {
 		text, from := source(s)
 		if text == "" {
 			continue
 		}
-		l.origins[s.Key] = from
+		l.settings[i].from = from
 		if err := parseValue(text, s.field); err != nil {
 			l.report(from, "%v", err)
 		}

@@ -39,10 +39,10 @@ func (l *loader) readFile(path string) {
 	}
 	l.lines, l.root.values = linesOf(document), tree
 	s := l.root
-	for _, setting := range l.settings {
+	for i, setting := range l.settings {
 		s.value(setting.Key, setting.field)
 		if s.has(setting.Key) {
-			l.origins[setting.Key] = s.at(setting.Key)
+			l.settings[i].from = s.at(setting.Key)
 		}
 	}
 	l.readSignIn(s)

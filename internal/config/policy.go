@@ -183,7 +183,13 @@ func (d *policySettings) buildProfile(l *loader) dibs.Profile {
 		options.boolean("strict", &p.Strict)
 		return p
 	case "username":
-		return usernameProfile(options)
+		var p profile.Username
+		options.count("minLength", 1, 1024, &p.MinLength)
+		options.count("maxLength", 1, 1024, &p.MaxLength)
+		if most := cmp.Or(p.MaxLength, 64); p.MinLength > most { // 64 is the profile's default
+			options.report("minLength", "is %d; it must be at most maxLength, which is %d", p.MinLength, most)
+		}
+		return p
 	case "email":
 		var p profile.Email
 		options.boolean("caseSensitive", &p.CaseSensitive)
@@ -196,15 +202,6 @@ func (d *policySettings) buildProfile(l *loader) dibs.Profile {
 		options.values = nil
 		return dibs.Exact
 	}
-}
-
-func usernameProfile(options *section) (p profile.Username) {
-	options.count("minLength", 1, 1024, &p.MinLength)
-	options.count("maxLength", 1, 1024, &p.MaxLength)
-	if most := cmp.Or(p.MaxLength, 64); p.MinLength > most { // 64 is the profile's default
-		options.report("minLength", "is %d; it must be at most maxLength, which is %d", p.MinLength, most)
-	}
-	return p
 }
 
 // providers reads the mail providers whose rules apply. "all" means all known ones.
@@ -227,10 +224,7 @@ func providers(options *section) (chosen []profile.Provider) {
 func buildWords(s *section) dibs.Words {
 	s.known = nil
 	defer s.finish()
-	var w profile.Words
-	s.texts("words", &w.Own)
-	s.texts("patterns", &w.Patterns)
-	s.texts("except", &w.Except)
+	w := profile.Words{Own: s.list("words"), Patterns: s.list("patterns"), Except: s.list("except")}
 	s.boolean("lookAlikes", &w.LookAlikes)
 	w.Lists = parseEach(s, "lists", func(name string) (profile.List, error) {
 		return find("list", name, profile.AllLists, func(l profile.List) string { return l.Name })

@@ -42,7 +42,7 @@ func (l *loader) readRouteName(s *section, route *engine.Route) {
 }
 
 func (s *section) scopes(route *engine.Route, taken map[string]bool) {
-	s.texts("scopes", &route.Scopes)
+	route.Scopes = s.list("scopes")
 	if !s.has("scopes") {
 		s.report("", `needs scopes, such as ["acme", "globex.*"]; [] if it no longer has any`)
 	}

@@ -93,14 +93,6 @@ func (s *section) text(key string, into *string) bool { return set(s, key, "a te
 
 func (s *section) boolean(key string, into *bool) { set(s, key, "true or false", into) }
 
-func (s *section) integer(key string, into *int) bool {
-	value, ok := take[int64](s, key, "a whole number")
-	if ok {
-		*into = int(value)
-	}
-	return ok
-}
-
 // parse reads a text and parses it into a field, see [parseValue].
 func (s *section) parse(key, wanted string, field any) bool {
 	text, ok := take[string](s, key, wanted)
@@ -114,25 +106,47 @@ func (s *section) parse(key, wanted string, field any) bool {
 	return err == nil
 }
 
-func (s *section) duration(key string, into *time.Duration) bool {
-	return s.parse(key, `a duration like "90s", "5m" or "30d"`, into)
+// value reads a field of any of the types of settings, and reports whether it is set and valid.
+func (s *section) value(key string, field any) bool {
+	switch v := field.(type) {
+	case *time.Duration:
+		return s.parse(key, `a duration like "90s", "5m" or "30d"`, v)
+	case *int:
+		number, ok := take[int64](s, key, "a whole number")
+		if ok {
+			*v = int(number)
+		}
+		return ok
+	case *Size: // a number of bytes, or a text with a unit
+		if number, ok := s.values[key].(int64); ok {
+			s.known = append(s.known, key)
+			*v = Size(number)
+			return true
+		}
+		return s.parse(key, `a size like 65536 or "1MiB"`, v)
+	default:
+		return s.parse(key, "a text", field)
+	}
 }
 
-// size reads a number of bytes, or a text with a unit.
-func (s *section) size(key string, into *Size) {
-	if number, ok := s.values[key].(int64); ok {
-		s.known = append(s.known, key)
-		*into = Size(number)
+// checkValue reads a value, and sets the field if the value passes the check.
+func checkValue[T any](s *section, key string, into *T, check func(T) error) {
+	var value T
+	if !s.value(key, &value) {
 		return
 	}
-	s.parse(key, `a size like 65536 or "1MiB"`, into)
+	if err := check(value); err != nil {
+		s.report(key, "%v", err)
+		return
+	}
+	*into = value
 }
 
-// texts reads a list of texts.
-func (s *section) texts(key string, into *[]string) {
+// list reads a list of texts; nil if it is not set.
+func (s *section) list(key string) []string {
 	list, ok := take[[]any](s, key, "a list of texts")
 	if !ok {
-		return
+		return nil
 	}
 	texts := make([]string, 0, len(list))
 	for i, value := range list {
@@ -143,12 +157,6 @@ func (s *section) texts(key string, into *[]string) {
 		}
 		texts = append(texts, text)
 	}
-	*into = texts
-}
-
-// list returns a list of texts; nil if it is not set.
-func (s *section) list(key string) (texts []string) {
-	s.texts(key, &texts)
 	return texts
 }
 
@@ -215,16 +223,15 @@ func (s *section) finish() {
 
 // atLeast reads a duration with a minimum.
 func (s *section) atLeast(key string, least time.Duration, into *time.Duration) {
-	var value time.Duration
-	switch {
-	case !s.duration(key, &value):
-	case value < least:
-		s.report(key, "is %s; it must be at least %s", formatDuration(value), formatDuration(least))
-	case value%time.Millisecond != 0:
-		s.report(key, "is %s; it must be whole milliseconds", formatDuration(value))
-	default:
-		*into = value
-	}
+	checkValue(s, key, into, func(value time.Duration) error {
+		switch {
+		case value < least:
+			return fmt.Errorf("is %s; it must be at least %s", formatDuration(value), formatDuration(least))
+		case value%time.Millisecond != 0:
+			return fmt.Errorf("is %s; it must be whole milliseconds", formatDuration(value))
+		}
+		return nil
+	})
 }
 
 // within reads a duration with a minimum and a maximum.
@@ -252,26 +259,17 @@ func (s *section) positiveOr(key, word string, into *time.Duration) {
 
 // count reads a number within bounds.
 func (s *section) count(key string, least, most int, into *int) {
-	var value int
-	switch {
-	case !s.integer(key, &value):
-	case value < least || value > most:
-		s.report(key, "is %d; it must be between %d and %d", value, least, most)
-	default:
-		*into = value
-	}
+	checkValue(s, key, into, between(least, most))
 }
 
 // oneOf reads one of a few numbers.
 func (s *section) oneOf(key string, into *int, choices ...int) {
-	var value int
-	switch {
-	case !s.integer(key, &value):
-	case !slices.Contains(choices, value):
-		s.report(key, "is %d; it must be one of %s", value, strings.Trim(fmt.Sprint(choices), "[]"))
-	default:
-		*into = value
-	}
+	checkValue(s, key, into, func(value int) error {
+		if !slices.Contains(choices, value) {
+			return fmt.Errorf("is %d; it must be one of %s", value, strings.Trim(fmt.Sprint(choices), "[]"))
+		}
+		return nil
+	})
 }
 
 // secret reads a text: key contains it, keyFile names a file with it, or keyEnv a variable. It
@@ -282,16 +280,10 @@ func (s *section) secret(key string, environ map[string]string) (value, from str
 	s.text(key, &value)
 	s.text(key+"File", &file)
 	s.text(key+"Env", &variable)
-	given := 0
-	for _, text := range []string{value, file, variable} {
-		if text != "" {
-			given++
-		}
-	}
 	from = key
 	var err error
 	switch {
-	case given > 1:
+	case value != "" && file != "", (value != "" || file != "") && variable != "":
 		s.report("", "must have only one of %[1]s, %[1]sFile and %[1]sEnv", key)
 		return "", key, false
 	case file != "":

@@ -27,6 +27,7 @@ type Setting struct {
 	About   string // the help text
 
 	field any          // a pointer to the field of the configuration
+	from  origin       // where it was set
 	check func() error // checks the value, once all sources are read
 }
 
@@ -134,25 +135,11 @@ func assign[T any](field *T, text string, parse func(string) (T, error)) error {
 	return err
 }
 
-// value reads a setting of the file.
-func (s *section) value(key string, field any) {
-	switch v := field.(type) {
-	case *time.Duration:
-		s.duration(key, v)
-	case *int:
-		s.integer(key, v)
-	case *Size:
-		s.size(key, v)
-	default:
-		s.parse(key, "a text", field)
-	}
-}
-
 // check checks the settings once all sources are read.
 func (l *loader) check() {
 	for _, s := range l.settings {
 		if err := s.check(); err != nil {
-			l.report(l.origins[s.Key], "%v", err)
+			l.report(s.from, "%v", err)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	i := auth.Issuer{Leeway: auth.DefaultLeeway}
 	s.text("issuer", &i.URL)
-	s.oneOrMore("audience", &i.Audience)
+	i.Audience = s.oneOrMore("audience")
 	i.Algorithms = parseEach(s, "algorithms", checked(auth.CheckAlgorithm))
 	s.text("subject", &i.Subject)
 	s.within("leeway", 0, auth.MaxLeeway, &i.Leeway)
@@ -96,7 +96,7 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 // rule reads an element of a list of rules.
 func (s *section) rule() auth.ClaimRule {
 	var r auth.ClaimRule
-	s.oneOrMore("claim", &r.Claim)
+	r.Claim = s.oneOrMore("claim")
 	s.text("value", &r.Value)
 	r.Grants = s.grants("grants")
 	s.finish()
@@ -148,13 +148,11 @@ func checkName(text string) error {
 func (s *section) grants(key string) (grants []access.Grant) {
 	for _, t := range s.tables(key) {
 		var g access.Grant
-		var may []string
-		t.oneOrMore("may", &may)
-		t.oneOrMore("in", &g.Namespaces)
-		t.finish()
-		for _, verb := range may {
+		for _, verb := range t.oneOrMore("may") {
 			g.Verbs = append(g.Verbs, access.Verb(verb))
 		}
+		g.Namespaces = t.oneOrMore("in")
+		t.finish()
 		if err := g.Validate(); err != nil {
 			t.report("", "%v", err)
 		}
@@ -164,11 +162,10 @@ func (s *section) grants(key string) (grants []access.Grant) {
 }
 
 // oneOrMore reads a text, or a list of texts.
-func (s *section) oneOrMore(key string, into *[]string) {
+func (s *section) oneOrMore(key string) []string {
 	if text, ok := s.values[key].(string); ok {
 		s.known = append(s.known, key)
-		*into = []string{text}
-		return
+		return []string{text}
 	}
-	s.texts(key, into)
+	return s.list(key)
 }
