@@ -121,7 +121,6 @@ func isEncoded(label string) bool {
 	return hasEncodedPrefix(label) && len(label) > len(encodedPrefix) && isASCII(label)
 }
 
-// hasEncodedLabel reports whether a label of the domain is encoded.
 func hasEncodedLabel(domain string) bool {
 	if strings.Contains(domain, "--") {
 		for label := range strings.SplitSeq(domain, ".") {
@@ -147,7 +146,6 @@ func showLabels(name string) string {
 	return local + strings.Join(labels, ".")
 }
 
-// showLabel decodes a label.
 func showLabel(label string) string {
 	if isEncoded(label) {
 		if shown, err := idna.Punycode.ToUnicode(strings.ToLower(label)); err == nil {

@@ -54,7 +54,6 @@ func refuse(rule string, at int, format string, args ...any) *dibs.Refusal {
 	return &dibs.Refusal{Rule: rule, Problem: fmt.Sprintf(format, args...), At: at}
 }
 
-// isASCII reports whether a text has ASCII characters only.
 func isASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {

@@ -258,7 +258,6 @@ var scriptRanges = sync.OnceValue(func() (ranges []scriptRange) {
 	return ranges
 })
 
-// scriptOf returns the script of a character.
 func scriptOf(r rune) string {
 	ranges := scriptRanges()
 	i, found := slices.BinarySearchFunc(ranges, r, func(in scriptRange, r rune) int {

@@ -55,7 +55,6 @@ func (s Slug) Name() string {
 	return name
 }
 
-// limit returns the maximum of bytes.
 func (s Slug) limit() int {
 	return min(cmp.Or(max(s.MaxLength, 0), defaultSlugLength), maxSlugLength)
 }

@@ -307,7 +307,6 @@ func misplaced(value string) int {
 	return places[n]
 }
 
-// dropContext removes the characters that need a context.
 func dropContext(text string) string {
 	return strings.Map(func(r rune) rune {
 		if needsContext(r) {

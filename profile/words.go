@@ -91,7 +91,6 @@ func (r *reservedWords) addWord(word string) error {
 	return nil
 }
 
-// tidyWord trims and normalizes a word.
 func tidyWord(word string) string {
 	return norm.NFC.String(strings.ToLower(strings.TrimSpace(word)))
 }

@@ -273,21 +273,14 @@ func (f *fetcher) fetch(r *http.Request) (*http.Response, error) {
 	case len(document) > maxDocument:
 		return nil, fmt.Errorf("a document of the issuer has more than %d bytes", maxDocument)
 	}
-	if err := checkDocument(document); err != nil {
-		return nil, err
-	}
-	response.Body = io.NopCloser(bytes.NewReader(document))
-	return response, nil
-}
-
-// checkDocument refuses metadata and keys that two parsers can read differently.
-func checkDocument(document []byte) error {
+	// Metadata and keys must not be such that two parsers can read them differently.
 	object, err := exactjson.Object(document)
 	switch {
 	case err != nil:
-		return fmt.Errorf("a document of the issuer cannot be parsed: %w", err)
+		return nil, fmt.Errorf("a document of the issuer cannot be parsed: %w", err)
 	case exactjson.HasVariant(object, "issuer", "jwks_uri", "keys"):
-		return errors.New("a document of the issuer has a member that differs from an expected name only in letter case")
+		return nil, errors.New("a document of the issuer has a member that differs from an expected name only in letter case")
 	}
-	return nil
+	response.Body = io.NopCloser(bytes.NewReader(document))
+	return response, nil
 }

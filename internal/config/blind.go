@@ -44,7 +44,6 @@ func (l *loader) readBlindKeys(environ map[string]string) {
 	}
 }
 
-// readBlindKey reads one key of the file.
 func (l *loader) readBlindKey(s *section, environ map[string]string) {
 	var id string
 	s.text("id", &id)

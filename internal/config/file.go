@@ -203,18 +203,17 @@ type origin struct {
 
 // String returns "dibs.toml:12: policies.slug.maxTTL: …".
 func (p Problem) String() string {
-	var b strings.Builder
-	if p.File != "" {
-		b.WriteString(p.File + ":")
-		if p.Line > 0 {
-			fmt.Fprintf(&b, "%d:", p.Line)
-		}
-		b.WriteByte(' ')
-	}
+	text := p.Message
 	if p.Setting != "" {
-		b.WriteString(p.Setting + ": ")
+		text = p.Setting + ": " + text
 	}
-	return b.String() + p.Message
+	switch {
+	case p.File == "":
+		return text
+	case p.Line == 0:
+		return p.File + ": " + text
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, text)
 }
 
 // Problems are all errors in a configuration, by line.

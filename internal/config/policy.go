@@ -69,7 +69,6 @@ func (l *loader) buildPolicies() {
 	}
 }
 
-// policySections returns the tables of the policies by name.
 func (l *loader) policySections() map[string]*section {
 	sections := make(map[string]*section)
 	all := l.root.table("policies")

@@ -193,27 +193,20 @@ const day = 24 * time.Hour
 
 // parseDuration parses "90s", "1h30m", and a leading number of days: "30d", "1d12h".
 func parseDuration(text string) (time.Duration, error) {
-	var days time.Duration
-	rest := text
-	if number, behind, found := strings.Cut(text, "d"); found {
-		n, err := strconv.ParseUint(number, 10, 32)
-		if err != nil || n > uint64(math.MaxInt64/day) {
-			return 0, badDuration(text)
-		}
-		days, rest = time.Duration(n)*day, behind
-		if rest == "" {
-			return days, nil
-		}
+	number, rest, found := strings.Cut(text, "d")
+	switch {
+	case !found:
+		number, rest = "0", text
+	case rest == "":
+		rest = "0s"
 	}
-	d, err := time.ParseDuration(rest)
-	if err != nil || (days > 0 && (d < 0 || d > math.MaxInt64-days)) {
-		return 0, badDuration(text)
+	n, noNumber := strconv.ParseUint(number, 10, 32)
+	d, noDuration := time.ParseDuration(rest)
+	days := time.Duration(n) * day
+	if noNumber != nil || noDuration != nil || n > uint64(math.MaxInt64/day) || n > 0 && (d < 0 || d > math.MaxInt64-days) {
+		return 0, fmt.Errorf(`invalid duration %q: write "90s", "5m", "1h30m" or "30d"`, text)
 	}
 	return days + d, nil
-}
-
-func badDuration(text string) error {
-	return fmt.Errorf(`invalid duration %q: write "90s", "5m", "1h30m" or "30d"`, text)
 }
 
 // formatDuration formats a duration as in a file: whole days as days, without trailing zeros.

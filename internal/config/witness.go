@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
@@ -43,15 +44,27 @@ func (l *loader) readWitnesses(environ map[string]string) {
 			continue
 		}
 		l.witnesses[name] = nil
+		var w asker
+		before := len(l.problems)
 		switch asksService, asksDatabase := s.has("url"), s.has("query"); {
 		case asksService == asksDatabase:
 			s.report("", "must have either url, for a service, or query, for a database")
 		case asksService:
-			l.readService(name, s, environ)
+			w = s.service(environ)
 		default:
-			l.readQuery(name, s, environ)
+			w = s.query(environ)
+		}
+		if len(l.problems) == before {
+			l.witnesses[name] = w.Ask
+			l.config.witnesses = append(l.config.witnesses, w)
 		}
 	}
+}
+
+// asker is a witness of either kind.
+type asker interface {
+	io.Closer
+	Ask(context.Context, dibs.SuspectHold) (dibs.Verdict, error)
 }
 
 // witness returns the witness of a policy.
@@ -70,10 +83,9 @@ func (l *loader) witness(d policySettings) dibs.Witness {
 	return w
 }
 
-// readService makes a witness that asks a service.
-func (l *loader) readService(name string, s *section, environ map[string]string) {
+// service makes a witness that asks a service.
+func (s *section) service(environ map[string]string) *witness.HTTP {
 	cfg := witness.HTTPConfig{Header: make(http.Header)}
-	before := len(l.problems)
 	s.text("url", &cfg.URL)
 	if secret, _, ok := s.secret("secret", environ); ok && secret != "" {
 		if !isHeaderValue(secret) {
@@ -90,15 +102,12 @@ func (l *loader) readService(name string, s *section, environ map[string]string)
 	if err != nil {
 		s.report("url", "%v", err)
 	}
-	if len(l.problems) == before {
-		l.addWitness(name, w.Ask, w)
-	}
+	return w
 }
 
-// readQuery makes a witness that asks a database.
-func (l *loader) readQuery(name string, s *section, environ map[string]string) {
+// query makes a witness that asks a database.
+func (s *section) query(environ map[string]string) *witness.SQL {
 	cfg := witness.SQLConfig{Dialect: witness.PostgreSQL}
-	before := len(l.problems)
 	s.text("query", &cfg.Query)
 	address, _, ok := s.secret("database", environ)
 	switch err := engine.CheckDatabase(address); {
@@ -119,14 +128,7 @@ func (l *loader) readQuery(name string, s *section, environ map[string]string) {
 	if err != nil {
 		s.report("query", "%v", err)
 	}
-	if len(l.problems) == before {
-		l.addWitness(name, w.Ask, w)
-	}
-}
-
-func (l *loader) addWitness(name string, ask dibs.Witness, closer io.Closer) {
-	l.witnesses[name] = ask
-	l.config.witnesses = append(l.config.witnesses, closer)
+	return w
 }
 
 // headers reads a table of HTTP headers.
