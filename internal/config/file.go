@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,14 +71,6 @@ func cause(err error) error {
 		return failed.Err
 	}
 	return err
-}
-
-// resolve returns a path that the file contains. A relative path begins at the file's folder.
-func (l *loader) resolve(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(filepath.Dir(l.path), path)
 }
 
 // lines are the line numbers of keys, tables and elements of lists, by path:

@@ -63,14 +63,14 @@ func (s *section) scopes(route *engine.Route, taken map[string]bool) {
 func (l *loader) readRouteStore(s *section, route *engine.Route, taken map[string]string) {
 	var path string
 	s.text("store", &route.Store)
-	s.text("storeFile", &path)
+	s.filePath("storeFile", &path)
 	key, err := "store", error(nil)
 	switch {
 	case s.has("store") == s.has("storeFile"):
 		key, err = "", errors.New("must have exactly one of store and storeFile")
 	case s.has("storeFile"):
 		key = "storeFile"
-		route.Store, err = readSecret(l.resolve(path))
+		route.Store, err = readSecret(path)
 	}
 	if err == nil {
 		err = engine.Check(route.Store)

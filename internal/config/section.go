@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -93,6 +94,15 @@ func (s *section) text(key string, into *string) bool { return set(s, key, "a te
 
 func (s *section) boolean(key string, into *bool) { set(s, key, "true or false", into) }
 
+// filePath reads the path of a file. A relative one begins at the folder of the configuration file.
+func (s *section) filePath(key string, into *string) bool {
+	ok := s.text(key, into)
+	if *into != "" && !filepath.IsAbs(*into) {
+		*into = filepath.Join(filepath.Dir(s.loader.path), *into)
+	}
+	return ok
+}
+
 // parse reads a text and parses it into a field, see [parseValue].
 func (s *section) parse(key, wanted string, field any) bool {
 	text, ok := take[string](s, key, wanted)
@@ -117,6 +127,13 @@ func (s *section) value(key string, field any) bool {
 			*v = int(number)
 		}
 		return ok
+	case *float64: // a number with or without a fraction
+		if number, ok := s.values[key].(int64); ok {
+			s.known = append(s.known, key)
+			*v = float64(number)
+			return true
+		}
+		return set(s, key, "a number from 0 to 1", v)
 	case *Size: // a number of bytes, or a text with a unit
 		if number, ok := s.values[key].(int64); ok {
 			s.known = append(s.known, key)
@@ -278,7 +295,7 @@ func (s *section) oneOf(key string, into *int, choices ...int) {
 func (s *section) secret(key string, environ map[string]string) (value, from string, ok bool) {
 	var file, variable string
 	s.text(key, &value)
-	s.text(key+"File", &file)
+	s.filePath(key+"File", &file)
 	s.text(key+"Env", &variable)
 	from = key
 	var err error
@@ -288,7 +305,7 @@ func (s *section) secret(key string, environ map[string]string) (value, from str
 		return "", key, false
 	case file != "":
 		from = key + "File"
-		value, err = readSecret(s.loader.resolve(file))
+		value, err = readSecret(file)
 	case variable != "":
 		from = key + "Env"
 		if value = environ[variable]; value == "" {

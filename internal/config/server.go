@@ -3,9 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/calldibs/dibs/internal/limit"
@@ -75,7 +75,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 func (l *loader) readTracing(s *section) {
 	c := &l.config.Tracing
 	s.text("endpoint", &c.Endpoint)
-	s.fraction("sample", &c.Sample)
+	checkValue(s, "sample", &c.Sample, between(0.0, 1))
 	s.text("serviceName", &c.ServiceName)
 	headers := s.table("headers")
 	c.Headers = make(map[string]string)
@@ -85,32 +85,13 @@ func (l *loader) readTracing(s *section) {
 			c.Headers[name] = value
 		}
 	}
-	s.text("headersFile", &c.HeadersFile)
+	s.filePath("headersFile", &c.HeadersFile)
 	s.finish()
-	if c.HeadersFile != "" {
-		c.HeadersFile = l.resolve(c.HeadersFile)
-	}
-	if c.Endpoint != "" {
-		if err := tracing.CheckEndpoint(c.Endpoint); err != nil {
-			s.report("endpoint", "%v", err)
-		}
+	if err := tracing.CheckEndpoint(c.Endpoint); err != nil && c.Endpoint != "" {
+		s.report("endpoint", "%v", err)
 	}
 	if c.ServiceName == "" {
 		s.report("serviceName", "is empty: set a name, or remove the setting")
-	}
-}
-
-// fraction reads a number from 0 to 1.
-func (s *section) fraction(key string, into *float64) {
-	value, whole := s.values[key].(int64)
-	if whole {
-		s.known = append(s.known, key)
-		*into = float64(value)
-	} else if number, ok := take[float64](s, key, "a number from 0 to 1"); ok {
-		*into = number
-	}
-	if !(*into >= 0 && *into <= 1) { // NaN too
-		s.report(key, "is %v; it must be between 0 and 1", *into)
 	}
 }
 
@@ -130,14 +111,10 @@ func (l *loader) readLimits(s *section) {
 	s.count("callerShare", 1, 100, &c.CallerShare)
 	s.count("maxConnections", 0, most, &c.MaxConnections)
 	c.Proxies.Trusted = parseEach(s, "trustedProxies", parseProxy)
-	if s.text("forwardedHeader", &c.Proxies.Header) {
-		switch {
-		case strings.EqualFold(c.Proxies.Header, limit.XForwardedFor):
-			c.Proxies.Header = limit.XForwardedFor
-		case strings.EqualFold(c.Proxies.Header, limit.Forwarded):
-			c.Proxies.Header = limit.Forwarded
-		default:
-			s.report("forwardedHeader", "is %q; it must be %q or %q", c.Proxies.Header, limit.XForwardedFor, limit.Forwarded)
+	if header := ""; s.text("forwardedHeader", &header) {
+		c.Proxies.Header = http.CanonicalHeaderKey(header)
+		if oneOf(limit.XForwardedFor, limit.Forwarded)(c.Proxies.Header) != nil {
+			s.report("forwardedHeader", "is %q; it must be %q or %q", header, limit.XForwardedFor, limit.Forwarded)
 		}
 	}
 	s.finish()

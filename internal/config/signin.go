@@ -16,7 +16,7 @@ import (
 
 // readSignIn reads the settings of TLS, issuers, client certificates and CORS.
 func (l *loader) readSignIn(s *section) {
-	l.config.TLS = l.readTLS(s.table("tls"))
+	l.config.TLS = s.table("tls").tls()
 	for _, t := range s.tables("oidc") {
 		l.config.OIDC = append(l.config.OIDC, t.issuer(l.config.OIDC))
 	}
@@ -29,21 +29,16 @@ func (l *loader) readSignIn(s *section) {
 	l.config.CORSOrigins = parseEach(s, "corsOrigins", checked(access.CheckOrigin))
 }
 
-// readTLS reads [tls]. It does not open the files: a command that needs only the policies may
+// tls reads [tls]. It does not open the files: a command that needs only the policies may
 // lack the permission.
-func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
+func (s *section) tls() (f tlsfiles.Files) {
 	clients, version := string(tlsfiles.Off), "1.2"
-	s.text("certificate", &f.Certificate)
-	s.text("key", &f.Key)
-	s.text("clientCA", &f.ClientCA)
+	s.filePath("certificate", &f.Certificate)
+	s.filePath("key", &f.Key)
+	s.filePath("clientCA", &f.ClientCA)
 	s.text("clientCertificates", &clients)
 	s.text("minVersion", &version)
 	s.finish()
-	for _, path := range []*string{&f.Certificate, &f.Key, &f.ClientCA} {
-		if *path != "" {
-			*path = l.resolve(*path)
-		}
-	}
 	switch f.Clients = tlsfiles.Clients(clients); {
 	case f.Clients != tlsfiles.Off && !f.AsksClients():
 		s.report("clientCertificates", `is %q; it must be "off", "optional" or "required"`, clients)

@@ -159,10 +159,10 @@ func isHeaderValue(value string) bool {
 // authorities reads a file with trusted certificates. Nil means those of the system.
 func (s *section) authorities(key string) *tls.Config {
 	var path string
-	if !s.text(key, &path) {
+	if !s.filePath(key, &path) {
 		return nil
 	}
-	text, err := os.ReadFile(s.loader.resolve(path))
+	text, err := os.ReadFile(path)
 	if err != nil {
 		s.report(key, "cannot be read: %v", cause(err))
 		return nil
