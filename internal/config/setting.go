@@ -173,7 +173,7 @@ func oneOf(first, second string) func(string) error {
 
 func between[T time.Duration | Size | int | float64](least, most T) func(T) error {
 	return func(value T) error {
-		if !(value >= least && value <= most) { // NaN too
+		if inside := value >= least && value <= most; !inside { // NaN is not
 			return fmt.Errorf("is %s; it must be between %s and %s", formatValue(value), formatValue(least), formatValue(most))
 		}
 		return nil
