@@ -81,7 +81,9 @@ func mapLooks(s string) string {
 		if looks == "" {
 			looks = string(r)
 		}
-		b.WriteString(strings.ToLower(looks))
+		for _, l := range looks {
+			b.WriteRune(unicode.ToLower(l))
+		}
 	}
 	return b.String()
 }

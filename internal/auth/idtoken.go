@@ -51,9 +51,7 @@ type TokenVerifier struct {
 // NewTokenVerifier returns a verifier of the tokens of these issuers. It sends no request
 // yet.
 func NewTokenVerifier(issuers []Issuer, o TokenOptions) *TokenVerifier {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -90,8 +90,7 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 
 // rule reads an element of a list of rules.
 func (s *section) rule() auth.ClaimRule {
-	var r auth.ClaimRule
-	r.Claim = s.oneOrMore("claim")
+	r := auth.ClaimRule{Claim: s.oneOrMore("claim")}
 	s.text("value", &r.Value)
 	r.Grants = s.grants("grants")
 	s.finish()
