@@ -163,3 +163,110 @@ func (v *view) pending() []dibs.Record {
 	})
 	return records
 }
+
+func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
+	if err := p.prepareEntity(scope, entity); err != nil {
+		return nil, err
+	}
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		e, err := v.existingEntity(scope, entity)
+		if err != nil {
+			return dibs.Result{}, err
+		}
+		if e.Archived == archived {
+			return dibs.Result{Version: e.Rev, Replayed: true}, nil
+		}
+		e.Archived = archived
+		v.saveEntityEvent(e, kind)
+		return dibs.Result{Version: v.entity(scope, entity).Rev}, nil
+	}, nil
+}
+
+func (p *preparer) delete(c dibs.Delete) (decision, *dibs.Error) {
+	if err := p.prepareEntity(c.Scope, c.Entity); err != nil {
+		return nil, err
+	}
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		e := v.entity(c.Scope, c.Entity)
+		if e.Deleted {
+			return dibs.Result{Version: e.Rev, Replayed: true, Pending: e.Due != 0}, nil
+		}
+		if e.Rev == 0 {
+			return dibs.Result{}, notFound(c.Entity, "it never had a name in this scope")
+		}
+		e.Deleted, e.Archived = true, false
+		ids, more := v.namesOf(c.Scope, c.Entity)
+		if more {
+			// Too many for one command: mark the entity, so that its names no longer resolve, and let
+			// the sweeper do the rest.
+			e.Due = v.now
+			v.saveEntityEvent(e, dibs.EventDeleted)
+			return dibs.Result{Version: v.entity(c.Scope, c.Entity).Rev, Pending: true}, nil
+		}
+		result := p.giveUpAll(v, e, ids)
+		v.saveEntityEvent(e, dibs.EventDeleted)
+		result.Version = v.entity(c.Scope, c.Entity).Rev
+		return result, nil
+	}, nil
+}
+
+func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
+	t, err := p.target(c.Namespace, c.Value, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEntity(c.Entity); err != nil {
+		return nil, t.about(err)
+	}
+	p.want(entityRef(t.scope, c.Entity))
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		n := v.name(t)
+		if (n.State == dibs.Free || n.State == dibs.Quarantined) && n.Owner == c.Entity {
+			return v.ownedResult(n, true), nil
+		}
+		if err := t.checkOwnedBy(n, c.Entity); err != nil {
+			return dibs.Result{}, err
+		}
+		e := v.entity(t.scope, c.Entity)
+		if err := e.mayGive(); err != nil {
+			return dibs.Result{}, err
+		}
+		result := v.giveUp(n, e, t.policy)
+		result.Names, result.Version = []dibs.Name{v.show(n)}, v.entity(t.scope, c.Entity).Rev
+		return result, nil
+	}, nil
+}
+
+// giveUp ends the entity's ownership of a name, as the policy says. The result has the name's key.
+func (v *view) giveUp(n *nameState, e entityState, policy *policy) dibs.Result {
+	e.deactivate(n)
+	n.giveUp(policy.Quarantine, v.now)
+	v.saveEntity(e)
+	v.save(n, dibs.EventGivenUp)
+	if n.State == dibs.Quarantined {
+		return dibs.Result{Quarantined: []string{n.Key()}}
+	}
+	return dibs.Result{Freed: []string{n.Key()}}
+}
+
+// giveUpAll gives up these names of an entity, each as its own policy says.
+func (p *preparer) giveUpAll(v *view, e entityState, ids []dibs.ID) dibs.Result {
+	var result dibs.Result
+	for _, id := range ids {
+		n := v.nameByID(id, e.Scope)
+		if n == nil || !n.ownedBy(e.Entity) {
+			if n != nil {
+				v.saveLapses(n) // an alias that has ended by itself
+			}
+			continue
+		}
+		ns, err := p.policies.namespace(n.Namespace)
+		if err != nil {
+			continue // no name has a malformed namespace
+		}
+		left := v.giveUp(n, e, ns.policy)
+		result.Freed = append(result.Freed, left.Freed...)
+		result.Quarantined = append(result.Quarantined, left.Quarantined...)
+	}
+	return result
+}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -158,4 +159,189 @@ func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[Forgotte
 		v.put(ref, tombstone)
 		return ForgottenEntity{Changed: true}, nil
 	})
+}
+
+// Person is an entity that is to be forgotten.
+type Person struct {
+	Scope string
+	dibs.Entity
+}
+
+// IsIn reports whether an event mentions the person.
+func (p Person) IsIn(e *dibs.Event) bool {
+	return e.Scope == p.Scope && (e.Entity == p.Entity || e.Before.Entity == p.Entity || e.After.Entity == p.Entity)
+}
+
+// has reports whether a name is the person's: owned now, held for it, or free and last the
+// person's.
+func (p Person) has(n *nameState, history []dibs.Event) bool {
+	switch n.State {
+	case dibs.Held, dibs.Suspect:
+		return n.Intended == p.Entity
+	case dibs.Active, dibs.Alias, dibs.Quarantined:
+		return n.Owner == p.Entity
+	default:
+		for _, e := range slices.Backward(history) {
+			if !e.After.Entity.IsZero() {
+				return e.After.Entity == p.Entity
+			}
+		}
+		return false
+	}
+}
+
+// redaction is what the history of another entity's name has about the person.
+type redaction struct {
+	events []dibs.Event // as they will be
+	row    bool         // the row has details of a hold of the person's
+
+	epochs map[uint64]bool // epochs of the person's, and those that inherited from one
+}
+
+// concerns reports whether a token was the person's, or may have been: it is not known for tokens
+// that came with the name from another row.
+func (r *redaction) concerns(t dibs.SpentToken) bool { return r.epochs[t.Epoch] || t.Epoch == 0 }
+
+// redact finds what a history has about the person. Everything in an epoch of the person's is
+// removed, except for the name itself; later events lose what they inherited from such an epoch.
+func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
+	epochs := make(map[uint64]bool)
+	for i := range history {
+		if e := &history[i]; e.After.Entity == p.Entity {
+			epochs[e.Epoch] = true
+		}
+	}
+	// A transfer begins an epoch and keeps the details of the hold, so epochs inherit in a chain.
+	inherited := make(map[string]bool) // correlation IDs
+	r.epochs = make(map[uint64]bool)
+	for i := range history {
+		e := &history[i]
+		if e.Kind == dibs.EventReserved || e.Kind == dibs.EventClaimed {
+			r.row = false
+		}
+		if epochs[e.Epoch] {
+			r.row = true
+			inherited[e.CorrelationID] = e.CorrelationID != ""
+		}
+		r.epochs[e.Epoch] = r.row
+	}
+	for _, e := range history {
+		redacted := e
+		if epochs[e.Epoch] {
+			redacted.Actor, redacted.CorrelationID, redacted.Meta = "", "", nil
+		}
+		if inherited[e.CorrelationID] {
+			redacted.CorrelationID = ""
+		}
+		if e.Entity == p.Entity {
+			redacted.Version = 0
+		}
+		for _, entity := range []*dibs.Entity{&redacted.Entity, &redacted.Before.Entity, &redacted.After.Entity} {
+			if *entity == p.Entity {
+				*entity = dibs.Entity{}
+			}
+		}
+		if !sameEvent(&redacted, &e) {
+			r.events = append(r.events, redacted)
+		}
+	}
+	r.row = r.row && n.hasDetails()
+	return r
+}
+
+// sameEvent reports whether a redacted event has as much as the event that it was made from.
+func sameEvent(e, from *dibs.Event) bool {
+	return e.Entity == from.Entity && e.Before == from.Before && e.After == from.After &&
+		e.Actor == from.Actor && e.CorrelationID == from.CorrelationID && len(e.Meta) == len(from.Meta)
+}
+
+// hasDetails reports whether the row of an owned name has details of the hold that it came from.
+func (n *nameState) hasDetails() bool {
+	return !n.held() && (!n.Token.IsZero() || n.Principal != "" || n.CorrelationID != "" || len(n.Meta) > 0 || !n.Intended.IsZero())
+}
+
+// dropDetails removes the details of the hold. Its token can no longer replay the Confirm.
+func (n *nameState) dropDetails() {
+	n.Token, n.Principal, n.CorrelationID, n.Meta, n.Intended = dibs.TokenHash{}, "", "", nil, dibs.Entity{}
+}
+
+// forgottenMark is the prefix of the label of a forgotten name. No name has a control character.
+const forgottenMark = "\x7f"
+
+// ForgottenLabel replaces the canonical form of a forgotten name.
+func ForgottenLabel(id dibs.ID) string { return forgottenMark + id.String() }
+
+// forgotten reports whether the row is a tombstone: it keeps a name in quarantine as long as the
+// policy promised, and does not contain the name.
+func (n *nameState) forgotten() bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
+
+// isForgotten reports whether only a revision is left of the entity.
+func isForgotten(e *dibs.EntityRecord) bool { return e.Entity.IsZero() }
+
+// HideForgotten removes the labels of forgotten names from events, in place, and returns them.
+func HideForgotten(events []dibs.Event) []dibs.Event {
+	for i := range events {
+		if e := &events[i]; strings.HasPrefix(e.Canonical, forgottenMark) {
+			e.Canonical, e.Value = "", ""
+		}
+	}
+	return events
+}
+
+// erase makes a tombstone of a name in any state. A quarantine goes on, for every entity: the
+// tombstone does not know the owner.
+func (p *preparer) erase(v *view, n *nameState) (Forgotten, *dibs.Error) {
+	ns, err := p.policies.namespace(n.Namespace)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	shown := v.show(n)
+	if err := v.endUse(n, ns); err != nil {
+		return Forgotten{}, err
+	}
+	shown.State, shown.Until = n.State, n.Until.Time()
+	n.NameRecord = dibs.NameRecord{
+		ID: n.ID, Rev: n.Rev, Namespace: n.Namespace, Scope: n.Scope,
+		Value: ForgottenLabel(n.ID), Canonical: ForgottenLabel(n.ID),
+		State: n.State, Status: dibs.StatusReleased, Epoch: n.Epoch, EndedAt: v.now, Until: n.Until,
+		Terms: dibs.Terms{HoldHistory: ns.policy.HoldHistory},
+		// Its look-alikes stay in quarantine too, and a keyed hash still leads here.
+		Links: slices.DeleteFunc(slices.Clone(n.Links), func(l dibs.Link) bool {
+			_, indexed := indexKeyOf(l, n)
+			return !indexed
+		}),
+	}
+	n.before.Entity, n.lapses = dibs.Entity{}, nil
+	v.restartHistory(n, v.now, snapshotOf(&n.NameRecord))
+	v.store(n)
+	return Forgotten{Changed: true, Erased: true, Name: &shown}, nil
+}
+
+// endUse ends a hold or an ownership, and what counts for it elsewhere.
+func (v *view) endUse(n *nameState, ns namespaceInfo) *dibs.Error {
+	switch n.State {
+	case dibs.Active, dibs.Alias:
+		e := v.entity(n.Scope, n.Owner)
+		e.deactivate(n)
+		v.saveEntity(e)
+		n.giveUp(ns.policy.Quarantine, v.now)
+	case dibs.Held, dibs.Suspect:
+		v.uncountHold(n)
+		n.endHold(dibs.StatusReleased, v.now)
+	case dibs.Free, dibs.Quarantined:
+	}
+	return v.dropQuota(n, ns)
+}
+
+// restartHistory begins the history of a row anew, with an event that says so: followers of the
+// feed may not have read the events that it deletes.
+func (v *view) restartHistory(n *nameState, at dibs.Instant, now dibs.Snapshot) {
+	v.renew(n.Ref())
+	v.record(n, dibs.EventForgotten, at, "", now)
+}
+
+// remember gives a forgotten name its canonical form back, for a caller that knows it.
+func (n *nameState) remember(t *target) {
+	n.Value, n.Canonical, n.lapses = t.value, t.canonical, nil
+	n.before = snapshotOf(&n.NameRecord)
 }

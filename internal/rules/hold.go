@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/calldibs/dibs"
+import (
+	"time"
+
+	"github.com/calldibs/dibs"
+)
 
 func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
@@ -78,4 +82,198 @@ func (p *preparer) existingName(v *view, c dibs.Command, id dibs.ID) (*nameState
 		return nil, nil, err
 	}
 	return n, &target{namespaceInfo: ns, value: n.Value, canonical: n.Canonical, id: n.ID, field: ns.kind}, nil
+}
+
+func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
+	if err := checkEntity(c.Entity); err != nil {
+		return nil, err
+	}
+	// The scope is not known before the name is read. Most names have none.
+	p.expectAbsent(entityRef("", c.Entity))
+	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
+		// Ask for the entity before any refusal. Otherwise the Confirms of a list ask one after the
+		// other, each with another load.
+		v.batch.expectAbsent(entityRef(t.scope, c.Entity))
+		if v.owns(c.Entity, n) {
+			return v.ownedResult(n, true), nil
+		}
+		if n.ConfirmedAt != 0 && (n.State == dibs.Free || n.State == dibs.Quarantined) {
+			return dibs.Result{}, t.refuse(dibs.CodeAlreadyReleased, "%s was confirmed and has been given up since", t.key())
+		}
+		if err := t.checkLive(n); err != nil {
+			return dibs.Result{}, err
+		}
+		if err := p.confirmHold(v, n, t, c); err != nil {
+			return dibs.Result{}, err
+		}
+		return v.ownedResult(n, false), nil
+	})
+}
+
+// confirmHold makes a hold the active name of an entity, in place of another one if the command
+// says so.
+func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm) *dibs.Error {
+	if err := t.checkIntended(n, c.Entity); err != nil {
+		return err
+	}
+	e := v.entity(t.scope, c.Entity)
+	if err := t.mayOwn(e); err != nil {
+		return err
+	}
+	var old *nameState
+	if c.Replace || c.Replaces != "" {
+		var (
+			which *target
+			err   *dibs.Error
+		)
+		if c.Replaces != "" { // its namespace is known only now
+			if which, _, err = p.locate(t.namespace, c.Replaces, t.field); err != nil {
+				return err
+			}
+		}
+		if old, err = v.activeToReplace(t, e, which); err != nil {
+			return err
+		}
+	} else if err := t.mayAdd(e); err != nil {
+		return err
+	}
+	v.uncountHold(n)
+	v.makeActive(old, n, e, t, dibs.EventConfirmed)
+	return nil
+}
+
+// checkIntended refuses a hold that was reserved for another entity.
+func (t *target) checkIntended(n *nameState, entity dibs.Entity) *dibs.Error {
+	if !n.Intended.IsZero() && n.Intended != entity {
+		return t.refuse(dibs.CodeNotOwner, "%s was reserved for an entity other than %s", t.key(), entity)
+	}
+	return nil
+}
+
+func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
+	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // refused before the row is read
+		return nil, mayNotSettle()
+	}
+	if err := checkVerdict(c.Verdict); err != nil {
+		return nil, err
+	}
+	outcome, entity := c.Verdict.Outcome()
+	p.want(nameRef("", c.ID))
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		n, t, err := p.existingName(v, c, c.ID)
+		if err != nil {
+			return dibs.Result{}, err
+		}
+		switch {
+		case !p.principal.HasIn(n.Namespace, dibs.Operate):
+			return dibs.Result{}, mayNotSettle()
+		case n.State == dibs.Suspect:
+		case outcome == verdictAbsent && n.Status == dibs.StatusExpired,
+			outcome == verdictExists && v.owns(entity, n):
+			return v.result(true, n), nil
+		case n.State == dibs.Held:
+			return dibs.Result{}, t.refuseTaken(n, dibs.Entity{})
+		default:
+			return dibs.Result{}, t.checkLive(n)
+		}
+		if err := p.conclude(v, n, t, c.Verdict); err != nil {
+			return dibs.Result{}, err
+		}
+		return v.result(false, n), nil
+	}, nil
+}
+
+// mayNotSettle makes the refusal for a principal without the right to settle.
+func mayNotSettle() *dibs.Error {
+	return refuse(dibs.CodeNotOwner, "settling a suspect requires the right to operate")
+}
+
+// The outcomes of [dibs.Verdict.Outcome].
+const (
+	verdictExists  = "exists"
+	verdictAbsent  = "absent"
+	verdictUnknown = "unknown"
+)
+
+// checkVerdict refuses a verdict that decides nothing.
+func checkVerdict(verdict dibs.Verdict) *dibs.Error {
+	switch outcome, entity := verdict.Outcome(); outcome {
+	case verdictExists:
+		return checkEntity(entity)
+	case verdictAbsent:
+		return nil
+	default:
+		return refuse(dibs.CodeInvalidValue, "a verdict is required: Exists(entity) or Absent")
+	}
+}
+
+// conclude ends a suspect by a verdict, or says why it cannot.
+func (p *preparer) conclude(v *view, n *nameState, t *target, verdict dibs.Verdict) *dibs.Error {
+	outcome, entity := verdict.Outcome()
+	if outcome == verdictAbsent {
+		v.uncountHold(n)
+		n.endHold(dibs.StatusExpired, v.now)
+		v.save(n, dibs.EventExpired)
+		return nil
+	}
+	return p.confirmHold(v, n, t, dibs.Confirm{Entity: entity})
+}
+
+// How long to wait before a witness that does not know is asked again: twice as long each time.
+const (
+	firstPause = 5 * time.Second
+	maxPause   = time.Hour
+)
+
+// Testimony is what a witness said about a hold.
+type Testimony struct {
+	ID      dibs.ID
+	Epoch   uint64
+	Expires time.Time // the end of the hold as it was when the witness was asked
+	Verdict dibs.Verdict
+	Doubt   string // why there is no verdict
+	Unasked bool   // this process has no witness
+}
+
+// Testify acts on what a witness said: the suspect is ended, or stays a suspect with a doubt, and
+// its witness is not asked for a while. The outcome says whether it was ended.
+func (set *Policies) Testify(t Testimony) *Job[bool] {
+	p := set.preparer(nameRef("", t.ID))
+	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
+		n := v.follow(t.ID, "")
+		if n == nil || n.State != dibs.Suspect || n.Epoch != t.Epoch || !n.ExpiresAt.Time().Equal(t.Expires) {
+			// The suspect has ended; or its holder has extended it, and may have saved its entity
+			// since, which the witness could not know.
+			return false, nil
+		}
+		doubt := t.Doubt
+		if outcome, entity := t.Verdict.Outcome(); outcome == verdictExists && checkEntity(entity) != nil {
+			doubt = "the witness says that it exists but names no valid entity"
+		} else if outcome != verdictUnknown {
+			err := p.tryVerdict(v, n, t.Verdict)
+			if err == nil {
+				return true, nil
+			}
+			doubt = "the witness says that it exists, but the verdict cannot be applied: " + err.Message
+		}
+		pause := firstPause
+		if !t.Unasked { // otherwise another process may have a witness
+			pause = min(firstPause<<min(n.Asked, 16), maxPause) // without an overflow
+			n.Asked++
+		}
+		n.AskAt, n.Doubt = v.now.Add(pause), doubt
+		v.saveQuietly(n)
+		return false, nil
+	})
+}
+
+// tryVerdict ends a suspect by a verdict, or changes nothing and says why it cannot.
+func (p *preparer) tryVerdict(v *view, n *nameState, verdict dibs.Verdict) *dibs.Error {
+	nested := v.nested()
+	suspect, t, err := p.existingName(nested, dibs.Settle{ID: n.ID, Verdict: verdict}, n.ID)
+	if err == nil {
+		err = p.conclude(nested, suspect, t, verdict)
+	}
+	nested.close(err == nil)
+	return err
 }

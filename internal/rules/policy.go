@@ -156,3 +156,153 @@ func (p *policy) ttl(t dibs.TTL) (time.Duration, *dibs.Error) {
 	}
 	return d, nil
 }
+
+// Policies are the policies of all namespaces. Their methods prepare all requests and jobs. They are
+// immutable, and safe for concurrent use.
+type Policies struct {
+	byName   map[string]*policy
+	fallback *policy
+}
+
+// NewPolicies checks policies and fills in their defaults. They are configured by namespace or by
+// type; fallback is for all others.
+func NewPolicies(configured map[string]dibs.Policy, fallback dibs.Policy) (*Policies, error) {
+	set := &Policies{byName: make(map[string]*policy, len(configured))}
+	for name, p := range configured {
+		if _, _, err := splitNamespace(name); err != nil {
+			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
+		}
+		var err error
+		if set.byName[name], err = newPolicy(p); err != nil {
+			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
+		}
+	}
+	var err error
+	if set.fallback, err = newPolicy(fallback); err != nil {
+		return nil, fmt.Errorf("dibs: default policy: %w", err)
+	}
+	return set, nil
+}
+
+// namespace splits a namespace and finds its policy: that of the whole namespace, else that of its
+// type, else the default.
+func (set *Policies) namespace(namespace string) (namespaceInfo, *dibs.Error) {
+	scope, kind, err := splitNamespace(namespace)
+	if err != nil {
+		return namespaceInfo{}, err
+	}
+	ns := namespaceInfo{namespace: namespace, scope: scope, kind: kind, policy: set.fallback}
+	if policy, ok := set.byName[namespace]; ok {
+		ns.policy = policy
+	} else if policy, ok := set.byName[kind]; ok {
+		ns.policy = policy
+	}
+	return ns, nil
+}
+
+// Policy returns the policy of a namespace, with every default filled in.
+func (set *Policies) Policy(namespace string) (dibs.Policy, *dibs.Error) {
+	ns, err := set.namespace(namespace)
+	if err != nil {
+		return dibs.Policy{}, err
+	}
+	return ns.policy.Policy, nil
+}
+
+// RulesOf returns the rules of a well-formed namespace.
+func (set *Policies) RulesOf(namespace string) string {
+	ns, err := set.namespace(namespace)
+	if err != nil {
+		return ""
+	}
+	return ns.policy.rules
+}
+
+// OtherRules compares the rules in the document of a namespace record with those of its policy.
+func (set *Policies) OtherRules(doc *dibs.Document) (rules dibs.OtherRules, differ bool, damaged *dibs.Error) {
+	record, damaged := decodeNamespaceRecord(doc)
+	if damaged != nil {
+		return rules, false, damaged
+	}
+	ns, damaged := set.namespace(doc.Label)
+	if damaged != nil {
+		return rules, false, damaged
+	}
+	rules = dibs.OtherRules{Namespace: doc.Label, OnRecord: record.Rules, Policy: ns.policy.rules}
+	return rules, !record.madeBy(rules.Policy) && record.Next != rules.Policy, nil
+}
+
+const (
+	maxSegments      = 8
+	maxSegmentLength = 63
+)
+
+// namespaceInfo is a namespace split into its parts, with the policy that governs it.
+type namespaceInfo struct {
+	namespace string
+	scope     string // everything before the last segment; empty for "slug"
+	kind      string // the last segment: "slug" in "acme.slug"
+	policy    *policy
+}
+
+// splitNamespace checks a namespace's form and returns its scope and type.
+func splitNamespace(namespace string) (scope, kind string, err *dibs.Error) {
+	segments := 0
+	rest := namespace
+	for {
+		segment, tail, more := strings.Cut(rest, ".")
+		if problem := segmentProblem(segment); problem != "" {
+			return "", "", invalidNamespace(namespace, problem)
+		}
+		if segments++; segments > maxSegments {
+			return "", "", invalidNamespace(namespace, fmt.Sprintf("it has more than %d segments", maxSegments))
+		}
+		if !more {
+			kind = segment
+			scope = strings.TrimSuffix(strings.TrimSuffix(namespace, segment), ".")
+			return scope, kind, nil
+		}
+		rest = tail
+	}
+}
+
+// segmentProblem says what is wrong with one segment, or nothing.
+func segmentProblem(segment string) string {
+	switch {
+	case segment == "":
+		return "a segment is empty"
+	case len(segment) > maxSegmentLength:
+		return fmt.Sprintf("a segment is longer than %d characters", maxSegmentLength)
+	case segment[0] == '-' || segment[0] == '_':
+		return fmt.Sprintf("the segment %s does not begin with a letter or a digit", quote(segment))
+	}
+	for _, r := range segment {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' {
+			return fmt.Sprintf("the segment %s contains %q; allowed are a-z, 0-9, '-' and '_'", quote(segment), r)
+		}
+	}
+	return ""
+}
+
+func invalidNamespace(namespace, problem string) *dibs.Error {
+	return refuse(dibs.CodeInvalidNamespace,
+		`namespace %s is not well-formed: %s; write it like "slug" or "acme.slug"`, quote(namespace), problem)
+}
+
+// CheckNamespace checks a namespace's form.
+func CheckNamespace(namespace string) *dibs.Error {
+	_, _, err := splitNamespace(namespace)
+	return err
+}
+
+// checkScope checks a scope: empty, or the first segments of a namespace.
+func checkScope(scope string) *dibs.Error {
+	if scope == "" {
+		return nil
+	}
+	if _, _, err := splitNamespace(scope + ".x"); err != nil {
+		err.Message = fmt.Sprintf("scope %s is not well-formed: %s", quote(scope), err.Message)
+		return err
+	}
+	return nil
+}

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/calldibs/dibs"
 )
@@ -130,4 +132,129 @@ func (n FoundName) EndedAlone(fn func(at dibs.Instant, now dibs.Snapshot) bool) 
 			return
 		}
 	}
+}
+
+// The HTTP statuses of a [dibs.Resolution]. The rules do not import net/http.
+const (
+	statusOK       = 200
+	statusNotFound = 404
+	statusGone     = 410
+)
+
+// Resolve asks where a name leads.
+func (set *Policies) Resolve(namespace, value string) (*Job[dibs.Resolution], *dibs.Error) {
+	p := set.preparer()
+	t, err := p.target(namespace, value, "")
+	if err != nil {
+		return nil, err
+	}
+	return newQuestion(p, func(v *view) (dibs.Resolution, *dibs.Error) { return resolve(v, t), nil }), nil
+}
+
+// resolve follows a name to its entity, and an alias on to the entity's active name: one hop, so
+// there are no chains and no loops.
+func resolve(v *view, t *target) dibs.Resolution {
+	n := v.name(t)
+	answer := dibs.Resolution{Outcome: dibs.ResolveNotFound, Canonical: t.canonical, Status: statusNotFound}
+	if n.State == dibs.Alias || n.State == dibs.Quarantined {
+		answer.Until = n.Until.Time()
+	}
+	gone := answer
+	gone.Outcome, gone.Status = dibs.ResolveGone, statusGone
+	switch n.State {
+	case dibs.Active, dibs.Alias:
+	case dibs.Quarantined:
+		return gone
+	default:
+		return answer
+	}
+	e := v.entity(n.Scope, n.Owner)
+	switch {
+	case e.Deleted: // its names are about to be given up
+		return gone
+	case e.Archived && t.policy.ArchivedStatus == statusGone:
+		return gone
+	case e.Archived:
+		return answer
+	}
+	answer.Entity = n.Owner
+	if n.State == dibs.Active {
+		answer.Outcome, answer.Status = dibs.ResolveActive, statusOK
+		return answer
+	}
+	id, has := e.Active[n.slot()]
+	if !has {
+		// The policy may have changed to or from ManyPerEntity since: then the alias leads to the
+		// only active name, if there is exactly one.
+		active := e.activeIn(n.Namespace)
+		if len(active) != 1 || n.Terms.Many == t.policy.ManyPerEntity {
+			return gone
+		}
+		id = active[0]
+	}
+	active := v.nameByID(id, n.Scope)
+	if active == nil {
+		return gone
+	}
+	to := v.show(active)
+	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, t.policy.RedirectStatus, &to
+	return answer
+}
+
+const maxChecks = 100
+
+// Check asks whether values could be reserved. It applies the same rule as Reserve, so the two
+// cannot disagree on what "taken" means.
+func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *dibs.Error) {
+	if err := cmp.Or(
+		checkAtMost(len(req.Values), maxChecks, "values in one check"),
+		checkAtMost(len(req.Parts), maxParts, "parts for suggestions"),
+		checkOptionalEntity(req.Entity),
+	); err != nil {
+		return nil, err
+	}
+	p := set.preparer()
+	invalid := make([]*dibs.Error, len(req.Values))
+	targets := make([]*target, len(req.Values))
+	for i, value := range req.Values {
+		targets[i], invalid[i] = p.newTarget(req.Namespace, value, "", false)
+		if err := invalid[i]; err != nil && !isAboutValue(err) {
+			return nil, err
+		}
+	}
+	return newQuestion(p, func(v *view) ([]dibs.Availability, *dibs.Error) {
+		answers := make([]dibs.Availability, len(targets))
+		for i, t := range targets {
+			refused := invalid[i]
+			if refused == nil {
+				if err := v.checkNewNames(t); err != nil {
+					return nil, err
+				}
+				refused = v.checkAvailable(t, v.name(t), req.Entity)
+			}
+			if refused != nil {
+				answers[i] = unavailable(req.Values[i], refused)
+			} else {
+				answers[i] = dibs.Availability{Value: req.Values[i], Canonical: t.canonical, Available: true}
+			}
+		}
+		return answers, nil
+	}), nil
+}
+
+// isAboutValue reports whether an error is about one value, and not about the whole request.
+func isAboutValue(err *dibs.Error) bool {
+	return err.Code == dibs.CodeInvalidValue || err.Code == dibs.CodeReservedWord
+}
+
+func unavailable(value string, err *dibs.Error) dibs.Availability {
+	a := dibs.Availability{Value: value, Reason: err.Reason, Detail: err.Message, Until: err.Until, Refusal: err.Refusal}
+	if err.Code == dibs.CodeInvalidValue {
+		a.Reason = dibs.ReasonInvalid
+	}
+	if err.Code == dibs.CodeReservedWord {
+		a.Reason = dibs.ReasonReservedWord
+	}
+	_, a.Canonical, _ = strings.Cut(err.Key, ":")
+	return a
 }

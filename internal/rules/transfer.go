@@ -52,3 +52,63 @@ func (v *view) handOver(n *nameState, to entityState, t *target, line dibs.ID) {
 	n.CreatedAt = v.now
 	v.activate(n, to, t, line)
 }
+
+func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
+	ta, err := p.target(c.Namespace, c.A.Value, "a")
+	if err != nil {
+		return nil, err
+	}
+	tb, err := p.target(c.Namespace, c.B.Value, "b")
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(ta.about(checkEntity(c.A.Entity)), tb.about(checkEntity(c.B.Entity))); err != nil {
+		return nil, err
+	}
+	if c.A.Entity == c.B.Entity {
+		return nil, ta.refuse(dibs.CodeInvalidEntity, "a swap needs two entities, both are %s", c.A.Entity)
+	}
+	if ta.id == tb.id {
+		return nil, ta.refuse(dibs.CodeInvalidValue, "a swap needs two names, both are %s", ta.key())
+	}
+	p.want(entityRef(ta.scope, c.A.Entity))
+	p.want(entityRef(tb.scope, c.B.Entity))
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		na, nb := v.name(ta), v.name(tb)
+		if na.State == dibs.Active && v.owns(c.B.Entity, na) && nb.State == dibs.Active && v.owns(c.A.Entity, nb) {
+			return v.result(true, na, nb), nil
+		}
+		if err := cmp.Or(ta.checkActiveOf(na, c.A.Entity), tb.checkActiveOf(nb, c.B.Entity)); err != nil {
+			return dibs.Result{}, err
+		}
+		ea, eb := v.entity(ta.scope, c.A.Entity), v.entity(tb.scope, c.B.Entity)
+		if err := cmp.Or(ea.mayGive(), eb.mayGive(), ta.mayOwn(ea), ta.mayOwn(eb), ta.mayReplace(ea, na.ID), tb.mayReplace(eb, nb.ID)); err != nil {
+			return dibs.Result{}, err
+		}
+		if err := v.mayHandOver(ta, na, c.B.Entity); err != nil {
+			return dibs.Result{}, err
+		}
+		if err := v.mayHandOver(tb, nb, c.A.Entity); err != nil {
+			return dibs.Result{}, err
+		}
+		// Each name continues the other's line: aliases now lead to the other name.
+		lineA, lineB := na.Line, nb.Line
+		delete(ea.Active, na.slot())
+		delete(eb.Active, nb.slot())
+		v.handOver(na, eb, ta, lineB)
+		v.handOver(nb, ea, tb, lineA)
+		v.saveEntity(ea)
+		v.saveEntity(eb)
+		v.save(na, dibs.EventTransferred)
+		v.save(nb, dibs.EventTransferred)
+		return v.result(false, na, nb), nil
+	}, nil
+}
+
+// checkActiveOf refuses unless the name is the entity's active name.
+func (t *target) checkActiveOf(n *nameState, entity dibs.Entity) *dibs.Error {
+	if n.State == dibs.Active && n.Owner == entity {
+		return nil
+	}
+	return t.refuse(dibs.CodeNotOwner, "%s is not the active name of %s", t.key(), entity)
+}
