@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func (v *view) saveEntity(e entityState) {
 func (v *view) saveEntityEvent(e entityState, kind dibs.EventKind) {
 	v.saveEntity(e)
 	v.events = append(v.events, dibs.Event{
-		Kind: kind, At: v.now, Scope: e.Scope, Entity: e.Entity, Version: v.entity(e.Scope, e.Entity).Rev, Actor: v.actor,
+		Kind: kind, At: v.now, Scope: e.Scope, Entity: e.Entity, Version: e.Rev, Actor: v.actor,
 	})
 }
 
@@ -118,12 +119,9 @@ func checkOptionalEntity(e dibs.Entity) *dibs.Error {
 }
 
 // prepareEntity checks a command on an entity as a whole.
-func (p *preparer) prepareEntity(scope string, entity dibs.Entity) *dibs.Error {
-	if err := checkScope(scope); err != nil {
-		return err
-	}
+func (p *preparer) prepareEntity(scope string, entity dibs.Entity) {
+	p.check(cmp.Or(checkScope(scope), checkEntity(entity)))
 	p.want(entityRef(scope, entity))
-	return checkEntity(entity)
 }
 
 // namesOf returns an entity's names, and whether there are more than a command may touch. The
@@ -164,10 +162,8 @@ func (v *view) pending() []dibs.Record {
 	return records
 }
 
-func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) (decision, *dibs.Error) {
-	if err := p.prepareEntity(scope, entity); err != nil {
-		return nil, err
-	}
+func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) decision {
+	p.prepareEntity(scope, entity)
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		e, err := v.existingEntity(scope, entity)
 		if err != nil {
@@ -178,14 +174,12 @@ func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, 
 		}
 		e.Archived = archived
 		v.saveEntityEvent(e, kind)
-		return dibs.Result{Version: v.entity(scope, entity).Rev}, nil
-	}, nil
+		return dibs.Result{Version: e.Rev}, nil
+	}
 }
 
-func (p *preparer) delete(c dibs.Delete) (decision, *dibs.Error) {
-	if err := p.prepareEntity(c.Scope, c.Entity); err != nil {
-		return nil, err
-	}
+func (p *preparer) delete(c dibs.Delete) decision {
+	p.prepareEntity(c.Scope, c.Entity)
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		e := v.entity(c.Scope, c.Entity)
 		if e.Deleted {
@@ -201,23 +195,18 @@ func (p *preparer) delete(c dibs.Delete) (decision, *dibs.Error) {
 			// the sweeper do the rest.
 			e.Due = v.now
 			v.saveEntityEvent(e, dibs.EventDeleted)
-			return dibs.Result{Version: v.entity(c.Scope, c.Entity).Rev, Pending: true}, nil
+			return dibs.Result{Version: e.Rev, Pending: true}, nil
 		}
 		result := p.giveUpAll(v, e, ids)
 		v.saveEntityEvent(e, dibs.EventDeleted)
-		result.Version = v.entity(c.Scope, c.Entity).Rev
+		result.Version = e.Rev
 		return result, nil
-	}, nil
+	}
 }
 
-func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
-	t, err := p.target(c.Namespace, c.Value, "")
-	if err != nil {
-		return nil, err
-	}
-	if err := checkEntity(c.Entity); err != nil {
-		return nil, t.about(err)
-	}
+func (p *preparer) decommission(c dibs.Decommission) decision {
+	t := p.target(c.Namespace, c.Value, "")
+	p.check(t.about(checkEntity(c.Entity)))
 	p.want(entityRef(t.scope, c.Entity))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n := v.name(t)
@@ -232,9 +221,9 @@ func (p *preparer) decommission(c dibs.Decommission) (decision, *dibs.Error) {
 			return dibs.Result{}, err
 		}
 		result := v.giveUp(n, e, t.policy)
-		result.Names, result.Version = []dibs.Name{v.show(n)}, v.entity(t.scope, c.Entity).Rev
+		result.Names, result.Version = []dibs.Name{v.show(n)}, e.Rev
 		return result, nil
-	}, nil
+	}
 }
 
 // giveUp ends the entity's ownership of a name, as the policy says. The result has the name's key.

@@ -26,15 +26,10 @@ type Forgotten struct {
 // ForgetName forgets one name, and its rows from before the rules of its namespace changed.
 func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.Error) {
 	p := set.preparer()
-	t, err := p.target(req.Namespace, req.Value, "")
-	if err == nil {
-		err = checkOptionalEntity(req.Entity)
-	}
-	if err == nil && req.Scope != "" && req.Scope != t.scope {
-		err = t.refuse(dibs.CodeInvalidNamespace, "%s is not in the scope %s", t.namespace, quote(req.Scope))
-	}
-	if err != nil {
-		return nil, err
+	t := p.target(req.Namespace, req.Value, "")
+	p.check(checkOptionalEntity(req.Entity))
+	if req.Scope != "" && req.Scope != t.scope {
+		p.check(t.refuse(dibs.CodeInvalidNamespace, "%s is not in the scope %s", t.namespace, quote(req.Scope)))
 	}
 	j := newJob(p, func(v *view) (Forgotten, *dibs.Error) {
 		if v.hasNoRow(t) {
@@ -61,7 +56,7 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 		return p.erase(v, n)
 	})
 	j.dryRun = req.DryRun
-	return j, nil
+	return j, p.refused
 }
 
 // mayForget refuses to forget a name that is taken, unless it is that entity's.

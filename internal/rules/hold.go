@@ -6,7 +6,7 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
+func (p *preparer) extend(c dibs.Extend) decision {
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
 		if err := t.checkLive(n); err != nil {
 			return dibs.Result{}, err
@@ -31,7 +31,7 @@ func (p *preparer) extend(c dibs.Extend) (decision, *dibs.Error) {
 	})
 }
 
-func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
+func (p *preparer) release(c dibs.Release) decision {
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
 		if n.Status == dibs.StatusReleased && n.ConfirmedAt == 0 {
 			return v.result(true, n), nil
@@ -39,11 +39,16 @@ func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 		if err := t.checkLive(n); err != nil {
 			return dibs.Result{}, err
 		}
-		v.uncountHold(n)
-		n.endHold(dibs.StatusReleased, v.now)
-		v.save(n, dibs.EventReleased)
+		v.endHold(n, dibs.StatusReleased, dibs.EventReleased)
 		return v.result(false, n), nil
 	})
+}
+
+// endHold ends a hold, or a suspect, now.
+func (v *view) endHold(n *nameState, status dibs.Status, kind dibs.EventKind) {
+	v.uncountHold(n)
+	n.endHold(status, v.now)
+	v.save(n, kind)
 }
 
 // onHold prepares a command on a hold: decide gets the name that the token holds or held last. The
@@ -51,11 +56,9 @@ func (p *preparer) release(c dibs.Release) (decision, *dibs.Error) {
 // the two was wrong.
 func (p *preparer) onHold(
 	c dibs.Command, id dibs.ID, token string, decide func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error),
-) (decision, *dibs.Error) {
+) decision {
 	hash, err := hashToken(token)
-	if err != nil {
-		return nil, err
-	}
+	p.check(err)
 	p.want(nameRef("", id))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n, t, err := p.existingName(v, c, id)
@@ -66,7 +69,7 @@ func (p *preparer) onHold(
 			return dibs.Result{}, t.refuse(dibs.CodeLost, "this token does not hold %s, or no longer does", t.key())
 		}
 		return decide(v, n, t)
-	}, nil
+	}
 }
 
 // existingName returns the name with this ID, and its target. A name that the principal may not do
@@ -84,10 +87,8 @@ func (p *preparer) existingName(v *view, c dibs.Command, id dibs.ID) (*nameState
 	return n, &target{namespaceInfo: ns, value: n.Value, canonical: n.Canonical, id: n.ID, field: ns.kind}, nil
 }
 
-func (p *preparer) confirm(c dibs.Confirm) (decision, *dibs.Error) {
-	if err := checkEntity(c.Entity); err != nil {
-		return nil, err
-	}
+func (p *preparer) confirm(c dibs.Confirm) decision {
+	p.check(checkEntity(c.Entity))
 	// The scope is not known before the name is read. Most names have none.
 	p.expectAbsent(entityRef("", c.Entity))
 	return p.onHold(c, c.ID, c.Token, func(v *view, n *nameState, t *target) (dibs.Result, *dibs.Error) {
@@ -150,14 +151,18 @@ func (t *target) checkIntended(n *nameState, entity dibs.Entity) *dibs.Error {
 	return nil
 }
 
-func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
-	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // refused before the row is read
-		return nil, mayNotSettle()
-	}
-	if err := checkVerdict(c.Verdict); err != nil {
-		return nil, err
-	}
+func (p *preparer) settle(c dibs.Settle) decision {
 	outcome, entity := c.Verdict.Outcome()
+	if p.principal.Grants == nil && !p.principal.Has(dibs.Operate) { // refused before the row is read
+		p.check(mayNotSettle())
+	}
+	switch outcome {
+	case verdictExists:
+		p.check(checkEntity(entity))
+	case verdictAbsent:
+	default:
+		p.check(refuse(dibs.CodeInvalidValue, "a verdict is required: Exists(entity) or Absent"))
+	}
 	p.want(nameRef("", c.ID))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n, t, err := p.existingName(v, c, c.ID)
@@ -176,11 +181,13 @@ func (p *preparer) settle(c dibs.Settle) (decision, *dibs.Error) {
 		default:
 			return dibs.Result{}, t.checkLive(n)
 		}
-		if err := p.conclude(v, n, t, c.Verdict); err != nil {
+		if outcome == verdictAbsent {
+			v.endHold(n, dibs.StatusExpired, dibs.EventExpired)
+		} else if err := p.confirmHold(v, n, t, dibs.Confirm{Entity: entity}); err != nil {
 			return dibs.Result{}, err
 		}
 		return v.result(false, n), nil
-	}, nil
+	}
 }
 
 // mayNotSettle makes the refusal for a principal without the right to settle.
@@ -190,34 +197,9 @@ func mayNotSettle() *dibs.Error {
 
 // The outcomes of [dibs.Verdict.Outcome].
 const (
-	verdictExists  = "exists"
-	verdictAbsent  = "absent"
-	verdictUnknown = "unknown"
+	verdictExists = "exists"
+	verdictAbsent = "absent"
 )
-
-// checkVerdict refuses a verdict that decides nothing.
-func checkVerdict(verdict dibs.Verdict) *dibs.Error {
-	switch outcome, entity := verdict.Outcome(); outcome {
-	case verdictExists:
-		return checkEntity(entity)
-	case verdictAbsent:
-		return nil
-	default:
-		return refuse(dibs.CodeInvalidValue, "a verdict is required: Exists(entity) or Absent")
-	}
-}
-
-// conclude ends a suspect by a verdict, or says why it cannot.
-func (p *preparer) conclude(v *view, n *nameState, t *target, verdict dibs.Verdict) *dibs.Error {
-	outcome, entity := verdict.Outcome()
-	if outcome == verdictAbsent {
-		v.uncountHold(n)
-		n.endHold(dibs.StatusExpired, v.now)
-		v.save(n, dibs.EventExpired)
-		return nil
-	}
-	return p.confirmHold(v, n, t, dibs.Confirm{Entity: entity})
-}
 
 // How long to wait before a witness that does not know is asked again: twice as long each time.
 const (
@@ -238,7 +220,9 @@ type Testimony struct {
 // Testify acts on what a witness said: the suspect is ended, or stays a suspect with a doubt, and
 // its witness is not asked for a while. The outcome says whether it was ended.
 func (set *Policies) Testify(t Testimony) *Job[bool] {
-	p := set.preparer(nameRef("", t.ID))
+	p := &preparer{policies: set, principal: dibs.Principal{Rights: dibs.Operate}}
+	settle := p.settle(dibs.Settle{ID: t.ID, Verdict: t.Verdict})
+	invalid := p.takeRefusal()
 	return newJob(p, func(v *view) (settled bool, _ *dibs.Error) {
 		n := v.follow(t.ID, "")
 		if n == nil || n.State != dibs.Suspect || n.Epoch != t.Epoch || !n.ExpiresAt.Time().Equal(t.Expires) {
@@ -247,10 +231,10 @@ func (set *Policies) Testify(t Testimony) *Job[bool] {
 			return false, nil
 		}
 		doubt := t.Doubt
-		if outcome, entity := t.Verdict.Outcome(); outcome == verdictExists && checkEntity(entity) != nil {
+		if outcome, _ := t.Verdict.Outcome(); outcome == verdictExists && invalid != nil {
 			doubt = "the witness says that it exists but names no valid entity"
-		} else if outcome != verdictUnknown {
-			err := p.tryVerdict(v, n, t.Verdict)
+		} else if invalid == nil {
+			_, err := v.try(settle)
 			if err == nil {
 				return true, nil
 			}
@@ -265,15 +249,4 @@ func (set *Policies) Testify(t Testimony) *Job[bool] {
 		v.saveQuietly(n)
 		return false, nil
 	})
-}
-
-// tryVerdict ends a suspect by a verdict, or changes nothing and says why it cannot.
-func (p *preparer) tryVerdict(v *view, n *nameState, verdict dibs.Verdict) *dibs.Error {
-	nested := v.nested()
-	suspect, t, err := p.existingName(nested, dibs.Settle{ID: n.ID, Verdict: verdict}, n.ID)
-	if err == nil {
-		err = p.conclude(nested, suspect, t, verdict)
-	}
-	nested.close(err == nil)
-	return err
 }

@@ -185,19 +185,16 @@ func NewPolicies(configured map[string]dibs.Policy, fallback dibs.Policy) (*Poli
 }
 
 // namespace splits a namespace and finds its policy: that of the whole namespace, else that of its
-// type, else the default.
+// type, else the default. A namespace that is refused has the default too.
 func (set *Policies) namespace(namespace string) (namespaceInfo, *dibs.Error) {
 	scope, kind, err := splitNamespace(namespace)
-	if err != nil {
-		return namespaceInfo{}, err
-	}
 	ns := namespaceInfo{namespace: namespace, scope: scope, kind: kind, policy: set.fallback}
 	if policy, ok := set.byName[namespace]; ok {
 		ns.policy = policy
 	} else if policy, ok := set.byName[kind]; ok {
 		ns.policy = policy
 	}
-	return ns, nil
+	return ns, err
 }
 
 // Policy returns the policy of a namespace, with every default filled in.

@@ -14,10 +14,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 	what := lookup.ID.String()
 	find := func(v *view) *nameState { return v.followVisible(lookup.ID, lookup.Sees) }
 	if lookup.ID.IsZero() {
-		t, err := p.target(lookup.Namespace, lookup.Value, "")
-		if err != nil {
-			return nil, err
-		}
+		t := p.target(lookup.Namespace, lookup.Value, "")
 		what = "of " + t.key()
 		find = func(v *view) *nameState { return v.lookUp(t) }
 	} else {
@@ -37,7 +34,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 			name.Version = v.entity(n.Scope, n.Owner).Rev
 		}
 		return name, nil
-	}), nil
+	}), p.refused
 }
 
 // ReadNames asks for names by the refs of their rows; nil stands for a name without a row.
@@ -90,13 +87,11 @@ type EntityAsOf struct {
 // FindEntity asks for an entity that has, or had, a name.
 func (set *Policies) FindEntity(scope string, entity dibs.Entity) (*Job[EntityAsOf], *dibs.Error) {
 	p := set.preparer()
-	if err := p.prepareEntity(scope, entity); err != nil {
-		return nil, err
-	}
+	p.prepareEntity(scope, entity)
 	return newQuestion(p, func(v *view) (EntityAsOf, *dibs.Error) {
 		e, err := v.existingEntity(scope, entity)
 		return EntityAsOf{e.EntityRecord, v.now}, err
-	}), nil
+	}), p.refused
 }
 
 // FoundName is the answer of [Policies.FindName]: a name, with what is needed to read its history.
@@ -108,11 +103,8 @@ type FoundName struct {
 // FindName asks for a name, which may be free.
 func (set *Policies) FindName(namespace, value string) (*Job[FoundName], *dibs.Error) {
 	p := set.preparer()
-	t, err := p.target(namespace, value, "")
-	if err != nil {
-		return nil, err
-	}
-	return newQuestion(p, func(v *view) (FoundName, *dibs.Error) { return FoundName{t, v.name(t)}, nil }), nil
+	t := p.target(namespace, value, "")
+	return newQuestion(p, func(v *view) (FoundName, *dibs.Error) { return FoundName{t, v.name(t)}, nil }), p.refused
 }
 
 // Row returns the ID and the revision of the name's row.
@@ -144,11 +136,8 @@ const (
 // Resolve asks where a name leads.
 func (set *Policies) Resolve(namespace, value string) (*Job[dibs.Resolution], *dibs.Error) {
 	p := set.preparer()
-	t, err := p.target(namespace, value, "")
-	if err != nil {
-		return nil, err
-	}
-	return newQuestion(p, func(v *view) (dibs.Resolution, *dibs.Error) { return resolve(v, t), nil }), nil
+	t := p.target(namespace, value, "")
+	return newQuestion(p, func(v *view) (dibs.Resolution, *dibs.Error) { return resolve(v, t), nil }), p.refused
 }
 
 // resolve follows a name to its entity, and an alias on to the entity's active name: one hop, so
@@ -217,7 +206,8 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 	invalid := make([]*dibs.Error, len(req.Values))
 	targets := make([]*target, len(req.Values))
 	for i, value := range req.Values {
-		targets[i], invalid[i] = p.newTarget(req.Namespace, value, "", false)
+		targets[i] = p.newTarget(req.Namespace, value, "", false)
+		invalid[i] = p.takeRefusal()
 		if err := invalid[i]; err != nil && !isAboutValue(err) {
 			return nil, err
 		}

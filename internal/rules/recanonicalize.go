@@ -15,7 +15,7 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 		if from == nil || from.State == dibs.Free {
 			return false, nil
 		}
-		t, err := p.retarget(from)
+		t, err := p.retarget(from.Namespace, from.Value)
 		if err != nil && from.State == dibs.Quarantined {
 			return false, nil // no caller can ask for it: it ends in its present row
 		}
@@ -44,9 +44,9 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 	})
 }
 
-// retarget works out what the name of a row is by the present rules.
-func (p *preparer) retarget(n *nameState) (*target, *dibs.Error) {
-	t, canonical, err := p.locate(n.Namespace, n.Value, "")
+// retarget works out what name a value is by the present rules. It may be a reserved word.
+func (p *preparer) retarget(namespace, value string) (*target, *dibs.Error) {
+	t, canonical, err := p.locate(namespace, value, "")
 	if err == nil {
 		err = t.setSkeletons(canonical)
 	}
@@ -176,33 +176,34 @@ func (set *Policies) NewPlan() *Plan {
 type PlanPage struct {
 	*Job[[]*nameState] // the rows that names move to; nil where there is none yet
 
-	plan    *Plan
-	names   []*nameState
-	targets []*target // by the present rules; nil where the name is not valid
-	invalid []*dibs.Error
-	now     dibs.Instant
+	plan  *Plan
+	names []nameToPlan
+	now   dibs.Instant
+}
+
+// nameToPlan is a name, and what it is by the present rules.
+type nameToPlan struct {
+	*nameState
+	target  *target
+	invalid *dibs.Error // why it is not a name by the present rules
 }
 
 // Page prepares a page of names. Its job has to be answered before the findings.
 func (pl *Plan) Page(records []*dibs.NameRecord, now dibs.Instant) *PlanPage {
-	p := &preparer{policies: pl.policies}
-	page := &PlanPage{
-		plan: pl, now: now,
-		names: make([]*nameState, len(records)), targets: make([]*target, len(records)), invalid: make([]*dibs.Error, len(records)),
-	}
+	p := pl.policies.preparer()
+	page := &PlanPage{plan: pl, now: now, names: make([]nameToPlan, len(records))}
 	for i, r := range records {
-		page.names[i] = stateOf(r, now)
-		if page.targets[i], page.invalid[i] = p.retarget(page.names[i]); page.invalid[i] == nil {
-			p.want(page.targets[i].ref())
-		} else {
-			page.targets[i] = nil
+		t, err := p.retarget(r.Namespace, r.Value)
+		if err == nil {
+			p.want(t.ref())
 		}
+		page.names[i] = nameToPlan{stateOf(r, now), t, err}
 	}
 	page.Job = newQuestion(p, func(v *view) ([]*nameState, *dibs.Error) {
 		rows := make([]*nameState, len(page.names))
-		for i, t := range page.targets {
-			if t != nil && t.id != page.names[i].ID {
-				rows[i] = v.nameByID(t.id, t.scope)
+		for i, n := range page.names {
+			if n.invalid == nil && n.target.id != n.ID {
+				rows[i] = v.nameByID(n.target.id, n.target.scope)
 			}
 		}
 		return rows, nil
@@ -221,40 +222,37 @@ func (page *PlanPage) Findings() []PlanFinding {
 	rows, _ := page.Result()
 	var list []PlanFinding
 	for i, n := range page.names {
-		name := n.show(page.now)
-		t := page.targets[i]
-		if t == nil {
-			// No caller can ask for a quarantined name that is not valid: it can stay as it is.
-			if n.State != dibs.Quarantined {
-				list = append(list, PlanFinding{Finding: dibs.Finding{Kind: dibs.FindingInvalid, Name: name, Why: page.invalid[i].Message}})
-			}
-			continue
+		finding := dibs.Finding{Name: n.show(page.now), To: n.target.canonical}
+		switch {
+		case n.invalid == nil:
+			list = append(list, page.plan.lookAlikes(n, finding)...)
+			list = append(list, page.plan.changes(n, rows[i], finding)...)
+		case n.State != dibs.Quarantined: // else no caller can ask for it: it can stay as it is
+			finding.Kind, finding.To, finding.Why = dibs.FindingInvalid, "", n.invalid.Message
+			list = append(list, PlanFinding{Finding: finding})
 		}
-		finding := dibs.Finding{Name: name, To: t.canonical}
-		list = append(list, page.plan.lookAlikes(n, t, finding)...)
-		list = append(list, page.plan.changes(n, rows[i], t, finding)...)
 	}
 	return list
 }
 
 // changes finds out what becomes of one name. Row is the row that it would move to, or nil.
-func (pl *Plan) changes(n, row *nameState, t *target, f dibs.Finding) []PlanFinding {
-	if t.id == n.ID {
+func (pl *Plan) changes(n nameToPlan, row *nameState, f dibs.Finding) []PlanFinding {
+	if n.target.id == n.ID {
 		return nil
 	}
-	there, taken := pl.byTarget[t.id]
+	there, taken := pl.byTarget[n.target.id]
 	if !taken && row != nil && row.State != dibs.Free {
 		there, taken = plannedNameOf(row), true
 	}
-	name := plannedNameOf(n)
+	name := plannedNameOf(n.nameState)
 	if taken && there.state == dibs.Active {
 		name.state = dibs.Active // the merged name is active
 	}
-	pl.byTarget[t.id] = name
+	pl.byTarget[n.target.id] = name
 	switch {
 	case !taken:
 		f.Kind = dibs.FindingChange
-	case plannedNameOf(n).mergesWith(there):
+	case plannedNameOf(n.nameState).mergesWith(there):
 		f.Kind = dibs.FindingMerge
 	default:
 		f.Kind = dibs.FindingCollision
@@ -263,12 +261,12 @@ func (pl *Plan) changes(n, row *nameState, t *target, f dibs.Finding) []PlanFind
 }
 
 // lookAlikes finds names that look like another entity's.
-func (pl *Plan) lookAlikes(n *nameState, t *target, f dibs.Finding) (list []PlanFinding) {
-	for _, skeleton := range t.skeletons {
+func (pl *Plan) lookAlikes(n nameToPlan, f dibs.Finding) (list []PlanFinding) {
+	for _, skeleton := range n.target.skeletons {
 		first, seen := pl.bySkeleton[skeleton.ID]
 		switch {
 		case !seen:
-			pl.bySkeleton[skeleton.ID] = plannedNameOf(n)
+			pl.bySkeleton[skeleton.ID] = plannedNameOf(n.nameState)
 		case first.entity.IsZero() || n.keepsOut(first.entity):
 			f.Kind = dibs.FindingLookAlike
 			list = append(list, PlanFinding{f, first.id})
@@ -298,16 +296,11 @@ func (n plannedName) mergesWith(other plannedName) bool {
 	return owned(n) && owned(other) && n.entity == other.entity && (n.state == dibs.Alias || other.state == dibs.Alias)
 }
 
-func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
-	t, canonical, err := p.locate(c.Namespace, c.Value, "")
-	if err == nil {
-		err = t.setSkeletons(canonical)
-	}
-	if err != nil {
-		return nil, err
-	}
+func (p *preparer) rekey(c dibs.Rekey) decision {
+	t, err := p.retarget(c.Namespace, c.Value)
+	p.check(err)
 	if !t.policy.blind() {
-		return nil, t.refuse(dibs.CodeInvalidNamespace, "%s has no keys: Rekey works in blind namespaces only", t.namespace)
+		p.check(t.refuse(dibs.CodeInvalidNamespace, "%s has no keys: Rekey works in blind namespaces only", t.namespace))
 	}
 	for _, key := range slices.Concat(t.hashes, t.skeletons) {
 		p.want(key.Ref)
@@ -328,5 +321,5 @@ func (p *preparer) rekey(c dibs.Rekey) (decision, *dibs.Error) {
 		v.addToIndex(n, t, record)
 		v.saveQuietly(n)
 		return v.result(false, n), nil
-	}, nil
+	}
 }

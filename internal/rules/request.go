@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/calldibs/dibs"
@@ -42,19 +43,17 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	decisions := make([]decision, len(req.Commands))
 	var failures []dibs.Failure
 	for i, command := range req.Commands {
-		var err *dibs.Error
-		if decisions[i], err = p.prepare(command); err != nil {
+		decisions[i] = p.prepare(command)
+		if err := p.takeRefusal(); err != nil {
 			failures = append(failures, dibs.Failure{Index: i, Err: err})
 		}
 	}
-	switch {
-	case len(failures) == 0:
-		return &Request{decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun}, nil
-	case len(req.Commands) == 1:
+	if len(failures) > 0 && len(req.Commands) == 1 {
 		return nil, failures[0].Err
-	default:
-		return nil, Several(failures, len(req.Commands))
 	}
+	return &Request{
+		decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun,
+	}, Several(failures, len(req.Commands))
 }
 
 const maxPrincipal = 255
@@ -88,20 +87,15 @@ func (r *Request) Decide(b *Batch) {
 // decideList runs several decisions in order; each sees what the decisions before it changed. After
 // a refusal it runs the rest too, so that the error names every command that fails.
 func (r *Request) decideList() {
-	r.results, r.err = make([]dibs.Result, len(r.decisions)), nil
+	r.results = make([]dibs.Result, len(r.decisions))
 	var failures []dibs.Failure
 	for i, decide := range r.decisions {
-		v := r.view.nested()
-		result, err := decide(v)
-		v.close(err == nil)
-		if err != nil {
+		var err *dibs.Error
+		if r.results[i], err = r.view.try(decide); err != nil {
 			failures = append(failures, dibs.Failure{Index: i, Err: err})
 		}
-		r.results[i] = result
 	}
-	if len(failures) > 0 {
-		r.err = Several(failures, len(r.decisions))
-	}
+	r.err = Several(failures, len(r.decisions))
 }
 
 // Length returns how many decisions the request has.
@@ -127,8 +121,11 @@ func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
 // PastEnds returns the ends that the last decision rests on and that no commit has written.
 func (r *Request) PastEnds() []PastEnd { return r.view.pastEnds }
 
-// Several returns one error for the failures of a command with many parts.
+// Several returns one error for the failures of a command with many parts; nil if there are none.
 func Several(failures []dibs.Failure, total int) *dibs.Error {
+	if len(failures) == 0 {
+		return nil
+	}
 	first := *failures[0].Err
 	first.Message = fmt.Sprintf("%d of %d refused, none was done; number %d: %s",
 		len(failures), total, failures[0].Index+1, first.Message)
@@ -180,14 +177,18 @@ type preparer struct {
 	// wants are the records that the decisions are known to read; likelyAbsent are those of them
 	// that are most likely absent. They only save loads: a decision can ask for more.
 	wants, likelyAbsent []dibs.Ref
+
+	// refused is the first refusal of the command. The checks after it change nothing.
+	refused *dibs.Error
 }
 
 // prepare makes all checks that need no record, and returns the decision. It runs on the caller's
 // goroutine. Every command has a case here and in [Locations].
-func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
+func (p *preparer) prepare(command dibs.Command) decision {
 	switch c := command.(type) {
 	case nil:
-		return nil, refuse(dibs.CodeInvalidValue, "the command is nil")
+		p.check(refuse(dibs.CodeInvalidValue, "the command is nil"))
+		return nil
 	case dibs.Reserve:
 		return p.reserve(c)
 	case dibs.ReserveAll:
@@ -221,8 +222,20 @@ func (p *preparer) prepare(command dibs.Command) (decision, *dibs.Error) {
 	case dibs.Settle:
 		return p.settle(c)
 	default:
-		return nil, refuse(dibs.CodeInvalidValue, "unknown command type %T", command)
+		p.check(refuse(dibs.CodeInvalidValue, "unknown command type %T", command))
+		return nil
 	}
+}
+
+// check refuses the command if a check of it returned an error. The first one counts.
+func (p *preparer) check(err *dibs.Error) { p.refused = cmp.Or(p.refused, err) }
+
+// takeRefusal returns the refusal of the command, or of one of its parts, and gets ready for the
+// next.
+func (p *preparer) takeRefusal() *dibs.Error {
+	err := p.refused
+	p.refused = nil
+	return err
 }
 
 // want notes records that the decision will read.

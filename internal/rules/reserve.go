@@ -9,97 +9,82 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-func (p *preparer) reserve(c dibs.Reserve) (decision, *dibs.Error) {
-	token, hash, err := chooseToken(c.Token)
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.reservation(c, hash)
-	if err != nil {
-		return nil, err
-	}
-	return func(v *view) (dibs.Result, *dibs.Error) {
-		n, replayed, err := r.reserve(v)
-		if err != nil {
-			return dibs.Result{}, err
-		}
-		return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: token, Replayed: replayed}, nil
-	}, nil
+func (p *preparer) reserve(c dibs.Reserve) decision {
+	return p.reservation(c, p.chooseToken(c.Token)).reserve
 }
 
-// chooseToken returns the caller's token or a new one, with its hash.
-func chooseToken(token string) (string, dibs.TokenHash, *dibs.Error) {
-	if token == "" {
-		token = dibs.NewToken()
-	}
-	hash, err := hashToken(token)
-	return token, hash, err
+// token is a caller's token, or one that was made for it.
+type token struct {
+	text string
+	hash dibs.TokenHash
 }
 
-// reservation is a name to reserve, after all checks that need no record.
+// chooseToken returns the caller's token or a new one.
+func (p *preparer) chooseToken(text string) token {
+	if text == "" {
+		text = dibs.NewToken()
+	}
+	hash, err := hashToken(text)
+	p.check(err)
+	return token{text, hash}
+}
+
+// reservation is a Reserve after all checks that need no record.
 type reservation struct {
 	*target
-	ttl           time.Duration
-	token         dibs.TokenHash
-	principal     dibs.Principal
-	entity        dibs.Entity
-	correlationID string
-	meta          map[string]string
+	command   dibs.Reserve
+	ttl       time.Duration
+	token     token
+	principal dibs.Principal
 }
 
 // reservation checks a Reserve. ReserveAll and ReserveFirst have a token for all of their names.
-func (p *preparer) reservation(c dibs.Reserve, token dibs.TokenHash) (*reservation, *dibs.Error) {
-	t, err := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
-	if err != nil {
-		return nil, err
-	}
+func (p *preparer) reservation(c dibs.Reserve, token token) *reservation {
+	t := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
 	ttl, err := t.policy.ttl(c.TTL)
-	if err := cmp.Or(t.about(err), t.about(checkOptionalEntity(c.Entity)), t.checkDetails(c.CorrelationID, c.Meta)); err != nil {
-		return nil, err
-	}
+	p.check(cmp.Or(t.about(err), t.about(checkOptionalEntity(c.Entity)), t.checkDetails(c.CorrelationID, c.Meta)))
 	if t.policy.MaxHolds > 0 {
 		ref, _ := quotaRef(t.namespace, t.scope, p.principal.Name)
 		p.want(ref)
 	}
-	return &reservation{
-		target: t, ttl: ttl, token: token, principal: p.principal, entity: c.Entity,
-		correlationID: c.CorrelationID, meta: maps.Clone(c.Meta),
-	}, nil
+	c.Meta = maps.Clone(c.Meta)
+	return &reservation{target: t, command: c, ttl: ttl, token: token, principal: p.principal}
 }
 
 // reserve holds the name, or returns the hold that the token already has.
-func (r *reservation) reserve(v *view) (n *nameState, replayed bool, err *dibs.Error) {
-	n = v.name(r.target)
-	if n.heldBy(r.token, r.principal) {
+func (r *reservation) reserve(v *view) (dibs.Result, *dibs.Error) {
+	n := v.name(r.target)
+	if n.heldBy(r.token.hash, r.principal) {
 		// A late duplicate of an old request must not take the name.
 		if err := r.checkLive(n); err != nil {
-			return nil, false, err
+			return dibs.Result{}, err
 		}
-		if n.Intended != r.entity {
-			return nil, false, r.refuse(dibs.CodeInvalidToken, "this token holds %s for another entity: use each token for one request only", r.key())
+		if n.Intended != r.command.Entity {
+			return dibs.Result{}, r.refuse(dibs.CodeInvalidToken, "this token holds %s for another entity: use each token for one request only", r.key())
 		}
-		return n, true, nil
+		return r.result(v, n, true), nil
 	}
-	if err := v.checkAvailable(r.target, n, r.entity); err != nil {
-		return nil, false, err
-	}
-	if err := r.checkSpent(v, n); err != nil {
-		return nil, false, err
+	if err := cmp.Or(v.checkAvailable(r.target, n, r.command.Entity), r.checkSpent(v, n)); err != nil {
+		return dibs.Result{}, err
 	}
 	if err := v.checkQuota(r); err != nil {
-		return nil, false, err
+		return dibs.Result{}, err
 	}
 	if err := v.beginEpoch(n, r.target); err != nil {
-		return nil, false, err
+		return dibs.Result{}, err
 	}
 	n.State, n.Status, n.ExpiresAt = dibs.Held, dibs.StatusReserved, v.now.Add(r.ttl)
 	v.narrow(0, n.ExpiresAt) // a hold must not be over before it is committed
-	n.Token, n.Principal, n.Intended = r.token, r.principal.Name, r.entity
-	n.CorrelationID, n.Meta = r.correlationID, r.meta
+	n.Token, n.Principal, n.Intended = r.token.hash, r.principal.Name, r.command.Entity
+	n.CorrelationID, n.Meta = r.command.CorrelationID, r.command.Meta
 	n.Terms.Counted = r.policy.MaxHolds > 0
 	v.countHold(n)
 	v.save(n, dibs.EventReserved)
-	return n, false, nil
+	return r.result(v, n, false), nil
+}
+
+func (r *reservation) result(v *view, n *nameState, replayed bool) dibs.Result {
+	return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: r.token.text, Replayed: replayed}
 }
 
 // heldBy reports whether the name's last hold was made with this token, by this principal or by
@@ -169,13 +154,11 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 }
 
 // reserveAll prepares a ReserveAll: all names or none, with one token.
-func (p *preparer) reserveAll(c dibs.ReserveAll) (decision, *dibs.Error) {
-	token, hash, err := chooseToken(c.Token)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkCount(len(c.Reservations)); err != nil {
-		return nil, err
+func (p *preparer) reserveAll(c dibs.ReserveAll) decision {
+	token := p.chooseToken(c.Token)
+	p.check(checkCount(len(c.Reservations)))
+	if p.refused != nil {
+		return nil
 	}
 	var (
 		reservations = make([]*reservation, len(c.Reservations))
@@ -183,83 +166,81 @@ func (p *preparer) reserveAll(c dibs.ReserveAll) (decision, *dibs.Error) {
 		seen         = make(map[dibs.ID]int)
 	)
 	for i, single := range c.Reservations {
-		r, err := p.reservation(single, hash)
-		if err == nil {
-			if single.Token != "" {
-				err = r.refuse(dibs.CodeInvalidToken, "one token holds all of them: set ReserveAll.Token and leave the others empty")
-			} else if first, twice := seen[r.id]; twice {
-				err = r.refuse(dibs.CodeInvalidValue, "%s is the same name as number %d", r.key(), first+1)
-			}
+		r := p.reservation(single, token)
+		if single.Token != "" {
+			p.check(r.refuse(dibs.CodeInvalidToken, "one token holds all of them: set ReserveAll.Token and leave the others empty"))
+		} else if first, twice := seen[r.id]; twice {
+			p.check(r.refuse(dibs.CodeInvalidValue, "%s is the same name as number %d", r.key(), first+1))
 		}
-		if err != nil {
+		if err := p.takeRefusal(); err != nil {
 			failures = append(failures, dibs.Failure{Index: i, Err: err})
 			continue
 		}
 		seen[r.id] = i
 		reservations[i] = r
 	}
-	if len(failures) > 0 {
-		return nil, Several(failures, len(reservations))
-	}
+	p.check(Several(failures, len(reservations)))
 	return func(v *view) (dibs.Result, *dibs.Error) {
-		result := dibs.Result{Token: token, Replayed: true}
+		result := dibs.Result{Token: token.text, Replayed: true}
 		var failures []dibs.Failure
 		for i, r := range reservations {
-			n, replayed, err := r.reserve(v)
+			one, err := r.reserve(v)
 			if err != nil {
 				failures = append(failures, dibs.Failure{Index: i, Err: err})
 				continue
 			}
-			result.Names = append(result.Names, v.show(n))
-			result.Replayed = result.Replayed && replayed
+			result.Names = append(result.Names, one.Names...)
+			result.Replayed = result.Replayed && one.Replayed
 		}
 		if len(failures) > 0 {
 			return dibs.Result{}, Several(failures, len(reservations))
 		}
 		return result, nil
-	}, nil
+	}
 }
 
-// reserveFirst prepares a ReserveFirst: the first of several candidates that can be reserved.
-func (p *preparer) reserveFirst(c dibs.ReserveFirst) (decision, *dibs.Error) {
-	token, hash, err := chooseToken(c.Token)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkCount(len(c.Values)); err != nil {
-		return nil, err
+// reserveFirst prepares a ReserveFirst: the first of several candidates that can be reserved. An
+// invalid candidate has no reservation.
+func (p *preparer) reserveFirst(c dibs.ReserveFirst) decision {
+	token := p.chooseToken(c.Token)
+	p.check(checkCount(len(c.Values)))
+	if p.refused != nil {
+		return nil
 	}
 	reservations := make([]*reservation, len(c.Values))
 	invalid := make([]*dibs.Error, len(c.Values))
 	for i, value := range c.Values {
-		reservations[i], invalid[i] = p.reservation(dibs.Reserve{
+		r := p.reservation(dibs.Reserve{
 			Namespace: c.Namespace, Value: value, TTL: c.TTL, Entity: c.Entity, CorrelationID: c.CorrelationID,
 			Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
-		}, hash)
-		if err := invalid[i]; err != nil && !isAboutValue(err) {
-			return nil, err
+		}, token)
+		if p.refused == nil {
+			reservations[i] = r
+		} else if !isAboutValue(p.refused) {
+			return nil
 		}
+		invalid[i] = p.takeRefusal()
 	}
 	return func(v *view) (dibs.Result, *dibs.Error) {
-		if result, err := replayFirst(v, reservations, token); err != nil || result.Replayed {
+		if result, err := replayFirst(v, reservations); err != nil || result.Replayed {
 			return result, err
 		}
-		return reserveFirst(v, reservations, invalid, token)
-	}, nil
+		return reserveFirst(v, reservations, invalid)
+	}
 }
 
 // replayFirst returns the candidate that the token holds, or refuses if the token held one. These
 // come before free candidates: a late duplicate must not take another name.
-func replayFirst(v *view, reservations []*reservation, token string) (dibs.Result, *dibs.Error) {
+func replayFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error) {
 	var ended *dibs.Error
 	for _, r := range reservations {
 		if r == nil || v.hasNoRow(r.target) {
 			continue
 		}
 		n := v.name(r.target)
-		switch last := n.heldBy(r.token, r.principal); {
+		switch last := n.heldBy(r.token.hash, r.principal); {
 		case last && n.held():
-			return r.try(v, token)
+			return v.try(r.reserve)
 		case ended != nil:
 		case last:
 			ended = r.checkLive(n)
@@ -270,15 +251,14 @@ func replayFirst(v *view, reservations []*reservation, token string) (dibs.Resul
 	return dibs.Result{}, ended
 }
 
-// reserveFirst reserves the first candidate that is free. An invalid one, which has no reservation,
-// counts like a taken one.
-func reserveFirst(v *view, reservations []*reservation, invalid []*dibs.Error, token string) (dibs.Result, *dibs.Error) {
+// reserveFirst reserves the first candidate that is free. An invalid one counts like a taken one.
+func reserveFirst(v *view, reservations []*reservation, invalid []*dibs.Error) (dibs.Result, *dibs.Error) {
 	var failures []dibs.Failure
 	for i, r := range reservations {
 		err := invalid[i]
 		if r != nil {
 			var result dibs.Result
-			if result, err = r.try(v, token); err == nil {
+			if result, err = v.try(r.reserve); err == nil {
 				return result, nil
 			}
 			if err.Code != dibs.CodeNameTaken {
@@ -288,17 +268,6 @@ func reserveFirst(v *view, reservations []*reservation, invalid []*dibs.Error, t
 		failures = append(failures, dibs.Failure{Index: i, Err: err})
 	}
 	return dibs.Result{}, Several(failures, len(reservations))
-}
-
-// try reserves a candidate, or changes nothing.
-func (r *reservation) try(v *view, token string) (dibs.Result, *dibs.Error) {
-	nested := v.nested()
-	n, replayed, err := r.reserve(nested)
-	nested.close(err == nil)
-	if err != nil {
-		return dibs.Result{}, err
-	}
-	return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: token, Replayed: replayed}, nil
 }
 
 func checkCount(n int) *dibs.Error {

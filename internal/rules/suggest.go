@@ -62,8 +62,8 @@ func (p *preparer) candidates(namespace, model string, parts, random []string) (
 	}
 	seen := make(map[dibs.ID]bool)
 	add := func(list *[]*target, value string) {
-		t, err := p.newTarget(namespace, value, "", false)
-		if err == nil && !seen[t.id] {
+		t := p.newTarget(namespace, value, "", false)
+		if p.takeRefusal() == nil && !seen[t.id] {
 			seen[t.id] = true
 			*list = append(*list, t)
 		}

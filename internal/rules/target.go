@@ -34,57 +34,54 @@ type target struct {
 }
 
 // target finds the name that a value means in a namespace, for a decision that reads it.
-func (p *preparer) target(namespace, value, field string) (*target, *dibs.Error) {
+func (p *preparer) target(namespace, value, field string) *target {
 	t, _, err := p.locate(namespace, value, field)
-	if err == nil {
-		p.want(t.ref())
-		for _, key := range t.hashes {
-			p.want(key.Ref)
-		}
+	p.check(err)
+	p.want(t.ref())
+	for _, key := range t.hashes {
+		p.want(key.Ref)
 	}
-	return t, err
+	return t
 }
 
 // newTarget is target for a name that the caller wants to have: reserved words are refused, unless
 // the caller asks to override them and the principal has the right.
-func (p *preparer) newTarget(namespace, value, field string, override bool) (*target, *dibs.Error) {
+func (p *preparer) newTarget(namespace, value, field string, override bool) *target {
 	t, canonical, err := p.locate(namespace, value, field)
+	if err == nil {
+		err = cmp.Or(p.mayUseWord(t, canonical, override), t.setSkeletons(canonical))
+	}
 	if err != nil {
-		return nil, err
-	}
-	if err := p.mayUseWord(t, canonical, override); err != nil {
-		return nil, err
-	}
-	if err := t.setSkeletons(canonical); err != nil {
-		return nil, err
+		p.check(err)
+		return t
 	}
 	p.expectAbsent(t.ref())
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
 		p.expectAbsent(key.Ref)
 	}
 	p.want(namespaceRecordRef(t.namespaceInfo))
-	return t, nil
+	return t
 }
 
 // locate works out which name a value means in a namespace. It also returns the canonical form,
-// which must not be kept in a blind namespace.
+// which must not be kept in a blind namespace. What is refused has a target too, without a name.
 func (p *preparer) locate(namespace, value, field string) (*target, string, *dibs.Error) {
 	ns, err := p.policies.namespace(namespace)
+	t := &target{namespaceInfo: ns, value: value, field: cmp.Or(field, ns.kind)}
 	if err != nil {
 		err.Field = field
-		return nil, "", err
+		return t, "", err
 	}
-	t := &target{namespaceInfo: ns, value: value, field: cmp.Or(field, ns.kind)}
 	if problem := textProblem(value, 1, maxValue); problem != "" {
-		return nil, "", t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
+		return t, "", t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
 	}
 	canonical, fail := ns.policy.canonical(value)
 	if fail != nil {
-		return nil, "", t.invalidValue(value, fail)
+		return t, "", t.invalidValue(value, fail)
 	}
 	// The profile may be user code: what it returns is checked like any input.
 	if problem := textProblem(canonical, 1, maxValue); problem != "" {
-		return nil, "", t.invalidValue(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
+		return t, "", t.invalidValue(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
 	}
 	t.canonical = canonical
 	if ns.policy.blind() {

@@ -45,7 +45,7 @@ const maxSpent = 16
 func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 	for i := range n.Spent {
 		spent := &n.Spent[i]
-		if !spentBelongsTo(spent, r.token, r.principal, r.namespace) {
+		if !spentBelongsTo(spent, r.token.hash, r.principal, r.namespace) {
 			continue
 		}
 		if spent.Until.Reached(v.now) {

@@ -6,17 +6,10 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
-	t, err := p.target(c.Namespace, c.Value, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, entity := range []dibs.Entity{c.From, c.To} {
-		if err := checkEntity(entity); err != nil {
-			return nil, t.about(err)
-		}
-		p.want(entityRef(t.scope, entity))
-	}
+func (p *preparer) transfer(c dibs.Transfer) decision {
+	t := p.target(c.Namespace, c.Value, "")
+	p.check(t.about(cmp.Or(checkEntity(c.From), checkEntity(c.To))))
+	p.want(entityRef(t.scope, c.From), entityRef(t.scope, c.To))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		n := v.name(t)
 		if v.owns(c.To, n) {
@@ -42,7 +35,7 @@ func (p *preparer) transfer(c dibs.Transfer) (decision, *dibs.Error) {
 		v.saveEntity(to)
 		v.save(n, dibs.EventTransferred)
 		return v.ownedResult(n, false), nil
-	}, nil
+	}
 }
 
 // handOver gives an owned name to another entity, as its active name. A new owner begins a new
@@ -53,26 +46,16 @@ func (v *view) handOver(n *nameState, to entityState, t *target, line dibs.ID) {
 	v.activate(n, to, t, line)
 }
 
-func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
-	ta, err := p.target(c.Namespace, c.A.Value, "a")
-	if err != nil {
-		return nil, err
-	}
-	tb, err := p.target(c.Namespace, c.B.Value, "b")
-	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(ta.about(checkEntity(c.A.Entity)), tb.about(checkEntity(c.B.Entity))); err != nil {
-		return nil, err
-	}
+func (p *preparer) swap(c dibs.Swap) decision {
+	ta, tb := p.target(c.Namespace, c.A.Value, "a"), p.target(c.Namespace, c.B.Value, "b")
+	p.check(cmp.Or(ta.about(checkEntity(c.A.Entity)), tb.about(checkEntity(c.B.Entity))))
 	if c.A.Entity == c.B.Entity {
-		return nil, ta.refuse(dibs.CodeInvalidEntity, "a swap needs two entities, both are %s", c.A.Entity)
+		p.check(ta.refuse(dibs.CodeInvalidEntity, "a swap needs two entities, both are %s", c.A.Entity))
 	}
 	if ta.id == tb.id {
-		return nil, ta.refuse(dibs.CodeInvalidValue, "a swap needs two names, both are %s", ta.key())
+		p.check(ta.refuse(dibs.CodeInvalidValue, "a swap needs two names, both are %s", ta.key()))
 	}
-	p.want(entityRef(ta.scope, c.A.Entity))
-	p.want(entityRef(tb.scope, c.B.Entity))
+	p.want(entityRef(ta.scope, c.A.Entity), entityRef(tb.scope, c.B.Entity))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		na, nb := v.name(ta), v.name(tb)
 		if na.State == dibs.Active && v.owns(c.B.Entity, na) && nb.State == dibs.Active && v.owns(c.A.Entity, nb) {
@@ -85,10 +68,7 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 		if err := cmp.Or(ea.mayGive(), eb.mayGive(), ta.mayOwn(ea), ta.mayOwn(eb), ta.mayReplace(ea, na.ID), tb.mayReplace(eb, nb.ID)); err != nil {
 			return dibs.Result{}, err
 		}
-		if err := v.mayHandOver(ta, na, c.B.Entity); err != nil {
-			return dibs.Result{}, err
-		}
-		if err := v.mayHandOver(tb, nb, c.A.Entity); err != nil {
+		if err := cmp.Or(v.mayHandOver(ta, na, c.B.Entity), v.mayHandOver(tb, nb, c.A.Entity)); err != nil {
 			return dibs.Result{}, err
 		}
 		// Each name continues the other's line: aliases now lead to the other name.
@@ -102,7 +82,7 @@ func (p *preparer) swap(c dibs.Swap) (decision, *dibs.Error) {
 		v.save(na, dibs.EventTransferred)
 		v.save(nb, dibs.EventTransferred)
 		return v.result(false, na, nb), nil
-	}, nil
+	}
 }
 
 // checkActiveOf refuses unless the name is the entity's active name.

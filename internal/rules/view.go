@@ -35,10 +35,12 @@ type view struct {
 	fault *dibs.Error // a record that the decision rests on cannot be decoded
 }
 
-// nested returns a view for one part of a request. Its reads always count; its changes count once
-// it is closed with merge.
-func (v *view) nested() *view {
-	return &view{batch: v.batch, parent: v, now: v.now, actor: v.actor}
+// try runs one part of a request. Its reads always count; its changes count unless it is refused.
+func (v *view) try(part decision) (dibs.Result, *dibs.Error) {
+	nested := &view{batch: v.batch, parent: v, now: v.now, actor: v.actor}
+	result, err := part(nested)
+	nested.close(err == nil)
+	return result, err
 }
 
 // close ends a nested view, with its changes merged into its parent or dropped. A dropped part may
