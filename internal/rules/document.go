@@ -94,42 +94,32 @@ func (r NamespaceRecord) checkRun(namespace, run string) *dibs.Error {
 // made and purged before that decision is committed raises the record, so that Commit notices. This
 // takes a record that exists: the first decision in a namespace writes it.
 func (v *view) recordForNewName(t *target) (NamespaceRecord, *dibs.Error) {
-	record, err := v.readNamespaceRecord(t.namespaceInfo)
-	if err != nil {
-		return record, err
-	}
+	record := v.readNamespaceRecord(t.namespace)
 	if record.Rules == "" {
 		record.Rules = t.policy.rules
-		v.writeNamespaceRecord(t.namespaceInfo, record)
+		v.writeNamespaceRecord(t.namespace, record)
 	}
 	return record, record.checkRules(t)
 }
 
-// checkNewNames refuses like [view.recordForNewName], for a decision that only asks.
-func (v *view) checkNewNames(t *target) *dibs.Error {
-	record, err := v.readNamespaceRecord(t.namespaceInfo)
-	if err != nil {
-		return err
-	}
-	return record.checkRules(t)
-}
-
-// readNamespaceRecord returns the record of a namespace. It fails if the document cannot be read:
-// if that counted as empty, epochs would start over.
-func (v *view) readNamespaceRecord(ns namespaceInfo) (NamespaceRecord, *dibs.Error) {
-	doc, ok := v.get(namespaceRecordRef(ns)).(*dibs.Document)
+// readNamespaceRecord returns the record of a namespace. A document that cannot be read fails the
+// decision: if it counted as empty, epochs would start over.
+func (v *view) readNamespaceRecord(namespace string) NamespaceRecord {
+	doc, ok := v.get(namespaceRecordRef(namespace)).(*dibs.Document)
 	if !ok {
-		return NamespaceRecord{}, nil
+		return NamespaceRecord{}
 	}
 	record, known := v.batch.namespaceRecords[doc]
 	if !known {
 		var err *dibs.Error
-		if record, err = decodeNamespaceRecord(doc); err != nil {
-			return NamespaceRecord{}, err
+		record, err = decodeNamespaceRecord(doc)
+		if err != nil {
+			v.fault = err
+			return NamespaceRecord{}
 		}
 		v.batch.namespaceRecords[doc] = record
 	}
-	return record, nil
+	return record
 }
 
 func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
@@ -141,45 +131,30 @@ func decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
 	return record, nil
 }
 
-func (v *view) writeNamespaceRecord(ns namespaceInfo, record NamespaceRecord) {
-	writeDocument(v, namespaceRecordRef(ns), ns.namespace, record.docRev, 0, record)
+func (v *view) writeNamespaceRecord(namespace string, record NamespaceRecord) {
+	writeDocument(v, namespaceRecordRef(namespace), namespace, record.docRev, 0, record)
 }
 
-func namespaceRecordRef(ns namespaceInfo) dibs.Ref {
-	return dibs.Ref{Kind: dibs.KindNamespace, Scope: ns.scope, ID: recordID("floor\x00" + ns.namespace)}
+func namespaceRecordRef(namespace string) dibs.Ref {
+	return dibs.Ref{Kind: dibs.KindNamespace, Scope: dibs.ScopeOf(namespace), ID: recordID("floor\x00" + namespace)}
 }
 
 // raiseRecord makes the epoch and the revision of a namespace record at least those of what is
 // removed, and returns the record.
-func (v *view) raiseRecord(ns namespaceInfo, record NamespaceRecord, epoch, rev uint64) NamespaceRecord {
-	raised := record
-	raised.Epoch, raised.Rev = max(record.Epoch, epoch), max(record.Rev, rev)
-	if raised != record {
-		v.writeNamespaceRecord(ns, raised)
+func (v *view) raiseRecord(namespace string, epoch, rev uint64) NamespaceRecord {
+	record := v.readNamespaceRecord(namespace)
+	if epoch > record.Epoch || rev > record.Rev {
+		record.Epoch, record.Rev = max(record.Epoch, epoch), max(record.Rev, rev)
+		v.writeNamespaceRecord(namespace, record)
 	}
-	return raised
-}
-
-// purge removes a name that was never confirmed, and its events.
-func (v *view) purge(n *nameState, ns namespaceInfo) *dibs.Error {
-	record, err := v.readNamespaceRecord(ns)
-	if err != nil {
-		return err
-	}
-	v.raiseRecord(ns, record, n.Epoch, max(n.Rev, v.removeFromIndex(n)))
-	v.put(n.Ref(), nil)
-	return nil
+	return record
 }
 
 // NamespaceRecord asks for the record of a namespace.
 func (set *Policies) NamespaceRecord(namespace string) (*Job[NamespaceRecord], *dibs.Error) {
-	ns, err := set.namespace(namespace)
-	if err != nil {
-		return nil, err
-	}
-	return newQuestion(set.preparer(namespaceRecordRef(ns)), func(v *view) (NamespaceRecord, *dibs.Error) {
-		return v.readNamespaceRecord(ns)
-	}), nil
+	return newQuestion(set.preparer(namespaceRecordRef(namespace)), func(v *view) (NamespaceRecord, *dibs.Error) {
+		return v.readNamespaceRecord(namespace), nil
+	}), CheckNamespace(namespace)
 }
 
 // BeginRules records that a run changes the rules of a namespace. It takes over from an earlier
@@ -211,24 +186,15 @@ func (set *Policies) RaiseRecord(namespace string, epoch, rev uint64) (*Job[stru
 
 // changeRecord returns a job that changes the record of a namespace.
 func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord) *dibs.Error) (*Job[struct{}], *dibs.Error) {
-	ns, err := set.namespace(namespace)
-	if err != nil {
-		return nil, err
-	}
-	return newJob(set.preparer(namespaceRecordRef(ns)), func(v *view) (none struct{}, _ *dibs.Error) {
-		record, err := v.readNamespaceRecord(ns)
-		if err != nil {
-			return none, err
-		}
+	return newJob(set.preparer(namespaceRecordRef(namespace)), func(v *view) (none struct{}, _ *dibs.Error) {
+		record := v.readNamespaceRecord(namespace)
 		changed := record
-		if err := change(&changed); err != nil {
-			return none, err
-		}
+		err := change(&changed)
 		if changed != record {
-			v.writeNamespaceRecord(ns, changed)
+			v.writeNamespaceRecord(namespace, changed)
 		}
-		return none, nil
-	}), nil
+		return none, err
+	}), CheckNamespace(namespace)
 }
 
 // quota lists the live holds of one principal in a namespace.
@@ -245,9 +211,9 @@ type counted struct {
 }
 
 // quotaRef returns the ref and the label of a principal's quota.
-func quotaRef(namespace, scope, principal string) (ref dibs.Ref, label string) {
+func quotaRef(namespace, principal string) (ref dibs.Ref, label string) {
 	label = namespace + "/" + principal // no namespace contains a slash
-	return dibs.Ref{Kind: dibs.KindQuota, Scope: scope, ID: recordID("quota\x00" + label)}, label
+	return dibs.Ref{Kind: dibs.KindQuota, Scope: dibs.ScopeOf(namespace), ID: recordID("quota\x00" + label)}, label
 }
 
 // checkQuota refuses a hold if the principal has as many as the policy allows.
@@ -255,7 +221,7 @@ func (v *view) checkQuota(r *reservation) *dibs.Error {
 	if r.policy.MaxHolds == 0 {
 		return nil
 	}
-	ref, _ := quotaRef(r.namespace, r.scope, r.principal.Name)
+	ref, _ := quotaRef(r.namespace, r.principal.Name)
 	q, rev := v.readQuota(ref)
 	v.noteEnd(ref, rev, q.drop(r.id, v.now))
 	if len(q.Holds) < r.policy.MaxHolds {
@@ -294,13 +260,11 @@ func (v *view) setHolds(n *nameState, holds ...counted) {
 	if !n.Terms.Counted {
 		return
 	}
-	ref, label := quotaRef(n.Namespace, n.Scope, n.Principal)
+	ref, label := quotaRef(n.Namespace, n.Principal)
 	q, rev := v.readQuota(ref)
 	if rev == 0 {
-		// A quota of the same principal may have been deleted, and the two must not be confused. A
-		// namespace record that cannot be read fails the decision elsewhere.
-		record, _ := v.readNamespaceRecord(namespaceInfo{namespace: n.Namespace, scope: n.Scope})
-		rev = record.Rev
+		// A quota of the same principal may have been deleted, and the two must not be confused.
+		rev = v.readNamespaceRecord(n.Namespace).Rev
 	}
 	q.drop(n.ID, v.now)
 	q.Holds = append(q.Holds, holds...)
@@ -329,23 +293,17 @@ func (q *quota) drop(id dibs.ID, now dibs.Instant) (ended dibs.Instant) {
 
 // dropQuota deletes the quota of the principal that reserved the name, unless it has other holds:
 // the quota contains the principal's name.
-func (v *view) dropQuota(n *nameState, ns namespaceInfo) *dibs.Error {
-	ref, _ := quotaRef(n.Namespace, n.Scope, n.Principal)
+func (v *view) dropQuota(n *nameState) {
+	ref, _ := quotaRef(n.Namespace, n.Principal)
 	if v.absent(ref) {
-		return nil
+		return
 	}
 	q, rev := v.readQuota(ref)
 	q.drop(n.ID, v.now)
-	if len(q.Holds) > 0 {
-		return nil
+	if len(q.Holds) == 0 {
+		v.put(ref, nil)
+		v.raiseRecord(n.Namespace, 0, rev)
 	}
-	record, err := v.readNamespaceRecord(ns)
-	if err != nil {
-		return err
-	}
-	v.put(ref, nil)
-	v.raiseRecord(ns, record, 0, rev)
-	return nil
 }
 
 // Tally counts refused attempts of one kind in one hour.

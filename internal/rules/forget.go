@@ -291,9 +291,7 @@ func (p *preparer) erase(v *view, n *nameState) (Forgotten, *dibs.Error) {
 		return Forgotten{}, err
 	}
 	shown := v.show(n)
-	if err := v.endUse(n, ns); err != nil {
-		return Forgotten{}, err
-	}
+	v.endUse(n, ns.policy)
 	shown.State, shown.Until = n.State, n.Until.Time()
 	n.NameRecord = dibs.NameRecord{
 		ID: n.ID, Rev: n.Rev, Namespace: n.Namespace, Scope: n.Scope,
@@ -313,19 +311,19 @@ func (p *preparer) erase(v *view, n *nameState) (Forgotten, *dibs.Error) {
 }
 
 // endUse ends a hold or an ownership, and what counts for it elsewhere.
-func (v *view) endUse(n *nameState, ns namespaceInfo) *dibs.Error {
+func (v *view) endUse(n *nameState, policy *policy) {
 	switch n.State {
 	case dibs.Active, dibs.Alias:
 		e := v.entity(n.Scope, n.Owner)
 		e.deactivate(n)
 		v.saveEntity(e)
-		n.giveUp(ns.policy.Quarantine, v.now)
+		n.giveUp(policy.Quarantine, v.now)
 	case dibs.Held, dibs.Suspect:
 		v.uncountHold(n)
 		n.endHold(dibs.StatusReleased, v.now)
 	case dibs.Free, dibs.Quarantined:
 	}
-	return v.dropQuota(n, ns)
+	v.dropQuota(n)
 }
 
 // restartHistory begins the history of a row anew, with an event that says so: followers of the

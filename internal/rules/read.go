@@ -217,7 +217,7 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 		for i, t := range targets {
 			refused := invalid[i]
 			if refused == nil {
-				if err := v.checkNewNames(t); err != nil {
+				if err := v.readNamespaceRecord(t.namespace).checkRules(t); err != nil {
 					return nil, err
 				}
 				refused = v.checkAvailable(t, v.name(t), req.Entity)

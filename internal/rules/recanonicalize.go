@@ -22,24 +22,20 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 		if err != nil {
 			return false, err
 		}
-		record, err := v.readNamespaceRecord(t.namespaceInfo)
-		if err != nil {
-			return false, err
-		}
-		if err := record.checkRun(t.namespace, run); err != nil {
+		if err := v.readNamespaceRecord(t.namespace).checkRun(t.namespace, run); err != nil {
 			return false, err
 		}
 		if t.id == from.ID {
-			return v.restamp(from, t, record), nil
+			return v.restamp(from, t), nil
 		}
 		to := v.nameByID(t.id, t.scope) // not followed, if a name was moved from it
 		if to == nil {
 			to = t.newState()
 		}
 		if to.State != dibs.Free {
-			return true, v.merge(from, to, t, record)
+			return true, v.merge(from, to, t)
 		}
-		v.move(from, to, t, record)
+		v.move(from, to, t)
 		return true, nil
 	})
 }
@@ -55,13 +51,13 @@ func (p *preparer) retarget(namespace, value string) (*target, *dibs.Error) {
 
 // restamp records on a name that stays in its row that it follows the present rules, and reports
 // whether it did not. Look-alikes that other entities already have stay.
-func (v *view) restamp(n *nameState, t *target, record NamespaceRecord) bool {
+func (v *view) restamp(n *nameState, t *target) bool {
 	links := n.Links
 	highest := v.removeFromIndex(n, t.skeletons...)
 	if n.Profile == t.policy.profileName && v.isIndexed(n, t) && slices.Equal(links, n.Links) {
 		return false
 	}
-	v.addToIndex(n, t, v.raiseRecord(t.namespaceInfo, record, 0, highest))
+	v.addToIndex(n, t, v.raiseRecord(t.namespace, 0, highest))
 	n.Profile = t.policy.profileName
 	v.saveQuietly(n)
 	return true
@@ -69,13 +65,14 @@ func (v *view) restamp(n *nameState, t *target, record NamespaceRecord) bool {
 
 // move takes a name to the row to, which is free. The name stays as it is, epoch included, unless
 // that row has had a later one.
-func (v *view) move(from, to *nameState, t *target, record NamespaceRecord) {
+func (v *view) move(from, to *nameState, t *target) {
 	if to.forgotten() { // it gets a canonical form again
 		to.remember(t)
 		v.restartHistory(to, to.EndedAt, to.before)
 	}
 	v.saveLapses(to)
 	if to.Rev == 0 { // it has no row
+		record := v.readNamespaceRecord(t.namespace)
 		to.Rev, to.Epoch = record.Rev, record.Epoch
 	}
 	counted := from.Terms.Counted
@@ -87,7 +84,7 @@ func (v *view) move(from, to *nameState, t *target, record NamespaceRecord) {
 	moved.Established = from.Established || to.Established
 	moved.Links = to.origins(from)
 	moved.Spent = v.stillSpent(to.Spent, to.lastToken(to.EndedAt), withoutEpochs(from.Spent))
-	record = v.raiseRecord(t.namespaceInfo, record, 0, max(v.removeFromIndex(to), v.redirect(from, to)))
+	record := v.raiseRecord(t.namespace, 0, max(v.removeFromIndex(to), v.redirect(from, to)))
 	if from.State == dibs.Active || from.State == dibs.Alias {
 		e := v.entity(from.Scope, from.Owner)
 		if e.Active[from.slot()] == from.ID {
@@ -104,7 +101,7 @@ func (v *view) move(from, to *nameState, t *target, record NamespaceRecord) {
 
 // merge ends a name that is the same as another one of its entity by the present rules. If it was
 // the active one, the other becomes active.
-func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord) *dibs.Error {
+func (v *view) merge(from, to *nameState, t *target) *dibs.Error {
 	if !plannedNameOf(from).mergesWith(plannedNameOf(to)) {
 		return t.refuseTaken(to, dibs.Entity{})
 	}
@@ -122,7 +119,7 @@ func (v *view) merge(from, to *nameState, t *target, record NamespaceRecord) *di
 	v.saveEntity(e)
 	to.Spent = v.stillSpent(to.Spent, withoutEpochs(from.Spent), withoutEpochs(from.lastToken(v.now)))
 	to.Links = append(slices.DeleteFunc(slices.Clone(to.Links), func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedFrom }), to.origins(from)...)
-	record = v.raiseRecord(t.namespaceInfo, record, 0, max(v.removeFromIndex(to, t.skeletons...), v.redirect(from, to)))
+	record := v.raiseRecord(t.namespace, 0, max(v.removeFromIndex(to, t.skeletons...), v.redirect(from, to)))
 	v.vacate(from)
 	to.Profile = t.policy.profileName
 	v.addToIndex(to, t, record)
@@ -305,7 +302,7 @@ func (p *preparer) rekey(c dibs.Rekey) decision {
 	for _, key := range slices.Concat(t.hashes, t.skeletons) {
 		p.want(key.Ref)
 	}
-	p.want(namespaceRecordRef(t.namespaceInfo))
+	p.want(namespaceRecordRef(t.namespace))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		if v.hasNoRow(t) {
 			return dibs.Result{}, t.refuse(dibs.CodeNotFound, "%s is free", t.key())

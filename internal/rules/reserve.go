@@ -44,7 +44,7 @@ func (p *preparer) reservation(c dibs.Reserve, token token) *reservation {
 	ttl, err := t.policy.ttl(c.TTL)
 	p.check(cmp.Or(t.about(err), t.about(checkOptionalEntity(c.Entity)), t.checkDetails(c.CorrelationID, c.Meta)))
 	if t.policy.MaxHolds > 0 {
-		ref, _ := quotaRef(t.namespace, t.scope, p.principal.Name)
+		ref, _ := quotaRef(t.namespace, p.principal.Name)
 		p.want(ref)
 	}
 	c.Meta = maps.Clone(c.Meta)

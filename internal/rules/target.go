@@ -59,7 +59,7 @@ func (p *preparer) newTarget(namespace, value, field string, override bool) *tar
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
 		p.expectAbsent(key.Ref)
 	}
-	p.want(namespaceRecordRef(t.namespaceInfo))
+	p.want(namespaceRecordRef(t.namespace))
 	return t
 }
 
