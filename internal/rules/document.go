@@ -332,9 +332,7 @@ func HourOf(now dibs.Instant) dibs.Instant {
 func AddTally(more Tally, keep dibs.Instant) *Job[struct{}] {
 	scope, _, _ := splitNamespace(more.Namespace) // the namespace of overflowing tallies has no scope
 	ref := dibs.Ref{Kind: dibs.KindTally, Scope: scope, ID: recordID("tally\x00" + more.Label())}
-	p := &preparer{}
-	p.want(ref)
-	return newJob(p, func(v *view) (struct{}, *dibs.Error) {
+	return newJob(&preparer{wants: []dibs.Ref{ref}}, func(v *view) (struct{}, *dibs.Error) {
 		t, rev, _ := readDocument[Tally](v, ref) // one that cannot be read starts at zero
 		sum := more
 		sum.Count += t.Count

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -47,14 +48,14 @@ func notFound(entity dibs.Entity, why string) *dibs.Error {
 // of its names the command changes.
 func (v *view) saveEntity(e entityState) {
 	e.Rev = 0
-	if present := v.get(e.Ref()); present != nil {
-		e.Rev = present.Revision()
+	if present, ok := v.get(e.Ref()).(*dibs.EntityRecord); ok {
+		e.Rev = present.Rev
+		if isForgotten(present) {
+			v.renew(e.Ref())
+		}
 	}
 	if _, again := v.find(e.Ref()); !again {
 		e.Rev++
-	}
-	if r, ok := v.get(e.Ref()).(*dibs.EntityRecord); ok && isForgotten(r) {
-		v.renew(e.Ref())
 	}
 	v.put(e.Ref(), cloneEntity(e.EntityRecord))
 }
@@ -135,31 +136,22 @@ func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bo
 	}
 	// Earlier commands may have given the entity names that the engine does not list yet. A name
 	// that they took from it has another owner when it is read.
-	for _, r := range v.pending() {
+	listed := len(ids)
+	add := func(r dibs.Record) {
 		if n, ok := r.(*dibs.NameRecord); ok && n.Scope == scope && n.Owner == entity && !slices.Contains(ids, n.ID) {
 			ids = append(ids, n.ID)
 		}
 	}
-	return ids, len(ids) > maxNames
-}
-
-// pending returns the records that were changed before this command, always in the same order.
-func (v *view) pending() []dibs.Record {
-	var records []dibs.Record
 	for level := v; level != nil; level = level.parent {
 		for _, c := range level.changes {
-			records = append(records, c.record)
+			add(c.record)
 		}
 	}
 	for _, r := range v.batch.current {
-		records = append(records, r)
+		add(r)
 	}
-	records = slices.DeleteFunc(records, func(r dibs.Record) bool { return r == nil }) // deletions
-	slices.SortFunc(records, func(a, b dibs.Record) int {
-		x, y := a.Ref().ID, b.Ref().ID
-		return slices.Compare(x[:], y[:])
-	})
-	return records
+	slices.SortFunc(ids[listed:], func(a, b dibs.ID) int { return bytes.Compare(a[:], b[:]) }) // always the same order
+	return ids, len(ids) > maxNames
 }
 
 func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) decision {
@@ -220,42 +212,38 @@ func (p *preparer) decommission(c dibs.Decommission) decision {
 		if err := e.mayGive(); err != nil {
 			return dibs.Result{}, err
 		}
-		result := v.giveUp(n, e, t.policy)
-		result.Names, result.Version = []dibs.Name{v.show(n)}, e.Rev
+		result := dibs.Result{Names: make([]dibs.Name, 1)}
+		v.giveUp(n, e, t.policy, &result)
+		result.Names[0], result.Version = v.show(n), e.Rev
 		return result, nil
 	}
 }
 
-// giveUp ends the entity's ownership of a name, as the policy says. The result has the name's key.
-func (v *view) giveUp(n *nameState, e entityState, policy *policy) dibs.Result {
+// giveUp ends the entity's ownership of a name, as the policy says, and adds the name's key to the
+// result.
+func (v *view) giveUp(n *nameState, e entityState, policy *policy, result *dibs.Result) {
 	e.deactivate(n)
 	n.giveUp(policy.Quarantine, v.now)
 	v.saveEntity(e)
 	v.save(n, dibs.EventGivenUp)
 	if n.State == dibs.Quarantined {
-		return dibs.Result{Quarantined: []string{n.Key()}}
+		result.Quarantined = append(result.Quarantined, n.Key())
+	} else {
+		result.Freed = append(result.Freed, n.Key())
 	}
-	return dibs.Result{Freed: []string{n.Key()}}
 }
 
 // giveUpAll gives up these names of an entity, each as its own policy says.
-func (p *preparer) giveUpAll(v *view, e entityState, ids []dibs.ID) dibs.Result {
-	var result dibs.Result
+func (p *preparer) giveUpAll(v *view, e entityState, ids []dibs.ID) (result dibs.Result) {
 	for _, id := range ids {
 		n := v.nameByID(id, e.Scope)
-		if n == nil || !n.ownedBy(e.Entity) {
-			if n != nil {
-				v.saveLapses(n) // an alias that has ended by itself
-			}
-			continue
+		switch {
+		case n == nil:
+		case n.ownedBy(e.Entity):
+			v.giveUp(n, e, p.policyOf(n), &result)
+		default:
+			v.saveLapses(n) // an alias that has ended by itself
 		}
-		ns, err := p.policies.namespace(n.Namespace)
-		if err != nil {
-			continue // no name has a malformed namespace
-		}
-		left := v.giveUp(n, e, ns.policy)
-		result.Freed = append(result.Freed, left.Freed...)
-		result.Quarantined = append(result.Quarantined, left.Quarantined...)
 	}
 	return result
 }

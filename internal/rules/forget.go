@@ -48,12 +48,10 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 			}
 			former := v.nameByID(id, n.Scope)
 			if former.State == dibs.Free && slices.Contains(former.linked(dibs.LinkMovedTo), n.ID) {
-				if _, err := p.erase(v, former); err != nil {
-					return Forgotten{}, err
-				}
+				p.erase(v, former)
 			}
 		}
-		return p.erase(v, n)
+		return p.erase(v, n), nil
 	})
 	j.dryRun = req.DryRun
 	return j, p.refused
@@ -97,7 +95,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 			return Forgotten{}, nil
 		}
 		if who.has(n, history) {
-			return p.erase(v, n)
+			return p.erase(v, n), nil
 		}
 		r := who.redact(n, history)
 		if len(r.events) == 0 && !r.row {
@@ -285,29 +283,26 @@ func HideForgotten(events []dibs.Event) []dibs.Event {
 
 // erase makes a tombstone of a name in any state. A quarantine goes on, for every entity: the
 // tombstone does not know the owner.
-func (p *preparer) erase(v *view, n *nameState) (Forgotten, *dibs.Error) {
-	ns, err := p.policies.namespace(n.Namespace)
-	if err != nil {
-		return Forgotten{}, err
-	}
+func (p *preparer) erase(v *view, n *nameState) Forgotten {
+	policy := p.policyOf(n)
 	shown := v.show(n)
-	v.endUse(n, ns.policy)
+	v.endUse(n, policy)
 	shown.State, shown.Until = n.State, n.Until.Time()
 	n.NameRecord = dibs.NameRecord{
 		ID: n.ID, Rev: n.Rev, Namespace: n.Namespace, Scope: n.Scope,
 		Value: ForgottenLabel(n.ID), Canonical: ForgottenLabel(n.ID),
 		State: n.State, Status: dibs.StatusReleased, Epoch: n.Epoch, EndedAt: v.now, Until: n.Until,
-		Terms: dibs.Terms{HoldHistory: ns.policy.HoldHistory},
+		Terms: dibs.Terms{HoldHistory: policy.HoldHistory},
 		// Its look-alikes stay in quarantine too, and a keyed hash still leads here.
 		Links: slices.DeleteFunc(slices.Clone(n.Links), func(l dibs.Link) bool {
-			_, indexed := indexKeyOf(l, n)
+			_, indexed := indexKinds[l.Kind]
 			return !indexed
 		}),
 	}
 	n.before.Entity, n.lapses = dibs.Entity{}, nil
 	v.restartHistory(n, v.now, snapshotOf(&n.NameRecord))
 	v.store(n)
-	return Forgotten{Changed: true, Erased: true, Name: &shown}, nil
+	return Forgotten{Changed: true, Erased: true, Name: &shown}
 }
 
 // endUse ends a hold or an ownership, and what counts for it elsewhere.

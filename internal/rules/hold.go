@@ -80,10 +80,7 @@ func (p *preparer) existingName(v *view, c dibs.Command, id dibs.ID) (*nameState
 	if n == nil || n.forgotten() {
 		return nil, nil, refuse(dibs.CodeNotFound, "there is no reservation %s", id)
 	}
-	ns, err := p.policies.namespace(n.Namespace)
-	if err != nil {
-		return nil, nil, err
-	}
+	ns, _ := p.policies.namespace(n.Namespace) // well-formed, as it has a row
 	return n, &target{namespaceInfo: ns, value: n.Value, canonical: n.Canonical, id: n.ID, field: ns.kind}, nil
 }
 

@@ -19,9 +19,12 @@ const maxLookAlikes = 32
 // common, or a keyed hash.
 type indexKey struct {
 	dibs.Ref
-	link  dibs.LinkKind
+	link  dibs.Link // of a name that is found under it
 	label string
 }
+
+// indexKinds has the kind of the entry that a link leads to, for links to index entries.
+var indexKinds = map[dibs.LinkKind]dibs.Kind{dibs.LinkSkeleton: dibs.KindSkeleton, dibs.LinkHash: dibs.KindHash}
 
 // indexEntry is the content of the document under an index key.
 type indexEntry struct {
@@ -31,26 +34,23 @@ type indexEntry struct {
 // skeletonKey returns the index key of names with this skeleton.
 func skeletonKey(ns namespaceInfo, skeleton string) indexKey {
 	id := recordID("skeleton\x00" + ns.namespace + ":" + skeleton)
-	// A skeleton may be any text of any length: it cannot be the label.
-	return indexKey{dibs.Ref{Kind: dibs.KindSkeleton, Scope: ns.scope, ID: id}, dibs.LinkSkeleton, ns.namespace + ":" + id.String()}
+	key, _ := indexKeyOf(dibs.Link{Kind: dibs.LinkSkeleton, ID: id}, ns.scope)
+	key.label = ns.namespace + ":" + id.String() // a skeleton may be any text of any length: it cannot be the label
+	return key
 }
 
 // hashKey returns the index key of the name with this keyed hash.
 func hashKey(ns namespaceInfo, hash string) indexKey {
 	label := ns.namespace + ":" + hash
-	return indexKey{dibs.Ref{Kind: dibs.KindHash, Scope: ns.scope, ID: recordID("hash\x00" + label)}, dibs.LinkHash, label}
+	key, _ := indexKeyOf(dibs.Link{Kind: dibs.LinkHash, ID: recordID("hash\x00" + label)}, ns.scope)
+	key.label = label
+	return key
 }
 
 // indexKeyOf returns the index key of a link, if it is one.
-func indexKeyOf(l dibs.Link, n *nameState) (indexKey, bool) {
-	switch l.Kind {
-	case dibs.LinkSkeleton:
-		return indexKey{Ref: dibs.Ref{Kind: dibs.KindSkeleton, Scope: n.Scope, ID: l.ID}, link: l.Kind}, true
-	case dibs.LinkHash:
-		return indexKey{Ref: dibs.Ref{Kind: dibs.KindHash, Scope: n.Scope, ID: l.ID}, link: l.Kind}, true
-	default:
-		return indexKey{}, false
-	}
+func indexKeyOf(l dibs.Link, scope string) (indexKey, bool) {
+	kind, ok := indexKinds[l.Kind]
+	return indexKey{Ref: dibs.Ref{Kind: kind, Scope: scope, ID: l.ID}, link: l}, ok
 }
 
 // readIndex returns the names under an index key, and the entry's revision. An entry that cannot
@@ -84,8 +84,8 @@ func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most
 		if !slices.Equal(names, kept) {
 			v.writeIndex(key, kept, max(rev, record.Rev))
 		}
-		if link := (dibs.Link{Kind: key.link, ID: key.ID}); !slices.Contains(n.Links, link) {
-			n.Links = append(slices.Clip(n.Links), link)
+		if !slices.Contains(n.Links, key.link) {
+			n.Links = append(slices.Clip(n.Links), key.link)
 		}
 	}
 	return most
@@ -94,7 +94,7 @@ func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most
 // isIndexed reports whether a name is in the entries of all its keys, and links to them.
 func (v *view) isIndexed(n *nameState, t *target) bool {
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
-		if !slices.Contains(n.Links, dibs.Link{Kind: key.link, ID: key.ID}) || v.absent(key.Ref) {
+		if !slices.Contains(n.Links, key.link) || v.absent(key.Ref) {
 			return false
 		}
 		if names, _ := v.readIndex(key); !slices.Contains(names, n.ID) {
@@ -109,7 +109,7 @@ func (v *view) isIndexed(n *nameState, t *target) bool {
 func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) {
 	var links []dibs.Link
 	for _, l := range n.Links {
-		key, ok := indexKeyOf(l, n)
+		key, ok := indexKeyOf(l, n.Scope)
 		if !ok || slices.ContainsFunc(keep, func(k indexKey) bool { return k.Ref == key.Ref }) {
 			links = append(links, l)
 			continue

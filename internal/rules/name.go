@@ -256,18 +256,15 @@ func (v *view) result(replayed bool, names ...*nameState) dibs.Result {
 
 // show returns the name as callers see it, without the hash of the token.
 func (n *nameState) show(now dibs.Instant) dibs.Name {
-	if n.forgotten() {
-		return dibs.Name{
-			ID: n.ID, Namespace: n.Namespace, State: n.State, Status: n.Status, Epoch: n.Epoch,
-			EndedAt: n.EndedAt.Time(), Until: n.Until.Time(),
-		}
-	}
 	name := dibs.Name{
 		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
 		State: n.State, Status: n.Status, Epoch: n.Epoch,
 		Entity: n.Owner, Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
 		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), ConfirmedAt: n.ConfirmedAt.Time(),
 		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt,
+	}
+	if n.forgotten() {
+		name.Value, name.Canonical = "", ""
 	}
 	if n.held() || n.Owner.IsZero() {
 		name.Entity = n.Intended

@@ -197,36 +197,29 @@ func (set *Policies) namespace(namespace string) (namespaceInfo, *dibs.Error) {
 	return ns, err
 }
 
+// policyOf returns the policy of a name that has a row: its namespace is well-formed.
+func (p *preparer) policyOf(n *nameState) *policy {
+	ns, _ := p.policies.namespace(n.Namespace)
+	return ns.policy
+}
+
 // Policy returns the policy of a namespace, with every default filled in.
 func (set *Policies) Policy(namespace string) (dibs.Policy, *dibs.Error) {
 	ns, err := set.namespace(namespace)
-	if err != nil {
-		return dibs.Policy{}, err
-	}
-	return ns.policy.Policy, nil
+	return ns.policy.Policy, err
 }
 
 // RulesOf returns the rules of a well-formed namespace.
 func (set *Policies) RulesOf(namespace string) string {
-	ns, err := set.namespace(namespace)
-	if err != nil {
-		return ""
-	}
+	ns, _ := set.namespace(namespace)
 	return ns.policy.rules
 }
 
 // OtherRules compares the rules in the document of a namespace record with those of its policy.
 func (set *Policies) OtherRules(doc *dibs.Document) (rules dibs.OtherRules, differ bool, damaged *dibs.Error) {
 	record, damaged := decodeNamespaceRecord(doc)
-	if damaged != nil {
-		return rules, false, damaged
-	}
-	ns, damaged := set.namespace(doc.Label)
-	if damaged != nil {
-		return rules, false, damaged
-	}
-	rules = dibs.OtherRules{Namespace: doc.Label, OnRecord: record.Rules, Policy: ns.policy.rules}
-	return rules, !record.madeBy(rules.Policy) && record.Next != rules.Policy, nil
+	rules = dibs.OtherRules{Namespace: doc.Label, OnRecord: record.Rules, Policy: set.RulesOf(doc.Label)}
+	return rules, !record.madeBy(rules.Policy) && record.Next != rules.Policy, cmp.Or(damaged, CheckNamespace(doc.Label))
 }
 
 const (
@@ -245,22 +238,15 @@ type namespaceInfo struct {
 // splitNamespace checks a namespace's form and returns its scope and type.
 func splitNamespace(namespace string) (scope, kind string, err *dibs.Error) {
 	segments := 0
-	rest := namespace
-	for {
-		segment, tail, more := strings.Cut(rest, ".")
-		if problem := segmentProblem(segment); problem != "" {
+	for kind = range strings.SplitSeq(namespace, ".") {
+		if problem := segmentProblem(kind); problem != "" {
 			return "", "", invalidNamespace(namespace, problem)
 		}
 		if segments++; segments > maxSegments {
 			return "", "", invalidNamespace(namespace, fmt.Sprintf("it has more than %d segments", maxSegments))
 		}
-		if !more {
-			kind = segment
-			scope = strings.TrimSuffix(strings.TrimSuffix(namespace, segment), ".")
-			return scope, kind, nil
-		}
-		rest = tail
 	}
+	return dibs.ScopeOf(namespace), kind, nil
 }
 
 // segmentProblem says what is wrong with one segment, or nothing.

@@ -10,6 +10,8 @@ import (
 // MaxCommands is how many commands one Apply may have.
 const MaxCommands = 32
 
+const maxPrincipal = 255
+
 // Request is a list of decisions that are committed together or not at all. It is decided on a
 // batch state, with other requests, and possibly several times.
 type Request struct {
@@ -30,8 +32,8 @@ type Request struct {
 // Apply checks commands and returns the request that decides them. The error names every command
 // that is not well-formed.
 func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
-	if err := checkPrincipal(req.Principal); err != nil {
-		return nil, err
+	if problem := textProblem(req.Principal.Name, 0, maxPrincipal); problem != "" {
+		return nil, refuse(dibs.CodeInvalidValue, "the principal's name %s", problem)
 	}
 	if len(req.Commands) == 0 {
 		return nil, refuse(dibs.CodeInvalidValue, "there is no command to apply")
@@ -54,15 +56,6 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	return &Request{
 		decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun,
 	}, Several(failures, len(req.Commands))
-}
-
-const maxPrincipal = 255
-
-func checkPrincipal(p dibs.Principal) *dibs.Error {
-	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
-		return refuse(dibs.CodeInvalidValue, "the principal's name %s", problem)
-	}
-	return nil
 }
 
 // Decide runs the request's decisions on the batch state. A refused request changes nothing.

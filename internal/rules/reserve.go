@@ -351,7 +351,7 @@ func (t *target) refuseConfusable(format string, args ...any) *dibs.Error {
 // mayHandOver refuses to give an entity a name that looks like a name of another entity.
 func (v *view) mayHandOver(t *target, n *nameState, to dibs.Entity) *dibs.Error {
 	for _, l := range n.Links {
-		if key, ok := indexKeyOf(l, n); ok && key.link == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {
+		if key, _ := indexKeyOf(l, n.Scope); l.Kind == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {
 			return t.refuseConfusable("%s looks like another name, which does not belong to %s: decommission that one first", t.key(), to)
 		}
 	}

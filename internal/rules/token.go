@@ -41,11 +41,13 @@ func sameToken(h, other dibs.TokenHash) bool {
 // if it is held and released again and again.
 const maxSpent = 16
 
-// checkSpent refuses if the token had a hold on the name before the last one.
+// checkSpent refuses if the token had a hold on the name before the last one, and that was the
+// principal's, or the principal may act for others.
 func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 	for i := range n.Spent {
 		spent := &n.Spent[i]
-		if !spentBelongsTo(spent, r.token.hash, r.principal, r.namespace) {
+		if subtle.ConstantTimeCompare(spent.Token[:], r.token.hash[:len(spent.Token)]) == 0 ||
+			(spent.Principal != spentBy(r.token.hash, r.principal.Name) && !r.principal.HasIn(r.namespace, dibs.ActForOthers)) {
 			continue
 		}
 		if spent.Until.Reached(v.now) {
@@ -62,13 +64,6 @@ func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 		}
 	}
 	return nil
-}
-
-// spentBelongsTo reports whether this is the token, and its hold was the principal's, or the
-// principal may act for others in the name's namespace.
-func spentBelongsTo(spent *dibs.SpentToken, token dibs.TokenHash, principal dibs.Principal, namespace string) bool {
-	return subtle.ConstantTimeCompare(spent.Token[:], token[:len(spent.Token)]) == 1 &&
-		(spent.Principal == spentBy(token, principal.Name) || principal.HasIn(namespace, dibs.ActForOthers))
 }
 
 // lastToken returns the token of the name's last hold as one that is spent at an instant, or none

@@ -160,11 +160,8 @@ func (v *view) renew(ref dibs.Ref) {
 	v.events = dropEvents(ref, v.events)
 }
 
-// dropEvents removes the events of a name that is renewed.
+// dropEvents removes the events of a name that is renewed. Other events have no ID.
 func dropEvents(ref dibs.Ref, events []dibs.Event) []dibs.Event {
-	if ref.Kind != dibs.KindName {
-		return events
-	}
 	return slices.DeleteFunc(events, func(e dibs.Event) bool { return e.ID == ref.ID })
 }
 
