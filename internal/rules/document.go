@@ -51,7 +51,7 @@ type NamespaceRecord struct {
 	// them, so that neither ever goes back.
 	Epoch uint64 `json:"epoch"`
 	Rev   uint64 `json:"rev"`
-	// Rules names the rules that the names here follow; see policy.describeRules.
+	// Rules names the rules that the names here follow; see policy.rules.
 	Rules string `json:"rules,omitempty"`
 	// Next names the rules that the names are being changed to, and Run identifies the run of
 	// Recanonicalize that does it: no other run may continue or end the change.

@@ -181,15 +181,14 @@ func (p *preparer) delete(c dibs.Delete) decision {
 			return dibs.Result{}, notFound(c.Entity, "it never had a name in this scope")
 		}
 		e.Deleted, e.Archived = true, false
-		ids, more := v.namesOf(c.Scope, c.Entity)
-		if more {
+		var result dibs.Result
+		if ids, more := v.namesOf(c.Scope, c.Entity); more {
 			// Too many for one command: mark the entity, so that its names no longer resolve, and let
 			// the sweeper do the rest.
-			e.Due = v.now
-			v.saveEntityEvent(e, dibs.EventDeleted)
-			return dibs.Result{Version: e.Rev, Pending: true}, nil
+			e.Due, result.Pending = v.now, true
+		} else {
+			result = p.giveUpAll(v, e, ids)
 		}
-		result := p.giveUpAll(v, e, ids)
 		v.saveEntityEvent(e, dibs.EventDeleted)
 		result.Version = e.Rev
 		return result, nil

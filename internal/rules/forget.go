@@ -315,7 +315,7 @@ func (v *view) endUse(n *nameState, policy *policy) {
 		n.giveUp(policy.Quarantine, v.now)
 	case dibs.Held, dibs.Suspect:
 		v.uncountHold(n)
-		n.endHold(dibs.StatusReleased, v.now)
+		n.end(dibs.StatusReleased, v.now)
 	case dibs.Free, dibs.Quarantined:
 	}
 	v.dropQuota(n)

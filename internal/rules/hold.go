@@ -47,7 +47,7 @@ func (p *preparer) release(c dibs.Release) decision {
 // endHold ends a hold, or a suspect, now.
 func (v *view) endHold(n *nameState, status dibs.Status, kind dibs.EventKind) {
 	v.uncountHold(n)
-	n.endHold(status, v.now)
+	n.end(status, v.now)
 	v.save(n, kind)
 }
 
@@ -120,15 +120,13 @@ func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm)
 	}
 	var old *nameState
 	if c.Replace || c.Replaces != "" {
-		var (
-			which *target
-			err   *dibs.Error
-		)
+		var which *target
 		if c.Replaces != "" { // its namespace is known only now
-			if which, _, err = p.locate(t.namespace, c.Replaces, t.field); err != nil {
-				return err
+			if which, _ = p.locate(t.namespace, c.Replaces, t.field); which.invalid != nil {
+				return which.invalid
 			}
 		}
+		var err *dibs.Error
 		if old, err = v.activeToReplace(t, e, which); err != nil {
 			return err
 		}

@@ -25,11 +25,8 @@ func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
 
 // newState returns the state of a name without a row.
 func (t *target) newState() *nameState {
-	n := &nameState{NameRecord: dibs.NameRecord{
-		ID: t.id, Namespace: t.namespace, Scope: t.scope, Canonical: t.canonical, State: dibs.Free,
-	}}
-	n.before = snapshotOf(&n.NameRecord)
-	return n
+	r := dibs.NameRecord{ID: t.id, Namespace: t.namespace, Scope: t.scope, Canonical: t.canonical, State: dibs.Free}
+	return stateOf(&r, 0)
 }
 
 // name returns the state of a name, free if it has no row.
@@ -315,7 +312,7 @@ func (n *nameState) lapse(now dibs.Instant) {
 				n.Asked, n.AskAt, n.Doubt = 0, at, ""
 			} else {
 				l.kind = dibs.EventExpired
-				n.endHold(dibs.StatusExpired, at)
+				n.end(dibs.StatusExpired, at)
 			}
 		case dibs.Alias:
 			l.kind, l.lostBy = dibs.EventGivenUp, n.Owner
@@ -342,9 +339,9 @@ func (n *nameState) ends() dibs.Instant {
 	}
 }
 
-// endHold ends a hold, or a suspect. A name that was reserved out of quarantine goes back into it,
-// so that reserving and releasing a name does not shorten its quarantine.
-func (n *nameState) endHold(status dibs.Status, at dibs.Instant) {
+// end ends a hold, a suspect or an ownership. A name that was reserved out of quarantine goes back
+// into it, so that reserving and releasing a name does not shorten its quarantine.
+func (n *nameState) end(status dibs.Status, at dibs.Instant) {
 	n.Status, n.EndedAt = status, at
 	n.AskAt, n.Doubt = 0, ""
 	if n.Until > at {
@@ -356,12 +353,8 @@ func (n *nameState) endHold(status dibs.Status, at dibs.Instant) {
 
 // giveUp ends an entity's ownership. The row keeps the entity as the last owner.
 func (n *nameState) giveUp(quarantine time.Duration, at dibs.Instant) {
-	n.Status, n.EndedAt = dibs.StatusReleased, at
-	if quarantine > 0 {
-		n.State, n.Until = dibs.Quarantined, at.Add(quarantine)
-	} else {
-		n.State, n.Until = dibs.Free, 0
-	}
+	n.Until = at.Add(quarantine)
+	n.end(dibs.StatusReleased, at)
 }
 
 // lapsedAt returns the date of the last lapse that is not in the history yet, or zero.

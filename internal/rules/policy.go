@@ -26,7 +26,13 @@ type policy struct {
 func newPolicy(configured dibs.Policy) (*policy, error) {
 	p := &policy{Policy: withDefaults(configured)}
 	p.profileName = p.Profile.Name()
-	p.rules = p.describeRules()
+	p.rules = p.profileName
+	if p.Skeleton != nil {
+		p.rules += " " + p.Skeleton.Name()
+	}
+	if p.blind() {
+		p.rules += " blind"
+	}
 	return p, p.validate()
 }
 
@@ -107,18 +113,6 @@ func checkRuleName(what, name string) error {
 		return fmt.Errorf("the name of the %s is %s, it must be 1 to %d bytes of text without a space, such as %q", what, quote(name), maxRuleName, what+"/1")
 	}
 	return nil
-}
-
-// describeRules names everything that decides which values are the same name.
-func (p *policy) describeRules() string {
-	rules := p.profileName
-	if p.Skeleton != nil {
-		rules += " " + p.Skeleton.Name()
-	}
-	if p.blind() {
-		rules += " blind"
-	}
-	return rules
 }
 
 // canonical asks the profile. A profile may be user code, and its panic must not end the process.

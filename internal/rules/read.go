@@ -203,19 +203,17 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 		return nil, err
 	}
 	p := set.preparer()
-	invalid := make([]*dibs.Error, len(req.Values))
 	targets := make([]*target, len(req.Values))
 	for i, value := range req.Values {
 		targets[i] = p.newTarget(req.Namespace, value, "", false)
-		invalid[i] = p.takeRefusal()
-		if err := invalid[i]; err != nil && !isAboutValue(err) {
+		if err := p.takeRefusal(); err != nil && !isAboutValue(err) {
 			return nil, err
 		}
 	}
 	return newQuestion(p, func(v *view) ([]dibs.Availability, *dibs.Error) {
 		answers := make([]dibs.Availability, len(targets))
 		for i, t := range targets {
-			refused := invalid[i]
+			refused := t.invalid
 			if refused == nil {
 				if err := v.readNamespaceRecord(t.namespace).checkRules(t); err != nil {
 					return nil, err

@@ -15,12 +15,12 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 		if from == nil || from.State == dibs.Free {
 			return false, nil
 		}
-		t, err := p.retarget(from.Namespace, from.Value)
-		if err != nil && from.State == dibs.Quarantined {
+		t := p.retarget(from.Namespace, from.Value)
+		if t.invalid != nil && from.State == dibs.Quarantined {
 			return false, nil // no caller can ask for it: it ends in its present row
 		}
-		if err != nil {
-			return false, err
+		if t.invalid != nil {
+			return false, t.invalid
 		}
 		if err := v.readNamespaceRecord(t.namespace).checkRun(t.namespace, run); err != nil {
 			return false, err
@@ -41,12 +41,12 @@ func (set *Policies) RecanonicalizeName(ref dibs.Ref, run string) *Job[bool] {
 }
 
 // retarget works out what name a value is by the present rules. It may be a reserved word.
-func (p *preparer) retarget(namespace, value string) (*target, *dibs.Error) {
-	t, canonical, err := p.locate(namespace, value, "")
-	if err == nil {
-		err = t.setSkeletons(canonical)
+func (p *preparer) retarget(namespace, value string) *target {
+	t, canonical := p.locate(namespace, value, "")
+	if t.invalid == nil {
+		t.invalid = t.setSkeletons(canonical)
 	}
-	return t, err
+	return t
 }
 
 // restamp records on a name that stays in its row that it follows the present rules, and reports
@@ -75,16 +75,13 @@ func (v *view) move(from, to *nameState, t *target) {
 		record := v.readNamespaceRecord(t.namespace)
 		to.Rev, to.Epoch = record.Rev, record.Epoch
 	}
-	counted := from.Terms.Counted
-	v.uncountHold(from)
 	moved := from.NameRecord
+	v.uncountHold(from)
 	moved.ID, moved.Rev, moved.Canonical, moved.Profile = to.ID, to.Rev, t.canonical, t.policy.profileName
 	moved.Epoch = max(from.Epoch, to.Epoch+1)
-	moved.Terms.Counted = counted
 	moved.Established = from.Established || to.Established
 	moved.Links = to.origins(from)
 	moved.Spent = v.stillSpent(to.Spent, to.lastToken(to.EndedAt), withoutEpochs(from.Spent))
-	record := v.raiseRecord(t.namespace, 0, max(v.removeFromIndex(to), v.redirect(from, to)))
 	if from.State == dibs.Active || from.State == dibs.Alias {
 		e := v.entity(from.Scope, from.Owner)
 		if e.Active[from.slot()] == from.ID {
@@ -92,7 +89,7 @@ func (v *view) move(from, to *nameState, t *target) {
 		}
 		v.saveEntity(e)
 	}
-	v.vacate(from)
+	record := v.raiseRecord(t.namespace, 0, max(v.removeFromIndex(to), v.vacate(from, to)))
 	to.NameRecord = moved
 	v.addToIndex(to, t, record)
 	v.countHold(to)
@@ -119,8 +116,7 @@ func (v *view) merge(from, to *nameState, t *target) *dibs.Error {
 	v.saveEntity(e)
 	to.Spent = v.stillSpent(to.Spent, withoutEpochs(from.Spent), withoutEpochs(from.lastToken(v.now)))
 	to.Links = append(slices.DeleteFunc(slices.Clone(to.Links), func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedFrom }), to.origins(from)...)
-	record := v.raiseRecord(t.namespace, 0, max(v.removeFromIndex(to, t.skeletons...), v.redirect(from, to)))
-	v.vacate(from)
+	record := v.raiseRecord(t.namespace, 0, max(v.removeFromIndex(to, t.skeletons...), v.vacate(from, to)))
 	to.Profile = t.policy.profileName
 	v.addToIndex(to, t, record)
 	v.save(to, kind)
@@ -138,20 +134,16 @@ func (to *nameState) origins(from *nameState) []dibs.Link {
 	return links
 }
 
-// redirect removes from from its index entries and links it to to. It returns the highest revision
-// of a deleted entry.
-func (v *view) redirect(from, to *nameState) (highest uint64) {
+// vacate ends the row from, whose name was moved to to: it removes from from its index entries and
+// links it to to. It returns the highest revision of a deleted entry.
+func (v *view) vacate(from, to *nameState) (highest uint64) {
 	highest = v.removeFromIndex(from)
+	from.State, from.Status, from.EndedAt, from.Until = dibs.Free, dibs.StatusReleased, v.now, 0
+	from.Token, from.Spent, from.AskAt, from.Doubt = dibs.TokenHash{}, nil, 0, ""
 	from.Links = []dibs.Link{{Kind: dibs.LinkMovedTo, ID: to.ID}}
+	from.Established = true // never purged: the history of the other row begins here
+	v.save(from, dibs.EventMoved)
 	return highest
-}
-
-// vacate ends a row whose name was moved to another one.
-func (v *view) vacate(n *nameState) {
-	n.State, n.Status, n.EndedAt, n.Until = dibs.Free, dibs.StatusReleased, v.now, 0
-	n.Token, n.Spent, n.AskAt, n.Doubt = dibs.TokenHash{}, nil, 0, ""
-	n.Established = true // never purged: the history of the other row begins here
-	v.save(n, dibs.EventMoved)
 }
 
 // Plan works out what becomes of the names of a namespace under the rules of its policy. It is
@@ -181,8 +173,7 @@ type PlanPage struct {
 // nameToPlan is a name, and what it is by the present rules.
 type nameToPlan struct {
 	*nameState
-	target  *target
-	invalid *dibs.Error // why it is not a name by the present rules
+	target *target
 }
 
 // Page prepares a page of names. Its job has to be answered before the findings.
@@ -190,16 +181,15 @@ func (pl *Plan) Page(records []*dibs.NameRecord, now dibs.Instant) *PlanPage {
 	p := pl.policies.preparer()
 	page := &PlanPage{plan: pl, now: now, names: make([]nameToPlan, len(records))}
 	for i, r := range records {
-		t, err := p.retarget(r.Namespace, r.Value)
-		if err == nil {
+		page.names[i] = nameToPlan{stateOf(r, now), p.retarget(r.Namespace, r.Value)}
+		if t := page.names[i].target; t.invalid == nil {
 			p.want(t.ref())
 		}
-		page.names[i] = nameToPlan{stateOf(r, now), t, err}
 	}
 	page.Job = newQuestion(p, func(v *view) ([]*nameState, *dibs.Error) {
 		rows := make([]*nameState, len(page.names))
 		for i, n := range page.names {
-			if n.invalid == nil && n.target.id != n.ID {
+			if n.target.invalid == nil && n.target.id != n.ID {
 				rows[i] = v.nameByID(n.target.id, n.target.scope)
 			}
 		}
@@ -221,11 +211,11 @@ func (page *PlanPage) Findings() []PlanFinding {
 	for i, n := range page.names {
 		finding := dibs.Finding{Name: n.show(page.now), To: n.target.canonical}
 		switch {
-		case n.invalid == nil:
+		case n.target.invalid == nil:
 			list = append(list, page.plan.lookAlikes(n, finding)...)
 			list = append(list, page.plan.changes(n, rows[i], finding)...)
 		case n.State != dibs.Quarantined: // else no caller can ask for it: it can stay as it is
-			finding.Kind, finding.To, finding.Why = dibs.FindingInvalid, "", n.invalid.Message
+			finding.Kind, finding.To, finding.Why = dibs.FindingInvalid, "", n.target.invalid.Message
 			list = append(list, PlanFinding{Finding: finding})
 		}
 	}
@@ -294,8 +284,8 @@ func (n plannedName) mergesWith(other plannedName) bool {
 }
 
 func (p *preparer) rekey(c dibs.Rekey) decision {
-	t, err := p.retarget(c.Namespace, c.Value)
-	p.check(err)
+	t := p.retarget(c.Namespace, c.Value)
+	p.check(t.invalid)
 	if !t.policy.blind() {
 		p.check(t.refuse(dibs.CodeInvalidNamespace, "%s has no keys: Rekey works in blind namespaces only", t.namespace))
 	}

@@ -74,7 +74,12 @@ func (r *Request) Decide(b *Batch) {
 	if r.err != nil || r.dryRun {
 		r.view.changes, r.view.events, r.view.renewed, r.view.redacts = nil, nil, nil, nil
 	}
-	r.view.accept()
+	for _, c := range r.view.changes { // the requests after this one see them
+		b.current[KeyOf(c.ref)] = c.record
+	}
+	for _, ref := range r.view.renewed {
+		b.renewed[KeyOf(ref)] = true
+	}
 }
 
 // decideList runs several decisions in order; each sees what the decisions before it changed. After

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"crypto/subtle"
 	"maps"
 	"slices"
 	"time"
@@ -88,9 +89,11 @@ func (r *reservation) result(v *view, n *nameState, replayed bool) dibs.Result {
 }
 
 // heldBy reports whether the name's last hold was made with this token, by this principal or by
-// one for which this principal may act.
+// one for which this principal may act. It compares tokens in constant time, so that the time of a
+// refusal does not tell anything of a hash.
 func (n *nameState) heldBy(token dibs.TokenHash, principal dibs.Principal) bool {
-	return sameToken(n.Token, token) && (n.Principal == principal.Name || principal.HasIn(n.Namespace, dibs.ActForOthers))
+	return subtle.ConstantTimeCompare(n.Token[:], token[:]) == 1 && !token.IsZero() &&
+		(n.Principal == principal.Name || principal.HasIn(n.Namespace, dibs.ActForOthers))
 }
 
 // held reports whether the name is held, also when its hold is over and waits for a witness.
@@ -199,8 +202,7 @@ func (p *preparer) reserveAll(c dibs.ReserveAll) decision {
 	}
 }
 
-// reserveFirst prepares a ReserveFirst: the first of several candidates that can be reserved. An
-// invalid candidate has no reservation.
+// reserveFirst prepares a ReserveFirst: the first of several candidates that can be reserved.
 func (p *preparer) reserveFirst(c dibs.ReserveFirst) decision {
 	token := p.chooseToken(c.Token)
 	p.check(checkCount(len(c.Values)))
@@ -208,24 +210,21 @@ func (p *preparer) reserveFirst(c dibs.ReserveFirst) decision {
 		return nil
 	}
 	reservations := make([]*reservation, len(c.Values))
-	invalid := make([]*dibs.Error, len(c.Values))
 	for i, value := range c.Values {
-		r := p.reservation(dibs.Reserve{
+		reservations[i] = p.reservation(dibs.Reserve{
 			Namespace: c.Namespace, Value: value, TTL: c.TTL, Entity: c.Entity, CorrelationID: c.CorrelationID,
 			Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
 		}, token)
-		if p.refused == nil {
-			reservations[i] = r
-		} else if !isAboutValue(p.refused) {
+		if p.refused != nil && !isAboutValue(p.refused) {
 			return nil
 		}
-		invalid[i] = p.takeRefusal()
+		reservations[i].invalid = p.takeRefusal()
 	}
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		if result, err := replayFirst(v, reservations); err != nil || result.Replayed {
 			return result, err
 		}
-		return reserveFirst(v, reservations, invalid)
+		return reserveFirst(v, reservations)
 	}
 }
 
@@ -234,7 +233,7 @@ func (p *preparer) reserveFirst(c dibs.ReserveFirst) decision {
 func replayFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error) {
 	var ended *dibs.Error
 	for _, r := range reservations {
-		if r == nil || v.hasNoRow(r.target) {
+		if r.invalid != nil || v.hasNoRow(r.target) {
 			continue
 		}
 		n := v.name(r.target)
@@ -252,17 +251,14 @@ func replayFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error
 }
 
 // reserveFirst reserves the first candidate that is free. An invalid one counts like a taken one.
-func reserveFirst(v *view, reservations []*reservation, invalid []*dibs.Error) (dibs.Result, *dibs.Error) {
+func reserveFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error) {
 	var failures []dibs.Failure
 	for i, r := range reservations {
-		err := invalid[i]
-		if r != nil {
+		err := r.invalid
+		if err == nil {
 			var result dibs.Result
-			if result, err = v.try(r.reserve); err == nil {
-				return result, nil
-			}
-			if err.Code != dibs.CodeNameTaken {
-				return dibs.Result{}, err
+			if result, err = v.try(r.reserve); err == nil || err.Code != dibs.CodeNameTaken {
+				return result, err
 			}
 		}
 		failures = append(failures, dibs.Failure{Index: i, Err: err})

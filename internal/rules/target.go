@@ -28,6 +28,7 @@ type target struct {
 	canonical string
 	id        dibs.ID // of its row; in a blind namespace, of the row that would be made now
 	field     string
+	invalid   *dibs.Error // why the value is not a name here; then there is no ID
 
 	hashes    []indexKey // in a blind namespace, the index keys of its row
 	skeletons []indexKey // of a new name, the index keys of its look-alikes
@@ -35,8 +36,8 @@ type target struct {
 
 // target finds the name that a value means in a namespace, for a decision that reads it.
 func (p *preparer) target(namespace, value, field string) *target {
-	t, _, err := p.locate(namespace, value, field)
-	p.check(err)
+	t, _ := p.locate(namespace, value, field)
+	p.check(t.invalid)
 	p.want(t.ref())
 	for _, key := range t.hashes {
 		p.want(key.Ref)
@@ -47,12 +48,12 @@ func (p *preparer) target(namespace, value, field string) *target {
 // newTarget is target for a name that the caller wants to have: reserved words are refused, unless
 // the caller asks to override them and the principal has the right.
 func (p *preparer) newTarget(namespace, value, field string, override bool) *target {
-	t, canonical, err := p.locate(namespace, value, field)
-	if err == nil {
-		err = cmp.Or(p.mayUseWord(t, canonical, override), t.setSkeletons(canonical))
+	t, canonical := p.locate(namespace, value, field)
+	if t.invalid == nil {
+		t.invalid = cmp.Or(p.mayUseWord(t, canonical, override), t.setSkeletons(canonical))
 	}
-	if err != nil {
-		p.check(err)
+	if t.invalid != nil {
+		p.check(t.invalid)
 		return t
 	}
 	p.expectAbsent(t.ref())
@@ -64,31 +65,34 @@ func (p *preparer) newTarget(namespace, value, field string, override bool) *tar
 }
 
 // locate works out which name a value means in a namespace. It also returns the canonical form,
-// which must not be kept in a blind namespace. What is refused has a target too, without a name.
-func (p *preparer) locate(namespace, value, field string) (*target, string, *dibs.Error) {
+// which must not be kept in a blind namespace.
+func (p *preparer) locate(namespace, value, field string) (t *target, canonical string) {
 	ns, err := p.policies.namespace(namespace)
-	t := &target{namespaceInfo: ns, value: value, field: cmp.Or(field, ns.kind)}
+	t = &target{namespaceInfo: ns, value: value, field: cmp.Or(field, ns.kind), invalid: err}
 	if err != nil {
 		err.Field = field
-		return t, "", err
+		return t, ""
 	}
 	if problem := textProblem(value, 1, maxValue); problem != "" {
-		return t, "", t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
+		t.invalid = t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
+		return t, ""
 	}
 	canonical, fail := ns.policy.canonical(value)
 	if fail != nil {
-		return t, "", t.invalidValue(value, fail)
+		t.invalid = t.invalidValue(value, fail)
+		return t, ""
 	}
 	// The profile may be user code: what it returns is checked like any input.
 	if problem := textProblem(canonical, 1, maxValue); problem != "" {
-		return t, "", t.invalidValue(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
+		t.invalid = t.invalidValue(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
+		return t, ""
 	}
 	t.canonical = canonical
 	if ns.policy.blind() {
 		t.hide(canonical)
 	}
 	t.id = dibs.NameID(namespace, t.canonical)
-	return t, canonical, nil
+	return t, canonical
 }
 
 // mayUseWord refuses a reserved word.

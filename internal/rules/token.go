@@ -31,12 +31,6 @@ func hashToken(token string) (dibs.TokenHash, *dibs.Error) {
 	return sha256.Sum256([]byte(token)), nil
 }
 
-// sameToken compares in constant time, so that the time of a refusal does not tell anything of a
-// hash. A zero hash matches nothing.
-func sameToken(h, other dibs.TokenHash) bool {
-	return subtle.ConstantTimeCompare(h[:], other[:]) == 1 && !h.IsZero()
-}
-
 // maxSpent is how many spent tokens a name remembers, the last ones. It bounds what a name stores
 // if it is held and released again and again.
 const maxSpent = 16

@@ -52,7 +52,7 @@ func (v *view) close(merge bool) {
 			p.requireLoad()
 			continue
 		}
-		p.noteRead(ref)
+		p.noteRead(ref, nil)
 	}
 	p.window = p.window.Intersect(v.window)
 	p.fault = cmp.Or(p.fault, v.fault)
@@ -71,21 +71,11 @@ func (v *view) close(merge bool) {
 	p.redacts = append(p.redacts, v.redacts...)
 }
 
-// accept makes the changes of an outermost view visible to the requests after it.
-func (v *view) accept() {
-	for _, c := range v.changes {
-		v.batch.current[KeyOf(c.ref)] = c.record
-	}
-	for _, ref := range v.renewed {
-		v.batch.renewed[KeyOf(ref)] = true
-	}
-}
-
 // get returns the record as this decision sees it, or nil. Commit checks that the record has not
 // changed.
 func (v *view) get(ref dibs.Ref) dibs.Record {
 	r := v.peek(ref)
-	v.noteRead(withScope(ref, r))
+	v.noteRead(ref, r)
 	return r
 }
 
@@ -100,7 +90,7 @@ func (v *view) peek(ref dibs.Ref) dibs.Record {
 	r, changed := v.batch.get(ref)
 	if changed {
 		v.dependent = true
-		v.noteRead(withScope(ref, r))
+		v.noteRead(ref, r)
 	}
 	return r
 }
@@ -123,20 +113,15 @@ func (v *view) requireLoad() {
 	}
 }
 
-// noteRead records that the decision read a record.
-func (v *view) noteRead(ref dibs.Ref) {
+// noteRead records that the decision read a record. A caller that asks by ID does not know the
+// scope, which the record has.
+func (v *view) noteRead(ref dibs.Ref, record dibs.Record) {
+	if record != nil {
+		ref = record.Ref()
+	}
 	if !slices.ContainsFunc(v.reads, func(r dibs.Ref) bool { return r.ID == ref.ID && r.Kind == ref.Kind }) {
 		v.reads = append(v.reads, ref)
 	}
-}
-
-// withScope returns a ref with the scope of its record, which a caller that asks by ID does not
-// know.
-func withScope(ref dibs.Ref, r dibs.Record) dibs.Ref {
-	if r == nil {
-		return ref
-	}
-	return r.Ref()
 }
 
 func (v *view) find(ref dibs.Ref) (int, bool) {
