@@ -162,13 +162,15 @@ func (b *Batch) knows(ref dibs.Ref) bool {
 	return false
 }
 
-// wantOwned notes an entity whose names are to be listed.
-func (b *Batch) wantOwned(o Owner) {
-	if _, known := b.owned[o]; !known {
+// namesOf returns the names of an entity, which looks as if it had none until they are listed.
+func (b *Batch) namesOf(o Owner) []*dibs.NameRecord {
+	names, known := b.owned[o]
+	if !known {
 		b.owned[o] = nil
 		b.owners = append(b.owners, o)
 		b.asked = true
 	}
+	return names
 }
 
 // Group is a [dibs.Group] to commit, and the requests that are committed or refused with it.

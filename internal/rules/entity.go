@@ -129,9 +129,7 @@ func (p *preparer) prepareEntity(scope string, entity dibs.Entity) {
 // caller must have read the entity's record: its revision changes when a name is added or removed
 // meanwhile.
 func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bool) {
-	owner := Owner{scope, entity}
-	v.batch.wantOwned(owner)
-	for _, n := range v.batch.owned[owner] {
+	for _, n := range v.batch.namesOf(Owner{scope, entity}) {
 		ids = append(ids, n.ID)
 	}
 	// Earlier commands may have given the entity names that the engine does not list yet. A name

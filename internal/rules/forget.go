@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -59,10 +60,7 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 
 // mayForget refuses to forget a name that is taken, unless it is that entity's.
 func (t *target) mayForget(n *nameState, entity dibs.Entity) *dibs.Error {
-	has := n.Owner
-	if n.held() || n.State == dibs.Free && has.IsZero() {
-		has = n.Intended
-	}
+	has := cmp.Or(n.entity(), n.Intended)
 	switch {
 	case !entity.IsZero() && !has.IsZero() && has != entity:
 		return t.refuse(dibs.CodeNotOwner, "%s is not a name of %s", t.key(), entity)
@@ -168,19 +166,15 @@ func (p Person) IsIn(e *dibs.Event) bool {
 // has reports whether a name is the person's: owned now, held for it, or free and last the
 // person's.
 func (p Person) has(n *nameState, history []dibs.Event) bool {
-	switch n.State {
-	case dibs.Held, dibs.Suspect:
-		return n.Intended == p.Entity
-	case dibs.Active, dibs.Alias, dibs.Quarantined:
-		return n.Owner == p.Entity
-	default:
-		for _, e := range slices.Backward(history) {
-			if !e.After.Entity.IsZero() {
-				return e.After.Entity == p.Entity
-			}
-		}
-		return false
+	if n.State != dibs.Free {
+		return n.entity() == p.Entity
 	}
+	for _, e := range slices.Backward(history) {
+		if !e.After.Entity.IsZero() {
+			return e.After.Entity == p.Entity
+		}
+	}
+	return false
 }
 
 // redaction is what the history of another entity's name has about the person.
@@ -300,7 +294,7 @@ func (p *preparer) erase(v *view, n *nameState) Forgotten {
 		}),
 	}
 	n.before.Entity, n.lapses = dibs.Entity{}, nil
-	v.restartHistory(n, v.now, snapshotOf(&n.NameRecord))
+	v.restartHistory(n, v.now, n.snapshot())
 	v.store(n)
 	return Forgotten{Changed: true, Erased: true, Name: &shown}
 }
@@ -331,5 +325,5 @@ func (v *view) restartHistory(n *nameState, at dibs.Instant, now dibs.Snapshot) 
 // remember gives a forgotten name its canonical form back, for a caller that knows it.
 func (n *nameState) remember(t *target) {
 	n.Value, n.Canonical, n.lapses = t.value, t.canonical, nil
-	n.before = snapshotOf(&n.NameRecord)
+	n.before = n.snapshot()
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -18,7 +19,8 @@ type nameState struct {
 
 // stateOf returns the state of a record as of a moment.
 func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
-	n := &nameState{NameRecord: *r, before: snapshotOf(r)}
+	n := &nameState{NameRecord: *r}
+	n.before = n.snapshot()
 	n.lapse(now)
 	return n
 }
@@ -171,7 +173,7 @@ func nameRef(scope string, id dibs.ID) dibs.Ref {
 // save stores the name with an event of this kind.
 func (v *view) save(n *nameState, kind dibs.EventKind) {
 	v.saveLapses(n)
-	v.record(n, kind, v.now, v.actor, snapshotOf(&n.NameRecord))
+	v.record(n, kind, v.now, v.actor, n.snapshot())
 	v.store(n)
 }
 
@@ -224,19 +226,20 @@ func (v *view) record(n *nameState, kind dibs.EventKind, at dibs.Instant, actor 
 	n.before = after
 }
 
-// snapshotOf returns the part of a record that events show.
-func snapshotOf(n *dibs.NameRecord) dibs.Snapshot {
-	s := dibs.Snapshot{State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: n.Owner}
-	switch n.State {
-	case dibs.Held:
-		s.Entity, s.Until = n.Intended, n.ExpiresAt
-	case dibs.Suspect:
-		s.Entity = n.Intended
-	case dibs.Alias, dibs.Quarantined:
-		s.Until = n.Until
-	case dibs.Free, dibs.Active: // end only by a command
+// snapshot returns the part of the record that events show.
+func (n *nameState) snapshot() dibs.Snapshot {
+	return dibs.Snapshot{State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: n.entity(), Until: n.ends()}
+}
+
+// held reports whether the name is held, also when its hold is over and waits for a witness.
+func (n *nameState) held() bool { return n.State == dibs.Held || n.State == dibs.Suspect }
+
+// entity returns the owner or the last owner; of a hold the intended owner.
+func (n *nameState) entity() dibs.Entity {
+	if n.held() {
+		return n.Intended
 	}
-	return s
+	return n.Owner
 }
 
 // show returns the name as callers see it, at the view's moment.
@@ -256,15 +259,12 @@ func (n *nameState) show(now dibs.Instant) dibs.Name {
 	name := dibs.Name{
 		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
 		State: n.State, Status: n.Status, Epoch: n.Epoch,
-		Entity: n.Owner, Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
+		Entity: cmp.Or(n.entity(), n.Intended), Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
 		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), ConfirmedAt: n.ConfirmedAt.Time(),
 		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt,
 	}
 	if n.forgotten() {
 		name.Value, name.Canonical = "", ""
-	}
-	if n.held() || n.Owner.IsZero() {
-		name.Entity = n.Intended
 	}
 	switch n.State {
 	case dibs.Held:
@@ -322,7 +322,7 @@ func (n *nameState) lapse(now dibs.Instant) {
 			n.State, n.Until = dibs.Free, 0
 		case dibs.Free, dibs.Suspect, dibs.Active: // do not end by themselves
 		}
-		l.after = snapshotOf(&n.NameRecord)
+		l.after = n.snapshot()
 		n.lapses = append(n.lapses, l)
 	}
 }

@@ -269,12 +269,7 @@ type plannedName struct {
 	entity dibs.Entity // the owner, or the entity it is held for; zero if unknown
 }
 
-func plannedNameOf(n *nameState) plannedName {
-	if n.held() {
-		return plannedName{n.ID, n.State, n.Intended}
-	}
-	return plannedName{n.ID, n.State, n.Owner}
-}
+func plannedNameOf(n *nameState) plannedName { return plannedName{n.ID, n.State, n.entity()} }
 
 // mergesWith reports whether two names that become the same belong to one entity, and at most one
 // of them is active.

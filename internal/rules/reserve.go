@@ -96,9 +96,6 @@ func (n *nameState) heldBy(token dibs.TokenHash, principal dibs.Principal) bool 
 		(n.Principal == principal.Name || principal.HasIn(n.Namespace, dibs.ActForOthers))
 }
 
-// held reports whether the name is held, also when its hold is over and waits for a witness.
-func (n *nameState) held() bool { return n.State == dibs.Held || n.State == dibs.Suspect }
-
 // checkLive refuses if the name's last hold, which the caller's token had, has ended.
 func (t *target) checkLive(n *nameState) *dibs.Error {
 	switch {
@@ -326,14 +323,7 @@ func (v *view) hasLookAlike(key indexKey, n *nameState, entity dibs.Entity) bool
 
 // keepsOut reports whether the name belongs to another entity, or may come to.
 func (n *nameState) keepsOut(entity dibs.Entity) bool {
-	switch n.State {
-	case dibs.Free:
-		return false
-	case dibs.Held, dibs.Suspect:
-		return n.Intended.IsZero() || n.Intended != entity
-	default:
-		return n.Owner != entity || entity.IsZero()
-	}
+	return n.State != dibs.Free && (n.entity() != entity || entity.IsZero())
 }
 
 // refuseConfusable makes the refusal of a look-alike. Its message must not contain the other name:
