@@ -31,13 +31,10 @@ func (v *view) entity(scope string, entity dibs.Entity) entityState {
 // existingEntity returns an entity that has, or had, a name.
 func (v *view) existingEntity(scope string, entity dibs.Entity) (entityState, *dibs.Error) {
 	e := v.entity(scope, entity)
-	switch {
-	case e.Rev == 0:
+	if e.Rev == 0 {
 		return e, notFound(entity, "it never had a name in this scope")
-	case e.Deleted:
-		return e, notFound(entity, "it was deleted")
 	}
-	return e, nil
+	return e, e.mayGive()
 }
 
 func notFound(entity dibs.Entity, why string) *dibs.Error {
@@ -202,11 +199,8 @@ func (p *preparer) decommission(c dibs.Decommission) decision {
 		if (n.State == dibs.Free || n.State == dibs.Quarantined) && n.Owner == c.Entity {
 			return v.ownedResult(n, true), nil
 		}
-		if err := t.checkOwnedBy(n, c.Entity); err != nil {
-			return dibs.Result{}, err
-		}
 		e := v.entity(t.scope, c.Entity)
-		if err := e.mayGive(); err != nil {
+		if err := cmp.Or(t.checkOwnedBy(n, c.Entity), e.mayGive()); err != nil {
 			return dibs.Result{}, err
 		}
 		result := dibs.Result{Names: make([]dibs.Name, 1)}

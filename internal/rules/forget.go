@@ -111,8 +111,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 			n.dropDetails()
 		}
 		v.save(n, dibs.EventForgotten)
-		name := v.show(n)
-		return Forgotten{Changed: true, Name: &name}, nil
+		return Forgotten{Changed: true, Name: new(v.show(n))}, nil
 	})
 	j.dryRun = dryRun
 	return j

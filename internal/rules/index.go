@@ -168,9 +168,10 @@ func checkBlind(keys []dibs.BlindKey) error {
 		return fmt.Errorf("there are %d keys in Blind, more than the %d allowed", len(keys), maxBlindKeys)
 	}
 	seen := make(map[string]bool)
+	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 	for _, k := range keys {
 		switch {
-		case !plainKeyID(k.ID):
+		case k.ID == "" || len(k.ID) > maxBlindKeyID || strings.ContainsFunc(k.ID, other):
 			return fmt.Errorf("the key ID %s in Blind must be 1 to %d characters of a-z and 0-9", quote(k.ID), maxBlindKeyID)
 		case len(k.Secret) < minBlindSecret:
 			return fmt.Errorf("the secret of %s in Blind has %d bytes, it must have at least %d", k, len(k.Secret), minBlindSecret)
@@ -180,11 +181,6 @@ func checkBlind(keys []dibs.BlindKey) error {
 		seen[k.ID] = true
 	}
 	return nil
-}
-
-func plainKeyID(id string) bool {
-	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
-	return id != "" && len(id) <= maxBlindKeyID && !strings.ContainsFunc(id, other)
 }
 
 // blind reports whether values are replaced by keyed hashes.

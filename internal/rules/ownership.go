@@ -46,7 +46,7 @@ func (t *target) mayOwn(e entityState) *dibs.Error {
 	return nil
 }
 
-// mayGive refuses if the entity, which is to give a name away, was deleted.
+// mayGive refuses if the entity was deleted, and has no name to give away.
 func (e entityState) mayGive() *dibs.Error {
 	if e.Deleted {
 		return notFound(e.Entity, "it was deleted")

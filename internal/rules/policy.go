@@ -18,8 +18,9 @@ const (
 // policy is a [dibs.Policy] with its defaults filled in, and what is derived from it.
 type policy struct {
 	dibs.Policy
-	profileName string // the name of Profile, which is asked once
-	rules       string // identifies what decides which values are the same name
+	profileName  string // the names are asked for once
+	skeletonName string
+	rules        string // identifies what decides which values are the same name
 }
 
 // newPolicy fills in the defaults of a policy and checks it.
@@ -28,7 +29,8 @@ func newPolicy(configured dibs.Policy) (*policy, error) {
 	p.profileName = p.Profile.Name()
 	p.rules = p.profileName
 	if p.Skeleton != nil {
-		p.rules += " " + p.Skeleton.Name()
+		p.skeletonName = p.Skeleton.Name()
+		p.rules += " " + p.skeletonName
 	}
 	if p.blind() {
 		p.rules += " blind"
@@ -78,7 +80,7 @@ func (p *policy) validate() error {
 		return err
 	}
 	if p.Skeleton != nil {
-		if err := checkRuleName("skeleton", p.Skeleton.Name()); err != nil {
+		if err := checkRuleName("skeleton", p.skeletonName); err != nil {
 			return err
 		}
 	}
@@ -115,24 +117,38 @@ func checkRuleName(what, name string) error {
 	return nil
 }
 
-// canonical asks the profile. A profile may be user code, and its panic must not end the process.
+// canonical asks the profile.
 func (p *policy) canonical(value string) (canonical string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the profile %s panicked: %v", p.profileName, r)
-		}
-	}()
+	defer recoverFrom("profile", p.profileName, &err)
 	return p.Profile.Canonical(value)
 }
 
-// skeleton asks the policy's skeleton, and recovers like canonical.
+// skeleton asks the policy's skeleton.
 func (p *policy) skeleton(canonical string) (skeleton string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the skeleton %s panicked: %v", p.Skeleton.Name(), r)
-		}
-	}()
+	defer recoverFrom("skeleton", p.skeletonName, &err)
 	return p.Skeleton.Skeleton(canonical), nil
+}
+
+// join asks the profile to append a word to a canonical form. The default joins with a hyphen, and
+// cuts a canonical form that is too long.
+func (p *policy) join(canonical, word string) (joined string) {
+	joiner, ok := p.Profile.(dibs.Joiner)
+	if !ok {
+		if most := max(0, maxValue-len(word)-1); len(canonical) > most {
+			canonical = strings.ToValidUTF8(canonical[:most], "") // without a part of a character
+		}
+		return canonical + "-" + word
+	}
+	defer recoverFrom("profile", p.profileName, new(error))
+	return joiner.Join(canonical, word)
+}
+
+// recoverFrom makes an error of a panic. A profile or a skeleton may be user code, and its panic
+// must not end the process.
+func recoverFrom(what, name string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the %s %s panicked: %v", what, name, r)
+	}
 }
 
 // ttl checks a TTL against the policy's bounds. It is rounded down to milliseconds.

@@ -43,8 +43,7 @@ func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
 		names := make([]*dibs.Name, len(refs))
 		for i, ref := range refs {
 			if n := v.nameByID(ref.ID, ref.Scope); n != nil {
-				name := v.show(n)
-				names[i] = &name
+				names[i] = new(v.show(n))
 			}
 		}
 		return names, nil
@@ -150,18 +149,16 @@ func resolve(v *view, t *target) dibs.Resolution {
 	}
 	gone := answer
 	gone.Outcome, gone.Status = dibs.ResolveGone, statusGone
-	switch n.State {
-	case dibs.Active, dibs.Alias:
-	case dibs.Quarantined:
+	if n.State == dibs.Quarantined {
 		return gone
-	default:
+	}
+	if n.State != dibs.Active && n.State != dibs.Alias {
 		return answer
 	}
 	e := v.entity(n.Scope, n.Owner)
 	switch {
-	case e.Deleted: // its names are about to be given up
-		return gone
-	case e.Archived && t.policy.ArchivedStatus == statusGone:
+	case e.Deleted, // its names are about to be given up
+		e.Archived && t.policy.ArchivedStatus == statusGone:
 		return gone
 	case e.Archived:
 		return answer
@@ -185,8 +182,7 @@ func resolve(v *view, t *target) dibs.Resolution {
 	if active == nil {
 		return gone
 	}
-	to := v.show(active)
-	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, t.policy.RedirectStatus, &to
+	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, t.policy.RedirectStatus, new(v.show(active))
 	return answer
 }
 

@@ -43,19 +43,17 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	}
 	p := &preparer{policies: set, principal: req.Principal}
 	decisions := make([]decision, len(req.Commands))
-	var failures []dibs.Failure
+	var failed failures
 	for i, command := range req.Commands {
 		decisions[i] = p.prepare(command)
-		if err := p.takeRefusal(); err != nil {
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-		}
+		failed.add(i, p.takeRefusal())
 	}
-	if len(failures) > 0 && len(req.Commands) == 1 {
-		return nil, failures[0].Err
+	if len(failed) > 0 && len(req.Commands) == 1 {
+		return nil, failed[0].Err
 	}
 	return &Request{
 		decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun,
-	}, Several(failures, len(req.Commands))
+	}, Several(failed, len(req.Commands))
 }
 
 // Decide runs the request's decisions on the batch state. A refused request changes nothing.
@@ -66,7 +64,16 @@ func (r *Request) Decide(b *Batch) {
 		result, err := r.decisions[0](r.view)
 		r.results, r.err = []dibs.Result{result}, err
 	} else {
-		r.decideList()
+		// Each sees what the decisions before it changed. After a refusal the rest runs too, so that
+		// the error names every command that fails.
+		r.results = make([]dibs.Result, len(r.decisions))
+		var failed failures
+		for i, decide := range r.decisions {
+			result, err := r.view.try(decide)
+			r.results[i] = result
+			failed.add(i, err)
+		}
+		r.err = Several(failed, len(r.decisions))
 	}
 	if r.view.fault != nil {
 		r.err = r.view.fault
@@ -80,20 +87,6 @@ func (r *Request) Decide(b *Batch) {
 	for _, ref := range r.view.renewed {
 		b.renewed[KeyOf(ref)] = true
 	}
-}
-
-// decideList runs several decisions in order; each sees what the decisions before it changed. After
-// a refusal it runs the rest too, so that the error names every command that fails.
-func (r *Request) decideList() {
-	r.results = make([]dibs.Result, len(r.decisions))
-	var failures []dibs.Failure
-	for i, decide := range r.decisions {
-		var err *dibs.Error
-		if r.results[i], err = r.view.try(decide); err != nil {
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-		}
-	}
-	r.err = Several(failures, len(r.decisions))
 }
 
 // Length returns how many decisions the request has.
@@ -118,6 +111,16 @@ func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
 
 // PastEnds returns the ends that the last decision rests on and that no commit has written.
 func (r *Request) PastEnds() []PastEnd { return r.view.pastEnds }
+
+// failures collects the errors of a command with many parts.
+type failures []dibs.Failure
+
+// add notes the error of a part; nil is none.
+func (f *failures) add(part int, err *dibs.Error) {
+	if err != nil {
+		*f = append(*f, dibs.Failure{Index: part, Err: err})
+	}
+}
 
 // Several returns one error for the failures of a command with many parts; nil if there are none.
 func Several(failures []dibs.Failure, total int) *dibs.Error {

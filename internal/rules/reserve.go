@@ -160,11 +160,9 @@ func (p *preparer) reserveAll(c dibs.ReserveAll) decision {
 	if p.refused != nil {
 		return nil
 	}
-	var (
-		reservations = make([]*reservation, len(c.Reservations))
-		failures     []dibs.Failure
-		seen         = make(map[dibs.ID]int)
-	)
+	reservations := make([]*reservation, len(c.Reservations))
+	seen := make(map[dibs.ID]int)
+	var failed failures
 	for i, single := range c.Reservations {
 		r := p.reservation(single, token)
 		if single.Token != "" {
@@ -172,30 +170,23 @@ func (p *preparer) reserveAll(c dibs.ReserveAll) decision {
 		} else if first, twice := seen[r.id]; twice {
 			p.check(r.refuse(dibs.CodeInvalidValue, "%s is the same name as number %d", r.key(), first+1))
 		}
-		if err := p.takeRefusal(); err != nil {
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-			continue
+		if p.refused == nil {
+			seen[r.id] = i
 		}
-		seen[r.id] = i
+		failed.add(i, p.takeRefusal())
 		reservations[i] = r
 	}
-	p.check(Several(failures, len(reservations)))
+	p.check(Several(failed, len(reservations)))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		result := dibs.Result{Token: token.text, Replayed: true}
-		var failures []dibs.Failure
+		var failed failures
 		for i, r := range reservations {
 			one, err := r.reserve(v)
-			if err != nil {
-				failures = append(failures, dibs.Failure{Index: i, Err: err})
-				continue
-			}
+			failed.add(i, err)
 			result.Names = append(result.Names, one.Names...)
 			result.Replayed = result.Replayed && one.Replayed
 		}
-		if len(failures) > 0 {
-			return dibs.Result{}, Several(failures, len(reservations))
-		}
-		return result, nil
+		return result, Several(failed, len(reservations))
 	}
 }
 
@@ -249,7 +240,7 @@ func replayFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error
 
 // reserveFirst reserves the first candidate that is free. An invalid one counts like a taken one.
 func reserveFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error) {
-	var failures []dibs.Failure
+	var failed failures
 	for i, r := range reservations {
 		err := r.invalid
 		if err == nil {
@@ -258,9 +249,9 @@ func reserveFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Erro
 				return result, err
 			}
 		}
-		failures = append(failures, dibs.Failure{Index: i, Err: err})
+		failed.add(i, err)
 	}
-	return dibs.Result{}, Several(failures, len(reservations))
+	return dibs.Result{}, Several(failed, len(reservations))
 }
 
 func checkCount(n int) *dibs.Error {
@@ -310,15 +301,13 @@ func (t *target) refuseTaken(n *nameState, entity dibs.Entity) *dibs.Error {
 // hasLookAlike reports whether another name under the index key keeps the entity out.
 func (v *view) hasLookAlike(key indexKey, n *nameState, entity dibs.Entity) bool {
 	names, _ := v.readIndex(key)
-	for _, id := range names {
+	return slices.ContainsFunc(names, func(id dibs.ID) bool {
 		if id == n.ID {
-			continue
+			return false
 		}
-		if other := v.nameByID(id, n.Scope); other != nil && other.keepsOut(entity) {
-			return true
-		}
-	}
-	return false
+		other := v.nameByID(id, n.Scope)
+		return other != nil && other.keepsOut(entity)
+	})
 }
 
 // keepsOut reports whether the name belongs to another entity, or may come to.

@@ -120,24 +120,6 @@ func (v *view) surelyFree(t *target) bool {
 	return t.refuseTaken(n, dibs.Entity{}) == nil
 }
 
-// join asks the profile to append a word to a canonical form. The default joins with a hyphen, and
-// cuts a canonical form that is too long.
-func (p *policy) join(canonical, word string) (joined string) {
-	joiner, ok := p.Profile.(dibs.Joiner)
-	if !ok {
-		if most := max(0, maxValue-len(word)-1); len(canonical) > most {
-			canonical = strings.ToValidUTF8(canonical[:most], "") // without a part of a character
-		}
-		return canonical + "-" + word
-	}
-	defer func() { // the profile may be user code
-		if recover() != nil {
-			joined = ""
-		}
-	}()
-	return joiner.Join(canonical, word)
-}
-
 // withoutNumber turns "alice-2" into "alice", so that the next is not "alice-2-2".
 func withoutNumber(canonical string) string {
 	i := strings.LastIndexByte(canonical, '-')

@@ -15,11 +15,8 @@ func (p *preparer) transfer(c dibs.Transfer) decision {
 		if v.owns(c.To, n) {
 			return v.ownedResult(n, true), nil
 		}
-		if err := t.checkOwnedBy(n, c.From); err != nil {
-			return dibs.Result{}, err
-		}
 		from, to := v.entity(t.scope, c.From), v.entity(t.scope, c.To)
-		if err := cmp.Or(from.mayGive(), t.mayOwn(from), t.mayOwn(to), t.mayAdd(to)); err != nil {
+		if err := cmp.Or(t.checkOwnedBy(n, c.From), from.mayGive(), t.mayOwn(from), t.mayOwn(to), t.mayAdd(to)); err != nil {
 			return dibs.Result{}, err
 		}
 		if err := v.mayHandOver(t, n, c.To); err != nil {
