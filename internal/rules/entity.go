@@ -205,7 +205,7 @@ func (p *preparer) decommission(c dibs.Decommission) decision {
 		}
 		result := dibs.Result{Names: make([]dibs.Name, 1)}
 		v.giveUp(n, e, t.policy, &result)
-		result.Names[0], result.Version = v.show(n), e.Rev
+		result.Names[0], result.Version = n.show(v.now), e.Rev
 		return result, nil
 	}
 }

@@ -111,7 +111,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 			n.dropDetails()
 		}
 		v.save(n, dibs.EventForgotten)
-		return Forgotten{Changed: true, Name: new(v.show(n))}, nil
+		return Forgotten{Changed: true, Name: new(n.show(v.now))}, nil
 	})
 	j.dryRun = dryRun
 	return j
@@ -278,7 +278,7 @@ func HideForgotten(events []dibs.Event) []dibs.Event {
 // tombstone does not know the owner.
 func (p *preparer) erase(v *view, n *nameState) Forgotten {
 	policy := p.policyOf(n)
-	shown := v.show(n)
+	shown := n.show(v.now)
 	v.endUse(n, policy)
 	shown.State, shown.Until = n.State, n.Until.Time()
 	n.NameRecord = dibs.NameRecord{
@@ -319,10 +319,4 @@ func (v *view) endUse(n *nameState, policy *policy) {
 func (v *view) restartHistory(n *nameState, at dibs.Instant, now dibs.Snapshot) {
 	v.renew(n.Ref())
 	v.record(n, dibs.EventForgotten, at, "", now)
-}
-
-// remember gives a forgotten name its canonical form back, for a caller that knows it.
-func (n *nameState) remember(t *target) {
-	n.Value, n.Canonical, n.lapses = t.value, t.canonical, nil
-	n.before = n.snapshot()
 }

@@ -183,8 +183,8 @@ func (v *view) saveLapses(n *nameState) {
 		return
 	}
 	for _, l := range n.lapses {
-		if !l.lostBy.IsZero() {
-			v.saveEntity(v.entity(n.Scope, l.lostBy))
+		if l.kind == dibs.EventGivenUp {
+			v.saveEntity(v.entity(n.Scope, l.after.Entity))
 		}
 		v.record(n, l.kind, l.at, "", l.after)
 	}
@@ -242,14 +242,11 @@ func (n *nameState) entity() dibs.Entity {
 	return n.Owner
 }
 
-// show returns the name as callers see it, at the view's moment.
-func (v *view) show(n *nameState) dibs.Name { return n.show(v.now) }
-
 // result returns the result of a command on these names.
 func (v *view) result(replayed bool, names ...*nameState) dibs.Result {
 	result := dibs.Result{Names: make([]dibs.Name, len(names)), Replayed: replayed}
 	for i, n := range names {
-		result.Names[i] = v.show(n)
+		result.Names[i] = n.show(v.now)
 	}
 	return result
 }
@@ -288,10 +285,9 @@ func StateAsOf(r *dibs.NameRecord, now dibs.Instant) dibs.State { return stateOf
 
 // lapse is the end of a state whose time was over.
 type lapse struct {
-	kind   dibs.EventKind
-	at     dibs.Instant // when it ended, not when it was noticed
-	after  dibs.Snapshot
-	lostBy dibs.Entity // the entity that lost the name, or zero
+	kind  dibs.EventKind
+	at    dibs.Instant // when it ended, not when it was noticed
+	after dibs.Snapshot
 }
 
 // lapse ends each state of the name whose time is over: a hold past its TTL, an alias past its
@@ -315,7 +311,7 @@ func (n *nameState) lapse(now dibs.Instant) {
 				n.end(dibs.StatusExpired, at)
 			}
 		case dibs.Alias:
-			l.kind, l.lostBy = dibs.EventGivenUp, n.Owner
+			l.kind = dibs.EventGivenUp
 			n.giveUp(n.Terms.Quarantine, at)
 		case dibs.Quarantined:
 			l.kind = dibs.EventUnlocked

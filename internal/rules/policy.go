@@ -117,10 +117,19 @@ func checkRuleName(what, name string) error {
 	return nil
 }
 
-// canonical asks the profile.
+// canonical asks the profile, which may be user code: what it returns is checked like any input.
 func (p *policy) canonical(value string) (canonical string, err error) {
+	if problem := textProblem(value, 1, maxValue); problem != "" {
+		return "", &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1}
+	}
 	defer recoverFrom("profile", p.profileName, &err)
-	return p.Profile.Canonical(value)
+	if canonical, err = p.Profile.Canonical(value); err != nil {
+		return "", err
+	}
+	if problem := textProblem(canonical, 1, maxValue); problem != "" {
+		return "", &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1}
+	}
+	return canonical, nil
 }
 
 // skeleton asks the policy's skeleton.

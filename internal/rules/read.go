@@ -26,7 +26,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 		if n == nil {
 			return dibs.Name{}, none
 		}
-		name := v.show(n)
+		name := n.show(v.now)
 		if !lookup.Shows(name) {
 			return dibs.Name{}, none // before the entity is read; see followVisible
 		}
@@ -43,7 +43,7 @@ func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
 		names := make([]*dibs.Name, len(refs))
 		for i, ref := range refs {
 			if n := v.nameByID(ref.ID, ref.Scope); n != nil {
-				names[i] = new(v.show(n))
+				names[i] = new(n.show(v.now))
 			}
 		}
 		return names, nil
@@ -182,7 +182,7 @@ func resolve(v *view, t *target) dibs.Resolution {
 	if active == nil {
 		return gone
 	}
-	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, t.policy.RedirectStatus, new(v.show(active))
+	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, t.policy.RedirectStatus, new(active.show(v.now))
 	return answer
 }
 

@@ -66,15 +66,7 @@ func (v *view) restamp(n *nameState, t *target) bool {
 // move takes a name to the row to, which is free. The name stays as it is, epoch included, unless
 // that row has had a later one.
 func (v *view) move(from, to *nameState, t *target) {
-	if to.forgotten() { // it gets a canonical form again
-		to.remember(t)
-		v.restartHistory(to, to.EndedAt, to.before)
-	}
-	v.saveLapses(to)
-	if to.Rev == 0 { // it has no row
-		record := v.readNamespaceRecord(t.namespace)
-		to.Rev, to.Epoch = record.Rev, record.Epoch
-	}
+	v.openRow(to, t, v.readNamespaceRecord(t.namespace))
 	moved := from.NameRecord
 	v.uncountHold(from)
 	moved.ID, moved.Rev, moved.Canonical, moved.Profile = to.ID, to.Rev, t.canonical, t.policy.profileName

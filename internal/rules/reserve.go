@@ -85,7 +85,7 @@ func (r *reservation) reserve(v *view) (dibs.Result, *dibs.Error) {
 }
 
 func (r *reservation) result(v *view, n *nameState, replayed bool) dibs.Result {
-	return dibs.Result{Names: []dibs.Name{v.show(n)}, Token: r.token.text, Replayed: replayed}
+	return dibs.Result{Names: []dibs.Name{n.show(v.now)}, Token: r.token.text, Replayed: replayed}
 }
 
 // heldBy reports whether the name's last hold was made with this token, by this principal or by
@@ -116,15 +116,7 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 	if err != nil {
 		return err
 	}
-	if n.Rev == 0 { // it has no row
-		// An earlier row may have been purged: neither epoch nor revision may go back.
-		n.Epoch, n.Rev = record.Epoch, record.Rev
-	}
-	forgotten, forgottenAt := n.forgotten(), n.EndedAt
-	if forgotten {
-		n.remember(t)
-	}
-	v.saveLapses(n)
+	v.openRow(n, t, record)
 	fresh := dibs.NameRecord{
 		ID: n.ID, Rev: n.Rev, Namespace: n.Namespace, Scope: n.Scope, Canonical: n.Canonical,
 		Value: t.value, Profile: t.policy.profileName,
@@ -144,13 +136,23 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 		return l.Kind == dibs.LinkMovedTo || (l.Kind == dibs.LinkSkeleton && !t.policy.blind())
 	})
 	n.NameRecord = fresh
-	if forgotten {
-		v.restartHistory(n, forgottenAt, n.before)
-	}
 	if count := v.addToIndex(n, t, record); count > maxLookAlikes {
 		return t.refuse(dibs.CodeTooLarge, "%s looks like %d other names of its entity, the maximum: decommission one", t.key(), count-1)
 	}
 	return nil
+}
+
+// openRow gets the row of a free name ready for its next epoch.
+func (v *view) openRow(n *nameState, t *target, record NamespaceRecord) {
+	if n.Rev == 0 { // it has no row
+		// An earlier row may have been purged: neither epoch nor revision may go back.
+		n.Epoch, n.Rev = record.Epoch, record.Rev
+	}
+	if n.forgotten() { // the caller knows its canonical form
+		n.Value, n.Canonical, n.lapses = t.value, t.canonical, nil
+		v.restartHistory(n, n.EndedAt, n.snapshot())
+	}
+	v.saveLapses(n)
 }
 
 // reserveAll prepares a ReserveAll: all names or none, with one token.

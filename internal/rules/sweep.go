@@ -38,7 +38,7 @@ func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 func (v *view) sweepName(ref dibs.Ref) (suspect *dibs.Name) {
 	n := v.nameByID(ref.ID, ref.Scope)
 	if n.State == dibs.Suspect && n.AskAt.Reached(v.now) { // otherwise the witness was just asked
-		suspect = new(v.show(n))
+		suspect = new(n.show(v.now))
 	}
 	purgeAt := n.nextDue()
 	if len(n.lapses) == 0 && n.State == dibs.Free && !n.Established && purgeAt.Reached(v.now) {

@@ -73,18 +73,9 @@ func (p *preparer) locate(namespace, value, field string) (t *target, canonical 
 		err.Field = field
 		return t, ""
 	}
-	if problem := textProblem(value, 1, maxValue); problem != "" {
-		t.invalid = t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
-		return t, ""
-	}
-	canonical, fail := ns.policy.canonical(value)
-	if fail != nil {
-		t.invalid = t.invalidValue(value, fail)
-		return t, ""
-	}
-	// The profile may be user code: what it returns is checked like any input.
-	if problem := textProblem(canonical, 1, maxValue); problem != "" {
-		t.invalid = t.invalidValue(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
+	canonical, why := ns.policy.canonical(value)
+	if why != nil {
+		t.invalid = t.invalidValue(value, why)
 		return t, ""
 	}
 	t.canonical = canonical
