@@ -130,7 +130,6 @@ func (b *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
 	return b.loaded[KeyOf(ref)], changed
 }
 
-// want notes a record to be loaded.
 func (b *Batch) want(ref dibs.Ref) {
 	if !b.knows(ref) {
 		b.loaded[KeyOf(ref)] = nil

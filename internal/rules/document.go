@@ -184,7 +184,6 @@ func (set *Policies) RaiseRecord(namespace string, epoch, rev uint64) (*Job[stru
 	})
 }
 
-// changeRecord returns a job that changes the record of a namespace.
 func (set *Policies) changeRecord(namespace string, change func(*NamespaceRecord) *dibs.Error) (*Job[struct{}], *dibs.Error) {
 	return newJob(set.preparer(namespaceRecordRef(namespace)), func(v *view) (none struct{}, _ *dibs.Error) {
 		record := v.readNamespaceRecord(namespace)
@@ -202,7 +201,6 @@ type quota struct {
 	Holds []counted `json:"holds"`
 }
 
-// counted is a hold that counts.
 type counted struct {
 	ID dibs.ID `json:"id"`
 	// Until is when the hold is over by itself. It is zero for a hold with a witness: that becomes
@@ -210,7 +208,6 @@ type counted struct {
 	Until dibs.Instant `json:"until,omitempty"`
 }
 
-// quotaRef returns the ref and the label of a principal's quota.
 func quotaRef(namespace, principal string) (ref dibs.Ref, label string) {
 	label = namespace + "/" + principal // no namespace contains a slash
 	return dibs.Ref{Kind: dibs.KindQuota, Scope: dibs.ScopeOf(namespace), ID: recordID("quota\x00" + label)}, label

@@ -98,7 +98,6 @@ func entityRef(scope string, entity dibs.Entity) dibs.Ref {
 
 const maxEntityPart = 255
 
-// checkEntity checks an entity that a command needs.
 func checkEntity(e dibs.Entity) *dibs.Error {
 	for _, part := range []struct{ what, text string }{{"type", e.Type}, {"id", e.ID}} {
 		if problem := textProblem(part.text, 1, maxEntityPart); problem != "" {
@@ -116,7 +115,6 @@ func checkOptionalEntity(e dibs.Entity) *dibs.Error {
 	return checkEntity(e)
 }
 
-// prepareEntity checks a command on an entity as a whole.
 func (p *preparer) prepareEntity(scope string, entity dibs.Entity) {
 	p.check(cmp.Or(checkScope(scope), checkEntity(entity)))
 	p.want(entityRef(scope, entity))

@@ -126,9 +126,8 @@ type ForgottenEntity struct {
 // ForgetEntity forgets the record of a person's entity, and [RedactAtOnce] events at most about the
 // entity as a whole.
 func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[ForgottenEntity] {
-	p := set.preparer(entityRef(who.Scope, who.Entity))
-	return newJob(p, func(v *view) (ForgottenEntity, *dibs.Error) {
-		ref := entityRef(who.Scope, who.Entity)
+	ref := entityRef(who.Scope, who.Entity)
+	return newJob(set.preparer(ref), func(v *view) (ForgottenEntity, *dibs.Error) {
 		r, ok := v.peek(ref).(*dibs.EntityRecord)
 		if len(events) == 0 && (v.absent(ref) || ok && isForgotten(r)) {
 			return ForgottenEntity{}, nil
@@ -144,9 +143,8 @@ func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[Forgotte
 			v.redacts = append(v.redacts, e)
 		}
 		e := v.entity(who.Scope, who.Entity)
-		tombstone := &dibs.EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)}
 		v.renew(ref)
-		v.put(ref, tombstone)
+		v.put(ref, &dibs.EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)})
 		return ForgottenEntity{Changed: true}, nil
 	})
 }

@@ -44,7 +44,6 @@ func (p *preparer) release(c dibs.Release) decision {
 	})
 }
 
-// endHold ends a hold, or a suspect, now.
 func (v *view) endHold(n *nameState, status dibs.Status, kind dibs.EventKind) {
 	v.uncountHold(n)
 	n.end(status, v.now)
@@ -138,7 +137,6 @@ func (p *preparer) confirmHold(v *view, n *nameState, t *target, c dibs.Confirm)
 	return nil
 }
 
-// checkIntended refuses a hold that was reserved for another entity.
 func (t *target) checkIntended(n *nameState, entity dibs.Entity) *dibs.Error {
 	if !n.Intended.IsZero() && n.Intended != entity {
 		return t.refuse(dibs.CodeNotOwner, "%s was reserved for an entity other than %s", t.key(), entity)
@@ -185,7 +183,6 @@ func (p *preparer) settle(c dibs.Settle) decision {
 	}
 }
 
-// mayNotSettle makes the refusal for a principal without the right to settle.
 func mayNotSettle() *dibs.Error {
 	return refuse(dibs.CodeNotOwner, "settling a suspect requires the right to operate")
 }

@@ -26,12 +26,10 @@ type indexKey struct {
 // indexKinds has the kind of the entry that a link leads to, for links to index entries.
 var indexKinds = map[dibs.LinkKind]dibs.Kind{dibs.LinkSkeleton: dibs.KindSkeleton, dibs.LinkHash: dibs.KindHash}
 
-// indexEntry is the content of the document under an index key.
 type indexEntry struct {
 	Names []dibs.ID `json:"names"`
 }
 
-// skeletonKey returns the index key of names with this skeleton.
 func skeletonKey(ns namespaceInfo, skeleton string) indexKey {
 	id := recordID("skeleton\x00" + ns.namespace + ":" + skeleton)
 	key, _ := indexKeyOf(dibs.Link{Kind: dibs.LinkSkeleton, ID: id}, ns.scope)
@@ -39,7 +37,6 @@ func skeletonKey(ns namespaceInfo, skeleton string) indexKey {
 	return key
 }
 
-// hashKey returns the index key of the name with this keyed hash.
 func hashKey(ns namespaceInfo, hash string) indexKey {
 	label := ns.namespace + ":" + hash
 	key, _ := indexKeyOf(dibs.Link{Kind: dibs.LinkHash, ID: recordID("hash\x00" + label)}, ns.scope)
@@ -76,7 +73,13 @@ func (v *view) writeIndex(key indexKey, names []dibs.ID, rev uint64) {
 func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most int) {
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
 		names, rev := v.readIndex(key)
-		kept := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool { return id != n.ID && v.isFree(id, t.scope) })
+		kept := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool {
+			if id == n.ID {
+				return false
+			}
+			other := v.nameByID(id, t.scope)
+			return other == nil || other.State == dibs.Free
+		})
 		if !slices.Contains(kept, n.ID) {
 			kept = append(kept, n.ID)
 		}
@@ -130,12 +133,6 @@ func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) 
 	}
 	n.Links = links
 	return highest
-}
-
-// isFree reports whether a name is free, or has no row.
-func (v *view) isFree(id dibs.ID, scope string) bool {
-	n := v.nameByID(id, scope)
-	return n == nil || n.State == dibs.Free
 }
 
 // IndexedNames decodes an index entry: the names that its key leads to.

@@ -17,7 +17,6 @@ type nameState struct {
 	lapses []lapse       // that are not in the history yet
 }
 
-// stateOf returns the state of a record as of a moment.
 func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
 	n := &nameState{NameRecord: *r}
 	n.before = n.snapshot()
@@ -25,7 +24,6 @@ func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
 	return n
 }
 
-// newState returns the state of a name without a row.
 func (t *target) newState() *nameState {
 	r := dibs.NameRecord{ID: t.id, Namespace: t.namespace, Scope: t.scope, Canonical: t.canonical, State: dibs.Free}
 	return stateOf(&r, 0)
@@ -144,7 +142,6 @@ func (v *view) followVisible(id dibs.ID, visible func(namespace string) bool) *n
 	return v.follow(id, "")
 }
 
-// linked returns the targets of the name's links of a kind.
 func (n *nameState) linked(kind dibs.LinkKind) []dibs.ID {
 	var ids []dibs.ID
 	for _, l := range n.Links {
@@ -200,7 +197,6 @@ func (v *view) saveQuietly(n *nameState) {
 	v.store(n)
 }
 
-// store writes the record as it is.
 func (v *view) store(n *nameState) {
 	n.Due = n.nextDue()
 	r := n.NameRecord

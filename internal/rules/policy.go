@@ -23,7 +23,6 @@ type policy struct {
 	rules        string // identifies what decides which values are the same name
 }
 
-// newPolicy fills in the defaults of a policy and checks it.
 func newPolicy(configured dibs.Policy) (*policy, error) {
 	p := &policy{Policy: withDefaults(configured)}
 	p.profileName = p.Profile.Name()
@@ -38,7 +37,6 @@ func newPolicy(configured dibs.Policy) (*policy, error) {
 	return p, p.validate()
 }
 
-// withDefaults returns the policy with every zero field filled in.
 func withDefaults(p dibs.Policy) dibs.Policy {
 	if p.Profile == nil {
 		p.Profile = dibs.Exact
@@ -132,7 +130,6 @@ func (p *policy) canonical(value string) (canonical string, err error) {
 	return canonical, nil
 }
 
-// skeleton asks the policy's skeleton.
 func (p *policy) skeleton(canonical string) (skeleton string, err error) {
 	defer recoverFrom("skeleton", p.skeletonName, &err)
 	return p.Skeleton.Skeleton(canonical), nil
@@ -188,7 +185,7 @@ type Policies struct {
 func NewPolicies(configured map[string]dibs.Policy, fallback dibs.Policy) (*Policies, error) {
 	set := &Policies{byName: make(map[string]*policy, len(configured))}
 	for name, p := range configured {
-		if _, _, err := splitNamespace(name); err != nil {
+		if err := CheckNamespace(name); err != nil {
 			return nil, fmt.Errorf("dibs: policy for %q: %w", name, err)
 		}
 		var err error
@@ -207,13 +204,8 @@ func NewPolicies(configured map[string]dibs.Policy, fallback dibs.Policy) (*Poli
 // type, else the default. A namespace that is refused has the default too.
 func (set *Policies) namespace(namespace string) (namespaceInfo, *dibs.Error) {
 	scope, kind, err := splitNamespace(namespace)
-	ns := namespaceInfo{namespace: namespace, scope: scope, kind: kind, policy: set.fallback}
-	if policy, ok := set.byName[namespace]; ok {
-		ns.policy = policy
-	} else if policy, ok := set.byName[kind]; ok {
-		ns.policy = policy
-	}
-	return ns, err
+	policy := cmp.Or(set.byName[namespace], set.byName[kind], set.fallback)
+	return namespaceInfo{namespace: namespace, scope: scope, kind: kind, policy: policy}, err
 }
 
 // policyOf returns the policy of a name that has a row: its namespace is well-formed.
@@ -268,7 +260,6 @@ func splitNamespace(namespace string) (scope, kind string, err *dibs.Error) {
 	return dibs.ScopeOf(namespace), kind, nil
 }
 
-// segmentProblem says what is wrong with one segment, or nothing.
 func segmentProblem(segment string) string {
 	switch {
 	case segment == "":
@@ -302,9 +293,9 @@ func checkScope(scope string) *dibs.Error {
 	if scope == "" {
 		return nil
 	}
-	if _, _, err := splitNamespace(scope + ".x"); err != nil {
+	err := CheckNamespace(scope + ".x")
+	if err != nil {
 		err.Message = fmt.Sprintf("scope %s is not well-formed: %s", quote(scope), err.Message)
-		return err
 	}
-	return nil
+	return err
 }

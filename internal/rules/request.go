@@ -239,7 +239,6 @@ func (p *preparer) takeRefusal() *dibs.Error {
 	return err
 }
 
-// want notes records that the decision will read.
 func (p *preparer) want(refs ...dibs.Ref) { p.wants = append(p.wants, refs...) }
 
 // expectAbsent is want for a record that is most likely absent.

@@ -20,7 +20,6 @@ type token struct {
 	hash dibs.TokenHash
 }
 
-// chooseToken returns the caller's token or a new one.
 func (p *preparer) chooseToken(text string) token {
 	if text == "" {
 		text = dibs.NewToken()

@@ -86,7 +86,6 @@ func (p *preparer) locate(namespace, value, field string) (t *target, canonical 
 	return t, canonical
 }
 
-// mayUseWord refuses a reserved word.
 func (p *preparer) mayUseWord(t *target, canonical string, override bool) *dibs.Error {
 	words := t.policy.ReservedWords
 	if words == nil || !words.Reserved(canonical) || (override && p.principal.HasIn(t.namespace, dibs.OverrideReserved)) {
@@ -145,7 +144,6 @@ func (t *target) key() string { return t.namespace + ":" + t.canonical }
 
 func (t *target) ref() dibs.Ref { return nameRef(t.scope, t.id) }
 
-// refuse makes an error about this name.
 func (t *target) refuse(code dibs.Code, format string, args ...any) *dibs.Error {
 	return t.about(refuse(code, format, args...))
 }
@@ -178,7 +176,6 @@ func (t *target) invalidValue(value string, why error) *dibs.Error {
 	return err
 }
 
-// refuse makes a refusal.
 func refuse(code dibs.Code, format string, args ...any) *dibs.Error {
 	return &dibs.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -200,7 +197,6 @@ func textProblem(s string, minLen, maxLen int) string {
 	return ""
 }
 
-// checkAtMost refuses more than allowed of something.
 func checkAtMost(count, allowed int, what string) *dibs.Error {
 	if count <= allowed {
 		return nil
