@@ -149,16 +149,13 @@ func (b *Batch) expectAbsent(ref dibs.Ref) {
 // knows reports whether a record is loaded, or remembered in a guessed state.
 func (b *Batch) knows(ref dibs.Ref) bool {
 	key := KeyOf(ref)
-	if _, known := b.loaded[key]; known {
-		return true
-	}
-	if b.Guessed() {
+	_, known := b.loaded[key]
+	if !known && b.Guessed() {
 		if r := b.recall(key); r != nil {
-			b.loaded[key] = r
-			return true
+			b.loaded[key], known = r, true
 		}
 	}
-	return false
+	return known
 }
 
 // namesOf returns the names of an entity, which looks as if it had none until they are listed.
@@ -241,9 +238,7 @@ func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
 
 // restsOnLoadAlone reports whether the request changes nothing, and its answer is right at the
 // moment of the load.
-func (r *Request) restsOnLoadAlone() bool {
-	return !r.Changes() && !r.view.dependent
-}
+func (r *Request) restsOnLoadAlone() bool { return !r.Changes() && !r.view.dependent }
 
 // fill sets what a group reads and writes, and its events. Names that stop being an entity's
 // active one come first: engines with a unique index need that.

@@ -76,9 +76,7 @@ func (r NamespaceRecord) checkRules(t *target) *dibs.Error {
 }
 
 // madeBy reports whether the names here follow these rules. The first name sets them.
-func (r NamespaceRecord) madeBy(rules string) bool {
-	return r.Rules == "" || r.Rules == rules
-}
+func (r NamespaceRecord) madeBy(rules string) bool { return r.Rules == "" || r.Rules == rules }
 
 // checkRun refuses to go on with a change of rules that another run has taken over.
 func (r NamespaceRecord) checkRun(namespace, run string) *dibs.Error {
@@ -109,16 +107,15 @@ func (v *view) readNamespaceRecord(namespace string) NamespaceRecord {
 	if !ok {
 		return NamespaceRecord{}
 	}
-	record, known := v.batch.namespaceRecords[doc]
-	if !known {
-		var err *dibs.Error
-		record, err = decodeNamespaceRecord(doc)
-		if err != nil {
-			v.fault = err
-			return NamespaceRecord{}
-		}
-		v.batch.namespaceRecords[doc] = record
+	if record, known := v.batch.namespaceRecords[doc]; known {
+		return record
 	}
+	record, err := decodeNamespaceRecord(doc)
+	if err != nil {
+		v.fault = err
+		return NamespaceRecord{}
+	}
+	v.batch.namespaceRecords[doc] = record
 	return record
 }
 
@@ -312,9 +309,7 @@ type Tally struct {
 }
 
 // Label orders tallies by hour, so that a span of time is one range.
-func (t Tally) Label() string {
-	return HourLabel(t.Hour) + "/" + t.Namespace + "/" + t.Reason
-}
+func (t Tally) Label() string { return HourLabel(t.Hour) + "/" + t.Namespace + "/" + t.Reason }
 
 // HourLabel returns the prefix of the labels of the tallies of an instant's hour.
 func HourLabel(at dibs.Instant) string { return at.Time().Format("2006-01-02T15") }

@@ -18,14 +18,15 @@ type entityState struct {
 // entity returns the state of an entity; without a record it has revision 0.
 func (v *view) entity(scope string, entity dibs.Entity) entityState {
 	ref := entityRef(scope, entity)
-	if r, ok := v.get(ref).(*dibs.EntityRecord); ok {
-		e := cloneEntity(r)
-		if isForgotten(e) {
-			e.Entity, e.Due = entity, 0 // a caller names it again
-		}
-		return entityState{e}
+	r, ok := v.get(ref).(*dibs.EntityRecord)
+	if !ok {
+		r = &dibs.EntityRecord{ID: ref.ID, Scope: scope}
 	}
-	return entityState{&dibs.EntityRecord{ID: ref.ID, Scope: scope, Entity: entity, Active: make(map[string]dibs.ID)}}
+	e := cloneEntity(r)
+	if isForgotten(e) {
+		e.Entity, e.Due = entity, 0 // a caller names it, or names it again
+	}
+	return entityState{e}
 }
 
 // existingEntity returns an entity that has, or had, a name.

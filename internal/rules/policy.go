@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	maxMaxHolds = 10_000
-	maxRuleName = 200
+	maxMaxHolds      = 10_000
+	maxRuleName      = 200
+	maxSegments      = 8
+	maxSegmentLength = 63
 )
 
 // policy is a [dibs.Policy] with its defaults filled in, and what is derived from it.
@@ -233,11 +235,6 @@ func (set *Policies) OtherRules(doc *dibs.Document) (rules dibs.OtherRules, diff
 	return rules, !record.madeBy(rules.Policy) && record.Next != rules.Policy, cmp.Or(damaged, CheckNamespace(doc.Label))
 }
 
-const (
-	maxSegments      = 8
-	maxSegmentLength = 63
-)
-
 // namespaceInfo is a namespace split into its parts, with the policy that governs it.
 type namespaceInfo struct {
 	namespace string
@@ -250,11 +247,13 @@ type namespaceInfo struct {
 func splitNamespace(namespace string) (scope, kind string, err *dibs.Error) {
 	segments := 0
 	for kind = range strings.SplitSeq(namespace, ".") {
-		if problem := segmentProblem(kind); problem != "" {
-			return "", "", invalidNamespace(namespace, problem)
+		problem := segmentProblem(kind)
+		if segments++; problem == "" && segments > maxSegments {
+			problem = fmt.Sprintf("it has more than %d segments", maxSegments)
 		}
-		if segments++; segments > maxSegments {
-			return "", "", invalidNamespace(namespace, fmt.Sprintf("it has more than %d segments", maxSegments))
+		if problem != "" {
+			return "", "", refuse(dibs.CodeInvalidNamespace,
+				`namespace %s is not well-formed: %s; write it like "slug" or "acme.slug"`, quote(namespace), problem)
 		}
 	}
 	return dibs.ScopeOf(namespace), kind, nil
@@ -275,11 +274,6 @@ func segmentProblem(segment string) string {
 		}
 	}
 	return ""
-}
-
-func invalidNamespace(namespace, problem string) *dibs.Error {
-	return refuse(dibs.CodeInvalidNamespace,
-		`namespace %s is not well-formed: %s; write it like "slug" or "acme.slug"`, quote(namespace), problem)
 }
 
 // CheckNamespace checks a namespace's form.

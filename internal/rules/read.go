@@ -216,10 +216,9 @@ func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *d
 				}
 				refused = v.checkAvailable(t, v.name(t), req.Entity)
 			}
+			answers[i] = dibs.Availability{Value: req.Values[i], Canonical: t.canonical, Available: true}
 			if refused != nil {
 				answers[i] = unavailable(req.Values[i], refused)
-			} else {
-				answers[i] = dibs.Availability{Value: req.Values[i], Canonical: t.canonical, Available: true}
 			}
 		}
 		return answers, nil

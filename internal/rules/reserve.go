@@ -213,7 +213,18 @@ func (p *preparer) reserveFirst(c dibs.ReserveFirst) decision {
 		if result, err := replayFirst(v, reservations); err != nil || result.Replayed {
 			return result, err
 		}
-		return reserveFirst(v, reservations)
+		var failed failures
+		for i, r := range reservations {
+			err := r.invalid // an invalid candidate counts like a taken one
+			if err == nil {
+				var result dibs.Result
+				if result, err = v.try(r.reserve); err == nil || err.Code != dibs.CodeNameTaken {
+					return result, err
+				}
+			}
+			failed.add(i, err)
+		}
+		return dibs.Result{}, Several(failed, len(reservations))
 	}
 }
 
@@ -237,22 +248,6 @@ func replayFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error
 		}
 	}
 	return dibs.Result{}, ended
-}
-
-// reserveFirst reserves the first candidate that is free. An invalid one counts like a taken one.
-func reserveFirst(v *view, reservations []*reservation) (dibs.Result, *dibs.Error) {
-	var failed failures
-	for i, r := range reservations {
-		err := r.invalid
-		if err == nil {
-			var result dibs.Result
-			if result, err = v.try(r.reserve); err == nil || err.Code != dibs.CodeNameTaken {
-				return result, err
-			}
-		}
-		failed.add(i, err)
-	}
-	return dibs.Result{}, Several(failed, len(reservations))
 }
 
 func checkCount(n int) *dibs.Error {

@@ -14,18 +14,17 @@ const (
 )
 
 // hashToken checks a token's form and returns its hash. The error does not contain the token.
-func hashToken(token string) (dibs.TokenHash, *dibs.Error) {
-	var none dibs.TokenHash
+func hashToken(token string) (hash dibs.TokenHash, _ *dibs.Error) {
 	if token == "" {
-		return none, refuse(dibs.CodeInvalidToken, "a token is required: use the one that Reserve returned")
+		return hash, refuse(dibs.CodeInvalidToken, "a token is required: use the one that Reserve returned")
 	}
 	if len(token) < minTokenLength || len(token) > maxTokenLength {
-		return none, refuse(dibs.CodeInvalidToken, "a token must have %d to %d characters, this one has %d",
+		return hash, refuse(dibs.CodeInvalidToken, "a token must have %d to %d characters, this one has %d",
 			minTokenLength, maxTokenLength, len(token))
 	}
 	for i := range len(token) {
 		if token[i] <= ' ' || token[i] > '~' {
-			return none, refuse(dibs.CodeInvalidToken, "a token must be visible ASCII, character %d of this one is not", i+1)
+			return hash, refuse(dibs.CodeInvalidToken, "a token must be visible ASCII, character %d of this one is not", i+1)
 		}
 	}
 	return sha256.Sum256([]byte(token)), nil

@@ -39,36 +39,29 @@ type view struct {
 func (v *view) try(part decision) (dibs.Result, *dibs.Error) {
 	nested := &view{batch: v.batch, parent: v, now: v.now, actor: v.actor}
 	result, err := part(nested)
-	nested.close(err == nil)
-	return result, err
-}
-
-// close ends a nested view, with its changes merged into its parent or dropped. A dropped part may
-// have found a record absent that no other part writes; Commit cannot check that.
-func (v *view) close(merge bool) {
-	p := v.parent
-	for _, ref := range v.reads {
-		if !merge && p.peek(ref) == nil {
-			p.requireLoad()
+	for _, ref := range nested.reads {
+		if err != nil && v.peek(ref) == nil {
+			v.requireLoad() // Commit cannot check that it is absent: no other part may write it
 			continue
 		}
-		p.noteRead(ref, nil)
+		v.noteRead(ref, nil)
 	}
-	p.window = p.window.Intersect(v.window)
-	p.fault = cmp.Or(p.fault, v.fault)
-	p.pastEnds = append(p.pastEnds, v.pastEnds...)
-	p.dependent = p.dependent || v.dependent
-	if !merge {
-		return
+	v.window = v.window.Intersect(nested.window)
+	v.fault = cmp.Or(v.fault, nested.fault)
+	v.pastEnds = append(v.pastEnds, nested.pastEnds...)
+	v.dependent = v.dependent || nested.dependent
+	if err != nil {
+		return result, err
 	}
-	for _, c := range v.changes {
-		p.put(c.ref, c.record)
+	for _, c := range nested.changes {
+		v.put(c.ref, c.record)
 	}
-	for _, ref := range v.renewed {
-		p.renew(ref)
+	for _, ref := range nested.renewed {
+		v.renew(ref)
 	}
-	p.events = append(p.events, v.events...)
-	p.redacts = append(p.redacts, v.redacts...)
+	v.events = append(v.events, nested.events...)
+	v.redacts = append(v.redacts, nested.redacts...)
+	return result, nil
 }
 
 // get returns the record as this decision sees it, or nil. Commit checks that the record has not
