@@ -60,7 +60,8 @@ func (r *reservation) reserve(v *view) (dibs.Result, *dibs.Error) {
 			return dibs.Result{}, err
 		}
 		if n.Intended != r.command.Entity {
-			return dibs.Result{}, r.refuse(dibs.CodeInvalidToken, "this token holds %s for another entity: use each token for one request only", r.key())
+			return dibs.Result{}, r.refuse(dibs.CodeInvalidToken,
+				"this token holds %s for another entity: use each token for one request only", r.key())
 		}
 		return r.result(v, n, true), nil
 	}
