@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -28,25 +29,23 @@ const (
 // Commit commits groups, in as few transactions as the servers' limits allow. Groups that
 // share a transaction are committed or stale one by one.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if err := s.calls.Begin(ctx); err != nil {
-		return nil, err
-	}
-	defer s.calls.End()
-	if err := s.checkClock(); err != nil {
-		return nil, dibs.Unavailable(err).Because(dibs.CauseClock)
-	}
-	pending, err := s.prepare(ctx, groups)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	if err := s.sendAll(ctx, s.split(pending)); err != nil {
-		return nil, err
-	}
-	outcomes := make([]dibs.Outcome, len(pending))
-	for i, p := range pending {
-		outcomes[i] = p.outcome
-	}
-	return outcomes, nil
+	return during(ctx, s, func() ([]dibs.Outcome, error) {
+		if err := s.checkClock(); err != nil {
+			return nil, dibs.Unavailable(err).Because(dibs.CauseClock)
+		}
+		pending, err := s.prepare(ctx, groups)
+		if err == nil {
+			err = s.sendAll(ctx, s.split(pending))
+		}
+		if err != nil {
+			return nil, err
+		}
+		outcomes := make([]dibs.Outcome, len(pending))
+		for i, p := range pending {
+			outcomes[i] = p.outcome
+		}
+		return outcomes, nil
+	})
 }
 
 // sendAll commits batches, each in a transaction of its own. An error after the first commit
@@ -174,11 +173,6 @@ func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transacti
 	return t
 }
 
-// isBefore is the condition that the stored order is lower than that of a stamp.
-func (s *Store) isBefore(mark stamp) clientv3.Cmp {
-	return clientv3.Compare(clientv3.Value(s.keys.clock()), "<", string(number(mark.order)))
-}
-
 // try sends a transaction once: a second attempt could commit it twice.
 func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse, error) {
 	then := s.ownOps(t)
@@ -189,7 +183,7 @@ func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse,
 		events += len(p.group.Events)
 	}
 	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isAfterFinal(t.mark)).Then(then...).Else(s.readClock()...).Commit()
+		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)).Then(then...).Else(s.readClock()...).Commit()
 	})
 }
 
@@ -207,7 +201,7 @@ func (s *Store) ownOps(t *transaction) []clientv3.Op {
 		}
 	}
 	if len(ids) > 0 {
-		ops = append(ops, clientv3.OpPut(s.keys.feed()+string(number(t.mark.order)), string(ids)))
+		ops = append(ops, clientv3.OpPut(s.keys.feed()+number(t.mark.order), string(ids)))
 	}
 	return ops
 }
@@ -238,4 +232,86 @@ func (s *Store) updateFootprints(p *pendingGroup, mod int64) {
 			s.footprints.put(key, s.footprint(w.Record, mod))
 		}
 	}
+}
+
+// findOutcome reports whether a transaction was applied although it returned an error. Its answer
+// is final.
+func (s *Store) findOutcome(ctx context.Context, t *transaction, failure error) (applied bool, err error) {
+	// The transaction may have used up the caller's time.
+	ctx = context.WithoutCancel(ctx)
+	beyond, read := s.clock.next(0), clientv3.OpGet(t.marker)
+	answer, err := s.transact(ctx, func(txn clientv3.Txn) clientv3.Txn {
+		if isFull(failure) {
+			return txn.Then(read) // a full member may have applied the transaction, but has certainly finished it
+		}
+		// It may still be under way. Once the stored order is higher, it can never be applied.
+		return txn.If(s.isBefore(beyond)).Then(read, clientv3.OpPut(s.keys.clock(), beyond.encode())).Else(read)
+	})
+	if err != nil {
+		return false, err
+	}
+	// If it was applied, its marker, which only this slot writes, has its stamp.
+	marker := answer.Responses[0].GetResponseRange().Kvs
+	if len(marker) == 0 || string(marker[0].Value) != t.mark.encode() {
+		return false, nil
+	}
+	return true, s.findCommitted(ctx, t, marker[0].ModRevision)
+}
+
+// findCommitted finds out which groups of an applied transaction were committed: those whose
+// conditions were true just before it.
+func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) error {
+	var keys []string
+	for _, p := range t.groups {
+		for _, read := range p.group.Reads {
+			keys = append(keys, s.keys.ref(read.Ref))
+		}
+	}
+	before, err := s.getKeys(ctx, keys, mod-1)
+	if err != nil {
+		return fmt.Errorf("the transaction was applied, but it is unknown which groups were stale: %w", err)
+	}
+	s.committed(t, mod, func(i int) bool {
+		p := t.groups[i]
+		succeeded := true
+		for j, read := range p.group.Reads {
+			succeeded = succeeded && before[j].GetModRevision() == p.formers[s.keys.ref(read.Ref)].mod
+		}
+		before = before[len(p.group.Reads):]
+		return succeeded
+	})
+	return nil
+}
+
+// slots numbers concurrent commits, so that each has a marker of its own.
+type slots struct {
+	mu   sync.Mutex
+	busy []bool
+}
+
+// take returns the lowest free slot.
+func (s *slots) take() uint16 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, busy := range s.busy {
+		if !busy {
+			s.busy[i] = true
+			return uint16(i)
+		}
+	}
+	s.busy = append(s.busy, true)
+	return uint16(len(s.busy) - 1)
+}
+
+func (s *slots) release(slot uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[slot] = false
+}
+
+// used reports whether any slot was ever taken.
+func (s *slots) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.busy) > 0
 }

@@ -1,84 +1,18 @@
 package etcdstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
+	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 )
-
-// Config holds a store's settings. Only Endpoints are required.
-type Config struct {
-	// Endpoints are the addresses of the members, as host:port or as URLs. List all of them:
-	// requests go to each in turn, and skip those that do not answer.
-	Endpoints []string
-
-	// Prefix is the prefix of all keys. Empty means "dibs/". Registries with different prefixes
-	// are independent; no prefix may begin with another one.
-	Prefix string
-
-	// TLS secures the connections. Nil means no TLS.
-	TLS *tls.Config
-
-	// Username and Password are those of a user of etcd with read and write access to the
-	// prefix. Empty means no login.
-	Username, Password string
-
-	// MaxTxnOps is --max-txn-ops of the members. Zero means that Open finds it out.
-	MaxTxnOps int
-
-	// MaxSkew is how much the clocks of servers may differ. A server that differs more from most
-	// of the others refuses to write. Zero means 500 ms; negative means no check.
-	MaxSkew time.Duration
-
-	// Timeout limits one call to the cluster; one member gets a third of it. Zero means 3
-	// seconds.
-	Timeout time.Duration
-
-	// Writers is how many batches the registry commits at once, unless its own Config sets it.
-	// Zero means 1: of two concurrent transactions one must usually be sent again.
-	Writers int
-
-	// Logger logs wrong clocks. Nil means [slog.Default].
-	Logger *slog.Logger
-
-	// Now is for tests: it replaces this machine's clock. Nil means [time.Now].
-	Now func() time.Time
-
-	// For tests alone.
-	intercept    grpc.UnaryClientInterceptor // between the client and the cluster
-	publishEvery time.Duration
-}
-
-func (c *Config) setDefaults() error {
-	if len(c.Endpoints) == 0 {
-		return errors.New("etcdstore: Endpoints are missing: list the members of the cluster, as host:port")
-	}
-	c.Prefix = cmp.Or(c.Prefix, "dibs/")
-	if strings.Contains(c.Prefix, nul) {
-		return errors.New("etcdstore: the Prefix contains a NUL: choose another one")
-	}
-	c.MaxSkew = cmp.Or(c.MaxSkew, 500*time.Millisecond)
-	c.publishEvery = cmp.Or(c.publishEvery, publishEvery)
-	c.Writers = max(c.Writers, 1)
-	c.Logger = cmp.Or(c.Logger, slog.Default())
-	if c.Timeout <= 0 {
-		c.Timeout = 3 * time.Second
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return nil
-}
 
 const (
 	keepAlive   = 10 * time.Second // gRPC does not allow less
@@ -109,10 +43,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg: cfg, client: client, keys: keys{cfg.Prefix}, server: rand.Text()[:serverSize],
 		clock: &clock{wall: cfg.Now}, footprints: newFootprints(), stop: stop, running: running,
 	}
-	s.skew = &skew{
-		most: cfg.MaxSkew, self: s.server, key: s.keys.servers() + s.server,
-		joined: make(chan struct{}, 1), others: make(map[string]otherClock),
-	}
+	s.skew = &skew{self: s.server, most: cfg.MaxSkew, joined: make(chan struct{}, 1), others: make(map[string]otherClock)}
 	if err := s.start(ctx); err != nil {
 		stop()
 		s.working.Wait()
@@ -155,7 +86,7 @@ func (s *Store) create(ctx context.Context) error {
 	answer, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn {
 		return t.If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix).WithRange(prefixEnd(s.keys.prefix)), "=", 0)).
 			Then(clientv3.OpPut(s.keys.format(), version), clientv3.OpPut(s.keys.clock(), first.encode()),
-				clientv3.OpPut(s.keys.finalUntil(), string(number(0)))).
+				clientv3.OpPut(s.keys.finalUntil(), number(0))).
 			Else(clientv3.OpGet(s.keys.format()), clientv3.OpGet(s.keys.clock()))
 	})
 	if err != nil {
@@ -172,10 +103,7 @@ func (s *Store) create(ctx context.Context) error {
 	case string(format[0].Value) != version:
 		return ErrNewerLayout
 	}
-	if _, err := s.learnStamp(answer.Responses[1].GetResponseRange().Kvs); err != nil {
-		return err
-	}
-	return s.createFinalUntil(ctx)
+	return s.learnStamp(answer.Responses[1])
 }
 
 // markerLife is how long a marker stays that its server did not remove. A commit reads its
@@ -184,11 +112,11 @@ const markerLife = 24 * time.Hour
 
 // removeOldMarkers removes the markers of servers that were killed.
 func (s *Store) removeOldMarkers(ctx context.Context) error {
-	kvs, _, _, err := s.scan(ctx, s.keys.markers(), prefixEnd(s.keys.markers()), 1000)
+	found, _, err := s.scan(ctx, s.keys.markers(), prefixEnd(s.keys.markers()), 1000)
 	if err != nil {
 		return err
 	}
-	for _, kv := range kvs {
+	for _, kv := range found.Kvs {
 		mark, ok := decodeStamp(kv.Value)
 		if !ok || s.clock.now().Sub(mark.time) < markerLife {
 			continue
@@ -203,7 +131,39 @@ func (s *Store) removeOldMarkers(ctx context.Context) error {
 	return nil
 }
 
-// background runs work until the store is closed.
-func (s *Store) background(work func(ctx context.Context)) {
-	s.working.Go(func() { work(s.running) })
+const (
+	minOps    = 16   // a single reservation must fit
+	enoughOps = 8192 // more would not help
+)
+
+var errFewOps = errors.New("the etcd servers allow less than 16 operations in a transaction: raise --max-txn-ops on all members, for example to 2048")
+
+// findMaxOps finds out how many operations the servers allow, by transactions that change
+// nothing: etcd has no request for this limit.
+func (s *Store) findMaxOps(ctx context.Context) error {
+	if s.cfg.MaxTxnOps > 0 {
+		s.maxOps = s.cfg.MaxTxnOps
+		if s.maxOps < minOps {
+			return errFewOps
+		}
+		return nil
+	}
+	s.maxOps = minOps
+	for ops := 128; ops <= enoughOps; ops *= 2 { // 128 is etcd's own default
+		if ok, err := s.allows(ctx, ops); err != nil || !ok {
+			return err
+		}
+		s.maxOps = ops
+	}
+	return nil
+}
+
+// allows reports whether the servers allow a number of operations.
+func (s *Store) allows(ctx context.Context, ops int) (bool, error) {
+	compares := slices.Repeat([]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.keys.clock()), ">", 0)}, ops)
+	_, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn { return t.If(compares...).Then(clientv3.OpGet(s.keys.clock())) })
+	if errors.Is(err, rpctypes.ErrTooManyOps) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -46,15 +46,9 @@ func (s *Store) page(query dibs.ListQuery) (page []dibs.Record) {
 		if len(page) >= query.Limit {
 			break
 		}
-		if r := s.records[e.key]; inBounds(query, e.position) && record.InStates(query.States, r) {
+		if r := s.records[e.key]; record.IsSelected(query, r) {
 			page = append(page, r)
 		}
 	}
 	return page
-}
-
-// inBounds reports whether a position is in the namespace and the bounds of a query.
-func inBounds(query dibs.ListQuery, at dibs.ListPosition) bool {
-	return (query.Namespace == "" || at.Namespace == query.Namespace) &&
-		at.Label >= query.From && (query.To == "" || at.Label < query.To)
 }

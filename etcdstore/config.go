@@ -1,17 +1,85 @@
 package etcdstore
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/grpc"
 )
+
+// Config holds a store's settings. Only Endpoints are required.
+type Config struct {
+	// Endpoints are the addresses of the members, as host:port or as URLs. List all of them:
+	// requests go to each in turn, and skip those that do not answer.
+	Endpoints []string
+
+	// Prefix is the prefix of all keys. Empty means "dibs/". Registries with different prefixes
+	// are independent; no prefix may begin with another one.
+	Prefix string
+
+	// TLS secures the connections. Nil means no TLS.
+	TLS *tls.Config
+
+	// Username and Password are those of a user of etcd with read and write access to the
+	// prefix. Empty means no login.
+	Username, Password string
+
+	// MaxTxnOps is --max-txn-ops of the members. Zero means that Open finds it out.
+	MaxTxnOps int
+
+	// MaxSkew is how much the clocks of servers may differ. A server that differs more from most
+	// of the others refuses to write. Zero means 500 ms; negative means no check.
+	MaxSkew time.Duration
+
+	// Timeout limits one call to the cluster; one member gets a third of it. Zero means 3
+	// seconds.
+	Timeout time.Duration
+
+	// Writers is how many batches the registry commits at once, unless its own Config sets it.
+	// Zero means 1: of two concurrent transactions one must usually be sent again.
+	Writers int
+
+	// Logger logs wrong clocks. Nil means [slog.Default].
+	Logger *slog.Logger
+
+	// Now is for tests: it replaces this machine's clock. Nil means [time.Now].
+	Now func() time.Time
+
+	// For tests alone.
+	intercept    grpc.UnaryClientInterceptor // between the client and the cluster
+	publishEvery time.Duration
+}
+
+func (c *Config) setDefaults() error {
+	if len(c.Endpoints) == 0 {
+		return errors.New("etcdstore: Endpoints are missing: list the members of the cluster, as host:port")
+	}
+	c.Prefix = cmp.Or(c.Prefix, "dibs/")
+	if strings.Contains(c.Prefix, nul) {
+		return errors.New("etcdstore: the Prefix contains a NUL: choose another one")
+	}
+	c.MaxSkew = cmp.Or(c.MaxSkew, 500*time.Millisecond)
+	c.publishEvery = cmp.Or(c.publishEvery, publishEvery)
+	c.Writers = max(c.Writers, 1)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.Timeout <= 0 {
+		c.Timeout = 3 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return nil
+}
 
 const (
 	scheme      = "etcd://"
@@ -87,14 +155,17 @@ func (c *Config) setOptions(query string) error {
 	if err != nil {
 		return errors.New("the settings after the ? in the store's address are malformed: write name=value&name=value, and % as %25")
 	}
-	files := tlsFiles{ca: values.Get("cacert"), cert: values.Get("cert"), key: values.Get("key")}
+	ca, cert, key := values.Get("cacert"), values.Get("cert"), values.Get("key")
+	useTLS := ca != "" || cert != "" || key != ""
 	for name := range values {
 		value := values.Get(name)
 		var err error
 		switch name {
 		case "cacert", "cert", "key":
 		case "tls":
-			files.wanted, err = strconv.ParseBool(value)
+			var wanted bool
+			wanted, err = strconv.ParseBool(value)
+			useTLS = useTLS || wanted
 		case "max_txn_ops":
 			c.MaxTxnOps, err = strconv.Atoi(value)
 		case "max_skew":
@@ -108,36 +179,30 @@ func (c *Config) setOptions(query string) error {
 			return fmt.Errorf("%s in the store's address has an invalid value", name)
 		}
 	}
-	c.TLS, err = files.load()
+	if useTLS {
+		c.TLS, err = loadTLS(ca, cert, key)
+	}
 	return err
 }
 
-// tlsFiles are PEM files.
-type tlsFiles struct {
-	ca, cert, key string
-	wanted        bool // also without files
-}
-
-func (f tlsFiles) load() (*tls.Config, error) {
-	if f == (tlsFiles{}) {
-		return nil, nil
-	}
+// loadTLS reads PEM files. Each may be missing.
+func loadTLS(ca, cert, key string) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if f.ca != "" {
-		pem, err := os.ReadFile(f.ca)
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
 		if err != nil {
 			return nil, fmt.Errorf("cacert: %w", err)
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("cacert: %s contains no PEM certificate", f.ca)
+			return nil, fmt.Errorf("cacert: %s contains no PEM certificate", ca)
 		}
 	}
-	if (f.cert == "") != (f.key == "") {
+	if (cert == "") != (key == "") {
 		return nil, errors.New("cert and key in the store's address belong together: give both files")
 	}
-	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
 			return nil, fmt.Errorf("cert and key: %w", err)
 		}
