@@ -56,27 +56,18 @@ func readRoutes(ctx context.Context, engine dibs.Store) (storedRoutes, error) {
 	return r, nil
 }
 
+var errRaced = errors.New("routestore: another process is changing the routes: try again, with the same routes everywhere")
+
 // write replaces the record that was read, or fails with errRaced if the record has changed.
+// Without routes it removes the record.
 func (r storedRoutes) write(ctx context.Context, engine dibs.Store) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
 	doc := &dibs.Document{Kind: kindRoutes, ID: routesRef.ID, Rev: r.rev + 1, Label: "routes", Data: data}
-	return r.commit(ctx, engine, dibs.Write{Record: doc})
-}
-
-// remove removes the record from a part that had none before.
-func (r storedRoutes) remove(ctx context.Context, engine dibs.Store) error {
-	doc := &dibs.Document{Kind: kindRoutes, ID: routesRef.ID, Rev: r.rev, Label: "routes"}
-	return r.commit(ctx, engine, dibs.Write{Record: doc, Delete: true})
-}
-
-var errRaced = errors.New("routestore: another process is changing the routes: try again, with the same routes everywhere")
-
-func (r storedRoutes) commit(ctx context.Context, engine dibs.Store, write dibs.Write) error {
-	err := document.Commit(ctx, engine, dibs.Group{
-		Reads: []dibs.Read{{Ref: routesRef, Rev: r.rev}}, Writes: []dibs.Write{write},
+	err = document.Commit(ctx, engine, dibs.Group{
+		Reads: []dibs.Read{{Ref: routesRef, Rev: r.rev}}, Writes: []dibs.Write{{Record: doc, Delete: r.Routes == ""}},
 	})
 	if errors.Is(err, document.ErrStale) {
 		return errRaced

@@ -33,14 +33,14 @@ type table struct {
 	names       []string       // of the parts
 	defaultPart int            // the part with Everything
 	exact       map[string]int // "acme"
-	below       map[string]int // "acme" of "acme.*"
+	below       map[string]int // "acme" of "acme.*", and "" of Everything
 	text        string         // equal tables have equal texts
 }
 
 var partName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 func newTable(routes []Route) (*table, error) {
-	t := &table{defaultPart: -1, exact: make(map[string]int), below: make(map[string]int)}
+	t := &table{exact: make(map[string]int), below: make(map[string]int)}
 	for i, route := range routes {
 		switch {
 		case !partName.MatchString(route.Name):
@@ -55,7 +55,8 @@ func newTable(routes []Route) (*table, error) {
 			}
 		}
 	}
-	if t.defaultPart < 0 {
+	var ok bool
+	if t.defaultPart, ok = t.below[""]; !ok {
 		return nil, fmt.Errorf("routestore: no route has the scope %q: give it to the part for all other scopes", Everything)
 	}
 	t.text = describe(routes)
@@ -66,31 +67,21 @@ func (t *table) add(pattern string, part int) error {
 	if err := CheckPattern(pattern); err != nil {
 		return err
 	}
-	var taken bool
-	scope, below := strings.CutSuffix(pattern, ".*")
-	switch {
-	case pattern == Everything:
-		taken = t.defaultPart >= 0
-		t.defaultPart = part
-	case below:
-		_, taken = t.below[scope]
-		t.below[scope] = part
-	default:
-		_, taken = t.exact[scope]
-		t.exact[scope] = part
+	parts := t.exact
+	scope, below := strings.CutSuffix(pattern, Everything)
+	if below {
+		parts, scope = t.below, strings.TrimSuffix(scope, ".")
 	}
-	if taken {
+	if _, taken := parts[scope]; taken {
 		return fmt.Errorf("routestore: the pattern %q occurs twice: remove one", pattern)
 	}
+	parts[scope] = part
 	return nil
 }
 
 // CheckPattern returns what is wrong with a pattern of scopes.
 func CheckPattern(pattern string) error {
-	if pattern == Everything {
-		return nil
-	}
-	if !scopePattern.MatchString(strings.TrimSuffix(pattern, ".*")) {
+	if pattern != Everything && !scopePattern.MatchString(strings.TrimSuffix(pattern, ".*")) {
 		return fmt.Errorf(`routestore: invalid scope pattern %q: write "acme" for the scope acme, "acme.*" for acme and all below it, or "*" for all others`, pattern)
 	}
 	return nil
