@@ -108,11 +108,8 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 		answer, err := s.try(ctx, t)
 		switch {
 		case err == nil && answer.Succeeded:
-			s.committed(t, answer.Header.Revision, func(i int) bool {
-				return answer.Responses[t.own+i].GetResponseTxn().Succeeded
-			})
 			s.clock.learn(t.mark)
-			s.tidyFeed(ctx, t)
+			s.committed(ctx, t, answer.Header.Revision, func(i int) bool { return answer.Responses[i].GetResponseTxn().Succeeded })
 			return nil
 		case err == nil: // another server was faster
 			if final, err = s.learnClock(ctx, answer); err != nil {
@@ -120,8 +117,12 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 			}
 			lost++
 			continue
+		case isTooLarge(err) && len(batch) > 1:
+			half := len(batch) / 2
+			return s.sendAll(ctx, [][]*pendingGroup{batch[:half], batch[half:]})
 		case isTooLarge(err):
-			return s.sendHalves(ctx, batch)
+			batch[0].outcome = dibs.TooLarge
+			return nil
 		case isUndelivered(err) && time.Since(began) < s.cfg.Timeout && ctx.Err() == nil:
 			// Another member may take it, with a new stamp: a window may close meanwhile.
 			_ = wait.Wait(ctx)
@@ -134,7 +135,6 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 		case outcomeErr != nil:
 			return dibs.OutcomeUnknown(fmt.Errorf("%w; its outcome cannot be found out: %w", err, outcomeErr)).Because(causeOf(err))
 		case applied:
-			s.tidyFeed(ctx, t)
 			return nil
 		case isFull(err) || ctx.Err() != nil || time.Since(began) > s.cfg.Timeout:
 			return unavailable(err)
@@ -144,23 +144,11 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 	return nil // all are stale, and are decided again when there are fewer writes
 }
 
-// sendHalves commits groups that the servers refused as too large in two transactions. A
-// single group cannot be split here.
-func (s *Store) sendHalves(ctx context.Context, batch []*pendingGroup) error {
-	if len(batch) == 1 {
-		batch[0].outcome = dibs.TooLarge
-		return nil
-	}
-	half := len(batch) / 2
-	return s.sendAll(ctx, [][]*pendingGroup{batch[:half], batch[half:]})
-}
-
 // transaction is one attempt to commit groups.
 type transaction struct {
 	mark   stamp
 	marker string
 	groups []*pendingGroup // those whose window contains the stamp
-	own    int             // how many operations come before those of the groups
 }
 
 func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transaction {
@@ -173,65 +161,46 @@ func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transacti
 	return t
 }
 
-// try sends a transaction once: a second attempt could commit it twice.
+// try sends a transaction once: a second attempt could commit it twice. The entry in the feed
+// lists the events of all groups, committed or not: readers skip events that are not there.
 func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse, error) {
-	then := s.ownOps(t)
-	t.own = len(then)
-	events := 0
+	var ids []byte
+	then := make([]clientv3.Op, 0, len(t.groups)+ownOps)
 	for _, p := range t.groups {
-		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, events), nil))
-		events += len(p.group.Events)
+		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{})), nil))
+		for i := range p.group.Events {
+			ids = append(ids, p.group.Events[i].ID[:]...)
+		}
+	}
+	then = append(then, clientv3.OpPut(s.keys.clock(), t.mark.encode()), clientv3.OpPut(t.marker, t.mark.encode()))
+	if len(ids) > 0 {
+		then = append(then, clientv3.OpPut(s.keys.feed()+number(t.mark.order), string(ids)))
 	}
 	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)).Then(then...).Else(s.readClock()...).Commit()
 	})
 }
 
-// ownOps returns what a transaction puts for all of its groups. The entry in the feed lists
-// the events of all groups, committed or not: readers skip events that are not there.
-func (s *Store) ownOps(t *transaction) []clientv3.Op {
-	ops := []clientv3.Op{
-		clientv3.OpPut(s.keys.clock(), t.mark.encode()),
-		clientv3.OpPut(t.marker, t.mark.encode()),
-	}
-	var ids []byte
-	for _, p := range t.groups {
-		for i := range p.group.Events {
-			ids = append(ids, p.group.Events[i].ID[:]...)
-		}
-	}
-	if len(ids) > 0 {
-		ops = append(ops, clientv3.OpPut(s.keys.feed()+number(t.mark.order), string(ids)))
-	}
-	return ops
-}
-
-// committed sets the outcomes of a transaction that etcd has applied, at its revision mod.
-func (s *Store) committed(t *transaction, mod int64, succeeded func(i int) bool) {
+// committed sets the outcomes of a transaction that etcd has applied, at its revision mod. It
+// notes how the groups have left their records; after a stale one it forgets what that rested on.
+func (s *Store) committed(ctx context.Context, t *transaction, mod int64, succeeded func(i int) bool) {
 	for i, p := range t.groups {
-		if succeeded(i) {
-			p.outcome = dibs.Committed
+		if !succeeded(i) {
+			for _, read := range p.group.Reads {
+				s.footprints.remove(s.keys.ref(read.Ref))
+			}
+			continue
 		}
-		s.updateFootprints(p, mod)
-	}
-}
-
-// updateFootprints notes how a group has left its records. After a stale one it forgets what
-// the group rested on.
-func (s *Store) updateFootprints(p *pendingGroup, mod int64) {
-	if p.outcome != dibs.Committed {
-		for _, read := range p.group.Reads {
-			s.footprints.remove(s.keys.ref(read.Ref))
-		}
-		return
-	}
-	for _, w := range p.group.Writes {
-		if key := s.keys.ref(w.Record.Ref()); w.Delete {
-			s.footprints.remove(key)
-		} else {
-			s.footprints.put(key, s.footprint(w.Record, mod))
+		p.outcome = dibs.Committed
+		for _, w := range p.group.Writes {
+			if key := s.keys.ref(w.Record.Ref()); w.Delete {
+				s.footprints.remove(key)
+			} else {
+				s.footprints.put(key, s.footprint(w.Record, mod))
+			}
 		}
 	}
+	s.tidyFeed(ctx, t)
 }
 
 // findOutcome reports whether a transaction was applied although it returned an error. Its answer
@@ -271,7 +240,7 @@ func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) er
 	if err != nil {
 		return fmt.Errorf("the transaction was applied, but it is unknown which groups were stale: %w", err)
 	}
-	s.committed(t, mod, func(i int) bool {
+	s.committed(ctx, t, mod, func(i int) bool {
 		p := t.groups[i]
 		succeeded := true
 		for j, read := range p.group.Reads {

@@ -176,7 +176,13 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 			p.changes[to.key] = change{value: to.value}
 		}
 	}
-	p.skipUnchangedIndexes()
+	for _, former := range p.formers {
+		for _, f := range former.indexes {
+			if p.changes[f.key] == (change{value: f.value}) {
+				delete(p.changes, f.key) // it exists already: an index changes only with its record
+			}
+		}
+	}
 	for i := range p.group.Events {
 		value, err := encodeEvent(&p.group.Events[i])
 		if err != nil {
@@ -185,17 +191,6 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 		p.events = append(p.events, value)
 	}
 	return s.redact(ctx, p)
-}
-
-// skipUnchangedIndexes skips index keys that exist already. They change only with their record.
-func (p *pendingGroup) skipUnchangedIndexes() {
-	for _, former := range p.formers {
-		for _, f := range former.indexes {
-			if p.changes[f.key] == (change{value: f.value}) {
-				delete(p.changes, f.key)
-			}
-		}
-	}
 }
 
 // redact replaces the values of events that exist. They still exist when the transaction is

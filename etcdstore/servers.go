@@ -152,10 +152,6 @@ const samplesKept = 3
 // ahead returns how far the clock is ahead of this server's. A delay makes a sample too small.
 func (o otherClock) ahead() time.Duration { return slices.Max(o.samples[:]) }
 
-func (o otherClock) agrees(most time.Duration) bool {
-	return o.ahead() <= most && o.ahead()+o.slack >= -most
-}
-
 // check returns what is wrong with this server's clock, if anything.
 func (k *skew) check() error {
 	k.mu.Lock()
@@ -167,11 +163,12 @@ func (k *skew) check() error {
 			continue // the server is gone, and its removal was not noticed
 		}
 		servers++
-		ok := other.agrees(k.most)
+		ahead := other.ahead()
+		ok := ahead <= k.most && ahead+other.slack >= -k.most
 		if ok {
 			agree++
-		} else if other.ahead().Abs() > worst.Abs() {
-			worst = other.ahead()
+		} else if ahead.Abs() > worst.Abs() {
+			worst = ahead
 		}
 		if other.since < oldest || oldest == 0 {
 			oldest, oldestAgrees = other.since, ok

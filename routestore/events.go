@@ -54,7 +54,7 @@ func readEnd(ctx context.Context, t *table, parts []*part) (dibs.Cursor, error) 
 	if err != nil {
 		return "", err
 	}
-	at := make(positions, len(t.names))
+	at := make([]dibs.Cursor, len(t.names))
 	for i, p := range parts {
 		at[p.index] = ends[i]
 	}
@@ -66,10 +66,9 @@ func readEnd(ctx context.Context, t *table, parts []*part) (dibs.Cursor, error) 
 // needs no escaping in a URL.
 const separator = "~"
 
-// positions are the cursors of all parts; empty means the beginning.
-type positions []dibs.Cursor
-
-func (t *table) encode(at positions) dibs.Cursor {
+// encode returns the cursor of the whole feed from the cursors of all parts; empty means the
+// beginning.
+func (t *table) encode(at []dibs.Cursor) dibs.Cursor {
 	if len(t.names) == 1 {
 		return at[0]
 	}
@@ -84,8 +83,8 @@ func (t *table) encode(at positions) dibs.Cursor {
 
 // decode is the inverse of encode, and accepts no other spelling. A cursor from a store without
 // routes is one of the default part, which had all scopes.
-func (t *table) decode(cursor dibs.Cursor) (positions, error) {
-	at := make(positions, len(t.names))
+func (t *table) decode(cursor dibs.Cursor) ([]dibs.Cursor, error) {
+	at := make([]dibs.Cursor, len(t.names))
 	if !strings.HasPrefix(string(cursor), separator) {
 		at[t.defaultPart] = cursor
 		return at, nil

@@ -92,7 +92,7 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 		if _, err := s.table.oneRegistry(records); err != nil {
 			return err
 		}
-		agreed, underWay := true, false // underWay: another process is storing the same routes
+		agreed, underWay := true, false
 		for i, r := range records {
 			agreed = agreed && s.table.agrees(r, i) == nil
 			underWay = underWay || (r.Part == s.table.names[i] && r.Routes == s.table.text && !r.Complete)
@@ -103,6 +103,7 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 		if !slices.Equal(records, waiting) {
 			waiting, since = records, time.Now()
 		}
+		// Wait for another process that is changing the routes, but not longer than patience.
 		if !underWay || time.Since(since) > patience {
 			if err := s.change(ctx, cfg, records); err != nil && !errors.Is(err, errRaced) {
 				return err
@@ -275,36 +276,28 @@ func (t *table) checkPart(part int, namespace string) error {
 
 // eachNamespace calls fn with every namespace that has, or ever had, names in the part.
 func (p *part) eachNamespace(ctx context.Context, fn func(namespace string) error) error {
-	records := dibs.ListQuery{Kind: dibs.KindNamespace, Limit: checkPage}
-	for {
-		page, err := p.engine.List(ctx, records)
-		if err != nil {
-			return err
-		}
-		for _, r := range page {
-			at := record.Position(r)
-			if err := fn(at.Label); err != nil {
-				return err
-			}
-			records.After = &at
-		}
-		if len(page) < records.Limit {
-			break
-		}
-	}
 	// Every namespace with names has a namespace record. To be safe, this also reads one name of
 	// each namespace.
-	names := dibs.ListQuery{Kind: dibs.KindName, Limit: 1}
-	for {
-		page, err := p.engine.List(ctx, names)
-		if err != nil || len(page) == 0 {
-			return err
+	for _, query := range []dibs.ListQuery{{Kind: dibs.KindNamespace, Limit: checkPage}, {Kind: dibs.KindName, Limit: 1}} {
+		for more := true; more; {
+			page, err := p.engine.List(ctx, query)
+			if err != nil {
+				return err
+			}
+			for _, r := range page {
+				after := record.Position(r)
+				namespace := after.Label
+				if query.Kind == dibs.KindName {
+					namespace = after.Namespace
+					after = dibs.ListPosition{Namespace: namespace + " "} // a space sorts before all characters of a longer namespace
+				}
+				if err := fn(namespace); err != nil {
+					return err
+				}
+				query.After = &after
+			}
+			more = len(page) == query.Limit
 		}
-		at := record.Position(page[0])
-		if err := fn(at.Namespace); err != nil {
-			return err
-		}
-		// A space sorts before all characters of a longer namespace.
-		names.After = &dibs.ListPosition{Namespace: at.Namespace + " "}
 	}
+	return nil
 }
