@@ -52,11 +52,10 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 // must not say that nothing happened: the remaining groups are stale instead.
 func (s *Store) sendAll(ctx context.Context, batches [][]*pendingGroup) error {
 	for i, batch := range batches {
-		err := s.send(ctx, batch)
-		if err != nil && i > 0 && !errors.Is(err, dibs.ErrOutcomeUnknown) {
-			return nil
-		}
-		if err != nil {
+		if err := s.send(ctx, batch); err != nil {
+			if i > 0 && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+				return nil
+			}
 			return err
 		}
 	}
@@ -68,12 +67,12 @@ func (s *Store) split(pending []*pendingGroup) (batches [][]*pendingGroup) {
 	var batch []*pendingGroup
 	var most, bytes, events int
 	for _, p := range pending {
-		if p.decided {
+		if p.stale {
 			continue
 		}
 		ops, size := s.size(p)
 		if ownOps+1+ops > s.maxOps {
-			p.decided, p.outcome = true, dibs.TooLarge
+			p.outcome = dibs.TooLarge
 			continue
 		}
 		fits := ownOps+len(batch)+1+max(most, ops) <= s.maxOps && bytes+size <= maxBytes && events+len(p.group.Events) <= maxEvents

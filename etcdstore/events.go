@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"maps"
 	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -38,22 +37,17 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 				if kv == nil { // it was never committed, or was deleted with its name
 					continue
 				}
-				event, err := s.decodeEvent(kv)
+				name, position := s.keys.parseHistory(string(kv.Key))
+				event, err := decodeEvent(name, kv.Value)
 				if err != nil {
 					return nil, err
 				}
+				event.Cursor = cursorAt(position)
 				page = append(page, event)
 			}
 		}
 		return page, nil
 	})
-}
-
-func (s *Store) decodeEvent(kv *mvccpb.KeyValue) (dibs.Event, error) {
-	name, position := s.keys.parseHistory(string(kv.Key))
-	event, err := decodeEvent(name, kv.Value)
-	event.Cursor = cursorAt(position)
-	return event, err
 }
 
 // Latest returns the last position that the stored order allows: later commits have a higher
@@ -224,21 +218,15 @@ const entriesAtOnce = 32
 // events, and in other entries the ids of deleted events, so that a forgotten name leaves no
 // trace. It ignores errors.
 func (s *Store) tidyFeed(ctx context.Context, t *transaction) {
-	entries := make(map[string]bool)
+	var orders []string
 	for _, p := range t.groups {
-		if p.outcome != dibs.Committed {
-			continue
-		}
-		for _, positions := range p.histories {
-			for _, at := range positions {
-				if len(at) == positionSize {
-					entries[at[:orderSize]] = true
-				}
-			}
+		if p.outcome == dibs.Committed {
+			orders = append(orders, p.deletedOrders...)
 		}
 	}
-	for orders := range slices.Chunk(slices.Sorted(maps.Keys(entries)), entriesAtOnce) {
-		if changes, err := s.tidyEntries(ctx, orders); err == nil && len(changes) > 0 {
+	slices.Sort(orders)
+	for some := range slices.Chunk(slices.Compact(orders), entriesAtOnce) {
+		if changes, err := s.tidyEntries(ctx, some); err == nil && len(changes) > 0 {
 			_, _ = attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 				return s.client.Txn(ctx).Then(changes...).Commit()
 			})

@@ -88,12 +88,14 @@ func (f *footprints) remove(key string) {
 type pendingGroup struct {
 	group   dibs.Group
 	outcome dibs.Outcome
-	decided bool // the outcome is final, and the group is in no transaction
+	stale   bool // it is in no transaction
 
-	formers   map[string]footprint // of the existing records that it read, by key
-	changes   map[string]change    // by key, except events, whose keys depend on the stamp
-	events    [][]byte             // the values of its events
-	histories map[dibs.ID][]string // positions of the events of deleted names
+	formers map[string]footprint // of the existing records that it read, by key
+	changes map[string]change    // by key, except events, whose keys depend on the stamp
+	events  [][]byte             // the values of its events
+
+	deletedNames  []dibs.ID // their events are deleted too
+	deletedOrders []string  // of the commits of those events
 }
 
 // change is the new value of a key, or its deletion.
@@ -117,12 +119,10 @@ func (s *Store) prepare(ctx context.Context, groups []dibs.Group) ([]*pendingGro
 			}
 			key := s.keys.ref(read.Ref)
 			former, ok := s.footprints.get(key, read.Rev)
-			if !ok {
-				p.decided = true // stale
-			}
+			p.stale = p.stale || !ok
 			p.formers[key] = former
 		}
-		if p.decided {
+		if p.stale {
 			continue
 		}
 		if err := s.write(ctx, p); err != nil {
@@ -224,7 +224,7 @@ func (s *Store) redact(ctx context.Context, p *pendingGroup) error {
 	return nil
 }
 
-// findHistory finds the positions of the events of a name that is deleted. No event can be
+// findHistory finds the events of a name that is deleted. No event can be
 // added before the transaction without a change of the name.
 func (s *Store) findHistory(ctx context.Context, p *pendingGroup, name dibs.ID) error {
 	prefix := s.keys.history(name)
@@ -232,12 +232,11 @@ func (s *Store) findHistory(ctx context.Context, p *pendingGroup, name dibs.ID) 
 	if err != nil {
 		return err
 	}
-	if p.histories == nil {
-		p.histories = make(map[dibs.ID][]string)
-	}
-	p.histories[name] = nil
+	p.deletedNames = append(p.deletedNames, name)
 	for _, kv := range found.Kvs {
-		p.histories[name] = append(p.histories[name], string(kv.Key[len(prefix):]))
+		if at := string(kv.Key[len(prefix):]); len(at) == positionSize {
+			p.deletedOrders = append(p.deletedOrders, at[:orderSize])
+		}
 	}
 	return nil
 }
@@ -266,7 +265,7 @@ func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []clientv3.Op {
 			all = append(all, clientv3.OpPut(key, p.changes[key].value))
 		}
 	}
-	for name := range p.histories {
+	for _, name := range p.deletedNames {
 		// Up to this commit: its own events of the name stay.
 		prefix := s.keys.history(name)
 		all = append(all, clientv3.OpDelete(prefix, clientv3.WithRange(prefix+position(mark.order, 0))))
@@ -287,9 +286,9 @@ func (s *Store) size(p *pendingGroup) (ops, bytes int) {
 	for _, value := range p.events {
 		bytes += keySize + len(value) + overhead + len(dibs.ID{})
 	}
-	bytes += len(p.histories) * (2*keySize + overhead)
+	bytes += len(p.deletedNames) * (2*keySize + overhead)
 	for _, read := range p.group.Reads {
 		bytes += len(s.keys.ref(read.Ref)) + overhead
 	}
-	return max(len(p.changes)+len(p.events)+len(p.histories), len(p.group.Reads)), bytes
+	return max(len(p.changes)+len(p.events)+len(p.deletedNames), len(p.group.Reads)), bytes
 }
