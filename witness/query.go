@@ -3,9 +3,11 @@ package witness
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
@@ -131,3 +133,92 @@ func (d Dialect) placeholder(n int) string {
 	}
 	return "?"
 }
+
+// kind is the kind of a token.
+type kind int
+
+const (
+	other     kind = iota // words, numbers, operators, string literals, quoted names
+	blank                 // spaces and comments
+	parameter             // :name
+	semicolon
+	foreign    // a placeholder of the database
+	dollarText // the tag before and behind a text in PostgreSQL: $tag$text$tag$
+)
+
+var (
+	errOpenText    = errors.New("a string or a quoted name in the query has no end: add the quote")
+	errOpenComment = errors.New("a comment in the query has no end: add */")
+	errNested      = errors.New("a comment in the query contains /*, which databases parse differently: remove it")
+)
+
+// pattern matches a kind of token. A group in it is the end of the token, and empty if that is
+// missing.
+type pattern struct {
+	kind  kind
+	text  *regexp.Regexp
+	noEnd error
+}
+
+// token returns a pattern, in which \W stands for a rune of a word, and \S for its first.
+func token(kind kind, text string, noEnd error) pattern {
+	text = strings.NewReplacer(`\W`, `[_\pL\p{Nd}]`, `\S`, `[_\pL]`).Replace(text)
+	return pattern{kind, regexp.MustCompile(`^(?s:` + text + `)`), noEnd}
+}
+
+// sharedTokens are the tokens of all dialects. The first pattern that matches counts, and those
+// of a dialect come after these.
+var sharedTokens = []pattern{
+	token(blank, `[\t\n\v\f\r\x{85}\pZ]`, nil),
+	token(blank, `--[^\n]*\n?`, nil),
+	token(blank, `/\*.*?(\*/|$)`, errOpenComment),
+	token(other, `::|:=`, nil),
+	token(parameter, `:\S\W*`, nil),
+	token(semicolon, `;`, nil),
+	token(other, `'(?:[^']|'')*('?)`, errOpenText),
+	token(other, `"(?:[^"]|"")*("?)`, errOpenText),
+}
+
+var dialectTokens = map[Dialect][]pattern{
+	PostgreSQL: {
+		token(dollarText, `\$(?:\S\W*)?\$`, nil),
+		token(foreign, `\$\W+`, nil),
+		token(other, `[eE]'(?:[^'\\]|\\.|'')*('?)`, errOpenText), // backslashes escape
+		token(other, `\S(?:\W|\$)*`, nil),
+		token(other, `.`, nil),
+	},
+	SQLite: {
+		token(other, "`(?:[^`]|``)*(`?)", errOpenText),
+		token(other, `\[[^\]]*(\]?)`, errOpenText),
+		token(foreign, `\?|[$]\W+|@\S\W*`, nil),
+		token(other, `\S\W*`, nil),
+		token(other, `.`, nil),
+	},
+}
+
+// nextToken returns the first token of a text that is not empty.
+func nextToken(s string, dialect Dialect) (token string, k kind, err error) {
+	for _, p := range slices.Concat(sharedTokens, dialectTokens[dialect]) {
+		match := p.text.FindStringSubmatch(s)
+		if match == nil {
+			continue
+		}
+		token = match[0]
+		switch {
+		case len(match) > 1 && match[1] == "":
+			return "", p.kind, p.noEnd
+		case strings.HasPrefix(token, "/*") && strings.Contains(token[2:len(token)-2], "/*"):
+			return "", p.kind, errNested
+		case p.kind == dollarText:
+			text, _, ended := strings.Cut(s[len(token):], token)
+			if !ended {
+				return "", other, errOpenText
+			}
+			return token + text + token, other, nil
+		}
+		return token, p.kind, nil
+	}
+	return "", other, nil // not reached: the last pattern matches every rune
+}
+
+func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
