@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -90,4 +91,67 @@ func (c *core) Close() error {
 	c.writer.close()
 	c.commits.Wake()
 	return c.closeStore()
+}
+
+// InTransaction returns a core on the store that bind returns, which is bound to a
+// transaction of the caller.
+func (c *core) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs.Backend, error) {
+	store, err := bindEngine(unobserved(c.store), bind)
+	if err != nil {
+		return nil, err
+	}
+	store = observeStore(store, c.cfg.Observer)
+	ends := &pastEnds{store: store}
+	return &core{
+		policies: policies{c.current, store}, cfg: c.cfg, store: store, ends: ends,
+		tx:        &committer{store: store, ends: ends},
+		conflicts: c.conflicts, suggestions: newSingleFlight(),
+	}, nil
+}
+
+// bindEngine binds an engine, or the engine behind a store that wraps one.
+func bindEngine(store dibs.Store, bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
+	if b, ok := store.(dibs.Binder); ok {
+		return b.Bind(bind)
+	}
+	return bind(store)
+}
+
+// IsBound reports whether the core is bound to a transaction of the caller.
+func (c *core) IsBound() bool { return c.tx != nil }
+
+// refuseBound returns an error if the core is bound to a transaction of the caller.
+func (c *core) refuseBound(what string) error {
+	if c.IsBound() {
+		return fmt.Errorf("%w: %s inside a transaction of the caller", dibs.ErrUnsupported, what)
+	}
+	return nil
+}
+
+// logFailuresEvery is how often an engine that keeps failing for the same cause is logged: a
+// full disk must not fill the log as well.
+const logFailuresEvery = time.Minute
+
+// failureLog counts the requests that fail because of the engine, between log lines.
+type failureLog struct {
+	mu        sync.Mutex
+	lastCause string // code and cause of the last log line
+	lastAt    time.Time
+	unlogged  int // requests
+}
+
+// add counts failed requests. It returns how many have failed since the last log line if it is
+// time for another one, else 0.
+func (l *failureLog) add(err error, requests int, now time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unlogged += requests
+	e := asError(err)
+	cause := string(e.Code) + string(e.Cause)
+	if cause == l.lastCause && now.Sub(l.lastAt) < logFailuresEvery {
+		return 0
+	}
+	failed := l.unlogged
+	l.lastCause, l.lastAt, l.unlogged = cause, now, 0
+	return failed
 }
