@@ -122,9 +122,7 @@ type call struct {
 	guessedWrong bool            // it was blocked: its records are loaded from now on
 	awaited      []rules.PastEnd // the ends that were awaited before the last decision
 
-	// While the call is blocked: how long it waits this time, and until when.
-	pause      time.Duration
-	retryAt    time.Time
+	pause      time.Duration // about how long it waited when it was blocked last; 0 if it never was
 	wasBlocked atomic.Bool
 }
 

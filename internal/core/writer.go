@@ -5,8 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -40,15 +40,17 @@ type writer struct {
 }
 
 func newWriter(store dibs.Store, ends *pastEnds, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
+	closing := make(chan struct{})
+	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call), closing: closing}
 	w := &writer{
-		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: newBlockedCalls(cfg.QueueSize)},
+		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked},
 		queue:     make(chan *call, cfg.QueueSize),
 		maxBatch:  cfg.MaxBatch, observer: &cfg.Observer, report: report,
-		closing: make(chan struct{}), closed: make(chan struct{}),
+		closing: closing, closed: make(chan struct{}),
 	}
-	w.running.Go(w.retryBlocked)
+	w.running.Go(func() { w.run(blocked.due) })
 	for range cfg.Writers {
-		w.running.Go(w.run)
+		w.running.Go(func() { w.run(w.queue) })
 	}
 	return w
 }
@@ -109,25 +111,24 @@ func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
 	}
 }
 
-// run commits batches until the writer closes.
-func (w *writer) run() {
+// run commits batches of these calls until the writer closes.
+func (w *writer) run(calls <-chan *call) {
 	for {
 		select {
-		case c := <-w.queue:
-			w.commit(w.gather(c))
+		case c := <-calls:
+			w.commit(w.gather(c, calls))
 		case <-w.closing:
 			return
 		}
 	}
 }
 
-// gather takes calls from the queue until the batch is full or no call has come for
-// gatherYields yields.
-func (w *writer) gather(first *call) []*call {
+// gather takes calls until the batch is full or no call has come for gatherYields yields.
+func (w *writer) gather(first *call, calls <-chan *call) []*call {
 	batch := w.take(nil, first)
 	for quiet := 0; quiet < gatherYields && len(batch) < w.maxBatch; {
 		select {
-		case c := <-w.queue:
+		case c := <-calls:
 			batch = w.take(batch, c)
 			quiet = 0
 		default:
@@ -140,6 +141,9 @@ func (w *writer) gather(first *call) []*call {
 
 // take adds a call to the batch, unless its caller has withdrawn it.
 func (w *writer) take(batch []*call, c *call) []*call {
+	if c.pause > 0 {
+		w.committer.blocked.waiting.Add(-1)
+	}
 	if c.state.CompareAndSwap(callQueued, callTaken) {
 		return append(batch, c)
 	}
@@ -182,80 +186,31 @@ var (
 // blockedCalls are calls that need a record which another transaction holds. The writer
 // retries them apart from other batches, so that they do not delay calls for other names.
 type blockedCalls struct {
-	limit   int           // how many calls may wait
-	arrived chan struct{} // receives when a call was added
-
-	mu    sync.Mutex
-	calls []*call
-}
-
-func newBlockedCalls(limit int) *blockedCalls {
-	return &blockedCalls{limit: limit, arrived: make(chan struct{}, 1)}
+	limit   int64        // how many calls may wait
+	waiting atomic.Int64 // how many do
+	due     chan *call   // receives calls whose time has come
+	closing <-chan struct{}
 }
 
 // add makes a call wait again: nothing happened, and its caller can withdraw it. It answers
 // the call if the limit is reached or the caller has withdrawn it meanwhile.
 func (b *blockedCalls) add(c *call) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if c.pause == 0 && len(b.calls) >= b.limit { // a call that waited before may return
+	if b.waiting.Add(1) > b.limit && c.pause == 0 { // a call that waited before may return
+		b.waiting.Add(-1)
 		c.answer(dibs.Unavailable(errCrowded))
 		return
 	}
 	c.pause = min(max(2*c.pause, shortestWait), longestWait)
-	c.retryAt = time.Now().Add(c.pause/2 + rand.N(c.pause))
 	c.wasBlocked.Store(true)
 	if !c.state.CompareAndSwap(callTaken, callQueued) {
+		b.waiting.Add(-1)
 		c.answer(dibs.Unavailable(errHeld))
 		return
 	}
-	b.calls = append(b.calls, c)
-	select {
-	case b.arrived <- struct{}{}:
-	default:
-	}
-}
-
-// due removes and returns at most `most` calls whose time has come. It also returns the time of
-// the next call, or zero.
-func (b *blockedCalls) due(now time.Time, most int) (calls []*call, next time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.calls = slices.DeleteFunc(b.calls, func(c *call) bool {
-		if len(calls) < most && !c.retryAt.After(now) {
-			calls = append(calls, c)
-			return true
-		}
-		if next.IsZero() || c.retryAt.Before(next) {
-			next = c.retryAt
-		}
-		return false
-	})
-	return calls, next
-}
-
-// retryBlocked retries blocked calls until the writer closes.
-func (w *writer) retryBlocked() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		due, next := w.committer.blocked.due(time.Now(), w.maxBatch)
-		var batch []*call
-		for _, c := range due {
-			batch = w.take(batch, c)
-		}
-		w.commit(batch)
-
-		var wake <-chan time.Time // nil, which never receives, while no call waits
-		if !next.IsZero() {
-			timer.Reset(time.Until(next))
-			wake = timer.C
-		}
+	time.AfterFunc(c.pause/2+rand.N(c.pause), func() {
 		select {
-		case <-w.closing:
-			return
-		case <-w.committer.blocked.arrived:
-		case <-wake:
+		case b.due <- c:
+		case <-b.closing:
 		}
-	}
+	})
 }
