@@ -155,7 +155,7 @@ func (c *committer) decide(ctx context.Context, calls []*call, guess bool) (*rul
 	}
 	state, err := decideAll(ctx, c.store, requestsOf(calls))
 	if err != nil {
-		c.guesses.failed()
+		c.guesses.forgetAll()
 		if e := asError(err); e.Code == dibs.CodeOutcomeUnknown {
 			err = dibs.Unavailable(err) // a read changes nothing, whatever went wrong
 		}
@@ -176,7 +176,7 @@ func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []*ru
 		err = dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
 	}
 	if err != nil {
-		c.guesses.failed()
+		c.guesses.forgetAll()
 		return nil, err
 	}
 	c.guesses.committed(state.Guessed(), plain, outcomes)

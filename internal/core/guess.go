@@ -24,15 +24,19 @@ const (
 type guesser struct {
 	clock dibs.Clock
 
-	mu      sync.Mutex
-	records recordCache
+	mu sync.Mutex
+	// records are those that were recently loaded or committed. They may be out of date: Commit
+	// checks the revision that a decision rests on.
+	records generation.Map[rules.Key, dibs.Record]
 	rate    guessRate
 }
 
 // newGuesser returns nil for an engine that cannot tell its time without a Load.
 func newGuesser(store dibs.Store) *guesser {
 	if clock, ok := unobserved(store).(dibs.Clock); ok {
-		return &guesser{clock: clock, records: newRecordCache()}
+		g := &guesser{clock: clock}
+		g.forgetAll()
+		return g
 	}
 	return nil
 }
@@ -45,10 +49,12 @@ func (g *guesser) decide(requests []*rules.Request) (*rules.Batch, bool) {
 	}
 	now, ok := g.clock.Now()
 	if !ok { // the connection was lost, and the next one may lead to another server
-		g.failed()
+		g.forgetAll()
 		return nil, false
 	}
-	g.expire()
+	g.mu.Lock()
+	g.records.Expire(time.Now())
+	g.mu.Unlock()
 	state := rules.GuessBatch(requests, now, dibs.Window{From: now.Add(-guessEarly), Before: now.Add(guessLate)}, g.recall)
 	if !state.Complete() || !g.try() {
 		return nil, false
@@ -61,16 +67,11 @@ func (g *guesser) decide(requests []*rules.Request) (*rules.Batch, bool) {
 	return state, true
 }
 
-func (g *guesser) expire() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.records.expire(time.Now())
-}
-
 func (g *guesser) recall(key rules.Key) dibs.Record {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.records.get(key)
+	r, _ := g.records.Get(key)
+	return r
 }
 
 func (g *guesser) try() bool {
@@ -89,7 +90,7 @@ func (g *guesser) loaded(state *rules.Batch) {
 	defer g.mu.Unlock()
 	for r := range state.Records() {
 		if r != nil {
-			g.records.put(r, now)
+			g.put(r, now)
 		}
 	}
 }
@@ -111,29 +112,64 @@ func (g *guesser) committed(guessed bool, groups []dibs.Group, outcomes []dibs.O
 		case dibs.Committed:
 			for _, w := range group.Writes {
 				if w.Delete {
-					g.records.forget(rules.KeyOf(w.Record.Ref()))
+					g.records.Delete(rules.KeyOf(w.Record.Ref()))
 				} else {
-					g.records.put(w.Record, now)
+					g.put(w.Record, now)
 				}
 			}
 		case dibs.Stale:
 			for _, read := range group.Reads {
-				g.records.forget(rules.KeyOf(read.Ref))
+				g.records.Delete(rules.KeyOf(read.Ref))
 			}
 		case dibs.Busy, dibs.TooLarge: // the engine did not check the records
 		}
 	}
 }
 
-// failed forgets all records: an engine that failed may have lost its last commits when it
+// forgetAll forgets all records: an engine that failed may have lost its last commits when it
 // returns.
-func (g *guesser) failed() {
+func (g *guesser) forgetAll() {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.records = newRecordCache()
+	g.records = generation.Map[rules.Key, dibs.Record]{Size: memorySize, MaxAge: memoryAge}
+}
+
+const (
+	// memorySize is the number of records in a generation of the memory. It has two.
+	memorySize = 4096
+	// memoryAge ends a generation that is not full. An engine may lose commits, for example in
+	// a failover, and use their revisions again, so no record is kept for long.
+	memoryAge = 30 * time.Second
+)
+
+// put remembers a record, unless a later revision of it is remembered.
+func (g *guesser) put(r dibs.Record, now time.Time) {
+	key := rules.KeyOf(r.Ref())
+	switch known, _ := g.records.Get(key); {
+	case known != nil && known.Revision() > r.Revision():
+	case cacheable(r):
+		g.records.PutAt(key, r, now)
+	default:
+		g.records.Delete(key)
+	}
+}
+
+// cacheable reports whether a record is small, as nearly all are, and never starts again at
+// revision 1. Documents that are swept do, and so do forgotten entities.
+func cacheable(r dibs.Record) bool {
+	switch r := r.(type) {
+	case *dibs.NameRecord:
+		return len(r.Meta) <= 4
+	case *dibs.EntityRecord:
+		return len(r.Active) <= 32 && !r.Entity.IsZero()
+	case *dibs.Document:
+		return len(r.Data) <= 4096 && r.Due == 0
+	default:
+		return false
+	}
 }
 
 const (
@@ -164,60 +200,3 @@ func (g *guessRate) note(right bool) {
 		g.wrong += 1.0 / guessSpan
 	}
 }
-
-const (
-	// recordCacheSize is the number of records in a generation of the cache. It has two.
-	recordCacheSize = 4096
-	// recordCacheAge ends a generation that is not full. An engine may lose commits, for
-	// example in a failover, and use their revisions again, so the cache keeps no record for
-	// long.
-	recordCacheAge = 30 * time.Second
-)
-
-// recordCache remembers records that were recently loaded or committed. A record may be out
-// of date: Commit checks the revision that a decision rests on.
-type recordCache struct {
-	records generation.Map[rules.Key, dibs.Record]
-}
-
-func newRecordCache() recordCache {
-	return recordCache{generation.Map[rules.Key, dibs.Record]{Size: recordCacheSize, MaxAge: recordCacheAge}}
-}
-
-// get returns the remembered record, or nil.
-func (c *recordCache) get(key rules.Key) dibs.Record {
-	r, _ := c.records.Get(key)
-	return r
-}
-
-// put remembers a record, unless the cache has a later revision of it.
-func (c *recordCache) put(r dibs.Record, now time.Time) {
-	key := rules.KeyOf(r.Ref())
-	switch known := c.get(key); {
-	case known != nil && known.Revision() > r.Revision():
-	case cacheable(r):
-		c.records.PutAt(key, r, now)
-	default:
-		c.forget(key)
-	}
-}
-
-// cacheable reports whether a record is small, as nearly all are, and never starts again at
-// revision 1. Documents that are swept do, and so do forgotten entities.
-func cacheable(r dibs.Record) bool {
-	switch r := r.(type) {
-	case *dibs.NameRecord:
-		return len(r.Meta) <= 4
-	case *dibs.EntityRecord:
-		return len(r.Active) <= 32 && !r.Entity.IsZero()
-	case *dibs.Document:
-		return len(r.Data) <= 4096 && r.Due == 0
-	default:
-		return false
-	}
-}
-
-// expire drops records that are too old to guess by.
-func (c *recordCache) expire(now time.Time) { c.records.Expire(now) }
-
-func (c *recordCache) forget(key rules.Key) { c.records.Delete(key) }
