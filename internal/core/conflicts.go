@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -124,16 +125,9 @@ func (c *conflictCounts) drain() []rules.Tally {
 
 // flushOften stores the conflict counters from time to time, until the context ends.
 func (c *core) flushOften(ctx context.Context) {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if err := c.flushConflicts(ctx); err != nil && ctx.Err() == nil {
-				c.warnNotFlushed(err)
-			}
-		case <-ctx.Done():
-			return
+	for backoff.Sleep(ctx, flushEvery) == nil {
+		if err := c.flushConflicts(ctx); err != nil && ctx.Err() == nil {
+			c.warnNotFlushed(err)
 		}
 	}
 }

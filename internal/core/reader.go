@@ -46,13 +46,12 @@ func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.beginAlone() {
+	q := r.join(ctx, asked)
+	if q == nil {
 		defer r.endAlone()
 		_, err := decideAll(ctx, r.store, []*rules.Request{asked})
 		return err
 	}
-	q := &question{request: asked, ctx: ctx, done: make(chan struct{})}
-	r.add(q)
 	select {
 	case <-q.done:
 		return q.err
@@ -62,15 +61,22 @@ func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
 	}
 }
 
-// beginAlone begins a read on the goroutine of the caller, if no other read is under way.
-func (r *reader) beginAlone() bool {
+// join makes a question wait for the next read, which begins now unless enough are under way.
+// If none is under way, it returns nil: the caller reads on its own goroutine.
+func (r *reader) join(ctx context.Context, asked *rules.Request) *question {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reads > 0 {
-		return false
+	if r.reads == 0 {
+		r.reads++
+		return nil
 	}
-	r.reads++
-	return true
+	q := &question{request: asked, ctx: ctx, done: make(chan struct{})}
+	r.waiting = append(r.waiting, q)
+	if r.reads < r.maxReads {
+		r.reads++
+		go r.read()
+	}
+	return q
 }
 
 // endAlone ends the read of a lone caller. The questions that came meanwhile share the next.
@@ -82,17 +88,6 @@ func (r *reader) endAlone() {
 		return
 	}
 	go r.read()
-}
-
-// add makes a question wait for the next read, which begins now unless enough are under way.
-func (r *reader) add(q *question) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.waiting = append(r.waiting, q)
-	if r.reads < r.maxReads {
-		r.reads++
-		go r.read()
-	}
 }
 
 // withdraw removes a question whose caller has left: such questions would pile up while an

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -105,7 +104,11 @@ func (r *router) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Resul
 		return nil, refused
 	}
 	results, err := r.backends[part].Apply(ctx, req)
-	r.cache.note(results, part)
+	for _, result := range results {
+		for _, n := range result.Names {
+			r.cache.put(n.ID, n.Namespace)
+		}
+	}
 	return results, err
 }
 
@@ -125,11 +128,8 @@ func (r *router) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error)
 	if err != nil {
 		return dibs.Name{}, err
 	}
-	entry, known := found[lookup.ID]
-	if !known {
-		entry.part = r.whole.PartOf("") // any part answers that there is no such name
-	}
-	return r.backends[entry.part].Get(ctx, lookup)
+	part, _ := r.partWith(lookup.ID, found) // any part answers that there is no such name
+	return r.backends[part].Get(ctx, lookup)
 }
 
 func (r *router) Entity(ctx context.Context, scope string, entity dibs.Entity) (dibs.EntityInfo, error) {
@@ -161,11 +161,6 @@ func (r *router) Close() error {
 	if r.IsBound() {
 		return nil
 	}
-	errs := make([]error, len(r.backends))
-	var closing sync.WaitGroup
-	for i, b := range r.backends {
-		closing.Go(func() { errs[i] = b.Close() })
-	}
-	closing.Wait()
-	return errors.Join(errors.Join(errs...), r.whole.Close())
+	_, err := ofAll(r, func(b dibs.Backend) (struct{}, error) { return struct{}{}, b.Close() })
+	return errors.Join(err, r.whole.Close())
 }
