@@ -64,8 +64,12 @@ func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs
 		if page.More {
 			continue
 		}
-		if err := f.await(ctx, committed, woken); err != nil {
-			return page, err
+		select {
+		case <-ctx.Done():
+			return page, ctx.Err()
+		case <-committed: // by this process
+		case <-woken: // the engine signals a commit of another process
+		case <-time.After(f.pollEvery):
 		}
 	}
 }
@@ -100,19 +104,4 @@ func (f feed) page(ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, e
 			return page, nil
 		}
 	}
-}
-
-// await waits until there may be new events: this process committed, the engine signals a
-// commit of another process, or the time to poll has come.
-func (f feed) await(ctx context.Context, committed, woken <-chan struct{}) error {
-	timer := time.NewTimer(f.pollEvery)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-committed:
-	case <-woken:
-	case <-timer.C:
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -52,7 +53,7 @@ func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage,
 				page.Next = encodePosition(last)
 				return page, nil
 			}
-			last = dibs.ListPosition{Namespace: r.Namespace, Label: r.Canonical}
+			last = record.Position(r)
 			if n := names[i]; n != nil && (n.State == query.State || (query.State == "" && n.State != dibs.Free)) {
 				page.Names = append(page.Names, *n)
 			}
@@ -174,12 +175,8 @@ func listPage[R dibs.Record](ctx context.Context, store dibs.Store, query *dibs.
 			return nil, false, fmt.Errorf("dibs: the engine listed a %T for the kind %v", r, query.Kind)
 		}
 	}
-	switch last := records[len(records)-1].(type) {
-	case *dibs.NameRecord:
-		query.After = &dibs.ListPosition{Namespace: last.Namespace, Label: last.Canonical}
-	case *dibs.Document:
-		query.After = &dibs.ListPosition{Label: last.Label}
-	}
+	last := record.Position(records[len(records)-1])
+	query.After = &last
 	return page, len(records) == query.Limit, nil
 }
 

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -44,10 +44,7 @@ func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 		all.Names = append(all.Names, page.Names...)
 		more = more || page.Next != ""
 	}
-	slices.SortFunc(all.Names, func(a, b dibs.Name) int {
-		x, y := positionOf(a), positionOf(b)
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Label, y.Label))
-	})
+	slices.SortFunc(all.Names, func(a, b dibs.Name) int { return record.ComparePositions(positionOf(a), positionOf(b)) })
 	if limit := pageSize(query.Limit); len(all.Names) > limit {
 		all.Names, more = all.Names[:limit], true
 	}

@@ -29,22 +29,19 @@ func (e *engine) run() {
 			write = e.probe(write)
 			last, suspicious = time.Now(), false
 		}
-		timer := time.NewTimer(time.Until(e.nextProbe(last, suspicious)))
 		select {
-		case <-timer.C:
+		case <-time.After(time.Until(e.nextProbe(last, suspicious))):
 		case <-e.wake:
 			suspicious = true
 		case err := <-write:
 			write = nil
 			e.noteProbe(err)
 		case <-e.ctx.Done():
-			timer.Stop()
 			if write != nil {
 				<-write
 			}
 			return
 		}
-		timer.Stop()
 	}
 }
 
@@ -78,13 +75,11 @@ func (e *engine) probe(write chan error) chan error {
 		write = make(chan error, 1)
 		go func() { write <- e.write(e.ctx) }()
 	}
-	timeout := time.NewTimer(e.intervals.timeout)
-	defer timeout.Stop()
 	select {
 	case err := <-write:
 		e.noteProbe(err)
 		return nil
-	case <-timeout.C:
+	case <-time.After(e.intervals.timeout):
 		e.noteFailure(errLate, e.diagnose(), false, 0)
 	case <-e.ctx.Done():
 	}
