@@ -14,7 +14,7 @@ import (
 func (c *core) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, error) {
 	start := time.Now()
 	results, err := c.apply(ctx, req)
-	observeCommand(c.cfg.Observer, req, start, err)
+	observeCommand(&c.cfg.Observer, req, start, err)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/calldibs/dibs/internal/wake"
 )
 
-// core is the embedded backend on one engine: it decides by the rules and commits to the
-// engine.
+// core is the part of the embedded backend on one engine: it decides by the rules and commits to
+// the engine. Its exported methods are those of the [router], which calls them.
 type core struct {
 	policies
 	cfg   dibs.Config
@@ -30,10 +30,7 @@ type core struct {
 
 	stop       func() // ends the background work
 	background sync.WaitGroup
-	closeStore func() error
 }
-
-var _ dibs.EmbeddedBackend = (*core)(nil)
 
 // openCore returns a core on an engine, and starts its background work. Cores of one registry
 // share the policies and the readers of the feed that wait for commits.
@@ -42,7 +39,6 @@ func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.Li
 	c := &core{
 		policies: policies{all.current, store}, cfg: cfg, store: store, ends: &pastEnds{store: store},
 		conflicts: &conflictCounts{}, suggestions: newSingleFlight(), commits: commits,
-		closeStore: engine.Close,
 	}
 	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
 	ctx, stop := context.WithCancel(context.Background())
@@ -78,9 +74,6 @@ func (c *core) engineNow(ctx context.Context) (dibs.Instant, error) {
 // Close ends the background work, finishes the calls in a batch, refuses the calls that wait,
 // and closes the engine.
 func (c *core) Close() error {
-	if c.IsBound() {
-		return nil
-	}
 	c.stop()
 	c.background.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), flushEvery)
@@ -90,12 +83,12 @@ func (c *core) Close() error {
 	}
 	c.writer.close()
 	c.commits.Wake()
-	return c.closeStore()
+	return c.store.Close()
 }
 
-// InTransaction returns a core on the store that bind returns, which is bound to a
+// inTransaction returns a core on the store that bind returns, which is bound to a
 // transaction of the caller.
-func (c *core) InTransaction(bind func(dibs.Store) (dibs.Store, error)) (dibs.Backend, error) {
+func (c *core) inTransaction(bind func(dibs.Store) (dibs.Store, error)) (*core, error) {
 	store, err := bindEngine(unobserved(c.store), bind)
 	if err != nil {
 		return nil, err

@@ -10,16 +10,6 @@ import (
 	"github.com/calldibs/dibs/internal/wake"
 )
 
-// Events returns a page of the feed. With wait it blocks until there is one.
-func (c *core) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
-	if wait {
-		if err := c.refuseBound("waiting for events"); err != nil { // it does not see commits of others
-			return dibs.EventPage{}, err
-		}
-	}
-	return feed{c.store, c.current, c.commits, c.cfg.PollEvery}.events(ctx, query, wait)
-}
-
 // feed is the events of a store.
 type feed struct {
 	store     dibs.Store

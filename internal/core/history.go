@@ -50,11 +50,17 @@ func (c *core) History(ctx context.Context, query dibs.HistoryQuery) (dibs.Histo
 	}
 }
 
+// heldQuery asks who had a name.
+type heldQuery struct {
+	nameQuery
+	at time.Time
+}
+
 // WhoHeld finds the owner or holder of a name at a moment in its history, and in the ends that no
 // commit has written yet. It reads the record, then the history, and both again if the name
 // changed in between.
-func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Time) (dibs.Holder, error) {
-	question, invalid := c.rules().FindName(namespace, value)
+func (c *core) WhoHeld(ctx context.Context, q heldQuery) (dibs.Holder, error) {
+	question, invalid := c.rules().FindName(q.namespace, q.value)
 	if invalid != nil {
 		return dibs.Holder{}, invalid
 	}
@@ -64,7 +70,7 @@ func (c *core) WhoHeld(ctx context.Context, namespace, value string, at time.Tim
 	}
 	var holder dibs.Holder
 	_, err := askUnchanged(ctx, c, question, version, func(name rules.FoundName) (err error) {
-		holder, err = c.holderAt(ctx, name, dibs.InstantOf(at))
+		holder, err = c.holderAt(ctx, name, dibs.InstantOf(q.at))
 		return err
 	})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/rules"
-	"github.com/calldibs/dibs/internal/wake"
 )
 
 // Open returns a Registry on an engine. The Registry owns the store from then on, and closes
@@ -26,24 +25,7 @@ func Open(store dibs.Store, cfg dibs.Config) (*dibs.Registry, error) {
 	if err := all.SetPolicies(cfg.Policies, cfg.Default); err != nil {
 		return nil, err
 	}
-	return dibs.NewRegistry(observe(openBackend(store, cfg, all), cfg.Observer)), nil
-}
-
-// openBackend returns a core on a store with one part, and a router on one with several.
-func openBackend(store dibs.Store, cfg dibs.Config, all policies) dibs.EmbeddedBackend {
-	engine := store
-	if whole, ok := store.(dibs.Partitioned); ok {
-		switch parts := whole.Parts(); len(parts) {
-		case 0:
-		case 1:
-			engine = parts[0].Store
-		default:
-			return openRouter(whole, cfg, all)
-		}
-	}
-	c := openCore(engine, withDefaults(cfg, engine), all, &wake.List{})
-	c.closeStore = store.Close
-	return c
+	return dibs.NewRegistry(openRouter(store, cfg, all)), nil
 }
 
 // validateConfig checks a config, with or without its defaults.

@@ -30,8 +30,11 @@ func (c *core) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
 	return ask(ctx, c, question)
 }
 
-func (c *core) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
-	question, err := c.rules().Resolve(namespace, value)
+// nameQuery asks about a name.
+type nameQuery struct{ namespace, value string }
+
+func (c *core) Resolve(ctx context.Context, q nameQuery) (dibs.Resolution, error) {
+	question, err := c.rules().Resolve(q.namespace, q.value)
 	switch {
 	case err == nil:
 		return ask(ctx, c, question)
@@ -44,14 +47,14 @@ func (c *core) Resolve(ctx context.Context, namespace, value string) (dibs.Resol
 
 // Entity returns an entity with its names. It reads the entity, then the names, and both again
 // if the entity changed in between.
-func (c *core) Entity(ctx context.Context, scope string, entity dibs.Entity) (dibs.EntityInfo, error) {
-	question, invalid := c.rules().FindEntity(scope, entity)
+func (c *core) Entity(ctx context.Context, q rules.Person) (dibs.EntityInfo, error) {
+	question, invalid := c.rules().FindEntity(q.Scope, q.Entity)
 	if invalid != nil {
 		return dibs.EntityInfo{}, invalid
 	}
 	var records []*dibs.NameRecord
 	found, err := askUnchanged(ctx, c, question, func(e rules.EntityAsOf) uint64 { return e.Rev }, func(rules.EntityAsOf) (err error) {
-		records, err = c.store.Owned(ctx, scope, entity, maxOwned)
+		records, err = c.store.Owned(ctx, q.Scope, q.Entity, maxOwned)
 		return err
 	})
 	if err != nil {

@@ -58,20 +58,11 @@ func (r *router) severalParts(a, b rules.Location, home, other int) *dibs.Error 
 	return err
 }
 
-// anyPart returns the part for what has no location: the part of the transaction of the caller,
-// or else any.
-func (r *router) anyPart() int {
-	if r.IsBound() {
-		return r.bound
-	}
-	return r.whole.PartOf("")
-}
-
 // partWith returns the part of a reservation, by the namespaces that locate found. A transaction
 // of the caller does not reach the other parts, so it knows the reservation or none does.
 func (r *router) partWith(id dibs.ID, namespaces map[dibs.ID]string) (part int, known bool) {
 	if namespace, found := namespaces[id]; found {
-		return r.whole.PartOf(dibs.ScopeOf(namespace)), true
+		return r.partFor(namespace), true
 	}
 	return r.anyPart(), r.IsBound()
 }
@@ -178,4 +169,13 @@ func (c *partCache) put(id dibs.ID, namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.namespaces.Put(id, namespace)
+}
+
+// note remembers the names of results.
+func (c *partCache) note(results []dibs.Result) {
+	for _, result := range results {
+		for _, n := range result.Names {
+			c.put(n.ID, n.Namespace)
+		}
+	}
 }

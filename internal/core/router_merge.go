@@ -14,25 +14,34 @@ import (
 	"github.com/calldibs/dibs/internal/rules"
 )
 
-// ofAll asks all parts at once. If one fails, ofAll fails: a partial answer would look like a
-// complete one.
-func ofAll[T any](r *router, question func(b dibs.Backend) (T, error)) ([]T, error) {
-	answers, errs := make([]T, len(r.backends)), make([]error, len(r.backends))
+// ofAll asks all parts at once, and reports the call. If a part fails, ofAll fails: a partial
+// answer would look like a complete one.
+func ofAll[T any](ctx context.Context, r *router, work dibs.Work, question func(context.Context, *core) (T, error)) ([]T, error) {
+	ctx, end := beginWork(ctx, r.observer, work)
+	answers, errs := make([]T, len(r.parts)), make([]error, len(r.parts))
 	var asking sync.WaitGroup
-	for i, b := range r.backends {
-		asking.Go(func() { answers[i], errs[i] = question(b) })
+	for i := range r.parts {
+		c, err := r.coreOf(i)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		asking.Go(func() { answers[i], errs[i] = question(ctx, c) })
 	}
 	asking.Wait()
-	return answers, errors.Join(errs...)
+	err := errors.Join(errs...)
+	end(err)
+	return answers, err
 }
 
 // List returns a page of names. A cursor is a namespace and a canonical form, so it has the
 // same meaning in all parts.
 func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
-	if query.Namespace != "" {
-		return r.backendOf(query.Namespace).List(ctx, query)
+	work := callWork("list", query.Namespace, 0)
+	if query.Namespace != "" || !r.hasSeveral() {
+		return on(ctx, r, r.partFor(query.Namespace), work, (*core).List, query)
 	}
-	pages, err := ofAll(r, func(b dibs.Backend) (dibs.NamesPage, error) { return b.List(ctx, query) })
+	pages, err := ofAll(ctx, r, work, func(ctx context.Context, c *core) (dibs.NamesPage, error) { return c.List(ctx, query) })
 	if err != nil {
 		return dibs.NamesPage{}, err
 	}
@@ -64,21 +73,31 @@ func positionOf(n dibs.Name) dibs.ListPosition {
 }
 
 // Events returns a page of the feed: the events of all parts, or of the part that has the
-// namespace.
+// namespace. A call that waits is not work, and not reported.
 func (r *router) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
-	if r.IsBound() {
-		return dibs.EventPage{}, fmt.Errorf("%w: the feed of several stores inside a transaction of the caller, which is on one of them", dibs.ErrUnsupported)
-	}
 	f := r.feed
-	if query.Namespace != "" {
-		f.store = r.parts[r.whole.PartOf(dibs.ScopeOf(query.Namespace))].Store // only this part has events of the namespace
+	switch {
+	case r.IsBound() && r.hasSeveral():
+		return dibs.EventPage{}, fmt.Errorf("%w: the feed of several stores inside a transaction of the caller, which is on one of them", dibs.ErrUnsupported)
+	case r.IsBound() && wait: // it does not see commits of others
+		return dibs.EventPage{}, r.tx.refuseBound("waiting for events")
+	case r.IsBound():
+		f.store = r.tx.store
+	case query.Namespace != "" || !r.hasSeveral():
+		f.store = r.cores[r.partFor(query.Namespace)].store // only this part has events of the namespace
 	}
-	return f.events(ctx, query, wait)
+	if wait {
+		return f.events(ctx, query, true)
+	}
+	ctx, end := beginWork(ctx, r.observer, callWork("events", query.Namespace, 0))
+	page, err := f.events(ctx, query, false)
+	end(err)
+	return page, err
 }
 
 // Stats counts all names that are not free.
 func (r *router) Stats(ctx context.Context) (dibs.Stats, error) {
-	list, err := ofAll(r, func(b dibs.Backend) (dibs.Stats, error) { return b.Stats(ctx) })
+	list, err := ofAll(ctx, r, callWork("stats", "", 0), func(ctx context.Context, c *core) (dibs.Stats, error) { return c.Stats(ctx) })
 	if err != nil {
 		return dibs.Stats{}, err
 	}
@@ -94,7 +113,8 @@ func (r *router) Stats(ctx context.Context) (dibs.Stats, error) {
 // Conflicts returns how many attempts were refused, and why. Several parts can have counters
 // without a namespace, and overflow counters, so counters with one label are added up.
 func (r *router) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs.ConflictBucket, error) {
-	lists, err := ofAll(r, func(b dibs.Backend) ([]dibs.ConflictBucket, error) { return b.Conflicts(ctx, query) })
+	work := callWork("conflicts", query.Namespace, 0)
+	lists, err := ofAll(ctx, r, work, func(ctx context.Context, c *core) ([]dibs.ConflictBucket, error) { return c.Conflicts(ctx, query) })
 	if err != nil {
 		return nil, err
 	}
@@ -114,21 +134,23 @@ func (r *router) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]di
 // Sweep sweeps one part after the other. Each call begins with the next part, so that none is
 // always last. A part that fails does not keep the others from being swept.
 func (r *router) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
-	if r.IsBound() {
-		return r.backends[r.bound].Sweep(ctx, limit)
+	work := callWork("sweep", "", limit)
+	if r.IsBound() || !r.hasSeveral() {
+		return on(ctx, r, r.anyPart(), work, (*core).Sweep, limit)
 	}
 	start := time.Now()
+	ctx, end := beginWork(ctx, r.observer, work)
 	first := int(r.sweeps.Add(1))
 	var (
 		all  dibs.SweepReport
 		errs error
 	)
-	for i := range r.backends {
+	for i := range r.cores {
 		if all.Looked >= limit {
 			all.More = true
 			break
 		}
-		report, err := r.backends[(first+i)%len(r.backends)].Sweep(ctx, limit-all.Looked)
+		report, err := r.cores[(first+i)%len(r.cores)].Sweep(ctx, limit-all.Looked)
 		errs = errors.Join(errs, err)
 		all.Looked += report.Looked
 		all.Changed += report.Changed
@@ -137,5 +159,6 @@ func (r *router) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error)
 		all.More = all.More || report.More
 	}
 	all.Took = time.Since(start)
+	end(errs)
 	return all, errs
 }
