@@ -95,7 +95,6 @@ func isLast(spans []trace.Span, span trace.Span) bool {
 	return n > 0 && spans[n-1].SpanContext().Equal(span.SpanContext())
 }
 
-// start starts a span.
 func (o observer) start(ctx context.Context, name string, work dibs.Work, options ...trace.SpanStartOption) (context.Context, func(error)) {
 	ctx, span := o.tracer.Start(ctx, name, options...)
 	if !span.IsRecording() {

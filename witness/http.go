@@ -152,7 +152,6 @@ func (w *HTTP) unreachable(ctx context.Context, err error) error {
 	return fail("the service could not be asked", withoutURL(err))
 }
 
-// withoutURL removes the URL from an error.
 func withoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
@@ -163,7 +162,6 @@ func withoutURL(err error) error {
 // maxAnswer is the largest size of an answer in bytes.
 const maxAnswer = 64 << 10
 
-// question is the body of a request.
 type question struct {
 	ReservationID string            `json:"reservationId"`
 	Key           string            `json:"key"`
@@ -269,11 +267,8 @@ type failure struct {
 
 func fail(doubt string, err error) error { return &failure{doubt, err} }
 
-// Error returns the whole text.
 func (f *failure) Error() string { return fmt.Sprintf("%s: %v", f.doubt, f.err) }
 
-// Unwrap returns the cause.
 func (f *failure) Unwrap() error { return f.err }
 
-// Doubt returns the short text.
 func (f *failure) Doubt() string { return f.doubt + "; the log says why" }

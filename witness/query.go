@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -17,20 +18,6 @@ import (
 var Parameters = []string{
 	"reservationId", "key", "namespace", "value", "canonical", "epoch", "entityType", "entityId", "correlationId", "principal",
 	"createdAt", "expiresAt",
-}
-
-// argument returns the value of a parameter. Nil means that the hold has none.
-func argument(name string, hold dibs.SuspectHold) any {
-	value := map[string]any{
-		"reservationId": hold.ID.String(), "key": hold.Key(), "namespace": hold.Namespace, "value": hold.Value, "canonical": hold.Canonical,
-		"epoch":      int64(hold.Epoch), //nolint:gosec // epochs count up from 1
-		"entityType": hold.Entity.Type, "entityId": hold.Entity.ID, "correlationId": hold.CorrelationID, "principal": hold.Principal,
-		"createdAt": formatTime(hold.CreatedAt), "expiresAt": formatTime(hold.ExpiresAt),
-	}[name]
-	if value == "" {
-		return nil
-	}
-	return value
 }
 
 // query is a statement with placeholders, for the driver.
@@ -108,10 +95,16 @@ func (q query) check() error {
 // arguments returns the values of the placeholders, and the first parameter without a value;
 // empty if all have one.
 func (q query) arguments(hold dibs.SuspectHold) (values []any, missing string) {
+	known := map[string]any{
+		"reservationId": hold.ID.String(), "key": hold.Key(), "namespace": hold.Namespace, "value": hold.Value, "canonical": hold.Canonical,
+		"epoch":      int64(hold.Epoch), //nolint:gosec // epochs count up from 1
+		"entityType": hold.Entity.Type, "entityId": hold.Entity.ID, "correlationId": hold.CorrelationID, "principal": hold.Principal,
+		"createdAt": formatTime(hold.CreatedAt), "expiresAt": formatTime(hold.ExpiresAt),
+	}
 	for _, name := range q.parameters {
-		value := argument(name, hold)
-		if value == nil && missing == "" {
-			missing = name
+		value := known[name]
+		if value == "" {
+			value, missing = nil, cmp.Or(missing, name)
 		}
 		values = append(values, value)
 	}
@@ -134,7 +127,6 @@ func (d Dialect) placeholder(n int) string {
 	return "?"
 }
 
-// kind is the kind of a token.
 type kind int
 
 const (

@@ -136,7 +136,6 @@ func newCall(r *rules.Request, noWait bool) *call {
 	return &call{Request: r, noWait: noWait, done: make(chan struct{})}
 }
 
-// answer ends the call.
 func (c *call) answer(err *dibs.Error) {
 	c.err = err
 	close(c.done)

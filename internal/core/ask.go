@@ -95,32 +95,24 @@ func decideAll(ctx context.Context, store dibs.Store, requests []*rules.Request)
 		rounds += maxRounds * r.Length()
 	}
 	for range rounds {
-		if err := load(ctx, store, state); err != nil {
+		refs, owners := state.Wanted()
+		loaded, err := store.Load(ctx, refs)
+		if err != nil {
 			return nil, err
 		}
+		owned := make([][]*dibs.NameRecord, len(owners))
+		for i, o := range owners {
+			if owned[i], err = store.Owned(ctx, o.Scope, o.Entity, rules.OwnedLimit); err != nil {
+				return nil, err
+			}
+		}
+		state.Load(loaded, owned)
 		state.Decide(requests)
 		if state.Complete() {
 			return state, nil
 		}
 	}
 	return nil, fmt.Errorf("dibs: %d requests still asked for more records after %d loads", len(requests), rounds)
-}
-
-// load loads the records that a batch wants, and lists the names of owners.
-func load(ctx context.Context, store dibs.Store, state *rules.Batch) error {
-	refs, owners := state.Wanted()
-	loaded, err := store.Load(ctx, refs)
-	if err != nil {
-		return err
-	}
-	owned := make([][]*dibs.NameRecord, len(owners))
-	for i, o := range owners {
-		if owned[i], err = store.Owned(ctx, o.Scope, o.Entity, rules.OwnedLimit); err != nil {
-			return err
-		}
-	}
-	state.Load(loaded, owned)
-	return nil
 }
 
 // maxFinalEnds bounds how many final ends [pastEnds] remembers. A forgotten end is awaited

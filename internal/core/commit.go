@@ -79,7 +79,6 @@ func (c *committer) process(ctx context.Context, calls []*call) (commits int, er
 	return commits, err
 }
 
-// members returns the calls of a group.
 func members(calls []*call, g *rules.Group) []*call {
 	members := make([]*call, len(g.Members))
 	for i, index := range g.Members {

@@ -100,10 +100,7 @@ func (c *conflictCounts) fit(key rules.Tally) rules.Tally {
 // tenantOf returns the outermost scope of a namespace: a caller with rights in a scope can make
 // up any number of scopes below it. Namespaces without a scope count as one tenant.
 func tenantOf(namespace string) string {
-	tenant, _, scoped := strings.Cut(namespace, ".")
-	if !scoped {
-		return ""
-	}
+	tenant, _, _ := strings.Cut(dibs.ScopeOf(namespace), ".")
 	return tenant
 }
 

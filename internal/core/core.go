@@ -1,13 +1,42 @@
+// Package core is the embedded backend: it runs the rules of internal/rules on an engine.
+// docs/architecture.md explains why its parts are as they are; this is the map of them.
+//
+// A [router] is the backend of a Registry. It sends a call to the [core] of the engine that has
+// its scope, or to all and merges the answers. Nearly always there is one engine.
+//
+// A command: [core.Apply] prepares the commands of a caller as one [rules.Request] and wraps it in
+// a [call], which waits in the queue of the [writer]. The writer hands batches of calls to the
+// [committer], which decides them on one [rules.Batch]: from the [guesser] without a Load if
+// possible, otherwise from [decideAll]. It commits the groups of the batch, and decides calls of
+// stale groups again. Calls of busy groups become [blockedCalls].
+//
+// A read is a [rules.Job] too, but commits nothing. [ask] answers it by the [reader], whose Loads
+// questions share, and [askAlone] by a Load of its own.
+//
+// An answer that commits nothing may rest on time alone: a hold is over, and no commit has
+// written that yet. [pastEnds] makes the caller wait for commits that could contradict it.
+//
+// In the background, [core.Sweep] ends what is over and asks witnesses, and [conflictCounts] are
+// stored every few seconds. Readers of the [feed] wake up after each commit.
+//
+// On a transaction of the caller, a core has no writer and no reader: it decides and commits each
+// call at once.
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
 	"github.com/calldibs/dibs/internal/wake"
 )
 
@@ -65,7 +94,6 @@ func (c *core) batchDone(info dibs.BatchInfo) {
 	}
 }
 
-// engineNow asks the engine for the time.
 func (c *core) engineNow(ctx context.Context) (dibs.Instant, error) {
 	loaded, err := c.store.Load(ctx, nil)
 	return loaded.Now, err
@@ -110,7 +138,6 @@ func bindEngine(store dibs.Store, bind func(dibs.Store) (dibs.Store, error)) (di
 	return bind(store)
 }
 
-// IsBound reports whether the core is bound to a transaction of the caller.
 func (c *core) IsBound() bool { return c.tx != nil }
 
 // refuseBound returns an error if the core is bound to a transaction of the caller.
@@ -147,4 +174,122 @@ func (l *failureLog) add(err error, requests int, now time.Time) int {
 	failed := l.unlogged
 	l.lastCause, l.lastAt, l.unlogged = cause, now, 0
 	return failed
+}
+
+// Open returns a Registry on an engine. The Registry owns the store from then on, and closes
+// it. Unlike embedded.Open it adds no profiles and no sweeper: nil Policies mean that Default
+// is the policy of every namespace, and a zero SweepEvery means that no sweeper runs.
+func Open(store dibs.Store, cfg dibs.Config) (*dibs.Registry, error) {
+	if err := validateConfig(cfg); err != nil {
+		return nil, err
+	}
+	all := policies{new(atomic.Pointer[policySet]), store}
+	if err := all.SetPolicies(cfg.Policies, cfg.Default); err != nil {
+		return nil, err
+	}
+	return dibs.NewRegistry(openRouter(store, cfg, all)), nil
+}
+
+// validateConfig checks a config, with or without its defaults.
+func validateConfig(c dibs.Config) error {
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"QueueSize", int64(c.QueueSize)},
+		{"MaxBatch", int64(c.MaxBatch)},
+		{"Writers", int64(c.Writers)},
+		{"PollEvery", int64(c.PollEvery)},
+		{"ConflictHistory", int64(c.ConflictHistory)},
+	} {
+		if f.value < 0 {
+			return fmt.Errorf("dibs: Config.%s is negative", f.name)
+		}
+	}
+	return nil
+}
+
+// withDefaults returns the config with the defaults for an engine in place of zero fields.
+func withDefaults(c dibs.Config, engine dibs.Store) dibs.Config {
+	c.QueueSize = cmp.Or(c.QueueSize, 4096)
+	c.MaxBatch = cmp.Or(c.MaxBatch, 512)
+	c.Writers = cmp.Or(c.Writers, writersOf(engine))
+	c.PollEvery = cmp.Or(c.PollEvery, 250*time.Millisecond)
+	c.Suggestions = cmp.Or(c.Suggestions, 3)
+	c.ConflictHistory = cmp.Or(c.ConflictHistory, 90*24*time.Hour)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// writersOf returns how many concurrent commits suit an engine.
+func writersOf(engine dibs.Store) int {
+	if p, ok := engine.(dibs.Parallel); ok {
+		return max(p.Writers(), 1)
+	}
+	return 1
+}
+
+// policySet is a set of policies with a number that no other set of this process has.
+type policySet struct {
+	*rules.Policies
+	generation uint64
+}
+
+var lastGeneration atomic.Uint64
+
+// policies is the part of a backend that is about policies. Backends embed it.
+type policies struct {
+	current *atomic.Pointer[policySet] // shared by all cores of a registry, in transactions too
+	store   dibs.Store                 // whose namespaces CheckPolicies compares
+}
+
+func (p policies) rules() *rules.Policies { return p.current.Load().Policies }
+
+func (p policies) SetPolicies(byNamespace map[string]dibs.Policy, fallback dibs.Policy) error {
+	set, err := rules.NewPolicies(byNamespace, fallback)
+	if err != nil {
+		return err
+	}
+	p.current.Store(&policySet{set, lastGeneration.Add(1)})
+	return nil
+}
+
+func (p policies) Policy(namespace string) (dibs.Policy, error) {
+	policy, err := p.rules().Policy(namespace)
+	if err != nil {
+		return dibs.Policy{}, err
+	}
+	return policy, nil
+}
+
+// CheckPolicies compares policies with the rules on record of every namespace.
+func (p policies) CheckPolicies(ctx context.Context, byNamespace map[string]dibs.Policy, fallback dibs.Policy) error {
+	set, err := rules.NewPolicies(byNamespace, fallback)
+	if err != nil {
+		return err
+	}
+	var other dibs.OtherRulesError
+	query := dibs.ListQuery{Kind: dibs.KindNamespace, Limit: recanonicalizePage}
+	for doc, err := range listAll[*dibs.Document](ctx, p.store, query) {
+		if err != nil {
+			return err
+		}
+		rules, differ, damaged := set.OtherRules(doc)
+		switch {
+		case damaged != nil:
+			return damaged
+		case !differ:
+		case len(other.Namespaces) < maxFindings:
+			other.Namespaces = append(other.Namespaces, rules)
+		default:
+			other.More++
+		}
+	}
+	if len(other.Namespaces) == 0 {
+		return nil
+	}
+	slices.SortFunc(other.Namespaces, func(a, b dibs.OtherRules) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return &other
 }

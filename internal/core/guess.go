@@ -80,7 +80,6 @@ func (g *guesser) try() bool {
 	return g.rate.try()
 }
 
-// loaded remembers the records of a Load.
 func (g *guesser) loaded(state *rules.Batch) {
 	if g == nil {
 		return
@@ -193,7 +192,6 @@ func (g *guessRate) try() bool {
 	return true
 }
 
-// note counts a guess.
 func (g *guessRate) note(right bool) {
 	g.wrong -= g.wrong / guessSpan
 	if !right {

@@ -50,7 +50,6 @@ func (c *core) History(ctx context.Context, query dibs.HistoryQuery) (dibs.Histo
 	}
 }
 
-// heldQuery asks who had a name.
 type heldQuery struct {
 	nameQuery
 	at time.Time
@@ -82,10 +81,8 @@ func (c *core) WhoHeld(ctx context.Context, q heldQuery) (dibs.Holder, error) {
 // holderAt reads a history back to a moment, and on to the beginning of the state at that
 // moment. It keeps at most a page of events in memory.
 func (c *core) holderAt(ctx context.Context, name rules.FoundName, at dibs.Instant) (dibs.Holder, error) {
-	var (
-		holder dibs.Holder
-		found  bool
-	)
+	var holder dibs.Holder
+	var found bool
 	// visit receives the state from an instant on, newest first, and reports whether holder is
 	// complete.
 	visit := func(from dibs.Instant, was dibs.Snapshot) (done bool) {

@@ -34,7 +34,6 @@ func beginBatch[T any](o *dibs.Observer, op string, batch []T, callerOf func(T) 
 	return beginWork(ctx, o, dibs.Work{Kind: dibs.WorkBatch, Op: op, Size: len(batch), Callers: callers})
 }
 
-// observeWork reports the beginning and the end of work.
 func observeWork[Q, A any](ctx context.Context, o *dibs.Observer, work dibs.Work, do func(context.Context, Q) (A, error), q Q) (A, error) {
 	ctx, end := beginWork(ctx, o, work)
 	answer, err := do(ctx, q)
@@ -42,7 +41,6 @@ func observeWork[Q, A any](ctx context.Context, o *dibs.Observer, work dibs.Work
 	return answer, err
 }
 
-// observeCommand reports an Apply.
 func observeCommand(o *dibs.Observer, req dibs.ApplyRequest, start time.Time, err *dibs.Error) {
 	if o.Command == nil {
 		return

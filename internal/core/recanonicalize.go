@@ -201,7 +201,6 @@ func (r *recanonicalizer) plan(ctx context.Context) error {
 	})
 }
 
-// find adds a finding to the report.
 func (r *recanonicalizer) find(f dibs.Finding) {
 	r.report.Counts[f.Kind]++
 	if r.report.Counts[f.Kind] <= maxFindings {

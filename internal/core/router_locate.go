@@ -154,8 +154,7 @@ type partCache struct {
 	namespaces generation.Map[dibs.ID, string]
 }
 
-// newPartCache returns a cache of two generations.
-func newPartCache() *partCache {
+func newPartCache() *partCache { // of two generations
 	return &partCache{namespaces: generation.Map[dibs.ID, string]{Size: 1 << 15}}
 }
 

@@ -65,10 +65,8 @@ func (c *core) suggestAnswers(ctx context.Context, req dibs.CheckRequest, answer
 	if req.Suggest <= 0 {
 		return nil
 	}
-	var (
-		refused []int
-		models  []string
-	)
+	var refused []int
+	var models []string
 	for i, a := range answers {
 		if !a.Available {
 			refused, models = append(refused, i), append(models, rules.ModelOf(a.Canonical, a.Refusal))

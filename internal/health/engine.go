@@ -34,7 +34,6 @@ type engine struct {
 	reporter  reporter
 }
 
-// failure is a failure of an engine.
 type failure struct {
 	cause       dibs.Cause
 	err         error // of the engine
@@ -86,7 +85,6 @@ func (e *engine) refusal(write bool) error {
 	return reported{dibs.Unavailable(f.err).Because(f.cause)}
 }
 
-// noteSuccess notes a successful commit.
 func (e *engine) noteSuccess() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -287,5 +285,4 @@ type scrubbing struct{ *engine }
 
 var _ dibs.Scrubber = scrubbing{}
 
-// Scrub scrubs the engine's files.
 func (s scrubbing) Scrub(ctx context.Context) error { return s.Store.(dibs.Scrubber).Scrub(ctx) }
