@@ -36,7 +36,7 @@ type Cache struct {
 
 	entries       *otter.Cache[key, *entry]
 	invalidations invalidations
-	clock         clock
+	start         time.Time
 	followedUntil atomic.Int64 // the moment up to which all events are known
 	seesPolicies  atomic.Bool  // the feed shows changes of policies
 
@@ -48,18 +48,11 @@ type Cache struct {
 
 // key is a question, with the value as the caller wrote it.
 type key struct {
-	kind             kind
 	namespace, value string
+	check            bool // else resolve
 }
 
-type kind uint8
-
-const (
-	kindResolve kind = iota
-	kindCheck
-)
-
-// entry is an answer of the registry. Of the two only the one of the key's kind is set.
+// entry is an answer of the registry. Of the two only the one that the key asks for is set.
 type entry struct {
 	resolution   dibs.Resolution
 	availability dibs.Availability
@@ -86,7 +79,7 @@ func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Cache{
 		registry: registry, maxStale: cfg.MaxStale, logger: cmp.Or(cfg.Logger, slog.Default()), entries: entries,
-		clock: clock{start: time.Now()}, stop: stop,
+		start: time.Now(), stop: stop,
 	}
 	c.followedUntil.Store(longAgo)
 	c.stopped.Go(func() { c.follow(ctx) })
@@ -112,7 +105,7 @@ type Stats struct {
 
 // Stats returns the present figures.
 func (c *Cache) Stats() Stats {
-	now := c.clock.now()
+	now := c.now()
 	return Stats{
 		Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: c.entries.WeightedSize(),
 		Lag: time.Duration(now - max(c.followedUntil.Load(), 0)), // before the first read: since New
@@ -139,13 +132,13 @@ func (c *Cache) age(e *entry) (age time.Duration, ok bool) {
 		// Load this before the invalidations, which then include all events up to it.
 		since = max(since, c.followedUntil.Load())
 	}
-	age = time.Duration(c.clock.now() - since)
+	age = time.Duration(c.now() - since)
 	return age, age <= c.maxStale && !c.invalidations.affect(e)
 }
 
 // newEntry returns an entry for an answer that the registry is about to give.
 func (c *Cache) newEntry() *entry {
-	return &entry{asOf: c.clock.now(), pages: c.invalidations.pages.Load()}
+	return &entry{asOf: c.now(), pages: c.invalidations.pages.Load()}
 }
 
 // store adds an entry. It clones the strings of the key, which may be parts of larger ones.
@@ -169,10 +162,8 @@ func weigh(k key, e *entry) uint32 {
 	return uint32(size)
 }
 
-// clock returns moments in nanoseconds since its start. It is monotonic.
-type clock struct{ start time.Time }
-
-func (c clock) now() int64 { return int64(time.Since(c.start)) }
+// now returns the present moment, in nanoseconds since New. It is monotonic.
+func (c *Cache) now() int64 { return int64(time.Since(c.start)) }
 
 // longAgo is a moment that is always too old.
 const longAgo = -1 << 62
@@ -180,7 +171,7 @@ const longAgo = -1 << 62
 // Resolve returns where a name leads, or led at most MaxStale ago: [dibs.Resolution.Age] is
 // the maximum age. Callers share the result, and must not change what it points to.
 func (c *Cache) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
-	k := key{kindResolve, namespace, value}
+	k := key{namespace: namespace, value: value}
 	if e, age, ok := c.lookup(k); ok {
 		r := e.resolution
 		r.Age = age
@@ -213,7 +204,7 @@ func (c *Cache) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Av
 	var missing []string
 	var indexes []int // of the missing values
 	for i, value := range request.Values {
-		if e, _, ok := c.lookup(key{kindCheck, request.Namespace, value}); ok {
+		if e, _, ok := c.lookup(key{request.Namespace, value, true}); ok {
 			answers[i] = e.availability
 		} else {
 			missing, indexes = append(missing, value), append(indexes, i)
@@ -236,7 +227,7 @@ func (c *Cache) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Av
 		// no such entry is lasting.
 		name := slotOf(dibs.NameID(request.Namespace, availability.Canonical))
 		e.dependsOn = [2]uint32{name, name}
-		c.store(key{kindCheck, request.Namespace, missing[i]}, &e)
+		c.store(key{request.Namespace, missing[i], true}, &e)
 	}
 	return answers, nil
 }

@@ -52,7 +52,7 @@ func (c *Cache) interval() time.Duration { return max(c.maxStale/4, minInterval)
 
 // read reads the next page, and reports whether there may be more.
 func (f *follower) read(ctx context.Context) (more bool, err error) {
-	began := f.clock.now()
+	began := f.now()
 	ctx, cancel := context.WithTimeout(ctx, max(f.maxStale, time.Second))
 	defer cancel()
 	page, err := f.registry.Events(ctx, dibs.FeedQuery{After: f.after, Limit: pageSize})

@@ -53,7 +53,7 @@ type core struct {
 	tx     *committer // nil outside a transaction of the caller
 
 	conflicts   *conflictCounts
-	suggestions *singleFlight
+	suggestions singleFlight
 	commits     *wake.List // woken after each commit of this process
 	failures    failureLog
 
@@ -67,7 +67,7 @@ func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.Li
 	store := observeStore(engine, cfg.Observer)
 	c := &core{
 		policies: policies{all.current, store}, cfg: cfg, store: store, ends: &pastEnds{store: store},
-		conflicts: &conflictCounts{}, suggestions: newSingleFlight(), commits: commits,
+		conflicts: &conflictCounts{}, commits: commits,
 	}
 	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
 	ctx, stop := context.WithCancel(context.Background())
@@ -126,7 +126,7 @@ func (c *core) inTransaction(bind func(dibs.Store) (dibs.Store, error)) (*core, 
 	return &core{
 		policies: policies{c.current, store}, cfg: c.cfg, store: store, ends: ends,
 		tx:        &committer{store: store, ends: ends},
-		conflicts: c.conflicts, suggestions: newSingleFlight(),
+		conflicts: c.conflicts,
 	}, nil
 }
 
@@ -213,7 +213,10 @@ func validateConfig(c dibs.Config) error {
 func withDefaults(c dibs.Config, engine dibs.Store) dibs.Config {
 	c.QueueSize = cmp.Or(c.QueueSize, 4096)
 	c.MaxBatch = cmp.Or(c.MaxBatch, 512)
-	c.Writers = cmp.Or(c.Writers, writersOf(engine))
+	if p, ok := engine.(dibs.Parallel); ok {
+		c.Writers = cmp.Or(c.Writers, p.Writers())
+	}
+	c.Writers = max(c.Writers, 1)
 	c.PollEvery = cmp.Or(c.PollEvery, 250*time.Millisecond)
 	c.Suggestions = cmp.Or(c.Suggestions, 3)
 	c.ConflictHistory = cmp.Or(c.ConflictHistory, 90*24*time.Hour)
@@ -221,14 +224,6 @@ func withDefaults(c dibs.Config, engine dibs.Store) dibs.Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
-}
-
-// writersOf returns how many concurrent commits suit an engine.
-func writersOf(engine dibs.Store) int {
-	if p, ok := engine.(dibs.Parallel); ok {
-		return max(p.Writers(), 1)
-	}
-	return 1
 }
 
 // policySet is a set of policies with a number that no other set of this process has.
