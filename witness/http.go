@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -119,10 +120,7 @@ func (w *HTTP) Ask(ctx context.Context, hold dibs.SuspectHold) (dibs.Verdict, er
 	if err != nil {
 		return dibs.Unknown, withoutURL(err)
 	}
-	request.Header = w.config.Header.Clone()
-	if request.Header == nil {
-		request.Header = make(http.Header)
-	}
+	maps.Copy(request.Header, w.config.Header.Clone())
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	// There is no Idempotency-Key: a service that stores answers would repeat an outdated one.

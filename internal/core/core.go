@@ -117,7 +117,13 @@ func (c *core) Close() error {
 // inTransaction returns a core on the store that bind returns, which is bound to a
 // transaction of the caller.
 func (c *core) inTransaction(bind func(dibs.Store) (dibs.Store, error)) (*core, error) {
-	store, err := bindEngine(unobserved(c.store), bind)
+	var store dibs.Store
+	var err error
+	if wrapper, ok := unobserved(c.store).(dibs.Binder); ok {
+		store, err = wrapper.Bind(bind) // the engine behind it
+	} else {
+		store, err = bind(unobserved(c.store))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +134,6 @@ func (c *core) inTransaction(bind func(dibs.Store) (dibs.Store, error)) (*core, 
 		tx:        &committer{store: store, ends: ends},
 		conflicts: c.conflicts,
 	}, nil
-}
-
-// bindEngine binds an engine, or the engine behind a store that wraps one.
-func bindEngine(store dibs.Store, bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
-	if b, ok := store.(dibs.Binder); ok {
-		return b.Bind(bind)
-	}
-	return bind(store)
 }
 
 func (c *core) IsBound() bool { return c.tx != nil }

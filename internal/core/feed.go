@@ -71,7 +71,7 @@ const maxScanned = maxPage
 // page reads one page. It skips events of other namespaces, about maxScanned at most.
 func (f feed) page(ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, error) {
 	page := dibs.EventPage{Next: query.After, Generation: f.policies.Load().generation}
-	limit := pageSize(query.Limit)
+	limit := pageSize(query.Limit, defaultPage)
 	// Each read is larger than the one before: the events of one namespace are usually few
 	// among many.
 	for scanned, size := 0, limit; ; size = min(2*size, maxScanned-scanned) {

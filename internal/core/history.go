@@ -24,10 +24,7 @@ func (c *core) History(ctx context.Context, query dibs.HistoryQuery) (dibs.Histo
 	if err != nil {
 		return dibs.HistoryPage{}, err
 	}
-	limit := maxPage // most histories are short: without a limit the caller gets nearly all at once
-	if query.Limit > 0 {
-		limit = min(query.Limit, maxPage)
-	}
+	limit := pageSize(query.Limit, maxPage)       // most histories are short: the caller gets nearly all at once
 	h := newHistoryReader(c.store, name, limit+1) // one more tells whether there is another page
 	if query.Cursor != "" {
 		h.resume(positions)

@@ -154,7 +154,7 @@ func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage,
 // engineQuery returns the query for the engine. The engine may have a name in another state
 // than its present one, so the query selects every state that can have become the wanted one.
 func engineQuery(q dibs.NamesQuery) (dibs.ListQuery, error) {
-	list := dibs.ListQuery{Kind: dibs.KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit)}
+	list := dibs.ListQuery{Kind: dibs.KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit, defaultPage)}
 	if q.Namespace != "" {
 		if err := rules.CheckNamespace(q.Namespace); err != nil {
 			return list, err
@@ -190,9 +190,9 @@ func engineQuery(q dibs.NamesQuery) (dibs.ListQuery, error) {
 	return list, nil
 }
 
-func pageSize(limit int) int {
+func pageSize(limit, usual int) int {
 	if limit <= 0 {
-		return defaultPage
+		return usual
 	}
 	return min(limit, maxPage)
 }

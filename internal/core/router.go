@@ -291,7 +291,7 @@ func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 		more = more || page.Next != ""
 	}
 	slices.SortFunc(all.Names, func(a, b dibs.Name) int { return record.ComparePositions(positionOf(a), positionOf(b)) })
-	if limit := pageSize(query.Limit); len(all.Names) > limit {
+	if limit := pageSize(query.Limit, defaultPage); len(all.Names) > limit {
 		all.Names, more = all.Names[:limit], true
 	}
 	if more {

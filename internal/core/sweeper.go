@@ -150,7 +150,11 @@ func (c *core) askWitness(ctx context.Context, n dibs.Name, now dibs.Instant) (s
 	if policy.Witness == nil {
 		said.Doubt, said.Unasked = "this process has no witness for the namespace", true
 	} else {
-		verdict, err := c.callWitness(ctx, policy.Witness, suspectHold(n, now))
+		verdict, err := c.callWitness(ctx, policy.Witness, dibs.SuspectHold{
+			ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical, Epoch: n.Epoch, Entity: n.Entity,
+			CorrelationID: n.CorrelationID, Meta: n.Meta, Principal: n.Principal,
+			CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt, AskedAt: now.Time(),
+		})
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
@@ -200,15 +204,6 @@ func (c *core) callWitness(ctx context.Context, witness dibs.Witness, hold dibs.
 		}
 	}()
 	return witness(ctx, hold)
-}
-
-// suspectHold returns what a witness is told of a name.
-func suspectHold(n dibs.Name, now dibs.Instant) dibs.SuspectHold {
-	return dibs.SuspectHold{
-		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical, Epoch: n.Epoch, Entity: n.Entity,
-		CorrelationID: n.CorrelationID, Meta: n.Meta, Principal: n.Principal,
-		CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt, AskedAt: now.Time(),
-	}
 }
 
 // plainText makes a text of the user storable: at most n bytes of UTF-8 without control

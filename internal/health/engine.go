@@ -105,8 +105,9 @@ func (e *engine) noteAnswer() {
 	}
 }
 
-// noteFailure notes a failure, and how many calls it failed: none for a probe.
-func (e *engine) noteFailure(err error, cause dibs.Cause, unreachable bool, calls int) {
+// noteFailure notes a failure, and how many calls it failed: none for a probe. Without an answer
+// the engine is unreachable.
+func (e *engine) noteFailure(err error, cause dibs.Cause, calls int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	begins := e.failure == nil
@@ -114,14 +115,14 @@ func (e *engine) noteFailure(err error, cause dibs.Cause, unreachable bool, call
 		e.failure = &failure{since: time.Now()}
 	}
 	f := e.failure
-	f.cause, f.err, f.unreachable = cause, err, unreachable
+	f.cause, f.err, f.unreachable = cause, plain(err), cause == dibs.CauseNoAnswer
 	e.reporter.failures += calls
 	e.reporter.failing(f, begins)
 	e.know()
 }
 
-// noteRead notes the outcome of a call that only reads. Without an answer the engine is
-// unreachable. Any other error may be about this call alone: a probe finds out.
+// noteRead notes the outcome of a call that only reads. An error other than a missing answer may
+// be about this call alone: a probe finds out.
 func (e *engine) noteRead(ctx context.Context, err error) error {
 	cause := CauseOf(err)
 	if cause == "" || ctx.Err() != nil {
@@ -131,7 +132,7 @@ func (e *engine) noteRead(ctx context.Context, err error) error {
 	if cause != dibs.CauseNoAnswer {
 		return err
 	}
-	e.noteFailure(plain(err), cause, true, 1)
+	e.noteFailure(err, cause, 1)
 	return reported{err}
 }
 
@@ -152,7 +153,7 @@ func (e *engine) noteCommit(outcomes []dibs.Outcome, err error) error {
 	if cause == "" {
 		return err
 	}
-	e.noteFailure(plain(err), cause, cause == dibs.CauseNoAnswer, 1)
+	e.noteFailure(err, cause, 1)
 	return reported{err}
 }
 

@@ -66,7 +66,7 @@ func (e *engine) nextProbe(last time.Time, suspicious bool) time.Time {
 func (e *engine) probe(write chan error) chan error {
 	if err := e.pingInTime(); err != nil {
 		if e.ctx.Err() == nil {
-			e.noteFailure(plain(err), dibs.CauseNoAnswer, true, 0)
+			e.noteFailure(err, dibs.CauseNoAnswer, 0)
 		}
 		return write
 	}
@@ -80,7 +80,7 @@ func (e *engine) probe(write chan error) chan error {
 		e.noteProbe(err)
 		return nil
 	case <-time.After(e.intervals.timeout):
-		e.noteFailure(errLate, e.diagnose(), false, 0)
+		e.noteFailure(errLate, e.diagnose(), 0)
 	case <-e.ctx.Done():
 	}
 	return write
@@ -114,8 +114,7 @@ func (e *engine) noteProbe(err error) {
 	case err == nil:
 		e.noteSuccess()
 	case e.ctx.Err() == nil:
-		cause := CauseOf(err)
-		e.noteFailure(plain(err), cause, cause == dibs.CauseNoAnswer, 0)
+		e.noteFailure(err, CauseOf(err), 0)
 	}
 }
 
