@@ -127,7 +127,9 @@ func (r *router) coreOf(part int) (*core, error) {
 }
 
 // on makes a call of the core of a part, and reports it.
-func on[Q, A any](ctx context.Context, r *router, part int, work dibs.Work, do func(*core, context.Context, Q) (A, error), q Q) (answer A, err error) {
+func on[Q, A any](
+	ctx context.Context, r *router, part int, work dibs.Work, do func(*core, context.Context, Q) (A, error), q Q,
+) (answer A, err error) {
 	ctx, end := beginWork(ctx, r.observer, work)
 	c, err := r.coreOf(part)
 	if err == nil {
