@@ -37,7 +37,7 @@ var mayImport = []struct{ folder, packages string }{
 	// Names.
 	{"profile", "/"},
 	{"internal/rules", "/"},
-	{"internal/core", "/ internal/rules internal/backoff internal/generation internal/wake"},
+	{"internal/core", "/ internal/rules internal/backoff internal/generation internal/record internal/wake"},
 	{"embedded", "/ internal/core profile"},
 
 	// Engines.
