@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,4 +129,157 @@ func resolvePath(namespace, value string) string {
 		escaped = strings.ReplaceAll(value, ".", "%2E")
 	}
 	return "/v1/resolve/" + url.PathEscape(namespace) + "/" + escaped
+}
+
+// registerForwarded adds the resolve call for reverse proxies, which send it for each request
+// before they let the request through.
+func (s *Server) registerForwarded() {
+	op := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Resolve the name in a request that a proxy forwards", tagNames, 404, 410, 422)
+	op.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
+	for _, response := range op.Responses {
+		response.Description = "An old name, or another spelling: Location is the visitor's URL with the present name in it."
+	}
+	op.Middlewares = append(op.Middlewares, variesByVisitor)
+	register(s, op, s.resolveForwarded)
+}
+
+// variesByVisitor tells caches that the response depends on the visitor's request. The proxy's
+// own URL is the same for all visitors.
+func variesByVisitor(ctx huma.Context, next func(huma.Context)) {
+	ctx.AppendHeader("Vary", "X-Forwarded-Uri, X-Forwarded-Method")
+	next(ctx)
+}
+
+type forwardedInput struct {
+	Namespace string `query:"namespace" required:"true" example:"slug"`
+	Prefix    string `query:"prefix" default:"/" doc:"The path before the name; * is any one segment." example:"/w/"`
+	Refuse    int    `query:"refuse" enum:"403" doc:"Answer with this status instead of 3xx, 404 and 410, for proxies that support no other. Dibs-Status has the original."`
+	URI       string `header:"X-Forwarded-Uri" doc:"Required: the path and query of the visitor's request, as sent." example:"/w/alice-bob?page=2"`
+	Method    string `header:"X-Forwarded-Method" default:"GET" doc:"The visitor's method."`
+}
+
+// forwarded is the response to a proxy.
+type forwarded struct {
+	Status       int
+	DibsStatus   int    `header:"Dibs-Status" doc:"The status for the visitor."`
+	CacheControl string `header:"Cache-Control"`
+	Location     string `header:"Location"`
+	EntityType   string `header:"Dibs-Entity-Type"`
+	EntityID     string `header:"Dibs-Entity-Id"`
+	Body         wire.Resolution
+}
+
+func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*forwarded, error) {
+	if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
+		return nil, err
+	}
+	prefix, err := redirect.ParsePrefix(in.Prefix)
+	if err != nil {
+		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", err.Error())
+	}
+	if in.URI == "" {
+		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the header X-Forwarded-Uri is missing: the proxy must send the path and query of the visitor's request")
+	}
+	name, r := nameIn(prefix, in.URI), notResolved
+	if name.Value != "" {
+		if r, err = s.reader(ctx).Resolve(ctx, in.Namespace, name.Value); err != nil {
+			return nil, err
+		}
+	}
+	return s.answerProxy(name, r, in)
+}
+
+// notResolved is the resolution of a path without a name.
+var notResolved = dibs.Resolution{Outcome: dibs.ResolveNotFound, Status: http.StatusNotFound}
+
+// answerProxy returns what the visitor should get.
+func (s *Server) answerProxy(name visited, r dibs.Resolution, in *forwardedInput) (*forwarded, error) {
+	out := &forwarded{
+		Status: r.Status, CacheControl: visitorCacheControl(s.cfg.MaxStale - r.Age),
+		EntityType: headerText(r.Entity.Type), EntityID: headerText(r.Entity.ID), Body: wire.ResolutionOf(r),
+	}
+	if to := present(r); to != "" && to != name.Value {
+		if r.Outcome == dibs.ResolveActive {
+			out.Status = http.StatusMovedPermanently // the policy's status is for old names
+		}
+		out.Status = redirect.Status(out.Status, in.Method)
+		if out.Location = name.location(to); out.Location == "" {
+			r, out.Status = notResolved, http.StatusNotFound
+		}
+	}
+	out.DibsStatus = out.Status
+	switch {
+	case out.Status >= http.StatusBadRequest:
+		return nil, out.refusal(unresolved(r), in.Refuse)
+	case out.Location != "" && in.Refuse != 0:
+		return nil, out.refusal(newProblem(out.Status, "MOVED", "this name has moved: see Location"), in.Refuse)
+	}
+	return out, nil
+}
+
+// refusal returns the response as a problem, with the status that the proxy wants instead, if any.
+func (f *forwarded) refusal(p *problem, status int) *problem {
+	p.cacheControl, p.header = f.CacheControl, http.Header{"Dibs-Status": {strconv.Itoa(f.DibsStatus)}}
+	if f.Location != "" {
+		p.header.Set("Location", f.Location)
+	}
+	if status != 0 {
+		p.Status = status
+	}
+	return p
+}
+
+// visitorCacheControl returns the Cache-Control of a response that a proxy passes on. Without
+// must-revalidate a disconnected cache might use it for longer.
+func visitorCacheControl(maxStale time.Duration) string {
+	if maxStale < time.Second {
+		return "no-store"
+	}
+	return fmt.Sprintf("max-age=%d, must-revalidate", maxStale/time.Second)
+}
+
+// visited is the name in a visitor's request. An empty Value means that there is none.
+type visited struct {
+	redirect.Match
+	query string // with its question mark
+}
+
+// nameIn finds the name in a visitor's request. It finds none in a path with dot segments:
+// proxies clean such a path before they route it, so it would reach another target.
+func nameIn(prefix redirect.Prefix, uri string) visited {
+	u, err := url.ParseRequestURI(uri)
+	if err != nil || u.Scheme != "" || u.Host != "" || redirect.HasDots(u.EscapedPath()) {
+		return visited{}
+	}
+	found, ok := prefix.Find(u.EscapedPath())
+	if !ok {
+		return visited{}
+	}
+	v := visited{Match: found}
+	if u.RawQuery != "" || u.ForceQuery {
+		v.query = "?" + u.RawQuery
+	}
+	return v
+}
+
+// present returns the active name that a resolution leads to; empty if there is none.
+func present(r dibs.Resolution) string {
+	switch {
+	case r.Outcome == dibs.ResolveActive:
+		return r.Canonical
+	case r.To != nil:
+		return r.To.Canonical
+	default:
+		return ""
+	}
+}
+
+// location returns the visitor's URL with another name in it; empty if the name does not fit
+// into a path.
+func (v visited) location(name string) string {
+	path, ok := v.Replace(name)
+	if !ok {
+		return ""
+	}
+	return path + v.query
 }

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -236,4 +239,143 @@ func (s *Server) rotateWebhook(ctx context.Context, _ *webhook.Hook, in *rotateW
 func (s *Server) testWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Ping(ctx, hook)
 	return deliveryOf(attempt), err
+}
+
+const (
+	lettersPath = webhookPath + "/deadletters"
+	letterPath  = lettersPath + "/{letter}"
+)
+
+func (s *Server) registerDeadLetters() {
+	operation := func(method, path, id, summary string) huma.Operation {
+		return s.operation(method, path, id, summary, tagWebhooks, http.StatusNotFound)
+	}
+	registerHook(s, operation(http.MethodGet, lettersPath, "listDeadLetters", "List the dead letters of a webhook"), s.listDeadLetters)
+	registerHook(s, operation(http.MethodDelete, lettersPath, "removeDeadLetters", "Remove all dead letters of a webhook"), s.removeDeadLetters)
+	registerHook(s, operation(http.MethodPost, lettersPath+"/resend", "resendDeadLetters", "Send dead letters again, until one fails or the request times out"), s.resendDeadLetters)
+	registerHook(s, operation(http.MethodGet, letterPath, "getDeadLetter", "Show a dead letter with its event"), s.getDeadLetter)
+	registerHook(s, operation(http.MethodDelete, letterPath, "removeDeadLetter", "Remove a dead letter"), s.removeDeadLetter)
+	registerHook(s, operation(http.MethodPost, letterPath+"/resend", "resendDeadLetter", "Send a dead letter again, now"), s.resendDeadLetter)
+}
+
+type listDeadLettersInput struct {
+	ByWebhook
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"Default: 100."`
+	Cursor string `query:"cursor"`
+}
+
+func (s *Server) listDeadLetters(ctx context.Context, hook *webhook.Hook, in *listDeadLettersInput) (page wire.DeadLetterPage, err error) {
+	limit := cmp.Or(in.Limit, 100)
+	letters, err := s.cfg.Webhooks.DeadLetters(ctx, in.ID, in.Cursor, limit)
+	page.DeadLetters = []wire.DeadLetter{}
+	for _, letter := range letters {
+		if hook.Covers(letter) {
+			page.DeadLetters = append(page.DeadLetters, letterOf(letter))
+		}
+	}
+	if len(letters) == limit {
+		page.NextCursor = letters[limit-1].ID
+	}
+	return page, err
+}
+
+type deadLetterInput struct {
+	ByWebhook
+	Letter string `path:"letter"`
+}
+
+func (s *Server) getDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.DeadLetter, error) {
+	letter, event, err := s.cfg.Webhooks.DeadLetter(ctx, hook, in.Letter)
+	shown := letterOf(letter)
+	if event != nil {
+		e := wire.EventOf(*event)
+		shown.Event = &e
+	}
+	return shown, err
+}
+
+func (s *Server) removeDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.Removed, error) {
+	if _, _, err := s.cfg.Webhooks.DeadLetter(ctx, hook, in.Letter); err != nil {
+		return wire.Removed{}, err
+	}
+	return wire.Removed{Removed: 1}, s.cfg.Webhooks.RemoveDeadLetter(ctx, in.ID, in.Letter)
+}
+
+func (s *Server) removeDeadLetters(ctx context.Context, _ *webhook.Hook, in *ByWebhook) (wire.Removed, error) {
+	n, err := s.cfg.Webhooks.RemoveDeadLetters(ctx, in.ID)
+	return wire.Removed{Removed: n}, err
+}
+
+func (s *Server) resendDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.WebhookAttempt, error) {
+	attempt, err := s.cfg.Webhooks.Resend(ctx, hook, in.Letter)
+	return deliveryOf(attempt), err
+}
+
+func (s *Server) resendDeadLetters(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.DeadLettersResent, error) {
+	resent, err := s.cfg.Webhooks.ResendAll(ctx, hook)
+	shown := wire.DeadLettersResent{Delivered: resent.Delivered, Purged: resent.Purged, Left: resent.Left}
+	if resent.Failed != nil {
+		failed := deliveryOf(*resent.Failed)
+		shown.Failed = &failed
+	}
+	return shown, err
+}
+
+// webhookOf converts a webhook, without its secrets.
+func webhookOf(hook *webhook.Hook) wire.Webhook {
+	shown := wire.Webhook{
+		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Enabled: hook.Enabled,
+		Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
+	}
+	for _, kind := range hook.Kinds {
+		shown.Kinds = append(shown.Kinds, string(kind))
+	}
+	return shown
+}
+
+func webhookStatusOf(s webhook.Status) *wire.WebhookStatus {
+	return &wire.WebhookStatus{
+		Waiting: s.Waiting, Behind: s.Behind, More: s.More, OldestAt: wire.FormatTime(s.OldestAt), PausedUntil: wire.FormatTime(s.PausedUntil),
+		Delivered: s.Delivered, Failed: s.Failed, LastSuccess: wire.FormatTime(s.LastSuccess), LastFailure: wire.FormatTime(s.LastFailure),
+		LastError: s.LastError, DeadLetters: s.DeadLetters, Dropped: s.Dropped,
+	}
+}
+
+func deliveryOf(a webhook.Attempt) wire.WebhookAttempt {
+	return wire.WebhookAttempt{
+		Delivered: a.Delivered(), At: wire.FormatTime(a.At), TookMs: a.Took.Milliseconds(), Status: a.Status, Error: a.Error,
+	}
+}
+
+func letterOf(l webhook.DeadLetter) wire.DeadLetter {
+	shown := wire.DeadLetter{
+		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt.Time()), DeadAt: wire.FormatTime(l.DeadAt.Time()),
+		Attempts: l.Attempts, LastError: l.LastError,
+	}
+	if !l.Name.IsZero() {
+		shown.ReservationID = l.Name.String()
+	}
+	return shown
+}
+
+// webhookProblem returns the problem for an error about webhooks; nil for any other error.
+func webhookProblem(err error) *problem {
+	text := strings.TrimPrefix(err.Error(), "webhook: ")
+	var wrong *webhook.InvalidError
+	switch {
+	case errors.As(err, &wrong):
+		p := newProblem(http.StatusUnprocessableEntity, "INVALID_WEBHOOK", text)
+		p.Field = wrong.Field
+		return p
+	case errors.Is(err, webhook.ErrNotFound):
+		return newProblem(http.StatusNotFound, "WEBHOOK_NOT_FOUND", "no such webhook")
+	case errors.Is(err, webhook.ErrNoDeadLetter):
+		return newProblem(http.StatusNotFound, "DEAD_LETTER_NOT_FOUND", "no such dead letter")
+	case errors.Is(err, webhook.ErrPurged):
+		return newProblem(http.StatusNotFound, "EVENT_PURGED", text)
+	case errors.Is(err, webhook.ErrTooMany), errors.Is(err, webhook.ErrTooManyOfOne):
+		return newProblem(http.StatusUnprocessableEntity, "TOO_MANY_WEBHOOKS", text)
+	default:
+		return nil
+	}
 }

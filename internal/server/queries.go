@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -147,4 +149,134 @@ type swapInput struct {
 func (s *Server) swap(ctx context.Context, in *swapInput) (*answer[wire.Result], error) {
 	result, err := s.run(ctx, dibs.Swap{Namespace: in.Body.Namespace, A: in.Body.A.Named(), B: in.Body.B.Named()})
 	return ok(wire.ResultOf(result)), err
+}
+
+func (s *Server) registerCheck() {
+	register(s, s.operation(http.MethodGet, "/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved", tagNames, 422), s.checkName)
+	register(s, s.operation(http.MethodPost, "/v1/check", "checkNames", "Ask whether names could be reserved", tagNames, 422), s.checkNames)
+}
+
+type checkInput struct {
+	ByName
+	Suggest int `query:"suggest" minimum:"0" maximum:"10" doc:"How many free names to offer."`
+}
+
+// oneAvailability is one result, by itself and as a list of one.
+type oneAvailability struct {
+	wire.Availability
+	Results []wire.Availability `json:"results" nullable:"false"`
+}
+
+func (s *Server) checkName(ctx context.Context, in *checkInput) (*answer[oneAvailability], error) {
+	if err := s.mayInURL(ctx, access.Check, in.Namespace, "/v1/check"); err != nil {
+		return nil, err
+	}
+	all, err := s.check(ctx, dibs.CheckRequest{Namespace: in.Namespace, Values: []string{in.Value}, Suggest: in.Suggest})
+	if err != nil {
+		return nil, err
+	}
+	return ok(oneAvailability{all.Body.Results[0], all.Body.Results}), nil
+}
+
+type checkNamesInput struct {
+	Body struct {
+		Namespace string       `json:"namespace"`
+		Values    []string     `json:"values" nullable:"false" doc:"At most 100."`
+		Entity    *wire.Entity `json:"entity,omitempty" doc:"The owner-to-be. A name in quarantine is available to its last owner."`
+		Suggest   int          `json:"suggest,omitempty" minimum:"0" maximum:"10" doc:"How many free names to offer for each that is not available."`
+		Parts     []string     `json:"parts,omitempty" doc:"Parts for suggestions: a surname, a city, a year."`
+	}
+}
+
+type availabilities struct {
+	Results []wire.Availability `json:"results" nullable:"false"`
+}
+
+// maxWithoutBulk is how many values a check may have without the right bulk.
+const maxWithoutBulk = 10
+
+func (s *Server) checkNames(ctx context.Context, in *checkNamesInput) (*answer[availabilities], error) {
+	b := in.Body
+	if len(b.Values) > maxWithoutBulk {
+		if err := s.may(ctx, access.Bulk, b.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.may(ctx, access.Check, b.Namespace); err != nil {
+		return nil, err
+	}
+	return s.check(ctx, dibs.CheckRequest{
+		Namespace: b.Namespace, Values: b.Values, Entity: b.Entity.Entity(), Suggest: b.Suggest, Parts: b.Parts,
+	})
+}
+
+func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[availabilities], error) {
+	if p := s.chargeMore(ctx, min(len(request.Values), limit.LeastChecks)-1); p != nil {
+		return nil, p
+	}
+	list, err := s.reader(ctx).Check(ctx, request)
+	return ok(availabilities{wire.ListOf(list, wire.AvailabilityOf)}), err
+}
+
+func (s *Server) registerHistory() {
+	register(s, s.operation(http.MethodGet, namePath+"/history", "getHistory", "Show what happened to a name, or who held it at a moment", tagNames, 422), s.getHistory)
+	register(s, s.operation(http.MethodPost, "/v1/names/history", "lookUpHistory", "The same for a value that does not belong in a URL", tagNames, 422), s.lookUpHistory)
+}
+
+// history is the events of a name, or its holder at a moment.
+type history struct {
+	Events     []wire.Event `json:"events,omitzero" doc:"The newest events, or those before another page, oldest first."`
+	NextCursor string       `json:"nextCursor,omitempty" doc:"The cursor of the page with older events; absent on the last page."`
+	Holder     *wire.Holder `json:"holder,omitempty" doc:"With at: the holder at that moment."`
+}
+
+type historyInput struct {
+	ByName
+	At     time.Time `query:"at" doc:"Show the holder at this moment."`
+	Limit  int       `query:"limit" minimum:"0" maximum:"1000" doc:"Default: 1,000."`
+	Cursor string    `query:"cursor" doc:"nextCursor of the page with newer events."`
+}
+
+func (s *Server) getHistory(ctx context.Context, in *historyInput) (*answer[history], error) {
+	if err := s.mayInURL(ctx, access.History, in.Namespace, "/v1/names/history"); err != nil {
+		return nil, err
+	}
+	return s.findHistory(ctx, dibs.HistoryQuery{Namespace: in.Namespace, Value: in.Value, Limit: in.Limit, Cursor: in.Cursor}, in.At)
+}
+
+type lookUpHistoryInput struct {
+	Body struct {
+		NameInBody
+		At     time.Time `json:"at,omitzero" doc:"Show the holder at this moment."`
+		Limit  int       `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"Default: 1,000."`
+		Cursor string    `json:"cursor,omitempty" doc:"nextCursor of the page with newer events."`
+	}
+}
+
+func (s *Server) lookUpHistory(ctx context.Context, in *lookUpHistoryInput) (*answer[history], error) {
+	b := in.Body
+	if err := s.may(ctx, access.History, b.Namespace); err != nil {
+		return nil, err
+	}
+	return s.findHistory(ctx, dibs.HistoryQuery{Namespace: b.Namespace, Value: b.Value, Limit: b.Limit, Cursor: b.Cursor}, b.At)
+}
+
+// defaultHistory is how many events an answer has if the request sets no limit.
+const defaultHistory = 1000
+
+func (s *Server) findHistory(ctx context.Context, query dibs.HistoryQuery, at time.Time) (*answer[history], error) {
+	size := query.Limit
+	if size == 0 || !at.IsZero() {
+		size = defaultHistory
+	}
+	if p := s.chargePage(infoOf(ctx), size); p != nil {
+		return nil, p
+	}
+	if !at.IsZero() {
+		h, err := s.registry(ctx).WhoHeld(ctx, query.Namespace, query.Value, at)
+		holder := wire.HolderOf(h)
+		return ok(history{Holder: &holder}), err
+	}
+	page, err := s.registry(ctx).HistoryPage(ctx, query)
+	return ok(history{Events: wire.EventsOf(page.Events), NextCursor: page.Next}), err
 }
