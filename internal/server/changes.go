@@ -12,8 +12,6 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-const tagReservations = "Reservations"
-
 // answer is a response with a status of its own.
 type answer[T any] struct {
 	Status int
@@ -29,10 +27,6 @@ func created[T any](body T, replayed bool) *answer[T] {
 		return ok(body)
 	}
 	return &answer[T]{http.StatusCreated, body}
-}
-
-func (s *Server) registerReservations() {
-	register(s, s.operation(http.MethodGet, reservationPath, "getReservation", "Show a reservation", tagReservations, 404), s.getReservation)
 }
 
 // Idempotent is a request that can be repeated.
@@ -105,29 +99,18 @@ type ByReservation struct {
 	ReservationID string `path:"reservationId" example:"res_c4mkvhn2l6u5tmbbq4zkzswwm4"`
 }
 
-func (s *Server) getReservation(ctx context.Context, in *ByReservation) (*answer[wire.Name], error) {
-	if err := s.maySomewhere(ctx, access.Get); err != nil {
-		return nil, err
-	}
-	id, err := dibs.ParseID(in.ReservationID)
-	if err != nil {
-		return nil, err
-	}
-	return s.showName(ctx, dibs.Lookup{ID: id, Version: true, Visible: infoOf(ctx).canGet})
-}
+func (r ByReservation) reservationID() string { return r.ReservationID }
 
-func (s *Server) showName(ctx context.Context, lookup dibs.Lookup) (*answer[wire.Name], error) {
-	name, err := s.registry(ctx).Get(ctx, lookup)
-	return ok(wire.NameOf(name)), err
-}
-
-// runOnReservation applies a command to the reservation in the path.
-func (s *Server) runOnReservation(ctx context.Context, in ByReservation, command func(dibs.ID) dibs.Command) (*answer[wire.Name], error) {
-	id, err := dibs.ParseID(in.ReservationID)
-	if err != nil {
-		return nil, err
-	}
-	return s.runForName(ctx, command(id))
+// registerOnReservation adds the call of a command to the reservation in its path.
+func registerOnReservation[I interface{ reservationID() string }](s *Server, op, summary string, command func(dibs.ID, *I) dibs.Command) {
+	operation := s.operation(http.MethodPost, reservationPath+"/"+op, op, summary, tagReservations, 404, 409, 422)
+	register(s, operation, func(ctx context.Context, in *I) (*answer[wire.Name], error) {
+		id, err := dibs.ParseID((*in).reservationID())
+		if err != nil {
+			return nil, err
+		}
+		return s.runForName(ctx, command(id, in))
+	})
 }
 
 type extendInput struct {
@@ -138,10 +121,8 @@ type extendInput struct {
 	}
 }
 
-func (s *Server) extend(ctx context.Context, in *extendInput) (*answer[wire.Name], error) {
-	return s.runOnReservation(ctx, in.ByReservation, func(id dibs.ID) dibs.Command {
-		return dibs.Extend{ID: id, Token: in.Body.Token, TTL: wire.TTL(in.Body.TTLMs)}
-	})
+func extend(id dibs.ID, in *extendInput) dibs.Command {
+	return dibs.Extend{ID: id, Token: in.Body.Token, TTL: wire.TTL(in.Body.TTLMs)}
 }
 
 type confirmInput struct {
@@ -154,11 +135,9 @@ type confirmInput struct {
 	}
 }
 
-func (s *Server) confirm(ctx context.Context, in *confirmInput) (*answer[wire.Name], error) {
-	return s.runOnReservation(ctx, in.ByReservation, func(id dibs.ID) dibs.Command {
-		b := in.Body
-		return dibs.Confirm{ID: id, Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces}
-	})
+func confirm(id dibs.ID, in *confirmInput) dibs.Command {
+	b := in.Body
+	return dibs.Confirm{ID: id, Token: b.Token, Entity: b.Entity.Entity(), Replace: b.Replace, Replaces: b.Replaces}
 }
 
 type releaseInput struct {
@@ -168,10 +147,8 @@ type releaseInput struct {
 	}
 }
 
-func (s *Server) release(ctx context.Context, in *releaseInput) (*answer[wire.Name], error) {
-	return s.runOnReservation(ctx, in.ByReservation, func(id dibs.ID) dibs.Command {
-		return dibs.Release{ID: id, Token: in.Body.Token}
-	})
+func release(id dibs.ID, in *releaseInput) dibs.Command {
+	return dibs.Release{ID: id, Token: in.Body.Token}
 }
 
 type settleInput struct {
@@ -182,19 +159,11 @@ type settleInput struct {
 	}
 }
 
-func (s *Server) settle(ctx context.Context, in *settleInput) (*answer[wire.Name], error) {
-	return s.runOnReservation(ctx, in.ByReservation, func(id dibs.ID) dibs.Command {
-		if in.Body.Outcome == "exists" {
-			return dibs.Settle{ID: id, Verdict: dibs.Exists(in.Body.Entity.Entity())}
-		}
-		return dibs.Settle{ID: id, Verdict: dibs.Absent}
-	})
-}
-
-const tagEntities = "Entities"
-
-func (s *Server) registerEntities() {
-	register(s, s.operation(http.MethodGet, entityPath, "getEntity", "Show an entity with its names", tagEntities, 404, 422), s.getEntity)
+func settle(id dibs.ID, in *settleInput) dibs.Command {
+	if in.Body.Outcome == "exists" {
+		return dibs.Settle{ID: id, Verdict: dibs.Exists(in.Body.Entity.Entity())}
+	}
+	return dibs.Settle{ID: id, Verdict: dibs.Absent}
 }
 
 // ByEntity is an entity in a path.
@@ -205,19 +174,6 @@ type ByEntity struct {
 }
 
 func (e *ByEntity) entity() dibs.Entity { return dibs.Entity{Type: e.Type, ID: e.ID} }
-
-type entityAnswer struct {
-	ETag string `header:"ETag" doc:"The entity's version."`
-	Body wire.EntityInfo
-}
-
-func (s *Server) getEntity(ctx context.Context, in *ByEntity) (*entityAnswer, error) {
-	if err := s.mayInScope(ctx, access.Get, in.Scope); err != nil {
-		return nil, err
-	}
-	info, err := s.registry(ctx).Entity(ctx, in.Scope, in.entity())
-	return &entityAnswer{ETag: etag(info.Version), Body: wire.EntityInfoOf(info)}, err
-}
 
 func etag(version uint64) string { return fmt.Sprintf("%q", strconv.FormatUint(version, 10)) }
 
@@ -312,4 +268,70 @@ func (s *Server) rename(ctx context.Context, in *renameInput) (*renamed, error) 
 		return nil, err
 	}
 	return &renamed{etag(name.Body.Version), name.Body}, nil
+}
+
+type claimInput struct {
+	Body struct {
+		Namespace        string            `json:"namespace" example:"slug"`
+		Value            string            `json:"value" example:"Alice & Bob"`
+		Entity           wire.Entity       `json:"entity"`
+		CorrelationID    string            `json:"correlationId,omitempty"`
+		Meta             map[string]string `json:"meta,omitempty"`
+		Field            string            `json:"field,omitempty"`
+		OverrideReserved bool              `json:"overrideReserved,omitempty"`
+	}
+}
+
+func (s *Server) claim(ctx context.Context, in *claimInput) (*answer[wire.Name], error) {
+	b := in.Body
+	name, err := s.runForName(ctx, dibs.Claim{
+		Namespace: b.Namespace, Value: b.Value, Entity: b.Entity.Entity(), CorrelationID: b.CorrelationID,
+		Meta: b.Meta, Field: b.Field, OverrideReserved: b.OverrideReserved,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return created(name.Body, name.Body.Replayed), nil
+}
+
+type decommissionInput struct {
+	ByName
+	Body struct {
+		Entity wire.Entity `json:"entity"`
+	}
+}
+
+func (s *Server) decommission(ctx context.Context, in *decommissionInput) (*answer[wire.Name], error) {
+	if err := s.mayInURL(ctx, access.Decommission, in.Namespace, "/v1/apply"); err != nil {
+		return nil, err
+	}
+	return s.runForName(ctx, dibs.Decommission{Namespace: in.Namespace, Value: in.Value, Entity: in.Body.Entity.Entity()})
+}
+
+type transferInput struct {
+	ByName
+	Body struct {
+		From wire.Entity `json:"from"`
+		To   wire.Entity `json:"to"`
+	}
+}
+
+func (s *Server) transfer(ctx context.Context, in *transferInput) (*answer[wire.Name], error) {
+	if err := s.mayInURL(ctx, access.Transfer, in.Namespace, "/v1/apply"); err != nil {
+		return nil, err
+	}
+	return s.runForName(ctx, dibs.Transfer{Namespace: in.Namespace, Value: in.Value, From: in.Body.From.Entity(), To: in.Body.To.Entity()})
+}
+
+type swapInput struct {
+	Body struct {
+		Namespace string     `json:"namespace"`
+		A         wire.Named `json:"a" doc:"As it is before the swap."`
+		B         wire.Named `json:"b" doc:"As it is before the swap."`
+	}
+}
+
+func (s *Server) swap(ctx context.Context, in *swapInput) (*answer[wire.Result], error) {
+	result, err := s.run(ctx, dibs.Swap{Namespace: in.Body.Namespace, A: in.Body.A.Named(), B: in.Body.B.Named()})
+	return ok(wire.ResultOf(result)), err
 }

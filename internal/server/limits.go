@@ -131,13 +131,7 @@ func (s *Server) chargePage(r *requestInfo, size int) *problem {
 func (s *Server) chargeCommands(r *requestInfo, commands []dibs.Command, dryRun bool) *problem {
 	names := 0
 	for _, c := range commands {
-		n := 1
-		if count := s.commands[c.Op()].names; count != nil {
-			// The registry refuses a list that is longer than the rules allow; it costs no more than
-			// the longest one that they do allow.
-			n = min(max(1, count(c)), maxCommands)
-		}
-		names += n
+		names += namesOf(c)
 	}
 	kind, most := r.kind, s.limits.writes.Rate().N
 	if dryRun { // a dry run only reads

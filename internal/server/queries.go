@@ -6,44 +6,31 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-const tagNames = "Names"
-
-func (s *Server) registerNames() {
-	register(s, s.operation(http.MethodGet, "/v1/names", "listNames", "List names", tagNames, 422), s.listNames)
-	register(s, s.operation(http.MethodGet, namePath, "getName", "Show a name", tagNames, 404, 422), s.getName)
-	register(s, s.operation(http.MethodPost, "/v1/names/lookup", "lookUpName", "Show a name whose value does not belong in a URL", tagNames, 404, 422), s.lookUp)
-	s.registerHistory()
-	s.registerCheck()
-}
-
-type claimInput struct {
-	Body struct {
-		Namespace        string            `json:"namespace" example:"slug"`
-		Value            string            `json:"value" example:"Alice & Bob"`
-		Entity           wire.Entity       `json:"entity"`
-		CorrelationID    string            `json:"correlationId,omitempty"`
-		Meta             map[string]string `json:"meta,omitempty"`
-		Field            string            `json:"field,omitempty"`
-		OverrideReserved bool              `json:"overrideReserved,omitempty"`
+func (s *Server) registerQueries() {
+	get := func(path, id, summary, tag string, statuses ...int) huma.Operation {
+		return s.operation(http.MethodGet, path, id, summary, tag, statuses...)
 	}
-}
-
-func (s *Server) claim(ctx context.Context, in *claimInput) (*answer[wire.Name], error) {
-	b := in.Body
-	name, err := s.runForName(ctx, dibs.Claim{
-		Namespace: b.Namespace, Value: b.Value, Entity: b.Entity.Entity(), CorrelationID: b.CorrelationID,
-		Meta: b.Meta, Field: b.Field, OverrideReserved: b.OverrideReserved,
-	})
-	if err != nil {
-		return nil, err
+	// A value that does not belong in a URL is in the body.
+	post := func(path, id, summary string, statuses ...int) huma.Operation {
+		return s.operation(http.MethodPost, path, id, summary, tagNames, statuses...)
 	}
-	return created(name.Body, name.Body.Replayed), nil
+	register(s, get("/v1/names", "listNames", "List names", tagNames, 422), s.listNames)
+	register(s, get(namePath, "getName", "Show a name", tagNames, 404, 422), s.getName)
+	register(s, post("/v1/names/lookup", "lookUpName", "Show a name whose value does not belong in a URL", 404, 422), s.lookUp)
+	register(s, get(namePath+"/history", "getHistory", "Show what happened to a name, or who held it at a moment", tagNames, 422), s.getHistory)
+	register(s, post("/v1/names/history", "lookUpHistory", "The same for a value that does not belong in a URL", 422), s.lookUpHistory)
+	register(s, get("/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved", tagNames, 422), s.checkName)
+	register(s, post("/v1/check", "checkNames", "Ask whether names could be reserved", 422), s.checkNames)
+	register(s, get(reservationPath, "getReservation", "Show a reservation", tagReservations, 404), s.getReservation)
+	register(s, get(entityPath, "getEntity", "Show an entity with its names", tagEntities, 404, 422), s.getEntity)
 }
 
 // ByName is a name in a path. It is exported because the API library fills only exported
@@ -109,53 +96,6 @@ func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.Nam
 	return ok(wire.NamesPage{Names: wire.NamesOf(page.Names), NextCursor: page.Next}), err
 }
 
-type decommissionInput struct {
-	ByName
-	Body struct {
-		Entity wire.Entity `json:"entity"`
-	}
-}
-
-func (s *Server) decommission(ctx context.Context, in *decommissionInput) (*answer[wire.Name], error) {
-	if err := s.mayInURL(ctx, access.Decommission, in.Namespace, "/v1/apply"); err != nil {
-		return nil, err
-	}
-	return s.runForName(ctx, dibs.Decommission{Namespace: in.Namespace, Value: in.Value, Entity: in.Body.Entity.Entity()})
-}
-
-type transferInput struct {
-	ByName
-	Body struct {
-		From wire.Entity `json:"from"`
-		To   wire.Entity `json:"to"`
-	}
-}
-
-func (s *Server) transfer(ctx context.Context, in *transferInput) (*answer[wire.Name], error) {
-	if err := s.mayInURL(ctx, access.Transfer, in.Namespace, "/v1/apply"); err != nil {
-		return nil, err
-	}
-	return s.runForName(ctx, dibs.Transfer{Namespace: in.Namespace, Value: in.Value, From: in.Body.From.Entity(), To: in.Body.To.Entity()})
-}
-
-type swapInput struct {
-	Body struct {
-		Namespace string     `json:"namespace"`
-		A         wire.Named `json:"a" doc:"As it is before the swap."`
-		B         wire.Named `json:"b" doc:"As it is before the swap."`
-	}
-}
-
-func (s *Server) swap(ctx context.Context, in *swapInput) (*answer[wire.Result], error) {
-	result, err := s.run(ctx, dibs.Swap{Namespace: in.Body.Namespace, A: in.Body.A.Named(), B: in.Body.B.Named()})
-	return ok(wire.ResultOf(result)), err
-}
-
-func (s *Server) registerCheck() {
-	register(s, s.operation(http.MethodGet, "/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved", tagNames, 422), s.checkName)
-	register(s, s.operation(http.MethodPost, "/v1/check", "checkNames", "Ask whether names could be reserved", tagNames, 422), s.checkNames)
-}
-
 type checkInput struct {
 	ByName
 	Suggest int `query:"suggest" minimum:"0" maximum:"10" doc:"How many free names to offer."`
@@ -218,11 +158,6 @@ func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[
 	return ok(availabilities{wire.ListOf(list, wire.AvailabilityOf)}), err
 }
 
-func (s *Server) registerHistory() {
-	register(s, s.operation(http.MethodGet, namePath+"/history", "getHistory", "Show what happened to a name, or who held it at a moment", tagNames, 422), s.getHistory)
-	register(s, s.operation(http.MethodPost, "/v1/names/history", "lookUpHistory", "The same for a value that does not belong in a URL", tagNames, 422), s.lookUpHistory)
-}
-
 // history is the events of a name, or its holder at a moment.
 type history struct {
 	Events     []wire.Event `json:"events,omitzero" doc:"The newest events, or those before another page, oldest first."`
@@ -279,4 +214,33 @@ func (s *Server) findHistory(ctx context.Context, query dibs.HistoryQuery, at ti
 	}
 	page, err := s.registry(ctx).HistoryPage(ctx, query)
 	return ok(history{Events: wire.EventsOf(page.Events), NextCursor: page.Next}), err
+}
+
+func (s *Server) getReservation(ctx context.Context, in *ByReservation) (*answer[wire.Name], error) {
+	if err := s.maySomewhere(ctx, access.Get); err != nil {
+		return nil, err
+	}
+	id, err := dibs.ParseID(in.ReservationID)
+	if err != nil {
+		return nil, err
+	}
+	return s.showName(ctx, dibs.Lookup{ID: id, Version: true, Visible: infoOf(ctx).canGet})
+}
+
+func (s *Server) showName(ctx context.Context, lookup dibs.Lookup) (*answer[wire.Name], error) {
+	name, err := s.registry(ctx).Get(ctx, lookup)
+	return ok(wire.NameOf(name)), err
+}
+
+type entityAnswer struct {
+	ETag string `header:"ETag" doc:"The entity's version."`
+	Body wire.EntityInfo
+}
+
+func (s *Server) getEntity(ctx context.Context, in *ByEntity) (*entityAnswer, error) {
+	if err := s.mayInScope(ctx, access.Get, in.Scope); err != nil {
+		return nil, err
+	}
+	info, err := s.registry(ctx).Entity(ctx, in.Scope, in.entity())
+	return &entityAnswer{ETag: etag(info.Version), Body: wire.EntityInfoOf(info)}, err
 }

@@ -74,13 +74,12 @@ type Config struct {
 
 // Server is the HTTP handler of the API. It is safe for concurrent use.
 type Server struct {
-	cfg      Config
-	mux      *http.ServeMux
-	api      huma.API
-	handler  http.Handler
-	origins  origins
-	limits   *limits
-	commands map[string]commandType // by op
+	cfg     Config
+	mux     *http.ServeMux
+	api     huma.API
+	handler http.Handler
+	origins origins
+	limits  *limits
 
 	stats    *stats
 	pings    singleflight.Group
@@ -102,7 +101,7 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
-		limits: newLimits(cfg.Limits), commands: commandTypes(),
+		limits:    newLimits(cfg.Limits),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	cfg.Metrics.observe(s)
@@ -110,10 +109,7 @@ func New(cfg Config) *Server {
 	s.api = humago.New(s.mux, describe(cfg.Version))
 	s.api.UseMiddleware(s.authenticate)
 	s.registerCommands()
-	s.registerApply()
-	s.registerReservations()
-	s.registerNames()
-	s.registerEntities()
+	s.registerQueries()
 	s.registerResolve()
 	s.registerWatch()
 	s.registerOperate()
