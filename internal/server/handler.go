@@ -81,31 +81,19 @@ func longRunning(r *http.Request) bool {
 	return r.URL.Path == recanonicalizePath || r.URL.Path == sweepPath || r.URL.Path == forgetPath
 }
 
-// notFound answers an unknown path or method with a problem. The handler is the mux's own.
+// notFound answers an unknown path or method with a problem, and an unclean path with the redirect
+// of the mux's own handler.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	answer := &headerRecorder{header: make(http.Header)}
-	handler.ServeHTTP(answer, r)
-	switch answer.status {
+	out := &errorFilter{ResponseWriter: w}
+	handler.ServeHTTP(out, r)
+	switch out.status {
 	case http.StatusMethodNotAllowed:
-		allow := answer.header.Get("Allow")
-		w.Header().Set("Allow", allow)
-		writeProblem(w, newProblem(answer.status, "METHOD_NOT_ALLOWED", fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, allow)))
-	case http.StatusNotFound, 0:
-		writeProblem(w, newProblem(http.StatusNotFound, "NOT_FOUND", "no such path: see /docs for all paths"))
-	default: // a redirect to the clean path
-		handler.ServeHTTP(w, r)
+		detail := fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, w.Header().Get("Allow"))
+		writeProblem(w, newProblem(out.status, "METHOD_NOT_ALLOWED", detail))
+	case http.StatusNotFound:
+		writeProblem(w, newProblem(out.status, "NOT_FOUND", "no such path: see /docs for all paths"))
 	}
 }
-
-// headerRecorder keeps the status and headers of a response.
-type headerRecorder struct {
-	header http.Header
-	status int
-}
-
-func (h *headerRecorder) Header() http.Header         { return h.header }
-func (h *headerRecorder) WriteHeader(status int)      { h.status = status }
-func (h *headerRecorder) Write(b []byte) (int, error) { return len(b), nil }
 
 // finish answers a panic, and counts and logs the request.
 func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked any) {

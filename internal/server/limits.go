@@ -404,14 +404,12 @@ func (s *Server) logFailure(e *dibs.Error) {
 	if errors.Is(e, context.Canceled) || e.Cause != "" && failing {
 		return
 	}
-	if n := s.limits.log.add(byFailure, time.Now()); n > 0 {
-		s.cfg.Logger.Warn("requests could not be answered", "error", e, "requests", n)
-	}
+	s.warn(byFailure, "requests could not be answered", "requests", "error", e)
 }
 
-// logNoAnswer logs that the engine does not answer /readyz, if a message is due.
-func (s *Server) logNoAnswer(err error) {
-	if n := s.limits.log.add(byPing, time.Now()); n > 0 {
-		s.cfg.Logger.Warn("the engine does not answer", "error", err, "pings", n)
+// warn logs a message about requests of one reason, with their count, if one is due.
+func (s *Server) warn(reason limitReason, message, counted string, args ...any) {
+	if n := s.limits.log.add(reason, time.Now()); n > 0 {
+		s.cfg.Logger.Warn(message, append(args, counted, n)...)
 	}
 }

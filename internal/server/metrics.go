@@ -292,8 +292,8 @@ func (m *Metrics) observe(s *Server) {
 // collect exports the last counts of names, if there are any. It starts a new count if one is due,
 // and does not wait for it.
 func (s *stats) collect(set setGauge) {
-	counts, ok := s.latest()
-	if !ok {
+	counts, taken, _ := s.latest()
+	if taken.IsZero() {
 		return
 	}
 	byState := map[dibs.State]int{dibs.Held: 0, dibs.Suspect: 0, dibs.Active: 0, dibs.Alias: 0, dibs.Quarantined: 0}

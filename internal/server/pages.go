@@ -241,7 +241,7 @@ func (s *Server) storeStates(ctx context.Context) ([]health.State, error) {
 		defer cancel()
 		if err := health.Ping(ctx, s.cfg.Store); err != nil {
 			if s.cfg.Health == nil { // otherwise Health logs it
-				s.logNoAnswer(err)
+				s.warn(byPing, "the engine does not answer", "pings", "error", err)
 			}
 			return []health.State(nil), err
 		}

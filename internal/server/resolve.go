@@ -18,35 +18,43 @@ import (
 )
 
 func (s *Server) registerResolve() {
-	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", tagNames, 404, 410, 422)
-	get.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	register(s, get, func(ctx context.Context, in *ByName) (*resolved, error) {
-		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
-			return nil, err
+	operation := func(method, path, id, summary string, moved ...int) huma.Operation {
+		op := s.operation(method, path, id, summary, tagNames, 404, 410, 422)
+		op.Responses = movedResponses("An old name: Location is the resolve call for the present name.", moved...)
+		return op
+	}
+	inURL := func(redirect func(int) int) func(context.Context, *ByName) (*resolved, error) {
+		return func(ctx context.Context, in *ByName) (*resolved, error) {
+			if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
+				return nil, err
+			}
+			return s.resolve(ctx, in.Namespace, in.Value, redirect)
 		}
-		return s.resolve(ctx, in.Namespace, in.Value, func(status int) int { return status })
-	})
-	post := s.operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", tagNames, 404, 410, 422)
-	post.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	register(s, post, func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
-		return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
-	})
-	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", tagNames, 404, 410, 422)
-	follow.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	register(s, follow, func(ctx context.Context, in *ByName) (*resolved, error) {
-		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
-			return nil, err
-		}
-		return s.resolve(ctx, in.Namespace, in.Value, keepMethod)
-	})
-	s.registerForwarded()
+	}
+	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", 301, 302, 307, 308),
+		inURL(func(status int) int { return status }))
+	register(s, operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", 307, 308),
+		inURL(keepMethod))
+	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", 307, 308),
+		func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
+			if err := s.may(ctx, access.Resolve, in.Body.Namespace); err != nil {
+				return nil, err
+			}
+			return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
+		})
+
+	// Reverse proxies send this call for each request before they let the request through.
+	proxied := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Resolve the name in a request that a proxy forwards", tagNames, 404, 410, 422)
+	proxied.Responses = movedResponses("An old name, or another spelling: Location is the visitor's URL with the present name in it.", 301, 302, 307, 308)
+	proxied.Middlewares = append(proxied.Middlewares, variesByVisitor)
+	register(s, proxied, s.resolveForwarded)
 }
 
-func movedResponses(statuses ...int) map[string]*huma.Response {
+func movedResponses(description string, statuses ...int) map[string]*huma.Response {
 	responses := make(map[string]*huma.Response)
 	for _, status := range statuses {
 		responses[fmt.Sprint(status)] = &huma.Response{
-			Description: "An old name: Location is the resolve call for the present name.",
+			Description: description,
 			Headers:     map[string]*huma.Param{"Location": {Schema: &huma.Schema{Type: huma.TypeString}}},
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Resolution"}}},
 		}
@@ -68,9 +76,6 @@ type resolved struct {
 }
 
 func (s *Server) resolve(ctx context.Context, namespace, value string, redirect func(int) int) (*resolved, error) {
-	if err := s.may(ctx, access.Resolve, namespace); err != nil {
-		return nil, err
-	}
 	r, err := s.reader(ctx).Resolve(ctx, namespace, value)
 	if err != nil {
 		return nil, err
@@ -129,18 +134,6 @@ func resolvePath(namespace, value string) string {
 		escaped = strings.ReplaceAll(value, ".", "%2E")
 	}
 	return "/v1/resolve/" + url.PathEscape(namespace) + "/" + escaped
-}
-
-// registerForwarded adds the resolve call for reverse proxies, which send it for each request
-// before they let the request through.
-func (s *Server) registerForwarded() {
-	op := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Resolve the name in a request that a proxy forwards", tagNames, 404, 410, 422)
-	op.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	for _, response := range op.Responses {
-		response.Description = "An old name, or another spelling: Location is the visitor's URL with the present name in it."
-	}
-	op.Middlewares = append(op.Middlewares, variesByVisitor)
-	register(s, op, s.resolveForwarded)
 }
 
 // variesByVisitor tells caches that the response depends on the visitor's request. The proxy's
