@@ -124,8 +124,12 @@ func (s *Server) signInProblem(err error, shown bool) *problem {
 		refusal = &access.RefusedError{Reason: access.UnknownKey, Detail: "this API key is unknown, revoked or expired"}
 	}
 	s.cfg.Metrics.deny(refusal.Reason)
+	challenge := `Bearer realm="dibs"`
+	if shown { // RFC 6750, section 3.1
+		challenge += `, error="invalid_token"`
+	}
 	p := newProblem(http.StatusUnauthorized, "UNAUTHORIZED", refusal.Detail)
-	p.badToken = shown
+	p.header = http.Header{"Www-Authenticate": {challenge}}
 	return p
 }
 

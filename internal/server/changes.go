@@ -242,12 +242,7 @@ type renameInput struct {
 	}
 }
 
-type renamed struct {
-	ETag string `header:"ETag"`
-	Body wire.Name
-}
-
-func (s *Server) rename(ctx context.Context, in *renameInput) (*renamed, error) {
+func (s *Server) rename(ctx context.Context, in *renameInput) (*versioned[wire.Name], error) {
 	if err := s.may(ctx, access.Rename, in.Namespace); err != nil {
 		return nil, err
 	}
@@ -267,7 +262,7 @@ func (s *Server) rename(ctx context.Context, in *renameInput) (*renamed, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &renamed{etag(name.Body.Version), name.Body}, nil
+	return &versioned[wire.Name]{etag(name.Body.Version), name.Body}, nil
 }
 
 type claimInput struct {

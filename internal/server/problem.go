@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,10 +27,8 @@ const (
 // problem is a wire.Problem as an error.
 type problem struct {
 	wire.Problem
-	cacheControl string      // empty means no-store
-	header       http.Header // further headers; may be nil
-	badToken     bool        // the request had a key or a token that is not valid
-	encoded      []byte      // the JSON, if encoded beforehand
+	header  http.Header // may be nil
+	encoded []byte      // the JSON, if encoded beforehand
 }
 
 // Error returns code and detail.
@@ -45,20 +44,8 @@ func (p *problem) ContentType(string) string { return problemType }
 func (p *problem) GetHeaders() http.Header {
 	h := http.Header{}
 	maps.Copy(h, p.header)
-	if p.cacheControl != "" {
-		h.Set("Cache-Control", p.cacheControl)
-	}
-	switch p.Status {
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		if h.Get("Retry-After") == "" {
-			h.Set("Retry-After", retryAfter)
-		}
-	case http.StatusUnauthorized:
-		challenge := `Bearer realm="dibs"`
-		if p.badToken { // RFC 6750, section 3.1
-			challenge += `, error="invalid_token"`
-		}
-		h.Set("WWW-Authenticate", challenge)
+	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
+		h.Set("Retry-After", cmp.Or(h.Get("Retry-After"), retryAfter))
 	}
 	return h
 }

@@ -232,15 +232,16 @@ func (s *Server) showName(ctx context.Context, lookup dibs.Lookup) (*answer[wire
 	return ok(wire.NameOf(name)), err
 }
 
-type entityAnswer struct {
+// versioned is a response about an entity.
+type versioned[T any] struct {
 	ETag string `header:"ETag" doc:"The entity's version."`
-	Body wire.EntityInfo
+	Body T
 }
 
-func (s *Server) getEntity(ctx context.Context, in *ByEntity) (*entityAnswer, error) {
+func (s *Server) getEntity(ctx context.Context, in *ByEntity) (*versioned[wire.EntityInfo], error) {
 	if err := s.mayInScope(ctx, access.Get, in.Scope); err != nil {
 		return nil, err
 	}
 	info, err := s.registry(ctx).Entity(ctx, in.Scope, in.entity())
-	return &entityAnswer{ETag: etag(info.Version), Body: wire.EntityInfoOf(info)}, err
+	return &versioned[wire.EntityInfo]{etag(info.Version), wire.EntityInfoOf(info)}, err
 }

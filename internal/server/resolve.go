@@ -83,7 +83,7 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	keep := fmt.Sprintf("max-age=%d", max(0, s.cfg.MaxStale-r.Age)/time.Second)
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
 		p := unresolved(r)
-		p.cacheControl = keep
+		p.header = http.Header{"Cache-Control": {keep}}
 		return nil, p
 	}
 	out := &resolved{
@@ -212,7 +212,7 @@ func (s *Server) answerProxy(name visited, r dibs.Resolution, in *forwardedInput
 
 // refusal returns the response as a problem, with the status that the proxy wants instead, if any.
 func (f *forwarded) refusal(p *problem, status int) *problem {
-	p.cacheControl, p.header = f.CacheControl, http.Header{"Dibs-Status": {strconv.Itoa(f.DibsStatus)}}
+	p.header = http.Header{"Cache-Control": {f.CacheControl}, "Dibs-Status": {strconv.Itoa(f.DibsStatus)}}
 	if f.Location != "" {
 		p.header.Set("Location", f.Location)
 	}

@@ -19,6 +19,8 @@ const (
 	tagWebhooks  = "Webhooks"
 	webhooksPath = "/v1/webhooks"
 	webhookPath  = webhooksPath + "/{id}"
+	lettersPath  = webhookPath + "/deadletters"
+	letterPath   = lettersPath + "/{letter}"
 )
 
 func (s *Server) registerWebhooks() {
@@ -34,7 +36,12 @@ func (s *Server) registerWebhooks() {
 	registerHook(s, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
 	registerHook(s, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook a new secret", 404, 422), s.rotateWebhook)
 	registerHook(s, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send a test event", 404), s.testWebhook)
-	s.registerDeadLetters()
+	registerHook(s, operation(http.MethodGet, lettersPath, "listDeadLetters", "List the dead letters of a webhook", 404), s.listDeadLetters)
+	registerHook(s, operation(http.MethodDelete, lettersPath, "removeDeadLetters", "Remove all dead letters of a webhook", 404), s.removeDeadLetters)
+	registerHook(s, operation(http.MethodPost, lettersPath+"/resend", "resendDeadLetters", "Send dead letters again, until one fails or the request times out", 404), s.resendDeadLetters)
+	registerHook(s, operation(http.MethodGet, letterPath, "getDeadLetter", "Show a dead letter with its event", 404), s.getDeadLetter)
+	registerHook(s, operation(http.MethodDelete, letterPath, "removeDeadLetter", "Remove a dead letter", 404), s.removeDeadLetter)
+	registerHook(s, operation(http.MethodPost, letterPath+"/resend", "resendDeadLetter", "Send a dead letter again, now", 404), s.resendDeadLetter)
 }
 
 // ByWebhook is a webhook in a path.
@@ -87,40 +94,40 @@ func (s *Server) mayHaveWebhooks(ctx context.Context) error {
 	}
 }
 
-// mayHook reports whether a caller has the rights to webhooks and to events in all namespaces of
-// a webhook.
-func mayHook(caller access.Caller, hook *webhook.Hook) bool {
-	for _, pattern := range hook.Namespaces {
-		if !caller.MayPattern(access.Webhooks, pattern) || !caller.MayPattern(access.Events, pattern) {
-			return false
+// lackedIn returns the first right that a caller lacks to send events from namespaces, and the
+// pattern for which it does; empty if the caller has both rights in all of them.
+func lackedIn(patterns []string, caller access.Caller) (verb access.Verb, pattern string) {
+	for _, pattern := range patterns {
+		for _, verb := range []access.Verb{access.Webhooks, access.Events} {
+			if !caller.MayPattern(verb, pattern) {
+				return verb, pattern
+			}
 		}
 	}
-	return true
+	return "", ""
+}
+
+// mayHook reports whether a caller has the rights to a webhook.
+func mayHook(caller access.Caller, hook *webhook.Hook) bool {
+	verb, _ := lackedIn(hook.Namespaces, caller)
+	return verb == ""
 }
 
 // maySendFrom refuses patterns of namespaces in which the caller lacks one of the two rights.
 func (s *Server) maySendFrom(ctx context.Context, patterns []string) error {
-	for _, pattern := range patterns {
-		for _, verb := range []access.Verb{access.Webhooks, access.Events} {
-			if !callerOf(ctx).MayPattern(verb, pattern) {
-				return s.forbidden(verb, "in "+pattern)
-			}
-		}
+	if verb, pattern := lackedIn(patterns, callerOf(ctx)); verb != "" {
+		return s.forbidden(verb, "in "+pattern)
 	}
 	return nil
 }
 
-type createWebhookInput struct {
-	Body wire.WebhookRequest
-}
-
-func (s *Server) createWebhook(ctx context.Context, in *createWebhookInput) (*answer[wire.Webhook], error) {
+func (s *Server) createWebhook(ctx context.Context, in *struct{ Body wire.WebhookRequest }) (*answer[wire.Webhook], error) {
 	if err := s.mayHaveWebhooks(ctx); err != nil {
 		return nil, err
 	}
 	caller, body := callerOf(ctx), in.Body
 	hook := webhook.Hook{
-		URL: body.URL, Description: body.Description, Namespaces: body.Namespaces, Kinds: eventKinds(body.Kinds),
+		URL: body.URL, Description: body.Description, Namespaces: body.Namespaces, Kinds: kindsAs[dibs.EventKind](body.Kinds),
 		Enabled: body.Enabled == nil || *body.Enabled, CreatedBy: caller.Name,
 	}
 	if hook.Namespaces == nil {
@@ -140,12 +147,12 @@ func (s *Server) createWebhook(ctx context.Context, in *createWebhookInput) (*an
 	return &answer[wire.Webhook]{http.StatusCreated, shown}, nil
 }
 
-func eventKinds(texts []string) []dibs.EventKind {
-	var kinds []dibs.EventKind
-	for _, text := range texts {
-		kinds = append(kinds, dibs.EventKind(text))
+// kindsAs converts a list of kinds of event. No kinds are nil: that means all.
+func kindsAs[To, From ~string](kinds []From) (converted []To) {
+	for _, kind := range kinds {
+		converted = append(converted, To(kind))
 	}
-	return kinds
+	return converted
 }
 
 func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.WebhookList], error) {
@@ -196,7 +203,7 @@ func (s *Server) changeWebhook(ctx context.Context, _ *webhook.Hook, in *changeW
 			hook.Enable()
 		}
 		if change.Kinds != nil {
-			hook.Kinds = eventKinds(*change.Kinds)
+			hook.Kinds = kindsAs[dibs.EventKind](*change.Kinds)
 		}
 		return nil
 	})
@@ -239,23 +246,6 @@ func (s *Server) rotateWebhook(ctx context.Context, _ *webhook.Hook, in *rotateW
 func (s *Server) testWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Ping(ctx, hook)
 	return deliveryOf(attempt), err
-}
-
-const (
-	lettersPath = webhookPath + "/deadletters"
-	letterPath  = lettersPath + "/{letter}"
-)
-
-func (s *Server) registerDeadLetters() {
-	operation := func(method, path, id, summary string) huma.Operation {
-		return s.operation(method, path, id, summary, tagWebhooks, http.StatusNotFound)
-	}
-	registerHook(s, operation(http.MethodGet, lettersPath, "listDeadLetters", "List the dead letters of a webhook"), s.listDeadLetters)
-	registerHook(s, operation(http.MethodDelete, lettersPath, "removeDeadLetters", "Remove all dead letters of a webhook"), s.removeDeadLetters)
-	registerHook(s, operation(http.MethodPost, lettersPath+"/resend", "resendDeadLetters", "Send dead letters again, until one fails or the request times out"), s.resendDeadLetters)
-	registerHook(s, operation(http.MethodGet, letterPath, "getDeadLetter", "Show a dead letter with its event"), s.getDeadLetter)
-	registerHook(s, operation(http.MethodDelete, letterPath, "removeDeadLetter", "Remove a dead letter"), s.removeDeadLetter)
-	registerHook(s, operation(http.MethodPost, letterPath+"/resend", "resendDeadLetter", "Send a dead letter again, now"), s.resendDeadLetter)
 }
 
 type listDeadLettersInput struct {
@@ -323,14 +313,10 @@ func (s *Server) resendDeadLetters(ctx context.Context, hook *webhook.Hook, _ *B
 
 // webhookOf converts a webhook, without its secrets.
 func webhookOf(hook *webhook.Hook) wire.Webhook {
-	shown := wire.Webhook{
-		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Enabled: hook.Enabled,
-		Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
+	return wire.Webhook{
+		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Kinds: kindsAs[string](hook.Kinds),
+		Enabled: hook.Enabled, Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
 	}
-	for _, kind := range hook.Kinds {
-		shown.Kinds = append(shown.Kinds, string(kind))
-	}
-	return shown
 }
 
 func webhookStatusOf(s webhook.Status) *wire.WebhookStatus {
