@@ -81,7 +81,6 @@ type Shares struct {
 	callers map[string]*share // of callers that are admitted or wait
 }
 
-// share is the semaphore of one caller.
 type share struct {
 	*Semaphore
 	users int // requests that are admitted or wait

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -50,7 +51,7 @@ func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	defer leave()
 	connectionOf(r).markAuthenticated()
 	if unbounded(r) {
-		clearWriteDeadline(w)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	next(huma.WithValue(ctx, infoKey{}, info))
 	if info.hidden.Load() {

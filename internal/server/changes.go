@@ -18,7 +18,6 @@ type answer[T any] struct {
 	Body   T
 }
 
-// ok returns a response with status 200.
 func ok[T any](body T) *answer[T] { return &answer[T]{http.StatusOK, body} }
 
 // created returns a response with status 201, or 200 for a replay.
@@ -45,7 +44,6 @@ func (s *Server) reserve(ctx context.Context, in *reserveInput) (*answer[wire.Na
 	return s.hold(ctx, command)
 }
 
-// hold applies a command that reserves one name.
 func (s *Server) hold(ctx context.Context, command dibs.Command) (*answer[wire.Name], error) {
 	result, err := s.run(ctx, command)
 	if err != nil {

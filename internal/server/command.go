@@ -103,7 +103,6 @@ func namesOf(command dibs.Command) int {
 	return min(max(1, names), maxCommands)
 }
 
-// run applies one command for the caller.
 func (s *Server) run(ctx context.Context, c dibs.Command) (dibs.Result, error) {
 	if err := s.mayApply(ctx, c); err != nil {
 		return dibs.Result{}, err
@@ -170,7 +169,6 @@ func (s *Server) apply(ctx context.Context, in *applyInput) (*answer[applied], e
 	return ok(applied{in.Body.DryRun, wire.ListOf(results, wire.ResultOf)}), err
 }
 
-// invalidCommand says which command of a list is not valid.
 func (s *Server) invalidCommand(i int, err error) *problem {
 	p := s.problemOf(err)
 	p.Detail = fmt.Sprintf("command %d: %s", i+1, p.Detail)

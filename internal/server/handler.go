@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,10 +76,7 @@ func streaming(r *http.Request) bool {
 // longRunning reports whether the request is for work without a time limit. The client can
 // cancel it.
 func longRunning(r *http.Request) bool {
-	if r.Method != http.MethodPost {
-		return false
-	}
-	return r.URL.Path == recanonicalizePath || r.URL.Path == sweepPath || r.URL.Path == forgetPath
+	return r.Method == http.MethodPost && slices.Contains([]string{recanonicalizePath, sweepPath, forgetPath}, r.URL.Path)
 }
 
 // notFound answers an unknown path or method with a problem, and an unclean path with the redirect
@@ -183,11 +181,6 @@ func (s *Server) withDeadline(w http.ResponseWriter, r *http.Request, start time
 // unbounded reports whether a request may take longer than the request timeout.
 func unbounded(r *http.Request) bool { return streaming(r) || longRunning(r) }
 
-// clearWriteDeadline removes the deadline of an unbounded response, once its caller is known.
-func clearWriteDeadline(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
-}
-
 // requestBody is a body that must arrive by a deadline. Nil means that there is no body.
 type requestBody struct {
 	io.ReadCloser
@@ -267,5 +260,4 @@ func knownMethod(method string) string {
 	}
 }
 
-// pathOf returns a route without its method.
 func pathOf(route string) string { return route[strings.IndexByte(route, ' ')+1:] }

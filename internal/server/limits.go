@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -96,7 +97,6 @@ const (
 	proxying // a proxy resolves for one of its visitors
 )
 
-// kindOf returns the kind of an operation.
 func kindOf(op *huma.Operation) kind {
 	switch op.OperationID {
 	case "checkName", "checkNames":
@@ -200,11 +200,7 @@ func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 // alwaysAdmitted reports whether a request is answered whatever the load: operators need health
 // and metrics most when the server is overloaded.
 func alwaysAdmitted(r *http.Request) bool {
-	switch r.URL.Path {
-	case "/healthz", "/readyz", "/metrics":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, r.URL.Path)
 }
 
 // admit admits a request or rejects it, before its body is read and before its caller is
@@ -303,14 +299,12 @@ func (s *Server) takeShare(r *http.Request, caller string) (leave func(), p *pro
 	return leave, nil
 }
 
-// overShare returns the problem for a caller that has used up its share.
 func (s *Server) overShare(of string) *problem {
 	s.rejected(byShare)
 	return newProblem(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
 		"this caller has the maximum of "+of+" per caller open: nothing happened; end some of them, or try again in a moment")
 }
 
-// chargeAddress counts a request against its address.
 func (s *Server) chargeAddress(w http.ResponseWriter, r *http.Request) *problem {
 	buckets := s.limits.addresses
 	if buckets == nil {
@@ -351,7 +345,6 @@ var overloaded = func() (answers [2]problem) {
 // requests must not flood the log.
 const logEvery = 10 * time.Second
 
-// logLimiter counts what was not logged, by reason.
 type logLimiter struct {
 	mu      sync.Mutex
 	reasons map[limitReason]unlogged

@@ -86,7 +86,6 @@ func (m *Metrics) requests(route string, status int, took time.Duration) {
 	m.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// deny counts a denied request.
 func (m *Metrics) deny(reason access.Reason) { m.denied.WithLabelValues(string(reason)).Inc() }
 
 // ForgetIssuers removes all issuers: others are trusted from now on.
@@ -108,24 +107,17 @@ func (m *Metrics) command(info dibs.CommandInfo) {
 	if info.DryRun {
 		verb = "dry_run"
 	}
-	m.commands.WithLabelValues(verb, outcomeOf(info.Err)).Inc()
-	var refused *dibs.Error
-	if errors.As(info.Err, &refused) && refused.Code == dibs.CodeNameTaken {
-		m.conflicts.WithLabelValues(string(refused.Reason)).Inc()
+	outcome := "ok"
+	if refused, ok := errors.AsType[*dibs.Error](info.Err); ok {
+		outcome = strings.ToLower(string(refused.Code))
+		if refused.Code == dibs.CodeNameTaken {
+			m.conflicts.WithLabelValues(string(refused.Reason)).Inc()
+		}
+	} else if info.Err != nil {
+		outcome = "error"
 	}
+	m.commands.WithLabelValues(verb, outcome).Inc()
 	m.seconds.WithLabelValues(verb).Observe(info.Took.Seconds())
-}
-
-func outcomeOf(err error) string {
-	var refused *dibs.Error
-	switch {
-	case err == nil:
-		return "ok"
-	case errors.As(err, &refused):
-		return strings.ToLower(string(refused.Code))
-	default:
-		return "error"
-	}
 }
 
 func (m *Metrics) batched(info dibs.BatchInfo) {
@@ -324,7 +316,6 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// cacheMetrics returns the metrics of a cache.
 func cacheMetrics(cache *dibscache.Cache) []prometheus.Collector {
 	counter := func(name, help string, value func(dibscache.Stats) uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value(cache.Stats())) })

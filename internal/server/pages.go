@@ -74,7 +74,7 @@ func (s *Server) webPages() {
 	// has images in its style sheet, and calls this server.
 	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
 	page("GET /docs/start.js", scriptType, "", docsScript)
-	s.mux.Handle("GET /docs/", inBrowser("", onlyCompressed(asProblems(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"})))))
+	s.mux.Handle("GET /docs/", inBrowser("", asset(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"}))))
 	s.mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
 }
 
@@ -116,29 +116,21 @@ func inBrowser(policy string, next http.Handler) http.Handler {
 	})
 }
 
-// onlyCompressed refuses clients that do not accept gzip. The files are stored compressed, and
-// decompressing takes ten times as long as sending: no browser needs it, and an anonymous client
-// could keep the server busy.
-func onlyCompressed(next http.Handler) http.Handler {
+// asset serves a file of another library, and turns its errors into problems. It refuses clients
+// that do not accept gzip. The files are stored compressed, and decompressing takes ten times as
+// long as sending: no browser needs it, and an anonymous client could keep the server busy.
+func asset(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			writeProblem(w, newProblem(http.StatusNotAcceptable, codeOf(http.StatusNotAcceptable),
 				"this file is only available compressed: send the header \"Accept-Encoding: gzip\""))
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// asProblems turns the errors of another library's handler into problems.
-func asProblems(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &errorFilter{ResponseWriter: w}
 		next.ServeHTTP(out, r)
 		if out.status != 0 {
-			h := w.Header()
-			h.Del("Content-Length")
-			h.Del("Content-Encoding")
+			w.Header().Del("Content-Length")
+			w.Header().Del("Content-Encoding")
 			text := http.StatusText(out.status)
 			writeProblem(w, newProblem(out.status, codeOf(out.status), strings.ToLower(text)+": see /docs for all paths"))
 		}
@@ -172,17 +164,14 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// between returns the text between two others.
 func between(text, from, to string) string {
 	_, rest, _ := strings.Cut(text, from)
 	middle, _, _ := strings.Cut(rest, to)
 	return middle
 }
 
-// pingTimeout is how long the engine may take to answer a ping.
 const pingTimeout = 2 * time.Second
 
-// status is the body of /healthz and /readyz.
 type status struct {
 	Status string        `json:"status"`
 	Stores []storeStatus `json:"stores,omitempty"` // those that are not writable
@@ -200,7 +189,7 @@ type storeStatus struct {
 // would make its names unavailable too.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
-		writeProblem(w, newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server is shutting down"))
+		s.notReady(w, "the server is shutting down", "")
 		return
 	}
 	states, err := s.storeStates(r.Context())

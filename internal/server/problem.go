@@ -91,20 +91,16 @@ func (s *Server) withCause(e *dibs.Error) *dibs.Error {
 	return e.Because(cause)
 }
 
-var problemsOnce sync.Once
-
 // useProblems makes the API library answer all errors with our problems.
-func useProblems() {
-	problemsOnce.Do(func() {
-		huma.ValidateStrictCasing = true // a member in another case is unknown
-		huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
-			if message == "cannot read request body" { // the client disconnected
-				return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is shorter than its Content-Length")
-			}
-			return problemFrom(status, message, errs)
+var useProblems = sync.OnceFunc(func() {
+	huma.ValidateStrictCasing = true // a member in another case is unknown
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		if message == "cannot read request body" { // the client disconnected
+			return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is shorter than its Content-Length")
 		}
-	})
-}
+		return problemFrom(status, message, errs)
+	}
+})
 
 // nameMember puts the first failure into the detail and the field, for clients that read nothing
 // else.

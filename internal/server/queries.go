@@ -232,7 +232,6 @@ func (s *Server) showName(ctx context.Context, lookup dibs.Lookup) (*answer[wire
 	return ok(wire.NameOf(name)), err
 }
 
-// versioned is a response about an entity.
 type versioned[T any] struct {
 	ETag string `header:"ETag" doc:"The entity's version."`
 	Body T

@@ -99,7 +99,6 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	return out, nil
 }
 
-// unresolved returns the problem for a name that does not resolve.
 func unresolved(r dibs.Resolution) *problem {
 	p := newProblem(r.Status, string(dibs.CodeNotFound), "this name does not resolve")
 	switch {
@@ -151,7 +150,6 @@ type forwardedInput struct {
 	Method    string `header:"X-Forwarded-Method" default:"GET" doc:"The visitor's method."`
 }
 
-// forwarded is the response to a proxy.
 type forwarded struct {
 	Status       int
 	DibsStatus   int    `header:"Dibs-Status" doc:"The status for the visitor."`
@@ -185,8 +183,7 @@ func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*for
 // notResolved is the resolution of a path without a name.
 var notResolved = dibs.Resolution{Outcome: dibs.ResolveNotFound, Status: http.StatusNotFound}
 
-// answerProxy returns what the visitor should get.
-func (s *Server) answerProxy(name visited, r dibs.Resolution, in *forwardedInput) (*forwarded, error) {
+func (s *Server) answerProxy(name redirect.Match, r dibs.Resolution, in *forwardedInput) (*forwarded, error) {
 	out := &forwarded{
 		Status: r.Status, CacheControl: visitorCacheControl(s.cfg.MaxStale - r.Age),
 		EntityType: headerText(r.Entity.Type), EntityID: headerText(r.Entity.ID), Body: wire.ResolutionOf(r),
@@ -196,7 +193,8 @@ func (s *Server) answerProxy(name visited, r dibs.Resolution, in *forwardedInput
 			out.Status = http.StatusMovedPermanently // the policy's status is for old names
 		}
 		out.Status = redirect.Status(out.Status, in.Method)
-		if out.Location = name.location(to); out.Location == "" {
+		var fits bool
+		if out.Location, fits = name.Replace(to); !fits {
 			r, out.Status = notResolved, http.StatusNotFound
 		}
 	}
@@ -231,28 +229,15 @@ func visitorCacheControl(maxStale time.Duration) string {
 	return fmt.Sprintf("max-age=%d, must-revalidate", maxStale/time.Second)
 }
 
-// visited is the name in a visitor's request. An empty Value means that there is none.
-type visited struct {
-	redirect.Match
-	query string // with its question mark
-}
-
 // nameIn finds the name in a visitor's request. It finds none in a path with dot segments:
 // proxies clean such a path before they route it, so it would reach another target.
-func nameIn(prefix redirect.Prefix, uri string) visited {
+func nameIn(prefix redirect.Prefix, uri string) redirect.Match {
 	u, err := url.ParseRequestURI(uri)
 	if err != nil || u.Scheme != "" || u.Host != "" || redirect.HasDots(u.EscapedPath()) {
-		return visited{}
+		return redirect.Match{}
 	}
-	found, ok := prefix.Find(u.EscapedPath())
-	if !ok {
-		return visited{}
-	}
-	v := visited{Match: found}
-	if u.RawQuery != "" || u.ForceQuery {
-		v.query = "?" + u.RawQuery
-	}
-	return v
+	found, _ := prefix.FindIn(u)
+	return found
 }
 
 // present returns the active name that a resolution leads to; empty if there is none.
@@ -265,14 +250,4 @@ func present(r dibs.Resolution) string {
 	default:
 		return ""
 	}
-}
-
-// location returns the visitor's URL with another name in it; empty if the name does not fit
-// into a path.
-func (v visited) location(name string) string {
-	path, ok := v.Replace(name)
-	if !ok {
-		return ""
-	}
-	return path + v.query
 }

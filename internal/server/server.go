@@ -129,7 +129,6 @@ func (s *Server) Drain() {
 	s.end()
 }
 
-// describe returns the description of the API.
 func describe(version string) huma.Config {
 	c := huma.DefaultConfig("Dibs", cmp.Or(version, "development"))
 	c.Info.Description = "A registry of names: reserve, confirm, release, and everything after."
@@ -199,10 +198,7 @@ func completeResponses(_ *huma.OpenAPI, op *huma.Operation) {
 }
 
 const (
-	maxHeader         = 64 << 10
-	readHeaderTimeout = 5 * time.Second
-	idleTimeout       = 2 * time.Minute
-	drainTimeout      = 20 * time.Second
+	maxHeader = 64 << 10
 	// closeNotice is how long responses announce the end of their connection before idle
 	// connections are closed: a request in transit would be lost with them.
 	closeNotice = 500 * time.Millisecond
@@ -221,8 +217,8 @@ func (s *Server) Run(ctx context.Context, l net.Listener, t Timeouts) error {
 	open := newConnections(s.cfg.Limits.MaxConnections, s.cfg.Metrics.connections)
 	srv := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: cmp.Or(t.ReadHeader, readHeaderTimeout),
-		IdleTimeout:       cmp.Or(t.Idle, idleTimeout),
+		ReadHeaderTimeout: cmp.Or(t.ReadHeader, 5*time.Second),
+		IdleTimeout:       cmp.Or(t.Idle, 2*time.Minute),
 		MaxHeaderBytes:    maxHeader,
 		ConnState:         open.track,
 		ConnContext:       open.connContext,
@@ -236,7 +232,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, t Timeouts) error {
 	case <-ctx.Done():
 	}
 	s.Drain()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.Drain, drainTimeout))
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.Drain, 20*time.Second))
 	defer cancel()
 	open.awaitNone(drain, closeNotice)
 	err := srv.Shutdown(drain)

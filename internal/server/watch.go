@@ -165,7 +165,6 @@ func (s *Server) nextEvents(ctx context.Context, registry *dibs.Registry, query 
 	return page, err
 }
 
-// stillMay reports whether the caller of a stream still has the right to it.
 func (s *Server) stillMay(r *http.Request, namespace string) bool {
 	caller, p := s.identify(r)
 	if p != nil && p.Status != http.StatusUnauthorized {
@@ -174,7 +173,6 @@ func (s *Server) stillMay(r *http.Request, namespace string) bool {
 	return p == nil && caller.May(access.Events, namespace)
 }
 
-// eventWriter writes server-sent events.
 type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

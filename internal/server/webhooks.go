@@ -51,7 +51,6 @@ type ByWebhook struct {
 
 func (w ByWebhook) webhookID() string { return w.ID }
 
-// registerHook adds a call about one webhook.
 func registerHook[I interface{ webhookID() string }, O any](
 	s *Server, op huma.Operation, handle func(context.Context, *webhook.Hook, *I) (O, error),
 ) {
@@ -107,7 +106,6 @@ func lackedIn(patterns []string, caller access.Caller) (verb access.Verb, patter
 	return "", ""
 }
 
-// mayHook reports whether a caller has the rights to a webhook.
 func mayHook(caller access.Caller, hook *webhook.Hook) bool {
 	verb, _ := lackedIn(hook.Namespaces, caller)
 	return verb == ""
@@ -213,7 +211,6 @@ func (s *Server) changeWebhook(ctx context.Context, _ *webhook.Hook, in *changeW
 	return webhookOf(changed), nil
 }
 
-// set sets a field if there is a value.
 func set[T any](field, value *T) {
 	if value != nil {
 		*field = *value
