@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,8 +43,9 @@ func (p *problem) ContentType(string) string { return problemType }
 func (p *problem) GetHeaders() http.Header {
 	h := http.Header{}
 	maps.Copy(h, p.header)
-	if p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests {
-		h.Set("Retry-After", cmp.Or(h.Get("Retry-After"), retryAfter))
+	retry := p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests
+	if retry && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", retryAfter)
 	}
 	return h
 }
