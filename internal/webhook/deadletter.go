@@ -37,12 +37,10 @@ func (h *Hook) Covers(l DeadLetter) bool {
 	return access.Match(h.Namespaces, l.Where)
 }
 
-type deadLetterDoc = doc[DeadLetter]
-
 // deadLetterDocOf returns the document of a dead letter. Lists have those of a hook in the
 // order of their creation.
-func deadLetterDocOf(hook, id string) *deadLetterDoc {
-	return &deadLetterDoc{kind: kindDeadLetter, label: hook + "/" + id}
+func deadLetterDocOf(hook, id string) *doc[DeadLetter] {
+	return &doc[DeadLetter]{kind: kindDeadLetter, label: hook + "/" + id}
 }
 
 // deadLetterCount counts the dead letters of a hook.
@@ -52,15 +50,13 @@ type deadLetterCount struct {
 	Dropped int    `json:"dropped,omitempty"` // how many were dropped because there were too many
 }
 
-type deadLetterCountDoc = doc[deadLetterCount]
-
-func deadLetterCountOf(hook string) *deadLetterCountDoc {
-	return &deadLetterCountDoc{kind: kindDeadLetterCount, label: hook}
+func deadLetterCountOf(hook string) *doc[deadLetterCount] {
+	return &doc[deadLetterCount]{kind: kindDeadLetterCount, label: hook}
 }
 
 // listDeadLetters lists the documents of a hook's dead letters behind an id, oldest first. An
 // empty id means all.
-func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limit int) ([]*deadLetterDoc, error) {
+func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limit int) ([]*doc[DeadLetter], error) {
 	query := dibs.ListQuery{Kind: kindDeadLetter, From: hook + "/", To: hook + "0", Limit: limit} // '0' follows '/'
 	if behind != "" {
 		query.After = &dibs.ListPosition{Label: hook + "/" + behind}
@@ -68,7 +64,7 @@ func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limi
 	return list[DeadLetter](ctx, s.cfg.Store, query)
 }
 
-func deadLetterOf(d *deadLetterDoc) DeadLetter {
+func deadLetterOf(d *doc[DeadLetter]) DeadLetter {
 	letter := d.content
 	_, letter.ID, _ = strings.Cut(d.label, "/")
 	return letter
@@ -124,7 +120,7 @@ func (s *Service) RemoveDeadLetters(ctx context.Context, hook string) (removed i
 const removedAtOnce = 20
 
 // removeDeadLetters removes those dead letters that still exist, and returns their number.
-func (s *Service) removeDeadLetters(ctx context.Context, hook string, letters ...*deadLetterDoc) (removed int, err error) {
+func (s *Service) removeDeadLetters(ctx context.Context, hook string, letters ...*doc[DeadLetter]) (removed int, err error) {
 	count := deadLetterCountOf(hook)
 	docs := []anyDoc{count}
 	for _, d := range letters {
@@ -161,7 +157,7 @@ func (s *Service) removeDeadLetterCount(ctx context.Context, hook string) error 
 
 // addDeadLetter adds to a change that an event becomes a dead letter. The oldest dead letter is
 // dropped if there are too many.
-func (s *Service) addDeadLetter(ctx context.Context, c *change, count *deadLetterCountDoc, it *item, failed Attempt) error {
+func (s *Service) addDeadLetter(ctx context.Context, c *change, count *doc[deadLetterCount], it *item, failed Attempt) error {
 	hook := count.label
 	if count.content.Count >= s.cfg.limits.deadLetters {
 		oldest, err := s.listDeadLetters(ctx, hook, "", 1)

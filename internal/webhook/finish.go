@@ -93,20 +93,20 @@ func (r *runner) outdated(a Attempt) bool { return a.At.Before(r.retriedAt) }
 func (r *runner) disable(ctx context.Context) error {
 	const why = "the receiver answered 410 Gone"
 	r.cfg.Logger.Warn("a webhook was disabled: "+why, "webhook", r.id)
+	moved := false
 	_, err := r.Change(ctx, r.id, func(hook *Hook) error {
-		if hook.URL != r.hook.URL {
-			return errMoved
+		if moved = hook.URL != r.hook.URL; !moved { // the former receiver is gone, not the present one
+			hook.Enabled, hook.Stopped = false, why
 		}
-		hook.Enabled, hook.Stopped = false, why
 		return nil
 	})
 	switch {
-	case errors.Is(err, errMoved): // the former receiver is gone, not the present one
-		return nil
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err // the next 410 tries again
+	case moved:
+		return nil
 	}
-	return errDisabled
+	return errStopped
 }
 
 // giveUp makes an event a dead letter, so that the others of its name can be sent.
@@ -142,7 +142,7 @@ func (r *runner) save(ctx context.Context) error {
 }
 
 // commitState commits the state together with other changes, for which it loads other docs. It
-// returns errLost if another process has saved the state.
+// returns errStopped if another process has saved the state.
 func (r *runner) commitState(ctx context.Context, more func(c *change) error, docs ...anyDoc) error {
 	c := &r.state.content
 	c.Owner = r.lease.owner
@@ -151,7 +151,7 @@ func (r *runner) commitState(ctx context.Context, more func(c *change) error, do
 	stored := stateDocOf(r.id)
 	err := update(ctx, r.cfg.Store, append(docs, stored), func(c *change, _ dibs.Instant) error {
 		if stored.rev != r.state.rev {
-			return errLost
+			return errStopped
 		}
 		c.save(r.state)
 		return more(c)
@@ -180,7 +180,7 @@ func (r *runner) drain(ctx context.Context, stopSending context.CancelFunc) erro
 		}
 	}
 	r.cfg.Observer.Stopped(r.id)
-	if err := r.save(ctx); !errors.Is(err, errLost) {
+	if err := r.save(ctx); !errors.Is(err, errStopped) {
 		return err
 	}
 	return nil

@@ -59,11 +59,9 @@ type Hook struct {
 	rev      uint64
 }
 
-type hookDoc = doc[Hook]
+func hookDocOf(id string) *doc[Hook] { return &doc[Hook]{kind: kindHook, label: id} }
 
-func hookDocOf(id string) *hookDoc { return &hookDoc{kind: kindHook, label: id} }
-
-func hookOf(d *hookDoc) *Hook {
+func hookOf(d *doc[Hook]) *Hook {
 	hook := d.content
 	hook.ID, hook.rev = d.label, d.rev
 	return &hook

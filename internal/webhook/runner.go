@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 const (
@@ -23,14 +26,9 @@ const (
 	saveAfter = 100
 )
 
-// errLost stops a runner: another process delivers for the hook, or the hook was removed.
-var errLost = errors.New("webhook: another process delivers, or the webhook was removed")
-
-// errDisabled stops a runner: the receiver wants no more events.
-var errDisabled = errors.New("webhook: the receiver wants no more events")
-
-// errMoved keeps a hook enabled: it has another receiver now.
-var errMoved = errors.New("webhook: the url was changed")
+// errStopped stops a runner: another process delivers for the hook, or the hook was removed, or
+// its receiver wants no more events.
+var errStopped = errors.New("webhook: another process delivers, or the webhook was removed or disabled")
 
 // runner delivers for one hook. One goroutine does all of it, except reading and sending.
 type runner struct {
@@ -40,11 +38,17 @@ type runner struct {
 	hook    *Hook
 	changes chan *Hook // the hook after a change
 
-	state *stateDoc // the current content, with the revision that was last saved
+	// For the Dispatcher.
+	passed    uint64 // the revision of the hook that the runner got last
+	cancel    context.CancelFunc
+	goroutine sync.WaitGroup
+	ended     atomic.Bool
+
+	state *doc[state] // the current content, with the revision that was last saved
 	queue queue
 
 	reading bool
-	pages   chan feedRead
+	pages   chan dibs.EventPage
 	sending int
 	results chan result
 
@@ -53,11 +57,6 @@ type runner struct {
 	unsaved int  // attempts since the state was saved
 	moved   bool // the position in the feed changed since the state was saved
 	savedAt time.Time
-}
-
-type feedRead struct {
-	page dibs.EventPage
-	err  error
 }
 
 type result struct {
@@ -69,8 +68,8 @@ type result struct {
 
 func newRunner(s *Service, l *lease, hook *Hook) *runner {
 	return &runner{
-		Service: s, id: hook.ID, lease: l, hook: hook, changes: make(chan *Hook, 1),
-		pages: make(chan feedRead, 1), results: make(chan result, s.cfg.Concurrency),
+		Service: s, id: hook.ID, lease: l, hook: hook, passed: hook.rev, changes: make(chan *Hook, 1),
+		pages: make(chan dibs.EventPage, 1), results: make(chan result, s.cfg.Concurrency),
 	}
 }
 
@@ -95,8 +94,8 @@ func (r *runner) run(ctx context.Context) error {
 			return r.drain(ctx, stopSending)
 		case hook := <-r.changes:
 			r.setHook(hook)
-		case read := <-r.pages:
-			r.enqueue(read)
+		case page := <-r.pages:
+			r.enqueue(page)
 		case res := <-r.results:
 			r.sending--
 			err = r.finish(ctx, res)
@@ -105,7 +104,7 @@ func (r *runner) run(ctx context.Context) error {
 		if err == nil && r.saveDue(time.Now()) {
 			err = r.save(ctx)
 		}
-		if errors.Is(err, errLost) || errors.Is(err, errDisabled) {
+		if errors.Is(err, errStopped) {
 			return errors.Join(err, r.drain(ctx, stopSending))
 		}
 		if err != nil {
@@ -123,7 +122,7 @@ func (r *runner) takeOver(ctx context.Context) error {
 		return err
 	}
 	if !r.state.exists() {
-		return errLost
+		return errStopped
 	}
 	for _, w := range r.state.content.Waiting {
 		event, err := eventAt(ctx, r.cfg.Store, w.After, w.Cursor)
@@ -159,7 +158,8 @@ func (r *runner) setHook(hook *Hook) {
 	}
 }
 
-// read starts to read more of the feed if the queue has room.
+// read starts to read more of the feed if the queue has room. After an error it pauses, and then
+// yields an empty page.
 func (r *runner) read(ctx context.Context) {
 	enough := 2 * r.cfg.Concurrency
 	room := r.cfg.limits.queued - len(r.queue.items)
@@ -173,36 +173,30 @@ func (r *runner) read(ctx context.Context) {
 	query := dibs.FeedQuery{After: r.queue.head, Limit: min(room, pageSize)}
 	go func() {
 		page, err := r.cfg.Registry.AwaitEvents(ctx, query)
-		r.pages <- feedRead{page, err}
+		if err != nil {
+			page = dibs.EventPage{Next: query.After}
+			if ctx.Err() == nil {
+				r.cfg.Logger.Warn("the feed could not be read for a webhook", "webhook", r.id, "error", err)
+				_ = backoff.Sleep(ctx, r.cfg.limits.poll) // an end of the context is noticed elsewhere
+			}
+		}
+		r.pages <- page
 	}()
 }
 
-// enqueue adds the events of a page to the queue. After an error it pauses reading.
-func (r *runner) enqueue(read feedRead) {
+// enqueue adds the events of a page to the queue.
+func (r *runner) enqueue(page dibs.EventPage) {
 	r.reading = false
-	if read.err != nil {
-		if !errors.Is(read.err, context.Canceled) {
-			r.cfg.Logger.Warn("the feed could not be read for a webhook", "webhook", r.id, "error", read.err)
-			r.pauseReading()
-		}
-		return
-	}
 	after := r.queue.head
-	for i := range read.page.Events {
-		e := &read.page.Events[i]
+	for i := range page.Events {
+		e := &page.Events[i]
 		if r.hook.wants(e) {
 			r.queue.add(e, after)
 		}
 		after = e.Cursor
 	}
-	r.queue.head, r.moved = read.page.Next, true
+	r.queue.head, r.moved = page.Next, true
 	r.observe()
-}
-
-func (r *runner) pauseReading() {
-	r.reading = true
-	empty := feedRead{page: dibs.EventPage{Next: r.queue.head}}
-	time.AfterFunc(r.cfg.limits.poll, func() { r.pages <- empty })
 }
 
 // down reports whether the receiver counts as down.

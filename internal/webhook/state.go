@@ -22,9 +22,7 @@ type state struct {
 	Oldest      dibs.Instant `json:"oldest,omitzero"` // when the oldest undelivered event happened
 }
 
-type stateDoc = doc[state]
-
-func stateDocOf(hook string) *stateDoc { return &stateDoc{kind: kindState, label: hook} }
+func stateDocOf(hook string) *doc[state] { return &doc[state]{kind: kindState, label: hook} }
 
 // waiting is an event before the cursor that is neither delivered nor given up. The event
 // itself stays in the feed.
