@@ -78,15 +78,9 @@ func (s *Server) removeDeadLetters(ctx context.Context, _ *webhook.Hook, in *ByW
 
 func (s *Server) resendDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Resend(ctx, hook, in.Letter)
-	return deliveryOf(attempt), err
+	return attempt.Wire(), err
 }
 
 func (s *Server) resendDeadLetters(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.DeadLettersResent, error) {
-	resent, err := s.cfg.Webhooks.ResendAll(ctx, hook)
-	shown := wire.DeadLettersResent{Delivered: resent.Delivered, Purged: resent.Purged, Left: resent.Left}
-	if resent.Failed != nil {
-		failed := deliveryOf(*resent.Failed)
-		shown.Failed = &failed
-	}
-	return shown, err
+	return s.cfg.Webhooks.ResendAll(ctx, hook)
 }

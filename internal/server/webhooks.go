@@ -163,9 +163,9 @@ func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.We
 }
 
 func (s *Server) getWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.Webhook, error) {
-	status, err := s.cfg.Webhooks.Status(ctx, hook)
 	shown := webhookOf(hook)
-	shown.Status = webhookStatusOf(status)
+	var err error
+	shown.Status, err = s.cfg.Webhooks.Status(ctx, hook)
 	return shown, err
 }
 
@@ -235,5 +235,5 @@ func (s *Server) rotateWebhook(ctx context.Context, _ *webhook.Hook, in *rotateW
 
 func (s *Server) testWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Ping(ctx, hook)
-	return deliveryOf(attempt), err
+	return attempt.Wire(), err
 }

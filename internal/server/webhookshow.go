@@ -21,20 +21,6 @@ func webhookOf(hook *webhook.Hook) wire.Webhook {
 	return shown
 }
 
-func webhookStatusOf(s webhook.Status) *wire.WebhookStatus {
-	return &wire.WebhookStatus{
-		Waiting: s.Waiting, Behind: s.Behind, More: s.More, OldestAt: wire.FormatTime(s.OldestAt), PausedUntil: wire.FormatTime(s.PausedUntil),
-		Delivered: s.Delivered, Failed: s.Failed, LastSuccess: wire.FormatTime(s.LastSuccess), LastFailure: wire.FormatTime(s.LastFailure),
-		LastError: s.LastError, DeadLetters: s.DeadLetters, Dropped: s.Dropped,
-	}
-}
-
-func deliveryOf(a webhook.Attempt) wire.WebhookAttempt {
-	return wire.WebhookAttempt{
-		Delivered: a.Delivered(), At: wire.FormatTime(a.At), TookMs: a.Took.Milliseconds(), Status: a.Status, Error: a.Error,
-	}
-}
-
 func letterOf(l webhook.DeadLetter) wire.DeadLetter {
 	shown := wire.DeadLetter{
 		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt.Time()), DeadAt: wire.FormatTime(l.DeadAt.Time()),

@@ -3,6 +3,7 @@ package webhook
 import (
 	"cmp"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"time"
 
@@ -68,3 +69,42 @@ func (c Config) withDefaults() Config {
 	c.limits.save = cmp.Or(c.limits.save, time.Second)
 	return c
 }
+
+// DefaultPauses are the waits after each failure, by default.
+func DefaultPauses() []time.Duration {
+	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+}
+
+// pauseAfter returns how long to wait after a number of failures. A random fifth more or less
+// than in the list spreads the retries of deliveries that failed together.
+func pauseAfter(pauses []time.Duration, failures int) time.Duration {
+	pause := pauses[min(max(failures, 1), len(pauses))-1]
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
+}
+
+// Observer observes a [Dispatcher] and resending. Its methods are called from several
+// goroutines.
+type Observer interface {
+	// Sent is called after each attempt.
+	Sent(hook string, a Attempt)
+	// GaveUp is called for each dead letter.
+	GaveUp(hook string)
+	// Backlog reports how many events wait in memory, and when the oldest event happened
+	// that is not delivered; the zero time means that none waits.
+	Backlog(hook string, waiting int, oldest time.Time)
+	// Stopped is called when this process no longer delivers for a hook.
+	Stopped(hook string)
+	// Removed is called for each hook that no longer exists.
+	Removed(hook string)
+}
+
+// noObserver does nothing.
+type noObserver struct{}
+
+var _ Observer = noObserver{}
+
+func (noObserver) Sent(string, Attempt)           {}
+func (noObserver) GaveUp(string)                  {}
+func (noObserver) Backlog(string, int, time.Time) {}
+func (noObserver) Stopped(string)                 {}
+func (noObserver) Removed(string)                 {}

@@ -2,11 +2,13 @@ package webhook
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -30,12 +32,7 @@ type DeadLetter struct {
 // Covers reports whether a dead letter is from a namespace of the webhook. A dead letter from
 // a namespace that the webhook no longer has is not: a caller with rights to the webhook may
 // have no rights in that namespace.
-func (h *Hook) Covers(l DeadLetter) bool {
-	if l.Name.IsZero() {
-		return access.MatchScope(h.Namespaces, l.Where)
-	}
-	return access.Match(h.Namespaces, l.Where)
-}
+func (h *Hook) Covers(l DeadLetter) bool { return h.covers(l.Name, l.Where) }
 
 // deadLetterDocOf returns the document of a dead letter. Lists have those of a hook in the
 // order of their creation.
@@ -143,18 +140,6 @@ func (s *Service) removeDeadLetters(ctx context.Context, hook string, letters ..
 	return removed, err
 }
 
-// removeDeadLetterCount removes the rest of a hook that was removed.
-func (s *Service) removeDeadLetterCount(ctx context.Context, hook string) error {
-	if _, err := s.RemoveDeadLetters(ctx, hook); err != nil {
-		return err
-	}
-	count := deadLetterCountOf(hook)
-	return update(ctx, s.cfg.Store, []anyDoc{count}, func(c *change, _ dibs.Instant) error {
-		c.remove(count)
-		return nil
-	})
-}
-
 // addDeadLetter adds to a change that an event becomes a dead letter. The oldest dead letter is
 // dropped if there are too many.
 func (s *Service) addDeadLetter(ctx context.Context, c *change, count *doc[deadLetterCount], it *item, failed Attempt) error {
@@ -175,12 +160,80 @@ func (s *Service) addDeadLetter(ctx context.Context, c *change, count *doc[deadL
 	d := deadLetterDocOf(hook, fmt.Sprintf("dl_%012d", count.content.Last))
 	e := it.event
 	d.content = DeadLetter{
-		Kind: e.Kind, Name: e.ID, Where: e.Namespace, EventAt: e.At, DeadAt: dibs.InstantOf(failed.ended()),
+		Kind: e.Kind, Name: e.ID, Where: whereOf(e), EventAt: e.At, DeadAt: dibs.InstantOf(failed.ended()),
 		Attempts: it.attempts, LastError: failed.Error, After: it.after, Cursor: e.Cursor,
-	}
-	if e.ID.IsZero() {
-		d.content.Where = e.Scope
 	}
 	c.save(d, count)
 	return nil
+}
+
+// Ping sends a message without an event, at once, even if the webhook is disabled. If the
+// receiver accepts it, waiting events are retried.
+func (s *Service) Ping(ctx context.Context, hook *Hook) (a Attempt, err error) {
+	a = s.sender.send(ctx, hook, pingMessage(hook.ID, s.cfg.Source, rand.Text(), time.Now()))
+	if a.Delivered() && hook.Enabled {
+		_, err = s.Change(ctx, hook.ID, func(hook *Hook) error {
+			hook.retryNow = true
+			return nil
+		})
+	}
+	return a, err
+}
+
+// Resend sends the event of a dead letter, at once. If the receiver accepts it, Resend removes
+// the dead letter.
+func (s *Service) Resend(ctx context.Context, hook *Hook, id string) (Attempt, error) {
+	_, event, err := s.DeadLetter(ctx, hook, id)
+	if err != nil {
+		return Attempt{}, err
+	}
+	if event == nil {
+		return Attempt{}, ErrPurged
+	}
+	a := s.sender.send(ctx, hook, messageOf(hook.ID, s.cfg.Source, event))
+	s.cfg.Observer.Sent(hook.ID, a)
+	if a.Delivered() {
+		// Another caller may have removed it meanwhile: it was accepted all the same.
+		if err = s.RemoveDeadLetter(ctx, hook.ID, id); errors.Is(err, ErrNoDeadLetter) {
+			err = nil
+		}
+	}
+	return a, err
+}
+
+// ResendAll sends the events of dead letters, oldest first, until one fails or the context
+// would end before a slow receiver answers. A further call goes on with the rest.
+func (s *Service) ResendAll(ctx context.Context, hook *Hook) (r wire.DeadLettersResent, err error) {
+	end, limited := ctx.Deadline()
+	behind := ""
+	for first := true; r.Failed == nil && (first || !limited || time.Until(end) > s.cfg.Timeout+time.Second); first = false {
+		letters, err := s.DeadLetters(ctx, hook.ID, behind, 1)
+		if err != nil {
+			return r, err
+		}
+		if len(letters) == 0 {
+			break
+		}
+		behind = letters[0].ID
+		a, err := s.Resend(ctx, hook, behind)
+		switch {
+		case errors.Is(err, ErrNoDeadLetter): // resent by another caller, or no longer covered by the webhook
+		case errors.Is(err, ErrPurged):
+			r.Purged++
+			err = s.RemoveDeadLetter(ctx, hook.ID, behind)
+			if err != nil && !errors.Is(err, ErrNoDeadLetter) {
+				return r, err
+			}
+		case err != nil:
+			return r, err
+		case a.Delivered():
+			r.Delivered++
+		default:
+			r.Failed = new(a.Wire())
+		}
+	}
+	count := deadLetterCountOf(hook.ID)
+	_, err = load(ctx, s.cfg.Store, count)
+	r.Left = count.content.Count
+	return r, err
 }

@@ -53,7 +53,7 @@ func TestDelivery(t *testing.T) {
 		t.Errorf("types and subjects are %v", kinds)
 	}
 	eventually(t, "the status shows both", func() bool { s := r.status(hook); return s.Delivered == 2 && s.Behind == 0 })
-	if s := r.status(hook); s.Waiting != 0 || !s.OldestAt.IsZero() || s.LastSuccess.IsZero() || s.LastError != "" {
+	if s := r.status(hook); s.Waiting != 0 || s.OldestAt != "" || s.LastSuccess == "" || s.LastError != "" {
 		t.Errorf("the status is %+v", s)
 	}
 	if strings.Contains(r.log.String(), secret) || strings.Contains(r.log.String(), receiver.URL) {
@@ -73,7 +73,7 @@ func TestReceiverRecovers(t *testing.T) {
 	}
 	eventually(t, "the receiver counts as down", func() bool { return len(receiver.got()) >= webhook.FailuresUntilDown+3 })
 	eventually(t, "the status shows the error", func() bool { return r.status(hook).LastError == "the receiver answered 500" })
-	if s := r.status(hook); s.Behind != 100 || s.Delivered != 0 || s.OldestAt.IsZero() {
+	if s := r.status(hook); s.Behind != 100 || s.Delivered != 0 || s.OldestAt == "" {
 		t.Errorf("while the receiver is down: %+v", s)
 	}
 	receiver.set(nil)
@@ -90,7 +90,7 @@ func TestReceiverRecovers(t *testing.T) {
 		}
 		ids[q.event.ID] = id
 	}
-	if s := r.status(hook); s.DeadLetters != 0 || s.Delivered != 100 || s.Failed == 0 || !s.PausedUntil.IsZero() {
+	if s := r.status(hook); s.DeadLetters != 0 || s.Delivered != 100 || s.Failed == 0 || s.PausedUntil != "" {
 		t.Errorf("after recovery: %+v", s)
 	}
 	if log := r.log.String(); !strings.Contains(log, "the receiver of a webhook fails") || !strings.Contains(log, "works again") {
@@ -108,7 +108,7 @@ func TestDownReceiverIsNotHammered(t *testing.T) {
 		r.claim("slug", fmt.Sprint("name", i), fmt.Sprint(i))
 	}
 	r.deliver()
-	eventually(t, "deliveries pause", func() bool { return !r.status(hook).PausedUntil.IsZero() })
+	eventually(t, "deliveries pause", func() bool { return r.status(hook).PausedUntil != "" })
 	// Others may have been in flight when it was found to be down.
 	if n := len(receiver.got()); n < webhook.FailuresUntilDown || n > webhook.FailuresUntilDown+4 {
 		t.Errorf("a receiver that is down got %d requests", n)
@@ -186,9 +186,10 @@ func TestRetryAfter(t *testing.T) {
 	hook, _ := r.hook(receiver.URL)
 	r.claim("slug", "a", "1")
 	r.deliver()
-	eventually(t, "deliveries pause", func() bool { return !r.status(hook).PausedUntil.IsZero() })
-	if left := time.Until(r.status(hook).PausedUntil); left > time.Hour || left < 55*time.Minute {
-		t.Errorf("deliveries pause for %s, want an hour", left)
+	eventually(t, "deliveries pause", func() bool { return r.status(hook).PausedUntil != "" })
+	until, err := time.Parse(time.RFC3339Nano, r.status(hook).PausedUntil)
+	if left := time.Until(until); err != nil || left > time.Hour || left < 55*time.Minute {
+		t.Errorf("deliveries pause for %s, %v, want an hour", left, err)
 	}
 	if n := len(receiver.got()); n != 1 {
 		t.Errorf("%d requests", n)

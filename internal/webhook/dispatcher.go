@@ -139,7 +139,9 @@ type leaseContent struct {
 	Until dibs.Instant `json:"until,omitzero"`  // by the engine's clock
 }
 
-func newLeaseDoc() *doc[leaseContent] { return &doc[leaseContent]{kind: kindLease, label: "deliveries"} }
+func newLeaseDoc() *doc[leaseContent] {
+	return &doc[leaseContent]{kind: kindLease, label: "deliveries"}
+}
 
 // lease is the right to deliver, which one process has at a time. Its method left is safe for
 // concurrent use.

@@ -119,11 +119,21 @@ func invalid(field, format string, args ...any) error {
 
 // wants reports whether the webhook is for an event.
 func (h *Hook) wants(e *dibs.Event) bool {
-	if len(h.Kinds) > 0 && !slices.Contains(h.Kinds, e.Kind) {
-		return false
+	return (len(h.Kinds) == 0 || slices.Contains(h.Kinds, e.Kind)) && h.covers(e.ID, whereOf(e))
+}
+
+// covers reports whether the webhook has a namespace, or without a name the scope of an entity.
+func (h *Hook) covers(name dibs.ID, where string) bool {
+	if name.IsZero() {
+		return access.MatchScope(h.Namespaces, where)
 	}
+	return access.Match(h.Namespaces, where)
+}
+
+// whereOf returns the namespace of an event about a name, and the scope of one about an entity.
+func whereOf(e *dibs.Event) string {
 	if e.ID.IsZero() {
-		return access.MatchScope(h.Namespaces, e.Scope)
+		return e.Scope
 	}
-	return access.Match(h.Namespaces, e.Namespace)
+	return e.Namespace
 }

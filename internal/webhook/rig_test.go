@@ -24,6 +24,7 @@ import (
 	"github.com/calldibs/dibs/internal/logtest"
 	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/webhook"
+	"github.com/calldibs/dibs/internal/wire"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -167,7 +168,7 @@ func (r *rig) life(value string, n int) {
 	}
 }
 
-func (r *rig) status(hook *webhook.Hook) webhook.Status {
+func (r *rig) status(hook *webhook.Hook) *wire.WebhookStatus {
 	r.Helper()
 	s, err := r.service.Status(context.Background(), hook)
 	if err != nil {

@@ -234,12 +234,7 @@ func (r *runner) deliver(ctx context.Context, hook *Hook, it *item, waited bool)
 			return res
 		}
 	}
-	m, err := messageOf(hook.ID, r.cfg.Source, res.event)
-	if err != nil {
-		res.attempt = Attempt{At: time.Now(), Error: "the event cannot be written as JSON"}
-		return res
-	}
-	res.attempt = r.sender.send(ctx, hook, m)
+	res.attempt = r.sender.send(ctx, hook, messageOf(hook.ID, r.cfg.Source, res.event))
 	return res
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 const (
@@ -40,6 +42,13 @@ func (a Attempt) Delivered() bool { return a.Error == "" }
 
 // gone reports whether the receiver wants no more messages.
 func (a Attempt) gone() bool { return a.Status == http.StatusGone }
+
+// Wire returns the attempt as the API shows it.
+func (a Attempt) Wire() wire.WebhookAttempt {
+	return wire.WebhookAttempt{
+		Delivered: a.Delivered(), At: wire.FormatTime(a.At), TookMs: a.Took.Milliseconds(), Status: a.Status, Error: a.Error,
+	}
+}
 
 func (a Attempt) ended() time.Time { return a.At.Add(a.Took) }
 

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -122,7 +124,7 @@ func (s *Service) Get(ctx context.Context, id string) (*Hook, error) {
 		return nil, err
 	}
 	if !d.exists() {
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
+		return nil, notFound(id)
 	}
 	return hookOf(d), nil
 }
@@ -158,11 +160,13 @@ func (s *Service) Rotate(ctx context.Context, id string, grace time.Duration) (*
 	return hook, hook.Secrets[0].Text, nil
 }
 
+func notFound(id string) error { return fmt.Errorf("%w: %s", ErrNotFound, id) }
+
 func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.Instant) error) (changed *Hook, err error) {
 	d := hookDocOf(id)
 	err = update(ctx, s.cfg.Store, []anyDoc{d}, func(c *change, now dibs.Instant) error {
 		if !d.exists() {
-			return fmt.Errorf("%w: %s", ErrNotFound, id)
+			return notFound(id)
 		}
 		changed = hookOf(d)
 		if err := edit(changed, now); err != nil {
@@ -178,22 +182,19 @@ func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.I
 }
 
 // Remove removes a webhook with its state and its dead letters. The dead letters go first, so
-// that an interrupted call can be repeated, and again at the end.
+// that an interrupted call can be repeated.
 func (s *Service) Remove(ctx context.Context, id string) error {
-	if _, err := s.RemoveDeadLetters(ctx, id); err != nil {
-		return err
-	}
-	d, st := hookDocOf(id), stateDocOf(id)
-	err := update(ctx, s.cfg.Store, []anyDoc{d, st}, func(c *change, _ dibs.Instant) error {
+	d, st, count := hookDocOf(id), stateDocOf(id), deadLetterCountOf(id)
+	err := update(ctx, s.cfg.Store, []anyDoc{d, st, count}, func(c *change, _ dibs.Instant) error {
 		if !d.exists() {
-			return fmt.Errorf("%w: %s", ErrNotFound, id)
+			return notFound(id)
 		}
-		c.remove(d, st) // a runner stops when it finds no state
+		if removed, err := s.RemoveDeadLetters(ctx, id); err != nil || removed > 0 {
+			return cmp.Or(err, document.ErrStale) // the count is another one now
+		}
+		c.remove(d, st, count) // a runner stops when it finds no state
 		return nil
 	})
 	s.notify()
-	if err != nil {
-		return err
-	}
-	return s.removeDeadLetterCount(ctx, id)
+	return err
 }
