@@ -170,7 +170,7 @@ func (s *Service) addDeadLetter(ctx context.Context, c *change, count *doc[deadL
 // Ping sends a message without an event, at once, even if the webhook is disabled. If the
 // receiver accepts it, waiting events are retried.
 func (s *Service) Ping(ctx context.Context, hook *Hook) (a Attempt, err error) {
-	a = s.sender.send(ctx, hook, pingMessage(hook.ID, s.cfg.Source, rand.Text(), time.Now()))
+	a = s.attempt(ctx, hook, pingMessage(hook.ID, s.cfg.Source, rand.Text(), time.Now()))
 	if a.Delivered() && hook.Enabled {
 		_, err = s.Change(ctx, hook.ID, func(hook *Hook) error {
 			hook.retryNow = true
@@ -190,7 +190,7 @@ func (s *Service) Resend(ctx context.Context, hook *Hook, id string) (Attempt, e
 	if event == nil {
 		return Attempt{}, ErrPurged
 	}
-	a := s.sender.send(ctx, hook, messageOf(hook.ID, s.cfg.Source, event))
+	a := s.attempt(ctx, hook, messageOf(hook.ID, s.cfg.Source, event))
 	s.cfg.Observer.Sent(hook.ID, a)
 	if a.Delivered() {
 		// Another caller may have removed it meanwhile: it was accepted all the same.

@@ -52,32 +52,22 @@ func (a Attempt) Wire() wire.WebhookAttempt {
 
 func (a Attempt) ended() time.Time { return a.At.Add(a.Took) }
 
-// sender sends messages. It is safe for concurrent use.
-type sender struct {
-	client  *http.Client
-	timeout time.Duration
-}
-
-func newSender(guard *Guard, timeout time.Duration) *sender {
-	return &sender{
-		timeout: timeout,
-		client: &http.Client{
-			// No proxy: the guard must check the receiver's own address.
-			Transport: &http.Transport{
-				DialContext: guard.dial, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
-				MaxIdleConns: 200, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute,
-				MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// newClient returns the client for deliveries.
+func newClient(guard *Guard) *http.Client {
+	return &http.Client{
+		// No proxy: the guard must check the receiver's own address.
+		Transport: &http.Transport{
+			DialContext: guard.dial, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+			MaxIdleConns: 200, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute,
+			MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-func (s *sender) close() { s.client.CloseIdleConnections() }
-
-// send sends a message once. A failure is in [Attempt.Error].
-func (s *sender) send(ctx context.Context, hook *Hook, m message) Attempt {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+// attempt sends a message once. A failure is in [Attempt.Error].
+func (s *Service) attempt(ctx context.Context, hook *Hook, m message) Attempt {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	a := Attempt{At: time.Now()}
 	res, err := s.post(ctx, hook, m, a.At)
@@ -93,7 +83,7 @@ func (s *sender) send(ctx context.Context, hook *Hook, m message) Attempt {
 	return a
 }
 
-func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) (*http.Response, error) {
+func (s *Service) post(ctx context.Context, hook *Hook, m message, at time.Time) (*http.Response, error) {
 	signature, err := sign(hook.Secrets, m.id, at, m.body)
 	if err != nil {
 		return nil, err
@@ -111,7 +101,7 @@ func (s *sender) post(ctx context.Context, hook *Hook, m message, at time.Time) 
 }
 
 // explain says why a delivery failed, without revealing anything about the server's network.
-func (s *sender) explain(status int, err error) string {
+func (s *Service) explain(status int, err error) string {
 	var timeout net.Error
 	var lookup *net.DNSError
 	var badCert *tls.CertificateVerificationError
@@ -125,7 +115,7 @@ func (s *sender) explain(status int, err error) string {
 	case errors.Is(err, errForbidden), errors.As(err, &lookup): // one text for both: it must not reveal which internal names exist
 		return "the receiver's host name could not be looked up, or its address is not public and allowPrefixes in the server's configuration does not allow it"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("the receiver did not answer within %s", s.timeout)
+		return fmt.Sprintf("the receiver did not answer within %s", s.cfg.Timeout)
 	case errors.Is(err, context.Canceled):
 		return "the server stopped before the receiver answered"
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 type Service struct {
 	cfg    Config
 	guard  *Guard
-	sender *sender
+	client *http.Client // for deliveries
 	// changed tells the Dispatcher of this process that a hook was changed.
 	changed chan struct{}
 }
@@ -26,11 +27,11 @@ type Service struct {
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	guard := NewGuard(cfg.AllowPrefixes...)
-	return &Service{cfg: cfg, guard: guard, sender: newSender(guard, cfg.Timeout), changed: make(chan struct{}, 1)}
+	return &Service{cfg: cfg, guard: guard, client: newClient(guard), changed: make(chan struct{}, 1)}
 }
 
 // Close closes idle connections.
-func (s *Service) Close() { s.sender.close() }
+func (s *Service) Close() { s.client.CloseIdleConnections() }
 
 func (s *Service) notify() {
 	select {
