@@ -1,12 +1,16 @@
 package dibsclient
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -184,4 +188,134 @@ func perPage(limit int) int {
 		limit = eventsPerPage
 	}
 	return min(limit, maxPerPage)
+}
+
+// maxMessage is the maximum size of a message of a stream, in bytes.
+const maxMessage = 1 << 20
+
+// message is a message of a stream of server-sent events.
+type message struct{ id, data string }
+
+// messageReader reads server-sent events.
+type messageReader struct {
+	lines *bufio.Scanner
+	alive func() // called when the server has sent a line
+}
+
+func newMessageReader(r io.Reader, alive func()) *messageReader {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxMessage)
+	return &messageReader{lines, alive}
+}
+
+// next returns the next message with an id or data. It skips comments, which are
+// heartbeats, and fields that have no meaning here.
+func (m *messageReader) next() (message, error) {
+	var (
+		msg  message
+		data []string
+		size int
+	)
+	for m.alive(); m.lines.Scan(); m.alive() {
+		line := m.lines.Text()
+		if line == "" {
+			msg.data = strings.Join(data, "\n")
+			if msg.id != "" || msg.data != "" {
+				return msg, nil
+			}
+			size = 0
+			continue
+		}
+		if size += len(line); size > maxMessage {
+			return msg, tooLong()
+		}
+		field, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch field {
+		case "id":
+			msg.id = value
+		case "data":
+			data = append(data, value)
+		}
+	}
+	switch err := m.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return msg, tooLong()
+	case err != nil:
+		return msg, err
+	default:
+		return msg, io.EOF // an incomplete message does not count
+	}
+}
+
+func tooLong() error {
+	return &invalidStreamError{fmt.Errorf("a message has more than %d bytes", maxMessage)}
+}
+
+const (
+	// maxIdleStreams is how many streams stay open for watchers that may return.
+	maxIdleStreams = 64
+	// maxIdleTime is how long each of them stays open. A watcher that takes longer for an
+	// event opens another one.
+	maxIdleTime = 30 * time.Second
+)
+
+// streamPool keeps streams open between two calls of their watchers. The zero streamPool
+// is empty.
+type streamPool struct {
+	mu     sync.Mutex
+	idle   []*stream // the longest idle first
+	closed bool
+}
+
+// take removes and returns the stream at a cursor, or returns nil.
+func (p *streamPool) take(namespace string, cursor dibs.Cursor) *stream {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.idle, func(s *stream) bool { return s.namespace == namespace && s.cursor == cursor })
+	if i < 0 {
+		return nil
+	}
+	s := p.idle[i]
+	s.idle.Stop()
+	p.idle = slices.Delete(p.idle, i, i+1)
+	return s
+}
+
+// put adds a stream for a while.
+func (p *streamPool) put(s *stream) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		s.cancel()
+		return
+	}
+	if len(p.idle) == maxIdleStreams {
+		p.idle[0].idle.Stop()
+		p.idle[0].cancel()
+		p.idle = slices.Delete(p.idle, 0, 1)
+	}
+	s.idle = time.AfterFunc(maxIdleTime, func() { p.expire(s) })
+	p.idle = append(p.idle, s)
+}
+
+// expire ends a stream whose watcher did not return.
+func (p *streamPool) expire(s *stream) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.idle, s); i >= 0 {
+		p.idle = slices.Delete(p.idle, i, i+1)
+		s.cancel()
+	}
+}
+
+// closeAll ends all streams, and those that are put back later.
+func (p *streamPool) closeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.idle {
+		s.idle.Stop()
+		s.cancel()
+	}
+	p.idle, p.closed = nil, true
 }

@@ -1,8 +1,12 @@
 package dibshttp
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,4 +88,136 @@ func secondsUntil(text string) int64 {
 		return 0
 	}
 	return max(0, int64(time.Until(at)/time.Second))
+}
+
+// directive is one directive of Cache-Control, such as max-age=60.
+type directive struct {
+	name  string // in lower case
+	value string // as written, including quotes
+}
+
+type directives []directive
+
+// parseDirectives reads the lines of Cache-Control. If a quote is not closed, caches may
+// read the header in different ways: then it returns no-store.
+func parseDirectives(lines []string) (list directives) {
+	words, ok := splitUnquoted(strings.Join(lines, ","))
+	if !ok {
+		return directives{{name: "no-store"}}
+	}
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
+			list = append(list, directive{name, strings.TrimSpace(value)})
+		}
+	}
+	return list
+}
+
+// splitUnquoted splits at commas outside of quotes, and reports whether all quotes are
+// closed.
+func splitUnquoted(text string) (words []string, ok bool) {
+	quoted, escaped := false, false
+	words = strings.FieldsFunc(text, func(c rune) bool {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\' && quoted:
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		default:
+			return c == ',' && !quoted
+		}
+		return false
+	})
+	return words, !quoted
+}
+
+// has reports whether a directive is present without a list of header fields, which would
+// restrict it to these.
+func (d directives) has(name string) bool {
+	return slices.ContainsFunc(d, func(one directive) bool {
+		return one.name == name && (one.value == "" || name == "max-age" || name == "s-maxage")
+	})
+}
+
+// with returns the directives with one that has no value.
+func (d directives) with(name string) directives {
+	if d.has(name) {
+		return d
+	}
+	return append(d, directive{name: name})
+}
+
+// without returns the directives without the named ones.
+func (d directives) without(names ...string) directives {
+	return slices.DeleteFunc(d, func(one directive) bool { return slices.Contains(names, one.name) })
+}
+
+// String returns the directives as the value of a header.
+func (d directives) String() string {
+	words := make([]string, len(d))
+	for i, one := range d {
+		words[i] = one.name
+		if one.value != "" {
+			words[i] += "=" + one.value
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// cappedWriter caps the Cache-Control of a response before its headers are sent.
+type cappedWriter struct {
+	http.ResponseWriter
+	maxAge  maxAge
+	request *http.Request
+	sent    bool // the headers are sent
+}
+
+// capHeaders caps the headers unless they are sent. It is called before every way to send
+// them, and at the end for responses without a body.
+func (c *cappedWriter) capHeaders() {
+	if !c.sent {
+		c.sent = true
+		c.maxAge.cap(c.Header(), c.request)
+	}
+}
+
+// WriteHeader caps the headers and sends them. Caches do not keep informational responses
+// such as early hints, so their headers are sent as they are.
+func (c *cappedWriter) WriteHeader(status int) {
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		c.capHeaders()
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends the headers, if they are not sent, and a part of the body.
+func (c *cappedWriter) Write(b []byte) (int, error) {
+	c.capHeaders()
+	return c.ResponseWriter.Write(b)
+}
+
+// ReadFrom is Write for files, which the operating system may copy by itself.
+func (c *cappedWriter) ReadFrom(from io.Reader) (int64, error) {
+	c.capHeaders()
+	return io.Copy(c.ResponseWriter, from)
+}
+
+// Unwrap is for [http.ResponseController].
+func (c *cappedWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// Flush is for code that does not use [http.ResponseController].
+func (c *cappedWriter) Flush() { _ = c.FlushError() }
+
+// FlushError sends the headers and the buffered part of the body.
+func (c *cappedWriter) FlushError() error {
+	c.capHeaders()
+	return http.NewResponseController(c.ResponseWriter).Flush()
+}
+
+// Hijack is for code that does not use [http.ResponseController].
+func (c *cappedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(c.ResponseWriter).Hijack()
 }
