@@ -178,7 +178,6 @@ func newClient(address string, options Options) (*client, error) {
 // Close ends all streams. Later calls return UNAVAILABLE.
 func (c *client) Close() error {
 	c.close()
-	c.streams.closeAll()
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}

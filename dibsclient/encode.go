@@ -1,6 +1,7 @@
 package dibsclient
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -31,7 +32,6 @@ var memberCodes = map[string]dibs.Code{
 // checkUTF8 returns an error for the first text in a member of a body that is not valid
 // UTF-8.
 func checkUTF8(v reflect.Value, member string, code dibs.Code) error {
-	var parts []reflect.Value
 	switch v.Kind() {
 	case reflect.String:
 		if !utf8.ValidString(v.String()) {
@@ -39,42 +39,32 @@ func checkUTF8(v reflect.Value, member string, code dibs.Code) error {
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			parts = append(parts, v.Elem())
+			return checkUTF8(v.Elem(), member, code)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			parts = append(parts, v.Index(i))
+			if err := checkUTF8(v.Index(i), member, code); err != nil {
+				return err
+			}
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
-			parts = append(parts, key, v.MapIndex(key))
+			if err := cmp.Or(checkUTF8(key, member, code), checkUTF8(v.MapIndex(key), member, code)); err != nil {
+				return err
+			}
 		}
 	case reflect.Struct:
-		return checkMembers(v)
+		for i := range v.NumField() {
+			member, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			code := cmp.Or(memberCodes[member], dibs.CodeInvalidValue)
+			if v.Type() == reflect.TypeFor[wire.Entity]() {
+				member, code = "entity's "+member, dibs.CodeInvalidEntity
+			}
+			if err := checkUTF8(v.Field(i), member, code); err != nil {
+				return err
+			}
+		}
 	default: // not a text
-	}
-	for _, part := range parts {
-		if err := checkUTF8(part, member, code); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkMembers is checkUTF8 for the members of a struct.
-func checkMembers(v reflect.Value) error {
-	for i := range v.NumField() {
-		member, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		code, ok := memberCodes[member]
-		switch {
-		case v.Type() == reflect.TypeFor[wire.Entity]():
-			member, code = "entity's "+member, dibs.CodeInvalidEntity
-		case !ok:
-			code = dibs.CodeInvalidValue
-		}
-		if err := checkUTF8(v.Field(i), member, code); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -34,26 +34,24 @@ func (e *invalidStreamError) Error() string {
 
 func (e *invalidStreamError) Unwrap() error { return e.err }
 
-// update is the content of one message of a stream.
-type update struct {
-	event  *dibs.Event // nil if the message only advances the cursor
-	cursor dibs.Cursor
-}
-
 // stream is an open stream of events. One goroutine reads it, and one watcher at a time
 // uses it.
 type stream struct {
 	namespace string
 	cursor    dibs.Cursor // of the last event that the watcher got
 	opened    time.Time
-	updates   chan update // closed when the stream ends
-	err       error       // why it ended; valid once updates is closed
+	events    chan dibs.Event // closed when the stream ends; one without a kind only advances the cursor
+	err       error           // why it ended; valid once events is closed
 	cancel    context.CancelFunc
 	idle      *time.Timer // of the pool
 }
 
-// open opens a stream after the query's cursor. The stream ends with the context.
+// open returns a stream after the query's cursor: an idle one, or a new one that ends with the
+// context and with the client.
 func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stream, *failure) {
+	if s := c.streams.take(query.Namespace, query.After); s != nil {
+		return s, nil
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	detach := context.AfterFunc(c.closed, func() { cancel(dibs.ErrClosed) })
 	end := func() {
@@ -74,12 +72,12 @@ func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stre
 	}
 	s := &stream{
 		namespace: query.Namespace, cursor: query.After, opened: time.Now(),
-		updates: make(chan update, streamBuffer), cancel: end,
+		events: make(chan dibs.Event, streamBuffer), cancel: end,
 	}
 	go func() {
 		defer end()
 		defer func() { _ = response.Body.Close() }()
-		defer close(s.updates)
+		defer close(s.events)
 		s.err = s.readAll(ctx, response.Body, c.idleTimeout, cancel)
 		if ctx.Err() != nil {
 			s.err = context.Cause(ctx)
@@ -118,7 +116,7 @@ func (c *client) notStream(got *http.Response) *failure {
 	return r.failure()
 }
 
-// readAll reads updates until the stream ends, or the server sends nothing for too long.
+// readAll reads events until the stream ends, or the server sends nothing for too long.
 func (s *stream) readAll(ctx context.Context, body io.Reader, idleTimeout time.Duration, cancel context.CancelCauseFunc) error {
 	idle := time.AfterFunc(idleTimeout, func() { cancel(errIdle) })
 	defer idle.Stop()
@@ -128,36 +126,33 @@ func (s *stream) readAll(ctx context.Context, body io.Reader, idleTimeout time.D
 		if err != nil {
 			return err
 		}
-		u, err := m.update()
+		event, err := m.event()
 		if err != nil {
-			return err
+			return &invalidStreamError{err}
 		}
 		idle.Stop() // the time until a slow watcher reads does not count
 		select {
-		case s.updates <- u:
+		case s.events <- event:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// update decodes a message.
-func (m message) update() (update, error) {
+// event decodes a message. One without data only advances the cursor.
+func (m message) event() (dibs.Event, error) {
 	if m.data == "" {
-		return update{cursor: dibs.Cursor(m.id)}, nil
+		return dibs.Event{Cursor: dibs.Cursor(m.id)}, nil
 	}
 	var w wire.Event
 	if err := json.Unmarshal([]byte(m.data), &w); err != nil {
-		return update{}, &invalidStreamError{err}
+		return dibs.Event{}, err
 	}
 	event, err := w.Event()
-	if err != nil {
-		return update{}, &invalidStreamError{err}
+	if err == nil && (event.Cursor == "" || event.Kind == "") {
+		err = errors.New("an event has no cursor or no kind")
 	}
-	if event.Cursor == "" {
-		return update{}, &invalidStreamError{errors.New("an event has no cursor")}
-	}
-	return update{event: &event, cursor: event.Cursor}, nil
+	return event, err
 }
 
 // next waits for an event, and returns it with all further ones that are buffered. With an error
@@ -165,16 +160,16 @@ func (m message) update() (update, error) {
 func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
 	limit = perPage(limit)
 	page := dibs.EventPage{Next: s.cursor}
-	for len(page.Events) == 0 || len(page.Events) < limit && len(s.updates) > 0 {
+	for len(page.Events) == 0 || len(page.Events) < limit && len(s.events) > 0 {
 		select {
-		case u, open := <-s.updates:
+		case event, open := <-s.events:
 			if !open {
 				return page, s.err
 			}
-			if u.event != nil {
-				page.Events = append(page.Events, *u.event)
+			if event.Kind != "" {
+				page.Events = append(page.Events, event)
 			}
-			s.cursor, page.Next = u.cursor, u.cursor
+			s.cursor, page.Next = event.Cursor, event.Cursor
 		case <-ctx.Done():
 			return page, ctx.Err()
 		}
@@ -263,9 +258,8 @@ const (
 // streamPool keeps streams open between two calls of their watchers. The zero streamPool
 // is empty.
 type streamPool struct {
-	mu     sync.Mutex
-	idle   []*stream // the longest idle first
-	closed bool
+	mu   sync.Mutex
+	idle []*stream // the longest idle first
 }
 
 // take removes and returns the stream at a cursor, or returns nil.
@@ -286,10 +280,6 @@ func (p *streamPool) take(namespace string, cursor dibs.Cursor) *stream {
 func (p *streamPool) put(s *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		s.cancel()
-		return
-	}
 	if len(p.idle) == maxIdleStreams {
 		p.idle[0].idle.Stop()
 		p.idle[0].cancel()
@@ -307,15 +297,4 @@ func (p *streamPool) expire(s *stream) {
 		p.idle = slices.Delete(p.idle, i, i+1)
 		s.cancel()
 	}
-}
-
-// closeAll ends all streams, and those that are put back later.
-func (p *streamPool) closeAll() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.idle {
-		s.idle.Stop()
-		s.cancel()
-	}
-	p.idle, p.closed = nil, true
 }
