@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ type response struct {
 // decodeResponse decodes a response, or returns what is wrong with it.
 func (do call) decodeResponse(r response) *failure {
 	if r.status < http.StatusOK || r.status >= http.StatusMultipleChoices {
-		if slices.Contains(do.alsoDecode, r.status) && r.isJSON() && do.decode(r.data) == nil {
+		if do.anyStatus && r.isJSON() && do.decode(r.data) == nil {
 			return nil
 		}
 		return r.failure()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -46,11 +45,7 @@ func (c *client) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.A
 		if len(w.Results) != len(body.Values) {
 			return nil, fmt.Errorf("%d results for %d values", len(w.Results), len(body.Values))
 		}
-		list := make([]dibs.Availability, len(w.Results))
-		for i, r := range w.Results {
-			list[i] = r.Availability()
-		}
-		return list, nil
+		return wire.ListOf(w.Results, wire.Availability.Availability), nil
 	})
 }
 
@@ -58,10 +53,7 @@ func (c *client) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.A
 // for the name would get, and with the same in JSON.
 func (c *client) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
 	do := post("resolve", "/v1/resolve", nameBody{Namespace: namespace, Value: value})
-	do.alsoDecode = []int{
-		http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
-		http.StatusNotFound, http.StatusGone,
-	}
+	do.anyStatus = true
 	return fetch(ctx, c, do, func(w wire.Resolution) (dibs.Resolution, error) {
 		if w.Outcome == "" {
 			return dibs.Resolution{}, errors.New("the outcome is missing")

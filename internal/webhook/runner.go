@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -134,9 +135,9 @@ func (r *runner) takeOver(ctx context.Context) error {
 		}
 		it := r.queue.add(event, w.After)
 		it.attempts, it.first, it.next = w.Attempts, w.First.Time(), w.Next.Time()
+		it.passed = true // by those up to the cursor, which must not be read again
 	}
-	// The events behind those, up to the cursor, were delivered: they must not be read again.
-	r.queue.done, r.queue.head = r.queue.last, r.state.content.Cursor
+	r.queue.head = r.state.content.Cursor
 	r.setHook(r.hook)
 	return r.save(ctx)
 }
@@ -333,6 +334,13 @@ func (r *runner) failed(it *item, a Attempt) {
 	}
 }
 
+// pauseAfter returns how long to wait after a number of failures. A random fifth more or less
+// than in the list spreads the retries of deliveries that failed together.
+func pauseAfter(pauses []time.Duration, failures int) time.Duration {
+	pause := pauses[min(max(failures, 1), len(pauses))-1]
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
+}
+
 // outdated reports whether an attempt began before a caller last asked for a retry. Its failure
 // does not count then: the receiver may have changed since.
 func (r *runner) outdated(a Attempt) bool { return a.At.Before(r.retriedAt) }
@@ -360,11 +368,11 @@ func (r *runner) disable(ctx context.Context) error {
 
 // giveUp makes an event a dead letter, so that the others of its name can be sent.
 func (r *runner) giveUp(ctx context.Context, it *item, a Attempt) error {
-	r.queue.remove(it)
+	at := r.queue.remove(it)
 	count := deadLetterCountOf(r.id)
 	err := r.commitState(ctx, func(c *change) error { return r.addDeadLetter(ctx, c, count, it, a) }, count)
 	if err != nil {
-		r.queue.restore(it) // it is sent once more, and then given up
+		r.queue.items = slices.Insert(r.queue.items, at, it) // it is sent once more, and then given up
 		return err
 	}
 	r.cfg.Logger.Warn("an event became a dead letter", "webhook", r.id, "attempts", it.attempts, "error", a.Error)
