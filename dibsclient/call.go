@@ -14,7 +14,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,6 +36,7 @@ type call struct {
 	// means that the body is invalid.
 	decode    func(data []byte) error
 	anyStatus bool
+	problem   *wire.Problem // for the server's description of a failure; nil if it does not matter
 
 	changes    bool // it may change the registry
 	repeatable bool // sending it again is safe even if the first attempt was applied
@@ -60,31 +60,26 @@ func post(name, path string, body any) call {
 // fetch makes a call and returns its converted response.
 func fetch[W, T any](ctx context.Context, c *client, do call, convert func(W) (T, error)) (T, error) {
 	var result, none T
-	do.decode = into(&result, convert)
-	if f := c.run(ctx, do); f != nil {
-		return none, f.err
+	do.decode = func(data []byte) error {
+		var w W
+		err := json.Unmarshal(data, &w)
+		if err == nil {
+			result, err = convert(w)
+		}
+		return err
+	}
+	if err := c.run(ctx, do); err != nil {
+		return none, err
 	}
 	return result, nil
 }
 
-// into returns a decode function of a call that converts a body of type W to a T.
-func into[W, T any](result *T, convert func(W) (T, error)) func([]byte) error {
-	return func(data []byte) error {
-		var w W
-		err := json.Unmarshal(data, &w)
-		if err == nil {
-			*result, err = convert(w)
-		}
-		return err
-	}
-}
-
-// run makes attempts until one succeeds or another one is not possible. It returns the
-// last failure, with the error for the caller.
-func (c *client) run(ctx context.Context, do call) *failure {
+// run makes attempts until one succeeds or another one is not possible. It returns the error
+// for the caller.
+func (c *client) run(ctx context.Context, do call) error {
 	body, err := encode(do.body)
 	if err != nil {
-		return &failure{err: err}
+		return err
 	}
 	maybeApplied := false
 	for retry := 1; ; retry++ {
@@ -97,8 +92,10 @@ func (c *client) run(ctx context.Context, do call) *failure {
 		}
 		maybeApplied = maybeApplied || f.maybeApplied
 		if retry > c.options.Retries || !f.retryable || (maybeApplied && !do.repeatable) || !c.backOff(ctx, do, f, retry) {
-			f.err = do.finalError(ctx, f, maybeApplied)
-			return f
+			if do.problem != nil {
+				*do.problem = f.problem
+			}
+			return do.finalError(ctx, f, maybeApplied)
 		}
 	}
 }
@@ -239,19 +236,6 @@ func (c *client) backOff(ctx context.Context, do call, f *failure, retry int) bo
 		return false
 	}
 	return backoff.Sleep(ctx, delay) == nil
-}
-
-// retryAfter reads the header Retry-After: seconds or a date. It returns zero for anything
-// else.
-func retryAfter(header http.Header) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
-	}
-	if date, err := http.ParseTime(text); err == nil {
-		return max(time.Until(date), 0)
-	}
-	return 0
 }
 
 // encode returns a body as JSON, nil for none. It refuses invalid UTF-8: package json would

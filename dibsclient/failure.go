@@ -22,7 +22,7 @@ type failure struct {
 	maybeApplied bool          // the request may have reached the registry
 	retryable    bool          // another attempt may succeed
 	retryAfter   time.Duration // the least delay that the server asks for
-	problem      *wire.Problem // the server's description, nil for none
+	problem      wire.Problem  // the server's description; it has no code if there is none
 }
 
 // finalError returns the error for the caller after the last attempt. If an earlier attempt
@@ -131,26 +131,22 @@ func (r response) isJSON() bool {
 
 // failure classifies a response that does not have the expected status.
 func (r response) failure() *failure {
-	f := &failure{retryAfter: retryAfter(r.header)}
-	var problem wire.Problem
+	f := &failure{retryAfter: wire.RetryAfter(r.header)}
 	if r.isJSON() {
-		if err := json.Unmarshal(r.data, &problem); err != nil {
+		if err := json.Unmarshal(r.data, &f.problem); err != nil {
 			f.err = &StatusError{Status: r.status, Detail: fmt.Sprintf("invalid response: %v", err)}
 			f.retryable, f.maybeApplied = true, r.status >= http.StatusInternalServerError
 			return f
 		}
-		if problem.Code != "" {
-			f.problem = &problem
-		}
 	}
-	switch {
-	case f.problem != nil && wire.IsCode(problem.Code):
-		f.err = problem.DibsError()
-		f.maybeApplied = problem.Code == string(dibs.CodeOutcomeUnknown)
-		f.retryable = f.maybeApplied || problem.Code == string(dibs.CodeUnavailable)
+	switch code := f.problem.Code; {
+	case wire.IsCode(code):
+		f.err = f.problem.DibsError()
+		f.maybeApplied = code == string(dibs.CodeOutcomeUnknown)
+		f.retryable = f.maybeApplied || code == string(dibs.CodeUnavailable)
 		f.refused = !f.retryable
 		return f
-	case f.problem != nil && problem.Code == codeInvalidCursor:
+	case code == codeInvalidCursor:
 		f.err, f.refused = dibs.ErrBadCursor, true
 		return f
 	}
@@ -169,12 +165,12 @@ func (r response) failure() *failure {
 
 // statusError returns the error for a status, with the server's own code and detail if
 // the response has them.
-func (r response) statusError(problem *wire.Problem) *StatusError {
+func (r response) statusError(problem wire.Problem) *StatusError {
 	e := &StatusError{Status: r.status, Detail: adviceFor(r.status)}
 	if to := r.header.Get("Location"); to != "" {
 		e.Detail = fmt.Sprintf("the server redirects to %.200q: give Dial the URL of the registry itself", to)
 	}
-	if problem != nil {
+	if problem.Code != "" {
 		e.Code, e.Detail = problem.Code, problem.Detail
 	}
 	return e

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -41,28 +40,6 @@ func TestBackoff(t *testing.T) {
 	}
 	if delay := retryDelay(1, firstBackoff, time.Hour); delay < maxRetryAfter || delay > maxRetryAfter+firstBackoff {
 		t.Errorf("Retry-After can delay a call by %v", delay)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
-	tests := []struct {
-		text        string
-		least, most time.Duration
-	}{
-		{"", 0, 0},
-		{"soon", 0, 0},
-		{"-5", 0, 0},
-		{"2", 2 * time.Second, 2 * time.Second},
-		{"9223372036854775807", maxRetryAfter, maxRetryAfter},
-		{date(time.Minute), 50 * time.Second, time.Minute},
-		{date(-time.Minute), 0, 0},
-	}
-	for _, test := range tests {
-		if d := retryAfter(http.Header{"Retry-After": {test.text}}); d < test.least || d > test.most {
-			t.Errorf("%q means %v", test.text, d)
-		}
 	}
 }
 

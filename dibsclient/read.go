@@ -170,21 +170,17 @@ func (c *client) Recanonicalize(ctx context.Context, request dibs.Recanonicalize
 		Namespace string `json:"namespace"`
 		DryRun    bool   `json:"dryRun,omitempty"`
 	}
-	var report dibs.Recanonicalization
+	var problem wire.Problem
 	do := operate("recanonicalize", "/v1/recanonicalize", body{request.Namespace, request.DryRun}, request.DryRun)
-	do.decode = into(&report, wire.Recanonicalization.Recanonicalization)
-	if f := c.run(ctx, do); f != nil {
-		if f.problem != nil && f.problem.Report != nil {
-			if report, err := f.problem.Report.Recanonicalization(); err == nil {
-				return report, f.err
-			}
-		}
-		return dibs.Recanonicalization{}, f.err
+	do.problem = &problem
+	report, err := fetch(ctx, c, do, wire.Recanonicalization.Recanonicalization)
+	if problem.Report != nil {
+		report, _ = problem.Report.Recanonicalization() // err says what is wrong
 	}
-	if request.Progress != nil {
+	if err == nil && request.Progress != nil {
 		request.Progress(report.Done, report.Looked)
 	}
-	return report, nil
+	return report, err
 }
 
 // Forget erases an entity or a name. A second attempt would do no harm, but its report

@@ -81,7 +81,9 @@ func (s *Service) attempt(ctx context.Context, hook *Hook, m message) Attempt {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
 		_ = res.Body.Close()
 		a.Status = res.StatusCode
-		a.retryAfter = retryAfter(res, a.At)
+		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
+			a.retryAfter = min(wire.RetryAfter(res.Header), maxRetryAfter)
+		}
 	}
 	a.Took = time.Since(a.At)
 	a.Error = s.explain(a.Status, err)
@@ -130,21 +132,6 @@ func (s *Service) explain(status int, err error) string {
 	default:
 		return "the connection to the receiver failed"
 	}
-}
-
-// retryAfter returns how long the receiver asked to wait.
-func retryAfter(res *http.Response, now time.Time) time.Duration {
-	if res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable {
-		return 0
-	}
-	text := res.Header.Get("Retry-After")
-	var wait time.Duration
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), maxRetryAfter)
 }
 
 const maxURL = 2048
