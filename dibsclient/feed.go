@@ -63,7 +63,7 @@ func (c *client) awaitEvents(ctx context.Context, query dibs.FeedQuery) (dibs.Ev
 				return page, nil
 			}
 			s.cancel()
-			if _, invalid := errors.AsType[*invalidStreamError](err); invalid || ctx.Err() != nil {
+			if ctx.Err() != nil || errors.Is(err, errInvalidStream) {
 				return dibs.EventPage{}, cmp.Or(ctx.Err(), err)
 			}
 			c.options.Logger.DebugContext(ctx, "dibs: reopening the feed", "error", err)
@@ -93,16 +93,11 @@ const (
 	maxPerPage    = 1000 // for any query
 )
 
-var errIdle = errors.New("the server sent nothing for too long")
-
-// invalidStreamError is a stream with invalid content: opening it again does not help.
-type invalidStreamError struct{ err error }
-
-func (e *invalidStreamError) Error() string {
-	return fmt.Sprintf("dibs: invalid stream of events: %v", e.err)
-}
-
-func (e *invalidStreamError) Unwrap() error { return e.err }
+var (
+	errIdle = errors.New("the server sent nothing for too long")
+	// errInvalidStream means that a stream has invalid content: opening it again does not help.
+	errInvalidStream = errors.New("dibs: invalid stream of events")
+)
 
 // stream is an open stream of events. One goroutine reads it, and one watcher at a time
 // uses it.
@@ -198,7 +193,7 @@ func (s *stream) readAll(ctx context.Context, body io.Reader, idleTimeout time.D
 		}
 		event, err := m.event()
 		if err != nil {
-			return &invalidStreamError{err}
+			return fmt.Errorf("%w: %w", errInvalidStream, err)
 		}
 		idle.Stop() // the time until a slow watcher reads does not count
 		select {
@@ -248,12 +243,7 @@ func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
 }
 
 // perPage returns the maximum number of events of a page.
-func perPage(limit int) int {
-	if limit <= 0 {
-		limit = eventsPerPage
-	}
-	return min(limit, maxPerPage)
-}
+func perPage(limit int) int { return cmp.Or(min(max(limit, 0), maxPerPage), eventsPerPage) }
 
 // maxMessage is the maximum size of a message of a stream, in bytes.
 const maxMessage = 1 << 20
@@ -314,7 +304,7 @@ func (m *messageReader) next() (message, error) {
 }
 
 func tooLong() error {
-	return &invalidStreamError{fmt.Errorf("a message has more than %d bytes", maxMessage)}
+	return fmt.Errorf("%w: a message has more than %d bytes", errInvalidStream, maxMessage)
 }
 
 const (

@@ -67,7 +67,7 @@ func TestMessageReader(t *testing.T) {
 	}
 	for _, long := range []string{"data: " + strings.Repeat("x", maxMessage), strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", maxMessage/1000)} {
 		_, err := newMessageReader(strings.NewReader(long), func() {}).next()
-		if _, invalid := errors.AsType[*invalidStreamError](err); !invalid || !strings.Contains(err.Error(), "more than") {
+		if !errors.Is(err, errInvalidStream) || !strings.Contains(err.Error(), "more than") {
 			t.Errorf("a long message: %v", err)
 		}
 	}

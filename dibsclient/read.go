@@ -148,10 +148,7 @@ func (c *client) WhoHeld(ctx context.Context, namespace, value string, at time.T
 
 // Sweep ends what is due. It is repeatable: a second sweep does no harm.
 func (c *client) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
-	type body struct {
-		Limit int `json:"limit"`
-	}
-	do := post("sweep", "/v1/sweep", body{limit})
+	do := post("sweep", "/v1/sweep", map[string]int{"limit": limit})
 	do.unbounded = true
 	return fetch(ctx, c, do, func(w wire.SweepReport) (dibs.SweepReport, error) { return w.SweepReport(), nil })
 }

@@ -37,7 +37,7 @@ var prolonging = []string{"stale-while-revalidate", "stale-if-error", "immutable
 func (m maxAge) cap(header http.Header, r *http.Request) {
 	list := parseDirectives(header.Values("Cache-Control"))
 	if expires := header.Get("Expires"); expires != "" && !list.has("max-age") {
-		list = append(list, directive{"max-age", strconv.FormatInt(secondsUntil(expires), 10)})
+		list = append(list, "max-age="+strconv.FormatInt(secondsUntil(expires), 10))
 	}
 	for _, name := range overriding {
 		header.Del(name)
@@ -50,19 +50,19 @@ func (m maxAge) cap(header http.Header, r *http.Request) {
 	default:
 		list = m.shorten(list, r)
 	}
-	header.Set("Cache-Control", list.String())
+	header.Set("Cache-Control", strings.Join(list, ", "))
 }
 
 // shorten lowers the ages to the maximum. It adds a max-age, since a cache that does not
 // know s-maxage would choose an age by itself.
 func (m maxAge) shorten(list directives, r *http.Request) directives {
 	for i, d := range list {
-		if d.name == "max-age" || d.name == "s-maxage" {
-			list[i].value = strconv.FormatInt(min(parseSeconds(d.value), int64(m)), 10)
+		if name, value, _ := strings.Cut(d, "="); isAge(name) {
+			list[i] = name + "=" + strconv.FormatInt(min(parseSeconds(value), int64(m)), 10)
 		}
 	}
 	if !list.has("max-age") {
-		list = append(list, directive{"max-age", "0"})
+		list = append(list, "max-age=0")
 	}
 	if list.has("must-revalidate") {
 		return list
@@ -90,26 +90,26 @@ func secondsUntil(text string) int64 {
 	return max(0, int64(time.Until(at)/time.Second))
 }
 
-// directive is one directive of Cache-Control, such as max-age=60.
-type directive struct {
-	name  string // in lower case
-	value string // as written, including quotes
-}
-
-type directives []directive
+// directives are those of Cache-Control, such as max-age=60. Names are in lower case, and values
+// as written, including quotes.
+type directives []string
 
 // parseDirectives reads the lines of Cache-Control. If a quote is not closed, caches may
 // read the header in different ways: then it returns no-store.
 func parseDirectives(lines []string) (list directives) {
 	words, ok := splitUnquoted(strings.Join(lines, ","))
 	if !ok {
-		return directives{{name: "no-store"}}
+		return directives{"no-store"}
 	}
 	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
-		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
-			list = append(list, directive{name, strings.TrimSpace(value)})
+		if name = strings.ToLower(strings.TrimSpace(name)); name == "" {
+			continue
 		}
+		if value = strings.TrimSpace(value); value != "" {
+			name += "=" + value
+		}
+		list = append(list, name)
 	}
 	return list
 }
@@ -137,34 +137,28 @@ func splitUnquoted(text string) (words []string, ok bool) {
 // has reports whether a directive is present without a list of header fields, which would
 // restrict it to these.
 func (d directives) has(name string) bool {
-	return slices.ContainsFunc(d, func(one directive) bool {
-		return one.name == name && (one.value == "" || name == "max-age" || name == "s-maxage")
+	return slices.ContainsFunc(d, func(one string) bool {
+		return one == name || isAge(name) && strings.HasPrefix(one, name+"=")
 	})
 }
+
+// isAge reports whether a directive has a number of seconds.
+func isAge(name string) bool { return name == "max-age" || name == "s-maxage" }
 
 // with returns the directives with one that has no value.
 func (d directives) with(name string) directives {
 	if d.has(name) {
 		return d
 	}
-	return append(d, directive{name: name})
+	return append(d, name)
 }
 
 // without returns the directives without the named ones.
 func (d directives) without(names ...string) directives {
-	return slices.DeleteFunc(d, func(one directive) bool { return slices.Contains(names, one.name) })
-}
-
-// String returns the directives as the value of a header.
-func (d directives) String() string {
-	words := make([]string, len(d))
-	for i, one := range d {
-		words[i] = one.name
-		if one.value != "" {
-			words[i] += "=" + one.value
-		}
-	}
-	return strings.Join(words, ", ")
+	return slices.DeleteFunc(d, func(one string) bool {
+		name, _, _ := strings.Cut(one, "=")
+		return slices.Contains(names, name)
+	})
 }
 
 // cappedWriter caps the Cache-Control of a response before its headers are sent.

@@ -166,7 +166,6 @@ func (s *Service) Create(ctx context.Context, hook Hook, from string) (*Hook, st
 	if err != nil {
 		return nil, "", err
 	}
-	hook.rev = 1
 	s.notify()
 	return &hook, hook.Secrets[0].Text, nil
 }
@@ -268,7 +267,6 @@ func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.I
 			return err
 		}
 		d.content = *changed
-		changed.rev = d.rev + 1
 		c.save(d)
 		return nil
 	})
