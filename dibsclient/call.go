@@ -193,7 +193,6 @@ func noResponse(ctx context.Context, do call, err error) error {
 // connTrace records how far the transport came with a request.
 type connTrace struct{ wanted, connected atomic.Bool }
 
-// attach makes the transport report to the trace.
 func (t *connTrace) attach(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { t.wanted.Store(true) },

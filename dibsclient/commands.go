@@ -78,21 +78,16 @@ func ambiguous(commands []preparedCommand, refusal *dibs.Error) bool {
 	}
 	// The registry replays a reservation that was applied and still stands, so refusals
 	// of reservations are clear.
-	return commands[0].fenced &&
-		(meansHoldChanged(refusal) || slices.ContainsFunc(refusal.Failures, func(f dibs.Failure) bool { return meansHoldChanged(f.Err) }))
+	changed := func(f dibs.Failure) bool { return slices.Contains(holdChanged, f.Err.Code) }
+	return commands[0].fenced && (slices.Contains(holdChanged, refusal.Code) || slices.ContainsFunc(refusal.Failures, changed))
 }
 
-// meansHoldChanged reports whether a refusal may mean that the hold was extended, confirmed
-// or released, and changed again afterwards.
-func meansHoldChanged(refusal *dibs.Error) bool {
-	switch refusal.Code {
-	case dibs.CodeAlreadyConfirmed, dibs.CodeAlreadyReleased, dibs.CodeLost,
-		dibs.CodeNotFound,   // the registry forgets a released hold after a while
-		dibs.CodeTTLTooLong: // the TTL may have been short enough at the first attempt
-		return true
-	default:
-		return false
-	}
+// holdChanged are the codes of refusals that may mean that the hold was extended, confirmed or
+// released, and changed again afterwards.
+var holdChanged = []dibs.Code{
+	dibs.CodeAlreadyConfirmed, dibs.CodeAlreadyReleased, dibs.CodeLost,
+	dibs.CodeNotFound,   // the registry forgets a released hold after a while
+	dibs.CodeTTLTooLong, // the TTL may have been short enough at the first attempt
 }
 
 // allRights are the rights of a Registry from Dial. The server decides by the key which of
@@ -133,7 +128,6 @@ func (c *client) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.R
 	}, func(w results) ([]dibs.Result, error) { return resultsOf(commands, w.Results) })
 }
 
-// resultsOf converts the results of commands.
 func resultsOf(commands []preparedCommand, results []wire.Result) ([]dibs.Result, error) {
 	if len(results) != len(commands) {
 		return nil, fmt.Errorf("%d results for %d commands", len(results), len(commands))

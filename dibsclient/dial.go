@@ -146,8 +146,6 @@ type client struct {
 	firstBackoff     time.Duration
 }
 
-var _ dibs.Backend = (*client)(nil)
-
 func newClient(address string, options Options) (*client, error) {
 	base, err := parseBase(address)
 	if err != nil {

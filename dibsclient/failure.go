@@ -15,7 +15,6 @@ import (
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// failure is a failed attempt.
 type failure struct {
 	err          error
 	refused      bool          // the registry decided, and refused
@@ -95,7 +94,6 @@ type response struct {
 	data   []byte
 }
 
-// decodeResponse decodes a response, or returns what is wrong with it.
 func (do call) decodeResponse(r response) *failure {
 	if r.status < http.StatusOK || r.status >= http.StatusMultipleChoices {
 		if do.anyStatus && r.isJSON() && do.decode(r.data) == nil {

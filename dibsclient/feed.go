@@ -124,14 +124,9 @@ func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stre
 		cancel(nil)
 	}
 	timeout := time.AfterFunc(c.options.Timeout, func() { cancel(c.timeoutError()) })
-	response, err := c.sendWatch(ctx, do, query.After) //nolint:bodyclose // the stream closes it when it ends
+	response, f := c.connect(ctx, do, query.After) //nolint:bodyclose // the stream closes it when it ends
 	timeout.Stop()
-	if err != nil {
-		err = noResponse(ctx, do, err)
-		end()
-		return nil, &failure{err: err, retryable: true}
-	}
-	if f := c.notStream(response); f != nil {
+	if f != nil {
 		end()
 		return nil, f
 	}
@@ -151,34 +146,32 @@ func (c *client) open(ctx context.Context, do call, query dibs.FeedQuery) (*stre
 	return s, nil
 }
 
-// sendWatch requests a stream after a cursor.
-func (c *client) sendWatch(ctx context.Context, do call, after dibs.Cursor) (*http.Response, error) {
+// connect requests a stream after a cursor.
+func (c *client) connect(ctx context.Context, do call, after dibs.Cursor) (*http.Response, *failure) {
 	request, err := c.newRequest(ctx, do, nil)
 	if err != nil {
-		return nil, err
+		return nil, &failure{err: noResponse(ctx, do, err), retryable: true}
 	}
 	request.Header.Set("Accept", "text/event-stream")
 	if after != "" {
 		request.Header.Set("Last-Event-ID", string(after))
 	}
-	return c.http.Do(request)
-}
-
-// notStream returns nil for a response that is a stream. It closes any other.
-func (c *client) notStream(got *http.Response) *failure {
+	got, err := c.http.Do(request)
+	if err != nil {
+		return nil, &failure{err: noResponse(ctx, do, err), retryable: true}
+	}
 	r := response{status: got.StatusCode, header: got.Header}
 	if r.status == http.StatusOK && r.mediaType() == "text/event-stream" {
-		return nil
+		return got, nil
 	}
 	defer func() { _ = got.Body.Close() }()
 	if r.status == http.StatusOK {
-		return &failure{err: &StatusError{Status: r.status, Detail: fmt.Sprintf("the response is %s, not a stream of events", r.mediaType())}}
+		return nil, &failure{err: &StatusError{Status: r.status, Detail: fmt.Sprintf("the response is %s, not a stream of events", r.mediaType())}}
 	}
-	var err error
 	if r.data, err = io.ReadAll(io.LimitReader(got.Body, c.maxResponse)); err != nil {
-		return &failure{err: err, retryable: true}
+		return nil, &failure{err: err, retryable: true}
 	}
-	return r.failure()
+	return nil, r.failure()
 }
 
 // readAll reads events until the stream ends, or the server sends nothing for too long.
@@ -242,7 +235,6 @@ func (s *stream) next(ctx context.Context, limit int) (dibs.EventPage, error) {
 	return page, nil
 }
 
-// perPage returns the maximum number of events of a page.
 func perPage(limit int) int { return cmp.Or(min(max(limit, 0), maxPerPage), eventsPerPage) }
 
 // maxMessage is the maximum size of a message of a stream, in bytes.

@@ -153,7 +153,6 @@ func (d directives) with(name string) directives {
 	return append(d, name)
 }
 
-// without returns the directives without the named ones.
 func (d directives) without(names ...string) directives {
 	return slices.DeleteFunc(d, func(one string) bool {
 		name, _, _ := strings.Cut(one, "=")

@@ -18,8 +18,6 @@ type Resolver interface {
 	Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error)
 }
 
-var _ Resolver = (*dibs.Registry)(nil)
-
 // Config configures which names are in URLs, and where.
 type Config struct {
 	// Namespace is the namespace of the names. It must not be a blind one, whose values do
@@ -135,9 +133,6 @@ func checkNamespace(names Resolver, namespace string) error {
 	return nil
 }
 
-// retryAfter is the Retry-After of a name that cannot be resolved, in seconds.
-const retryAfter = "1"
-
 // Match is the name in a request.
 type Match struct {
 	Namespace string
@@ -232,6 +227,6 @@ func (n *Names) fail(w *cappedWriter, r *http.Request, err error) {
 		n.cfg.Logger.ErrorContext(r.Context(), "dibshttp: cannot resolve a name", "error", err)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Retry-After", retryAfter)
+	w.Header().Set("Retry-After", "1")
 	n.cfg.Unavailable.ServeHTTP(w, r)
 }

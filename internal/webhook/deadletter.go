@@ -40,7 +40,6 @@ func deadLetterDocOf(hook, id string) *doc[DeadLetter] {
 	return &doc[DeadLetter]{kind: kindDeadLetter, label: hook + "/" + id}
 }
 
-// deadLetterCount counts the dead letters of a hook.
 type deadLetterCount struct {
 	Last    uint64 `json:"last"`              // the number of the newest one
 	Count   int    `json:"count"`             // how many exist

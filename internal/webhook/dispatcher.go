@@ -133,7 +133,6 @@ func (d *Dispatcher) shutDown(ctx context.Context) {
 	}
 }
 
-// leaseContent is the content of the lease's document.
 type leaseContent struct {
 	Owner string       `json:"owner,omitempty"` // the process that delivers
 	Until dibs.Instant `json:"until,omitzero"`  // by the engine's clock

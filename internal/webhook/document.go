@@ -28,7 +28,6 @@ type doc[T any] struct {
 	content T
 }
 
-// anyDoc is a doc of any content.
 type anyDoc interface {
 	ref() dibs.Ref
 	reset()
@@ -88,7 +87,6 @@ func load(ctx context.Context, store dibs.Store, docs ...anyDoc) (dibs.Instant, 
 	return found.Now, nil
 }
 
-// list lists the docs that match a query.
 func list[T any](ctx context.Context, store dibs.Store, query dibs.ListQuery) ([]*doc[T], error) {
 	records, err := store.List(ctx, query)
 	if err != nil {

@@ -70,14 +70,12 @@ func hookOf(d *doc[Hook]) *Hook {
 // Enable enables the webhook and retries failed deliveries at once.
 func (h *Hook) Enable() { h.Enabled, h.Stopped, h.retryNow = true, "", true }
 
-// kinds are all kinds of event.
 var kinds = []dibs.EventKind{
 	dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
 	dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
 	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted, dibs.EventForgotten,
 }
 
-// validate returns what is wrong with a hook.
 func (h *Hook) validate(guard *Guard) error {
 	if err := guard.CheckURL(h.URL); err != nil {
 		return invalid("url", "%w", err)

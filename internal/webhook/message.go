@@ -56,7 +56,6 @@ func messageOf(hook, source string, e *dibs.Event) message {
 	})
 }
 
-// pingMessage returns a message without an event.
 func pingMessage(hook, source, nonce string, now time.Time) message {
 	return newMessage(hook, envelope{
 		ID: digest("evt_", "ping", hook, nonce), Source: source, Type: pingType, Subject: hook,
@@ -89,9 +88,6 @@ func digest(start string, parts ...string) string {
 }
 
 const (
-	secretStart = "whsec_"
-	secretBytes = 32
-
 	// DefaultGrace is how long a replaced secret continues to sign.
 	DefaultGrace = 24 * time.Hour
 	// MaxGrace is the longest such time.
@@ -108,9 +104,9 @@ type secret struct {
 }
 
 func newSecret() secret {
-	random := make([]byte, secretBytes)
+	random := make([]byte, 32)
 	_, _ = rand.Read(random) // it never fails
-	return secret{Text: secretStart + base64.StdEncoding.EncodeToString(random)}
+	return secret{Text: "whsec_" + base64.StdEncoding.EncodeToString(random)}
 }
 
 // rotated returns a new secret followed by those that still sign. The newest of these signs

@@ -185,7 +185,6 @@ func (r *runner) read(ctx context.Context) {
 	}()
 }
 
-// enqueue adds the events of a page to the queue.
 func (r *runner) enqueue(page dibs.EventPage) {
 	r.reading = false
 	after := r.queue.head
@@ -200,7 +199,6 @@ func (r *runner) enqueue(page dibs.EventPage) {
 	r.observe()
 }
 
-// down reports whether the receiver counts as down.
 func (r *runner) down() bool { return r.state.content.Failures >= failuresUntilDown }
 
 // send starts the deliveries that are due. None starts that could outlast the lease: events
@@ -258,7 +256,6 @@ func (r *runner) observe() {
 	r.cfg.Observer.Backlog(r.id, len(r.queue.items), r.queue.oldest().Time())
 }
 
-// finish handles the result of a delivery.
 func (r *runner) finish(ctx context.Context, res result) error {
 	it, a := res.item, res.attempt
 	it.sending = false
@@ -380,7 +377,6 @@ func (r *runner) giveUp(ctx context.Context, it *item, a Attempt) error {
 	return nil
 }
 
-// saveDue reports whether the state has to be saved.
 func (r *runner) saveDue(now time.Time) bool {
 	since := now.Sub(r.savedAt)
 	switch {
@@ -393,7 +389,6 @@ func (r *runner) saveDue(now time.Time) bool {
 	}
 }
 
-// save saves the state.
 func (r *runner) save(ctx context.Context) error {
 	return r.commitState(ctx, func(*change) error { return nil })
 }

@@ -57,7 +57,6 @@ func (a Attempt) Wire() wire.WebhookAttempt {
 
 func (a Attempt) ended() time.Time { return a.At.Add(a.Took) }
 
-// newClient returns the client for deliveries.
 func newClient(guard *Guard) *http.Client {
 	return &http.Client{
 		// No proxy: the guard must check the receiver's own address.
@@ -167,7 +166,6 @@ func (g *Guard) Check(network, address string, conn syscall.RawConn) error {
 	return nil
 }
 
-// dial connects deliveries.
 func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: 10 * time.Second, Control: g.Check}
 	return dialer.DialContext(ctx, network, address)

@@ -97,10 +97,7 @@ type Observer interface {
 	Removed(hook string)
 }
 
-// noObserver does nothing.
 type noObserver struct{}
-
-var _ Observer = noObserver{}
 
 func (noObserver) Sent(string, Attempt)           {}
 func (noObserver) GaveUp(string)                  {}

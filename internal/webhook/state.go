@@ -41,7 +41,6 @@ type queue struct {
 	head  dibs.Cursor // the cursor up to which the feed was read
 }
 
-// add appends an event.
 func (q *queue) add(e *dibs.Event, after dibs.Cursor) *item {
 	it := &item{event: e, after: after, key: keyOf(e), read: time.Now()}
 	q.items = append(q.items, it)
@@ -115,7 +114,6 @@ func (q *queue) nextDue(now time.Time) (next time.Time, ok bool) {
 	return next, ok
 }
 
-// retryNow makes all waiting items due.
 func (q *queue) retryNow() {
 	for _, it := range q.items {
 		it.next = time.Time{}
