@@ -108,11 +108,12 @@ func notVisible(text string) bool {
 }
 
 // newTransport returns a transport for many concurrent calls to one server.
-func newTransport() *http.Transport {
+func newTransport(config *tls.Config) *http.Transport {
 	const connections = 256
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   5 * time.Second,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConns:          connections,
@@ -134,7 +135,6 @@ type client struct {
 	base    string // the server's URL, without a slash at the end
 	options Options
 	http    *http.Client
-	own     *http.Transport // nil with Options.HTTPClient
 	streams streamPool
 
 	closed context.Context // ends with Close
@@ -155,29 +155,25 @@ func newClient(address string, options Options) (*client, error) {
 		return nil, err
 	}
 	c := &client{
-		base: base, options: options,
+		base: base, options: options, http: new(http.Client),
 		maxResponse: maxResponse, reconnectTimeout: reconnectTimeout, idleTimeout: idleTimeout, firstBackoff: firstBackoff,
 	}
 	c.closed, c.close = context.WithCancel(context.Background())
-	var used http.Client
 	if options.HTTPClient != nil {
-		used = *options.HTTPClient
+		*c.http = *options.HTTPClient
 	} else {
-		c.own = newTransport()
-		c.own.TLSClientConfig = options.TLS.Clone() // nil for nil
-		used.Transport = c.own
+		c.http.Transport = newTransport(options.TLS.Clone()) // nil for nil
 	}
 	// A redirect is the server's answer to Resolve, and a key must not go elsewhere.
-	used.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.http = &used
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, nil
 }
 
 // Close ends all streams. Later calls return UNAVAILABLE.
 func (c *client) Close() error {
 	c.close()
-	if c.own != nil {
-		c.own.CloseIdleConnections()
+	if c.options.HTTPClient == nil {
+		c.http.CloseIdleConnections()
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func serveWebhooks(t *testing.T) string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		webhook.NewDispatcher(webhooks).Run(ctx)
+		webhooks.Deliver(ctx)
 	}()
 	authenticate := func(_ context.Context, key string) (access.Caller, error) {
 		if key != "key" {

@@ -10,22 +10,18 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// Dispatcher delivers for all webhooks of a registry while this process has the lease.
-// Make one with [NewDispatcher].
-type Dispatcher struct {
+// dispatcher delivers for all webhooks of a registry while this process has the lease.
+type dispatcher struct {
 	*Service
 	lease   *lease
 	runners map[string]*runner
 	known   map[string]bool // the webhooks found by the last poll
 }
 
-// NewDispatcher returns a Dispatcher for the webhooks of a service.
-func NewDispatcher(s *Service) *Dispatcher {
-	return &Dispatcher{Service: s, lease: newLease(s.cfg.Store, s.cfg.limits.lease, s.cfg.Timeout), runners: make(map[string]*runner)}
-}
-
-// Run delivers until the context ends. Deliveries in flight get two more seconds.
-func (d *Dispatcher) Run(ctx context.Context) {
+// Deliver delivers for all webhooks until the context ends. Deliveries in flight get two more
+// seconds.
+func (s *Service) Deliver(ctx context.Context) {
+	d := &dispatcher{Service: s, lease: newLease(s.cfg.Store, s.cfg.limits.lease, s.cfg.Timeout), runners: make(map[string]*runner)}
 	defer d.shutDown(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -45,7 +41,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 
 // poll reads the webhooks, takes or renews the lease, and starts and stops runners
 // accordingly.
-func (d *Dispatcher) poll(ctx context.Context) error {
+func (d *dispatcher) poll(ctx context.Context) error {
 	hooks, err := d.List(ctx)
 	if err != nil {
 		return err
@@ -80,7 +76,7 @@ func (d *Dispatcher) poll(ctx context.Context) error {
 }
 
 // start starts a runner for a hook. If there is one, start passes it the changed hook.
-func (d *Dispatcher) start(ctx context.Context, hook *Hook) {
+func (d *dispatcher) start(ctx context.Context, hook *Hook) {
 	r := d.runners[hook.ID]
 	if r == nil {
 		r = newRunner(d.Service, d.lease, hook)
@@ -100,7 +96,7 @@ func (d *Dispatcher) start(ctx context.Context, hook *Hook) {
 }
 
 // run runs a runner. If it ends by itself, the next poll may start another one.
-func (d *Dispatcher) run(ctx context.Context, r *runner) {
+func (d *dispatcher) run(ctx context.Context, r *runner) {
 	if err := r.run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
 		d.cfg.Logger.Warn("deliveries of a webhook stopped and will restart", "webhook", r.id, "error", err)
 	}
@@ -108,7 +104,7 @@ func (d *Dispatcher) run(ctx context.Context, r *runner) {
 }
 
 // stop stops the chosen runners, all at the same time, and waits for their ends.
-func (d *Dispatcher) stop(chosen func(*runner) bool) {
+func (d *dispatcher) stop(chosen func(*runner) bool) {
 	var stopping []*runner
 	for _, r := range d.runners {
 		if chosen(r) {
@@ -124,7 +120,7 @@ func (d *Dispatcher) stop(chosen func(*runner) bool) {
 
 // shutDown stops all runners and releases the lease, so that another process can deliver at
 // once.
-func (d *Dispatcher) shutDown(ctx context.Context) {
+func (d *dispatcher) shutDown(ctx context.Context) {
 	d.stop(func(*runner) bool { return true })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()

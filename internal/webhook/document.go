@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/document"
@@ -66,20 +67,18 @@ func (d *doc[T]) decode(record dibs.Record) error {
 
 // load loads docs at one instant, and returns that instant.
 func load(ctx context.Context, store dibs.Store, docs ...anyDoc) (dibs.Instant, error) {
-	byRef := make(map[dibs.Ref]anyDoc, len(docs))
 	refs := make([]dibs.Ref, len(docs))
 	for i, d := range docs {
 		d.reset() // it may be from an earlier attempt
 		refs[i] = d.ref()
-		byRef[refs[i]] = d
 	}
 	found, err := store.Load(ctx, refs)
 	if err != nil {
 		return 0, err
 	}
 	for _, record := range found.Records {
-		if d := byRef[record.Ref()]; d != nil {
-			if err := d.decode(record); err != nil {
+		if i := slices.Index(refs, record.Ref()); i >= 0 {
+			if err := docs[i].decode(record); err != nil {
 				return 0, err
 			}
 		}

@@ -101,10 +101,9 @@ func openSQLite(tb testing.TB) dibs.Store {
 func (r *rig) deliver() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	dispatcher := webhook.NewDispatcher(r.service)
 	go func() {
 		defer close(done)
-		dispatcher.Run(ctx)
+		r.service.Deliver(ctx)
 	}()
 	r.stop = sync.OnceFunc(func() {
 		cancel()

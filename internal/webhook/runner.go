@@ -39,7 +39,7 @@ type runner struct {
 	hook    *Hook
 	changes chan *Hook // the hook after a change
 
-	// For the Dispatcher.
+	// For the dispatcher.
 	passed    uint64 // the revision of the hook that the runner got last
 	cancel    context.CancelFunc
 	goroutine sync.WaitGroup

@@ -61,7 +61,8 @@ func newClient(guard *Guard) *http.Client {
 	return &http.Client{
 		// No proxy: the guard must check the receiver's own address.
 		Transport: &http.Transport{
-			DialContext: guard.dial, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+			DialContext:       (&net.Dialer{Timeout: 10 * time.Second, Control: guard.Check}).DialContext,
+			ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 			MaxIdleConns: 200, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute,
 			MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
@@ -164,11 +165,6 @@ func (g *Guard) Check(network, address string, conn syscall.RawConn) error {
 		return errForbidden
 	}
 	return nil
-}
-
-func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: 10 * time.Second, Control: g.Check}
-	return dialer.DialContext(ctx, network, address)
 }
 
 // CheckURL returns what is wrong with a receiver's URL. A valid URL may still be refused by

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func DefaultPauses() []time.Duration {
 	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
 }
 
-// Observer observes a [Dispatcher] and resending. Its methods are called from several
+// Observer observes [Service.Deliver] and resending. Its methods are called from several
 // goroutines.
 type Observer interface {
 	// Sent is called after each attempt.
@@ -110,7 +111,7 @@ type Service struct {
 	cfg    Config
 	guard  *Guard
 	client *http.Client // for deliveries
-	// changed tells the Dispatcher of this process that a hook was changed.
+	// changed tells the dispatcher of this process that a hook was changed.
 	changed chan struct{}
 }
 
@@ -176,13 +177,8 @@ func (s *Service) checkRoom(ctx context.Context, createdBy string) error {
 	if len(hooks) >= maxHooks {
 		return ErrTooMany
 	}
-	own := 0
-	for _, hook := range hooks {
-		if createdBy != "" && hook.CreatedBy == createdBy {
-			own++
-		}
-	}
-	if own >= maxHooksOfOne {
+	own := slices.DeleteFunc(hooks, func(hook *Hook) bool { return hook.CreatedBy != createdBy })
+	if createdBy != "" && len(own) >= maxHooksOfOne {
 		return ErrTooManyOfOne
 	}
 	return nil
