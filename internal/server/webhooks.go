@@ -171,9 +171,9 @@ func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.We
 }
 
 func (s *Server) getWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.Webhook, error) {
-	status, err := s.cfg.Webhooks.Status(ctx, hook)
 	shown := webhookOf(hook)
-	shown.Status = webhookStatusOf(status)
+	var err error
+	shown.Status, err = s.cfg.Webhooks.Status(ctx, hook)
 	return shown, err
 }
 
@@ -242,7 +242,7 @@ func (s *Server) rotateWebhook(ctx context.Context, _ *webhook.Hook, in *rotateW
 
 func (s *Server) testWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Ping(ctx, hook)
-	return deliveryOf(attempt), err
+	return attempt.Wire(), err
 }
 
 type listDeadLettersInput struct {
@@ -295,17 +295,11 @@ func (s *Server) removeDeadLetters(ctx context.Context, _ *webhook.Hook, in *ByW
 
 func (s *Server) resendDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Resend(ctx, hook, in.Letter)
-	return deliveryOf(attempt), err
+	return attempt.Wire(), err
 }
 
 func (s *Server) resendDeadLetters(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.DeadLettersResent, error) {
-	resent, err := s.cfg.Webhooks.ResendAll(ctx, hook)
-	shown := wire.DeadLettersResent{Delivered: resent.Delivered, Purged: resent.Purged, Left: resent.Left}
-	if resent.Failed != nil {
-		failed := deliveryOf(*resent.Failed)
-		shown.Failed = &failed
-	}
-	return shown, err
+	return s.cfg.Webhooks.ResendAll(ctx, hook)
 }
 
 // webhookOf converts a webhook, without its secrets.
@@ -313,20 +307,6 @@ func webhookOf(hook *webhook.Hook) wire.Webhook {
 	return wire.Webhook{
 		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Kinds: kindsAs[string](hook.Kinds),
 		Enabled: hook.Enabled, Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
-	}
-}
-
-func webhookStatusOf(s webhook.Status) *wire.WebhookStatus {
-	return &wire.WebhookStatus{
-		Waiting: s.Waiting, Behind: s.Behind, More: s.More, OldestAt: wire.FormatTime(s.OldestAt), PausedUntil: wire.FormatTime(s.PausedUntil),
-		Delivered: s.Delivered, Failed: s.Failed, LastSuccess: wire.FormatTime(s.LastSuccess), LastFailure: wire.FormatTime(s.LastFailure),
-		LastError: s.LastError, DeadLetters: s.DeadLetters, Dropped: s.Dropped,
-	}
-}
-
-func deliveryOf(a webhook.Attempt) wire.WebhookAttempt {
-	return wire.WebhookAttempt{
-		Delivered: a.Delivered(), At: wire.FormatTime(a.At), TookMs: a.Took.Milliseconds(), Status: a.Status, Error: a.Error,
 	}
 }
 

@@ -157,7 +157,7 @@ func testWebhooks(r *rig, metrics *Metrics) *webhook.Service {
 func (r *rig) deliver() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() { webhook.NewDispatcher(r.server.cfg.Webhooks).Run(ctx) })
+	done.Go(func() { r.server.cfg.Webhooks.Deliver(ctx) })
 	r.beforeClose = func() {
 		cancel()
 		done.Wait()

@@ -3,8 +3,11 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -132,6 +135,18 @@ const maxMs = math.MaxInt64 / int64(time.Millisecond)
 // duration.
 func Duration(ms int64) time.Duration {
 	return time.Duration(max(-maxMs, min(ms, maxMs))) * time.Millisecond
+}
+
+// RetryAfter reads the header Retry-After: seconds or a date. It returns zero for anything else.
+func RetryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the greatest
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(time.Until(date), 0)
+	}
+	return 0
 }
 
 // Result is what a command did, or would do in a dry run.

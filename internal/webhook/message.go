@@ -2,12 +2,16 @@ package webhook
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/wire"
@@ -41,7 +45,7 @@ type message struct {
 }
 
 // messageOf returns the message of an event for a hook: always the same, byte for byte.
-func messageOf(hook, source string, e *dibs.Event) (message, error) {
+func messageOf(hook, source string, e *dibs.Event) message {
 	id := digest("evt_", string(e.Cursor), e.ID.String(), string(e.Kind), fmt.Sprint(e.Rev), fmt.Sprint(int64(e.At)))
 	kind, subject := "dibs.name.", e.Key()
 	if e.ID.IsZero() {
@@ -52,18 +56,17 @@ func messageOf(hook, source string, e *dibs.Event) (message, error) {
 	})
 }
 
-// pingMessage returns a message without an event.
-func pingMessage(hook, source, nonce string, now time.Time) (message, error) {
+func pingMessage(hook, source, nonce string, now time.Time) message {
 	return newMessage(hook, envelope{
 		ID: digest("evt_", "ping", hook, nonce), Source: source, Type: pingType, Subject: hook,
 		Time: wire.FormatTime(now), Data: map[string]string{"webhook": hook},
 	})
 }
 
-func newMessage(hook string, e envelope) (message, error) {
+func newMessage(hook string, e envelope) message {
 	e.SpecVersion, e.DataContentType = specVersion, "application/json"
-	body, err := json.Marshal(e)
-	return message{digest("msg_", hook, e.ID), body}, err
+	body, _ := json.Marshal(e) // it never fails: events consist of texts and numbers
+	return message{digest("msg_", hook, e.ID), body}
 }
 
 // eventAt returns the event between two cursors, or nil if the feed no longer has it.
@@ -82,4 +85,61 @@ var digestEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 func digest(start string, parts ...string) string {
 	sum := sha256.Sum256([]byte(start + strings.Join(parts, "\x00")))
 	return start + strings.ToLower(digestEncoding.EncodeToString(sum[:16]))
+}
+
+const (
+	// DefaultGrace is how long a replaced secret continues to sign.
+	DefaultGrace = 24 * time.Hour
+	// MaxGrace is the longest such time.
+	MaxGrace = 30 * 24 * time.Hour
+
+	// maxSecrets bounds the signatures of one request after several rotations in a row.
+	maxSecrets = 5
+)
+
+// secret signs deliveries. It is stored in clear: a hash could not sign.
+type secret struct {
+	Text  string       `json:"text"`
+	Until dibs.Instant `json:"until,omitzero"` // the end of its use; zero for the newest
+}
+
+func newSecret() secret {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // it never fails
+	return secret{Text: "whsec_" + base64.StdEncoding.EncodeToString(random)}
+}
+
+// rotated returns a new secret followed by those that still sign. The newest of these signs
+// until the given time.
+func rotated(secrets []secret, now, until dibs.Instant) []secret {
+	kept := []secret{newSecret()}
+	for i, s := range secrets {
+		if i == 0 {
+			s.Until = until
+		}
+		if s.Until > now && len(kept) < maxSecrets {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// sign returns the signatures of a body, one for each secret that still signs.
+func sign(secrets []secret, id string, at time.Time, body []byte) (string, error) {
+	var signatures []string
+	for _, s := range secrets {
+		if s.Until != 0 && s.Until <= dibs.InstantOf(at) {
+			continue
+		}
+		signer, err := standardwebhooks.NewWebhook(s.Text)
+		if err != nil {
+			return "", err
+		}
+		signature, err := signer.Sign(id, at, body)
+		if err != nil {
+			return "", err
+		}
+		signatures = append(signatures, signature)
+	}
+	return strings.Join(signatures, " "), nil
 }
