@@ -7,16 +7,43 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-// column is a column of a table, and how it maps to the Go struct of a row.
+// column is a column of a table, and where the Go struct of a row has its value.
 type column[R any] struct {
 	name   string
 	typ    string
-	orNull bool // NULL stands for Go's zero value
-	// form returns how the values of rows are passed, and the argument.
-	form func(rows []*R) (form, any)
-	dest func(row *R) any // the destination for Scan
+	option columnOption
+	at     func(row *R) any // a pointer to the value
+}
+
+// columnOption is a set of options.
+type columnOption int
+
+const (
+	orNull columnOption = 1 << iota // NULL stands for Go's zero value
+	arrays                          // with several rows it is an array, whose length is the number of rows
+)
+
+func newColumn[R any](name string, option columnOption, at func(*R) any) column[R] {
+	return column[R]{name, typeOf(at(new(R))), option, at}
+}
+
+// typeOf returns the type of a column whose values have a type of Go.
+func typeOf(pointer any) string {
+	switch pointer.(type) {
+	case *uuid:
+		return "uuid"
+	case *bool:
+		return "boolean"
+	case *string:
+		return "text"
+	case *[]byte:
+		return "bytea"
+	}
+	return "bigint"
 }
 
 // form is how a statement gets the values of a column. Most columns of a batch have the same
@@ -29,72 +56,51 @@ const (
 	each  form = 'n' // an array
 )
 
-func newColumn[R, V any](name, typ string, at func(*R) *V, equal func(a, b V) bool) column[R] {
-	var zero V
-	return column[R]{
-		name: name, typ: typ,
-		dest: func(row *R) any { return at(row) },
-		form: func(rows []*R) (form, any) {
-			first := *at(rows[0])
-			if !slices.ContainsFunc(rows[1:], func(row *R) bool { return !equal(*at(row), first) }) {
-				if equal(first, zero) {
-					return zeros, nil
-				}
-				return same, first
-			}
-			return each, values(rows, at)
-		},
+// form returns how the values of rows are passed, and the argument.
+func (c *column[R]) form(rows []*R) (form, any) {
+	switch c.at(rows[0]).(type) {
+	case *uuid:
+		return formOf(c, rows, value[uuid], equal[uuid])
+	case *bool:
+		return formOf(c, rows, value[bool], equal[bool])
+	case *string:
+		return formOf(c, rows, value[string], equal[string])
+	case *[]byte:
+		return formOf(c, rows, value[[]byte], bytes.Equal)
+	case *int:
+		return formOf(c, rows, number[int], equal[int64])
+	case *uint64:
+		return formOf(c, rows, number[uint64], equal[int64])
 	}
+	return formOf(c, rows, value[int64], equal[int64])
 }
 
-func values[R, V any](rows []*R, at func(*R) *V) pgtype.FlatArray[V] {
-	list := make(pgtype.FlatArray[V], len(rows))
-	for i, row := range rows {
-		list[i] = *at(row)
+func formOf[R, V any](c *column[R], rows []*R, value func(pointer any) V, equal func(a, b V) bool) (form, any) {
+	var zero V
+	first := value(c.at(rows[0]))
+	always := c.option&arrays != 0
+	differs := func(row *R) bool { return !equal(value(c.at(row)), first) }
+	switch {
+	case len(rows) > 1 && (always || slices.ContainsFunc(rows[1:], differs)):
+		return each, values(rows, func(row *R) V { return value(c.at(row)) })
+	case !always && equal(first, zero):
+		return zeros, nil
 	}
-	return list
+	return same, first
 }
+
+func value[V any](pointer any) V { return *pointer.(*V) }
+
+func number[N int | uint64](pointer any) int64 { return int64(*pointer.(*N)) }
 
 func equal[V comparable](a, b V) bool { return a == b }
 
-func id[R any](name string, at func(*R) *uuid) column[R] {
-	return newColumn(name, "uuid", at, equal)
-}
-
-func number[R any](name string, at func(*R) *int64) column[R] {
-	return newColumn(name, "bigint", at, equal)
-}
-
-func flag[R any](name string, at func(*R) *bool) column[R] {
-	return newColumn(name, "boolean", at, equal)
-}
-
-func text[R any](name string, at func(*R) *string) column[R] {
-	return newColumn(name, "text", at, equal)
-}
-
-func blob[R any](name string, at func(*R) *[]byte) column[R] {
-	return newColumn(name, "bytea", at, bytes.Equal)
-}
-
-// always makes a column that is an array whenever there are several rows. The length of such an
-// array is the number of rows.
-func always[R, V any](newOf func(string, func(*R) *V) column[R], name string, at func(*R) *V) column[R] {
-	c := newOf(name, at)
-	c.form = func(rows []*R) (form, any) {
-		if len(rows) == 1 {
-			return same, *at(rows[0])
-		}
-		return each, values(rows, at)
+func values[R, V any](rows []*R, at func(*R) V) pgtype.FlatArray[V] {
+	list := make(pgtype.FlatArray[V], len(rows))
+	for i, row := range rows {
+		list[i] = at(row)
 	}
-	return c
-}
-
-// orNull makes a column that holds NULL instead of Go's zero value. NULL takes no space, and
-// reads better in psql.
-func orNull[R any](c column[R]) column[R] {
-	c.orNull = true
-	return c
+	return list
 }
 
 // zero is the literal for Go's zero value.
@@ -116,32 +122,7 @@ type table[R any] struct {
 	columns []column[R]
 	key     []string // the columns that identify a row
 	fixed   []string // columns that never change, the key among them
-
-	// expected is the revision that a row must have. It is not a column of the table.
-	expected column[R]
-}
-
-// expecting is the table with its key, the columns that can change, and the expected
-// revisions.
-func (t table[R]) expecting() table[R] {
-	t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c column[R]) bool {
-		return slices.Contains(t.fixed, c.name) && !slices.Contains(t.key, c.name)
-	})
-	t.columns = append(t.columns, t.expected)
-	return t
-}
-
-// keysOnly is the table with its key alone.
-func (t table[R]) keysOnly() table[R] {
-	t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c column[R]) bool { return !slices.Contains(t.key, c.name) })
-	return t
-}
-
-// expectingKeys is the table with its key and the expected revisions.
-func (t table[R]) expectingKeys() table[R] {
-	keys := t.keysOnly()
-	keys.columns = append(keys.columns, t.expected)
-	return keys
+	empty   func() sqlrow.Row
 }
 
 // join returns an expression for every column, separated by commas.
@@ -178,7 +159,7 @@ func (t table[R]) same(a, b string) string {
 // dests appends the destinations of a row's columns for Scan.
 func (t table[R]) dests(dests []any, row *R) []any {
 	for i := range t.columns {
-		dests = append(dests, t.columns[i].dest(row))
+		dests = append(dests, t.columns[i].at(row))
 	}
 	return dests
 }
@@ -215,7 +196,7 @@ func (t table[R]) source(p *params, shape string) source {
 		switch form(shape[i]) {
 		case zeros:
 			s.value[c.name] = c.zero()
-			if c.orNull {
+			if c.option&orNull != 0 {
 				s.value[c.name] = "NULL::" + c.typ
 			}
 		case same:
@@ -225,7 +206,7 @@ func (t table[R]) source(p *params, shape string) source {
 			arrays, columns = append(arrays, array), append(columns, c.name)
 			s.array[c.name], s.count = true, "cardinality("+array+")"
 			s.value[c.name] = "r." + c.name
-			if c.orNull {
+			if c.option&orNull != 0 {
 				s.value[c.name] = fmt.Sprintf("nullif(r.%s, %s)", c.name, c.zero())
 			}
 		}

@@ -24,21 +24,21 @@ type eventRow struct {
 }
 
 var events = table[eventRow]{name: "dibs_events", columns: []column[eventRow]{
-	always(number, "ord", func(e *eventRow) *int64 { return &e.ord }),
-	number("at", func(e *eventRow) *int64 { return &e.at }),
-	number("rev", func(e *eventRow) *int64 { return &e.rev }),
-	orNull(always(id, "name", func(e *eventRow) *uuid { return &e.name })),
-	flag("loose", func(e *eventRow) *bool { return &e.loose }),
-	text("kind", func(e *eventRow) *string { return &e.kind }),
-	orNull(text("namespace", func(e *eventRow) *string { return &e.namespace })),
-	text("body", func(e *eventRow) *string { return &e.body }),
+	newColumn("ord", arrays, func(e *eventRow) any { return &e.ord }),
+	newColumn("at", 0, func(e *eventRow) any { return &e.at }),
+	newColumn("rev", 0, func(e *eventRow) any { return &e.rev }),
+	newColumn("name", orNull|arrays, func(e *eventRow) any { return &e.name }),
+	newColumn("loose", 0, func(e *eventRow) any { return &e.loose }),
+	newColumn("kind", 0, func(e *eventRow) any { return &e.kind }),
+	newColumn("namespace", orNull, func(e *eventRow) any { return &e.namespace }),
+	newColumn("body", 0, func(e *eventRow) any { return &e.body }),
 }}
 
 // chained is events with the links to the previous ones.
 var chained = table[eventRow]{name: "dibs_events", columns: append(slices.Clip(events.columns),
-	orNull(id("prev_batch", func(e *eventRow) *uuid { return &e.prevBatch })),
-	number("prev_ord", func(e *eventRow) *int64 { return &e.prevOrd }),
-	orNull(id("follows", func(e *eventRow) *uuid { return &e.follows })),
+	newColumn("prev_batch", orNull, func(e *eventRow) any { return &e.prevBatch }),
+	newColumn("prev_ord", 0, func(e *eventRow) any { return &e.prevOrd }),
+	newColumn("follows", orNull, func(e *eventRow) any { return &e.follows }),
 )}
 
 func newEventRow(e *dibs.Event, ord int) (*eventRow, error) {

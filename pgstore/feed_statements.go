@@ -105,9 +105,9 @@ func (s *statements) historySQL(seq, where string) string {
 // redactCall replaces the bodies of events.
 func redactCall(sql *statements, rows []*eventRow) call {
 	return call{text: sql.feed.redact, args: []any{
-		values(rows, func(e *eventRow) *int64 { return &e.seq }),
-		values(rows, func(e *eventRow) *int64 { return &e.ord }),
-		values(rows, func(e *eventRow) *string { return &e.body }),
+		values(rows, func(e *eventRow) int64 { return e.seq }),
+		values(rows, func(e *eventRow) int64 { return e.ord }),
+		values(rows, func(e *eventRow) string { return e.body }),
 	}}
 }
 

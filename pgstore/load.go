@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 // maxRows is the greatest number of rows for one statement. Distributed databases with the
@@ -65,9 +66,10 @@ type loading struct {
 	records []dibs.Record
 	stamp   int64 // the highest
 
-	name     nameRow
-	entity   entityRow
-	document documentRow
+	name     sqlrow.Name
+	entity   sqlrow.Entity
+	document sqlrow.Document
+	rows     [3]row // around them
 	dests    []any
 }
 
@@ -77,7 +79,8 @@ func (l *loading) result() dibs.LoadResult {
 
 // calls returns the statements that load refs: one for every maxRows.
 func (l *loading) calls(sql *statements, refs []dibs.Ref) []call {
-	l.dests = documents.dests(entities.dests(names.dests([]any{&l.now}, &l.name), &l.entity), &l.document)
+	l.rows = [3]row{{data: &l.name}, {data: &l.entity}, {data: &l.document}}
+	l.dests = documents.dests(entities.dests(names.dests([]any{&l.now}, &l.rows[0]), &l.rows[1]), &l.rows[2])
 	var calls []call
 	for first := true; first || len(refs) > 0; first = false {
 		part := refs[:min(len(refs), maxRows)]
@@ -107,29 +110,32 @@ func loadArgs(refs []dibs.Ref) []any {
 }
 
 // scan reads the name, the entity and the document of a row. An absent one has revision 0.
-func (l *loading) scan(row scanner) error {
-	l.name.token, l.document.data = nil, nil
-	if err := row.Scan(l.dests...); err != nil {
+func (l *loading) scan(from scanner) error {
+	if err := from.Scan(l.dests...); err != nil {
 		return err
 	}
-	if l.name.rev > 0 {
-		record, err := l.name.record()
-		if err != nil {
+	if l.name.Rev > 0 {
+		name := l.name
+		if err := l.add(&name, l.rows[0].stamp); err != nil {
 			return err
 		}
-		l.records = append(l.records, record)
-		l.stamp = max(l.stamp, l.name.stamp)
 	}
-	if l.entity.rev > 0 {
-		record, err := l.entity.record()
-		if err != nil {
+	if l.entity.Rev > 0 {
+		entity := l.entity
+		if err := l.add(&entity, l.rows[1].stamp); err != nil {
 			return err
 		}
-		l.records = append(l.records, record)
-		l.stamp = max(l.stamp, l.entity.stamp)
 	}
-	if l.document.rev > 0 {
-		l.records = append(l.records, l.document.record())
+	if l.document.Rev > 0 {
+		document := l.document
+		return l.add(&document, 0)
 	}
 	return nil
+}
+
+func (l *loading) add(found sqlrow.Row, stamp int64) error {
+	record, err := found.Record()
+	l.records = append(l.records, record)
+	l.stamp = max(l.stamp, stamp)
+	return err
 }

@@ -53,7 +53,7 @@ func (n *newNames) call(sql *statements) call {
 	shape, args := names.shape(n.names.insert)
 	eventShape, eventArgs := events.shape(n.events)
 	args = append(args, eventArgs...)
-	docShape, keys := "", documents.expectingKeys()
+	docShape, keys := "", expectingKeys(documents)
 	if len(n.documents.share) > 0 {
 		var docArgs []any
 		docShape, docArgs = keys.shape(n.documents.share)
@@ -69,7 +69,7 @@ func newNamesSQL(sql *statements, shape, eventShape, docShape string) string {
 	rows, eventRows := names.source(&p, shape), events.source(&p, eventShape)
 	locked, where := "", ""
 	if docShape != "" {
-		docs := documents.expectingKeys().source(&p, docShape)
+		docs := expectingKeys(documents).source(&p, docShape)
 		locked = "kept AS MATERIALIZED (" + lockSQL(sql, documents, docs, "SHARE") + "),"
 		where = " WHERE (SELECT count(*) FROM kept) = " + docs.count
 	}

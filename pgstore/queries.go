@@ -37,8 +37,10 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 	err = q.read(ctx, func() []call {
 		list = nil
 		return []call{{text: q.sql.owned, args: args, scan: func(row scanner) error {
-			record, err := scanName(row)
-			list = append(list, record)
+			record, err := scanRecord(names, row)
+			if err == nil {
+				list = append(list, record.(*dibs.NameRecord))
+			}
 			return err
 		}}}
 	})
@@ -48,32 +50,17 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 // List returns records of one kind in byte order of their labels.
 func (q *queries) List(ctx context.Context, query dibs.ListQuery) (records []dibs.Record, err error) {
 	clauses, args := sqlrow.ListClauses(query, "$")
-	text := q.sql.list.documents
-	scan := func(row scanner) error {
-		var r documentRow
-		err := row.Scan(documents.dests(nil, &r)...)
-		records = append(records, r.record())
-		return err
-	}
+	text, table := q.sql.list.documents, documents
 	if query.Kind == dibs.KindName {
-		text = q.sql.list.names
-		scan = func(row scanner) error {
-			record, err := scanName(row)
-			records = append(records, record)
-			return err
-		}
+		text, table = q.sql.list.names, names
 	}
 	err = q.read(ctx, func() []call {
 		records = nil
-		return []call{{text: text + clauses, args: args, scan: scan}}
+		return []call{{text: text + clauses, args: args, scan: func(row scanner) error {
+			record, err := scanRecord(table, row)
+			records = append(records, record)
+			return err
+		}}}
 	})
 	return records, err
-}
-
-func scanName(row scanner) (*dibs.NameRecord, error) {
-	var r nameRow
-	if err := row.Scan(names.dests(nil, &r)...); err != nil {
-		return nil, err
-	}
-	return r.record()
 }

@@ -90,7 +90,7 @@ func (t *shapedTexts) get(shape string, build func() string) string {
 
 // shapedCall returns the call whose text build makes for rows of this shape. The verb and the
 // table identify the text.
-func shapedCall[R any](s *statements, verb string, t table[R], rows []*R, build func(rows source) string) call {
+func shapedCall(s *statements, verb string, t table[row], rows []*row, build func(rows source) string) call {
 	shape, args := t.shape(rows)
 	return call{args: args, text: s.shaped.get(verb+t.name+shape, func() string {
 		var p params
@@ -110,22 +110,22 @@ func countSQL(assert bool, rows source, with string) string {
 }
 
 // insertCall inserts rows that are absent.
-func insertCall[R any](s *statements, t table[R], rows []*R, assert bool) call {
+func insertCall(s *statements, t table[row], rows []*row, assert bool) call {
 	return shapedCall(s, fmt.Sprint("insert ", assert), t, rows, func(rows source) string {
-		return countSQL(assert, rows, "WITH done AS ("+insertSQL(s, t, rows, "")+" ON CONFLICT"+t.arbiter()+" DO NOTHING RETURNING 1)")
+		return countSQL(assert, rows, "WITH done AS ("+insertSQL(s, t, rows, "")+" ON CONFLICT"+arbiter(t)+" DO NOTHING RETURNING 1)")
 	})
 }
 
 // arbiter returns the index that detects an existing row. Documents have two such indexes,
 // and either may be the first to detect it.
-func (t table[R]) arbiter() string {
+func arbiter(t table[row]) string {
 	if len(t.key) > 1 {
 		return ""
 	}
 	return " (" + t.key[0] + ")"
 }
 
-func insertSQL[R any](s *statements, t table[R], rows source, where string) string {
+func insertSQL(s *statements, t table[row], rows source, where string) string {
 	text := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s", s.table(t.name), t.list(), t.values(rows))
 	if rows.single() {
 		return text + where
@@ -135,8 +135,8 @@ func insertSQL[R any](s *statements, t table[R], rows source, where string) stri
 
 // updateCall changes the columns of rows that are not fixed. It first locks several rows in the
 // order of their keys, so that concurrent writers cannot deadlock.
-func updateCall[R any](s *statements, verb string, t table[R], rows []*R) call {
-	expecting := t.expecting()
+func updateCall(s *statements, verb string, t table[row], rows []*row) call {
+	expecting := expecting(t)
 	return shapedCall(s, verb, expecting, rows, func(rows source) string {
 		var columns, sets []string
 		for _, c := range expecting.columns {
@@ -145,8 +145,8 @@ func updateCall[R any](s *statements, verb string, t table[R], rows []*R) call {
 				columns = append(columns, value+" AS "+c.name)
 				value = "l." + c.name
 			}
-			if !slices.Contains(t.fixed, c.name) && c.name != t.expected.name {
-				sets = append(sets, c.name+" = "+t.kept(c.name, value))
+			if !slices.Contains(t.fixed, c.name) && c.name != expected.name {
+				sets = append(sets, c.name+" = "+kept(c.name, value))
 			}
 		}
 		where := expectedSQL(t, rows)
@@ -165,12 +165,12 @@ func updateCall[R any](s *statements, verb string, t table[R], rows []*R) call {
 
 // expectedSQL returns the condition that a row of the table, as t, has the key and the
 // expected revision.
-func expectedSQL[R any](t table[R], rows source) string {
-	return t.is(rows) + " AND t.rev = " + rows.value[t.expected.name]
+func expectedSQL(t table[row], rows source) string {
+	return t.is(rows) + " AND t.rev = " + rows.value[expected.name]
 }
 
 // kept returns the new value of a column. The end of a name's history moves only with events.
-func (t table[R]) kept(column, value string) string {
+func kept(column, value string) string {
 	switch column {
 	case "last_batch":
 		return "coalesce(" + value + ", t.last_batch)"
@@ -181,8 +181,8 @@ func (t table[R]) kept(column, value string) string {
 }
 
 // removeCall deletes rows.
-func removeCall[R any](s *statements, t table[R], rows []*R) call {
-	return shapedCall(s, "remove ", t.expectingKeys(), rows, func(rows source) string {
+func removeCall(s *statements, t table[row], rows []*row) call {
+	return shapedCall(s, "remove ", expectingKeys(t), rows, func(rows source) string {
 		if rows.single() {
 			return countSQL(true, rows, fmt.Sprintf("WITH done AS (DELETE FROM %s t WHERE %s RETURNING 1)", s.table(t.name), expectedSQL(t, rows)))
 		}
@@ -193,13 +193,13 @@ func removeCall[R any](s *statements, t table[R], rows []*R) call {
 }
 
 // lockCall locks rows: against changes (SHARE), or for a change of this transaction (UPDATE).
-func lockCall[R any](s *statements, t table[R], rows []*R, how string, assert bool) call {
-	return shapedCall(s, fmt.Sprint("lock ", how, assert), t.expectingKeys(), rows, func(rows source) string {
+func lockCall(s *statements, t table[row], rows []*row, how string, assert bool) call {
+	return shapedCall(s, fmt.Sprint("lock ", how, assert), expectingKeys(t), rows, func(rows source) string {
 		return countSQL(assert, rows, "WITH done AS MATERIALIZED ("+lockSQL(s, t, rows, how)+")")
 	})
 }
 
-func lockSQL[R any](s *statements, t table[R], rows source, how string) string {
+func lockSQL(s *statements, t table[row], rows source, how string) string {
 	if rows.single() {
 		return fmt.Sprintf("SELECT 1 FROM %s t WHERE %s FOR %s", s.table(t.name), expectedSQL(t, rows), how)
 	}
@@ -208,8 +208,8 @@ func lockSQL[R any](s *statements, t table[R], rows source, how string) string {
 }
 
 // removePlaceholdersCall removes placeholders.
-func removePlaceholdersCall[R any](s *statements, t table[R], rows []*R) call {
-	return shapedCall(s, "clear ", t.keysOnly(), rows, func(rows source) string {
+func removePlaceholdersCall(s *statements, t table[row], rows []*row) call {
+	return shapedCall(s, "clear ", keysOnly(t), rows, func(rows source) string {
 		using := ""
 		if !rows.single() {
 			using = " USING " + rows.from

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 // changes is what the groups of one commit write, by table.
@@ -12,34 +13,38 @@ type changes struct {
 	present   map[recordKey]present // the records that the groups have read, updated by their writes
 	yields    []dibs.ID
 	deletes   idsByKind
-	names     []*nameRow
-	entities  []*dibs.EntityRecord
-	documents []*dibs.Document
+	names     []*row
+	entities  []*row
+	documents []*row
 	events    []*eventRow
 	loose     []*eventRow // of names that are not written
 	redacts   []*dibs.Event
 }
 
-func (c *changes) add(g *dibs.Group) {
+func (c *changes) add(g *dibs.Group) error {
 	for i := range g.Writes {
 		w := &g.Writes[i]
+		ref := w.Record.Ref()
 		if w.Delete || w.Renew {
-			ref := w.Record.Ref()
 			c.deletes.add(ref.Kind, ref.ID)
 			delete(c.present, recordKey{ref.Kind, ref.ID}) // events cannot refer to it
 		}
 		if w.Delete {
 			continue
 		}
-		switch r := w.Record.(type) {
-		case *dibs.NameRecord:
-			c.names = append(c.names, &nameRow{NameRecord: r})
+		data, err := sqlrow.NewRow(w.Record)
+		if err != nil {
+			return err
+		}
+		switch r := (&row{Row: data, id: ref.ID}); ref.Kind {
+		case dibs.KindName:
+			c.names = append(c.names, r)
 			if w.Yields {
-				c.yields = append(c.yields, r.ID)
+				c.yields = append(c.yields, ref.ID)
 			}
-		case *dibs.EntityRecord:
+		case dibs.KindEntity:
 			c.entities = append(c.entities, r)
-		case *dibs.Document:
+		default:
 			c.documents = append(c.documents, r)
 		}
 	}
@@ -49,6 +54,7 @@ func (c *changes) add(g *dibs.Group) {
 	for i := range g.Redacts {
 		c.redacts = append(c.redacts, &g.Redacts[i])
 	}
+	return nil
 }
 
 var (
@@ -56,11 +62,7 @@ var (
 	// first, so that no order of rows can violate the index on active names.
 	deactivate = in(`UPDATE dibs_names SET state = 'alias' WHERE state = 'active' AND id`)
 
-	insertHolds     = newHolds.insert("")
-	upsertNames     = names.upsert()
-	upsertEntities  = entities.upsert()
-	upsertDocuments = documents.upsert()
-	insertEvents    = events.insert("")
+	insertEvents = insert("dibs_events", []string{"seq", "kind", "at", "name", "prev", "rev", "body", "id", "namespace"}, "")
 
 	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
 
@@ -91,7 +93,7 @@ func (c *changes) write(ctx context.Context, run runner) error {
 // number numbers the new names.
 func (c *changes) number(last int64) {
 	for _, n := range c.names {
-		key := recordKey{dibs.KindName, n.ID}
+		key := recordKey{dibs.KindName, n.id}
 		p := c.present[key]
 		if n.isNew = p.number == 0; n.isNew {
 			last++
@@ -116,7 +118,7 @@ func (c *changes) chain(last int64) {
 	}
 	written := make(map[int64]bool, len(c.names))
 	for _, n := range c.names {
-		n.lastEvent = c.present[recordKey{dibs.KindName, n.ID}].lastEvent
+		n.lastEvent = c.present[recordKey{dibs.KindName, n.id}].lastEvent
 		written[n.number] = true
 	}
 	for _, e := range c.events {
@@ -159,14 +161,14 @@ func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent in
 			return err
 		}
 	}
-	return c.deletes.each(func(t *recordTable) *batch { return t.remove }, func(_ dibs.Kind, st *statement, args []any) error {
+	return c.deletes.each(func(t *table) *batch { return t.remove }, func(_ dibs.Kind, st *statement, args []any) error {
 		return run.exec(ctx, st, args...)
 	})
 }
 
 // put writes all rows.
 func (c *changes) put(ctx context.Context, run runner) error {
-	var newHolds, other []*nameRow
+	var newHolds, other []*row
 	for _, n := range c.names {
 		if n.isNewHold() {
 			newHolds = append(newHolds, n)
@@ -174,17 +176,20 @@ func (c *changes) put(ctx context.Context, run runner) error {
 			other = append(other, n)
 		}
 	}
-	if err := putRows(ctx, run, insertHolds, newHolds, appendHold); err != nil {
-		return err
-	}
-	if err := putRows(ctx, run, upsertNames, other, appendName); err != nil {
-		return err
-	}
-	if err := putRows(ctx, run, upsertEntities, c.entities, appendEntity); err != nil {
-		return err
-	}
-	if err := putRows(ctx, run, upsertDocuments, c.documents, appendDocument); err != nil {
-		return err
+	for _, put := range []struct {
+		batch   *batch
+		rows    []*row
+		columns []sqlrow.Column
+	}{
+		{insertHolds, newHolds, holdColumns},
+		{names.upsert, other, names.Columns},
+		{entities.upsert, c.entities, entities.Columns},
+		{documents.upsert, c.documents, documents.Columns},
+	} {
+		err := putRows(ctx, run, put.batch, put.rows, func(args []any, r *row) ([]any, error) { return r.appendTo(args, put.columns), nil })
+		if err != nil {
+			return err
+		}
 	}
 	for _, e := range c.loose {
 		if err := run.exec(ctx, updateLastEvent, e.seq, e.name); err != nil {

@@ -78,7 +78,9 @@ func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []di
 		}
 		outcomes[i] = dibs.Committed
 		written = true
-		todo.add(g)
+		if err := todo.add(g); err != nil {
+			return nil, false, err
+		}
 	}
 	if !written {
 		return outcomes, false, nil
@@ -110,7 +112,7 @@ func revisions(ctx context.Context, run runner, groups []dibs.Group) (map[record
 			}
 		}
 	}
-	err := ids.each(func(t *recordTable) *batch { return t.revs }, func(kind dibs.Kind, st *statement, args []any) error {
+	err := ids.each(func(t *table) *batch { return t.revs }, func(kind dibs.Kind, st *statement, args []any) error {
 		return run.query(ctx, st, args, func(row []driver.Value) error {
 			revs[recordKey{kind, dibs.ID(asBytes(row[0]))}] = present{uint64(asInt(row[1])), asInt(row[2]), asInt(row[3])}
 			return nil

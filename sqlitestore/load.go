@@ -46,10 +46,10 @@ func loadRefs(ctx context.Context, run runner, refs []dibs.Ref, begin bool) (rec
 		ids.add(refs[i].Kind, refs[i].ID)
 	}
 	read := func() error {
-		return ids.each(func(t *recordTable) *batch { return t.load }, func(kind dibs.Kind, st *statement, args []any) error {
-			scan := tableOf(kind).scan
+		return ids.each(func(t *table) *batch { return t.load }, func(kind dibs.Kind, st *statement, args []any) error {
+			table := tableOf(kind)
 			return run.query(ctx, st, args, func(row []driver.Value) error {
-				record, err := scan(row)
+				record, err := table.scan(row)
 				records = append(records, record)
 				return err
 			})

@@ -147,7 +147,7 @@ func probe(ctx context.Context, abs string, cfg Config) error {
 			return err
 		}
 		defer conn.close()
-		_, err = inspect(ctx, conn, cfg.Shared)
+		_, err = inspect(ctx, conn, len(migrations), cfg.Shared)
 		return err
 	}
 	err := inspectAs("ro")
@@ -189,7 +189,7 @@ func (s *Store) tryPrepare(ctx context.Context, shared bool) error {
 	if mode[0] != "wal" {
 		return fmt.Errorf("journal mode is %q and WAL is not available: use a file on a local disk", mode[0])
 	}
-	return migrate(ctx, conn, shared, s.instant)
+	return migrate(ctx, conn, migrations, shared, s.instant)
 }
 
 var setWAL = newStatement("PRAGMA journal_mode = WAL")

@@ -53,7 +53,7 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 	id := dibs.EntityID(scope, entity)
 	err = q.read(ctx, func(run runner) error {
 		return run.query(ctx, selectOwned, []any{id[:], int64(limit)}, func(row []driver.Value) error {
-			record, err := scanName(row)
+			record, err := names.scan(row)
 			list = append(list, record.(*dibs.NameRecord))
 			return err
 		})
@@ -64,10 +64,10 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 // List returns records of one kind in byte order of their labels.
 func (q *queries) List(ctx context.Context, query dibs.ListQuery) (records []dibs.Record, err error) {
 	text, args := listSQL(query)
-	scan := tableOf(query.Kind).scan
+	table := tableOf(query.Kind)
 	err = q.read(ctx, func(run runner) error {
 		return run.query(ctx, cachedStatement(text), args, func(row []driver.Value) error {
-			record, err := scan(row)
+			record, err := table.scan(row)
 			records = append(records, record)
 			return err
 		})

@@ -9,7 +9,7 @@
 // SQLite has one writer at a time. The store has one connection that writes, on which every
 // Commit is one transaction whatever the number of its groups, and a few that read.
 //
-// The tables can be read with the sqlite3 shell; the files in migrations describe them. Never
+// The tables can be read with the sqlite3 shell; schema.sql describes them. Never
 // write to them with a shell older than SQLite 3.51.3: it can damage a WAL file that is in use.
 package sqlitestore
 

@@ -1,96 +1,96 @@
 package sqlitestore
 
 import (
-	"database/sql/driver"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-// table describes a table: its columns in the order in which rows are written and read.
+// table has the statements for the records of a table.
 type table struct {
-	name    string
-	key     string // the columns that identify a row
-	fixed   string // further columns that never change
-	columns string
+	*sqlrow.Table
+	columns                    string // for SELECT
+	load, revs, remove, upsert *batch
 }
 
 var (
-	names = table{"dibs_names", "n", "id, namespace, canonical", holdColumns + ", " + rareColumns}
-	// newHolds is the table of names for a first reservation: it leaves out the columns that
-	// are rarely set, and there is no row to replace.
-	newHolds  = table{name: "dibs_names", columns: holdColumns}
-	entities  = table{"dibs_entities", "id", "scope, type, entity_id", `id, rev, scope, type, entity_id, archived, deleted, active, due`}
-	documents = table{"dibs_documents", "kind, id", "scope", `kind, id, rev, scope, label, due, data`}
-	events    = table{name: "dibs_events", columns: `seq, kind, at, name, prev, rev, body, id, namespace`}
+	names     = newTable(sqlrow.Names, "n", "last_event")
+	entities  = newTable(sqlrow.Entities)
+	documents = newTable(sqlrow.Documents)
+
+	rareColumns, holdColumns = partition(sqlrow.Names.Columns, func(c sqlrow.Column) bool { return c.Rare })
+
+	// insertHolds inserts names for a first reservation: it leaves out the rare columns, and
+	// there is no row to replace.
+	insertHolds = insert("dibs_names", append([]string{"n", "last_event"}, listOf(holdColumns)...), "")
 )
 
-const (
-	holdColumns = `n, last_event, id, rev, namespace, canonical, value, profile, state, status, epoch, created_at,
-		token, principal, expires_at, witnessed, many, counted, quarantine_ms, hold_history_ms, established, due`
-	rareColumns = `intended_type, intended_id, correlation_id, meta, asked, ask_at, doubt,
-		owner_type, owner_id, owner, confirmed_at, ended_at, line, until, links, spent`
-)
-
-func (t table) list() []string {
-	list := strings.Split(t.columns, ",")
-	for i := range list {
-		list[i] = strings.TrimSpace(list[i])
+// newTable returns the table whose rows begin with columns of their own, the first of which is
+// then the key.
+func newTable(t *sqlrow.Table, own ...string) *table {
+	columns := listOf(t.Columns)
+	from, further, key := " FROM "+t.Name+" WHERE id", "0, 0", strings.Join(t.Key, ", ")
+	if len(t.Key) > 1 {
+		from = " FROM " + t.Name + " WHERE kind = ? AND id"
 	}
-	return list
-}
-
-// upsert returns the batch that stores whole rows. It does not set columns that never
-// change: SQLite would rewrite their indexes.
-func (t table) upsert() *batch {
+	if len(own) > 0 {
+		further, key = strings.Join(own, ", "), own[0]
+	}
+	all := slices.Concat(own, columns)
+	// An upsert does not set columns that never change: SQLite would rewrite their indexes.
 	var sets []string
-	for _, column := range t.list() {
-		if !strings.Contains(", "+t.key+", "+t.fixed+",", ", "+column+",") {
+	for _, column := range all {
+		if column != key && !slices.Contains(t.Fixed, column) {
 			sets = append(sets, column+" = excluded."+column)
 		}
 	}
-	return t.insert(" ON CONFLICT (" + t.key + ") DO UPDATE SET " + strings.Join(sets, ", "))
+	list := strings.Join(columns, ", ")
+	return &table{
+		Table: t, columns: list,
+		load:   in("SELECT " + list + from),
+		revs:   in("SELECT id, rev, " + further + from),
+		remove: in("DELETE" + from),
+		upsert: insert(t.Name, all, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(sets, ", ")),
+	}
 }
 
-func (t table) insert(rest string) *batch {
-	list := t.list()
+func partition(all []sqlrow.Column, in func(sqlrow.Column) bool) (inside, outside []sqlrow.Column) {
+	for _, c := range all {
+		if in(c) {
+			inside = append(inside, c)
+		} else {
+			outside = append(outside, c)
+		}
+	}
+	return inside, outside
+}
+
+func listOf(columns []sqlrow.Column) (names []string) {
+	for i := range columns {
+		names = append(names, columns[i].Name)
+	}
+	return names
+}
+
+// insert returns the batch that inserts rows.
+func insert(table string, columns []string, rest string) *batch {
 	return newBatch(func(n int) string {
-		row := "(" + params(len(list)) + ")"
-		return "INSERT OR FAIL INTO " + t.name + " (" + strings.Join(list, ", ") + ") VALUES " +
+		row := "(" + params(len(columns)) + ")"
+		return "INSERT OR FAIL INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " +
 			strings.TrimSuffix(strings.Repeat(row+",", n), ",") + rest
 	})
 }
 
-// recordTable has the statements for the records of a table.
-type recordTable struct {
-	scan               func(row []driver.Value) (dibs.Record, error)
-	load, revs, remove *batch
-	byKind             bool // the kind is the first parameter of the statements
-}
-
-func newRecordTable(t table, scan func([]driver.Value) (dibs.Record, error), further, where string) *recordTable {
-	return &recordTable{
-		scan: scan, byKind: strings.Contains(where, "kind"),
-		load:   in("SELECT " + t.columns + " FROM " + t.name + where),
-		revs:   in("SELECT id, rev, " + further + " FROM " + t.name + where),
-		remove: in("DELETE FROM " + t.name + where),
-	}
-}
-
-var (
-	nameTable     = newRecordTable(names, scanName, "n, last_event", " WHERE id")
-	entityTable   = newRecordTable(entities, scanEntity, "0, 0", " WHERE id")
-	documentTable = newRecordTable(documents, scanDocument, "0, 0", " WHERE kind = ? AND id")
-)
-
-func tableOf(kind dibs.Kind) *recordTable {
+func tableOf(kind dibs.Kind) *table {
 	switch kind {
 	case dibs.KindName:
-		return nameTable
+		return names
 	case dibs.KindEntity:
-		return entityTable
+		return entities
 	default:
-		return documentTable
+		return documents
 	}
 }
 
@@ -114,11 +114,11 @@ func (l *idsByKind) add(kind dibs.Kind, id dibs.ID) {
 }
 
 // each calls fn with statements of the chosen batch, and their arguments, for all records.
-func (l idsByKind) each(choose func(*recordTable) *batch, fn func(kind dibs.Kind, st *statement, args []any) error) error {
+func (l idsByKind) each(choose func(*table) *batch, fn func(kind dibs.Kind, st *statement, args []any) error) error {
 	for _, w := range l {
 		table := tableOf(w.kind)
 		var first []any
-		if table.byKind {
+		if len(table.Key) > 1 {
 			first = []any{string(w.kind)}
 		}
 		err := choose(table).each(first, w.ids, func(st *statement, args []any) error { return fn(w.kind, st, args) })
