@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -55,7 +54,7 @@ func untilIdle(ctx context.Context, poll func() (idle bool, err error)) error {
 func awaitCalls(sql *statements, refs []dibs.Ref, end dibs.Instant, idle *bool) []call {
 	var calls []call
 	for part := range slices.Chunk(refs, maxRows) {
-		calls = append(calls, call{text: sql.await, args: append(loadArgs(part), int64(end)), scan: func(row scanner) error {
+		calls = append(calls, call{text: sql.named("await"), args: append(loadArgs(part), int64(end)), scan: func(row scanner) error {
 			var free bool
 			err := row.Scan(&free)
 			*idle = *idle && free
@@ -63,19 +62,6 @@ func awaitCalls(sql *statements, refs []dibs.Ref, end dibs.Instant, idle *bool) 
 		}})
 	}
 	return calls
-}
-
-// awaitSQL compares the number of rows with the number of those that could be locked.
-func (s *statements) awaitSQL() string {
-	names := s.table("dibs_names") + " t WHERE t.id = ANY ($1::uuid[])"
-	entities := s.table("dibs_entities") + " t WHERE t.id = ANY ($2::uuid[])"
-	documents := s.table("dibs_documents") + " t WHERE (t.kind, t.id) IN (SELECT * FROM unnest($3::text[], $4::uuid[]))"
-	lock := func(rows string) string { return "(SELECT 1 FROM " + rows + " FOR SHARE OF t SKIP LOCKED)" }
-	count := func(rows string) string { return "(SELECT count(*) FROM " + rows + ")" }
-	return fmt.Sprintf(`WITH n AS MATERIALIZED %s, e AS MATERIALIZED %s, d AS MATERIALIZED %s
-		SELECT %s + %s + %s = %s + %s + %s AND %s >= $5::bigint`,
-		lock(names), lock(entities), lock(documents),
-		count("n"), count("e"), count("d"), count(names), count(entities), count(documents), s.clock)
 }
 
 // Await locks the rows until the caller's transaction ends, so that no other transaction can

@@ -179,19 +179,19 @@ func (c *changes) calls(sql *statements) []call {
 	// Events before names: the rows of names still point to the previous events, and the
 	// events of a deleted name are found through its row.
 	calls = inChunks(calls, slices.Concat(c.names.remove, c.names.renew), func(rows []*row) call {
-		return call{text: sql.feed.deleteHistory, args: []any{values(rows, func(n *row) uuid { return n.id })}}
+		return call{text: sql.named("delete history"), args: []any{values(rows, func(n *row) uuid { return n.id })}}
 	})
 	calls = inChunks(calls, c.redacts, func(rows []*eventRow) call { return redactCall(sql, rows) })
 	calls = inChunks(calls, c.events, func(rows []*eventRow) call { return insertEventsCall(sql, c.batch, rows) })
 	// PostgreSQL checks the unique index on active names row by row. Names that stop being
 	// active are deactivated first, so that no order of rows can violate it.
 	calls = inChunks(calls, c.yields, func(ids []uuid) call {
-		return call{text: sql.deactivate, args: []any{pgtype.FlatArray[uuid](ids)}}
+		return call{text: sql.named("deactivate"), args: []any{pgtype.FlatArray[uuid](ids)}}
 	})
 	calls = c.names.calls(calls, sql)
 	// The batch comes last: it checks the window when all locks are held.
 	return append(calls, call{
-		text: sql.insertBatch,
+		text: sql.named("insert batch"),
 		args: []any{c.batch, c.stamp, len(c.events), int64(c.window.From), int64(c.window.Before)},
 		scan: scanInto(&c.now),
 	})

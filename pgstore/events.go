@@ -154,9 +154,9 @@ type page struct {
 }
 
 func (p *page) calls(sql *statements, after position, query dibs.EventQuery) []call {
-	text, args := sql.feed.page, []any{after.seq, after.ord, query.Limit}
+	text, args := sql.named("page"), []any{after.seq, after.ord, query.Limit}
 	if !query.Name.IsZero() {
-		text, args = sql.feed.history, append(args, uuid(query.Name))
+		text, args = sql.named("history"), append(args, uuid(query.Name))
 	}
 	return []call{
 		// The head first: a batch that is numbered in between may be on the page all the same.
@@ -166,7 +166,7 @@ func (p *page) calls(sql *statements, after position, query dibs.EventQuery) []c
 }
 
 func (p *page) headCall(sql *statements) call {
-	return call{text: sql.feed.head, scan: scanInto(&p.pending, &p.head)}
+	return call{text: sql.named("head"), scan: scanInto(&p.pending, &p.head)}
 }
 
 func (p *page) scan(row scanner) error {

@@ -24,9 +24,9 @@ func (s *Store) number(ctx context.Context) (more bool, err error) {
 		err = s.use(ctx, func(conn *pgx.Conn) error {
 			return pipeline(ctx, conn,
 				call{text: "BEGIN"},
-				call{text: s.sql.feed.lockHead},
+				call{text: s.sql.named("lock head")},
 				// A statement of its own: it sees all that was committed when it has the lock.
-				call{text: s.sql.feed.number, args: []any{numberAtOnce}, scan: scanInto(&numbered)},
+				call{text: s.sql.named("number"), args: []any{numberAtOnce}, scan: scanInto(&numbered)},
 				call{text: "COMMIT"})
 		})
 		if err == nil || refused(err) && !lostRace(err) && !isLocked(err) {
@@ -115,13 +115,13 @@ func (f *feed) publish(ctx context.Context) {
 		}
 	}
 	if !f.store.cfg.NoNotify {
-		f.exec(ctx, f.store.sql.feed.notify, f.channel)
+		f.exec(ctx, f.store.sql.named("notify"), f.channel)
 	}
 	_ = backoff.Sleep(ctx, notifyEvery)
 }
 
 func (f *feed) purge(ctx context.Context) {
-	for f.exec(ctx, f.store.sql.feed.purge, time.Now().Add(-purgeAfter).UnixMicro(), maxRows) == maxRows {
+	for f.exec(ctx, f.store.sql.named("purge"), time.Now().Add(-purgeAfter).UnixMicro(), maxRows) == maxRows {
 	}
 }
 

@@ -85,7 +85,7 @@ func (l *loading) calls(sql *statements, refs []dibs.Ref) []call {
 	for first := true; first || len(refs) > 0; first = false {
 		part := refs[:min(len(refs), maxRows)]
 		refs = refs[len(part):]
-		calls = append(calls, call{text: sql.load, args: loadArgs(part), scan: l.scan})
+		calls = append(calls, call{text: sql.named("load"), args: loadArgs(part), scan: l.scan})
 	}
 	return calls
 }

@@ -2,7 +2,7 @@ package pgstore
 
 import (
 	"context"
-	"embed"
+	_ "embed" // for schema.sql
 	"errors"
 	"fmt"
 	"strings"
@@ -10,23 +10,20 @@ import (
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+//go:embed schema.sql
+var schemaFile string
 
 // steps returns the statements that make the schema, in order. Each is a transaction: not every
-// server with the protocol of PostgreSQL can roll back more than one schema change.
+// server with the protocol of PostgreSQL can roll back more than one schema change. A later
+// version adds its steps at the end of the file.
 func steps(schema string) []string {
 	quoted := pgx.Identifier{schema}.Sanitize()
 	var steps []string
-	for _, script := range sqlrow.Migrations(migrationFiles) {
-		for statement := range strings.SplitSeq(script, ";\n") {
-			if statement = withoutComments(statement); statement != "" {
-				steps = append(steps, strings.ReplaceAll(statement, "{schema}", quoted))
-			}
+	for statement := range strings.SplitSeq(schemaFile, ";\n") {
+		if statement = withoutComments(statement); statement != "" {
+			steps = append(steps, strings.ReplaceAll(statement, "{schema}", quoted))
 		}
 	}
 	return steps

@@ -46,7 +46,7 @@ func (s *Store) findOutcome(ctx context.Context, t *transaction) (committed bool
 	for retry := newBackoff(); ; {
 		err = s.use(ctx, func(conn *pgx.Conn) error {
 			return pipeline(ctx, conn, call{
-				text: s.sql.feed.outcome, args: []any{changes.batch, changes.stamp}, scan: scanInto(&live),
+				text: s.sql.named("outcome"), args: []any{changes.batch, changes.stamp}, scan: scanInto(&live),
 			})
 		})
 		if err == nil {
@@ -66,7 +66,7 @@ func (s *Store) findOutcome(ctx context.Context, t *transaction) (committed bool
 func (s *Store) readInserted(ctx context.Context, n *newNames) error {
 	return s.retryRead(ctx, func() []call {
 		n.inserted = make(map[uuid]bool)
-		return []call{{text: s.sql.feed.namesInBatch, args: []any{n.batch}, scan: func(row scanner) error {
+		return []call{{text: s.sql.named("names in batch"), args: []any{n.batch}, scan: func(row scanner) error {
 			var name uuid
 			err := row.Scan(&name)
 			n.inserted[name] = true

@@ -18,7 +18,7 @@ type queries struct {
 func (q *queries) Due(ctx context.Context, limit int) (refs []dibs.Ref, err error) {
 	err = q.read(ctx, func() []call {
 		refs = nil
-		return []call{{text: q.sql.due, args: []any{limit}, scan: func(row scanner) error {
+		return []call{{text: q.sql.named("due"), args: []any{limit}, scan: func(row scanner) error {
 			var (
 				kind, scope string
 				id          uuid
@@ -36,7 +36,7 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 	args := []any{uuid(dibs.EntityID(scope, entity)), limit}
 	err = q.read(ctx, func() []call {
 		list = nil
-		return []call{{text: q.sql.owned, args: args, scan: func(row scanner) error {
+		return []call{{text: q.sql.named("owned"), args: args, scan: func(row scanner) error {
 			record, err := scanRecord(names, row)
 			if err == nil {
 				list = append(list, record.(*dibs.NameRecord))
@@ -50,9 +50,9 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 // List returns records of one kind in byte order of their labels.
 func (q *queries) List(ctx context.Context, query dibs.ListQuery) (records []dibs.Record, err error) {
 	clauses, args := sqlrow.ListClauses(query, "$")
-	text, table := q.sql.list.documents, documents
+	text, table := q.sql.named("list documents"), documents
 	if query.Kind == dibs.KindName {
-		text, table = q.sql.list.names, names
+		text, table = q.sql.named("list names"), names
 	}
 	err = q.read(ctx, func() []call {
 		records = nil

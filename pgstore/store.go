@@ -9,8 +9,7 @@
 // A Commit is one conditional transaction in one round trip, whatever the number of its
 // groups. If its answer is lost, the store asks the database for the outcome.
 //
-// The tables are in a schema of their own. \d+ in psql, or the files in migrations, describe
-// them.
+// The tables are in a schema of their own. \d+ in psql, or schema.sql, describe them.
 package pgstore
 
 import (

@@ -124,7 +124,7 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 	}
 	if !s.store.cfg.NoNotify {
 		// It is sent when the transaction commits.
-		if err := s.run(ctx, call{text: s.sql.feed.notify, args: []any{s.store.feed.channel}}); err != nil {
+		if err := s.run(ctx, call{text: s.sql.named("notify"), args: []any{s.store.feed.channel}}); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +148,7 @@ func (s *txStore) lock(ctx context.Context, c *changes) (bool, error) {
 		}
 	}
 	var now int64
-	err := s.run(ctx, call{text: s.sql.now, scan: scanInto(&now)})
+	err := s.run(ctx, call{text: s.sql.named("now"), scan: scanInto(&now)})
 	return c.window.Contains(dibs.Instant(now)), err
 }
 
@@ -160,9 +160,9 @@ func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Eve
 		return nil, err
 	}
 	var p page
-	read := call{text: s.sql.feed.pageInTx, args: []any{after.seq, after.ord, query.Limit}, scan: p.scan}
+	read := call{text: s.sql.named("page in tx"), args: []any{after.seq, after.ord, query.Limit}, scan: p.scan}
 	if !query.Name.IsZero() {
-		read.text, read.args = s.sql.feed.historyInTx, append(read.args, uuid(query.Name))
+		read.text, read.args = s.sql.named("history in tx"), append(read.args, uuid(query.Name))
 	}
 	if err := s.run(ctx, read); err != nil {
 		return nil, err
