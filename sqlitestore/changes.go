@@ -13,9 +13,9 @@ type changes struct {
 	present   map[recordKey]present // the records that the groups have read, updated by their writes
 	yields    []dibs.ID
 	deletes   idsByKind
-	names     []*row
-	entities  []*row
-	documents []*row
+	names     []row
+	entities  []row
+	documents []row
 	events    []*eventRow
 	loose     []*eventRow // of names that are not written
 	redacts   []*dibs.Event
@@ -36,7 +36,7 @@ func (c *changes) add(g *dibs.Group) error {
 		if err != nil {
 			return err
 		}
-		switch r := (&row{Row: data, id: ref.ID}); ref.Kind {
+		switch r := (row{Row: data, columns: tableOf(ref.Kind).Columns, id: ref.ID}); ref.Kind {
 		case dibs.KindName:
 			c.names = append(c.names, r)
 			if w.Yields {
@@ -92,7 +92,8 @@ func (c *changes) write(ctx context.Context, run runner) error {
 
 // number numbers the new names.
 func (c *changes) number(last int64) {
-	for _, n := range c.names {
+	for i := range c.names {
+		n := &c.names[i]
 		key := recordKey{dibs.KindName, n.id}
 		p := c.present[key]
 		if n.isNew = p.number == 0; n.isNew {
@@ -117,7 +118,8 @@ func (c *changes) chain(last int64) {
 		}
 	}
 	written := make(map[int64]bool, len(c.names))
-	for _, n := range c.names {
+	for i := range c.names {
+		n := &c.names[i]
 		n.lastEvent = c.present[recordKey{dibs.KindName, n.id}].lastEvent
 		written[n.number] = true
 	}
@@ -168,35 +170,33 @@ func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent in
 
 // put writes all rows.
 func (c *changes) put(ctx context.Context, run runner) error {
-	var newHolds, other []*row
+	var newHolds, other []row
 	for _, n := range c.names {
 		if n.isNewHold() {
+			n.columns = holdColumns
 			newHolds = append(newHolds, n)
 		} else {
 			other = append(other, n)
 		}
 	}
-	for _, put := range []struct {
-		batch   *batch
-		rows    []*row
-		columns []sqlrow.Column
-	}{
-		{insertHolds, newHolds, holdColumns},
-		{names.upsert, other, names.Columns},
-		{entities.upsert, c.entities, entities.Columns},
-		{documents.upsert, c.documents, documents.Columns},
-	} {
-		err := putRows(ctx, run, put.batch, put.rows, func(args []any, r *row) ([]any, error) { return r.appendTo(args, put.columns), nil })
-		if err != nil {
-			return err
-		}
+	if err := putRows(ctx, run, insertHolds, newHolds); err != nil {
+		return err
+	}
+	if err := putRows(ctx, run, names.upsert, other); err != nil {
+		return err
+	}
+	if err := putRows(ctx, run, entities.upsert, c.entities); err != nil {
+		return err
+	}
+	if err := putRows(ctx, run, documents.upsert, c.documents); err != nil {
+		return err
 	}
 	for _, e := range c.loose {
 		if err := run.exec(ctx, updateLastEvent, e.seq, e.name); err != nil {
 			return err
 		}
 	}
-	return putRows(ctx, run, insertEvents, c.events, appendEvent)
+	return putRows(ctx, run, insertEvents, c.events)
 }
 
 // forIDs runs a statement for all ids.
@@ -205,14 +205,14 @@ func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
 }
 
 // putRows writes rows by statements of a batch.
-func putRows[T any](ctx context.Context, run runner, b *batch, rows []T, appendRow func([]any, T) ([]any, error)) error {
+func putRows[T interface{ appendTo(args []any) ([]any, error) }](ctx context.Context, run runner, b *batch, rows []T) error {
 	var args []any
 	for len(rows) > 0 {
 		st, size := b.within(len(rows))
 		args = args[:0]
 		for i, row := range rows[:size] {
 			var err error
-			if args, err = appendRow(args, row); err != nil {
+			if args, err = row.appendTo(args); err != nil {
 				return err
 			}
 			if i == 0 {

@@ -16,8 +16,8 @@ type eventRow struct {
 	seq, name, prev int64
 }
 
-// appendEvent appends a row of table events.
-func appendEvent(args []any, e *eventRow) ([]any, error) {
+// appendTo appends the row.
+func (e *eventRow) appendTo(args []any) ([]any, error) {
 	var id, namespace any
 	encoded := *e.Event
 	if e.name != 0 {

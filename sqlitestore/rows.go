@@ -11,25 +11,27 @@ import (
 // row is a row to write, with what only rows of names have: a number, and the last event.
 type row struct {
 	sqlrow.Row
+	columns           []sqlrow.Column // that are written
 	id                dibs.ID
 	number, lastEvent int64
 	isNew             bool // it has no row yet
 }
 
 // isNewHold reports whether the row is new and its rare columns are empty.
-func (r *row) isNewHold() bool {
+func (r row) isNewHold() bool {
 	return r.isNew && !slices.ContainsFunc(rareColumns, func(c sqlrow.Column) bool { return argument(&c, r.Row) != nil })
 }
 
 // appendTo appends the values of columns, after those that only names have.
-func (r *row) appendTo(args []any, columns []sqlrow.Column) []any {
+func (r row) appendTo(args []any) ([]any, error) {
+	args = slices.Grow(args, len(r.columns)+2)
 	if r.number != 0 {
 		args = append(args, r.number, intOrNull(r.lastEvent))
 	}
-	for i := range columns {
-		args = append(args, argument(&columns[i], r.Row))
+	for i := range r.columns {
+		args = append(args, argument(&r.columns[i], r.Row))
 	}
-	return args
+	return args, nil
 }
 
 // argument returns the value of a column.
