@@ -2,9 +2,13 @@ package pgstore
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -231,4 +235,143 @@ func (c *commitCall) retry(ctx context.Context, indexes []int) (err error) {
 		return err
 	}
 	return unavailable(err)
+}
+
+// batchIDs makes the ids of transactions: eight random bytes for the process, and a number. So
+// the batches of one process are adjacent in their index, and apart from those of others.
+type batchIDs struct {
+	prefix [8]byte
+	last   atomic.Uint64
+}
+
+func newBatchIDs() *batchIDs {
+	var ids batchIDs
+	_, _ = rand.Read(ids.prefix[:]) // never fails
+	return &ids
+}
+
+func (b *batchIDs) next() (id uuid) {
+	copy(id[:], b.prefix[:])
+	binary.BigEndian.PutUint64(id[8:], b.last.Add(1))
+	return id
+}
+
+// findOutcome reports whether a transaction committed whose answer was lost. Its answer is final:
+// if the batch is absent, a void batch takes its id, so that a transaction under way can never
+// commit.
+//
+// It always writes, since the answer to a commit proves that all earlier commits are safe too,
+// also on a standby for which the lost answer may have waited.
+func (s *Store) findOutcome(ctx context.Context, t *transaction) (committed bool, err error) {
+	// The transaction may have used up the caller's time.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
+	defer cancel()
+	changes := t.general
+	if changes == nil {
+		changes = &t.newNames.changes
+	}
+	var live int64
+	for retry := newBackoff(); ; {
+		err = s.use(ctx, func(conn *pgx.Conn) error {
+			return pipeline(ctx, conn, call{
+				text: s.sql.named("outcome"), args: []any{changes.batch, changes.stamp}, scan: scanInto(&live),
+			})
+		})
+		if err == nil {
+			break
+		}
+		if retry.Wait(ctx) != nil {
+			return false, err
+		}
+	}
+	if live >= 0 && t.newNames != nil {
+		err = s.readInserted(ctx, t.newNames)
+	}
+	return live >= 0, err
+}
+
+// readInserted reads which new names a transaction has inserted: those with events.
+func (s *Store) readInserted(ctx context.Context, n *newNames) error {
+	return s.retryRead(ctx, func() []call {
+		n.inserted = make(map[uuid]bool)
+		return []call{{text: s.sql.named("names in batch"), args: []any{n.batch}, scan: func(row scanner) error {
+			var name uuid
+			err := row.Scan(&name)
+			n.inserted[name] = true
+			return err
+		}}}
+	})
+}
+
+const (
+	// lockedPause is how long Commit does not retry a locked record.
+	lockedPause = 50 * time.Millisecond
+	// lockedMemory is how long Commit keeps a record that was locked apart from others.
+	lockedMemory = 5 * time.Second
+	// maxLocked bounds the cache. A locked record beyond it delays one more batch.
+	maxLocked = 1024
+)
+
+// lockedRecords remembers which records were locked by other transactions, so that a locked
+// record delays one batch and not every batch.
+type lockedRecords struct {
+	mu   sync.Mutex
+	seen map[dibs.ID]time.Time // when it was last found locked
+}
+
+// lockState is what is known of the locks on the records of a group.
+type lockState int
+
+const (
+	unlocked  lockState = iota
+	wasLocked           // some time ago: Commit retries it, but not together with others
+	locked              // a moment ago
+)
+
+func (l *lockedRecords) check(g *dibs.Group, now time.Time) lockState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.seen) == 0 {
+		return unlocked
+	}
+	state := unlocked
+	for i := range g.Reads {
+		id := g.Reads[i].Ref.ID
+		at, ok := l.seen[id]
+		switch passed := now.Sub(at); {
+		case !ok:
+		case passed < lockedPause:
+			return locked
+		case passed < lockedMemory:
+			state = wasLocked
+		default:
+			delete(l.seen, id)
+		}
+	}
+	return state
+}
+
+// add notes that a record of a group is locked. PostgreSQL does not tell which one, so it
+// notes all that the group writes.
+func (l *lockedRecords) add(g *dibs.Group, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil || len(l.seen) >= maxLocked {
+		l.seen = make(map[dibs.ID]time.Time)
+	}
+	for i := range g.Writes {
+		l.seen[g.Writes[i].Record.Ref().ID] = now
+	}
+}
+
+// remove notes that no record of a group is locked.
+func (l *lockedRecords) remove(g *dibs.Group) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.seen) == 0 {
+		return
+	}
+	for i := range g.Reads {
+		delete(l.seen, g.Reads[i].Ref.ID)
+	}
 }

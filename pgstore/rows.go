@@ -1,7 +1,10 @@
 package pgstore
 
 import (
+	"fmt"
 	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/sqlrow"
@@ -127,4 +130,34 @@ func scanRecord(t table[row], from scanner) (dibs.Record, error) {
 		return nil, err
 	}
 	return r.data.Record()
+}
+
+// uuid is an ID as PostgreSQL stores it: 16 bytes that compare and hash fast. pgx reads and
+// writes it natively, database/sql uses Scan.
+type uuid [16]byte
+
+var (
+	_ pgtype.UUIDScanner = (*uuid)(nil)
+	_ pgtype.UUIDValuer  = uuid{}
+)
+
+// ScanUUID implements [pgtype.UUIDScanner].
+func (u *uuid) ScanUUID(v pgtype.UUID) error {
+	*u = v.Bytes
+	return nil
+}
+
+// UUIDValue implements [pgtype.UUIDValuer].
+func (u uuid) UUIDValue() (pgtype.UUID, error) {
+	return pgtype.UUID{Bytes: u, Valid: true}, nil
+}
+
+// Scan implements [sql.Scanner].
+func (u *uuid) Scan(src any) error {
+	var v pgtype.UUID
+	if err := v.Scan(src); err != nil {
+		return fmt.Errorf("not a uuid: %w", err)
+	}
+	*u = v.Bytes
+	return nil
 }

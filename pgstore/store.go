@@ -13,9 +13,14 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
@@ -71,4 +76,131 @@ func (s *Store) Close() error {
 		s.pool.Close()
 		return nil
 	})
+}
+
+// Config holds a store's settings. The zero Config is usable.
+type Config struct {
+	// Schema is the schema of the tables. Open creates it if it is missing. Empty means
+	// "dibs".
+	Schema string
+
+	// NoMigrations makes Open refuse a schema that is not up to date, instead of changing it.
+	// It is for roles that may not create tables; run [Migrate] with a role that may.
+	NoMigrations bool
+
+	// Writers is how many batches the registry commits at once, unless its own Config sets it.
+	// Zero means 2; a server with many cores can use more.
+	Writers int
+
+	// LockWait is how long a transaction waits for a record that another one has locked.
+	// After that the command is tried again apart from others. Zero means 20 ms; it should be
+	// longer than a commit takes on the server's disk.
+	LockWait time.Duration
+
+	// Timeout limits one call to the database. Zero means 10 seconds.
+	Timeout time.Duration
+
+	// NoNotify turns NOTIFY off, for servers without it. Events then reach waiting callers a
+	// little later.
+	NoNotify bool
+
+	// Tracer traces statements, as the Tracer of a pgx connection. Nil means none. Package
+	// pgotel has one for OpenTelemetry.
+	Tracer pgx.QueryTracer
+
+	// ClockSQL is for tests: an SQL expression that replaces the database's clock, in
+	// milliseconds since 1970.
+	ClockSQL string
+}
+
+func (c *Config) setDefaults() {
+	c.Schema = cmp.Or(c.Schema, "dibs")
+	c.Writers = cmp.Or(max(c.Writers, 0), 2)
+	c.LockWait = cmp.Or(max(c.LockWait, 0), 20*time.Millisecond)
+	c.Timeout = cmp.Or(max(c.Timeout, 0), 10*time.Second)
+}
+
+const maxIdentifier = 63 // PostgreSQL truncates longer names
+
+func (c *Config) checkSchema() error {
+	if len(c.Schema) > maxIdentifier {
+		return fmt.Errorf("pgstore: schema name %q is longer than %d bytes: choose a shorter one", c.Schema, maxIdentifier)
+	}
+	return nil
+}
+
+// Open opens the store in a database. The DSN is a URL or keywords of PostgreSQL, with
+// pool_max_conns and the other settings of pgxpool. Open creates missing tables; several
+// processes may do so at once.
+//
+// Errors match [ErrNewerSchema], [ErrOldSchema] or [ErrEncoding], or say what is wrong with
+// the connection.
+func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
+	cfg.setDefaults()
+	if err := cfg.checkSchema(); err != nil {
+		return nil, err
+	}
+	poolConfig, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("pgstore: %w", err)
+	}
+	if mode := poolConfig.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
+		// These modes cannot encode an array of ids.
+		return nil, fmt.Errorf("pgstore: default_query_exec_mode %q does not work here: use cache_describe or describe_exec, which need no prepared statements", mode)
+	}
+	if !strings.Contains(dsn, "pool_max_conns") {
+		poolConfig.MaxConns = int32(cfg.Writers + 8) // 8 for reads
+	}
+	if _, named := poolConfig.ConnConfig.RuntimeParams["application_name"]; !named {
+		poolConfig.ConnConfig.RuntimeParams["application_name"] = "dibs"
+	}
+	do := migrate
+	if cfg.NoMigrations {
+		do = requireCurrent
+	}
+	if err := onSchema(ctx, poolConfig.ConnConfig, cfg.Schema, do); err != nil {
+		return nil, err
+	}
+	poolConfig.ConnConfig.Tracer = cfg.Tracer
+	noteWarnings(poolConfig.ConnConfig)
+	s := &Store{cfg: cfg, batches: newBatchIDs()}
+	s.queries = queries{newStatements(cfg.Schema, cfg.ClockSQL), s.readCalls}
+	poolConfig.AfterConnect = s.prepare
+	if s.pool, err = pgxpool.NewWithConfig(ctx, poolConfig); err != nil {
+		return nil, fmt.Errorf("pgstore: %w", err)
+	}
+	s.feed = newFeed(s, cfg.Schema)
+	return s, nil
+}
+
+// settings are the settings of a new connection, as far as its server knows them:
+//   - what is acknowledged is on disk;
+//   - waits for locks are short, and a lost connection soon loses its own locks;
+//   - plans are made once, and stay right for tables that grow by a million rows.
+const settings = `SELECT set_config(s.name, v.value, false) FROM (VALUES
+	('synchronous_commit', 'on'),
+	('lock_timeout', $1),
+	('statement_timeout', $2), ('idle_in_transaction_session_timeout', $2),
+	('plan_cache_mode', 'force_generic_plan'), ('jit', 'off'),
+	('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off')
+	) AS v(name, value) JOIN pg_settings s ON s.name = v.name
+	WHERE s.name <> 'synchronous_commit' OR s.setting = 'off'`
+
+// prepare sets up a new connection.
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
+	// The server's timeout is longer than Timeout: a server that cancels its wait for a standby
+	// reports the commit as a success.
+	lock, call := max(1, s.cfg.LockWait.Milliseconds()), max(1, 2*s.cfg.Timeout.Milliseconds())
+	if _, err := conn.Exec(ctx, settings, strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {
+		return err
+	}
+	var started string
+	err := conn.QueryRow(ctx, "SELECT pg_postmaster_start_time()::text").Scan(&started)
+	if refused(err) {
+		return nil // not a PostgreSQL server
+	}
+	if s.failovers.observe(started) {
+		s.clock.reset()
+	}
+	return err
 }

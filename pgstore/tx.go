@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -183,3 +184,94 @@ func (s *txStore) Latest(context.Context) (dibs.Cursor, error) { return "", dibs
 
 // Close does nothing: the transaction belongs to the caller.
 func (s *txStore) Close() error { return nil }
+
+// namespaceStore is a txStore that commits missing namespace records at once, outside the
+// caller's transaction. Inside it the first name of a namespace would lock the whole namespace,
+// since every command reads the namespace record. The record may stay if the transaction is
+// rolled back. A transaction with a snapshot would not see it, and writes its own.
+type namespaceStore struct{ *txStore }
+
+// Commit creates missing namespace records and then returns all groups as stale, so that they
+// are decided again with these records.
+func (s *namespaceStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if created, err := s.createNamespaces(ctx, groups); err != nil || created {
+		return make([]dibs.Outcome, len(groups)), err
+	}
+	return s.txStore.Commit(ctx, groups)
+}
+
+func (s *namespaceStore) createNamespaces(ctx context.Context, groups []dibs.Group) (created bool, err error) {
+	var missing []dibs.Group
+	for i := range groups {
+		for _, r := range groups[i].Reads {
+			if r.Ref.Kind == dibs.KindNamespace && r.Rev == 0 {
+				missing = append(missing, dibs.Group{Reads: []dibs.Read{r}, Writes: writesOf(&groups[i], r.Ref)})
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return false, nil
+	}
+	var level string
+	err = s.run(ctx, call{text: "SHOW transaction_isolation", scan: scanInto(&level)})
+	if err != nil || level != "read committed" {
+		return false, err
+	}
+	outcomes, err := s.store.Commit(ctx, missing)
+	return err == nil && slices.Contains(outcomes, dibs.Committed), err
+}
+
+// writesOf returns the writes of one record in a group.
+func writesOf(g *dibs.Group, ref dibs.Ref) (writes []dibs.Write) {
+	for _, w := range g.Writes {
+		if w.Record.Ref() == ref {
+			writes = append(writes, w)
+		}
+	}
+	return writes
+}
+
+// An error would end the caller's transaction. So a Commit inside it first locks every row that
+// the groups have read, and inserts a placeholder for every absent one; only then it writes.
+
+// countedCall is a statement that counts rows, with the expected count.
+type countedCall struct {
+	call
+	want int
+}
+
+// lockCalls returns the statements that lock all rows that were read. They do not fail if a row
+// has changed.
+func (c *changes) lockCalls(sql *statements) (calls []countedCall) {
+	for _, t := range c.tables() {
+		for rows := range slices.Chunk(t.share, maxRows) {
+			calls = append(calls, countedCall{lockCall(sql, *t.table, rows, "SHARE", false), len(rows)})
+		}
+		for rows := range slices.Chunk(slices.Concat(t.update, t.renew, t.remove), maxRows) {
+			calls = append(calls, countedCall{lockCall(sql, *t.table, rows, "UPDATE", false), len(rows)})
+		}
+		for rows := range slices.Chunk(t.insert, maxRows) {
+			placeholders := make([]*row, len(rows))
+			for i, row := range rows {
+				placeholders[i] = row.placeholder()
+			}
+			calls = append(calls, countedCall{insertCall(sql, *t.table, placeholders, false), len(rows)})
+		}
+	}
+	return calls
+}
+
+// updatePlaceholders turns inserts into updates, once the placeholders are there.
+func (c *changes) updatePlaceholders() {
+	for _, t := range c.tables() {
+		t.update, t.insert = append(t.update, t.insert...), nil
+	}
+}
+
+// removePlaceholders returns the statements that remove the placeholders.
+func (c *changes) removePlaceholders(sql *statements) (calls []call) {
+	for _, t := range c.tables() {
+		calls = inChunks(calls, t.insert, func(rows []*row) call { return removePlaceholdersCall(sql, *t.table, rows) })
+	}
+	return calls
+}

@@ -205,7 +205,9 @@ func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
 }
 
 // putRows writes rows by statements of a batch.
-func putRows[T interface{ appendTo(args []any) ([]any, error) }](ctx context.Context, run runner, b *batch, rows []T) error {
+func putRows[T interface {
+	appendTo(args []any) ([]any, error)
+}](ctx context.Context, run runner, b *batch, rows []T) error {
 	var args []any
 	for len(rows) > 0 {
 		st, size := b.within(len(rows))
