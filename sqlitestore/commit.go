@@ -18,33 +18,35 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	if len(groups) == 0 {
 		return nil, nil
 	}
-	s.writer.mu.Lock()
-	defer s.writer.mu.Unlock()
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return nil, dibs.Unavailable(err)
+	}
+	defer s.writer.put(conn)
 	// The rest must not be interrupted: the outcome would be unknown.
 	caller, ctx := ctx, context.WithoutCancel(ctx)
-	conn, err := s.writer.begin(ctx)
-	if err != nil {
+	if err := conn.begin(ctx, s.busyTimeout); err != nil {
 		return nil, unavailable(err)
 	}
 	if err := caller.Err(); err != nil { // the context ended while the writer was busy
-		s.writer.rollback()
+		conn.rollback()
 		return nil, dibs.Unavailable(err)
 	}
 	// If Config.Now panics, the connection must not keep the write lock.
 	finished := false
 	defer func() {
 		if !finished {
-			s.writer.discard()
+			_ = conn.close()
 		}
 	}()
 	outcomes, written, err := apply(ctx, conn, s.instant, groups)
 	finished = true
 	if err != nil || !written {
-		s.writer.rollback()
+		conn.rollback()
 		return outcomes, unavailable(err)
 	}
 	if err := conn.exec(ctx, commitTx); err != nil {
-		s.writer.rollback()
+		conn.rollback()
 		return nil, commitError(err)
 	}
 	return outcomes, nil
@@ -130,49 +132,38 @@ func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error
 		return err
 	}
 	defer s.calls.End()
-	return unavailable(s.writer.await(ctx, func() bool { return s.instant() >= end }))
+	ctx, cancel := context.WithTimeout(ctx, s.busyTimeout)
+	defer cancel()
+	for {
+		err := s.tryLock(ctx)
+		switch {
+		case err == nil && s.instant() >= end:
+			return nil
+		case err != nil && !isBusy(err):
+			return unavailable(err)
+		}
+		if err := backoff.Sleep(ctx, awaitPause); err != nil {
+			return unavailable(err)
+		}
+	}
 }
 
 // awaitPause is the pause between two attempts, in which others may take the lock.
 const awaitPause = time.Millisecond
 
-// await waits until the write lock is free and the condition holds.
-func (w *writer) await(ctx context.Context, holds func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, w.wait)
-	defer cancel()
-	for {
-		idle, err := w.idle(ctx)
-		switch {
-		case idle && holds():
-			return nil
-		case err != nil && !isBusy(err):
-			return err
-		}
-		if err := backoff.Sleep(ctx, awaitPause); err != nil {
-			return err
-		}
-	}
-}
-
-// idle reports whether the write lock is free.
-func (w *writer) idle(ctx context.Context) (bool, error) {
-	if err := w.mu.lock(ctx); err != nil {
-		return false, err
-	}
-	defer w.mu.Unlock()
-	ctx = context.WithoutCancel(ctx) // an interrupted connection would lose its cache
-	s, err := w.acquire(ctx)
+// tryLock takes the write lock for a moment.
+func (s *Store) tryLock(ctx context.Context) error {
+	conn, err := s.writer.take(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if err := s.exec(ctx, beginWrite); err != nil {
-		if !isBusy(err) {
-			w.discard()
-		}
-		return false, err
+	defer s.writer.put(conn)
+	// Not under ctx: an interrupted connection would lose its cache.
+	if err := conn.begin(context.WithoutCancel(ctx), 0); err != nil {
+		return err
 	}
-	w.rollback()
-	return true, nil
+	conn.rollback()
+	return nil
 }
 
 // Await takes the write lock for the caller's transaction. It fails if another transaction has

@@ -48,10 +48,7 @@ func (s *Store) copyInto(ctx context.Context, path string) error {
 		return err
 	}
 	defer s.calls.End()
-	conn, err := newSession(ctx, s.writer.connector)
-	if err != nil {
-		return unavailable(err)
-	}
+	conn := s.writer.another()
 	defer conn.close()
 	return unavailable(conn.exec(ctx, vacuumInto, path))
 }
@@ -83,16 +80,15 @@ func (s *Store) Scrub(ctx context.Context) error {
 		return err
 	}
 	defer s.calls.End()
-	s.writer.mu.Lock()
-	defer s.writer.mu.Unlock()
-	conn, err := s.writer.acquire(ctx)
+	conn, err := s.writer.take(ctx)
 	if err != nil {
 		return unavailable(err)
 	}
+	defer s.writer.put(conn)
 	if err := conn.exec(ctx, vacuum); err != nil {
 		return unavailable(err)
 	}
-	for deadline := time.Now().Add(s.writer.wait); ; {
+	for deadline := time.Now().Add(s.busyTimeout); ; {
 		row, err := readRow(ctx, conn, truncateWAL)
 		switch {
 		case err != nil && !isBusy(err):

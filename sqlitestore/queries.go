@@ -115,12 +115,17 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, err
 // The cache of the writer's connection stays valid when it commits; every commit invalidates
 // the caches of the readers.
 func (s *Store) readWarm(ctx context.Context, fn func(context.Context, runner) error) error {
-	if s.writer.mu.TryLock() {
-		err := s.writer.read(ctx, fn)
-		s.writer.mu.Unlock()
+	select {
+	case conn := <-s.writer.idle:
+		err := fn(context.WithoutCancel(ctx), conn) // an interrupted connection would lose its cache
+		if err != nil {
+			_ = conn.close()
+		}
+		s.writer.put(conn)
 		if !isBusy(err) {
 			return err
 		}
+	default:
 	}
 	return s.readers.use(ctx, func(run runner) error { return fn(ctx, run) })
 }

@@ -55,10 +55,7 @@ func TestLaterMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.db")
 	s := openTest(t, path, Config{})
 	mustCommit(t, s, insertGroup(heldName("held")))
-	conn, err := newSession(ctx, s.writer.connector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := s.writer.another()
 	defer conn.close()
 	scripts := append(slices.Clone(migrations), "ALTER TABLE dibs_names ADD COLUMN later TEXT")
 	for range 2 {
@@ -83,10 +80,7 @@ func TestFailedMigration(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "names.db")
 	s := openTest(t, path, Config{})
-	conn, err := newSession(ctx, s.writer.connector)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := s.writer.another()
 	defer conn.close()
 	scripts := append(slices.Clone(migrations), "ALTER TABLE dibs_names ADD COLUMN later TEXT", "no SQL")
 	if err := migrate(ctx, conn, scripts, false, s.instant); err == nil {

@@ -40,8 +40,9 @@ type Store struct {
 	queries
 	calls inflight.Calls // the calls that Close waits for
 
-	writer  *writer
-	readers *readers
+	writer      *pool // of the one session that writes
+	readers     *pool
+	busyTimeout time.Duration
 }
 
 var (
@@ -135,12 +136,9 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	writeCfg := cfg
 	writeCfg.BusyTimeout = min(cfg.BusyTimeout, busyWait)
 	s := &Store{
-		writer: &writer{
-			connector: connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(writerCache))),
-			wait:      cfg.BusyTimeout, mu: newMutex(),
-		},
-		readers: newReaders(
-			connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(readerCache))),
+		busyTimeout: cfg.BusyTimeout,
+		writer:      newPool(connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(writerCache))), 1),
+		readers: newPool(connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(readerCache))),
 			readerCount),
 	}
 	s.queries = queries{cfg.Now, s.readConn}
@@ -203,12 +201,9 @@ func create(abs string) error {
 // probe inspects a file before anything is written to it.
 func probe(ctx context.Context, abs string, cfg Config) error {
 	inspectAs := func(mode string) error {
-		conn, err := newSession(ctx, connector(dsn(abs, cfg, "mode", mode)))
-		if err != nil {
-			return err
-		}
+		conn := &session{connector: connector(dsn(abs, cfg, "mode", mode))}
 		defer conn.close()
-		_, err = inspect(ctx, conn, len(migrations), cfg.Shared)
+		_, err := inspect(ctx, conn, len(migrations), cfg.Shared)
 		return err
 	}
 	err := inspectAs("ro")
@@ -222,12 +217,15 @@ func probe(ctx context.Context, abs string, cfg Config) error {
 
 // prepare switches the file to WAL mode and migrates it.
 func (s *Store) prepare(ctx context.Context, cfg Config) error {
-	s.writer.mu.Lock()
-	defer s.writer.mu.Unlock()
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.writer.put(conn)
 	// When several processes create one file, SQLite sometimes reports a lock without waiting
 	// for the busy timeout.
 	for deadline := time.Now().Add(cfg.BusyTimeout); ; {
-		err := s.tryPrepare(ctx, cfg.Shared)
+		err := s.tryPrepare(ctx, conn, cfg.Shared)
 		if !isBusy(err) || time.Now().After(deadline) {
 			return err
 		}
@@ -237,11 +235,7 @@ func (s *Store) prepare(ctx context.Context, cfg Config) error {
 	}
 }
 
-func (s *Store) tryPrepare(ctx context.Context, shared bool) error {
-	conn, err := s.writer.acquire(ctx)
-	if err != nil {
-		return err
-	}
+func (s *Store) tryPrepare(ctx context.Context, conn *session, shared bool) error {
 	// Not in the DSN, where an unavailable mode causes no error.
 	mode, err := readRow(ctx, conn, setWAL)
 	if err != nil {
