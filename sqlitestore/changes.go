@@ -99,8 +99,9 @@ func (c *changes) number(last int64) {
 		if n.isNew = p.number == 0; n.isNew {
 			last++
 			p.number = last
-			c.present[key] = p
 		}
+		p.written = true
+		c.present[key] = p
 		n.number = p.number
 	}
 }
@@ -115,18 +116,14 @@ func (c *changes) chain(last int64) {
 			e.name, e.prev = p.number, p.lastEvent
 			p.lastEvent = e.seq
 			c.present[key] = p
+			if !p.written {
+				c.loose = append(c.loose, e)
+			}
 		}
 	}
-	written := make(map[int64]bool, len(c.names))
 	for i := range c.names {
 		n := &c.names[i]
 		n.lastEvent = c.present[recordKey{dibs.KindName, n.id}].lastEvent
-		written[n.number] = true
-	}
-	for _, e := range c.events {
-		if e.name != 0 && !written[e.name] {
-			c.loose = append(c.loose, e)
-		}
 	}
 }
 

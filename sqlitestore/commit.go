@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -63,6 +64,7 @@ type recordKey struct {
 type present struct {
 	rev               uint64
 	number, lastEvent int64
+	written           bool // in this commit
 }
 
 // apply checks every group and writes those that are not stale. The transaction has the write
@@ -77,7 +79,8 @@ func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []di
 	at := now()
 	for i := range groups {
 		g := &groups[i]
-		if !g.Window.Contains(at) || !unchanged(g.Reads, revs) {
+		changed := func(r dibs.Read) bool { return revs[recordKey{r.Ref.Kind, r.Ref.ID}].rev != r.Rev }
+		if !g.Window.Contains(at) || slices.ContainsFunc(g.Reads, changed) {
 			continue
 		}
 		outcomes[i] = dibs.Committed
@@ -90,15 +93,6 @@ func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []di
 		return outcomes, false, nil
 	}
 	return outcomes, true, todo.write(ctx, run)
-}
-
-func unchanged(reads []dibs.Read, revs map[recordKey]present) bool {
-	for i := range reads {
-		if revs[recordKey{reads[i].Ref.Kind, reads[i].Ref.ID}].rev != reads[i].Rev {
-			return false
-		}
-	}
-	return true
 }
 
 // revisions returns the present revisions of all records that the groups have read; 0 for
@@ -118,7 +112,7 @@ func revisions(ctx context.Context, run runner, groups []dibs.Group) (map[record
 	}
 	err := ids.each(func(t *table) *batch { return t.revs }, func(kind dibs.Kind, st *statement, args []any) error {
 		return run.query(ctx, st, args, func(row []driver.Value) error {
-			revs[recordKey{kind, dibs.ID(asBytes(row[0]))}] = present{uint64(asInt(row[1])), asInt(row[2]), asInt(row[3])}
+			revs[recordKey{kind, dibs.ID(asBytes(row[0]))}] = present{rev: uint64(asInt(row[1])), number: asInt(row[2]), lastEvent: asInt(row[3])}
 			return nil
 		})
 	})

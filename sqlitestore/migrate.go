@@ -24,7 +24,7 @@ var (
 
 // inspect returns the version of the schema, or 0 for a file without one. The error says why the
 // database cannot be used by a build that knows some versions.
-func inspect(ctx context.Context, run runner, known int, shared bool) (version int, err error) {
+func inspect(ctx context.Context, run runner, known int, shared bool) (version int64, err error) {
 	tables, err := readRow(ctx, run, selectTables)
 	if err != nil {
 		return 0, err
@@ -33,10 +33,10 @@ func inspect(ctx context.Context, run runner, known int, shared bool) (version i
 		if all > 0 && !shared {
 			return 0, ErrForeignDatabase
 		}
-	} else if version, err = schemaVersion(ctx, run); err != nil {
+	} else if version, err = readInt(ctx, run, selectVersion); err != nil {
 		return 0, err
 	}
-	if version > known {
+	if version > int64(known) {
 		return 0, fmt.Errorf("%w: its schema is version %d, this build knows %d", ErrNewerSchema, version, known)
 	}
 	// UTF-16 has another byte order, and loses bytes that are not text.
@@ -50,18 +50,10 @@ func inspect(ctx context.Context, run runner, known int, shared bool) (version i
 	return version, nil
 }
 
-func schemaVersion(ctx context.Context, run runner) (int, error) {
-	version, err := readRow(ctx, run, selectVersion)
-	if err != nil {
-		return 0, err
-	}
-	return int(asInt(version[0])), nil
-}
-
 // migrate runs the missing scripts in one transaction. Concurrent processes wait for each
 // other at its beginning.
 func migrate(ctx context.Context, conn *session, scripts []string, shared bool, now func() dibs.Instant) error {
-	if version, err := inspect(ctx, conn, len(scripts), shared); err != nil || version == len(scripts) {
+	if version, err := inspect(ctx, conn, len(scripts), shared); err != nil || version == int64(len(scripts)) {
 		return err
 	}
 	if err := conn.exec(ctx, beginWrite); err != nil {
@@ -82,11 +74,12 @@ func runScripts(ctx context.Context, conn *session, scripts []string, shared boo
 	if err := conn.exec(ctx, createSchema); err != nil {
 		return err
 	}
-	for ; version < len(scripts); version++ {
-		if err := conn.script(ctx, scripts[version]); err != nil {
-			return fmt.Errorf("migration %d: %w", version+1, err)
+	for _, script := range scripts[version:] {
+		version++
+		if err := conn.script(ctx, script); err != nil {
+			return fmt.Errorf("migration %d: %w", version, err)
 		}
-		if err := conn.exec(ctx, insertVersion, int64(version+1), int64(now())); err != nil {
+		if err := conn.exec(ctx, insertVersion, version, int64(now())); err != nil {
 			return err
 		}
 	}

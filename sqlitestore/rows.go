@@ -90,13 +90,6 @@ func (t *table) scan(values []driver.Value) (dibs.Record, error) {
 	return row.Record()
 }
 
-func textOrNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
 func intOrNull(i int64) any {
 	if i == 0 {
 		return nil

@@ -50,6 +50,15 @@ func readRow(ctx context.Context, run runner, st *statement) (one []driver.Value
 	return one, err
 }
 
+// readInt returns the one value of a statement without parameters.
+func readInt(ctx context.Context, run runner, st *statement) (n int64, err error) {
+	err = run.query(ctx, st, nil, func(row []driver.Value) error {
+		n = asInt(row[0])
+		return nil
+	})
+	return n, err
+}
+
 const (
 	batchSizes = 9
 	maxBatch   = 1 << (batchSizes - 1) // 256 names are 8,448 parameters; SQLite takes 32,766
@@ -102,7 +111,8 @@ var (
 	entities  = newTable(sqlrow.Entities)
 	documents = newTable(sqlrow.Documents)
 
-	rareColumns, holdColumns = partition(sqlrow.Names.Columns, func(c sqlrow.Column) bool { return c.Rare })
+	rareColumns = slices.DeleteFunc(slices.Clone(sqlrow.Names.Columns), func(c sqlrow.Column) bool { return !c.Rare })
+	holdColumns = slices.DeleteFunc(slices.Clone(sqlrow.Names.Columns), func(c sqlrow.Column) bool { return c.Rare })
 
 	// insertHolds inserts names for a first reservation: it leaves out the rare columns, and
 	// there is no row to replace.
@@ -136,17 +146,6 @@ func newTable(t *sqlrow.Table, own ...string) *table {
 		remove: in("DELETE" + from),
 		upsert: insert(t.Name, all, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(sets, ", ")),
 	}
-}
-
-func partition(all []sqlrow.Column, in func(sqlrow.Column) bool) (inside, outside []sqlrow.Column) {
-	for _, c := range all {
-		if in(c) {
-			inside = append(inside, c)
-		} else {
-			outside = append(outside, c)
-		}
-	}
-	return inside, outside
 }
 
 func listOf(columns []sqlrow.Column) (names []string) {

@@ -57,7 +57,7 @@ func (s *Store) Now() (dibs.Instant, bool) { return s.instant(), true }
 // Ping reads from the file.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, func(run runner) error {
-		_, err := schemaVersion(ctx, run)
+		_, err := readInt(ctx, run, selectVersion)
 		return err
 	})
 }
@@ -170,7 +170,13 @@ func preparePath(path string) (abs string, exists bool, err error) {
 	info, err := os.Stat(abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := create(abs); err != nil {
+		// For its owner alone, also behind a dangling symbolic link. A file that SQLite creates
+		// would be readable by all; its -wal and -shm files get the permissions of the main file.
+		file, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			err = file.Close()
+		}
+		if err != nil {
 			return "", false, errCannotOpen(path, err)
 		}
 		return abs, false, nil
@@ -185,17 +191,6 @@ func preparePath(path string) (abs string, exists bool, err error) {
 		return "", false, fmt.Errorf("%w: %q", ErrNotDatabase, path) // SQLite would treat it as empty
 	}
 	return abs, info.Size() > 0, nil
-}
-
-// create makes an empty file for its owner alone, also behind a dangling symbolic link. A file
-// that SQLite creates would be readable by all; its -wal and -shm files get the permissions
-// of the main file.
-func create(abs string) error {
-	file, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return file.Close()
 }
 
 // probe inspects a file before anything is written to it.
