@@ -22,7 +22,8 @@ type changes struct {
 	redacts []*eventRow
 	window  dibs.Window
 
-	now int64 // the database's clock, from its answer
+	now      int64         // the database's clock, from its answer
+	inserted map[uuid]bool // the new names that were absent, from the answer
 }
 
 // rowChanges is what a transaction does to the rows of one table.
@@ -99,17 +100,13 @@ func (c *changes) chain() {
 			written[n.id] = n
 		}
 	}
-	begins := make(map[uuid]bool, len(c.names.renew)) // names that begin a new history
-	for _, n := range c.names.renew {
-		begins[n.id] = true
-	}
 	for _, e := range c.events {
 		n, ok := written[e.name]
 		switch {
 		case !ok:
 			e.loose = e.name != uuid{}
 			continue
-		case n.lastBatch == uuid{} && begins[n.id]:
+		case n.lastBatch == uuid{} && n.renews: // it begins a new history
 		case n.lastBatch == uuid{}:
 			e.follows = n.id
 		default:
@@ -145,6 +142,7 @@ func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 	case expected == 0:
 		rows.insert = append(rows.insert, row)
 	case write.Renew:
+		row.renews = true
 		rows.renew = append(rows.renew, row)
 	default:
 		rows.update = append(rows.update, row)

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -75,28 +76,18 @@ func (s *stamps) next() int64 {
 // asynchronous standby may lack the last commits, and give out their revisions again. So groups
 // that were decided on records of the former server are decided again.
 type failovers struct {
-	mu      sync.Mutex
-	started string // when the server was started, in its own words
-	count   int
+	count   atomic.Int64
+	started atomic.Pointer[string] // when the server was started, in its own words
 }
 
 var errFailover = errors.New("another server process serves the database than when this was decided")
 
 // observe notes when the server was started, and reports whether the server has changed.
 func (f *failovers) observe(started string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	changed := f.started != "" && f.started != started
-	f.started = started
+	former := f.started.Swap(&started)
+	changed := former != nil && *former != started
 	if changed {
-		f.count++
+		f.count.Add(1)
 	}
 	return changed
-}
-
-// generation returns how many failovers there were.
-func (f *failovers) generation() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.count
 }

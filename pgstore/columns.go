@@ -103,17 +103,10 @@ func values[R, V any](rows []*R, at func(*R) V) pgtype.FlatArray[V] {
 	return list
 }
 
-// zero is the literal for Go's zero value.
-func (c *column[R]) zero() string {
-	switch c.typ {
-	case "uuid":
-		return "'00000000-0000-0000-0000-000000000000'::uuid"
-	case "bigint":
-		return "0::bigint"
-	case "boolean":
-		return "false"
-	}
-	return "''::" + c.typ
+// zeroes are the literals for Go's zero values.
+var zeroes = map[string]string{
+	"uuid": "'00000000-0000-0000-0000-000000000000'::uuid", "bigint": "0::bigint", "boolean": "false",
+	"text": "''::text", "bytea": "''::bytea",
 }
 
 // table describes a table.
@@ -139,21 +132,12 @@ func (t table[R]) list() string { return t.join(func(c *column[R]) string { retu
 
 // reading returns the columns for SELECT. An outer join may make any of them NULL.
 func (t table[R]) reading(alias string) string {
-	return t.join(func(c *column[R]) string { return fmt.Sprintf("coalesce(%s.%s, %s)", alias, c.name, c.zero()) })
+	return t.join(func(c *column[R]) string { return fmt.Sprintf("coalesce(%s.%s, %s)", alias, c.name, zeroes[c.typ]) })
 }
 
 // keys returns the key columns of an alias.
 func (t table[R]) keys(alias string) string {
 	return alias + "." + strings.Join(t.key, ", "+alias+".")
-}
-
-// same returns the condition that two aliases have the same key.
-func (t table[R]) same(a, b string) string {
-	conditions := make([]string, len(t.key))
-	for i, k := range t.key {
-		conditions[i] = fmt.Sprintf("%s.%s = %s.%s", a, k, b, k)
-	}
-	return strings.Join(conditions, " AND ")
 }
 
 // dests appends the destinations of a row's columns for Scan.
@@ -195,7 +179,7 @@ func (t table[R]) source(p *params, shape string) source {
 		c := &t.columns[i]
 		switch form(shape[i]) {
 		case zeros:
-			s.value[c.name] = c.zero()
+			s.value[c.name] = zeroes[c.typ]
 			if c.option&orNull != 0 {
 				s.value[c.name] = "NULL::" + c.typ
 			}
@@ -207,7 +191,7 @@ func (t table[R]) source(p *params, shape string) source {
 			s.array[c.name], s.count = true, "cardinality("+array+")"
 			s.value[c.name] = "r." + c.name
 			if c.option&orNull != 0 {
-				s.value[c.name] = fmt.Sprintf("nullif(r.%s, %s)", c.name, c.zero())
+				s.value[c.name] = fmt.Sprintf("nullif(r.%s, %s)", c.name, zeroes[c.typ])
 			}
 		}
 	}
@@ -217,16 +201,23 @@ func (t table[R]) source(p *params, shape string) source {
 	return s
 }
 
+func (s *source) of(column string) string { return s.value[column] }
+
 // single reports whether there is a single row.
 func (s *source) single() bool { return s.from == "" }
 
 // is returns the condition that a row of the table, as t, has the key.
-func (t table[R]) is(s source) string {
+func (t table[R]) is(value func(key string) string) string {
 	conditions := make([]string, len(t.key))
 	for i, k := range t.key {
-		conditions[i] = "t." + k + " = " + s.value[k]
+		conditions[i] = "t." + k + " = " + value(k)
 	}
 	return strings.Join(conditions, " AND ")
+}
+
+// isOneOf returns the condition that a row, as t, is one of another alias.
+func (t table[R]) isOneOf(alias string) string {
+	return t.is(func(key string) string { return alias + "." + key })
 }
 
 // values returns the values of all columns.

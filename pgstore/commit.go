@@ -1,8 +1,8 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -26,26 +26,22 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	defer s.calls.End()
 	ctx, cancel := s.uninterrupted(ctx)
 	defer cancel()
-	c := &commitCall{store: s, generation: s.failovers.generation(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}
-	together, apart := c.split()
-	for _, part := range together {
-		if err := c.commit(ctx, part); err != nil {
-			return c.failed(err)
-		}
-	}
-	if len(together) == 0 { // groups that may be locked delay only each other
-		c.shortenLockWait()
-		for _, i := range apart {
-			if err := c.commit(ctx, []int{i}); err != nil {
-				return c.failed(err)
-			}
+	c := &commitCall{store: s, generation: s.failovers.count.Load(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}
+	var err error
+	for _, part := range c.split() {
+		if err = c.commit(ctx, part); err != nil {
+			break
 		}
 	}
 	if c.committed {
 		s.feed.committed()
 	}
-	if c.invalid != nil && !slices.ContainsFunc(c.outcomes, func(o dibs.Outcome) bool { return o != dibs.Busy }) {
-		return nil, c.invalid
+	if err == nil && !slices.ContainsFunc(c.outcomes, func(o dibs.Outcome) bool { return o != dibs.Busy }) {
+		err = c.invalid
+	}
+	// If some groups are committed, the remaining ones are Busy.
+	if err != nil && (!c.committed || errors.Is(err, dibs.ErrOutcomeUnknown)) {
+		return nil, err
 	}
 	return c.outcomes, nil
 }
@@ -65,8 +61,8 @@ type commitCall struct {
 	store      *Store
 	groups     []dibs.Group
 	outcomes   []dibs.Outcome
-	committed  bool // whether any group was
-	generation int  // of the server on which the groups were decided
+	committed  bool  // whether any group was
+	generation int64 // of the server on which the groups were decided
 
 	// invalid is the error of a group that no server would accept. The group is Busy, and its
 	// call is retried, until a call has no other group: no other command gets this error.
@@ -91,20 +87,10 @@ func (c *commitCall) shortenLockWait() {
 
 func (c *commitCall) searching() bool { return !c.searchUntil.IsZero() }
 
-// failed ends a Commit after an error. If some groups are committed, it returns no error, and the
-// remaining groups are Busy.
-func (c *commitCall) failed(err error) ([]dibs.Outcome, error) {
-	if !c.committed || errors.Is(err, dibs.ErrOutcomeUnknown) {
-		return nil, err
-	}
-	c.store.feed.committed()
-	return c.outcomes, nil
-}
-
 // split divides the groups into transactions of at most maxRows rows. A group with a record
 // that was locked lately is apart: Commit tries it alone, and only if it has no other groups.
-func (c *commitCall) split() (parts [][]int, apart []int) {
-	var part []int
+func (c *commitCall) split() (parts [][]int) {
+	var part, apart []int
 	rows := 0
 	now := time.Now()
 	for i := range c.groups {
@@ -123,9 +109,10 @@ func (c *commitCall) split() (parts [][]int, apart []int) {
 		part = append(part, i)
 	}
 	if len(part) > 0 {
-		parts = append(parts, part)
+		return append(parts, part)
 	}
-	return parts, apart
+	c.shortenLockWait() // groups that may be locked delay only each other
+	return slices.Collect(slices.Chunk(apart, 1))
 }
 
 // commit commits the groups with these indexes, or as many of them as possible.
@@ -203,7 +190,7 @@ func (c *commitCall) retry(ctx context.Context, indexes []int) (err error) {
 			return dibs.Unavailable(buildErr)
 		}
 		err = c.store.use(ctx, func(conn *pgx.Conn) error {
-			if c.store.failovers.generation() != c.generation {
+			if c.store.failovers.count.Load() != c.generation {
 				return errFailover
 			}
 			return t.run(ctx, conn, c.store.sql)
@@ -244,12 +231,6 @@ type batchIDs struct {
 	last   atomic.Uint64
 }
 
-func newBatchIDs() *batchIDs {
-	var ids batchIDs
-	_, _ = rand.Read(ids.prefix[:]) // never fails
-	return &ids
-}
-
 func (b *batchIDs) next() (id uuid) {
 	copy(id[:], b.prefix[:])
 	binary.BigEndian.PutUint64(id[8:], b.last.Add(1))
@@ -266,41 +247,19 @@ func (s *Store) findOutcome(ctx context.Context, t *transaction) (committed bool
 	// The transaction may have used up the caller's time.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
 	defer cancel()
-	changes := t.general
-	if changes == nil {
-		changes = &t.newNames.changes
-	}
+	changes := cmp.Or(t.general, t.newNames)
 	var live int64
-	for retry := newBackoff(); ; {
-		err = s.use(ctx, func(conn *pgx.Conn) error {
-			return pipeline(ctx, conn, call{
-				text: s.sql.named("outcome"), args: []any{changes.batch, changes.stamp}, scan: scanInto(&live),
-			})
-		})
-		if err == nil {
-			break
-		}
-		if retry.Wait(ctx) != nil {
-			return false, err
-		}
+	if err := s.retry(ctx, func() []call {
+		return []call{{text: s.sql.named("outcome"), args: []any{changes.batch, changes.stamp}, scan: scanInto(&live)}}
+	}, func(error) bool { return false }); err != nil {
+		return false, err
 	}
 	if live >= 0 && t.newNames != nil {
-		err = s.readInserted(ctx, t.newNames)
+		err = s.retryRead(ctx, func() []call {
+			return []call{{text: s.sql.named("names in batch"), args: []any{t.newNames.batch}, scan: t.newNames.scanInserted}}
+		})
 	}
 	return live >= 0, err
-}
-
-// readInserted reads which new names a transaction has inserted: those with events.
-func (s *Store) readInserted(ctx context.Context, n *newNames) error {
-	return s.retryRead(ctx, func() []call {
-		n.inserted = make(map[uuid]bool)
-		return []call{{text: s.sql.named("names in batch"), args: []any{n.batch}, scan: func(row scanner) error {
-			var name uuid
-			err := row.Scan(&name)
-			n.inserted[name] = true
-			return err
-		}}}
-	})
 }
 
 const (
@@ -331,9 +290,6 @@ const (
 func (l *lockedRecords) check(g *dibs.Group, now time.Time) lockState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.seen) == 0 {
-		return unlocked
-	}
 	state := unlocked
 	for i := range g.Reads {
 		id := g.Reads[i].Ref.ID
@@ -368,9 +324,6 @@ func (l *lockedRecords) add(g *dibs.Group, now time.Time) {
 func (l *lockedRecords) remove(g *dibs.Group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.seen) == 0 {
-		return
-	}
 	for i := range g.Reads {
 		delete(l.seen, g.Reads[i].Ref.ID)
 	}

@@ -91,28 +91,17 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 		return nil, err
 	}
 	var p page
-	read := func() error {
-		return s.read(ctx, func() []call {
-			p = page{}
-			return p.calls(s.sql, after, query)
-		})
+	read := func() []call {
+		p = page{}
+		return p.calls(s.sql, after, query)
 	}
-	if err := read(); err != nil {
-		return nil, err
-	}
-	// The page must have everything that was committed when the call began, but only numbered
-	// batches can be on it. In a history the unnumbered events come before all others.
+	// In a history the unnumbered events come before all others.
 	complete := func() bool { return len(p.events) == query.Limit }
 	if !query.Name.IsZero() {
 		complete = func() bool { return query.After != "" }
 	}
-	for more := p.pending; more && !complete(); {
-		if more, err = s.numberFor(ctx); err != nil {
-			return nil, err
-		}
-		if err := read(); err != nil {
-			return nil, err
-		}
+	if err := s.readNumbered(ctx, &p, read, complete); err != nil {
+		return nil, err
 	}
 	if after.seq > p.head {
 		return nil, badCursor(query.After)
@@ -123,26 +112,28 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 // Latest numbers what is committed, and returns the cursor behind the last number.
 func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	var p page
-	head := func() []call { return []call{p.headCall(s.sql)} }
-	err := s.read(ctx, head)
-	for more := p.pending; more && err == nil; {
-		if more, err = s.numberFor(ctx); err == nil {
-			err = s.read(ctx, head)
-		}
-	}
+	err := s.readNumbered(ctx, &p, func() []call { return []call{p.headCall(s.sql)} }, func() bool { return false })
 	if err != nil || p.head == 0 {
 		return "", err
 	}
 	return position{p.head, math.MaxInt32}.cursor(), nil
 }
 
-// numberFor is number on behalf of a caller.
-func (s *Store) numberFor(ctx context.Context) (more bool, err error) {
-	if err := s.calls.Begin(ctx); err != nil {
-		return false, err
+// readNumbered reads a page until it is complete, or has everything that was committed when the
+// call began. Only numbered batches can be on it, so it numbers batches before it reads again.
+func (s *Store) readNumbered(ctx context.Context, p *page, read func() []call, complete func() bool) error {
+	err := s.read(ctx, read)
+	for more := p.pending; more && err == nil && !complete(); {
+		if err = s.calls.Begin(ctx); err != nil {
+			return err
+		}
+		more, err = s.number(ctx)
+		s.calls.End()
+		if err == nil {
+			err = s.read(ctx, read)
+		}
 	}
-	defer s.calls.End()
-	return s.number(ctx)
+	return err
 }
 
 // page is one read of the feed.

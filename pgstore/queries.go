@@ -18,55 +18,49 @@ type queries struct {
 	read func(ctx context.Context, calls func() []call) error
 }
 
-// Due returns refs of records that are due, earliest first.
-func (q *queries) Due(ctx context.Context, limit int) (refs []dibs.Ref, err error) {
-	err = q.read(ctx, func() []call {
-		refs = nil
-		return []call{{text: q.sql.named("due"), args: []any{limit}, scan: func(row scanner) error {
-			var (
-				kind, scope string
-				id          uuid
-			)
-			err := row.Scan(&kind, &scope, &id)
-			refs = append(refs, sqlrow.DueRef(kind, scope, dibs.ID(id)))
-			return err
-		}}}
-	})
-	return refs, err
-}
-
-// Owned returns an entity's active names and aliases in the order of their keys.
-func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) (list []*dibs.NameRecord, err error) {
-	args := []any{uuid(dibs.EntityID(scope, entity)), limit}
+// collect returns what scan makes of the rows of a statement.
+func collect[T any](ctx context.Context, q *queries, text string, args []any, scan func(scanner) (T, error)) (list []T, err error) {
 	err = q.read(ctx, func() []call {
 		list = nil
-		return []call{{text: q.sql.named("owned"), args: args, scan: func(row scanner) error {
-			record, err := scanRecord(names, row)
-			if err == nil {
-				list = append(list, record.(*dibs.NameRecord))
-			}
+		return []call{{text: text, args: args, scan: func(row scanner) error {
+			value, err := scan(row)
+			list = append(list, value)
 			return err
 		}}}
 	})
 	return list, err
 }
 
+// Due returns refs of records that are due, earliest first.
+func (q *queries) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	return collect(ctx, q, q.sql.named("due"), []any{limit}, func(row scanner) (dibs.Ref, error) {
+		var (
+			kind, scope string
+			id          uuid
+		)
+		err := row.Scan(&kind, &scope, &id)
+		return sqlrow.DueRef(kind, scope, dibs.ID(id)), err
+	})
+}
+
+// Owned returns an entity's active names and aliases in the order of their keys.
+func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	args := []any{uuid(dibs.EntityID(scope, entity)), limit}
+	return collect(ctx, q, q.sql.named("owned"), args, func(row scanner) (*dibs.NameRecord, error) {
+		record, err := scanRecord(names, row)
+		name, _ := record.(*dibs.NameRecord)
+		return name, err
+	})
+}
+
 // List returns records of one kind in byte order of their labels.
-func (q *queries) List(ctx context.Context, query dibs.ListQuery) (records []dibs.Record, err error) {
+func (q *queries) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	clauses, args := sqlrow.ListClauses(query, "$")
 	text, table := q.sql.named("list documents"), documents
 	if query.Kind == dibs.KindName {
 		text, table = q.sql.named("list names"), names
 	}
-	err = q.read(ctx, func() []call {
-		records = nil
-		return []call{{text: text + clauses, args: args, scan: func(row scanner) error {
-			record, err := scanRecord(table, row)
-			records = append(records, record)
-			return err
-		}}}
-	})
-	return records, err
+	return collect(ctx, q, text+clauses, args, func(row scanner) (dibs.Record, error) { return scanRecord(table, row) })
 }
 
 // maxRows is the greatest number of rows for one statement. Distributed databases with the
@@ -106,15 +100,12 @@ func (s *Store) hasChanged(ctx context.Context, reads []dibs.Read) (bool, error)
 	}); err != nil {
 		return false, err
 	}
-	type key struct {
-		kind dibs.Kind
-		id   dibs.ID
-	}
-	revs := make(map[key]uint64, len(l.records))
+	keyOf := func(ref dibs.Ref) dibs.Ref { return dibs.Ref{Kind: ref.Kind, ID: ref.ID} }
+	revs := make(map[dibs.Ref]uint64, len(l.records))
 	for _, r := range l.records {
-		revs[key{r.Ref().Kind, r.Ref().ID}] = r.Revision()
+		revs[keyOf(r.Ref())] = r.Revision()
 	}
-	return slices.ContainsFunc(reads, func(r dibs.Read) bool { return revs[key{r.Ref.Kind, r.Ref.ID}] != r.Rev }), nil
+	return slices.ContainsFunc(reads, func(r dibs.Read) bool { return revs[keyOf(r.Ref)] != r.Rev }), nil
 }
 
 const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

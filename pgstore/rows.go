@@ -14,10 +14,10 @@ import (
 type row struct {
 	kind     dibs.Kind
 	id       uuid
-	record   dibs.Record // to write; nil if the row is removed, or only read
-	data     sqlrow.Row
-	expected int64 // its revision when it was read
-	stamp    int64 // of names and entities
+	data     sqlrow.Row // nil if the row is removed, or only read
+	expected int64      // its revision when it was read
+	stamp    int64      // of names and entities
+	renews   bool       // it replaces a row with the same key
 
 	// The last event of a name.
 	lastBatch uuid
@@ -39,17 +39,24 @@ var (
 func newTable(t *sqlrow.Table, further ...column[row]) table[row] {
 	columns := further
 	for _, c := range t.Columns {
-		var option columnOption
+		col := column[row]{name: c.Name, typ: typeOf(pointer(c.At(t.New())))}
+		col.at = func(r *row) any { return pointer(c.At(r.data)) }
 		switch {
 		case slices.Contains(t.Key, c.Name):
-			option = arrays
+			col.option = arrays
+			col.at = func(r *row) any {
+				switch {
+				case r.data != nil:
+					return pointer(c.At(r.data))
+				case c.Name == "kind":
+					return (*string)(&r.kind)
+				}
+				return &r.id
+			}
 		case c.OrNull:
-			option = orNull
+			col.option = orNull
 		}
-		columns = append(columns, column[row]{
-			name: c.Name, typ: typeOf(pointer(c.At(t.New()))), option: option,
-			at: func(r *row) any { return pointer(c.At(r.data)) },
-		})
+		columns = append(columns, col)
 	}
 	return table[row]{name: t.Name, columns: columns, key: t.Key, fixed: t.Fixed, empty: t.New}
 }
@@ -87,36 +94,27 @@ func pointer(p any) any {
 func newRow(r dibs.Record, stamp, expected int64) (*row, error) {
 	ref := r.Ref()
 	data, err := sqlrow.NewRow(r)
-	return &row{kind: ref.Kind, id: uuid(ref.ID), record: r, data: data, expected: expected, stamp: stamp, lastOrd: -1}, err
+	return &row{kind: ref.Kind, id: uuid(ref.ID), data: data, expected: expected, stamp: stamp, lastOrd: -1}, err
 }
 
 // newKey returns a row that has only its key.
 func newKey(ref dibs.Ref, expected int64) *row {
-	r := &row{kind: ref.Kind, id: uuid(ref.ID), expected: expected}
-	switch ref.Kind {
-	case dibs.KindName:
-		r.data = &sqlrow.Name{NameRecord: dibs.NameRecord{ID: ref.ID}}
-	case dibs.KindEntity:
-		r.data = &sqlrow.Entity{EntityRecord: dibs.EntityRecord{ID: ref.ID}}
-	default:
-		r.data = &sqlrow.Document{Document: dibs.Document{Kind: ref.Kind, ID: ref.ID}}
-	}
-	return r
+	return &row{kind: ref.Kind, id: uuid(ref.ID), expected: expected}
 }
 
 // placeholder returns a row of revision 0, which no record has, that is in no index which could
 // refuse it.
 func (r *row) placeholder() *row {
 	var empty dibs.Record
-	switch r := r.record.(type) {
-	case *dibs.NameRecord:
+	switch r := r.data.(type) {
+	case *sqlrow.Name:
 		empty = &dibs.NameRecord{
 			ID: r.ID, Namespace: r.Namespace, Canonical: r.Canonical, Value: r.Canonical, Epoch: r.Epoch,
 			State: dibs.Free, Status: dibs.StatusReleased,
 		}
-	case *dibs.EntityRecord:
+	case *sqlrow.Entity:
 		empty = &dibs.EntityRecord{ID: r.ID, Scope: r.Scope, Entity: r.Entity}
-	case *dibs.Document:
+	case *sqlrow.Document:
 		empty = &dibs.Document{Kind: r.Kind, ID: r.ID, Scope: r.Scope, Label: r.Label}
 	}
 	row, _ := newRow(empty, 0, 0) // it has no map to encode

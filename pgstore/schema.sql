@@ -1,7 +1,21 @@
 -- Times are milliseconds since 1970, UTC: to_timestamp(created_at / 1000.0).
 -- NULL means "none" everywhere.
+
+CREATE SCHEMA IF NOT EXISTS {schema};
+
+CREATE TABLE IF NOT EXISTS {schema}.dibs_schema (
+  step       integer     PRIMARY KEY,
+  applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+COMMENT ON TABLE {schema}.dibs_schema IS 'The steps of the migration that are done.';
+
+COMMENT ON CONSTRAINT dibs_schema_pkey ON {schema}.dibs_schema IS 'No step is done twice: who does one has the lock of its row.';
+
+-- Steps
 --
--- Each statement is a step of its own, in a transaction of its own.
+-- Each statement is a step of its own, in a transaction of its own. A later version adds its steps
+-- at the end.
 
 CREATE TABLE IF NOT EXISTS {schema}.dibs_names (
   id              uuid   NOT NULL,

@@ -82,13 +82,6 @@ func readRows(rows rowSet, scan func(scanner) error) error {
 	return rows.Err()
 }
 
-// rollback ends a transaction that failed, so that the pool keeps the connection.
-func rollback(ctx context.Context, conn *pgx.Conn) {
-	if !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
-		_, _ = conn.Exec(ctx, "ROLLBACK")
-	}
-}
-
 // readCalls runs calls that change nothing, in one round trip. If the connection fails, it makes
 // and runs them again on another one.
 func (s *Store) readCalls(ctx context.Context, calls func() []call) error {
@@ -105,17 +98,25 @@ func (s *Store) readCalls(ctx context.Context, calls func() []call) error {
 
 // retryRead runs calls until the server answers them. A connection fails after a restart of the
 // server, and at SERIALIZABLE a read can lose a race.
-func (s *Store) retryRead(ctx context.Context, calls func() []call) (err error) {
+func (s *Store) retryRead(ctx context.Context, calls func() []call) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	wait := newBackoff()
-	for range maxAttempts {
-		err = s.use(ctx, func(conn *pgx.Conn) error { return pipeline(ctx, conn, calls()...) })
-		if err == nil || refused(err) && !lostRace(err) || wait.Wait(ctx) != nil {
+	attempt := 0
+	return s.retry(ctx, calls, func(err error) bool {
+		attempt++
+		return attempt == maxAttempts || refused(err) && !lostRace(err)
+	})
+}
+
+// retry makes and runs calls in one round trip, until they succeed, an error is final, or the
+// context ends.
+func (s *Store) retry(ctx context.Context, calls func() []call, final func(error) bool) error {
+	for wait := newBackoff(); ; {
+		err := s.use(ctx, func(conn *pgx.Conn) error { return pipeline(ctx, conn, calls()...) })
+		if err == nil || final(err) || wait.Wait(ctx) != nil {
 			return err
 		}
 	}
-	return err
 }
 
 // use runs fn on a connection of the pool.
@@ -131,37 +132,36 @@ func (s *Store) use(ctx context.Context, fn func(*pgx.Conn) error) error {
 		// connections of the pool.
 		s.pool.Reset()
 	}
-	rollback(ctx, conn.Conn())
+	if !conn.Conn().IsClosed() && conn.Conn().PgConn().TxStatus() != 'I' {
+		_, _ = conn.Exec(ctx, "ROLLBACK") // the pool keeps only connections without a transaction
+	}
 	return err
 }
 
-// runner runs statements in a caller's transaction, one by one.
-type runner interface {
-	run(ctx context.Context, c call) error
+// runner runs a statement in a caller's transaction.
+type runner func(ctx context.Context, c call) error
+
+func pgxRunner(tx pgx.Tx) runner {
+	return func(ctx context.Context, c call) error {
+		rows, err := tx.Query(ctx, c.text, c.args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		return readRows(rows, c.scan)
+	}
 }
 
-// pgxRunner is a transaction of pgx.
-type pgxRunner struct{ tx pgx.Tx }
-
-func (r pgxRunner) run(ctx context.Context, c call) error {
-	rows, err := r.tx.Query(ctx, c.text, c.args...)
-	if err != nil {
-		return err
+// sqlRunner is for a transaction of database/sql on the driver of pgx.
+func sqlRunner(tx *sql.Tx) runner {
+	return func(ctx context.Context, c call) error {
+		rows, err := tx.QueryContext(ctx, c.text, c.args...) //nolint:rowserrcheck // readRows checks it
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		return readRows(rows, c.scan)
 	}
-	defer rows.Close()
-	return readRows(rows, c.scan)
-}
-
-// sqlRunner is a transaction of database/sql on the driver of pgx.
-type sqlRunner struct{ tx *sql.Tx }
-
-func (r sqlRunner) run(ctx context.Context, c call) error {
-	rows, err := r.tx.QueryContext(ctx, c.text, c.args...) //nolint:rowserrcheck // readRows checks it
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	return readRows(rows, c.scan)
 }
 
 // unsentError is the error of a call that got no connection.
@@ -175,14 +175,7 @@ func notSent(err error) bool {
 	return unsent || pgconn.SafeToRetry(err)
 }
 
-// waitsForStandby asks whether commits wait for a synchronous standby: one is configured,
-// and either a session of this role waits, or no standby is connected. A role that may not
-// see the state of standbys counts every connected one as synchronous.
-const waitsForStandby = `SELECT current_setting('synchronous_standby_names') <> '' AND (
-	EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user)
-	OR NOT EXISTS (SELECT FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')))`
-
-// diagnoseTimeout is how long the database may take to answer waitsForStandby.
+// diagnoseTimeout is how long the database may take to answer whether commits wait.
 const diagnoseTimeout = time.Second
 
 // Diagnose returns why a commit is not answered: it may wait for a synchronous standby.
@@ -200,7 +193,7 @@ func (s *Store) standbyCause(ctx context.Context, otherwise dibs.Cause) dibs.Cau
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diagnoseTimeout)
 	defer cancel()
 	var waits bool
-	err := s.use(ctx, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, waitsForStandby).Scan(&waits) })
+	err := s.use(ctx, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, s.sql.named("waits for standby")).Scan(&waits) })
 	if err == nil && waits {
 		return dibs.CauseStandby
 	}

@@ -50,8 +50,8 @@ func newStatements(schema, clock string) *statements {
 		strings.NewReplacer("{seq}", provisional, "{included}", "b.seq IS NULL").Replace(page) + ")) u ORDER BY 1, 2 LIMIT $3"
 	s.texts["history in tx"] = strings.NewReplacer("{seq}", provisional, "{included}", "true").Replace(history)
 	fill := strings.NewReplacer("{schema}", s.schema, "{clock}", s.clock, "{unnumbered}", strconv.FormatInt(unnumbered, 10),
-		"{names}", names.reading("n"), "{entities}", entities.reading("e"), "{documents}", documents.reading("d"), "{events}", events.reading("e"),
-		"{window}", assertSQL("c.now >= $4::bigint AND ($5::bigint = 0 OR c.now < $5)", "c.now", "c.now"))
+		"{names}", names.reading("n"), "{entities}", entities.reading("e"), "{documents}", documents.reading("d"),
+		"{events}", events.reading("e"), "{window}", assertSQL("c.now >= $4::bigint AND ($5::bigint = 0 OR c.now < $5)", "c.now", "c.now"))
 	for name, text := range s.texts {
 		s.texts[name] = fill.Replace(text)
 	}
@@ -175,14 +175,14 @@ func updateCall(s *statements, verb string, t table[row], rows []*row) call {
 		}
 		return countSQL(true, rows, fmt.Sprintf(`WITH l AS MATERIALIZED (SELECT %s FROM %s JOIN %s t ON %s ORDER BY %s FOR UPDATE OF t),
 			done AS (%s FROM l WHERE %s RETURNING 1)`,
-			strings.Join(columns, ", "), rows.from, s.table(t.name), where, t.keys("t"), update, t.same("t", "l")))
+			strings.Join(columns, ", "), rows.from, s.table(t.name), where, t.keys("t"), update, t.isOneOf("l")))
 	})
 }
 
 // expectedSQL returns the condition that a row of the table, as t, has the key and the
 // expected revision.
 func expectedSQL(t table[row], rows source) string {
-	return t.is(rows) + " AND t.rev = " + rows.value[expected.name]
+	return t.is(rows.of) + " AND t.rev = " + rows.value[expected.name]
 }
 
 // kept returns the new value of a column. The end of a name's history moves only with events.
@@ -204,7 +204,7 @@ func removeCall(s *statements, t table[row], rows []*row) call {
 		}
 		return countSQL(true, rows, fmt.Sprintf(`WITH l AS MATERIALIZED (SELECT %s FROM %s JOIN %s t ON %s ORDER BY %s FOR UPDATE OF t),
 			done AS (DELETE FROM %s t USING l WHERE %s RETURNING 1)`,
-			t.keys("t"), rows.from, s.table(t.name), expectedSQL(t, rows), t.keys("t"), s.table(t.name), t.same("t", "l")))
+			t.keys("t"), rows.from, s.table(t.name), expectedSQL(t, rows), t.keys("t"), s.table(t.name), t.isOneOf("l")))
 	})
 }
 
@@ -230,7 +230,7 @@ func removePlaceholdersCall(s *statements, t table[row], rows []*row) call {
 		if !rows.single() {
 			using = " USING " + rows.from
 		}
-		return fmt.Sprintf("DELETE FROM %s t%s WHERE %s AND t.rev = 0", s.table(t.name), using, t.is(rows))
+		return fmt.Sprintf("DELETE FROM %s t%s WHERE %s AND t.rev = 0", s.table(t.name), using, t.is(rows.of))
 	})
 }
 

@@ -69,9 +69,9 @@ SELECT {window} FROM (SELECT {clock} AS now) c
 INSERT INTO {schema}.dibs_batches AS b (id, stamp, live) VALUES ($1::uuid, $2::bigint, -1)
 ON CONFLICT (id) DO UPDATE SET live = b.live RETURNING live
 
--- The names that a batch has events of.
+-- The new names that a batch has inserted, which are those with events, and no time.
 -- name: names in batch
-SELECT DISTINCT name FROM {schema}.dibs_events WHERE batch = $1::uuid AND name IS NOT NULL
+SELECT array_agg(DISTINCT name), 0::bigint FROM {schema}.dibs_events WHERE batch = $1::uuid AND name IS NOT NULL
 
 -- Removes the events of names. Batches without a number are not updated: their locks would delay
 -- the numbering.
@@ -158,3 +158,25 @@ WHERE fits ORDER BY seq DESC, ord DESC LIMIT $3
 -- name: link
 SELECT {seq} AS seq, ({included} AND ($1::bigint = 0 OR ({seq}, e.ord) < ($1::bigint, $2::bigint))) AS fits, e.*
 FROM {schema}.dibs_events e JOIN {schema}.dibs_batches b ON b.id = e.batch
+
+-- Sets up a new connection, as far as its server knows the settings:
+-- what is acknowledged is on disk;
+-- waits for locks are short, and a lost connection soon loses its own locks;
+-- plans are made once, and stay right for tables that grow by a million rows.
+-- name: settings
+SELECT set_config(s.name, v.value, false) FROM (VALUES
+  ('synchronous_commit', 'on'),
+  ('lock_timeout', $1),
+  ('statement_timeout', $2), ('idle_in_transaction_session_timeout', $2),
+  ('plan_cache_mode', 'force_generic_plan'), ('jit', 'off'),
+  ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off')
+  ) AS v(name, value) JOIN pg_settings s ON s.name = v.name
+WHERE s.name <> 'synchronous_commit' OR s.setting = 'off'
+
+-- Whether commits wait for a synchronous standby: one is configured, and either a session of this
+-- role waits, or no standby is connected. A role that may not see the state of standbys counts
+-- every connected one as synchronous.
+-- name: waits for standby
+SELECT current_setting('synchronous_standby_names') <> '' AND (
+  EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user)
+  OR NOT EXISTS (SELECT FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')))

@@ -15,6 +15,7 @@ package pgstore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ type Store struct {
 	pool *pgxpool.Pool
 
 	failovers failovers
-	batches   *batchIDs
+	batches   batchIDs
 	stamps    stamps
 	clock     clock
 	locked    lockedRecords
@@ -113,21 +114,23 @@ type Config struct {
 	ClockSQL string
 }
 
-func (c *Config) setDefaults() {
+// complete sets the defaults, checks the settings, and reads the DSN.
+func (c *Config) complete(dsn string) (*pgxpool.Config, error) {
 	c.Schema = cmp.Or(c.Schema, "dibs")
 	c.Writers = cmp.Or(max(c.Writers, 0), 2)
 	c.LockWait = cmp.Or(max(c.LockWait, 0), 20*time.Millisecond)
 	c.Timeout = cmp.Or(max(c.Timeout, 0), 10*time.Second)
+	if len(c.Schema) > maxIdentifier {
+		return nil, fmt.Errorf("pgstore: schema name %q is longer than %d bytes: choose a shorter one", c.Schema, maxIdentifier)
+	}
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("pgstore: %w", err)
+	}
+	return config, nil
 }
 
 const maxIdentifier = 63 // PostgreSQL truncates longer names
-
-func (c *Config) checkSchema() error {
-	if len(c.Schema) > maxIdentifier {
-		return fmt.Errorf("pgstore: schema name %q is longer than %d bytes: choose a shorter one", c.Schema, maxIdentifier)
-	}
-	return nil
-}
 
 // Open opens the store in a database. The DSN is a URL or keywords of PostgreSQL, with
 // pool_max_conns and the other settings of pgxpool. Open creates missing tables; several
@@ -136,13 +139,9 @@ func (c *Config) checkSchema() error {
 // Errors match [ErrNewerSchema], [ErrOldSchema] or [ErrEncoding], or say what is wrong with
 // the connection.
 func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
-	cfg.setDefaults()
-	if err := cfg.checkSchema(); err != nil {
-		return nil, err
-	}
-	poolConfig, err := pgxpool.ParseConfig(dsn)
+	poolConfig, err := cfg.complete(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("pgstore: %w", err)
+		return nil, err
 	}
 	if mode := poolConfig.ConnConfig.DefaultQueryExecMode; mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
 		// These modes cannot encode an array of ids.
@@ -163,7 +162,8 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	}
 	poolConfig.ConnConfig.Tracer = cfg.Tracer
 	noteWarnings(poolConfig.ConnConfig)
-	s := &Store{cfg: cfg, batches: newBatchIDs()}
+	s := &Store{cfg: cfg}
+	_, _ = rand.Read(s.batches.prefix[:]) // never fails
 	s.queries = queries{newStatements(cfg.Schema, cfg.ClockSQL), s.readCalls}
 	poolConfig.AfterConnect = s.prepare
 	if s.pool, err = pgxpool.NewWithConfig(ctx, poolConfig); err != nil {
@@ -173,25 +173,12 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// settings are the settings of a new connection, as far as its server knows them:
-//   - what is acknowledged is on disk;
-//   - waits for locks are short, and a lost connection soon loses its own locks;
-//   - plans are made once, and stay right for tables that grow by a million rows.
-const settings = `SELECT set_config(s.name, v.value, false) FROM (VALUES
-	('synchronous_commit', 'on'),
-	('lock_timeout', $1),
-	('statement_timeout', $2), ('idle_in_transaction_session_timeout', $2),
-	('plan_cache_mode', 'force_generic_plan'), ('jit', 'off'),
-	('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off')
-	) AS v(name, value) JOIN pg_settings s ON s.name = v.name
-	WHERE s.name <> 'synchronous_commit' OR s.setting = 'off'`
-
 // prepare sets up a new connection.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
 	// The server's timeout is longer than Timeout: a server that cancels its wait for a standby
 	// reports the commit as a success.
 	lock, call := max(1, s.cfg.LockWait.Milliseconds()), max(1, 2*s.cfg.Timeout.Milliseconds())
-	if _, err := conn.Exec(ctx, settings, strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {
+	if _, err := conn.Exec(ctx, s.sql.named("settings"), strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {
 		return err
 	}
 	var started string

@@ -12,32 +12,26 @@ import (
 
 // transaction is one attempt to commit groups.
 type transaction struct {
-	indexes  []int // of all groups; they commit or fail together
-	general  *changes
-	newNames *newNames
-	// generalIndexes are those of the groups in general.
-	generalIndexes []int
-	shortLockWait  bool
+	indexes       []int // of all groups; they commit or fail together
+	shortLockWait bool
+
+	// newNames are the groups that only insert one name each: most reservations. One statement
+	// commits them all, and each group is committed or stale on its own. general are all others.
+	newNames, general *changes
 }
 
 func (c *commitCall) transaction(indexes []int) (*transaction, error) {
 	t := &transaction{indexes: indexes, shortLockWait: c.searching()}
 	for _, i := range indexes {
 		g := &c.groups[i]
-		var err error
+		part := &t.general
 		if isNewName(g) {
-			if t.newNames == nil {
-				t.newNames = &newNames{changes: *c.store.newChanges()}
-			}
-			err = t.newNames.add(i, g)
-		} else {
-			if t.general == nil {
-				t.general = c.store.newChanges()
-			}
-			t.generalIndexes = append(t.generalIndexes, i)
-			err = t.general.add(g)
+			part = &t.newNames
 		}
-		if err != nil {
+		if *part == nil {
+			*part = c.store.newChanges()
+		}
+		if err := (*part).add(g); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +43,7 @@ const setShortLockWait = "SET LOCAL lock_timeout = '2ms'"
 // run runs the transaction in one round trip.
 func (t *transaction) run(ctx context.Context, conn *pgx.Conn, sql *statements) error {
 	if t.general == nil && !t.shortLockWait {
-		return pipeline(ctx, conn, t.newNames.call(sql))
+		return pipeline(ctx, conn, t.newNames.newNamesCall(sql))
 	}
 	calls := []call{{text: "BEGIN"}}
 	if t.shortLockWait {
@@ -61,36 +55,27 @@ func (t *transaction) run(ctx context.Context, conn *pgx.Conn, sql *statements) 
 		calls = append(calls, t.general.calls(sql)...)
 	}
 	if t.newNames != nil {
-		calls = append(calls, t.newNames.call(sql))
+		calls = append(calls, t.newNames.newNamesCall(sql))
 	}
 	return pipeline(ctx, conn, append(calls, call{text: "COMMIT"})...)
 }
 
 // accept notes the outcomes of a committed transaction.
 func (c *commitCall) accept(t *transaction) {
-	if t.general != nil {
-		for _, i := range t.generalIndexes {
-			c.outcomes[i] = dibs.Committed
-		}
-		c.committed = true
-		c.store.clock.learn(t.general.now)
-	}
-	if t.newNames != nil {
-		t.newNames.outcomes(c.groups, c.outcomes)
-		c.committed = c.committed || len(t.newNames.inserted) > 0
-		c.store.clock.learn(t.newNames.now)
-	}
 	for _, i := range t.indexes {
-		c.store.locked.remove(&c.groups[i])
+		g := &c.groups[i]
+		c.outcomes[i] = dibs.Committed
+		if isNewName(g) && !t.newNames.inserted[uuid(g.Events[0].ID)] {
+			c.outcomes[i] = dibs.Stale
+		}
+		c.committed = c.committed || c.outcomes[i] == dibs.Committed
+		c.store.locked.remove(g)
 	}
-}
-
-// newNames are the groups of a transaction that only insert one name each: most reservations.
-// One statement commits them all, and each group is committed or stale on its own.
-type newNames struct {
-	changes
-	indexes  []int // in the groups of the Commit
-	inserted map[uuid]bool
+	for _, part := range []*changes{t.general, t.newNames} {
+		if part != nil {
+			c.store.clock.learn(part.now)
+		}
+	}
 }
 
 // isNewName reports whether a group only inserts one name with the first event of its history,
@@ -116,29 +101,24 @@ func isNewName(g *dibs.Group) bool {
 	return true
 }
 
-func (n *newNames) add(index int, g *dibs.Group) error {
-	n.indexes = append(n.indexes, index)
-	return n.changes.add(g)
-}
-
-// call returns the statement that is the whole commit: it locks the documents that the
-// decisions rest on, inserts the names that are absent with their events and the batch, and
-// then checks the window. It returns the inserted names and the time.
-func (n *newNames) call(sql *statements) call {
-	n.chain()
-	n.sort()
-	shape, args := names.shape(n.names.insert)
-	eventShape, eventArgs := events.shape(n.events)
+// newNamesCall returns the statement that is the whole commit of new names: it locks the documents
+// that the decisions rest on, inserts the names that are absent with their events and the batch,
+// and then checks the window. It returns the inserted names and the time.
+func (c *changes) newNamesCall(sql *statements) call {
+	c.chain()
+	c.sort()
+	shape, args := names.shape(c.names.insert)
+	eventShape, eventArgs := events.shape(c.events)
 	args = append(args, eventArgs...)
 	docShape, keys := "", expectingKeys(documents)
-	if len(n.documents.share) > 0 {
+	if len(c.documents.share) > 0 {
 		var docArgs []any
-		docShape, docArgs = keys.shape(n.documents.share)
+		docShape, docArgs = keys.shape(c.documents.share)
 		args = append(args, docArgs...)
 	}
-	args = append(args, n.batch, n.stamp, int64(n.window.From), int64(n.window.Before))
+	args = append(args, c.batch, c.stamp, int64(c.window.From), int64(c.window.Before))
 	text := sql.shaped.get("new names "+shape+eventShape+docShape, func() string { return newNamesSQL(sql, shape, eventShape, docShape) })
-	return call{text: text, args: args, scan: n.scan}
+	return call{text: text, args: args, scan: c.scanInserted}
 }
 
 func newNamesSQL(sql *statements, shape, eventShape, docShape string) string {
@@ -169,24 +149,14 @@ func newNamesSQL(sql *statements, shape, eventShape, docShape string) string {
 		assertSQL(fmt.Sprintf("c.now >= %s AND (%s = 0 OR c.now < %s)", from, before, before), "c.now", "c.now"), sql.clock)
 }
 
-func (n *newNames) scan(row scanner) error {
+func (c *changes) scanInserted(row scanner) error {
 	var inserted pgtype.FlatArray[uuid]
-	if err := row.Scan(&inserted, &n.now); err != nil {
+	if err := row.Scan(&inserted, &c.now); err != nil {
 		return err
 	}
-	n.inserted = make(map[uuid]bool, len(inserted))
+	c.inserted = make(map[uuid]bool, len(inserted))
 	for _, id := range inserted {
-		n.inserted[id] = true
+		c.inserted[id] = true
 	}
 	return nil
-}
-
-// outcomes sets the outcome of each group.
-func (n *newNames) outcomes(groups []dibs.Group, outcomes []dibs.Outcome) {
-	for _, i := range n.indexes {
-		outcomes[i] = dibs.Stale
-		if n.inserted[uuid(groups[i].Writes[0].Record.Ref().ID)] {
-			outcomes[i] = dibs.Committed
-		}
-	}
 }

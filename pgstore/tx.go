@@ -40,9 +40,9 @@ func WithTx(reg *dibs.Registry, tx any) *dibs.Registry {
 		}
 		switch tx := tx.(type) {
 		case pgx.Tx:
-			return &namespaceStore{newTxStore(s, pgxRunner{tx})}, nil
+			return &namespaceStore{newTxStore(s, pgxRunner(tx))}, nil
 		case *sql.Tx:
-			return &namespaceStore{newTxStore(s, sqlRunner{tx})}, nil
+			return &namespaceStore{newTxStore(s, sqlRunner(tx))}, nil
 		default:
 			return nil, fmt.Errorf("%w: WithTx takes a pgx.Tx or a *sql.Tx, not a %T", dibs.ErrUnsupported, tx)
 		}
@@ -70,7 +70,7 @@ func (s *txStore) run(ctx context.Context, calls ...call) error {
 		return err
 	}
 	for _, c := range calls {
-		if err := s.runner.run(ctx, c); err != nil {
+		if err := s.runner(ctx, c); err != nil {
 			return txError(err)
 		}
 	}
@@ -90,7 +90,7 @@ func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, e
 // Commit checks and writes groups as part of the transaction, all of them or none.
 //
 // An error would end the caller's transaction. So Commit first locks all rows that the groups
-// have read, and only then writes; see lock.go.
+// have read, and only then writes; see lockCalls.
 func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes := make([]dibs.Outcome, len(groups))
 	if len(groups) == 0 {
@@ -138,14 +138,10 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 // lock locks all rows that were read, and reports whether they are unchanged and the window
 // contains the time.
 func (s *txStore) lock(ctx context.Context, c *changes) (bool, error) {
-	for _, lock := range c.lockCalls(s.sql) {
-		var found int64
-		lock.scan = scanInto(&found)
-		if err := s.run(ctx, lock.call); err != nil {
+	unchanged := true
+	for _, lock := range c.lockCalls(s.sql, &unchanged) {
+		if err := s.run(ctx, lock); err != nil || !unchanged {
 			return false, err
-		}
-		if found != int64(lock.want) {
-			return false, nil
 		}
 	}
 	var now int64
@@ -205,7 +201,8 @@ func (s *namespaceStore) createNamespaces(ctx context.Context, groups []dibs.Gro
 	for i := range groups {
 		for _, r := range groups[i].Reads {
 			if r.Ref.Kind == dibs.KindNamespace && r.Rev == 0 {
-				missing = append(missing, dibs.Group{Reads: []dibs.Read{r}, Writes: writesOf(&groups[i], r.Ref)})
+				writes := slices.DeleteFunc(slices.Clone(groups[i].Writes), func(w dibs.Write) bool { return w.Record.Ref() != r.Ref })
+				missing = append(missing, dibs.Group{Reads: []dibs.Read{r}, Writes: writes})
 			}
 		}
 	}
@@ -221,42 +218,34 @@ func (s *namespaceStore) createNamespaces(ctx context.Context, groups []dibs.Gro
 	return err == nil && slices.Contains(outcomes, dibs.Committed), err
 }
 
-// writesOf returns the writes of one record in a group.
-func writesOf(g *dibs.Group, ref dibs.Ref) (writes []dibs.Write) {
-	for _, w := range g.Writes {
-		if w.Record.Ref() == ref {
-			writes = append(writes, w)
-		}
-	}
-	return writes
-}
-
 // An error would end the caller's transaction. So a Commit inside it first locks every row that
 // the groups have read, and inserts a placeholder for every absent one; only then it writes.
 
-// countedCall is a statement that counts rows, with the expected count.
-type countedCall struct {
-	call
-	want int
-}
-
 // lockCalls returns the statements that lock all rows that were read. They do not fail if a row
-// has changed.
-func (c *changes) lockCalls(sql *statements) (calls []countedCall) {
+// has changed, but clear unchanged.
+func (c *changes) lockCalls(sql *statements, unchanged *bool) (calls []call) {
+	add := func(rows []*row, lock func(rows []*row) call) {
+		for rows := range slices.Chunk(rows, maxRows) {
+			locking := lock(rows)
+			locking.scan = func(row scanner) error {
+				var found int
+				err := row.Scan(&found)
+				*unchanged = *unchanged && found == len(rows)
+				return err
+			}
+			calls = append(calls, locking)
+		}
+	}
 	for _, t := range c.tables() {
-		for rows := range slices.Chunk(t.share, maxRows) {
-			calls = append(calls, countedCall{lockCall(sql, *t.table, rows, "SHARE", false), len(rows)})
-		}
-		for rows := range slices.Chunk(slices.Concat(t.update, t.renew, t.remove), maxRows) {
-			calls = append(calls, countedCall{lockCall(sql, *t.table, rows, "UPDATE", false), len(rows)})
-		}
-		for rows := range slices.Chunk(t.insert, maxRows) {
+		add(t.share, func(rows []*row) call { return lockCall(sql, *t.table, rows, "SHARE", false) })
+		add(slices.Concat(t.update, t.renew, t.remove), func(rows []*row) call { return lockCall(sql, *t.table, rows, "UPDATE", false) })
+		add(t.insert, func(rows []*row) call {
 			placeholders := make([]*row, len(rows))
 			for i, row := range rows {
 				placeholders[i] = row.placeholder()
 			}
-			calls = append(calls, countedCall{insertCall(sql, *t.table, placeholders, false), len(rows)})
-		}
+			return insertCall(sql, *t.table, placeholders, false)
+		})
 	}
 	return calls
 }
