@@ -7,6 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 var vacuumInto = newStatement("VACUUM INTO ?")
@@ -44,10 +48,7 @@ func (s *Store) copyInto(ctx context.Context, path string) error {
 		return err
 	}
 	defer s.calls.End()
-	conn, err := newSession(ctx, s.writer.connector)
-	if err != nil {
-		return unavailable(err)
-	}
+	conn := s.writer.another()
 	defer conn.close()
 	return unavailable(conn.exec(ctx, vacuumInto, path))
 }
@@ -59,4 +60,46 @@ func syncFile(path string) error {
 		return err
 	}
 	return errors.Join(file.Sync(), file.Close())
+}
+
+var _ dibs.Scrubber = (*Store)(nil)
+
+var (
+	vacuum = newStatement("VACUUM")
+	// truncateWAL moves everything from the WAL into the file, and empties the WAL.
+	truncateWAL = newStatement("PRAGMA wal_checkpoint(TRUNCATE)")
+)
+
+var errBeingRead = errors.New("the WAL cannot be emptied while another connection reads the file: try again")
+
+// Scrub rewrites the file without deleted and replaced data, whose space SQLite only marks as
+// free. It takes as long as a copy of the file, needs as much space on disk, and blocks other
+// writers meanwhile.
+func (s *Store) Scrub(ctx context.Context) error {
+	if err := s.calls.Begin(ctx); err != nil {
+		return err
+	}
+	defer s.calls.End()
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer s.writer.put(conn)
+	if err := conn.exec(ctx, vacuum); err != nil {
+		return unavailable(err)
+	}
+	for deadline := time.Now().Add(s.busyTimeout); ; {
+		row, err := readRow(ctx, conn, truncateWAL)
+		switch {
+		case err != nil && !isBusy(err):
+			return unavailable(err)
+		case err == nil && asInt(row[0]) == 0:
+			return nil
+		case time.Now().After(deadline):
+			return unavailable(errBeingRead)
+		}
+		if err := backoff.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }

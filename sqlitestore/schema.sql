@@ -22,7 +22,7 @@ CREATE TABLE dibs_names (
   correlation_id  TEXT,
   meta            TEXT,    -- JSON object of strings
   expires_at      INTEGER,
-  asked           INTEGER NOT NULL DEFAULT 0 CHECK (asked >= 0),
+  asked           INTEGER  CHECK (asked >= 0),
   ask_at          INTEGER,
   doubt           TEXT,
   owner_type      TEXT,
@@ -42,6 +42,16 @@ CREATE TABLE dibs_names (
   established     INTEGER NOT NULL CHECK (established IN (0, 1)),
   due             INTEGER,
   last_event      INTEGER, -- dibs_events.seq: the end of the name's history
+  -- What ties a name to other records: for each, a letter and an id of 16 bytes. 's' is
+  -- the document that it shares with its look-alikes, 'h' one that leads to it from a
+  -- keyed hash, 't' the row that has the name since the rules of its namespace changed,
+  -- 'f' a row that had it before.
+  links           BLOB     CHECK (length(links) % 17 = 0),
+  -- The tokens of holds before the last one, up to 16, so that a late duplicate takes nothing. For
+  -- each the beginning of the token's SHA-256 (16 bytes), what tells the principal (8), the
+  -- epoch (8), how the hold ended ('c'onfirmed, 'r'eleased, 'e'xpired), and until when this is
+  -- remembered (8, milliseconds).
+  spent           BLOB     CHECK (length(spent) % 41 = 0),
 
   -- No state that nobody knows, and none that contradicts the reservation's status.
   CONSTRAINT dibs_names_state CHECK (CASE state
