@@ -37,13 +37,13 @@ var mayImport = []struct{ folder, packages string }{
 	// Names.
 	{"profile", "/"},
 	{"internal/rules", "/"},
-	{"internal/core", "/ internal/rules internal/backoff internal/generation internal/wake"},
+	{"internal/core", "/ internal/rules internal/backoff internal/generation internal/record internal/wake"},
 	{"embedded", "/ internal/core profile"},
 
 	// Engines.
 	{"memstore", "/ internal/record internal/backoff"},
-	{"sqlitestore", "/ internal/record internal/sqlrow internal/inflight internal/backoff"},
-	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff"},
+	{"sqlitestore", "/ internal/sqlrow internal/inflight internal/backoff"},
+	{"pgstore", "/ internal/sqlrow internal/wake internal/inflight internal/backoff"},
 	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation"},
 	{"routestore", "/ internal/document internal/record internal/backoff"},
 
@@ -62,7 +62,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/limit", "internal/generation"},
 	{"internal/health", "/ internal/document"},
 	{"internal/tracing", ""},
-	{"internal/webhook", "/ internal/access internal/document internal/wire"},
+	{"internal/webhook", "/ internal/access internal/backoff internal/document internal/wire"},
 	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/redirect internal/webhook internal/wire"},
 	{"internal/engine", "/ dibsotel/pgotel etcdstore memstore pgstore routestore sqlitestore"},
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},

@@ -36,7 +36,7 @@ type Cache struct {
 
 	entries       *otter.Cache[key, *entry]
 	invalidations invalidations
-	clock         clock
+	start         time.Time
 	followedUntil atomic.Int64 // the moment up to which all events are known
 	seesPolicies  atomic.Bool  // the feed shows changes of policies
 
@@ -48,18 +48,11 @@ type Cache struct {
 
 // key is a question, with the value as the caller wrote it.
 type key struct {
-	kind             kind
 	namespace, value string
+	check            bool // else resolve
 }
 
-type kind uint8
-
-const (
-	kindResolve kind = iota
-	kindCheck
-)
-
-// entry is an answer of the registry. Of the two only the one of the key's kind is set.
+// entry is an answer of the registry. Of the two only the one that the key asks for is set.
 type entry struct {
 	resolution   dibs.Resolution
 	availability dibs.Availability
@@ -86,7 +79,7 @@ func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Cache{
 		registry: registry, maxStale: cfg.MaxStale, logger: cmp.Or(cfg.Logger, slog.Default()), entries: entries,
-		clock: clock{start: time.Now()}, stop: stop,
+		start: time.Now(), stop: stop,
 	}
 	c.followedUntil.Store(longAgo)
 	c.stopped.Go(func() { c.follow(ctx) })
@@ -112,7 +105,7 @@ type Stats struct {
 
 // Stats returns the present figures.
 func (c *Cache) Stats() Stats {
-	now := c.clock.now()
+	now := c.now()
 	return Stats{
 		Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: c.entries.WeightedSize(),
 		Lag: time.Duration(now - max(c.followedUntil.Load(), 0)), // before the first read: since New
@@ -139,13 +132,13 @@ func (c *Cache) age(e *entry) (age time.Duration, ok bool) {
 		// Load this before the invalidations, which then include all events up to it.
 		since = max(since, c.followedUntil.Load())
 	}
-	age = time.Duration(c.clock.now() - since)
+	age = time.Duration(c.now() - since)
 	return age, age <= c.maxStale && !c.invalidations.affect(e)
 }
 
 // newEntry returns an entry for an answer that the registry is about to give.
 func (c *Cache) newEntry() *entry {
-	return &entry{asOf: c.clock.now(), pages: c.invalidations.pages.Load()}
+	return &entry{asOf: c.now(), pages: c.invalidations.pages.Load()}
 }
 
 // store adds an entry. It clones the strings of the key, which may be parts of larger ones.
@@ -169,10 +162,72 @@ func weigh(k key, e *entry) uint32 {
 	return uint32(size)
 }
 
-// clock returns moments in nanoseconds since its start. It is monotonic.
-type clock struct{ start time.Time }
-
-func (c clock) now() int64 { return int64(time.Since(c.start)) }
+// now returns the present moment, in nanoseconds since New. It is monotonic.
+func (c *Cache) now() int64 { return int64(time.Since(c.start)) }
 
 // longAgo is a moment that is always too old.
 const longAgo = -1 << 62
+
+// Resolve returns where a name leads, or led at most MaxStale ago: [dibs.Resolution.Age] is
+// the maximum age. Callers share the result, and must not change what it points to.
+func (c *Cache) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
+	k := key{namespace: namespace, value: value}
+	if e, age, ok := c.lookup(k); ok {
+		r := e.resolution
+		r.Age = age
+		return r, nil
+	}
+	e := c.newEntry()
+	r, err := c.registry.Resolve(ctx, namespace, value)
+	if err != nil {
+		return r, err
+	}
+	e.resolution = r
+	e.asOf -= int64(r.Age) // the server has a cache, too
+	// A name that leads nowhere may later lead somewhere by another spelling or under another
+	// key, and dates pass without an event: so such entries are not lasting.
+	leads := r.Outcome == dibs.ResolveActive || r.Outcome == dibs.ResolveMoved
+	e.lasting = leads && r.Until.IsZero() && c.seesPolicies.Load()
+	e.dependsOn = [2]uint32{slotOf(dibs.NameID(namespace, r.Canonical)), slotOf(dibs.EntityID(dibs.ScopeOf(namespace), r.Entity))}
+	c.store(k, e)
+	return r, nil
+}
+
+// Check reports whether values can be reserved, or could be at most MaxStale ago. A name
+// that is available here may be taken: only Reserve decides. Requests with an entity or with
+// suggestions go to the registry.
+func (c *Cache) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error) {
+	if !request.Entity.IsZero() || request.Suggest > 0 || len(request.Values) == 0 {
+		return c.registry.Check(ctx, request)
+	}
+	answers := make([]dibs.Availability, len(request.Values))
+	var missing []string
+	var indexes []int // of the missing values
+	for i, value := range request.Values {
+		if e, _, ok := c.lookup(key{request.Namespace, value, true}); ok {
+			answers[i] = e.availability
+		} else {
+			missing, indexes = append(missing, value), append(indexes, i)
+		}
+	}
+	if len(missing) == 0 {
+		return answers, nil
+	}
+	blank := *c.newEntry()
+	request.Values = missing
+	found, err := c.registry.Check(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	for i, availability := range found {
+		answers[indexes[i]] = availability
+		e := blank
+		e.availability = availability
+		// Look-alikes and dates change availability without an event of the name itself: so
+		// no such entry is lasting.
+		name := slotOf(dibs.NameID(request.Namespace, availability.Canonical))
+		e.dependsOn = [2]uint32{name, name}
+		c.store(key{request.Namespace, missing[i], true}, &e)
+	}
+	return answers, nil
+}

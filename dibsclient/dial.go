@@ -108,11 +108,12 @@ func notVisible(text string) bool {
 }
 
 // newTransport returns a transport for many concurrent calls to one server.
-func newTransport() *http.Transport {
+func newTransport(config *tls.Config) *http.Transport {
 	const connections = 256
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   5 * time.Second,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConns:          connections,
@@ -120,4 +121,59 @@ func newTransport() *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
 	}
+}
+
+// Limits that tests lower.
+const (
+	maxResponse      = 64 << 20         // bytes of a response
+	reconnectTimeout = 30 * time.Second // for a watcher to reach the server again
+	idleTimeout      = time.Minute      // for a stream without any data, heartbeats included
+)
+
+// client is the [dibs.Backend] that calls a server.
+type client struct {
+	base    string // the server's URL, without a slash at the end
+	options Options
+	http    *http.Client
+	streams streamPool
+
+	closed context.Context // ends with Close
+	close  context.CancelFunc
+
+	maxResponse      int64
+	reconnectTimeout time.Duration
+	idleTimeout      time.Duration
+	firstBackoff     time.Duration
+}
+
+func newClient(address string, options Options) (*client, error) {
+	base, err := parseBase(address)
+	if err != nil {
+		return nil, err
+	}
+	if options, err = options.withDefaults(); err != nil {
+		return nil, err
+	}
+	c := &client{
+		base: base, options: options, http: new(http.Client),
+		maxResponse: maxResponse, reconnectTimeout: reconnectTimeout, idleTimeout: idleTimeout, firstBackoff: firstBackoff,
+	}
+	c.closed, c.close = context.WithCancel(context.Background())
+	if options.HTTPClient != nil {
+		*c.http = *options.HTTPClient
+	} else {
+		c.http.Transport = newTransport(options.TLS.Clone()) // nil for nil
+	}
+	// A redirect is the server's answer to Resolve, and a key must not go elsewhere.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c, nil
+}
+
+// Close ends all streams. Later calls return UNAVAILABLE.
+func (c *client) Close() error {
+	c.close()
+	if c.options.HTTPClient == nil {
+		c.http.CloseIdleConnections()
+	}
+	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -43,11 +45,7 @@ func (c *client) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.A
 		if len(w.Results) != len(body.Values) {
 			return nil, fmt.Errorf("%d results for %d values", len(w.Results), len(body.Values))
 		}
-		list := make([]dibs.Availability, len(w.Results))
-		for i, r := range w.Results {
-			list[i] = r.Availability()
-		}
-		return list, nil
+		return wire.ListOf(w.Results, wire.Availability.Availability), nil
 	})
 }
 
@@ -55,10 +53,7 @@ func (c *client) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.A
 // for the name would get, and with the same in JSON.
 func (c *client) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
 	do := post("resolve", "/v1/resolve", nameBody{Namespace: namespace, Value: value})
-	do.alsoDecode = []int{
-		http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
-		http.StatusNotFound, http.StatusGone,
-	}
+	do.anyStatus = true
 	return fetch(ctx, c, do, func(w wire.Resolution) (dibs.Resolution, error) {
 		if w.Outcome == "" {
 			return dibs.Resolution{}, errors.New("the outcome is missing")
@@ -149,4 +144,74 @@ func (c *client) WhoHeld(ctx context.Context, namespace, value string, at time.T
 		}
 		return w.Holder.Holder(), nil
 	})
+}
+
+// Sweep ends what is due. It is repeatable: a second sweep does no harm.
+func (c *client) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
+	do := post("sweep", "/v1/sweep", map[string]int{"limit": limit})
+	do.unbounded = true
+	return fetch(ctx, c, do, func(w wire.SweepReport) (dibs.SweepReport, error) { return w.SweepReport(), nil })
+}
+
+// operate describes a change without a time limit. Only its dry run is repeatable.
+func operate(name, path string, body any, dryRun bool) call {
+	do := post(name, path, body)
+	do.changes, do.repeatable, do.unbounded = !dryRun, dryRun, true
+	return do
+}
+
+// Recanonicalize applies the present rules of a namespace to its names. If names prevent
+// that, it returns the report together with the error.
+func (c *client) Recanonicalize(ctx context.Context, request dibs.RecanonicalizeRequest) (dibs.Recanonicalization, error) {
+	type body struct {
+		Namespace string `json:"namespace"`
+		DryRun    bool   `json:"dryRun,omitempty"`
+	}
+	var problem wire.Problem
+	do := operate("recanonicalize", "/v1/recanonicalize", body{request.Namespace, request.DryRun}, request.DryRun)
+	do.problem = &problem
+	report, err := fetch(ctx, c, do, wire.Recanonicalization.Recanonicalization)
+	if problem.Report != nil {
+		report, _ = problem.Report.Recanonicalization() // err says what is wrong
+	}
+	if err == nil && request.Progress != nil {
+		request.Progress(report.Done, report.Looked)
+	}
+	return report, err
+}
+
+// Forget erases an entity or a name. A second attempt would do no harm, but its report
+// would not contain what the first one erased: so it is not repeatable.
+func (c *client) Forget(ctx context.Context, request dibs.ForgetRequest) (dibs.Forgetting, error) {
+	do := operate("forget", "/v1/forget", wire.ForgetRequestOf(request), request.DryRun)
+	return fetch(ctx, c, do, wire.Forgetting.Forgetting)
+}
+
+// pathSegment escapes a text as one segment of a path. Proxies would take a segment of dots
+// for a relative path.
+func pathSegment(text string) string {
+	if text == "." || text == ".." {
+		return strings.ReplaceAll(text, ".", "%2E")
+	}
+	return url.PathEscape(text)
+}
+
+// params returns a query of pairs of name and value, without those whose value is empty.
+func params(pairs ...string) url.Values {
+	q := make(url.Values)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+// pageSize formats a limit as the library defines it: zero or less means the default, and
+// too many means the maximum.
+func pageSize(limit int) string {
+	if limit <= 0 {
+		return ""
+	}
+	return strconv.Itoa(min(limit, maxPerPage))
 }

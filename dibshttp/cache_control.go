@@ -1,8 +1,12 @@
 package dibshttp
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +37,7 @@ var prolonging = []string{"stale-while-revalidate", "stale-if-error", "immutable
 func (m maxAge) cap(header http.Header, r *http.Request) {
 	list := parseDirectives(header.Values("Cache-Control"))
 	if expires := header.Get("Expires"); expires != "" && !list.has("max-age") {
-		list = append(list, directive{"max-age", strconv.FormatInt(secondsUntil(expires), 10)})
+		list = append(list, "max-age="+strconv.FormatInt(secondsUntil(expires), 10))
 	}
 	for _, name := range overriding {
 		header.Del(name)
@@ -46,19 +50,19 @@ func (m maxAge) cap(header http.Header, r *http.Request) {
 	default:
 		list = m.shorten(list, r)
 	}
-	header.Set("Cache-Control", list.String())
+	header.Set("Cache-Control", strings.Join(list, ", "))
 }
 
 // shorten lowers the ages to the maximum. It adds a max-age, since a cache that does not
 // know s-maxage would choose an age by itself.
 func (m maxAge) shorten(list directives, r *http.Request) directives {
 	for i, d := range list {
-		if d.name == "max-age" || d.name == "s-maxage" {
-			list[i].value = strconv.FormatInt(min(parseSeconds(d.value), int64(m)), 10)
+		if name, value, _ := strings.Cut(d, "="); isAge(name) {
+			list[i] = name + "=" + strconv.FormatInt(min(parseSeconds(value), int64(m)), 10)
 		}
 	}
 	if !list.has("max-age") {
-		list = append(list, directive{"max-age", "0"})
+		list = append(list, "max-age=0")
 	}
 	if list.has("must-revalidate") {
 		return list
@@ -84,4 +88,129 @@ func secondsUntil(text string) int64 {
 		return 0
 	}
 	return max(0, int64(time.Until(at)/time.Second))
+}
+
+// directives are those of Cache-Control, such as max-age=60. Names are in lower case, and values
+// as written, including quotes.
+type directives []string
+
+// parseDirectives reads the lines of Cache-Control. If a quote is not closed, caches may
+// read the header in different ways: then it returns no-store.
+func parseDirectives(lines []string) (list directives) {
+	words, ok := splitUnquoted(strings.Join(lines, ","))
+	if !ok {
+		return directives{"no-store"}
+	}
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		if name = strings.ToLower(strings.TrimSpace(name)); name == "" {
+			continue
+		}
+		if value = strings.TrimSpace(value); value != "" {
+			name += "=" + value
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+// splitUnquoted splits at commas outside of quotes, and reports whether all quotes are
+// closed.
+func splitUnquoted(text string) (words []string, ok bool) {
+	quoted, escaped := false, false
+	words = strings.FieldsFunc(text, func(c rune) bool {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\' && quoted:
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		default:
+			return c == ',' && !quoted
+		}
+		return false
+	})
+	return words, !quoted
+}
+
+// has reports whether a directive is present without a list of header fields, which would
+// restrict it to these.
+func (d directives) has(name string) bool {
+	return slices.ContainsFunc(d, func(one string) bool {
+		return one == name || isAge(name) && strings.HasPrefix(one, name+"=")
+	})
+}
+
+// isAge reports whether a directive has a number of seconds.
+func isAge(name string) bool { return name == "max-age" || name == "s-maxage" }
+
+// with returns the directives with one that has no value.
+func (d directives) with(name string) directives {
+	if d.has(name) {
+		return d
+	}
+	return append(d, name)
+}
+
+func (d directives) without(names ...string) directives {
+	return slices.DeleteFunc(d, func(one string) bool {
+		name, _, _ := strings.Cut(one, "=")
+		return slices.Contains(names, name)
+	})
+}
+
+// cappedWriter caps the Cache-Control of a response before its headers are sent.
+type cappedWriter struct {
+	http.ResponseWriter
+	maxAge  maxAge
+	request *http.Request
+	sent    bool // the headers are sent
+}
+
+// capHeaders caps the headers unless they are sent. It is called before every way to send
+// them, and at the end for responses without a body.
+func (c *cappedWriter) capHeaders() {
+	if !c.sent {
+		c.sent = true
+		c.maxAge.cap(c.Header(), c.request)
+	}
+}
+
+// WriteHeader caps the headers and sends them. Caches do not keep informational responses
+// such as early hints, so their headers are sent as they are.
+func (c *cappedWriter) WriteHeader(status int) {
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		c.capHeaders()
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends the headers, if they are not sent, and a part of the body.
+func (c *cappedWriter) Write(b []byte) (int, error) {
+	c.capHeaders()
+	return c.ResponseWriter.Write(b)
+}
+
+// ReadFrom is Write for files, which the operating system may copy by itself.
+func (c *cappedWriter) ReadFrom(from io.Reader) (int64, error) {
+	c.capHeaders()
+	return io.Copy(c.ResponseWriter, from)
+}
+
+// Unwrap is for [http.ResponseController].
+func (c *cappedWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// Flush is for code that does not use [http.ResponseController].
+func (c *cappedWriter) Flush() { _ = c.FlushError() }
+
+// FlushError sends the headers and the buffered part of the body.
+func (c *cappedWriter) FlushError() error {
+	c.capHeaders()
+	return http.NewResponseController(c.ResponseWriter).Flush()
+}
+
+// Hijack is for code that does not use [http.ResponseController].
+func (c *cappedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(c.ResponseWriter).Hijack()
 }

@@ -7,14 +7,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibshttp"
+	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -250,6 +251,30 @@ func TestInvalidConfig(t *testing.T) {
 	} {
 		if _, err := dibshttp.New(reg, cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %q", err, want)
+		}
+	}
+}
+
+// The table in docs/redirects.md shows the real Cache-Control of pages.
+func TestDocsTableOfCacheControl(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/redirects.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, _ := newRegistry(t)
+	rows := regexp.MustCompile("(?m)^\\| your page[^|`]*(?:`(.*?)` )?\\| `(.*?)` \\| `(.*?)` \\|$").FindAllStringSubmatch(string(text), -1)
+	if len(rows) != 4 {
+		t.Fatalf("docs/redirects.md has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		for maxStale, want := range map[time.Duration]string{time.Minute: row[2], 0: row[3]} {
+			url := site(t, reg, dibshttp.Config{Namespace: "slug", MaxStale: maxStale}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", row[1])
+			}))
+			if got := fetch(t, http.MethodGet, url+"/the-smiths", nil).header.Get("Cache-Control"); got != want {
+				t.Errorf("%q becomes %q with %s, docs/redirects.md has %q", row[1], got, maxStale, want)
+			}
 		}
 	}
 }

@@ -19,6 +19,7 @@ package dibsotel
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -69,10 +70,12 @@ func (o observer) begin(ctx context.Context, work dibs.Work) (context.Context, f
 func (o observer) batch(ctx context.Context, work dibs.Work) (context.Context, func(error)) {
 	var spans []trace.Span
 	for _, caller := range work.Callers {
-		if span := trace.SpanFromContext(caller); span.IsRecording() && !isLast(spans, span) {
+		if span := trace.SpanFromContext(caller); span.IsRecording() {
 			spans = append(spans, span)
 		}
 	}
+	// A sweep submits a thousand requests in a row, all with one span.
+	spans = slices.CompactFunc(spans, func(a, b trace.Span) bool { return a.SpanContext().Equal(b.SpanContext()) })
 	if len(spans) == 0 {
 		return ctx, noSpan
 	}
@@ -88,14 +91,6 @@ func (o observer) batch(ctx context.Context, work dibs.Work) (context.Context, f
 	return ctx, end
 }
 
-// isLast reports whether a span is the last one of a list. A sweep submits a thousand
-// requests in a row, all with one span.
-func isLast(spans []trace.Span, span trace.Span) bool {
-	n := len(spans)
-	return n > 0 && spans[n-1].SpanContext().Equal(span.SpanContext())
-}
-
-// start starts a span.
 func (o observer) start(ctx context.Context, name string, work dibs.Work, options ...trace.SpanStartOption) (context.Context, func(error)) {
 	ctx, span := o.tracer.Start(ctx, name, options...)
 	if !span.IsRecording() {

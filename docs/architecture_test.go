@@ -1,10 +1,17 @@
 package docs_test
 
 import (
+	"cmp"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,4 +65,95 @@ func coveredByOneReserve(t *testing.T) map[string]bool {
 		covered[file+" "+fields[1]] = true
 	}
 	return covered
+}
+
+// The list of files in CONTRIBUTING.md, "Adding a command", is all production files in which
+// the code knows the command Transfer.
+func TestAddingACommand(t *testing.T) {
+	t.Parallel()
+	_, section, _ := strings.Cut(readText(t, "CONTRIBUTING.md"), "## Adding a command")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var listed []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+\\.go)` \\|").FindAllStringSubmatch(section, -1) {
+		listed = append(listed, m[1])
+	}
+	slices.Sort(listed)
+	if known := filesThatKnow(t, "Transfer", `"transfer"`); !slices.Equal(listed, known) {
+		t.Errorf("CONTRIBUTING.md lists %v, Transfer is in %v", listed, known)
+	}
+	if most := 8; len(listed) > most {
+		t.Errorf("a command takes %d files, at most %d are allowed", len(listed), most)
+	}
+}
+
+// filesThatKnow returns the production files, without programs that merely use the library, whose
+// code has an identifier or a literal.
+func filesThatKnow(t *testing.T, identifier, literal string) (paths []string) {
+	t.Helper()
+	users := []string{"examples", "internal/demo", "internal/model", "internal/linear", "internal/nametest", "internal/coretest", "storetest"}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		name = filepath.ToSlash(name)
+		if err != nil || entry.IsDir() && slices.Contains(users, name) {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") || isTest(name) {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		knows := false
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				knows = knows || n.Name == identifier
+			case *ast.BasicLit:
+				knows = knows || n.Value == literal
+			}
+			return !knows
+		})
+		if knows {
+			paths = append(paths, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// The glossary has each word once, in alphabetical order.
+func TestGlossary(t *testing.T) {
+	t.Parallel()
+	_, glossary, _ := strings.Cut(readText(t, "docs/concepts.md"), "\n## Glossary\n")
+	var words []string
+	for _, m := range regexp.MustCompile(`(?m)^\*\*(.+?)\.\*\*`).FindAllStringSubmatch(glossary, -1) {
+		words = append(words, strings.ToLower(m[1]))
+	}
+	if len(words) < 50 {
+		t.Errorf("the glossary has only %d words", len(words))
+	}
+	if sorted := slices.Compact(slices.Sorted(slices.Values(words))); !slices.Equal(words, sorted) {
+		t.Errorf("the glossary has\n%q, want\n%q", words, sorted)
+	}
+}
+
+// The diagram has the states of docs/rules.md.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	_, table, _ := strings.Cut(readText(t, "docs/rules.md"), "\n## States\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var states []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (\w+) \| [^s]`).FindAllStringSubmatch(table, -1) {
+		states = append(states, m[1])
+	}
+	drawn := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`(?m)^ +(\w+) --> (\w+):`).FindAllStringSubmatch(readText(t, "docs/concepts.md"), -1) {
+		drawn[m[1]], drawn[m[2]] = true, true
+	}
+	sameSet(t, "states", slices.Collect(maps.Keys(drawn)), states)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -149,4 +150,144 @@ func coded[V any](c *coder, m *map[string]V, value func(*V)) {
 		value(&v)
 		(*m)[k] = v
 	}
+}
+
+// layout is the version of keys and values. It is stored in a key of its own, and every value
+// begins with it.
+const layout = 1
+
+// version codes the version of a value.
+func (c *coder) version() {
+	version := uint64(layout)
+	if c.uint(&version); version != layout {
+		c.fail()
+		c.err = fmt.Errorf("%w: it has version %d, this program reads version %d", errDamaged, version, layout)
+	}
+}
+
+// encode returns the value of a record. It does not contain what the key tells.
+func encode(record dibs.Record) []byte {
+	c := &coder{data: make([]byte, 0, 160)}
+	c.record(record)
+	return c.data
+}
+
+// decode reads the value of a record.
+func decode(kind dibs.Kind, id dibs.ID, value []byte) (record dibs.Record, err error) {
+	switch kind {
+	case dibs.KindName:
+		record = &dibs.NameRecord{ID: id}
+	case dibs.KindEntity:
+		record = &dibs.EntityRecord{ID: id}
+	default:
+		record = &dibs.Document{Kind: kind, ID: id}
+	}
+	c := &coder{data: value, decoding: true}
+	if c.record(record); c.err != nil {
+		return nil, fmt.Errorf("%w: %s %s", c.err, kind, id)
+	}
+	return record, nil
+}
+
+func (c *coder) record(record dibs.Record) {
+	c.version()
+	switch r := record.(type) {
+	case *dibs.NameRecord:
+		c.uint(&r.Rev)
+		c.name(r)
+	case *dibs.EntityRecord:
+		c.uint(&r.Rev)
+		c.entityRecord(r)
+	case *dibs.Document:
+		c.uint(&r.Rev)
+		c.document(r)
+	}
+}
+
+func (c *coder) name(n *dibs.NameRecord) {
+	text(c, &n.Namespace)
+	text(c, &n.Canonical)
+	same := n.Value == n.Canonical
+	c.flags(&same, &n.Established, &n.Terms.Witnessed, &n.Terms.Many, &n.Terms.Counted)
+	if !same {
+		text(c, &n.Value)
+	} else if c.decoding {
+		n.Value = n.Canonical
+	}
+	text(c, &n.Profile)
+	text(c, &n.State)
+	text(c, &n.Status)
+	c.uint(&n.Epoch)
+	for _, date := range []*dibs.Instant{&n.CreatedAt, &n.ExpiresAt, &n.AskAt, &n.ConfirmedAt, &n.EndedAt, &n.Until, &n.Due} {
+		integer(c, date)
+	}
+	c.array(n.Token[:])
+	text(c, &n.Principal)
+	c.entity(&n.Intended)
+	text(c, &n.CorrelationID)
+	coded(c, &n.Meta, func(value *string) { text(c, value) })
+	integer(c, &n.Asked)
+	text(c, &n.Doubt)
+	c.entity(&n.Owner)
+	c.array(n.Line[:])
+	c.millis(&n.Terms.Quarantine)
+	c.millis(&n.Terms.HoldHistory)
+	links, spent := dibs.EncodeLinks(n.Links), dibs.EncodeSpent(n.Spent)
+	c.bytes(&links)
+	c.bytes(&spent)
+	if !c.decoding {
+		return
+	}
+	n.Scope = dibs.ScopeOf(n.Namespace)
+	var err error
+	if n.Links, err = dibs.DecodeLinks(links); err != nil {
+		c.fail()
+	}
+	if n.Spent, err = dibs.DecodeSpent(spent); err != nil {
+		c.fail()
+	}
+}
+
+func (c *coder) entityRecord(e *dibs.EntityRecord) {
+	text(c, &e.Scope)
+	c.entity(&e.Entity)
+	c.flags(&e.Archived, &e.Deleted)
+	integer(c, &e.Due)
+	coded(c, &e.Active, func(id *dibs.ID) { c.array(id[:]) })
+}
+
+func (c *coder) document(d *dibs.Document) {
+	text(c, &d.Scope)
+	text(c, &d.Label)
+	integer(c, &d.Due)
+	if c.bytes(&d.Data); c.decoding {
+		d.Data = bytes.Clone(d.Data)
+	}
+}
+
+func (c *coder) event(e *dibs.Event, body *[]byte) {
+	c.version()
+	text(c, &e.Kind)
+	integer(c, &e.At)
+	text(c, &e.Namespace)
+	c.uint(&e.Rev)
+	c.bytes(body)
+}
+
+// encodeEvent returns the value of an event; its key has the id of its name.
+func encodeEvent(event *dibs.Event) ([]byte, error) {
+	body, err := event.EncodeBody()
+	c := &coder{data: make([]byte, 0, 64+len(body))}
+	c.event(event, &body)
+	return c.data, err
+}
+
+func decodeEvent(name dibs.ID, value []byte) (dibs.Event, error) {
+	c := &coder{data: value, decoding: true}
+	event := dibs.Event{ID: name}
+	var body []byte
+	if c.event(&event, &body); c.err != nil {
+		return event, fmt.Errorf("%w: an event of %s", c.err, name)
+	}
+	return event, event.DecodeBody(body)
 }

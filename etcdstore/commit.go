@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -28,36 +29,33 @@ const (
 // Commit commits groups, in as few transactions as the servers' limits allow. Groups that
 // share a transaction are committed or stale one by one.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if err := s.calls.Begin(ctx); err != nil {
-		return nil, err
-	}
-	defer s.calls.End()
-	if err := s.checkClock(); err != nil {
-		return nil, dibs.Unavailable(err).Because(dibs.CauseClock)
-	}
-	pending, err := s.prepare(ctx, groups)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	if err := s.sendAll(ctx, s.split(pending)); err != nil {
-		return nil, err
-	}
-	outcomes := make([]dibs.Outcome, len(pending))
-	for i, p := range pending {
-		outcomes[i] = p.outcome
-	}
-	return outcomes, nil
+	return during(ctx, s, func() ([]dibs.Outcome, error) {
+		if err := s.checkClock(); err != nil {
+			return nil, dibs.Unavailable(err).Because(dibs.CauseClock)
+		}
+		pending, err := s.prepare(ctx, groups)
+		if err == nil {
+			err = s.sendAll(ctx, s.split(pending))
+		}
+		if err != nil {
+			return nil, err
+		}
+		outcomes := make([]dibs.Outcome, len(pending))
+		for i, p := range pending {
+			outcomes[i] = p.outcome
+		}
+		return outcomes, nil
+	})
 }
 
 // sendAll commits batches, each in a transaction of its own. An error after the first commit
 // must not say that nothing happened: the remaining groups are stale instead.
 func (s *Store) sendAll(ctx context.Context, batches [][]*pendingGroup) error {
 	for i, batch := range batches {
-		err := s.send(ctx, batch)
-		if err != nil && i > 0 && !errors.Is(err, dibs.ErrOutcomeUnknown) {
-			return nil
-		}
-		if err != nil {
+		if err := s.send(ctx, batch); err != nil {
+			if i > 0 && !errors.Is(err, dibs.ErrOutcomeUnknown) {
+				return nil
+			}
 			return err
 		}
 	}
@@ -69,12 +67,12 @@ func (s *Store) split(pending []*pendingGroup) (batches [][]*pendingGroup) {
 	var batch []*pendingGroup
 	var most, bytes, events int
 	for _, p := range pending {
-		if p.decided {
+		if p.stale {
 			continue
 		}
 		ops, size := s.size(p)
 		if ownOps+1+ops > s.maxOps {
-			p.decided, p.outcome = true, dibs.TooLarge
+			p.outcome = dibs.TooLarge
 			continue
 		}
 		fits := ownOps+len(batch)+1+max(most, ops) <= s.maxOps && bytes+size <= maxBytes && events+len(p.group.Events) <= maxEvents
@@ -109,11 +107,8 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 		answer, err := s.try(ctx, t)
 		switch {
 		case err == nil && answer.Succeeded:
-			s.committed(t, answer.Header.Revision, func(i int) bool {
-				return answer.Responses[t.own+i].GetResponseTxn().Succeeded
-			})
 			s.clock.learn(t.mark)
-			s.tidyFeed(ctx, t)
+			s.committed(ctx, t, answer.Header.Revision, func(i int) bool { return answer.Responses[i].GetResponseTxn().Succeeded })
 			return nil
 		case err == nil: // another server was faster
 			if final, err = s.learnClock(ctx, answer); err != nil {
@@ -121,8 +116,12 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 			}
 			lost++
 			continue
+		case isTooLarge(err) && len(batch) > 1:
+			half := len(batch) / 2
+			return s.sendAll(ctx, [][]*pendingGroup{batch[:half], batch[half:]})
 		case isTooLarge(err):
-			return s.sendHalves(ctx, batch)
+			batch[0].outcome = dibs.TooLarge
+			return nil
 		case isUndelivered(err) && time.Since(began) < s.cfg.Timeout && ctx.Err() == nil:
 			// Another member may take it, with a new stamp: a window may close meanwhile.
 			_ = wait.Wait(ctx)
@@ -135,7 +134,6 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 		case outcomeErr != nil:
 			return dibs.OutcomeUnknown(fmt.Errorf("%w; its outcome cannot be found out: %w", err, outcomeErr)).Because(causeOf(err))
 		case applied:
-			s.tidyFeed(ctx, t)
 			return nil
 		case isFull(err) || ctx.Err() != nil || time.Since(began) > s.cfg.Timeout:
 			return unavailable(err)
@@ -145,23 +143,11 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 	return nil // all are stale, and are decided again when there are fewer writes
 }
 
-// sendHalves commits groups that the servers refused as too large in two transactions. A
-// single group cannot be split here.
-func (s *Store) sendHalves(ctx context.Context, batch []*pendingGroup) error {
-	if len(batch) == 1 {
-		batch[0].outcome = dibs.TooLarge
-		return nil
-	}
-	half := len(batch) / 2
-	return s.sendAll(ctx, [][]*pendingGroup{batch[:half], batch[half:]})
-}
-
 // transaction is one attempt to commit groups.
 type transaction struct {
 	mark   stamp
 	marker string
 	groups []*pendingGroup // those whose window contains the stamp
-	own    int             // how many operations come before those of the groups
 }
 
 func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transaction {
@@ -174,68 +160,126 @@ func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transacti
 	return t
 }
 
-// isBefore is the condition that the stored order is lower than that of a stamp.
-func (s *Store) isBefore(mark stamp) clientv3.Cmp {
-	return clientv3.Compare(clientv3.Value(s.keys.clock()), "<", string(number(mark.order)))
-}
-
-// try sends a transaction once: a second attempt could commit it twice.
+// try sends a transaction once: a second attempt could commit it twice. The entry in the feed
+// lists the events of all groups, committed or not: readers skip events that are not there.
 func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse, error) {
-	then := s.ownOps(t)
-	t.own = len(then)
-	events := 0
-	for _, p := range t.groups {
-		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, events), nil))
-		events += len(p.group.Events)
-	}
-	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isAfterFinal(t.mark)).Then(then...).Else(s.readClock()...).Commit()
-	})
-}
-
-// ownOps returns what a transaction puts for all of its groups. The entry in the feed lists
-// the events of all groups, committed or not: readers skip events that are not there.
-func (s *Store) ownOps(t *transaction) []clientv3.Op {
-	ops := []clientv3.Op{
-		clientv3.OpPut(s.keys.clock(), t.mark.encode()),
-		clientv3.OpPut(t.marker, t.mark.encode()),
-	}
 	var ids []byte
+	then := make([]clientv3.Op, 0, len(t.groups)+ownOps)
 	for _, p := range t.groups {
+		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{})), nil))
 		for i := range p.group.Events {
 			ids = append(ids, p.group.Events[i].ID[:]...)
 		}
 	}
+	then = append(then, clientv3.OpPut(s.keys.clock(), t.mark.encode()), clientv3.OpPut(t.marker, t.mark.encode()))
 	if len(ids) > 0 {
-		ops = append(ops, clientv3.OpPut(s.keys.feed()+string(number(t.mark.order)), string(ids)))
+		then = append(then, clientv3.OpPut(s.keys.feed()+number(t.mark.order), string(ids)))
 	}
-	return ops
+	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)).Then(then...).Else(s.readClock()...).Commit()
+	})
 }
 
-// committed sets the outcomes of a transaction that etcd has applied, at its revision mod.
-func (s *Store) committed(t *transaction, mod int64, succeeded func(i int) bool) {
+// committed sets the outcomes of a transaction that etcd has applied, at its revision mod. It
+// notes how the groups have left their records; after a stale one it forgets what that rested on.
+func (s *Store) committed(ctx context.Context, t *transaction, mod int64, succeeded func(i int) bool) {
 	for i, p := range t.groups {
-		if succeeded(i) {
-			p.outcome = dibs.Committed
+		if !succeeded(i) {
+			for _, read := range p.group.Reads {
+				s.footprints.remove(s.keys.ref(read.Ref))
+			}
+			continue
 		}
-		s.updateFootprints(p, mod)
+		p.outcome = dibs.Committed
+		for _, w := range p.group.Writes {
+			if key := s.keys.ref(w.Record.Ref()); w.Delete {
+				s.footprints.remove(key)
+			} else {
+				s.footprints.put(key, s.footprint(w.Record, mod))
+			}
+		}
 	}
+	s.tidyFeed(ctx, t)
 }
 
-// updateFootprints notes how a group has left its records. After a stale one it forgets what
-// the group rested on.
-func (s *Store) updateFootprints(p *pendingGroup, mod int64) {
-	if p.outcome != dibs.Committed {
+// findOutcome reports whether a transaction was applied although it returned an error. Its answer
+// is final.
+func (s *Store) findOutcome(ctx context.Context, t *transaction, failure error) (applied bool, err error) {
+	// The transaction may have used up the caller's time.
+	ctx = context.WithoutCancel(ctx)
+	beyond, read := s.clock.next(0), clientv3.OpGet(t.marker)
+	answer, err := s.transact(ctx, func(txn clientv3.Txn) clientv3.Txn {
+		if isFull(failure) {
+			return txn.Then(read) // a full member may have applied the transaction, but has certainly finished it
+		}
+		// It may still be under way. Once the stored order is higher, it can never be applied.
+		return txn.If(s.isBefore(beyond)).Then(read, clientv3.OpPut(s.keys.clock(), beyond.encode())).Else(read)
+	})
+	if err != nil {
+		return false, err
+	}
+	// If it was applied, its marker, which only this slot writes, has its stamp.
+	marker := answer.Responses[0].GetResponseRange().Kvs
+	if len(marker) == 0 || string(marker[0].Value) != t.mark.encode() {
+		return false, nil
+	}
+	return true, s.findCommitted(ctx, t, marker[0].ModRevision)
+}
+
+// findCommitted finds out which groups of an applied transaction were committed: those whose
+// conditions were true just before it.
+func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) error {
+	var keys []string
+	for _, p := range t.groups {
 		for _, read := range p.group.Reads {
-			s.footprints.remove(s.keys.ref(read.Ref))
-		}
-		return
-	}
-	for _, w := range p.group.Writes {
-		if key := s.keys.ref(w.Record.Ref()); w.Delete {
-			s.footprints.remove(key)
-		} else {
-			s.footprints.put(key, s.footprint(w.Record, mod))
+			keys = append(keys, s.keys.ref(read.Ref))
 		}
 	}
+	before, err := s.getKeys(ctx, keys, mod-1)
+	if err != nil {
+		return fmt.Errorf("the transaction was applied, but it is unknown which groups were stale: %w", err)
+	}
+	s.committed(ctx, t, mod, func(i int) bool {
+		p := t.groups[i]
+		succeeded := true
+		for j, read := range p.group.Reads {
+			succeeded = succeeded && before[j].GetModRevision() == p.formers[s.keys.ref(read.Ref)].mod
+		}
+		before = before[len(p.group.Reads):]
+		return succeeded
+	})
+	return nil
+}
+
+// slots numbers concurrent commits, so that each has a marker of its own.
+type slots struct {
+	mu   sync.Mutex
+	busy []bool
+}
+
+// take returns the lowest free slot.
+func (s *slots) take() uint16 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, busy := range s.busy {
+		if !busy {
+			s.busy[i] = true
+			return uint16(i)
+		}
+	}
+	s.busy = append(s.busy, true)
+	return uint16(len(s.busy) - 1)
+}
+
+func (s *slots) release(slot uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[slot] = false
+}
+
+// used reports whether any slot was ever taken.
+func (s *slots) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.busy) > 0
 }

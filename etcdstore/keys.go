@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strings"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/calldibs/dibs"
 )
 
@@ -53,7 +55,7 @@ func (k keys) listing(kind dibs.Kind) string { return k.prefix + "l" + string(ki
 
 // dueFrom is the first key of records that are due at a date or later.
 func (k keys) dueFrom(date dibs.Instant) string {
-	return k.prefix + "t" + string(number(uint64(date)))
+	return k.prefix + "t" + number(uint64(date))
 }
 
 func (k keys) due(date dibs.Instant, ref dibs.Ref) string {
@@ -77,16 +79,22 @@ func (k keys) parseDue(key string) (ref dibs.Ref, ok bool) {
 func (k keys) owned(entity dibs.ID) string { return k.prefix + "o" + string(entity[:]) }
 
 func (k keys) feed() string                { return k.prefix + "v" }
-func (k keys) history(name dibs.ID) string { return k.prefix + "h" + string(name[:]) }
 func (k keys) markers() string             { return k.prefix + "b" }
 func (k keys) servers() string             { return k.prefix + "m" }
+func (k keys) history(name dibs.ID) string { return k.prefix + "h" + string(name[:]) }
+
+// parseHistory returns the name and the position of an event from its key.
+func (k keys) parseHistory(key string) (name dibs.ID, position string) {
+	rest := key[len(k.prefix)+1:]
+	return dibs.ID([]byte(rest)), rest[len(name):]
+}
 
 func (k keys) marker(server string, slot uint16) string {
 	return k.markers() + server + string(binary.BigEndian.AppendUint16(nil, slot))
 }
 
 // number encodes a number as part of a key or a value.
-func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func number(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
 
 // decodeNumber is the inverse of number. A value of another length is 0.
 func decodeNumber(value []byte) uint64 {
@@ -97,13 +105,4 @@ func decodeNumber(value []byte) uint64 {
 }
 
 // prefixEnd returns the first key behind all that begin with a prefix.
-func prefixEnd(prefix string) string {
-	end := []byte(prefix)
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i] < 0xff {
-			end[i]++
-			return string(end[:i+1])
-		}
-	}
-	return nul // to etcd this is the end of all keys
-}
+var prefixEnd = clientv3.GetPrefixRangeEnd

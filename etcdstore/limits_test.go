@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/internal/etcdtest"
@@ -115,5 +117,124 @@ func sharedRecord(t *testing.T, reg *dibs.Registry) {
 	}
 	if _, err := reg.Apply(t.Context(), list[:20]...); err != nil {
 		t.Error(err)
+	}
+}
+
+// A full database refuses writes, and can still be read. A refused write is not applied, although
+// etcd gives the same answer to the last one that fits. After the steps in the error message it
+// accepts writes again.
+func TestDatabaseIsFull(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1, Quota: 4 << 20})
+	cfg := quiet(cluster)
+	cfg.Timeout = patience
+	store := open(t, cfg)
+	doc := dibs.Document{Kind: "storetest", ID: dibs.ID{1}, Label: "grows", Data: make([]byte, 256<<10)}
+	change := func() error {
+		written := doc
+		written.Rev++
+		outcomes, err := store.Commit(t.Context(), []dibs.Group{{
+			Reads:  []dibs.Read{{Ref: doc.Ref(), Rev: doc.Rev}},
+			Writes: []dibs.Write{{Record: &written}},
+		}})
+		if err != nil {
+			return err
+		}
+		if outcomes[0] != dibs.Committed {
+			t.Fatalf("outcome %v", outcomes[0])
+		}
+		doc.Rev++
+		return nil
+	}
+	var err error
+	for range 100 {
+		if err = change(); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "NOSPACE") || !strings.Contains(err.Error(), "alarm disarm") {
+		t.Fatalf("%v, want UNAVAILABLE that names the alarm and what to do", err)
+	}
+	if failed, ok := errors.AsType[*dibs.Error](err); !ok || failed.Cause != dibs.CauseDiskFull {
+		t.Errorf("%v, want the cause %q", err, dibs.CauseDiskFull)
+	}
+	found, err := store.Load(t.Context(), []dibs.Ref{doc.Ref()})
+	if err != nil || len(found.Records) != 1 || found.Records[0].Revision() != doc.Rev {
+		t.Fatalf("%v, %v: the document cannot be read", found, err)
+	}
+
+	compact(t, cluster)
+	if _, err := cluster.Client(t).AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := change(); err != nil {
+		t.Error(err)
+	}
+}
+
+// compact compacts and defragments a cluster of one member.
+func compact(t *testing.T, cluster *etcdtest.Cluster) {
+	t.Helper()
+	client := cluster.Client(t)
+	now, err := client.Get(t.Context(), "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Compact(t.Context(), now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Defragment(t.Context(), cluster.Endpoints()[0]); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sizeOf returns the size of the compacted database.
+func sizeOf(t *testing.T, cluster *etcdtest.Cluster) int64 {
+	t.Helper()
+	compact(t, cluster)
+	status, err := cluster.Client(t).Status(t.Context(), cluster.Endpoints()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.DbSizeInUse
+}
+
+// A confirmed name of 13 characters, with its entity, its two events and all indexes, takes at most
+// 1,300 bytes in the database of a member.
+func TestBytesPerName(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
+	const (
+		names   = 2000
+		callers = 100
+		most    = 1300
+	)
+	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1, MaxTxnOps: 2048})
+	cfg := quiet(cluster)
+	cfg.Timeout = patience
+	reg := register(t, cfg, dibs.Config{})
+	before := sizeOf(t, cluster)
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for i := caller; i < names; i += callers {
+				hold, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: fmt.Sprintf("name-%08x", uint32(i)*2654435761)})
+				if err == nil {
+					_, err = reg.Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(i)}})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	each := (sizeOf(t, cluster) - before) / names
+	t.Logf("%d bytes a name", each)
+	if each > most {
+		t.Errorf("%d bytes a name, more than %d", each, most)
 	}
 }

@@ -2,26 +2,106 @@ package etcdstore
 
 import (
 	"context"
-	"encoding/binary"
 	"maps"
 	"slices"
+	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/generation"
+	"github.com/calldibs/dibs/internal/record"
 )
+
+// footprint is what a commit must know of a record that it changes: etcd's revision, which the
+// transaction compares, and the index keys to clean up.
+type footprint struct {
+	rev     uint64 // the record's own revision
+	mod     int64  // etcd's
+	indexes []index
+}
+
+// index is a key that leads to a record.
+type index struct{ key, value string }
+
+func (s *Store) footprint(r dibs.Record, mod int64) footprint {
+	return footprint{rev: r.Revision(), mod: mod, indexes: s.indexes(r)}
+}
+
+// indexes returns the keys that lead to a record.
+func (s *Store) indexes(r dibs.Record) []index {
+	ref := r.Ref()
+	id := string(ref.ID[:])
+	var all []index
+	label := listLabel(ref.Kind, record.Position(r))
+	if ref.Kind != dibs.KindEntity {
+		all = append(all, index{s.keys.listing(ref.Kind) + label, id})
+	}
+	if date := record.Due(r); date != 0 {
+		all = append(all, index{s.keys.due(date, ref), ref.Scope})
+	}
+	if name, ok := r.(*dibs.NameRecord); ok && record.Owned(name) {
+		all = append(all, index{s.keys.owned(dibs.EntityID(name.Scope, name.Owner)) + label, id})
+	}
+	return all
+}
+
+// maxFootprints is the size of one generation of the cache.
+const maxFootprints = 1 << 15
+
+// footprints caches the footprints of records that were loaded or committed lately. A wrong one
+// only makes a commit stale, since commits compare etcd's revision.
+type footprints struct {
+	mu    sync.Mutex
+	byKey generation.Map[string, footprint] // the key of the record
+}
+
+func newFootprints() *footprints {
+	return &footprints{byKey: generation.Map[string, footprint]{Size: maxFootprints}}
+}
+
+// put adds a footprint, unless a later one is cached: a read from before a commit may arrive
+// after it.
+func (f *footprints) put(key string, fp footprint) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if later, ok := f.byKey.Get(key); !ok || later.mod <= fp.mod {
+		f.byKey.Put(key, fp)
+	}
+}
+
+// get returns the footprint of a revision of a record.
+func (f *footprints) get(key string, rev uint64) (fp footprint, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fp, ok = f.byKey.Get(key)
+	return fp, ok && fp.rev == rev
+}
+
+func (f *footprints) remove(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.byKey.Delete(key)
+}
 
 // pendingGroup is a group on its way into a transaction.
 type pendingGroup struct {
 	group   dibs.Group
 	outcome dibs.Outcome
-	decided bool // the outcome is final, and the group is in no transaction
+	stale   bool // it is in no transaction
 
-	formers   map[string]footprint // of the existing records that it read, by key
-	events    [][]byte             // the values of its events
-	histories map[dibs.ID][]string // positions of the events of deleted names
-	puts      map[string]string    // except events, whose keys depend on the stamp
-	deletes   []string             // keys that are not among the puts
+	formers map[string]footprint // of the existing records that it read, by key
+	changes map[string]change    // by key, except events, whose keys depend on the stamp
+	events  [][]byte             // the values of its events
+
+	deletedNames  []dibs.ID // their events are deleted too
+	deletedOrders []string  // of the commits of those events
+}
+
+// change is the new value of a key, or its deletion.
+type change struct {
+	value   string
+	deleted bool
 }
 
 // prepare works out what groups compare and change. It loads footprints that are missing.
@@ -31,20 +111,18 @@ func (s *Store) prepare(ctx context.Context, groups []dibs.Group) ([]*pendingGro
 	}
 	pending := make([]*pendingGroup, len(groups))
 	for i, group := range groups {
-		p := &pendingGroup{group: group, formers: make(map[string]footprint)}
+		p := &pendingGroup{group: group, formers: make(map[string]footprint), changes: make(map[string]change)}
 		pending[i] = p
 		for _, read := range group.Reads {
 			if read.Rev == 0 {
 				continue
 			}
 			key := s.keys.ref(read.Ref)
-			former, ok := s.footprints.get(key)
-			if !ok || former.rev != read.Rev {
-				p.decided = true // stale
-			}
+			former, ok := s.footprints.get(key, read.Rev)
+			p.stale = p.stale || !ok
 			p.formers[key] = former
 		}
-		if p.decided {
+		if p.stale {
 			continue
 		}
 		if err := s.write(ctx, p); err != nil {
@@ -54,8 +132,7 @@ func (s *Store) prepare(ctx context.Context, groups []dibs.Group) ([]*pendingGro
 	return pending, nil
 }
 
-// loadFootprints loads the records that the groups have read and whose footprint is missing,
-// or has another revision.
+// loadFootprints loads the records that the groups have read and whose footprint is missing.
 func (s *Store) loadFootprints(ctx context.Context, groups []dibs.Group) error {
 	var missing []dibs.Ref
 	for _, group := range groups {
@@ -63,7 +140,7 @@ func (s *Store) loadFootprints(ctx context.Context, groups []dibs.Group) error {
 			if read.Rev == 0 {
 				continue
 			}
-			if f, ok := s.footprints.get(s.keys.ref(read.Ref)); !ok || f.rev != read.Rev {
+			if _, ok := s.footprints.get(s.keys.ref(read.Ref), read.Rev); !ok {
 				missing = append(missing, read.Ref)
 			}
 		}
@@ -77,13 +154,13 @@ func (s *Store) loadFootprints(ctx context.Context, groups []dibs.Group) error {
 
 // write works out the changes of a group.
 func (s *Store) write(ctx context.Context, p *pendingGroup) error {
-	p.puts = make(map[string]string)
-	gone := make(map[string]bool)
 	for _, w := range p.group.Writes {
 		ref := w.Record.Ref()
 		key := s.keys.ref(ref)
 		for _, former := range p.formers[key].indexes {
-			gone[former.key] = true
+			if _, put := p.changes[former.key]; !put {
+				p.changes[former.key] = change{deleted: true}
+			}
 		}
 		if (w.Delete || w.Renew) && ref.Kind == dibs.KindName {
 			if err := s.findHistory(ctx, p, ref.ID); err != nil {
@@ -91,21 +168,21 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 			}
 		}
 		if w.Delete {
-			gone[key] = true
+			p.changes[key] = change{deleted: true}
 			continue
 		}
-		p.puts[key] = string(encode(w.Record))
+		p.changes[key] = change{value: string(encode(w.Record))}
 		for _, to := range s.indexes(w.Record) {
-			p.puts[to.key] = to.value
+			p.changes[to.key] = change{value: to.value}
 		}
 	}
-	for key := range gone {
-		if _, stays := p.puts[key]; !stays {
-			p.deletes = append(p.deletes, key)
+	for _, former := range p.formers {
+		for _, f := range former.indexes {
+			if p.changes[f.key] == (change{value: f.value}) {
+				delete(p.changes, f.key) // it exists already: an index changes only with its record
+			}
 		}
 	}
-	slices.Sort(p.deletes)
-	p.skipUnchangedIndexes()
 	for i := range p.group.Events {
 		value, err := encodeEvent(&p.group.Events[i])
 		if err != nil {
@@ -124,7 +201,7 @@ func (s *Store) redact(ctx context.Context, p *pendingGroup) error {
 	}
 	keys := make([]string, len(p.group.Redacts))
 	for i := range p.group.Redacts {
-		position, err := parseCursor(p.group.Redacts[i].Cursor)
+		position, err := s.parseCursor(ctx, p.group.Redacts[i].Cursor)
 		if err != nil {
 			return err
 		}
@@ -142,41 +219,25 @@ func (s *Store) redact(ctx context.Context, p *pendingGroup) error {
 		if err != nil {
 			return err
 		}
-		p.puts[keys[i]] = string(value)
+		p.changes[keys[i]] = change{value: string(value)}
 	}
 	return nil
 }
 
-// skipUnchangedIndexes removes puts of index keys that exist already. They change only with
-// their record.
-func (p *pendingGroup) skipUnchangedIndexes() {
-	for _, former := range p.formers {
-		for _, f := range former.indexes {
-			if p.puts[f.key] == f.value {
-				delete(p.puts, f.key)
-			}
-		}
-	}
-}
-
-// findHistory finds the positions of the events of a name that is deleted. No event can be
+// findHistory finds the events of a name that is deleted. No event can be
 // added before the transaction without a change of the name.
 func (s *Store) findHistory(ctx context.Context, p *pendingGroup, name dibs.ID) error {
 	prefix := s.keys.history(name)
-	answer, err := retry(ctx, s, func(ctx context.Context) (*clientv3.GetResponse, error) {
-		return s.client.Get(ctx, prefix, clientv3.WithRange(prefixEnd(prefix)), clientv3.WithKeysOnly())
-	})
+	found, _, err := s.scan(ctx, prefix, prefixEnd(prefix), 0, clientv3.WithKeysOnly())
 	if err != nil {
 		return err
 	}
-	if p.histories == nil {
-		p.histories = make(map[dibs.ID][]string)
+	p.deletedNames = append(p.deletedNames, name)
+	for _, kv := range found.Kvs {
+		if at := string(kv.Key[len(prefix):]); len(at) == positionSize {
+			p.deletedOrders = append(p.deletedOrders, at[:orderSize])
+		}
 	}
-	positions := make([]string, len(answer.Kvs))
-	for i, kv := range answer.Kvs {
-		positions[i] = string(kv.Key[len(prefix):])
-	}
-	p.histories[name] = positions
 	return nil
 }
 
@@ -197,13 +258,14 @@ func (s *Store) compares(p *pendingGroup) []clientv3.Cmp {
 // ops returns the changes. The first event gets the index firstEvent.
 func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []clientv3.Op {
 	var all []clientv3.Op
-	for _, key := range slices.Sorted(maps.Keys(p.puts)) {
-		all = append(all, clientv3.OpPut(key, p.puts[key]))
+	for _, key := range slices.Sorted(maps.Keys(p.changes)) {
+		if p.changes[key].deleted {
+			all = append(all, clientv3.OpDelete(key))
+		} else {
+			all = append(all, clientv3.OpPut(key, p.changes[key].value))
+		}
 	}
-	for _, key := range p.deletes {
-		all = append(all, clientv3.OpDelete(key))
-	}
-	for name := range p.histories {
+	for _, name := range p.deletedNames {
 		// Up to this commit: its own events of the name stay.
 		prefix := s.keys.history(name)
 		all = append(all, clientv3.OpDelete(prefix, clientv3.WithRange(prefix+position(mark.order, 0))))
@@ -214,37 +276,19 @@ func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []clientv3.Op {
 	return all
 }
 
-// position returns the position of an event in the feed: the order of its commit, and its
-// index among the events of the commit.
-func position(order uint64, index int) string { return positionIn(string(number(order)), index) }
-
-func positionIn(order string, index int) string {
-	return string(binary.BigEndian.AppendUint16([]byte(order), uint16(index)))
-}
-
-const (
-	orderSize    = 8
-	positionSize = orderSize + 2
-	maxEvents    = 1 << 16 // in a transaction: an index has two bytes
-)
-
 // size returns how much of the servers' limits a group takes.
 func (s *Store) size(p *pendingGroup) (ops, bytes int) {
 	const overhead = 16                                               // of each, on the wire
 	keySize := len(s.keys.prefix) + 1 + len(dibs.ID{}) + positionSize // of an event
-	ops = len(p.puts) + len(p.deletes) + len(p.events) + len(p.histories)
-	for key, value := range p.puts {
-		bytes += len(key) + len(value) + overhead
-	}
-	for _, key := range p.deletes {
-		bytes += len(key) + overhead
+	for key, to := range p.changes {
+		bytes += len(key) + len(to.value) + overhead
 	}
 	for _, value := range p.events {
 		bytes += keySize + len(value) + overhead + len(dibs.ID{})
 	}
-	bytes += len(p.histories) * (2*keySize + overhead)
+	bytes += len(p.deletedNames) * (2*keySize + overhead)
 	for _, read := range p.group.Reads {
 		bytes += len(s.keys.ref(read.Ref)) + overhead
 	}
-	return max(ops, len(p.group.Reads)), bytes
+	return max(len(p.changes)+len(p.events)+len(p.deletedNames), len(p.group.Reads)), bytes
 }

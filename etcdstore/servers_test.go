@@ -3,10 +3,12 @@
 package etcdstore_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -104,5 +106,134 @@ func TestUnreachable(t *testing.T) {
 	}
 	if _, err := etcdstore.Open(t.Context(), etcdstore.Config{}); err == nil {
 		t.Error("it was opened without endpoints")
+	}
+}
+
+// offClock is a machine's clock that is wrong by some time.
+type offClock struct{ off atomic.Int64 }
+
+func (c *offClock) now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
+
+// serve opens a store on a machine with a wrong clock.
+func serve(t *testing.T, prefix string, off time.Duration) (*etcdstore.Store, *offClock) {
+	t.Helper()
+	clock := new(offClock)
+	clock.off.Store(int64(off))
+	store := open(t, etcdstore.PublishTimeOften(etcdstore.Config{
+		Endpoints: etcdtest.Shared(t).Endpoints(), Prefix: prefix, Now: clock.now, Timeout: patience,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}))
+	return store, clock
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * patience); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("timeout, waiting until " + what)
+		}
+	}
+}
+
+// writes reports whether a server writes. If not, the error must name the clock.
+func writes(t *testing.T, store *etcdstore.Store) bool {
+	t.Helper()
+	_, err := store.Commit(t.Context(), []dibs.Group{{}})
+	if err != nil && (!errors.Is(err, dibs.ErrUnavailable) || !strings.Contains(err.Error(), "clock is")) {
+		t.Fatal(err)
+	}
+	if _, readErr := store.Load(t.Context(), nil); readErr != nil {
+		t.Errorf("a server with a wrong clock cannot read: %v", readErr)
+	}
+	return err == nil
+}
+
+// A server whose clock differs from all others does not write until its clock is right.
+func TestNewServerWithAWrongClock(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]time.Duration{"ahead": 2 * time.Minute, "behind": -2 * time.Minute, "a little ahead": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prefix := etcdtest.Shared(t).Prefix()
+			first, _ := serve(t, prefix, 0)
+			second, _ := serve(t, prefix, 0)
+			eventually(t, "the two know each other", func() bool { return first.ServersKnown() == 1 && second.ServersKnown() == 1 })
+			added, clock := serve(t, prefix, off)
+			if writes(t, added) {
+				t.Error("the new server writes")
+			}
+			eventually(t, "all know of it", func() bool { return first.ServersKnown() == 2 && second.ServersKnown() == 2 })
+			if !writes(t, first) || !writes(t, second) {
+				t.Error("the servers with right clocks do not write")
+			}
+			clock.off.Store(0)
+			eventually(t, "it writes with a right clock", func() bool { return writes(t, added) })
+		})
+	}
+}
+
+// Of two servers whose clocks differ, the older one goes on.
+func TestTwoClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	prefix := etcdtest.Shared(t).Prefix()
+	first, _ := serve(t, prefix, 0)
+	second, clock := serve(t, prefix, 100*time.Millisecond)
+	eventually(t, "the two know each other", func() bool { return first.ServersKnown() == 1 && second.ServersKnown() == 1 })
+	if !writes(t, first) || !writes(t, second) {
+		t.Error("two servers that nearly agree do not write")
+	}
+	clock.off.Store(int64(time.Minute))
+	eventually(t, "the second notices", func() bool { return !writes(t, second) })
+	if !writes(t, first) {
+		t.Error("the first does not write either")
+	}
+}
+
+// SetTime corrects a registry whose time is far ahead.
+func TestSetTime(t *testing.T) {
+	t.Parallel()
+	prefix := etcdtest.Shared(t).Prefix()
+	wrong, _ := serve(t, prefix, 24*time.Hour)
+	if !writes(t, wrong) {
+		t.Fatal("a lone server does not write")
+	}
+	if err := wrong.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store, _ := serve(t, prefix, 0)
+	if writes(t, store) {
+		t.Error("a server with a clock a day behind the registry's time writes")
+	}
+	if err := store.SetTime(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if !writes(t, store) {
+		t.Error("it does not write after the time was set")
+	}
+	if now, _ := store.Now(); now.Time().After(time.Now().Add(time.Second)) {
+		t.Errorf("the time is %s", now)
+	}
+}
+
+// The published time of a killed server does not keep others from writing.
+func TestKilledServer(t *testing.T) {
+	t.Parallel()
+	cluster := etcdtest.Shared(t)
+	prefix := cluster.Prefix()
+	first, _ := serve(t, prefix, 0)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	published := binary.BigEndian.AppendUint64(make([]byte, 8), uint64(time.Now().Add(-20*time.Second).UnixMilli()))
+	if _, err := cluster.Client(t).Put(t.Context(), prefix+"mkilled", string(published)); err != nil {
+		t.Fatal(err)
+	}
+	store, _ := serve(t, prefix, 0)
+	if store.ServersKnown() != 1 {
+		t.Error("the killed server is not known")
+	}
+	if !writes(t, store) {
+		t.Error("the server does not write")
 	}
 }

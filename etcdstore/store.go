@@ -21,6 +21,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/inflight"
 	"github.com/calldibs/dibs/internal/wake"
 )
@@ -69,32 +70,14 @@ func (s *Store) Ping(ctx context.Context) error {
 // errWiped is returned if the clock has disappeared since the store was opened.
 var errWiped = errors.New("etcdstore: the registry's clock is missing in etcd, its prefix may have been deleted: restore etcd from a snapshot, or open the store again")
 
-// SetTime sets the registry's time. It is for an operator, after a server with a wrong clock
-// has moved it far ahead and all others refuse to write. Holds that ended by the wrong time stay
-// ended. Other servers learn the new time with their next call.
-func (s *Store) SetTime(ctx context.Context, now time.Time) error {
+// during runs a call that Close waits for, and classifies its error.
+func during[T any](ctx context.Context, s *Store, call func() (T, error)) (result T, err error) {
 	if err := s.calls.Begin(ctx); err != nil {
-		return err
+		return result, err
 	}
 	defer s.calls.End()
-	for lost := range maxLost {
-		mark := s.clock.next(lost)
-		mark.time = dibs.InstantOf(now)
-		answer, err := s.transact(ctx, func(t clientv3.Txn) clientv3.Txn {
-			return t.If(s.isBefore(mark)).Then(s.putClock(mark)...).Else(clientv3.OpGet(s.keys.clock()))
-		})
-		if err != nil {
-			return unavailable(err)
-		}
-		if answer.Succeeded {
-			s.clock.learn(mark)
-			return nil
-		}
-		if _, err := s.learnStamp(answer.Responses[0].GetResponseRange().Kvs); err != nil {
-			return unavailable(err)
-		}
-	}
-	return unavailable(errContention)
+	result, err = call()
+	return result, unavailable(err)
 }
 
 // closeTimeout is how long Close tries to remove this server's keys.
@@ -108,18 +91,41 @@ func (s *Store) Close() error {
 		s.working.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		s.removeOwnKeys(ctx)
+		// Other servers or etcd remove later what this fails to remove.
+		if s.slots.used() {
+			_, _ = s.client.Delete(ctx, s.keys.markers()+s.server, clientv3.WithPrefix())
+		}
+		if s.skew.lease != 0 {
+			_, _ = s.client.Revoke(ctx, s.skew.lease)
+		}
 		_ = s.client.Close() // fails only if it is closed already
 		return nil
 	})
 }
 
-// removeOwnKeys removes the keys that only this server needs. If it fails, other servers or etcd
-// remove them later.
-func (s *Store) removeOwnKeys(ctx context.Context) {
-	if s.slots.used() {
-		prefix := s.keys.markers() + s.server
-		_, _ = s.client.Delete(ctx, prefix, clientv3.WithRange(prefixEnd(prefix)))
+// Wake returns a channel that receives when another process may have committed: every commit
+// changes the clock, which is watched. It is a hint. The channel of a closed store is nil.
+func (s *Store) Wake(ctx context.Context) <-chan struct{} {
+	if s.calls.Begin(ctx) != nil {
+		return nil
 	}
-	s.skew.leave(ctx, s.client)
+	defer s.calls.End()
+	s.watchClock.Do(func() {
+		s.working.Go(func() {
+			s.watch(s.keys.clock(), 0, func(clientv3.WatchResponse) { s.subscribers.Wake() })
+		})
+	})
+	return s.subscribers.Subscribe(ctx)
+}
+
+// watch calls changed with all changes of a key until the store is closed: from a revision of
+// etcd on, or from the present one if from is zero. When etcd ends the watch, watch starts
+// another.
+func (s *Store) watch(key string, from int64, changed func(clientv3.WatchResponse), opts ...clientv3.OpOption) {
+	for ctx := clientv3.WithRequireLeader(s.running); ctx.Err() == nil; from = 0 {
+		for answer := range s.client.Watch(ctx, key, append(opts, clientv3.WithRev(from))...) {
+			changed(answer)
+		}
+		_ = backoff.Sleep(ctx, 200*time.Millisecond)
+	}
 }

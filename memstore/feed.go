@@ -72,29 +72,24 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !query.Name.IsZero() {
-		return f.history(query.Name, after, query.Limit), nil
+	var entries []*entry
+	if query.Name.IsZero() {
+		start, _ := search(f.all, after+1)
+		entries = f.all[start:min(start+query.Limit, len(f.all))]
+	} else {
+		history := f.byName[query.Name]
+		if after != 0 {
+			end, _ := search(history, after)
+			history = history[:end]
+		}
+		entries = slices.Clone(history[max(0, len(history)-query.Limit):])
+		slices.Reverse(entries) // newest first
 	}
-	start, _ := search(f.all, after+1)
 	var page []dibs.Event
-	for _, e := range f.all[start:min(start+query.Limit, len(f.all))] {
+	for _, e := range entries {
 		page = append(page, e.event)
 	}
 	return copyEvents(page), nil
-}
-
-// history returns events of a name before a position, newest first. Position 0 stands for the
-// end.
-func (f *feed) history(name dibs.ID, before uint64, limit int) (page []dibs.Event) {
-	entries := f.byName[name]
-	if before != 0 {
-		end, _ := search(entries, before)
-		entries = entries[:end]
-	}
-	for _, e := range slices.Backward(entries[max(0, len(entries)-limit):]) {
-		page = append(page, e.event)
-	}
-	return copyEvents(page)
 }
 
 // position returns the position of a cursor. It accepts only the spelling that append uses.

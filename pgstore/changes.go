@@ -15,26 +15,46 @@ type changes struct {
 	batch uuid
 	stamp int64
 
-	names     rowChanges[nameRow]
-	entities  rowChanges[entityRow]
-	documents rowChanges[documentRow]
-	yields    []uuid
-	events    []*eventRow
-	redacts   []*eventRow
-	window    dibs.Window
+	documents, entities, names rowChanges
 
-	now int64 // the database's clock, from its answer
+	yields  []uuid
+	events  []*eventRow
+	redacts []*eventRow
+	window  dibs.Window
+
+	now      int64         // the database's clock, from its answer
+	inserted map[uuid]bool // the new names that were absent, from the answer
 }
 
 // rowChanges is what a transaction does to the rows of one table.
-type rowChanges[R any] struct {
-	insert, update, remove []*R
-	renew                  []*R // replace rows with the same key
-	share                  []*R // read and not changed
+type rowChanges struct {
+	table                  *table[row]
+	insert, update, remove []*row
+	renew                  []*row // replace rows with the same key
+	share                  []*row // read and not changed
+}
+
+// tables returns the tables in the order in which every transaction takes them. Entities come
+// before names so that two processes that give one entity a name meet at the entity, and not at
+// the unique index on active names.
+func (c *changes) tables() [3]*rowChanges { return [3]*rowChanges{&c.documents, &c.entities, &c.names} }
+
+func (c *changes) tableOf(kind dibs.Kind) *rowChanges {
+	switch kind {
+	case dibs.KindName:
+		return &c.names
+	case dibs.KindEntity:
+		return &c.entities
+	default:
+		return &c.documents
+	}
 }
 
 func (s *Store) newChanges() *changes {
-	return &changes{batch: s.batches.next(), stamp: s.stamps.next()}
+	return &changes{
+		batch: s.batches.next(), stamp: s.stamps.next(),
+		documents: rowChanges{table: &documents}, entities: rowChanges{table: &entities}, names: rowChanges{table: &names},
+	}
 }
 
 // add adds a group.
@@ -74,15 +94,11 @@ func (c *changes) add(g *dibs.Group) error {
 
 // chain links the events of each name to each other and to the name's row.
 func (c *changes) chain() {
-	written := make(map[uuid]*nameRow, len(c.names.insert)+len(c.names.update))
-	for _, rows := range [][]*nameRow{c.names.insert, c.names.update, c.names.renew} {
+	written := make(map[uuid]*row, len(c.names.insert)+len(c.names.update))
+	for _, rows := range [][]*row{c.names.insert, c.names.update, c.names.renew} {
 		for _, n := range rows {
 			written[n.id] = n
 		}
-	}
-	begins := make(map[uuid]bool, len(c.names.renew)) // names that begin a new history
-	for _, n := range c.names.renew {
-		begins[n.id] = true
 	}
 	for _, e := range c.events {
 		n, ok := written[e.name]
@@ -90,7 +106,7 @@ func (c *changes) chain() {
 		case !ok:
 			e.loose = e.name != uuid{}
 			continue
-		case n.lastBatch == uuid{} && begins[n.id]:
+		case n.lastBatch == uuid{} && n.renews: // it begins a new history
 		case n.lastBatch == uuid{}:
 			e.follows = n.id
 		default:
@@ -109,121 +125,85 @@ func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
 			write = &g.Writes[i]
 		}
 	}
+	rows := c.tableOf(read.Ref.Kind)
 	expected := int64(read.Rev)
-	if write == nil || write.Delete {
-		switch read.Ref.Kind {
-		case dibs.KindName:
-			c.names.addKey(write != nil, &nameRow{id: uuid(read.Ref.ID), expected: expected})
-		case dibs.KindEntity:
-			c.entities.addKey(write != nil, &entityRow{id: uuid(read.Ref.ID), expected: expected})
-		default:
-			if write != nil || !c.sharedLast(read.Ref) {
-				c.documents.addKey(write != nil, &documentRow{kind: string(read.Ref.Kind), id: uuid(read.Ref.ID), expected: expected})
-			}
+	switch {
+	case write == nil:
+		if !rows.sharedLast(read.Ref) {
+			rows.share = append(rows.share, newKey(read.Ref, expected))
 		}
 		return nil
+	case write.Delete:
+		rows.remove = append(rows.remove, newKey(read.Ref, expected))
+		return nil
 	}
-	switch record := write.Record.(type) {
-	case *dibs.NameRecord:
-		row, err := newNameRow(record, c.stamp)
-		row.expected = expected
-		c.names.addRow(write, expected, row)
-		return err
-	case *dibs.EntityRecord:
-		row, err := newEntityRow(record, c.stamp)
-		row.expected = expected
-		c.entities.addRow(write, expected, row)
-		return err
-	case *dibs.Document:
-		c.documents.addRow(write, expected, newDocumentRow(record, expected))
-	}
-	return nil
-}
-
-// sharedLast reports whether a document was the last one added as shared. All reservations in a
-// namespace read the same document, which is added once.
-func (c *changes) sharedLast(ref dibs.Ref) bool {
-	n := len(c.documents.share)
-	return n > 0 && c.documents.share[n-1].id == uuid(ref.ID) && c.documents.share[n-1].kind == string(ref.Kind)
-}
-
-// addKey adds a row that is removed, or only read.
-func (c *rowChanges[R]) addKey(remove bool, key *R) {
-	if remove {
-		c.remove = append(c.remove, key)
-	} else {
-		c.share = append(c.share, key)
-	}
-}
-
-// addRow adds a row that is written.
-func (c *rowChanges[R]) addRow(write *dibs.Write, expected int64, row *R) {
+	row, err := newRow(write.Record, c.stamp, expected)
 	switch {
 	case expected == 0:
-		c.insert = append(c.insert, row)
+		rows.insert = append(rows.insert, row)
 	case write.Renew:
-		c.renew = append(c.renew, row)
+		row.renews = true
+		rows.renew = append(rows.renew, row)
 	default:
-		c.update = append(c.update, row)
+		rows.update = append(rows.update, row)
 	}
+	return err
+}
+
+// sharedLast reports whether a row was the last one added as shared. All reservations in a
+// namespace read the same document, which is added once.
+func (c *rowChanges) sharedLast(ref dibs.Ref) bool {
+	n := len(c.share)
+	return n > 0 && c.share[n-1].id == uuid(ref.ID) && c.share[n-1].kind == ref.Kind
 }
 
 // sort puts rows into the order of their locks, and drops duplicates of shared rows: several
 // groups may read a row that none of them changes.
 func (c *changes) sort() {
-	c.names.sort(func(a, b *nameRow) int { return bytes.Compare(a.id[:], b.id[:]) })
-	c.entities.sort(func(a, b *entityRow) int { return bytes.Compare(a.id[:], b.id[:]) })
-	c.documents.sort(func(a, b *documentRow) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), bytes.Compare(a.id[:], b.id[:]))
-	})
-}
-
-func (c *rowChanges[R]) sort(compare func(a, b *R) int) {
-	for _, rows := range []*[]*R{&c.insert, &c.update, &c.renew, &c.remove, &c.share} {
-		slices.SortFunc(*rows, compare)
+	compare := func(a, b *row) int { return cmp.Or(cmp.Compare(a.kind, b.kind), bytes.Compare(a.id[:], b.id[:])) }
+	for _, t := range c.tables() {
+		for _, rows := range [][]*row{t.insert, t.update, t.renew, t.remove, t.share} {
+			slices.SortFunc(rows, compare)
+		}
+		t.share = slices.CompactFunc(t.share, func(a, b *row) bool { return compare(a, b) == 0 })
 	}
-	c.share = slices.CompactFunc(c.share, func(a, b *R) bool { return compare(a, b) == 0 })
 }
 
 // calls returns the statements of the whole transaction except BEGIN and COMMIT. Each fails,
 // and so ends the transaction, if a row is not as it was read.
-//
-// Every transaction takes documents first, then entities, then names. Entities come before
-// names so that two processes that give one entity a name meet at the entity, and not at the
-// unique index on active names.
 func (c *changes) calls(sql *statements) []call {
-	calls := rowCalls(nil, sql, documents, &c.documents)
-	calls = rowCalls(calls, sql, entities, &c.entities)
+	calls := c.documents.calls(nil, sql)
+	calls = c.entities.calls(calls, sql)
 	// Events before names: the rows of names still point to the previous events, and the
 	// events of a deleted name are found through its row.
-	calls = inChunks(calls, slices.Concat(c.names.remove, c.names.renew), func(rows []*nameRow) call {
-		return call{text: sql.feed.deleteHistory, args: []any{values(rows, func(n *nameRow) *uuid { return &n.id })}}
+	calls = inChunks(calls, slices.Concat(c.names.remove, c.names.renew), func(rows []*row) call {
+		return call{text: sql.named("delete history"), args: []any{values(rows, func(n *row) uuid { return n.id })}}
 	})
 	calls = inChunks(calls, c.redacts, func(rows []*eventRow) call { return redactCall(sql, rows) })
 	calls = inChunks(calls, c.events, func(rows []*eventRow) call { return insertEventsCall(sql, c.batch, rows) })
 	// PostgreSQL checks the unique index on active names row by row. Names that stop being
 	// active are deactivated first, so that no order of rows can violate it.
 	calls = inChunks(calls, c.yields, func(ids []uuid) call {
-		return call{text: sql.deactivate, args: []any{pgtype.FlatArray[uuid](ids)}}
+		return call{text: sql.named("deactivate"), args: []any{pgtype.FlatArray[uuid](ids)}}
 	})
-	calls = rowCalls(calls, sql, names, &c.names)
+	calls = c.names.calls(calls, sql)
 	// The batch comes last: it checks the window when all locks are held.
 	return append(calls, call{
-		text: sql.insertBatch,
+		text: sql.named("insert batch"),
 		args: []any{c.batch, c.stamp, len(c.events), int64(c.window.From), int64(c.window.Before)},
 		scan: scanInto(&c.now),
 	})
 }
 
-// rowCalls appends the statements for the rows of one table.
-func rowCalls[R any](calls []call, sql *statements, t table[R], c *rowChanges[R]) []call {
-	whole := t
+// calls appends the statements for the rows of one table.
+func (c *rowChanges) calls(calls []call, sql *statements) []call {
+	t, whole := *c.table, *c.table
 	whole.fixed = t.key
-	calls = inChunks(calls, c.share, func(rows []*R) call { return lockCall(sql, t, rows, "SHARE", true) })
-	calls = inChunks(calls, c.update, func(rows []*R) call { return updateCall(sql, "update ", t, rows) })
-	calls = inChunks(calls, c.renew, func(rows []*R) call { return updateCall(sql, "renew ", whole, rows) })
-	calls = inChunks(calls, c.remove, func(rows []*R) call { return removeCall(sql, t, rows) })
-	return inChunks(calls, c.insert, func(rows []*R) call { return insertCall(sql, t, rows, true) })
+	calls = inChunks(calls, c.share, func(rows []*row) call { return lockCall(sql, t, rows, "SHARE", true) })
+	calls = inChunks(calls, c.update, func(rows []*row) call { return updateCall(sql, "update ", t, rows) })
+	calls = inChunks(calls, c.renew, func(rows []*row) call { return updateCall(sql, "renew ", whole, rows) })
+	calls = inChunks(calls, c.remove, func(rows []*row) call { return removeCall(sql, t, rows) })
+	return inChunks(calls, c.insert, func(rows []*row) call { return insertCall(sql, t, rows, true) })
 }
 
 // inChunks appends a call for every maxRows rows.

@@ -1,7 +1,9 @@
 package pgstore
 
 import (
+	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -68,4 +70,24 @@ func (s *stamps) next() int64 {
 	defer s.mu.Unlock()
 	s.last = max(s.last+1, time.Now().UnixMicro())
 	return s.last
+}
+
+// failovers counts changes of the server process: restarts, and standbys that took over. An
+// asynchronous standby may lack the last commits, and give out their revisions again. So groups
+// that were decided on records of the former server are decided again.
+type failovers struct {
+	count   atomic.Int64
+	started atomic.Pointer[string] // when the server was started, in its own words
+}
+
+var errFailover = errors.New("another server process serves the database than when this was decided")
+
+// observe notes when the server was started, and reports whether the server has changed.
+func (f *failovers) observe(started string) bool {
+	former := f.started.Swap(&started)
+	changed := former != nil && *former != started
+	if changed {
+		f.count.Add(1)
+	}
+	return changed
 }

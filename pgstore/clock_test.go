@@ -62,7 +62,7 @@ func TestFailoverIsDetected(t *testing.T) {
 			t.Errorf("server started on %s: changed is %v, want %v", step.started, !step.changed, step.changed)
 		}
 	}
-	if got := f.generation(); got != 1 {
+	if got := f.count.Load(); got != 1 {
 		t.Errorf("generation %d, want 1", got)
 	}
 }

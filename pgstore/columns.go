@@ -7,16 +7,43 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-// column is a column of a table, and how it maps to the Go struct of a row.
+// column is a column of a table, and where the Go struct of a row has its value.
 type column[R any] struct {
 	name   string
 	typ    string
-	orNull bool // NULL stands for Go's zero value
-	// form returns how the values of rows are passed, and the argument.
-	form func(rows []*R) (form, any)
-	dest func(row *R) any // the destination for Scan
+	option columnOption
+	at     func(row *R) any // a pointer to the value
+}
+
+// columnOption is a set of options.
+type columnOption int
+
+const (
+	orNull columnOption = 1 << iota // NULL stands for Go's zero value
+	arrays                          // with several rows it is an array, whose length is the number of rows
+)
+
+func newColumn[R any](name string, option columnOption, at func(*R) any) column[R] {
+	return column[R]{name, typeOf(at(new(R))), option, at}
+}
+
+// typeOf returns the type of a column whose values have a type of Go.
+func typeOf(pointer any) string {
+	switch pointer.(type) {
+	case *uuid:
+		return "uuid"
+	case *bool:
+		return "boolean"
+	case *string:
+		return "text"
+	case *[]byte:
+		return "bytea"
+	}
+	return "bigint"
 }
 
 // form is how a statement gets the values of a column. Most columns of a batch have the same
@@ -29,85 +56,57 @@ const (
 	each  form = 'n' // an array
 )
 
-func newColumn[R, V any](name, typ string, at func(*R) *V, equal func(a, b V) bool) column[R] {
-	var zero V
-	return column[R]{
-		name: name, typ: typ,
-		dest: func(row *R) any { return at(row) },
-		form: func(rows []*R) (form, any) {
-			first := *at(rows[0])
-			if !slices.ContainsFunc(rows[1:], func(row *R) bool { return !equal(*at(row), first) }) {
-				if equal(first, zero) {
-					return zeros, nil
-				}
-				return same, first
-			}
-			return each, values(rows, at)
-		},
+// form returns how the values of rows are passed, and the argument.
+func (c *column[R]) form(rows []*R) (form, any) {
+	switch c.at(rows[0]).(type) {
+	case *uuid:
+		return formOf(c, rows, value[uuid], equal[uuid])
+	case *bool:
+		return formOf(c, rows, value[bool], equal[bool])
+	case *string:
+		return formOf(c, rows, value[string], equal[string])
+	case *[]byte:
+		return formOf(c, rows, value[[]byte], bytes.Equal)
+	case *int:
+		return formOf(c, rows, number[int], equal[int64])
+	case *uint64:
+		return formOf(c, rows, number[uint64], equal[int64])
 	}
+	return formOf(c, rows, value[int64], equal[int64])
 }
 
-func values[R, V any](rows []*R, at func(*R) *V) pgtype.FlatArray[V] {
+func formOf[R, V any](c *column[R], rows []*R, value func(pointer any) V, equal func(a, b V) bool) (form, any) {
+	var zero V
+	first := value(c.at(rows[0]))
+	always := c.option&arrays != 0
+	differs := func(row *R) bool { return !equal(value(c.at(row)), first) }
+	switch {
+	case len(rows) > 1 && (always || slices.ContainsFunc(rows[1:], differs)):
+		return each, values(rows, func(row *R) V { return value(c.at(row)) })
+	case !always && equal(first, zero):
+		return zeros, nil
+	}
+	return same, first
+}
+
+func value[V any](pointer any) V { return *pointer.(*V) }
+
+func number[N int | uint64](pointer any) int64 { return int64(*pointer.(*N)) }
+
+func equal[V comparable](a, b V) bool { return a == b }
+
+func values[R, V any](rows []*R, at func(*R) V) pgtype.FlatArray[V] {
 	list := make(pgtype.FlatArray[V], len(rows))
 	for i, row := range rows {
-		list[i] = *at(row)
+		list[i] = at(row)
 	}
 	return list
 }
 
-func equal[V comparable](a, b V) bool { return a == b }
-
-func id[R any](name string, at func(*R) *uuid) column[R] {
-	return newColumn(name, "uuid", at, equal)
-}
-
-func number[R any](name string, at func(*R) *int64) column[R] {
-	return newColumn(name, "bigint", at, equal)
-}
-
-func flag[R any](name string, at func(*R) *bool) column[R] {
-	return newColumn(name, "boolean", at, equal)
-}
-
-func text[R any](name string, at func(*R) *string) column[R] {
-	return newColumn(name, "text", at, equal)
-}
-
-func blob[R any](name string, at func(*R) *[]byte) column[R] {
-	return newColumn(name, "bytea", at, bytes.Equal)
-}
-
-// always makes a column that is an array whenever there are several rows. The length of such an
-// array is the number of rows.
-func always[R, V any](newOf func(string, func(*R) *V) column[R], name string, at func(*R) *V) column[R] {
-	c := newOf(name, at)
-	c.form = func(rows []*R) (form, any) {
-		if len(rows) == 1 {
-			return same, *at(rows[0])
-		}
-		return each, values(rows, at)
-	}
-	return c
-}
-
-// orNull makes a column that holds NULL instead of Go's zero value. NULL takes no space, and
-// reads better in psql.
-func orNull[R any](c column[R]) column[R] {
-	c.orNull = true
-	return c
-}
-
-// zero is the literal for Go's zero value.
-func (c *column[R]) zero() string {
-	switch c.typ {
-	case "uuid":
-		return "'00000000-0000-0000-0000-000000000000'::uuid"
-	case "bigint":
-		return "0::bigint"
-	case "boolean":
-		return "false"
-	}
-	return "''::" + c.typ
+// zeroes are the literals for Go's zero values.
+var zeroes = map[string]string{
+	"uuid": "'00000000-0000-0000-0000-000000000000'::uuid", "bigint": "0::bigint", "boolean": "false",
+	"text": "''::text", "bytea": "''::bytea",
 }
 
 // table describes a table.
@@ -116,32 +115,7 @@ type table[R any] struct {
 	columns []column[R]
 	key     []string // the columns that identify a row
 	fixed   []string // columns that never change, the key among them
-
-	// expected is the revision that a row must have. It is not a column of the table.
-	expected column[R]
-}
-
-// expecting is the table with its key, the columns that can change, and the expected
-// revisions.
-func (t table[R]) expecting() table[R] {
-	t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c column[R]) bool {
-		return slices.Contains(t.fixed, c.name) && !slices.Contains(t.key, c.name)
-	})
-	t.columns = append(t.columns, t.expected)
-	return t
-}
-
-// keysOnly is the table with its key alone.
-func (t table[R]) keysOnly() table[R] {
-	t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c column[R]) bool { return !slices.Contains(t.key, c.name) })
-	return t
-}
-
-// expectingKeys is the table with its key and the expected revisions.
-func (t table[R]) expectingKeys() table[R] {
-	keys := t.keysOnly()
-	keys.columns = append(keys.columns, t.expected)
-	return keys
+	empty   func() sqlrow.Row
 }
 
 // join returns an expression for every column, separated by commas.
@@ -158,7 +132,7 @@ func (t table[R]) list() string { return t.join(func(c *column[R]) string { retu
 
 // reading returns the columns for SELECT. An outer join may make any of them NULL.
 func (t table[R]) reading(alias string) string {
-	return t.join(func(c *column[R]) string { return fmt.Sprintf("coalesce(%s.%s, %s)", alias, c.name, c.zero()) })
+	return t.join(func(c *column[R]) string { return fmt.Sprintf("coalesce(%s.%s, %s)", alias, c.name, zeroes[c.typ]) })
 }
 
 // keys returns the key columns of an alias.
@@ -166,19 +140,10 @@ func (t table[R]) keys(alias string) string {
 	return alias + "." + strings.Join(t.key, ", "+alias+".")
 }
 
-// same returns the condition that two aliases have the same key.
-func (t table[R]) same(a, b string) string {
-	conditions := make([]string, len(t.key))
-	for i, k := range t.key {
-		conditions[i] = fmt.Sprintf("%s.%s = %s.%s", a, k, b, k)
-	}
-	return strings.Join(conditions, " AND ")
-}
-
 // dests appends the destinations of a row's columns for Scan.
 func (t table[R]) dests(dests []any, row *R) []any {
 	for i := range t.columns {
-		dests = append(dests, t.columns[i].dest(row))
+		dests = append(dests, t.columns[i].at(row))
 	}
 	return dests
 }
@@ -214,8 +179,8 @@ func (t table[R]) source(p *params, shape string) source {
 		c := &t.columns[i]
 		switch form(shape[i]) {
 		case zeros:
-			s.value[c.name] = c.zero()
-			if c.orNull {
+			s.value[c.name] = zeroes[c.typ]
+			if c.option&orNull != 0 {
 				s.value[c.name] = "NULL::" + c.typ
 			}
 		case same:
@@ -225,8 +190,8 @@ func (t table[R]) source(p *params, shape string) source {
 			arrays, columns = append(arrays, array), append(columns, c.name)
 			s.array[c.name], s.count = true, "cardinality("+array+")"
 			s.value[c.name] = "r." + c.name
-			if c.orNull {
-				s.value[c.name] = fmt.Sprintf("nullif(r.%s, %s)", c.name, c.zero())
+			if c.option&orNull != 0 {
+				s.value[c.name] = fmt.Sprintf("nullif(r.%s, %s)", c.name, zeroes[c.typ])
 			}
 		}
 	}
@@ -236,16 +201,23 @@ func (t table[R]) source(p *params, shape string) source {
 	return s
 }
 
+func (s *source) of(column string) string { return s.value[column] }
+
 // single reports whether there is a single row.
 func (s *source) single() bool { return s.from == "" }
 
 // is returns the condition that a row of the table, as t, has the key.
-func (t table[R]) is(s source) string {
+func (t table[R]) is(value func(key string) string) string {
 	conditions := make([]string, len(t.key))
 	for i, k := range t.key {
-		conditions[i] = "t." + k + " = " + s.value[k]
+		conditions[i] = "t." + k + " = " + value(k)
 	}
 	return strings.Join(conditions, " AND ")
+}
+
+// isOneOf returns the condition that a row, as t, is one of another alias.
+func (t table[R]) isOneOf(alias string) string {
+	return t.is(func(key string) string { return alias + "." + key })
 }
 
 // values returns the values of all columns.

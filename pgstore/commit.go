@@ -1,10 +1,14 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,26 +26,22 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	defer s.calls.End()
 	ctx, cancel := s.uninterrupted(ctx)
 	defer cancel()
-	c := &commitCall{store: s, generation: s.failovers.generation(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}
-	together, apart := c.split()
-	for _, part := range together {
-		if err := c.commit(ctx, part); err != nil {
-			return c.failed(err)
-		}
-	}
-	if len(together) == 0 { // groups that may be locked delay only each other
-		c.shortenLockWait()
-		for _, i := range apart {
-			if err := c.commit(ctx, []int{i}); err != nil {
-				return c.failed(err)
-			}
+	c := &commitCall{store: s, generation: s.failovers.count.Load(), groups: groups, outcomes: make([]dibs.Outcome, len(groups))}
+	var err error
+	for _, part := range c.split() {
+		if err = c.commit(ctx, part); err != nil {
+			break
 		}
 	}
 	if c.committed {
 		s.feed.committed()
 	}
-	if c.invalid != nil && !slices.ContainsFunc(c.outcomes, func(o dibs.Outcome) bool { return o != dibs.Busy }) {
-		return nil, c.invalid
+	if err == nil && !slices.ContainsFunc(c.outcomes, func(o dibs.Outcome) bool { return o != dibs.Busy }) {
+		err = c.invalid
+	}
+	// If some groups are committed, the remaining ones are Busy.
+	if err != nil && (!c.committed || errors.Is(err, dibs.ErrOutcomeUnknown)) {
+		return nil, err
 	}
 	return c.outcomes, nil
 }
@@ -61,8 +61,8 @@ type commitCall struct {
 	store      *Store
 	groups     []dibs.Group
 	outcomes   []dibs.Outcome
-	committed  bool // whether any group was
-	generation int  // of the server on which the groups were decided
+	committed  bool  // whether any group was
+	generation int64 // of the server on which the groups were decided
 
 	// invalid is the error of a group that no server would accept. The group is Busy, and its
 	// call is retried, until a call has no other group: no other command gets this error.
@@ -87,20 +87,10 @@ func (c *commitCall) shortenLockWait() {
 
 func (c *commitCall) searching() bool { return !c.searchUntil.IsZero() }
 
-// failed ends a Commit after an error. If some groups are committed, it returns no error, and the
-// remaining groups are Busy.
-func (c *commitCall) failed(err error) ([]dibs.Outcome, error) {
-	if !c.committed || errors.Is(err, dibs.ErrOutcomeUnknown) {
-		return nil, err
-	}
-	c.store.feed.committed()
-	return c.outcomes, nil
-}
-
 // split divides the groups into transactions of at most maxRows rows. A group with a record
 // that was locked lately is apart: Commit tries it alone, and only if it has no other groups.
-func (c *commitCall) split() (parts [][]int, apart []int) {
-	var part []int
+func (c *commitCall) split() (parts [][]int) {
+	var part, apart []int
 	rows := 0
 	now := time.Now()
 	for i := range c.groups {
@@ -119,9 +109,10 @@ func (c *commitCall) split() (parts [][]int, apart []int) {
 		part = append(part, i)
 	}
 	if len(part) > 0 {
-		parts = append(parts, part)
+		return append(parts, part)
 	}
-	return parts, apart
+	c.shortenLockWait() // groups that may be locked delay only each other
+	return slices.Collect(slices.Chunk(apart, 1))
 }
 
 // commit commits the groups with these indexes, or as many of them as possible.
@@ -199,7 +190,7 @@ func (c *commitCall) retry(ctx context.Context, indexes []int) (err error) {
 			return dibs.Unavailable(buildErr)
 		}
 		err = c.store.use(ctx, func(conn *pgx.Conn) error {
-			if c.store.failovers.generation() != c.generation {
+			if c.store.failovers.count.Load() != c.generation {
 				return errFailover
 			}
 			return t.run(ctx, conn, c.store.sql)
@@ -231,4 +222,109 @@ func (c *commitCall) retry(ctx context.Context, indexes []int) (err error) {
 		return err
 	}
 	return unavailable(err)
+}
+
+// batchIDs makes the ids of transactions: eight random bytes for the process, and a number. So
+// the batches of one process are adjacent in their index, and apart from those of others.
+type batchIDs struct {
+	prefix [8]byte
+	last   atomic.Uint64
+}
+
+func (b *batchIDs) next() (id uuid) {
+	copy(id[:], b.prefix[:])
+	binary.BigEndian.PutUint64(id[8:], b.last.Add(1))
+	return id
+}
+
+// findOutcome reports whether a transaction committed whose answer was lost. Its answer is final:
+// if the batch is absent, a void batch takes its id, so that a transaction under way can never
+// commit.
+//
+// It always writes, since the answer to a commit proves that all earlier commits are safe too,
+// also on a standby for which the lost answer may have waited.
+func (s *Store) findOutcome(ctx context.Context, t *transaction) (committed bool, err error) {
+	// The transaction may have used up the caller's time.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Timeout)
+	defer cancel()
+	changes := cmp.Or(t.general, t.newNames)
+	var live int64
+	if err := s.retry(ctx, func() []call {
+		return []call{{text: s.sql.named("outcome"), args: []any{changes.batch, changes.stamp}, scan: scanInto(&live)}}
+	}, func(error) bool { return false }); err != nil {
+		return false, err
+	}
+	if live >= 0 && t.newNames != nil {
+		err = s.retryRead(ctx, func() []call {
+			return []call{{text: s.sql.named("names in batch"), args: []any{t.newNames.batch}, scan: t.newNames.scanInserted}}
+		})
+	}
+	return live >= 0, err
+}
+
+const (
+	// lockedPause is how long Commit does not retry a locked record.
+	lockedPause = 50 * time.Millisecond
+	// lockedMemory is how long Commit keeps a record that was locked apart from others.
+	lockedMemory = 5 * time.Second
+	// maxLocked bounds the cache. A locked record beyond it delays one more batch.
+	maxLocked = 1024
+)
+
+// lockedRecords remembers which records were locked by other transactions, so that a locked
+// record delays one batch and not every batch.
+type lockedRecords struct {
+	mu   sync.Mutex
+	seen map[dibs.ID]time.Time // when it was last found locked
+}
+
+// lockState is what is known of the locks on the records of a group.
+type lockState int
+
+const (
+	unlocked  lockState = iota
+	wasLocked           // some time ago: Commit retries it, but not together with others
+	locked              // a moment ago
+)
+
+func (l *lockedRecords) check(g *dibs.Group, now time.Time) lockState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state := unlocked
+	for i := range g.Reads {
+		id := g.Reads[i].Ref.ID
+		at, ok := l.seen[id]
+		switch passed := now.Sub(at); {
+		case !ok:
+		case passed < lockedPause:
+			return locked
+		case passed < lockedMemory:
+			state = wasLocked
+		default:
+			delete(l.seen, id)
+		}
+	}
+	return state
+}
+
+// add notes that a record of a group is locked. PostgreSQL does not tell which one, so it
+// notes all that the group writes.
+func (l *lockedRecords) add(g *dibs.Group, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil || len(l.seen) >= maxLocked {
+		l.seen = make(map[dibs.ID]time.Time)
+	}
+	for i := range g.Writes {
+		l.seen[g.Writes[i].Record.Ref().ID] = now
+	}
+}
+
+// remove notes that no record of a group is locked.
+func (l *lockedRecords) remove(g *dibs.Group) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range g.Reads {
+		delete(l.seen, g.Reads[i].Ref.ID)
+	}
 }

@@ -75,25 +75,27 @@ func unavailable(err error) error {
 	return dibs.Unavailable(err).Because(causeOf(err))
 }
 
+// causes are the causes of errors that the server reports.
+var causes = map[string]dibs.Cause{
+	pgerrcode.DiskFull:               dibs.CauseDiskFull,
+	pgerrcode.IOError:                dibs.CauseDiskFails,
+	pgerrcode.ReadOnlySQLTransaction: dibs.CauseReadOnly,
+	pgerrcode.TooManyConnections:     dibs.CauseConnections,
+	pgerrcode.QueryCanceled:          dibs.CauseTooSlow,
+	pgerrcode.AdminShutdown:          dibs.CauseNoAnswer,
+	pgerrcode.CrashShutdown:          dibs.CauseNoAnswer,
+	pgerrcode.CannotConnectNow:       dibs.CauseNoAnswer,
+}
+
 // causeOf returns the cause of an error, or "" if it is not known. An error that is not an answer
 // of the server means that the server did not answer.
 func causeOf(err error) dibs.Cause {
 	code := codeOf(err)
 	switch {
-	case code == pgerrcode.DiskFull:
-		return dibs.CauseDiskFull
-	case code == pgerrcode.IOError:
-		return dibs.CauseDiskFails
-	case code == pgerrcode.ReadOnlySQLTransaction:
-		return dibs.CauseReadOnly
-	case code == pgerrcode.TooManyConnections:
-		return dibs.CauseConnections
-	case code == pgerrcode.QueryCanceled:
-		return dibs.CauseTooSlow
 	case pgerrcode.IsInvalidAuthorizationSpecification(code):
 		return dibs.CauseLogin
-	case code == pgerrcode.AdminShutdown, code == pgerrcode.CrashShutdown, code == pgerrcode.CannotConnectNow:
-		return dibs.CauseNoAnswer
+	case causes[code] != "":
+		return causes[code]
 	case errors.Is(err, errNotReplicated):
 		return dibs.CauseStandby
 	case code != "", errors.Is(err, context.Canceled), errors.Is(err, errUnderWay):

@@ -24,21 +24,21 @@ type eventRow struct {
 }
 
 var events = table[eventRow]{name: "dibs_events", columns: []column[eventRow]{
-	always(number, "ord", func(e *eventRow) *int64 { return &e.ord }),
-	number("at", func(e *eventRow) *int64 { return &e.at }),
-	number("rev", func(e *eventRow) *int64 { return &e.rev }),
-	orNull(always(id, "name", func(e *eventRow) *uuid { return &e.name })),
-	flag("loose", func(e *eventRow) *bool { return &e.loose }),
-	text("kind", func(e *eventRow) *string { return &e.kind }),
-	orNull(text("namespace", func(e *eventRow) *string { return &e.namespace })),
-	text("body", func(e *eventRow) *string { return &e.body }),
+	newColumn("ord", arrays, func(e *eventRow) any { return &e.ord }),
+	newColumn("at", 0, func(e *eventRow) any { return &e.at }),
+	newColumn("rev", 0, func(e *eventRow) any { return &e.rev }),
+	newColumn("name", orNull|arrays, func(e *eventRow) any { return &e.name }),
+	newColumn("loose", 0, func(e *eventRow) any { return &e.loose }),
+	newColumn("kind", 0, func(e *eventRow) any { return &e.kind }),
+	newColumn("namespace", orNull, func(e *eventRow) any { return &e.namespace }),
+	newColumn("body", 0, func(e *eventRow) any { return &e.body }),
 }}
 
 // chained is events with the links to the previous ones.
 var chained = table[eventRow]{name: "dibs_events", columns: append(slices.Clip(events.columns),
-	orNull(id("prev_batch", func(e *eventRow) *uuid { return &e.prevBatch })),
-	number("prev_ord", func(e *eventRow) *int64 { return &e.prevOrd }),
-	orNull(id("follows", func(e *eventRow) *uuid { return &e.follows })),
+	newColumn("prev_batch", orNull, func(e *eventRow) any { return &e.prevBatch }),
+	newColumn("prev_ord", 0, func(e *eventRow) any { return &e.prevOrd }),
+	newColumn("follows", orNull, func(e *eventRow) any { return &e.follows }),
 )}
 
 func newEventRow(e *dibs.Event, ord int) (*eventRow, error) {
@@ -91,28 +91,17 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 		return nil, err
 	}
 	var p page
-	read := func() error {
-		return s.read(ctx, func() []call {
-			p = page{}
-			return p.calls(s.sql, after, query)
-		})
+	read := func() []call {
+		p = page{}
+		return p.calls(s.sql, after, query)
 	}
-	if err := read(); err != nil {
-		return nil, err
-	}
-	// The page must have everything that was committed when the call began, but only numbered
-	// batches can be on it. In a history the unnumbered events come before all others.
+	// In a history the unnumbered events come before all others.
 	complete := func() bool { return len(p.events) == query.Limit }
 	if !query.Name.IsZero() {
 		complete = func() bool { return query.After != "" }
 	}
-	for more := p.pending; more && !complete(); {
-		if more, err = s.numberFor(ctx); err != nil {
-			return nil, err
-		}
-		if err := read(); err != nil {
-			return nil, err
-		}
+	if err := s.readNumbered(ctx, &p, read, complete); err != nil {
+		return nil, err
 	}
 	if after.seq > p.head {
 		return nil, badCursor(query.After)
@@ -123,26 +112,28 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 // Latest numbers what is committed, and returns the cursor behind the last number.
 func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	var p page
-	head := func() []call { return []call{p.headCall(s.sql)} }
-	err := s.read(ctx, head)
-	for more := p.pending; more && err == nil; {
-		if more, err = s.numberFor(ctx); err == nil {
-			err = s.read(ctx, head)
-		}
-	}
+	err := s.readNumbered(ctx, &p, func() []call { return []call{p.headCall(s.sql)} }, func() bool { return false })
 	if err != nil || p.head == 0 {
 		return "", err
 	}
 	return position{p.head, math.MaxInt32}.cursor(), nil
 }
 
-// numberFor is number on behalf of a caller.
-func (s *Store) numberFor(ctx context.Context) (more bool, err error) {
-	if err := s.calls.Begin(ctx); err != nil {
-		return false, err
+// readNumbered reads a page until it is complete, or has everything that was committed when the
+// call began. Only numbered batches can be on it, so it numbers batches before it reads again.
+func (s *Store) readNumbered(ctx context.Context, p *page, read func() []call, complete func() bool) error {
+	err := s.read(ctx, read)
+	for more := p.pending; more && err == nil && !complete(); {
+		if err = s.calls.Begin(ctx); err != nil {
+			return err
+		}
+		more, err = s.number(ctx)
+		s.calls.End()
+		if err == nil {
+			err = s.read(ctx, read)
+		}
 	}
-	defer s.calls.End()
-	return s.number(ctx)
+	return err
 }
 
 // page is one read of the feed.
@@ -154,9 +145,9 @@ type page struct {
 }
 
 func (p *page) calls(sql *statements, after position, query dibs.EventQuery) []call {
-	text, args := sql.feed.page, []any{after.seq, after.ord, query.Limit}
+	text, args := sql.named("page"), []any{after.seq, after.ord, query.Limit}
 	if !query.Name.IsZero() {
-		text, args = sql.feed.history, append(args, uuid(query.Name))
+		text, args = sql.named("history"), append(args, uuid(query.Name))
 	}
 	return []call{
 		// The head first: a batch that is numbered in between may be on the page all the same.
@@ -166,7 +157,7 @@ func (p *page) calls(sql *statements, after position, query dibs.EventQuery) []c
 }
 
 func (p *page) headCall(sql *statements) call {
-	return call{text: sql.feed.head, scan: scanInto(&p.pending, &p.head)}
+	return call{text: sql.named("head"), scan: scanInto(&p.pending, &p.head)}
 }
 
 func (p *page) scan(row scanner) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/wake"
 )
 
 // numberAtOnce is how many batches one transaction numbers.
@@ -20,23 +21,19 @@ func (s *Store) number(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	var numbered int64
-	for retry := newBackoff(); ; {
-		err = s.use(ctx, func(conn *pgx.Conn) error {
-			return pipeline(ctx, conn,
-				call{text: "BEGIN"},
-				call{text: s.sql.feed.lockHead},
-				// A statement of its own: it sees all that was committed when it has the lock.
-				call{text: s.sql.feed.number, args: []any{numberAtOnce}, scan: scanInto(&numbered)},
-				call{text: "COMMIT"})
-		})
-		if err == nil || refused(err) && !lostRace(err) && !isLocked(err) {
-			return numbered == numberAtOnce, unavailable(err)
+	err = s.retry(ctx, func() []call {
+		return []call{
+			{text: "BEGIN"},
+			{text: s.sql.named("lock head")},
+			// A statement of its own: it sees all that was committed when it has the lock.
+			{text: s.sql.named("number"), args: []any{numberAtOnce}, scan: scanInto(&numbered)},
+			{text: "COMMIT"},
 		}
+	}, func(err error) bool {
 		// After a lost answer it is safe to try again: numbered batches are skipped.
-		if retry.Wait(ctx) != nil {
-			return false, unavailable(err)
-		}
-	}
+		return refused(err) && !lostRace(err) && !isLocked(err)
+	})
+	return err == nil && numbered == numberAtOnce, unavailable(err)
 }
 
 const (
@@ -60,15 +57,14 @@ type feed struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	listener listener
+	listen      func() // starts listening once
+	subscribers wake.List
 }
 
 func newFeed(store *Store, schema string) *feed {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &feed{store: store, channel: channelOf(schema), work: make(chan struct{}, 1), stop: stop}
-	f.listener.start = sync.OnceFunc(func() {
-		f.running.Go(func() { f.listener.run(ctx, store.pool.Config().ConnConfig, f.channel) })
-	})
+	f.listen = sync.OnceFunc(func() { f.running.Go(func() { f.receive(ctx, store.pool.Config().ConnConfig) }) })
 	f.running.Go(func() { f.run(ctx) })
 	return f
 }
@@ -115,13 +111,13 @@ func (f *feed) publish(ctx context.Context) {
 		}
 	}
 	if !f.store.cfg.NoNotify {
-		f.exec(ctx, f.store.sql.feed.notify, f.channel)
+		f.exec(ctx, f.store.sql.named("notify"), f.channel)
 	}
 	_ = backoff.Sleep(ctx, notifyEvery)
 }
 
 func (f *feed) purge(ctx context.Context) {
-	for f.exec(ctx, f.store.sql.feed.purge, time.Now().Add(-purgeAfter).UnixMicro(), maxRows) == maxRows {
+	for f.exec(ctx, f.store.sql.named("purge"), time.Now().Add(-purgeAfter).UnixMicro(), maxRows) == maxRows {
 	}
 }
 
@@ -141,4 +137,44 @@ func (f *feed) exec(ctx context.Context, statement string, args ...any) (rows in
 func (f *feed) close() {
 	f.stop()
 	f.running.Wait()
+}
+
+// Wake returns a channel that receives when another process may have committed. It uses NOTIFY,
+// which can get lost. With Config.NoNotify the channel is nil.
+func (s *Store) Wake(ctx context.Context) <-chan struct{} {
+	if s.cfg.NoNotify {
+		return nil
+	}
+	s.feed.listen()
+	return s.feed.subscribers.Subscribe(ctx)
+}
+
+// receive receives NOTIFY for all subscribers until the context ends, on a connection that is not
+// of the pool.
+func (f *feed) receive(ctx context.Context, config *pgx.ConnConfig) {
+	for retry := (backoff.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}); ctx.Err() == nil; _ = retry.Wait(ctx) {
+		conn, err := pgx.ConnectConfig(ctx, config)
+		if err != nil {
+			continue
+		}
+		if f.wakeSubscribers(ctx, conn) {
+			retry.Reset()
+		}
+		_ = conn.Close(context.WithoutCancel(ctx))
+	}
+}
+
+// wakeSubscribers wakes the subscribers at each notification, until the connection fails. It
+// reports whether there was any.
+func (f *feed) wakeSubscribers(ctx context.Context, conn *pgx.Conn) (notified bool) {
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{f.channel}.Sanitize()); err != nil {
+		return false
+	}
+	for {
+		f.subscribers.Wake() // also at the start: a notification may have been missed
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return notified
+		}
+		notified = true
+	}
 }

@@ -2,34 +2,31 @@ package pgstore
 
 import (
 	"context"
-	"embed"
+	_ "embed" // for schema.sql
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+//go:embed schema.sql
+var schemaFile string
 
-// steps returns the statements that make the schema, in order. Each is a transaction: not every
+// prepareScript makes the table of steps, and stepScript is the steps.
+var prepareScript, stepScript, _ = strings.Cut(schemaFile, "-- Steps\n")
+
+// statementsIn returns the statements of a script for a schema. Each is a transaction: not every
 // server with the protocol of PostgreSQL can roll back more than one schema change.
-func steps(schema string) []string {
+func statementsIn(script, schema string) (list []string) {
 	quoted := pgx.Identifier{schema}.Sanitize()
-	var steps []string
-	for _, script := range sqlrow.Migrations(migrationFiles) {
-		for statement := range strings.SplitSeq(script, ";\n") {
-			if statement = withoutComments(statement); statement != "" {
-				steps = append(steps, strings.ReplaceAll(statement, "{schema}", quoted))
-			}
+	for statement := range strings.SplitSeq(script, ";\n") {
+		if statement = withoutComments(statement); statement != "" {
+			list = append(list, strings.ReplaceAll(statement, "{schema}", quoted))
 		}
 	}
-	return steps
+	return list
 }
 
 func withoutComments(statement string) string {
@@ -46,13 +43,9 @@ func withoutComments(statement string) string {
 // Config.NoMigrations is set. It can run at any time and in several processes at once, and
 // resumes where it was interrupted.
 func Migrate(ctx context.Context, dsn string, cfg Config) error {
-	cfg.setDefaults()
-	if err := cfg.checkSchema(); err != nil {
-		return err
-	}
-	config, err := pgxpool.ParseConfig(dsn) // the DSN may have settings of a pool
+	config, err := cfg.complete(dsn)
 	if err != nil {
-		return fmt.Errorf("pgstore: %w", err)
+		return err
 	}
 	return onSchema(ctx, config.ConnConfig, cfg.Schema, migrate)
 }
@@ -73,15 +66,16 @@ func onSchema(ctx context.Context, config *pgx.ConnConfig, schema string, do fun
 
 // requireCurrent refuses a schema that is not up to date.
 func requireCurrent(ctx context.Context, conn *pgx.Conn, schema string) error {
-	done, err := applied(ctx, conn, schema)
-	if err == nil && done < len(steps(schema)) {
-		return fmt.Errorf("%w: %d of %d steps are done in schema %q", ErrOldSchema, done, len(steps(schema)), schema)
+	known := len(statementsIn(stepScript, schema))
+	done, err := applied(ctx, conn, schema, known)
+	if err == nil && done < known {
+		return fmt.Errorf("%w: %d of %d steps are done in schema %q", ErrOldSchema, done, known, schema)
 	}
 	return err
 }
 
-// applied returns how many steps are done.
-func applied(ctx context.Context, conn *pgx.Conn, schema string) (done int, err error) {
+// applied returns how many steps are done. It refuses more than this build knows.
+func applied(ctx context.Context, conn *pgx.Conn, schema string, known int) (done int, err error) {
 	err = conn.QueryRow(ctx, fmt.Sprintf("SELECT coalesce(max(step), 0) FROM %s.dibs_schema", pgx.Identifier{schema}.Sanitize())).Scan(&done)
 	switch code := codeOf(err); {
 	case code == pgerrcode.UndefinedTable, code == pgerrcode.InvalidSchemaName:
@@ -89,26 +83,21 @@ func applied(ctx context.Context, conn *pgx.Conn, schema string) (done int, err 
 	case err != nil:
 		return 0, fmt.Errorf("pgstore: cannot read the version of schema %q: %w", schema, err)
 	}
-	if known := len(steps(schema)); done > known {
+	if done > known {
 		return 0, fmt.Errorf("%w: it has %d steps, this build knows %d", ErrNewerSchema, done, known)
 	}
 	return done, nil
 }
 
 func migrate(ctx context.Context, conn *pgx.Conn, schema string) error {
-	list := steps(schema)
-	done, err := applied(ctx, conn, schema)
+	list := statementsIn(stepScript, schema)
+	done, err := applied(ctx, conn, schema, len(list))
 	if err != nil || done == len(list) {
 		return err
 	}
 	quoted := pgx.Identifier{schema}.Sanitize()
 	if done == 0 {
-		for _, statement := range []string{
-			"CREATE SCHEMA IF NOT EXISTS " + quoted,
-			"CREATE TABLE IF NOT EXISTS " + quoted + ".dibs_schema (step integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())",
-			"COMMENT ON TABLE " + quoted + ".dibs_schema IS 'The steps of the migration that are done.'",
-			"COMMENT ON CONSTRAINT dibs_schema_pkey ON " + quoted + ".dibs_schema IS 'No step is done twice: who does one has the lock of its row.'",
-		} {
+		for _, statement := range statementsIn(prepareScript, schema) {
 			if err := retryMigration(ctx, func() error {
 				_, err := conn.Exec(ctx, statement)
 				return err

@@ -2,6 +2,10 @@ package pgstore
 
 import (
 	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/sqlrow"
@@ -14,83 +18,266 @@ type queries struct {
 	read func(ctx context.Context, calls func() []call) error
 }
 
-// Due returns refs of records that are due, earliest first.
-func (q *queries) Due(ctx context.Context, limit int) (refs []dibs.Ref, err error) {
-	err = q.read(ctx, func() []call {
-		refs = nil
-		return []call{{text: q.sql.due, args: []any{limit}, scan: func(row scanner) error {
-			var (
-				kind, scope string
-				id          uuid
-			)
-			err := row.Scan(&kind, &scope, &id)
-			refs = append(refs, sqlrow.DueRef(kind, scope, dibs.ID(id)))
-			return err
-		}}}
-	})
-	return refs, err
-}
-
-// Owned returns an entity's active names and aliases in the order of their keys.
-func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) (list []*dibs.NameRecord, err error) {
-	args := []any{uuid(dibs.EntityID(scope, entity)), limit}
+// collect returns what scan makes of the rows of a statement.
+func collect[T any](ctx context.Context, q *queries, text string, args []any, scan func(scanner) (T, error)) (list []T, err error) {
 	err = q.read(ctx, func() []call {
 		list = nil
-		return []call{{text: q.sql.owned, args: args, scan: func(row scanner) error {
-			record, err := scanName(row)
-			list = append(list, record)
+		return []call{{text: text, args: args, scan: func(row scanner) error {
+			value, err := scan(row)
+			list = append(list, value)
 			return err
 		}}}
 	})
 	return list, err
 }
 
-// List returns records of one kind in byte order of their labels.
-func (q *queries) List(ctx context.Context, query dibs.ListQuery) (records []dibs.Record, err error) {
-	clauses, args := sqlrow.ListClauses(query, "$")
-	text := q.sql.list.documents
-	scan := func(row scanner) error {
-		var r documentRow
-		err := row.Scan(documents.dests(nil, &r)...)
-		records = append(records, r.record())
-		return err
-	}
-	if query.Kind == dibs.KindName {
-		text = q.sql.list.names
-		scan = func(row scanner) error {
-			record, err := scanName(row)
-			records = append(records, record)
-			return err
-		}
-	}
-	err = q.read(ctx, func() []call {
-		records = nil
-		return []call{{text: text + clauses, args: args, scan: scan}}
+// Due returns refs of records that are due, earliest first.
+func (q *queries) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	return collect(ctx, q, q.sql.named("due"), []any{limit}, func(row scanner) (dibs.Ref, error) {
+		var (
+			kind, scope string
+			id          uuid
+		)
+		err := row.Scan(&kind, &scope, &id)
+		return sqlrow.DueRef(kind, scope, dibs.ID(id)), err
 	})
-	return records, err
+}
+
+// Owned returns an entity's active names and aliases in the order of their keys.
+func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	args := []any{uuid(dibs.EntityID(scope, entity)), limit}
+	return collect(ctx, q, q.sql.named("owned"), args, func(row scanner) (*dibs.NameRecord, error) {
+		record, err := scanRecord(names, row)
+		name, _ := record.(*dibs.NameRecord)
+		return name, err
+	})
+}
+
+// List returns records of one kind in byte order of their labels.
+func (q *queries) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+	clauses, args := sqlrow.ListClauses(query, "$")
+	text, table := q.sql.named("list documents"), documents
+	if query.Kind == dibs.KindName {
+		text, table = q.sql.named("list names"), names
+	}
+	return collect(ctx, q, text+clauses, args, func(row scanner) (dibs.Record, error) { return scanRecord(table, row) })
 }
 
 // Count counts names by namespace and state, and the held ones that are due soon.
 func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
-	err = q.read(ctx, func() []call {
-		stats = dibs.Stats{}
-		return []call{
-			{text: q.sql.count, scan: func(row scanner) error {
-				var c dibs.NameCount
-				err := row.Scan(&c.Namespace, (*string)(&c.State), &c.Count)
-				stats.Names = append(stats.Names, c)
-				return err
-			}},
-			{text: q.sql.countEnding, args: []any{int64(soon)}, scan: scanInto(&stats.EndingSoon)},
-		}
+	stats.Names, err = collect(ctx, q, q.sql.named("count"), nil, func(row scanner) (c dibs.NameCount, err error) {
+		return c, row.Scan(&c.Namespace, (*string)(&c.State), &c.Count)
+	})
+	if err != nil {
+		return dibs.Stats{}, err
+	}
+	_, err = collect(ctx, q, q.sql.named("count ending"), []any{int64(soon)}, func(row scanner) (int, error) {
+		err := row.Scan(&stats.EndingSoon)
+		return 0, err
 	})
 	return stats, err
 }
 
-func scanName(row scanner) (*dibs.NameRecord, error) {
-	var r nameRow
-	if err := row.Scan(names.dests(nil, &r)...); err != nil {
-		return nil, err
+// maxRows is the greatest number of rows for one statement. Distributed databases with the
+// protocol of PostgreSQL are slow with more, or refuse them.
+const maxRows = 500
+
+// Load returns the records that exist among refs, all of one moment.
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
+	var l loading
+	err := s.read(ctx, func() []call {
+		l = loading{}
+		calls := l.calls(s.sql, refs)
+		if len(calls) > 1 {
+			// Several statements see one moment only in such a transaction.
+			calls = slices.Concat([]call{{text: beginSnapshot}}, calls, []call{{text: "COMMIT"}})
+		}
+		return calls
+	})
+	if err != nil {
+		return dibs.LoadResult{}, err
 	}
-	return r.record()
+	s.clock.learn(l.now)
+	s.stamps.see(l.stamp)
+	return l.result(), nil
+}
+
+// hasChanged reports whether a record has another revision than when it was read.
+func (s *Store) hasChanged(ctx context.Context, reads []dibs.Read) (bool, error) {
+	refs := make([]dibs.Ref, len(reads))
+	for i := range reads {
+		refs[i] = reads[i].Ref
+	}
+	var l loading
+	if err := s.retryRead(ctx, func() []call {
+		l = loading{}
+		return l.calls(s.sql, refs)
+	}); err != nil {
+		return false, err
+	}
+	keyOf := func(ref dibs.Ref) dibs.Ref { return dibs.Ref{Kind: ref.Kind, ID: ref.ID} }
+	revs := make(map[dibs.Ref]uint64, len(l.records))
+	for _, r := range l.records {
+		revs[keyOf(r.Ref())] = r.Revision()
+	}
+	return slices.ContainsFunc(reads, func(r dibs.Read) bool { return revs[keyOf(r.Ref)] != r.Rev }), nil
+}
+
+const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+// loading collects the records of a Load.
+type loading struct {
+	now     int64
+	records []dibs.Record
+	stamp   int64 // the highest
+
+	name     sqlrow.Name
+	entity   sqlrow.Entity
+	document sqlrow.Document
+	rows     [3]row // around them
+	dests    []any
+}
+
+func (l *loading) result() dibs.LoadResult {
+	return dibs.LoadResult{Now: dibs.Instant(l.now), Records: l.records}
+}
+
+// calls returns the statements that load refs: one for every maxRows.
+func (l *loading) calls(sql *statements, refs []dibs.Ref) []call {
+	l.rows = [3]row{{data: &l.name}, {data: &l.entity}, {data: &l.document}}
+	l.dests = documents.dests(entities.dests(names.dests([]any{&l.now}, &l.rows[0]), &l.rows[1]), &l.rows[2])
+	var calls []call
+	for first := true; first || len(refs) > 0; first = false {
+		part := refs[:min(len(refs), maxRows)]
+		refs = refs[len(part):]
+		calls = append(calls, call{text: sql.named("load"), args: loadArgs(part), scan: l.scan})
+	}
+	return calls
+}
+
+func loadArgs(refs []dibs.Ref) []any {
+	var (
+		nameIDs, entityIDs, documentIDs = pgtype.FlatArray[uuid]{}, pgtype.FlatArray[uuid]{}, pgtype.FlatArray[uuid]{}
+		kinds                           = pgtype.FlatArray[string]{}
+	)
+	for _, ref := range refs {
+		switch ref.Kind {
+		case dibs.KindName:
+			nameIDs = append(nameIDs, uuid(ref.ID))
+		case dibs.KindEntity:
+			entityIDs = append(entityIDs, uuid(ref.ID))
+		default:
+			documentIDs = append(documentIDs, uuid(ref.ID))
+			kinds = append(kinds, string(ref.Kind))
+		}
+	}
+	return []any{nameIDs, entityIDs, kinds, documentIDs}
+}
+
+// scan reads the name, the entity and the document of a row. An absent one has revision 0.
+func (l *loading) scan(from scanner) error {
+	if err := from.Scan(l.dests...); err != nil {
+		return err
+	}
+	if l.name.Rev > 0 {
+		name := l.name
+		if err := l.add(&name, l.rows[0].stamp); err != nil {
+			return err
+		}
+	}
+	if l.entity.Rev > 0 {
+		entity := l.entity
+		if err := l.add(&entity, l.rows[1].stamp); err != nil {
+			return err
+		}
+	}
+	if l.document.Rev > 0 {
+		document := l.document
+		return l.add(&document, 0)
+	}
+	return nil
+}
+
+func (l *loading) add(found sqlrow.Row, stamp int64) error {
+	record, err := found.Record()
+	l.records = append(l.records, record)
+	l.stamp = max(l.stamp, stamp)
+	return err
+}
+
+var errUnderWay = errors.New("pgstore: another commit or transaction that decides the answer is still under way")
+
+// Await tries to lock the rows, and unlocks them at once. A transaction that changes a row keeps
+// it locked from before it reads the clock until its changes are visible, also while its COMMIT
+// waits for a standby. Await polls instead of waiting in the database, so that waiting calls do
+// not use up the connections.
+func (s *Store) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	if err := s.calls.Begin(ctx); err != nil {
+		return err
+	}
+	defer s.calls.End()
+	if _, limited := ctx.Deadline(); !limited {
+		limit, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+		defer cancel()
+		ctx = limit
+	}
+	return unavailable(untilIdle(ctx, func() (idle bool, err error) {
+		err = s.retryRead(ctx, func() []call {
+			idle = true
+			// ROLLBACK: the COMMIT of a transaction that locked a row would wait for the standby.
+			return slices.Concat([]call{{text: beginLock}}, awaitCalls(s.sql, refs, end, &idle), []call{{text: "ROLLBACK"}})
+		})
+		return idle, err
+	}))
+}
+
+// beginLock sees the present rows, not those of a snapshot.
+const beginLock = "BEGIN ISOLATION LEVEL READ COMMITTED"
+
+// untilIdle polls until nothing is under way.
+func untilIdle(ctx context.Context, poll func() (idle bool, err error)) error {
+	for retry := newBackoff(); ; {
+		if idle, err := poll(); err != nil || idle {
+			return err
+		}
+		if err := retry.Wait(ctx); err != nil {
+			return errors.Join(errUnderWay, err)
+		}
+	}
+}
+
+// awaitCalls returns the statements that clear idle while a transaction changes one of refs,
+// or the clock has not reached end.
+func awaitCalls(sql *statements, refs []dibs.Ref, end dibs.Instant, idle *bool) []call {
+	var calls []call
+	for part := range slices.Chunk(refs, maxRows) {
+		calls = append(calls, call{text: sql.named("await"), args: append(loadArgs(part), int64(end)), scan: func(row scanner) error {
+			var free bool
+			err := row.Scan(&free)
+			*idle = *idle && free
+			return err
+		}})
+	}
+	return calls
+}
+
+// Await locks the rows until the caller's transaction ends, so that no other transaction can
+// change them. A read-only transaction cannot lock; since it has changed nothing, the store
+// waits outside of it.
+func (s *txStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	var readOnly string
+	err := s.run(ctx, call{text: "SHOW transaction_read_only", scan: scanInto(&readOnly)})
+	switch {
+	case err != nil:
+		return err
+	case readOnly == "on":
+		return s.store.Await(ctx, refs, end)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.store.cfg.Timeout)
+	defer cancel()
+	return unavailable(untilIdle(ctx, func() (bool, error) {
+		idle := true
+		err := s.run(ctx, awaitCalls(s.sql, refs, end, &idle)...)
+		return idle, err
+	}))
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
+	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -80,13 +82,6 @@ func readRows(rows rowSet, scan func(scanner) error) error {
 	return rows.Err()
 }
 
-// rollback ends a transaction that failed, so that the pool keeps the connection.
-func rollback(ctx context.Context, conn *pgx.Conn) {
-	if !conn.IsClosed() && conn.PgConn().TxStatus() != 'I' {
-		_, _ = conn.Exec(ctx, "ROLLBACK")
-	}
-}
-
 // readCalls runs calls that change nothing, in one round trip. If the connection fails, it makes
 // and runs them again on another one.
 func (s *Store) readCalls(ctx context.Context, calls func() []call) error {
@@ -103,17 +98,25 @@ func (s *Store) readCalls(ctx context.Context, calls func() []call) error {
 
 // retryRead runs calls until the server answers them. A connection fails after a restart of the
 // server, and at SERIALIZABLE a read can lose a race.
-func (s *Store) retryRead(ctx context.Context, calls func() []call) (err error) {
+func (s *Store) retryRead(ctx context.Context, calls func() []call) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	wait := newBackoff()
-	for range maxAttempts {
-		err = s.use(ctx, func(conn *pgx.Conn) error { return pipeline(ctx, conn, calls()...) })
-		if err == nil || refused(err) && !lostRace(err) || wait.Wait(ctx) != nil {
+	attempt := 0
+	return s.retry(ctx, calls, func(err error) bool {
+		attempt++
+		return attempt == maxAttempts || refused(err) && !lostRace(err)
+	})
+}
+
+// retry makes and runs calls in one round trip, until they succeed, an error is final, or the
+// context ends.
+func (s *Store) retry(ctx context.Context, calls func() []call, final func(error) bool) error {
+	for wait := newBackoff(); ; {
+		err := s.use(ctx, func(conn *pgx.Conn) error { return pipeline(ctx, conn, calls()...) })
+		if err == nil || final(err) || wait.Wait(ctx) != nil {
 			return err
 		}
 	}
-	return err
 }
 
 // use runs fn on a connection of the pool.
@@ -129,37 +132,36 @@ func (s *Store) use(ctx context.Context, fn func(*pgx.Conn) error) error {
 		// connections of the pool.
 		s.pool.Reset()
 	}
-	rollback(ctx, conn.Conn())
+	if !conn.Conn().IsClosed() && conn.Conn().PgConn().TxStatus() != 'I' {
+		_, _ = conn.Exec(ctx, "ROLLBACK") // the pool keeps only connections without a transaction
+	}
 	return err
 }
 
-// runner runs statements in a caller's transaction, one by one.
-type runner interface {
-	run(ctx context.Context, c call) error
+// runner runs a statement in a caller's transaction.
+type runner func(ctx context.Context, c call) error
+
+func pgxRunner(tx pgx.Tx) runner {
+	return func(ctx context.Context, c call) error {
+		rows, err := tx.Query(ctx, c.text, c.args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		return readRows(rows, c.scan)
+	}
 }
 
-// pgxRunner is a transaction of pgx.
-type pgxRunner struct{ tx pgx.Tx }
-
-func (r pgxRunner) run(ctx context.Context, c call) error {
-	rows, err := r.tx.Query(ctx, c.text, c.args...)
-	if err != nil {
-		return err
+// sqlRunner is for a transaction of database/sql on the driver of pgx.
+func sqlRunner(tx *sql.Tx) runner {
+	return func(ctx context.Context, c call) error {
+		rows, err := tx.QueryContext(ctx, c.text, c.args...) //nolint:rowserrcheck // readRows checks it
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		return readRows(rows, c.scan)
 	}
-	defer rows.Close()
-	return readRows(rows, c.scan)
-}
-
-// sqlRunner is a transaction of database/sql on the driver of pgx.
-type sqlRunner struct{ tx *sql.Tx }
-
-func (r sqlRunner) run(ctx context.Context, c call) error {
-	rows, err := r.tx.QueryContext(ctx, c.text, c.args...) //nolint:rowserrcheck // readRows checks it
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	return readRows(rows, c.scan)
 }
 
 // unsentError is the error of a call that got no connection.
@@ -171,4 +173,62 @@ func (e unsentError) Unwrap() error { return e.error }
 func notSent(err error) bool {
 	_, unsent := errors.AsType[unsentError](err)
 	return unsent || pgconn.SafeToRetry(err)
+}
+
+// diagnoseTimeout is how long the database may take to answer whether commits wait.
+const diagnoseTimeout = time.Second
+
+// Diagnose returns why a commit is not answered: it may wait for a synchronous standby.
+// Empty means that the database does not answer, or shows no reason.
+func (s *Store) Diagnose(ctx context.Context) dibs.Cause {
+	if err := s.calls.Begin(ctx); err != nil {
+		return ""
+	}
+	defer s.calls.End()
+	return s.standbyCause(ctx, "")
+}
+
+// standbyCause returns [dibs.CauseStandby] if commits wait for a standby, and otherwise if not.
+func (s *Store) standbyCause(ctx context.Context, otherwise dibs.Cause) dibs.Cause {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diagnoseTimeout)
+	defer cancel()
+	var waits bool
+	err := s.use(ctx, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, s.sql.named("waits for standby")).Scan(&waits) })
+	if err == nil && waits {
+		return dibs.CauseStandby
+	}
+	return otherwise
+}
+
+// errNotReplicated is the error of a commit whose wait for a synchronous standby was
+// cancelled, by an operator or by a timeout of the server. The server reports success with a
+// warning, although the standby may never get the commit.
+var errNotReplicated = errors.New("pgstore: the server has stopped waiting for its standby, and warns that a commit may not be replicated")
+
+// warned marks a connection on which the server has sent a warning.
+const warned = "dibs: warned"
+
+// noteWarnings marks connections on which the server warns. The warning has no code of its
+// own, and its text is in the server's language. So every warning without a code counts: the
+// statements of this package cause no other.
+func noteWarnings(cfg *pgx.ConnConfig) {
+	next := cfg.OnNotice
+	cfg.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
+		if notice.SeverityUnlocalized == "WARNING" && notice.Code == pgerrcode.Warning {
+			conn.CustomData()[warned] = true
+		}
+		if next != nil {
+			next(conn, notice)
+		}
+	}
+}
+
+// takeWarning returns errNotReplicated if the server has warned since the last call.
+func takeWarning(conn *pgx.Conn) error {
+	marks := conn.PgConn().CustomData()
+	if marks[warned] == nil {
+		return nil
+	}
+	delete(marks, warned)
+	return errNotReplicated
 }

@@ -2,8 +2,10 @@ package pgstore
 
 import (
 	"cmp"
+	_ "embed" // for statements.sql
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,41 +19,52 @@ const staleMark = "dibs: another writer was faster, the command is decided again
 // transaction began, before it waited for locks.
 const databaseClock = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
+// unnumbered is added to the stamp of a batch without a number, so that it comes behind all
+// numbered ones for the transaction that reads it.
+const unnumbered = 1 << 62
+
+//go:embed statements.sql
+var statementsFile string
+
 // statements are the texts of the statements for one schema.
 type statements struct {
 	schema string // quoted
 	clock  string
-
-	load, now, due, owned, await string
-	count, countEnding           string
-
-	list struct{ names, documents string } // up to the clauses of the query
-
-	deactivate  string // names that stop being an entity's active one
-	insertBatch string // also checks the window
-	feed        feedStatements
-
+	texts  map[string]string // of the statements in statements.sql
 	shaped shapedTexts
 }
 
 func newStatements(schema, clock string) *statements {
-	clock = cmp.Or(clock, databaseClock)
-	s := &statements{schema: pgx.Identifier{schema}.Sanitize(), clock: clock}
-	s.load = s.loadSQL()
-	s.now = "SELECT " + clock
-	s.due = s.dueSQL()
-	s.owned = s.ownedSQL()
-	s.await = s.awaitSQL()
-	s.count = "SELECT namespace, state, count(*) FROM " + s.table("dibs_names") + " WHERE state <> 'free' GROUP BY 1, 2"
-	s.countEnding = "SELECT count(*) FROM " + s.table("dibs_names") + " WHERE due <= $1::bigint AND state = 'held'"
-	s.list.names = "SELECT " + names.reading("n") + " FROM " + s.table("dibs_names") + " n"
-	s.list.documents = "SELECT " + documents.reading("d") + " FROM " + s.table("dibs_documents") + " d"
-	s.deactivate = "UPDATE " + s.table("dibs_names") + " SET state = 'alias' WHERE id = ANY ($1::uuid[]) AND state = 'active'"
-	s.insertBatch = fmt.Sprintf(`WITH b AS (INSERT INTO %s (id, stamp, live) VALUES ($1::uuid, $2::bigint, $3::bigint))
-		SELECT %s FROM (SELECT %s AS now) c`,
-		s.table("dibs_batches"), assertSQL("c.now >= $4::bigint AND ($5::bigint = 0 OR c.now < $5)", "c.now", "c.now"), clock)
-	s.feed = newFeedStatements(s)
+	s := &statements{schema: pgx.Identifier{schema}.Sanitize(), clock: cmp.Or(clock, databaseClock), texts: make(map[string]string)}
+	for part := range strings.SplitSeq(statementsFile, "-- name: ") {
+		name, text, _ := strings.Cut(part, "\n")
+		s.texts[name] = withoutComments(text)
+	}
+	page, history := s.texts["page"], strings.ReplaceAll(s.texts["history"], "{link}", s.texts["link"])
+	numbered := strings.NewReplacer("{seq}", "b.seq", "{included}", "b.seq IS NOT NULL")
+	s.texts["page"], s.texts["history"] = numbered.Replace(page), numbered.Replace(history)
+	// A transaction also reads its own batches, which have no number yet. A page is one statement,
+	// which sees one moment: a batch that is numbered meanwhile is in one of the two parts.
+	const provisional = "coalesce(b.seq, {unnumbered} + b.stamp)"
+	s.texts["page in tx"] = "SELECT * FROM ((" + s.texts["page"] + ") UNION ALL (" +
+		strings.NewReplacer("{seq}", provisional, "{included}", "b.seq IS NULL").Replace(page) + ")) u ORDER BY 1, 2 LIMIT $3"
+	s.texts["history in tx"] = strings.NewReplacer("{seq}", provisional, "{included}", "true").Replace(history)
+	fill := strings.NewReplacer("{schema}", s.schema, "{clock}", s.clock, "{unnumbered}", strconv.FormatInt(unnumbered, 10),
+		"{names}", names.reading("n"), "{entities}", entities.reading("e"), "{documents}", documents.reading("d"),
+		"{events}", events.reading("e"), "{window}", assertSQL("c.now >= $4::bigint AND ($5::bigint = 0 OR c.now < $5)", "c.now", "c.now"))
+	for name, text := range s.texts {
+		s.texts[name] = fill.Replace(text)
+	}
 	return s
+}
+
+// named returns a statement of statements.sql.
+func (s *statements) named(name string) string {
+	text, ok := s.texts[name]
+	if !ok {
+		panic("pgstore: there is no statement " + name)
+	}
+	return text
 }
 
 // table returns a table's name with its schema.
@@ -93,7 +106,7 @@ func (t *shapedTexts) get(shape string, build func() string) string {
 
 // shapedCall returns the call whose text build makes for rows of this shape. The verb and the
 // table identify the text.
-func shapedCall[R any](s *statements, verb string, t table[R], rows []*R, build func(rows source) string) call {
+func shapedCall(s *statements, verb string, t table[row], rows []*row, build func(rows source) string) call {
 	shape, args := t.shape(rows)
 	return call{args: args, text: s.shaped.get(verb+t.name+shape, func() string {
 		var p params
@@ -113,22 +126,22 @@ func countSQL(assert bool, rows source, with string) string {
 }
 
 // insertCall inserts rows that are absent.
-func insertCall[R any](s *statements, t table[R], rows []*R, assert bool) call {
+func insertCall(s *statements, t table[row], rows []*row, assert bool) call {
 	return shapedCall(s, fmt.Sprint("insert ", assert), t, rows, func(rows source) string {
-		return countSQL(assert, rows, "WITH done AS ("+insertSQL(s, t, rows, "")+" ON CONFLICT"+t.arbiter()+" DO NOTHING RETURNING 1)")
+		return countSQL(assert, rows, "WITH done AS ("+insertSQL(s, t, rows, "")+" ON CONFLICT"+arbiter(t)+" DO NOTHING RETURNING 1)")
 	})
 }
 
 // arbiter returns the index that detects an existing row. Documents have two such indexes,
 // and either may be the first to detect it.
-func (t table[R]) arbiter() string {
+func arbiter(t table[row]) string {
 	if len(t.key) > 1 {
 		return ""
 	}
 	return " (" + t.key[0] + ")"
 }
 
-func insertSQL[R any](s *statements, t table[R], rows source, where string) string {
+func insertSQL(s *statements, t table[row], rows source, where string) string {
 	text := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s", s.table(t.name), t.list(), t.values(rows))
 	if rows.single() {
 		return text + where
@@ -138,8 +151,8 @@ func insertSQL[R any](s *statements, t table[R], rows source, where string) stri
 
 // updateCall changes the columns of rows that are not fixed. It first locks several rows in the
 // order of their keys, so that concurrent writers cannot deadlock.
-func updateCall[R any](s *statements, verb string, t table[R], rows []*R) call {
-	expecting := t.expecting()
+func updateCall(s *statements, verb string, t table[row], rows []*row) call {
+	expecting := expecting(t)
 	return shapedCall(s, verb, expecting, rows, func(rows source) string {
 		var columns, sets []string
 		for _, c := range expecting.columns {
@@ -148,8 +161,8 @@ func updateCall[R any](s *statements, verb string, t table[R], rows []*R) call {
 				columns = append(columns, value+" AS "+c.name)
 				value = "l." + c.name
 			}
-			if !slices.Contains(t.fixed, c.name) && c.name != t.expected.name {
-				sets = append(sets, c.name+" = "+t.kept(c.name, value))
+			if !slices.Contains(t.fixed, c.name) && c.name != expected.name {
+				sets = append(sets, c.name+" = "+kept(c.name, value))
 			}
 		}
 		where := expectedSQL(t, rows)
@@ -162,18 +175,18 @@ func updateCall[R any](s *statements, verb string, t table[R], rows []*R) call {
 		}
 		return countSQL(true, rows, fmt.Sprintf(`WITH l AS MATERIALIZED (SELECT %s FROM %s JOIN %s t ON %s ORDER BY %s FOR UPDATE OF t),
 			done AS (%s FROM l WHERE %s RETURNING 1)`,
-			strings.Join(columns, ", "), rows.from, s.table(t.name), where, t.keys("t"), update, t.same("t", "l")))
+			strings.Join(columns, ", "), rows.from, s.table(t.name), where, t.keys("t"), update, t.isOneOf("l")))
 	})
 }
 
 // expectedSQL returns the condition that a row of the table, as t, has the key and the
 // expected revision.
-func expectedSQL[R any](t table[R], rows source) string {
-	return t.is(rows) + " AND t.rev = " + rows.value[t.expected.name]
+func expectedSQL(t table[row], rows source) string {
+	return t.is(rows.of) + " AND t.rev = " + rows.value[expected.name]
 }
 
 // kept returns the new value of a column. The end of a name's history moves only with events.
-func (t table[R]) kept(column, value string) string {
+func kept(column, value string) string {
 	switch column {
 	case "last_batch":
 		return "coalesce(" + value + ", t.last_batch)"
@@ -184,25 +197,25 @@ func (t table[R]) kept(column, value string) string {
 }
 
 // removeCall deletes rows.
-func removeCall[R any](s *statements, t table[R], rows []*R) call {
-	return shapedCall(s, "remove ", t.expectingKeys(), rows, func(rows source) string {
+func removeCall(s *statements, t table[row], rows []*row) call {
+	return shapedCall(s, "remove ", expectingKeys(t), rows, func(rows source) string {
 		if rows.single() {
 			return countSQL(true, rows, fmt.Sprintf("WITH done AS (DELETE FROM %s t WHERE %s RETURNING 1)", s.table(t.name), expectedSQL(t, rows)))
 		}
 		return countSQL(true, rows, fmt.Sprintf(`WITH l AS MATERIALIZED (SELECT %s FROM %s JOIN %s t ON %s ORDER BY %s FOR UPDATE OF t),
 			done AS (DELETE FROM %s t USING l WHERE %s RETURNING 1)`,
-			t.keys("t"), rows.from, s.table(t.name), expectedSQL(t, rows), t.keys("t"), s.table(t.name), t.same("t", "l")))
+			t.keys("t"), rows.from, s.table(t.name), expectedSQL(t, rows), t.keys("t"), s.table(t.name), t.isOneOf("l")))
 	})
 }
 
 // lockCall locks rows: against changes (SHARE), or for a change of this transaction (UPDATE).
-func lockCall[R any](s *statements, t table[R], rows []*R, how string, assert bool) call {
-	return shapedCall(s, fmt.Sprint("lock ", how, assert), t.expectingKeys(), rows, func(rows source) string {
+func lockCall(s *statements, t table[row], rows []*row, how string, assert bool) call {
+	return shapedCall(s, fmt.Sprint("lock ", how, assert), expectingKeys(t), rows, func(rows source) string {
 		return countSQL(assert, rows, "WITH done AS MATERIALIZED ("+lockSQL(s, t, rows, how)+")")
 	})
 }
 
-func lockSQL[R any](s *statements, t table[R], rows source, how string) string {
+func lockSQL(s *statements, t table[row], rows source, how string) string {
 	if rows.single() {
 		return fmt.Sprintf("SELECT 1 FROM %s t WHERE %s FOR %s", s.table(t.name), expectedSQL(t, rows), how)
 	}
@@ -211,43 +224,46 @@ func lockSQL[R any](s *statements, t table[R], rows source, how string) string {
 }
 
 // removePlaceholdersCall removes placeholders.
-func removePlaceholdersCall[R any](s *statements, t table[R], rows []*R) call {
-	return shapedCall(s, "clear ", t.keysOnly(), rows, func(rows source) string {
+func removePlaceholdersCall(s *statements, t table[row], rows []*row) call {
+	return shapedCall(s, "clear ", keysOnly(t), rows, func(rows source) string {
 		using := ""
 		if !rows.single() {
 			using = " USING " + rows.from
 		}
-		return fmt.Sprintf("DELETE FROM %s t%s WHERE %s AND t.rev = 0", s.table(t.name), using, t.is(rows))
+		return fmt.Sprintf("DELETE FROM %s t%s WHERE %s AND t.rev = 0", s.table(t.name), using, t.is(rows.of))
 	})
 }
 
-// loadSQL reads records of all kinds by one statement, which sees one moment. Each row of its
-// result has a name, an entity and a document that are unrelated.
-func (s *statements) loadSQL() string {
-	return fmt.Sprintf(`SELECT c.now, %s, %s, %s
-		FROM (SELECT %s AS now) c
-		LEFT JOIN unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS r(name, entity, kind, document) ON true
-		LEFT JOIN %s n ON n.id = r.name
-		LEFT JOIN %s e ON e.id = r.entity
-		LEFT JOIN %s d ON d.kind = r.kind AND d.id = r.document`,
-		names.reading("n"), entities.reading("e"), documents.reading("d"), s.clock,
-		s.table("dibs_names"), s.table("dibs_entities"), s.table("dibs_documents"))
+// redactCall replaces the bodies of events.
+func redactCall(sql *statements, rows []*eventRow) call {
+	return call{text: sql.named("redact"), args: []any{
+		values(rows, func(e *eventRow) int64 { return e.seq }),
+		values(rows, func(e *eventRow) int64 { return e.ord }),
+		values(rows, func(e *eventRow) string { return e.body }),
+	}}
 }
 
-func (s *statements) dueSQL() string {
-	part := func(columns, table string) string {
-		return fmt.Sprintf("(SELECT due, %s, id FROM %s WHERE due <= (SELECT now FROM c) ORDER BY due LIMIT $1)", columns, s.table(table))
-	}
-	return "WITH c AS MATERIALIZED (SELECT " + s.clock + " AS now) SELECT kind, scope, id FROM (" +
-		part("'name' AS kind, namespace AS scope", "dibs_names") + " UNION ALL " +
-		part("'entity', coalesce(scope, '')", "dibs_entities") + " UNION ALL " +
-		part("kind, coalesce(scope, '')", "dibs_documents") + ") d ORDER BY due LIMIT $1"
-}
-
-func (s *statements) ownedSQL() string {
-	part := func(where string) string {
-		return "SELECT " + names.list() + " FROM " + s.table("dibs_names") + " WHERE owner = $1::uuid AND " + where
-	}
-	return "SELECT " + names.reading("n") + " FROM (" + part("state = 'active' AND NOT many") + " UNION ALL " +
-		part("(state = 'alias' OR (state = 'active' AND many))") + ") n ORDER BY n.namespace, n.canonical LIMIT $2"
+// insertEventsCall writes events. It comes before the names are written, whose rows still
+// point to the previous events.
+func insertEventsCall(s *statements, batch uuid, rows []*eventRow) call {
+	shape, args := chained.shape(rows)
+	return call{args: append([]any{batch}, args...), text: s.shaped.get("events "+shape, func() string {
+		var p params
+		batch := p.next("uuid")
+		rows := chained.source(&p, shape)
+		var from string
+		if !rows.single() {
+			from = " FROM " + rows.from
+		}
+		prevBatch, prevOrd := rows.value["prev_batch"], "CASE WHEN "+rows.value["prev_batch"]+" IS NOT NULL THEN "+rows.value["prev_ord"]+" END"
+		if follows := rows.value["follows"]; follows != "NULL::uuid" {
+			if rows.single() {
+				from = " FROM (SELECT 1) r"
+			}
+			from += fmt.Sprintf(" LEFT JOIN %s n ON n.id = %s", s.table("dibs_names"), follows)
+			prevBatch, prevOrd = "coalesce(n.last_batch, "+prevBatch+")", "coalesce(n.last_ord, "+prevOrd+")"
+		}
+		return fmt.Sprintf("INSERT INTO %s (batch, %s, prev_batch, prev_ord) SELECT %s, %s, %s, %s%s",
+			s.table("dibs_events"), events.list(), batch, events.values(rows), prevBatch, prevOrd, from)
+	})}
 }

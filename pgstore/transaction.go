@@ -2,40 +2,36 @@ package pgstore
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/calldibs/dibs"
 )
 
 // transaction is one attempt to commit groups.
 type transaction struct {
-	indexes  []int // of all groups; they commit or fail together
-	general  *changes
-	newNames *newNames
-	// generalIndexes are those of the groups in general.
-	generalIndexes []int
-	shortLockWait  bool
+	indexes       []int // of all groups; they commit or fail together
+	shortLockWait bool
+
+	// newNames are the groups that only insert one name each: most reservations. One statement
+	// commits them all, and each group is committed or stale on its own. general are all others.
+	newNames, general *changes
 }
 
 func (c *commitCall) transaction(indexes []int) (*transaction, error) {
 	t := &transaction{indexes: indexes, shortLockWait: c.searching()}
 	for _, i := range indexes {
 		g := &c.groups[i]
-		var err error
+		part := &t.general
 		if isNewName(g) {
-			if t.newNames == nil {
-				t.newNames = &newNames{changes: *c.store.newChanges()}
-			}
-			err = t.newNames.add(i, g)
-		} else {
-			if t.general == nil {
-				t.general = c.store.newChanges()
-			}
-			t.generalIndexes = append(t.generalIndexes, i)
-			err = t.general.add(g)
+			part = &t.newNames
 		}
-		if err != nil {
+		if *part == nil {
+			*part = c.store.newChanges()
+		}
+		if err := (*part).add(g); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +43,7 @@ const setShortLockWait = "SET LOCAL lock_timeout = '2ms'"
 // run runs the transaction in one round trip.
 func (t *transaction) run(ctx context.Context, conn *pgx.Conn, sql *statements) error {
 	if t.general == nil && !t.shortLockWait {
-		return pipeline(ctx, conn, t.newNames.call(sql))
+		return pipeline(ctx, conn, t.newNames.newNamesCall(sql))
 	}
 	calls := []call{{text: "BEGIN"}}
 	if t.shortLockWait {
@@ -59,26 +55,108 @@ func (t *transaction) run(ctx context.Context, conn *pgx.Conn, sql *statements) 
 		calls = append(calls, t.general.calls(sql)...)
 	}
 	if t.newNames != nil {
-		calls = append(calls, t.newNames.call(sql))
+		calls = append(calls, t.newNames.newNamesCall(sql))
 	}
 	return pipeline(ctx, conn, append(calls, call{text: "COMMIT"})...)
 }
 
 // accept notes the outcomes of a committed transaction.
 func (c *commitCall) accept(t *transaction) {
-	if t.general != nil {
-		for _, i := range t.generalIndexes {
-			c.outcomes[i] = dibs.Committed
-		}
-		c.committed = true
-		c.store.clock.learn(t.general.now)
-	}
-	if t.newNames != nil {
-		t.newNames.outcomes(c.groups, c.outcomes)
-		c.committed = c.committed || len(t.newNames.inserted) > 0
-		c.store.clock.learn(t.newNames.now)
-	}
 	for _, i := range t.indexes {
-		c.store.locked.remove(&c.groups[i])
+		g := &c.groups[i]
+		c.outcomes[i] = dibs.Committed
+		if isNewName(g) && !t.newNames.inserted[uuid(g.Events[0].ID)] {
+			c.outcomes[i] = dibs.Stale
+		}
+		c.committed = c.committed || c.outcomes[i] == dibs.Committed
+		c.store.locked.remove(g)
 	}
+	for _, part := range []*changes{t.general, t.newNames} {
+		if part != nil {
+			c.store.clock.learn(part.now)
+		}
+	}
+}
+
+// isNewName reports whether a group only inserts one name with the first event of its history,
+// and reads no other records than documents.
+func isNewName(g *dibs.Group) bool {
+	if len(g.Writes) != 1 || len(g.Events) != 1 || len(g.Redacts) != 0 || g.Writes[0].Delete {
+		return false
+	}
+	ref := g.Writes[0].Record.Ref()
+	if ref.Kind != dibs.KindName || g.Events[0].ID != ref.ID {
+		return false
+	}
+	for i := range g.Reads {
+		switch r := &g.Reads[i]; {
+		case r.Ref.ID == ref.ID && r.Ref.Kind == ref.Kind:
+			if r.Rev != 0 {
+				return false
+			}
+		case r.Ref.Kind == dibs.KindName || r.Ref.Kind == dibs.KindEntity:
+			return false
+		}
+	}
+	return true
+}
+
+// newNamesCall returns the statement that is the whole commit of new names: it locks the documents
+// that the decisions rest on, inserts the names that are absent with their events and the batch,
+// and then checks the window. It returns the inserted names and the time.
+func (c *changes) newNamesCall(sql *statements) call {
+	c.chain()
+	c.sort()
+	shape, args := names.shape(c.names.insert)
+	eventShape, eventArgs := events.shape(c.events)
+	args = append(args, eventArgs...)
+	docShape, keys := "", expectingKeys(documents)
+	if len(c.documents.share) > 0 {
+		var docArgs []any
+		docShape, docArgs = keys.shape(c.documents.share)
+		args = append(args, docArgs...)
+	}
+	args = append(args, c.batch, c.stamp, int64(c.window.From), int64(c.window.Before))
+	text := sql.shaped.get("new names "+shape+eventShape+docShape, func() string { return newNamesSQL(sql, shape, eventShape, docShape) })
+	return call{text: text, args: args, scan: c.scanInserted}
+}
+
+func newNamesSQL(sql *statements, shape, eventShape, docShape string) string {
+	var p params
+	rows, eventRows := names.source(&p, shape), events.source(&p, eventShape)
+	locked, where := "", ""
+	if docShape != "" {
+		docs := expectingKeys(documents).source(&p, docShape)
+		locked = "kept AS MATERIALIZED (" + lockSQL(sql, documents, docs, "SHARE") + "),"
+		where = " WHERE (SELECT count(*) FROM kept) = " + docs.count
+	}
+	batch, stamp, from, before := p.next("uuid"), p.next("bigint"), p.next("bigint"), p.next("bigint")
+	eventsFrom := " FROM done"
+	if !rows.single() {
+		// Not a join: that would be a nested loop over many names. This is one hash lookup
+		// for each.
+		eventsFrom = " FROM " + eventRows.from + " WHERE (r.name IN (SELECT id FROM done)) IS TRUE"
+	}
+	return fmt.Sprintf(`WITH %s
+		done AS (%s ON CONFLICT (id) DO NOTHING RETURNING id),
+		told AS (INSERT INTO %s (batch, %s) SELECT %s, %s%s RETURNING 1),
+		closed AS (INSERT INTO %s (id, stamp, live) SELECT %s, %s, (SELECT count(*) FROM told) WHERE EXISTS (SELECT 1 FROM done))
+		SELECT ids, %s FROM (SELECT ids, %s AS now FROM (SELECT array_agg(id) AS ids FROM done) d) c`,
+		locked,
+		insertSQL(sql, names, rows, where),
+		sql.table("dibs_events"), events.list(), batch, events.values(eventRows), eventsFrom,
+		sql.table("dibs_batches"), batch, stamp,
+		assertSQL(fmt.Sprintf("c.now >= %s AND (%s = 0 OR c.now < %s)", from, before, before), "c.now", "c.now"), sql.clock)
+}
+
+func (c *changes) scanInserted(row scanner) error {
+	var inserted pgtype.FlatArray[uuid]
+	if err := row.Scan(&inserted, &c.now); err != nil {
+		return err
+	}
+	c.inserted = make(map[uuid]bool, len(inserted))
+	for _, id := range inserted {
+		c.inserted[id] = true
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,9 +40,9 @@ func WithTx(reg *dibs.Registry, tx any) *dibs.Registry {
 		}
 		switch tx := tx.(type) {
 		case pgx.Tx:
-			return &namespaceStore{newTxStore(s, pgxRunner{tx})}, nil
+			return &namespaceStore{newTxStore(s, pgxRunner(tx))}, nil
 		case *sql.Tx:
-			return &namespaceStore{newTxStore(s, sqlRunner{tx})}, nil
+			return &namespaceStore{newTxStore(s, sqlRunner(tx))}, nil
 		default:
 			return nil, fmt.Errorf("%w: WithTx takes a pgx.Tx or a *sql.Tx, not a %T", dibs.ErrUnsupported, tx)
 		}
@@ -69,7 +70,7 @@ func (s *txStore) run(ctx context.Context, calls ...call) error {
 		return err
 	}
 	for _, c := range calls {
-		if err := s.runner.run(ctx, c); err != nil {
+		if err := s.runner(ctx, c); err != nil {
 			return txError(err)
 		}
 	}
@@ -89,7 +90,7 @@ func (s *txStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, e
 // Commit checks and writes groups as part of the transaction, all of them or none.
 //
 // An error would end the caller's transaction. So Commit first locks all rows that the groups
-// have read, and only then writes; see lock.go.
+// have read, and only then writes; see lockCalls.
 func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes := make([]dibs.Outcome, len(groups))
 	if len(groups) == 0 {
@@ -124,7 +125,7 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 	}
 	if !s.store.cfg.NoNotify {
 		// It is sent when the transaction commits.
-		if err := s.run(ctx, call{text: s.sql.feed.notify, args: []any{s.store.feed.channel}}); err != nil {
+		if err := s.run(ctx, call{text: s.sql.named("notify"), args: []any{s.store.feed.channel}}); err != nil {
 			return nil, err
 		}
 	}
@@ -137,18 +138,14 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 // lock locks all rows that were read, and reports whether they are unchanged and the window
 // contains the time.
 func (s *txStore) lock(ctx context.Context, c *changes) (bool, error) {
-	for _, lock := range c.lockCalls(s.sql) {
-		var found int64
-		lock.scan = scanInto(&found)
-		if err := s.run(ctx, lock.call); err != nil {
+	unchanged := true
+	for _, lock := range c.lockCalls(s.sql, &unchanged) {
+		if err := s.run(ctx, lock); err != nil || !unchanged {
 			return false, err
-		}
-		if found != int64(lock.want) {
-			return false, nil
 		}
 	}
 	var now int64
-	err := s.run(ctx, call{text: s.sql.now, scan: scanInto(&now)})
+	err := s.run(ctx, call{text: s.sql.named("now"), scan: scanInto(&now)})
 	return c.window.Contains(dibs.Instant(now)), err
 }
 
@@ -160,9 +157,9 @@ func (s *txStore) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Eve
 		return nil, err
 	}
 	var p page
-	read := call{text: s.sql.feed.pageInTx, args: []any{after.seq, after.ord, query.Limit}, scan: p.scan}
+	read := call{text: s.sql.named("page in tx"), args: []any{after.seq, after.ord, query.Limit}, scan: p.scan}
 	if !query.Name.IsZero() {
-		read.text, read.args = s.sql.feed.historyInTx, append(read.args, uuid(query.Name))
+		read.text, read.args = s.sql.named("history in tx"), append(read.args, uuid(query.Name))
 	}
 	if err := s.run(ctx, read); err != nil {
 		return nil, err
@@ -183,3 +180,87 @@ func (s *txStore) Latest(context.Context) (dibs.Cursor, error) { return "", dibs
 
 // Close does nothing: the transaction belongs to the caller.
 func (s *txStore) Close() error { return nil }
+
+// namespaceStore is a txStore that commits missing namespace records at once, outside the
+// caller's transaction. Inside it the first name of a namespace would lock the whole namespace,
+// since every command reads the namespace record. The record may stay if the transaction is
+// rolled back. A transaction with a snapshot would not see it, and writes its own.
+type namespaceStore struct{ *txStore }
+
+// Commit creates missing namespace records and then returns all groups as stale, so that they
+// are decided again with these records.
+func (s *namespaceStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if created, err := s.createNamespaces(ctx, groups); err != nil || created {
+		return make([]dibs.Outcome, len(groups)), err
+	}
+	return s.txStore.Commit(ctx, groups)
+}
+
+func (s *namespaceStore) createNamespaces(ctx context.Context, groups []dibs.Group) (created bool, err error) {
+	var missing []dibs.Group
+	for i := range groups {
+		for _, r := range groups[i].Reads {
+			if r.Ref.Kind == dibs.KindNamespace && r.Rev == 0 {
+				writes := slices.DeleteFunc(slices.Clone(groups[i].Writes), func(w dibs.Write) bool { return w.Record.Ref() != r.Ref })
+				missing = append(missing, dibs.Group{Reads: []dibs.Read{r}, Writes: writes})
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return false, nil
+	}
+	var level string
+	err = s.run(ctx, call{text: "SHOW transaction_isolation", scan: scanInto(&level)})
+	if err != nil || level != "read committed" {
+		return false, err
+	}
+	outcomes, err := s.store.Commit(ctx, missing)
+	return err == nil && slices.Contains(outcomes, dibs.Committed), err
+}
+
+// An error would end the caller's transaction. So a Commit inside it first locks every row that
+// the groups have read, and inserts a placeholder for every absent one; only then it writes.
+
+// lockCalls returns the statements that lock all rows that were read. They do not fail if a row
+// has changed, but clear unchanged.
+func (c *changes) lockCalls(sql *statements, unchanged *bool) (calls []call) {
+	add := func(rows []*row, lock func(rows []*row) call) {
+		for rows := range slices.Chunk(rows, maxRows) {
+			locking := lock(rows)
+			locking.scan = func(row scanner) error {
+				var found int
+				err := row.Scan(&found)
+				*unchanged = *unchanged && found == len(rows)
+				return err
+			}
+			calls = append(calls, locking)
+		}
+	}
+	for _, t := range c.tables() {
+		add(t.share, func(rows []*row) call { return lockCall(sql, *t.table, rows, "SHARE", false) })
+		add(slices.Concat(t.update, t.renew, t.remove), func(rows []*row) call { return lockCall(sql, *t.table, rows, "UPDATE", false) })
+		add(t.insert, func(rows []*row) call {
+			placeholders := make([]*row, len(rows))
+			for i, row := range rows {
+				placeholders[i] = row.placeholder()
+			}
+			return insertCall(sql, *t.table, placeholders, false)
+		})
+	}
+	return calls
+}
+
+// updatePlaceholders turns inserts into updates, once the placeholders are there.
+func (c *changes) updatePlaceholders() {
+	for _, t := range c.tables() {
+		t.update, t.insert = append(t.update, t.insert...), nil
+	}
+}
+
+// removePlaceholders returns the statements that remove the placeholders.
+func (c *changes) removePlaceholders(sql *statements) (calls []call) {
+	for _, t := range c.tables() {
+		calls = inChunks(calls, t.insert, func(rows []*row) call { return removePlaceholdersCall(sql, *t.table, rows) })
+	}
+	return calls
+}

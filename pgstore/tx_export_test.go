@@ -7,4 +7,4 @@ import (
 )
 
 // TxStore returns the store of a registry in a transaction.
-func TxStore(s *Store, tx pgx.Tx) dibs.Store { return newTxStore(s, pgxRunner{tx}) }
+func TxStore(s *Store, tx pgx.Tx) dibs.Store { return newTxStore(s, pgxRunner(tx)) }

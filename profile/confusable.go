@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"go.mau.fi/util/confusable"
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/calldibs/dibs"
@@ -46,15 +47,12 @@ func appendSkeleton(dst []byte, name string) []byte {
 	return append(dst, unicodeSkeleton(name)...)
 }
 
-// maxRounds is more than any character needs; it is for future tables.
-const maxRounds = 4
-
 // unicodeSkeleton is the definition. The table has the looks of upper-case and of lower-case
 // letters: 0 looks like O, which becomes o, while M becomes m, which looks like rn. So it
 // applies the table and the mapping to lower case in turn until nothing changes.
 func unicodeSkeleton(canonical string) string {
 	s := norm.NFD.String(showLabels(norm.NFD.String(canonical)))
-	for range maxRounds {
+	for range 4 { // more than any character needs today
 		next := norm.NFD.String(mapLooks(s))
 		if next == s {
 			break
@@ -64,11 +62,6 @@ func unicodeSkeleton(canonical string) string {
 	return s
 }
 
-const (
-	dotAbove   = '\u0307'
-	finalSigma = 'ς'
-)
-
 // mapLooks replaces each character by what it looks like, in lower case. It applies the table
 // first, which distinguishes upper from lower case. It drops a dot above a letter that has a
 // dot, and takes a final sigma for a sigma.
@@ -77,17 +70,16 @@ func mapLooks(s string) string {
 	b.Grow(len(s))
 	var last rune
 	for _, r := range s {
-		if unicode.Is(ignorable, r) || (r == dotAbove && unicode.Is(unicode.Soft_Dotted, last)) {
+		if unicode.Is(ignorable, r) || (r == '\u0307' && unicode.Is(unicode.Soft_Dotted, last)) {
 			continue
 		}
 		last = r
-		if r == finalSigma {
+		if r == 'ς' {
 			r = 'σ'
 		}
 		looks := confusable.GetReplacement(r)
 		if looks == "" {
-			b.WriteRune(unicode.ToLower(r))
-			continue
+			looks = string(r)
 		}
 		for _, l := range looks {
 			b.WriteRune(unicode.ToLower(l))
@@ -119,3 +111,60 @@ var asciiLooks = func() (looks [utf8.RuneSelf]string) {
 	}
 	return looks
 }()
+
+// encodedPrefix begins an encoded label: the ASCII form of one in other characters.
+const encodedPrefix = "xn--"
+
+// hasEncodedPrefix reports whether a label claims to be an encoded one.
+func hasEncodedPrefix(label string) bool { return hasPrefixFold(label, encodedPrefix) }
+
+// isEncoded reports whether a label is in the form of an encoded one.
+func isEncoded(label string) bool {
+	return hasEncodedPrefix(label) && len(label) > len(encodedPrefix) && isASCII(label)
+}
+
+func hasEncodedLabel(domain string) bool {
+	if strings.Contains(domain, "--") {
+		for label := range strings.SplitSeq(domain, ".") {
+			if isEncoded(label) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// showLabels returns a name as people see it: with the labels of a host name, or of an
+// email's domain, decoded. Like browsers, it leaves labels that are not valid.
+func showLabels(name string) string {
+	local, domain := cutDomain(name)
+	if !hasEncodedLabel(domain) {
+		return name
+	}
+	labels := strings.Split(domain, ".")
+	for i, label := range labels {
+		labels[i] = showLabel(label)
+	}
+	return local + strings.Join(labels, ".")
+}
+
+func showLabel(label string) string {
+	if isEncoded(label) {
+		if shown, err := idna.Punycode.ToUnicode(strings.ToLower(label)); err == nil {
+			return shown
+		}
+	}
+	return label
+}
+
+// cutDomain cuts a name after its last @: the rest is a domain. Without an @ the whole name
+// may be a host name.
+func cutDomain(name string) (local, domain string) {
+	at := strings.LastIndexByte(name, '@') + 1
+	return name[:at], name[at:]
+}
+
+// ignorable are the invisible characters, Unicode's Default_Ignorable_Code_Point: the
+// standard leaves them out of the comparison. Go's tables have only parts of the property,
+// and change with the version of Go.
+var ignorable = rangeTable(dataLines("ignorable.txt")...)

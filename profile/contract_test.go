@@ -2,6 +2,8 @@ package profile_test
 
 import (
 	"errors"
+	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -168,4 +170,166 @@ func checkAddressContract(t *testing.T, p dibs.Profile, value, word string, limi
 		t.Errorf("%s: Join(%q, %q) changes nothing", p.Name(), canonical, word)
 	}
 	return canonical
+}
+
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	policies := profile.Policies()
+	if got, want := slices.Sorted(maps.Keys(policies)), []string{"email", "hostname", "slug", "username"}; !slices.Equal(got, want) {
+		t.Errorf("the policies are for %q, want %q", got, want)
+	}
+	for kind, policy := range policies {
+		if name := policy.Profile.Name(); !strings.HasPrefix(name, kind+"/") {
+			t.Errorf("the policy for %q has the profile %q", kind, name)
+		}
+	}
+}
+
+func TestPoliciesReturnsCopies(t *testing.T) {
+	t.Parallel()
+	mine := profile.Policies()
+	delete(mine, "slug")
+	if _, ok := profile.Policies()["slug"]; !ok {
+		t.Error("Policies returns a shared map")
+	}
+}
+
+func TestPoliciesUseTheirProfiles(t *testing.T) {
+	t.Parallel()
+	for kind, c := range map[string]struct{ value, want string }{
+		"slug":     {"summer-fest", "summer-fest"},
+		"username": {"Anna", "anna"},
+		"email":    {"anna@EXAMPLE.com", "anna@example.com"},
+		"hostname": {"ACME-Shop", "acme-shop"},
+	} {
+		if got, err := profile.Policies()[kind].Profile.Canonical(c.value); err != nil || got != c.want {
+			t.Errorf("%s: Canonical(%q) = %q, %v; want %q", kind, c.value, got, err, c.want)
+		}
+	}
+}
+
+// A second dot above a letter and the form of a final sigma do not count.
+func TestConfusablesBeyondTheTable(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{
+		{"admi\u0307n", "admin"}, {"ADM\u0130N", "ADMIN"}, {"j\u0307", "j"}, {"οδος", "οδοσ"}, {"οδος", "ΟΔΟΣ"},
+	} {
+		a, err := profile.Username{}.Canonical(pair[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := profile.Username{}.Canonical(pair[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if profile.Confusables.Skeleton(a) != profile.Confusables.Skeleton(b) {
+			t.Errorf("%q and %q have different keys", a, b)
+		}
+	}
+	for _, pair := range [][2]string{{"e\u0307", "e"}, {"ż", "z"}} {
+		if profile.Confusables.Skeleton(pair[0]) == profile.Confusables.Skeleton(pair[1]) {
+			t.Errorf("%q and %q have one key", pair[0], pair[1])
+		}
+	}
+}
+
+// A username may begin with an at sign without being an email.
+func TestReservedAfterAtSign(t *testing.T) {
+	t.Parallel()
+	words, err := profile.ReservedWords(profile.Words{Own: []string{"admin"}, LookAlikes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"@admin": true, "admin@example.com": true, "admi\u0307n": true, "alice@admin": false, "@alice": false, "@": false,
+	} {
+		if got := words.Reserved(name); got != want {
+			t.Errorf("%q is reserved: %v", name, got)
+		}
+	}
+}
+
+// An address cannot contain invisible characters.
+func TestEmailOfInvisibleCharacters(t *testing.T) {
+	t.Parallel()
+	if canonical, err := (profile.Email{}).Canonical("\u2800@example.com"); err == nil {
+		t.Errorf("%q was accepted", canonical)
+	}
+}
+
+// realName is a row of testdata/realworld.tsv.
+type realName struct {
+	script, value            string
+	slug, hostname, username string
+}
+
+func realNames(t *testing.T) []realName {
+	t.Helper()
+	text, err := os.ReadFile("testdata/realworld.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []realName
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(row) < 5 {
+			t.Fatalf("%q has %d columns", line, len(row))
+		}
+		names = append(names, realName{row[0], row[1], row[2], row[3], row[4]})
+	}
+	return names
+}
+
+func TestRealNamesCoverManyScripts(t *testing.T) {
+	t.Parallel()
+	names, scripts := realNames(t), map[string]bool{}
+	for _, n := range names {
+		scripts[n.script] = true
+	}
+	if len(names) < 160 || len(scripts) < 20 {
+		t.Errorf("%d names of %d scripts", len(names), len(scripts))
+	}
+}
+
+func TestRealNamesAsSlugs(t *testing.T) {
+	t.Parallel()
+	for _, n := range realNames(t) {
+		checkReal(t, profile.Slug{}, n.value, n.slug)
+	}
+}
+
+func TestRealNamesAsHostnames(t *testing.T) {
+	t.Parallel()
+	for _, n := range realNames(t) {
+		checkReal(t, profile.Hostname{}, n.value, n.hostname)
+	}
+}
+
+// checkReal compares the result for a value with the wanted one: a canonical form, or "!" and
+// the rule of the refusal.
+func checkReal(t *testing.T, p dibs.Profile, value, want string) {
+	t.Helper()
+	got, err := p.Canonical(value)
+	if refusal, ok := errors.AsType[*dibs.Refusal](err); ok {
+		got = "!" + refusal.Rule
+	}
+	if got != want {
+		t.Errorf("%s of %q is %q (%v), want %q", p.Name(), value, got, err, want)
+	}
+}
+
+func TestRealNamesAsUsernames(t *testing.T) {
+	t.Parallel()
+	for _, n := range realNames(t) {
+		got, err := profile.Username{}.Canonical(n.value)
+		if err != nil {
+			got = "!" // for any rule
+		}
+		if got != n.username {
+			t.Errorf("username of %q is %q (%v), want %q", n.value, got, err, n.username)
+		}
+	}
 }

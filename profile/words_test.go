@@ -1,6 +1,8 @@
 package profile_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,5 +130,126 @@ func TestReservedWordsErrors(t *testing.T) {
 	}
 	if _, err := profile.ReservedWords(profile.Words{Patterns: []string{"????????????", "", " "}}); err != nil {
 		t.Errorf("a pattern for twelve characters: %v", err)
+	}
+}
+
+func everyWord(t testing.TB) profile.Words {
+	t.Helper()
+	return profile.Words{Lists: profile.AllLists, Own: []string{"acme"}, LookAlikes: true}
+}
+
+func TestReservedWordsAllocations(t *testing.T) { // not parallel: AllocsPerRun
+	w := everyWord(t)
+	w.Patterns = []string{"admin*", "*-support"}
+	words := reservedWords(t, w)
+	for _, name := range []string{"annaliseboyd", "anna-boyd", "s0mmer-fest24", "Anna.Boyd", "login", "anna.boyd@example.com"} {
+		if got := testing.AllocsPerRun(100, func() { words.Reserved(name) }); got > 2 {
+			t.Errorf("Reserved(%q) allocates %v times", name, got)
+		}
+	}
+}
+
+func BenchmarkReservedWords(b *testing.B) {
+	plain := everyWord(b)
+	plain.LookAlikes = false
+	patterns := everyWord(b)
+	patterns.Patterns = []string{"admin*", "*-support", "acme*", "??"}
+	for kind, w := range map[string]profile.Words{"plain": plain, "alike": everyWord(b), "patterns": patterns} {
+		words := reservedWords(b, w)
+		for name, value := range map[string]string{"letters": "annaliseboyd", "digits": "summer-fest24", "email": "anna.boyd@example.com"} {
+			b.Run(kind+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					words.Reserved(value)
+				}
+			})
+		}
+	}
+}
+
+func FuzzWords(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"admin", "adm1n"}, {"xn--a-b", "a*"}, {"\xff@", "[a"}, {"-", "--"}, {"a/b", "a*"}, {"ﷺ", "ﷺ*"}, {"İ", "İ"}, {"ȺΑ", "Ⱥ?"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, name, pattern string) {
+		for _, alike := range []bool{false, true} {
+			w := profile.Words{Lists: []profile.List{profile.Roles}, Patterns: []string{pattern}, LookAlikes: alike}
+			words, err := profile.ReservedWords(w)
+			if err != nil {
+				return
+			}
+			reserved := words.Reserved(name)
+			if again := words.Reserved(name); again != reserved {
+				t.Errorf("%q is reserved: %v, then %v", name, reserved, again)
+			}
+			w.Except = []string{name}
+			if words, err = profile.ReservedWords(w); err != nil {
+				t.Fatal(err)
+			}
+			if words.Reserved(name) && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" && name != "" {
+				t.Errorf("%q is reserved, though it is excepted", name)
+			}
+		}
+	})
+}
+
+func TestListsAreSorted(t *testing.T) {
+	t.Parallel()
+	slug := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	for _, list := range profile.AllLists {
+		if !slices.IsSorted(list.Words) {
+			t.Errorf("%s is not sorted", list.Name)
+		}
+		if n := len(list.Words); n < 60 || n > 200 {
+			t.Errorf("%s has %d words, want 60 to 200", list.Name, n)
+		}
+		seen := map[string]string{}
+		for _, word := range list.Words {
+			if !slug.MatchString(word) {
+				t.Errorf("%s: %q is not in the form of a slug", list.Name, word)
+			}
+			bare := strings.ReplaceAll(word, "-", "")
+			if other, twice := seen[bare]; twice {
+				t.Errorf("%s: %q is the same as %q", list.Name, word, other)
+			}
+			seen[bare] = word
+		}
+	}
+}
+
+func TestListNames(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, list := range profile.AllLists {
+		if list.Name == "" || names[list.Name] {
+			t.Errorf("the name of a list is %q, empty or a duplicate", list.Name)
+		}
+		names[list.Name] = true
+	}
+	if len(names) != 5 {
+		t.Errorf("%d lists, want 5", len(names))
+	}
+}
+
+func TestListsContainExpectedWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		list  profile.List
+		words string
+	}{
+		{profile.Routes, "login logout register api assets robots-txt settings well-known"},
+		{profile.Roles, "admin administrator root moderator owner staff system me"},
+		{profile.Infrastructure, "www mail smtp ns1 localhost autodiscover autoconfig wpad mta-sts isatap"},
+		// RFC 2142, and the addresses that prove the ownership of a domain.
+		{profile.Support, "help abuse billing security postmaster hostmaster webmaster noc info support usenet no-reply"},
+		{profile.Brands, "official verified staff paypal google microsoft"},
+	} {
+		for word := range strings.FieldsSeq(c.words) {
+			if !slices.Contains(c.list.Words, word) {
+				t.Errorf("%s lacks %q", c.list.Name, word)
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@ package routestore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 const (
@@ -51,44 +53,31 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.wait = cmp.Or(cfg.wait, changeWait)
-	background, stop := context.WithCancel(context.Background())
-	s := &Store{table: t, stop: stop}
+	s := &Store{table: t}
 	for i, route := range cfg.Routes {
 		if route.Store == nil {
-			stop()
 			return nil, fmt.Errorf("routestore: the route %q has no Store: set it", route.Name)
 		}
 		s.parts = append(s.parts, newPart(t, i, route.Store))
 	}
 	if err := s.agree(ctx, cfg); err != nil {
-		stop()
 		return nil, err
 	}
 	for _, p := range s.parts {
 		if err := p.lease.renew(ctx); err != nil {
-			stop()
 			return nil, err
 		}
 	}
+	background, stop := context.WithCancel(context.Background())
+	s.stop = stop
 	for _, p := range s.parts {
-		s.working.Go(func() { p.lease.keep(background, p.reporter(cfg.Logger)) })
+		log := cfg.Logger
+		if len(s.parts) > 1 {
+			log = log.With("part", p.name())
+		}
+		s.working.Go(func() { p.lease.keep(background, log) })
 	}
 	return s, nil
-}
-
-// reporter returns a function that logs renewals of a part's lease.
-func (p *part) reporter(log *slog.Logger) func(err error) {
-	if len(p.table.names) > 1 {
-		log = log.With("part", p.name())
-	}
-	return func(err error) {
-		switch {
-		case err == nil:
-			log.Info("routestore: the store is available again")
-		case !errors.Is(err, dibs.ErrClosed):
-			log.Warn("routestore: the store is not available", "error", err)
-		}
-	}
 }
 
 // agree makes all parts store the routes of this store, and waits until no process uses others.
@@ -103,14 +92,19 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 		if _, err := s.table.oneRegistry(records); err != nil {
 			return err
 		}
-		if s.allAgree(records) {
+		agreed, underWay := true, false
+		for i, r := range records {
+			agreed = agreed && s.table.agrees(r, i) == nil
+			underWay = underWay || (r.Part == s.table.names[i] && r.Routes == s.table.text && !r.Complete)
+		}
+		if agreed {
 			return nil
 		}
 		if !slices.Equal(records, waiting) {
 			waiting, since = records, time.Now()
 		}
-		// If another process is changing the routes, wait for it, but not longer than patience.
-		if !s.underWay(records) || time.Since(since) > patience {
+		// Wait for another process that is changing the routes, but not longer than patience.
+		if !underWay || time.Since(since) > patience {
 			if err := s.change(ctx, cfg, records); err != nil && !errors.Is(err, errRaced) {
 				return err
 			}
@@ -125,32 +119,185 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 
 // storedRoutes reads the stored routes of all parts.
 func (s *Store) storedRoutes(ctx context.Context) ([]storedRoutes, error) {
-	records := make([]storedRoutes, len(s.parts))
+	return ofEach(s.parts, func(p *part) (storedRoutes, error) { return readRoutes(ctx, p.engine) })
+}
+
+// change replaces the stored routes, unless a name would be lost. If another process changes them
+// at the same time, it fails with errRaced.
+func (s *Store) change(ctx context.Context, cfg Config, before []storedRoutes) error {
+	if err := s.checkReplace(before); err != nil {
+		return err
+	}
+	empty, err := s.checkNamespaces(ctx)
+	if err != nil {
+		return err
+	}
+	isNew := !slices.ContainsFunc(before, func(r storedRoutes) bool { return r.rev > 0 })
+	if isNew && empty {
+		return s.replace(ctx, before, func() error { return nil })
+	}
+	if cfg.Keep {
+		return s.errDiffers(before)
+	}
+	cfg.Logger.Info("routestore: changing the routes; waiting until no process uses the former ones", "routes", s.table.text, "wait", cfg.wait)
+	// Other processes stop once they see the new routes. Then their last changes are checked.
+	return s.replace(ctx, before, func() error {
+		if err := backoff.Sleep(ctx, cfg.wait); err != nil {
+			return err
+		}
+		_, err := s.checkNamespaces(ctx)
+		return err
+	})
+}
+
+// checkReplace returns why the routes must not replace the stored ones.
+func (s *Store) checkReplace(before []storedRoutes) error {
+	for i, r := range before {
+		if r.rev == 0 {
+			continue
+		}
+		if name := s.table.names[i]; r.Part != name {
+			return errWrongPart(r.Part, name)
+		}
+		former, err := parse(r.inForce())
+		if err != nil {
+			return err
+		}
+		if err := s.table.checkFollows(former); err != nil {
+			return err
+		}
+		for j, other := range before {
+			if name := s.table.names[j]; other.rev == 0 && len(former[name]) > 0 {
+				return errNoRoutes(name)
+			}
+		}
+	}
+	return nil
+}
+
+// errDiffers returns that the stored routes differ, and how to change them.
+func (s *Store) errDiffers(before []storedRoutes) error {
+	for i, r := range before {
+		if r.rev > 0 && r.Routes != s.table.text {
+			return fmt.Errorf("routestore: the stored routes in %q are %s, but the configured ones are %s: use the configuration of the servers; "+
+				"to change the routes, start the servers with the new ones first", s.table.names[i], r.Routes, s.table.text)
+		}
+	}
+	return errors.New("routestore: the routes are not stored yet: start the servers with them first")
+}
+
+// replace stores the routes, and marks them as complete once wait returns. If that fails, it
+// restores the former ones.
+func (s *Store) replace(ctx context.Context, before []storedRoutes, wait func() error) error {
+	written, err := s.put(ctx, before, false)
+	if err == nil {
+		err = wait()
+	}
+	if err == nil {
+		_, err = s.put(ctx, written, true)
+		return err
+	}
+	if errors.Is(err, errRaced) {
+		return err
+	}
+	return errors.Join(err, s.restore(ctx))
+}
+
+// put writes the routes into all parts, in place of the records that were read before, and
+// returns the new records.
+func (s *Store) put(ctx context.Context, before []storedRoutes, complete bool) ([]storedRoutes, error) {
+	registry, err := s.table.oneRegistry(before)
+	if err != nil {
+		return nil, err
+	}
+	registry = cmp.Or(registry, rand.Text())
+	written := make([]storedRoutes, len(s.parts))
 	for i, p := range s.parts {
-		var err error
-		if records[i], err = readRoutes(ctx, p.engine); err != nil {
+		r := storedRoutes{rev: before[i].rev, Registry: registry, Part: p.name(), Routes: s.table.text, Complete: complete}
+		if !complete {
+			r.Former = before[i].inForce()
+		}
+		if err := r.write(ctx, p.engine); err != nil {
 			return nil, fmt.Errorf("part %q: %w", p.name(), err)
 		}
+		r.rev++
+		written[i] = r
 	}
-	return records, nil
+	return written, nil
 }
 
-// allAgree reports whether all parts have stored the routes of this store.
-func (s *Store) allAgree(records []storedRoutes) bool {
-	for i, r := range records {
-		if s.table.agrees(r, i) != nil {
-			return false
-		}
+// restoreTimeout is how long restore tries, whatever the caller's context.
+const restoreTimeout = 10 * time.Second
+
+// restore restores the former routes, so that the processes that use them go on.
+func (s *Store) restore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+	records, err := s.storedRoutes(ctx)
+	if err != nil {
+		return err
 	}
-	return true
+	var errs []error
+	for i, r := range records {
+		if r.rev == 0 || r.Routes != s.table.text || r.Complete {
+			continue // it is not this change
+		}
+		r.Routes, r.Complete, r.Former = r.Former, true, ""
+		errs = append(errs, r.write(ctx, s.parts[i].engine))
+	}
+	return errors.Join(errs...)
 }
 
-// underWay reports whether another process is storing the same routes.
-func (s *Store) underWay(records []storedRoutes) bool {
-	for i, r := range records {
-		if r.Part == s.table.names[i] && r.Routes == s.table.text && !r.Complete {
-			return true
+const checkPage = 500
+
+// checkNamespaces checks that the routes give all namespaces of a part to that part, and reports
+// whether all parts are empty.
+func (s *Store) checkNamespaces(ctx context.Context) (empty bool, err error) {
+	counts, err := ofEach(s.parts, func(p *part) (count int, err error) {
+		err = p.eachNamespace(ctx, func(namespace string) error {
+			count++
+			return s.table.checkPart(p.index, namespace)
+		})
+		return count, err
+	})
+	return slices.Max(counts) == 0, err
+}
+
+// checkPart checks that a namespace belongs to a part.
+func (t *table) checkPart(part int, namespace string) error {
+	scope := dibs.ScopeOf(namespace)
+	home := t.partOf(scope)
+	if home == part {
+		return nil
+	}
+	return fmt.Errorf("routestore: %s is in the part %q, but the routes give its scope to %q: names do not move, "+
+		"and would be free there; give the scope %q to %q", namespace, t.names[part], t.names[home], scope, t.names[part])
+}
+
+// eachNamespace calls fn with every namespace that has, or ever had, names in the part.
+func (p *part) eachNamespace(ctx context.Context, fn func(namespace string) error) error {
+	// Every namespace with names has a namespace record. To be safe, this also reads one name of
+	// each namespace.
+	for _, query := range []dibs.ListQuery{{Kind: dibs.KindNamespace, Limit: checkPage}, {Kind: dibs.KindName, Limit: 1}} {
+		for more := true; more; {
+			page, err := p.engine.List(ctx, query)
+			if err != nil {
+				return err
+			}
+			for _, r := range page {
+				after := record.Position(r)
+				namespace := after.Label
+				if query.Kind == dibs.KindName {
+					namespace = after.Namespace
+					after = dibs.ListPosition{Namespace: namespace + " "} // a space sorts before all characters of a longer namespace
+				}
+				if err := fn(namespace); err != nil {
+					return err
+				}
+				query.After = &after
+			}
+			more = len(page) == query.Limit
 		}
 	}
-	return false
+	return nil
 }

@@ -3,7 +3,10 @@ package routestore
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -28,15 +31,16 @@ var (
 )
 
 func newPart(t *table, index int, engine dibs.Store) *part {
-	p := &part{table: t, index: index, engine: engine}
-	p.lease = newLease(func(ctx context.Context) (refusal, err error) {
-		r, err := readRoutes(ctx, engine)
-		if err != nil {
-			return nil, err
-		}
-		return t.agrees(r, index), nil
-	})
-	return p
+	return &part{table: t, index: index, engine: engine, lease: &lease{
+		read: func(ctx context.Context) (refusal, err error) {
+			r, err := readRoutes(ctx, engine)
+			if err != nil {
+				return nil, err
+			}
+			return t.agrees(r, index), nil
+		},
+		renewing: make(chan struct{}, 1),
+	}}
 }
 
 func (p *part) name() string { return p.table.names[p.index] }
@@ -56,7 +60,7 @@ func (p *part) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, erro
 func (p *part) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	until, err := p.lease.acquire(ctx)
 	if err != nil {
-		return nil, leaseError(ctx, err)
+		return nil, err
 	}
 	own, err := p.withOwnCursors(groups)
 	if err == nil && p.bound {
@@ -72,15 +76,12 @@ func (p *part) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome,
 
 // withOwnCursors returns groups with the engine's own cursors in Redacts.
 func (p *part) withOwnCursors(groups []dibs.Group) ([]dibs.Group, error) {
-	own := groups
-	for i, g := range groups {
-		if len(g.Redacts) == 0 {
-			continue
-		}
-		if &own[0] == &groups[0] {
-			own = slices.Clone(groups)
-		}
-		own[i].Redacts = slices.Clone(g.Redacts)
+	if !slices.ContainsFunc(groups, func(g dibs.Group) bool { return len(g.Redacts) > 0 }) {
+		return groups, nil
+	}
+	own := slices.Clone(groups)
+	for i := range own {
+		own[i].Redacts = slices.Clone(own[i].Redacts)
 		for j := range own[i].Redacts {
 			at, err := p.table.decode(own[i].Redacts[j].Cursor)
 			if err != nil {
@@ -110,14 +111,6 @@ func (p *part) withRoutes(ctx context.Context, groups []dibs.Group) ([]dibs.Grou
 		own[i].Reads = append(slices.Clip(own[i].Reads), dibs.Read{Ref: routesRef, Rev: r.rev})
 	}
 	return own, nil
-}
-
-// leaseError classifies an error of the lease: nothing was committed.
-func leaseError(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, dibs.ErrUnavailable) {
-		return err
-	}
-	return dibs.Unavailable(err)
 }
 
 func (p *part) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
@@ -223,4 +216,139 @@ func (p scrubbing) Scrub(ctx context.Context) error {
 		return err
 	}
 	return p.engine.(dibs.Scrubber).Scrub(ctx)
+}
+
+const (
+	// checkEvery is how often a process reads the stored routes.
+	checkEvery = 2 * time.Second
+	// leaseTime is how long a process may use them without reading them again.
+	leaseTime = 5 * time.Second
+	// commitTime is how much longer a commit may take that began just before the end of a lease.
+	commitTime = 5 * time.Second
+	// changeWait is how long a process that changes the routes waits for all others: a little
+	// longer than a lease and its last commit.
+	changeWait = leaseTime + commitTime + 2*time.Second
+)
+
+// lease allows the use of a part while the stored routes are those of this process. It is
+// renewed in the background. If it has expired, because the engine did not answer or the process
+// was suspended, the next call renews it.
+type lease struct {
+	// read reads the stored routes; refusal says that they are not those of this process.
+	read func(ctx context.Context) (refusal, err error)
+
+	until    atomic.Pointer[time.Time] // nil means that the lease has expired
+	renewing chan struct{}             // a mutex for renewals by calls
+
+	failed atomic.Pointer[failure] // the last renewal, if it failed
+}
+
+// failure is an error and its time.
+type failure struct {
+	err error
+	at  time.Time
+}
+
+// valid returns when the lease expires, unless it has expired: by the monotonic clock or by the
+// wall clock, whichever comes first. The wall clock may be set; the monotonic clock may stop while
+// the machine sleeps.
+func (l *lease) valid() (time.Time, bool) {
+	until, now := l.until.Load(), time.Now()
+	if until == nil || !now.Before(*until) || !now.Round(0).Before(until.Round(0)) {
+		return time.Time{}, false
+	}
+	return *until, true
+}
+
+// acquire returns when the lease expires, or why it cannot be renewed.
+func (l *lease) acquire(ctx context.Context) (time.Time, error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
+	if until, ok := l.valid(); ok {
+		return until, nil
+	}
+	called := time.Now()
+	select {
+	case l.renewing <- struct{}{}:
+		defer func() { <-l.renewing }()
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	}
+	if until, ok := l.valid(); ok { // another call has renewed it
+		return until, nil
+	}
+	// Waiting calls share a failure: an engine that is gone may take long to fail.
+	if last := l.failed.Load(); last != nil && last.at.After(called) {
+		return time.Time{}, last.err
+	}
+	if err := l.renew(ctx); err != nil {
+		return time.Time{}, err
+	}
+	if until, ok := l.valid(); ok {
+		return until, nil
+	}
+	return time.Time{}, dibs.Unavailable(errSlow)
+}
+
+var errSlow = errors.New("routestore: the store took longer to read the routes than the lease lasts: check its load")
+
+// renew reads the stored routes. The lease begins before the read. Other routes end the lease at
+// once; without an answer of the engine it expires.
+func (l *lease) renew(ctx context.Context) error {
+	until := time.Now().Add(leaseTime)
+	refusal, err := l.read(ctx)
+	if refusal != nil {
+		l.until.Store(nil)
+		err = refusal
+	}
+	switch {
+	case err == nil:
+		l.until.Store(&until)
+		return nil
+	case refusal == nil && ctx.Err() != nil: // the caller gave up
+		return err
+	case !errors.Is(err, dibs.ErrUnavailable): // nothing was committed
+		err = dibs.Unavailable(err)
+	}
+	l.failed.Store(&failure{err, time.Now()})
+	return err
+}
+
+// keep renews the lease until the context ends, and logs when renewals begin to fail or to
+// succeed.
+func (l *lease) keep(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(checkEvery)
+	defer tick.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		renewal, cancel := context.WithTimeout(ctx, leaseTime)
+		err := l.renew(renewal)
+		cancel()
+		state := stateOf(err)
+		switch {
+		case state == last || ctx.Err() != nil || errors.Is(err, dibs.ErrClosed):
+		case err == nil:
+			log.Info("routestore: the store is available again")
+		default:
+			log.Warn("routestore: the store is not available", "error", err)
+		}
+		last = state
+	}
+}
+
+// stateOf tells failures apart for the log. The text of an error may differ each time; its cause
+// does not.
+func stateOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*dibs.Error](err); ok && e.Cause != "" {
+		return string(e.Cause)
+	}
+	return err.Error()
 }

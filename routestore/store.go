@@ -16,6 +16,7 @@
 package routestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // Store is a [dibs.Store] of several parts. It is safe for concurrent use. Make one with
@@ -71,9 +73,6 @@ func (s *Store) defaultPart() *part { return s.parts[s.table.defaultPart] }
 
 // Load returns records, and the time of one of their parts.
 func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
-	if len(s.parts) == 1 {
-		return s.parts[0].Load(ctx, refs)
-	}
 	var all dibs.LoadResult
 	for p, own := range s.byPart(refs) {
 		found, err := p.Load(ctx, own)
@@ -111,9 +110,6 @@ func (s *Store) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) er
 
 // Commit commits groups, each in its part.
 func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
-	if len(s.parts) == 1 {
-		return s.parts[0].Commit(ctx, groups)
-	}
 	byPart := make(map[*part][]int)
 	for i, g := range groups {
 		p, err := s.partFor(g)
@@ -196,13 +192,143 @@ func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.stop()
 		s.working.Wait()
-		errs := make([]error, len(s.parts))
-		var closing sync.WaitGroup
-		for i, p := range s.parts {
-			closing.Go(func() { errs[i] = p.Close() })
-		}
-		closing.Wait()
-		s.closed = errors.Join(errs...)
+		_, s.closed = ofEach(s.parts, func(p *part) (struct{}, error) { return struct{}{}, p.engine.Close() })
 	})
 	return s.closed
+}
+
+// ofEach calls a function for all parts at once. It returns all errors.
+func ofEach[T any](parts []*part, call func(p *part) (T, error)) ([]T, error) {
+	answers, errs := make([]T, len(parts)), make([]error, len(parts))
+	var calls sync.WaitGroup
+	for i, p := range parts {
+		calls.Go(func() {
+			if answers[i], errs[i] = call(p); errs[i] != nil && len(parts) > 1 {
+				errs[i] = fmt.Errorf("part %q: %w", p.name(), errs[i])
+			}
+		})
+	}
+	calls.Wait()
+	return answers, errors.Join(errs...)
+}
+
+// Due returns refs of records that are due in any part, earliest first. It loads the records,
+// since refs have no dates.
+func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	var due []dibs.Ref
+	dates := make(map[dibs.Ref]dibs.Instant)
+	for _, p := range s.parts {
+		refs, err := p.Due(ctx, limit)
+		if err != nil {
+			return nil, err
+		}
+		found, err := p.Load(ctx, refs)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found.Records {
+			dates[r.Ref()] = record.Due(r)
+		}
+		due = append(due, refs...)
+	}
+	slices.SortStableFunc(due, func(a, b dibs.Ref) int { return cmp.Compare(dates[a], dates[b]) })
+	return due[:min(limit, len(due))], nil
+}
+
+// List returns records of one kind, of all parts, in the order of their labels.
+func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+	if query.Kind == dibs.KindName && query.Namespace != "" {
+		return s.of(dibs.ScopeOf(query.Namespace)).List(ctx, query)
+	}
+	var all []dibs.Record
+	for _, p := range s.parts {
+		records, err := p.List(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, records...)
+	}
+	slices.SortStableFunc(all, func(a, b dibs.Record) int {
+		return record.ComparePositions(record.Position(a), record.Position(b))
+	})
+	return all[:min(query.Limit, len(all))], nil
+}
+
+// Count adds up the counts of all parts. No two of them have names of the same namespace.
+func (s *Store) Count(ctx context.Context, soon dibs.Instant) (all dibs.Stats, err error) {
+	for _, p := range s.parts {
+		stats, err := p.Count(ctx, soon)
+		if err != nil {
+			return dibs.Stats{}, err
+		}
+		all.Names = append(all.Names, stats.Names...)
+		all.EndingSoon += stats.EndingSoon
+	}
+	return all, nil
+}
+
+// Ping fails if no part answers: a store with one working part still serves its scopes.
+func (s *Store) Ping(ctx context.Context) error {
+	answers := make(chan error, len(s.parts))
+	for _, p := range s.parts {
+		go func() { answers <- p.Ping(ctx) }()
+	}
+	var errs []error
+	for range s.parts {
+		err := <-answers
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Wake returns a channel that receives when another process may have committed in any part.
+func (s *Store) Wake(ctx context.Context) <-chan struct{} {
+	woken := make(chan struct{}, 1)
+	for _, p := range s.parts {
+		if own := p.Wake(ctx); own != nil {
+			go forward(ctx, own, woken)
+		}
+	}
+	return woken
+}
+
+// forward copies the signals of one channel to another until the context ends.
+func forward(ctx context.Context, from <-chan struct{}, to chan<- struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, open := <-from:
+			select {
+			case to <- struct{}{}:
+			default: // a signal is pending
+			}
+			if !open {
+				return
+			}
+		}
+	}
+}
+
+// Now estimates the clock of a single part. Several have no common clock; see [Store.Parts].
+func (s *Store) Now() (dibs.Instant, bool) {
+	if len(s.parts) > 1 {
+		return 0, false
+	}
+	return s.parts[0].Now()
+}
+
+// Writers returns how many batches the registry should commit at once in the default part.
+func (s *Store) Writers() int { return s.defaultPart().Writers() }
+
+// Bind binds a single part to a caller's transaction. Of several, the registry binds the part of
+// the transaction.
+func (s *Store) Bind(bind func(dibs.Store) (dibs.Store, error)) (dibs.Store, error) {
+	if len(s.parts) > 1 {
+		return nil, fmt.Errorf("%w: several parts cannot join one transaction", dibs.ErrUnsupported)
+	}
+	return s.parts[0].Bind(bind)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 // changes is what the groups of one commit write, by table.
@@ -12,34 +13,38 @@ type changes struct {
 	present   map[recordKey]present // the records that the groups have read, updated by their writes
 	yields    []dibs.ID
 	deletes   idsByKind
-	names     []*nameRow
-	entities  []*dibs.EntityRecord
-	documents []*dibs.Document
+	names     []row
+	entities  []row
+	documents []row
 	events    []*eventRow
 	loose     []*eventRow // of names that are not written
 	redacts   []*dibs.Event
 }
 
-func (c *changes) add(g *dibs.Group) {
+func (c *changes) add(g *dibs.Group) error {
 	for i := range g.Writes {
 		w := &g.Writes[i]
+		ref := w.Record.Ref()
 		if w.Delete || w.Renew {
-			ref := w.Record.Ref()
 			c.deletes.add(ref.Kind, ref.ID)
 			delete(c.present, recordKey{ref.Kind, ref.ID}) // events cannot refer to it
 		}
 		if w.Delete {
 			continue
 		}
-		switch r := w.Record.(type) {
-		case *dibs.NameRecord:
-			c.names = append(c.names, &nameRow{NameRecord: r})
+		data, err := sqlrow.NewRow(w.Record)
+		if err != nil {
+			return err
+		}
+		switch r := (row{Row: data, columns: tableOf(ref.Kind).Columns, id: ref.ID}); ref.Kind {
+		case dibs.KindName:
+			c.names = append(c.names, r)
 			if w.Yields {
-				c.yields = append(c.yields, r.ID)
+				c.yields = append(c.yields, ref.ID)
 			}
-		case *dibs.EntityRecord:
+		case dibs.KindEntity:
 			c.entities = append(c.entities, r)
-		case *dibs.Document:
+		default:
 			c.documents = append(c.documents, r)
 		}
 	}
@@ -49,6 +54,7 @@ func (c *changes) add(g *dibs.Group) {
 	for i := range g.Redacts {
 		c.redacts = append(c.redacts, &g.Redacts[i])
 	}
+	return nil
 }
 
 var (
@@ -56,11 +62,7 @@ var (
 	// first, so that no order of rows can violate the index on active names.
 	deactivate = in(`UPDATE dibs_names SET state = 'alias' WHERE state = 'active' AND id`)
 
-	insertHolds     = newHolds.insert("")
-	upsertNames     = names.upsert()
-	upsertEntities  = entities.upsert()
-	upsertDocuments = documents.upsert()
-	insertEvents    = events.insert("")
+	insertEvents = insert("dibs_events", []string{"seq", "kind", "at", "name", "prev", "rev", "body", "id", "namespace"}, "")
 
 	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
 
@@ -90,14 +92,16 @@ func (c *changes) write(ctx context.Context, run runner) error {
 
 // number numbers the new names.
 func (c *changes) number(last int64) {
-	for _, n := range c.names {
-		key := recordKey{dibs.KindName, n.ID}
+	for i := range c.names {
+		n := &c.names[i]
+		key := recordKey{dibs.KindName, n.id}
 		p := c.present[key]
 		if n.isNew = p.number == 0; n.isNew {
 			last++
 			p.number = last
-			c.present[key] = p
 		}
+		p.written = true
+		c.present[key] = p
 		n.number = p.number
 	}
 }
@@ -112,17 +116,14 @@ func (c *changes) chain(last int64) {
 			e.name, e.prev = p.number, p.lastEvent
 			p.lastEvent = e.seq
 			c.present[key] = p
+			if !p.written {
+				c.loose = append(c.loose, e)
+			}
 		}
 	}
-	written := make(map[int64]bool, len(c.names))
-	for _, n := range c.names {
-		n.lastEvent = c.present[recordKey{dibs.KindName, n.ID}].lastEvent
-		written[n.number] = true
-	}
-	for _, e := range c.events {
-		if e.name != 0 && !written[e.name] {
-			c.loose = append(c.loose, e)
-		}
+	for i := range c.names {
+		n := &c.names[i]
+		n.lastEvent = c.present[recordKey{dibs.KindName, n.id}].lastEvent
 	}
 }
 
@@ -159,31 +160,32 @@ func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent in
 			return err
 		}
 	}
-	return c.deletes.each(func(t *recordTable) *batch { return t.remove }, func(_ dibs.Kind, st *statement, args []any) error {
+	return c.deletes.each(func(t *table) *batch { return t.remove }, func(_ dibs.Kind, st *statement, args []any) error {
 		return run.exec(ctx, st, args...)
 	})
 }
 
 // put writes all rows.
 func (c *changes) put(ctx context.Context, run runner) error {
-	var newHolds, other []*nameRow
+	var newHolds, other []row
 	for _, n := range c.names {
 		if n.isNewHold() {
+			n.columns = holdColumns
 			newHolds = append(newHolds, n)
 		} else {
 			other = append(other, n)
 		}
 	}
-	if err := putRows(ctx, run, insertHolds, newHolds, appendHold); err != nil {
+	if err := putRows(ctx, run, insertHolds, newHolds); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, upsertNames, other, appendName); err != nil {
+	if err := putRows(ctx, run, names.upsert, other); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, upsertEntities, c.entities, appendEntity); err != nil {
+	if err := putRows(ctx, run, entities.upsert, c.entities); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, upsertDocuments, c.documents, appendDocument); err != nil {
+	if err := putRows(ctx, run, documents.upsert, c.documents); err != nil {
 		return err
 	}
 	for _, e := range c.loose {
@@ -191,7 +193,7 @@ func (c *changes) put(ctx context.Context, run runner) error {
 			return err
 		}
 	}
-	return putRows(ctx, run, insertEvents, c.events, appendEvent)
+	return putRows(ctx, run, insertEvents, c.events)
 }
 
 // forIDs runs a statement for all ids.
@@ -200,14 +202,16 @@ func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
 }
 
 // putRows writes rows by statements of a batch.
-func putRows[T any](ctx context.Context, run runner, b *batch, rows []T, appendRow func([]any, T) ([]any, error)) error {
+func putRows[T interface {
+	appendTo(args []any) ([]any, error)
+}](ctx context.Context, run runner, b *batch, rows []T) error {
 	var args []any
 	for len(rows) > 0 {
 		st, size := b.within(len(rows))
 		args = args[:0]
 		for i, row := range rows[:size] {
 			var err error
-			if args, err = appendRow(args, row); err != nil {
+			if args, err = row.appendTo(args); err != nil {
 				return err
 			}
 			if i == 0 {

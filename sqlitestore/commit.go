@@ -3,8 +3,11 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
+	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 )
 
 // Commit commits groups in one transaction.
@@ -16,33 +19,35 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	if len(groups) == 0 {
 		return nil, nil
 	}
-	s.writer.mu.Lock()
-	defer s.writer.mu.Unlock()
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return nil, dibs.Unavailable(err)
+	}
+	defer s.writer.put(conn)
 	// The rest must not be interrupted: the outcome would be unknown.
 	caller, ctx := ctx, context.WithoutCancel(ctx)
-	conn, err := s.writer.begin(ctx)
-	if err != nil {
+	if err := conn.begin(ctx, s.busyTimeout); err != nil {
 		return nil, unavailable(err)
 	}
 	if err := caller.Err(); err != nil { // the context ended while the writer was busy
-		s.writer.rollback()
+		conn.rollback()
 		return nil, dibs.Unavailable(err)
 	}
 	// If Config.Now panics, the connection must not keep the write lock.
 	finished := false
 	defer func() {
 		if !finished {
-			s.writer.discard()
+			_ = conn.close()
 		}
 	}()
 	outcomes, written, err := apply(ctx, conn, s.instant, groups)
 	finished = true
 	if err != nil || !written {
-		s.writer.rollback()
+		conn.rollback()
 		return outcomes, unavailable(err)
 	}
 	if err := conn.exec(ctx, commitTx); err != nil {
-		s.writer.rollback()
+		conn.rollback()
 		return nil, commitError(err)
 	}
 	return outcomes, nil
@@ -59,6 +64,7 @@ type recordKey struct {
 type present struct {
 	rev               uint64
 	number, lastEvent int64
+	written           bool // in this commit
 }
 
 // apply checks every group and writes those that are not stale. The transaction has the write
@@ -73,26 +79,20 @@ func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []di
 	at := now()
 	for i := range groups {
 		g := &groups[i]
-		if !g.Window.Contains(at) || !unchanged(g.Reads, revs) {
+		changed := func(r dibs.Read) bool { return revs[recordKey{r.Ref.Kind, r.Ref.ID}].rev != r.Rev }
+		if !g.Window.Contains(at) || slices.ContainsFunc(g.Reads, changed) {
 			continue
 		}
 		outcomes[i] = dibs.Committed
 		written = true
-		todo.add(g)
+		if err := todo.add(g); err != nil {
+			return nil, false, err
+		}
 	}
 	if !written {
 		return outcomes, false, nil
 	}
 	return outcomes, true, todo.write(ctx, run)
-}
-
-func unchanged(reads []dibs.Read, revs map[recordKey]present) bool {
-	for i := range reads {
-		if revs[recordKey{reads[i].Ref.Kind, reads[i].Ref.ID}].rev != reads[i].Rev {
-			return false
-		}
-	}
-	return true
 }
 
 // revisions returns the present revisions of all records that the groups have read; 0 for
@@ -110,11 +110,64 @@ func revisions(ctx context.Context, run runner, groups []dibs.Group) (map[record
 			}
 		}
 	}
-	err := ids.each(func(t *recordTable) *batch { return t.revs }, func(kind dibs.Kind, st *statement, args []any) error {
+	err := ids.each(func(t *table) *batch { return t.revs }, func(kind dibs.Kind, st *statement, args []any) error {
 		return run.query(ctx, st, args, func(row []driver.Value) error {
-			revs[recordKey{kind, dibs.ID(asBytes(row[0]))}] = present{uint64(asInt(row[1])), asInt(row[2]), asInt(row[3])}
+			revs[recordKey{kind, dibs.ID(asBytes(row[0]))}] = present{rev: uint64(asInt(row[1])), number: asInt(row[2]), lastEvent: asInt(row[3])}
 			return nil
 		})
 	})
 	return revs, err
+}
+
+// Await takes SQLite's write lock for a moment. A Commit, in any process, holds it from
+// before it reads the clock until its changes are visible.
+func (s *Store) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
+	if err := s.calls.Begin(ctx); err != nil {
+		return err
+	}
+	defer s.calls.End()
+	ctx, cancel := context.WithTimeout(ctx, s.busyTimeout)
+	defer cancel()
+	for {
+		err := s.tryLock(ctx)
+		switch {
+		case err == nil && s.instant() >= end:
+			return nil
+		case err != nil && !isBusy(err):
+			return unavailable(err)
+		}
+		if err := backoff.Sleep(ctx, awaitPause); err != nil {
+			return unavailable(err)
+		}
+	}
+}
+
+// awaitPause is the pause between two attempts, in which others may take the lock.
+const awaitPause = time.Millisecond
+
+// tryLock takes the write lock for a moment.
+func (s *Store) tryLock(ctx context.Context) error {
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.writer.put(conn)
+	// Not under ctx: an interrupted connection would lose its cache.
+	if err := conn.begin(context.WithoutCancel(ctx), 0); err != nil {
+		return err
+	}
+	conn.rollback()
+	return nil
+}
+
+// Await takes the write lock for the caller's transaction. It fails if another transaction has
+// committed since this one began to read; then the caller must run it again.
+func (s *txStore) Await(ctx context.Context, _ []dibs.Ref, end dibs.Instant) error {
+	return s.read(ctx, func(run runner) error {
+		err := run.exec(ctx, takeLock)
+		for err == nil && s.instant() < end {
+			err = backoff.Sleep(ctx, awaitPause)
+		}
+		return err
+	})
 }

@@ -92,9 +92,9 @@ func TestFullDisk(t *testing.T) {
 	first := heldName("first")
 	mustCommit(t, s, insertGroup(first))
 	limit := func(pages int) {
-		s.writer.mu.Lock()
-		defer s.writer.mu.Unlock()
-		if err := s.writer.s.script(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+		conn := <-s.writer.idle
+		defer s.writer.put(conn)
+		if err := conn.script(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -199,9 +199,9 @@ func TestWriterRecovers(t *testing.T) {
 	mustCommit(t, s, insertGroup(heldName("c")))
 	mustCommit(t, openTest(t, path, Config{}), insertGroup(heldName("d"))) // the lock is free
 
-	s.writer.mu.Lock()
-	err := s.writer.s.script(context.Background(), "BEGIN") // left open
-	s.writer.mu.Unlock()
+	conn := <-s.writer.idle
+	err := conn.script(context.Background(), "BEGIN") // left open
+	s.writer.put(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +216,9 @@ func TestCommitAfterItsDeadline(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "names.db")
 	s, other := openTest(t, path, Config{BusyTimeout: time.Minute}), openTest(t, path, Config{})
-	other.writer.mu.Lock()
-	defer other.writer.mu.Unlock()
-	if _, err := other.writer.begin(context.Background()); err != nil {
+	conn := <-other.writer.idle
+	defer other.writer.put(conn)
+	if err := conn.begin(context.Background(), 0); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
@@ -229,7 +229,7 @@ func TestCommitAfterItsDeadline(t *testing.T) {
 		failed <- err
 	}()
 	<-ctx.Done()
-	other.writer.rollback()
+	conn.rollback()
 	if err := <-failed; !errors.Is(err, dibs.ErrUnavailable) {
 		t.Errorf("%v, want UNAVAILABLE", err)
 	}

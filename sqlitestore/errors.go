@@ -44,24 +44,18 @@ func unavailable(err error) error {
 	if _, classified := errors.AsType[*dibs.Error](err); err == nil || classified || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
-	return dibs.Unavailable(err).Because(causeOf(err))
+	return dibs.Unavailable(err).Because(causes[primaryCode(err)])
 }
 
-// causeOf returns the cause of an error, or "" if it is not known.
-func causeOf(err error) dibs.Cause {
-	switch primaryCode(err) {
-	case sqlite3.SQLITE_FULL:
-		return dibs.CauseDiskFull
-	case sqlite3.SQLITE_IOERR:
-		return dibs.CauseDiskFails
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
-		return dibs.CauseReadOnly
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return dibs.CauseLocked
-	case sqlite3.SQLITE_CANTOPEN:
-		return dibs.CauseNoAnswer
-	}
-	return ""
+// causes are the causes of errors by their primary code. Other errors have none.
+var causes = map[int]dibs.Cause{
+	sqlite3.SQLITE_FULL:     dibs.CauseDiskFull,
+	sqlite3.SQLITE_IOERR:    dibs.CauseDiskFails,
+	sqlite3.SQLITE_READONLY: dibs.CauseReadOnly,
+	sqlite3.SQLITE_PERM:     dibs.CauseReadOnly,
+	sqlite3.SQLITE_BUSY:     dibs.CauseLocked,
+	sqlite3.SQLITE_LOCKED:   dibs.CauseLocked,
+	sqlite3.SQLITE_CANTOPEN: dibs.CauseNoAnswer,
 }
 
 // commitError classifies an error of COMMIT itself.
@@ -76,7 +70,7 @@ func commitError(err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CONSTRAINT:
 		return unavailable(err)
 	}
-	return dibs.OutcomeUnknown(err).Because(causeOf(err))
+	return dibs.OutcomeUnknown(err).Because(causes[primaryCode(err)])
 }
 
 // errTxOver is returned after SQLite has rolled the transaction back by itself.

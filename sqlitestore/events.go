@@ -16,27 +16,34 @@ type eventRow struct {
 	seq, name, prev int64
 }
 
-// appendEvent appends a row of table events.
-func appendEvent(args []any, e *eventRow) ([]any, error) {
+// appendTo appends the row.
+func (e *eventRow) appendTo(args []any) ([]any, error) {
 	var id, namespace any
-	encoded := *e.Event
-	if e.name != 0 {
-		withoutCanonical(&encoded)
-	} else {
-		namespace = textOrNull(e.Namespace)
+	if e.name == 0 {
+		if e.Namespace != "" {
+			namespace = e.Namespace
+		}
 		if !e.ID.IsZero() {
 			id = e.ID[:]
 		}
 	}
-	body, err := encoded.EncodeBody()
-	if err != nil {
-		return nil, err
-	}
-	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev),
-		int64(e.Rev), string(body), id, namespace), nil
+	body, err := bodyOf(*e.Event, e.name != 0)
+	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev), int64(e.Rev), body, id, namespace), err
 }
 
-// A name's row has the canonical form for its events, if there is a row.
+// bodyOf encodes an event; if its name has a row, without the canonical form, which the row has
+// for all its events.
+func bodyOf(e dibs.Event, hasRow bool) (string, error) {
+	if hasRow {
+		if e.Value == e.Canonical {
+			e.Value = ""
+		}
+		e.Canonical = ""
+	}
+	body, err := e.EncodeBody()
+	return string(body), err
+}
+
 var redactEvent = newStatement(`UPDATE dibs_events SET body = CASE WHEN name IS NULL THEN ?1 ELSE ?2 END WHERE seq = ?3`)
 
 // redact replaces the bodies of events.
@@ -46,29 +53,19 @@ func (c *changes) redact(ctx context.Context, run runner) error {
 		if err != nil {
 			return err
 		}
-		whole, err := e.EncodeBody()
+		whole, err := bodyOf(*e, false)
 		if err != nil {
 			return err
 		}
-		short := *e
-		withoutCanonical(&short)
-		body, err := short.EncodeBody()
+		short, err := bodyOf(*e, true)
 		if err != nil {
 			return err
 		}
-		if err := run.exec(ctx, redactEvent, string(whole), string(body), seq); err != nil {
+		if err := run.exec(ctx, redactEvent, whole, short, seq); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// withoutCanonical removes what the name's row has for all its events.
-func withoutCanonical(e *dibs.Event) {
-	if e.Value == e.Canonical {
-		e.Value = ""
-	}
-	e.Canonical = ""
 }
 
 // scanEvent reads a row of table events.
@@ -114,40 +111,43 @@ var (
 	selectLastSeq = newStatement(`SELECT max(coalesce((SELECT max(seq) FROM dibs_events), 0), coalesce((SELECT seq FROM dibs_ends), 0))`)
 )
 
-func readEvents(ctx context.Context, run runner, query dibs.EventQuery) (found []dibs.Event, err error) {
-	after, err := parseCursor(query.After)
-	if err != nil {
-		return nil, err
-	}
-	st, args := selectEvents, []any{after, int64(query.Limit)}
-	if !query.Name.IsZero() {
-		st, args = selectHistory, []any{query.Name[:], after, int64(query.Limit)}
-	}
-	err = run.query(ctx, st, args, func(row []driver.Value) error {
-		e, err := scanEvent(row)
-		found = append(found, e)
+// Events returns events behind a cursor, in the order of their commits. The cursor is the
+// number of the event. One writer at a time gives them out, so a reader never sees a number
+// before all smaller ones.
+func (q *queries) Events(ctx context.Context, query dibs.EventQuery) (found []dibs.Event, err error) {
+	err = q.read(ctx, func(run runner) error {
+		after, err := parseCursor(query.After)
+		if err != nil {
+			return err
+		}
+		st, args := selectEvents, []any{after, int64(query.Limit)}
+		if !query.Name.IsZero() {
+			st, args = selectHistory, []any{query.Name[:], after, int64(query.Limit)}
+		}
+		err = run.query(ctx, st, args, func(row []driver.Value) error {
+			e, err := scanEvent(row)
+			found = append(found, e)
+			return err
+		})
+		if err != nil || len(found) > 0 || after == 0 {
+			return err
+		}
+		// No events follow: it is the end, or the number was never given out.
+		last, err := readInt(ctx, run, selectLastSeq)
+		if err == nil && after > last {
+			err = badCursor(query.After)
+		}
 		return err
 	})
-	if err != nil || len(found) > 0 || after == 0 {
-		return found, err
-	}
-	// No events follow: it is the end, or the number was never given out.
-	last, err := readRow(ctx, run, selectLastSeq)
-	if err != nil {
-		return nil, err
-	}
-	if after > asInt(last[0]) {
-		return nil, badCursor(query.After)
-	}
-	return nil, nil
+	return found, err
 }
 
 // Latest returns the number of the newest event ever.
 func (s *Store) Latest(ctx context.Context) (latest dibs.Cursor, err error) {
 	err = s.read(ctx, func(run runner) error {
-		last, err := readRow(ctx, run, selectLastSeq)
-		if err == nil && asInt(last[0]) > 0 {
-			latest = cursorOf(asInt(last[0]))
+		last, err := readInt(ctx, run, selectLastSeq)
+		if err == nil && last > 0 {
+			latest = cursorOf(last)
 		}
 		return err
 	})

@@ -67,7 +67,7 @@ func TestNoScans(t *testing.T) {
 	t.Parallel()
 	s := newTest(t)
 	for _, st := range []*statement{
-		nameTable.load[3], nameTable.revs[8], nameTable.remove[3], entityTable.load[3], documentTable.load[3],
+		names.load[3], names.revs[8], names.remove[3], entities.load[3], documents.load[3],
 		deactivate[1], deleteEvents[3], deleteLooseEvents[3], selectDue, selectOwned, selectHistory,
 	} {
 		count := strings.Count(st.text(), "?")

@@ -2,18 +2,17 @@ package sqlitestore
 
 import (
 	"context"
-	"embed"
+	_ "embed" // for schema.sql
 	"fmt"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+//go:embed schema.sql
+var schema string
 
-// migrations returns the scripts: number n brings the schema from version n-1 to n.
-func migrations() []string { return sqlrow.Migrations(migrationFiles) }
+// migrations are the scripts: number n brings the schema from version n-1 to n.
+var migrations = []string{schema}
 
 var (
 	selectTables  = newStatement(`SELECT count(*), coalesce(sum(name = 'dibs_schema'), 0) FROM sqlite_schema`)
@@ -24,8 +23,8 @@ var (
 )
 
 // inspect returns the version of the schema, or 0 for a file without one. The error says why the
-// database cannot be used.
-func inspect(ctx context.Context, run runner, shared bool) (version int, err error) {
+// database cannot be used by a build that knows some versions.
+func inspect(ctx context.Context, run runner, known int, shared bool) (version int64, err error) {
 	tables, err := readRow(ctx, run, selectTables)
 	if err != nil {
 		return 0, err
@@ -34,10 +33,10 @@ func inspect(ctx context.Context, run runner, shared bool) (version int, err err
 		if all > 0 && !shared {
 			return 0, ErrForeignDatabase
 		}
-	} else if version, err = schemaVersion(ctx, run); err != nil {
+	} else if version, err = readInt(ctx, run, selectVersion); err != nil {
 		return 0, err
 	}
-	if known := len(migrations()); version > known {
+	if version > int64(known) {
 		return 0, fmt.Errorf("%w: its schema is version %d, this build knows %d", ErrNewerSchema, version, known)
 	}
 	// UTF-16 has another byte order, and loses bytes that are not text.
@@ -51,19 +50,10 @@ func inspect(ctx context.Context, run runner, shared bool) (version int, err err
 	return version, nil
 }
 
-func schemaVersion(ctx context.Context, run runner) (int, error) {
-	version, err := readRow(ctx, run, selectVersion)
-	if err != nil {
-		return 0, err
-	}
-	return int(asInt(version[0])), nil
-}
-
 // migrate runs the missing scripts in one transaction. Concurrent processes wait for each
 // other at its beginning.
-func migrate(ctx context.Context, conn *session, shared bool, now func() dibs.Instant) error {
-	scripts := migrations()
-	if version, err := inspect(ctx, conn, shared); err != nil || version == len(scripts) {
+func migrate(ctx context.Context, conn *session, scripts []string, shared bool, now func() dibs.Instant) error {
+	if version, err := inspect(ctx, conn, len(scripts), shared); err != nil || version == int64(len(scripts)) {
 		return err
 	}
 	if err := conn.exec(ctx, beginWrite); err != nil {
@@ -77,18 +67,19 @@ func migrate(ctx context.Context, conn *session, shared bool, now func() dibs.In
 }
 
 func runScripts(ctx context.Context, conn *session, scripts []string, shared bool, now func() dibs.Instant) error {
-	version, err := inspect(ctx, conn, shared) // again: another process may have migrated
+	version, err := inspect(ctx, conn, len(scripts), shared) // again: another process may have migrated
 	if err != nil {
 		return err
 	}
 	if err := conn.exec(ctx, createSchema); err != nil {
 		return err
 	}
-	for ; version < len(scripts); version++ {
-		if err := conn.script(ctx, scripts[version]); err != nil {
-			return fmt.Errorf("migration %d: %w", version+1, err)
+	for _, script := range scripts[version:] {
+		version++
+		if err := conn.script(ctx, script); err != nil {
+			return fmt.Errorf("migration %d: %w", version, err)
 		}
-		if err := conn.exec(ctx, insertVersion, int64(version+1), int64(now())); err != nil {
+		if err := conn.exec(ctx, insertVersion, version, int64(now())); err != nil {
 			return err
 		}
 	}

@@ -109,8 +109,9 @@ func TestMissingFileIsNotCreated(t *testing.T) {
 	if err := os.Rename(filepath.Join(folder, "names.db"), filepath.Join(folder, "elsewhere.db")); err != nil {
 		t.Skip(err) // it is open
 	}
-	if conn, err := newSession(t.Context(), s.writer.connector); err == nil {
-		_ = conn.close()
+	conn := s.writer.another()
+	defer conn.close()
+	if err := conn.connect(t.Context()); err == nil {
 		t.Error("it can be opened")
 	}
 	if _, found := modes(t, folder)["names.db"]; found {

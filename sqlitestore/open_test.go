@@ -28,17 +28,13 @@ func TestPragmasOnEveryConnection(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newTest(t)
-	for name, connector := range map[string]driver.Connector{"writer": s.writer.connector, "reader": s.readers.connector} {
-		conn, err := newSession(ctx, connector)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, conn := range map[string]*session{"writer": s.writer.another(), "reader": s.readers.another()} {
 		for pragma, want := range map[string]driver.Value{"journal_mode": "wal", "synchronous": int64(2), "temp_store": int64(2)} {
 			if got, err := readRow(ctx, conn, newStatement("PRAGMA "+pragma)); err != nil || got[0] != want {
 				t.Errorf("%s: %s is %v (%v), want %v", name, pragma, got, err, want)
 			}
 		}
-		err = conn.script(ctx, "DELETE FROM dibs_schema WHERE version < 0")
+		err := conn.script(ctx, "DELETE FROM dibs_schema WHERE version < 0")
 		if writes := err == nil; writes != (name == "writer") {
 			t.Errorf("%s: writing gives %v", name, err)
 		}

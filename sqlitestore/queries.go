@@ -17,6 +17,19 @@ type queries struct {
 
 func (q *queries) instant() dibs.Instant { return dibs.InstantOf(q.now()) }
 
+// collect returns what scan makes of the rows of a statement.
+func collect[T any](ctx context.Context, q *queries, st *statement, args []any, scan func(row []driver.Value) (T, error)) ([]T, error) {
+	var list []T
+	err := q.read(ctx, func(run runner) error {
+		return run.query(ctx, st, args, func(row []driver.Value) error {
+			value, err := scan(row)
+			list = append(list, value)
+			return err
+		})
+	})
+	return list, err
+}
+
 var selectDue = newStatement(`
 	SELECT kind, scope, id FROM (
 		SELECT * FROM (SELECT due, 'name' AS kind, namespace AS scope, id
@@ -30,14 +43,10 @@ var selectDue = newStatement(`
 	) ORDER BY due LIMIT ?2`)
 
 // Due returns refs of records that are due, earliest first.
-func (q *queries) Due(ctx context.Context, limit int) (refs []dibs.Ref, err error) {
-	err = q.read(ctx, func(run runner) error {
-		return run.query(ctx, selectDue, []any{int64(q.instant()), int64(limit)}, func(row []driver.Value) error {
-			refs = append(refs, sqlrow.DueRef(asText(row[0]), asText(row[1]), dibs.ID(asBytes(row[2]))))
-			return nil
-		})
+func (q *queries) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	return collect(ctx, q, selectDue, []any{int64(q.instant()), int64(limit)}, func(row []driver.Value) (dibs.Ref, error) {
+		return sqlrow.DueRef(asText(row[0]), asText(row[1]), dibs.ID(asBytes(row[2]))), nil
 	})
-	return refs, err
 }
 
 var selectOwned = newStatement(`
@@ -49,30 +58,18 @@ var selectOwned = newStatement(`
 	ORDER BY namespace, canonical LIMIT ?2`)
 
 // Owned returns an entity's active names and aliases in the order of their keys.
-func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) (list []*dibs.NameRecord, err error) {
+func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
 	id := dibs.EntityID(scope, entity)
-	err = q.read(ctx, func(run runner) error {
-		return run.query(ctx, selectOwned, []any{id[:], int64(limit)}, func(row []driver.Value) error {
-			record, err := scanName(row)
-			list = append(list, record.(*dibs.NameRecord))
-			return err
-		})
+	return collect(ctx, q, selectOwned, []any{id[:], int64(limit)}, func(row []driver.Value) (*dibs.NameRecord, error) {
+		record, err := names.scan(row)
+		return record.(*dibs.NameRecord), err
 	})
-	return list, err
 }
 
 // List returns records of one kind in byte order of their labels.
-func (q *queries) List(ctx context.Context, query dibs.ListQuery) (records []dibs.Record, err error) {
+func (q *queries) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	text, args := listSQL(query)
-	scan := tableOf(query.Kind).scan
-	err = q.read(ctx, func(run runner) error {
-		return run.query(ctx, cachedStatement(text), args, func(row []driver.Value) error {
-			record, err := scan(row)
-			records = append(records, record)
-			return err
-		})
-	})
-	return records, err
+	return collect(ctx, q, cachedStatement(text), args, tableOf(query.Kind).scan)
 }
 
 func listSQL(query dibs.ListQuery) (text string, args []any) {
@@ -90,29 +87,76 @@ var (
 
 // Count counts names by namespace and state, and the held ones that are due soon.
 func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
-	err = q.read(ctx, func(run runner) error {
-		stats = dibs.Stats{}
-		if err := run.query(ctx, selectCounts, nil, func(row []driver.Value) error {
-			stats.Names = append(stats.Names, dibs.NameCount{Namespace: asText(row[0]), State: dibs.State(asText(row[1])), Count: int(asInt(row[2]))})
-			return nil
-		}); err != nil {
-			return err
-		}
-		return run.query(ctx, countEnding, []any{int64(soon)}, func(row []driver.Value) error {
-			stats.EndingSoon = int(asInt(row[0]))
-			return nil
-		})
+	stats.Names, err = collect(ctx, q, selectCounts, nil, func(row []driver.Value) (dibs.NameCount, error) {
+		return dibs.NameCount{Namespace: asText(row[0]), State: dibs.State(asText(row[1])), Count: int(asInt(row[2]))}, nil
+	})
+	if err != nil {
+		return dibs.Stats{}, err
+	}
+	_, err = collect(ctx, q, countEnding, []any{int64(soon)}, func(row []driver.Value) (int, error) {
+		stats.EndingSoon = int(asInt(row[0]))
+		return stats.EndingSoon, nil
 	})
 	return stats, err
 }
 
-// Events returns events behind a cursor, in the order of their commits. The cursor is the
-// number of the event. One writer at a time gives them out, so a reader never sees a number
-// before all smaller ones.
-func (q *queries) Events(ctx context.Context, query dibs.EventQuery) (found []dibs.Event, err error) {
-	err = q.read(ctx, func(run runner) error {
-		found, err = readEvents(ctx, run, query)
+// Load returns the records that exist among refs, all of one moment.
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
+	if err := s.calls.Begin(ctx); err != nil {
+		return dibs.LoadResult{}, err
+	}
+	defer s.calls.End()
+	var records []dibs.Record
+	err := s.readWarm(ctx, func(ctx context.Context, run runner) (err error) {
+		records, err = loadRefs(ctx, run, refs, true)
 		return err
 	})
-	return found, err
+	if err != nil {
+		return dibs.LoadResult{}, unavailable(err)
+	}
+	return dibs.LoadResult{Now: s.instant(), Records: records}, nil
+}
+
+// readWarm runs a short read on the writer's connection if that is idle, else on a reader's.
+// The cache of the writer's connection stays valid when it commits; every commit invalidates
+// the caches of the readers.
+func (s *Store) readWarm(ctx context.Context, fn func(context.Context, runner) error) error {
+	select {
+	case conn := <-s.writer.idle:
+		err := fn(context.WithoutCancel(ctx), conn) // an interrupted connection would lose its cache
+		if err != nil {
+			_ = conn.close()
+		}
+		s.writer.put(conn)
+		if !isBusy(err) {
+			return err
+		}
+	default:
+	}
+	return s.readers.use(ctx, func(run runner) error { return fn(ctx, run) })
+}
+
+// loadRefs reads records of one moment. If begin is set, it begins the transaction that several
+// statements need for that.
+func loadRefs(ctx context.Context, run runner, refs []dibs.Ref, begin bool) (records []dibs.Record, err error) {
+	var ids idsByKind
+	for i := range refs {
+		ids.add(refs[i].Kind, refs[i].ID)
+	}
+	read := func() error {
+		return ids.each(func(t *table) *batch { return t.load }, func(kind dibs.Kind, st *statement, args []any) error {
+			table := tableOf(kind)
+			return run.query(ctx, st, args, func(row []driver.Value) error {
+				record, err := table.scan(row)
+				records = append(records, record)
+				return err
+			})
+		})
+	}
+	if begin && (len(ids) > 1 || len(refs) > maxBatch) {
+		err = snapshot(ctx, run, read)
+	} else {
+		err = read()
+	}
+	return records, err
 }

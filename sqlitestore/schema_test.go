@@ -2,7 +2,9 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +45,51 @@ func TestConstraints(t *testing.T) {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}
+}
+
+// Only the scripts that are missing run, and a build that does not know the last one refuses the
+// file.
+func TestLaterMigration(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "names.db")
+	s := openTest(t, path, Config{})
+	mustCommit(t, s, insertGroup(heldName("held")))
+	conn := s.writer.another()
+	defer conn.close()
+	scripts := append(slices.Clone(migrations), "ALTER TABLE dibs_names ADD COLUMN later TEXT")
+	for range 2 {
+		if err := migrate(ctx, conn, scripts, false, s.instant); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if version, err := readInt(ctx, conn, selectVersion); err != nil || version != int64(len(scripts)) {
+		t.Errorf("version %d, %v, want %d", version, err, len(scripts))
+	}
+	if found := mustLoad(t, s, heldName("held").Ref()); len(found) != 1 {
+		t.Error("the name is gone")
+	}
+	if _, err := Open(ctx, path, Config{}); !errors.Is(err, ErrNewerSchema) {
+		t.Errorf("%v, want ErrNewerSchema", err)
+	}
+}
+
+// A script that fails leaves the file as it was.
+func TestFailedMigration(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "names.db")
+	s := openTest(t, path, Config{})
+	conn := s.writer.another()
+	defer conn.close()
+	scripts := append(slices.Clone(migrations), "ALTER TABLE dibs_names ADD COLUMN later TEXT", "no SQL")
+	if err := migrate(ctx, conn, scripts, false, s.instant); err == nil {
+		t.Fatal("the migration succeeded")
+	}
+	if version, err := readInt(ctx, conn, selectVersion); err != nil || version != int64(len(migrations)) {
+		t.Errorf("version %d, %v, want %d", version, err, len(migrations))
+	}
+	openTest(t, path, Config{})
 }
 
 func TestSwapInEitherOrder(t *testing.T) {

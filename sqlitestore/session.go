@@ -10,23 +10,30 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// session is one connection with its prepared statements. It uses the driver without
-// database/sql, which would take as long as a short statement.
+// session is one connection with its prepared statements. It connects when it is used, also after
+// a close. It uses the driver without database/sql, which would take as long as a short statement.
 type session struct {
-	conn  driver.Conn
-	stmts map[*statement]driver.Stmt
-	args  []driver.NamedValue // reused
+	connector driver.Connector
+	conn      driver.Conn // nil until it is used
+	stmts     map[*statement]driver.Stmt
+	args      []driver.NamedValue // reused
 }
 
-func newSession(ctx context.Context, connector driver.Connector) (*session, error) {
-	conn, err := connector.Connect(ctx)
-	if err != nil {
+func (s *session) connect(ctx context.Context) error {
+	if s.conn != nil {
+		return nil
+	}
+	conn, err := s.connector.Connect(ctx)
+	if err == nil {
+		s.conn, s.stmts = conn, make(map[*statement]driver.Stmt)
+	}
+	return err
+}
+
+func (s *session) prepared(ctx context.Context, st *statement) (driver.Stmt, error) {
+	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
-	return &session{conn: conn, stmts: make(map[*statement]driver.Stmt)}, nil
-}
-
-func (s *session) prepared(st *statement) (driver.Stmt, error) {
 	if stmt, ok := s.stmts[st]; ok {
 		return stmt, nil
 	}
@@ -47,7 +54,7 @@ func (s *session) numbered(args []any) []driver.NamedValue {
 }
 
 func (s *session) query(ctx context.Context, st *statement, args []any, fn func(row []driver.Value) error) error {
-	stmt, err := s.prepared(st)
+	stmt, err := s.prepared(ctx, st)
 	if err != nil {
 		return err
 	}
@@ -71,7 +78,7 @@ func (s *session) query(ctx context.Context, st *statement, args []any, fn func(
 }
 
 func (s *session) exec(ctx context.Context, st *statement, args ...any) error {
-	stmt, err := s.prepared(st)
+	stmt, err := s.prepared(ctx, st)
 	if err != nil {
 		return err
 	}
@@ -81,16 +88,24 @@ func (s *session) exec(ctx context.Context, st *statement, args ...any) error {
 
 // script runs several statements without keeping them prepared.
 func (s *session) script(ctx context.Context, text string) error {
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
 	_, err := s.conn.(driver.ExecerContext).ExecContext(ctx, text, nil)
 	return err
 }
 
 // close ends the connection in any state.
 func (s *session) close() error {
+	if s.conn == nil {
+		return nil
+	}
 	for _, stmt := range s.stmts {
 		_ = stmt.Close()
 	}
-	return s.conn.Close()
+	err := s.conn.Close()
+	s.conn = nil
+	return err
 }
 
 var (
@@ -114,130 +129,80 @@ func snapshot(ctx context.Context, run runner, fn func() error) error {
 	return run.exec(context.Background(), commitTx)
 }
 
-// readers is a pool of sessions that read.
-type readers struct {
-	connector driver.Connector
-	idle      chan *session // nil stands for one that is not open yet
-}
-
-func newReaders(connector driver.Connector, size int) *readers {
-	r := &readers{connector, make(chan *session, size)}
-	for range size {
-		r.idle <- nil
-	}
-	return r
-}
-
-// use waits for an idle session and runs fn on it. After an error the session is discarded.
-func (r *readers) use(ctx context.Context, fn func(runner) error) error {
-	var s *session
-	select {
-	case s = <-r.idle:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	var err error
-	if s == nil {
-		s, err = newSession(ctx, r.connector)
-	}
-	if err == nil {
-		err = fn(s)
-	}
-	if err != nil && s != nil && !errors.Is(err, dibs.ErrBadCursor) {
+// rollback ends the transaction. After some errors, such as a full disk, SQLite has rolled it back
+// already, and returns an error that rollback ignores.
+func (s *session) rollback() {
+	err := s.exec(context.Background(), rollbackTx)
+	if err != nil && primaryCode(err) != codeError {
 		_ = s.close()
-		s = nil
 	}
-	r.idle <- s
-	return err
-}
-
-// close ends the sessions, none of which may be in use.
-func (r *readers) close() (err error) {
-	for range cap(r.idle) {
-		if s := <-r.idle; s != nil {
-			err = errors.Join(err, s.close())
-		}
-	}
-	return err
-}
-
-// writer is the one session that writes.
-type writer struct {
-	connector driver.Connector
-	wait      time.Duration // how long to wait for other processes
-	mu        ctxMutex
-	s         *session // nil until needed, and after discard
-}
-
-// acquire returns the session. The caller holds mu.
-func (w *writer) acquire(ctx context.Context) (*session, error) {
-	if w.s == nil {
-		s, err := newSession(ctx, w.connector)
-		if err != nil {
-			return nil, err
-		}
-		w.s = s
-	}
-	return w.s, nil
-}
-
-// read runs a short read on the session. The caller holds mu.
-func (w *writer) read(ctx context.Context, fn func(context.Context, runner) error) error {
-	ctx = context.WithoutCancel(ctx) // an interrupted connection would lose its cache
-	s, err := w.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	if err = fn(ctx, s); err != nil {
-		w.discard()
-	}
-	return err
 }
 
 // busyWait is how long SQLite itself waits for the transaction of another process. SQLite polls
 // less often the longer it waits, down to every 100 ms, and would starve beside a busy process.
-// So the writer waits many times for a short time.
+// So begin waits many times for a short time.
 const busyWait = 10 * time.Millisecond
 
-// begin begins a transaction that has the write lock. The caller holds mu.
-func (w *writer) begin(ctx context.Context) (*session, error) {
-	for deadline := time.Now().Add(w.wait); ; {
-		s, err := w.acquire(ctx)
-		if err == nil {
-			if err = s.exec(ctx, beginWrite); err == nil {
-				return s, nil
-			}
-			if !isBusy(err) {
-				w.discard()
-			}
+// begin begins a transaction that has the write lock, and waits for it at least once.
+func (s *session) begin(ctx context.Context, wait time.Duration) error {
+	for deadline := time.Now().Add(wait); ; {
+		err := s.exec(ctx, beginWrite)
+		if err != nil && !isBusy(err) {
+			_ = s.close()
 		}
-		if !isBusy(err) || time.Now().After(deadline) {
-			return nil, err
+		if !isBusy(err) || !time.Now().Before(deadline) {
+			return err
 		}
 	}
 }
 
-// rollback ends the transaction. After some errors, such as a full disk, SQLite has rolled it back
-// already, and returns an error that rollback ignores. The caller holds mu.
-func (w *writer) rollback() {
-	err := w.s.exec(context.Background(), rollbackTx)
-	if err != nil && primaryCode(err) != codeError {
-		w.discard()
+// pool is some sessions with the same settings.
+type pool struct {
+	connector driver.Connector
+	idle      chan *session
+}
+
+func newPool(connector driver.Connector, size int) *pool {
+	p := &pool{connector, make(chan *session, size)}
+	for range size {
+		p.put(p.another())
+	}
+	return p
+}
+
+// another returns a session that is not of the pool.
+func (p *pool) another() *session { return &session{connector: p.connector} }
+
+// take waits for an idle session until the context ends. Callers get it in the order in which
+// they came, and put it back.
+func (p *pool) take(ctx context.Context) (*session, error) {
+	select {
+	case s := <-p.idle:
+		return s, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
-func (w *writer) discard() {
-	_ = w.s.close()
-	w.s = nil
+func (p *pool) put(s *session) { p.idle <- s }
+
+// use waits for an idle session and runs fn on it. After an error it closes the session.
+func (p *pool) use(ctx context.Context, fn func(runner) error) error {
+	s, err := p.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.put(s)
+	if err = fn(s); err != nil && !errors.Is(err, dibs.ErrBadCursor) {
+		_ = s.close()
+	}
+	return err
 }
 
-func (w *writer) close() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.s == nil {
-		return nil
+// close ends the sessions, none of which may be in use.
+func (p *pool) close() (err error) {
+	for range cap(p.idle) {
+		err = errors.Join(err, (<-p.idle).close())
 	}
-	err := w.s.close()
-	w.s = nil
 	return err
 }

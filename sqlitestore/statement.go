@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 // statement is one SQL text. Connections keep their prepared statements by its address.
@@ -47,6 +50,15 @@ func readRow(ctx context.Context, run runner, st *statement) (one []driver.Value
 	return one, err
 }
 
+// readInt returns the one value of a statement without parameters.
+func readInt(ctx context.Context, run runner, st *statement) (n int64, err error) {
+	err = run.query(ctx, st, nil, func(row []driver.Value) error {
+		n = asInt(row[0])
+		return nil
+	})
+	return n, err
+}
+
 const (
 	batchSizes = 9
 	maxBatch   = 1 << (batchSizes - 1) // 256 names are 8,448 parameters; SQLite takes 32,766
@@ -85,4 +97,136 @@ func params(n int) string {
 // in returns a batch of a text that ends with a list of ids.
 func in(text string) *batch {
 	return newBatch(func(n int) string { return text + " IN (" + params(n) + ")" })
+}
+
+// table has the statements for the records of a table.
+type table struct {
+	*sqlrow.Table
+	columns                    string // for SELECT
+	load, revs, remove, upsert *batch
+}
+
+var (
+	names     = newTable(sqlrow.Names, "n", "last_event")
+	entities  = newTable(sqlrow.Entities)
+	documents = newTable(sqlrow.Documents)
+
+	rareColumns = slices.DeleteFunc(slices.Clone(sqlrow.Names.Columns), func(c sqlrow.Column) bool { return !c.Rare })
+	holdColumns = slices.DeleteFunc(slices.Clone(sqlrow.Names.Columns), func(c sqlrow.Column) bool { return c.Rare })
+
+	// insertHolds inserts names for a first reservation: it leaves out the rare columns, and
+	// there is no row to replace.
+	insertHolds = insert("dibs_names", append([]string{"n", "last_event"}, listOf(holdColumns)...), "")
+)
+
+// newTable returns the table whose rows begin with columns of their own, the first of which is
+// then the key.
+func newTable(t *sqlrow.Table, own ...string) *table {
+	columns := listOf(t.Columns)
+	from, further, key := " FROM "+t.Name+" WHERE id", "0, 0", strings.Join(t.Key, ", ")
+	if len(t.Key) > 1 {
+		from = " FROM " + t.Name + " WHERE kind = ? AND id"
+	}
+	if len(own) > 0 {
+		further, key = strings.Join(own, ", "), own[0]
+	}
+	all := slices.Concat(own, columns)
+	// An upsert does not set columns that never change: SQLite would rewrite their indexes.
+	var sets []string
+	for _, column := range all {
+		if column != key && !slices.Contains(t.Fixed, column) {
+			sets = append(sets, column+" = excluded."+column)
+		}
+	}
+	list := strings.Join(columns, ", ")
+	return &table{
+		Table: t, columns: list,
+		load:   in("SELECT " + list + from),
+		revs:   in("SELECT id, rev, " + further + from),
+		remove: in("DELETE" + from),
+		upsert: insert(t.Name, all, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(sets, ", ")),
+	}
+}
+
+func listOf(columns []sqlrow.Column) (names []string) {
+	for i := range columns {
+		names = append(names, columns[i].Name)
+	}
+	return names
+}
+
+// insert returns the batch that inserts rows.
+func insert(table string, columns []string, rest string) *batch {
+	return newBatch(func(n int) string {
+		row := "(" + params(len(columns)) + ")"
+		return "INSERT OR FAIL INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " +
+			strings.TrimSuffix(strings.Repeat(row+",", n), ",") + rest
+	})
+}
+
+func tableOf(kind dibs.Kind) *table {
+	switch kind {
+	case dibs.KindName:
+		return names
+	case dibs.KindEntity:
+		return entities
+	default:
+		return documents
+	}
+}
+
+// idsByKind is a list of records by kind. There are few kinds.
+type idsByKind []struct {
+	kind dibs.Kind
+	ids  []dibs.ID
+}
+
+func (l *idsByKind) add(kind dibs.Kind, id dibs.ID) {
+	for i := range *l {
+		if (*l)[i].kind == kind {
+			(*l)[i].ids = append((*l)[i].ids, id)
+			return
+		}
+	}
+	*l = append(*l, struct {
+		kind dibs.Kind
+		ids  []dibs.ID
+	}{kind, []dibs.ID{id}})
+}
+
+// each calls fn with statements of the chosen batch, and their arguments, for all records.
+func (l idsByKind) each(choose func(*table) *batch, fn func(kind dibs.Kind, st *statement, args []any) error) error {
+	for _, w := range l {
+		table := tableOf(w.kind)
+		var first []any
+		if len(table.Key) > 1 {
+			first = []any{string(w.kind)}
+		}
+		err := choose(table).each(first, w.ids, func(st *statement, args []any) error { return fn(w.kind, st, args) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls fn with statements of the batch for all ids. Their arguments are first and the ids;
+// the last id is repeated up to the size of the statement.
+func (b *batch) each(first []any, ids []dibs.ID, fn func(st *statement, args []any) error) error {
+	for len(ids) > 0 {
+		part := ids[:min(len(ids), maxBatch)]
+		ids = ids[len(part):]
+		st, size := b.fitting(len(part))
+		args := append(make([]any, 0, len(first)+size), first...)
+		for i := range part {
+			args = append(args, part[i][:])
+		}
+		for range size - len(part) {
+			args = append(args, args[len(args)-1])
+		}
+		if err := fn(st, args); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,15 +9,29 @@
 // SQLite has one writer at a time. The store has one connection that writes, on which every
 // Commit is one transaction whatever the number of its groups, and a few that read.
 //
-// The tables can be read with the sqlite3 shell; the files in migrations describe them. Never
+// The tables can be read with the sqlite3 shell; schema.sql describes them. Never
 // write to them with a shell older than SQLite 3.51.3: it can damage a WAL file that is in use.
 package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/inflight"
 )
 
@@ -26,8 +40,9 @@ type Store struct {
 	queries
 	calls inflight.Calls // the calls that Close waits for
 
-	writer  *writer
-	readers *readers
+	writer      *pool // of the one session that writes
+	readers     *pool
+	busyTimeout time.Duration
 }
 
 var (
@@ -42,7 +57,7 @@ func (s *Store) Now() (dibs.Instant, bool) { return s.instant(), true }
 // Ping reads from the file.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, func(run runner) error {
-		_, err := schemaVersion(ctx, run)
+		_, err := readInt(ctx, run, selectVersion)
 		return err
 	})
 }
@@ -65,4 +80,198 @@ func (s *Store) Close() error {
 		err := s.readers.close()
 		return unavailable(errors.Join(err, s.writer.close()))
 	})
+}
+
+// Config holds a store's settings. The zero Config is usable.
+type Config struct {
+	// Now is the clock. Nil means the machine's.
+	Now func() time.Time
+
+	// Shared allows a file with tables of the caller. Dibs adds its tables, all named dibs_…,
+	// and switches the file to WAL mode. False means that Open refuses such a file with
+	// [ErrForeignDatabase].
+	Shared bool
+
+	// BusyTimeout is how long a call waits for a writing process before it returns UNAVAILABLE.
+	// Zero means 5 seconds.
+	BusyTimeout time.Duration
+}
+
+const (
+	readerCount = 4 // connections that read
+
+	// How much of the file a connection caches, in KiB.
+	writerCache = 32 << 10
+	readerCache = 4 << 10
+)
+
+// Open opens the store in the file at path. A missing or empty file becomes a new store, and
+// Open migrates one of an older version. Several processes may do so at once.
+//
+// Only its owner may read and write a new file and the -wal and -shm files beside it. The
+// permissions of an existing file do not change.
+//
+// Errors match [ErrNotDatabase], [ErrForeignDatabase] or [ErrNewerSchema], or say what is
+// wrong with the path. Open changes no file that it refuses; a refused file in WAL mode may
+// get SQLite's -wal and -shm files beside it.
+func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.BusyTimeout <= 0 {
+		cfg.BusyTimeout = 5 * time.Second
+	}
+	abs, exists, err := preparePath(path)
+	if err != nil {
+		return nil, err
+	}
+	if exists {
+		if err := probe(ctx, abs, cfg); err != nil {
+			return nil, openError(path, err)
+		}
+	}
+	writeCfg := cfg
+	writeCfg.BusyTimeout = min(cfg.BusyTimeout, busyWait)
+	s := &Store{
+		busyTimeout: cfg.BusyTimeout,
+		writer:      newPool(connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(writerCache))), 1),
+		readers: newPool(connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(readerCache))),
+			readerCount),
+	}
+	s.queries = queries{cfg.Now, s.readConn}
+	if err := s.prepare(ctx, cfg); err != nil {
+		_ = s.Close()
+		return nil, openError(path, err)
+	}
+	return s, nil
+}
+
+const minDatabase = 512 // SQLite's smallest page
+
+// preparing serialises preparePath: a file must be created and closed before any store of
+// this process opens it.
+var preparing sync.Mutex
+
+// preparePath refuses what cannot be a file, creates a missing file, and reports whether the
+// file has content. It must not open an existing file: closing it would drop the locks of
+// other connections in this process.
+func preparePath(path string) (abs string, exists bool, err error) {
+	preparing.Lock()
+	defer preparing.Unlock()
+	if path == "" || path == ":memory:" || strings.ContainsRune(path, 0) {
+		return "", false, fmt.Errorf("sqlitestore: %q is not the path of a file: give one, or use package memstore for a registry in memory", path)
+	}
+	if abs, err = filepath.Abs(path); err != nil {
+		return "", false, fmt.Errorf("sqlitestore: %q: %w", path, err)
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		// For its owner alone, also behind a dangling symbolic link. A file that SQLite creates
+		// would be readable by all; its -wal and -shm files get the permissions of the main file.
+		file, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			err = file.Close()
+		}
+		if err != nil {
+			return "", false, errCannotOpen(path, err)
+		}
+		return abs, false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("sqlitestore: cannot inspect %q: %w", path, err)
+	case info.IsDir():
+		return "", false, fmt.Errorf("sqlitestore: %q is a directory: give the path of a file in it", path)
+	case !info.Mode().IsRegular():
+		return "", false, fmt.Errorf("sqlitestore: %q is not a regular file: give the path of one", path)
+	}
+	if size := info.Size(); size > 0 && size < minDatabase {
+		return "", false, fmt.Errorf("%w: %q", ErrNotDatabase, path) // SQLite would treat it as empty
+	}
+	return abs, info.Size() > 0, nil
+}
+
+// probe inspects a file before anything is written to it.
+func probe(ctx context.Context, abs string, cfg Config) error {
+	inspectAs := func(mode string) error {
+		conn := &session{connector: connector(dsn(abs, cfg, "mode", mode))}
+		defer conn.close()
+		_, err := inspect(ctx, conn, len(migrations), cfg.Shared)
+		return err
+	}
+	err := inspectAs("ro")
+	if primaryCode(err) == sqlite3.SQLITE_READONLY || primaryCode(err) == sqlite3.SQLITE_CANTOPEN {
+		// A process was killed while it wrote. The file cannot be read before its last
+		// transaction is rolled back, which needs write access.
+		err = inspectAs("rw")
+	}
+	return err
+}
+
+// prepare switches the file to WAL mode and migrates it.
+func (s *Store) prepare(ctx context.Context, cfg Config) error {
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.writer.put(conn)
+	// When several processes create one file, SQLite sometimes reports a lock without waiting
+	// for the busy timeout.
+	for deadline := time.Now().Add(cfg.BusyTimeout); ; {
+		err := s.tryPrepare(ctx, conn, cfg.Shared)
+		if !isBusy(err) || time.Now().After(deadline) {
+			return err
+		}
+		if err := backoff.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) tryPrepare(ctx context.Context, conn *session, shared bool) error {
+	// Not in the DSN, where an unavailable mode causes no error.
+	mode, err := readRow(ctx, conn, setWAL)
+	if err != nil {
+		return err
+	}
+	if mode[0] != "wal" {
+		return fmt.Errorf("journal mode is %q and WAL is not available: use a file on a local disk", mode[0])
+	}
+	return migrate(ctx, conn, migrations, shared, s.instant)
+}
+
+var setWAL = newStatement("PRAGMA journal_mode = WAL")
+
+// cacheSize returns the pragma for the size of a cache.
+func cacheSize(kib int) string { return "cache_size(-" + strconv.Itoa(kib) + ")" }
+
+// dsn returns the address of a file for the driver, with its path escaped.
+func dsn(abs string, cfg Config, params ...string) string {
+	path := filepath.ToSlash(abs)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/…
+	}
+	query := url.Values{
+		"_busy_timeout": {strconv.FormatInt(max(1, cfg.BusyTimeout.Milliseconds()), 10)},
+		"_synchronous":  {"FULL"},
+		// A checkpoint writes each changed page once, so few checkpoints save work. The WAL
+		// grows to about 32 MB.
+		"_pragma": {"temp_store(MEMORY)", "wal_autocheckpoint(8000)"},
+	}
+	for i := 0; i < len(params); i += 2 {
+		query.Add(params[i], params[i+1])
+	}
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
+}
+
+// connector returns the driver's connector. It does not use the driver's registered name,
+// which another driver may have taken.
+func connector(dsn string) driver.Connector {
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		panic(err) // dsn returns a well-formed query
+	}
+	return c
 }

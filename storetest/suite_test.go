@@ -2,11 +2,16 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -116,4 +121,106 @@ func TestOddValuesDiffer(t *testing.T) {
 			t.Errorf("no registry stores %.20q, of %d bytes", value, len(value))
 		}
 	}
+}
+
+// recorder is a testing.TB that records failures, so that a case can fail without
+// failing the test that expects it to.
+type recorder struct {
+	testing.TB
+	mu       sync.Mutex
+	failures []string
+}
+
+func (r *recorder) note(message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures = append(r.failures, message)
+}
+
+func (r *recorder) Fail()                             { r.note("failed") }
+func (r *recorder) Error(args ...any)                 { r.note(fmt.Sprint(args...)) }
+func (r *recorder) Errorf(format string, args ...any) { r.note(fmt.Sprintf(format, args...)) }
+
+func (r *recorder) FailNow() {
+	r.Fail()
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatal(args ...any) {
+	r.Error(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.failures) > 0
+}
+
+func (r *recorder) Log(...any)          {}
+func (r *recorder) Logf(string, ...any) {}
+
+// try runs a case and returns its failure messages.
+func try(t *testing.T, c testCase, harness Harness) []string {
+	t.Helper()
+	r := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() { // a failing case ends its goroutine
+		defer close(done)
+		c.prove(r, harness)
+	}()
+	<-done
+	return r.failures
+}
+
+// disk is data in a memstore with commits that can stall: until one resumes, readers
+// see the data without it.
+type disk struct {
+	dibs.Store
+	clock *Clock
+
+	mu     sync.Mutex
+	stalls *stall       // the next commit stalls here
+	slow   atomic.Int32 // stalled commits
+}
+
+// stall makes the next commit stall.
+func (d *disk) stall() (stalled <-chan struct{}, resume func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := newStall()
+	d.stalls = s
+	return s.reached, func() { close(s.resumed) }
+}
+
+func (d *disk) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	d.mu.Lock()
+	s := d.stalls
+	d.stalls = nil
+	d.mu.Unlock()
+	if s == nil || !groups[0].Window.Contains(dibs.InstantOf(d.clock.Now())) {
+		return d.Store.Commit(ctx, groups)
+	}
+	d.slow.Add(1)
+	defer d.slow.Add(-1)
+	s.wait()
+	late := groups[0]
+	late.Window = dibs.Window{} // it was checked in time
+	return d.Store.Commit(ctx, []dibs.Group{late})
+}
+
+// Await waits until no commit stalls.
+func (d *disk) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
+	for d.slow.Load() > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return d.Store.Await(ctx, refs, end)
 }

@@ -1,11 +1,14 @@
 package witness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
@@ -15,20 +18,6 @@ import (
 var Parameters = []string{
 	"reservationId", "key", "namespace", "value", "canonical", "epoch", "entityType", "entityId", "correlationId", "principal",
 	"createdAt", "expiresAt",
-}
-
-// argument returns the value of a parameter. Nil means that the hold has none.
-func argument(name string, hold dibs.SuspectHold) any {
-	value := map[string]any{
-		"reservationId": hold.ID.String(), "key": hold.Key(), "namespace": hold.Namespace, "value": hold.Value, "canonical": hold.Canonical,
-		"epoch":      int64(hold.Epoch), //nolint:gosec // epochs count up from 1
-		"entityType": hold.Entity.Type, "entityId": hold.Entity.ID, "correlationId": hold.CorrelationID, "principal": hold.Principal,
-		"createdAt": formatTime(hold.CreatedAt), "expiresAt": formatTime(hold.ExpiresAt),
-	}[name]
-	if value == "" {
-		return nil
-	}
-	return value
 }
 
 // query is a statement with placeholders, for the driver.
@@ -106,10 +95,16 @@ func (q query) check() error {
 // arguments returns the values of the placeholders, and the first parameter without a value;
 // empty if all have one.
 func (q query) arguments(hold dibs.SuspectHold) (values []any, missing string) {
+	known := map[string]any{
+		"reservationId": hold.ID.String(), "key": hold.Key(), "namespace": hold.Namespace, "value": hold.Value, "canonical": hold.Canonical,
+		"epoch":      int64(hold.Epoch), //nolint:gosec // epochs count up from 1
+		"entityType": hold.Entity.Type, "entityId": hold.Entity.ID, "correlationId": hold.CorrelationID, "principal": hold.Principal,
+		"createdAt": formatTime(hold.CreatedAt), "expiresAt": formatTime(hold.ExpiresAt),
+	}
 	for _, name := range q.parameters {
-		value := argument(name, hold)
-		if value == nil && missing == "" {
-			missing = name
+		value := known[name]
+		if value == "" {
+			value, missing = nil, cmp.Or(missing, name)
 		}
 		values = append(values, value)
 	}
@@ -131,3 +126,91 @@ func (d Dialect) placeholder(n int) string {
 	}
 	return "?"
 }
+
+type kind int
+
+const (
+	other     kind = iota // words, numbers, operators, string literals, quoted names
+	blank                 // spaces and comments
+	parameter             // :name
+	semicolon
+	foreign    // a placeholder of the database
+	dollarText // the tag before and behind a text in PostgreSQL: $tag$text$tag$
+)
+
+var (
+	errOpenText    = errors.New("a string or a quoted name in the query has no end: add the quote")
+	errOpenComment = errors.New("a comment in the query has no end: add */")
+	errNested      = errors.New("a comment in the query contains /*, which databases parse differently: remove it")
+)
+
+// pattern matches a kind of token. A group in it is the end of the token, and empty if that is
+// missing.
+type pattern struct {
+	kind  kind
+	text  *regexp.Regexp
+	noEnd error
+}
+
+// token returns a pattern, in which \W stands for a rune of a word, and \S for its first.
+func token(kind kind, text string, noEnd error) pattern {
+	text = strings.NewReplacer(`\W`, `[_\pL\p{Nd}]`, `\S`, `[_\pL]`).Replace(text)
+	return pattern{kind, regexp.MustCompile(`^(?s:` + text + `)`), noEnd}
+}
+
+// sharedTokens are the tokens of all dialects. The first pattern that matches counts, and those
+// of a dialect come after these.
+var sharedTokens = []pattern{
+	token(blank, `[\t\n\v\f\r\x{85}\pZ]`, nil),
+	token(blank, `--[^\n]*\n?`, nil),
+	token(blank, `/\*.*?(\*/|$)`, errOpenComment),
+	token(other, `::|:=`, nil),
+	token(parameter, `:\S\W*`, nil),
+	token(semicolon, `;`, nil),
+	token(other, `'(?:[^']|'')*('?)`, errOpenText),
+	token(other, `"(?:[^"]|"")*("?)`, errOpenText),
+}
+
+var dialectTokens = map[Dialect][]pattern{
+	PostgreSQL: {
+		token(dollarText, `\$(?:\S\W*)?\$`, nil),
+		token(foreign, `\$\W+`, nil),
+		token(other, `[eE]'(?:[^'\\]|\\.|'')*('?)`, errOpenText), // backslashes escape
+		token(other, `\S(?:\W|\$)*`, nil),
+		token(other, `.`, nil),
+	},
+	SQLite: {
+		token(other, "`(?:[^`]|``)*(`?)", errOpenText),
+		token(other, `\[[^\]]*(\]?)`, errOpenText),
+		token(foreign, `\?|[$]\W+|@\S\W*`, nil),
+		token(other, `\S\W*`, nil),
+		token(other, `.`, nil),
+	},
+}
+
+// nextToken returns the first token of a text that is not empty.
+func nextToken(s string, dialect Dialect) (token string, k kind, err error) {
+	for _, p := range slices.Concat(sharedTokens, dialectTokens[dialect]) {
+		match := p.text.FindStringSubmatch(s)
+		if match == nil {
+			continue
+		}
+		token = match[0]
+		switch {
+		case len(match) > 1 && match[1] == "":
+			return "", p.kind, p.noEnd
+		case strings.HasPrefix(token, "/*") && strings.Contains(token[2:len(token)-2], "/*"):
+			return "", p.kind, errNested
+		case p.kind == dollarText:
+			text, _, ended := strings.Cut(s[len(token):], token)
+			if !ended {
+				return "", other, errOpenText
+			}
+			return token + text + token, other, nil
+		}
+		return token, p.kind, nil
+	}
+	return "", other, nil // not reached: the last pattern matches every rune
+}
+
+func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

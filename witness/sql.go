@@ -170,9 +170,18 @@ func readRows(rows *sql.Rows) (found dibs.Entity, err error) {
 		return dibs.Entity{}, err
 	}
 	var kind, id sql.NullString
-	targets, err := targetsOf(columns, &kind, &id)
-	if err != nil {
-		return dibs.Entity{}, err
+	var targets []any
+	if len(columns) == 2 {
+		switch strings.ToLower(columns[0] + " " + columns[1]) {
+		case "type id":
+			targets = []any{&kind, &id}
+		case "id type":
+			targets = []any{&id, &kind}
+		}
+	}
+	if targets == nil {
+		return dibs.Entity{}, fmt.Errorf("the query returns the columns %s, but must return type and id: SELECT 'order' AS type, id FROM …",
+			strings.Join(columns, ", "))
 	}
 	for n := 0; rows.Next(); n++ {
 		if err := rows.Scan(targets...); err != nil {
@@ -190,24 +199,4 @@ func readRows(rows *sql.Rows) (found dibs.Entity, err error) {
 		found = entity
 	}
 	return found, nil
-}
-
-// targetsOf returns the scan targets of the columns, which must be "type" and "id".
-func targetsOf(columns []string, kind, id *sql.NullString) ([]any, error) {
-	targets := make([]any, len(columns))
-	seen := make(map[any]bool)
-	for i, column := range columns {
-		switch strings.ToLower(column) {
-		case "type":
-			targets[i] = kind
-		case "id":
-			targets[i] = id
-		}
-		seen[targets[i]] = true
-	}
-	if len(columns) != 2 || !seen[kind] || !seen[id] {
-		return nil, fmt.Errorf("the query returns the columns %s, but must return type and id: SELECT 'order' AS type, id FROM …",
-			strings.Join(columns, ", "))
-	}
-	return targets, nil
 }

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/calldibs/dibs/internal/core"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -109,5 +108,18 @@ func TestUnknownCommandIsForbidden(t *testing.T) {
 	t.Parallel()
 	if access.Everything.May(access.VerbOf(nil), "slug") {
 		t.Error("an unknown command is allowed")
+	}
+}
+
+func TestMaySomewhere(t *testing.T) {
+	t.Parallel()
+	caller := access.Caller{Grants: []access.Grant{
+		{Verbs: []access.Verb{access.Read}, Namespaces: []string{"*"}},
+		{Verbs: []access.Verb{access.Hold}, Namespaces: []string{"acme.slug"}},
+	}}
+	for verb, want := range map[access.Verb]bool{access.Get: true, access.Confirm: true, access.Settle: false, access.Claim: false} {
+		if got := caller.MaySomewhere(verb); got != want {
+			t.Errorf("%s: %v, want %v", verb, got, want)
+		}
 	}
 }

@@ -60,7 +60,6 @@ const (
 	All     Verb = "all"     // every verb, including those in no other group
 )
 
-// groups has the verbs of each group.
 var groups = map[Verb][]Verb{
 	Read:    {Check, Resolve, Get, History},
 	Watch:   {List, Events, Stats, Bulk},

@@ -1,17 +1,23 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/exactjson"
 )
 
 // maxToken is the maximum size of a token in bytes.
@@ -45,9 +51,7 @@ type TokenVerifier struct {
 // NewTokenVerifier returns a verifier of the tokens of these issuers. It sends no request
 // yet.
 func NewTokenVerifier(issuers []Issuer, o TokenOptions) *TokenVerifier {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -167,4 +171,207 @@ func (i Issuer) check(c claims, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// maxHeader is the maximum size of a token's header in bytes.
+const maxHeader = 2 << 10
+
+var (
+	errMalformed = refuse(access.TokenMalformed, "this token is malformed: it must be a signed JWT")
+	errAmbiguous = refuse(access.TokenMalformed,
+		"this token has a duplicate member, or one that differs from an expected name only in letter case")
+	errHeader = refuse(access.TokenMalformed, "the header of this token must have only an algorithm, a key id and plain values: "+
+		"keys, references to keys, lists and objects are refused")
+)
+
+// peek reads the algorithm and the issuer of a token before its signature is verified. It
+// refuses tokens that are unsafe for the libraries, which process all members of a header
+// and read "ISS" as "iss".
+func peek(token string) (algorithm, issuer string, err error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return "", "", errMalformed
+	}
+	if algorithm, err = peekHeader(parts[0]); err != nil {
+		return "", "", err
+	}
+	claims, err := decode(parts[1])
+	if err == nil && exactjson.HasVariant(claims, "iss") { // the other claims depend on the issuer
+		err = errAmbiguous
+	}
+	issuer, _ = claims["iss"].(string)
+	return algorithm, issuer, err
+}
+
+// plainHeaders are the members of a header that must be texts.
+var plainHeaders = []string{"alg", "kid", "typ", "cty"}
+
+// refusedHeaders contain a key, refer to one, or change how a token is parsed. Only keys
+// that the issuer publishes may verify a token.
+var refusedHeaders = []string{"jwk", "jku", "x5u", "x5c", "crit", "b64", "enc", "zip", "epk", "apu", "apv", "iv", "tag", "p2s", "p2c"}
+
+// peekHeader returns the algorithm of a header. Other members are ignored (RFC 7515,
+// section 4) if they are plain values.
+func peekHeader(part string) (algorithm string, err error) {
+	if base64.RawURLEncoding.DecodedLen(len(part)) > maxHeader {
+		return "", refuse(access.TokenTooLarge, "the header of this token has more than 2 KiB")
+	}
+	header, err := decode(part)
+	if err != nil {
+		return "", err
+	}
+	if exactjson.HasVariant(header, plainHeaders...) {
+		return "", errAmbiguous
+	}
+	for name, value := range header {
+		_, isText := value.(string)
+		switch value.(type) {
+		case map[string]any, []any:
+			return "", errHeader
+		}
+		if slices.Contains(refusedHeaders, strings.ToLower(name)) || slices.Contains(plainHeaders, name) && !isText {
+			return "", errHeader
+		}
+	}
+	algorithm, _ = header["alg"].(string)
+	return algorithm, nil
+}
+
+// decode decodes a part of a token. It refuses line breaks, which package base64 ignores, and
+// unused bits at the end, which go-jose ignores: each part has only one encoding.
+func decode(part string) (map[string]any, error) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(part)
+	if err != nil || strings.ContainsAny(part, "\r\n") {
+		return nil, errMalformed
+	}
+	return readObject(data)
+}
+
+// readObject parses an object without duplicate members.
+func readObject(text []byte) (map[string]any, error) {
+	object, err := exactjson.Object(text)
+	switch {
+	case errors.Is(err, exactjson.ErrDuplicate):
+		return nil, errAmbiguous
+	case err != nil:
+		return nil, errMalformed
+	}
+	return object, nil
+}
+
+// maxPrincipal is the maximum length of a principal's name, the same as in package dibs.
+const maxPrincipal = 255
+
+// claims are the payload of a token.
+type claims map[string]any
+
+// registered are the paths of the claims that every token may have.
+var registered = [][]string{{"iss"}, {"sub"}, {"aud"}, {"exp"}, {"nbf"}, {"iat"}}
+
+// claimPaths returns the paths of all claims that are read from tokens of the issuer.
+func (i Issuer) claimPaths() [][]string {
+	paths := append(slices.Clip(registered), []string{i.subjectClaim()})
+	for _, rule := range i.Rules {
+		if len(rule.Claim) > 0 {
+			paths = append(paths, rule.Claim)
+		}
+	}
+	return paths
+}
+
+// readClaims parses the payload of a token. It refuses duplicate members, and names that
+// differ from a claim on these paths only in letter case.
+func readClaims(payload []byte, paths [][]string) (claims, error) {
+	c, err := readObject(payload)
+	if err == nil && misspelled(c, paths) {
+		return nil, errAmbiguous
+	}
+	return c, err
+}
+
+// misspelled reports whether a member on one of the paths has a name in another case.
+func misspelled(object map[string]any, paths [][]string) bool {
+	var names []string
+	inside := make(map[string][][]string)
+	for _, path := range paths {
+		names = append(names, path[0])
+		if len(path) > 1 {
+			inside[path[0]] = append(inside[path[0]], path[1:])
+		}
+	}
+	if exactjson.HasVariant(object, names...) {
+		return true
+	}
+	for name, rest := range inside {
+		if nested, ok := object[name].(map[string]any); ok && misspelled(nested, rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// time returns a claim that is a Unix time in seconds. A claim of another type is set, with
+// the zero time.
+func (c claims) time(name string) (at time.Time, set bool) {
+	switch seconds := c[name].(type) {
+	case nil:
+		return time.Time{}, false
+	case float64:
+		// Bounded, so that the conversion does not overflow.
+		const bound = 1 << 40
+		return time.Unix(int64(min(max(seconds, -bound), bound)), 0), true
+	default:
+		return time.Time{}, true
+	}
+}
+
+// values returns the texts of a claim, which is a text or a list. Scopes are one text with
+// spaces between them (RFC 6749, section 3.3).
+func (c claims) values(path []string) []string {
+	var value any = map[string]any(c)
+	for _, name := range path {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = object[name]
+	}
+	switch v := value.(type) {
+	case string:
+		if len(path) == 1 && (path[0] == "scope" || path[0] == "scp") {
+			return strings.Fields(v)
+		}
+		return []string{v}
+	case []any:
+		var texts []string
+		for _, item := range v {
+			if text, ok := item.(string); ok {
+				texts = append(texts, text)
+			}
+		}
+		return texts
+	default:
+		return nil
+	}
+}
+
+func (i Issuer) subjectClaim() string { return cmp.Or(i.Subject, "sub") }
+
+// caller returns the caller that verified claims identify.
+func (i Issuer) caller(c claims) (access.Caller, error) {
+	subject, ok := c[i.subjectClaim()].(string)
+	principal := i.principal(subject)
+	switch {
+	case !ok || subject == "":
+		return access.Caller{}, refuse(access.TokenMalformed, "this token has no claim for the subject")
+	case len(principal) > maxPrincipal || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl):
+		return access.Caller{}, refuse(access.TokenMalformed, "the subject of this token is too long, or has control characters in it")
+	}
+	caller := access.Caller{Name: principal, Grants: i.Grants}
+	for _, rule := range i.Rules {
+		if slices.Contains(c.values(rule.Claim), rule.Value) {
+			caller.Grants = append(slices.Clip(caller.Grants), rule.Grants...)
+		}
+	}
+	return caller, nil
 }

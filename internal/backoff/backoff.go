@@ -9,10 +9,8 @@ import (
 
 // Sleep waits for d, or returns the error of the context if that ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -257,7 +257,7 @@ func (sv *service) deliver(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	// Deliveries go on while the server drains.
-	end := background(context.WithoutCancel(ctx), webhook.NewDispatcher(sv.webhooks).Run)
+	end := background(context.WithoutCancel(ctx), sv.webhooks.Deliver)
 	return func() {
 		end()
 		sv.webhooks.Close()

@@ -110,7 +110,7 @@ func serveWebhooks(t *testing.T) string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		webhook.NewDispatcher(webhooks).Run(ctx)
+		webhooks.Deliver(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -23,39 +23,27 @@ const (
 	maxBlindKeys = 4
 )
 
-// blindKeys are the keys of blind namespaces.
-type blindKeys struct {
-	list   []dibs.BlindKey
-	broken bool // a key is invalid, and the problem was reported
-}
-
 // readBlindKeys reads the keys from the environment, or else from the file.
 func (l *loader) readBlindKeys(environ map[string]string) {
+	before := len(l.problems)
+	defer func() { l.brokenKeys = len(l.problems) > before }()
 	if text := environ[blindKeysVariable]; text != "" {
-		at := origin{setting: blindKeysVariable}
-		if environ[blindKeysVariable+"_FILE"] != "" {
-			at.setting += "_FILE"
-		}
+		at := variable(environ, blindKeysVariable)
 		for i, entry := range strings.Split(text, ",") {
 			id, secret, found := strings.Cut(strings.TrimSpace(entry), ":")
 			if !found {
 				l.report(at, "number %d has no id: write id:secret,id:secret, newest first", i+1)
-				l.keys.broken = true
 				continue
 			}
 			l.addBlindKey(at, at, id, secret)
 		}
 		return
 	}
-	if l.file == nil {
-		return
-	}
-	for _, s := range l.file.blindKeys {
+	for _, s := range l.root.tables("blindKeys") {
 		l.readBlindKey(s, environ)
 	}
 }
 
-// readBlindKey reads one key of the file.
 func (l *loader) readBlindKey(s *section, environ map[string]string) {
 	var id string
 	s.text("id", &id)
@@ -63,10 +51,8 @@ func (l *loader) readBlindKey(s *section, environ map[string]string) {
 	s.finish()
 	switch {
 	case !ok:
-		l.keys.broken = true
 	case secret == "":
 		s.report("", "must have one of secret, secretFile and secretEnv")
-		l.keys.broken = true
 	default:
 		l.addBlindKey(s.at("id"), s.at(key), id, secret)
 	}
@@ -78,21 +64,18 @@ func (l *loader) addBlindKey(idAt, secretAt origin, id, secret string) {
 	var err error
 	if key.Secret, err = decodeSecret(strings.TrimSpace(secret)); err != nil {
 		l.report(secretAt, "key %q: %v", id, err)
-		l.keys.broken = true
 		return
 	}
 	switch {
 	case !keyID.MatchString(id):
 		l.report(idAt, "must be 1 to 16 of a-z and 0-9")
-	case slices.ContainsFunc(l.keys.list, func(key dibs.BlindKey) bool { return key.ID == id }):
+	case slices.ContainsFunc(l.keys, func(key dibs.BlindKey) bool { return key.ID == id }):
 		l.report(idAt, "duplicate id %q", id)
-	case len(l.keys.list) == maxBlindKeys:
+	case len(l.keys) == maxBlindKeys:
 		l.report(idAt, "more than %d keys: remove the oldest once all names are rekeyed", maxBlindKeys)
 	default:
-		l.keys.list = append(l.keys.list, key)
-		return
+		l.keys = append(l.keys, key)
 	}
-	l.keys.broken = true
 }
 
 // decodeSecret decodes hexadecimal digits, or else base64 in either alphabet.

@@ -4,8 +4,13 @@ package config
 
 import (
 	"cmp"
+	_ "embed"
 	"io"
 	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -82,29 +87,6 @@ type Config struct {
 	witnesses []io.Closer // of the policies
 }
 
-// defaults returns the default configuration.
-func defaults() Config {
-	return Config{
-		Listen:            "127.0.0.1:8080",
-		Keyless:           KeylessLocal,
-		Store:             "sqlite:dibs.db",
-		Wait:              time.Minute,
-		SweepEvery:        10 * time.Second,
-		DrainTimeout:      20 * time.Second,
-		MaxBody:           1 << 20,
-		RequestTimeout:    15 * time.Second,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		LogLevel:          slog.LevelInfo,
-		LogFormat:         "text",
-		Suggestions:       3,
-		TLS:               tlsfiles.Files{Clients: tlsfiles.Off},
-		Webhooks:          defaultWebhooks(),
-		Tracing:           tracing.Config{Sample: 0.01, ServiceName: "dibs"},
-		Limits:            limit.Defaults(),
-	}
-}
-
 // Dibs returns the configuration of the registry, without Logger and Observer.
 func (c *Config) Dibs() dibs.Config {
 	// In dibs.Config zero means the default, and a negative value none.
@@ -114,3 +96,124 @@ func (c *Config) Dibs() dibs.Config {
 		QueueSize: max(c.Limits.MaxInFlight, 4096),
 	}
 }
+
+// Overrides are the sources other than the file.
+type Overrides struct {
+	// File is the path of the configuration file, from the command line. Empty means that of
+	// DIBS_CONFIG; if that is empty too, no file is read.
+	File string
+	// Flags are the given flags by name, without leading hyphens ("max-stale"); see [Settings].
+	// Nil means none.
+	Flags map[string]string
+	// Environ is the environment. Nil means that of the process.
+	Environ map[string]string
+}
+
+// Load reads and checks the configuration. It returns all errors at once, as [Problems]. To reload it, call Load with the same Overrides.
+func Load(o Overrides) (*Config, error) {
+	if o.Environ == nil {
+		o.Environ = ProcessEnvironment()
+	}
+	l := &loader{}
+	l.config, l.settings = newConfig()
+	environ := l.readSecretFiles(o.Environ)
+	l.readFile(cmp.Or(o.File, environ["DIBS_CONFIG"]))
+	l.overlay(func(s Setting) (string, origin) { return environ[s.Env], variable(environ, s.Env) })
+	l.overlay(func(s Setting) (string, origin) { return o.Flags[s.Flag], origin{Setting: "--" + s.Flag} })
+	l.checkFlags(o.Flags)
+	l.readBlindKeys(environ)
+	l.readWitnesses(environ)
+	l.readRoutes()
+	l.check()
+	l.buildPolicies()
+	if len(l.problems) > 0 {
+		l.problems.sort()
+		return nil, l.problems
+	}
+	return l.config, nil
+}
+
+// loader holds a configuration while it is read.
+type loader struct {
+	config     *Config
+	settings   []Setting // of config
+	problems   Problems
+	path       string   // of the file; empty means none
+	lines      lines    // of the file
+	root       *section // the file's top level
+	keys       []dibs.BlindKey
+	brokenKeys bool                    // a blind key is invalid, which was reported
+	witnesses  map[string]dibs.Witness // by name; nil if it is invalid, which was reported
+}
+
+// ProcessEnvironment returns the environment of the process.
+func ProcessEnvironment() map[string]string {
+	environ := make(map[string]string)
+	for _, entry := range os.Environ() {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			environ[name] = value
+		}
+	}
+	return environ
+}
+
+// readSecretFiles sets a variable from the file that the variable with the suffix _FILE names.
+func (l *loader) readSecretFiles(environ map[string]string) map[string]string {
+	environ = maps.Clone(environ)
+	for _, name := range []string{"DIBS_STORE", blindKeysVariable} {
+		path := environ[name+"_FILE"]
+		if path == "" {
+			continue
+		}
+		switch secret, err := readSecret(path); {
+		case environ[name] != "":
+			l.report(variable(environ, name), "%s is also set: set only one of the two", name)
+		case err != nil:
+			l.report(variable(environ, name), "%v", err)
+		default:
+			environ[name] = secret
+		}
+	}
+	return environ
+}
+
+// variable returns where a variable is set: in the environment, or in a file that it names.
+func variable(environ map[string]string, name string) origin {
+	if environ[name+"_FILE"] != "" {
+		name += "_FILE"
+	}
+	return origin{Setting: name}
+}
+
+// overlay sets the settings for which a later source has a text. Variables and flags are parsed
+// alike, and an empty one is not set.
+func (l *loader) overlay(source func(Setting) (text string, from origin)) {
+	for i, s := range l.settings {
+		text, from := source(s)
+		if text == "" {
+			continue
+		}
+		l.settings[i].from = from
+		if err := parseValue(text, s.field); err != nil {
+			l.report(from, "%v", err)
+		}
+	}
+}
+
+// checkFlags reports flags that are empty or unknown.
+func (l *loader) checkFlags(flags map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		switch {
+		case !slices.ContainsFunc(l.settings, func(s Setting) bool { return s.Flag == name }):
+			l.report(origin{Setting: "--" + name}, "unknown setting")
+		case flags[name] == "":
+			l.report(origin{Setting: "--" + name}, "is empty: give a value, or remove the flag")
+		}
+	}
+}
+
+// Sample is a configuration file with every setting commented out. It is a copy of
+// dibs.sample.toml in the root of the repository.
+//
+//go:embed dibs.sample.toml
+var Sample string

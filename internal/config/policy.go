@@ -1,12 +1,17 @@
 package config
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
+	"github.com/calldibs/dibs/profile"
 )
 
 // policySettings are the settings of a policy. They inherit those of the type, or of the
@@ -14,12 +19,12 @@ import (
 type policySettings struct {
 	policy      dibs.Policy // the fields that are set directly
 	profile     string      // empty means exact
-	options     *section    // of the profile; may be nil
+	options     *section    // of the profile
 	oneScript   bool
 	confusables bool
 	blind       bool
 	witness     string     // its name; empty means none
-	words       *section   // reserved words; may be nil
+	words       *section   // reserved words
 	from        []*section // where the settings were read, nearest first
 }
 
@@ -30,17 +35,16 @@ var typeProfiles = []string{"slug", "username", "email", "hostname"}
 // inherits from [default].
 func (l *loader) buildPolicies() {
 	sections := l.policySections()
-	var fallback policySettings
-	if l.file != nil && l.file.fallback != nil {
-		fallback.read(l.file.fallback)
-	}
+	none := &section{loader: l}
+	fallback := policySettings{options: none, words: none}
+	fallback.read(l.root.table("default"))
 	l.config.Default = l.build("", fallback)
 	l.config.Policies = make(map[string]dibs.Policy)
 
 	types := make(map[string]policySettings)
 	for _, name := range typeProfiles {
 		d := fallback
-		d.profile, d.options = name, nil
+		d.profile, d.options = name, none
 		types[name] = d
 	}
 	// Types, which have no dot, come first: namespaces inherit from their type.
@@ -65,13 +69,9 @@ func (l *loader) buildPolicies() {
 	}
 }
 
-// policySections returns the tables of the policies by name.
 func (l *loader) policySections() map[string]*section {
 	sections := make(map[string]*section)
-	if l.file == nil || l.file.policies == nil {
-		return sections
-	}
-	all := l.file.policies
+	all := l.root.table("policies")
 	for name, value := range all.values {
 		// In TOML [policies.acme.slug] is a table in a table, not policies."acme.slug".
 		if inner, ok := value.(map[string]any); ok && onlyTables(inner) {
@@ -79,7 +79,7 @@ func (l *loader) policySections() map[string]*section {
 			all.report(name, `a namespace with a dot must be quoted: write [policies.%q]`, name+"."+first)
 			continue
 		}
-		if s := all.table(name); s != nil {
+		if s := all.table(name); s.values != nil {
 			sections[name] = s
 		}
 	}
@@ -98,10 +98,8 @@ func onlyTables(values map[string]any) bool {
 // read reads the settings of a table.
 func (d *policySettings) read(s *section) {
 	d.from = append([]*section{s}, d.from...)
-	if s.text("profile", &d.profile) {
-		d.options = nil // they belong to another profile
-	}
-	if options := s.table("profileOptions"); options != nil {
+	changed := s.text("profile", &d.profile) // inherited options belong to another profile
+	if options := s.table("profileOptions"); changed || options.values != nil {
 		d.options = options
 	}
 	s.boolean("oneScript", &d.oneScript)
@@ -117,7 +115,7 @@ func (d *policySettings) read(s *section) {
 	s.positiveOr("aliasRetention", "forever", &p.AliasRetention)
 	s.oneOf("redirectStatus", &p.RedirectStatus, 301, 302, 307, 308)
 	s.oneOf("archivedStatus", &p.ArchivedStatus, 404, 410)
-	if words := s.table("reservedWords"); words != nil {
+	if words := s.table("reservedWords"); words.values != nil {
 		d.words = words
 	}
 	s.boolean("confusables", &d.confusables)
@@ -133,8 +131,132 @@ func (d *policySettings) at(key string) origin {
 			return s.at(key)
 		}
 	}
-	if len(d.from) == 0 {
-		return origin{}
-	}
 	return d.from[0].at("")
+}
+
+// build makes a policy from its settings, and reports its errors. The name is empty for the
+// default policy.
+func (l *loader) build(name string, d policySettings) dibs.Policy {
+	p := d.policy
+	p.Profile = d.buildProfile(l)
+	if d.oneScript {
+		p.Profile = profile.OneScript(p.Profile)
+	}
+	if d.confusables {
+		p.Skeleton = profile.Confusables
+	}
+	p.ReservedWords = buildWords(d.words)
+	if d.blind {
+		p.Blind = l.keys
+		if len(p.Blind) == 0 && !l.brokenKeys {
+			l.report(d.at("blind"), "needs a key: add one in [[blindKeys]], or set %s", blindKeysVariable)
+		}
+	}
+	p.Witness = l.witness(d)
+	if name != "" {
+		if err := rules.CheckNamespace(name); err != nil {
+			l.report(d.at(""), "%s", err.Message)
+			return p
+		}
+	}
+	err := rules.CheckPolicy(p)
+	if invalid, ok := errors.AsType[*rules.PolicyError](err); ok {
+		l.report(d.at(strings.ToLower(invalid.Field[:1])+invalid.Field[1:]), "%s", invalid.Problem)
+	} else if err != nil {
+		l.report(d.at(""), "%v", err)
+	}
+	return p
+}
+
+// buildProfile makes the profile that a policy names, with its options.
+func (d *policySettings) buildProfile(l *loader) dibs.Profile {
+	options := d.options
+	options.known = nil
+	defer options.finish()
+	switch d.profile {
+	case "", "exact":
+		return dibs.Exact
+	case "slug":
+		var p profile.Slug
+		options.count("maxLength", 1, 255, &p.MaxLength)
+		options.boolean("strict", &p.Strict)
+		return p
+	case "username":
+		var p profile.Username
+		options.count("minLength", 1, 1024, &p.MinLength)
+		options.count("maxLength", 1, 1024, &p.MaxLength)
+		if most := cmp.Or(p.MaxLength, 64); p.MinLength > most { // 64 is the profile's default
+			options.report("minLength", "is %d; it must be at most maxLength, which is %d", p.MinLength, most)
+		}
+		return p
+	case "email":
+		var p profile.Email
+		options.boolean("caseSensitive", &p.CaseSensitive)
+		p.Providers = providers(options)
+		return p
+	case "hostname":
+		return profile.Hostname{}
+	default:
+		l.report(d.at("profile"), "unknown profile %q: use exact, %s", d.profile, strings.Join(typeProfiles, ", "))
+		options.values = nil
+		return dibs.Exact
+	}
+}
+
+// providers reads the mail providers whose rules apply. "all" means all known ones.
+func providers(options *section) (chosen []profile.Provider) {
+	for i, name := range options.list("providers") {
+		if name == "all" {
+			return slices.Clone(profile.KnownProviders)
+		}
+		provider, err := find("provider", name, profile.KnownProviders, func(p profile.Provider) string { return p.Name })
+		if err != nil {
+			options.reportElement("providers", i, "%v, or all", err)
+			continue
+		}
+		chosen = append(chosen, provider)
+	}
+	return chosen
+}
+
+// buildWords makes the reserved words of a table. Nil means none.
+func buildWords(s *section) dibs.Words {
+	s.known = nil
+	defer s.finish()
+	w := profile.Words{Own: s.list("words"), Patterns: s.list("patterns"), Except: s.list("except")}
+	s.boolean("lookAlikes", &w.LookAlikes)
+	w.Lists = parseEach(s, "lists", func(name string) (profile.List, error) {
+		return find("list", name, profile.AllLists, func(l profile.List) string { return l.Name })
+	})
+	s.checkEach("words", w.Own, func(word string) profile.Words { return profile.Words{Own: []string{word}} })
+	s.checkEach("patterns", w.Patterns, func(pattern string) profile.Words { return profile.Words{Patterns: []string{pattern}} })
+	if len(w.Lists)+len(w.Own)+len(w.Patterns) == 0 {
+		return nil
+	}
+	words, err := profile.ReservedWords(w)
+	if err != nil {
+		return nil // checkEach has reported it
+	}
+	return words
+}
+
+// checkEach reports invalid words or patterns, each on its own line.
+func (s *section) checkEach(key string, texts []string, words func(string) profile.Words) {
+	for i, text := range texts {
+		if _, err := profile.ReservedWords(words(text)); err != nil {
+			s.reportElement(key, i, "%s", strings.TrimPrefix(err.Error(), "profile: reserved words: "))
+		}
+	}
+}
+
+// find returns the one with a name, or an error with all names.
+func find[T any](what, name string, all []T, nameOf func(T) string) (found T, err error) {
+	var names []string
+	for _, item := range all {
+		if nameOf(item) == name {
+			return item, nil
+		}
+		names = append(names, nameOf(item))
+	}
+	return found, fmt.Errorf("unknown %s %q: use %s", what, name, strings.Join(names, ", "))
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs/internal/engine"
@@ -14,14 +15,11 @@ var routeName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // readRoutes reads the routes of the file, after the store is known.
 func (l *loader) readRoutes() {
-	if l.file == nil {
-		return
-	}
 	patterns, addresses := make(map[string]bool), map[string]string{l.config.Store: engine.DefaultStore}
-	for _, s := range l.file.routes {
+	for _, s := range l.root.tables("routes") {
 		var route engine.Route
 		l.readRouteName(s, &route)
-		l.readScopes(s, &route, patterns)
+		s.scopes(&route, patterns)
 		l.readRouteStore(s, &route, addresses)
 		s.finish()
 		l.config.Routes = append(l.config.Routes, route)
@@ -38,27 +36,24 @@ func (l *loader) readRouteName(s *section, route *engine.Route) {
 	case route.Name == engine.DefaultStore:
 		s.report("name", "%q is reserved for store, which has all other scopes", engine.DefaultStore)
 	}
-	for _, other := range l.config.Routes {
-		if other.Name == route.Name && route.Name != "" {
-			s.report("name", "duplicate name %q: give one route all scopes", route.Name)
-		}
+	if route.Name != "" && slices.ContainsFunc(l.config.Routes, func(r engine.Route) bool { return r.Name == route.Name }) {
+		s.report("name", "duplicate name %q: give one route all scopes", route.Name)
 	}
 }
 
-func (l *loader) readScopes(s *section, route *engine.Route, taken map[string]bool) {
-	s.texts("scopes", &route.Scopes)
+func (s *section) scopes(route *engine.Route, taken map[string]bool) {
+	route.Scopes = s.list("scopes")
 	if !s.has("scopes") {
 		s.report("", `needs scopes, such as ["acme", "globex.*"]; [] if it no longer has any`)
 	}
 	for i, pattern := range route.Scopes {
-		at := s.where(element(join(s.path, "scopes"), i))
 		switch err := routestore.CheckPattern(pattern); {
 		case err != nil:
-			l.report(at, "%s", strings.TrimPrefix(err.Error(), "routestore: "))
+			s.reportElement("scopes", i, "%s", strings.TrimPrefix(err.Error(), "routestore: "))
 		case pattern == routestore.Everything:
-			l.report(at, `all other scopes are in store: remove "*"`)
+			s.reportElement("scopes", i, `all other scopes are in store: remove "*"`)
 		case taken[pattern]:
-			l.report(at, "duplicate scope %q", pattern)
+			s.reportElement("scopes", i, "duplicate scope %q", pattern)
 		}
 		taken[pattern] = true
 	}
@@ -68,14 +63,14 @@ func (l *loader) readScopes(s *section, route *engine.Route, taken map[string]bo
 func (l *loader) readRouteStore(s *section, route *engine.Route, taken map[string]string) {
 	var path string
 	s.text("store", &route.Store)
-	s.text("storeFile", &path)
+	s.filePath("storeFile", &path)
 	key, err := "store", error(nil)
 	switch {
 	case s.has("store") == s.has("storeFile"):
 		key, err = "", errors.New("must have exactly one of store and storeFile")
 	case s.has("storeFile"):
 		key = "storeFile"
-		route.Store, err = readSecret(l.file.resolve(path))
+		route.Store, err = readSecret(path)
 	}
 	if err == nil {
 		err = engine.Check(route.Store)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,8 +30,7 @@ func (s *section) at(key string) origin {
 }
 
 func (s *section) where(path string) origin {
-	f := s.loader.file
-	return origin{file: f.path, line: f.lines.line(path), setting: path}
+	return origin{s.loader.path, s.loader.lines.line(path), path}
 }
 
 func (s *section) has(key string) bool {
@@ -94,10 +94,11 @@ func (s *section) text(key string, into *string) bool { return set(s, key, "a te
 
 func (s *section) boolean(key string, into *bool) { set(s, key, "true or false", into) }
 
-func (s *section) integer(key string, into *int) bool {
-	value, ok := take[int64](s, key, "a whole number")
-	if ok {
-		*into = int(value)
+// filePath reads the path of a file. A relative one begins at the folder of the configuration file.
+func (s *section) filePath(key string, into *string) bool {
+	ok := s.text(key, into)
+	if *into != "" && !filepath.IsAbs(*into) {
+		*into = filepath.Join(filepath.Dir(s.loader.path), *into)
 	}
 	return ok
 }
@@ -115,25 +116,54 @@ func (s *section) parse(key, wanted string, field any) bool {
 	return err == nil
 }
 
-func (s *section) duration(key string, into *time.Duration) bool {
-	return s.parse(key, `a duration like "90s", "5m" or "30d"`, into)
+// value reads a field of any of the types of settings, and reports whether it is set and valid.
+func (s *section) value(key string, field any) bool {
+	switch v := field.(type) {
+	case *time.Duration:
+		return s.parse(key, `a duration like "90s", "5m" or "30d"`, v)
+	case *int:
+		number, ok := take[int64](s, key, "a whole number")
+		if ok {
+			*v = int(number)
+		}
+		return ok
+	case *float64: // a number with or without a fraction
+		if number, ok := s.values[key].(int64); ok {
+			s.known = append(s.known, key)
+			*v = float64(number)
+			return true
+		}
+		return set(s, key, "a number from 0 to 1", v)
+	case *Size: // a number of bytes, or a text with a unit
+		if number, ok := s.values[key].(int64); ok {
+			s.known = append(s.known, key)
+			*v = Size(number)
+			return true
+		}
+		return s.parse(key, `a size like 65536 or "1MiB"`, v)
+	default:
+		return s.parse(key, "a text", field)
+	}
 }
 
-// size reads a number of bytes, or a text with a unit.
-func (s *section) size(key string, into *Size) {
-	if number, ok := s.values[key].(int64); ok {
-		s.known = append(s.known, key)
-		*into = Size(number)
+// checkValue reads a value, and sets the field if the value passes the check.
+func checkValue[T any](s *section, key string, into *T, check func(T) error) {
+	var value T
+	if !s.value(key, &value) {
 		return
 	}
-	s.parse(key, `a size like 65536 or "1MiB"`, into)
+	if err := check(value); err != nil {
+		s.report(key, "%v", err)
+		return
+	}
+	*into = value
 }
 
-// texts reads a list of texts.
-func (s *section) texts(key string, into *[]string) {
+// list reads a list of texts; nil if it is not set.
+func (s *section) list(key string) []string {
 	list, ok := take[[]any](s, key, "a list of texts")
 	if !ok {
-		return
+		return nil
 	}
 	texts := make([]string, 0, len(list))
 	for i, value := range list {
@@ -144,21 +174,30 @@ func (s *section) texts(key string, into *[]string) {
 		}
 		texts = append(texts, text)
 	}
-	*into = texts
-}
-
-// list returns a list of texts; nil if it is not set.
-func (s *section) list(key string) (texts []string) {
-	s.texts(key, &texts)
 	return texts
 }
 
-// table reads a table; nil if it is not set.
-func (s *section) table(key string) *section {
-	values, ok := take[map[string]any](s, key, "a table")
-	if !ok {
-		return nil
+// parseEach reads a list of texts and parses each. It leaves out those that are invalid.
+func parseEach[T any](s *section, key string, parse func(string) (T, error)) (parsed []T) {
+	for i, text := range s.list(key) {
+		value, err := parse(text)
+		if err != nil {
+			s.reportElement(key, i, "%v", err)
+			continue
+		}
+		parsed = append(parsed, value)
 	}
+	return parsed
+}
+
+// checked returns a parse function for texts that are only checked.
+func checked(check func(string) error) func(string) (string, error) {
+	return func(text string) (string, error) { return text, check(text) }
+}
+
+// table reads a table. One that is not set, or not a table, has nil values.
+func (s *section) table(key string) *section {
+	values, _ := take[map[string]any](s, key, "a table")
 	return &section{loader: s.loader, path: join(s.path, key), values: values}
 }
 
@@ -197,4 +236,84 @@ func (s *section) finish() {
 			s.report(key, "unknown setting: use one of %s", strings.Join(s.known, ", "))
 		}
 	}
+}
+
+// atLeast reads a duration with a minimum.
+func (s *section) atLeast(key string, least time.Duration, into *time.Duration) {
+	checkValue(s, key, into, func(value time.Duration) error {
+		switch {
+		case value < least:
+			return fmt.Errorf("is %s; it must be at least %s", formatDuration(value), formatDuration(least))
+		case value%time.Millisecond != 0:
+			return fmt.Errorf("is %s; it must be whole milliseconds", formatDuration(value))
+		}
+		return nil
+	})
+}
+
+// within reads a duration with a minimum and a maximum.
+func (s *section) within(key string, least, most time.Duration, into *time.Duration) {
+	s.atLeast(key, least, into)
+	if *into > most {
+		s.report(key, "is %s; it must be at most %s", formatDuration(*into), formatDuration(most))
+	}
+}
+
+// positiveOr reads a positive duration, or a word that means zero.
+func (s *section) positiveOr(key, word string, into *time.Duration) {
+	text, _ := s.values[key].(string)
+	switch d, err := parseDuration(text); {
+	case text == word:
+		s.known = append(s.known, key)
+		*into = 0
+	case err == nil && d <= 0:
+		s.known = append(s.known, key)
+		s.report(key, "is %s; it must be at least 1ms, or %q", formatDuration(d), word)
+	default:
+		s.atLeast(key, time.Millisecond, into)
+	}
+}
+
+// count reads a number within bounds.
+func (s *section) count(key string, least, most int, into *int) {
+	checkValue(s, key, into, between(least, most))
+}
+
+// oneOf reads one of a few numbers.
+func (s *section) oneOf(key string, into *int, choices ...int) {
+	checkValue(s, key, into, func(value int) error {
+		if !slices.Contains(choices, value) {
+			return fmt.Errorf("is %d; it must be one of %s", value, strings.Trim(fmt.Sprint(choices), "[]"))
+		}
+		return nil
+	})
+}
+
+// secret reads a text: key contains it, keyFile names a file with it, or keyEnv a variable. It
+// returns the text, which is empty if no key is set, and the key that is set. Ok is false after
+// an error, which was reported.
+func (s *section) secret(key string, environ map[string]string) (value, from string, ok bool) {
+	var file, variable string
+	s.text(key, &value)
+	s.filePath(key+"File", &file)
+	s.text(key+"Env", &variable)
+	from = key
+	var err error
+	switch {
+	case value != "" && file != "", (value != "" || file != "") && variable != "":
+		s.report("", "must have only one of %[1]s, %[1]sFile and %[1]sEnv", key)
+		return "", key, false
+	case file != "":
+		from = key + "File"
+		value, err = readSecret(file)
+	case variable != "":
+		from = key + "Env"
+		if value = environ[variable]; value == "" {
+			err = fmt.Errorf("the variable %s is not set", variable)
+		}
+	}
+	if err != nil {
+		s.report(from, "%v", err)
+	}
+	return value, from, err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -12,6 +13,9 @@ import (
 	"unicode"
 
 	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/limit"
+	"github.com/calldibs/dibs/internal/tlsfiles"
+	"github.com/calldibs/dibs/internal/tracing"
 )
 
 // Setting is one setting of file, environment and command line.
@@ -22,66 +26,61 @@ type Setting struct {
 	Default string
 	About   string // the help text
 
-	// field returns a pointer to the setting's field.
-	field func(*Config) any
-	// check checks the value, once all sources are read.
-	check func(*Config) error
+	field any          // a pointer to the field of the configuration
+	from  origin       // where it was set
+	check func() error // checks the value, once all sources are read
 }
 
 const shortest = 100 * time.Millisecond
 
-// settings has an entry for each setting, in the order of the sample.
-var settings = []Setting{
-	define("listen", "address to listen on, host:port",
-		func(c *Config) *string { return &c.Listen }, checkListen),
-	define("keyless", "local: require a key except on localhost; never: always require a key",
-		func(c *Config) *string { return &c.Keyless }, oneOf(KeylessLocal, KeylessNever)),
-	define("store", "where names are kept: sqlite:FILE, postgres://…, etcd://… or mem:",
-		func(c *Config) *string { return &c.Store }, engine.Check),
-	define("wait", "how long to wait at start for a store that does not answer; 0s means not at all",
-		func(c *Config) *time.Duration { return &c.Wait }, between[time.Duration](0, time.Hour)),
-	define("maxStale", "how stale answers to resolve and check calls may be",
-		func(c *Config) *time.Duration { return &c.MaxStale }, between[time.Duration](0, 30*day)),
-	define("sweepEvery", "how often to sweep; 0s means never",
-		func(c *Config) *time.Duration { return &c.SweepEvery }, orZero(between(shortest, day))),
-	define("drainTimeout", "how long requests in flight may take at shutdown",
-		func(c *Config) *time.Duration { return &c.DrainTimeout }, between[time.Duration](0, time.Hour)),
-	define("maxBody", "maximum size of a request's body",
-		func(c *Config) *Size { return &c.MaxBody }, between[Size](1<<10, 1<<30)),
-	define("requestTimeout", "how long a request may take",
-		func(c *Config) *time.Duration { return &c.RequestTimeout }, between(shortest, time.Hour)),
-	define("readHeaderTimeout", "how long a client may take to send headers",
-		func(c *Config) *time.Duration { return &c.ReadHeaderTimeout }, between(shortest, time.Hour)),
-	define("idleTimeout", "how long an idle connection stays open",
-		func(c *Config) *time.Duration { return &c.IdleTimeout }, between(shortest, day)),
-	define("logLevel", "minimum level of the log: debug, info, warn, error",
-		func(c *Config) *slog.Level { return &c.LogLevel }, checkLevel),
-	define("logFormat", "text or json",
-		func(c *Config) *string { return &c.LogFormat }, oneOf("text", "json")),
-	define("suggestions", "how many free names to offer if one is taken, 0 to 10",
-		func(c *Config) *int { return &c.Suggestions }, between(0, 10)),
+// newConfig returns the default configuration, and its settings in the order of the sample.
+func newConfig() (*Config, []Setting) {
+	c := &Config{
+		TLS:      tlsfiles.Files{Clients: tlsfiles.Off},
+		Webhooks: defaultWebhooks(),
+		Tracing:  tracing.Config{Sample: 0.01, ServiceName: "dibs"},
+		Limits:   limit.Defaults(),
+	}
+	return c, []Setting{
+		define(&c.Listen, "listen", "127.0.0.1:8080", checkListen, "address to listen on, host:port"),
+		define(&c.Keyless, "keyless", KeylessLocal, oneOf(KeylessLocal, KeylessNever),
+			"local: require a key except on localhost; never: always require a key"),
+		define(&c.Store, "store", "sqlite:dibs.db", engine.Check,
+			"where names are kept: sqlite:FILE, postgres://…, etcd://… or mem:"),
+		define(&c.Wait, "wait", time.Minute, between(0, time.Hour),
+			"how long to wait at start for a store that does not answer; 0s means not at all"),
+		define(&c.MaxStale, "maxStale", 0, between(0, 30*day), "how stale answers to resolve and check calls may be"),
+		define(&c.SweepEvery, "sweepEvery", 10*time.Second, orZero(between(shortest, day)), "how often to sweep; 0s means never"),
+		define(&c.DrainTimeout, "drainTimeout", 20*time.Second, between(0, time.Hour),
+			"how long requests in flight may take at shutdown"),
+		define(&c.MaxBody, "maxBody", 1<<20, between[Size](1<<10, 1<<30), "maximum size of a request's body"),
+		define(&c.RequestTimeout, "requestTimeout", 15*time.Second, between(shortest, time.Hour), "how long a request may take"),
+		define(&c.ReadHeaderTimeout, "readHeaderTimeout", 5*time.Second, between(shortest, time.Hour),
+			"how long a client may take to send headers"),
+		define(&c.IdleTimeout, "idleTimeout", 2*time.Minute, between(shortest, day), "how long an idle connection stays open"),
+		define(&c.LogLevel, "logLevel", slog.LevelInfo, checkLevel, "minimum level of the log: debug, info, warn, error"),
+		define(&c.LogFormat, "logFormat", "text", oneOf("text", "json"), "text or json"),
+		define(&c.Suggestions, "suggestions", 3, between(0, 10), "how many free names to offer if one is taken, 0 to 10"),
+	}
 }
 
-func define[T any](key, about string, field func(*Config) *T, check func(T) error) Setting {
+// define sets a field to its default, and returns its setting.
+func define[T any](field *T, key string, byDefault T, check func(T) error, about string) Setting {
+	*field = byDefault
 	return Setting{
-		Key: key, About: about,
-		field: func(c *Config) any { return field(c) },
-		check: func(c *Config) error { return check(*field(c)) },
+		Key: key, Default: formatValue(byDefault), About: about,
+		Env:   "DIBS_" + strings.ToUpper(separate(key, '_')),
+		Flag:  strings.ToLower(separate(key, '-')),
+		field: field,
+		check: func() error { return check(*field) },
 	}
 }
 
 // Settings returns all settings, in the order of the sample. Routes, policies and blind keys are
 // set only in the file; the keys also by DIBS_BLIND_KEYS.
 func Settings() []Setting {
-	d := defaults()
-	list := slices.Clone(settings)
-	for i := range list {
-		s := &list[i]
-		s.Env = "DIBS_" + strings.ToUpper(separate(s.Key, '_'))
-		s.Flag = strings.ToLower(separate(s.Key, '-'))
-		s.Default = formatValue(s.field(&d))
-	}
-	return list
+	_, settings := newConfig()
+	return settings
 }
 
 // separate puts a character before each upper-case letter.
@@ -97,18 +96,14 @@ func separate(key string, with rune) string {
 }
 
 // formatValue formats the value of a setting as in a file.
-func formatValue(field any) string {
-	switch v := field.(type) {
-	case *time.Duration:
-		return formatDuration(*v)
-	case *slog.Level:
+func formatValue(value any) string {
+	switch v := value.(type) {
+	case time.Duration:
+		return formatDuration(v)
+	case slog.Level:
 		return strings.ToLower(v.String())
-	case *int:
-		return strconv.Itoa(*v)
-	case *Size:
-		return v.String()
 	default:
-		return *field.(*string)
+		return fmt.Sprint(v)
 	}
 }
 
@@ -140,25 +135,11 @@ func assign[T any](field *T, text string, parse func(string) (T, error)) error {
 	return err
 }
 
-// value reads a setting of the file.
-func (s *section) value(key string, field any) {
-	switch v := field.(type) {
-	case *time.Duration:
-		s.duration(key, v)
-	case *int:
-		s.integer(key, v)
-	case *Size:
-		s.size(key, v)
-	default:
-		s.parse(key, "a text", field)
-	}
-}
-
 // check checks the settings once all sources are read.
 func (l *loader) check() {
-	for _, s := range settings {
-		if err := s.check(&l.config); err != nil {
-			l.report(l.origins[s.Key], "%v", err)
+	for _, s := range l.settings {
+		if err := s.check(); err != nil {
+			l.report(s.from, "%v", err)
 		}
 	}
 }
@@ -190,10 +171,10 @@ func oneOf(first, second string) func(string) error {
 	}
 }
 
-func between[T time.Duration | Size | int](least, most T) func(T) error {
+func between[T time.Duration | Size | int | float64](least, most T) func(T) error {
 	return func(value T) error {
-		if value < least || value > most {
-			return fmt.Errorf("is %s; it must be between %s and %s", formatValue(&value), formatValue(&least), formatValue(&most))
+		if inside := value >= least && value <= most; !inside { // NaN is not
+			return fmt.Errorf("is %s; it must be between %s and %s", formatValue(value), formatValue(least), formatValue(most))
 		}
 		return nil
 	}
@@ -207,3 +188,84 @@ func orZero(check func(time.Duration) error) func(time.Duration) error {
 		return check(value)
 	}
 }
+
+const day = 24 * time.Hour
+
+// parseDuration parses "90s", "1h30m", and a leading number of days: "30d", "1d12h".
+func parseDuration(text string) (time.Duration, error) {
+	number, rest, found := strings.Cut(text, "d")
+	switch {
+	case !found:
+		number, rest = "0", text
+	case rest == "":
+		rest = "0s"
+	}
+	n, noNumber := strconv.ParseUint(number, 10, 32)
+	d, noDuration := time.ParseDuration(rest)
+	days := time.Duration(n) * day
+	if noNumber != nil || noDuration != nil || n > uint64(math.MaxInt64/day) || n > 0 && (d < 0 || d > math.MaxInt64-days) {
+		return 0, fmt.Errorf(`invalid duration %q: write "90s", "5m", "1h30m" or "30d"`, text)
+	}
+	return days + d, nil
+}
+
+// formatDuration formats a duration as in a file: whole days as days, without trailing zeros.
+func formatDuration(d time.Duration) string {
+	if d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Size is a number of bytes, written as "1MiB", "64KiB" or "1000".
+type Size int64
+
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+// UnmarshalText parses a Size.
+func (s *Size) UnmarshalText(text []byte) error {
+	number, unit := string(text), int64(1)
+	for _, u := range units {
+		if n, found := strings.CutSuffix(number, u.name); found {
+			number, unit = n, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(number), 10, 63)
+	if err != nil || int64(n) > math.MaxInt64/unit {
+		return fmt.Errorf(`invalid size %q: write bytes, or "64KiB", "1MiB"`, text)
+	}
+	*s = Size(int64(n) * unit)
+	return nil
+}
+
+// String formats the size in the largest unit that divides it.
+func (s Size) String() string {
+	for _, u := range units {
+		if s >= Size(u.bytes) && int64(s)%u.bytes == 0 {
+			return strconv.FormatInt(int64(s)/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// parseCount parses a whole number.
+func parseCount(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("invalid number %q", text)
+	}
+	return n, nil
+}
+
+var errLevel = errors.New(`must be "debug", "info", "warn" or "error"`)

@@ -16,9 +16,7 @@ import (
 
 // readSignIn reads the settings of TLS, issuers, client certificates and CORS.
 func (l *loader) readSignIn(s *section) {
-	if t := s.table("tls"); t != nil {
-		l.config.TLS = l.readTLS(t)
-	}
+	l.config.TLS = s.table("tls").tls()
 	for _, t := range s.tables("oidc") {
 		l.config.OIDC = append(l.config.OIDC, t.issuer(l.config.OIDC))
 	}
@@ -28,30 +26,19 @@ func (l *loader) readSignIn(s *section) {
 	if len(l.config.Certificates) > 0 && !l.config.TLS.AsksClients() {
 		s.report("certificates", `the server does not ask for client certificates: set clientCertificates in [tls] to "optional" or "required"`)
 	}
-	for i, origin := range s.list("corsOrigins") {
-		if err := access.CheckOrigin(origin); err != nil {
-			s.reportElement("corsOrigins", i, "%v", err)
-			continue
-		}
-		l.config.CORSOrigins = append(l.config.CORSOrigins, origin)
-	}
+	l.config.CORSOrigins = parseEach(s, "corsOrigins", checked(access.CheckOrigin))
 }
 
-// readTLS reads [tls]. It does not open the files: a command that needs only the policies may
+// tls reads [tls]. It does not open the files: a command that needs only the policies may
 // lack the permission.
-func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
+func (s *section) tls() (f tlsfiles.Files) {
 	clients, version := string(tlsfiles.Off), "1.2"
-	s.text("certificate", &f.Certificate)
-	s.text("key", &f.Key)
-	s.text("clientCA", &f.ClientCA)
+	s.filePath("certificate", &f.Certificate)
+	s.filePath("key", &f.Key)
+	s.filePath("clientCA", &f.ClientCA)
 	s.text("clientCertificates", &clients)
 	s.text("minVersion", &version)
 	s.finish()
-	for _, path := range []*string{&f.Certificate, &f.Key, &f.ClientCA} {
-		if *path != "" {
-			*path = l.file.resolve(*path)
-		}
-	}
 	switch f.Clients = tlsfiles.Clients(clients); {
 	case f.Clients != tlsfiles.Off && !f.AsksClients():
 		s.report("clientCertificates", `is %q; it must be "off", "optional" or "required"`, clients)
@@ -77,10 +64,10 @@ func (l *loader) readTLS(s *section) (f tlsfiles.Files) {
 func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	i := auth.Issuer{Leeway: auth.DefaultLeeway}
 	s.text("issuer", &i.URL)
-	s.oneOrMore("audience", &i.Audience)
-	s.texts("algorithms", &i.Algorithms)
+	i.Audience = s.oneOrMore("audience")
+	i.Algorithms = parseEach(s, "algorithms", checked(auth.CheckAlgorithm))
 	s.text("subject", &i.Subject)
-	s.atLeast("leeway", 0, &i.Leeway)
+	s.within("leeway", 0, auth.MaxLeeway, &i.Leeway)
 	i.Grants = s.grants("grants")
 	for _, t := range s.tables("rules") {
 		i.Rules = append(i.Rules, t.rule())
@@ -95,14 +82,6 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	if len(i.Audience) == 0 || slices.Contains(i.Audience, "") {
 		s.report("audience", "is required: the name of this server in tokens. Without it, tokens for other services would be accepted")
 	}
-	for n, name := range i.Algorithms {
-		if err := auth.CheckAlgorithm(name); err != nil {
-			s.reportElement("algorithms", n, "%v", err)
-		}
-	}
-	if i.Leeway > auth.MaxLeeway {
-		s.report("leeway", "is %s; it must be at most %s", formatDuration(i.Leeway), formatDuration(auth.MaxLeeway))
-	}
 	if len(i.Grants)+len(i.Rules) == 0 {
 		s.report("", "grants nothing: add grants, or rules")
 	}
@@ -111,8 +90,7 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 
 // rule reads an element of a list of rules.
 func (s *section) rule() auth.ClaimRule {
-	var r auth.ClaimRule
-	s.oneOrMore("claim", &r.Claim)
+	r := auth.ClaimRule{Claim: s.oneOrMore("claim")}
 	s.text("value", &r.Value)
 	r.Grants = s.grants("grants")
 	s.finish()
@@ -164,13 +142,11 @@ func checkName(text string) error {
 func (s *section) grants(key string) (grants []access.Grant) {
 	for _, t := range s.tables(key) {
 		var g access.Grant
-		var may []string
-		t.oneOrMore("may", &may)
-		t.oneOrMore("in", &g.Namespaces)
-		t.finish()
-		for _, verb := range may {
+		for _, verb := range t.oneOrMore("may") {
 			g.Verbs = append(g.Verbs, access.Verb(verb))
 		}
+		g.Namespaces = t.oneOrMore("in")
+		t.finish()
 		if err := g.Validate(); err != nil {
 			t.report("", "%v", err)
 		}
@@ -180,11 +156,10 @@ func (s *section) grants(key string) (grants []access.Grant) {
 }
 
 // oneOrMore reads a text, or a list of texts.
-func (s *section) oneOrMore(key string, into *[]string) {
+func (s *section) oneOrMore(key string) []string {
 	if text, ok := s.values[key].(string); ok {
 		s.known = append(s.known, key)
-		*into = []string{text}
-		return
+		return []string{text}
 	}
-	s.texts(key, into)
+	return s.list(key)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
@@ -35,26 +36,35 @@ func (c *Config) Close() error {
 
 // readWitnesses makes the witnesses of the file. None of them connects yet.
 func (l *loader) readWitnesses(environ map[string]string) {
-	if l.file == nil || l.file.witnesses == nil {
-		return
-	}
 	l.witnesses = make(map[string]dibs.Witness)
-	all := l.file.witnesses
+	all := l.root.table("witnesses")
 	for _, name := range slices.Sorted(maps.Keys(all.values)) {
 		s := all.table(name)
-		if s == nil {
+		if s.values == nil {
 			continue
 		}
 		l.witnesses[name] = nil
+		var w asker
+		before := len(l.problems)
 		switch asksService, asksDatabase := s.has("url"), s.has("query"); {
 		case asksService == asksDatabase:
 			s.report("", "must have either url, for a service, or query, for a database")
 		case asksService:
-			l.readService(name, s, environ)
+			w = s.service(environ)
 		default:
-			l.readQuery(name, s, environ)
+			w = s.query(environ)
+		}
+		if len(l.problems) == before {
+			l.witnesses[name] = w.Ask
+			l.config.witnesses = append(l.config.witnesses, w)
 		}
 	}
+}
+
+// asker is a witness of either kind.
+type asker interface {
+	io.Closer
+	Ask(context.Context, dibs.SuspectHold) (dibs.Verdict, error)
 }
 
 // witness returns the witness of a policy.
@@ -73,10 +83,9 @@ func (l *loader) witness(d policySettings) dibs.Witness {
 	return w
 }
 
-// readService makes a witness that asks a service.
-func (l *loader) readService(name string, s *section, environ map[string]string) {
+// service makes a witness that asks a service.
+func (s *section) service(environ map[string]string) *witness.HTTP {
 	cfg := witness.HTTPConfig{Header: make(http.Header)}
-	before := len(l.problems)
 	s.text("url", &cfg.URL)
 	if secret, _, ok := s.secret("secret", environ); ok && secret != "" {
 		if !isHeaderValue(secret) {
@@ -86,22 +95,19 @@ func (l *loader) readService(name string, s *section, environ map[string]string)
 	}
 	s.headers("headers", cfg.Header)
 	cfg.TLS = s.authorities("caFile")
-	s.witnessTimeout(&cfg.Timeout)
+	s.within("timeout", minWitnessTimeout, maxWitnessTimeout, &cfg.Timeout)
 	s.count("atOnce", 1, 64, &cfg.AtOnce)
 	s.finish()
 	w, err := witness.NewHTTP(cfg)
 	if err != nil {
 		s.report("url", "%v", err)
 	}
-	if len(l.problems) == before {
-		l.addWitness(name, w.Ask, w)
-	}
+	return w
 }
 
-// readQuery makes a witness that asks a database.
-func (l *loader) readQuery(name string, s *section, environ map[string]string) {
+// query makes a witness that asks a database.
+func (s *section) query(environ map[string]string) *witness.SQL {
 	cfg := witness.SQLConfig{Dialect: witness.PostgreSQL}
-	before := len(l.problems)
 	s.text("query", &cfg.Query)
 	address, _, ok := s.secret("database", environ)
 	switch err := engine.CheckDatabase(address); {
@@ -116,36 +122,18 @@ func (l *loader) readQuery(name string, s *section, environ map[string]string) {
 	}
 	cfg.Open = func() (*sql.DB, error) { return engine.OpenDatabase(address) }
 	s.positiveOr("absentAfter", "never", &cfg.AbsentAfter)
-	s.witnessTimeout(&cfg.Timeout)
+	s.within("timeout", minWitnessTimeout, maxWitnessTimeout, &cfg.Timeout)
 	s.finish()
 	w, err := witness.NewSQL(cfg)
 	if err != nil {
 		s.report("query", "%v", err)
 	}
-	if len(l.problems) == before {
-		l.addWitness(name, w.Ask, w)
-	}
-}
-
-func (l *loader) addWitness(name string, ask dibs.Witness, closer io.Closer) {
-	l.witnesses[name] = ask
-	l.config.witnesses = append(l.config.witnesses, closer)
-}
-
-// witnessTimeout reads the timeout of a witness.
-func (s *section) witnessTimeout(into *time.Duration) {
-	s.atLeast("timeout", minWitnessTimeout, into)
-	if *into > maxWitnessTimeout {
-		s.report("timeout", "is %s; it must be at most %s", formatDuration(*into), formatDuration(maxWitnessTimeout))
-	}
+	return w
 }
 
 // headers reads a table of HTTP headers.
 func (s *section) headers(key string, into http.Header) {
 	table := s.table(key)
-	if table == nil {
-		return
-	}
 	for _, name := range slices.Sorted(maps.Keys(table.values)) {
 		var value string
 		switch {
@@ -171,10 +159,10 @@ func isHeaderValue(value string) bool {
 // authorities reads a file with trusted certificates. Nil means those of the system.
 func (s *section) authorities(key string) *tls.Config {
 	var path string
-	if !s.text(key, &path) {
+	if !s.filePath(key, &path) {
 		return nil
 	}
-	text, err := os.ReadFile(s.loader.file.resolve(path))
+	text, err := os.ReadFile(path)
 	if err != nil {
 		s.report(key, "cannot be read: %v", cause(err))
 		return nil

@@ -3,6 +3,10 @@ package core
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -13,7 +17,7 @@ import (
 func (c *core) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, error) {
 	start := time.Now()
 	results, err := c.apply(ctx, req)
-	observeCommand(c.cfg.Observer, req, start, err)
+	observeCommand(&c.cfg.Observer, req, start, err)
 	if err != nil {
 		return nil, err
 	}
@@ -105,4 +109,271 @@ func sendAll[T any](ctx context.Context, c *core, jobs []*rules.Job[T], noWait b
 		calls = append(calls, call)
 	}
 	return calls, nil
+}
+
+// call is a request on its way through the writer. Either the writer takes it into a batch or
+// its caller withdraws it, whichever happens first. A call that a transaction of another
+// process blocks waits again, in [blockedCalls].
+type call struct {
+	*rules.Request
+	ctx   context.Context // of the caller, for traces; nil without traces
+	state atomic.Uint32   // callQueued, callTaken or callWithdrawn
+	done  chan struct{}   // closed with the answer
+	err   *dibs.Error     // the answer
+
+	noWait       bool            // it fails if another transaction blocks it
+	guessedWrong bool            // it was blocked: its records are loaded from now on
+	awaited      []rules.PastEnd // the ends that were awaited before the last decision
+
+	pause      time.Duration // about how long it waited when it was blocked last; 0 if it never was
+	wasBlocked atomic.Bool
+}
+
+const (
+	callQueued    uint32 = iota // it waits, in the queue or blocked
+	callTaken                   // it is in a batch
+	callWithdrawn               // its caller has left
+)
+
+func newCall(r *rules.Request, noWait bool) *call {
+	return &call{Request: r, noWait: noWait, done: make(chan struct{})}
+}
+
+func (c *call) answer(err *dibs.Error) {
+	c.err = err
+	close(c.done)
+}
+
+// fail answers calls with an error of the engine.
+func fail(calls []*call, err error) {
+	for _, c := range calls {
+		e := *asError(err) // each caller gets its own copy
+		c.answer(&e)
+	}
+}
+
+// asError returns the *dibs.Error in the tree of err. The error of a context means that the
+// engine did nothing, and so does ErrRetryTx. After any other error that the engine did not
+// classify, the outcome is unknown.
+func asError(err error) *dibs.Error {
+	if e, ok := errors.AsType[*dibs.Error](err); ok {
+		return e
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, dibs.ErrRetryTx):
+		return dibs.Unavailable(err)
+	default:
+		return dibs.OutcomeUnknown(err)
+	}
+}
+
+func requestsOf(calls []*call) []*rules.Request {
+	requests := make([]*rules.Request, len(calls))
+	for i, c := range calls {
+		requests[i] = c.Request
+	}
+	return requests
+}
+
+const (
+	// gatherYields is how often the writer yields to other goroutines before it closes a batch.
+	// Concurrent calls get into one batch, and no timer delays a lone call.
+	gatherYields = 16
+
+	// blockedGrace is how long a caller whose context has ended waits for a running retry of
+	// its blocked call. Such a retry is short and most likely fails, and "nothing happened" is a
+	// much better answer than "outcome unknown".
+	blockedGrace = 250 * time.Millisecond
+)
+
+// writer gathers calls into batches: while one commit is under way, the next calls wait in
+// the queue, and then they share one commit.
+type writer struct {
+	committer *committer
+
+	queue    chan *call
+	maxBatch int
+	observer *dibs.Observer
+	report   func(batch dibs.BatchInfo)
+
+	closing chan struct{} // closed when the writer accepts no more calls
+	closed  chan struct{} // closed when the queue is no longer read
+	once    sync.Once
+	running sync.WaitGroup
+}
+
+func newWriter(store dibs.Store, ends *pastEnds, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
+	closing := make(chan struct{})
+	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call), closing: closing}
+	w := &writer{
+		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked},
+		queue:     make(chan *call, cfg.QueueSize),
+		maxBatch:  cfg.MaxBatch, observer: &cfg.Observer, report: report,
+		closing: closing, closed: make(chan struct{}),
+	}
+	w.running.Go(func() { w.run(blocked.due) })
+	for range cfg.Writers {
+		w.running.Go(func() { w.run(w.queue) })
+	}
+	return w
+}
+
+// enqueue puts a call into the queue. A full queue makes the caller wait: back-pressure.
+func (w *writer) enqueue(ctx context.Context, c *call) *dibs.Error {
+	if err := ctx.Err(); err != nil {
+		return dibs.Unavailable(err)
+	}
+	if traces(w.observer) {
+		c.ctx = ctx
+	}
+	select {
+	case <-w.closing:
+		return dibs.Unavailable(dibs.ErrClosed)
+	default:
+	}
+	select {
+	case w.queue <- c:
+		return nil
+	case <-ctx.Done():
+		return dibs.Unavailable(ctx.Err())
+	case <-w.closing:
+		return dibs.Unavailable(dibs.ErrClosed)
+	}
+}
+
+// wait returns the answer to a call. If the context ends while the call waits, the call is
+// withdrawn and nothing happened. If it ends while the call is in a batch, the outcome is
+// unknown.
+func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		// A call in a batch is withdrawn too: if the batch finds it blocked, it is not retried.
+		if c.state.Swap(callWithdrawn) == callQueued {
+			return dibs.Unavailable(ctx.Err())
+		}
+		if c.wasBlocked.Load() {
+			select {
+			case <-c.done:
+			case <-time.After(blockedGrace):
+			}
+		}
+		select {
+		case <-c.done: // it was answered at the same moment
+			return c.err
+		default:
+			return dibs.OutcomeUnknown(ctx.Err())
+		}
+	case <-w.closed: // the call entered the queue after the last read
+		if c.state.CompareAndSwap(callQueued, callWithdrawn) {
+			return dibs.Unavailable(dibs.ErrClosed)
+		}
+		<-c.done
+		return c.err
+	}
+}
+
+// run commits batches of these calls until the writer closes.
+func (w *writer) run(calls <-chan *call) {
+	for {
+		select {
+		case c := <-calls:
+			w.commit(w.gather(c, calls))
+		case <-w.closing:
+			return
+		}
+	}
+}
+
+// gather takes calls until the batch is full or no call has come for gatherYields yields.
+func (w *writer) gather(first *call, calls <-chan *call) []*call {
+	batch := w.take(nil, first)
+	for quiet := 0; quiet < gatherYields && len(batch) < w.maxBatch; {
+		select {
+		case c := <-calls:
+			batch = w.take(batch, c)
+			quiet = 0
+		default:
+			quiet++
+			runtime.Gosched()
+		}
+	}
+	return batch
+}
+
+// take adds a call to the batch, unless its caller has withdrawn it.
+func (w *writer) take(batch []*call, c *call) []*call {
+	if c.pause > 0 {
+		w.committer.blocked.waiting.Add(-1)
+	}
+	if c.state.CompareAndSwap(callQueued, callTaken) {
+		return append(batch, c)
+	}
+	return batch
+}
+
+func (w *writer) commit(batch []*call) {
+	if len(batch) == 0 {
+		return
+	}
+	start := time.Now()
+	// The commit belongs to many callers, so none of their contexts can end it.
+	ctx, end := beginBatch(w.observer, "batch", batch, func(c *call) context.Context { return c.ctx })
+	commits, err := w.committer.process(ctx, batch)
+	end(err)
+	w.report(dibs.BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
+}
+
+// close stops the writer: it finishes the calls in a batch and refuses those that wait.
+func (w *writer) close() {
+	w.once.Do(func() {
+		close(w.closing)
+		w.running.Wait()
+		close(w.closed)
+	})
+}
+
+// A blocked call is retried after about shortestWait, then after about twice as long each
+// time, up to longestWait, with jitter.
+const (
+	shortestWait = 10 * time.Millisecond
+	longestWait  = 100 * time.Millisecond
+)
+
+var (
+	errHeld    = errors.New("another transaction, still open, holds a record that this command needs")
+	errCrowded = errors.New(errHeld.Error() + ", and too many calls wait for such records already")
+)
+
+// blockedCalls are calls that need a record which another transaction holds. The writer
+// retries them apart from other batches, so that they do not delay calls for other names.
+type blockedCalls struct {
+	limit   int64        // how many calls may wait
+	waiting atomic.Int64 // how many do
+	due     chan *call   // receives calls whose time has come
+	closing <-chan struct{}
+}
+
+// add makes a call wait again: nothing happened, and its caller can withdraw it. It answers
+// the call if the limit is reached or the caller has withdrawn it meanwhile.
+func (b *blockedCalls) add(c *call) {
+	if b.waiting.Add(1) > b.limit && c.pause == 0 { // a call that waited before may return
+		b.waiting.Add(-1)
+		c.answer(dibs.Unavailable(errCrowded))
+		return
+	}
+	c.pause = min(max(2*c.pause, shortestWait), longestWait)
+	c.wasBlocked.Store(true)
+	if !c.state.CompareAndSwap(callTaken, callQueued) {
+		b.waiting.Add(-1)
+		c.answer(dibs.Unavailable(errHeld))
+		return
+	}
+	time.AfterFunc(c.pause/2+rand.N(c.pause), func() {
+		select {
+		case b.due <- c:
+		case <-b.closing:
+		}
+	})
 }

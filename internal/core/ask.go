@@ -2,6 +2,10 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/rules"
@@ -75,4 +79,255 @@ func answer[T any](ctx context.Context, c *core, q *rules.Job[T], share bool) (n
 		share, awaited = false, open
 	}
 	return none, dibs.Unavailable(errContended)
+}
+
+// maxRounds is how often one decision may ask for more records. The longest rule needs four
+// rounds if nothing changes meanwhile. But each round loads all records again, and a changed
+// record may then lead to a different one.
+const maxRounds = 50
+
+// decideAll decides requests on one consistent state: it loads the records that they ask for
+// until they ask for no more.
+func decideAll(ctx context.Context, store dibs.Store, requests []*rules.Request) (*rules.Batch, error) {
+	state := rules.NewBatch(requests)
+	rounds := 0
+	for _, r := range requests {
+		// The records that a decision asks for may depend on the changes of earlier decisions.
+		rounds += maxRounds * r.Length()
+	}
+	for range rounds {
+		refs, owners := state.Wanted()
+		loaded, err := store.Load(ctx, refs)
+		if err != nil {
+			return nil, err
+		}
+		owned := make([][]*dibs.NameRecord, len(owners))
+		for i, o := range owners {
+			if owned[i], err = store.Owned(ctx, o.Scope, o.Entity, rules.OwnedLimit); err != nil {
+				return nil, err
+			}
+		}
+		state.Load(loaded, owned)
+		state.Decide(requests)
+		if state.Complete() {
+			return state, nil
+		}
+	}
+	return nil, fmt.Errorf("dibs: %d requests still asked for more records after %d loads", len(requests), rounds)
+}
+
+// maxFinalEnds bounds how many final ends [pastEnds] remembers. A forgotten end is awaited
+// once more.
+const maxFinalEnds = 4096
+
+// pastEnds waits for the commits that could still contradict an answer which rests on time
+// alone; see [rules.PastEnd]. An end is final once no such commit can become visible, and open
+// before. pastEnds remembers final ends, so that it awaits each end once, and not for every
+// question until the record is swept.
+type pastEnds struct {
+	store dibs.Store
+
+	mu    sync.Mutex
+	final map[rules.Key]rules.PastEnd
+}
+
+// open returns the open ends that the last decision of a request rests on. An end that was
+// awaited before that decision is final.
+func (e *pastEnds) open(r *rules.Request, awaited []rules.PastEnd) []rules.PastEnd {
+	ended := r.PastEnds()
+	if len(ended) == 0 {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(ended), func(end rules.PastEnd) bool {
+		if slices.Contains(awaited, end) {
+			e.remember(end)
+		}
+		return e.final[rules.KeyOf(end.Ref)] == end
+	})
+}
+
+func (e *pastEnds) remember(end rules.PastEnd) {
+	if e.final == nil || len(e.final) >= maxFinalEnds {
+		e.final = make(map[rules.Key]rules.PastEnd)
+	}
+	e.final[rules.KeyOf(end.Ref)] = end
+}
+
+func (e *pastEnds) isFinal(end rules.PastEnd) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.final[rules.KeyOf(end.Ref)] == end
+}
+
+// await waits for the commits under way that could contradict these ends. A request that rests
+// on them then has to be decided again.
+func (e *pastEnds) await(ctx context.Context, open []rules.PastEnd) *dibs.Error {
+	refs := make([]dibs.Ref, len(open))
+	var last dibs.Instant
+	for i, end := range open {
+		refs[i] = end.Ref
+		last = max(last, end.At)
+	}
+	if err := e.store.Await(ctx, refs, last); err != nil {
+		if classified := asError(err); classified.Code == dibs.CodeUnavailable {
+			return classified
+		}
+		return dibs.Unavailable(err)
+	}
+	return nil
+}
+
+// errEndOpen answers a call that rests on an open end. Callers of the registry never see it:
+// [core.await] waits on the goroutine of the caller and within its deadline, so that a commit
+// that hangs delays no batch.
+var errEndOpen = &dibs.Error{Code: dibs.CodeUnavailable, Message: "the answer rests on an end that is not final yet"}
+
+const (
+	maxQuestions = 128 // that share one read
+	maxReads     = 4   // under way at once
+)
+
+// reader decides questions, many with one Load. While a read is under way, the next questions
+// gather. So each answer rests on a Load that began after its question was asked, and a lone
+// question does not wait.
+type reader struct {
+	store    dibs.Store
+	observer *dibs.Observer
+	maxReads int
+
+	mu      sync.Mutex
+	waiting []*question
+	reads   int // under way
+}
+
+// question is a request that waits for a shared read. The request belongs to the reader until
+// done is closed.
+type question struct {
+	request *rules.Request
+	ctx     context.Context // of the caller, for traces
+	done    chan struct{}
+	err     error
+}
+
+func newReader(store dibs.Store, observer *dibs.Observer) *reader {
+	return &reader{store: store, observer: observer, maxReads: min(runtime.GOMAXPROCS(0), maxReads)}
+}
+
+// decide decides a question by one read, which it may share with others.
+func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q := r.join(ctx, asked)
+	if q == nil {
+		defer r.endAlone()
+		_, err := decideAll(ctx, r.store, []*rules.Request{asked})
+		return err
+	}
+	select {
+	case <-q.done:
+		return q.err
+	case <-ctx.Done():
+		r.withdraw(q)
+		return ctx.Err()
+	}
+}
+
+// join makes a question wait for the next read, which begins now unless enough are under way.
+// If none is under way, it returns nil: the caller reads on its own goroutine.
+func (r *reader) join(ctx context.Context, asked *rules.Request) *question {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reads == 0 {
+		r.reads++
+		return nil
+	}
+	q := &question{request: asked, ctx: ctx, done: make(chan struct{})}
+	r.waiting = append(r.waiting, q)
+	if r.reads < r.maxReads {
+		r.reads++
+		go r.read()
+	}
+	return q
+}
+
+// endAlone ends the read of a lone caller. The questions that came meanwhile share the next.
+func (r *reader) endAlone() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waiting) == 0 {
+		r.reads--
+		return
+	}
+	go r.read()
+}
+
+// withdraw removes a question whose caller has left: such questions would pile up while an
+// engine hangs.
+func (r *reader) withdraw(q *question) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.waiting, q); i >= 0 {
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+	}
+}
+
+// read decides the questions that wait, until there are none.
+func (r *reader) read() {
+	for {
+		r.gather()
+		batch := r.next()
+		if len(batch) == 0 {
+			return
+		}
+		requests := make([]*rules.Request, len(batch))
+		for i, q := range batch {
+			requests[i] = q.request
+		}
+		// The read belongs to many callers, so none of their contexts can end it.
+		ctx, end := beginBatch(r.observer, "read", batch, func(q *question) context.Context { return q.ctx })
+		_, err := decideAll(ctx, r.store, requests)
+		end(err)
+		for _, q := range batch {
+			q.err = err
+			close(q.done)
+		}
+	}
+}
+
+// gather yields to other goroutines until enough questions wait, or none has come for
+// gatherYields yields: a larger read costs less for each question.
+func (r *reader) gather() {
+	for quiet, last := 0, 0; quiet < gatherYields; quiet++ {
+		runtime.Gosched()
+		r.mu.Lock()
+		n := len(r.waiting)
+		r.mu.Unlock()
+		if n >= maxQuestions {
+			return
+		}
+		if n != last {
+			quiet, last = 0, n
+		}
+	}
+}
+
+// next removes and returns the questions of one read. If there are none, the reading goroutine
+// ends.
+func (r *reader) next() []*question {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(r.waiting), maxQuestions)
+	if n == 0 {
+		r.reads--
+		return nil
+	}
+	batch := r.waiting[:n:n]
+	r.waiting = r.waiting[n:]
+	if len(r.waiting) == 0 {
+		r.waiting = nil
+	}
+	return batch
 }

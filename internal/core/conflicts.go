@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -99,10 +100,7 @@ func (c *conflictCounts) fit(key rules.Tally) rules.Tally {
 // tenantOf returns the outermost scope of a namespace: a caller with rights in a scope can make
 // up any number of scopes below it. Namespaces without a scope count as one tenant.
 func tenantOf(namespace string) string {
-	tenant, _, scoped := strings.Cut(namespace, ".")
-	if !scoped {
-		return ""
-	}
+	tenant, _, _ := strings.Cut(dibs.ScopeOf(namespace), ".")
 	return tenant
 }
 
@@ -124,16 +122,9 @@ func (c *conflictCounts) drain() []rules.Tally {
 
 // flushOften stores the conflict counters from time to time, until the context ends.
 func (c *core) flushOften(ctx context.Context) {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if err := c.flushConflicts(ctx); err != nil && ctx.Err() == nil {
-				c.warnNotFlushed(err)
-			}
-		case <-ctx.Done():
-			return
+	for backoff.Sleep(ctx, flushEvery) == nil {
+		if err := c.flushConflicts(ctx); err != nil && ctx.Err() == nil {
+			c.warnNotFlushed(err)
 		}
 	}
 }

@@ -10,16 +10,6 @@ import (
 	"github.com/calldibs/dibs/internal/wake"
 )
 
-// Events returns a page of the feed. With wait it blocks until there is one.
-func (c *core) Events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs.EventPage, error) {
-	if wait {
-		if err := c.refuseBound("waiting for events"); err != nil { // it does not see commits of others
-			return dibs.EventPage{}, err
-		}
-	}
-	return feed{c.store, c.current, c.commits, c.cfg.PollEvery}.events(ctx, query, wait)
-}
-
 // feed is the events of a store.
 type feed struct {
 	store     dibs.Store
@@ -64,8 +54,12 @@ func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs
 		if page.More {
 			continue
 		}
-		if err := f.await(ctx, committed, woken); err != nil {
-			return page, err
+		select {
+		case <-ctx.Done():
+			return page, ctx.Err()
+		case <-committed: // by this process
+		case <-woken: // the engine signals a commit of another process
+		case <-time.After(f.pollEvery):
 		}
 	}
 }
@@ -77,7 +71,7 @@ const maxScanned = maxPage
 // page reads one page. It skips events of other namespaces, about maxScanned at most.
 func (f feed) page(ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, error) {
 	page := dibs.EventPage{Next: query.After, Generation: f.policies.Load().generation}
-	limit := pageSize(query.Limit)
+	limit := pageSize(query.Limit, defaultPage)
 	// Each read is larger than the one before: the events of one namespace are usually few
 	// among many.
 	for scanned, size := 0, limit; ; size = min(2*size, maxScanned-scanned) {
@@ -100,19 +94,4 @@ func (f feed) page(ctx context.Context, query dibs.FeedQuery) (dibs.EventPage, e
 			return page, nil
 		}
 	}
-}
-
-// await waits until there may be new events: this process committed, the engine signals a
-// commit of another process, or the time to poll has come.
-func (f feed) await(ctx context.Context, committed, woken <-chan struct{}) error {
-	timer := time.NewTimer(f.pollEvery)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-committed:
-	case <-woken:
-	case <-timer.C:
-	}
-	return nil
 }

@@ -41,7 +41,6 @@ type forgetter struct {
 	changed bool
 }
 
-// forgetOne forgets a single name.
 func (f *forgetter) forgetOne(ctx context.Context, req dibs.ForgetRequest) error {
 	job, err := f.rules().ForgetName(req)
 	if err != nil {
@@ -65,10 +64,8 @@ func (f *forgetter) forgetPerson(ctx context.Context) error {
 	if _, err := f.rules().FindEntity(f.person.Scope, f.person.Entity); err != nil {
 		return err
 	}
-	var (
-		after dibs.Cursor
-		left  []dibs.Event // about the entity as a whole, not redacted yet
-	)
+	var after dibs.Cursor
+	var left []dibs.Event // about the entity as a whole, not redacted yet
 	for range maxForgetRounds {
 		if err := f.delete(ctx); err != nil {
 			return err

@@ -1,9 +1,18 @@
 package core
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -30,8 +39,10 @@ func (c *core) Get(ctx context.Context, lookup dibs.Lookup) (dibs.Name, error) {
 	return ask(ctx, c, question)
 }
 
-func (c *core) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
-	question, err := c.rules().Resolve(namespace, value)
+type nameQuery struct{ namespace, value string }
+
+func (c *core) Resolve(ctx context.Context, q nameQuery) (dibs.Resolution, error) {
+	question, err := c.rules().Resolve(q.namespace, q.value)
 	switch {
 	case err == nil:
 		return ask(ctx, c, question)
@@ -44,14 +55,14 @@ func (c *core) Resolve(ctx context.Context, namespace, value string) (dibs.Resol
 
 // Entity returns an entity with its names. It reads the entity, then the names, and both again
 // if the entity changed in between.
-func (c *core) Entity(ctx context.Context, scope string, entity dibs.Entity) (dibs.EntityInfo, error) {
-	question, invalid := c.rules().FindEntity(scope, entity)
+func (c *core) Entity(ctx context.Context, q rules.Person) (dibs.EntityInfo, error) {
+	question, invalid := c.rules().FindEntity(q.Scope, q.Entity)
 	if invalid != nil {
 		return dibs.EntityInfo{}, invalid
 	}
 	var records []*dibs.NameRecord
 	found, err := askUnchanged(ctx, c, question, func(e rules.EntityAsOf) uint64 { return e.Rev }, func(rules.EntityAsOf) (err error) {
-		records, err = c.store.Owned(ctx, scope, entity, maxOwned)
+		records, err = c.store.Owned(ctx, q.Scope, q.Entity, maxOwned)
 		return err
 	})
 	if err != nil {
@@ -77,10 +88,8 @@ func (c *core) Entity(ctx context.Context, scope string, entity dibs.Entity) (di
 // then.
 func (c *core) namesAsOf(ctx context.Context, records []*dibs.NameRecord, now dibs.Instant) ([]*dibs.Name, error) {
 	names := make([]*dibs.Name, len(records))
-	var (
-		open []int
-		refs []dibs.Ref
-	)
+	var open []int
+	var refs []dibs.Ref
 	for i, r := range records {
 		name, end := rules.ShowAsOf(r, now)
 		names[i] = &name
@@ -96,4 +105,218 @@ func (c *core) namesAsOf(ctx context.Context, records []*dibs.NameRecord, now di
 		names[open[k]] = name
 	}
 	return names, err
+}
+
+const (
+	defaultPage = 100 // the size of a page if the caller does not say
+	maxPage     = 1000
+)
+
+// notFree are all states except Free.
+var notFree = []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined}
+
+// List returns a page of names in their present state, which may differ from the stored one: a
+// hold is over before the sweeper writes that.
+func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
+	list, err := engineQuery(query)
+	if err != nil {
+		return dibs.NamesPage{}, err
+	}
+	now, err := c.engineNow(ctx)
+	if err != nil {
+		return dibs.NamesPage{}, err
+	}
+	var page dibs.NamesPage
+	var last dibs.ListPosition
+	for more := true; more; {
+		var records []*dibs.NameRecord
+		if records, more, err = listPage[*dibs.NameRecord](ctx, c.store, &list); err != nil {
+			return dibs.NamesPage{}, err
+		}
+		names, err := c.namesAsOf(ctx, records, now)
+		if err != nil {
+			return dibs.NamesPage{}, err
+		}
+		for i, r := range records {
+			if len(page.Names) == list.Limit {
+				page.Next = encodePosition(last)
+				return page, nil
+			}
+			last = record.Position(r)
+			if n := names[i]; n != nil && (n.State == query.State || (query.State == "" && n.State != dibs.Free)) {
+				page.Names = append(page.Names, *n)
+			}
+		}
+	}
+	return page, nil
+}
+
+// engineQuery returns the query for the engine. The engine may have a name in another state
+// than its present one, so the query selects every state that can have become the wanted one.
+func engineQuery(q dibs.NamesQuery) (dibs.ListQuery, error) {
+	list := dibs.ListQuery{Kind: dibs.KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit, defaultPage)}
+	if q.Namespace != "" {
+		if err := rules.CheckNamespace(q.Namespace); err != nil {
+			return list, err
+		}
+	}
+	switch q.State {
+	case "":
+		list.States = notFree
+	case dibs.Held, dibs.Active, dibs.Alias:
+		list.States = []dibs.State{q.State}
+	case dibs.Suspect:
+		list.States = []dibs.State{dibs.Suspect, dibs.Held}
+	case dibs.Quarantined:
+		list.States = []dibs.State{dibs.Quarantined, dibs.Held, dibs.Alias}
+	case dibs.Free:
+		list.States = []dibs.State{dibs.Free, dibs.Held, dibs.Alias, dibs.Quarantined}
+	default:
+		return list, &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("unknown state %.80q: use held, suspect, active, alias, quarantined or free", q.State)}
+	}
+	if !utf8.ValidString(q.Prefix) {
+		return list, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "the prefix is not valid UTF-8"}
+	}
+	if q.Prefix != "" {
+		list.From, list.To = q.Prefix, afterPrefix(q.Prefix)
+	}
+	if q.Cursor != "" {
+		position, err := decodePosition(q.Cursor)
+		if err != nil {
+			return list, err
+		}
+		list.After = &position
+	}
+	return list, nil
+}
+
+func pageSize(limit, usual int) int {
+	if limit <= 0 {
+		return usual
+	}
+	return min(limit, maxPage)
+}
+
+// afterPrefix returns the first text after all texts with the prefix, or "" if there is none.
+// The order of bytes is the order of code points.
+func afterPrefix(prefix string) string {
+	const firstSurrogate, lastSurrogate = 0xD800, 0xDFFF // which are not code points of UTF-8
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch last {
+		case utf8.MaxRune:
+			continue
+		case firstSurrogate - 1:
+			last = lastSurrogate
+		}
+		return prefix + string(last+1)
+	}
+	return ""
+}
+
+func encodePosition(p dibs.ListPosition) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.Namespace + ":" + p.Label))
+}
+
+func decodePosition(cursor string) (dibs.ListPosition, error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	namespace, label, ok := strings.Cut(string(text), ":")
+	if err != nil || !ok || !utf8.Valid(text) {
+		return dibs.ListPosition{}, dibs.ErrBadCursor
+	}
+	return dibs.ListPosition{Namespace: namespace, Label: label}, nil
+}
+
+// listAll returns all records that a query selects, up to the first error.
+func listAll[R dibs.Record](ctx context.Context, store dibs.Store, query dibs.ListQuery) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for more := true; more; {
+			var page []R
+			var err error
+			if page, more, err = listPage[R](ctx, store, &query); err != nil {
+				var none R
+				yield(none, err)
+				return
+			}
+			for _, r := range page {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listPage returns a page of records and advances the query to the next page. It reports
+// whether there may be one.
+func listPage[R dibs.Record](ctx context.Context, store dibs.Store, query *dibs.ListQuery) (page []R, more bool, err error) {
+	records, err := store.List(ctx, *query)
+	if err != nil || len(records) == 0 {
+		return nil, false, err
+	}
+	page = make([]R, len(records))
+	for i, r := range records {
+		var ok bool
+		if page[i], ok = r.(R); !ok {
+			return nil, false, fmt.Errorf("dibs: the engine listed a %T for the kind %v", r, query.Kind)
+		}
+	}
+	last := record.Position(records[len(records)-1])
+	query.After = &last
+	return page, len(records) == query.Limit, nil
+}
+
+// endingSoon is the time within which a hold must end to be counted as ending soon.
+const endingSoon = time.Minute
+
+// Stats counts all names that are not free. The engine counts them in their stored state, and the
+// names whose date has come are counted again in their present one: at most maxPage of them, which
+// is all unless the sweeper is behind.
+func (c *core) Stats(ctx context.Context) (dibs.Stats, error) {
+	now, err := c.engineNow(ctx)
+	if err != nil {
+		return dibs.Stats{}, err
+	}
+	stats, err := c.store.Count(ctx, now.Add(endingSoon))
+	if err != nil {
+		return dibs.Stats{}, err
+	}
+	due, err := c.store.Due(ctx, maxPage)
+	if err != nil {
+		return dibs.Stats{}, err
+	}
+	loaded, err := c.store.Load(ctx, due)
+	if err != nil {
+		return dibs.Stats{}, err
+	}
+	counts := make(map[dibs.NameCount]int, len(stats.Names))
+	for _, s := range stats.Names {
+		counts[dibs.NameCount{Namespace: s.Namespace, State: s.State}] += s.Count
+	}
+	for _, r := range loaded.Records {
+		n, ok := r.(*dibs.NameRecord)
+		if !ok || n.State == dibs.Free {
+			continue
+		}
+		present := rules.StateAsOf(n, now)
+		counts[dibs.NameCount{Namespace: n.Namespace, State: n.State}]--
+		counts[dibs.NameCount{Namespace: n.Namespace, State: present}]++
+		if n.State == dibs.Held && present != dibs.Held {
+			stats.EndingSoon--
+		}
+	}
+	// The counts and the names that are due are of different moments.
+	stats = dibs.Stats{EndingSoon: max(stats.EndingSoon, 0)}
+	for key, n := range counts {
+		if key.Count = n; n > 0 && key.State != dibs.Free {
+			stats.Names = append(stats.Names, key)
+		}
+	}
+	slices.SortFunc(stats.Names, compareCounts)
+	return stats, nil
+}
+
+func compareCounts(a, b dibs.NameCount) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.State, b.State))
 }

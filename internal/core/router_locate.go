@@ -6,31 +6,32 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/generation"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
 // partOf returns the one part that all commands are about. If they are about several, it
-// returns a refusal, and the part of the first command.
+// returns a refusal, and the part of the first command. Commands without a location belong to the
+// part of the transaction of the caller, or else to any, which refuses them.
 func (r *router) partOf(ctx context.Context, principal dibs.Principal, commands []dibs.Command) (int, *dibs.Error) {
+	home := r.anyPart()
 	if len(commands) > rules.MaxCommands {
-		return r.whole.PartOf(""), nil // any part refuses so many
+		return home, nil // any part refuses so many
 	}
 	found, err := r.locateAll(ctx, principal, commands)
 	if err != nil {
-		return r.whole.PartOf(""), err
+		return home, err
 	}
-	var (
-		first *rules.Location
-		home  int
-	)
+	var first *rules.Location
 	for i, command := range commands {
 		for _, at := range rules.Locations(command) {
 			part, known := r.whole.PartOf(at.Scope), true
 			if !at.ID.IsZero() {
-				entry, stored := found[at.ID]
-				part, known = entry.part, stored && principal.Allows(command, entry.namespace)
+				part, known = r.partWith(at.ID, found)
+				known = known && principal.Allows(command, found[at.ID])
 			}
 			switch {
 			case !known: // any part answers that there is no such reservation
@@ -45,9 +46,6 @@ func (r *router) partOf(ctx context.Context, principal dibs.Principal, commands 
 			}
 		}
 	}
-	if first == nil {
-		return r.defaultPart(), nil
-	}
 	return home, nil
 }
 
@@ -60,18 +58,18 @@ func (r *router) severalParts(a, b rules.Location, home, other int) *dibs.Error 
 	return err
 }
 
-// defaultPart returns the part for commands without a location: the part of the transaction
-// of the caller, or else any, which refuses them.
-func (r *router) defaultPart() int {
-	if r.IsBound() {
-		return r.bound
+// partWith returns the part of a reservation, by the namespaces that locate found. A transaction
+// of the caller does not reach the other parts, so it knows the reservation or none does.
+func (r *router) partWith(id dibs.ID, namespaces map[dibs.ID]string) (part int, known bool) {
+	if namespace, found := namespaces[id]; found {
+		return r.partFor(namespace), true
 	}
-	return r.whole.PartOf("")
+	return r.anyPart(), r.IsBound()
 }
 
 // locateAll locates the reservations that commands name by ID, if the principal has the right
 // to these commands in their namespace.
-func (r *router) locateAll(ctx context.Context, principal dibs.Principal, commands []dibs.Command) (map[dibs.ID]partEntry, *dibs.Error) {
+func (r *router) locateAll(ctx context.Context, principal dibs.Principal, commands []dibs.Command) (map[dibs.ID]string, *dibs.Error) {
 	named := make(map[dibs.ID][]dibs.Command)
 	for _, command := range commands {
 		for _, at := range rules.Locations(command) {
@@ -92,47 +90,53 @@ func (r *router) locateAll(ctx context.Context, principal dibs.Principal, comman
 	return found, nil
 }
 
-// locate returns where reservations are stored. It leaves out reservations that no part has,
-// and those that are not visible. A part that fails matters only if no other part has a
-// reservation.
-func (r *router) locate(ctx context.Context, ids []dibs.ID, visible func(id dibs.ID, namespace string) bool) (map[dibs.ID]partEntry, error) {
-	found := make(map[dibs.ID]partEntry, len(ids))
-	missing := make(map[dibs.ID]bool)
+// locate returns the namespaces of reservations, which tell their parts. It leaves out
+// reservations that no part has, and those that are not visible. A part that fails matters only if
+// no other part has a reservation.
+func (r *router) locate(ctx context.Context, ids []dibs.ID, visible func(id dibs.ID, namespace string) bool) (map[dibs.ID]string, error) {
+	found := make(map[dibs.ID]string, len(ids))
+	var missing []dibs.ID
 	for _, id := range ids {
-		if entry, known := r.cache.get(id); known && visible(id, entry.namespace) {
-			found[id] = entry
-		} else if r.IsBound() {
-			found[id] = partEntry{part: r.bound} // the transaction does not reach the other parts
+		if namespace, known := r.cache.get(id); known && visible(id, namespace) {
+			found[id] = namespace
 		} else {
-			missing[id] = true
+			missing = append(missing, id)
 		}
 	}
-	if len(missing) == 0 {
+	if len(missing) == 0 || r.IsBound() {
 		return found, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // parts that have not answered yet need not
-	answers := r.askAll(ctx, slices.Collect(maps.Keys(missing)))
+	type answer struct {
+		namespaces map[dibs.ID]string // of the reservations that the part has
+		err        error
+	}
+	answers := make(chan answer, len(r.cores))
+	for i, c := range r.cores {
+		go func() {
+			namespaces, err := ask(ctx, c, c.rules().NamespacesOf(missing))
+			if err != nil {
+				err = fmt.Errorf("store %q: %w", r.parts[i].Name, err)
+			}
+			answers <- answer{namespaces, err}
+		}()
+	}
 	var failed error
-	for range r.parts {
-		var answer partAnswer
+	for range r.cores {
 		select {
-		case answer = <-answers:
+		case a := <-answers:
+			failed = errors.Join(failed, a.err)
+			for id, namespace := range a.namespaces {
+				r.cache.put(id, namespace)
+				if visible(id, namespace) {
+					found[id] = namespace
+				}
+			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if answer.err != nil {
-			failed = errors.Join(failed, fmt.Errorf("store %q: %w", r.parts[answer.part].Name, answer.err))
-		}
-		for id, namespace := range answer.namespaces {
-			entry := partEntry{answer.part, namespace}
-			r.cache.put(id, entry)
-			if visible(id, namespace) {
-				found[id] = entry
-				delete(missing, id)
-			}
-		}
-		if len(missing) == 0 {
+		if len(found) == len(ids) {
 			return found, nil
 		}
 	}
@@ -142,21 +146,35 @@ func (r *router) locate(ctx context.Context, ids []dibs.ID, visible func(id dibs
 	return found, nil
 }
 
-// partAnswer is the answer of a part: which of the reservations it has, in which namespaces.
-type partAnswer struct {
-	part       int
-	namespaces map[dibs.ID]string
-	err        error
+// partCache remembers the namespaces of reservations. An ID is a hash of namespace and
+// canonical form, so an entry stays right even if the name is deleted and reserved again. It
+// is safe for concurrent use.
+type partCache struct {
+	mu         sync.Mutex
+	namespaces generation.Map[dibs.ID, string]
 }
 
-// askAll asks all parts at once for reservations. Each part sends one answer.
-func (r *router) askAll(ctx context.Context, ids []dibs.ID) <-chan partAnswer {
-	answers := make(chan partAnswer, len(r.cores))
-	for i, c := range r.cores {
-		go func() {
-			namespaces, err := ask(ctx, c, c.rules().NamespacesOf(ids))
-			answers <- partAnswer{i, namespaces, err}
-		}()
+func newPartCache() *partCache { // of two generations
+	return &partCache{namespaces: generation.Map[dibs.ID, string]{Size: 1 << 15}}
+}
+
+func (c *partCache) get(id dibs.ID) (namespace string, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.namespaces.Get(id)
+}
+
+func (c *partCache) put(id dibs.ID, namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.namespaces.Put(id, namespace)
+}
+
+// note remembers the names of results.
+func (c *partCache) note(results []dibs.Result) {
+	for _, result := range results {
+		for _, n := range result.Names {
+			c.put(n.ID, n.Namespace)
+		}
 	}
-	return answers
 }

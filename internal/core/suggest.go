@@ -65,10 +65,8 @@ func (c *core) suggestAnswers(ctx context.Context, req dibs.CheckRequest, answer
 	if req.Suggest <= 0 {
 		return nil
 	}
-	var (
-		refused []int
-		models  []string
-	)
+	var refused []int
+	var models []string
 	for i, a := range answers {
 		if !a.Available {
 			refused, models = append(refused, i), append(models, rules.ModelOf(a.Canonical, a.Refusal))
@@ -106,40 +104,27 @@ func randomWords() []string {
 // singleFlight shares one lookup of suggestions among all callers that want the same at the
 // same time: if ten thousand callers race for one name, nearly all ask for alternatives. The
 // result is shared, so no caller may change it.
-type singleFlight struct {
-	mu      sync.Mutex
-	lookups map[string]*lookup
-}
+type singleFlight struct{ lookups sync.Map } // by key
 
 type lookup struct {
 	done   chan struct{}
 	result [][]string
 }
 
-func newSingleFlight() *singleFlight { return &singleFlight{lookups: make(map[string]*lookup)} }
-
 // do returns the result of fn, or that of a call with the same key that is under way.
 func (f *singleFlight) do(ctx context.Context, key string, fn func() [][]string) [][]string {
-	f.mu.Lock()
-	if running, ok := f.lookups[key]; ok {
-		f.mu.Unlock()
+	own := &lookup{done: make(chan struct{})}
+	if other, running := f.lookups.LoadOrStore(key, own); running {
+		other := other.(*lookup)
 		select {
-		case <-running.done:
-			return running.result
+		case <-other.done:
+			return other.result
 		case <-ctx.Done():
 			return nil
 		}
 	}
-	own := &lookup{done: make(chan struct{})}
-	f.lookups[key] = own
-	f.mu.Unlock()
-
-	defer func() {
-		f.mu.Lock()
-		delete(f.lookups, key)
-		f.mu.Unlock()
-		close(own.done)
-	}()
+	defer close(own.done)
+	defer f.lookups.Delete(key)
 	own.result = fn()
 	return own.result
 }

@@ -29,22 +29,19 @@ func (e *engine) run() {
 			write = e.probe(write)
 			last, suspicious = time.Now(), false
 		}
-		timer := time.NewTimer(time.Until(e.nextProbe(last, suspicious)))
 		select {
-		case <-timer.C:
+		case <-time.After(time.Until(e.nextProbe(last, suspicious))):
 		case <-e.wake:
 			suspicious = true
 		case err := <-write:
 			write = nil
 			e.noteProbe(err)
 		case <-e.ctx.Done():
-			timer.Stop()
 			if write != nil {
 				<-write
 			}
 			return
 		}
-		timer.Stop()
 	}
 }
 
@@ -69,7 +66,7 @@ func (e *engine) nextProbe(last time.Time, suspicious bool) time.Time {
 func (e *engine) probe(write chan error) chan error {
 	if err := e.pingInTime(); err != nil {
 		if e.ctx.Err() == nil {
-			e.noteFailure(plain(err), dibs.CauseNoAnswer, true, 0)
+			e.noteFailure(err, dibs.CauseNoAnswer, 0)
 		}
 		return write
 	}
@@ -78,14 +75,12 @@ func (e *engine) probe(write chan error) chan error {
 		write = make(chan error, 1)
 		go func() { write <- e.write(e.ctx) }()
 	}
-	timeout := time.NewTimer(e.intervals.timeout)
-	defer timeout.Stop()
 	select {
 	case err := <-write:
 		e.noteProbe(err)
 		return nil
-	case <-timeout.C:
-		e.noteFailure(errLate, e.diagnose(), false, 0)
+	case <-time.After(e.intervals.timeout):
+		e.noteFailure(errLate, e.diagnose(), 0)
 	case <-e.ctx.Done():
 	}
 	return write
@@ -119,8 +114,7 @@ func (e *engine) noteProbe(err error) {
 	case err == nil:
 		e.noteSuccess()
 	case e.ctx.Err() == nil:
-		cause := CauseOf(err)
-		e.noteFailure(plain(err), cause, cause == dibs.CauseNoAnswer, 0)
+		e.noteFailure(err, CauseOf(err), 0)
 	}
 }
 

@@ -54,7 +54,6 @@ func (p Proxies) trusts(addr netip.Addr) bool {
 	return slices.ContainsFunc(p.Trusted, func(n netip.Prefix) bool { return n.Contains(addr) })
 }
 
-// elements returns the elements of all headers of a name.
 func elements(r *http.Request, name string) []string {
 	lines := r.Header.Values(name)
 	if len(lines) == 0 {

@@ -2,8 +2,11 @@ package linear
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/calldibs/dibs"
 )
 
 // The sizes of a history. Names, entities and tokens are numbered from 1; zero means that an
@@ -80,4 +83,82 @@ func (o Op) String() string {
 		fmt.Fprintf(&text, " for %v", o.TTL)
 	}
 	return text.String()
+}
+
+// Answer is what a caller got, or what the model expects.
+type Answer struct {
+	// Lost says that there was no answer, or that the outcome is unknown. All other
+	// fields are then empty.
+	Lost bool
+
+	Code   dibs.Code // of a refusal; empty for a success
+	Reason dibs.Reason
+
+	Replayed  bool
+	Names     []Seen // the names of the command, or of an entity
+	Outcome   dibs.ResolveOutcome
+	Entity    int // the owner of a name
+	Available bool
+	Archived  bool
+	Version   uint64 // zero if the answer has none
+
+	At millis // when, by the machine's clock
+}
+
+// Seen is a name as an answer shows it.
+type Seen struct {
+	Name   int
+	State  dibs.State
+	Status dibs.Status
+	Epoch  uint64
+	Entity int
+	Ends   millis // of a hold; zero otherwise
+}
+
+// like reports whether two answers are equal except for dates and versions, of which the
+// model knows only bounds.
+func (a Answer) like(other Answer) bool {
+	if a.Code != other.Code || a.Reason != other.Reason {
+		return false
+	}
+	if a.Code != "" {
+		return true
+	}
+	return a.Replayed == other.Replayed && a.Outcome == other.Outcome && a.Entity == other.Entity &&
+		a.Available == other.Available && a.Archived == other.Archived && slices.EqualFunc(a.Names, other.Names, Seen.like)
+}
+
+func (s Seen) like(other Seen) bool {
+	s.Ends, other.Ends = 0, 0
+	return s == other
+}
+
+// String formats an Answer for a history.
+func (a Answer) String() string {
+	switch {
+	case a.Lost:
+		return "no answer"
+	case a.Code != "":
+		return strings.TrimSpace(fmt.Sprintf("%s %s", a.Code, a.Reason))
+	}
+	var parts []string
+	add := func(when bool, format string, args ...any) {
+		if when {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(a.Replayed, "replayed")
+	add(a.Outcome != "", "%s", a.Outcome)
+	add(a.Entity != 0, "of entity %d", a.Entity)
+	add(a.Available, "available")
+	add(a.Archived, "archived")
+	for _, n := range a.Names {
+		add(true, "name %d %s (%s) epoch %d entity %d", n.Name, n.State, n.Status, n.Epoch, n.Entity)
+		add(n.Ends != 0, "until %d", n.Ends)
+	}
+	add(a.Version != 0, "version %d", a.Version)
+	if len(parts) == 0 {
+		return "done"
+	}
+	return strings.Join(parts, ", ")
 }

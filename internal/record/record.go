@@ -45,13 +45,14 @@ func Owned(name *dibs.NameRecord) bool {
 	return name.State == dibs.Active || name.State == dibs.Alias
 }
 
-// InStates reports whether a record passes the States filter of a query.
-func InStates(states []dibs.State, record dibs.Record) bool {
-	if len(states) == 0 {
-		return true
+// IsSelected reports whether a query selects a record of its kind, wherever the page begins.
+func IsSelected(query dibs.ListQuery, record dibs.Record) bool {
+	at := Position(record)
+	if (query.Namespace != "" && at.Namespace != query.Namespace) || at.Label < query.From || (query.To != "" && at.Label >= query.To) {
+		return false
 	}
-	name, ok := record.(*dibs.NameRecord)
-	return ok && slices.Contains(states, name.State)
+	name, isName := record.(*dibs.NameRecord)
+	return len(query.States) == 0 || (isName && slices.Contains(query.States, name.State))
 }
 
 // Recount adds what the writes of a group change in the counts by namespace and state, whose

@@ -56,6 +56,15 @@ func (p Prefix) Find(path string) (Match, bool) {
 	return Match{Value: value, head: path[:len(path)-len(rest)], tail: rest[len(segment):]}, true
 }
 
+// FindIn returns the name in a URL, whose query is part of the rest.
+func (p Prefix) FindIn(u *url.URL) (Match, bool) {
+	found, ok := p.Find(u.EscapedPath())
+	if ok && (u.RawQuery != "" || u.ForceQuery) {
+		found.tail += "?" + u.RawQuery
+	}
+	return found, ok
+}
+
 // Replace returns the path with another name. It begins with one slash, never two, which a
 // browser would take for a host: neither a segment before the name nor the name is empty. The
 // names "." and ".." are refused: as a segment, in any encoding, they stand for another path.

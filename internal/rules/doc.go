@@ -3,17 +3,16 @@
 //
 // The way of a command, and the files in which to read on:
 //
-//  1. [Policies] (policies.go, policy.go) are the checked configuration. Their methods prepare
-//     requests and jobs.
-//  2. [Policies.Apply] (request.go) makes all checks that need no record: command.go leads to the
+//  1. [Policies] (policy.go) are the checked configuration. Their methods prepare requests and jobs.
+//  2. [Policies.Apply] (request.go) makes all checks that need no record: a preparer leads to the
 //     file of each command, such as reserve.go. It returns a decision, a function of a view. The
 //     decisions of one Apply are a [Request]; questions and housekeeping are a [Job].
 //  3. [Batch] (batch.go) is the state that many requests are decided on, one after the other. What
 //     it lacks is listed by [Batch.Wanted], loaded, and all of them are decided again.
 //  4. A view (view.go) shows a decision the batch state under its own changes. A decision reads a
-//     name as a nameState (name.go), after every end that has come by itself (lapse.go), changes
-//     it, and saves it with an event (name_save.go).
-//  5. [Batch.Groups] (groups.go) puts requests that depend on each other into one group, with every
+//     name as a nameState (name.go), after every end that has come by itself, changes it, and saves
+//     it with an event.
+//  5. [Batch.Groups] (batch.go) puts requests that depend on each other into one group, with every
 //     record that Commit has to check.
 //
 // The package is pure: no context, lock, file, network or clock. The time is that of the batch, and

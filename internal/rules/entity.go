@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -16,26 +18,24 @@ type entityState struct {
 // entity returns the state of an entity; without a record it has revision 0.
 func (v *view) entity(scope string, entity dibs.Entity) entityState {
 	ref := entityRef(scope, entity)
-	if r, ok := v.get(ref).(*dibs.EntityRecord); ok {
-		e := cloneEntity(r)
-		if isForgotten(e) {
-			e.Entity, e.Due = entity, 0 // a caller names it again
-		}
-		return entityState{e}
+	r, ok := v.get(ref).(*dibs.EntityRecord)
+	if !ok {
+		r = &dibs.EntityRecord{ID: ref.ID, Scope: scope}
 	}
-	return entityState{&dibs.EntityRecord{ID: ref.ID, Scope: scope, Entity: entity, Active: make(map[string]dibs.ID)}}
+	e := cloneEntity(r)
+	if isForgotten(e) {
+		e.Entity, e.Due = entity, 0 // a caller names it, or names it again
+	}
+	return entityState{e}
 }
 
 // existingEntity returns an entity that has, or had, a name.
 func (v *view) existingEntity(scope string, entity dibs.Entity) (entityState, *dibs.Error) {
 	e := v.entity(scope, entity)
-	switch {
-	case e.Rev == 0:
+	if e.Rev == 0 {
 		return e, notFound(entity, "it never had a name in this scope")
-	case e.Deleted:
-		return e, notFound(entity, "it was deleted")
 	}
-	return e, nil
+	return e, e.mayGive()
 }
 
 func notFound(entity dibs.Entity, why string) *dibs.Error {
@@ -46,14 +46,14 @@ func notFound(entity dibs.Entity, why string) *dibs.Error {
 // of its names the command changes.
 func (v *view) saveEntity(e entityState) {
 	e.Rev = 0
-	if present := v.get(e.Ref()); present != nil {
-		e.Rev = present.Revision()
+	if present, ok := v.get(e.Ref()).(*dibs.EntityRecord); ok {
+		e.Rev = present.Rev
+		if isForgotten(present) {
+			v.renew(e.Ref())
+		}
 	}
 	if _, again := v.find(e.Ref()); !again {
 		e.Rev++
-	}
-	if r, ok := v.get(e.Ref()).(*dibs.EntityRecord); ok && isForgotten(r) {
-		v.renew(e.Ref())
 	}
 	v.put(e.Ref(), cloneEntity(e.EntityRecord))
 }
@@ -61,7 +61,7 @@ func (v *view) saveEntity(e entityState) {
 func (v *view) saveEntityEvent(e entityState, kind dibs.EventKind) {
 	v.saveEntity(e)
 	v.events = append(v.events, dibs.Event{
-		Kind: kind, At: v.now, Scope: e.Scope, Entity: e.Entity, Version: v.entity(e.Scope, e.Entity).Rev, Actor: v.actor,
+		Kind: kind, At: v.now, Scope: e.Scope, Entity: e.Entity, Version: e.Rev, Actor: v.actor,
 	})
 }
 
@@ -99,7 +99,6 @@ func entityRef(scope string, entity dibs.Entity) dibs.Ref {
 
 const maxEntityPart = 255
 
-// checkEntity checks an entity that a command needs.
 func checkEntity(e dibs.Entity) *dibs.Error {
 	for _, part := range []struct{ what, text string }{{"type", e.Type}, {"id", e.ID}} {
 		if problem := textProblem(part.text, 1, maxEntityPart); problem != "" {
@@ -117,49 +116,124 @@ func checkOptionalEntity(e dibs.Entity) *dibs.Error {
 	return checkEntity(e)
 }
 
-// prepareEntity checks a command on an entity as a whole.
-func (p *preparer) prepareEntity(scope string, entity dibs.Entity) *dibs.Error {
-	if err := checkScope(scope); err != nil {
-		return err
-	}
+func (p *preparer) prepareEntity(scope string, entity dibs.Entity) {
+	p.check(cmp.Or(checkScope(scope), checkEntity(entity)))
 	p.want(entityRef(scope, entity))
-	return checkEntity(entity)
 }
 
 // namesOf returns an entity's names, and whether there are more than a command may touch. The
 // caller must have read the entity's record: its revision changes when a name is added or removed
 // meanwhile.
 func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bool) {
-	owner := Owner{scope, entity}
-	v.batch.wantOwned(owner)
-	for _, n := range v.batch.owned[owner] {
+	for _, n := range v.batch.namesOf(Owner{scope, entity}) {
 		ids = append(ids, n.ID)
 	}
 	// Earlier commands may have given the entity names that the engine does not list yet. A name
 	// that they took from it has another owner when it is read.
-	for _, r := range v.pending() {
+	listed := len(ids)
+	add := func(r dibs.Record) {
 		if n, ok := r.(*dibs.NameRecord); ok && n.Scope == scope && n.Owner == entity && !slices.Contains(ids, n.ID) {
 			ids = append(ids, n.ID)
 		}
 	}
-	return ids, len(ids) > maxNames
-}
-
-// pending returns the records that were changed before this command, always in the same order.
-func (v *view) pending() []dibs.Record {
-	var records []dibs.Record
 	for level := v; level != nil; level = level.parent {
 		for _, c := range level.changes {
-			records = append(records, c.record)
+			add(c.record)
 		}
 	}
 	for _, r := range v.batch.current {
-		records = append(records, r)
+		add(r)
 	}
-	records = slices.DeleteFunc(records, func(r dibs.Record) bool { return r == nil }) // deletions
-	slices.SortFunc(records, func(a, b dibs.Record) int {
-		x, y := a.Ref().ID, b.Ref().ID
-		return slices.Compare(x[:], y[:])
-	})
-	return records
+	slices.SortFunc(ids[listed:], func(a, b dibs.ID) int { return bytes.Compare(a[:], b[:]) }) // always the same order
+	return ids, len(ids) > maxNames
+}
+
+func (p *preparer) setArchived(scope string, entity dibs.Entity, archived bool, kind dibs.EventKind) decision {
+	p.prepareEntity(scope, entity)
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		e, err := v.existingEntity(scope, entity)
+		if err != nil {
+			return dibs.Result{}, err
+		}
+		if e.Archived == archived {
+			return dibs.Result{Version: e.Rev, Replayed: true}, nil
+		}
+		e.Archived = archived
+		v.saveEntityEvent(e, kind)
+		return dibs.Result{Version: e.Rev}, nil
+	}
+}
+
+func (p *preparer) delete(c dibs.Delete) decision {
+	p.prepareEntity(c.Scope, c.Entity)
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		e := v.entity(c.Scope, c.Entity)
+		if e.Deleted {
+			return dibs.Result{Version: e.Rev, Replayed: true, Pending: e.Due != 0}, nil
+		}
+		if e.Rev == 0 {
+			return dibs.Result{}, notFound(c.Entity, "it never had a name in this scope")
+		}
+		e.Deleted, e.Archived = true, false
+		var result dibs.Result
+		if ids, more := v.namesOf(c.Scope, c.Entity); more {
+			// Too many for one command: mark the entity, so that its names no longer resolve, and let
+			// the sweeper do the rest.
+			e.Due, result.Pending = v.now, true
+		} else {
+			result = p.giveUpAll(v, e, ids)
+		}
+		v.saveEntityEvent(e, dibs.EventDeleted)
+		result.Version = e.Rev
+		return result, nil
+	}
+}
+
+func (p *preparer) decommission(c dibs.Decommission) decision {
+	t := p.target(c.Namespace, c.Value, "")
+	p.check(t.about(checkEntity(c.Entity)))
+	p.want(entityRef(t.scope, c.Entity))
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		n := v.name(t)
+		if (n.State == dibs.Free || n.State == dibs.Quarantined) && n.Owner == c.Entity {
+			return v.ownedResult(n, true), nil
+		}
+		e := v.entity(t.scope, c.Entity)
+		if err := cmp.Or(t.checkOwnedBy(n, c.Entity), e.mayGive()); err != nil {
+			return dibs.Result{}, err
+		}
+		result := dibs.Result{Names: make([]dibs.Name, 1)}
+		v.giveUp(n, e, t.policy, &result)
+		result.Names[0], result.Version = n.show(v.now), e.Rev
+		return result, nil
+	}
+}
+
+// giveUp ends the entity's ownership of a name, as the policy says, and adds the name's key to the
+// result.
+func (v *view) giveUp(n *nameState, e entityState, policy *policy, result *dibs.Result) {
+	e.deactivate(n)
+	n.giveUp(policy.Quarantine, v.now)
+	v.saveEntity(e)
+	v.save(n, dibs.EventGivenUp)
+	if n.State == dibs.Quarantined {
+		result.Quarantined = append(result.Quarantined, n.Key())
+	} else {
+		result.Freed = append(result.Freed, n.Key())
+	}
+}
+
+// giveUpAll gives up these names of an entity, each as its own policy says.
+func (p *preparer) giveUpAll(v *view, e entityState, ids []dibs.ID) (result dibs.Result) {
+	for _, id := range ids {
+		n := v.nameByID(id, e.Scope)
+		switch {
+		case n == nil:
+		case n.ownedBy(e.Entity):
+			v.giveUp(n, e, p.policyOf(n), &result)
+		default:
+			v.saveLapses(n) // an alias that has ended by itself
+		}
+	}
+	return result
 }

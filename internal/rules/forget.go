@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -25,15 +27,10 @@ type Forgotten struct {
 // ForgetName forgets one name, and its rows from before the rules of its namespace changed.
 func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.Error) {
 	p := set.preparer()
-	t, err := p.target(req.Namespace, req.Value, "")
-	if err == nil {
-		err = checkOptionalEntity(req.Entity)
-	}
-	if err == nil && req.Scope != "" && req.Scope != t.scope {
-		err = t.refuse(dibs.CodeInvalidNamespace, "%s is not in the scope %s", t.namespace, quote(req.Scope))
-	}
-	if err != nil {
-		return nil, err
+	t := p.target(req.Namespace, req.Value, "")
+	p.check(checkOptionalEntity(req.Entity))
+	if req.Scope != "" && req.Scope != t.scope {
+		p.check(t.refuse(dibs.CodeInvalidNamespace, "%s is not in the scope %s", t.namespace, quote(req.Scope)))
 	}
 	j := newJob(p, func(v *view) (Forgotten, *dibs.Error) {
 		if v.hasNoRow(t) {
@@ -52,23 +49,18 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 			}
 			former := v.nameByID(id, n.Scope)
 			if former.State == dibs.Free && slices.Contains(former.linked(dibs.LinkMovedTo), n.ID) {
-				if _, err := p.erase(v, former); err != nil {
-					return Forgotten{}, err
-				}
+				p.erase(v, former)
 			}
 		}
-		return p.erase(v, n)
+		return p.erase(v, n), nil
 	})
 	j.dryRun = req.DryRun
-	return j, nil
+	return j, p.refused
 }
 
 // mayForget refuses to forget a name that is taken, unless it is that entity's.
 func (t *target) mayForget(n *nameState, entity dibs.Entity) *dibs.Error {
-	has := n.Owner
-	if n.held() || n.State == dibs.Free && has.IsZero() {
-		has = n.Intended
-	}
+	has := cmp.Or(n.entity(), n.Intended)
 	switch {
 	case !entity.IsZero() && !has.IsZero() && has != entity:
 		return t.refuse(dibs.CodeNotOwner, "%s is not a name of %s", t.key(), entity)
@@ -101,7 +93,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 			return Forgotten{}, nil
 		}
 		if who.has(n, history) {
-			return p.erase(v, n)
+			return p.erase(v, n), nil
 		}
 		r := who.redact(n, history)
 		if len(r.events) == 0 && !r.row {
@@ -119,8 +111,7 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 			n.dropDetails()
 		}
 		v.save(n, dibs.EventForgotten)
-		name := v.show(n)
-		return Forgotten{Changed: true, Name: &name}, nil
+		return Forgotten{Changed: true, Name: new(n.show(v.now))}, nil
 	})
 	j.dryRun = dryRun
 	return j
@@ -135,9 +126,8 @@ type ForgottenEntity struct {
 // ForgetEntity forgets the record of a person's entity, and [RedactAtOnce] events at most about the
 // entity as a whole.
 func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[ForgottenEntity] {
-	p := set.preparer(entityRef(who.Scope, who.Entity))
-	return newJob(p, func(v *view) (ForgottenEntity, *dibs.Error) {
-		ref := entityRef(who.Scope, who.Entity)
+	ref := entityRef(who.Scope, who.Entity)
+	return newJob(set.preparer(ref), func(v *view) (ForgottenEntity, *dibs.Error) {
 		r, ok := v.peek(ref).(*dibs.EntityRecord)
 		if len(events) == 0 && (v.absent(ref) || ok && isForgotten(r)) {
 			return ForgottenEntity{}, nil
@@ -153,9 +143,178 @@ func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[Forgotte
 			v.redacts = append(v.redacts, e)
 		}
 		e := v.entity(who.Scope, who.Entity)
-		tombstone := &dibs.EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)}
 		v.renew(ref)
-		v.put(ref, tombstone)
+		v.put(ref, &dibs.EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)})
 		return ForgottenEntity{Changed: true}, nil
 	})
+}
+
+// Person is an entity that is to be forgotten.
+type Person struct {
+	Scope string
+	dibs.Entity
+}
+
+// IsIn reports whether an event mentions the person.
+func (p Person) IsIn(e *dibs.Event) bool {
+	return e.Scope == p.Scope && (e.Entity == p.Entity || e.Before.Entity == p.Entity || e.After.Entity == p.Entity)
+}
+
+// has reports whether a name is the person's: owned now, held for it, or free and last the
+// person's.
+func (p Person) has(n *nameState, history []dibs.Event) bool {
+	if n.State != dibs.Free {
+		return n.entity() == p.Entity
+	}
+	for _, e := range slices.Backward(history) {
+		if !e.After.Entity.IsZero() {
+			return e.After.Entity == p.Entity
+		}
+	}
+	return false
+}
+
+// redaction is what the history of another entity's name has about the person.
+type redaction struct {
+	events []dibs.Event // as they will be
+	row    bool         // the row has details of a hold of the person's
+
+	epochs map[uint64]bool // epochs of the person's, and those that inherited from one
+}
+
+// concerns reports whether a token was the person's, or may have been: it is not known for tokens
+// that came with the name from another row.
+func (r *redaction) concerns(t dibs.SpentToken) bool { return r.epochs[t.Epoch] || t.Epoch == 0 }
+
+// redact finds what a history has about the person. Everything in an epoch of the person's is
+// removed, except for the name itself; later events lose what they inherited from such an epoch.
+func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
+	epochs := make(map[uint64]bool)
+	for i := range history {
+		if e := &history[i]; e.After.Entity == p.Entity {
+			epochs[e.Epoch] = true
+		}
+	}
+	// A transfer begins an epoch and keeps the details of the hold, so epochs inherit in a chain.
+	inherited := make(map[string]bool) // correlation IDs
+	r.epochs = make(map[uint64]bool)
+	for i := range history {
+		e := &history[i]
+		if e.Kind == dibs.EventReserved || e.Kind == dibs.EventClaimed {
+			r.row = false
+		}
+		if epochs[e.Epoch] {
+			r.row = true
+			inherited[e.CorrelationID] = e.CorrelationID != ""
+		}
+		r.epochs[e.Epoch] = r.row
+	}
+	for _, e := range history {
+		redacted := e
+		if epochs[e.Epoch] {
+			redacted.Actor, redacted.CorrelationID, redacted.Meta = "", "", nil
+		}
+		if inherited[e.CorrelationID] {
+			redacted.CorrelationID = ""
+		}
+		if e.Entity == p.Entity {
+			redacted.Version = 0
+		}
+		for _, entity := range []*dibs.Entity{&redacted.Entity, &redacted.Before.Entity, &redacted.After.Entity} {
+			if *entity == p.Entity {
+				*entity = dibs.Entity{}
+			}
+		}
+		if !sameEvent(&redacted, &e) {
+			r.events = append(r.events, redacted)
+		}
+	}
+	r.row = r.row && n.hasDetails()
+	return r
+}
+
+// sameEvent reports whether a redacted event has as much as the event that it was made from.
+func sameEvent(e, from *dibs.Event) bool {
+	return e.Entity == from.Entity && e.Before == from.Before && e.After == from.After &&
+		e.Actor == from.Actor && e.CorrelationID == from.CorrelationID && len(e.Meta) == len(from.Meta)
+}
+
+// hasDetails reports whether the row of an owned name has details of the hold that it came from.
+func (n *nameState) hasDetails() bool {
+	return !n.held() && (!n.Token.IsZero() || n.Principal != "" || n.CorrelationID != "" || len(n.Meta) > 0 || !n.Intended.IsZero())
+}
+
+// dropDetails removes the details of the hold. Its token can no longer replay the Confirm.
+func (n *nameState) dropDetails() {
+	n.Token, n.Principal, n.CorrelationID, n.Meta, n.Intended = dibs.TokenHash{}, "", "", nil, dibs.Entity{}
+}
+
+// forgottenMark is the prefix of the label of a forgotten name. No name has a control character.
+const forgottenMark = "\x7f"
+
+// ForgottenLabel replaces the canonical form of a forgotten name.
+func ForgottenLabel(id dibs.ID) string { return forgottenMark + id.String() }
+
+// forgotten reports whether the row is a tombstone: it keeps a name in quarantine as long as the
+// policy promised, and does not contain the name.
+func (n *nameState) forgotten() bool { return strings.HasPrefix(n.Canonical, forgottenMark) }
+
+// isForgotten reports whether only a revision is left of the entity.
+func isForgotten(e *dibs.EntityRecord) bool { return e.Entity.IsZero() }
+
+// HideForgotten removes the labels of forgotten names from events, in place, and returns them.
+func HideForgotten(events []dibs.Event) []dibs.Event {
+	for i := range events {
+		if e := &events[i]; strings.HasPrefix(e.Canonical, forgottenMark) {
+			e.Canonical, e.Value = "", ""
+		}
+	}
+	return events
+}
+
+// erase makes a tombstone of a name in any state. A quarantine goes on, for every entity: the
+// tombstone does not know the owner.
+func (p *preparer) erase(v *view, n *nameState) Forgotten {
+	policy := p.policyOf(n)
+	shown := n.show(v.now)
+	v.endUse(n, policy)
+	shown.State, shown.Until = n.State, n.Until.Time()
+	n.NameRecord = dibs.NameRecord{
+		ID: n.ID, Rev: n.Rev, Namespace: n.Namespace, Scope: n.Scope,
+		Value: ForgottenLabel(n.ID), Canonical: ForgottenLabel(n.ID),
+		State: n.State, Status: dibs.StatusReleased, Epoch: n.Epoch, EndedAt: v.now, Until: n.Until,
+		Terms: dibs.Terms{HoldHistory: policy.HoldHistory},
+		// Its look-alikes stay in quarantine too, and a keyed hash still leads here.
+		Links: slices.DeleteFunc(slices.Clone(n.Links), func(l dibs.Link) bool {
+			_, indexed := indexKinds[l.Kind]
+			return !indexed
+		}),
+	}
+	n.before.Entity, n.lapses = dibs.Entity{}, nil
+	v.restartHistory(n, v.now, n.snapshot())
+	v.store(n)
+	return Forgotten{Changed: true, Erased: true, Name: &shown}
+}
+
+// endUse ends a hold or an ownership, and what counts for it elsewhere.
+func (v *view) endUse(n *nameState, policy *policy) {
+	switch n.State {
+	case dibs.Active, dibs.Alias:
+		e := v.entity(n.Scope, n.Owner)
+		e.deactivate(n)
+		v.saveEntity(e)
+		n.giveUp(policy.Quarantine, v.now)
+	case dibs.Held, dibs.Suspect:
+		v.uncountHold(n)
+		n.end(dibs.StatusReleased, v.now)
+	case dibs.Free, dibs.Quarantined:
+	}
+	v.dropQuota(n)
+}
+
+// restartHistory begins the history of a row anew, with an event that says so: followers of the
+// feed may not have read the events that it deletes.
+func (v *view) restartHistory(n *nameState, at dibs.Instant, now dibs.Snapshot) {
+	v.renew(n.Ref())
+	v.record(n, dibs.EventForgotten, at, "", now)
 }

@@ -1,8 +1,12 @@
 package rules
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/calldibs/dibs"
 )
@@ -15,38 +19,35 @@ const maxLookAlikes = 32
 // common, or a keyed hash.
 type indexKey struct {
 	dibs.Ref
-	link  dibs.LinkKind
+	link  dibs.Link // of a name that is found under it
 	label string
 }
 
-// indexEntry is the content of the document under an index key.
+// indexKinds has the kind of the entry that a link leads to, for links to index entries.
+var indexKinds = map[dibs.LinkKind]dibs.Kind{dibs.LinkSkeleton: dibs.KindSkeleton, dibs.LinkHash: dibs.KindHash}
+
 type indexEntry struct {
 	Names []dibs.ID `json:"names"`
 }
 
-// skeletonKey returns the index key of names with this skeleton.
 func skeletonKey(ns namespaceInfo, skeleton string) indexKey {
 	id := recordID("skeleton\x00" + ns.namespace + ":" + skeleton)
-	// A skeleton may be any text of any length: it cannot be the label.
-	return indexKey{dibs.Ref{Kind: dibs.KindSkeleton, Scope: ns.scope, ID: id}, dibs.LinkSkeleton, ns.namespace + ":" + id.String()}
+	key, _ := indexKeyOf(dibs.Link{Kind: dibs.LinkSkeleton, ID: id}, ns.scope)
+	key.label = ns.namespace + ":" + id.String() // a skeleton may be any text of any length: it cannot be the label
+	return key
 }
 
-// hashKey returns the index key of the name with this keyed hash.
 func hashKey(ns namespaceInfo, hash string) indexKey {
 	label := ns.namespace + ":" + hash
-	return indexKey{dibs.Ref{Kind: dibs.KindHash, Scope: ns.scope, ID: recordID("hash\x00" + label)}, dibs.LinkHash, label}
+	key, _ := indexKeyOf(dibs.Link{Kind: dibs.LinkHash, ID: recordID("hash\x00" + label)}, ns.scope)
+	key.label = label
+	return key
 }
 
 // indexKeyOf returns the index key of a link, if it is one.
-func indexKeyOf(l dibs.Link, n *nameState) (indexKey, bool) {
-	switch l.Kind {
-	case dibs.LinkSkeleton:
-		return indexKey{Ref: dibs.Ref{Kind: dibs.KindSkeleton, Scope: n.Scope, ID: l.ID}, link: l.Kind}, true
-	case dibs.LinkHash:
-		return indexKey{Ref: dibs.Ref{Kind: dibs.KindHash, Scope: n.Scope, ID: l.ID}, link: l.Kind}, true
-	default:
-		return indexKey{}, false
-	}
+func indexKeyOf(l dibs.Link, scope string) (indexKey, bool) {
+	kind, ok := indexKinds[l.Kind]
+	return indexKey{Ref: dibs.Ref{Kind: kind, Scope: scope, ID: l.ID}, link: l}, ok
 }
 
 // readIndex returns the names under an index key, and the entry's revision. An entry that cannot
@@ -72,7 +73,13 @@ func (v *view) writeIndex(key indexKey, names []dibs.ID, rev uint64) {
 func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most int) {
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
 		names, rev := v.readIndex(key)
-		kept := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool { return id != n.ID && v.isFree(id, t.scope) })
+		kept := slices.DeleteFunc(slices.Clone(names), func(id dibs.ID) bool {
+			if id == n.ID {
+				return false
+			}
+			other := v.nameByID(id, t.scope)
+			return other == nil || other.State == dibs.Free
+		})
 		if !slices.Contains(kept, n.ID) {
 			kept = append(kept, n.ID)
 		}
@@ -80,8 +87,8 @@ func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most
 		if !slices.Equal(names, kept) {
 			v.writeIndex(key, kept, max(rev, record.Rev))
 		}
-		if link := (dibs.Link{Kind: key.link, ID: key.ID}); !slices.Contains(n.Links, link) {
-			n.Links = append(slices.Clip(n.Links), link)
+		if !slices.Contains(n.Links, key.link) {
+			n.Links = append(slices.Clip(n.Links), key.link)
 		}
 	}
 	return most
@@ -90,7 +97,7 @@ func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most
 // isIndexed reports whether a name is in the entries of all its keys, and links to them.
 func (v *view) isIndexed(n *nameState, t *target) bool {
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
-		if !slices.Contains(n.Links, dibs.Link{Kind: key.link, ID: key.ID}) || v.absent(key.Ref) {
+		if !slices.Contains(n.Links, key.link) || v.absent(key.Ref) {
 			return false
 		}
 		if names, _ := v.readIndex(key); !slices.Contains(names, n.ID) {
@@ -105,7 +112,7 @@ func (v *view) isIndexed(n *nameState, t *target) bool {
 func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) {
 	var links []dibs.Link
 	for _, l := range n.Links {
-		key, ok := indexKeyOf(l, n)
+		key, ok := indexKeyOf(l, n.Scope)
 		if !ok || slices.ContainsFunc(keep, func(k indexKey) bool { return k.Ref == key.Ref }) {
 			links = append(links, l)
 			continue
@@ -128,12 +135,6 @@ func (v *view) removeFromIndex(n *nameState, keep ...indexKey) (highest uint64) 
 	return highest
 }
 
-// isFree reports whether a name is free, or has no row.
-func (v *view) isFree(id dibs.ID, scope string) bool {
-	n := v.nameByID(id, scope)
-	return n == nil || n.State == dibs.Free
-}
-
 // IndexedNames decodes an index entry: the names that its key leads to.
 func IndexedNames(doc *dibs.Document) ([]dibs.ID, *dibs.Error) {
 	content, err := decodeDocument[indexEntry](doc)
@@ -152,3 +153,53 @@ func (set *Policies) HashPrefix(namespace string) (string, *dibs.Error) {
 	}
 	return namespace + ":" + ns.policy.Blind[0].ID + ".", nil
 }
+
+const (
+	minBlindSecret = 32
+	maxBlindKeys   = 4
+	maxBlindKeyID  = 16
+)
+
+func checkBlind(keys []dibs.BlindKey) error {
+	if len(keys) > maxBlindKeys {
+		return fmt.Errorf("there are %d keys in Blind, more than the %d allowed", len(keys), maxBlindKeys)
+	}
+	seen := make(map[string]bool)
+	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	for _, k := range keys {
+		switch {
+		case k.ID == "" || len(k.ID) > maxBlindKeyID || strings.ContainsFunc(k.ID, other):
+			return fmt.Errorf("the key ID %s in Blind must be 1 to %d characters of a-z and 0-9", quote(k.ID), maxBlindKeyID)
+		case len(k.Secret) < minBlindSecret:
+			return fmt.Errorf("the secret of %s in Blind has %d bytes, it must have at least %d", k, len(k.Secret), minBlindSecret)
+		case seen[k.ID]:
+			return fmt.Errorf("two keys in Blind have the ID %s", k.ID)
+		}
+		seen[k.ID] = true
+	}
+	return nil
+}
+
+// blind reports whether values are replaced by keyed hashes.
+func (p *policy) blind() bool { return len(p.Blind) > 0 }
+
+// hide replaces the name's value and canonical form by keyed hashes.
+func (t *target) hide(canonical string) {
+	for i, k := range t.policy.Blind {
+		sum := keyedHash(k, dibs.KindHash, t.namespace, canonical)
+		t.hashes = append(t.hashes, hashKey(t.namespaceInfo, sum))
+		if i == 0 {
+			t.value, t.canonical = sum, sum
+		}
+	}
+}
+
+// keyedHash returns the keyed hash of a text. Its purpose and the namespace are hashed too, so that
+// hashes do not tell that a value is in two namespaces.
+func keyedHash(k dibs.BlindKey, purpose dibs.Kind, namespace, text string) string {
+	mac := hmac.New(sha256.New, k.Secret)
+	mac.Write([]byte(string(purpose) + "\x00" + namespace + "\x00" + text))
+	return k.ID + "." + hashEncoding.EncodeToString(mac.Sum(nil))
+}
+
+var hashEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)

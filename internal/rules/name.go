@@ -1,7 +1,10 @@
 package rules
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -14,20 +17,16 @@ type nameState struct {
 	lapses []lapse       // that are not in the history yet
 }
 
-// stateOf returns the state of a record as of a moment.
 func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
-	n := &nameState{NameRecord: *r, before: snapshotOf(r)}
+	n := &nameState{NameRecord: *r}
+	n.before = n.snapshot()
 	n.lapse(now)
 	return n
 }
 
-// newState returns the state of a name without a row.
 func (t *target) newState() *nameState {
-	n := &nameState{NameRecord: dibs.NameRecord{
-		ID: t.id, Namespace: t.namespace, Scope: t.scope, Canonical: t.canonical, State: dibs.Free,
-	}}
-	n.before = snapshotOf(&n.NameRecord)
-	return n
+	r := dibs.NameRecord{ID: t.id, Namespace: t.namespace, Scope: t.scope, Canonical: t.canonical, State: dibs.Free}
+	return stateOf(&r, 0)
 }
 
 // name returns the state of a name, free if it has no row.
@@ -143,7 +142,6 @@ func (v *view) followVisible(id dibs.ID, visible func(namespace string) bool) *n
 	return v.follow(id, "")
 }
 
-// linked returns the targets of the name's links of a kind.
 func (n *nameState) linked(kind dibs.LinkKind) []dibs.ID {
 	var ids []dibs.ID
 	for _, l := range n.Links {
@@ -167,4 +165,206 @@ func (n *nameState) slot() string {
 // leaves it empty.
 func nameRef(scope string, id dibs.ID) dibs.Ref {
 	return dibs.Ref{Kind: dibs.KindName, Scope: scope, ID: id}
+}
+
+// save stores the name with an event of this kind.
+func (v *view) save(n *nameState, kind dibs.EventKind) {
+	v.saveLapses(n)
+	v.record(n, kind, v.now, v.actor, n.snapshot())
+	v.store(n)
+}
+
+// saveLapses adds the lapses to the history, each with its own date.
+func (v *view) saveLapses(n *nameState) {
+	if len(n.lapses) == 0 {
+		return
+	}
+	for _, l := range n.lapses {
+		if l.kind == dibs.EventGivenUp {
+			v.saveEntity(v.entity(n.Scope, l.after.Entity))
+		}
+		v.record(n, l.kind, l.at, "", l.after)
+	}
+	n.lapses = nil
+	v.store(n)
+}
+
+// saveQuietly stores the name without an event: nothing happened that followers of the feed need
+// to know.
+func (v *view) saveQuietly(n *nameState) {
+	v.saveLapses(n)
+	n.Rev++
+	v.store(n)
+}
+
+func (v *view) store(n *nameState) {
+	n.Due = n.nextDue()
+	r := n.NameRecord
+	v.put(r.Ref(), &r)
+}
+
+// record appends the event that took the name from n.before to after. Each event has its own
+// revision.
+func (v *view) record(n *nameState, kind dibs.EventKind, at dibs.Instant, actor string, after dibs.Snapshot) {
+	n.Rev++
+	e := dibs.Event{
+		Kind: kind, At: at, ID: n.ID, Namespace: n.Namespace, Canonical: n.Canonical, Value: n.Value,
+		Rev: n.Rev, Epoch: after.Epoch, Before: n.before, After: after, Scope: n.Scope, Entity: after.Entity,
+		Actor: actor, CorrelationID: n.CorrelationID,
+	}
+	if kind == dibs.EventReserved || kind == dibs.EventClaimed {
+		e.Meta = n.Meta
+	}
+	if i, changed := v.find(entityRef(n.Scope, after.Entity)); changed {
+		e.Version = v.changes[i].record.Revision()
+	}
+	v.events = append(v.events, e)
+	n.before = after
+}
+
+// snapshot returns the part of the record that events show.
+func (n *nameState) snapshot() dibs.Snapshot {
+	return dibs.Snapshot{State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: n.entity(), Until: n.ends()}
+}
+
+// held reports whether the name is held, also when its hold is over and waits for a witness.
+func (n *nameState) held() bool { return n.State == dibs.Held || n.State == dibs.Suspect }
+
+// entity returns the owner or the last owner; of a hold the intended owner.
+func (n *nameState) entity() dibs.Entity {
+	if n.held() {
+		return n.Intended
+	}
+	return n.Owner
+}
+
+// result returns the result of a command on these names.
+func (v *view) result(replayed bool, names ...*nameState) dibs.Result {
+	result := dibs.Result{Names: make([]dibs.Name, len(names)), Replayed: replayed}
+	for i, n := range names {
+		result.Names[i] = n.show(v.now)
+	}
+	return result
+}
+
+// show returns the name as callers see it, without the hash of the token.
+func (n *nameState) show(now dibs.Instant) dibs.Name {
+	name := dibs.Name{
+		ID: n.ID, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
+		State: n.State, Status: n.Status, Epoch: n.Epoch,
+		Entity: cmp.Or(n.entity(), n.Intended), Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: maps.Clone(n.Meta),
+		CreatedAt: n.CreatedAt.Time(), ExpiresAt: n.ExpiresAt.Time(), ConfirmedAt: n.ConfirmedAt.Time(),
+		EndedAt: n.EndedAt.Time(), Until: n.Until.Time(), Doubt: n.Doubt,
+	}
+	if n.forgotten() {
+		name.Value, name.Canonical = "", ""
+	}
+	switch n.State {
+	case dibs.Held:
+		name.Remaining = n.ExpiresAt.Sub(now)
+	case dibs.Suspect:
+		name.Asked, name.AskAt = n.Asked, n.AskAt.Time()
+	default:
+	}
+	return name
+}
+
+// ShowAsOf returns a name as of a moment. If the answer rests on time alone, it also returns the
+// end that it rests on.
+func ShowAsOf(r *dibs.NameRecord, now dibs.Instant) (dibs.Name, PastEnd) {
+	n := stateOf(r, now)
+	return n.show(now), PastEnd{r.Ref(), r.Rev, n.lapsedAt()}
+}
+
+// StateAsOf returns the state of a name as of a moment.
+func StateAsOf(r *dibs.NameRecord, now dibs.Instant) dibs.State { return stateOf(r, now).State }
+
+// lapse is the end of a state whose time was over.
+type lapse struct {
+	kind  dibs.EventKind
+	at    dibs.Instant // when it ended, not when it was noticed
+	after dibs.Snapshot
+}
+
+// lapse ends each state of the name whose time is over: a hold past its TTL, an alias past its
+// retention, a quarantine past its date. One end may lead to the next. No sweep is needed: a name is
+// free the instant its hold is over.
+func (n *nameState) lapse(now dibs.Instant) {
+	for {
+		at := n.ends()
+		if !at.Reached(now) {
+			return
+		}
+		l := lapse{at: at}
+		switch n.State {
+		case dibs.Held:
+			if n.Terms.Witnessed {
+				l.kind = dibs.EventSuspected
+				n.State, n.Status = dibs.Suspect, dibs.StatusSuspect
+				n.Asked, n.AskAt, n.Doubt = 0, at, ""
+			} else {
+				l.kind = dibs.EventExpired
+				n.end(dibs.StatusExpired, at)
+			}
+		case dibs.Alias:
+			l.kind = dibs.EventGivenUp
+			n.giveUp(n.Terms.Quarantine, at)
+		case dibs.Quarantined:
+			l.kind = dibs.EventUnlocked
+			n.State, n.Until = dibs.Free, 0
+		case dibs.Free, dibs.Suspect, dibs.Active: // do not end by themselves
+		}
+		l.after = n.snapshot()
+		n.lapses = append(n.lapses, l)
+	}
+}
+
+// ends returns when the name's state ends by itself, or zero if it does not.
+func (n *nameState) ends() dibs.Instant {
+	switch n.State {
+	case dibs.Held:
+		return n.ExpiresAt
+	case dibs.Alias, dibs.Quarantined:
+		return n.Until
+	default:
+		return 0
+	}
+}
+
+// end ends a hold, a suspect or an ownership. A name that was reserved out of quarantine goes back
+// into it, so that reserving and releasing a name does not shorten its quarantine.
+func (n *nameState) end(status dibs.Status, at dibs.Instant) {
+	n.Status, n.EndedAt = status, at
+	n.AskAt, n.Doubt = 0, ""
+	if n.Until > at {
+		n.State = dibs.Quarantined
+	} else {
+		n.State, n.Until = dibs.Free, 0
+	}
+}
+
+// giveUp ends an entity's ownership. The row keeps the entity as the last owner.
+func (n *nameState) giveUp(quarantine time.Duration, at dibs.Instant) {
+	n.Until = at.Add(quarantine)
+	n.end(dibs.StatusReleased, at)
+}
+
+// lapsedAt returns the date of the last lapse that is not in the history yet, or zero.
+func (n *nameState) lapsedAt() dibs.Instant {
+	if count := len(n.lapses); count > 0 {
+		return n.lapses[count-1].at
+	}
+	return 0
+}
+
+// nextDue returns when the sweeper has to visit the name.
+func (n *nameState) nextDue() dibs.Instant {
+	switch {
+	case n.State == dibs.Suspect:
+		return n.AskAt
+	case n.State == dibs.Free && !n.Established:
+		return n.EndedAt.Add(n.Terms.HoldHistory)
+	default:
+		return n.ends()
+	}
 }

@@ -46,7 +46,7 @@ func (t *target) mayOwn(e entityState) *dibs.Error {
 	return nil
 }
 
-// mayGive refuses if the entity, which is to give a name away, was deleted.
+// mayGive refuses if the entity was deleted, and has no name to give away.
 func (e entityState) mayGive() *dibs.Error {
 	if e.Deleted {
 		return notFound(e.Entity, "it was deleted")
@@ -89,15 +89,11 @@ func (v *view) activeToReplace(t *target, e entityState, which *target) (*nameSt
 // mayReplace refuses a new active name in place of another if the entity has more than it may,
 // because its policy allowed many before.
 func (t *target) mayReplace(e entityState, old dibs.ID) *dibs.Error {
-	if t.policy.ManyPerEntity {
+	other := func(id dibs.ID) bool { return id != old }
+	if t.policy.ManyPerEntity || !slices.ContainsFunc(e.activeIn(t.namespace), other) {
 		return nil
 	}
-	for _, id := range e.activeIn(t.namespace) {
-		if id != old {
-			return t.refuse(dibs.CodeEntityHasName, "%s has several names in %s but may have one: decommission the others first", e.Entity, t.namespace)
-		}
-	}
-	return nil
+	return t.refuse(dibs.CodeEntityHasName, "%s has several names in %s but may have one: decommission the others first", e.Entity, t.namespace)
 }
 
 // makeActive makes n the entity's active name. The old one, if there is one, becomes an alias.
@@ -142,7 +138,7 @@ func newLine(n *nameState) dibs.ID { return recordID(fmt.Sprintf("line\x00%s\x00
 
 // ownedResult is the result of a command that gave a name to an entity.
 func (v *view) ownedResult(n *nameState, replayed bool) dibs.Result {
-	name := v.show(n)
+	name := n.show(v.now)
 	name.Version = v.entity(n.Scope, n.Owner).Rev
 	return dibs.Result{Names: []dibs.Name{name}, Replayed: replayed, Version: name.Version}
 }

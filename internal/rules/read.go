@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/calldibs/dibs"
 )
@@ -12,10 +14,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 	what := lookup.ID.String()
 	find := func(v *view) *nameState { return v.followVisible(lookup.ID, lookup.Sees) }
 	if lookup.ID.IsZero() {
-		t, err := p.target(lookup.Namespace, lookup.Value, "")
-		if err != nil {
-			return nil, err
-		}
+		t := p.target(lookup.Namespace, lookup.Value, "")
 		what = "of " + t.key()
 		find = func(v *view) *nameState { return v.lookUp(t) }
 	} else {
@@ -27,7 +26,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 		if n == nil {
 			return dibs.Name{}, none
 		}
-		name := v.show(n)
+		name := n.show(v.now)
 		if !lookup.Shows(name) {
 			return dibs.Name{}, none // before the entity is read; see followVisible
 		}
@@ -35,7 +34,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 			name.Version = v.entity(n.Scope, n.Owner).Rev
 		}
 		return name, nil
-	}), nil
+	}), p.refused
 }
 
 // ReadNames asks for names by the refs of their rows; nil stands for a name without a row.
@@ -44,8 +43,7 @@ func (set *Policies) ReadNames(refs []dibs.Ref) *Job[[]*dibs.Name] {
 		names := make([]*dibs.Name, len(refs))
 		for i, ref := range refs {
 			if n := v.nameByID(ref.ID, ref.Scope); n != nil {
-				name := v.show(n)
-				names[i] = &name
+				names[i] = new(n.show(v.now))
 			}
 		}
 		return names, nil
@@ -88,13 +86,11 @@ type EntityAsOf struct {
 // FindEntity asks for an entity that has, or had, a name.
 func (set *Policies) FindEntity(scope string, entity dibs.Entity) (*Job[EntityAsOf], *dibs.Error) {
 	p := set.preparer()
-	if err := p.prepareEntity(scope, entity); err != nil {
-		return nil, err
-	}
+	p.prepareEntity(scope, entity)
 	return newQuestion(p, func(v *view) (EntityAsOf, *dibs.Error) {
 		e, err := v.existingEntity(scope, entity)
 		return EntityAsOf{e.EntityRecord, v.now}, err
-	}), nil
+	}), p.refused
 }
 
 // FoundName is the answer of [Policies.FindName]: a name, with what is needed to read its history.
@@ -106,11 +102,8 @@ type FoundName struct {
 // FindName asks for a name, which may be free.
 func (set *Policies) FindName(namespace, value string) (*Job[FoundName], *dibs.Error) {
 	p := set.preparer()
-	t, err := p.target(namespace, value, "")
-	if err != nil {
-		return nil, err
-	}
-	return newQuestion(p, func(v *view) (FoundName, *dibs.Error) { return FoundName{t, v.name(t)}, nil }), nil
+	t := p.target(namespace, value, "")
+	return newQuestion(p, func(v *view) (FoundName, *dibs.Error) { return FoundName{t, v.name(t)}, nil }), p.refused
 }
 
 // Row returns the ID and the revision of the name's row.
@@ -130,4 +123,121 @@ func (n FoundName) EndedAlone(fn func(at dibs.Instant, now dibs.Snapshot) bool) 
 			return
 		}
 	}
+}
+
+// The HTTP statuses of a [dibs.Resolution]. The rules do not import net/http.
+const (
+	statusOK       = 200
+	statusNotFound = 404
+	statusGone     = 410
+)
+
+// Resolve asks where a name leads.
+func (set *Policies) Resolve(namespace, value string) (*Job[dibs.Resolution], *dibs.Error) {
+	p := set.preparer()
+	t := p.target(namespace, value, "")
+	return newQuestion(p, func(v *view) (dibs.Resolution, *dibs.Error) { return resolve(v, t), nil }), p.refused
+}
+
+// resolve follows a name to its entity, and an alias on to the entity's active name: one hop, so
+// there are no chains and no loops.
+func resolve(v *view, t *target) dibs.Resolution {
+	n := v.name(t)
+	answer := dibs.Resolution{Outcome: dibs.ResolveNotFound, Canonical: t.canonical, Status: statusNotFound}
+	if n.State == dibs.Alias || n.State == dibs.Quarantined {
+		answer.Until = n.Until.Time()
+	}
+	gone := answer
+	gone.Outcome, gone.Status = dibs.ResolveGone, statusGone
+	if n.State == dibs.Quarantined {
+		return gone
+	}
+	if n.State != dibs.Active && n.State != dibs.Alias {
+		return answer
+	}
+	e := v.entity(n.Scope, n.Owner)
+	switch {
+	case e.Deleted, // its names are about to be given up
+		e.Archived && t.policy.ArchivedStatus == statusGone:
+		return gone
+	case e.Archived:
+		return answer
+	}
+	answer.Entity = n.Owner
+	if n.State == dibs.Active {
+		answer.Outcome, answer.Status = dibs.ResolveActive, statusOK
+		return answer
+	}
+	id, has := e.Active[n.slot()]
+	if !has {
+		// The policy may have changed to or from ManyPerEntity since: then the alias leads to the
+		// only active name, if there is exactly one.
+		active := e.activeIn(n.Namespace)
+		if len(active) != 1 || n.Terms.Many == t.policy.ManyPerEntity {
+			return gone
+		}
+		id = active[0]
+	}
+	active := v.nameByID(id, n.Scope)
+	if active == nil {
+		return gone
+	}
+	answer.Outcome, answer.Status, answer.To = dibs.ResolveMoved, t.policy.RedirectStatus, new(active.show(v.now))
+	return answer
+}
+
+const maxChecks = 100
+
+// Check asks whether values could be reserved. It applies the same rule as Reserve, so the two
+// cannot disagree on what "taken" means.
+func (set *Policies) Check(req dibs.CheckRequest) (*Job[[]dibs.Availability], *dibs.Error) {
+	if err := cmp.Or(
+		checkAtMost(len(req.Values), maxChecks, "values in one check"),
+		checkAtMost(len(req.Parts), maxParts, "parts for suggestions"),
+		checkOptionalEntity(req.Entity),
+	); err != nil {
+		return nil, err
+	}
+	p := set.preparer()
+	targets := make([]*target, len(req.Values))
+	for i, value := range req.Values {
+		targets[i] = p.newTarget(req.Namespace, value, "", false)
+		if err := p.takeRefusal(); err != nil && !isAboutValue(err) {
+			return nil, err
+		}
+	}
+	return newQuestion(p, func(v *view) ([]dibs.Availability, *dibs.Error) {
+		answers := make([]dibs.Availability, len(targets))
+		for i, t := range targets {
+			refused := t.invalid
+			if refused == nil {
+				if err := v.readNamespaceRecord(t.namespace).checkRules(t); err != nil {
+					return nil, err
+				}
+				refused = v.checkAvailable(t, v.name(t), req.Entity)
+			}
+			answers[i] = dibs.Availability{Value: req.Values[i], Canonical: t.canonical, Available: true}
+			if refused != nil {
+				answers[i] = unavailable(req.Values[i], refused)
+			}
+		}
+		return answers, nil
+	}), nil
+}
+
+// isAboutValue reports whether an error is about one value, and not about the whole request.
+func isAboutValue(err *dibs.Error) bool {
+	return err.Code == dibs.CodeInvalidValue || err.Code == dibs.CodeReservedWord
+}
+
+func unavailable(value string, err *dibs.Error) dibs.Availability {
+	a := dibs.Availability{Value: value, Reason: err.Reason, Detail: err.Message, Until: err.Until, Refusal: err.Refusal}
+	if err.Code == dibs.CodeInvalidValue {
+		a.Reason = dibs.ReasonInvalid
+	}
+	if err.Code == dibs.CodeReservedWord {
+		a.Reason = dibs.ReasonReservedWord
+	}
+	_, a.Canonical, _ = strings.Cut(err.Key, ":")
+	return a
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -16,27 +17,20 @@ type renaming struct {
 	principal dibs.Principal
 }
 
-func (p *preparer) rename(c dibs.Rename) (decision, *dibs.Error) {
-	t, err := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
-	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(t.about(checkEntity(c.Entity)), t.checkDetails(c.CorrelationID, nil)); err != nil {
-		return nil, err
-	}
+func (p *preparer) rename(c dibs.Rename) decision {
+	t := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
+	p.check(cmp.Or(t.about(checkEntity(c.Entity)), t.checkDetails(c.CorrelationID, nil)))
 	p.want(entityRef(t.scope, c.Entity))
 	r := &renaming{target: t, command: c, principal: p.principal}
 	if c.From != "" {
-		if r.from, err = p.target(c.Namespace, c.From, c.Field); err != nil {
-			return nil, err
-		}
+		r.from = p.target(c.Namespace, c.From, c.Field)
 	}
 	if c.Token != "" {
-		if r.token, err = hashToken(c.Token); err != nil {
-			return nil, t.about(err)
-		}
+		hash, err := hashToken(c.Token)
+		p.check(t.about(err))
+		r.token = hash
 	}
-	return r.decide, nil
+	return r.decide
 }
 
 // decide gives the entity the new name, or changes how its name is written.
@@ -118,4 +112,30 @@ func (r *renaming) obtain(v *view, n *nameState) (dibs.EventKind, *dibs.Error) {
 // rewrite sets how the name is written, and the correlation ID if the command has one.
 func (r *renaming) rewrite(n *nameState) {
 	n.Value, n.CorrelationID = r.value, cmp.Or(r.command.CorrelationID, n.CorrelationID)
+}
+
+func (p *preparer) claim(c dibs.Claim) decision {
+	t := p.newTarget(c.Namespace, c.Value, c.Field, c.OverrideReserved)
+	p.check(cmp.Or(t.about(checkEntity(c.Entity)), t.checkDetails(c.CorrelationID, c.Meta)))
+	p.expectAbsent(entityRef(t.scope, c.Entity))
+	meta := maps.Clone(c.Meta)
+	return func(v *view) (dibs.Result, *dibs.Error) {
+		n := v.name(t)
+		if n.State == dibs.Active && v.owns(c.Entity, n) {
+			return v.ownedResult(n, true), nil
+		}
+		if err := v.checkAvailable(t, n, c.Entity); err != nil {
+			return dibs.Result{}, err
+		}
+		e := v.entity(t.scope, c.Entity)
+		if err := cmp.Or(t.mayOwn(e), t.mayAdd(e)); err != nil {
+			return dibs.Result{}, err
+		}
+		if err := v.beginEpoch(n, t); err != nil {
+			return dibs.Result{}, err
+		}
+		n.Principal, n.CorrelationID, n.Meta = p.principal.Name, c.CorrelationID, meta
+		v.makeActive(nil, n, e, t, dibs.EventClaimed)
+		return v.ownedResult(n, false), nil
+	}
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/calldibs/dibs"
@@ -8,6 +9,8 @@ import (
 
 // MaxCommands is how many commands one Apply may have.
 const MaxCommands = 32
+
+const maxPrincipal = 255
 
 // Request is a list of decisions that are committed together or not at all. It is decided on a
 // batch state, with other requests, and possibly several times.
@@ -29,8 +32,8 @@ type Request struct {
 // Apply checks commands and returns the request that decides them. The error names every command
 // that is not well-formed.
 func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
-	if err := checkPrincipal(req.Principal); err != nil {
-		return nil, err
+	if problem := textProblem(req.Principal.Name, 0, maxPrincipal); problem != "" {
+		return nil, refuse(dibs.CodeInvalidValue, "the principal's name %s", problem)
 	}
 	if len(req.Commands) == 0 {
 		return nil, refuse(dibs.CodeInvalidValue, "there is no command to apply")
@@ -40,30 +43,17 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	}
 	p := &preparer{policies: set, principal: req.Principal}
 	decisions := make([]decision, len(req.Commands))
-	var failures []dibs.Failure
+	var failed failures
 	for i, command := range req.Commands {
-		var err *dibs.Error
-		if decisions[i], err = p.prepare(command); err != nil {
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-		}
+		decisions[i] = p.prepare(command)
+		failed.add(i, p.takeRefusal())
 	}
-	switch {
-	case len(failures) == 0:
-		return &Request{decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun}, nil
-	case len(req.Commands) == 1:
-		return nil, failures[0].Err
-	default:
-		return nil, Several(failures, len(req.Commands))
+	if len(failed) > 0 && len(req.Commands) == 1 {
+		return nil, failed[0].Err
 	}
-}
-
-const maxPrincipal = 255
-
-func checkPrincipal(p dibs.Principal) *dibs.Error {
-	if problem := textProblem(p.Name, 0, maxPrincipal); problem != "" {
-		return refuse(dibs.CodeInvalidValue, "the principal's name %s", problem)
-	}
-	return nil
+	return &Request{
+		decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun,
+	}, Several(failed, len(req.Commands))
 }
 
 // Decide runs the request's decisions on the batch state. A refused request changes nothing.
@@ -74,7 +64,16 @@ func (r *Request) Decide(b *Batch) {
 		result, err := r.decisions[0](r.view)
 		r.results, r.err = []dibs.Result{result}, err
 	} else {
-		r.decideList()
+		// Each sees what the decisions before it changed. After a refusal the rest runs too, so that
+		// the error names every command that fails.
+		r.results = make([]dibs.Result, len(r.decisions))
+		var failed failures
+		for i, decide := range r.decisions {
+			result, err := r.view.try(decide)
+			r.results[i] = result
+			failed.add(i, err)
+		}
+		r.err = Several(failed, len(r.decisions))
 	}
 	if r.view.fault != nil {
 		r.err = r.view.fault
@@ -82,25 +81,11 @@ func (r *Request) Decide(b *Batch) {
 	if r.err != nil || r.dryRun {
 		r.view.changes, r.view.events, r.view.renewed, r.view.redacts = nil, nil, nil, nil
 	}
-	r.view.accept()
-}
-
-// decideList runs several decisions in order; each sees what the decisions before it changed. After
-// a refusal it runs the rest too, so that the error names every command that fails.
-func (r *Request) decideList() {
-	r.results, r.err = make([]dibs.Result, len(r.decisions)), nil
-	var failures []dibs.Failure
-	for i, decide := range r.decisions {
-		v := r.view.nested()
-		result, err := decide(v)
-		v.close(err == nil)
-		if err != nil {
-			failures = append(failures, dibs.Failure{Index: i, Err: err})
-		}
-		r.results[i] = result
+	for _, c := range r.view.changes { // the requests after this one see them
+		b.current[KeyOf(c.ref)] = c.record
 	}
-	if len(failures) > 0 {
-		r.err = Several(failures, len(r.decisions))
+	for _, ref := range r.view.renewed {
+		b.renewed[KeyOf(ref)] = true
 	}
 }
 
@@ -127,8 +112,21 @@ func (r *Request) Changes() bool { return len(r.view.changes) > 0 }
 // PastEnds returns the ends that the last decision rests on and that no commit has written.
 func (r *Request) PastEnds() []PastEnd { return r.view.pastEnds }
 
-// Several returns one error for the failures of a command with many parts.
+// failures collects the errors of a command with many parts.
+type failures []dibs.Failure
+
+// add notes the error of a part; nil is none.
+func (f *failures) add(part int, err *dibs.Error) {
+	if err != nil {
+		*f = append(*f, dibs.Failure{Index: part, Err: err})
+	}
+}
+
+// Several returns one error for the failures of a command with many parts; nil if there are none.
 func Several(failures []dibs.Failure, total int) *dibs.Error {
+	if len(failures) == 0 {
+		return nil
+	}
 	first := *failures[0].Err
 	first.Message = fmt.Sprintf("%d of %d refused, none was done; number %d: %s",
 		len(failures), total, failures[0].Index+1, first.Message)
@@ -167,3 +165,163 @@ func newQuestion[T any](p *preparer, answer func(v *view) (T, *dibs.Error)) *Job
 
 // Result returns the outcome of the last decision.
 func (j *Job[T]) Result() (T, *dibs.Error) { return j.outcome, j.err }
+
+// decision is a prepared command: a pure function that reads records through the view and changes
+// them, or refuses. It may run several times, and keeps nothing between two runs.
+type decision func(v *view) (dibs.Result, *dibs.Error)
+
+// preparer checks commands of a principal under a set of policies.
+type preparer struct {
+	policies  *Policies
+	principal dibs.Principal
+
+	// wants are the records that the decisions are known to read; likelyAbsent are those of them
+	// that are most likely absent. They only save loads: a decision can ask for more.
+	wants, likelyAbsent []dibs.Ref
+
+	// refused is the first refusal of the command. The checks after it change nothing.
+	refused *dibs.Error
+}
+
+// prepare makes all checks that need no record, and returns the decision. It runs on the caller's
+// goroutine. Every command has a case here and in [Locations].
+func (p *preparer) prepare(command dibs.Command) decision {
+	switch c := command.(type) {
+	case nil:
+		p.check(refuse(dibs.CodeInvalidValue, "the command is nil"))
+		return nil
+	case dibs.Reserve:
+		return p.reserve(c)
+	case dibs.ReserveAll:
+		return p.reserveAll(c)
+	case dibs.ReserveFirst:
+		return p.reserveFirst(c)
+	case dibs.Extend:
+		return p.extend(c)
+	case dibs.Confirm:
+		return p.confirm(c)
+	case dibs.Release:
+		return p.release(c)
+	case dibs.Claim:
+		return p.claim(c)
+	case dibs.Rename:
+		return p.rename(c)
+	case dibs.Archive:
+		return p.setArchived(c.Scope, c.Entity, true, dibs.EventArchived)
+	case dibs.Restore:
+		return p.setArchived(c.Scope, c.Entity, false, dibs.EventRestored)
+	case dibs.Delete:
+		return p.delete(c)
+	case dibs.Decommission:
+		return p.decommission(c)
+	case dibs.Transfer:
+		return p.transfer(c)
+	case dibs.Swap:
+		return p.swap(c)
+	case dibs.Rekey:
+		return p.rekey(c)
+	case dibs.Settle:
+		return p.settle(c)
+	default:
+		p.check(refuse(dibs.CodeInvalidValue, "unknown command type %T", command))
+		return nil
+	}
+}
+
+// check refuses the command if a check of it returned an error. The first one counts.
+func (p *preparer) check(err *dibs.Error) { p.refused = cmp.Or(p.refused, err) }
+
+// takeRefusal returns the refusal of the command, or of one of its parts, and gets ready for the
+// next.
+func (p *preparer) takeRefusal() *dibs.Error {
+	err := p.refused
+	p.refused = nil
+	return err
+}
+
+func (p *preparer) want(refs ...dibs.Ref) { p.wants = append(p.wants, refs...) }
+
+// expectAbsent is want for a record that is most likely absent.
+func (p *preparer) expectAbsent(ref dibs.Ref) {
+	p.want(ref)
+	p.likelyAbsent = append(p.likelyAbsent, ref)
+}
+
+// Locations returns where a command applies. It leaves out namespaces and scopes that are not
+// well-formed.
+func Locations(command dibs.Command) []Location {
+	switch c := command.(type) {
+	case dibs.Reserve:
+		return inNamespace(c.Namespace)
+	case dibs.ReserveAll:
+		var all []Location
+		for _, r := range c.Reservations {
+			all = append(all, inNamespace(r.Namespace)...)
+		}
+		return all
+	case dibs.ReserveFirst:
+		return inNamespace(c.Namespace)
+	case dibs.Extend:
+		return ofReservation(c.ID)
+	case dibs.Confirm:
+		return ofReservation(c.ID)
+	case dibs.Release:
+		return ofReservation(c.ID)
+	case dibs.Claim:
+		return inNamespace(c.Namespace)
+	case dibs.Rename:
+		return inNamespace(c.Namespace)
+	case dibs.Archive:
+		return inScope(c.Scope, c.Entity)
+	case dibs.Restore:
+		return inScope(c.Scope, c.Entity)
+	case dibs.Delete:
+		return inScope(c.Scope, c.Entity)
+	case dibs.Decommission:
+		return inNamespace(c.Namespace)
+	case dibs.Transfer:
+		return inNamespace(c.Namespace)
+	case dibs.Swap:
+		return inNamespace(c.Namespace)
+	case dibs.Rekey:
+		return inNamespace(c.Namespace)
+	case dibs.Settle:
+		return ofReservation(c.ID)
+	default:
+		return nil
+	}
+}
+
+// Location says where a command applies: in a scope, or wherever a reservation is stored.
+type Location struct {
+	Name      string // for messages
+	Namespace string // empty if the command names no namespace; so is Kind
+	Kind      string
+	Scope     string
+	ID        dibs.ID // of the reservation; zero if the scope is known
+}
+
+// inNamespace returns the location of a namespace, or none if the namespace is not well-formed:
+// such a command is refused anyway.
+func inNamespace(namespace string) []Location {
+	scope, kind, err := splitNamespace(namespace)
+	if err != nil {
+		return nil
+	}
+	return []Location{{Name: namespace, Namespace: namespace, Kind: kind, Scope: scope}}
+}
+
+// inScope returns the location of an entity.
+func inScope(scope string, entity dibs.Entity) []Location {
+	if checkScope(scope) != nil {
+		return nil
+	}
+	name := entity.String()
+	if scope != "" {
+		name += " of scope " + scope
+	}
+	return []Location{{Name: name, Scope: scope}}
+}
+
+// ofReservation returns the location of a reservation, whose scope is not known.
+func ofReservation(id dibs.ID) []Location { return []Location{{Name: id.String(), ID: id}} }

@@ -62,8 +62,8 @@ func (p *preparer) candidates(namespace, model string, parts, random []string) (
 	}
 	seen := make(map[dibs.ID]bool)
 	add := func(list *[]*target, value string) {
-		t, err := p.newTarget(namespace, value, "", false)
-		if err == nil && !seen[t.id] {
+		t := p.newTarget(namespace, value, "", false)
+		if p.takeRefusal() == nil && !seen[t.id] {
 			seen[t.id] = true
 			*list = append(*list, t)
 		}
@@ -118,24 +118,6 @@ func (v *view) surelyFree(t *target) bool {
 		}
 	}
 	return t.refuseTaken(n, dibs.Entity{}) == nil
-}
-
-// join asks the profile to append a word to a canonical form. The default joins with a hyphen, and
-// cuts a canonical form that is too long.
-func (p *policy) join(canonical, word string) (joined string) {
-	joiner, ok := p.Profile.(dibs.Joiner)
-	if !ok {
-		if most := max(0, maxValue-len(word)-1); len(canonical) > most {
-			canonical = strings.ToValidUTF8(canonical[:most], "") // without a part of a character
-		}
-		return canonical + "-" + word
-	}
-	defer func() { // the profile may be user code
-		if recover() != nil {
-			joined = ""
-		}
-	}()
-	return joiner.Join(canonical, word)
 }
 
 // withoutNumber turns "alice-2" into "alice", so that the next is not "alice-2-2".

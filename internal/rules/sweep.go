@@ -11,60 +11,51 @@ type Swept struct {
 // Sweep writes the ends of a record that is due, or purges the record.
 func (set *Policies) Sweep(ref dibs.Ref) *Job[Swept] {
 	p := set.preparer(ref)
-	return newJob(p, func(v *view) (Swept, *dibs.Error) {
+	return newJob(p, func(v *view) (swept Swept, _ *dibs.Error) {
 		if v.absent(ref) { // another sweep was faster
 			return Swept{}, nil
 		}
-		switch ref.Kind {
-		case dibs.KindName:
-			return p.sweepName(v, ref)
-		case dibs.KindEntity:
-			return Swept{Changed: p.sweepEntity(v, ref)}, nil
-		default:
-			return Swept{Changed: sweepDocument(v, ref)}, nil
+		switch r := v.get(ref).(type) {
+		case *dibs.NameRecord:
+			swept.Suspect = v.sweepName(ref)
+		case *dibs.EntityRecord:
+			if r.Due.Reached(v.now) {
+				p.sweepEntity(v, r)
+			}
+		case *dibs.Document:
+			if r.Due.Reached(v.now) {
+				v.put(ref, nil)
+			}
 		}
+		swept.Changed = len(v.changes) > 0
+		return swept, nil
 	})
 }
 
 // sweepName writes into the row and the history what ended by itself, and purges a name that was
-// never confirmed and is old enough. A suspect is only reported: its witness is asked outside of
+// never confirmed and is old enough. A suspect is only returned: its witness is asked outside of
 // any decision.
-func (p *preparer) sweepName(v *view, ref dibs.Ref) (result Swept, err *dibs.Error) {
+func (v *view) sweepName(ref dibs.Ref) (suspect *dibs.Name) {
 	n := v.nameByID(ref.ID, ref.Scope)
 	if n.State == dibs.Suspect && n.AskAt.Reached(v.now) { // otherwise the witness was just asked
-		name := v.show(n)
-		result.Suspect = &name
+		suspect = new(n.show(v.now))
 	}
 	purgeAt := n.nextDue()
-	switch {
-	case len(n.lapses) > 0:
-		v.saveLapses(n)
-	case n.State == dibs.Free && !n.Established && purgeAt.Reached(v.now):
-		ns, err := p.policies.namespace(n.Namespace)
-		if err != nil {
-			return Swept{}, err
-		}
+	if len(n.lapses) == 0 && n.State == dibs.Free && !n.Established && purgeAt.Reached(v.now) {
 		v.narrow(purgeAt, 0)
-		if err := v.purge(n, ns); err != nil {
-			return Swept{}, err
-		}
-	default:
-		return result, nil
+		v.raiseRecord(n.Namespace, n.Epoch, max(n.Rev, v.removeFromIndex(n)))
+		v.put(n.Ref(), nil)
 	}
-	result.Changed = true
-	return result, nil
+	v.saveLapses(n)
+	return suspect
 }
 
 // sweepEntity gives up the next names of an entity that was deleted with more names than one
-// command may touch. It reports whether it changed anything.
-func (p *preparer) sweepEntity(v *view, ref dibs.Ref) bool {
-	r := v.get(ref).(*dibs.EntityRecord)
-	if !r.Due.Reached(v.now) {
-		return false
-	}
+// command may touch.
+func (p *preparer) sweepEntity(v *view, r *dibs.EntityRecord) {
 	if isForgotten(r) {
-		v.put(ref, nil)
-		return true
+		v.put(r.Ref(), nil)
+		return
 	}
 	e := v.entity(r.Scope, r.Entity)
 	ids, more := v.namesOf(r.Scope, r.Entity)
@@ -75,14 +66,4 @@ func (p *preparer) sweepEntity(v *view, ref dibs.Ref) bool {
 	}
 	p.giveUpAll(v, e, ids)
 	v.saveEntity(e)
-	return true
-}
-
-// sweepDocument deletes a document that is no longer needed. It reports whether it did.
-func sweepDocument(v *view, ref dibs.Ref) bool {
-	if doc := v.get(ref).(*dibs.Document); !doc.Due.Reached(v.now) {
-		return false
-	}
-	v.put(ref, nil)
-	return true
 }

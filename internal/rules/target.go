@@ -3,7 +3,11 @@ package rules
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/calldibs/dibs"
 )
@@ -24,73 +28,64 @@ type target struct {
 	canonical string
 	id        dibs.ID // of its row; in a blind namespace, of the row that would be made now
 	field     string
+	invalid   *dibs.Error // why the value is not a name here; then there is no ID
 
 	hashes    []indexKey // in a blind namespace, the index keys of its row
 	skeletons []indexKey // of a new name, the index keys of its look-alikes
 }
 
 // target finds the name that a value means in a namespace, for a decision that reads it.
-func (p *preparer) target(namespace, value, field string) (*target, *dibs.Error) {
-	t, _, err := p.locate(namespace, value, field)
-	if err == nil {
-		p.want(t.ref())
-		for _, key := range t.hashes {
-			p.want(key.Ref)
-		}
+func (p *preparer) target(namespace, value, field string) *target {
+	t, _ := p.locate(namespace, value, field)
+	p.check(t.invalid)
+	p.want(t.ref())
+	for _, key := range t.hashes {
+		p.want(key.Ref)
 	}
-	return t, err
+	return t
 }
 
 // newTarget is target for a name that the caller wants to have: reserved words are refused, unless
 // the caller asks to override them and the principal has the right.
-func (p *preparer) newTarget(namespace, value, field string, override bool) (*target, *dibs.Error) {
-	t, canonical, err := p.locate(namespace, value, field)
-	if err != nil {
-		return nil, err
+func (p *preparer) newTarget(namespace, value, field string, override bool) *target {
+	t, canonical := p.locate(namespace, value, field)
+	if t.invalid == nil {
+		t.invalid = cmp.Or(p.mayUseWord(t, canonical, override), t.setSkeletons(canonical))
 	}
-	if err := p.mayUseWord(t, canonical, override); err != nil {
-		return nil, err
-	}
-	if err := t.setSkeletons(canonical); err != nil {
-		return nil, err
+	if t.invalid != nil {
+		p.check(t.invalid)
+		return t
 	}
 	p.expectAbsent(t.ref())
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
 		p.expectAbsent(key.Ref)
 	}
-	p.want(namespaceRecordRef(t.namespaceInfo))
-	return t, nil
+	p.want(namespaceRecordRef(t.namespace))
+	return t
 }
 
 // locate works out which name a value means in a namespace. It also returns the canonical form,
 // which must not be kept in a blind namespace.
-func (p *preparer) locate(namespace, value, field string) (*target, string, *dibs.Error) {
+func (p *preparer) locate(namespace, value, field string) (t *target, canonical string) {
 	ns, err := p.policies.namespace(namespace)
+	t = &target{namespaceInfo: ns, value: value, field: cmp.Or(field, ns.kind), invalid: err}
 	if err != nil {
 		err.Field = field
-		return nil, "", err
+		return t, ""
 	}
-	t := &target{namespaceInfo: ns, value: value, field: cmp.Or(field, ns.kind)}
-	if problem := textProblem(value, 1, maxValue); problem != "" {
-		return nil, "", t.invalidValue(value, &dibs.Refusal{Rule: "text", Problem: "it " + problem, At: -1})
-	}
-	canonical, fail := ns.policy.canonical(value)
-	if fail != nil {
-		return nil, "", t.invalidValue(value, fail)
-	}
-	// The profile may be user code: what it returns is checked like any input.
-	if problem := textProblem(canonical, 1, maxValue); problem != "" {
-		return nil, "", t.invalidValue(value, &dibs.Refusal{Rule: "canonical_text", Problem: "its canonical form " + problem, At: -1})
+	canonical, why := ns.policy.canonical(value)
+	if why != nil {
+		t.invalid = t.invalidValue(value, why)
+		return t, ""
 	}
 	t.canonical = canonical
 	if ns.policy.blind() {
 		t.hide(canonical)
 	}
 	t.id = dibs.NameID(namespace, t.canonical)
-	return t, canonical, nil
+	return t, canonical
 }
 
-// mayUseWord refuses a reserved word.
 func (p *preparer) mayUseWord(t *target, canonical string, override bool) *dibs.Error {
 	words := t.policy.ReservedWords
 	if words == nil || !words.Reserved(canonical) || (override && p.principal.HasIn(t.namespace, dibs.OverrideReserved)) {
@@ -149,7 +144,6 @@ func (t *target) key() string { return t.namespace + ":" + t.canonical }
 
 func (t *target) ref() dibs.Ref { return nameRef(t.scope, t.id) }
 
-// refuse makes an error about this name.
 func (t *target) refuse(code dibs.Code, format string, args ...any) *dibs.Error {
 	return t.about(refuse(code, format, args...))
 }
@@ -180,4 +174,45 @@ func (t *target) invalidValue(value string, why error) *dibs.Error {
 	err := t.refuse(dibs.CodeInvalidValue, "the value is not valid here: it breaks the rule %s", refusal.Rule)
 	err.Refusal = &dibs.Refusal{Rule: refusal.Rule, Problem: "breaks the rule " + refusal.Rule, At: -1}
 	return err
+}
+
+func refuse(code dibs.Code, format string, args ...any) *dibs.Error {
+	return &dibs.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// textProblem says why s is not a text of minLen to maxLen bytes of UTF-8 without control
+// characters, or nothing.
+func textProblem(s string, minLen, maxLen int) string {
+	switch {
+	case len(s) < minLen:
+		return "is empty"
+	case len(s) > maxLen:
+		return fmt.Sprintf("has %d bytes, more than the %d allowed", len(s), maxLen)
+	case !utf8.ValidString(s):
+		return "is not valid UTF-8"
+	}
+	if i := strings.IndexFunc(s, unicode.IsControl); i >= 0 {
+		return fmt.Sprintf("has a control character at byte %d", i)
+	}
+	return ""
+}
+
+func checkAtMost(count, allowed int, what string) *dibs.Error {
+	if count <= allowed {
+		return nil
+	}
+	return refuse(dibs.CodeTooLarge, "%d %s, more than the %d allowed", count, what, allowed)
+}
+
+// quote shows untrusted text in a message: escaped, and cut if it is long.
+func quote(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return fmt.Sprintf("%q", s)
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q…", s[:cut])
 }

@@ -35,55 +35,40 @@ type view struct {
 	fault *dibs.Error // a record that the decision rests on cannot be decoded
 }
 
-// nested returns a view for one part of a request. Its reads always count; its changes count once
-// it is closed with merge.
-func (v *view) nested() *view {
-	return &view{batch: v.batch, parent: v, now: v.now, actor: v.actor}
-}
-
-// close ends a nested view, with its changes merged into its parent or dropped. A dropped part may
-// have found a record absent that no other part writes; Commit cannot check that.
-func (v *view) close(merge bool) {
-	p := v.parent
-	for _, ref := range v.reads {
-		if !merge && p.peek(ref) == nil {
-			p.requireLoad()
+// try runs one part of a request. Its reads always count; its changes count unless it is refused.
+func (v *view) try(part decision) (dibs.Result, *dibs.Error) {
+	nested := &view{batch: v.batch, parent: v, now: v.now, actor: v.actor}
+	result, err := part(nested)
+	for _, ref := range nested.reads {
+		if err != nil && v.peek(ref) == nil {
+			v.requireLoad() // Commit cannot check that it is absent: no other part may write it
 			continue
 		}
-		p.noteRead(ref)
+		v.noteRead(ref, nil)
 	}
-	p.window = p.window.Intersect(v.window)
-	p.fault = cmp.Or(p.fault, v.fault)
-	p.pastEnds = append(p.pastEnds, v.pastEnds...)
-	p.dependent = p.dependent || v.dependent
-	if !merge {
-		return
+	v.window = v.window.Intersect(nested.window)
+	v.fault = cmp.Or(v.fault, nested.fault)
+	v.pastEnds = append(v.pastEnds, nested.pastEnds...)
+	v.dependent = v.dependent || nested.dependent
+	if err != nil {
+		return result, err
 	}
-	for _, c := range v.changes {
-		p.put(c.ref, c.record)
+	for _, c := range nested.changes {
+		v.put(c.ref, c.record)
 	}
-	for _, ref := range v.renewed {
-		p.renew(ref)
+	for _, ref := range nested.renewed {
+		v.renew(ref)
 	}
-	p.events = append(p.events, v.events...)
-	p.redacts = append(p.redacts, v.redacts...)
-}
-
-// accept makes the changes of an outermost view visible to the requests after it.
-func (v *view) accept() {
-	for _, c := range v.changes {
-		v.batch.current[KeyOf(c.ref)] = c.record
-	}
-	for _, ref := range v.renewed {
-		v.batch.renewed[KeyOf(ref)] = true
-	}
+	v.events = append(v.events, nested.events...)
+	v.redacts = append(v.redacts, nested.redacts...)
+	return result, nil
 }
 
 // get returns the record as this decision sees it, or nil. Commit checks that the record has not
 // changed.
 func (v *view) get(ref dibs.Ref) dibs.Record {
 	r := v.peek(ref)
-	v.noteRead(withScope(ref, r))
+	v.noteRead(ref, r)
 	return r
 }
 
@@ -98,7 +83,7 @@ func (v *view) peek(ref dibs.Ref) dibs.Record {
 	r, changed := v.batch.get(ref)
 	if changed {
 		v.dependent = true
-		v.noteRead(withScope(ref, r))
+		v.noteRead(ref, r)
 	}
 	return r
 }
@@ -121,20 +106,15 @@ func (v *view) requireLoad() {
 	}
 }
 
-// noteRead records that the decision read a record.
-func (v *view) noteRead(ref dibs.Ref) {
+// noteRead records that the decision read a record. A caller that asks by ID does not know the
+// scope, which the record has.
+func (v *view) noteRead(ref dibs.Ref, record dibs.Record) {
+	if record != nil {
+		ref = record.Ref()
+	}
 	if !slices.ContainsFunc(v.reads, func(r dibs.Ref) bool { return r.ID == ref.ID && r.Kind == ref.Kind }) {
 		v.reads = append(v.reads, ref)
 	}
-}
-
-// withScope returns a ref with the scope of its record, which a caller that asks by ID does not
-// know.
-func withScope(ref dibs.Ref, r dibs.Record) dibs.Ref {
-	if r == nil {
-		return ref
-	}
-	return r.Ref()
 }
 
 func (v *view) find(ref dibs.Ref) (int, bool) {
@@ -158,11 +138,8 @@ func (v *view) renew(ref dibs.Ref) {
 	v.events = dropEvents(ref, v.events)
 }
 
-// dropEvents removes the events of a name that is renewed.
+// dropEvents removes the events of a name that is renewed. Other events have no ID.
 func dropEvents(ref dibs.Ref, events []dibs.Event) []dibs.Event {
-	if ref.Kind != dibs.KindName {
-		return events
-	}
 	return slices.DeleteFunc(events, func(e dibs.Event) bool { return e.ID == ref.ID })
 }
 

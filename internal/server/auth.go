@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -26,6 +27,7 @@ type requestInfo struct {
 	visitor limit.Visitor
 	kind    kind
 	header  http.Header // of the response
+	fresh   bool        // it asks for a fresh answer
 	hidden  atomic.Bool // a reservation was hidden from the caller
 }
 
@@ -33,6 +35,7 @@ type requestInfo struct {
 func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	info := &requestInfo{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
+	info.fresh = strings.Contains(strings.ToLower(r.Header.Get("Cache-Control")), "no-cache")
 	var p *problem
 	if info.caller, p = s.signIn(r, info.visitor); p == nil {
 		p = s.charge(info, info.kind, 1)
@@ -48,7 +51,7 @@ func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
 	defer leave()
 	connectionOf(r).markAuthenticated()
 	if unbounded(r) {
-		clearWriteDeadline(w)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	next(huma.WithValue(ctx, infoKey{}, info))
 	if info.hidden.Load() {
@@ -122,8 +125,12 @@ func (s *Server) signInProblem(err error, shown bool) *problem {
 		refusal = &access.RefusedError{Reason: access.UnknownKey, Detail: "this API key is unknown, revoked or expired"}
 	}
 	s.cfg.Metrics.deny(refusal.Reason)
+	challenge := `Bearer realm="dibs"`
+	if shown { // RFC 6750, section 3.1
+		challenge += `, error="invalid_token"`
+	}
 	p := newProblem(http.StatusUnauthorized, "UNAUTHORIZED", refusal.Detail)
-	p.badToken = shown
+	p.header = http.Header{"Www-Authenticate": {challenge}}
 	return p
 }
 
@@ -143,6 +150,20 @@ func callerOf(ctx context.Context) access.Caller { return infoOf(ctx).caller }
 func (s *Server) registry(ctx context.Context) *dibs.Registry {
 	info := infoOf(ctx)
 	return s.cfg.Registry.As(dibs.Principal{Name: info.caller.Name, Grants: info})
+}
+
+// reader answers queries that allow a stale answer: the registry, or a cache in front of it.
+type reader interface {
+	Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error)
+	Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error)
+}
+
+// reader returns the cache if there is one and the request allows it, else the registry.
+func (s *Server) reader(ctx context.Context) reader {
+	if s.cfg.Cache == nil || infoOf(ctx).fresh {
+		return s.registry(ctx)
+	}
+	return s.cfg.Cache
 }
 
 // Allow reports whether the caller may apply a command to a reservation in a namespace.
@@ -214,4 +235,37 @@ func (s *Server) maySomewhere(ctx context.Context, verbs ...access.Verb) error {
 func (s *Server) forbidden(verb access.Verb, where string) *problem {
 	s.cfg.Metrics.deny(access.Forbidden)
 	return newProblem(http.StatusForbidden, "FORBIDDEN", fmt.Sprintf("this caller lacks the right %q %s", verb, where))
+}
+
+// signIn returns the caller of a request, or a problem. An address with too many failures is
+// rejected without authentication. Credentials that were accepted from that address before still
+// are, so that one client cannot lock out others behind the same address.
+func (s *Server) signIn(r *http.Request, from limit.Visitor) (access.Caller, *problem) {
+	buckets := s.limits.signIns
+	if buckets == nil || !from.Known || s.cfg.Authenticate == nil {
+		return s.identify(r)
+	}
+	address, shown := from.Addr.String(), credentials(r)
+	if verdict := buckets.Peek(from.Addr, 1); !verdict.OK && !s.limits.goodCredentials.Has(address, shown) {
+		return access.Caller{}, s.tooMany(bySignIn, "signIn", buckets.Rate(), verdict, "too many failed sign-ins from this address")
+	}
+	caller, p := s.identify(r)
+	switch {
+	case p == nil:
+		s.limits.goodCredentials.Add(address, shown)
+	case p.Status == http.StatusUnauthorized:
+		buckets.Take(from.Addr, 1)
+	}
+	return caller, p
+}
+
+// credentials returns the Authorization header, or the signature of the client certificate.
+func credentials(r *http.Request) string {
+	if header := r.Header.Get("Authorization"); header != "" {
+		return header
+	}
+	if c := certificateOf(r); c != nil {
+		return string(c.Signature)
+	}
+	return ""
 }

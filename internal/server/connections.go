@@ -112,7 +112,6 @@ func (c *connections) awaitNone(ctx context.Context, most time.Duration) {
 	}
 }
 
-// connection is the connection of a request.
 type connection struct {
 	surplus           bool        // over the limit
 	markAuthenticated func()      // notes that a caller has signed in on it

@@ -2,13 +2,23 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/calldibs/dibs/dibsotel"
 )
 
 // statusClientGone is the status in metrics for a request whose client disconnected: it is not
@@ -66,37 +76,22 @@ func streaming(r *http.Request) bool {
 // longRunning reports whether the request is for work without a time limit. The client can
 // cancel it.
 func longRunning(r *http.Request) bool {
-	if r.Method != http.MethodPost {
-		return false
-	}
-	return r.URL.Path == recanonicalizePath || r.URL.Path == sweepPath || r.URL.Path == forgetPath
+	return r.Method == http.MethodPost && slices.Contains([]string{recanonicalizePath, sweepPath, forgetPath}, r.URL.Path)
 }
 
-// notFound answers an unknown path or method with a problem. The handler is the mux's own.
+// notFound answers an unknown path or method with a problem, and an unclean path with the redirect
+// of the mux's own handler.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	answer := &headerRecorder{header: make(http.Header)}
-	handler.ServeHTTP(answer, r)
-	switch answer.status {
+	out := &errorFilter{ResponseWriter: w}
+	handler.ServeHTTP(out, r)
+	switch out.status {
 	case http.StatusMethodNotAllowed:
-		allow := answer.header.Get("Allow")
-		w.Header().Set("Allow", allow)
-		writeProblem(w, newProblem(answer.status, "METHOD_NOT_ALLOWED", fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, allow)))
-	case http.StatusNotFound, 0:
-		writeProblem(w, newProblem(http.StatusNotFound, "NOT_FOUND", "no such path: see /docs for all paths"))
-	default: // a redirect to the clean path
-		handler.ServeHTTP(w, r)
+		detail := fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, w.Header().Get("Allow"))
+		writeProblem(w, newProblem(out.status, "METHOD_NOT_ALLOWED", detail))
+	case http.StatusNotFound:
+		writeProblem(w, newProblem(out.status, "NOT_FOUND", "no such path: see /docs for all paths"))
 	}
 }
-
-// headerRecorder keeps the status and headers of a response.
-type headerRecorder struct {
-	header http.Header
-	status int
-}
-
-func (h *headerRecorder) Header() http.Header         { return h.header }
-func (h *headerRecorder) WriteHeader(status int)      { h.status = status }
-func (h *headerRecorder) Write(b []byte) (int, error) { return len(b), nil }
 
 // finish answers a panic, and counts and logs the request.
 func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked any) {
@@ -157,3 +152,112 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 // Unwrap is for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// unreadTimeout is how long a client may take to send the rest of a body that the server does
+// not read. A client that takes longer loses its connection.
+const unreadTimeout = time.Second
+
+// withDeadline bounds the time for a request's body to arrive, for the work, and for the client
+// to accept the response. The work of an unbounded request is bounded only until its caller is
+// authenticated, see [Server.authenticate].
+func (s *Server) withDeadline(w http.ResponseWriter, r *http.Request, start time.Time) (*http.Request, *requestBody, context.CancelFunc) {
+	deadline := start.Add(s.cfg.RequestTimeout)
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(deadline.Add(s.cfg.RequestTimeout)) // leaves time to send a problem about the deadline
+	ctx, cancel := r.Context(), context.CancelFunc(func() {})
+	if !unbounded(r) {
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+	}
+	r = r.WithContext(ctx)
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, nil, cancel
+	}
+	_ = control.SetReadDeadline(deadline)
+	body := &requestBody{ReadCloser: r.Body, control: control, unreadTimeout: min(unreadTimeout, s.cfg.RequestTimeout)}
+	r.Body = body
+	return r, body, cancel
+}
+
+// unbounded reports whether a request may take longer than the request timeout.
+func unbounded(r *http.Request) bool { return streaming(r) || longRunning(r) }
+
+// requestBody is a body that must arrive by a deadline. Nil means that there is no body.
+type requestBody struct {
+	io.ReadCloser
+	control       *http.ResponseController
+	unreadTimeout time.Duration
+	ended         bool // it was read to its end
+	abandoned     bool // the rest is not needed
+}
+
+// Read clears the deadline at the end of the body. From then on net/http itself reads from the
+// connection, to notice a disconnect; a deadline would cancel the contexts of this request and
+// of every later one on the connection.
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) && !b.ended {
+		b.ended = true
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// abandon shortens the deadline for what was not read: net/http reads the rest of a body before
+// it sends a response.
+func (b *requestBody) abandon() {
+	if b != nil && !b.ended && !b.abandoned {
+		b.abandoned = true
+		_ = b.control.SetReadDeadline(time.Now().Add(b.unreadTimeout))
+	}
+}
+
+// The attributes of a request's span, by OpenTelemetry's conventions for HTTP, without url.path:
+// it contains values.
+const (
+	methodKey = attribute.Key("http.request.method")
+	routeKey  = attribute.Key("http.route")
+	statusKey = attribute.Key("http.response.status_code")
+)
+
+// callersTrace reads the trace context of a request, by the W3C format.
+var callersTrace = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+
+// traced starts the span of a request of the API. Pages, probes and streams have none: a
+// stream's span would last for hours and have a child for every poll.
+func (s *Server) traced(r *http.Request) *http.Request {
+	if s.cfg.TracerProvider == nil || streaming(r) || !strings.HasPrefix(r.URL.Path, "/v1/") {
+		return r
+	}
+	ctx := callersTrace.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, _ = s.cfg.TracerProvider.Tracer(dibsotel.Scope+"/server").Start(ctx, knownMethod(r.Method), trace.WithSpanKind(trace.SpanKindServer))
+	return r.WithContext(ctx)
+}
+
+// endTrace ends the span of a request, and returns its trace id as attributes for the log.
+func endTrace(ctx context.Context, method, route string, status int) []any {
+	span := trace.SpanFromContext(ctx)
+	if !span.SpanContext().IsValid() {
+		return nil
+	}
+	if span.IsRecording() {
+		span.SetName(route)
+		span.SetAttributes(methodKey.String(knownMethod(method)), routeKey.String(pathOf(route)), statusKey.Int(status))
+		if status >= http.StatusInternalServerError {
+			span.SetStatus(otelcodes.Error, http.StatusText(status))
+		}
+	}
+	span.End()
+	return []any{"trace", span.SpanContext().TraceID().String()}
+}
+
+// knownMethod returns a standard method, or _OTHER: the set of attribute values must stay small.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return "_OTHER"
+	}
+}
+
+func pathOf(route string) string { return route[strings.IndexByte(route, ' ')+1:] }

@@ -2,11 +2,16 @@ package server
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -92,7 +97,6 @@ const (
 	proxying // a proxy resolves for one of its visitors
 )
 
-// kindOf returns the kind of an operation.
 func kindOf(op *huma.Operation) kind {
 	switch op.OperationID {
 	case "checkName", "checkNames":
@@ -127,13 +131,7 @@ func (s *Server) chargePage(r *requestInfo, size int) *problem {
 func (s *Server) chargeCommands(r *requestInfo, commands []dibs.Command, dryRun bool) *problem {
 	names := 0
 	for _, c := range commands {
-		n := 1
-		if count := s.commands[c.Op()].names; count != nil {
-			// The registry refuses a list that is longer than the rules allow; it costs no more than
-			// the longest one that they do allow.
-			n = min(max(1, count(c)), maxCommands)
-		}
-		names += n
+		names += namesOf(c)
 	}
 	kind, most := r.kind, s.limits.writes.Rate().N
 	if dryRun { // a dry run only reads
@@ -198,3 +196,213 @@ func showLimit(h http.Header, policy string, r limit.Rate, v limit.Decision) {
 
 // seconds rounds up: a retry a moment too early would be rejected.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// alwaysAdmitted reports whether a request is answered whatever the load: operators need health
+// and metrics most when the server is overloaded.
+func alwaysAdmitted(r *http.Request) bool {
+	return slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, r.URL.Path)
+}
+
+// admit admits a request or rejects it, before its body is read and before its caller is
+// authenticated. The caller of admit must call leave when an admitted request ends.
+func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) {
+	leave = func() {}
+	surplus := connectionOf(r).surplus
+	if surplus {
+		w.Header().Set("Connection", "close")
+	}
+	switch {
+	case alwaysAdmitted(r):
+		return leave, nil
+	case surplus:
+		return nil, s.shed(w, byConnections)
+	}
+	if p := s.chargeAddress(w, r); p != nil {
+		return nil, p
+	}
+	if streaming(r) {
+		if s.limits.streams.Acquire(r.Context()) != limit.Admitted {
+			return nil, s.shed(w, byStreams)
+		}
+		return s.limits.streams.Release, nil
+	}
+	leaveShare, p := s.enterShare(w, r)
+	if p != nil {
+		return nil, p
+	}
+	switch s.limits.gate.Acquire(r.Context()) {
+	case limit.QueueFull:
+		leaveShare()
+		return nil, s.shed(w, byInFlight)
+	case limit.TimedOut:
+		leaveShare()
+		return nil, s.shed(w, byQueue)
+	case limit.Admitted:
+	}
+	s.cfg.Metrics.inFlight.Inc()
+	return func() {
+		s.cfg.Metrics.inFlight.Dec()
+		s.limits.gate.Release()
+		leaveShare()
+	}, nil
+}
+
+// enterShare takes one of the slots of the request's caller. All requests without credentials
+// share the same slots.
+func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *problem) {
+	caller := credentials(r)
+	leaveShare, entry := s.limits.gateByCredentials.Acquire(r.Context(), caller)
+	if entry != limit.Admitted {
+		return nil, s.notEntered(w, entry)
+	}
+	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
+		return leaveShare, nil
+	}
+	leaveLarge, entry := s.limits.largeByCredentials.Acquire(r.Context(), caller)
+	if entry != limit.Admitted {
+		leaveShare()
+		return nil, s.notEntered(w, entry)
+	}
+	if s.limits.large.Acquire(r.Context()) != limit.Admitted {
+		leaveLarge()
+		leaveShare()
+		return nil, s.shed(w, byInFlight)
+	}
+	return func() {
+		s.limits.large.Release()
+		leaveLarge()
+		leaveShare()
+	}, nil
+}
+
+// notEntered returns the problem for a request whose caller has no free slot.
+func (s *Server) notEntered(w *recorder, entry limit.Admission) *problem {
+	if entry == limit.QueueFull {
+		return s.overShare("requests")
+	}
+	return s.shed(w, byQueue)
+}
+
+// takeShare takes one of the requests, or of the streams, that a caller may have open at once.
+func (s *Server) takeShare(r *http.Request, caller string) (leave func(), p *problem) {
+	shares, of := s.limits.gateByCaller, "requests"
+	if streaming(r) {
+		shares, of = s.limits.streamsByCaller, "streams"
+	}
+	if caller == "" {
+		return func() {}, nil
+	}
+	leave, entry := shares.Acquire(r.Context(), caller)
+	if entry != limit.Admitted {
+		return nil, s.overShare(of)
+	}
+	return leave, nil
+}
+
+func (s *Server) overShare(of string) *problem {
+	s.rejected(byShare)
+	return newProblem(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
+		"this caller has the maximum of "+of+" per caller open: nothing happened; end some of them, or try again in a moment")
+}
+
+func (s *Server) chargeAddress(w http.ResponseWriter, r *http.Request) *problem {
+	buckets := s.limits.addresses
+	if buckets == nil {
+		return nil
+	}
+	visitor := s.limits.proxies.Visitor(r)
+	if !visitor.Known {
+		return nil
+	}
+	verdict := buckets.Take(visitor.Addr, 1)
+	if verdict.OK {
+		showLimit(w.Header(), "address", buckets.Rate(), verdict)
+		return nil
+	}
+	return s.tooMany(byAddress, "address", buckets.Rate(), verdict, fmt.Sprintf("this address has sent more than %s requests", buckets.Rate()))
+}
+
+// shed returns the problem for a request that the server has no capacity for. Retry-After varies,
+// so that not all clients come back at the same time.
+func (s *Server) shed(w *recorder, reason limitReason) *problem {
+	s.rejected(reason)
+	w.shed = true
+	return &overloaded[rand.IntN(len(overloaded))]
+}
+
+// overloaded are the problems of shed, encoded beforehand: shedding must be cheap.
+var overloaded = func() (answers [2]problem) {
+	for i := range answers {
+		p := newProblem(http.StatusServiceUnavailable, string(dibs.CodeUnavailable), "the server is overloaded: nothing happened; try again in a moment")
+		p.header = http.Header{"Retry-After": {strconv.Itoa(1 + i)}}
+		p.encoded, _ = json.Marshal(&p.Problem)
+		answers[i] = *p
+	}
+	return answers
+}()
+
+// logEvery is how often the log repeats a message about requests of one reason: a flood of
+// requests must not flood the log.
+const logEvery = 10 * time.Second
+
+type logLimiter struct {
+	mu      sync.Mutex
+	reasons map[limitReason]unlogged
+}
+
+// unlogged is how many requests came since the last message.
+type unlogged struct {
+	count int
+	last  time.Time
+}
+
+// add counts one. If a message is due, it returns the count since the last message, else 0.
+func (l *logLimiter) add(reason limitReason, now time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reasons == nil {
+		l.reasons = make(map[limitReason]unlogged)
+	}
+	u := l.reasons[reason]
+	u.count++
+	if now.Sub(u.last) < logEvery {
+		l.reasons[reason] = u
+		return 0
+	}
+	l.reasons[reason] = unlogged{last: now}
+	return u.count
+}
+
+// Reasons of the log limiter alone.
+const (
+	byFailure limitReason = "failure" // requests that could not be answered
+	byPing    limitReason = "ping"    // pings of an engine that does not answer
+)
+
+// rejected counts a rejected request, and logs it if a message is due.
+func (s *Server) rejected(reason limitReason) {
+	s.cfg.Metrics.limited.WithLabelValues(string(reason)).Inc()
+	if n := s.limits.log.add(reason, time.Now()); n > 0 {
+		s.cfg.Logger.Warn("requests rejected", "reason", string(reason), "requests", n)
+	}
+}
+
+// logFailure logs that requests could not be answered, if a message is due. The health monitor
+// logs failures of the store, and a client that disconnected is not a failure.
+func (s *Server) logFailure(e *dibs.Error) {
+	if e.Code != dibs.CodeUnavailable && e.Code != dibs.CodeOutcomeUnknown { // it was answered
+		return
+	}
+	_, failing := s.cfg.Health.Failing()
+	if errors.Is(e, context.Canceled) || e.Cause != "" && failing {
+		return
+	}
+	s.warn(byFailure, "requests could not be answered", "requests", "error", e)
+}
+
+// warn logs a message about requests of one reason, with their count, if one is due.
+func (s *Server) warn(reason limitReason, message, counted string, args ...any) {
+	if n := s.limits.log.add(reason, time.Now()); n > 0 {
+		s.cfg.Logger.Warn(message, append(args, counted, n)...)
+	}
+}

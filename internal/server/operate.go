@@ -66,9 +66,7 @@ func (s *Server) recanonicalize(ctx context.Context, in *recanonicalizeInput) (*
 	return ok(body), nil
 }
 
-type forgetInput struct{ Body wire.ForgetRequest }
-
-func (s *Server) forget(ctx context.Context, in *forgetInput) (*answer[wire.Forgetting], error) {
+func (s *Server) forget(ctx context.Context, in *struct{ Body wire.ForgetRequest }) (*answer[wire.Forgetting], error) {
 	request := in.Body.ForgetRequest()
 	var err error
 	switch {

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,10 +26,8 @@ const (
 // problem is a wire.Problem as an error.
 type problem struct {
 	wire.Problem
-	cacheControl string      // empty means no-store
-	header       http.Header // further headers; may be nil
-	badToken     bool        // the request had a key or a token that is not valid
-	encoded      []byte      // the JSON, if encoded beforehand
+	header  http.Header // may be nil
+	encoded []byte      // the JSON, if encoded beforehand
 }
 
 // Error returns code and detail.
@@ -42,20 +43,9 @@ func (p *problem) ContentType(string) string { return problemType }
 func (p *problem) GetHeaders() http.Header {
 	h := http.Header{}
 	maps.Copy(h, p.header)
-	if p.cacheControl != "" {
-		h.Set("Cache-Control", p.cacheControl)
-	}
-	switch p.Status {
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		if h.Get("Retry-After") == "" {
-			h.Set("Retry-After", retryAfter)
-		}
-	case http.StatusUnauthorized:
-		challenge := `Bearer realm="dibs"`
-		if p.badToken { // RFC 6750, section 3.1
-			challenge += `, error="invalid_token"`
-		}
-		h.Set("WWW-Authenticate", challenge)
+	retry := p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests
+	if retry && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", retryAfter)
 	}
 	return h
 }
@@ -101,20 +91,16 @@ func (s *Server) withCause(e *dibs.Error) *dibs.Error {
 	return e.Because(cause)
 }
 
-var problemsOnce sync.Once
-
 // useProblems makes the API library answer all errors with our problems.
-func useProblems() {
-	problemsOnce.Do(func() {
-		huma.ValidateStrictCasing = true // a member in another case is unknown
-		huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
-			if message == "cannot read request body" { // the client disconnected
-				return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is shorter than its Content-Length")
-			}
-			return problemFrom(status, message, errs)
+var useProblems = sync.OnceFunc(func() {
+	huma.ValidateStrictCasing = true // a member in another case is unknown
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		if message == "cannot read request body" { // the client disconnected
+			return newProblem(http.StatusBadRequest, "INVALID_REQUEST", "the body is shorter than its Content-Length")
 		}
-	})
-}
+		return problemFrom(status, message, errs)
+	}
+})
 
 // nameMember puts the first failure into the detail and the field, for clients that read nothing
 // else.
@@ -160,4 +146,98 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	if data, err := p.MarshalJSON(); err == nil {
 		_, _ = w.Write(append(data, '\n'))
 	}
+}
+
+const (
+	// maxErrors is how many validation errors of a request a problem lists.
+	maxErrors = 20
+	// maxProblem is how many bytes a problem may have as JSON.
+	maxProblem = 64 << 10
+	// maxDetail is how many bytes a text keeps in a problem that would be too large.
+	maxDetail = 1 << 10
+)
+
+// problemFrom makes a problem of the API library's validation errors. The library's own problem
+// would repeat rejected values, and so leak emails and tokens.
+func problemFrom(status int, message string, errs []error) *problem {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	listed := errs[:min(len(errs), maxErrors)]
+	failures := make([]wire.Failure, len(listed))
+	code := codeOf(status)
+	for i, err := range listed {
+		var detailer huma.ErrorDetailer
+		if errors.As(err, &detailer) {
+			d := detailer.ErrorDetail()
+			failures[i] = wire.Failure{Location: d.Location, Detail: d.Message}
+		} else {
+			failures[i] = wire.Failure{Detail: err.Error()}
+		}
+		if tooLong(failures[i].Detail) { // the code that the rules use
+			status, code = http.StatusUnprocessableEntity, string(dibs.CodeTooLarge)
+		}
+	}
+	p := newProblem(status, code, message)
+	p.Errors = failures
+	p.nameMember()
+	if more := len(errs) - len(listed); more > 0 {
+		p.Errors = append(p.Errors, andMore(more))
+	}
+	return p
+}
+
+func andMore(n int) wire.Failure { return wire.Failure{Detail: "and " + thousands(n) + " more"} }
+
+// tooLong reports whether an error is about a list with too many elements, or a body with too
+// many values.
+func tooLong(message string) bool {
+	return strings.HasPrefix(message, "expected array length <=") || strings.HasSuffix(message, moreThanAllowed)
+}
+
+// MarshalJSON writes a problem in at most maxProblem bytes: problems repeat parts of requests,
+// and a problem about a list has a failure for each element. The report of a recanonicalization
+// is not shortened: the caller asked for it.
+func (p *problem) MarshalJSON() ([]byte, error) {
+	data, err := marshal(&p.Problem)
+	if err != nil || len(data) <= maxProblem || p.Report != nil {
+		return data, err
+	}
+	short := p.Problem
+	short.Detail, short.Field, short.Suggestions = cut(p.Detail, maxDetail), cut(p.Field, maxDetail), nil
+	short.Errors = nil
+	head, err := marshal(&short)
+	if err != nil {
+		return nil, err
+	}
+	short.Errors, _ = fit(p.Errors, maxProblem-len(head)-10*overhead)
+	return marshal(&short)
+}
+
+// overhead is an upper bound of the JSON around a failure: a comma, the member with its parts,
+// and the count of further ones.
+const overhead = 100
+
+// fit returns the first failures that fit into room bytes of JSON, with long texts cut, and the
+// bytes that are left.
+func fit(failures []wire.Failure, room int) (kept []wire.Failure, left int) {
+	for i, f := range failures {
+		f.Location, f.Detail, f.Field = cut(f.Location, maxDetail), cut(f.Detail, maxDetail), cut(f.Field, maxDetail)
+		parts := f.Errors
+		f.Errors = nil
+		data, err := marshal(f)
+		if err != nil || len(data)+2*overhead > room {
+			return append(kept, andMore(len(failures)-i)), room - overhead
+		}
+		f.Errors, room = fit(parts, room-len(data)-overhead)
+		kept = append(kept, f)
+	}
+	return kept, room
+}
+
+// marshal is json.Marshal without HTML escapes, like all responses.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

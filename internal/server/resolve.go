@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,35 +18,43 @@ import (
 )
 
 func (s *Server) registerResolve() {
-	get := s.operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", tagNames, 404, 410, 422)
-	get.Responses = movedResponses(http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	register(s, get, func(ctx context.Context, in *ByName) (*resolved, error) {
-		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
-			return nil, err
+	operation := func(method, path, id, summary string, moved ...int) huma.Operation {
+		op := s.operation(method, path, id, summary, tagNames, 404, 410, 422)
+		op.Responses = movedResponses("An old name: Location is the resolve call for the present name.", moved...)
+		return op
+	}
+	inURL := func(redirect func(int) int) func(context.Context, *ByName) (*resolved, error) {
+		return func(ctx context.Context, in *ByName) (*resolved, error) {
+			if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
+				return nil, err
+			}
+			return s.resolve(ctx, in.Namespace, in.Value, redirect)
 		}
-		return s.resolve(ctx, in.Namespace, in.Value, func(status int) int { return status })
-	})
-	post := s.operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", tagNames, 404, 410, 422)
-	post.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	register(s, post, func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
-		return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
-	})
-	follow := s.operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", tagNames, 404, 410, 422)
-	follow.Responses = movedResponses(http.StatusTemporaryRedirect, http.StatusPermanentRedirect)
-	register(s, follow, func(ctx context.Context, in *ByName) (*resolved, error) {
-		if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
-			return nil, err
-		}
-		return s.resolve(ctx, in.Namespace, in.Value, keepMethod)
-	})
-	s.registerForwarded()
+	}
+	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", 301, 302, 307, 308),
+		inURL(func(status int) int { return status }))
+	register(s, operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", 307, 308),
+		inURL(keepMethod))
+	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", 307, 308),
+		func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
+			if err := s.may(ctx, access.Resolve, in.Body.Namespace); err != nil {
+				return nil, err
+			}
+			return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
+		})
+
+	// Reverse proxies send this call for each request before they let the request through.
+	proxied := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Resolve the name in a request that a proxy forwards", tagNames, 404, 410, 422)
+	proxied.Responses = movedResponses("An old name, or another spelling: Location is the visitor's URL with the present name in it.", 301, 302, 307, 308)
+	proxied.Middlewares = append(proxied.Middlewares, variesByVisitor)
+	register(s, proxied, s.resolveForwarded)
 }
 
-func movedResponses(statuses ...int) map[string]*huma.Response {
+func movedResponses(description string, statuses ...int) map[string]*huma.Response {
 	responses := make(map[string]*huma.Response)
 	for _, status := range statuses {
 		responses[fmt.Sprint(status)] = &huma.Response{
-			Description: "An old name: Location is the resolve call for the present name.",
+			Description: description,
 			Headers:     map[string]*huma.Param{"Location": {Schema: &huma.Schema{Type: huma.TypeString}}},
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/Resolution"}}},
 		}
@@ -67,9 +76,6 @@ type resolved struct {
 }
 
 func (s *Server) resolve(ctx context.Context, namespace, value string, redirect func(int) int) (*resolved, error) {
-	if err := s.may(ctx, access.Resolve, namespace); err != nil {
-		return nil, err
-	}
 	r, err := s.reader(ctx).Resolve(ctx, namespace, value)
 	if err != nil {
 		return nil, err
@@ -77,7 +83,7 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	keep := fmt.Sprintf("max-age=%d", max(0, s.cfg.MaxStale-r.Age)/time.Second)
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
 		p := unresolved(r)
-		p.cacheControl = keep
+		p.header = http.Header{"Cache-Control": {keep}}
 		return nil, p
 	}
 	out := &resolved{
@@ -93,7 +99,6 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	return out, nil
 }
 
-// unresolved returns the problem for a name that does not resolve.
 func unresolved(r dibs.Resolution) *problem {
 	p := newProblem(r.Status, string(dibs.CodeNotFound), "this name does not resolve")
 	switch {
@@ -128,4 +133,121 @@ func resolvePath(namespace, value string) string {
 		escaped = strings.ReplaceAll(value, ".", "%2E")
 	}
 	return "/v1/resolve/" + url.PathEscape(namespace) + "/" + escaped
+}
+
+// variesByVisitor tells caches that the response depends on the visitor's request. The proxy's
+// own URL is the same for all visitors.
+func variesByVisitor(ctx huma.Context, next func(huma.Context)) {
+	ctx.AppendHeader("Vary", "X-Forwarded-Uri, X-Forwarded-Method")
+	next(ctx)
+}
+
+type forwardedInput struct {
+	Namespace string `query:"namespace" required:"true" example:"slug"`
+	Prefix    string `query:"prefix" default:"/" doc:"The path before the name; * is any one segment." example:"/w/"`
+	Refuse    int    `query:"refuse" enum:"403" doc:"Answer with this status instead of 3xx, 404 and 410, for proxies that support no other. Dibs-Status has the original."`
+	URI       string `header:"X-Forwarded-Uri" doc:"Required: the path and query of the visitor's request, as sent." example:"/w/alice-bob?page=2"`
+	Method    string `header:"X-Forwarded-Method" default:"GET" doc:"The visitor's method."`
+}
+
+type forwarded struct {
+	Status       int
+	DibsStatus   int    `header:"Dibs-Status" doc:"The status for the visitor."`
+	CacheControl string `header:"Cache-Control"`
+	Location     string `header:"Location"`
+	EntityType   string `header:"Dibs-Entity-Type"`
+	EntityID     string `header:"Dibs-Entity-Id"`
+	Body         wire.Resolution
+}
+
+func (s *Server) resolveForwarded(ctx context.Context, in *forwardedInput) (*forwarded, error) {
+	if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
+		return nil, err
+	}
+	prefix, err := redirect.ParsePrefix(in.Prefix)
+	if err != nil {
+		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", err.Error())
+	}
+	if in.URI == "" {
+		return nil, newProblem(http.StatusUnprocessableEntity, "INVALID_REQUEST", "the header X-Forwarded-Uri is missing: the proxy must send the path and query of the visitor's request")
+	}
+	name, r := nameIn(prefix, in.URI), notResolved
+	if name.Value != "" {
+		if r, err = s.reader(ctx).Resolve(ctx, in.Namespace, name.Value); err != nil {
+			return nil, err
+		}
+	}
+	return s.answerProxy(name, r, in)
+}
+
+// notResolved is the resolution of a path without a name.
+var notResolved = dibs.Resolution{Outcome: dibs.ResolveNotFound, Status: http.StatusNotFound}
+
+func (s *Server) answerProxy(name redirect.Match, r dibs.Resolution, in *forwardedInput) (*forwarded, error) {
+	out := &forwarded{
+		Status: r.Status, CacheControl: visitorCacheControl(s.cfg.MaxStale - r.Age),
+		EntityType: headerText(r.Entity.Type), EntityID: headerText(r.Entity.ID), Body: wire.ResolutionOf(r),
+	}
+	if to := present(r); to != "" && to != name.Value {
+		if r.Outcome == dibs.ResolveActive {
+			out.Status = http.StatusMovedPermanently // the policy's status is for old names
+		}
+		out.Status = redirect.Status(out.Status, in.Method)
+		var fits bool
+		if out.Location, fits = name.Replace(to); !fits {
+			r, out.Status = notResolved, http.StatusNotFound
+		}
+	}
+	out.DibsStatus = out.Status
+	switch {
+	case out.Status >= http.StatusBadRequest:
+		return nil, out.refusal(unresolved(r), in.Refuse)
+	case out.Location != "" && in.Refuse != 0:
+		return nil, out.refusal(newProblem(out.Status, "MOVED", "this name has moved: see Location"), in.Refuse)
+	}
+	return out, nil
+}
+
+// refusal returns the response as a problem, with the status that the proxy wants instead, if any.
+func (f *forwarded) refusal(p *problem, status int) *problem {
+	p.header = http.Header{"Cache-Control": {f.CacheControl}, "Dibs-Status": {strconv.Itoa(f.DibsStatus)}}
+	if f.Location != "" {
+		p.header.Set("Location", f.Location)
+	}
+	if status != 0 {
+		p.Status = status
+	}
+	return p
+}
+
+// visitorCacheControl returns the Cache-Control of a response that a proxy passes on. Without
+// must-revalidate a disconnected cache might use it for longer.
+func visitorCacheControl(maxStale time.Duration) string {
+	if maxStale < time.Second {
+		return "no-store"
+	}
+	return fmt.Sprintf("max-age=%d, must-revalidate", maxStale/time.Second)
+}
+
+// nameIn finds the name in a visitor's request. It finds none in a path with dot segments:
+// proxies clean such a path before they route it, so it would reach another target.
+func nameIn(prefix redirect.Prefix, uri string) redirect.Match {
+	u, err := url.ParseRequestURI(uri)
+	if err != nil || u.Scheme != "" || u.Host != "" || redirect.HasDots(u.EscapedPath()) {
+		return redirect.Match{}
+	}
+	found, _ := prefix.FindIn(u)
+	return found
+}
+
+// present returns the active name that a resolution leads to; empty if there is none.
+func present(r dibs.Resolution) string {
+	switch {
+	case r.Outcome == dibs.ResolveActive:
+		return r.Canonical
+	case r.To != nil:
+		return r.To.Canonical
+	default:
+		return ""
+	}
 }

@@ -9,12 +9,15 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/authtest"
 )
 
 // A panic is answered with a problem without details, and the server goes on.
@@ -264,4 +267,121 @@ func TestKeysUnavailable(t *testing.T) {
 	if got := r.denied(); got != 0 {
 		t.Errorf("%v were denied", got)
 	}
+}
+
+// lines returns the number of log lines at the default level.
+func (r *rig) lines() int {
+	return strings.Count(r.log.String(), "\n") - strings.Count(r.log.String(), `"level":"DEBUG"`)
+}
+
+// While a dependency of the server is down, anonymous requests do not flood the log: it has the
+// outage, not each request.
+func TestAnonymousRequestsDoNotFloodTheLog(t *testing.T) {
+	t.Parallel()
+	const requests, few = 300, 10
+	for what, c := range map[string]struct {
+		fail   func(g *signInRig)
+		path   string
+		secret func(g *signInRig, i int) string
+	}{
+		"made-up tokens of an issuer that is down": {
+			func(g *signInRig) { g.issuer.Down.Store(true) }, "/v1/check/slug/a",
+			func(g *signInRig, i int) string {
+				return g.issuer.Token(g, fmt.Sprint("stranger-", i), authtest.Claims{}) + "x"
+			},
+		},
+		"made-up keys while the engine is down": {
+			func(g *signInRig) { g.store.mode.Store(outOfReach) }, "/v1/check/slug/a",
+			func(g *signInRig, i int) string {
+				known := g.secrets["key alice"]
+				return known[:len(known)-2] + string(rune('a'+i/26)) + string(rune('a'+i%26))
+			},
+		},
+		"pings of an engine that is down": {
+			func(g *signInRig) { g.store.mode.Store(outOfReach) }, "/readyz",
+			func(*signInRig, int) string { return "" },
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
+			seen, _ := g.as("key", "alice")
+			c.fail(g)
+			before, unavailable := g.lines(), 0
+			for i := range requests {
+				header := make(http.Header)
+				if secret := c.secret(g, i); secret != "" {
+					header.Set("Authorization", "Bearer "+secret)
+				}
+				if res, _ := seen.send(http.MethodGet, c.path, header, ""); res.status == http.StatusServiceUnavailable {
+					unavailable++
+				}
+			}
+			g.store.mode.Store(works)
+			if unavailable != requests {
+				t.Errorf("%d of %d are unavailable", unavailable, requests)
+			}
+			if n := g.lines() - before; n == 0 || n > few {
+				t.Errorf("%d lines for %d requests, want 1 to %d:\n%.2000s", n, requests, few, g.log.String())
+			}
+		})
+	}
+}
+
+// Of many clients that reserve one name at the same time exactly one gets it.
+func TestStampede(t *testing.T) {
+	t.Parallel()
+	sizes := []int{100, 1000}
+	if testing.Short() {
+		sizes = sizes[:1]
+	}
+	for _, e := range engines() {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, e, nil)
+			for _, clients := range sizes {
+				stampede(r, clients)
+			}
+		})
+	}
+}
+
+func stampede(r *rig, clients int) {
+	r.Helper()
+	var (
+		ready    sync.WaitGroup
+		gone     sync.WaitGroup
+		start    = make(chan struct{})
+		statuses = make([]int, clients)
+		took     = make([]time.Duration, clients)
+		body     = fmt.Sprintf(`{"namespace": "slug", "value": "the one of %d"}`, clients)
+	)
+	ready.Add(clients)
+	for i := range clients {
+		gone.Go(func() {
+			ready.Done()
+			<-start
+			began := time.Now()
+			res, err := r.client.Post(r.http.URL+"/v1/reservations", "application/json", strings.NewReader(body))
+			if err != nil {
+				r.Error(err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+			statuses[i], took[i] = res.StatusCode, time.Since(began)
+		})
+	}
+	ready.Wait()
+	close(start)
+	gone.Wait()
+	count := make(map[int]int)
+	for _, s := range statuses {
+		count[s]++
+	}
+	if count[http.StatusCreated] != 1 || count[http.StatusConflict] != clients-1 {
+		r.Errorf("of %d clients: %v by status, want one 201 and otherwise 409", clients, count)
+	}
+	slices.Sort(took)
+	r.Logf("%d clients at once: p50 %v, p99 %v", clients, took[clients/2].Round(time.Millisecond), took[clients*99/100].Round(time.Millisecond))
 }

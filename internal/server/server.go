@@ -1,10 +1,14 @@
+// Package server serves the API over HTTP. It has no rule about names: it decodes requests,
+// authenticates callers, checks their rights and limits, and calls the Registry.
 package server
 
 import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -70,13 +74,12 @@ type Config struct {
 
 // Server is the HTTP handler of the API. It is safe for concurrent use.
 type Server struct {
-	cfg      Config
-	mux      *http.ServeMux
-	api      huma.API
-	handler  http.Handler
-	origins  origins
-	limits   *limits
-	commands map[string]commandType // by op
+	cfg     Config
+	mux     *http.ServeMux
+	api     huma.API
+	handler http.Handler
+	origins origins
+	limits  *limits
 
 	stats    *stats
 	pings    singleflight.Group
@@ -98,26 +101,15 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
-		limits: newLimits(cfg.Limits), commands: commandTypes(),
+		limits:    newLimits(cfg.Limits),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
-	_ = cfg.Metrics.registry.Register(nameCounts{s.stats}) // fails for a second server with the same metrics
-	if cfg.Health != nil {
-		_ = cfg.Metrics.registry.Register(storeMetrics{cfg.Health})
-	}
-	if cfg.Cache != nil {
-		for _, metric := range cacheMetrics(cfg.Cache) {
-			_ = cfg.Metrics.registry.Register(metric)
-		}
-	}
+	cfg.Metrics.observe(s)
 	s.streams, s.end = context.WithCancel(context.Background())
 	s.api = humago.New(s.mux, describe(cfg.Version))
-	s.api.UseMiddleware(s.authenticate, s.freshness)
+	s.api.UseMiddleware(s.authenticate)
 	s.registerCommands()
-	s.registerApply()
-	s.registerReservations()
-	s.registerNames()
-	s.registerEntities()
+	s.registerQueries()
 	s.registerResolve()
 	s.registerWatch()
 	s.registerOperate()
@@ -137,7 +129,6 @@ func (s *Server) Drain() {
 	s.end()
 }
 
-// describe returns the description of the API.
 func describe(version string) huma.Config {
 	c := huma.DefaultConfig("Dibs", cmp.Or(version, "development"))
 	c.Info.Description = "A registry of names: reserve, confirm, release, and everything after."
@@ -204,4 +195,50 @@ func completeResponses(_ *huma.OpenAPI, op *huma.Operation) {
 	if created := op.Responses["201"]; created != nil && op.Metadata[alwaysNew] == nil {
 		op.Responses["200"] = &huma.Response{Description: "A replay: nothing was changed.", Content: created.Content}
 	}
+}
+
+const (
+	maxHeader = 64 << 10
+	// closeNotice is how long responses announce the end of their connection before idle
+	// connections are closed: a request in transit would be lost with them.
+	closeNotice = 500 * time.Millisecond
+)
+
+// Timeouts bound connections. Zero means 5 s for a request's head, two minutes for an idle
+// connection, 20 s to drain.
+type Timeouts struct {
+	ReadHeader, Idle, Drain time.Duration
+}
+
+// Run serves requests until the context ends, and then drains: for half a second every response
+// closes its connection; then Run accepts no new connection and finishes the requests in
+// flight, within the drain timeout.
+func (s *Server) Run(ctx context.Context, l net.Listener, t Timeouts) error {
+	open := newConnections(s.cfg.Limits.MaxConnections, s.cfg.Metrics.connections)
+	srv := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: cmp.Or(t.ReadHeader, 5*time.Second),
+		IdleTimeout:       cmp.Or(t.Idle, 2*time.Minute),
+		MaxHeaderBytes:    maxHeader,
+		ConnState:         open.track,
+		ConnContext:       open.connContext,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug), // mostly about clients that disconnect
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(open.limitListener(l)) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	s.Drain()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.Drain, 20*time.Second))
+	defer cancel()
+	open.awaitNone(drain, closeNotice)
+	err := srv.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.cfg.Logger.Warn("drain timeout exceeded with requests in flight")
+		err = srv.Close()
+	}
+	return err
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
@@ -121,7 +123,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, info *requestInf
 				return
 			}
 		}
-		if err := out.flush(); err != nil {
+		if err := out.control.Flush(); err != nil {
 			return
 		}
 		query.After = page.Next
@@ -138,30 +140,31 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, info *requestInf
 		case page.Next != query.After:
 			out.position(page.Next) // a resumed stream need not scan those events again
 		default:
-			out.comment("still here")
+			_ = out.write(": still here\n\n")
 		}
 	}
 }
 
-// nextEvents returns the next page, and waits for events at the end of the feed. Scanning events
-// of other namespaces counts like the page calls that it would take without a stream, so it
-// pauses if the caller's limit is exceeded.
+// nextEvents returns the next page. At the end of the feed it waits for events, and returns an
+// empty page when a heartbeat is due. Scanning events of other namespaces counts like the page
+// calls that it would take without a stream, so it pauses if the caller's limit is exceeded.
 func (s *Server) nextEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery, more, pause bool) (dibs.EventPage, error) {
-	switch {
-	case !more:
-		return s.awaitEvents(ctx, registry, query)
-	case !pause:
+	if more && !pause {
 		return registry.Events(ctx, query)
 	}
-	select {
-	case <-time.After(s.heartbeat):
-		return dibs.EventPage{Next: query.After, More: true}, nil
-	case <-ctx.Done():
-		return dibs.EventPage{}, ctx.Err()
+	wait, cancel := context.WithTimeout(ctx, s.heartbeat)
+	defer cancel()
+	if more {
+		<-wait.Done()
+		return dibs.EventPage{Next: query.After, More: true}, ctx.Err()
 	}
+	page, err := registry.AwaitEvents(wait, query)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return dibs.EventPage{Next: cmp.Or(page.Next, query.After)}, nil // do not scan the same events again
+	}
+	return page, err
 }
 
-// stillMay reports whether the caller of a stream still has the right to it.
 func (s *Server) stillMay(r *http.Request, namespace string) bool {
 	caller, p := s.identify(r)
 	if p != nil && p.Status != http.StatusUnauthorized {
@@ -170,18 +173,6 @@ func (s *Server) stillMay(r *http.Request, namespace string) bool {
 	return p == nil && caller.May(access.Events, namespace)
 }
 
-// awaitEvents waits for the next events, and returns an empty page when a heartbeat is due.
-func (s *Server) awaitEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) (dibs.EventPage, error) {
-	wait, cancel := context.WithTimeout(ctx, s.heartbeat)
-	defer cancel()
-	page, err := registry.AwaitEvents(wait, query)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return dibs.EventPage{Next: cmp.Or(page.Next, query.After)}, nil // do not scan the same events again
-	}
-	return page, err
-}
-
-// eventWriter writes server-sent events.
 type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -193,26 +184,17 @@ func (o *eventWriter) event(e dibs.Event) error {
 	if err != nil {
 		return err
 	}
-	o.extend()
-	_, err = fmt.Fprintf(o.w, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Kind, data)
-	return err
+	return o.write("id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Kind, data)
 }
 
 // position sends a cursor without an event, so that a client can resume before the first one.
-func (o *eventWriter) position(cursor dibs.Cursor) {
-	o.extend()
-	_, _ = fmt.Fprintf(o.w, "id: %s\n\n", cursor)
+func (o *eventWriter) position(cursor dibs.Cursor) { _ = o.write("id: %s\n\n", cursor) }
+
+func (o *eventWriter) write(format string, args ...any) error {
+	_ = o.control.SetWriteDeadline(time.Now().Add(o.timeout))
+	_, err := fmt.Fprintf(o.w, format, args...)
+	return err
 }
-
-func (o *eventWriter) comment(text string) {
-	o.extend()
-	_, _ = fmt.Fprintf(o.w, ": %s\n\n", text)
-}
-
-func (o *eventWriter) flush() error { return o.control.Flush() }
-
-// extend moves the write deadline.
-func (o *eventWriter) extend() { _ = o.control.SetWriteDeadline(time.Now().Add(o.timeout)) }
 
 type conflictsInput struct {
 	Namespace string    `query:"namespace"`
@@ -231,4 +213,76 @@ func (s *Server) conflicts(ctx context.Context, in *conflictsInput) (*answer[con
 	}
 	list, err := s.registry(ctx).Conflicts(ctx, dibs.ConflictsQuery{Namespace: in.Namespace, From: in.From, To: in.To})
 	return ok(conflicts{wire.ListOf(list, wire.ConflictBucketOf)}), err
+}
+
+const (
+	// statsAge is how long counts are cached.
+	statsAge     = time.Second
+	statsTimeout = 10 * time.Minute
+	// statsShare keeps counting to a hundredth of the time, on engines that read all names for it.
+	statsShare = 100
+)
+
+// stats caches the counts of names.
+type stats struct {
+	registry *dibs.Registry
+	counting singleflight.Group
+
+	mu    sync.Mutex
+	last  dibs.Stats
+	taken time.Time
+	took  time.Duration
+}
+
+// get returns the cached counts, even while a new count is in progress: on a large registry it
+// takes too long to wait for. Only the first caller waits.
+func (s *stats) get(ctx context.Context) (dibs.Stats, time.Time, error) {
+	counts, taken, counted := s.latest()
+	if !taken.IsZero() {
+		return counts, taken, nil
+	}
+	select {
+	case result := <-counted:
+		if result.Err != nil {
+			return dibs.Stats{}, time.Time{}, result.Err
+		}
+	case <-ctx.Done():
+		return dibs.Stats{}, time.Time{}, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.taken, nil
+}
+
+// latest returns the last counts, and starts a new count if one is due. The time is zero if there
+// are none yet; then the channel receives the end of the first count.
+func (s *stats) latest() (dibs.Stats, time.Time, <-chan singleflight.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var counted <-chan singleflight.Result
+	if time.Since(s.taken) >= max(statsAge, s.took*statsShare) {
+		counted = s.counting.DoChan("", s.count)
+	}
+	return s.last, s.taken, counted
+}
+
+func (s *stats) count() (any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
+	defer cancel()
+	begin := time.Now()
+	counts, err := s.registry.Stats(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.last, s.taken, s.took = counts, time.Now(), time.Since(begin)
+	}
+	return nil, err
+}
+
+func (s *Server) getStats(ctx context.Context, _ *struct{}) (*answer[wire.Stats], error) {
+	if err := s.may(ctx, access.Stats, allNamespaces); err != nil {
+		return nil, err
+	}
+	counts, taken, err := s.stats.get(ctx)
+	return ok(wire.StatsOf(counts, taken)), err
 }

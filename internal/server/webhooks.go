@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,6 +19,8 @@ const (
 	tagWebhooks  = "Webhooks"
 	webhooksPath = "/v1/webhooks"
 	webhookPath  = webhooksPath + "/{id}"
+	lettersPath  = webhookPath + "/deadletters"
+	letterPath   = lettersPath + "/{letter}"
 )
 
 func (s *Server) registerWebhooks() {
@@ -31,7 +36,12 @@ func (s *Server) registerWebhooks() {
 	registerHook(s, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
 	registerHook(s, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook a new secret", 404, 422), s.rotateWebhook)
 	registerHook(s, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send a test event", 404), s.testWebhook)
-	s.registerDeadLetters()
+	registerHook(s, operation(http.MethodGet, lettersPath, "listDeadLetters", "List the dead letters of a webhook", 404), s.listDeadLetters)
+	registerHook(s, operation(http.MethodDelete, lettersPath, "removeDeadLetters", "Remove all dead letters of a webhook", 404), s.removeDeadLetters)
+	registerHook(s, operation(http.MethodPost, lettersPath+"/resend", "resendDeadLetters", "Send dead letters again, until one fails or the request times out", 404), s.resendDeadLetters)
+	registerHook(s, operation(http.MethodGet, letterPath, "getDeadLetter", "Show a dead letter with its event", 404), s.getDeadLetter)
+	registerHook(s, operation(http.MethodDelete, letterPath, "removeDeadLetter", "Remove a dead letter", 404), s.removeDeadLetter)
+	registerHook(s, operation(http.MethodPost, letterPath+"/resend", "resendDeadLetter", "Send a dead letter again, now", 404), s.resendDeadLetter)
 }
 
 // ByWebhook is a webhook in a path.
@@ -41,7 +51,6 @@ type ByWebhook struct {
 
 func (w ByWebhook) webhookID() string { return w.ID }
 
-// registerHook adds a call about one webhook.
 func registerHook[I interface{ webhookID() string }, O any](
 	s *Server, op huma.Operation, handle func(context.Context, *webhook.Hook, *I) (O, error),
 ) {
@@ -84,40 +93,39 @@ func (s *Server) mayHaveWebhooks(ctx context.Context) error {
 	}
 }
 
-// mayHook reports whether a caller has the rights to webhooks and to events in all namespaces of
-// a webhook.
-func mayHook(caller access.Caller, hook *webhook.Hook) bool {
-	for _, pattern := range hook.Namespaces {
-		if !caller.MayPattern(access.Webhooks, pattern) || !caller.MayPattern(access.Events, pattern) {
-			return false
+// lackedIn returns the first right that a caller lacks to send events from namespaces, and the
+// pattern for which it does; empty if the caller has both rights in all of them.
+func lackedIn(patterns []string, caller access.Caller) (verb access.Verb, pattern string) {
+	for _, pattern := range patterns {
+		for _, verb := range []access.Verb{access.Webhooks, access.Events} {
+			if !caller.MayPattern(verb, pattern) {
+				return verb, pattern
+			}
 		}
 	}
-	return true
+	return "", ""
+}
+
+func mayHook(caller access.Caller, hook *webhook.Hook) bool {
+	verb, _ := lackedIn(hook.Namespaces, caller)
+	return verb == ""
 }
 
 // maySendFrom refuses patterns of namespaces in which the caller lacks one of the two rights.
 func (s *Server) maySendFrom(ctx context.Context, patterns []string) error {
-	for _, pattern := range patterns {
-		for _, verb := range []access.Verb{access.Webhooks, access.Events} {
-			if !callerOf(ctx).MayPattern(verb, pattern) {
-				return s.forbidden(verb, "in "+pattern)
-			}
-		}
+	if verb, pattern := lackedIn(patterns, callerOf(ctx)); verb != "" {
+		return s.forbidden(verb, "in "+pattern)
 	}
 	return nil
 }
 
-type createWebhookInput struct {
-	Body wire.WebhookRequest
-}
-
-func (s *Server) createWebhook(ctx context.Context, in *createWebhookInput) (*answer[wire.Webhook], error) {
+func (s *Server) createWebhook(ctx context.Context, in *struct{ Body wire.WebhookRequest }) (*answer[wire.Webhook], error) {
 	if err := s.mayHaveWebhooks(ctx); err != nil {
 		return nil, err
 	}
 	caller, body := callerOf(ctx), in.Body
 	hook := webhook.Hook{
-		URL: body.URL, Description: body.Description, Namespaces: body.Namespaces, Kinds: eventKinds(body.Kinds),
+		URL: body.URL, Description: body.Description, Namespaces: body.Namespaces, Kinds: kindsAs[dibs.EventKind](body.Kinds),
 		Enabled: body.Enabled == nil || *body.Enabled, CreatedBy: caller.Name,
 	}
 	if hook.Namespaces == nil {
@@ -137,12 +145,12 @@ func (s *Server) createWebhook(ctx context.Context, in *createWebhookInput) (*an
 	return &answer[wire.Webhook]{http.StatusCreated, shown}, nil
 }
 
-func eventKinds(texts []string) []dibs.EventKind {
-	var kinds []dibs.EventKind
-	for _, text := range texts {
-		kinds = append(kinds, dibs.EventKind(text))
+// kindsAs converts a list of kinds of event. No kinds are nil: that means all.
+func kindsAs[To, From ~string](kinds []From) (converted []To) {
+	for _, kind := range kinds {
+		converted = append(converted, To(kind))
 	}
-	return kinds
+	return converted
 }
 
 func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.WebhookList], error) {
@@ -163,9 +171,9 @@ func (s *Server) listWebhooks(ctx context.Context, _ *struct{}) (*answer[wire.We
 }
 
 func (s *Server) getWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.Webhook, error) {
-	status, err := s.cfg.Webhooks.Status(ctx, hook)
 	shown := webhookOf(hook)
-	shown.Status = webhookStatusOf(status)
+	var err error
+	shown.Status, err = s.cfg.Webhooks.Status(ctx, hook)
 	return shown, err
 }
 
@@ -193,7 +201,7 @@ func (s *Server) changeWebhook(ctx context.Context, _ *webhook.Hook, in *changeW
 			hook.Enable()
 		}
 		if change.Kinds != nil {
-			hook.Kinds = eventKinds(*change.Kinds)
+			hook.Kinds = kindsAs[dibs.EventKind](*change.Kinds)
 		}
 		return nil
 	})
@@ -203,7 +211,6 @@ func (s *Server) changeWebhook(ctx context.Context, _ *webhook.Hook, in *changeW
 	return webhookOf(changed), nil
 }
 
-// set sets a field if there is a value.
 func set[T any](field, value *T) {
 	if value != nil {
 		*field = *value
@@ -235,5 +242,103 @@ func (s *Server) rotateWebhook(ctx context.Context, _ *webhook.Hook, in *rotateW
 
 func (s *Server) testWebhook(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.WebhookAttempt, error) {
 	attempt, err := s.cfg.Webhooks.Ping(ctx, hook)
-	return deliveryOf(attempt), err
+	return attempt.Wire(), err
+}
+
+type listDeadLettersInput struct {
+	ByWebhook
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"Default: 100."`
+	Cursor string `query:"cursor"`
+}
+
+func (s *Server) listDeadLetters(ctx context.Context, hook *webhook.Hook, in *listDeadLettersInput) (page wire.DeadLetterPage, err error) {
+	limit := cmp.Or(in.Limit, 100)
+	letters, err := s.cfg.Webhooks.DeadLetters(ctx, in.ID, in.Cursor, limit)
+	page.DeadLetters = []wire.DeadLetter{}
+	for _, letter := range letters {
+		if hook.Covers(letter) {
+			page.DeadLetters = append(page.DeadLetters, letterOf(letter))
+		}
+	}
+	if len(letters) == limit {
+		page.NextCursor = letters[limit-1].ID
+	}
+	return page, err
+}
+
+type deadLetterInput struct {
+	ByWebhook
+	Letter string `path:"letter"`
+}
+
+func (s *Server) getDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.DeadLetter, error) {
+	letter, event, err := s.cfg.Webhooks.DeadLetter(ctx, hook, in.Letter)
+	shown := letterOf(letter)
+	if event != nil {
+		e := wire.EventOf(*event)
+		shown.Event = &e
+	}
+	return shown, err
+}
+
+func (s *Server) removeDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.Removed, error) {
+	if _, _, err := s.cfg.Webhooks.DeadLetter(ctx, hook, in.Letter); err != nil {
+		return wire.Removed{}, err
+	}
+	return wire.Removed{Removed: 1}, s.cfg.Webhooks.RemoveDeadLetter(ctx, in.ID, in.Letter)
+}
+
+func (s *Server) removeDeadLetters(ctx context.Context, _ *webhook.Hook, in *ByWebhook) (wire.Removed, error) {
+	n, err := s.cfg.Webhooks.RemoveDeadLetters(ctx, in.ID)
+	return wire.Removed{Removed: n}, err
+}
+
+func (s *Server) resendDeadLetter(ctx context.Context, hook *webhook.Hook, in *deadLetterInput) (wire.WebhookAttempt, error) {
+	attempt, err := s.cfg.Webhooks.Resend(ctx, hook, in.Letter)
+	return attempt.Wire(), err
+}
+
+func (s *Server) resendDeadLetters(ctx context.Context, hook *webhook.Hook, _ *ByWebhook) (wire.DeadLettersResent, error) {
+	return s.cfg.Webhooks.ResendAll(ctx, hook)
+}
+
+// webhookOf converts a webhook, without its secrets.
+func webhookOf(hook *webhook.Hook) wire.Webhook {
+	return wire.Webhook{
+		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Kinds: kindsAs[string](hook.Kinds),
+		Enabled: hook.Enabled, Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
+	}
+}
+
+func letterOf(l webhook.DeadLetter) wire.DeadLetter {
+	shown := wire.DeadLetter{
+		ID: l.ID, Kind: string(l.Kind), Where: l.Where, EventAt: wire.FormatTime(l.EventAt.Time()), DeadAt: wire.FormatTime(l.DeadAt.Time()),
+		Attempts: l.Attempts, LastError: l.LastError,
+	}
+	if !l.Name.IsZero() {
+		shown.ReservationID = l.Name.String()
+	}
+	return shown
+}
+
+// webhookProblem returns the problem for an error about webhooks; nil for any other error.
+func webhookProblem(err error) *problem {
+	text := strings.TrimPrefix(err.Error(), "webhook: ")
+	var wrong *webhook.InvalidError
+	switch {
+	case errors.As(err, &wrong):
+		p := newProblem(http.StatusUnprocessableEntity, "INVALID_WEBHOOK", text)
+		p.Field = wrong.Field
+		return p
+	case errors.Is(err, webhook.ErrNotFound):
+		return newProblem(http.StatusNotFound, "WEBHOOK_NOT_FOUND", "no such webhook")
+	case errors.Is(err, webhook.ErrNoDeadLetter):
+		return newProblem(http.StatusNotFound, "DEAD_LETTER_NOT_FOUND", "no such dead letter")
+	case errors.Is(err, webhook.ErrPurged):
+		return newProblem(http.StatusNotFound, "EVENT_PURGED", text)
+	case errors.Is(err, webhook.ErrTooMany), errors.Is(err, webhook.ErrTooManyOfOne):
+		return newProblem(http.StatusUnprocessableEntity, "TOO_MANY_WEBHOOKS", text)
+	default:
+		return nil
+	}
 }

@@ -1,5 +1,5 @@
-// Package sqlrow is what the engines on SQL databases share: their migrations, the SQL of a
-// listing, and how columns become fields of records.
+// Package sqlrow is what the engines on SQL databases share: the columns of records, and the SQL
+// of a listing.
 package sqlrow
 
 import (

@@ -7,36 +7,22 @@ import (
 )
 
 // List is a list of subscribers. The zero List is empty. It is safe for concurrent use.
-type List struct {
-	mu   sync.Mutex
-	subs map[chan struct{}]bool
-}
+type List struct{ subs sync.Map } // of channels
 
 // Subscribe returns a channel that receives after each [List.Wake], until the context
 // ends. For a subscriber that does not read, one signal stays pending.
 func (l *List) Subscribe(ctx context.Context) <-chan struct{} {
 	sub := make(chan struct{}, 1)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.subs == nil {
-		l.subs = make(map[chan struct{}]bool)
-	}
-	l.subs[sub] = true
-	context.AfterFunc(ctx, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.subs, sub)
-	})
+	l.subs.Store(sub, true)
+	context.AfterFunc(ctx, func() { l.subs.Delete(sub) })
 	return sub
 }
 
 // Wake signals all subscribers.
 func (l *List) Wake() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for sub := range l.subs {
+	for sub := range l.subs.Range {
 		select {
-		case sub <- struct{}{}:
+		case sub.(chan struct{}) <- struct{}{}:
 		default:
 		}
 	}

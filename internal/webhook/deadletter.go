@@ -2,11 +2,13 @@ package webhook
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -30,37 +32,27 @@ type DeadLetter struct {
 // Covers reports whether a dead letter is from a namespace of the webhook. A dead letter from
 // a namespace that the webhook no longer has is not: a caller with rights to the webhook may
 // have no rights in that namespace.
-func (h *Hook) Covers(l DeadLetter) bool {
-	if l.Name.IsZero() {
-		return access.MatchScope(h.Namespaces, l.Where)
-	}
-	return access.Match(h.Namespaces, l.Where)
-}
-
-type deadLetterDoc = doc[DeadLetter]
+func (h *Hook) Covers(l DeadLetter) bool { return h.covers(l.Name, l.Where) }
 
 // deadLetterDocOf returns the document of a dead letter. Lists have those of a hook in the
 // order of their creation.
-func deadLetterDocOf(hook, id string) *deadLetterDoc {
-	return &deadLetterDoc{kind: kindDeadLetter, label: hook + "/" + id}
+func deadLetterDocOf(hook, id string) *doc[DeadLetter] {
+	return &doc[DeadLetter]{kind: kindDeadLetter, label: hook + "/" + id}
 }
 
-// deadLetterCount counts the dead letters of a hook.
 type deadLetterCount struct {
 	Last    uint64 `json:"last"`              // the number of the newest one
 	Count   int    `json:"count"`             // how many exist
 	Dropped int    `json:"dropped,omitempty"` // how many were dropped because there were too many
 }
 
-type deadLetterCountDoc = doc[deadLetterCount]
-
-func deadLetterCountOf(hook string) *deadLetterCountDoc {
-	return &deadLetterCountDoc{kind: kindDeadLetterCount, label: hook}
+func deadLetterCountOf(hook string) *doc[deadLetterCount] {
+	return &doc[deadLetterCount]{kind: kindDeadLetterCount, label: hook}
 }
 
 // listDeadLetters lists the documents of a hook's dead letters behind an id, oldest first. An
 // empty id means all.
-func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limit int) ([]*deadLetterDoc, error) {
+func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limit int) ([]*doc[DeadLetter], error) {
 	query := dibs.ListQuery{Kind: kindDeadLetter, From: hook + "/", To: hook + "0", Limit: limit} // '0' follows '/'
 	if behind != "" {
 		query.After = &dibs.ListPosition{Label: hook + "/" + behind}
@@ -68,7 +60,7 @@ func (s *Service) listDeadLetters(ctx context.Context, hook, behind string, limi
 	return list[DeadLetter](ctx, s.cfg.Store, query)
 }
 
-func deadLetterOf(d *deadLetterDoc) DeadLetter {
+func deadLetterOf(d *doc[DeadLetter]) DeadLetter {
 	letter := d.content
 	_, letter.ID, _ = strings.Cut(d.label, "/")
 	return letter
@@ -124,7 +116,7 @@ func (s *Service) RemoveDeadLetters(ctx context.Context, hook string) (removed i
 const removedAtOnce = 20
 
 // removeDeadLetters removes those dead letters that still exist, and returns their number.
-func (s *Service) removeDeadLetters(ctx context.Context, hook string, letters ...*deadLetterDoc) (removed int, err error) {
+func (s *Service) removeDeadLetters(ctx context.Context, hook string, letters ...*doc[DeadLetter]) (removed int, err error) {
 	count := deadLetterCountOf(hook)
 	docs := []anyDoc{count}
 	for _, d := range letters {
@@ -147,21 +139,9 @@ func (s *Service) removeDeadLetters(ctx context.Context, hook string, letters ..
 	return removed, err
 }
 
-// removeDeadLetterCount removes the rest of a hook that was removed.
-func (s *Service) removeDeadLetterCount(ctx context.Context, hook string) error {
-	if _, err := s.RemoveDeadLetters(ctx, hook); err != nil {
-		return err
-	}
-	count := deadLetterCountOf(hook)
-	return update(ctx, s.cfg.Store, []anyDoc{count}, func(c *change, _ dibs.Instant) error {
-		c.remove(count)
-		return nil
-	})
-}
-
 // addDeadLetter adds to a change that an event becomes a dead letter. The oldest dead letter is
 // dropped if there are too many.
-func (s *Service) addDeadLetter(ctx context.Context, c *change, count *deadLetterCountDoc, it *item, failed Attempt) error {
+func (s *Service) addDeadLetter(ctx context.Context, c *change, count *doc[deadLetterCount], it *item, failed Attempt) error {
 	hook := count.label
 	if count.content.Count >= s.cfg.limits.deadLetters {
 		oldest, err := s.listDeadLetters(ctx, hook, "", 1)
@@ -179,12 +159,80 @@ func (s *Service) addDeadLetter(ctx context.Context, c *change, count *deadLette
 	d := deadLetterDocOf(hook, fmt.Sprintf("dl_%012d", count.content.Last))
 	e := it.event
 	d.content = DeadLetter{
-		Kind: e.Kind, Name: e.ID, Where: e.Namespace, EventAt: e.At, DeadAt: dibs.InstantOf(failed.ended()),
+		Kind: e.Kind, Name: e.ID, Where: whereOf(e), EventAt: e.At, DeadAt: dibs.InstantOf(failed.ended()),
 		Attempts: it.attempts, LastError: failed.Error, After: it.after, Cursor: e.Cursor,
-	}
-	if e.ID.IsZero() {
-		d.content.Where = e.Scope
 	}
 	c.save(d, count)
 	return nil
+}
+
+// Ping sends a message without an event, at once, even if the webhook is disabled. If the
+// receiver accepts it, waiting events are retried.
+func (s *Service) Ping(ctx context.Context, hook *Hook) (a Attempt, err error) {
+	a = s.attempt(ctx, hook, pingMessage(hook.ID, s.cfg.Source, rand.Text(), time.Now()))
+	if a.Delivered() && hook.Enabled {
+		_, err = s.Change(ctx, hook.ID, func(hook *Hook) error {
+			hook.retryNow = true
+			return nil
+		})
+	}
+	return a, err
+}
+
+// Resend sends the event of a dead letter, at once. If the receiver accepts it, Resend removes
+// the dead letter.
+func (s *Service) Resend(ctx context.Context, hook *Hook, id string) (Attempt, error) {
+	_, event, err := s.DeadLetter(ctx, hook, id)
+	if err != nil {
+		return Attempt{}, err
+	}
+	if event == nil {
+		return Attempt{}, ErrPurged
+	}
+	a := s.attempt(ctx, hook, messageOf(hook.ID, s.cfg.Source, event))
+	s.cfg.Observer.Sent(hook.ID, a)
+	if a.Delivered() {
+		// Another caller may have removed it meanwhile: it was accepted all the same.
+		if err = s.RemoveDeadLetter(ctx, hook.ID, id); errors.Is(err, ErrNoDeadLetter) {
+			err = nil
+		}
+	}
+	return a, err
+}
+
+// ResendAll sends the events of dead letters, oldest first, until one fails or the context
+// would end before a slow receiver answers. A further call goes on with the rest.
+func (s *Service) ResendAll(ctx context.Context, hook *Hook) (r wire.DeadLettersResent, err error) {
+	end, limited := ctx.Deadline()
+	behind := ""
+	for first := true; r.Failed == nil && (first || !limited || time.Until(end) > s.cfg.Timeout+time.Second); first = false {
+		letters, err := s.DeadLetters(ctx, hook.ID, behind, 1)
+		if err != nil {
+			return r, err
+		}
+		if len(letters) == 0 {
+			break
+		}
+		behind = letters[0].ID
+		a, err := s.Resend(ctx, hook, behind)
+		switch {
+		case errors.Is(err, ErrNoDeadLetter): // resent by another caller, or no longer covered by the webhook
+		case errors.Is(err, ErrPurged):
+			r.Purged++
+			err = s.RemoveDeadLetter(ctx, hook.ID, behind)
+			if err != nil && !errors.Is(err, ErrNoDeadLetter) {
+				return r, err
+			}
+		case err != nil:
+			return r, err
+		case a.Delivered():
+			r.Delivered++
+		default:
+			r.Failed = new(a.Wire())
+		}
+	}
+	count := deadLetterCountOf(hook.ID)
+	_, err = load(ctx, s.cfg.Store, count)
+	r.Left = count.content.Count
+	return r, err
 }

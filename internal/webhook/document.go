@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/document"
@@ -28,14 +29,10 @@ type doc[T any] struct {
 	content T
 }
 
-// anyDoc is a doc of any content.
 type anyDoc interface {
 	ref() dibs.Ref
 	reset()
-	exists() bool
-	read() dibs.Read
-	write() (dibs.Write, error)
-	remove() dibs.Write
+	record() *dibs.Document
 	decode(dibs.Record) error
 }
 
@@ -49,20 +46,10 @@ func (d *doc[T]) reset() { *d = doc[T]{kind: d.kind, label: d.label} }
 
 func (d *doc[T]) exists() bool { return d.rev > 0 }
 
-func (d *doc[T]) read() dibs.Read { return dibs.Read{Ref: d.ref(), Rev: d.rev} }
-
-// write returns the write that stores the content.
-func (d *doc[T]) write() (dibs.Write, error) {
-	data, err := json.Marshal(d.content)
-	if err != nil {
-		return dibs.Write{}, fmt.Errorf("webhook: %w", err)
-	}
-	return dibs.Write{Record: &dibs.Document{Kind: d.kind, ID: d.ref().ID, Rev: d.rev + 1, Label: d.label, Data: data}}, nil
-}
-
-// remove returns the write that deletes the document.
-func (d *doc[T]) remove() dibs.Write {
-	return dibs.Write{Record: &dibs.Document{Kind: d.kind, ID: d.ref().ID, Rev: d.rev, Label: d.label}, Delete: true}
+// record returns the document with its present content, and the revision that was read.
+func (d *doc[T]) record() *dibs.Document {
+	data, _ := json.Marshal(d.content) // it never fails: contents consist of texts, numbers and lists
+	return &dibs.Document{Kind: d.kind, ID: d.ref().ID, Rev: d.rev, Label: d.label, Data: data}
 }
 
 // decode sets the doc to a record that was loaded or listed.
@@ -80,20 +67,18 @@ func (d *doc[T]) decode(record dibs.Record) error {
 
 // load loads docs at one instant, and returns that instant.
 func load(ctx context.Context, store dibs.Store, docs ...anyDoc) (dibs.Instant, error) {
-	byRef := make(map[dibs.Ref]anyDoc, len(docs))
 	refs := make([]dibs.Ref, len(docs))
 	for i, d := range docs {
 		d.reset() // it may be from an earlier attempt
 		refs[i] = d.ref()
-		byRef[refs[i]] = d
 	}
 	found, err := store.Load(ctx, refs)
 	if err != nil {
 		return 0, err
 	}
 	for _, record := range found.Records {
-		if d := byRef[record.Ref()]; d != nil {
-			if err := d.decode(record); err != nil {
+		if i := slices.Index(refs, record.Ref()); i >= 0 {
+			if err := docs[i].decode(record); err != nil {
 				return 0, err
 			}
 		}
@@ -101,7 +86,6 @@ func load(ctx context.Context, store dibs.Store, docs ...anyDoc) (dibs.Instant, 
 	return found.Now, nil
 }
 
-// list lists the docs that match a query.
 func list[T any](ctx context.Context, store dibs.Store, query dibs.ListQuery) ([]*doc[T], error) {
 	records, err := store.List(ctx, query)
 	if err != nil {
@@ -118,33 +102,30 @@ func list[T any](ctx context.Context, store dibs.Store, query dibs.ListQuery) ([
 }
 
 // change is a group of writes under construction.
-type change struct {
-	group dibs.Group
-	err   error // the first one
-}
+type change struct{ group dibs.Group }
 
 // save adds docs that are written as they are.
 func (c *change) save(docs ...anyDoc) {
 	for _, d := range docs {
-		write, err := d.write()
-		if err != nil && c.err == nil {
-			c.err = err
-		}
-		c.add(d, write)
+		record := d.record()
+		c.read(record)
+		record.Rev++
+		c.group.Writes = append(c.group.Writes, dibs.Write{Record: record})
 	}
 }
 
 // remove adds docs that are deleted, if they exist.
 func (c *change) remove(docs ...anyDoc) {
 	for _, d := range docs {
-		if d.exists() {
-			c.add(d, d.remove())
+		if record := d.record(); record.Rev > 0 {
+			c.read(record)
+			c.group.Writes = append(c.group.Writes, dibs.Write{Record: record, Delete: true})
 		}
 	}
 }
 
-func (c *change) add(d anyDoc, write dibs.Write) {
-	c.group.Reads, c.group.Writes = append(c.group.Reads, d.read()), append(c.group.Writes, write)
+func (c *change) read(record *dibs.Document) {
+	c.group.Reads = append(c.group.Reads, dibs.Read{Ref: record.Ref(), Rev: record.Rev})
 }
 
 // update loads docs and commits what decide adds to the change. It starts over if one of the
@@ -156,9 +137,7 @@ func update(ctx context.Context, store dibs.Store, docs []anyDoc, decide func(c 
 			return dibs.Group{}, err
 		}
 		var c change
-		if err := decide(&c, now); err != nil {
-			return dibs.Group{}, err
-		}
-		return c.group, c.err
+		err = decide(&c, now)
+		return c.group, err
 	})
 }

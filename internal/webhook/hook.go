@@ -59,11 +59,9 @@ type Hook struct {
 	rev      uint64
 }
 
-type hookDoc = doc[Hook]
+func hookDocOf(id string) *doc[Hook] { return &doc[Hook]{kind: kindHook, label: id} }
 
-func hookDocOf(id string) *hookDoc { return &hookDoc{kind: kindHook, label: id} }
-
-func hookOf(d *hookDoc) *Hook {
+func hookOf(d *doc[Hook]) *Hook {
 	hook := d.content
 	hook.ID, hook.rev = d.label, d.rev
 	return &hook
@@ -72,14 +70,12 @@ func hookOf(d *hookDoc) *Hook {
 // Enable enables the webhook and retries failed deliveries at once.
 func (h *Hook) Enable() { h.Enabled, h.Stopped, h.retryNow = true, "", true }
 
-// kinds are all kinds of event.
 var kinds = []dibs.EventKind{
 	dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
 	dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
 	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted, dibs.EventForgotten,
 }
 
-// validate returns what is wrong with a hook.
 func (h *Hook) validate(guard *Guard) error {
 	if err := guard.CheckURL(h.URL); err != nil {
 		return invalid("url", "%w", err)
@@ -121,11 +117,21 @@ func invalid(field, format string, args ...any) error {
 
 // wants reports whether the webhook is for an event.
 func (h *Hook) wants(e *dibs.Event) bool {
-	if len(h.Kinds) > 0 && !slices.Contains(h.Kinds, e.Kind) {
-		return false
+	return (len(h.Kinds) == 0 || slices.Contains(h.Kinds, e.Kind)) && h.covers(e.ID, whereOf(e))
+}
+
+// covers reports whether the webhook has a namespace, or without a name the scope of an entity.
+func (h *Hook) covers(name dibs.ID, where string) bool {
+	if name.IsZero() {
+		return access.MatchScope(h.Namespaces, where)
 	}
+	return access.Match(h.Namespaces, where)
+}
+
+// whereOf returns the namespace of an event about a name, and the scope of one about an entity.
+func whereOf(e *dibs.Event) string {
 	if e.ID.IsZero() {
-		return access.MatchScope(h.Namespaces, e.Scope)
+		return e.Scope
 	}
-	return access.Match(h.Namespaces, e.Namespace)
+	return e.Namespace
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/calldibs/dibs/internal/logtest"
 	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/webhook"
+	"github.com/calldibs/dibs/internal/wire"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
@@ -100,10 +101,9 @@ func openSQLite(tb testing.TB) dibs.Store {
 func (r *rig) deliver() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	dispatcher := webhook.NewDispatcher(r.service)
 	go func() {
 		defer close(done)
-		dispatcher.Run(ctx)
+		r.service.Deliver(ctx)
 	}()
 	r.stop = sync.OnceFunc(func() {
 		cancel()
@@ -167,7 +167,7 @@ func (r *rig) life(value string, n int) {
 	}
 }
 
-func (r *rig) status(hook *webhook.Hook) webhook.Status {
+func (r *rig) status(hook *webhook.Hook) *wire.WebhookStatus {
 	r.Helper()
 	s, err := r.service.Status(context.Background(), hook)
 	if err != nil {

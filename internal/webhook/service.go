@@ -1,22 +1,117 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/document"
 	"github.com/calldibs/dibs/internal/wire"
 )
+
+// Config configures webhooks. Registry and Store are required; the zero value of every other
+// field means its default.
+type Config struct {
+	// Registry provides the feed.
+	Registry *dibs.Registry
+	// Store is the engine under the registry. It stores the webhooks.
+	Store dibs.Store
+
+	// Timeout is how long a receiver may take to answer. Zero means 10 s.
+	Timeout time.Duration
+	// Pauses are the waits after the first failure, the second and so on. The last one
+	// repeats. Empty means 5 s, 30 s, 2 min, 10 min, 30 min, 1 h.
+	Pauses []time.Duration
+	// GiveUpAfter is how long an event is retried before it becomes a dead letter. Zero
+	// means three days.
+	GiveUpAfter time.Duration
+	// Concurrency is how many events a webhook sends at once. Zero means 4.
+	Concurrency int
+	// AllowPrefixes are the addresses that may be sent to although they are not public.
+	AllowPrefixes []netip.Prefix
+	// Source is the source of all CloudEvents. Empty means "urn:dibs".
+	Source string
+
+	// Logger logs failing webhooks. Nil means no log.
+	Logger *slog.Logger
+	// Observer observes every delivery. Nil means none.
+	Observer Observer
+
+	limits limits
+}
+
+// limits are the values that tests make smaller.
+type limits struct {
+	queued      int           // events that a hook keeps in memory
+	deadLetters int           // dead letters of a hook
+	lease       time.Duration // how long the lease of a silent process lasts
+	poll        time.Duration // how often hooks are read, to find changes
+	save        time.Duration // how often the state of deliveries is saved
+}
+
+func (c Config) withDefaults() Config {
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	if len(c.Pauses) == 0 {
+		c.Pauses = DefaultPauses()
+	}
+	c.GiveUpAfter = cmp.Or(c.GiveUpAfter, 3*24*time.Hour)
+	c.Concurrency = cmp.Or(c.Concurrency, 4)
+	c.Source = cmp.Or(c.Source, DefaultSource)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Observer == nil {
+		c.Observer = noObserver{}
+	}
+	c.limits.queued = cmp.Or(c.limits.queued, 1000)
+	c.limits.deadLetters = cmp.Or(c.limits.deadLetters, 10_000)
+	c.limits.lease = cmp.Or(c.limits.lease, c.Timeout+10*time.Second)
+	c.limits.poll = cmp.Or(c.limits.poll, 2*time.Second)
+	c.limits.save = cmp.Or(c.limits.save, time.Second)
+	return c
+}
+
+// DefaultPauses are the waits after each failure, by default.
+func DefaultPauses() []time.Duration {
+	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+}
+
+// Observer observes [Service.Deliver] and resending. Its methods are called from several
+// goroutines.
+type Observer interface {
+	// Sent is called after each attempt.
+	Sent(hook string, a Attempt)
+	// GaveUp is called for each dead letter.
+	GaveUp(hook string)
+	// Backlog reports how many events wait in memory, and when the oldest event happened
+	// that is not delivered; the zero time means that none waits.
+	Backlog(hook string, waiting int, oldest time.Time)
+	// Stopped is called when this process no longer delivers for a hook.
+	Stopped(hook string)
+	// Removed is called for each hook that no longer exists.
+	Removed(hook string)
+}
+
+type noObserver struct{}
+
+func (noObserver) Sent(string, Attempt)           {}
+func (noObserver) GaveUp(string)                  {}
+func (noObserver) Backlog(string, int, time.Time) {}
+func (noObserver) Stopped(string)                 {}
+func (noObserver) Removed(string)                 {}
 
 // Service manages webhooks. It is safe for concurrent use. Make one with [New].
 type Service struct {
 	cfg    Config
 	guard  *Guard
-	sender *sender
-	// changed tells the Dispatcher of this process that a hook was changed.
+	client *http.Client // for deliveries
+	// changed tells the dispatcher of this process that a hook was changed.
 	changed chan struct{}
 }
 
@@ -24,11 +119,11 @@ type Service struct {
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	guard := NewGuard(cfg.AllowPrefixes...)
-	return &Service{cfg: cfg, guard: guard, sender: newSender(guard, cfg.Timeout), changed: make(chan struct{}, 1)}
+	return &Service{cfg: cfg, guard: guard, client: newClient(guard), changed: make(chan struct{}, 1)}
 }
 
 // Close closes idle connections.
-func (s *Service) Close() { s.sender.close() }
+func (s *Service) Close() { s.client.CloseIdleConnections() }
 
 func (s *Service) notify() {
 	select {
@@ -69,7 +164,6 @@ func (s *Service) Create(ctx context.Context, hook Hook, from string) (*Hook, st
 	if err != nil {
 		return nil, "", err
 	}
-	hook.rev = 1
 	s.notify()
 	return &hook, hook.Secrets[0].Text, nil
 }
@@ -83,13 +177,8 @@ func (s *Service) checkRoom(ctx context.Context, createdBy string) error {
 	if len(hooks) >= maxHooks {
 		return ErrTooMany
 	}
-	own := 0
-	for _, hook := range hooks {
-		if createdBy != "" && hook.CreatedBy == createdBy {
-			own++
-		}
-	}
-	if own >= maxHooksOfOne {
+	own := slices.DeleteFunc(hooks, func(hook *Hook) bool { return hook.CreatedBy != createdBy })
+	if createdBy != "" && len(own) >= maxHooksOfOne {
 		return ErrTooManyOfOne
 	}
 	return nil
@@ -122,7 +211,7 @@ func (s *Service) Get(ctx context.Context, id string) (*Hook, error) {
 		return nil, err
 	}
 	if !d.exists() {
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
+		return nil, notFound(id)
 	}
 	return hookOf(d), nil
 }
@@ -158,18 +247,19 @@ func (s *Service) Rotate(ctx context.Context, id string, grace time.Duration) (*
 	return hook, hook.Secrets[0].Text, nil
 }
 
+func notFound(id string) error { return fmt.Errorf("%w: %s", ErrNotFound, id) }
+
 func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.Instant) error) (changed *Hook, err error) {
 	d := hookDocOf(id)
 	err = update(ctx, s.cfg.Store, []anyDoc{d}, func(c *change, now dibs.Instant) error {
 		if !d.exists() {
-			return fmt.Errorf("%w: %s", ErrNotFound, id)
+			return notFound(id)
 		}
 		changed = hookOf(d)
 		if err := edit(changed, now); err != nil {
 			return err
 		}
 		d.content = *changed
-		changed.rev = d.rev + 1
 		c.save(d)
 		return nil
 	})
@@ -178,22 +268,19 @@ func (s *Service) change(ctx context.Context, id string, edit func(*Hook, dibs.I
 }
 
 // Remove removes a webhook with its state and its dead letters. The dead letters go first, so
-// that an interrupted call can be repeated, and again at the end.
+// that an interrupted call can be repeated.
 func (s *Service) Remove(ctx context.Context, id string) error {
-	if _, err := s.RemoveDeadLetters(ctx, id); err != nil {
-		return err
-	}
-	d, st := hookDocOf(id), stateDocOf(id)
-	err := update(ctx, s.cfg.Store, []anyDoc{d, st}, func(c *change, _ dibs.Instant) error {
+	d, st, count := hookDocOf(id), stateDocOf(id), deadLetterCountOf(id)
+	err := update(ctx, s.cfg.Store, []anyDoc{d, st, count}, func(c *change, _ dibs.Instant) error {
 		if !d.exists() {
-			return fmt.Errorf("%w: %s", ErrNotFound, id)
+			return notFound(id)
 		}
-		c.remove(d, st) // a runner stops when it finds no state
+		if removed, err := s.RemoveDeadLetters(ctx, id); err != nil || removed > 0 {
+			return cmp.Or(err, document.ErrStale) // the count is another one now
+		}
+		c.remove(d, st, count) // a runner stops when it finds no state
 		return nil
 	})
 	s.notify()
-	if err != nil {
-		return err
-	}
-	return s.removeDeadLetterCount(ctx, id)
+	return err
 }

@@ -1,6 +1,17 @@
+// Package wire has the JSON types of the server's API, and converts them from and to the
+// library's types. The server, the Go client and the command line share it.
 package wire
 
-import "github.com/calldibs/dibs"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
 
 // Entity is the thing that owns names.
 type Entity struct {
@@ -96,4 +107,158 @@ func (n *Name) optional() (*dibs.Name, error) {
 	}
 	name, err := n.Name()
 	return &name, err
+}
+
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// FormatTime formats a time as the API does, in UTC with milliseconds; empty for the zero time.
+func FormatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeFormat)
+}
+
+// parseTime is the inverse of FormatTime; the zero time for an invalid text.
+func parseTime(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// maxMs is the largest number of milliseconds in a time.Duration.
+const maxMs = math.MaxInt64 / int64(time.Millisecond)
+
+// Duration converts milliseconds. It does not overflow: beyond the range it returns the longest
+// duration.
+func Duration(ms int64) time.Duration {
+	return time.Duration(max(-maxMs, min(ms, maxMs))) * time.Millisecond
+}
+
+// RetryAfter reads the header Retry-After: seconds or a date. It returns zero for anything else.
+func RetryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the greatest
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(time.Until(date), 0)
+	}
+	return 0
+}
+
+// Result is what a command did, or would do in a dry run.
+type Result struct {
+	Names       []Name   `json:"names" nullable:"false" doc:"The names that the command is about, as they are after it."`
+	Token       string   `json:"token,omitempty" doc:"For a reserve: the proof of the hold."`
+	Replayed    bool     `json:"replayed"`
+	Version     uint64   `json:"version,omitempty" doc:"The entity's version."`
+	Freed       []string `json:"freed,omitempty" doc:"Keys that are free now."`
+	Quarantined []string `json:"quarantined,omitempty" doc:"Keys that are in quarantine now."`
+	Pending     bool     `json:"pending,omitempty" doc:"The entity has more names, which follow in batches."`
+}
+
+// ResultOf converts a result.
+func ResultOf(r dibs.Result) Result {
+	names := NamesOf(r.Names)
+	for i := range names {
+		names[i].Replayed = r.Replayed
+	}
+	return Result{
+		Names: names, Token: r.Token, Replayed: r.Replayed, Version: r.Version,
+		Freed: r.Freed, Quarantined: r.Quarantined, Pending: r.Pending,
+	}
+}
+
+// Result returns the library's result.
+func (r Result) Result() (dibs.Result, error) {
+	names, err := namesFrom(r.Names)
+	return dibs.Result{
+		Names: names, Token: r.Token, Replayed: r.Replayed, Version: r.Version,
+		Freed: r.Freed, Quarantined: r.Quarantined, Pending: r.Pending,
+	}, err
+}
+
+// Event is one committed change.
+type Event struct {
+	Cursor        string            `json:"cursor" doc:"The position in the feed after this event: resume here."`
+	Kind          string            `json:"kind" doc:"What happened." example:"confirmed"`
+	At            string            `json:"at" format:"date-time"`
+	ReservationID string            `json:"reservationId,omitempty"`
+	Key           string            `json:"key,omitempty"`
+	Namespace     string            `json:"namespace,omitempty"`
+	Canonical     string            `json:"canonical,omitempty"`
+	Value         string            `json:"value,omitempty"`
+	Revision      uint64            `json:"revision,omitempty" doc:"Increases with each event of a name."`
+	Epoch         uint64            `json:"epoch,omitempty"`
+	Before        *Snapshot         `json:"before,omitempty"`
+	After         *Snapshot         `json:"after,omitempty"`
+	Scope         string            `json:"scope,omitempty"`
+	Entity        *Entity           `json:"entity,omitempty"`
+	Version       uint64            `json:"version,omitempty"`
+	Actor         string            `json:"actor,omitempty" doc:"The principal that made the change; empty for the registry itself."`
+	CorrelationID string            `json:"correlationId,omitempty"`
+	Meta          map[string]string `json:"meta,omitempty"`
+}
+
+// Snapshot is a name's state at one moment.
+type Snapshot struct {
+	State  string  `json:"state,omitempty"`
+	Status string  `json:"status,omitempty"`
+	Epoch  uint64  `json:"epoch,omitempty"`
+	Entity *Entity `json:"entity,omitempty"`
+	Until  string  `json:"until,omitempty" format:"date-time"`
+}
+
+// EventOf converts an event.
+func EventOf(e dibs.Event) Event {
+	return Event{
+		Cursor: string(e.Cursor), Kind: string(e.Kind), At: FormatTime(e.At.Time()),
+		ReservationID: e.ID.String(), Key: e.Key(), Namespace: e.Namespace, Canonical: e.Canonical, Value: e.Value,
+		Revision: e.Rev, Epoch: e.Epoch, Before: snapshotOf(e.Before), After: snapshotOf(e.After),
+		Scope: e.Scope, Entity: EntityOf(e.Entity), Version: e.Version,
+		Actor: e.Actor, CorrelationID: e.CorrelationID, Meta: e.Meta,
+	}
+}
+
+// Event returns the library's event.
+func (e Event) Event() (dibs.Event, error) {
+	event := dibs.Event{
+		Cursor: dibs.Cursor(e.Cursor), Kind: dibs.EventKind(e.Kind), At: dibs.InstantOf(parseTime(e.At)),
+		Namespace: e.Namespace, Canonical: e.Canonical, Value: e.Value, Rev: e.Revision, Epoch: e.Epoch,
+		Before: e.Before.snapshot(), After: e.After.snapshot(), Scope: e.Scope, Entity: e.Entity.Entity(), Version: e.Version,
+		Actor: e.Actor, CorrelationID: e.CorrelationID, Meta: e.Meta,
+	}
+	if e.ReservationID != "" {
+		id, err := dibs.ParseID(e.ReservationID)
+		if err != nil {
+			return dibs.Event{}, fmt.Errorf("the event before %s: %w", e.Cursor, err)
+		}
+		event.ID = id
+	}
+	return event, nil
+}
+
+func snapshotOf(s dibs.Snapshot) *Snapshot {
+	if s == (dibs.Snapshot{}) {
+		return nil
+	}
+	w := &Snapshot{State: string(s.State), Status: string(s.Status), Epoch: s.Epoch, Entity: EntityOf(s.Entity)}
+	if s.Until != 0 {
+		w.Until = FormatTime(s.Until.Time())
+	}
+	return w
+}
+
+func (s *Snapshot) snapshot() dibs.Snapshot {
+	if s == nil {
+		return dibs.Snapshot{}
+	}
+	snapshot := dibs.Snapshot{State: dibs.State(s.State), Status: dibs.Status(s.Status), Epoch: s.Epoch, Entity: s.Entity.Entity()}
+	if s.Until != "" {
+		snapshot.Until = dibs.InstantOf(parseTime(s.Until))
+	}
+	return snapshot
 }

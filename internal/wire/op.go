@@ -33,7 +33,6 @@ func define[C dibs.Command](write func(C) (Command, error), read func(Command) (
 	}
 }
 
-// defineByID returns the op of a command about a reservation.
 func defineByID[C dibs.Command](write func(C) (dibs.ID, Command), read func(dibs.ID, Command) (C, error)) op {
 	return define(func(command C) (Command, error) {
 		id, c := write(command)
@@ -54,7 +53,6 @@ type scoped = struct {
 	Entity dibs.Entity
 }
 
-// defineByEntity returns the op of a command about an entity and all its names.
 func defineByEntity[C interface {
 	~scoped
 	dibs.Command

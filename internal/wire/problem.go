@@ -59,45 +59,32 @@ type Refusal struct {
 	Try     string `json:"try,omitempty" doc:"A value that would be accepted." example:"alice-bob"`
 }
 
-// statuses are the HTTP statuses of the library's codes; the default is 500.
-var statuses = map[dibs.Code]int{
-	dibs.CodeNameTaken:        http.StatusConflict,
-	dibs.CodeNotFound:         http.StatusNotFound,
-	dibs.CodeLost:             http.StatusConflict,
-	dibs.CodeAlreadyExpired:   http.StatusConflict,
-	dibs.CodeAlreadyConfirmed: http.StatusConflict,
-	dibs.CodeAlreadyReleased:  http.StatusConflict,
-	dibs.CodeEntityNotFound:   http.StatusNotFound,
-	dibs.CodeEntityHasName:    http.StatusConflict,
-	dibs.CodeEntityArchived:   http.StatusConflict,
-	dibs.CodeNotOwner:         http.StatusForbidden,
-	dibs.CodeVersionMismatch:  http.StatusPreconditionFailed,
-	dibs.CodeInvalidValue:     http.StatusUnprocessableEntity,
-	dibs.CodeReservedWord:     http.StatusUnprocessableEntity,
-	dibs.CodeInvalidNamespace: http.StatusUnprocessableEntity,
-	dibs.CodeInvalidToken:     http.StatusUnprocessableEntity,
-	dibs.CodeInvalidEntity:    http.StatusUnprocessableEntity,
-	dibs.CodeInvalidTTL:       http.StatusUnprocessableEntity,
-	dibs.CodeTTLTooLong:       http.StatusUnprocessableEntity,
-	dibs.CodeTooLarge:         http.StatusUnprocessableEntity,
-	dibs.CodeTooManyHolds:     http.StatusTooManyRequests,
-	dibs.CodeOutcomeUnknown:   http.StatusServiceUnavailable,
-	dibs.CodeUnavailable:      http.StatusServiceUnavailable,
-}
-
-// StatusOf returns the HTTP status of a code of the library.
+// StatusOf returns the HTTP status of a code of the library; 500 for any other code.
 func StatusOf(code dibs.Code) int {
-	if status, ok := statuses[code]; ok {
-		return status
+	switch code {
+	case dibs.CodeNotFound, dibs.CodeEntityNotFound:
+		return http.StatusNotFound
+	case dibs.CodeNotOwner:
+		return http.StatusForbidden
+	case dibs.CodeNameTaken, dibs.CodeEntityHasName, dibs.CodeEntityArchived,
+		dibs.CodeLost, dibs.CodeAlreadyExpired, dibs.CodeAlreadyConfirmed, dibs.CodeAlreadyReleased:
+		return http.StatusConflict
+	case dibs.CodeVersionMismatch:
+		return http.StatusPreconditionFailed
+	case dibs.CodeInvalidValue, dibs.CodeReservedWord, dibs.CodeInvalidNamespace, dibs.CodeInvalidToken,
+		dibs.CodeInvalidEntity, dibs.CodeInvalidTTL, dibs.CodeTTLTooLong, dibs.CodeTooLarge:
+		return http.StatusUnprocessableEntity
+	case dibs.CodeTooManyHolds:
+		return http.StatusTooManyRequests
+	case dibs.CodeOutcomeUnknown, dibs.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
 	}
-	return http.StatusInternalServerError
 }
 
 // IsCode reports whether a code is one of the library's, not one of the server's own.
-func IsCode(code string) bool {
-	_, ok := statuses[dibs.Code(code)]
-	return ok
-}
+func IsCode(code string) bool { return StatusOf(dibs.Code(code)) != http.StatusInternalServerError }
 
 // ProblemOf converts an error of the library, without the engine's underlying error.
 func ProblemOf(e *dibs.Error) *Problem {

@@ -97,3 +97,25 @@ func TestDurations(t *testing.T) {
 		}
 	}
 }
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	tests := []struct {
+		text        string
+		least, most time.Duration
+	}{
+		{"", 0, 0},
+		{"soon", 0, 0},
+		{"-5", 0, 0},
+		{"2", 2 * time.Second, 2 * time.Second},
+		{"9223372036854775807", math.MaxInt32 * time.Second, math.MaxInt32 * time.Second},
+		{date(time.Minute), 50 * time.Second, time.Minute},
+		{date(-time.Minute), 0, 0},
+	}
+	for _, test := range tests {
+		if d := wire.RetryAfter(http.Header{"Retry-After": {test.text}}); d < test.least || d > test.most {
+			t.Errorf("%q means %v", test.text, d)
+		}
+	}
+}

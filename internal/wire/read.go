@@ -215,3 +215,139 @@ func (r SweepReport) SweepReport() dibs.SweepReport {
 		Took: Duration(r.TookMs),
 	}
 }
+
+// Stats counts names.
+type Stats struct {
+	Names      []NameCount `json:"names" nullable:"false" doc:"The number of names by namespace and state."`
+	EndingSoon int         `json:"endingSoon" doc:"Holds that end within a minute."`
+	Suspects   int         `json:"suspects" doc:"Holds that wait for a witness."`
+	TakenAt    string      `json:"takenAt,omitempty" format:"date-time" doc:"When they were counted."`
+}
+
+// NameCount is the number of names of a namespace in a state.
+type NameCount struct {
+	Namespace string `json:"namespace"`
+	State     string `json:"state" enum:"held,suspect,active,alias,quarantined"`
+	Count     int    `json:"count"`
+}
+
+// StatsOf converts counts that were taken at a moment.
+func StatsOf(s dibs.Stats, taken time.Time) Stats {
+	w := Stats{Names: make([]NameCount, len(s.Names)), EndingSoon: s.EndingSoon, TakenAt: FormatTime(taken)}
+	for i, c := range s.Names {
+		w.Names[i] = NameCount{c.Namespace, string(c.State), c.Count}
+		if c.State == dibs.Suspect {
+			w.Suspects += c.Count
+		}
+	}
+	return w
+}
+
+// Stats returns the library's counts.
+func (s Stats) Stats() dibs.Stats {
+	v := dibs.Stats{EndingSoon: s.EndingSoon}
+	for _, c := range s.Names {
+		v.Names = append(v.Names, dibs.NameCount{Namespace: c.Namespace, State: dibs.State(c.State), Count: c.Count})
+	}
+	return v
+}
+
+// ForgetRequest says what to erase: a person, or one name.
+type ForgetRequest struct {
+	Scope     string  `json:"scope,omitempty" doc:"The entity's scope. Default: the empty scope." example:"acme"`
+	Entity    *Entity `json:"entity,omitempty" doc:"The person. With a name: its required owner; absent for a name without an owner."`
+	Namespace string  `json:"namespace,omitempty" doc:"The namespace of the one name to forget. Default: everything of the entity."`
+	Value     string  `json:"value,omitempty" doc:"The one name to forget."`
+	DryRun    bool    `json:"dryRun,omitempty" doc:"Only say what would be erased."`
+	Scrub     bool    `json:"scrub,omitempty" doc:"Also remove all traces from the engine's files. Only SQLite supports it."`
+}
+
+// ForgetRequestOf converts a request.
+func ForgetRequestOf(r dibs.ForgetRequest) ForgetRequest {
+	return ForgetRequest{Scope: r.Scope, Entity: EntityOf(r.Entity), Namespace: r.Namespace, Value: r.Value, DryRun: r.DryRun, Scrub: r.Scrub}
+}
+
+// ForgetRequest returns the library's request.
+func (r ForgetRequest) ForgetRequest() dibs.ForgetRequest {
+	return dibs.ForgetRequest{Scope: r.Scope, Entity: r.Entity.Entity(), Namespace: r.Namespace, Value: r.Value, DryRun: r.DryRun, Scrub: r.Scrub}
+}
+
+// Forgetting is what was erased, or would be in a dry run.
+type Forgetting struct {
+	Erased   []Name `json:"erased" nullable:"false" doc:"Names that were erased, as they were; state and until say whether they are in quarantine now."`
+	Redacted []Name `json:"redacted" nullable:"false" doc:"Names of others from whose history the person was removed."`
+	Replayed bool   `json:"replayed" doc:"Whether there was nothing to erase."`
+}
+
+// ForgettingOf converts a report.
+func ForgettingOf(f dibs.Forgetting) Forgetting {
+	return Forgetting{Erased: NamesOf(f.Erased), Redacted: NamesOf(f.Redacted), Replayed: f.Replayed}
+}
+
+// Forgetting returns the library's report.
+func (f Forgetting) Forgetting() (v dibs.Forgetting, err error) {
+	v.Replayed = f.Replayed
+	if v.Erased, err = namesFrom(f.Erased); err == nil {
+		v.Redacted, err = namesFrom(f.Redacted)
+	}
+	return v, err
+}
+
+// Recanonicalization reports how new rules change the names of a namespace.
+type Recanonicalization struct {
+	Namespace string         `json:"namespace"`
+	From      string         `json:"from,omitempty" doc:"The rules before; absent if none are recorded." example:"exact/1"`
+	To        string         `json:"to" doc:"The rules of the policy." example:"slug/1"`
+	Looked    int            `json:"looked" doc:"Names that are owned, held or suspect."`
+	Done      int            `json:"done" doc:"Names changed to the new rules."`
+	Counts    map[string]int `json:"counts" nullable:"false" doc:"The number of names by kind of finding."`
+	Findings  []Finding      `json:"findings" nullable:"false" doc:"The first 1,000 names of each kind."`
+}
+
+// Finding is how new rules change one name.
+type Finding struct {
+	Kind string `json:"kind" enum:"change,merge,collision,invalid,look_alike,unfiled"`
+	Name Name   `json:"name"`
+	To   string `json:"to,omitempty" doc:"The new canonical form."`
+	With *Name  `json:"with,omitempty" doc:"The other name of a merge, a collision or a look-alike."`
+	Why  string `json:"why,omitempty" doc:"What is not valid."`
+}
+
+// RecanonicalizationOf converts a report.
+func RecanonicalizationOf(r dibs.Recanonicalization) Recanonicalization {
+	w := Recanonicalization{
+		Namespace: r.Namespace, From: r.From, To: r.To, Looked: r.Looked, Done: r.Done,
+		Counts: make(map[string]int, len(r.Counts)), Findings: ListOf(r.Findings, findingOf),
+	}
+	for kind, n := range r.Counts {
+		w.Counts[string(kind)] = n
+	}
+	return w
+}
+
+func findingOf(f dibs.Finding) Finding {
+	return Finding{Kind: string(f.Kind), Name: NameOf(f.Name), To: f.To, With: optionalName(f.With), Why: f.Why}
+}
+
+// Recanonicalization returns the library's report.
+func (r Recanonicalization) Recanonicalization() (dibs.Recanonicalization, error) {
+	v := dibs.Recanonicalization{
+		Namespace: r.Namespace, From: r.From, To: r.To, Looked: r.Looked, Done: r.Done,
+		Counts: make(map[dibs.FindingKind]int, len(r.Counts)),
+	}
+	for kind, n := range r.Counts {
+		v.Counts[dibs.FindingKind(kind)] = n
+	}
+	var err error
+	v.Findings, err = listFrom(r.Findings, Finding.finding)
+	return v, err
+}
+
+func (f Finding) finding() (dibs.Finding, error) {
+	name, err := f.Name.Name()
+	if err != nil {
+		return dibs.Finding{}, err
+	}
+	with, err := f.With.optional()
+	return dibs.Finding{Kind: dibs.FindingKind(f.Kind), Name: name, To: f.To, With: with, Why: f.Why}, err
+}

@@ -1,0 +1,293 @@
+package etcdstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/record"
+)
+
+func newBackoff() *backoff.Backoff {
+	return &backoff.Backoff{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
+}
+
+// retry repeats an idempotent call until a member answers. Each attempt has a share of the
+// timeout, so that a member that does not answer leaves time for the others.
+func retry[T any](ctx context.Context, s *Store, call func(ctx context.Context) (T, error)) (answer T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	for wait := newBackoff(); ; {
+		answer, err = attempt(ctx, s, call)
+		if err == nil || ctx.Err() != nil || !isTransient(err) || wait.Wait(ctx) != nil {
+			return answer, err
+		}
+	}
+}
+
+// attempts is the number of unanswered attempts for which the timeout leaves time.
+const attempts = 3
+
+// attempt makes a call to one member. A member without a connection to the others answers at
+// once that there is no leader.
+func attempt[T any](ctx context.Context, s *Store, call func(ctx context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout/attempts)
+	defer cancel()
+	return call(clientv3.WithRequireLeader(ctx))
+}
+
+// transact runs a transaction that build completes. It may run twice.
+func (s *Store) transact(ctx context.Context, build func(clientv3.Txn) clientv3.Txn) (*clientv3.TxnResponse, error) {
+	return retry(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) { return build(s.client.Txn(ctx)).Commit() })
+}
+
+// read runs reads in one transaction. They are linearizable.
+func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	return s.transact(ctx, func(t clientv3.Txn) clientv3.Txn { return t.Then(ops...) })
+}
+
+// getKeys reads keys, all at one revision of etcd; 0 is the present one. Absent ones are nil. At
+// the present revision it also learns the clock's stamp.
+func (s *Store) getKeys(ctx context.Context, keys []string, at int64) ([]*mvccpb.KeyValue, error) {
+	found := make([]*mvccpb.KeyValue, 0, len(keys))
+	for first := true; first || len(found) < len(keys); first = false {
+		part := keys[len(found):min(len(keys), len(found)+s.maxOps-1)]
+		ops := make([]clientv3.Op, 0, len(part)+1)
+		for _, key := range part {
+			ops = append(ops, clientv3.OpGet(key, clientv3.WithRev(at)))
+		}
+		if at == 0 {
+			ops = append(ops, clientv3.OpGet(s.keys.clock()))
+		}
+		answer, err := s.read(ctx, ops...)
+		if err != nil {
+			return nil, err
+		}
+		for i := range part {
+			var kv *mvccpb.KeyValue
+			if kvs := answer.Responses[i].GetResponseRange().Kvs; len(kvs) > 0 {
+				kv = kvs[0]
+			}
+			found = append(found, kv)
+		}
+		if at == 0 {
+			at = answer.Header.Revision
+			if err := s.learnStamp(answer.Responses[len(part)]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// scan reads a range of keys at the present revision, and learns the clock's stamp. It reads at
+// most limit keys; 0 means all.
+func (s *Store) scan(ctx context.Context, from, to string, limit int, opts ...clientv3.OpOption) (
+	found *etcdserverpb.RangeResponse, at int64, err error,
+) {
+	if from >= to {
+		return new(etcdserverpb.RangeResponse), 0, nil
+	}
+	opts = append(opts, clientv3.WithRange(to), clientv3.WithLimit(int64(limit)))
+	answer, err := s.read(ctx, clientv3.OpGet(s.keys.clock()), clientv3.OpGet(from, opts...))
+	if err != nil {
+		return nil, 0, err
+	}
+	return answer.Responses[1].GetResponseRange(), answer.Header.Revision, s.learnStamp(answer.Responses[0])
+}
+
+// learnStamp notes what a read of the clock returned.
+func (s *Store) learnStamp(clock *etcdserverpb.ResponseOp) error {
+	kvs := clock.GetResponseRange().Kvs
+	if len(kvs) == 0 {
+		return errWiped
+	}
+	mark, ok := decodeStamp(kvs[0].Value)
+	if !ok {
+		return fmt.Errorf("%w: the clock", errDamaged)
+	}
+	s.clock.learn(mark)
+	return nil
+}
+
+// Load returns the records that exist among refs, and the time.
+func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
+	return during(ctx, s, func() (dibs.LoadResult, error) {
+		records, err := s.records(ctx, refs, 0)
+		return dibs.LoadResult{Now: s.clock.now(), Records: records}, err
+	})
+}
+
+// compactedAttempts is how often a read starts again because its revision was compacted.
+const compactedAttempts = 3
+
+// records reads the records that exist among refs, at one revision, and caches their
+// footprints.
+func (s *Store) records(ctx context.Context, refs []dibs.Ref, at int64) ([]dibs.Record, error) {
+	keys := make([]string, len(refs))
+	for i, ref := range refs {
+		keys[i] = s.keys.ref(ref)
+	}
+	found, err := s.getKeys(ctx, keys, at)
+	for again := 0; again < compactedAttempts && at == 0 && isCompacted(err); again++ {
+		found, err = s.getKeys(ctx, keys, at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	records := make([]dibs.Record, 0, len(refs))
+	for i, kv := range found {
+		if kv == nil {
+			continue
+		}
+		record, err := decode(refs[i].Kind, refs[i].ID, kv.Value)
+		if err != nil {
+			return nil, err
+		}
+		s.footprints.put(keys[i], s.footprint(record, kv.ModRevision))
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// Due returns refs of records whose Due date is reached, earliest first.
+func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
+	return during(ctx, s, func() ([]dibs.Ref, error) {
+		found, _, err := s.scan(ctx, s.keys.dueFrom(0), s.keys.dueFrom(s.clock.now()+1), limit)
+		if err != nil {
+			return nil, err
+		}
+		refs := make([]dibs.Ref, 0, len(found.Kvs))
+		for _, kv := range found.Kvs {
+			if ref, ok := s.keys.parseDue(string(kv.Key)); ok {
+				ref.Scope = string(kv.Value)
+				refs = append(refs, ref)
+			}
+		}
+		return refs, nil
+	})
+}
+
+// Owned returns an entity's active names and aliases in the order of their keys.
+func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
+	return during(ctx, s, func() ([]*dibs.NameRecord, error) {
+		prefix := s.keys.owned(dibs.EntityID(scope, entity))
+		records, _, _, err := s.page(ctx, dibs.KindName, prefix, prefixEnd(prefix), limit)
+		if err != nil {
+			return nil, err
+		}
+		names := make([]*dibs.NameRecord, len(records))
+		for i, record := range records {
+			names[i] = record.(*dibs.NameRecord) // the kind that was asked for
+		}
+		return names, nil
+	})
+}
+
+// minPage is the least number of records that List reads at once, since the query may drop some.
+const minPage = 64
+
+// List returns records of one kind in the order of their labels. Entities have none, and are
+// not listed.
+func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+	return during(ctx, s, func() (list []dibs.Record, err error) {
+		from, to := s.bounds(query)
+		for {
+			records, last, more, err := s.page(ctx, query.Kind, from, to, max(query.Limit-len(list), minPage))
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range records {
+				if record.IsSelected(query, r) {
+					list = append(list, r)
+				}
+			}
+			if !more || len(list) >= query.Limit {
+				return list[:min(len(list), query.Limit)], nil
+			}
+			from = last + nul
+		}
+	})
+}
+
+// countPage is how many names Count reads at once.
+const countPage = 1000
+
+// Count reads all names: etcd cannot add to a number.
+func (s *Store) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
+	counts := make(map[dibs.NameCount]int)
+	query := dibs.ListQuery{Kind: dibs.KindName, Limit: countPage}
+	for {
+		page, err := s.List(ctx, query)
+		if err != nil {
+			return dibs.Stats{}, err
+		}
+		for _, r := range page {
+			n := r.(*dibs.NameRecord) // the kind that was asked for
+			record.Recount(counts, []dibs.Write{{Record: n, Was: dibs.Free}})
+			if record.EndsSoon(n, soon) {
+				stats.EndingSoon++
+			}
+		}
+		if len(page) < countPage {
+			stats.Names = record.Counts(counts)
+			return stats, nil
+		}
+		after := record.Position(page[len(page)-1])
+		query.After = &after
+	}
+}
+
+// page reads the records that a range of index keys leads to, both at one revision: at most
+// limit. It returns the last key that it has read, and whether there are more.
+func (s *Store) page(ctx context.Context, kind dibs.Kind, from, to string, limit int) (
+	records []dibs.Record, last string, more bool, err error,
+) {
+	for range compactedAttempts {
+		found, at, err := s.scan(ctx, from, to, limit)
+		if err != nil || len(found.Kvs) == 0 {
+			return nil, "", false, err
+		}
+		refs := make([]dibs.Ref, len(found.Kvs))
+		for i, kv := range found.Kvs {
+			refs[i] = dibs.Ref{Kind: kind, ID: dibs.ID(kv.Value)}
+			last = string(kv.Key)
+		}
+		records, err := s.records(ctx, refs, at)
+		if !isCompacted(err) {
+			return records, last, found.More, err
+		}
+	}
+	return nil, "", false, errContention
+}
+
+// bounds returns the range of listing keys that contains all that a query selects.
+func (s *Store) bounds(query dibs.ListQuery) (from, to string) {
+	listing := s.keys.listing(query.Kind)
+	from, to = listing, prefixEnd(listing)
+	if query.Namespace != "" || query.Kind != dibs.KindName {
+		prefix := listing + listLabel(query.Kind, dibs.ListPosition{Namespace: query.Namespace})
+		from, to = prefix+query.From, prefixEnd(prefix)
+		if query.To != "" {
+			to = prefix + query.To
+		}
+	}
+	if query.After != nil {
+		from = max(from, listing+listLabel(query.Kind, *query.After)+nul)
+	}
+	return from, to
+}
+
+// listLabel returns the part of a listing key behind its prefix; see [keys].
+func listLabel(kind dibs.Kind, at dibs.ListPosition) string {
+	if kind == dibs.KindName {
+		return at.Namespace + nul + at.Label
+	}
+	return at.Label
+}

@@ -1,0 +1,105 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/backoff"
+)
+
+var vacuumInto = newStatement("VACUUM INTO ?")
+
+// Backup copies the store, as of one moment, into a new file. Reads and writes go on
+// meanwhile; the WAL grows until the copy is done. The file appears under its name only when
+// it is complete and on disk, and only its owner may read and write it. Backup does not touch
+// an existing file: the error then matches [fs.ErrExist].
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("sqlitestore: %q: %w: give the path of a new file", path, fs.ErrExist)
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	if err != nil {
+		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
+	}
+	_ = part.Close() // SQLite accepts an empty file
+	defer func() { _ = os.Remove(part.Name()) }()
+	if err := s.copyInto(ctx, part.Name()); err != nil {
+		return err
+	}
+	if err := syncFile(part.Name()); err != nil {
+		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
+	}
+	// Unlike a rename, a link never replaces a file that was created meanwhile.
+	if err := os.Link(part.Name(), path); err != nil {
+		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
+	}
+	return syncFile(filepath.Dir(path))
+}
+
+// copyInto copies the store on a connection of its own, since SQLite treats this as writing.
+func (s *Store) copyInto(ctx context.Context, path string) error {
+	if err := s.calls.Begin(ctx); err != nil {
+		return err
+	}
+	defer s.calls.End()
+	conn := s.writer.another()
+	defer conn.close()
+	return unavailable(conn.exec(ctx, vacuumInto, path))
+}
+
+// syncFile flushes a file, or the entries of a folder, to disk.
+func syncFile(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+var _ dibs.Scrubber = (*Store)(nil)
+
+var (
+	vacuum = newStatement("VACUUM")
+	// truncateWAL moves everything from the WAL into the file, and empties the WAL.
+	truncateWAL = newStatement("PRAGMA wal_checkpoint(TRUNCATE)")
+)
+
+var errBeingRead = errors.New("the WAL cannot be emptied while another connection reads the file: try again")
+
+// Scrub rewrites the file without deleted and replaced data, whose space SQLite only marks as
+// free. It takes as long as a copy of the file, needs as much space on disk, and blocks other
+// writers meanwhile.
+func (s *Store) Scrub(ctx context.Context) error {
+	if err := s.calls.Begin(ctx); err != nil {
+		return err
+	}
+	defer s.calls.End()
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer s.writer.put(conn)
+	if err := conn.exec(ctx, vacuum); err != nil {
+		return unavailable(err)
+	}
+	for deadline := time.Now().Add(s.busyTimeout); ; {
+		row, err := readRow(ctx, conn, truncateWAL)
+		switch {
+		case err != nil && !isBusy(err):
+			return unavailable(err)
+		case err == nil && asInt(row[0]) == 0:
+			return nil
+		case time.Now().After(deadline):
+			return unavailable(errBeingRead)
+		}
+		if err := backoff.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
