@@ -5,89 +5,35 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/rules"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-const (
-	entityPath      = "/v1/entities/{type}/{id}"
-	reservationPath = "/v1/reservations/{reservationId}"
-	namePath        = "/v1/names/{namespace}/{value}"
-
-	tagReservations = "Reservations"
-	tagNames        = "Names"
-	tagEntities     = "Entities"
-)
-
-// registerCommands adds the calls of commands to the API. The id of a command's call is its op.
-func (s *Server) registerCommands() {
-	register(s, s.operation(http.MethodPost, "/v1/apply", "apply", "Apply commands, all of them or none", "Commands", 404, 409, 412, 422), s.apply)
-
-	reserve := func(path, op, summary string) huma.Operation {
-		return s.operation(http.MethodPost, "/v1/reservations"+path, op, summary, tagReservations, 201, 409, 422)
-	}
-	register(s, reserve("", "reserve", "Hold a name for a limited time"), s.reserve)
-	register(s, reserve("/batch", "reserveAll", "Hold several names, all of them or none"), s.reserveAll)
-	register(s, reserve("/first", "reserveFirst", "Hold the first candidate that is available"), s.reserveFirst)
-	registerOnReservation(s, "extend", "Move the end of a hold", extend)
-	registerOnReservation(s, "confirm", "Make a held name an entity's", confirm)
-	registerOnReservation(s, "release", "Release a hold", release)
-	registerOnReservation(s, "settle", "End a suspect", settle)
-
-	register(s, s.operation(http.MethodPost, "/v1/claims", "claim", "Take a free name for an entity at once", tagNames, 201, 409, 422), s.claim)
-	register(s, s.operation(http.MethodPost, namePath+"/decommission", "decommission", "Give up one name of an entity", tagNames, 404, 422), s.decommission)
-	register(s, s.operation(http.MethodPost, namePath+"/transfer", "transfer", "Give one name of an entity to another", tagNames, 404, 409, 422), s.transfer)
-	register(s, s.operation(http.MethodPost, "/v1/swap", "swap", "Let two entities exchange names", tagNames, 409, 422), s.swap)
-
-	register(s, s.operation(http.MethodPut, entityPath+"/names/{namespace}", "rename", "Give an entity another name, or its first", tagEntities, 409, 412, 422), s.rename)
-	register(s, s.operation(http.MethodPost, entityPath+"/archive", "archive", "Keep every name of an entity, and resolve none", tagEntities, 404, 422), s.archive)
-	register(s, s.operation(http.MethodPost, entityPath+"/restore", "restore", "Undo an archive", tagEntities, 404, 422), s.restore)
-	register(s, s.operation(http.MethodDelete, entityPath, "delete", "Give up every name of an entity", tagEntities, 404, 422), s.deleteEntity)
-}
-
 // mayApply refuses a command to a caller without the right, as far as the command itself says
 // where it acts. If it names a reservation, the registry decides: only the record has the
-// namespace. A command without a case is forbidden to every caller.
+// namespace. The registry also refuses a namespace that is not well-formed.
 func (s *Server) mayApply(ctx context.Context, command dibs.Command) error {
-	verb := access.VerbOf(command)
-	switch c := command.(type) {
-	case dibs.Reserve:
-		return s.may(ctx, verb, c.Namespace)
-	case dibs.ReserveAll:
-		for _, r := range c.Reservations {
-			if err := s.may(ctx, verb, r.Namespace); err != nil {
-				return err
-			}
-		}
-		return nil
-	case dibs.ReserveFirst:
-		return s.may(ctx, verb, c.Namespace)
-	case dibs.Extend, dibs.Confirm, dibs.Release, dibs.Settle:
-		return s.maySomewhere(ctx, access.VerbsOf(c)...)
-	case dibs.Claim:
-		return s.may(ctx, verb, c.Namespace)
-	case dibs.Rename:
-		return s.may(ctx, verb, c.Namespace)
-	case dibs.Archive:
-		return s.mayInScope(ctx, verb, c.Scope)
-	case dibs.Restore:
-		return s.mayInScope(ctx, verb, c.Scope)
-	case dibs.Delete:
-		return s.mayInScope(ctx, verb, c.Scope)
-	case dibs.Decommission:
-		return s.may(ctx, verb, c.Namespace)
-	case dibs.Transfer:
-		return s.may(ctx, verb, c.Namespace)
-	case dibs.Swap:
-		return s.may(ctx, verb, c.Namespace)
-	case dibs.Rekey:
-		return s.may(ctx, verb, c.Namespace)
-	default:
-		return s.forbidden(access.Verb(c.Op()), "here")
+	verbs, locations := access.VerbsOf(command), rules.Locations(command)
+	if len(locations) == 0 {
+		return s.maySomewhere(ctx, verbs...)
 	}
+	for _, at := range locations {
+		var err error
+		switch {
+		case at.Namespace != "":
+			err = s.may(ctx, verbs[0], at.Namespace)
+		case at.ID.IsZero():
+			err = s.mayInScope(ctx, verbs[0], at.Scope)
+		default:
+			err = s.maySomewhere(ctx, verbs...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // namesOf returns how many names a command counts as. The registry refuses a list that is longer

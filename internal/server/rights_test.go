@@ -420,7 +420,7 @@ func TestEveryCommandHasACallAndARight(t *testing.T) {
 	all := context.WithValue(t.Context(), infoKey{}, &requestInfo{caller: access.Everything})
 	for _, op := range wire.Ops() {
 		if slices.Contains(calls, op) == slices.Contains(onlyInLists, op) {
-			t.Errorf("%s: internal/server/command.go needs a call of its own, or it belongs to onlyInLists", op)
+			t.Errorf("%s: internal/server/changes.go needs a call of its own, or it belongs to onlyInLists", op)
 		}
 		command, err := wire.Command{Op: op}.Command()
 		if err != nil {
