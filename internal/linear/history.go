@@ -41,6 +41,10 @@ func (h *history) client(i int) *client {
 	return &client{reg: regs[(i+int(h.seed%uint64(len(regs))))%len(regs)], scope: h.scope(), namespace: h.namespace()}
 }
 
+// mostLost is how many commands with an unknown outcome end a history: each may have happened
+// at any later moment, and so doubles the time that a check takes.
+const mostLost = 6
+
 // act runs one client.
 func (h *history) act(ctx context.Context, i int) {
 	random := rand.New(rand.NewPCG(h.seed, uint64(i)+1))
@@ -49,7 +53,11 @@ func (h *history) act(ctx context.Context, i int) {
 		o := h.next(random)
 		h.mu.Lock()
 		h.proof(&o, h.holders, random)
+		lost := h.lost
 		h.mu.Unlock()
+		if lost >= mostLost {
+			return
+		}
 		for tries := 0; ; tries++ {
 			answered := h.ask(ctx, i, c, o)
 			if answered || tries == 3 || random.IntN(3) == 0 {
