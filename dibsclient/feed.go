@@ -63,8 +63,11 @@ func (c *client) awaitEvents(ctx context.Context, query dibs.FeedQuery) (dibs.Ev
 				return page, nil
 			}
 			s.cancel()
-			if ctx.Err() != nil || errors.Is(err, errInvalidStream) {
-				return dibs.EventPage{}, cmp.Or(ctx.Err(), err)
+			if ctx.Err() != nil {
+				return page, ctx.Err() // with the cursor that the stream has reached
+			}
+			if errors.Is(err, errInvalidStream) {
+				return dibs.EventPage{}, err
 			}
 			c.options.Logger.DebugContext(ctx, "dibs: reopening the feed", "error", err)
 			query.After, lastOpen = s.cursor, time.Now()

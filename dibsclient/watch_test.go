@@ -221,3 +221,50 @@ func TestWatchNoticesIdleStream(t *testing.T) {
 		t.Errorf("the streams began after the cursors %q and %q, in %v", first, second, time.Since(start))
 	}
 }
+
+// A caller that gives up gets the cursor that the stream has reached: other namespaces are not read
+// again, and "latest" stays where it was.
+func TestAwaitEventsReturnsItsCursor(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprint(w, "id: 7\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer web.Close()
+	reg := dial(t, web.URL, dibsclient.Options{})
+	defer func() { _ = reg.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	page, err := reg.AwaitEvents(ctx, dibs.FeedQuery{Namespace: "slug", After: "3"})
+	if !isPlain(err, context.DeadlineExceeded) || page.Next != "7" {
+		t.Errorf("got %+v, %v", page, err)
+	}
+}
+
+// Close also ends a stream that no watcher uses.
+func TestCloseEndsIdleStreams(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprint(w, "id: 8\ndata: {\"cursor\":\"8\",\"kind\":\"archived\"}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(ended)
+	}))
+	defer web.Close()
+	reg := dial(t, web.URL, dibsclient.Options{})
+	if page, err := reg.AwaitEvents(t.Context(), dibs.FeedQuery{After: "3"}); err != nil || len(page.Events) != 1 {
+		t.Fatalf("got %+v, %v", page, err)
+	}
+	if err := reg.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the stream is still open")
+	}
+}

@@ -142,6 +142,9 @@ func (s *Store) historyPage(ctx context.Context, name dibs.ID, before string, li
 			return nil, "", false, err
 		}
 	}
+	if len(events) == 0 { // they were deleted meanwhile, with their name
+		return nil, before, found.More, nil
+	}
 	slices.Reverse(events)
 	return events, string(events[len(events)-1].Key[len(prefix):]), found.More, nil
 }

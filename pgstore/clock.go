@@ -76,16 +76,20 @@ func (s *stamps) next() int64 {
 // asynchronous standby may lack the last commits, and give out their revisions again. So groups
 // that were decided on records of the former server are decided again.
 type failovers struct {
-	count   atomic.Int64
-	started atomic.Pointer[string] // when the server was started, in its own words
+	count atomic.Int64
+
+	mu      sync.Mutex // a connection to the new server is not used before the change is counted
+	started string     // when the server was started, in its own words
 }
 
 var errFailover = errors.New("another server process serves the database than when this was decided")
 
 // observe notes when the server was started, and reports whether the server has changed.
 func (f *failovers) observe(started string) bool {
-	former := f.started.Swap(&started)
-	changed := former != nil && *former != started
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed := f.started != "" && f.started != started
+	f.started = started
 	if changed {
 		f.count.Add(1)
 	}

@@ -1,6 +1,10 @@
 package pgstore
 
 import (
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,4 +69,32 @@ func TestFailoverIsDetected(t *testing.T) {
 	if got := f.count.Load(); got != 1 {
 		t.Errorf("generation %d, want 1", got)
 	}
+}
+
+// Of two connections to a new server, the second one must not see the old count either.
+func TestFailoverIsCountedBeforeUse(t *testing.T) {
+	if runtime.GOMAXPROCS(0) == 1 {
+		t.Skip("needs two processors")
+	}
+	const changes = 2000
+	var f failovers
+	var began, ended atomic.Int64
+	var connections sync.WaitGroup
+	f.observe("0")
+	for range 2 {
+		connections.Go(func() {
+			for i := range int64(changes) {
+				for began.Add(1); began.Load() < 2*(i+1); { // both begin at the same moment
+				}
+				f.observe(strconv.FormatInt(i+1, 10))
+				if n := f.count.Load(); n != i+1 {
+					t.Errorf("%d changes are counted, want %d", n, i+1)
+				}
+				for ended.Add(1); ended.Load() < 2*(i+1); {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	connections.Wait()
 }

@@ -177,14 +177,12 @@ var dialectTokens = map[Dialect][]pattern{
 		token(foreign, `\$\W+`, nil),
 		token(other, `[eE]'(?:[^'\\]|\\.|'')*('?)`, errOpenText), // backslashes escape
 		token(other, `\S(?:\W|\$)*`, nil),
-		token(other, `.`, nil),
 	},
 	SQLite: {
 		token(other, "`(?:[^`]|``)*(`?)", errOpenText),
 		token(other, `\[[^\]]*(\]?)`, errOpenText),
 		token(foreign, `\?|[$]\W+|@\S\W*`, nil),
 		token(other, `\S\W*`, nil),
-		token(other, `.`, nil),
 	},
 }
 
@@ -210,7 +208,8 @@ func nextToken(s string, dialect Dialect) (token string, k kind, err error) {
 		}
 		return token, p.kind, nil
 	}
-	return "", other, nil // not reached: the last pattern matches every rune
+	_, size := utf8.DecodeRuneInString(s)
+	return s[:size], other, nil
 }
 
 func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

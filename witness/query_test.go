@@ -65,6 +65,7 @@ func TestParseQueryRefuses(t *testing.T) {
 		{PostgreSQL, "", "empty"},
 		{PostgreSQL, " -- nothing\n;", "no parameter"},
 		{PostgreSQL, "SELECT 1", "no parameter"},
+		{SQLite + 1, "SELECT 1", "no parameter"}, // a dialect that does not exist
 		{PostgreSQL, "SELECT ':epoch'", "no parameter"},
 		{PostgreSQL, "SELECT :epoc", "unknown parameter :epoc: use :reservationId, "},
 		{PostgreSQL, "SELECT :EPOCH", "unknown parameter :EPOCH"},
