@@ -167,14 +167,6 @@ func asError(err error) *dibs.Error {
 	}
 }
 
-func requestsOf(calls []*call) []*rules.Request {
-	requests := make([]*rules.Request, len(calls))
-	for i, c := range calls {
-		requests[i] = c.Request
-	}
-	return requests
-}
-
 const (
 	// gatherYields is how often the writer yields to other goroutines before it closes a batch.
 	// Concurrent calls get into one batch, and no timer delays a lone call.
