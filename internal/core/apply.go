@@ -26,20 +26,22 @@ func (c *core) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result,
 
 func (c *core) apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, *dibs.Error) {
 	var now dibs.Instant
+	var batch uint64
 	r, err := c.rules().Apply(req)
 	if err == nil {
-		if err = c.submit(ctx, newCall(r, false)); err == nil {
+		call := newCall(r, false)
+		if err = c.submit(ctx, call); err == nil {
 			return r.Result()
 		}
 		if err.Code == dibs.CodeUnavailable || err.Code == dibs.CodeOutcomeUnknown {
 			return nil, err // not a refusal, and the writer may still use the request
 		}
-		now = r.DecidedAt()
+		now, batch = r.DecidedAt(), call.batch
 	}
 	if !req.DryRun {
 		c.conflicts.note(err, now)
 	}
-	c.suggestFor(ctx, err)
+	c.suggestFor(ctx, err, batch)
 	return nil, err
 }
 
@@ -65,7 +67,8 @@ func (c *core) send(ctx context.Context, sent *call) *dibs.Error {
 
 // await returns the answer to a call that was sent. If the answer rests on a past end, await
 // waits until the end is final and sends the request again.
-func (c *core) await(ctx context.Context, call *call) *dibs.Error {
+func (c *core) await(ctx context.Context, sent *call) *dibs.Error {
+	call := sent
 	for range maxRereads {
 		var err *dibs.Error
 		if c.IsBound() {
@@ -82,6 +85,7 @@ func (c *core) await(ctx context.Context, call *call) *dibs.Error {
 		}
 		call = newCall(call.Request, call.noWait)
 		call.awaited = open
+		sent.batch = 0 // another batch will answer
 		if err := c.send(ctx, call); err != nil {
 			return err
 		}
@@ -118,8 +122,9 @@ type call struct {
 	*rules.Request
 	ctx   context.Context // of the caller, for traces; nil without traces
 	state atomic.Uint32   // callQueued, callTaken or callWithdrawn
-	done  chan struct{}   // closed with the answer
+	done  chan struct{}   // closed with the answer; the writer does not use the call after that
 	err   *dibs.Error     // the answer
+	batch uint64          // the number of the batch that answered it; 0 if that is not known
 
 	noWait       bool            // it fails if another transaction blocks it
 	guessedWrong bool            // it was blocked: its records are loaded from now on

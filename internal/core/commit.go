@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -24,6 +25,7 @@ type committer struct {
 	guesses *guesser
 	ends    *pastEnds
 	blocked *blockedCalls // nil if no call may wait
+	batches atomic.Uint64 // that were decided so far
 }
 
 // process decides calls and commits what they change, until none is stale. It answers each
@@ -162,7 +164,9 @@ func (c *committer) processHalves(ctx context.Context, calls []*call) (commits i
 // decide decides the calls: on a guess if that is allowed and possible, else on a Load.
 func (c *committer) decide(ctx context.Context, desk *desk, calls []*call, guess bool) error {
 	desk.requests = desk.requests[:0]
+	batch := c.batches.Add(1)
 	for _, call := range calls {
+		call.batch = batch
 		desk.requests = append(desk.requests, call.Request)
 		guess = guess && !call.guessedWrong
 	}

@@ -53,7 +53,7 @@ type core struct {
 	tx     *committer // nil outside a transaction of the caller
 
 	conflicts   *conflictCounts
-	suggestions singleFlight
+	suggestions sharedSuggestions
 	commits     *wake.List // woken after each commit of this process
 	failures    failureLog
 
