@@ -29,6 +29,12 @@ type Batch struct {
 	// same. Documents never change, so later batches use them too.
 	decoded map[*dibs.Document]NamespaceRecord
 
+	// glanced is the name that a decision glanced at last.
+	glanced struct {
+		record *dibs.NameRecord
+		state  *nameState // as of now
+	}
+
 	wants  []dibs.Ref // everything asked for so far
 	owners []Owner    // every entity whose names were asked for
 	asked  bool       // something was asked for that is not loaded
@@ -99,6 +105,7 @@ func (b *Batch) forget() {
 	}
 	clear(b.entries)
 	b.entries = b.entries[:0]
+	b.glanced.record, b.glanced.state = nil, nil
 }
 
 // find returns the entry of a record, or nil. It is valid until the next entry is added.
