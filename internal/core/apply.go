@@ -174,7 +174,7 @@ func asError(err error) *dibs.Error {
 
 const (
 	// gatherYields is how often the writer yields to other goroutines before it closes a batch.
-	// Concurrent calls get into one batch, and no timer delays a lone call.
+	// Concurrent calls get into one batch, and no timer delays any.
 	gatherYields = 16
 
 	// blockedGrace is how long a caller whose context has ended waits for a running retry of
@@ -201,7 +201,7 @@ type writer struct {
 
 func newWriter(store dibs.Store, ends *pastEnds, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
 	closing := make(chan struct{})
-	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call), closing: closing}
+	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call, cfg.QueueSize), closing: closing}
 	w := &writer{
 		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked},
 		queue:     make(chan *call, cfg.QueueSize),
@@ -271,29 +271,38 @@ func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
 	}
 }
 
-// run commits batches of these calls until the writer closes.
+// run commits batches of these calls until the writer closes. A caller that was alone with its
+// last call most likely still is, and the writer does not look for others.
 func (w *writer) run(calls <-chan *call) {
+	yields := 0
 	for {
 		select {
 		case c := <-calls:
-			w.commit(w.gather(c, calls))
+			batch := w.gather(c, calls, yields)
+			w.commit(batch)
+			yields = gatherYields
+			if len(batch) <= 1 && len(calls) == 0 {
+				yields = 0
+			}
 		case <-w.closing:
 			return
 		}
 	}
 }
 
-// gather takes calls until the batch is full or no call has come for gatherYields yields.
-func (w *writer) gather(first *call, calls <-chan *call) []*call {
+// gather takes the calls that wait until the batch is full or no call has come for this many
+// yields to other goroutines.
+func (w *writer) gather(first *call, calls <-chan *call, yields int) []*call {
 	batch := w.take(nil, first)
-	for quiet := 0; quiet < gatherYields && len(batch) < w.maxBatch; {
+	for quiet := 0; quiet <= yields && len(batch) < w.maxBatch; {
 		select {
 		case c := <-calls:
 			batch = w.take(batch, c)
 			quiet = 0
 		default:
-			quiet++
-			runtime.Gosched()
+			if quiet++; quiet <= yields {
+				runtime.Gosched()
+			}
 		}
 	}
 	return batch
