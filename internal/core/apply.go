@@ -26,20 +26,22 @@ func (c *core) Apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result,
 
 func (c *core) apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result, *dibs.Error) {
 	var now dibs.Instant
+	var batch uint64
 	r, err := c.rules().Apply(req)
 	if err == nil {
-		if err = c.submit(ctx, newCall(r, false)); err == nil {
+		call := newCall(r, false)
+		if err = c.submit(ctx, call); err == nil {
 			return r.Result()
 		}
 		if err.Code == dibs.CodeUnavailable || err.Code == dibs.CodeOutcomeUnknown {
 			return nil, err // not a refusal, and the writer may still use the request
 		}
-		now = r.DecidedAt()
+		now, batch = r.DecidedAt(), call.batch
 	}
 	if !req.DryRun {
 		c.conflicts.note(err, now)
 	}
-	c.suggestFor(ctx, err)
+	c.suggestFor(ctx, err, batch)
 	return nil, err
 }
 
@@ -65,7 +67,8 @@ func (c *core) send(ctx context.Context, sent *call) *dibs.Error {
 
 // await returns the answer to a call that was sent. If the answer rests on a past end, await
 // waits until the end is final and sends the request again.
-func (c *core) await(ctx context.Context, call *call) *dibs.Error {
+func (c *core) await(ctx context.Context, sent *call) *dibs.Error {
+	call := sent
 	for range maxRereads {
 		var err *dibs.Error
 		if c.IsBound() {
@@ -82,6 +85,7 @@ func (c *core) await(ctx context.Context, call *call) *dibs.Error {
 		}
 		call = newCall(call.Request, call.noWait)
 		call.awaited = open
+		sent.batch = 0 // another batch will answer
 		if err := c.send(ctx, call); err != nil {
 			return err
 		}
@@ -118,8 +122,9 @@ type call struct {
 	*rules.Request
 	ctx   context.Context // of the caller, for traces; nil without traces
 	state atomic.Uint32   // callQueued, callTaken or callWithdrawn
-	done  chan struct{}   // closed with the answer
+	done  chan struct{}   // closed with the answer; the writer does not use the call after that
 	err   *dibs.Error     // the answer
+	batch uint64          // the number of the batch that answered it; 0 if that is not known
 
 	noWait       bool            // it fails if another transaction blocks it
 	guessedWrong bool            // it was blocked: its records are loaded from now on
@@ -167,17 +172,9 @@ func asError(err error) *dibs.Error {
 	}
 }
 
-func requestsOf(calls []*call) []*rules.Request {
-	requests := make([]*rules.Request, len(calls))
-	for i, c := range calls {
-		requests[i] = c.Request
-	}
-	return requests
-}
-
 const (
 	// gatherYields is how often the writer yields to other goroutines before it closes a batch.
-	// Concurrent calls get into one batch, and no timer delays a lone call.
+	// Concurrent calls get into one batch, and no timer delays any.
 	gatherYields = 16
 
 	// blockedGrace is how long a caller whose context has ended waits for a running retry of
@@ -204,7 +201,7 @@ type writer struct {
 
 func newWriter(store dibs.Store, ends *pastEnds, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
 	closing := make(chan struct{})
-	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call), closing: closing}
+	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call, cfg.QueueSize), closing: closing}
 	w := &writer{
 		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked},
 		queue:     make(chan *call, cfg.QueueSize),
@@ -274,29 +271,38 @@ func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
 	}
 }
 
-// run commits batches of these calls until the writer closes.
+// run commits batches of these calls until the writer closes. A caller that was alone with its
+// last call most likely still is, and the writer does not look for others.
 func (w *writer) run(calls <-chan *call) {
+	yields := 0
 	for {
 		select {
 		case c := <-calls:
-			w.commit(w.gather(c, calls))
+			batch := w.gather(c, calls, yields)
+			w.commit(batch)
+			yields = gatherYields
+			if len(batch) <= 1 && len(calls) == 0 {
+				yields = 0
+			}
 		case <-w.closing:
 			return
 		}
 	}
 }
 
-// gather takes calls until the batch is full or no call has come for gatherYields yields.
-func (w *writer) gather(first *call, calls <-chan *call) []*call {
+// gather takes the calls that wait until the batch is full or no call has come for this many
+// yields to other goroutines.
+func (w *writer) gather(first *call, calls <-chan *call, yields int) []*call {
 	batch := w.take(nil, first)
-	for quiet := 0; quiet < gatherYields && len(batch) < w.maxBatch; {
+	for quiet := 0; quiet <= yields && len(batch) < w.maxBatch; {
 		select {
 		case c := <-calls:
 			batch = w.take(batch, c)
 			quiet = 0
 		default:
-			quiet++
-			runtime.Gosched()
+			if quiet++; quiet <= yields {
+				runtime.Gosched()
+			}
 		}
 	}
 	return batch

@@ -60,7 +60,7 @@ func answer[T any](ctx context.Context, c *core, q *rules.Job[T], share bool) (n
 		if share {
 			err = c.reader.decide(ctx, q.Request)
 		} else {
-			_, err = decideAll(ctx, c.store, []*rules.Request{q.Request})
+			err = decideAll(ctx, c.store, q.Request)
 		}
 		if err != nil {
 			return none, err
@@ -86,12 +86,21 @@ func answer[T any](ctx context.Context, c *core, q *rules.Job[T], share bool) (n
 // record may then lead to a different one.
 const maxRounds = 50
 
-// decideAll decides requests on one consistent state: it loads the records that they ask for
+// decideAll decides requests on one consistent state.
+func decideAll(ctx context.Context, store dibs.Store, requests ...*rules.Request) error {
+	desk := desks.Get().(*desk)
+	defer desks.Put(desk)
+	desk.requests = append(desk.requests[:0], requests...)
+	return desk.decide(ctx, store)
+}
+
+// decide decides the requests on one consistent state: it loads the records that they ask for
 // until they ask for no more.
-func decideAll(ctx context.Context, store dibs.Store, requests []*rules.Request) (*rules.Batch, error) {
-	state := rules.NewBatch(requests)
+func (d *desk) decide(ctx context.Context, store dibs.Store) error {
+	state := &d.state
+	state.Begin(d.requests)
 	rounds := 0
-	for _, r := range requests {
+	for _, r := range d.requests {
 		// The records that a decision asks for may depend on the changes of earlier decisions.
 		rounds += maxRounds * r.Length()
 	}
@@ -99,21 +108,21 @@ func decideAll(ctx context.Context, store dibs.Store, requests []*rules.Request)
 		refs, owners := state.Wanted()
 		loaded, err := store.Load(ctx, refs)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		owned := make([][]*dibs.NameRecord, len(owners))
 		for i, o := range owners {
 			if owned[i], err = store.Owned(ctx, o.Scope, o.Entity, rules.OwnedLimit); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		state.Load(loaded, owned)
-		state.Decide(requests)
+		state.Decide(d.requests)
 		if state.Complete() {
-			return state, nil
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("dibs: %d requests still asked for more records after %d loads", len(requests), rounds)
+	return fmt.Errorf("dibs: %d requests still asked for more records after %d loads", len(d.requests), rounds)
 }
 
 // maxFinalEnds bounds how many final ends [pastEnds] remembers. A forgotten end is awaited
@@ -223,8 +232,7 @@ func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
 	q := r.join(ctx, asked)
 	if q == nil {
 		defer r.endAlone()
-		_, err := decideAll(ctx, r.store, []*rules.Request{asked})
-		return err
+		return decideAll(ctx, r.store, asked)
 	}
 	select {
 	case <-q.done:
@@ -288,7 +296,7 @@ func (r *reader) read() {
 		}
 		// The read belongs to many callers, so none of their contexts can end it.
 		ctx, end := beginBatch(r.observer, "read", batch, func(q *question) context.Context { return q.ctx })
-		_, err := decideAll(ctx, r.store, requests)
+		err := decideAll(ctx, r.store, requests...)
 		end(err)
 		for _, q := range batch {
 			q.err = err

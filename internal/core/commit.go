@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -24,18 +25,20 @@ type committer struct {
 	guesses *guesser
 	ends    *pastEnds
 	blocked *blockedCalls // nil if no call may wait
+	batches atomic.Uint64 // that were decided so far
 }
 
 // process decides calls and commits what they change, until none is stale. It answers each
 // call or adds it to the blocked calls. It returns the error of the engine, if there was one.
 func (c *committer) process(ctx context.Context, calls []*call) (commits int, err error) {
+	desk := desks.Get().(*desk)
+	defer desks.Put(desk)
 	for attempt := range maxAttempts {
-		state, err := c.decide(ctx, calls, attempt == 0)
-		if err != nil {
+		if err := c.decide(ctx, desk, calls, attempt == 0); err != nil {
 			fail(calls, err)
 			return commits, err
 		}
-		groups, unchanged := state.Groups(requestsOf(calls))
+		groups, members, unchanged := desk.state.Groups(desk.requests)
 		for _, i := range unchanged {
 			c.answerUnchanged(calls[i])
 		}
@@ -43,10 +46,10 @@ func (c *committer) process(ctx context.Context, calls []*call) (commits int, er
 			return commits, nil
 		}
 		commits++
-		outcomes, err := c.commit(ctx, state, groups)
+		outcomes, err := c.commit(ctx, desk.state.Guessed(), groups)
 		if err != nil {
-			for _, g := range groups {
-				fail(members(calls, g), err)
+			for _, m := range members {
+				fail(pick(calls, m), err)
 			}
 			return commits, err
 		}
@@ -55,16 +58,16 @@ func (c *committer) process(ctx context.Context, calls []*call) (commits int, er
 			large  [][]*call
 			failed error
 		)
-		for i, g := range groups {
-			switch members := members(calls, g); outcomes[i] {
+		for i, m := range members {
+			switch outcomes[i] {
 			case dibs.Committed:
-				again = append(again, answerCommitted(members)...)
+				again = answerCommitted(calls, m, again)
 			case dibs.Busy:
-				c.block(members)
+				c.block(pick(calls, m))
 			case dibs.TooLarge:
-				large = append(large, members)
+				large = append(large, pick(calls, m))
 			default:
-				again = append(again, members...)
+				again = append(again, pick(calls, m)...)
 			}
 		}
 		for _, members := range large {
@@ -82,12 +85,21 @@ func (c *committer) process(ctx context.Context, calls []*call) (commits int, er
 	return commits, err
 }
 
-func members(calls []*call, g *rules.Group) []*call {
-	members := make([]*call, len(g.Members))
-	for i, index := range g.Members {
-		members[i] = calls[index]
+// desk is what deciding requests takes. Its memory is used again and again.
+type desk struct {
+	state    rules.Batch
+	requests []*rules.Request
+}
+
+var desks = sync.Pool{New: func() any { return new(desk) }}
+
+// pick returns the calls with these indexes.
+func pick(calls []*call, indexes []int) []*call {
+	picked := make([]*call, len(indexes))
+	for i, index := range indexes {
+		picked[i] = calls[index]
 	}
-	return members
+	return picked
 }
 
 // answerUnchanged answers a call that changes nothing. If the call rests on a past end that is
@@ -101,10 +113,11 @@ func (c *committer) answerUnchanged(call *call) {
 	call.answer(err)
 }
 
-// answerCommitted answers the calls of a committed group. It returns the calls that have to
-// be decided again.
-func answerCommitted(members []*call) (again []*call) {
-	for _, call := range members {
+// answerCommitted answers the calls of a committed group. It appends those that have to be decided
+// again.
+func answerCommitted(calls []*call, members []int, again []*call) []*call {
+	for _, i := range members {
+		call := calls[i]
 		if !call.Changes() {
 			again = append(again, call)
 			continue
@@ -149,31 +162,31 @@ func (c *committer) processHalves(ctx context.Context, calls []*call) (commits i
 }
 
 // decide decides the calls: on a guess if that is allowed and possible, else on a Load.
-func (c *committer) decide(ctx context.Context, calls []*call, guess bool) (*rules.Batch, error) {
-	if guess && !slices.ContainsFunc(calls, func(c *call) bool { return c.guessedWrong }) {
-		if state, ok := c.guesses.decide(requestsOf(calls)); ok {
-			return state, nil
-		}
+func (c *committer) decide(ctx context.Context, desk *desk, calls []*call, guess bool) error {
+	desk.requests = desk.requests[:0]
+	batch := c.batches.Add(1)
+	for _, call := range calls {
+		call.batch = batch
+		desk.requests = append(desk.requests, call.Request)
+		guess = guess && !call.guessedWrong
 	}
-	state, err := decideAll(ctx, c.store, requestsOf(calls))
-	if err != nil {
+	if guess && c.guesses.decide(desk) {
+		return nil
+	}
+	if err := desk.decide(ctx, c.store); err != nil {
 		c.guesses.forgetAll()
 		if e := asError(err); e.Code == dibs.CodeOutcomeUnknown {
 			err = dibs.Unavailable(err) // a read changes nothing, whatever went wrong
 		}
-		return nil, err
+		return err
 	}
-	c.guesses.loaded(state)
-	return state, nil
+	c.guesses.loaded(&desk.state)
+	return nil
 }
 
 // commit commits groups, and tells the guesser of the outcomes.
-func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []*rules.Group) ([]dibs.Outcome, error) {
-	plain := make([]dibs.Group, len(groups))
-	for i, g := range groups {
-		plain[i] = g.Group
-	}
-	outcomes, err := c.store.Commit(ctx, plain)
+func (c *committer) commit(ctx context.Context, guessed bool, groups []dibs.Group) ([]dibs.Outcome, error) {
+	outcomes, err := c.store.Commit(ctx, groups)
 	if err == nil && len(outcomes) != len(groups) {
 		err = dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
 	}
@@ -181,7 +194,7 @@ func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []*ru
 		c.guesses.forgetAll()
 		return nil, err
 	}
-	c.guesses.committed(state.Guessed(), plain, outcomes)
+	c.guesses.committed(guessed, groups, outcomes)
 	return outcomes, nil
 }
 
@@ -219,28 +232,29 @@ func newGuesser(store dibs.Store) *guesser {
 
 // decide decides the requests on guesses. It fails if a request reads a record that is neither
 // remembered nor expected to be absent, or if a request changes nothing.
-func (g *guesser) decide(requests []*rules.Request) (*rules.Batch, bool) {
+func (g *guesser) decide(desk *desk) bool {
 	if g == nil {
-		return nil, false
+		return false
 	}
 	now, ok := g.clock.Now()
 	if !ok { // the connection was lost, and the next one may lead to another server
 		g.forgetAll()
-		return nil, false
+		return false
 	}
 	g.mu.Lock()
 	g.records.Expire(time.Now())
 	g.mu.Unlock()
-	state := rules.GuessBatch(requests, now, dibs.Window{From: now.Add(-guessEarly), Before: now.Add(guessLate)}, g.recall)
+	state := &desk.state
+	state.Guess(desk.requests, now, dibs.Window{From: now.Add(-guessEarly), Before: now.Add(guessLate)}, g.recall)
 	if !state.Complete() || !g.try() {
-		return nil, false
+		return false
 	}
-	for _, r := range requests {
+	for _, r := range desk.requests {
 		if r.Decide(state); !state.Complete() || !r.Changes() {
-			return nil, false
+			return false
 		}
 	}
-	return state, true
+	return true
 }
 
 func (g *guesser) recall(key rules.Key) dibs.Record {
@@ -264,9 +278,7 @@ func (g *guesser) loaded(state *rules.Batch) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for r := range state.Records() {
-		if r != nil {
-			g.put(r, now)
-		}
+		g.put(r, now)
 	}
 }
 

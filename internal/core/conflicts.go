@@ -48,7 +48,10 @@ func (c *conflictCounts) note(err *dibs.Error, now dibs.Instant) {
 		}
 		return
 	}
-	reason := cmp.Or(string(err.Reason), strings.ToLower(string(err.Code)))
+	reason := string(err.Reason)
+	if reason == "" {
+		reason = strings.ToLower(string(err.Code))
+	}
 	c.add(rules.Tally{Namespace: err.Namespace, Reason: reason, Hour: rules.HourOf(now), Count: 1})
 }
 

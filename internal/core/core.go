@@ -7,7 +7,7 @@
 // A command: [core.Apply] prepares the commands of a caller as one [rules.Request] and wraps it in
 // a [call], which waits in the queue of the [writer]. The writer hands batches of calls to the
 // [committer], which decides them on one [rules.Batch]: from the [guesser] without a Load if
-// possible, otherwise from [decideAll]. It commits the groups of the batch, and decides calls of
+// possible, otherwise from a Load. It commits the groups of the batch, and decides calls of
 // stale groups again. Calls of busy groups become [blockedCalls].
 //
 // A read is a [rules.Job] too, but commits nothing. [ask] answers it by the [reader], whose Loads
@@ -53,7 +53,7 @@ type core struct {
 	tx     *committer // nil outside a transaction of the caller
 
 	conflicts   *conflictCounts
-	suggestions singleFlight
+	suggestions sharedSuggestions
 	commits     *wake.List // woken after each commit of this process
 	failures    failureLog
 

@@ -19,7 +19,8 @@ import (
 type lateStore struct {
 	dibs.Store
 	late    bool
-	arrives chan struct{} // closed when late commits become visible
+	arrives chan struct{} // closed to let a late commit go on
+	visible chan struct{} // closed when it is visible; nil before it begins
 	awaits  int
 }
 
@@ -29,7 +30,8 @@ func newLateStore() *lateStore {
 
 func (s *lateStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
 	if s.late {
-		s.late = false
+		s.late, s.visible = false, make(chan struct{})
+		defer close(s.visible)
 		for i := range groups { // in time, even if the window is over when the commit becomes visible
 			if now := dibs.InstantOf(time.Now()); !groups[i].Window.Contains(now) {
 				return make([]dibs.Outcome, len(groups)), nil
@@ -45,6 +47,9 @@ func (s *lateStore) Await(ctx context.Context, refs []dibs.Ref, end dibs.Instant
 	s.awaits++
 	select {
 	case <-s.arrives:
+		if s.visible != nil {
+			<-s.visible
+		}
 		return s.Store.Await(ctx, refs, end)
 	case <-ctx.Done():
 		return ctx.Err()

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/generation"
 	"github.com/calldibs/dibs/internal/rules"
 )
 
@@ -15,9 +16,15 @@ import (
 const maxRefusals = 100
 
 // suggestFor adds suggestions to a refusal, and to each refusal that it consists of. Without
-// them the refusal is still valid, so errors are ignored.
-func (c *core) suggestFor(ctx context.Context, err *dibs.Error) {
-	if c.cfg.Suggestions < 0 {
+// them the refusal is still valid, so errors are ignored. Refusals of one batch share them.
+func (c *core) suggestFor(ctx context.Context, err *dibs.Error, batch uint64) {
+	switch {
+	case c.cfg.Suggestions < 0:
+		return
+	case len(err.Failures) == 0:
+		if isReplaceable(err) {
+			c.suggestIn(ctx, err.Namespace, batch, err)
+		}
 		return
 	}
 	byNamespace := make(map[string][]*dibs.Error)
@@ -25,11 +32,14 @@ func (c *core) suggestFor(ctx context.Context, err *dibs.Error) {
 		byNamespace[e.Namespace] = append(byNamespace[e.Namespace], e)
 	}
 	for namespace, refused := range byNamespace {
-		c.suggestIn(ctx, namespace, refused)
+		c.suggestIn(ctx, namespace, batch, refused...)
 	}
-	if len(err.Failures) > 0 {
-		err.Suggestions = err.Failures[0].Err.Suggestions
-	}
+	err.Suggestions = err.Failures[0].Err.Suggestions
+}
+
+// isReplaceable reports whether another name would do in place of the refused one.
+func isReplaceable(e *dibs.Error) bool {
+	return e.Code == dibs.CodeNameTaken || (e.Refusal != nil && e.Refusal.Try != "")
 }
 
 // replaceable appends the refusals in e for which another name would do: e itself, or its
@@ -38,20 +48,20 @@ func replaceable(e *dibs.Error, list []*dibs.Error) []*dibs.Error {
 	for _, f := range e.Failures {
 		list = replaceable(f.Err, list)
 	}
-	if len(e.Failures) == 0 && (e.Code == dibs.CodeNameTaken || (e.Refusal != nil && e.Refusal.Try != "")) {
+	if len(e.Failures) == 0 && isReplaceable(e) {
 		list = append(list, e)
 	}
 	return list
 }
 
 // suggestIn adds suggestions to refusals of one namespace, with one read.
-func (c *core) suggestIn(ctx context.Context, namespace string, refused []*dibs.Error) {
+func (c *core) suggestIn(ctx context.Context, namespace string, batch uint64, refused ...*dibs.Error) {
 	models := make([]string, 0, len(refused))
 	for _, e := range refused[:min(len(refused), maxRefusals)] {
 		_, canonical, _ := strings.Cut(e.Key, ":")
 		models = append(models, rules.ModelOf(canonical, e.Refusal))
 	}
-	names := c.suggestions.do(ctx, namespace+":"+strings.Join(models, "\x00"), func() [][]string {
+	names := c.suggestions.share(ctx, sharedKey{batch, namespace, strings.Join(models, "\x00")}, func() [][]string {
 		names, _ := ask(ctx, c, c.rules().Suggest(namespace, models, nil, c.cfg.Suggestions, randomWords()))
 		return names
 	})
@@ -101,30 +111,51 @@ func randomWords() []string {
 	return words
 }
 
-// singleFlight shares one lookup of suggestions among all callers that want the same at the
-// same time: if ten thousand callers race for one name, nearly all ask for alternatives. The
-// result is shared, so no caller may change it.
-type singleFlight struct{ lookups sync.Map } // by key
+// sharedSuggestions shares one lookup among all callers that were refused the same in one batch:
+// if ten thousand callers race for one name, nearly all want alternatives. The lookup begins after
+// the batch was decided, so it is as fresh as the refusal. The result is shared, so no caller may
+// change it.
+type sharedSuggestions struct {
+	mu      sync.Mutex
+	lookups generation.Map[sharedKey, *lookup] // the latest
+}
+
+// maxSharedLookups bounds how many lookups are remembered; a forgotten one is made once more.
+const maxSharedLookups = 64
+
+type sharedKey struct {
+	batch     uint64 // 0 if no batch refused the call
+	namespace string
+	models    string
+}
 
 type lookup struct {
 	done   chan struct{}
 	result [][]string
 }
 
-// do returns the result of fn, or that of a call with the same key that is under way.
-func (f *singleFlight) do(ctx context.Context, key string, fn func() [][]string) [][]string {
-	own := &lookup{done: make(chan struct{})}
-	if other, running := f.lookups.LoadOrStore(key, own); running {
-		other := other.(*lookup)
-		select {
-		case <-other.done:
-			return other.result
-		case <-ctx.Done():
-			return nil
-		}
+// share returns the result of fn, or that of an earlier call with the same key.
+func (s *sharedSuggestions) share(ctx context.Context, key sharedKey, fn func() [][]string) [][]string {
+	if key.batch == 0 {
+		return fn()
 	}
-	defer close(own.done)
-	defer f.lookups.Delete(key)
-	own.result = fn()
-	return own.result
+	s.mu.Lock()
+	shared, known := s.lookups.Get(key)
+	if !known {
+		shared = &lookup{done: make(chan struct{})}
+		s.lookups.Size = maxSharedLookups
+		s.lookups.Put(key, shared)
+	}
+	s.mu.Unlock()
+	if !known {
+		defer close(shared.done)
+		shared.result = fn()
+		return shared.result
+	}
+	select {
+	case <-shared.done:
+		return shared.result
+	case <-ctx.Done():
+		return nil
+	}
 }

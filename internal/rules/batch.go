@@ -2,8 +2,6 @@ package rules
 
 import (
 	"iter"
-	"maps"
-	"slices"
 
 	"github.com/calldibs/dibs"
 )
@@ -19,15 +17,23 @@ func KeyOf(r dibs.Ref) Key { return Key{r.Kind, r.ID} }
 
 // Batch is the state that the requests of one batch are decided on: the result of one Load, and the
 // changes of the requests that were decided so far. It also collects the records that decisions ask
-// for and that are not loaded yet.
+// for and that are not loaded yet. The zero Batch is ready for [Batch.Begin] or [Batch.Guess], and so
+// is a Batch whose requests have their answers: it then reuses its memory.
 type Batch struct {
 	now     dibs.Instant
-	loaded  map[Key]dibs.Record          // as the engine has it; nil: known to be absent
-	current map[Key]dibs.Record          // as requests of this batch have changed it; nil: deleted
+	entries []entry
+	index   map[Key]int                  // of entries, once there are more than few
 	owned   map[Owner][]*dibs.NameRecord // as the engine has them
-	renewed map[Key]bool                 // the records of current that replace another one
 
-	namespaceRecords map[*dibs.Document]NamespaceRecord // decoded once: every new name of a namespace reads the same
+	// decoded are namespace records, each decoded once: every new name of a namespace reads the
+	// same. Documents never change, so later batches use them too.
+	decoded map[*dibs.Document]NamespaceRecord
+
+	// glanced is the name that a decision glanced at last.
+	glanced struct {
+		record *dibs.NameRecord
+		state  *nameState // as of now
+	}
 
 	wants  []dibs.Ref // everything asked for so far
 	owners []Owner    // every entity whose names were asked for
@@ -36,7 +42,25 @@ type Batch struct {
 	// Set in a guessed state: where records come from, and when the guess may be right.
 	recall func(Key) dibs.Record
 	window dibs.Window
+
+	grouping grouping
 }
+
+// entry is what a batch knows of one record.
+type entry struct {
+	key     Key
+	loaded  dibs.Record // as the engine has it, if known; nil: absent
+	current dibs.Record // as requests of this batch have changed it, if changed; nil: deleted
+	known   bool
+	changed bool
+	renewed bool // current replaces another record
+	touched int  // by this request last, counted from 1; 0: by none
+}
+
+const (
+	few  = 16   // records are found faster by comparing than by hashing
+	many = 4096 // records make an index that is not kept: clearing it would take long
+)
 
 // Owner asks for the names of an entity.
 type Owner struct {
@@ -47,35 +71,78 @@ type Owner struct {
 // OwnedLimit is how many names of an entity a batch lists: one more than a command may touch.
 const OwnedLimit = maxNames + 1
 
-// NewBatch returns a state that wants everything the requests are known to read.
-func NewBatch(requests []*Request) *Batch { return GuessBatch(requests, 0, dibs.Window{}, nil) }
+// Begin starts a batch that wants everything the requests are known to read.
+func (b *Batch) Begin(requests []*Request) { b.Guess(requests, 0, dibs.Window{}, nil) }
 
-// GuessBatch returns a state that is guessed and not loaded: a record is what recall returns, or
+// Guess starts a batch whose state is guessed and not loaded: a record is what recall returns, or
 // absent where a request expects that. The state is incomplete if a request is known to read any
 // other record.
-func GuessBatch(requests []*Request, now dibs.Instant, window dibs.Window, recall func(Key) dibs.Record) *Batch {
-	records := 2 * len(requests)
-	b := &Batch{
-		now: now, window: window, recall: recall,
-		loaded:           make(map[Key]dibs.Record, records),
-		current:          make(map[Key]dibs.Record, records),
-		owned:            make(map[Owner][]*dibs.NameRecord),
-		renewed:          make(map[Key]bool),
-		namespaceRecords: make(map[*dibs.Document]NamespaceRecord),
-	}
+func (b *Batch) Guess(requests []*Request, now dibs.Instant, window dibs.Window, recall func(Key) dibs.Record) {
+	b.now, b.window, b.recall = now, window, recall
+	b.forget()
+	clear(b.owned)
+	b.wants, b.owners, b.asked = nil, nil, false // engines may still read those of a Load that failed
 	if b.Guessed() {
 		for _, r := range requests {
-			for _, ref := range r.likelyAbsent {
-				b.expectAbsent(ref)
+			for _, w := range r.wants {
+				if w.likelyAbsent {
+					b.expectAbsent(w.Ref)
+				}
 			}
 		}
 	}
 	for _, r := range requests {
-		for _, ref := range r.wants {
-			b.want(ref)
+		for _, w := range r.wants {
+			b.want(w.Ref)
 		}
 	}
-	return b
+}
+
+// forget drops all records.
+func (b *Batch) forget() {
+	if len(b.entries) > many {
+		b.index = nil
+	}
+	clear(b.entries)
+	b.entries = b.entries[:0]
+	b.glanced.record, b.glanced.state = nil, nil
+}
+
+// find returns the entry of a record, or nil. It is valid until the next entry is added.
+func (b *Batch) find(key Key) *entry {
+	if len(b.entries) > few {
+		if i, ok := b.index[key]; ok {
+			return &b.entries[i]
+		}
+		return nil
+	}
+	for i := range b.entries {
+		if b.entries[i].key == key {
+			return &b.entries[i]
+		}
+	}
+	return nil
+}
+
+// entry returns the entry of a record, a new one if there is none.
+func (b *Batch) entry(key Key) *entry {
+	if e := b.find(key); e != nil {
+		return e
+	}
+	b.entries = append(b.entries, entry{key: key})
+	switch last := len(b.entries) - 1; {
+	case last > few:
+		b.index[key] = last
+	case last == few:
+		clear(b.index)
+		if b.index == nil {
+			b.index = make(map[Key]int)
+		}
+		for i := range b.entries {
+			b.index[b.entries[i].key] = i
+		}
+	}
+	return &b.entries[len(b.entries)-1]
 }
 
 // Guessed reports whether the state was guessed and not loaded.
@@ -98,15 +165,14 @@ func (b *Batch) Wanted() ([]dibs.Ref, []Owner) { return b.wants, b.owners }
 // rests on one moment, and the names of each owner. Names are listed after the Load; the revision
 // of the entity's record, which was loaded before, tells whether they changed in between.
 func (b *Batch) Load(loaded dibs.LoadResult, owned [][]*dibs.NameRecord) {
-	clear(b.current)
-	clear(b.loaded)
-	clear(b.renewed)
+	b.forget()
 	b.now = loaded.Now
 	for _, ref := range b.wants {
-		b.loaded[KeyOf(ref)] = nil
+		b.entry(KeyOf(ref)).known = true
 	}
 	for _, r := range loaded.Records {
-		b.loaded[KeyOf(r.Ref())] = r
+		e := b.entry(KeyOf(r.Ref()))
+		e.loaded, e.known = r, true
 	}
 	for i, o := range b.owners {
 		b.owned[o] = owned[i]
@@ -114,25 +180,34 @@ func (b *Batch) Load(loaded dibs.LoadResult, owned [][]*dibs.NameRecord) {
 	b.asked = false
 }
 
-// Records returns what was loaded; nil stands for an absent record.
-func (b *Batch) Records() iter.Seq[dibs.Record] { return maps.Values(b.loaded) }
+// Records returns the records that the engine has.
+func (b *Batch) Records() iter.Seq[dibs.Record] {
+	return func(yield func(dibs.Record) bool) {
+		for i := range b.entries {
+			if r := b.entries[i].loaded; r != nil && !yield(r) {
+				return
+			}
+		}
+	}
+}
 
 // get returns a record, or nil, and whether the batch has changed it. A record that is not loaded
 // looks absent for now. A record that the batch deletes looks as it was before: a command that
 // writes it again undoes the deletion, and its history goes on. But an index entry that the batch
 // deletes is absent: a decision that finds its name in an entry does not write the entry again.
 func (b *Batch) get(ref dibs.Ref) (r dibs.Record, changed bool) {
-	r, changed = b.current[KeyOf(ref)]
-	if r != nil || (changed && (ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash)) {
-		return r, true
+	key := KeyOf(ref)
+	if e := b.find(key); e != nil && e.changed && (e.current != nil || ref.Kind == dibs.KindSkeleton || ref.Kind == dibs.KindHash) {
+		return e.current, true
 	}
 	b.want(ref)
-	return b.loaded[KeyOf(ref)], changed
+	e := b.find(key)
+	return e.loaded, e.changed
 }
 
 func (b *Batch) want(ref dibs.Ref) {
 	if !b.knows(ref) {
-		b.loaded[KeyOf(ref)] = nil
+		b.entry(KeyOf(ref)).known = true
 		b.wants = append(b.wants, ref)
 		b.asked = true
 	}
@@ -141,7 +216,7 @@ func (b *Batch) want(ref dibs.Ref) {
 // expectAbsent is want for a record that is most likely absent: a guessed state assumes so.
 func (b *Batch) expectAbsent(ref dibs.Ref) {
 	if b.Guessed() && !b.knows(ref) {
-		b.loaded[KeyOf(ref)] = nil
+		b.entry(KeyOf(ref)).known = true
 	}
 	b.want(ref)
 }
@@ -149,193 +224,53 @@ func (b *Batch) expectAbsent(ref dibs.Ref) {
 // knows reports whether a record is loaded, or remembered in a guessed state.
 func (b *Batch) knows(ref dibs.Ref) bool {
 	key := KeyOf(ref)
-	_, known := b.loaded[key]
-	if !known && b.Guessed() {
-		if r := b.recall(key); r != nil {
-			b.loaded[key], known = r, true
-		}
+	if e := b.find(key); e != nil && e.known {
+		return true
 	}
-	return known
+	if !b.Guessed() {
+		return false
+	}
+	r := b.recall(key)
+	if r != nil {
+		e := b.entry(key)
+		e.loaded, e.known = r, true
+	}
+	return r != nil
+}
+
+// change notes what a request has changed, for the requests after it.
+func (b *Batch) change(c change) {
+	e := b.entry(KeyOf(c.ref))
+	e.current, e.changed = c.record, true
+}
+
+// maxDecoded bounds the decoded namespace records that a batch keeps for later ones.
+const maxDecoded = 64
+
+func (b *Batch) decodeNamespaceRecord(doc *dibs.Document) (NamespaceRecord, *dibs.Error) {
+	if record, known := b.decoded[doc]; known {
+		return record, nil
+	}
+	record, err := decodeNamespaceRecord(doc)
+	if err == nil {
+		if b.decoded == nil || len(b.decoded) >= maxDecoded {
+			b.decoded = make(map[*dibs.Document]NamespaceRecord)
+		}
+		b.decoded[doc] = record
+	}
+	return record, err
 }
 
 // namesOf returns the names of an entity, which looks as if it had none until they are listed.
 func (b *Batch) namesOf(o Owner) []*dibs.NameRecord {
 	names, known := b.owned[o]
 	if !known {
+		if b.owned == nil {
+			b.owned = make(map[Owner][]*dibs.NameRecord)
+		}
 		b.owned[o] = nil
 		b.owners = append(b.owners, o)
 		b.asked = true
 	}
 	return names
-}
-
-// Group is a [dibs.Group] to commit, and the requests that are committed or refused with it.
-type Group struct {
-	dibs.Group
-	Members []int // indexes of the batch's requests
-}
-
-// Groups sorts the decided requests into groups: requests that share a record which one of them
-// changes belong together. A request that changes nothing but rests on a change of another request
-// belongs to the other's group; see [Request.Changes]. The indexes of requests that change
-// nothing and rest on no other request are returned separately.
-func (b *Batch) Groups(requests []*Request) (groups []*Group, alone []int) {
-	var (
-		sets   = make([]int, len(requests))        // union-find over requests
-		order  = make([]int, len(requests))        // 0, 1, 2, …: the members of most groups are a slice of it
-		byLast = make(map[Key]int, len(b.current)) // the last request that touched a changed record
-	)
-	find := func(i int) int {
-		for sets[i] != i {
-			sets[i] = sets[sets[i]]
-			i = sets[i]
-		}
-		return i
-	}
-	touch := func(i int, ref dibs.Ref) {
-		key := KeyOf(ref)
-		if _, changed := b.current[key]; !changed {
-			return
-		}
-		if j, ok := byLast[key]; ok {
-			sets[find(i)] = find(j)
-		}
-		byLast[key] = i
-	}
-	for i, r := range requests {
-		sets[i], order[i] = i, i
-		if r.restsOnLoadAlone() {
-			continue
-		}
-		for _, ref := range r.view.reads {
-			touch(i, ref)
-		}
-		for _, c := range r.view.changes {
-			touch(i, c.ref)
-		}
-	}
-	byRoot := make([]*Group, len(requests))
-	for i, r := range requests {
-		if r.restsOnLoadAlone() {
-			alone = append(alone, i)
-			continue
-		}
-		g := &byRoot[find(i)]
-		if *g == nil {
-			// Most groups have one member, and need no allocation for it.
-			*g = &Group{Group: dibs.Group{Window: b.window}, Members: order[i : i+1 : i+1]}
-			groups = append(groups, *g)
-			continue
-		}
-		(*g).Members = append((*g).Members, i)
-	}
-	var work refLists
-	for _, g := range groups {
-		b.fill(g, requests, &work)
-	}
-	return groups, alone
-}
-
-// restsOnLoadAlone reports whether the request changes nothing, and its answer is right at the
-// moment of the load.
-func (r *Request) restsOnLoadAlone() bool { return !r.Changes() && !r.view.dependent }
-
-// fill sets what a group reads and writes, and its events. Names that stop being an entity's
-// active one come first: engines with a unique index need that.
-func (b *Batch) fill(g *Group, requests []*Request, refs *refLists) {
-	refs.gather(g, requests)
-	g.Reads = make([]dibs.Read, len(refs.reads))
-	for i, ref := range refs.reads {
-		g.Reads[i].Ref = ref
-		if r := b.loaded[KeyOf(ref)]; r != nil {
-			g.Reads[i].Rev = r.Revision()
-		}
-	}
-	g.Writes = make([]dibs.Write, 0, len(refs.changes))
-	yields := 0
-	for _, ref := range refs.changes {
-		w, ok := b.write(ref)
-		if !ok {
-			continue
-		}
-		g.Writes = append(g.Writes, w)
-		if w.Yields {
-			last := len(g.Writes) - 1
-			g.Writes = slices.Insert(g.Writes[:last], yields, w)
-			yields++
-		}
-	}
-}
-
-// write returns the write of a changed record, or false if the batch both made and deleted it.
-func (b *Batch) write(ref dibs.Ref) (dibs.Write, bool) {
-	before, after := b.loaded[KeyOf(ref)], b.current[KeyOf(ref)]
-	w := dibs.Write{Record: after}
-	old, existed := before.(*dibs.NameRecord)
-	switch {
-	case existed:
-		w.Was = old.State
-	case ref.Kind == dibs.KindName:
-		w.Was = dibs.Free
-	}
-	if after == nil {
-		w.Record, w.Delete = before, true
-		return w, before != nil
-	}
-	w.Renew = before != nil && b.renewed[KeyOf(ref)]
-	if w.Was == dibs.Active {
-		now := after.(*dibs.NameRecord)
-		w.Yields = now.State != dibs.Active || now.Owner != old.Owner
-	}
-	return w, true
-}
-
-// refLists are the records that the changing members of a group read and change, each once.
-type refLists struct{ reads, changes []dibs.Ref }
-
-// gather fills the lists anew, and adds the members' events and windows to the group.
-func (w *refLists) gather(g *Group, requests []*Request) {
-	w.reads, w.changes = w.reads[:0], w.changes[:0]
-	for _, i := range g.Members {
-		v := requests[i].view
-		if len(v.changes) == 0 {
-			continue
-		}
-		g.Window = g.Window.Intersect(v.window)
-		for _, ref := range v.renewed { // also drops the events of earlier members
-			g.Events = dropEvents(ref, g.Events)
-		}
-		g.Redacts = append(g.Redacts, v.redacts...)
-		if g.Events == nil {
-			g.Events = slices.Clip(v.events)
-		} else {
-			g.Events = append(g.Events, v.events...)
-		}
-		w.reads = append(w.reads, v.reads...)
-		for _, c := range v.changes {
-			w.reads = append(w.reads, c.ref)
-			w.changes = append(w.changes, c.ref)
-		}
-	}
-	w.reads, w.changes = distinct(w.reads), distinct(w.changes)
-}
-
-// distinct removes duplicates. Nearly every group has few refs, and then comparing beats hashing.
-func distinct(refs []dibs.Ref) []dibs.Ref {
-	const few = 16
-	if len(refs) <= few {
-		unique := refs[:0]
-		for _, ref := range refs {
-			if !slices.ContainsFunc(unique, func(r dibs.Ref) bool { return r.ID == ref.ID && r.Kind == ref.Kind }) {
-				unique = append(unique, ref)
-			}
-		}
-		return unique
-	}
-	seen := make(map[Key]bool, len(refs))
-	return slices.DeleteFunc(refs, func(ref dibs.Ref) bool {
-		again := seen[KeyOf(ref)]
-		seen[KeyOf(ref)] = true
-		return again
-	})
 }

@@ -12,7 +12,7 @@
 //  4. A view (view.go) shows a decision the batch state under its own changes. A decision reads a
 //     name as a nameState (name.go), after every end that has come by itself, changes it, and saves
 //     it with an event.
-//  5. [Batch.Groups] (batch.go) puts requests that depend on each other into one group, with every
+//  5. [Batch.Groups] (group.go) puts requests that depend on each other into one group, with every
 //     record that Commit has to check.
 //
 // The package is pure: no context, lock, file, network or clock. The time is that of the batch, and

@@ -107,15 +107,10 @@ func (v *view) readNamespaceRecord(namespace string) NamespaceRecord {
 	if !ok {
 		return NamespaceRecord{}
 	}
-	if record, known := v.batch.namespaceRecords[doc]; known {
-		return record
-	}
-	record, err := decodeNamespaceRecord(doc)
+	record, err := v.batch.decodeNamespaceRecord(doc)
 	if err != nil {
 		v.fault = err
-		return NamespaceRecord{}
 	}
-	v.batch.namespaceRecords[doc] = record
 	return record
 }
 
@@ -324,7 +319,9 @@ func HourOf(now dibs.Instant) dibs.Instant {
 func AddTally(more Tally, keep dibs.Instant) *Job[struct{}] {
 	scope, _, _ := splitNamespace(more.Namespace) // the namespace of overflowing tallies has no scope
 	ref := dibs.Ref{Kind: dibs.KindTally, Scope: scope, ID: recordID("tally\x00" + more.Label())}
-	return newJob(&preparer{wants: []dibs.Ref{ref}}, func(v *view) (struct{}, *dibs.Error) {
+	p := &preparer{}
+	p.want(ref)
+	return newJob(p, func(v *view) (struct{}, *dibs.Error) {
 		t, rev, _ := readDocument[Tally](v, ref) // one that cannot be read starts at zero
 		sum := more
 		sum.Count += t.Count

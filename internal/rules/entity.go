@@ -141,8 +141,8 @@ func (v *view) namesOf(scope string, entity dibs.Entity) (ids []dibs.ID, more bo
 			add(c.record)
 		}
 	}
-	for _, r := range v.batch.current {
-		add(r)
+	for i := range v.batch.entries {
+		add(v.batch.entries[i].current)
 	}
 	slices.SortFunc(ids[listed:], func(a, b dibs.ID) int { return bytes.Compare(a[:], b[:]) }) // always the same order
 	return ids, len(ids) > maxNames

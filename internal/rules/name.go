@@ -15,6 +15,9 @@ type nameState struct {
 	dibs.NameRecord
 	before dibs.Snapshot // the state after its last event
 	lapses []lapse       // that are not in the history yet
+
+	shared bool        // by decisions of a batch: none may change it
+	taken  *dibs.Error // the last refusal of a shared name that is taken
 }
 
 func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
@@ -35,6 +38,33 @@ func (v *view) name(t *target) *nameState {
 		return n
 	}
 	return t.newState()
+}
+
+// glance is name for a decision that most likely refuses: if thousands race for a name, they share
+// its state. A decision that goes on takes its own.
+func (v *view) glance(t *target) *nameState {
+	r, _ := v.peek(t.ref()).(*dibs.NameRecord)
+	if r == nil || len(t.hashes) > 0 || slices.ContainsFunc(r.Links, func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedTo }) {
+		return v.name(t)
+	}
+	last := &v.batch.glanced
+	if last.record != r {
+		last.record, last.state = r, stateOf(r, v.now)
+		last.state.shared = true
+	}
+	v.noteRead(t.ref(), r)
+	v.noteTime(r, last.state)
+	return last.state
+}
+
+// own returns the state of a name for a decision that changes it.
+func (n *nameState) own() *nameState {
+	if !n.shared {
+		return n
+	}
+	own := *n
+	own.shared, own.taken = false, nil
+	return &own
 }
 
 // lookUp returns the state of a name, or nil if it has no row.
@@ -104,10 +134,15 @@ func (v *view) nameByID(id dibs.ID, scope string) *nameState {
 		return nil
 	}
 	n := stateOf(r, v.now)
-	// The decision is right from the last end that has come by itself until the next one.
+	v.noteTime(r, n)
+	return n
+}
+
+// noteTime notes when a decision on a name is right: from the last end that has come by itself
+// until the next one.
+func (v *view) noteTime(r *dibs.NameRecord, n *nameState) {
 	v.noteEnd(r.Ref(), r.Rev, n.lapsedAt())
 	v.narrow(0, n.ends())
-	return n
 }
 
 // maxMoves is how often the rules of a namespace can change before a reservation ID from the

@@ -19,14 +19,29 @@ type Request struct {
 	actor     string
 	dryRun    bool
 
-	wants        []dibs.Ref // what the decisions are known to read; they may ask for more
-	likelyAbsent []dibs.Ref // the wanted records that are most likely absent
+	wants []wanted // what the decisions are known to read; they may ask for more
 
 	// The outcome of the last decision.
-	view    *view
+	view    view
 	results []dibs.Result
 	err     *dibs.Error
-	now     dibs.Instant // the engine's time
+
+	room room
+}
+
+// wanted is a record that a decision is known to read.
+type wanted struct {
+	dibs.Ref
+	likelyAbsent bool
+}
+
+// room is where the lists of a small request begin, so that they need no allocations of their own.
+type room struct {
+	decisions [1]decision
+	wants     [3]wanted
+	results   [1]dibs.Result
+	reads     [3]dibs.Ref
+	changes   [2]change
 }
 
 // Apply checks commands and returns the request that decides them. The error names every command
@@ -41,51 +56,55 @@ func (set *Policies) Apply(req dibs.ApplyRequest) (*Request, *dibs.Error) {
 	if err := checkAtMost(len(req.Commands), MaxCommands, "commands in one Apply"); err != nil {
 		return nil, err
 	}
-	p := &preparer{policies: set, principal: req.Principal}
-	decisions := make([]decision, len(req.Commands))
+	one := new(struct { // allocation
+		preparer
+		Request
+	})
+	p, r := &one.preparer, &one.Request
+	p.policies, p.principal, p.wants = set, req.Principal, r.room.wants[:0]
+	r.decisions, r.actor, r.dryRun = r.room.decisions[:0], req.Principal.Name, req.DryRun
 	var failed failures
 	for i, command := range req.Commands {
-		decisions[i] = p.prepare(command)
+		r.decisions = append(r.decisions, p.prepare(command))
 		failed.add(i, p.takeRefusal())
 	}
 	if len(failed) > 0 && len(req.Commands) == 1 {
 		return nil, failed[0].Err
 	}
-	return &Request{
-		decisions: decisions, wants: p.wants, likelyAbsent: p.likelyAbsent, actor: req.Principal.Name, dryRun: req.DryRun,
-	}, Several(failed, len(req.Commands))
+	r.wants = p.wants
+	return r, Several(failed, len(req.Commands))
 }
 
 // Decide runs the request's decisions on the batch state. A refused request changes nothing.
 func (r *Request) Decide(b *Batch) {
-	r.now = b.now
-	r.view = &view{batch: b, now: b.now, actor: r.actor}
+	v := &r.view
+	*v = view{batch: b, now: b.now, actor: r.actor, reads: r.room.reads[:0], changes: r.room.changes[:0]}
+	r.results = r.room.results[:0]
 	if len(r.decisions) == 1 {
-		result, err := r.decisions[0](r.view)
-		r.results, r.err = []dibs.Result{result}, err
+		result, err := r.decisions[0](v)
+		r.results, r.err = append(r.results, result), err
 	} else {
 		// Each sees what the decisions before it changed. After a refusal the rest runs too, so that
 		// the error names every command that fails.
-		r.results = make([]dibs.Result, len(r.decisions))
 		var failed failures
 		for i, decide := range r.decisions {
-			result, err := r.view.try(decide)
-			r.results[i] = result
+			result, err := v.try(decide)
+			r.results = append(r.results, result)
 			failed.add(i, err)
 		}
 		r.err = Several(failed, len(r.decisions))
 	}
-	if r.view.fault != nil {
-		r.err = r.view.fault
+	if v.fault != nil {
+		r.err = v.fault
 	}
 	if r.err != nil || r.dryRun {
-		r.view.changes, r.view.events, r.view.renewed, r.view.redacts = nil, nil, nil, nil
+		v.changes, v.events, v.renewed, v.redacts = nil, nil, nil, nil
 	}
-	for _, c := range r.view.changes { // the requests after this one see them
-		b.current[KeyOf(c.ref)] = c.record
+	for _, c := range v.changes { // the requests after this one see them
+		b.change(c)
 	}
-	for _, ref := range r.view.renewed {
-		b.renewed[KeyOf(ref)] = true
+	for _, ref := range v.renewed {
+		b.entry(KeyOf(ref)).renewed = true
 	}
 }
 
@@ -99,7 +118,7 @@ func (r *Request) Size() int { return len(r.wants) }
 func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
 
 // DecidedAt returns the engine's time of the last decision, zero before the first.
-func (r *Request) DecidedAt() dibs.Instant { return r.now }
+func (r *Request) DecidedAt() dibs.Instant { return r.view.now }
 
 // Changes reports whether the last decision changes anything. Then its answer is right once its
 // group is committed. A decision that changes nothing is right after a commit only if it rests on
@@ -143,16 +162,24 @@ type Job[T any] struct {
 
 // preparer returns a preparer for a job that reads these records.
 func (set *Policies) preparer(refs ...dibs.Ref) *preparer {
-	return &preparer{policies: set, wants: refs}
+	p := &preparer{policies: set}
+	p.want(refs...)
+	return p
 }
 
 // newJob returns a job that decides what to change.
 func newJob[T any](p *preparer, decide func(v *view) (T, *dibs.Error)) *Job[T] {
-	j := &Job[T]{Request: &Request{wants: p.wants}}
-	j.decisions = []decision{func(v *view) (_ dibs.Result, err *dibs.Error) {
+	one := new(struct { // allocation
+		Job[T]
+		Request
+	})
+	j := &one.Job
+	j.Request = &one.Request
+	j.wants = p.wants
+	j.decisions = append(j.room.decisions[:0], func(v *view) (_ dibs.Result, err *dibs.Error) {
 		j.outcome, err = decide(v)
 		return dibs.Result{}, err
-	}}
+	})
 	return j
 }
 
@@ -175,9 +202,9 @@ type preparer struct {
 	policies  *Policies
 	principal dibs.Principal
 
-	// wants are the records that the decisions are known to read; likelyAbsent are those of them
-	// that are most likely absent. They only save loads: a decision can ask for more.
-	wants, likelyAbsent []dibs.Ref
+	// wants are the records that the decisions are known to read. They only save loads: a decision
+	// can ask for more.
+	wants []wanted
 
 	// refused is the first refusal of the command. The checks after it change nothing.
 	refused *dibs.Error
@@ -239,13 +266,14 @@ func (p *preparer) takeRefusal() *dibs.Error {
 	return err
 }
 
-func (p *preparer) want(refs ...dibs.Ref) { p.wants = append(p.wants, refs...) }
+func (p *preparer) want(refs ...dibs.Ref) {
+	for _, ref := range refs {
+		p.wants = append(p.wants, wanted{Ref: ref})
+	}
+}
 
 // expectAbsent is want for a record that is most likely absent.
-func (p *preparer) expectAbsent(ref dibs.Ref) {
-	p.want(ref)
-	p.likelyAbsent = append(p.likelyAbsent, ref)
-}
+func (p *preparer) expectAbsent(ref dibs.Ref) { p.wants = append(p.wants, wanted{ref, true}) }
 
 // Locations returns where a command applies. It leaves out namespaces and scopes that are not
 // well-formed.

@@ -53,7 +53,7 @@ func (p *preparer) reservation(c dibs.Reserve, token token) *reservation {
 
 // reserve holds the name, or returns the hold that the token already has.
 func (r *reservation) reserve(v *view) (dibs.Result, *dibs.Error) {
-	n := v.name(r.target)
+	n := v.glance(r.target)
 	if n.heldBy(r.token.hash, r.principal) {
 		// A late duplicate of an old request must not take the name.
 		if err := r.checkLive(n); err != nil {
@@ -71,6 +71,7 @@ func (r *reservation) reserve(v *view) (dibs.Result, *dibs.Error) {
 	if err := v.checkQuota(r); err != nil {
 		return dibs.Result{}, err
 	}
+	n = n.own()
 	if err := v.beginEpoch(n, r.target); err != nil {
 		return dibs.Result{}, err
 	}
@@ -274,6 +275,21 @@ func (v *view) checkAvailable(t *target, n *nameState, entity dibs.Entity) *dibs
 
 // refuseTaken refuses a name that is taken. Only its last owner can have a quarantined one.
 func (t *target) refuseTaken(n *nameState, entity dibs.Entity) *dibs.Error {
+	if n.State == dibs.Free || (n.State == dibs.Quarantined && entity == n.Owner && !entity.IsZero()) { // a tombstone has no owner
+		return nil
+	}
+	if !n.shared || n.Namespace != t.namespace || n.Canonical != t.canonical {
+		return t.taken(n)
+	}
+	if n.taken == nil {
+		n.taken = t.taken(n)
+	}
+	err := *n.taken // the same for all, except for the field
+	err.Field = t.field
+	return &err
+}
+
+func (t *target) taken(n *nameState) *dibs.Error {
 	refuse := func(reason dibs.Reason, until dibs.Instant, format string, args ...any) *dibs.Error {
 		err := t.refuse(dibs.CodeNameTaken, "%s "+format, append([]any{t.key()}, args...)...)
 		err.Reason, err.Until = reason, until.Time()
@@ -284,15 +300,11 @@ func (t *target) refuseTaken(n *nameState, entity dibs.Entity) *dibs.Error {
 		return refuse(dibs.ReasonHeld, n.ExpiresAt, "is already reserved, until %s", n.ExpiresAt)
 	case dibs.Suspect:
 		return refuse(dibs.ReasonSuspect, 0, "is already reserved, and its witness is asked whether it is in use")
-	case dibs.Active, dibs.Alias:
-		return refuse(dibs.ReasonInUse, 0, "is in use")
 	case dibs.Quarantined:
-		if entity != n.Owner || entity.IsZero() { // a tombstone has no owner
-			return refuse(dibs.ReasonQuarantined, n.Until, "was given up and is in quarantine until %s", n.Until)
-		}
-	case dibs.Free:
+		return refuse(dibs.ReasonQuarantined, n.Until, "was given up and is in quarantine until %s", n.Until)
+	default:
+		return refuse(dibs.ReasonInUse, 0, "is in use")
 	}
-	return nil
 }
 
 // hasLookAlike reports whether another name under the index key keeps the entity out.

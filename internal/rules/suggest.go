@@ -89,6 +89,9 @@ func (p *preparer) candidates(namespace, model string, parts, random []string) (
 func (v *view) choose(c candidates, n int) []string {
 	free := func(list []*target) (names []string) {
 		for _, t := range list {
+			if len(names) == n {
+				break
+			}
 			if v.surelyFree(t) {
 				names = append(names, t.canonical)
 			}
