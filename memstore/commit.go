@@ -70,12 +70,13 @@ func (s *Store) put(r dibs.Record) {
 	k := keyOf(r.Ref())
 	former, existed := s.records[k]
 	if existed {
-		s.unindex(k, former)
+		s.unindex(former)
 	}
 	s.records[k] = r
-	if date := record.Due(r); date != 0 {
-		s.due[k] = date
+	if due := record.Due(r); due != record.Due(former) {
+		s.due.set(k, due)
 	}
+	s.count(r, 1)
 	if name, ok := r.(*dibs.NameRecord); ok && record.Owned(name) {
 		o := owner{name.Scope, name.Owner}
 		if s.owned[o] == nil {
@@ -95,7 +96,8 @@ func (s *Store) remove(ref dibs.Ref) {
 	if !existed {
 		return
 	}
-	s.unindex(k, former)
+	s.unindex(former)
+	s.due.set(k, 0)
 	delete(s.records, k)
 	delete(s.listings, k.kind)
 	if k.kind == dibs.KindName {
@@ -103,9 +105,16 @@ func (s *Store) remove(ref dibs.Ref) {
 	}
 }
 
-// unindex removes a record from the indexes.
-func (s *Store) unindex(k key, r dibs.Record) {
-	delete(s.due, k)
+// count adds to the count of names in the state of a name.
+func (s *Store) count(r dibs.Record, add int) {
+	if name, ok := r.(*dibs.NameRecord); ok && name.State != dibs.Free {
+		s.counts[dibs.NameCount{Namespace: name.Namespace, State: name.State}] += add
+	}
+}
+
+// unindex removes a record from the indexes, except that of dates.
+func (s *Store) unindex(r dibs.Record) {
+	s.count(r, -1)
 	name, ok := r.(*dibs.NameRecord)
 	if !ok || !record.Owned(name) {
 		return

@@ -11,22 +11,24 @@ import (
 // feed has the events in the order of their positions. The position of a deleted event is not
 // used again.
 type feed struct {
-	last   uint64 // the newest position that was given out
-	all    []*entry
-	byName map[dibs.ID][]*entry
+	last    uint64 // the newest position that was given out
+	all     []*entry
+	deleted int // how many entries of all are deleted: fewer than half
+	byName  map[dibs.ID][]*entry
 }
 
 // entry is an event at its position.
 type entry struct {
 	position uint64
 	event    dibs.Event
+	deleted  bool
 }
 
 // append adds an event at the end.
 func (f *feed) append(event dibs.Event) {
 	f.last++
 	event.Cursor = f.end()
-	e := &entry{f.last, event}
+	e := &entry{position: f.last, event: event}
 	f.all = append(f.all, e)
 	if !event.ID.IsZero() {
 		f.byName[event.ID] = append(f.byName[event.ID], e)
@@ -43,18 +45,22 @@ func (f *feed) end() dibs.Cursor {
 
 // remove removes the events of a name.
 func (f *feed) remove(name dibs.ID) {
-	if len(f.byName[name]) == 0 {
-		return
+	for _, e := range f.byName[name] {
+		e.deleted, e.event = true, dibs.Event{}
+		f.deleted++
 	}
 	delete(f.byName, name)
-	f.all = slices.DeleteFunc(f.all, func(e *entry) bool { return e.event.ID == name })
+	if f.deleted > len(f.all)/2 {
+		f.all = slices.DeleteFunc(f.all, func(e *entry) bool { return e.deleted })
+		f.deleted = 0
+	}
 }
 
 // redact replaces the event at a position, if it still exists.
 func (f *feed) redact(event dibs.Event) {
 	position, err := f.position(event.Cursor)
 	i, found := search(f.all, position)
-	if err == nil && found {
+	if err == nil && found && !f.all[i].deleted {
 		f.all[i].event = event
 	}
 }
@@ -75,7 +81,14 @@ func (f *feed) page(query dibs.EventQuery) ([]dibs.Event, error) {
 	var entries []*entry
 	if query.Name.IsZero() {
 		start, _ := search(f.all, after+1)
-		entries = f.all[start:min(start+query.Limit, len(f.all))]
+		for _, e := range f.all[start:] {
+			if len(entries) == query.Limit {
+				break
+			}
+			if !e.deleted {
+				entries = append(entries, e)
+			}
+		}
 	} else {
 		history := f.byName[query.Name]
 		if after != 0 {

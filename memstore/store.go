@@ -6,9 +6,9 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -41,7 +41,8 @@ type Store struct {
 	closed  bool
 	records map[key]dibs.Record
 	owned   map[owner]map[dibs.ID]*dibs.NameRecord // names that entities own now
-	due     map[key]dibs.Instant                   // records that have a Due date
+	due     dates
+	counts  map[dibs.NameCount]int // of names that are not free; the keys have no Count
 	feed    feed
 
 	listings map[dibs.Kind][]listed // sorted ones; see [Store.listing]
@@ -70,7 +71,8 @@ func New(cfg Config) *Store {
 		now:     cfg.Now,
 		records: make(map[key]dibs.Record),
 		owned:   make(map[owner]map[dibs.ID]*dibs.NameRecord),
-		due:     make(map[key]dibs.Instant),
+		due:     dates{of: make(map[key]dibs.Instant)},
+		counts:  make(map[dibs.NameCount]int),
 		feed:    feed{byName: make(map[dibs.ID][]*entry)},
 
 		listings: make(map[dibs.Kind][]listed),
@@ -138,21 +140,7 @@ func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	}
 	defer s.mu.Unlock()
 
-	now := dibs.InstantOf(s.now())
-	var reached []key
-	for k, date := range s.due {
-		if date <= now {
-			reached = append(reached, k)
-		}
-	}
-	slices.SortFunc(reached, func(a, b key) int {
-		return cmp.Or(
-			cmp.Compare(s.due[a], s.due[b]),
-			cmp.Compare(a.kind, b.kind),
-			slices.Compare(a.id[:], b.id[:]),
-		)
-	})
-	reached = reached[:min(limit, len(reached))]
+	reached := s.due.until(dibs.InstantOf(s.now()), limit)
 	refs := make([]dibs.Ref, len(reached))
 	for i, k := range reached {
 		refs[i] = s.records[k].Ref()
@@ -197,16 +185,12 @@ func (s *Store) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats,
 	}
 	defer s.mu.Unlock()
 
-	counts := make(map[dibs.NameCount]int)
-	for _, r := range s.records {
-		if n, ok := r.(*dibs.NameRecord); ok {
-			record.Recount(counts, []dibs.Write{{Record: n, Was: dibs.Free}})
-			if record.EndsSoon(n, soon) {
-				stats.EndingSoon++
-			}
+	for _, k := range s.due.until(soon, math.MaxInt) {
+		if n, ok := s.records[k].(*dibs.NameRecord); ok && record.EndsSoon(n, soon) {
+			stats.EndingSoon++
 		}
 	}
-	stats.Names = record.Counts(counts)
+	stats.Names = record.Counts(s.counts)
 	return stats, nil
 }
 
@@ -280,6 +264,6 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.records, s.owned, s.due, s.listings, s.feed = nil, nil, nil, nil, feed{}
+	s.records, s.owned, s.due, s.counts, s.listings, s.feed = nil, nil, dates{}, nil, nil, feed{}
 	return nil
 }

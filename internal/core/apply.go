@@ -190,6 +190,7 @@ type writer struct {
 
 	queue    chan *call
 	maxBatch int
+	traffic  traffic
 	observer *dibs.Observer
 	report   func(batch dibs.BatchInfo)
 
@@ -320,13 +321,18 @@ func (w *writer) take(batch []*call, c *call) []*call {
 }
 
 func (w *writer) commit(batch []*call) {
-	if len(batch) == 0 {
-		return
+	if len(batch) > 0 {
+		w.traffic.begin(len(batch))
+		w.commitBy(w.committer, batch)
+		w.traffic.end()
 	}
+}
+
+func (w *writer) commitBy(committer *committer, batch []*call) {
 	start := time.Now()
 	// The commit belongs to many callers, so none of their contexts can end it.
 	ctx, end := beginBatch(w.observer, "batch", batch, func(c *call) context.Context { return c.ctx })
-	commits, err := w.committer.process(ctx, batch)
+	commits, err := committer.process(ctx, batch)
 	end(err)
 	w.report(dibs.BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
 }

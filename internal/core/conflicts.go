@@ -167,7 +167,10 @@ func (c *core) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs
 			return nil, err
 		}
 	}
-	list := dibs.ListQuery{Kind: dibs.KindTally, Limit: defaultPage}
+	list := dibs.ListQuery{Kind: dibs.KindTally, Limit: maxPage}
+	if query.Namespace != "" {
+		list.Limit = defaultPage // between the hours of one namespace there is much to skip
+	}
 	if !query.From.IsZero() {
 		list.From = rules.HourLabel(dibs.InstantOf(query.From))
 	}
@@ -175,16 +178,20 @@ func (c *core) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]dibs
 		list.To = rules.HourLabel(dibs.InstantOf(query.To).Add(time.Hour - time.Millisecond))
 	}
 	var buckets []dibs.ConflictBucket
-	for doc, err := range listAll[*dibs.Document](ctx, c.store, list) {
-		if err != nil {
+	for more := true; more; {
+		var docs []*dibs.Document
+		var err error
+		if docs, more, err = listPage[*dibs.Document](ctx, c.store, &list); err != nil {
 			return nil, err
 		}
-		var t rules.Tally
-		if json.Unmarshal(doc.Data, &t) != nil {
-			continue
+		for _, doc := range docs {
+			var t rules.Tally
+			if json.Unmarshal(doc.Data, &t) == nil && (query.Namespace == "" || query.Namespace == t.Namespace) {
+				buckets = append(buckets, dibs.ConflictBucket{Start: t.Hour.Time(), Namespace: t.Namespace, Reason: t.Reason, Count: t.Count})
+			}
 		}
-		if query.Namespace == "" || query.Namespace == t.Namespace {
-			buckets = append(buckets, dibs.ConflictBucket{Start: t.Hour.Time(), Namespace: t.Namespace, Reason: t.Reason, Count: t.Count})
+		if more && query.Namespace != "" {
+			list.From = max(list.From, rules.SkipTallies(list.After.Label, query.Namespace))
 		}
 	}
 	return buckets, nil

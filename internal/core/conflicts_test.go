@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -148,5 +149,66 @@ func TestConflictsAreBoundedByTenant(t *testing.T) {
 	}
 	if all := count(""); all != 5*1200+3 {
 		t.Errorf("there are %d in all, want %d", all, 5*1200+3)
+	}
+}
+
+// countedList counts the records that an engine lists.
+type countedList struct {
+	dibs.Store
+	listed int
+}
+
+func (s *countedList) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+	records, err := s.Store.List(ctx, query)
+	s.listed += len(records)
+	return records, err
+}
+
+// Conflicts of few hours or of one namespace do not read all counters.
+func TestConflictsReadWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	const hours, namespaces = 20, 300
+	clock := coretest.NewClock()
+	first := clock.Now()
+	store := &countedList{Store: memstore.New(memstore.Config{Now: clock.Now})}
+	reg := coretest.MustOpen(t, store, dibs.Config{})
+	if _, err := reg.Claim(t.Context(), coretest.Claim("slug", "alice-bob", coretest.Wedding)); err != nil {
+		t.Fatal(err)
+	}
+	for range hours {
+		if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "alice-bob", Token: coretest.Token1}); err == nil {
+			t.Fatal("not refused")
+		}
+		for i := range namespaces {
+			for _, namespace := range []string{fmt.Sprint("slug-", i), fmt.Sprint("slug", i), fmt.Sprint("a.slug", i)} {
+				if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: namespace, Value: ""}); err == nil {
+					t.Fatal("not refused")
+				}
+			}
+		}
+		if _, err := reg.Conflicts(t.Context(), dibs.ConflictsQuery{From: clock.Now(), Namespace: "none"}); err != nil {
+			t.Fatal(err)
+		}
+		clock.Advance(time.Hour)
+	}
+	for name, c := range map[string]struct {
+		query       dibs.ConflictsQuery
+		want, reads int
+	}{
+		"all":                         {dibs.ConflictsQuery{}, hours * (1 + 3*namespaces), hours * (1 + 3*namespaces)},
+		"two hours":                   {dibs.ConflictsQuery{From: first.Add(time.Hour), To: first.Add(3 * time.Hour)}, 2 * (1 + 3*namespaces), 2 * (1 + 3*namespaces)},
+		"a namespace":                 {dibs.ConflictsQuery{Namespace: "slug"}, hours, (hours + 2) * 100},
+		"a namespace in two hours":    {dibs.ConflictsQuery{Namespace: "slug", From: first, To: first.Add(2 * time.Hour)}, 2, 4 * 100},
+		"a namespace with neighbours": {dibs.ConflictsQuery{Namespace: "slug7"}, hours, (hours + 2) * 100},
+		"no namespace":                {dibs.ConflictsQuery{Namespace: "zzz"}, 0, (hours + 2) * 100},
+	} {
+		store.listed = 0
+		buckets, err := reg.Conflicts(t.Context(), c.query)
+		if err != nil || len(buckets) != c.want {
+			t.Errorf("%s: %d buckets, want %d (%v)", name, len(buckets), c.want, err)
+		}
+		if store.listed > c.reads {
+			t.Errorf("%s: %d counters read, want at most %d", name, store.listed, c.reads)
+		}
 	}
 }

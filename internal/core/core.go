@@ -16,8 +16,9 @@
 // An answer that commits nothing may rest on time alone: a hold is over, and no commit has
 // written that yet. [pastEnds] makes the caller wait for commits that could contradict it.
 //
-// In the background, [core.Sweep] ends what is over and asks witnesses, and [conflictCounts] are
-// stored every few seconds. Readers of the [feed] wake up after each commit.
+// In the background, [core.Sweep] ends what is over and asks witnesses: the [sweepLane] commits
+// beside the writer, in turns that leave callers their share. [conflictCounts] are stored every few
+// seconds. Readers of the [feed] wake up after each commit.
 //
 // On a transaction of the caller, a core has no writer and no reader: it decides and commits each
 // call at once.
@@ -49,6 +50,7 @@ type core struct {
 	ends  *pastEnds
 
 	writer *writer    // nil in a transaction of the caller
+	sweeps *sweepLane // nil in a transaction of the caller
 	reader *reader    // nil in a transaction of the caller
 	tx     *committer // nil outside a transaction of the caller
 
@@ -70,6 +72,7 @@ func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.Li
 		conflicts: &conflictCounts{}, commits: commits,
 	}
 	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
+	c.sweeps = newSweepLane(c.writer, store, c.ends, commits, cfg.Writers)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
 	c.background.Go(func() { c.flushOften(ctx) })

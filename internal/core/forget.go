@@ -145,17 +145,20 @@ func (f *forgetter) search(ctx context.Context, after dibs.Cursor) (found mentio
 	}
 }
 
-// forgetIn forgets the person in one name and its history. It reads the record, then the
-// history, and both again if the name changed in between.
+// forgetIn forgets the person in one name and its history, a few events with each commit. It reads
+// the record, then the history, and both again if the name changed in between.
 func (f *forgetter) forgetIn(ctx context.Context, ref dibs.Ref) error {
-	for {
-		rev, err := askAlone(ctx, f.core, f.rules().Revision(ref))
-		if err != nil {
-			return err
-		}
-		history, err := f.eventsOf(ctx, ref.ID)
-		if err != nil {
-			return err
+	var rev uint64
+	var history []dibs.Event
+	for known := false; ; {
+		var err error
+		if !known {
+			if rev, err = askAlone(ctx, f.core, f.rules().Revision(ref)); err != nil {
+				return err
+			}
+			if history, err = f.eventsOf(ctx, ref.ID); err != nil {
+				return err
+			}
 		}
 		result, failed := perform(ctx, f.core, f.rules().ForgetIn(ref, f.person, rev, history, f.dryRun), false)
 		if failed != nil {
@@ -164,6 +167,17 @@ func (f *forgetter) forgetIn(ctx context.Context, ref dibs.Ref) error {
 		if !result.Again {
 			f.note(result)
 			return nil
+		}
+		rev, known = result.Rev, len(result.Redacted) > 0
+		replaceEvents(history, result.Redacted)
+	}
+}
+
+// replaceEvents replaces events of a history. Both are in the same order.
+func replaceEvents(history, by []dibs.Event) {
+	for i := range history {
+		if len(by) > 0 && history[i].Cursor == by[0].Cursor {
+			history[i], by = by[0], by[1:]
 		}
 	}
 }

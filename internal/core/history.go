@@ -75,8 +75,13 @@ func (c *core) WhoHeld(ctx context.Context, q heldQuery) (dibs.Holder, error) {
 	return holder, nil
 }
 
+// firstPage is how many events are read first to find the holder at a moment, which is nearly
+// always among the last few.
+const firstPage = 16
+
 // holderAt reads a history back to a moment, and on to the beginning of the state at that
-// moment. It keeps at most a page of events in memory.
+// moment. It keeps at most a page of events in memory. A history is a chain that is read from its
+// end, so the cost grows with the number of events since that moment.
 func (c *core) holderAt(ctx context.Context, name rules.FoundName, at dibs.Instant) (dibs.Holder, error) {
 	var holder dibs.Holder
 	var found bool
@@ -99,7 +104,9 @@ func (c *core) holderAt(ctx context.Context, name rules.FoundName, at dibs.Insta
 		return !done
 	})
 	moved := len(name.FormerRows()) > 0
-	for h := newHistoryReader(c.store, name, maxPage); !done; {
+	h := newHistoryReader(c.store, name, firstPage)
+	h.largest = maxPage
+	for !done {
 		row, err := h.newest(ctx)
 		if err != nil {
 			return dibs.Holder{}, err
@@ -129,6 +136,7 @@ type historyReader struct {
 	name     rules.FoundName
 	rows     []*historyRow // the present row last; of events with one date, those of later rows are newer
 	pageSize int           // how many events of a row are read at once
+	largest  int           // up to which pages grow; 0 if they do not
 }
 
 // historyRow is the events of one row.
@@ -192,6 +200,7 @@ func (h *historyReader) advance(ctx context.Context, r *historyRow) error {
 				return err
 			}
 			r.events, r.complete = page, len(page) < h.pageSize
+			h.pageSize = max(h.pageSize, min(4*h.pageSize, h.largest))
 			continue
 		}
 		if !r.former {

@@ -116,13 +116,18 @@ const (
 var notFree = []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined}
 
 // List returns a page of names in their present state, which may differ from the stored one: a
-// hold is over before the sweeper writes that.
+// hold is over before the sweeper writes that. The engine lists the names that are stored in the
+// wanted state, and [core.ended] those that have come to it by themselves.
 func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
 	list, err := engineQuery(query)
 	if err != nil {
 		return dibs.NamesPage{}, err
 	}
 	now, err := c.engineNow(ctx)
+	if err != nil {
+		return dibs.NamesPage{}, err
+	}
+	ended, err := c.ended(ctx, &list, query.State, now)
 	if err != nil {
 		return dibs.NamesPage{}, err
 	}
@@ -133,6 +138,7 @@ func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage,
 		if records, more, err = listPage[*dibs.NameRecord](ctx, c.store, &list); err != nil {
 			return dibs.NamesPage{}, err
 		}
+		records, ended = mergeEnded(records, ended, more)
 		names, err := c.namesAsOf(ctx, records, now)
 		if err != nil {
 			return dibs.NamesPage{}, err
@@ -151,10 +157,78 @@ func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage,
 	return page, nil
 }
 
-// engineQuery returns the query for the engine. The engine may have a name in another state
-// than its present one, so the query selects every state that can have become the wanted one.
+// earlier are the states that become the given one by themselves, also by way of another one.
+var earlier = map[dibs.State][]dibs.State{
+	dibs.Suspect:     {dibs.Held},
+	dibs.Quarantined: {dibs.Held, dibs.Alias},
+	dibs.Free:        {dibs.Held, dibs.Alias, dibs.Quarantined},
+}
+
+// ended returns the names that a query selects and that have come to the wanted state by
+// themselves, in order: they are among the records that are due. If more are due than it reads,
+// because the sweeper is behind, it returns none, and extends the query to the states from which
+// names can have come. Names that are swept later are already here, and those that were swept
+// before are stored in the wanted state, so the engine has to list them afterwards.
+func (c *core) ended(ctx context.Context, list *dibs.ListQuery, wanted dibs.State, now dibs.Instant) ([]*dibs.NameRecord, error) {
+	if len(earlier[wanted]) == 0 {
+		return nil, nil
+	}
+	due, err := c.store.Due(ctx, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	if len(due) >= maxPage {
+		list.States = append(list.States, earlier[wanted]...)
+		return nil, nil
+	}
+	due = slices.DeleteFunc(due, func(ref dibs.Ref) bool {
+		return ref.Kind != dibs.KindName || (list.Namespace != "" && ref.Scope != dibs.ScopeOf(list.Namespace))
+	})
+	if len(due) == 0 {
+		return nil, nil
+	}
+	loaded, err := c.store.Load(ctx, due)
+	if err != nil {
+		return nil, err
+	}
+	selected := *list
+	selected.States = earlier[wanted]
+	var ended []*dibs.NameRecord
+	for _, r := range loaded.Records {
+		if n, ok := r.(*dibs.NameRecord); ok && record.IsSelected(selected, n) && rules.StateAsOf(n, now) == wanted &&
+			(list.After == nil || record.ComparePositions(record.Position(n), *list.After) > 0) {
+			ended = append(ended, n)
+		}
+	}
+	slices.SortFunc(ended, compareNames)
+	return ended, nil
+}
+
+// mergeEnded merges the names that ended into a page of the engine, in order. It returns those
+// that belong to later pages. A name that the engine lists too was swept meanwhile.
+func mergeEnded(page, ended []*dibs.NameRecord, more bool) (merged, rest []*dibs.NameRecord) {
+	n := len(ended)
+	if more {
+		i, same := slices.BinarySearchFunc(ended, page[len(page)-1], compareNames)
+		if n = i; same {
+			n++
+		}
+	}
+	if n == 0 {
+		return page, ended
+	}
+	merged = append(page, ended[:n]...)
+	slices.SortStableFunc(merged, compareNames)
+	return slices.CompactFunc(merged, func(a, b *dibs.NameRecord) bool { return compareNames(a, b) == 0 }), ended[n:]
+}
+
+func compareNames(a, b *dibs.NameRecord) int {
+	return record.ComparePositions(record.Position(a), record.Position(b))
+}
+
+// engineQuery returns the query for the names that the engine has in the wanted state.
 func engineQuery(q dibs.NamesQuery) (dibs.ListQuery, error) {
-	list := dibs.ListQuery{Kind: dibs.KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit, defaultPage)}
+	list := dibs.ListQuery{Kind: dibs.KindName, Namespace: q.Namespace, Limit: pageSize(q.Limit, defaultPage), States: []dibs.State{q.State}}
 	if q.Namespace != "" {
 		if err := rules.CheckNamespace(q.Namespace); err != nil {
 			return list, err
@@ -163,14 +237,7 @@ func engineQuery(q dibs.NamesQuery) (dibs.ListQuery, error) {
 	switch q.State {
 	case "":
 		list.States = notFree
-	case dibs.Held, dibs.Active, dibs.Alias:
-		list.States = []dibs.State{q.State}
-	case dibs.Suspect:
-		list.States = []dibs.State{dibs.Suspect, dibs.Held}
-	case dibs.Quarantined:
-		list.States = []dibs.State{dibs.Quarantined, dibs.Held, dibs.Alias}
-	case dibs.Free:
-		list.States = []dibs.State{dibs.Free, dibs.Held, dibs.Alias, dibs.Quarantined}
+	case dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined, dibs.Free:
 	default:
 		return list, &dibs.Error{Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("unknown state %.80q: use held, suspect, active, alias, quarantined or free", q.State)}
 	}

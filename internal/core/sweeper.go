@@ -48,29 +48,24 @@ func (c *core) Sweep(ctx context.Context, limit int) (dibs.SweepReport, error) {
 	return report, nil
 }
 
-// sweepBatch sweeps records through the writer, which commits them together. It reports whether
-// at least one of them is not due again at once.
+// sweepBatch sweeps records and asks the witnesses of suspects. It reports whether at least one of
+// the records is not due again at once.
 func (c *core) sweepBatch(ctx context.Context, due []dibs.Ref, report *dibs.SweepReport) (progress bool, _ error) {
-	jobs := make([]*rules.Job[rules.Swept], len(due))
-	for i, ref := range due {
-		jobs[i] = c.rules().Sweep(ref)
-	}
-	calls, refused := sendAll(ctx, c, jobs, true)
+	batch, refused := c.sweeps.sweep(ctx, c.rules(), due)
 	if refused != nil {
 		return false, refused
 	}
 	var suspects []dibs.Name
-	for i, call := range calls {
-		err := c.await(ctx, call)
+	for i, call := range batch.calls {
 		report.Looked++
-		switch {
+		switch err := call.err; {
 		case err == nil:
-		case errors.Is(err, errHeld), errors.Is(err, errContended):
+		case errors.Is(err, errHeld), errors.Is(err, errContended), err == errEndOpen:
 			continue // a later sweep sweeps it; the other records need not wait
 		default:
 			return false, err
 		}
-		result, _ := jobs[i].Result()
+		result, _ := batch.jobs[i].Result()
 		if result.Changed {
 			report.Changed++
 			progress = true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -306,8 +307,26 @@ type Tally struct {
 // Label orders tallies by hour, so that a span of time is one range.
 func (t Tally) Label() string { return HourLabel(t.Hour) + "/" + t.Namespace + "/" + t.Reason }
 
+const hourFormat = "2006-01-02T15"
+
 // HourLabel returns the prefix of the labels of the tallies of an instant's hour.
-func HourLabel(at dibs.Instant) string { return at.Time().Format("2006-01-02T15") }
+func HourLabel(at dibs.Instant) string { return at.Time().Format(hourFormat) }
+
+// SkipTallies returns the first label after the given one that a tally of the namespace can have.
+func SkipTallies(label, namespace string) string {
+	hour, rest, _ := strings.Cut(label, "/")
+	switch prefix := namespace + "/"; {
+	case strings.HasPrefix(rest, prefix):
+		return label
+	case rest > prefix:
+		at, err := time.Parse(hourFormat, hour)
+		if err != nil {
+			return label // not reached: it is the label of a tally
+		}
+		hour = HourLabel(dibs.InstantOf(at.Add(time.Hour)))
+	}
+	return hour + "/" + namespace + "/"
+}
 
 // HourOf returns the beginning of an instant's hour.
 func HourOf(now dibs.Instant) dibs.Instant {

@@ -19,9 +19,12 @@ const forgottenFor = 30 * 24 * time.Hour
 // Forgotten is the outcome of forgetting one name.
 type Forgotten struct {
 	Changed bool
-	Again   bool // decide again, with the history read anew
+	Again   bool // decide again, with the history read anew unless there are Redacted events
 	Erased  bool // the name is a tombstone now; else only its history was redacted
 	Name    *dibs.Name
+	// Redacted replace events of the history, which is then known up to the revision Rev.
+	Redacted []dibs.Event
+	Rev      uint64
 }
 
 // ForgetName forgets one name, and its rows from before the rules of its namespace changed.
@@ -104,7 +107,10 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
 			v.saveQuietly(n)
-			return Forgotten{Again: true}, nil
+			if n.Rev != rev+1 { // ends by itself are in the history now
+				return Forgotten{Again: true}, nil
+			}
+			return Forgotten{Again: true, Redacted: r.events[:atOnce], Rev: n.Rev}, nil
 		}
 		v.redacts = append(v.redacts, r.events...)
 		if r.row {
