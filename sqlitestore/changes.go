@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
@@ -19,9 +20,11 @@ type changes struct {
 	events    []*eventRow
 	loose     []*eventRow // of names that are not written
 	redacts   []*dibs.Event
+	counts    map[dibs.NameCount]int // what is added to dibs_counts
 }
 
 func (c *changes) add(g *dibs.Group) error {
+	record.Recount(c.counts, g.Writes)
 	for i := range g.Writes {
 		w := &g.Writes[i]
 		ref := w.Record.Ref()
@@ -85,6 +88,9 @@ func (c *changes) write(ctx context.Context, run runner) error {
 	c.number(lastName)
 	c.chain(lastEvent)
 	if err := c.redact(ctx, run); err != nil {
+		return err
+	}
+	if err := c.recount(ctx, run); err != nil {
 		return err
 	}
 	return c.put(ctx, run)

@@ -75,7 +75,7 @@ func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []di
 		return nil, false, err
 	}
 	outcomes = make([]dibs.Outcome, len(groups))
-	todo := changes{present: revs}
+	todo := changes{present: revs, counts: make(map[dibs.NameCount]int)}
 	at := now()
 	for i := range groups {
 		g := &groups[i]

@@ -84,7 +84,23 @@ CREATE UNIQUE INDEX dibs_names_active ON dibs_names (owner, namespace)
 CREATE INDEX dibs_names_owned ON dibs_names (owner, namespace)
   WHERE state = 'alias' OR (state = 'active' AND many = 1);
 
-CREATE INDEX dibs_names_due ON dibs_names (due) WHERE due IS NOT NULL;
+-- When holds end. Apart from other due dates, so that all held names are in one index, and in no
+-- further one.
+CREATE INDEX dibs_names_held ON dibs_names (due) WHERE state = 'held';
+
+CREATE INDEX dibs_names_due ON dibs_names (due) WHERE due IS NOT NULL AND state <> 'held';
+
+-- Listings of the states that few names are in.
+CREATE INDEX dibs_names_rare ON dibs_names (state, namespace, canonical)
+  WHERE state = 'suspect' OR state = 'alias' OR state = 'quarantined' OR state = 'free';
+
+-- How many names are in a state, kept with every commit. Free names are not counted.
+CREATE TABLE dibs_counts (
+  namespace TEXT    NOT NULL,
+  state     TEXT    NOT NULL,
+  names     INTEGER NOT NULL,
+  PRIMARY KEY (namespace, state)
+) STRICT, WITHOUT ROWID;
 
 -- One row per entity that owns names, or did.
 CREATE TABLE dibs_entities (
