@@ -201,18 +201,14 @@ func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
 
 // putRows writes rows by statements of a batch.
 func putRows[T interface {
-	appendTo(args []any) ([]any, error)
+	appendTo(args []any) []any
 }](ctx context.Context, run runner, b *batch, rows []T) error {
 	var args []any
 	for len(rows) > 0 {
 		st, size := b.within(len(rows))
 		args = args[:0]
 		for i, row := range rows[:size] {
-			var err error
-			if args, err = row.appendTo(args); err != nil {
-				return err
-			}
-			if i == 0 {
+			if args = row.appendTo(args); i == 0 {
 				args = slices.Grow(args, (size-1)*len(args))
 			}
 		}

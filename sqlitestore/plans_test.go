@@ -24,7 +24,7 @@ const fillNames = `
 		'user', i, CASE WHEN state IN ('active', 'alias') THEN randomblob(16) END, 0, 0, 0, 1, i FROM states;
 	INSERT INTO dibs_entities (id, rev, type, entity_id, archived, deleted)
 		SELECT owner, 1, owner_type, owner_id, 0, 0 FROM dibs_names WHERE owner IS NOT NULL;
-	INSERT INTO dibs_events (seq, kind, at, name, rev, body) SELECT n, 'claimed', n, n, 1, '{}' FROM dibs_names;
+	INSERT INTO dibs_events (seq, kind, at, name, rev, body) SELECT n, 'claimed', n, n, 1, x'' FROM dibs_names;
 	INSERT INTO dibs_counts SELECT namespace, state, count(*) FROM dibs_names WHERE state <> 'free' GROUP BY 1, 2`
 
 // planner is a runner that looks at the plan of every statement.

@@ -145,7 +145,7 @@ CREATE TABLE dibs_events (
   name      INTEGER, -- dibs_names.n; NULL: about an entity as a whole
   prev      INTEGER CHECK (prev < seq), -- the event of the same name before this one
   rev       INTEGER NOT NULL CHECK (rev >= 0),
-  body      TEXT    NOT NULL, -- JSON
+  body      BLOB    NOT NULL, -- a message of Protocol Buffers, see body.go
   -- Only of a name without a row: its id and namespace.
   id        BLOB     CHECK (length(id) = 16),
   namespace TEXT,
@@ -165,5 +165,5 @@ CREATE TABLE dibs_ends (
 -- The feed as a person wants to read it.
 CREATE VIEW dibs_feed AS
   SELECT e.seq, e.kind, datetime(e.at / 1000, 'unixepoch') AS at,
-    coalesce(n.namespace, e.namespace) AS namespace, n.canonical, e.rev, e.body
+    coalesce(n.namespace, e.namespace) AS namespace, n.canonical, e.rev
   FROM dibs_events e LEFT JOIN dibs_names n ON n.n = e.name;
