@@ -42,7 +42,7 @@ var mayImport = []struct{ folder, packages string }{
 
 	// Engines.
 	{"memstore", "/ internal/record internal/backoff"},
-	{"sqlitestore", "/ internal/sqlrow internal/inflight internal/backoff"},
+	{"sqlitestore", "/ internal/sqlrow internal/record internal/inflight internal/backoff"},
 	{"pgstore", "/ internal/sqlrow internal/wake internal/inflight internal/backoff"},
 	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation"},
 	{"routestore", "/ internal/document internal/record internal/backoff"},

@@ -15,11 +15,27 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// A backup under load has all names from before it began, and no half commits.
+// A backup under load has all names from before it began, and no half commits, whether its own
+// store writes or another one.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
-	store := openTest(t, filepath.Join(t.TempDir(), "names.db"), Config{})
-	registry, err := core.Open(store, dibs.Config{})
+	for _, who := range []string{"this store", "another store"} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "names.db")
+			store := openTest(t, file, Config{})
+			writes := store
+			if who == "another store" {
+				writes = openTest(t, file, Config{})
+			}
+			testBackupUnderLoad(t, store, writes)
+		})
+	}
+}
+
+func testBackupUnderLoad(t *testing.T, store, writes *Store) {
+	t.Helper()
+	registry, err := core.Open(writes, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +106,65 @@ func checkBackup(t *testing.T, path string, least int) {
 	page, err := registry.Events(t.Context(), dibs.FeedQuery{Limit: 1000})
 	if err != nil || names < least || len(page.Events) < min(names, 1000) {
 		t.Errorf("%d names, %d events, %v", names, len(page.Events), err)
+	}
+}
+
+// The copy has every change that was made between and during turns, also after the WAL has started
+// over; and it does start over.
+func TestCopyInTurns(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), newTest(t)
+	made := 0
+	write := func() {
+		t.Helper()
+		var groups []dibs.Group
+		for range 200 {
+			groups = append(groups, insertGroup(heldName(numbered(made))))
+			made++
+		}
+		mustCommit(t, s, groups...)
+	}
+	write()
+	path := filepath.Join(t.TempDir(), "copy.db")
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c := &copier{store: s, reader: s.readers.another(), out: out, dirty: make(map[int64]struct{})}
+	defer c.reader.close()
+	if err := c.open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer c.wal.Close()
+	starts := make(map[[8]byte]bool)
+	for turn := range 10 {
+		if err := c.locked(ctx, c.beginTurn); err != nil {
+			t.Fatal(err)
+		}
+		starts[c.seen.salt] = true
+		write()
+		if turn < 8 && turn != 4 {
+			last := min(c.copied+c.pages/8, c.pages)
+			if err := c.copyPages(ctx, c.reader, c.copied+1, last); err != nil {
+				t.Fatal(err)
+			}
+			c.copied = last
+		}
+		write()
+	}
+	if err := c.locked(ctx, c.finish); err != nil {
+		t.Fatal(err)
+	}
+	if len(starts) < 5 {
+		t.Errorf("the WAL started over %d times", len(starts))
+	}
+	restored := openTest(t, path, Config{})
+	if state := pragma(t, restored, "integrity_check"); state != "ok" {
+		t.Error(state)
+	}
+	if stats, err := restored.Count(ctx, 0); err != nil || len(stats.Names) != 1 || stats.Names[0].Count != made {
+		t.Errorf("%+v, %v, want %d names", stats, err, made)
 	}
 }
 

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 // changes is what the groups of one commit write, by table.
 type changes struct {
-	present   map[recordKey]present // the records that the groups have read, updated by their writes
+	stored    // the records that the groups have read, updated by their writes
 	yields    []dibs.ID
 	deletes   idsByKind
 	names     []row
@@ -19,15 +20,17 @@ type changes struct {
 	events    []*eventRow
 	loose     []*eventRow // of names that are not written
 	redacts   []*dibs.Event
+	counts    map[dibs.NameCount]int // what is added to dibs_counts
 }
 
 func (c *changes) add(g *dibs.Group) error {
+	record.Recount(c.counts, g.Writes)
 	for i := range g.Writes {
 		w := &g.Writes[i]
 		ref := w.Record.Ref()
 		if w.Delete || w.Renew {
 			c.deletes.add(ref.Kind, ref.ID)
-			delete(c.present, recordKey{ref.Kind, ref.ID}) // events cannot refer to it
+			delete(c.records, recordKey{ref.Kind, ref.ID}) // events cannot refer to it
 		}
 		if w.Delete {
 			continue
@@ -65,57 +68,52 @@ var (
 	insertEvents = insert("dibs_events", []string{"seq", "kind", "at", "name", "prev", "rev", "body", "id", "namespace"}, "")
 
 	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
-
-	selectEnds = newStatement(`SELECT (SELECT max(n) FROM dibs_names), (SELECT max(seq) FROM dibs_events), (SELECT n FROM dibs_ends), (SELECT seq FROM dibs_ends)`)
 )
 
 func (c *changes) write(ctx context.Context, run runner) error {
 	if err := forIDs(ctx, run, deactivate, c.yields); err != nil {
 		return err
 	}
-	// This transaction has the write lock, so no other one gives out numbers.
-	ends, err := readRow(ctx, run, selectEnds)
-	if err != nil {
+	if err := c.delete(ctx, run); err != nil {
 		return err
 	}
-	lastName, lastEvent := max(asInt(ends[0]), asInt(ends[2])), max(asInt(ends[1]), asInt(ends[3]))
-	if err := c.delete(ctx, run, lastName, lastEvent); err != nil {
-		return err
-	}
-	c.number(lastName)
-	c.chain(lastEvent)
+	c.number()
+	c.chain()
 	if err := c.redact(ctx, run); err != nil {
+		return err
+	}
+	if err := c.recount(ctx, run); err != nil {
 		return err
 	}
 	return c.put(ctx, run)
 }
 
 // number numbers the new names.
-func (c *changes) number(last int64) {
+func (c *changes) number() {
 	for i := range c.names {
 		n := &c.names[i]
 		key := recordKey{dibs.KindName, n.id}
-		p := c.present[key]
+		p := c.records[key]
 		if n.isNew = p.number == 0; n.isNew {
-			last++
-			p.number = last
+			c.lastName++
+			p.number = c.lastName
 		}
 		p.written = true
-		c.present[key] = p
+		c.records[key] = p
 		n.number = p.number
 	}
 }
 
 // chain numbers the events, and links each to the previous one of its name.
-func (c *changes) chain(last int64) {
+func (c *changes) chain() {
 	for _, e := range c.events {
-		last++
-		e.seq = last
+		c.lastEvent++
+		e.seq = c.lastEvent
 		key := recordKey{dibs.KindName, e.ID}
-		if p := c.present[key]; p.number != 0 {
+		if p := c.records[key]; p.number != 0 {
 			e.name, e.prev = p.number, p.lastEvent
 			p.lastEvent = e.seq
-			c.present[key] = p
+			c.records[key] = p
 			if !p.written {
 				c.loose = append(c.loose, e)
 			}
@@ -123,7 +121,7 @@ func (c *changes) chain(last int64) {
 	}
 	for i := range c.names {
 		n := &c.names[i]
-		n.lastEvent = c.present[recordKey{dibs.KindName, n.id}].lastEvent
+		n.lastEvent = c.records[recordKey{dibs.KindName, n.id}].lastEvent
 	}
 }
 
@@ -145,12 +143,12 @@ var (
 
 // delete removes records, and the events of names. It may remove the rows with the last numbers,
 // so dibs_ends keeps these numbers.
-func (c *changes) delete(ctx context.Context, run runner, lastName, lastEvent int64) error {
+func (c *changes) delete(ctx context.Context, run runner) error {
 	for _, w := range c.deletes {
 		if w.kind != dibs.KindName {
 			continue
 		}
-		if err := run.exec(ctx, keepEnds, lastName, lastEvent); err != nil {
+		if err := run.exec(ctx, keepEnds, c.lastName, c.lastEvent); err != nil {
 			return err
 		}
 		if err := forIDs(ctx, run, deleteEvents, w.ids); err != nil {
@@ -198,23 +196,19 @@ func (c *changes) put(ctx context.Context, run runner) error {
 
 // forIDs runs a statement for all ids.
 func forIDs(ctx context.Context, run runner, b *batch, ids []dibs.ID) error {
-	return b.each(nil, ids, func(st *statement, args []any) error { return run.exec(ctx, st, args...) })
+	return b.each(ids, nil, func(st *statement, args []any) error { return run.exec(ctx, st, args...) })
 }
 
 // putRows writes rows by statements of a batch.
 func putRows[T interface {
-	appendTo(args []any) ([]any, error)
+	appendTo(args []any) []any
 }](ctx context.Context, run runner, b *batch, rows []T) error {
 	var args []any
 	for len(rows) > 0 {
 		st, size := b.within(len(rows))
 		args = args[:0]
 		for i, row := range rows[:size] {
-			var err error
-			if args, err = row.appendTo(args); err != nil {
-				return err
-			}
-			if i == 0 {
+			if args = row.appendTo(args); i == 0 {
 				args = slices.Grow(args, (size-1)*len(args))
 			}
 		}

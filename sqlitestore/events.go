@@ -17,7 +17,7 @@ type eventRow struct {
 }
 
 // appendTo appends the row.
-func (e *eventRow) appendTo(args []any) ([]any, error) {
+func (e *eventRow) appendTo(args []any) []any {
 	var id, namespace any
 	if e.name == 0 {
 		if e.Namespace != "" {
@@ -27,21 +27,8 @@ func (e *eventRow) appendTo(args []any) ([]any, error) {
 			id = e.ID[:]
 		}
 	}
-	body, err := bodyOf(*e.Event, e.name != 0)
-	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev), int64(e.Rev), body, id, namespace), err
-}
-
-// bodyOf encodes an event; if its name has a row, without the canonical form, which the row has
-// for all its events.
-func bodyOf(e dibs.Event, hasRow bool) (string, error) {
-	if hasRow {
-		if e.Value == e.Canonical {
-			e.Value = ""
-		}
-		e.Canonical = ""
-	}
-	body, err := e.EncodeBody()
-	return string(body), err
+	body := encodeBody(e.Event, e.name != 0)
+	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev), int64(e.Rev), body, id, namespace)
 }
 
 var redactEvent = newStatement(`UPDATE dibs_events SET body = CASE WHEN name IS NULL THEN ?1 ELSE ?2 END WHERE seq = ?3`)
@@ -53,15 +40,7 @@ func (c *changes) redact(ctx context.Context, run runner) error {
 		if err != nil {
 			return err
 		}
-		whole, err := bodyOf(*e, false)
-		if err != nil {
-			return err
-		}
-		short, err := bodyOf(*e, true)
-		if err != nil {
-			return err
-		}
-		if err := run.exec(ctx, redactEvent, whole, short, seq); err != nil {
+		if err := run.exec(ctx, redactEvent, encodeBody(e, false), encodeBody(e, true), seq); err != nil {
 			return err
 		}
 	}
@@ -78,16 +57,8 @@ func scanEvent(row []driver.Value) (dibs.Event, error) {
 		Rev:       uint64(asInt(row[5])),
 	}
 	copy(e.ID[:], asBytes(row[3]))
-	if err := e.DecodeBody([]byte(asText(row[6]))); err != nil {
-		return e, err
-	}
-	if row[7] != nil {
-		e.Canonical = asText(row[7])
-		if e.Value == "" {
-			e.Value = e.Canonical
-		}
-	}
-	return e, nil
+	e.Canonical = asText(row[7])
+	return e, decodeBody(&e, asBytes(row[6]))
 }
 
 // eventsFrom reads events, with columns from the rows of their names.

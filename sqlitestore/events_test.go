@@ -100,7 +100,7 @@ func TestPagesResumeByTheIndex(t *testing.T) {
 		"documents":           {Kind: dibs.KindTally, After: after, Limit: 10},
 		"documents in a span": {Kind: dibs.KindTally, From: "l", To: "n", After: after, Limit: 10},
 	} {
-		text, args := listSQL(query)
+		text, args := listing{ListQuery: query}.sql(false)
 		var plan []string
 		err := s.read(context.Background(), func(run runner) error {
 			return run.query(context.Background(), newStatement("EXPLAIN QUERY PLAN "+text), args, func(row []driver.Value) error {

@@ -69,7 +69,7 @@ func eventOf(kind dibs.EventKind, n *dibs.NameRecord) dibs.Event {
 func insertGroup(n *dibs.NameRecord) dibs.Group {
 	return dibs.Group{
 		Reads:  []dibs.Read{{Ref: n.Ref()}},
-		Writes: []dibs.Write{{Record: n}},
+		Writes: []dibs.Write{{Record: n, Was: dibs.Free}},
 		Events: []dibs.Event{eventOf(dibs.EventReserved, n)},
 	}
 }

@@ -13,12 +13,10 @@ import (
 	"github.com/calldibs/dibs/internal/backoff"
 )
 
-var vacuumInto = newStatement("VACUUM INTO ?")
-
 // Backup copies the store, as of one moment, into a new file. Reads and writes go on
-// meanwhile; the WAL grows until the copy is done. The file appears under its name only when
-// it is complete and on disk, and only its owner may read and write it. Backup does not touch
-// an existing file: the error then matches [fs.ErrExist].
+// meanwhile, in any process, and the WAL stays small: see [copier]. The file appears under its
+// name only when it is complete and on disk, and only its owner may read and write it. Backup
+// does not touch an existing file: the error then matches [fs.ErrExist].
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("sqlitestore: %q: %w: give the path of a new file", path, fs.ErrExist)
@@ -27,12 +25,9 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}
-	_ = part.Close() // SQLite accepts an empty file
 	defer func() { _ = os.Remove(part.Name()) }()
-	if err := s.copyInto(ctx, part.Name()); err != nil {
-		return err
-	}
-	if err := syncFile(part.Name()); err != nil {
+	err = s.copyInto(ctx, part)
+	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}
 	// Unlike a rename, a link never replaces a file that was created meanwhile.
@@ -42,18 +37,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return syncFile(filepath.Dir(path))
 }
 
-// copyInto copies the store on a connection of its own, since SQLite treats this as writing.
-func (s *Store) copyInto(ctx context.Context, path string) error {
-	if err := s.calls.Begin(ctx); err != nil {
-		return err
-	}
-	defer s.calls.End()
-	conn := s.writer.another()
-	defer conn.close()
-	return unavailable(conn.exec(ctx, vacuumInto, path))
-}
-
-// syncFile flushes a file, or the entries of a folder, to disk.
+// syncFile flushes the entries of a folder to disk.
 func syncFile(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -33,7 +33,10 @@ func collect[T any](ctx context.Context, q *queries, st *statement, args []any, 
 var selectDue = newStatement(`
 	SELECT kind, scope, id FROM (
 		SELECT * FROM (SELECT due, 'name' AS kind, namespace AS scope, id
-			FROM dibs_names INDEXED BY dibs_names_due WHERE due <= ?1 ORDER BY due LIMIT ?2)
+			FROM dibs_names INDEXED BY dibs_names_held WHERE due <= ?1 AND state = 'held' ORDER BY due LIMIT ?2)
+		UNION ALL
+		SELECT * FROM (SELECT due, 'name', namespace, id
+			FROM dibs_names INDEXED BY dibs_names_due WHERE due <= ?1 AND state <> 'held' ORDER BY due LIMIT ?2)
 		UNION ALL
 		SELECT * FROM (SELECT due, 'entity', scope, id
 			FROM dibs_entities INDEXED BY dibs_entities_due WHERE due <= ?1 ORDER BY due LIMIT ?2)
@@ -64,40 +67,6 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 		record, err := names.scan(row)
 		return record.(*dibs.NameRecord), err
 	})
-}
-
-// List returns records of one kind in byte order of their labels.
-func (q *queries) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	text, args := listSQL(query)
-	return collect(ctx, q, cachedStatement(text), args, tableOf(query.Kind).scan)
-}
-
-func listSQL(query dibs.ListQuery) (text string, args []any) {
-	clauses, args := sqlrow.ListClauses(query, "?")
-	if query.Kind == dibs.KindName {
-		return "SELECT " + names.columns + " FROM dibs_names INDEXED BY dibs_names_key" + clauses, args
-	}
-	return "SELECT " + documents.columns + " FROM dibs_documents INDEXED BY dibs_documents_label" + clauses, args
-}
-
-var (
-	selectCounts = newStatement(`SELECT namespace, state, count(*) FROM dibs_names WHERE state <> 'free' GROUP BY 1, 2`)
-	countEnding  = newStatement(`SELECT count(*) FROM dibs_names INDEXED BY dibs_names_due WHERE due <= ? AND state = 'held'`)
-)
-
-// Count counts names by namespace and state, and the held ones that are due soon.
-func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
-	stats.Names, err = collect(ctx, q, selectCounts, nil, func(row []driver.Value) (dibs.NameCount, error) {
-		return dibs.NameCount{Namespace: asText(row[0]), State: dibs.State(asText(row[1])), Count: int(asInt(row[2]))}, nil
-	})
-	if err != nil {
-		return dibs.Stats{}, err
-	}
-	_, err = collect(ctx, q, countEnding, []any{int64(soon)}, func(row []driver.Value) (int, error) {
-		stats.EndingSoon = int(asInt(row[0]))
-		return stats.EndingSoon, nil
-	})
-	return stats, err
 }
 
 // Load returns the records that exist among refs, all of one moment.

@@ -23,7 +23,7 @@ func (r row) isNewHold() bool {
 }
 
 // appendTo appends the values of columns, after those that only names have.
-func (r row) appendTo(args []any) ([]any, error) { //nolint:unparam // that of events can fail
+func (r row) appendTo(args []any) []any {
 	args = slices.Grow(args, len(r.columns)+2)
 	if r.number != 0 {
 		args = append(args, r.number, intOrNull(r.lastEvent))
@@ -31,7 +31,7 @@ func (r row) appendTo(args []any) ([]any, error) { //nolint:unparam // that of e
 	for i := range r.columns {
 		args = append(args, argument(&r.columns[i], r.Row))
 	}
-	return args, nil
+	return args
 }
 
 // argument returns the value of a column.

@@ -84,7 +84,23 @@ CREATE UNIQUE INDEX dibs_names_active ON dibs_names (owner, namespace)
 CREATE INDEX dibs_names_owned ON dibs_names (owner, namespace)
   WHERE state = 'alias' OR (state = 'active' AND many = 1);
 
-CREATE INDEX dibs_names_due ON dibs_names (due) WHERE due IS NOT NULL;
+-- When holds end. Apart from other due dates, so that all held names are in one index, and in no
+-- further one.
+CREATE INDEX dibs_names_held ON dibs_names (due) WHERE state = 'held';
+
+CREATE INDEX dibs_names_due ON dibs_names (due) WHERE due IS NOT NULL AND state <> 'held';
+
+-- Listings of the states that few names are in.
+CREATE INDEX dibs_names_rare ON dibs_names (state, namespace, canonical)
+  WHERE state = 'suspect' OR state = 'alias' OR state = 'quarantined' OR state = 'free';
+
+-- How many names are in a state, kept with every commit. Free names are not counted.
+CREATE TABLE dibs_counts (
+  namespace TEXT    NOT NULL,
+  state     TEXT    NOT NULL,
+  names     INTEGER NOT NULL,
+  PRIMARY KEY (namespace, state)
+) STRICT, WITHOUT ROWID;
 
 -- One row per entity that owns names, or did.
 CREATE TABLE dibs_entities (
@@ -129,7 +145,7 @@ CREATE TABLE dibs_events (
   name      INTEGER, -- dibs_names.n; NULL: about an entity as a whole
   prev      INTEGER CHECK (prev < seq), -- the event of the same name before this one
   rev       INTEGER NOT NULL CHECK (rev >= 0),
-  body      TEXT    NOT NULL, -- JSON
+  body      BLOB    NOT NULL, -- a message of Protocol Buffers, see body.go
   -- Only of a name without a row: its id and namespace.
   id        BLOB     CHECK (length(id) = 16),
   namespace TEXT,
@@ -149,5 +165,5 @@ CREATE TABLE dibs_ends (
 -- The feed as a person wants to read it.
 CREATE VIEW dibs_feed AS
   SELECT e.seq, e.kind, datetime(e.at / 1000, 'unixepoch') AS at,
-    coalesce(n.namespace, e.namespace) AS namespace, n.canonical, e.rev, e.body
+    coalesce(n.namespace, e.namespace) AS namespace, n.canonical, e.rev
   FROM dibs_events e LEFT JOIN dibs_names n ON n.n = e.name;

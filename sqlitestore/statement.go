@@ -94,9 +94,9 @@ func params(n int) string {
 	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
 }
 
-// in returns a batch of a text that ends with a list of ids.
-func in(text string) *batch {
-	return newBatch(func(n int) string { return text + " IN (" + params(n) + ")" })
+// in returns a batch of a text with a list of ids, and a rest.
+func in(text string, rest ...string) *batch {
+	return newBatch(func(n int) string { return text + " IN (" + params(n) + ")" + strings.Join(rest, "") })
 }
 
 // table has the statements for the records of a table.
@@ -123,12 +123,12 @@ var (
 // then the key.
 func newTable(t *sqlrow.Table, own ...string) *table {
 	columns := listOf(t.Columns)
-	from, further, key := " FROM "+t.Name+" WHERE id", "0, 0", strings.Join(t.Key, ", ")
+	from, rest, key := " FROM "+t.Name+" WHERE id", "", strings.Join(t.Key, ", ")
 	if len(t.Key) > 1 {
-		from = " FROM " + t.Name + " WHERE kind = ? AND id"
+		rest = " AND kind = ?"
 	}
 	if len(own) > 0 {
-		further, key = strings.Join(own, ", "), own[0]
+		key = own[0]
 	}
 	all := slices.Concat(own, columns)
 	// An upsert does not set columns that never change: SQLite would rewrite their indexes.
@@ -141,9 +141,9 @@ func newTable(t *sqlrow.Table, own ...string) *table {
 	list := strings.Join(columns, ", ")
 	return &table{
 		Table: t, columns: list,
-		load:   in("SELECT " + list + from),
-		revs:   in("SELECT id, rev, " + further + from),
-		remove: in("DELETE" + from),
+		load:   in("SELECT "+list+from, rest),
+		revs:   in("SELECT id, rev"+from, rest),
+		remove: in("DELETE"+from, rest),
 		upsert: insert(t.Name, all, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(sets, ", ")),
 	}
 }
@@ -175,11 +175,14 @@ func tableOf(kind dibs.Kind) *table {
 	}
 }
 
-// idsByKind is a list of records by kind. There are few kinds.
-type idsByKind []struct {
+// idsOfKind are records of one kind.
+type idsOfKind struct {
 	kind dibs.Kind
 	ids  []dibs.ID
 }
+
+// idsByKind is a list of records by kind. There are few kinds.
+type idsByKind []idsOfKind
 
 func (l *idsByKind) add(kind dibs.Kind, id dibs.ID) {
 	for i := range *l {
@@ -188,21 +191,28 @@ func (l *idsByKind) add(kind dibs.Kind, id dibs.ID) {
 			return
 		}
 	}
-	*l = append(*l, struct {
-		kind dibs.Kind
-		ids  []dibs.ID
-	}{kind, []dibs.ID{id}})
+	*l = append(*l, idsOfKind{kind, []dibs.ID{id}})
+}
+
+// take removes the first kind that is wanted, and returns it with its records.
+func (l *idsByKind) take(wanted func(kind dibs.Kind, records int) bool) (taken idsOfKind) {
+	i := slices.IndexFunc(*l, func(of idsOfKind) bool { return wanted(of.kind, len(of.ids)) })
+	if i >= 0 {
+		taken = (*l)[i]
+		*l = slices.Delete(*l, i, i+1)
+	}
+	return taken
 }
 
 // each calls fn with statements of the chosen batch, and their arguments, for all records.
 func (l idsByKind) each(choose func(*table) *batch, fn func(kind dibs.Kind, st *statement, args []any) error) error {
 	for _, w := range l {
 		table := tableOf(w.kind)
-		var first []any
+		var last []any
 		if len(table.Key) > 1 {
-			first = []any{string(w.kind)}
+			last = []any{string(w.kind)}
 		}
-		err := choose(table).each(first, w.ids, func(st *statement, args []any) error { return fn(w.kind, st, args) })
+		err := choose(table).each(w.ids, last, func(st *statement, args []any) error { return fn(w.kind, st, args) })
 		if err != nil {
 			return err
 		}
@@ -210,21 +220,21 @@ func (l idsByKind) each(choose func(*table) *batch, fn func(kind dibs.Kind, st *
 	return nil
 }
 
-// each calls fn with statements of the batch for all ids. Their arguments are first and the ids;
-// the last id is repeated up to the size of the statement.
-func (b *batch) each(first []any, ids []dibs.ID, fn func(st *statement, args []any) error) error {
+// each calls fn with statements of the batch for all ids. Their arguments are the ids, of which
+// the last is repeated up to the size of the statement, and further ones.
+func (b *batch) each(ids []dibs.ID, further []any, fn func(st *statement, args []any) error) error {
 	for len(ids) > 0 {
 		part := ids[:min(len(ids), maxBatch)]
 		ids = ids[len(part):]
 		st, size := b.fitting(len(part))
-		args := append(make([]any, 0, len(first)+size), first...)
+		args := make([]any, 0, size+len(further))
 		for i := range part {
 			args = append(args, part[i][:])
 		}
 		for range size - len(part) {
 			args = append(args, args[len(args)-1])
 		}
-		if err := fn(st, args); err != nil {
+		if err := fn(st, append(args, further...)); err != nil {
 			return err
 		}
 	}

@@ -14,10 +14,19 @@ import (
 // ORDER BY and LIMIT, with their arguments. The columns are those of dibs_names and
 // dibs_documents. Parameters begin with mark: "$" gives $1, "?" gives ?1.
 func ListClauses(query dibs.ListQuery, mark string) (text string, args []any) {
-	w := where{mark: mark}
+	text, args = ListWhere(query, mark)
 	order := "label"
 	if query.Kind == dibs.KindName {
 		order = "namespace, canonical"
+	}
+	w := where{mark: mark, args: args}
+	return text + " ORDER BY " + order + " LIMIT " + w.param(int64(query.Limit)), w.args
+}
+
+// ListWhere returns the WHERE clause of a listing, after further conditions without parameters.
+func ListWhere(query dibs.ListQuery, mark string, further ...string) (text string, args []any) {
+	w := where{mark: mark, conditions: further}
+	if query.Kind == dibs.KindName {
 		w.names(query)
 	} else {
 		w.equal("kind", string(query.Kind))
@@ -26,7 +35,7 @@ func ListClauses(query dibs.ListQuery, mark string) (text string, args []any) {
 	if len(w.conditions) > 0 {
 		text = " WHERE " + strings.Join(w.conditions, " AND ")
 	}
-	return text + " ORDER BY " + order + " LIMIT " + w.param(int64(query.Limit)), w.args
+	return text, w.args
 }
 
 // where collects the conditions of a query.

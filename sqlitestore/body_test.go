@@ -1,0 +1,54 @@
+package sqlitestore
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+func TestBodiesRoundTrip(t *testing.T) {
+	t.Parallel()
+	named := eventOf(dibs.EventReserved, heldName("a"))
+	owned := eventOf(dibs.EventClaimed, activeName("a", dibs.Entity{Type: "user", ID: "1"}))
+	odd := named
+	odd.Value, odd.Version, odd.CorrelationID = "A", 1<<63, "c\x00\xff"
+	odd.Entity = dibs.Entity{Type: "other", ID: "2"}
+	odd.Before = dibs.Snapshot{State: "unknown", Status: "lost", Epoch: 7, Until: odd.At.Add(-time.Hour)}
+	odd.Meta = map[string]string{"": "", "k": "v", "K": "<&\""}
+	about := dibs.Event{Kind: dibs.EventArchived, At: testNow, Scope: "acme", Entity: dibs.Entity{Type: "user", ID: "1"}, Version: 2}
+	for _, want := range []dibs.Event{named, owned, odd, about, {}} {
+		for _, hasRow := range []bool{false, true} {
+			got := dibs.Event{Kind: want.Kind, At: want.At, ID: want.ID, Namespace: want.Namespace, Rev: want.Rev}
+			if hasRow {
+				got.Canonical = want.Canonical
+			}
+			if err := decodeBody(&got, encodeBody(&want, hasRow)); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%v: got\n%+v\nwant\n%+v", err, got, want)
+			}
+		}
+	}
+	whole := encodeBody(&odd, false)
+	if err := decodeBody(new(dibs.Event), whole[:len(whole)-1]); err == nil {
+		t.Error("a damaged body was decoded")
+	}
+}
+
+// A usual body takes few bytes and one allocation.
+func TestBodiesAreSmall(t *testing.T) {
+	e := eventOf(dibs.EventReserved, heldName("a"))
+	e.Actor = ""
+	if size := len(encodeBody(&e, true)); size > 20 {
+		t.Errorf("%d bytes", size)
+	}
+	if allocs := testing.AllocsPerRun(100, func() { encodeBody(&e, true) }); allocs > 1 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+func FuzzBody(f *testing.F) {
+	e := eventOf(dibs.EventReserved, heldName("a"))
+	f.Add(encodeBody(&e, true))
+	f.Fuzz(func(_ *testing.T, data []byte) { _ = decodeBody(new(dibs.Event), data) })
+}
