@@ -54,7 +54,7 @@ func (m *move) conflicts(want int) {
 // events counts the events: a repeated step must add none.
 func (m *move) events() (n int) {
 	m.Helper()
-	if err := m.db.QueryRow(m.Context(), "SELECT count(*) FROM dibs.dibs_events").Scan(&n); err != nil {
+	if err := m.db.QueryRow(m.Context(), "SELECT count(*) FROM dibs.dibs_feed").Scan(&n); err != nil {
 		m.Fatal(err)
 	}
 	return n

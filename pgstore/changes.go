@@ -3,11 +3,13 @@ package pgstore
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // changes is what the groups of one transaction read and write, by table.
@@ -18,6 +20,7 @@ type changes struct {
 	documents, entities, names rowChanges
 
 	yields  []uuid
+	counts  map[dibs.NameCount]int // what changes in the numbers of names
 	events  []*eventRow
 	redacts []*eventRow
 	window  dibs.Window
@@ -52,7 +55,7 @@ func (c *changes) tableOf(kind dibs.Kind) *rowChanges {
 
 func (s *Store) newChanges() *changes {
 	return &changes{
-		batch: s.batches.next(), stamp: s.stamps.next(),
+		batch: s.batches.next(), stamp: s.stamps.next(), counts: make(map[dibs.NameCount]int),
 		documents: rowChanges{table: &documents}, entities: rowChanges{table: &entities}, names: rowChanges{table: &names},
 	}
 }
@@ -70,6 +73,7 @@ func (c *changes) add(g *dibs.Group) error {
 			c.yields = append(c.yields, uuid(w.Record.Ref().ID))
 		}
 	}
+	record.Recount(c.counts, g.Writes)
 	for i := range g.Events {
 		row, err := newEventRow(&g.Events[i], len(c.events))
 		if err != nil {
@@ -100,17 +104,25 @@ func (c *changes) chain() {
 			written[n.id] = n
 		}
 	}
+	first, alone := int64(0), false // of the row of the event before
 	for _, e := range c.events {
 		n, ok := written[e.name]
+		if !ok {
+			e.loose = e.name
+		}
+		// A statement has maxRows events, and no other continues its last row.
+		if now := e.loose != (uuid{}); now || alone || e.ord == first+eventsPerRow || e.ord%maxRows == 0 {
+			first, alone = e.ord, now
+		}
+		e.first, e.place = first, e.ord-first
 		switch {
 		case !ok:
-			e.loose = e.name != uuid{}
 			continue
-		case n.lastBatch == uuid{} && n.renews: // it begins a new history
+		case n.lastBatch == uuid{} && (n.renews || n.expected == 0): // it begins a history
 		case n.lastBatch == uuid{}:
 			e.follows = n.id
 		default:
-			e.prevBatch, e.prevOrd = n.lastBatch, n.lastOrd
+			e.prev = fmt.Sprintf("%x/%d", n.lastBatch, n.lastOrd)
 		}
 		n.lastBatch, n.lastOrd = c.batch, e.ord
 	}
@@ -190,9 +202,18 @@ func (c *changes) calls(sql *statements) []call {
 	// The batch comes last: it checks the window when all locks are held.
 	return append(calls, call{
 		text: sql.named("insert batch"),
-		args: []any{c.batch, c.stamp, len(c.events), int64(c.window.From), int64(c.window.Before)},
+		args: []any{c.batch, c.stamp, len(c.events), int64(c.window.From), int64(c.window.Before), c.encodeCounts()},
 		scan: scanInto(&c.now),
 	})
+}
+
+// encodeCounts returns a line for each count that changes.
+func (c *changes) encodeCounts() string {
+	var lines []byte
+	for _, n := range record.Counts(c.counts) {
+		lines = fmt.Appendf(lines, "%s\t%s\t%d\n", escape(n.Namespace), n.State, n.Count)
+	}
+	return string(bytes.TrimSuffix(lines, []byte("\n")))
 }
 
 // calls appends the statements for the rows of one table.

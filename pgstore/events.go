@@ -2,59 +2,76 @@ package pgstore
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/calldibs/dibs"
 )
 
-// eventRow is a row of dibs_events.
+// eventRow is an event: a line of a row of dibs_events.
 type eventRow struct {
-	seq, at, rev, ord, prevOrd int64
-	name, prevBatch            uuid
-	loose                      bool // in no chain: the batch does not write the name
-	kind, namespace, body      string
+	seq, ord int64
+	first    int64  // the ord of the row's first event
+	place    int64  // its place in the row
+	name     uuid   // zero: about an entity as a whole
+	loose    uuid   // its name if it is in no chain: the batch does not write the name
+	line     string // without prev
 
-	// follows is the name whose last event is the previous one, if only its row knows that
-	// event; else zero.
+	// prev is the previous event of the name, as batch/ord. follows is the name, if only its row
+	// knows that event; else zero.
+	prev    string
 	follows uuid
 }
 
-var events = table[eventRow]{name: "dibs_events", columns: []column[eventRow]{
-	newColumn("ord", arrays, func(e *eventRow) any { return &e.ord }),
-	newColumn("at", 0, func(e *eventRow) any { return &e.at }),
-	newColumn("rev", 0, func(e *eventRow) any { return &e.rev }),
-	newColumn("name", orNull|arrays, func(e *eventRow) any { return &e.name }),
-	newColumn("loose", 0, func(e *eventRow) any { return &e.loose }),
-	newColumn("kind", 0, func(e *eventRow) any { return &e.kind }),
-	newColumn("namespace", orNull, func(e *eventRow) any { return &e.namespace }),
-	newColumn("body", 0, func(e *eventRow) any { return &e.body }),
+// eventsPerRow is how many events share a row: with more the server would store it out of line.
+const eventsPerRow = 8
+
+// chained is how the events of a batch are passed that may follow others.
+var chained = table[eventRow]{name: "dibs_events", columns: []column[eventRow]{
+	newColumn("first", arrays, func(e *eventRow) any { return &e.first }),
+	newColumn("place", 0, func(e *eventRow) any { return &e.place }),
+	newColumn("loose", orNull, func(e *eventRow) any { return &e.loose }),
+	newColumn("prev", 0, func(e *eventRow) any { return &e.prev }),
+	newColumn("follows", orNull, func(e *eventRow) any { return &e.follows }),
+	newColumn("line", arrays, func(e *eventRow) any { return &e.line }),
 }}
 
-// chained is events with the links to the previous ones.
-var chained = table[eventRow]{name: "dibs_events", columns: append(slices.Clip(events.columns),
-	newColumn("prev_batch", orNull, func(e *eventRow) any { return &e.prevBatch }),
-	newColumn("prev_ord", 0, func(e *eventRow) any { return &e.prevOrd }),
-	newColumn("follows", orNull, func(e *eventRow) any { return &e.follows }),
-)}
-
+// newEventRow encodes an event. Neither JSON nor an escaped text has a tab or a line feed.
 func newEventRow(e *dibs.Event, ord int) (*eventRow, error) {
 	body, err := e.EncodeBody()
-	return &eventRow{
-		ord: int64(ord), at: int64(e.At), rev: int64(e.Rev), name: uuid(e.ID),
-		kind: string(e.Kind), namespace: e.Namespace, body: string(body),
-	}, err
+	line := make([]byte, 0, 96+len(body))
+	line = append(append(line, e.Kind...), '\t')
+	line = append(strconv.AppendInt(line, int64(e.At), 10), '\t')
+	line = append(strconv.AppendUint(line, e.Rev, 10), '\t')
+	if !e.ID.IsZero() {
+		line = hex.AppendEncode(line, e.ID[:])
+	}
+	line = append(append(append(line, '\t'), escape(e.Namespace)...), '\t')
+	return &eventRow{ord: int64(ord), name: uuid(e.ID), line: string(append(line, body...))}, err
 }
 
+// event decodes a line that was read.
 func (r *eventRow) event() (dibs.Event, error) {
-	e := dibs.Event{
-		Cursor: position{r.seq, r.ord}.cursor(), Kind: dibs.EventKind(r.kind), At: dibs.Instant(r.at),
-		ID: dibs.ID(r.name), Namespace: r.namespace, Rev: uint64(r.rev),
+	fields := strings.SplitN(r.line, "\t", 7)
+	if len(fields) < 7 {
+		return dibs.Event{}, fmt.Errorf("pgstore: event %s is damaged", position{r.seq, r.ord}.cursor())
 	}
-	return e, e.DecodeBody([]byte(r.body))
+	e := dibs.Event{Cursor: position{r.seq, r.ord}.cursor(), Kind: dibs.EventKind(fields[1]), Namespace: unescape(fields[5])}
+	at, err := strconv.ParseInt(fields[2], 10, 64)
+	if err == nil {
+		e.Rev, err = strconv.ParseUint(fields[3], 10, 64)
+	}
+	if err == nil {
+		_, err = hex.Decode(e.ID[:], []byte(fields[4]))
+	}
+	if err != nil {
+		return e, fmt.Errorf("pgstore: event %s is damaged: %w", e.Cursor, err)
+	}
+	e.At = dibs.Instant(at)
+	return e, e.DecodeBody([]byte(fields[6]))
 }
 
 // position is the position of an event in the feed: the number of its batch, and its index
@@ -161,7 +178,7 @@ func (p *page) headCall(sql *statements) call {
 }
 
 func (p *page) scan(row scanner) error {
-	if err := row.Scan(events.dests([]any{&p.row.seq}, &p.row)...); err != nil {
+	if err := row.Scan(&p.row.seq, &p.row.ord, &p.row.line); err != nil {
 		return err
 	}
 	e, err := p.row.event()

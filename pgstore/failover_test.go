@@ -84,7 +84,7 @@ func TestOutcomeWaitsForTheStandby(t *testing.T) {
 		})
 		return pid
 	}
-	commit := waiting("%INSERT INTO%dibs_names%")
+	commit := waiting("%INSERT INTO%dibs_name_rows%")
 	if _, err := observer.Exec(context.Background(), "SELECT pg_terminate_backend($1)", commit); err != nil {
 		t.Fatal(err)
 	}

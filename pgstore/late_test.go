@@ -118,8 +118,8 @@ func TestOutcomeWaitsForTheTransaction(t *testing.T) {
 	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
 	s := r.play(newScenario("mixed", "a"))
 	// The last statement before the COMMIT reserves this name.
-	lock := r.holding(`INSERT INTO `+r.table("dibs_names")+` (id, rev, epoch, stamp, witnessed, many, counted, established, state, status, namespace, canonical)
-		VALUES ($1, 0, 1, 1, false, false, false, false, 'free', 'released', 'slug', 'a-reserved')`, [16]byte(dibs.NameID("slug", "a-reserved")))
+	lock := r.holding(`INSERT INTO `+r.table("dibs_name_rows")+` (id, rev, stamp, many, state, namespace, canonical, detail)
+		VALUES ($1, 0, 1, false, 'free', 'slug', 'a-reserved', '')`, [16]byte(dibs.NameID("slug", "a-reserved")))
 	ask := make(chan struct{})
 	tries := counting(commits, pgproxy.Once(commits, pgproxy.CutDuring(100)))
 	r.proxy.SetHook(func(x *pgproxy.Exchange) pgproxy.Action {

@@ -146,7 +146,7 @@ func TestOutcomeUnknown(t *testing.T) {
 					t.Errorf("%T, again: replayed %v, want %v", command, results[0].Replayed, cut.done)
 				}
 			}
-			if revs := ask[[]int64](r, "SELECT array_agg(rev ORDER BY rev) FROM "+r.table("dibs_events")+
+			if revs := ask[[]int64](r, "SELECT array_agg(rev ORDER BY rev) FROM "+r.table("dibs_feed")+
 				" WHERE name = (SELECT id FROM "+r.table("dibs_names")+" WHERE canonical = $1)", cut.name); len(revs) != 4 {
 				t.Errorf("the history has the revisions %v, want each step once", revs)
 			}

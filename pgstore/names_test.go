@@ -153,7 +153,7 @@ func TestForget(t *testing.T) {
 // dump returns all rows of all tables.
 func dump(tb testing.TB, conn *pgx.Conn, schema string) (all []byte) {
 	tb.Helper()
-	for _, table := range []string{"dibs_names", "dibs_entities", "dibs_documents", "dibs_events", "dibs_batches", "dibs_feed"} {
+	for _, table := range []string{"dibs_names", "dibs_name_rows", "dibs_entities", "dibs_documents", "dibs_events", "dibs_batches", "dibs_counts", "dibs_feed"} {
 		rows, err := conn.Query(tb.Context(), fmt.Sprintf("SELECT t::text FROM %s t", pgx.Identifier{schema, table}.Sanitize()))
 		if err != nil {
 			tb.Fatal(err)

@@ -53,27 +53,20 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 	})
 }
 
-// List returns records of one kind in byte order of their labels.
-func (q *queries) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	clauses, args := sqlrow.ListClauses(query, "$")
-	text, table := q.sql.named("list documents"), documents
-	if query.Kind == dibs.KindName {
-		text, table = q.sql.named("list names"), names
-	}
-	return collect(ctx, q, text+clauses, args, func(row scanner) (dibs.Record, error) { return scanRecord(table, row) })
-}
-
 // Count counts names by namespace and state, and the held ones that are due soon.
 func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
-	stats.Names, err = collect(ctx, q, q.sql.named("count"), nil, func(row scanner) (c dibs.NameCount, err error) {
-		return c, row.Scan(&c.Namespace, (*string)(&c.State), &c.Count)
-	})
-	if err != nil {
-		return dibs.Stats{}, err
-	}
-	_, err = collect(ctx, q, q.sql.named("count ending"), []any{int64(soon)}, func(row scanner) (int, error) {
-		err := row.Scan(&stats.EndingSoon)
-		return 0, err
+	err = q.read(ctx, func() []call {
+		stats = dibs.Stats{}
+		return []call{{text: q.sql.named("count"), args: []any{int64(soon)}, scan: func(row scanner) error {
+			var c dibs.NameCount
+			err := row.Scan(&c.Namespace, (*string)(&c.State), &c.Count)
+			if c.State == "" {
+				stats.EndingSoon = c.Count
+			} else {
+				stats.Names = append(stats.Names, c)
+			}
+			return err
+		}}}
 	})
 	return stats, err
 }
@@ -134,7 +127,7 @@ type loading struct {
 	name     sqlrow.Name
 	entity   sqlrow.Entity
 	document sqlrow.Document
-	rows     [3]row // around them
+	rows     [3]row // with the data of the last one found
 	dests    []any
 }
 
@@ -181,27 +174,30 @@ func (l *loading) scan(from scanner) error {
 	}
 	if l.name.Rev > 0 {
 		name := l.name
-		if err := l.add(&name, l.rows[0].stamp); err != nil {
+		l.rows[0].data = &name
+		if err := l.add(&l.rows[0]); err != nil {
 			return err
 		}
 	}
 	if l.entity.Rev > 0 {
 		entity := l.entity
-		if err := l.add(&entity, l.rows[1].stamp); err != nil {
+		l.rows[1].data = &entity
+		if err := l.add(&l.rows[1]); err != nil {
 			return err
 		}
 	}
 	if l.document.Rev > 0 {
 		document := l.document
-		return l.add(&document, 0)
+		l.rows[2].data = &document
+		return l.add(&l.rows[2])
 	}
 	return nil
 }
 
-func (l *loading) add(found sqlrow.Row, stamp int64) error {
-	record, err := found.Record()
+func (l *loading) add(found *row) error {
+	record, err := found.record()
 	l.records = append(l.records, record)
-	l.stamp = max(l.stamp, stamp)
+	l.stamp = max(l.stamp, found.stamp)
 	return err
 }
 

@@ -145,7 +145,7 @@ func (r *rig) await(what string, holds func() bool) {
 
 // Matchers of exchanges.
 var (
-	commits     = pgproxy.SQL(`dibs_batches \(id, stamp, live\)`)
+	commits     = pgproxy.SQL(`dibs_batches \(id, stamp, live, counts\)`)
 	asksOutcome = pgproxy.SQL(`dibs_batches AS b \(id, stamp, live\)`)
 	numbersFeed = pgproxy.SQL(`dibs_head|pg_notify`)
 	everything  = func(*pgproxy.Exchange) bool { return true }

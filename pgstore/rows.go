@@ -19,9 +19,10 @@ type row struct {
 	stamp    int64      // of names and entities
 	renews   bool       // it replaces a row with the same key
 
-	// The last event of a name.
+	// The last event of a name, and the fields that have no column.
 	lastBatch uuid
 	lastOrd   int64
+	detail    string
 }
 
 var (
@@ -30,7 +31,8 @@ var (
 
 	names = newTable(sqlrow.Names, stamp,
 		newColumn("last_batch", orNull, func(r *row) any { return &r.lastBatch }),
-		newColumn("last_ord", 0, func(r *row) any { return &r.lastOrd }))
+		newColumn("last_ord", 0, func(r *row) any { return &r.lastOrd }),
+		newColumn("detail", 0, func(r *row) any { return &r.detail }))
 	entities  = newTable(sqlrow.Entities, stamp)
 	documents = newTable(sqlrow.Documents)
 )
@@ -38,7 +40,14 @@ var (
 // newTable returns a table with further columns, which only this engine has.
 func newTable(t *sqlrow.Table, further ...column[row]) table[row] {
 	columns := further
+	name := t.Name
+	if t == sqlrow.Names {
+		name = "dibs_name_rows"
+	}
 	for _, c := range t.Columns {
+		if t == sqlrow.Names && isDetail(c.Name) {
+			continue
+		}
 		col := column[row]{name: c.Name, typ: typeOf(pointer(c.At(t.New())))}
 		col.at = func(r *row) any { return pointer(c.At(r.data)) }
 		switch {
@@ -58,7 +67,7 @@ func newTable(t *sqlrow.Table, further ...column[row]) table[row] {
 		}
 		columns = append(columns, col)
 	}
-	return table[row]{name: t.Name, columns: columns, key: t.Key, fixed: t.Fixed, empty: t.New}
+	return table[row]{name: name, columns: columns, key: t.Key, fixed: t.Fixed, empty: t.New}
 }
 
 // expecting is a table with its key, the columns that can change, and the expected revisions.
@@ -94,7 +103,11 @@ func pointer(p any) any {
 func newRow(r dibs.Record, stamp, expected int64) (*row, error) {
 	ref := r.Ref()
 	data, err := sqlrow.NewRow(r)
-	return &row{kind: ref.Kind, id: uuid(ref.ID), data: data, expected: expected, stamp: stamp, lastOrd: -1}, err
+	created := &row{kind: ref.Kind, id: uuid(ref.ID), data: data, expected: expected, stamp: stamp, lastOrd: -1}
+	if name, ok := data.(*sqlrow.Name); ok {
+		created.detail = encodeDetail(name)
+	}
+	return created, err
 }
 
 // newKey returns a row that has only its key.
@@ -126,6 +139,16 @@ func scanRecord(t table[row], from scanner) (dibs.Record, error) {
 	r := row{data: t.empty()}
 	if err := from.Scan(t.dests(nil, &r)...); err != nil {
 		return nil, err
+	}
+	return r.record()
+}
+
+// record returns the record of a row that was read.
+func (r *row) record() (dibs.Record, error) {
+	if name, ok := r.data.(*sqlrow.Name); ok {
+		if err := decodeDetail(r.detail, name); err != nil {
+			return nil, err
+		}
 	}
 	return r.data.Record()
 }

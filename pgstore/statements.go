@@ -40,7 +40,12 @@ func newStatements(schema, clock string) *statements {
 		name, text, _ := strings.Cut(part, "\n")
 		s.texts[name] = withoutComments(text)
 	}
-	page, history := s.texts["page"], strings.ReplaceAll(s.texts["history"], "{link}", s.texts["link"])
+	for _, part := range []string{"link", "line", "change"} {
+		for name, text := range s.texts {
+			s.texts[name] = strings.ReplaceAll(text, "{"+part+"}", s.texts[part])
+		}
+	}
+	page, history := s.texts["page"], s.texts["history"]
 	numbered := strings.NewReplacer("{seq}", "b.seq", "{included}", "b.seq IS NOT NULL")
 	s.texts["page"], s.texts["history"] = numbered.Replace(page), numbered.Replace(history)
 	// A transaction also reads its own batches, which have no number yet. A page is one statement,
@@ -51,7 +56,7 @@ func newStatements(schema, clock string) *statements {
 	s.texts["history in tx"] = strings.NewReplacer("{seq}", provisional, "{included}", "true").Replace(history)
 	fill := strings.NewReplacer("{schema}", s.schema, "{clock}", s.clock, "{unnumbered}", strconv.FormatInt(unnumbered, 10),
 		"{names}", names.reading("n"), "{entities}", entities.reading("e"), "{documents}", documents.reading("d"),
-		"{events}", events.reading("e"), "{window}", assertSQL("c.now >= $4::bigint AND ($5::bigint = 0 OR c.now < $5)", "c.now", "c.now"))
+		"{window}", assertSQL("c.now >= $4::bigint AND ($5::bigint = 0 OR c.now < $5)", "c.now", "c.now"))
 	for name, text := range s.texts {
 		s.texts[name] = fill.Replace(text)
 	}
@@ -234,12 +239,12 @@ func removePlaceholdersCall(s *statements, t table[row], rows []*row) call {
 	})
 }
 
-// redactCall replaces the bodies of events.
+// redactCall replaces lines of events, except for what they follow.
 func redactCall(sql *statements, rows []*eventRow) call {
 	return call{text: sql.named("redact"), args: []any{
 		values(rows, func(e *eventRow) int64 { return e.seq }),
 		values(rows, func(e *eventRow) int64 { return e.ord }),
-		values(rows, func(e *eventRow) string { return e.body }),
+		values(rows, func(e *eventRow) string { return e.line }),
 	}}
 }
 
@@ -255,15 +260,23 @@ func insertEventsCall(s *statements, batch uuid, rows []*eventRow) call {
 		if !rows.single() {
 			from = " FROM " + rows.from
 		}
-		prevBatch, prevOrd := rows.value["prev_batch"], "CASE WHEN "+rows.value["prev_batch"]+" IS NOT NULL THEN "+rows.value["prev_ord"]+" END"
+		prev := rows.value["prev"]
 		if follows := rows.value["follows"]; follows != "NULL::uuid" {
 			if rows.single() {
 				from = " FROM (SELECT 1) r"
 			}
-			from += fmt.Sprintf(" LEFT JOIN %s n ON n.id = %s", s.table("dibs_names"), follows)
-			prevBatch, prevOrd = "coalesce(n.last_batch, "+prevBatch+")", "coalesce(n.last_ord, "+prevOrd+")"
+			from += fmt.Sprintf(" LEFT JOIN %s n ON n.id = %s", s.table(names.name), follows)
+			prev = "coalesce(n.last_batch || '/' || n.last_ord, " + prev + ")"
 		}
-		return fmt.Sprintf("INSERT INTO %s (batch, %s, prev_batch, prev_ord) SELECT %s, %s, %s, %s%s",
-			s.table("dibs_events"), events.list(), batch, events.values(rows), prevBatch, prevOrd, from)
+		line := prev + " || E'\\t' || " + rows.value["line"]
+		if !rows.single() {
+			line = "string_agg(" + line + ", E'\\n' ORDER BY " + rows.value["place"] + ")"
+			from += " GROUP BY r.first"
+			if rows.array["loose"] {
+				from += ", r.loose"
+			}
+		}
+		return fmt.Sprintf("INSERT INTO %s (batch, ord, loose, lines) SELECT %s, %s, %s, %s%s",
+			s.table("dibs_events"), batch, rows.value["first"], rows.value["loose"], line, from)
 	})}
 }

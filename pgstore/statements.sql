@@ -1,6 +1,6 @@
 -- The statements whose texts do not depend on their rows, each under its name. {schema} is the
 -- schema, {clock} the expression of the present time, and {names}, {entities}, {documents} and
--- {events} are the columns of n, e, d and e.
+
 
 -- name: now
 SELECT {clock}
@@ -11,18 +11,18 @@ SELECT {clock}
 SELECT c.now, {names}, {entities}, {documents}
 FROM (SELECT {clock} AS now) c
 LEFT JOIN unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) AS r(name, entity, kind, document) ON true
-LEFT JOIN {schema}.dibs_names n ON n.id = r.name
+LEFT JOIN {schema}.dibs_name_rows n ON n.id = r.name
 LEFT JOIN {schema}.dibs_entities e ON e.id = r.entity
 LEFT JOIN {schema}.dibs_documents d ON d.kind = r.kind AND d.id = r.document
 
 -- Compares the number of rows with the number of those that could be locked.
 -- name: await
-WITH n AS MATERIALIZED (SELECT 1 FROM {schema}.dibs_names t WHERE t.id = ANY ($1::uuid[]) FOR SHARE OF t SKIP LOCKED),
+WITH n AS MATERIALIZED (SELECT 1 FROM {schema}.dibs_name_rows t WHERE t.id = ANY ($1::uuid[]) FOR SHARE OF t SKIP LOCKED),
   e AS MATERIALIZED (SELECT 1 FROM {schema}.dibs_entities t WHERE t.id = ANY ($2::uuid[]) FOR SHARE OF t SKIP LOCKED),
   d AS MATERIALIZED (SELECT 1 FROM {schema}.dibs_documents t
     WHERE (t.kind, t.id) IN (SELECT * FROM unnest($3::text[], $4::uuid[])) FOR SHARE OF t SKIP LOCKED)
 SELECT (SELECT count(*) FROM n) + (SELECT count(*) FROM e) + (SELECT count(*) FROM d) =
-  (SELECT count(*) FROM {schema}.dibs_names t WHERE t.id = ANY ($1::uuid[])) +
+  (SELECT count(*) FROM {schema}.dibs_name_rows t WHERE t.id = ANY ($1::uuid[])) +
   (SELECT count(*) FROM {schema}.dibs_entities t WHERE t.id = ANY ($2::uuid[])) +
   (SELECT count(*) FROM {schema}.dibs_documents t WHERE (t.kind, t.id) IN (SELECT * FROM unnest($3::text[], $4::uuid[])))
   AND {clock} >= $5::bigint
@@ -30,8 +30,11 @@ SELECT (SELECT count(*) FROM n) + (SELECT count(*) FROM e) + (SELECT count(*) FR
 -- name: due
 WITH c AS MATERIALIZED (SELECT {clock} AS now)
 SELECT kind, scope, id FROM (
-  (SELECT due, 'name' AS kind, namespace AS scope, id FROM {schema}.dibs_names
-    WHERE due <= (SELECT now FROM c) ORDER BY due LIMIT $1)
+  (SELECT due, 'name' AS kind, namespace AS scope, id FROM {schema}.dibs_name_rows
+    WHERE state = 'held' AND due <= (SELECT now FROM c) ORDER BY due LIMIT $1)
+  UNION ALL
+  (SELECT due, 'name', namespace, id FROM {schema}.dibs_name_rows
+    WHERE state <> 'held' AND due <= (SELECT now FROM c) ORDER BY due LIMIT $1)
   UNION ALL
   (SELECT due, 'entity', coalesce(scope, ''), id FROM {schema}.dibs_entities
     WHERE due <= (SELECT now FROM c) ORDER BY due LIMIT $1)
@@ -43,32 +46,70 @@ ORDER BY due LIMIT $1
 -- Each part uses an index of its own.
 -- name: owned
 SELECT {names} FROM (
-  SELECT * FROM {schema}.dibs_names WHERE owner = $1::uuid AND state = 'active' AND NOT many
+  SELECT * FROM {schema}.dibs_name_rows WHERE owner = $1::uuid AND state = 'active' AND NOT many
   UNION ALL
-  SELECT * FROM {schema}.dibs_names WHERE owner = $1::uuid AND (state = 'alias' OR (state = 'active' AND many))) n
+  SELECT * FROM {schema}.dibs_name_rows WHERE owner = $1::uuid AND (state = 'alias' OR (state = 'active' AND many))) n
 ORDER BY n.namespace, n.canonical LIMIT $2
 
--- Listings have further clauses.
--- name: list names
-SELECT {names} FROM {schema}.dibs_names n
+-- A listing of names begins with this: all holds, and whether they are few enough to be sorted.
+-- What a listing does not use is not read.
+-- name: few held
+WITH few AS MATERIALIZED (SELECT count(*) <= 10000 AS few FROM (SELECT FROM {schema}.dibs_name_rows WHERE state = 'held' LIMIT 10001) h),
+  held AS MATERIALIZED (SELECT * FROM {schema}.dibs_name_rows WHERE state = 'held')
 
+-- A page of names that fulfil {condition}, from the first namespace that fulfils {first}. It finds
+-- the next namespace in the index, behind all names of the one before.
+-- name: list namespaces
+WITH RECURSIVE spaces(namespace) AS (
+    (SELECT namespace FROM {schema}.dibs_name_rows WHERE {first} ORDER BY namespace LIMIT 1)
+    UNION ALL
+    SELECT (SELECT r.namespace FROM {schema}.dibs_name_rows r WHERE r.namespace > s.namespace ORDER BY r.namespace LIMIT 1)
+    FROM spaces s WHERE s.namespace IS NOT NULL)
+SELECT n.* FROM spaces s CROSS JOIN LATERAL (
+  SELECT * FROM {schema}.dibs_name_rows WHERE namespace = s.namespace AND {condition} ORDER BY canonical LIMIT {limit}) n
+LIMIT {limit}
+
+-- Listings have further clauses.
 -- name: list documents
 SELECT {documents} FROM {schema}.dibs_documents d
 
+-- What is counted, and what the batches change that are not. One more row, without a namespace, has
+-- the holds that end soon.
 -- name: count
-SELECT namespace, state, count(*) FROM {schema}.dibs_names WHERE state <> 'free' GROUP BY 1, 2
-
--- name: count ending
-SELECT count(*) FROM {schema}.dibs_names WHERE due <= $1::bigint AND state = 'held'
+SELECT namespace, state, sum(names)::bigint FROM (
+  SELECT namespace, state, names FROM {schema}.dibs_counts
+  UNION ALL
+  SELECT {change} FROM {schema}.dibs_batches b
+    CROSS JOIN LATERAL unnest(string_to_array(b.counts, E'\n')) AS l(line) WHERE b.seq IS NULL) c
+GROUP BY 1, 2 HAVING sum(names) <> 0
+UNION ALL
+SELECT '', '', count(*) FROM {schema}.dibs_name_rows WHERE due <= $1::bigint AND state = 'held'
 
 -- Names that stop being an entity's active one.
 -- name: deactivate
-UPDATE {schema}.dibs_names SET state = 'alias' WHERE id = ANY ($1::uuid[]) AND state = 'active'
+UPDATE {schema}.dibs_name_rows SET state = 'alias' WHERE id = ANY ($1::uuid[]) AND state = 'active'
 
 -- Also checks the window.
 -- name: insert batch
-WITH b AS (INSERT INTO {schema}.dibs_batches (id, stamp, live) VALUES ($1::uuid, $2::bigint, $3::bigint))
+WITH b AS (INSERT INTO {schema}.dibs_batches (id, stamp, live, counts) VALUES ($1::uuid, $2::bigint, $3::bigint, nullif($6::text, '')))
 SELECT {window} FROM (SELECT {clock} AS now) c
+
+-- The whole commit of new names: {insert} inserts those that are absent. Events of the others are
+-- left out of their lines.
+-- name: new names
+WITH {locked}
+  done AS ({insert} ON CONFLICT (id) DO NOTHING RETURNING id, namespace, state),
+  told AS (INSERT INTO {schema}.dibs_events (batch, ord, lines)
+    SELECT {batch}, q.ord, q.lines FROM (
+      SELECT r.ord, CASE WHEN (SELECT count(*) FROM done) = {rows} THEN r.lines ELSE (
+        SELECT string_agg(CASE WHEN (split_part(line, E'\t', 5)::uuid IN (SELECT id FROM done)) IS TRUE THEN line ELSE '' END, E'\n' ORDER BY n)
+        FROM unnest(string_to_array(r.lines, E'\n')) WITH ORDINALITY AS l(line, n)) END AS lines
+      FROM unnest({ords}, {lines}) AS r(ord, lines)) q
+    WHERE ltrim(q.lines, E'\n') <> ''),
+  closed AS (INSERT INTO {schema}.dibs_batches (id, stamp, live, counts)
+    SELECT {batch}, {stamp}, sum(d.names), string_agg(replace(replace(replace(d.namespace, '\', '\\'), E'\t', '\t'), E'\n', '\n') || E'\t' || d.state || E'\t' || d.names, E'\n') FILTER (WHERE d.state <> 'free')
+    FROM (SELECT namespace, state, count(*) AS names FROM done GROUP BY 1, 2) d HAVING count(*) > 0)
+SELECT ids, {within} FROM (SELECT ids, {clock} AS now FROM (SELECT array_agg(id) AS ids FROM done) d) c
 
 -- The outcome of a batch: its live events, or -1 from now on.
 -- name: outcome
@@ -77,30 +118,43 @@ ON CONFLICT (id) DO UPDATE SET live = b.live RETURNING live
 
 -- The new names that a batch has inserted, which are those with events, and no time.
 -- name: names in batch
-SELECT array_agg(DISTINCT name), 0::bigint FROM {schema}.dibs_events WHERE batch = $1::uuid AND name IS NOT NULL
+SELECT array_agg(DISTINCT nullif(split_part(line, E'\t', 5), '')::uuid) FILTER (WHERE split_part(line, E'\t', 5) <> ''), 0::bigint
+FROM {schema}.dibs_events e CROSS JOIN LATERAL unnest(string_to_array(e.lines, E'\n')) AS l(line) WHERE e.batch = $1::uuid
 
 -- Removes the events of names. Batches without a number are not updated: their locks would delay
 -- the numbering.
 -- name: delete history
 WITH RECURSIVE chain(batch, ord) AS (
-    SELECT last_batch, last_ord FROM {schema}.dibs_names WHERE id = ANY ($1::uuid[]) AND last_batch IS NOT NULL
+    SELECT last_batch, last_ord FROM {schema}.dibs_name_rows WHERE id = ANY ($1::uuid[]) AND last_batch IS NOT NULL
     UNION ALL
-    SELECT e.prev_batch, e.prev_ord FROM chain c JOIN {schema}.dibs_events e ON e.batch = c.batch AND e.ord = c.ord
-      WHERE e.prev_batch IS NOT NULL),
+    SELECT l.prev_batch, l.prev_ord FROM chain c CROSS JOIN LATERAL ({line}) l WHERE l.prev_batch IS NOT NULL),
   history(batch, ord) AS (
-    SELECT batch, ord FROM chain UNION ALL SELECT batch, ord FROM {schema}.dibs_events WHERE name = ANY ($1::uuid[]) AND loose),
-  gone AS (DELETE FROM {schema}.dibs_events e USING history h WHERE e.batch = h.batch AND e.ord = h.ord RETURNING e.batch)
+    SELECT batch, ord FROM chain UNION ALL SELECT batch, ord FROM {schema}.dibs_events WHERE loose = ANY ($1::uuid[])),
+  places AS MATERIALIZED (SELECT h.batch, e.ord, array_agg(h.ord) AS ords FROM history h
+    CROSS JOIN LATERAL (SELECT ord FROM {schema}.dibs_events WHERE batch = h.batch AND ord <= h.ord ORDER BY ord DESC LIMIT 1) e
+    GROUP BY 1, 2),
+  gone AS (UPDATE {schema}.dibs_events e SET loose = NULL, lines = (
+      SELECT string_agg(CASE WHEN e.ord + l.n - 1 = ANY (p.ords) THEN '' ELSE l.line END, E'\n' ORDER BY l.n)
+      FROM unnest(string_to_array(e.lines, E'\n')) WITH ORDINALITY AS l(line, n))
+    FROM places p WHERE e.batch = p.batch AND e.ord = p.ord RETURNING e.batch, cardinality(p.ords) AS n)
 UPDATE {schema}.dibs_batches b SET live = b.live - g.n
-FROM (SELECT batch, count(*) AS n FROM gone GROUP BY batch) g WHERE b.id = g.batch AND b.seq IS NOT NULL
+FROM (SELECT batch, sum(n) AS n FROM gone GROUP BY batch) g WHERE b.id = g.batch AND b.seq IS NOT NULL
 
--- Replaces the bodies of events: by the number of the batch; or, in the transaction that wrote
--- the event, by its stamp.
+-- Replaces events, but for the link to the one before: by the number of the batch; or, in the
+-- transaction that wrote the event, by its stamp.
 -- name: redact
-UPDATE {schema}.dibs_events e SET body = r.body
-FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r(seq, ord, body)
-CROSS JOIN LATERAL (SELECT id FROM {schema}.dibs_batches WHERE seq = r.seq
-  UNION ALL SELECT id FROM {schema}.dibs_batches WHERE seq IS NULL AND stamp = r.seq - {unnumbered}) b
-WHERE e.batch = b.id AND e.ord = r.ord
+WITH places AS MATERIALIZED (
+    SELECT e.batch, e.ord, array_agg(r.ord) AS ords, array_agg(r.line) AS lines
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r(seq, ord, line)
+    CROSS JOIN LATERAL (SELECT id FROM {schema}.dibs_batches WHERE seq = r.seq
+      UNION ALL SELECT id FROM {schema}.dibs_batches WHERE seq IS NULL AND stamp = r.seq - {unnumbered}) b
+    CROSS JOIN LATERAL (SELECT batch, ord FROM {schema}.dibs_events WHERE batch = b.id AND ord <= r.ord ORDER BY ord DESC LIMIT 1) e
+    GROUP BY 1, 2)
+UPDATE {schema}.dibs_events e SET lines = (
+    SELECT string_agg(CASE WHEN l.line = '' OR i.at IS NULL THEN l.line ELSE split_part(l.line, E'\t', 1) || E'\t' || p.lines[i.at] END, E'\n' ORDER BY l.n)
+    FROM unnest(string_to_array(e.lines, E'\n')) WITH ORDINALITY AS l(line, n)
+    CROSS JOIN LATERAL (SELECT array_position(p.ords, e.ord + l.n - 1) AS at) i)
+FROM places p WHERE e.batch = p.batch AND e.ord = p.ord
 
 -- Whether there are batches to number, and the last number.
 -- name: head
@@ -112,16 +166,26 @@ SELECT seq FROM {schema}.dibs_head FOR UPDATE
 -- A batch that rests on another has the higher stamp, and is never visible without it. So the
 -- order of stamps puts it behind.
 -- name: number
-WITH p AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY stamp, id) AS n
-    FROM (SELECT id, stamp FROM {schema}.dibs_batches WHERE seq IS NULL ORDER BY stamp, id LIMIT $1) q),
-  u AS (UPDATE {schema}.dibs_batches b SET seq = h.seq + p.n FROM p, {schema}.dibs_head h WHERE b.id = p.id),
-  h AS (UPDATE {schema}.dibs_head SET seq = seq + (SELECT count(*) FROM p) WHERE EXISTS (SELECT 1 FROM p))
+WITH p AS MATERIALIZED (SELECT id, counts, row_number() OVER (ORDER BY stamp, id) AS n
+    FROM (SELECT id, stamp, counts FROM {schema}.dibs_batches WHERE seq IS NULL ORDER BY stamp, id LIMIT $1) q),
+  u AS (UPDATE {schema}.dibs_batches b SET seq = h.seq + p.n, counts = NULL FROM p, {schema}.dibs_head h WHERE b.id = p.id),
+  h AS (UPDATE {schema}.dibs_head SET seq = seq + (SELECT count(*) FROM p) WHERE EXISTS (SELECT 1 FROM p)),
+  c AS (INSERT INTO {schema}.dibs_counts AS c (namespace, state, names)
+    SELECT namespace, state, sum(names) FROM (
+      SELECT {change} FROM p b CROSS JOIN LATERAL unnest(string_to_array(b.counts, E'\n')) AS l(line)) d(namespace, state, names) GROUP BY 1, 2
+    ON CONFLICT (namespace, state) DO UPDATE SET names = c.names + excluded.names)
 SELECT count(*) FROM p
+
+-- A line of dibs_batches.counts.
+-- name: change
+coalesce(replace(replace(replace(replace(nullif(split_part(l.line, E'\t', 1), ''), '\\', E'\x01'), '\t', E'\t'), '\n', E'\n'), E'\x01', '\'), '') COLLATE "C", split_part(l.line, E'\t', 2), split_part(l.line, E'\t', 3)::bigint
 
 -- Removes batches that have no events left.
 -- name: purge
-DELETE FROM {schema}.dibs_batches WHERE id IN (
-  SELECT id FROM {schema}.dibs_batches WHERE live <= 0 AND seq IS NOT NULL AND stamp < $1 ORDER BY stamp LIMIT $2)
+WITH gone AS (DELETE FROM {schema}.dibs_batches WHERE id IN (
+    SELECT id FROM {schema}.dibs_batches WHERE live <= 0 AND seq IS NOT NULL AND stamp < $1 ORDER BY stamp LIMIT $2) RETURNING id),
+  events AS (DELETE FROM {schema}.dibs_events e USING gone g WHERE e.batch = g.id)
+SELECT FROM gone
 
 -- name: notify
 SELECT pg_notify($1, '')
@@ -130,10 +194,18 @@ SELECT pg_notify($1, '')
 -- events of each batch, never the other way round, so that the cost of a page does not grow with
 -- the feed.
 -- name: page
-SELECT {seq}, {events} FROM {schema}.dibs_batches b
-CROSS JOIN LATERAL (SELECT * FROM {schema}.dibs_events e
-  WHERE e.batch = b.id AND ({seq} > $1::bigint OR e.ord > $2::bigint) ORDER BY e.ord) e
+SELECT {seq}, e.ord, e.line FROM {schema}.dibs_batches b
+CROSS JOIN LATERAL (SELECT e.ord + l.n - 1 AS ord, l.line FROM (SELECT ord, lines FROM {schema}.dibs_events WHERE batch = b.id ORDER BY ord) e
+  CROSS JOIN LATERAL unnest(string_to_array(e.lines, E'\n')) WITH ORDINALITY AS l(line, n)
+  WHERE l.line <> '' AND ({seq} > $1::bigint OR e.ord + l.n - 1 > $2::bigint) ORDER BY 1) e
 WHERE {included} AND {seq} >= $1::bigint ORDER BY {seq}, e.ord LIMIT $3
+
+-- An event by its place c, with the links to the one before.
+-- name: line
+SELECT c.batch, c.ord, e.loose, l.line, nullif(split_part(split_part(l.line, E'\t', 1), '/', 1), '')::uuid AS prev_batch,
+  nullif(split_part(split_part(l.line, E'\t', 1), '/', 2), '')::int AS prev_ord
+FROM (SELECT ord, loose, lines FROM {schema}.dibs_events WHERE batch = c.batch AND ord <= c.ord ORDER BY ord DESC LIMIT 1) e
+CROSS JOIN LATERAL (SELECT split_part(e.lines, E'\n', least(c.ord - e.ord, 100) + 1) AS line) l WHERE l.line <> ''
 
 -- The newest events of a name: the chain from its row, or from the event before the cursor, and
 -- the events in no chain. It follows no more links than the page has room for, so the cost of a
@@ -141,29 +213,28 @@ WHERE {included} AND {seq} >= $1::bigint ORDER BY {seq}, e.ord LIMIT $3
 -- the planner expects of a chain.
 -- name: history
 WITH RECURSIVE seen AS (
-    SELECT e.* FROM (SELECT id FROM {schema}.dibs_batches WHERE seq = $1::bigint
-      UNION ALL SELECT id FROM {schema}.dibs_batches WHERE seq IS NULL AND stamp = $1::bigint - {unnumbered}) b
-    CROSS JOIN LATERAL (SELECT prev_batch, prev_ord, loose FROM {schema}.dibs_events
-      WHERE batch = b.id AND ord = $2::bigint AND name = $4::uuid) e),
+    SELECT l.* FROM (SELECT id AS batch, $2::int AS ord FROM {schema}.dibs_batches WHERE seq = $1::bigint
+      UNION ALL SELECT id, $2::int FROM {schema}.dibs_batches WHERE seq IS NULL AND stamp = $1::bigint - {unnumbered}) c
+    CROSS JOIN LATERAL ({line}) l WHERE nullif(split_part(l.line, E'\t', 5), '')::uuid = $4::uuid),
   newest(batch, ord) AS (
-    SELECT last_batch, last_ord FROM {schema}.dibs_names
-      WHERE id = $4::uuid AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM seen WHERE loose))
-    UNION ALL SELECT prev_batch, prev_ord FROM seen WHERE NOT loose),
+    SELECT last_batch, last_ord FROM {schema}.dibs_name_rows
+      WHERE id = $4::uuid AND ($1::bigint = 0 OR EXISTS (SELECT 1 FROM seen WHERE loose IS NOT NULL))
+    UNION ALL SELECT prev_batch, prev_ord FROM seen WHERE loose IS NULL),
   chain AS (
-    SELECT l.*, l.fits::int AS n FROM newest c CROSS JOIN LATERAL ({link} WHERE e.batch = c.batch AND e.ord = c.ord) l
+    SELECT l.*, l.fits::int AS n FROM newest c CROSS JOIN LATERAL ({link}) l
     UNION ALL
-    SELECT l.*, c.n + l.fits::int FROM chain c
-      CROSS JOIN LATERAL ({link} WHERE e.batch = c.prev_batch AND e.ord = c.prev_ord) l WHERE c.n < $3)
-SELECT seq, {events} FROM (
+    SELECT l.*, p.n + l.fits::int FROM chain p
+      CROSS JOIN LATERAL (SELECT p.prev_batch AS batch, p.prev_ord AS ord) c CROSS JOIN LATERAL ({link}) l WHERE p.n < $3)
+SELECT seq, ord, line FROM (
   SELECT * FROM chain
   UNION ALL
-  SELECT l.*, 0 FROM ({link} WHERE e.name = $4::uuid AND e.loose) l) e
+  SELECT l.*, 0 FROM (SELECT batch, ord FROM {schema}.dibs_events WHERE loose = $4::uuid) c CROSS JOIN LATERAL ({link}) l) e
 WHERE fits ORDER BY seq DESC, ord DESC LIMIT $3
 
 -- An event of a history, and whether it may be on the page.
 -- name: link
 SELECT {seq} AS seq, ({included} AND ($1::bigint = 0 OR ({seq}, e.ord) < ($1::bigint, $2::bigint))) AS fits, e.*
-FROM {schema}.dibs_events e JOIN {schema}.dibs_batches b ON b.id = e.batch
+FROM ({line}) e JOIN {schema}.dibs_batches b ON b.id = e.batch
 
 -- Sets up a new connection, as far as its server knows the settings:
 -- what is acknowledged is on disk;

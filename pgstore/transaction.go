@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -108,8 +110,8 @@ func (c *changes) newNamesCall(sql *statements) call {
 	c.chain()
 	c.sort()
 	shape, args := names.shape(c.names.insert)
-	eventShape, eventArgs := events.shape(c.events)
-	args = append(args, eventArgs...)
+	ords, lines := c.eventLines()
+	args = append(args, ords, lines)
 	docShape, keys := "", expectingKeys(documents)
 	if len(c.documents.share) > 0 {
 		var docArgs []any
@@ -117,13 +119,27 @@ func (c *changes) newNamesCall(sql *statements) call {
 		args = append(args, docArgs...)
 	}
 	args = append(args, c.batch, c.stamp, int64(c.window.From), int64(c.window.Before))
-	text := sql.shaped.get("new names "+shape+eventShape+docShape, func() string { return newNamesSQL(sql, shape, eventShape, docShape) })
+	text := sql.shaped.get("new names "+shape+docShape, func() string { return newNamesSQL(sql, shape, docShape) })
 	return call{text: text, args: args, scan: c.scanInserted}
 }
 
-func newNamesSQL(sql *statements, shape, eventShape, docShape string) string {
+// eventLines returns rows of dibs_events, of events that begin their histories.
+func (c *changes) eventLines() (ords pgtype.FlatArray[int64], rows pgtype.FlatArray[string]) {
+	var lines []byte
+	for part := range slices.Chunk(c.events, eventsPerRow) {
+		lines = lines[:0]
+		for _, e := range part {
+			lines = append(append(append(lines, '\t'), e.line...), '\n')
+		}
+		ords, rows = append(ords, part[0].first), append(rows, string(lines[:len(lines)-1]))
+	}
+	return ords, rows
+}
+
+func newNamesSQL(sql *statements, shape, docShape string) string {
 	var p params
-	rows, eventRows := names.source(&p, shape), events.source(&p, eventShape)
+	rows := names.source(&p, shape)
+	ords, lines := p.next("bigint[]"), p.next("text[]")
 	locked, where := "", ""
 	if docShape != "" {
 		docs := expectingKeys(documents).source(&p, docShape)
@@ -131,22 +147,10 @@ func newNamesSQL(sql *statements, shape, eventShape, docShape string) string {
 		where = " WHERE (SELECT count(*) FROM kept) = " + docs.count
 	}
 	batch, stamp, from, before := p.next("uuid"), p.next("bigint"), p.next("bigint"), p.next("bigint")
-	eventsFrom := " FROM done"
-	if !rows.single() {
-		// Not a join: that would be a nested loop over many names. This is one hash lookup
-		// for each.
-		eventsFrom = " FROM " + eventRows.from + " WHERE (r.name IN (SELECT id FROM done)) IS TRUE"
-	}
-	return fmt.Sprintf(`WITH %s
-		done AS (%s ON CONFLICT (id) DO NOTHING RETURNING id),
-		told AS (INSERT INTO %s (batch, %s) SELECT %s, %s%s RETURNING 1),
-		closed AS (INSERT INTO %s (id, stamp, live) SELECT %s, %s, (SELECT count(*) FROM told) WHERE EXISTS (SELECT 1 FROM done))
-		SELECT ids, %s FROM (SELECT ids, %s AS now FROM (SELECT array_agg(id) AS ids FROM done) d) c`,
-		locked,
-		insertSQL(sql, names, rows, where),
-		sql.table("dibs_events"), events.list(), batch, events.values(eventRows), eventsFrom,
-		sql.table("dibs_batches"), batch, stamp,
-		assertSQL(fmt.Sprintf("c.now >= %s AND (%s = 0 OR c.now < %s)", from, before, before), "c.now", "c.now"), sql.clock)
+	return strings.NewReplacer("{locked}", locked, "{insert}", insertSQL(sql, names, rows, where), "{ords}", ords, "{lines}", lines,
+		"{rows}", rows.count, "{batch}", batch, "{stamp}", stamp,
+		"{within}", assertSQL(fmt.Sprintf("c.now >= %s AND (%s = 0 OR c.now < %s)", from, before, before), "c.now", "c.now"),
+	).Replace(sql.named("new names"))
 }
 
 func (c *changes) scanInserted(row scanner) error {

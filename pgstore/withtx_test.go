@@ -163,7 +163,7 @@ func (s *shop) commit(t *testing.T, tx *callersTx) {
 
 func (s *shop) noPlaceholders(t *testing.T, tx *callersTx) {
 	t.Helper()
-	for _, table := range []string{"dibs_names", "dibs_entities", "dibs_documents"} {
+	for _, table := range []string{"dibs_name_rows", "dibs_entities", "dibs_documents"} {
 		n, err := tx.count(t.Context(), "SELECT count(*) FROM "+s.schema+"."+table+" WHERE rev = 0")
 		if err != nil || n != 0 {
 			t.Errorf("%s has %d placeholders, %v", table, n, err)

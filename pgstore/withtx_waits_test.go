@@ -90,7 +90,7 @@ func TestCancelledCommandLeavesNoPlaceholder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, table := range []string{"dibs_names", "dibs_entities", "dibs_documents"} {
+			for _, table := range []string{"dibs_name_rows", "dibs_entities", "dibs_documents"} {
 				if n := ask[int](r, "SELECT count(*) FROM "+r.table(table)+" WHERE rev = 0"); n != 0 {
 					t.Fatalf("%T, cancelled at check %d: %d placeholders in %s", command, checks, n, table)
 				}
