@@ -21,8 +21,8 @@ const (
 	// --max-request-bytes says otherwise.
 	maxBytes = 1 << 20
 
-	// ownOps is the number of operations besides the groups: a transaction puts the clock, its
-	// marker and its entry in the feed.
+	// ownOps is the number of operations besides the groups and the due dates: a transaction
+	// puts the clock, its marker and its entry in the feed.
 	ownOps = 3
 )
 
@@ -65,28 +65,51 @@ func (s *Store) sendAll(ctx context.Context, batches [][]*pendingGroup) error {
 // split divides groups into transactions within the servers' limits.
 func (s *Store) split(pending []*pendingGroup) (batches [][]*pendingGroup) {
 	var batch []*pendingGroup
-	var most, bytes, events int
+	var used room
 	for _, p := range pending {
 		if p.stale {
 			continue
 		}
-		ops, size := s.size(p)
-		if ownOps+1+ops > s.maxOps {
+		alone := room{}.with(s, p)
+		if alone.ops() > s.maxOps {
 			p.outcome = dibs.TooLarge
 			continue
 		}
-		fits := ownOps+len(batch)+1+max(most, ops) <= s.maxOps && bytes+size <= maxBytes && events+len(p.group.Events) <= maxEvents
-		if !fits && len(batch) > 0 {
+		next := used.with(s, p)
+		if len(batch) > 0 && (next.ops() > s.maxOps || next.bytes > maxBytes || next.events > maxEvents) {
 			batches = append(batches, batch)
-			batch, most, bytes, events = nil, 0, 0, 0
+			batch, next = nil, alone
 		}
-		batch = append(batch, p)
-		most, bytes, events = max(most, ops), bytes+size, events+len(p.group.Events)
+		batch, used = append(batch, p), next
 	}
 	if len(batch) > 0 {
 		batches = append(batches, batch)
 	}
 	return batches
+}
+
+// room is what groups take of a transaction's limits.
+type room struct {
+	groups, largest int // the number of groups, and the operations of the largest
+	due             int // keys of due dates, at most
+	period          uint64
+	bytes, events   int
+}
+
+// ops returns the number of operations, as etcd counts them.
+func (r room) ops() int { return ownOps + r.groups + r.due + r.largest }
+
+// with returns the room that one more group takes.
+func (r room) with(s *Store, p *pendingGroup) room {
+	ops, bytes := s.size(p)
+	r.groups, r.largest = r.groups+1, max(r.largest, ops)
+	r.bytes, r.events = r.bytes+bytes, r.events+len(p.group.Events)
+	for _, d := range p.due {
+		if period := periodOf(d.date); r.due == 0 || period != r.period {
+			r.due, r.period = r.due+1, period
+		}
+	}
+	return r
 }
 
 // send commits groups in one transaction. Without an error each of them has its outcome.
@@ -161,17 +184,21 @@ func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transacti
 }
 
 // try sends a transaction once: a second attempt could commit it twice. The entry in the feed
-// lists the events of all groups, committed or not: readers skip events that are not there.
+// lists the events of all groups, committed or not: readers skip events that are not there. So
+// it is with due dates.
 func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse, error) {
 	var ids []byte
-	then := make([]clientv3.Op, 0, len(t.groups)+ownOps)
+	var due dueDates
+	then := make([]clientv3.Op, 0, len(t.groups)+ownOps+1)
 	for _, p := range t.groups {
 		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{})), nil))
 		for i := range p.group.Events {
 			ids = append(ids, p.group.Events[i].ID[:]...)
 		}
+		due = append(due, p.due...)
 	}
 	then = append(then, clientv3.OpPut(s.keys.clock(), t.mark.encode()), clientv3.OpPut(t.marker, t.mark.encode()))
+	then = append(then, s.putDue(due, t.mark.order)...)
 	if len(ids) > 0 {
 		then = append(then, clientv3.OpPut(s.keys.feed()+number(t.mark.order), string(ids)))
 	}
@@ -195,7 +222,11 @@ func (s *Store) committed(ctx context.Context, t *transaction, mod int64, succee
 			if key := s.keys.ref(w.Record.Ref()); w.Delete {
 				s.footprints.remove(key)
 			} else {
-				s.footprints.put(key, s.footprint(w.Record, mod))
+				var latest recent
+				if n := p.name(w.Record.Ref().ID); n != nil {
+					latest = n.latest
+				}
+				s.footprints.put(key, s.footprint(w.Record, mod, latest))
 			}
 		}
 	}

@@ -24,19 +24,22 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindEntity, "x"} {
-			record, err := decode(kind, dibs.ID{3}, value)
+			record, _, err := decode(kind, dibs.ID{3}, value)
 			if err != nil {
 				continue
 			}
-			again, err := decode(kind, dibs.ID{3}, encode(record))
+			again, _, err := decode(kind, dibs.ID{3}, encode(record))
 			if err != nil || again.Revision() != record.Revision() || again.Ref() != record.Ref() {
 				t.Errorf("%v reads as %v, %v", record, again, err)
 			}
 		}
-		if event, err := decodeEvent(dibs.ID{3}, value); err == nil {
-			if _, err := encodeEvent(&event); err != nil {
-				t.Error(err)
+		if event, err := decodeEvent(dibs.ID{3}, nil, value); err == nil {
+			again, err := decodeEvent(dibs.ID{3}, nil, encodeEvent(&event, nil))
+			if err != nil || !reflect.DeepEqual(again, event) {
+				t.Errorf("%v reads as %v, %v", event, again, err)
 			}
+		}
+		for range recent(value).all() { // it ends
 		}
 	})
 }
@@ -46,7 +49,7 @@ func TestValuesWithoutSpentTokens(t *testing.T) {
 	t.Parallel()
 	name := &dibs.NameRecord{Rev: 7, Namespace: "slug", Canonical: "a", Value: "a", State: dibs.Free, Links: []dibs.Link{{Kind: dibs.LinkHash, ID: dibs.ID{1}}}}
 	value := encode(name)
-	record, err := decode(dibs.KindName, name.ID, value[:len(value)-1]) // without the zero length
+	record, _, err := decode(dibs.KindName, name.ID, value[:len(value)-1]) // without the zero length
 	if err != nil || !reflect.DeepEqual(record, name) {
 		t.Errorf("it reads as %+v, %v", record, err)
 	}
