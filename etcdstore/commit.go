@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
@@ -183,28 +184,40 @@ func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transacti
 	return t
 }
 
-// try sends a transaction once: a second attempt could commit it twice. The entry in the feed
-// lists the events of all groups, committed or not: readers skip events that are not there. So
-// it is with due dates.
+// try sends a transaction once: a second attempt could commit it twice.
 func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse, error) {
+	request := s.request(t)
+	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		answer, err := s.kv.Txn(ctx, request)
+		return (*clientv3.TxnResponse)(answer), clientv3.ContextError(ctx, err)
+	})
+}
+
+// request returns the request of a transaction. The entry in the feed lists the events of all
+// groups, committed or not: readers skip events that are not there. So it is with due dates.
+func (s *Store) request(t *transaction) *pb.TxnRequest {
 	var ids []byte
 	var due dueDates
-	then := make([]clientv3.Op, 0, len(t.groups)+ownOps+1)
+	then := make([]*pb.RequestOp, 0, len(t.groups)+ownOps+1)
 	for _, p := range t.groups {
-		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{})), nil))
+		then = append(then, inner(s.compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{}))))
 		for i := range p.group.Events {
 			ids = append(ids, p.group.Events[i].ID[:]...)
 		}
 		due = append(due, p.due...)
 	}
-	then = append(then, clientv3.OpPut(s.keys.clock(), t.mark.encode()), clientv3.OpPut(t.marker, t.mark.encode()))
+	mark := []byte(t.mark.encode())
+	then = append(then, put(s.keys.clock(), mark), put(t.marker, mark))
 	then = append(then, s.putDue(due, t.mark.order)...)
 	if len(ids) > 0 {
-		then = append(then, clientv3.OpPut(s.keys.feed()+number(t.mark.order), string(ids)))
+		then = append(then, put(s.keys.feed()+number(t.mark.order), ids))
 	}
-	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)).Then(then...).Else(s.readClock()...).Commit()
-	})
+	before, final := s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)
+	return &pb.TxnRequest{
+		Compare: []*pb.Compare{before.GetCompare(), final.GetCompare()},
+		Success: then,
+		Failure: []*pb.RequestOp{get(s.keys.clock()), get(s.keys.finalUntil())}, // for learnClock
+	}
 }
 
 // committed sets the outcomes of a transaction that etcd has applied, at its revision mod. It

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -54,7 +55,7 @@ func (p *pendingGroup) addDue(r dibs.Record, former dibs.Instant) {
 }
 
 // putDue returns the operations that store due dates, one for each period.
-func (s *Store) putDue(all dueDates, order uint64) (puts []clientv3.Op) {
+func (s *Store) putDue(all dueDates, order uint64) (puts []*pb.RequestOp) {
 	slices.SortStableFunc(all, func(a, b dueDate) int { return cmp.Compare(a.date, b.date) })
 	for len(all) > 0 {
 		period, n := periodOf(all[0].date), 1
@@ -64,7 +65,7 @@ func (s *Store) putDue(all dueDates, order uint64) (puts []clientv3.Op) {
 		c := &coder{data: make([]byte, 0, 32*n)}
 		part := all[:n]
 		part.code(c)
-		puts = append(puts, clientv3.OpPut(s.keys.due(period)+number(order), string(c.data)))
+		puts = append(puts, put(s.keys.due(period)+number(order), c.data))
 		all = all[n:]
 	}
 	return puts

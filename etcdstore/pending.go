@@ -1,11 +1,13 @@
 package etcdstore
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
 	"sync"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
@@ -24,7 +26,10 @@ type footprint struct {
 }
 
 // index is a key that leads to a record.
-type index struct{ key, value string }
+type index struct {
+	key string
+	id  dibs.ID // the value
+}
 
 func (s *Store) footprint(r dibs.Record, mod int64, latest recent) footprint {
 	return footprint{rev: r.Revision(), mod: mod, indexes: s.indexes(r), due: record.Due(r), latest: slices.Clone(latest)}
@@ -34,14 +39,14 @@ func (s *Store) footprint(r dibs.Record, mod int64, latest recent) footprint {
 func (s *Store) indexes(r dibs.Record) []index {
 	switch r := r.(type) {
 	case *dibs.NameRecord:
-		label, id := nameLabel(r.Namespace, r.Canonical), string(r.ID[:])
-		listed := index{s.keys.names(r.State) + label, id}
+		label := nameLabel(r.Namespace, r.Canonical)
+		listed := index{s.keys.names(r.State) + label, r.ID}
 		if !record.Owned(r) {
 			return []index{listed}
 		}
-		return []index{listed, {s.keys.owned(dibs.EntityID(r.Scope, r.Owner)) + label, id}}
+		return []index{listed, {s.keys.owned(dibs.EntityID(r.Scope, r.Owner)) + label, r.ID}}
 	case *dibs.Document:
-		return []index{{s.keys.documents(r.Kind) + r.Label, string(r.ID[:])}}
+		return []index{{s.keys.documents(r.Kind) + r.Label, r.ID}}
 	}
 	return nil
 }
@@ -102,7 +107,7 @@ type pendingGroup struct {
 
 // change is the new value of a key, or its deletion.
 type change struct {
-	value   string
+	value   []byte
 	deleted bool
 }
 
@@ -182,7 +187,7 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 	}
 	for _, former := range p.formers {
 		for _, f := range former.indexes {
-			if p.changes[f.key] == (change{value: f.value}) {
+			if bytes.Equal(p.changes[f.key].value, f.id[:]) {
 				delete(p.changes, f.key) // it exists already: an index changes only with its record
 			}
 		}
@@ -225,12 +230,12 @@ func (s *Store) writeRecord(ctx context.Context, p *pendingGroup, w dibs.Write) 
 	}
 	p.addDue(w.Record, former.due)
 	for _, to := range s.indexes(w.Record) {
-		p.changes[to.key] = change{value: to.value}
+		p.changes[to.key] = change{value: to.id[:]}
 	}
 	if name, ok := w.Record.(*dibs.NameRecord); ok {
 		p.names = append(p.names, &pendingName{record: name, key: key, value: encode(name), kept: former.latest})
 	} else {
-		p.changes[key] = change{value: string(encode(w.Record))}
+		p.changes[key] = change{value: encode(w.Record)}
 	}
 	return nil
 }
@@ -251,7 +256,7 @@ func (s *Store) makeRoom(p *pendingGroup, n *pendingName) error {
 		if err != nil {
 			return err
 		}
-		p.changes[s.keys.event(n.record.ID, at)] = change{value: string(encodeEvent(&event, nil))}
+		p.changes[s.keys.event(n.record.ID, at)] = change{value: encodeEvent(&event, nil)}
 	}
 	n.kept = nil
 	return nil
@@ -278,7 +283,7 @@ func (s *Store) redact(ctx context.Context, p *pendingGroup) error {
 		}
 		key, value := s.keys.event(event.ID, at), encodeEvent(event, nil)
 		if _, moved := p.changes[key]; moved {
-			p.changes[key] = change{value: string(value)}
+			p.changes[key] = change{value: value}
 			continue
 		}
 		alone, values = append(alone, key), append(values, value)
@@ -292,7 +297,7 @@ func (s *Store) redact(ctx context.Context, p *pendingGroup) error {
 	}
 	for i, kv := range found {
 		if kv != nil {
-			p.changes[alone[i]] = change{value: string(values[i])}
+			p.changes[alone[i]] = change{value: values[i]}
 		}
 	}
 	return nil
@@ -320,33 +325,29 @@ func (s *Store) findHistory(ctx context.Context, p *pendingGroup, name dibs.ID, 
 }
 
 // compares returns the conditions under which the group is committed.
-func (s *Store) compares(p *pendingGroup) []clientv3.Cmp {
-	all := make([]clientv3.Cmp, len(p.group.Reads))
+func (s *Store) compares(p *pendingGroup) []*pb.Compare {
+	all := make([]*pb.Compare, len(p.group.Reads))
 	for i, read := range p.group.Reads {
 		key := s.keys.ref(read.Ref)
-		if read.Rev == 0 {
-			all[i] = clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
-		} else {
-			all[i] = clientv3.Compare(clientv3.ModRevision(key), "=", p.formers[key].mod)
-		}
+		all[i] = unchangedSince(key, p.formers[key].mod)
 	}
 	return all
 }
 
 // ops returns the changes. The first event gets the index firstEvent.
-func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []clientv3.Op {
-	all := make([]clientv3.Op, 0, len(p.changes)+len(p.names)+len(p.deletedNames))
+func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []*pb.RequestOp {
+	all := make([]*pb.RequestOp, 0, len(p.changes)+len(p.names)+len(p.deletedNames))
 	for _, key := range slices.Sorted(maps.Keys(p.changes)) {
 		if p.changes[key].deleted {
-			all = append(all, clientv3.OpDelete(key))
+			all = append(all, remove(key, ""))
 		} else {
-			all = append(all, clientv3.OpPut(key, p.changes[key].value))
+			all = append(all, put(key, p.changes[key].value))
 		}
 	}
 	for _, name := range p.deletedNames {
 		// Those before this commit: its own events of the name stay.
 		after := s.keys.event(name, position(mark.order, 0)) + nul
-		all = append(all, clientv3.OpDelete(after, clientv3.WithRange(prefixEnd(s.keys.history(name)))))
+		all = append(all, remove(after, prefixEnd(s.keys.history(name))))
 	}
 	for _, n := range p.names {
 		n.latest = slices.Clip(n.kept)
@@ -356,11 +357,11 @@ func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []clientv3.Op {
 		if n := p.name(id); n != nil {
 			n.latest = n.latest.add(at, value)
 		} else {
-			all = append(all, clientv3.OpPut(s.keys.event(id, at), string(value)))
+			all = append(all, put(s.keys.event(id, at), value))
 		}
 	}
 	for _, n := range p.names {
-		all = append(all, clientv3.OpPut(n.key, string(n.latest.appendTo(n.value))))
+		all = append(all, put(n.key, n.latest.appendTo(n.value)))
 	}
 	return all
 }
