@@ -93,11 +93,11 @@ func text[T ~string](c *coder, s *T) {
 	*s, c.data = T(c.data[:n]), c.data[n:]
 }
 
-// words are the usual states, statuses and kinds of events. They are coded as their index plus
+// words are the usual states, statuses and kinds. They are coded as their index plus
 // one, so new ones come last.
 var words = [...]string{
 	"", "free", "held", "suspect", "active", "alias", "quarantined", "reserved", "confirmed", "released", "expired",
-	"extended", "claimed", "demoted", "revived", "given_up", "unlocked",
+	"extended", "claimed", "demoted", "revived", "given_up", "unlocked", "name", "entity",
 }
 
 // word codes a text that is mostly one of words.

@@ -244,6 +244,7 @@ func (s *Store) committed(ctx context.Context, t *transaction, mod int64, succee
 		}
 	}
 	s.tidyFeed(ctx, t)
+	s.tidyDue(ctx, t)
 }
 
 // findOutcome reports whether a transaction was applied although it returned an error. Its answer

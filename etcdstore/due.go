@@ -47,6 +47,18 @@ func (d *dueDates) code(c *coder) {
 	}
 }
 
+func (d dueDates) encode() []byte {
+	c := &coder{data: make([]byte, 0, 32*len(d))}
+	d.code(c)
+	return c.data
+}
+
+func decodeDue(value []byte) (dates dueDates, err error) {
+	c := &coder{data: value, decoding: true}
+	dates.code(c)
+	return dates, c.err
+}
+
 // addDue notes the due date that a group gives a record, if it is new.
 func (p *pendingGroup) addDue(r dibs.Record, former dibs.Instant) {
 	if date := record.Due(r); date != 0 && date != former {
@@ -62,10 +74,7 @@ func (s *Store) putDue(all dueDates, order uint64) (puts []*pb.RequestOp) {
 		for n < len(all) && periodOf(all[n].date) == period {
 			n++
 		}
-		c := &coder{data: make([]byte, 0, 32*n)}
-		part := all[:n]
-		part.code(c)
-		puts = append(puts, put(s.keys.due(period)+number(order), c.data))
+		puts = append(puts, put(s.keys.due(period)+number(order), all[:n].encode()))
 		all = all[n:]
 	}
 	return puts
@@ -138,10 +147,9 @@ func (s *Store) periodIn(kv *mvccpb.KeyValue) uint64 {
 // read decodes the dates up to a date.
 func (p *duePage) read(kvs []*mvccpb.KeyValue, until dibs.Instant) error {
 	for i, kv := range kvs {
-		var dates dueDates
-		c := &coder{data: kv.Value, decoding: true}
-		if dates.code(c); c.err != nil {
-			return c.err
+		dates, err := decodeDue(kv.Value)
+		if err != nil {
+			return err
 		}
 		p.keys = append(p.keys, string(kv.Key))
 		for _, d := range dates {
@@ -206,4 +214,40 @@ func (s *Store) removeKeys(ctx context.Context, keys []string) {
 			return s.client.Txn(ctx).Then(ops...).Commit()
 		})
 	}
+}
+
+// tidyDue removes the dates to come of names that a transaction has deleted, so that a forgotten
+// name leaves no trace. Due removes the others. It ignores errors.
+func (s *Store) tidyDue(ctx context.Context, t *transaction) {
+	for _, p := range t.groups {
+		for _, gone := range p.deletedDue {
+			if p.outcome != dibs.Committed || gone.date <= t.mark.time {
+				continue
+			}
+			period := s.keys.due(periodOf(gone.date))
+			found, _, err := s.scan(ctx, period, period+number(t.mark.order), 0)
+			if err != nil {
+				return
+			}
+			for _, kv := range found.Kvs {
+				s.removeDue(ctx, kv, gone)
+			}
+		}
+	}
+}
+
+// removeDue removes a date from those under a key.
+func (s *Store) removeDue(ctx context.Context, kv *mvccpb.KeyValue, gone dueDate) {
+	dates, err := decodeDue(kv.Value)
+	rest := slices.DeleteFunc(slices.Clone(dates), func(d dueDate) bool { return d.ref.Kind == gone.ref.Kind && d.ref.ID == gone.ref.ID })
+	if err != nil || len(rest) == len(dates) {
+		return
+	}
+	change := clientv3.OpPut(string(kv.Key), string(rest.encode()))
+	if len(rest) == 0 {
+		change = clientv3.OpDelete(string(kv.Key))
+	}
+	_, _ = attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(string(kv.Key)), "=", kv.ModRevision)).Then(change).Commit()
+	})
 }

@@ -87,3 +87,40 @@ func TestFootprintsAreBounded(t *testing.T) {
 		t.Error("the last one is missing")
 	}
 }
+
+// fill sets every field of a struct to something else than its zero value.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"k": "v"}))
+	case reflect.Array:
+		v.Index(0).SetUint(1)
+	case reflect.Int64:
+		v.SetInt(-7)
+	default:
+		v.SetUint(7)
+	}
+}
+
+// Every field of an event is stored, with its name and alone; also fields that are new.
+func TestEventsAreStoredWhole(t *testing.T) {
+	t.Parallel()
+	var full dibs.Event
+	fill(reflect.ValueOf(&full).Elem())
+	full.Cursor = "" // it is the key
+	usual := dibs.Event{Kind: dibs.EventReserved, Namespace: "acme.slug", Scope: "acme", Canonical: "a", Value: "a", Rev: 1}
+	for _, event := range []dibs.Event{{}, usual, full} {
+		for _, of := range []*dibs.NameRecord{nil, {Namespace: "acme.slug", Canonical: "a"}} {
+			got, err := decodeEvent(event.ID, of, encodeEvent(&event, of))
+			if err != nil || !reflect.DeepEqual(got, event) {
+				t.Errorf("%+v reads as %+v, %v", event, got, err)
+			}
+		}
+	}
+}

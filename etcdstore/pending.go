@@ -103,6 +103,7 @@ type pendingGroup struct {
 
 	deletedNames  []dibs.ID // their events are deleted too
 	deletedOrders []string  // of the commits of those events
+	deletedDue    dueDates  // that they had
 }
 
 // change is the new value of a key, or its deletion.
@@ -223,6 +224,9 @@ func (s *Store) writeRecord(ctx context.Context, p *pendingGroup, w dibs.Write) 
 			return err
 		}
 		former.latest = nil
+		if w.Delete || record.Due(w.Record) != former.due {
+			p.deletedDue = append(p.deletedDue, dueDate{ref, former.due})
+		}
 	}
 	if w.Delete {
 		p.changes[key] = change{deleted: true}
