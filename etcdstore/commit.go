@@ -200,7 +200,7 @@ func (s *Store) request(t *transaction) *pb.TxnRequest {
 	var due dueDates
 	then := make([]*pb.RequestOp, 0, len(t.groups)+ownOps+1)
 	for _, p := range t.groups {
-		then = append(then, inner(s.compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{}))))
+		then = append(then, inner(compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{}))))
 		for i := range p.group.Events {
 			ids = append(ids, p.group.Events[i].ID[:]...)
 		}
@@ -225,8 +225,8 @@ func (s *Store) request(t *transaction) *pb.TxnRequest {
 func (s *Store) committed(ctx context.Context, t *transaction, mod int64, succeeded func(i int) bool) {
 	for i, p := range t.groups {
 		if !succeeded(i) {
-			for _, read := range p.group.Reads {
-				s.footprints.remove(s.keys.ref(read.Ref))
+			for _, read := range p.reads {
+				s.footprints.remove(read.key)
 			}
 			continue
 		}
@@ -276,8 +276,8 @@ func (s *Store) findOutcome(ctx context.Context, t *transaction, failure error) 
 func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) error {
 	var keys []string
 	for _, p := range t.groups {
-		for _, read := range p.group.Reads {
-			keys = append(keys, s.keys.ref(read.Ref))
+		for _, read := range p.reads {
+			keys = append(keys, read.key)
 		}
 	}
 	before, err := s.getKeys(ctx, keys, mod-1)
@@ -287,8 +287,8 @@ func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) er
 	s.committed(ctx, t, mod, func(i int) bool {
 		p := t.groups[i]
 		succeeded := true
-		for j, read := range p.group.Reads {
-			succeeded = succeeded && before[j].GetModRevision() == p.formers[s.keys.ref(read.Ref)].mod
+		for j, read := range p.reads {
+			succeeded = succeeded && before[j].GetModRevision() == read.former.mod
 		}
 		before = before[len(p.group.Reads):]
 		return succeeded

@@ -57,7 +57,7 @@ func TestCostOfAReserve(t *testing.T) {
 	const (
 		names           = 512
 		mostBytes       = 380 // of the request
-		mostAllocations = 45
+		mostAllocations = 34
 	)
 	s, groups := offline(), holds(names)
 	request := s.request(prepareRequest(t, s, groups))

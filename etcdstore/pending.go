@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"bytes"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -95,15 +94,31 @@ type pendingGroup struct {
 	outcome dibs.Outcome
 	stale   bool // it is in no transaction
 
-	formers map[string]footprint // of the existing records that it read, by key
-	changes map[string]change    // by key, except names and events, which depend on the stamp
-	names   []*pendingName       // that it stores
-	events  [][]byte             // the values of its events
+	reads   []pendingRead     // as in the group
+	changes map[string]change // by key, except names and events, which depend on the stamp
+	names   []pendingName     // that it stores
+	events  [][]byte          // the values of its events
 	due     dueDates
 
 	deletedNames  []dibs.ID // their events are deleted too
 	deletedOrders []string  // of the commits of those events
 	deletedDue    dueDates  // that they had
+}
+
+// pendingRead is a record that a group read: its key, and what it was, or zero if it was absent.
+type pendingRead struct {
+	key    string
+	former footprint
+}
+
+// read returns what the group read of a record.
+func (p *pendingGroup) read(ref dibs.Ref) pendingRead {
+	for i := range p.group.Reads {
+		if read := &p.group.Reads[i].Ref; read.ID == ref.ID && read.Kind == ref.Kind {
+			return p.reads[i]
+		}
+	}
+	return pendingRead{}
 }
 
 // change is the new value of a key, or its deletion.
@@ -123,9 +138,9 @@ type pendingName struct {
 
 // name returns the name that the group stores under an id, or nil.
 func (p *pendingGroup) name(id dibs.ID) *pendingName {
-	for _, n := range p.names {
-		if n.record.ID == id {
-			return n
+	for i := range p.names {
+		if p.names[i].record.ID == id {
+			return &p.names[i]
 		}
 	}
 	return nil
@@ -137,17 +152,18 @@ func (s *Store) prepare(ctx context.Context, groups []dibs.Group) ([]*pendingGro
 		return nil, err
 	}
 	pending := make([]*pendingGroup, len(groups))
+	all := make([]pendingGroup, len(groups))
 	for i, group := range groups {
-		p := &pendingGroup{group: group, formers: make(map[string]footprint), changes: make(map[string]change)}
+		p := &all[i]
+		p.group, p.reads, p.changes = group, make([]pendingRead, len(group.Reads)), make(map[string]change)
 		pending[i] = p
-		for _, read := range group.Reads {
-			if read.Rev == 0 {
-				continue
+		for j, read := range group.Reads {
+			known := true
+			p.reads[j].key = s.keys.ref(read.Ref)
+			if read.Rev != 0 {
+				p.reads[j].former, known = s.footprints.get(p.reads[j].key, read.Rev)
 			}
-			key := s.keys.ref(read.Ref)
-			former, ok := s.footprints.get(key, read.Rev)
-			p.stale = p.stale || !ok
-			p.formers[key] = former
+			p.stale = p.stale || !known
 		}
 		if p.stale {
 			continue
@@ -186,8 +202,8 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 			return err
 		}
 	}
-	for _, former := range p.formers {
-		for _, f := range former.indexes {
+	for _, read := range p.reads {
+		for _, f := range read.former.indexes {
 			if bytes.Equal(p.changes[f.key].value, f.id[:]) {
 				delete(p.changes, f.key) // it exists already: an index changes only with its record
 			}
@@ -201,8 +217,8 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 		}
 		p.events = append(p.events, encodeEvent(event, of))
 	}
-	for _, n := range p.names {
-		if err := s.makeRoom(p, n); err != nil {
+	for i := range p.names {
+		if err := s.makeRoom(p, &p.names[i]); err != nil {
 			return err
 		}
 	}
@@ -212,8 +228,8 @@ func (s *Store) write(ctx context.Context, p *pendingGroup) error {
 // writeRecord works out the changes of one record and its indexes.
 func (s *Store) writeRecord(ctx context.Context, p *pendingGroup, w dibs.Write) error {
 	ref := w.Record.Ref()
-	key := s.keys.ref(ref)
-	former := p.formers[key]
+	read := p.read(ref)
+	key, former := read.key, read.former
 	for _, f := range former.indexes {
 		if _, put := p.changes[f.key]; !put {
 			p.changes[f.key] = change{deleted: true}
@@ -237,7 +253,7 @@ func (s *Store) writeRecord(ctx context.Context, p *pendingGroup, w dibs.Write) 
 		p.changes[to.key] = change{value: to.id[:]}
 	}
 	if name, ok := w.Record.(*dibs.NameRecord); ok {
-		p.names = append(p.names, &pendingName{record: name, key: key, value: encode(name), kept: former.latest})
+		p.names = append(p.names, pendingName{record: name, key: key, value: encode(name), kept: former.latest})
 	} else {
 		p.changes[key] = change{value: encode(w.Record)}
 	}
@@ -329,11 +345,10 @@ func (s *Store) findHistory(ctx context.Context, p *pendingGroup, name dibs.ID, 
 }
 
 // compares returns the conditions under which the group is committed.
-func (s *Store) compares(p *pendingGroup) []*pb.Compare {
-	all := make([]*pb.Compare, len(p.group.Reads))
-	for i, read := range p.group.Reads {
-		key := s.keys.ref(read.Ref)
-		all[i] = unchangedSince(key, p.formers[key].mod)
+func compares(p *pendingGroup) []*pb.Compare {
+	all := make([]*pb.Compare, len(p.reads))
+	for i, read := range p.reads {
+		all[i] = unchangedSince(read.key, read.former.mod)
 	}
 	return all
 }
@@ -341,11 +356,11 @@ func (s *Store) compares(p *pendingGroup) []*pb.Compare {
 // ops returns the changes. The first event gets the index firstEvent.
 func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []*pb.RequestOp {
 	all := make([]*pb.RequestOp, 0, len(p.changes)+len(p.names)+len(p.deletedNames))
-	for _, key := range slices.Sorted(maps.Keys(p.changes)) {
-		if p.changes[key].deleted {
+	for key, to := range p.changes {
+		if to.deleted {
 			all = append(all, remove(key, ""))
 		} else {
-			all = append(all, put(key, p.changes[key].value))
+			all = append(all, put(key, to.value))
 		}
 	}
 	for _, name := range p.deletedNames {
@@ -353,8 +368,8 @@ func (s *Store) ops(p *pendingGroup, mark stamp, firstEvent int) []*pb.RequestOp
 		after := s.keys.event(name, position(mark.order, 0)) + nul
 		all = append(all, remove(after, prefixEnd(s.keys.history(name))))
 	}
-	for _, n := range p.names {
-		n.latest = slices.Clip(n.kept)
+	for i := range p.names {
+		p.names[i].latest = slices.Clip(p.names[i].kept)
 	}
 	for i, value := range p.events {
 		id, at := p.group.Events[i].ID, position(mark.order, firstEvent+i)
@@ -387,8 +402,8 @@ func (s *Store) size(p *pendingGroup) (ops, bytes int) {
 		bytes += len(d.ref.Kind) + len(d.ref.Scope) + len(d.ref.ID) + overhead
 	}
 	bytes += len(p.deletedNames) * (2*keySize + overhead)
-	for _, read := range p.group.Reads {
-		bytes += len(s.keys.ref(read.Ref)) + overhead
+	for _, read := range p.reads {
+		bytes += len(read.key) + overhead
 	}
 	return max(len(p.changes)+len(p.names)+len(p.events)+len(p.deletedNames), len(p.group.Reads)), bytes
 }

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 )
 
 // recent are the latest events of a name, oldest first: the last field of its record's value.
@@ -16,7 +17,7 @@ const maxRecent = 4
 
 // add returns the events with one more.
 func (r recent) add(position string, value []byte) recent {
-	r = append(r, position...)
+	r = append(slices.Grow(r, len(position)+binary.MaxVarintLen16+len(value)), position...)
 	r = binary.AppendUvarint(r, uint64(len(value)))
 	return append(r, value...)
 }
