@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -92,6 +93,26 @@ func text[T ~string](c *coder, s *T) {
 	*s, c.data = T(c.data[:n]), c.data[n:]
 }
 
+// words are the usual states, statuses and kinds. They are coded as their index plus
+// one, so new ones come last.
+var words = [...]string{
+	"", "free", "held", "suspect", "active", "alias", "quarantined", "reserved", "confirmed", "released", "expired",
+	"extended", "claimed", "demoted", "revived", "given_up", "unlocked", "name", "entity",
+}
+
+// word codes a text that is mostly one of words.
+func word[T ~string](c *coder, s *T) {
+	code := uint64(slices.Index(words[:], string(*s)) + 1)
+	switch c.uint(&code); {
+	case code == 0:
+		text(c, s)
+	case code > uint64(len(words)):
+		c.fail()
+	case c.decoding:
+		*s = T(words[code-1])
+	}
+}
+
 // array codes an array. It writes no bytes if all are zero.
 func (c *coder) array(array []byte) {
 	b := array
@@ -154,7 +175,7 @@ func coded[V any](c *coder, m *map[string]V, value func(*V)) {
 
 // layout is the version of keys and values. It is stored in a key of its own, and every value
 // begins with it.
-const layout = 1
+const layout = 2
 
 // version codes the version of a value.
 func (c *coder) version() {
@@ -165,15 +186,16 @@ func (c *coder) version() {
 	}
 }
 
-// encode returns the value of a record. It does not contain what the key tells.
+// encode returns the value of a record, for a name without its latest events. It does not
+// contain what the key tells.
 func encode(record dibs.Record) []byte {
-	c := &coder{data: make([]byte, 0, 160)}
+	c := &coder{data: make([]byte, 0, 192)}
 	c.record(record)
 	return c.data
 }
 
-// decode reads the value of a record.
-func decode(kind dibs.Kind, id dibs.ID, value []byte) (record dibs.Record, err error) {
+// decode reads the value of a record, and the latest events of a name.
+func decode(kind dibs.Kind, id dibs.ID, value []byte) (record dibs.Record, latest recent, err error) {
 	switch kind {
 	case dibs.KindName:
 		record = &dibs.NameRecord{ID: id}
@@ -183,10 +205,13 @@ func decode(kind dibs.Kind, id dibs.ID, value []byte) (record dibs.Record, err e
 		record = &dibs.Document{Kind: kind, ID: id}
 	}
 	c := &coder{data: value, decoding: true}
-	if c.record(record); c.err != nil {
-		return nil, fmt.Errorf("%w: %s %s", c.err, kind, id)
+	if c.record(record); kind == dibs.KindName {
+		c.bytes((*[]byte)(&latest))
 	}
-	return record, nil
+	if c.err != nil {
+		return nil, nil, fmt.Errorf("%w: %s %s", c.err, kind, id)
+	}
+	return record, latest, nil
 }
 
 func (c *coder) record(record dibs.Record) {
@@ -215,8 +240,8 @@ func (c *coder) name(n *dibs.NameRecord) {
 		n.Value = n.Canonical
 	}
 	text(c, &n.Profile)
-	text(c, &n.State)
-	text(c, &n.Status)
+	word(c, &n.State)
+	word(c, &n.Status)
 	c.uint(&n.Epoch)
 	for _, date := range []*dibs.Instant{&n.CreatedAt, &n.ExpiresAt, &n.AskAt, &n.ConfirmedAt, &n.EndedAt, &n.Until, &n.Due} {
 		integer(c, date)
@@ -265,29 +290,71 @@ func (c *coder) document(d *dibs.Document) {
 	}
 }
 
-func (c *coder) event(e *dibs.Event, body *[]byte) {
+// event codes an event. The event of a name that is stored with its record omits what the
+// record tells; of is the record, or nil.
+func (c *coder) event(e *dibs.Event, of *dibs.NameRecord) {
+	if of == nil {
+		of = new(dibs.NameRecord)
+	}
+	named := e.Namespace == of.Namespace && e.Canonical == of.Canonical
+	spelled := e.Value != e.Canonical
+	foreign := e.Scope != dibs.ScopeOf(e.Namespace)
+	epoch := e.Epoch != e.After.Epoch
+	entity := e.Entity != e.After.Entity
 	c.version()
-	text(c, &e.Kind)
+	c.flags(&named, &spelled, &foreign, &epoch, &entity)
+	word(c, &e.Kind)
 	integer(c, &e.At)
-	text(c, &e.Namespace)
 	c.uint(&e.Rev)
-	c.bytes(body)
+	c.snapshot(&e.Before)
+	c.snapshot(&e.After)
+	c.uint(&e.Version)
+	text(c, &e.Actor)
+	text(c, &e.CorrelationID)
+	coded(c, &e.Meta, func(value *string) { text(c, value) })
+	if c.decoding {
+		e.Namespace, e.Canonical, e.Epoch, e.Entity = of.Namespace, of.Canonical, e.After.Epoch, e.After.Entity
+	}
+	if !named {
+		text(c, &e.Namespace)
+		text(c, &e.Canonical)
+	}
+	if c.decoding {
+		e.Value, e.Scope = e.Canonical, dibs.ScopeOf(e.Namespace)
+	}
+	if spelled {
+		text(c, &e.Value)
+	}
+	if foreign {
+		text(c, &e.Scope)
+	}
+	if epoch {
+		c.uint(&e.Epoch)
+	}
+	if entity {
+		c.entity(&e.Entity)
+	}
 }
 
-// encodeEvent returns the value of an event; its key has the id of its name.
-func encodeEvent(event *dibs.Event) ([]byte, error) {
-	body, err := event.EncodeBody()
-	c := &coder{data: make([]byte, 0, 64+len(body))}
-	c.event(event, &body)
-	return c.data, err
+func (c *coder) snapshot(s *dibs.Snapshot) {
+	word(c, &s.State)
+	word(c, &s.Status)
+	c.uint(&s.Epoch)
+	c.entity(&s.Entity)
+	integer(c, &s.Until)
 }
 
-func decodeEvent(name dibs.ID, value []byte) (dibs.Event, error) {
+func encodeEvent(event *dibs.Event, of *dibs.NameRecord) []byte {
+	c := &coder{data: make([]byte, 0, 96)}
+	c.event(event, of)
+	return c.data
+}
+
+func decodeEvent(name dibs.ID, of *dibs.NameRecord, value []byte) (dibs.Event, error) {
 	c := &coder{data: value, decoding: true}
 	event := dibs.Event{ID: name}
-	var body []byte
-	if c.event(&event, &body); c.err != nil {
+	if c.event(&event, of); c.err != nil {
 		return event, fmt.Errorf("%w: an event of %s", c.err, name)
 	}
-	return event, event.DecodeBody(body)
+	return event, nil
 }

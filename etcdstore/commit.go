@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
@@ -21,8 +22,8 @@ const (
 	// --max-request-bytes says otherwise.
 	maxBytes = 1 << 20
 
-	// ownOps is the number of operations besides the groups: a transaction puts the clock, its
-	// marker and its entry in the feed.
+	// ownOps is the number of operations besides the groups and the due dates: a transaction
+	// puts the clock, its marker and its entry in the feed.
 	ownOps = 3
 )
 
@@ -65,28 +66,51 @@ func (s *Store) sendAll(ctx context.Context, batches [][]*pendingGroup) error {
 // split divides groups into transactions within the servers' limits.
 func (s *Store) split(pending []*pendingGroup) (batches [][]*pendingGroup) {
 	var batch []*pendingGroup
-	var most, bytes, events int
+	var used room
 	for _, p := range pending {
 		if p.stale {
 			continue
 		}
-		ops, size := s.size(p)
-		if ownOps+1+ops > s.maxOps {
+		alone := room{}.with(s, p)
+		if alone.ops() > s.maxOps {
 			p.outcome = dibs.TooLarge
 			continue
 		}
-		fits := ownOps+len(batch)+1+max(most, ops) <= s.maxOps && bytes+size <= maxBytes && events+len(p.group.Events) <= maxEvents
-		if !fits && len(batch) > 0 {
+		next := used.with(s, p)
+		if len(batch) > 0 && (next.ops() > s.maxOps || next.bytes > maxBytes || next.events > maxEvents) {
 			batches = append(batches, batch)
-			batch, most, bytes, events = nil, 0, 0, 0
+			batch, next = nil, alone
 		}
-		batch = append(batch, p)
-		most, bytes, events = max(most, ops), bytes+size, events+len(p.group.Events)
+		batch, used = append(batch, p), next
 	}
 	if len(batch) > 0 {
 		batches = append(batches, batch)
 	}
 	return batches
+}
+
+// room is what groups take of a transaction's limits.
+type room struct {
+	groups, largest int // the number of groups, and the operations of the largest
+	due             int // keys of due dates, at most
+	period          uint64
+	bytes, events   int
+}
+
+// ops returns the number of operations, as etcd counts them.
+func (r room) ops() int { return ownOps + r.groups + r.due + r.largest }
+
+// with returns the room that one more group takes.
+func (r room) with(s *Store, p *pendingGroup) room {
+	ops, bytes := s.size(p)
+	r.groups, r.largest = r.groups+1, max(r.largest, ops)
+	r.bytes, r.events = r.bytes+bytes, r.events+len(p.group.Events)
+	for _, d := range p.due {
+		if period := periodOf(d.date); r.due == 0 || period != r.period {
+			r.due, r.period = r.due+1, period
+		}
+	}
+	return r
 }
 
 // send commits groups in one transaction. Without an error each of them has its outcome.
@@ -160,24 +184,40 @@ func newTransaction(batch []*pendingGroup, mark stamp, marker string) *transacti
 	return t
 }
 
-// try sends a transaction once: a second attempt could commit it twice. The entry in the feed
-// lists the events of all groups, committed or not: readers skip events that are not there.
+// try sends a transaction once: a second attempt could commit it twice.
 func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse, error) {
+	request := s.request(t)
+	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		answer, err := s.kv.Txn(ctx, request)
+		return (*clientv3.TxnResponse)(answer), clientv3.ContextError(ctx, err)
+	})
+}
+
+// request returns the request of a transaction. The entry in the feed lists the events of all
+// groups, committed or not: readers skip events that are not there. So it is with due dates.
+func (s *Store) request(t *transaction) *pb.TxnRequest {
 	var ids []byte
-	then := make([]clientv3.Op, 0, len(t.groups)+ownOps)
+	var due dueDates
+	then := make([]*pb.RequestOp, 0, len(t.groups)+ownOps+1)
 	for _, p := range t.groups {
-		then = append(then, clientv3.OpTxn(s.compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{})), nil))
+		then = append(then, inner(compares(p), s.ops(p, t.mark, len(ids)/len(dibs.ID{}))))
 		for i := range p.group.Events {
 			ids = append(ids, p.group.Events[i].ID[:]...)
 		}
+		due = append(due, p.due...)
 	}
-	then = append(then, clientv3.OpPut(s.keys.clock(), t.mark.encode()), clientv3.OpPut(t.marker, t.mark.encode()))
+	mark := []byte(t.mark.encode())
+	then = append(then, put(s.keys.clock(), mark), put(t.marker, mark))
+	then = append(then, s.putDue(due, t.mark.order)...)
 	if len(ids) > 0 {
-		then = append(then, clientv3.OpPut(s.keys.feed()+number(t.mark.order), string(ids)))
+		then = append(then, put(s.keys.feed()+number(t.mark.order), ids))
 	}
-	return attempt(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return s.client.Txn(ctx).If(s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)).Then(then...).Else(s.readClock()...).Commit()
-	})
+	before, final := s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)
+	return &pb.TxnRequest{
+		Compare: []*pb.Compare{before.GetCompare(), final.GetCompare()},
+		Success: then,
+		Failure: []*pb.RequestOp{get(s.keys.clock()), get(s.keys.finalUntil())}, // for learnClock
+	}
 }
 
 // committed sets the outcomes of a transaction that etcd has applied, at its revision mod. It
@@ -185,8 +225,8 @@ func (s *Store) try(ctx context.Context, t *transaction) (*clientv3.TxnResponse,
 func (s *Store) committed(ctx context.Context, t *transaction, mod int64, succeeded func(i int) bool) {
 	for i, p := range t.groups {
 		if !succeeded(i) {
-			for _, read := range p.group.Reads {
-				s.footprints.remove(s.keys.ref(read.Ref))
+			for _, read := range p.reads {
+				s.footprints.remove(read.key)
 			}
 			continue
 		}
@@ -195,11 +235,16 @@ func (s *Store) committed(ctx context.Context, t *transaction, mod int64, succee
 			if key := s.keys.ref(w.Record.Ref()); w.Delete {
 				s.footprints.remove(key)
 			} else {
-				s.footprints.put(key, s.footprint(w.Record, mod))
+				var latest recent
+				if n := p.name(w.Record.Ref().ID); n != nil {
+					latest = n.latest
+				}
+				s.footprints.put(key, s.footprint(w.Record, mod, latest))
 			}
 		}
 	}
 	s.tidyFeed(ctx, t)
+	s.tidyDue(ctx, t)
 }
 
 // findOutcome reports whether a transaction was applied although it returned an error. Its answer
@@ -231,8 +276,8 @@ func (s *Store) findOutcome(ctx context.Context, t *transaction, failure error) 
 func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) error {
 	var keys []string
 	for _, p := range t.groups {
-		for _, read := range p.group.Reads {
-			keys = append(keys, s.keys.ref(read.Ref))
+		for _, read := range p.reads {
+			keys = append(keys, read.key)
 		}
 	}
 	before, err := s.getKeys(ctx, keys, mod-1)
@@ -242,8 +287,8 @@ func (s *Store) findCommitted(ctx context.Context, t *transaction, mod int64) er
 	s.committed(ctx, t, mod, func(i int) bool {
 		p := t.groups[i]
 		succeeded := true
-		for j, read := range p.group.Reads {
-			succeeded = succeeded && before[j].GetModRevision() == p.formers[s.keys.ref(read.Ref)].mod
+		for j, read := range p.reads {
+			succeeded = succeeded && before[j].GetModRevision() == read.former.mod
 		}
 		before = before[len(p.group.Reads):]
 		return succeeded

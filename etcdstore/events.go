@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -24,26 +25,20 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 		}
 		var page []dibs.Event
 		for more := true; more && len(page) < query.Limit; {
-			var kvs []*mvccpb.KeyValue
+			var events []*dibs.Event
 			if query.Name.IsZero() {
-				kvs, after, more, err = s.feedPage(ctx, after, query.Limit-len(page))
+				events, after, more, err = s.feedPage(ctx, after, query.Limit-len(page))
 			} else {
-				kvs, after, more, err = s.historyPage(ctx, query.Name, after, query.Limit-len(page))
+				events, err = s.historyPage(ctx, query.Name, after, query.Limit)
+				more = false
 			}
 			if err != nil {
 				return nil, err
 			}
-			for _, kv := range kvs {
-				if kv == nil { // it was never committed, or was deleted with its name
-					continue
+			for _, event := range events {
+				if event != nil { // otherwise it was never committed, or was deleted with its name
+					page = append(page, *event)
 				}
-				name, position := s.keys.parseHistory(string(kv.Key))
-				event, err := decodeEvent(name, kv.Value)
-				if err != nil {
-					return nil, err
-				}
-				event.Cursor = cursorAt(position)
-				page = append(page, event)
 			}
 		}
 		return page, nil
@@ -89,7 +84,7 @@ const maxTransactions = 64
 
 // feedPage reads the next events of all names: at most limit, in order, without a gap. Absent
 // ones are nil. It returns the position of the last one.
-func (s *Store) feedPage(ctx context.Context, after string, limit int) (events []*mvccpb.KeyValue, last string, more bool, err error) {
+func (s *Store) feedPage(ctx context.Context, after string, limit int) (events []*dibs.Event, last string, more bool, err error) {
 	prefix := s.keys.feed()
 	from := prefix + after[:min(len(after), orderSize)] // there may be more events of the same transaction
 	found, at, err := s.scan(ctx, from, prefixEnd(prefix), min(limit+1, maxTransactions))
@@ -97,93 +92,134 @@ func (s *Store) feedPage(ctx context.Context, after string, limit int) (events [
 		return nil, "", false, err
 	}
 	last, more = after, found.More
-	var keys []string
+	var places []place
 	for _, kv := range found.Kvs {
-		for index, id := range namesIn(kv.Value) {
+		for index, id := range idsIn(kv.Value) {
 			p := positionIn(string(kv.Key[len(prefix):]), index)
 			if p <= after {
 				continue
 			}
-			if len(keys) == limit {
+			if len(places) == limit {
 				more = true
 				break
 			}
-			last, keys = p, append(keys, s.keys.history(id)+p)
+			last, places = p, append(places, place{id, p})
 		}
 	}
-	events, err = s.getKeys(ctx, keys, at)
+	events, err = s.findEvents(ctx, places, at)
 	if isCompacted(err) {
-		events, err = s.getKeys(ctx, keys, 0) // later an event can only be deleted or redacted
+		events, err = s.findEvents(ctx, places, 0) // later an event can only be deleted or redacted
 	}
 	return events, last, more, err
 }
 
-// historyPage reads events of one name before a position, newest first: at most limit. An empty
-// position is the end. It returns the position of the last one.
-func (s *Store) historyPage(ctx context.Context, name dibs.ID, before string, limit int) (
-	events []*mvccpb.KeyValue, last string, more bool, err error,
-) {
-	prefix := s.keys.history(name)
-	to := prefixEnd(prefix)
-	if before != "" {
-		to = prefix + before
-	}
-	found, _, err := s.scan(ctx, prefix, to, limit)
-	if err != nil || len(found.Kvs) == 0 {
-		return nil, "", false, err
-	}
-	events = found.Kvs
-	if found.More {
-		first, end := orderIn(events[0].Key[len(prefix):]), s.clock.lastOrder()+1
-		if before != "" {
-			end = orderIn([]byte(before)) + 1
-		}
-		if events, err = s.lastOf(ctx, prefix, to, first, end, limit); err != nil {
-			return nil, "", false, err
-		}
-	}
-	if len(events) == 0 { // they were deleted meanwhile, with their name
-		return nil, before, found.More, nil
-	}
-	slices.Reverse(events)
-	return events, string(events[len(events)-1].Key[len(prefix):]), found.More, nil
+// place is where an event is: its name, and its position in the feed.
+type place struct {
+	name     dibs.ID
+	position string
 }
 
-// firstWidth is how many orders before the end are counted first: about a second.
-const firstWidth = 1 << 20
-
-// lastOf reads the last keys of a range that has more than limit: at most limit, and at least
-// one. Their orders are from first up to, but not including, end.
-//
-// etcd reads forwards only: for the last keys of a range it fetches and sorts all keys. So lastOf
-// searches the beginning of the page by counting, which etcd does without fetching. It multiplies
-// the width until there are too many keys, and then bisects, so that it counts little more than
-// it reads.
-func (s *Store) lastOf(ctx context.Context, prefix, to string, first, end uint64, limit int) ([]*mvccpb.KeyValue, error) {
-	fits, over := uint64(0), end-first    // widths: the widest that fits on the page, the narrowest that does not
-	width, found := uint64(firstWidth), 0 // found is how many keys there are in fits
-	for over-fits > 1 && 2*found < limit {
-		if width <= fits || width >= over {
-			width = fits + (over-fits)/2
-		}
-		counted, _, err := s.scan(ctx, prefix+number(end-width), to, 0, clientv3.WithCountOnly())
-		if err != nil {
-			return nil, err
-		}
-		if counted.Count > int64(limit) {
-			over = width
-		} else {
-			fits, found, width = width, int(counted.Count), width*16
-		}
+// findEvents reads events at a revision of etcd; 0 is the present one. Absent ones are nil. Most
+// are in the values of their names; the others have keys of their own.
+func (s *Store) findEvents(ctx context.Context, places []place, at int64) ([]*dibs.Event, error) {
+	events := make([]*dibs.Event, len(places))
+	keys := make([]string, len(places))
+	for i, p := range places {
+		keys[i] = s.keys.ref(dibs.Ref{Kind: dibs.KindName, ID: p.name})
 	}
-	if found == 0 {
-		fits = over // one transaction has more events than the page has room for
-	}
-	all, _, err := s.scan(ctx, prefix+number(end-fits), to, 0)
+	names, err := s.getKeys(ctx, keys, at)
 	if err != nil {
 		return nil, err
 	}
-	return all.Kvs[max(0, len(all.Kvs)-limit):], nil
+	var alone []int // indexes of events that are not with their names
+	keys = keys[:0]
+	for i, kv := range names {
+		if events[i], err = eventIn(kv, places[i]); err != nil {
+			return nil, err
+		}
+		if events[i] == nil {
+			alone, keys = append(alone, i), append(keys, s.keys.event(places[i].name, places[i].position))
+		}
+	}
+	if len(alone) == 0 {
+		return events, nil
+	}
+	others, err := s.getKeys(ctx, keys, at)
+	if err != nil {
+		return nil, err
+	}
+	for i, kv := range others {
+		if kv == nil {
+			continue
+		}
+		if events[alone[i]], err = eventAt(places[alone[i]], nil, kv.Value); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+// eventIn returns an event from the value of its name, or nil if it is not there.
+func eventIn(name *mvccpb.KeyValue, p place) (*dibs.Event, error) {
+	if name == nil {
+		return nil, nil
+	}
+	record, latest, err := decode(dibs.KindName, p.name, name.Value)
+	if err != nil {
+		return nil, err
+	}
+	value := latest.find(p.position)
+	if value == nil {
+		return nil, nil
+	}
+	return eventAt(p, record.(*dibs.NameRecord), value) // the kind that was asked for
+}
+
+// eventAt decodes an event.
+func eventAt(p place, of *dibs.NameRecord, value []byte) (*dibs.Event, error) {
+	event, err := decodeEvent(p.name, of, value)
+	event.Cursor = cursorAt(p.position)
+	return &event, err
+}
+
+// historyPage reads events of one name before a position, newest first: at most limit. An empty
+// position is the end.
+func (s *Store) historyPage(ctx context.Context, name dibs.ID, before string, limit int) (events []*dibs.Event, err error) {
+	from, to := s.keys.history(name), prefixEnd(s.keys.history(name))
+	if before != "" {
+		from = s.keys.event(name, before) + nul
+	}
+	answer, err := s.read(ctx, clientv3.OpGet(s.keys.ref(dibs.Ref{Kind: dibs.KindName, ID: name})),
+		clientv3.OpGet(from, clientv3.WithRange(to), clientv3.WithLimit(int64(limit))))
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range answer.Responses[0].GetResponseRange().Kvs {
+		record, latest, err := decode(dibs.KindName, name, kv.Value)
+		if err != nil {
+			return nil, err
+		}
+		for at, value := range latest.all() {
+			if before != "" && at >= before {
+				continue
+			}
+			event, err := eventAt(place{name, at}, record.(*dibs.NameRecord), value)
+			if err != nil {
+				return nil, err
+			}
+			events = append(events, event)
+		}
+	}
+	for _, kv := range answer.Responses[1].GetResponseRange().Kvs {
+		at := invert(string(kv.Key[len(s.keys.history(name)):]))
+		event, err := eventAt(place{name, at}, nil, kv.Value)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, event)
+	}
+	slices.SortFunc(events, func(a, b *dibs.Event) int { return cmp.Compare(b.Cursor, a.Cursor) })
+	return events[:min(len(events), limit)], nil
 }
 
 // position returns the position of an event in the feed: the order of its commit, and its
@@ -194,19 +230,16 @@ func positionIn(order string, index int) string {
 	return string(binary.BigEndian.AppendUint16([]byte(order), uint16(index)))
 }
 
-// orderIn returns the order of a position.
-func orderIn(position []byte) uint64 { return binary.BigEndian.Uint64(position) }
-
 const (
 	orderSize    = 8
 	positionSize = orderSize + 2
 	maxEvents    = 1 << 16 // in a transaction: an index has two bytes
 )
 
-// namesIn returns the ids in an entry of the feed. The feed has one entry for each transaction
+// idsIn returns the ids in an entry of the feed. The feed has one entry for each transaction
 // with events: the ids of their names, in order. An entry also lists events of stale groups and
 // of names that were deleted later. Readers skip these.
-func namesIn(value []byte) []dibs.ID {
+func idsIn(value []byte) []dibs.ID {
 	ids := make([]dibs.ID, len(value)/len(dibs.ID{}))
 	for i := range ids {
 		ids[i] = dibs.ID(value[i*len(dibs.ID{}):])
@@ -248,13 +281,13 @@ func (s *Store) tidyEntries(ctx context.Context, orders []string) (changes []cli
 	if err != nil {
 		return nil, err
 	}
-	var events []string // of all entries, in one round trip
+	var places []place // of all entries, in one round trip
 	for i, entry := range entries {
-		for index, id := range namesIn(entry.GetValue()) {
-			events = append(events, s.keys.history(id)+positionIn(orders[i], index))
+		for index, id := range idsIn(entry.GetValue()) {
+			places = append(places, place{id, positionIn(orders[i], index)})
 		}
 	}
-	found, err := s.getKeys(ctx, events, 0)
+	found, err := s.findEvents(ctx, places, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -263,12 +296,12 @@ func (s *Store) tidyEntries(ctx context.Context, orders []string) (changes []cli
 			continue
 		}
 		rest, left := bytes.Clone(entry.Value), false
-		for index := range namesIn(entry.Value) {
+		for index := range idsIn(entry.Value) {
 			if left = left || found[index] != nil; found[index] == nil {
 				clear(rest[index*len(dibs.ID{}):][:len(dibs.ID{})])
 			}
 		}
-		found = found[len(namesIn(entry.Value)):]
+		found = found[len(idsIn(entry.Value)):]
 		change := clientv3.OpPut(keys[i], string(rest))
 		switch {
 		case !left:

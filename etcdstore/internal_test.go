@@ -24,19 +24,22 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindEntity, "x"} {
-			record, err := decode(kind, dibs.ID{3}, value)
+			record, _, err := decode(kind, dibs.ID{3}, value)
 			if err != nil {
 				continue
 			}
-			again, err := decode(kind, dibs.ID{3}, encode(record))
+			again, _, err := decode(kind, dibs.ID{3}, encode(record))
 			if err != nil || again.Revision() != record.Revision() || again.Ref() != record.Ref() {
 				t.Errorf("%v reads as %v, %v", record, again, err)
 			}
 		}
-		if event, err := decodeEvent(dibs.ID{3}, value); err == nil {
-			if _, err := encodeEvent(&event); err != nil {
-				t.Error(err)
+		if event, err := decodeEvent(dibs.ID{3}, nil, value); err == nil {
+			again, err := decodeEvent(dibs.ID{3}, nil, encodeEvent(&event, nil))
+			if err != nil || !reflect.DeepEqual(again, event) {
+				t.Errorf("%v reads as %v, %v", event, again, err)
 			}
+		}
+		for range recent(value).all() { // it ends
 		}
 	})
 }
@@ -46,7 +49,7 @@ func TestValuesWithoutSpentTokens(t *testing.T) {
 	t.Parallel()
 	name := &dibs.NameRecord{Rev: 7, Namespace: "slug", Canonical: "a", Value: "a", State: dibs.Free, Links: []dibs.Link{{Kind: dibs.LinkHash, ID: dibs.ID{1}}}}
 	value := encode(name)
-	record, err := decode(dibs.KindName, name.ID, value[:len(value)-1]) // without the zero length
+	record, _, err := decode(dibs.KindName, name.ID, value[:len(value)-1]) // without the zero length
 	if err != nil || !reflect.DeepEqual(record, name) {
 		t.Errorf("it reads as %+v, %v", record, err)
 	}
@@ -82,5 +85,42 @@ func TestFootprintsAreBounded(t *testing.T) {
 	}
 	if _, ok := k.get(fmt.Sprint(5*maxFootprints-1), 1); !ok {
 		t.Error("the last one is missing")
+	}
+}
+
+// fill sets every field of a struct to something else than its zero value.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"k": "v"}))
+	case reflect.Array:
+		v.Index(0).SetUint(1)
+	case reflect.Int64:
+		v.SetInt(-7)
+	default:
+		v.SetUint(7)
+	}
+}
+
+// Every field of an event is stored, with its name and alone; also fields that are new.
+func TestEventsAreStoredWhole(t *testing.T) {
+	t.Parallel()
+	var full dibs.Event
+	fill(reflect.ValueOf(&full).Elem())
+	full.Cursor = "" // it is the key
+	usual := dibs.Event{Kind: dibs.EventReserved, Namespace: "acme.slug", Scope: "acme", Canonical: "a", Value: "a", Rev: 1}
+	for _, event := range []dibs.Event{{}, usual, full} {
+		for _, of := range []*dibs.NameRecord{nil, {Namespace: "acme.slug", Canonical: "a"}} {
+			got, err := decodeEvent(event.ID, of, encodeEvent(&event, of))
+			if err != nil || !reflect.DeepEqual(got, event) {
+				t.Errorf("%+v reads as %+v, %v", event, got, err)
+			}
+		}
 	}
 }

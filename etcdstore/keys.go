@@ -2,7 +2,6 @@ package etcdstore
 
 import (
 	"encoding/binary"
-	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -15,20 +14,25 @@ import (
 //	c                              the clock: see [stamp]
 //	p                              the time up to which ends are final: see [Store.Await]
 //	f                              the version of this layout
-//	n <id>                         a name's record
+//	n <id>                         a name's record, with its latest events: see [recent]
 //	e <id>                         an entity's record
 //	d <kind> NUL <id>              a document
-//	l <kind> NUL <label>           listings: the record's id
-//	t <due> <kind> NUL <id>        due dates: the record's scope
+//	s <state> NUL <label>          the listing of the names in a state: the name's id
+//	l <kind> NUL <label>           the listing of the documents of a kind: the document's id
 //	o <entity id> <label>          the names that an entity owns: the name's id
+//	t <period> <order>             the due dates of a commit within a period: see [dueDates]
 //	v <order>                      the feed: the ids of the names of a commit's events
-//	h <name id> <position>         an event in the history of its name, see [position]
+//	h <name id> <position>         an event that its name's record does not contain; newest first
 //	b <server> <slot>              a marker: the last commit of a slot, see [Store.findOutcome]
 //	m <server>                     the published time of a server, see [skew]
 //
 // A label is that of a document, or the namespace, NUL and the canonical form of a name. No
-// namespace, kind, label or canonical form contains a NUL, so names sort by namespace first, as
-// the contract requires.
+// namespace, kind, state, label or canonical form contains a NUL, so names sort by namespace
+// first, as the contract requires.
+//
+// What a key costs the members counts, far more than its size: each keeps every key in a tree
+// in memory. So a commit writes the due dates and the feed of all its groups with one key each,
+// and an event is in the value of its name.
 type keys struct{ prefix string }
 
 const nul = "\x00"
@@ -50,43 +54,37 @@ func (k keys) ref(ref dibs.Ref) string {
 	}
 }
 
-// listing is the prefix of the listing of a kind.
-func (k keys) listing(kind dibs.Kind) string { return k.prefix + "l" + string(kind) + nul }
+// names is the prefix of the listing of the names in a state.
+func (k keys) names(state dibs.State) string { return k.prefix + "s" + string(state) + nul }
 
-// dueFrom is the first key of records that are due at a date or later.
-func (k keys) dueFrom(date dibs.Instant) string {
-	return k.prefix + "t" + number(uint64(date))
-}
+// documents is the prefix of the listing of the documents of a kind.
+func (k keys) documents(kind dibs.Kind) string { return k.prefix + "l" + string(kind) + nul }
 
-func (k keys) due(date dibs.Instant, ref dibs.Ref) string {
-	return k.dueFrom(date) + string(ref.Kind) + nul + string(ref.ID[:])
-}
-
-// parseDue is the inverse of due, except for the scope.
-func (k keys) parseDue(key string) (ref dibs.Ref, ok bool) {
-	rest, ok := strings.CutPrefix(key, k.prefix+"t")
-	if !ok || len(rest) < 8+1+len(ref.ID) {
-		return ref, false
-	}
-	rest = rest[8:]
-	split := len(rest) - len(ref.ID)
-	ref.Kind = dibs.Kind(strings.TrimSuffix(rest[:split], nul))
-	copy(ref.ID[:], rest[split:])
-	return ref, true
-}
+// due is the prefix of the due dates of a period.
+func (k keys) due(period uint64) string { return k.prefix + "t" + number(period) }
 
 // owned is the prefix of the names of an entity.
 func (k keys) owned(entity dibs.ID) string { return k.prefix + "o" + string(entity[:]) }
 
-func (k keys) feed() string                { return k.prefix + "v" }
-func (k keys) markers() string             { return k.prefix + "b" }
-func (k keys) servers() string             { return k.prefix + "m" }
+func (k keys) feed() string    { return k.prefix + "v" }
+func (k keys) markers() string { return k.prefix + "b" }
+func (k keys) servers() string { return k.prefix + "m" }
+
+// history is the prefix of the events of a name that its record does not contain.
 func (k keys) history(name dibs.ID) string { return k.prefix + "h" + string(name[:]) }
 
-// parseHistory returns the name and the position of an event from its key.
-func (k keys) parseHistory(key string) (name dibs.ID, position string) {
-	rest := key[len(k.prefix)+1:]
-	return dibs.ID([]byte(rest)), rest[len(name):]
+// event is the key of an event. etcd reads keys in one direction only, and a history is read
+// from its end: so positions are inverted, and the newest event comes first.
+func (k keys) event(name dibs.ID, position string) string { return k.history(name) + invert(position) }
+
+// invert returns a text that sorts in the opposite order among texts of its length. It is its
+// own inverse.
+func invert(text string) string {
+	inverted := []byte(text)
+	for i := range inverted {
+		inverted[i] ^= 0xff
+	}
+	return string(inverted)
 }
 
 func (k keys) marker(server string, slot uint16) string {

@@ -200,7 +200,7 @@ func sizeOf(t *testing.T, cluster *etcdtest.Cluster) int64 {
 }
 
 // A confirmed name of 13 characters, with its entity, its two events and all indexes, takes at most
-// 1,300 bytes in the database of a member.
+// 900 bytes in the database of a member.
 func TestBytesPerName(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -209,7 +209,7 @@ func TestBytesPerName(t *testing.T) {
 	const (
 		names   = 2000
 		callers = 100
-		most    = 1300
+		most    = 900
 	)
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1, MaxTxnOps: 2048})
 	cfg := quiet(cluster)

@@ -243,7 +243,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	running, stop := context.WithCancel(context.Background())
 	s := &Store{
-		cfg: cfg, client: client, keys: keys{cfg.Prefix}, server: rand.Text()[:serverSize],
+		cfg: cfg, client: client, kv: clientv3.RetryKVClient(client), keys: keys{cfg.Prefix}, server: rand.Text()[:serverSize],
 		clock: &clock{wall: cfg.Now}, footprints: newFootprints(), stop: stop, running: running,
 	}
 	s.skew = &skew{self: s.server, most: cfg.MaxSkew, joined: make(chan struct{}, 1), others: make(map[string]otherClock)}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/backoff"
-	"github.com/calldibs/dibs/internal/record"
 )
 
 func newBackoff() *backoff.Backoff {
@@ -146,148 +145,12 @@ func (s *Store) records(ctx context.Context, refs []dibs.Ref, at int64) ([]dibs.
 		if kv == nil {
 			continue
 		}
-		record, err := decode(refs[i].Kind, refs[i].ID, kv.Value)
+		record, latest, err := decode(refs[i].Kind, refs[i].ID, kv.Value)
 		if err != nil {
 			return nil, err
 		}
-		s.footprints.put(keys[i], s.footprint(record, kv.ModRevision))
+		s.footprints.put(keys[i], s.footprint(record, kv.ModRevision, latest))
 		records = append(records, record)
 	}
 	return records, nil
-}
-
-// Due returns refs of records whose Due date is reached, earliest first.
-func (s *Store) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
-	return during(ctx, s, func() ([]dibs.Ref, error) {
-		found, _, err := s.scan(ctx, s.keys.dueFrom(0), s.keys.dueFrom(s.clock.now()+1), limit)
-		if err != nil {
-			return nil, err
-		}
-		refs := make([]dibs.Ref, 0, len(found.Kvs))
-		for _, kv := range found.Kvs {
-			if ref, ok := s.keys.parseDue(string(kv.Key)); ok {
-				ref.Scope = string(kv.Value)
-				refs = append(refs, ref)
-			}
-		}
-		return refs, nil
-	})
-}
-
-// Owned returns an entity's active names and aliases in the order of their keys.
-func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, limit int) ([]*dibs.NameRecord, error) {
-	return during(ctx, s, func() ([]*dibs.NameRecord, error) {
-		prefix := s.keys.owned(dibs.EntityID(scope, entity))
-		records, _, _, err := s.page(ctx, dibs.KindName, prefix, prefixEnd(prefix), limit)
-		if err != nil {
-			return nil, err
-		}
-		names := make([]*dibs.NameRecord, len(records))
-		for i, record := range records {
-			names[i] = record.(*dibs.NameRecord) // the kind that was asked for
-		}
-		return names, nil
-	})
-}
-
-// minPage is the least number of records that List reads at once, since the query may drop some.
-const minPage = 64
-
-// List returns records of one kind in the order of their labels. Entities have none, and are
-// not listed.
-func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
-	return during(ctx, s, func() (list []dibs.Record, err error) {
-		from, to := s.bounds(query)
-		for {
-			records, last, more, err := s.page(ctx, query.Kind, from, to, max(query.Limit-len(list), minPage))
-			if err != nil {
-				return nil, err
-			}
-			for _, r := range records {
-				if record.IsSelected(query, r) {
-					list = append(list, r)
-				}
-			}
-			if !more || len(list) >= query.Limit {
-				return list[:min(len(list), query.Limit)], nil
-			}
-			from = last + nul
-		}
-	})
-}
-
-// countPage is how many names Count reads at once.
-const countPage = 1000
-
-// Count reads all names: etcd cannot add to a number.
-func (s *Store) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
-	counts := make(map[dibs.NameCount]int)
-	query := dibs.ListQuery{Kind: dibs.KindName, Limit: countPage}
-	for {
-		page, err := s.List(ctx, query)
-		if err != nil {
-			return dibs.Stats{}, err
-		}
-		for _, r := range page {
-			n := r.(*dibs.NameRecord) // the kind that was asked for
-			record.Recount(counts, []dibs.Write{{Record: n, Was: dibs.Free}})
-			if record.EndsSoon(n, soon) {
-				stats.EndingSoon++
-			}
-		}
-		if len(page) < countPage {
-			stats.Names = record.Counts(counts)
-			return stats, nil
-		}
-		after := record.Position(page[len(page)-1])
-		query.After = &after
-	}
-}
-
-// page reads the records that a range of index keys leads to, both at one revision: at most
-// limit. It returns the last key that it has read, and whether there are more.
-func (s *Store) page(ctx context.Context, kind dibs.Kind, from, to string, limit int) (
-	records []dibs.Record, last string, more bool, err error,
-) {
-	for range compactedAttempts {
-		found, at, err := s.scan(ctx, from, to, limit)
-		if err != nil || len(found.Kvs) == 0 {
-			return nil, "", false, err
-		}
-		refs := make([]dibs.Ref, len(found.Kvs))
-		for i, kv := range found.Kvs {
-			refs[i] = dibs.Ref{Kind: kind, ID: dibs.ID(kv.Value)}
-			last = string(kv.Key)
-		}
-		records, err := s.records(ctx, refs, at)
-		if !isCompacted(err) {
-			return records, last, found.More, err
-		}
-	}
-	return nil, "", false, errContention
-}
-
-// bounds returns the range of listing keys that contains all that a query selects.
-func (s *Store) bounds(query dibs.ListQuery) (from, to string) {
-	listing := s.keys.listing(query.Kind)
-	from, to = listing, prefixEnd(listing)
-	if query.Namespace != "" || query.Kind != dibs.KindName {
-		prefix := listing + listLabel(query.Kind, dibs.ListPosition{Namespace: query.Namespace})
-		from, to = prefix+query.From, prefixEnd(prefix)
-		if query.To != "" {
-			to = prefix + query.To
-		}
-	}
-	if query.After != nil {
-		from = max(from, listing+listLabel(query.Kind, *query.After)+nul)
-	}
-	return from, to
-}
-
-// listLabel returns the part of a listing key behind its prefix; see [keys].
-func listLabel(kind dibs.Kind, at dibs.ListPosition) string {
-	if kind == dibs.KindName {
-		return at.Namespace + nul + at.Label
-	}
-	return at.Label
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
@@ -30,6 +31,7 @@ import (
 type Store struct {
 	cfg    Config
 	client *clientv3.Client
+	kv     pb.KVClient // of the client, for requests as they are sent
 	keys   keys
 	maxOps int // --max-txn-ops of the servers
 
