@@ -36,7 +36,7 @@ type adapter struct{ *Server }
 
 // Handle adds a call.
 func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
-	kind := kindOf(op)
+	kind, quick := kindOf(op), a.quick[op.OperationID]
 	a.handle(op.Method+" "+op.Path, func(x *exchange, r *http.Request) {
 		leave, p := a.authenticate(x, r, kind)
 		if p != nil {
@@ -44,7 +44,9 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			return
 		}
 		defer leave()
-		handler(humago.NewContext(op, r, x))
+		if quick == nil || !quick(x, r) {
+			handler(humago.NewContext(op, r, x))
+		}
 		if x.context.info.hidden.Load() {
 			a.cfg.Metrics.deny(access.Hidden)
 		}

@@ -16,6 +16,7 @@ type exchange struct {
 	body    *requestBody   // of the request
 	conn    *connection
 	start   time.Time
+	timeout time.Duration
 	route   *route
 	status  int
 	bytes   int64
@@ -27,17 +28,17 @@ type exchange struct {
 // work, and for the client to accept the response. The work of an unbounded request is bounded
 // only until its caller is authenticated, see [Server.authenticate].
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
-	x := &exchange{ResponseWriter: w, conn: connectionOf(r), start: time.Now(), route: s.noRoute}
+	x := &exchange{ResponseWriter: w, conn: connectionOf(r), start: time.Now(), timeout: s.cfg.RequestTimeout, route: s.noRoute}
 	x.routing.exchange = x
-	deadline := x.start.Add(s.cfg.RequestTimeout)
-	_ = http.NewResponseController(w).SetWriteDeadline(deadline.Add(s.cfg.RequestTimeout)) // leaves time to send a problem about the deadline
+	deadline := x.start.Add(x.timeout)
+	_ = http.NewResponseController(w).SetWriteDeadline(deadline.Add(x.timeout)) // leaves time to send a problem about the deadline
 	x.context.Context = r.Context()
 	if !unbounded(r) {
 		x.context.deadline = deadline
 	}
 	r = r.WithContext(&x.context)
 	if r.Body != nil && r.Body != http.NoBody {
-		x.body = &requestBody{ReadCloser: r.Body, control: http.NewResponseController(w), unreadTimeout: min(unreadTimeout, s.cfg.RequestTimeout)}
+		x.body = &requestBody{ReadCloser: r.Body, control: http.NewResponseController(w), unreadTimeout: min(unreadTimeout, x.timeout)}
 		_ = x.body.control.SetReadDeadline(deadline)
 		r.Body = x.body
 	}
@@ -83,14 +84,15 @@ var (
 )
 
 // routing is the response that the mux sees while it looks for the handler of an exchange. What
-// the mux itself writes is dropped: [Server.unrouted] answers.
+// the mux itself writes is only noted: [Server.unrouted] answers.
 type routing struct {
 	exchange *exchange
-	header   http.Header
 	found    bool
+	header   http.Header
+	status   int
 }
 
-// Header returns a header that is dropped.
+// Header returns the header of the mux's own response.
 func (r *routing) Header() http.Header {
 	if r.header == nil {
 		r.header = make(http.Header)
@@ -101,8 +103,8 @@ func (r *routing) Header() http.Header {
 // Write drops a text.
 func (r *routing) Write(b []byte) (int, error) { return len(b), nil }
 
-// WriteHeader drops a status.
-func (r *routing) WriteHeader(int) {}
+// WriteHeader notes the status.
+func (r *routing) WriteHeader(status int) { r.status = status }
 
 // requestContext is the context of a request: it ends with the exchange, with the connection, or
 // at the deadline, and it has the request's info. A timer costs as much as an answer from the

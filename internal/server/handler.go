@@ -68,23 +68,34 @@ func (s *Server) handle(pattern string, handler func(*exchange, *http.Request)) 
 // unrouted answers a request without a handler: an unknown path or method with a problem, and an
 // unclean path with the redirect of the mux's own handler.
 func (s *Server) unrouted(x *exchange, r *http.Request) {
-	handler, pattern := s.mux.Handler(r)
-	if pattern != "" {
-		x.route = s.cfg.Metrics.route(pattern)
-	}
 	leave, p := s.admit(x, r)
 	if p != nil {
 		writeProblem(x, p)
 		return
 	}
 	defer leave()
-	if pattern == "" {
-		s.notFound(x, r, handler)
-		return
+	switch x.routing.status {
+	case http.StatusMethodNotAllowed:
+		allowed := x.routing.header.Get("Allow")
+		x.Header().Set("Allow", allowed)
+		detail := fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, allowed)
+		writeProblem(x, newProblem(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", detail))
+	case http.StatusNotFound:
+		writeProblem(x, newProblem(http.StatusNotFound, "NOT_FOUND", "no such path: see /docs for all paths"))
+	default:
+		s.redirect(x, r)
 	}
-	if p := s.trusted(r); p != nil {
-		writeProblem(x, p)
-		return
+}
+
+// redirect redirects from an unclean path.
+func (s *Server) redirect(x *exchange, r *http.Request) {
+	handler, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		x.route = s.cfg.Metrics.route(pattern)
+		if p := s.trusted(r); p != nil {
+			writeProblem(x, p)
+			return
+		}
 	}
 	handler.ServeHTTP(x, r)
 }
@@ -99,19 +110,6 @@ func streaming(r *http.Request) bool {
 // cancel it.
 func longRunning(r *http.Request) bool {
 	return r.Method == http.MethodPost && slices.Contains([]string{recanonicalizePath, sweepPath, forgetPath}, r.URL.Path)
-}
-
-// notFound answers an unknown path or method with a problem.
-func (s *Server) notFound(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	out := &errorFilter{ResponseWriter: w}
-	handler.ServeHTTP(out, r)
-	switch out.status {
-	case http.StatusMethodNotAllowed:
-		detail := fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, w.Header().Get("Allow"))
-		writeProblem(w, newProblem(out.status, "METHOD_NOT_ALLOWED", detail))
-	case http.StatusNotFound:
-		writeProblem(w, newProblem(out.status, "NOT_FOUND", "no such path: see /docs for all paths"))
-	}
 }
 
 // finish answers a panic, and counts and logs the request.

@@ -76,7 +76,8 @@ type Server struct {
 	cfg     Config
 	mux     *http.ServeMux
 	api     huma.API
-	noRoute *route // counts requests without a route
+	quick   map[string]quick // by operation
+	noRoute *route           // counts requests without a route
 	origins origins
 	limits  *limits
 
@@ -106,6 +107,7 @@ func New(cfg Config) *Server {
 	cfg.Metrics.observe(s)
 	s.streams, s.end = context.WithCancel(context.Background())
 	s.noRoute = cfg.Metrics.route("none")
+	s.quick = s.quickCalls()
 	s.api = huma.NewAPI(describe(cfg.Version), adapter{s})
 	s.registerCommands()
 	s.registerQueries()
