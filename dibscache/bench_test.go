@@ -33,7 +33,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// filledCache returns a cache of a registry with a thousand names.
+// filledCache returns a cache of a registry with ten thousand names.
 func filledCache(b *testing.B) (*dibscache.Cache, []string) {
 	b.Helper()
 	registry, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})
@@ -48,7 +48,7 @@ func filledCache(b *testing.B) (*dibscache.Cache, []string) {
 		_ = cache.Close()
 		_ = registry.Close()
 	})
-	names := make([]string, 1000)
+	names := make([]string, 10_000)
 	for i := range names {
 		names[i] = fmt.Sprintf("name-%d", i)
 		if _, err := registry.Claim(b.Context(), dibs.Claim{Namespace: "slug", Value: names[i], Entity: user(names[i])}); err != nil {

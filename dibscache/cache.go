@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"hash/maphash"
 	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/maypok86/otter/v2"
 
@@ -34,7 +36,8 @@ type Cache struct {
 	maxStale time.Duration
 	logger   *slog.Logger
 
-	entries       *otter.Cache[key, *entry]
+	entries       *otter.Cache[uint64, *entry] // by the hash of the question
+	seeds         [3]maphash.Seed
 	invalidations invalidations
 	start         time.Time
 	followedUntil atomic.Int64 // the moment up to which all events are known
@@ -46,23 +49,25 @@ type Cache struct {
 	stopped sync.WaitGroup
 }
 
-// key is a question, with the value as the caller wrote it.
-type key struct {
+// question is what was asked, with the value as the caller wrote it.
+type question struct {
 	namespace, value string
 	check            bool // else resolve
 }
 
-// entry is an answer of the registry. Of the two only the one that the key asks for is set.
+// entry is an answer of the registry. Of the two only the one that was asked for is set. What
+// every lookup reads stands first, to be in one line of the processor's cache.
 type entry struct {
-	resolution   dibs.Resolution
-	availability dibs.Availability
-
-	asOf int64 // the moment at which the answer was right
+	question
+	asOf  int64         // the moment at which the answer was right
+	pages atomic.Uint64 // how many pages of the feed are known not to change the answer
 	// lasting says that only an event can change the answer, so that it is right for as long
 	// as the cache follows the feed.
 	lasting   bool
-	pages     uint64    // how many pages of the feed were known when the registry was asked
 	dependsOn [2]uint32 // the slots of what the answer depends on
+
+	resolution   dibs.Resolution
+	availability [1]dibs.Availability
 }
 
 // New returns a cache of a registry's answers. It follows the registry's feed until Close.
@@ -72,13 +77,14 @@ func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 		return nil, errors.New("dibscache: MaxStale must be positive, for example 5 * time.Second; for answers without any delay, use the registry itself")
 	}
 	maxBytes := cmp.Or(cfg.MaxBytes, defaultMaxBytes)
-	entries, err := otter.New(&otter.Options[key, *entry]{MaximumWeight: maxBytes, Weigher: weigh})
+	entries, err := otter.New(&otter.Options[uint64, *entry]{MaximumWeight: maxBytes, Weigher: weigh})
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Cache{
 		registry: registry, maxStale: cfg.MaxStale, logger: cmp.Or(cfg.Logger, slog.Default()), entries: entries,
+		seeds: [3]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()},
 		start: time.Now(), stop: stop,
 	}
 	c.followedUntil.Store(longAgo)
@@ -112,16 +118,25 @@ func (c *Cache) Stats() Stats {
 	}
 }
 
-// lookup returns a valid entry and its maximum age.
-func (c *Cache) lookup(k key) (*entry, time.Duration, bool) {
-	if e, ok := c.entries.GetIfPresent(k); ok {
+// lookup returns a valid entry and its maximum age, and counts it.
+func (c *Cache) lookup(q question) (*entry, time.Duration, bool) {
+	if e, ok := c.entries.GetIfPresent(c.hash(q)); ok && e.question == q {
 		if age, ok := c.age(e); ok {
 			c.hits.Add(1)
 			return e, age, true
 		}
 	}
-	c.misses.Add(1)
 	return nil, 0, false
+}
+
+// hash returns the key of a question. Questions with the same hash replace each other. Hashing
+// here, and not in the map, is twice as fast, and its nodes need not point to the texts.
+func (c *Cache) hash(q question) uint64 {
+	seed := c.seeds[0]
+	if q.check {
+		seed = c.seeds[1]
+	}
+	return maphash.String(seed, q.value) ^ maphash.String(c.seeds[2], q.namespace)
 }
 
 // age returns the maximum age of an entry; ok is false if the entry may have changed or is
@@ -136,22 +151,20 @@ func (c *Cache) age(e *entry) (age time.Duration, ok bool) {
 	return age, age <= c.maxStale && !c.invalidations.affect(e)
 }
 
-// newEntry returns an entry for an answer that the registry is about to give.
-func (c *Cache) newEntry() *entry {
-	return &entry{asOf: c.now(), pages: c.invalidations.pages.Load()}
-}
-
-// store adds an entry. It clones the strings of the key, which may be parts of larger ones.
-func (c *Cache) store(k key, e *entry) {
-	k.namespace, k.value = strings.Clone(k.namespace), strings.Clone(k.value)
-	c.entries.Set(k, e)
+// newEntry returns an entry for an answer that the registry is about to give. It clones the
+// texts of the question, which may be parts of larger ones.
+func (c *Cache) newEntry(q question) *entry {
+	q.namespace, q.value = unique.Make(q.namespace).Value(), strings.Clone(q.value)
+	e := &entry{question: q, asOf: c.now()}
+	e.pages.Store(c.invalidations.pages.Load())
+	return e
 }
 
 // weigh returns the approximate size of an entry in bytes.
-func weigh(k key, e *entry) uint32 {
+func weigh(_ uint64, e *entry) uint32 {
 	const fixed = 600 // the entry, its node in the cache, and the headers of its strings
-	size := fixed + len(k.namespace) + len(k.value)
-	r, v := &e.resolution, &e.availability
+	size := fixed + len(e.value)
+	r, v := &e.resolution, &e.availability[0]
 	size += len(r.Canonical) + len(r.Entity.Type) + len(r.Entity.ID) + len(v.Canonical) + len(v.Detail) + len(v.Value)
 	if r.To != nil {
 		size += fixed + len(r.To.Value) + len(r.To.Canonical)
@@ -171,14 +184,15 @@ const longAgo = -1 << 62
 // Resolve returns where a name leads, or led at most MaxStale ago: [dibs.Resolution.Age] is
 // the maximum age. Callers share the result, and must not change what it points to.
 func (c *Cache) Resolve(ctx context.Context, namespace, value string) (dibs.Resolution, error) {
-	k := key{namespace: namespace, value: value}
-	if e, age, ok := c.lookup(k); ok {
+	q := question{namespace: namespace, value: value}
+	if e, age, ok := c.lookup(q); ok {
 		r := e.resolution
 		r.Age = age
 		return r, nil
 	}
-	e := c.newEntry()
-	r, err := c.registry.Resolve(ctx, namespace, value)
+	c.misses.Add(1)
+	e := c.newEntry(q)
+	r, err := c.registry.Resolve(ctx, e.namespace, e.value)
 	if err != nil {
 		return r, err
 	}
@@ -188,32 +202,59 @@ func (c *Cache) Resolve(ctx context.Context, namespace, value string) (dibs.Reso
 	// key, and dates pass without an event: so such entries are not lasting.
 	leads := r.Outcome == dibs.ResolveActive || r.Outcome == dibs.ResolveMoved
 	e.lasting = leads && r.Until.IsZero() && c.seesPolicies.Load()
-	e.dependsOn = [2]uint32{slotOf(dibs.NameID(namespace, r.Canonical)), slotOf(dibs.EntityID(dibs.ScopeOf(namespace), r.Entity))}
-	c.store(k, e)
+	e.dependsOn = [2]uint32{slotOf(dibs.NameID(e.namespace, r.Canonical)), slotOf(dibs.EntityID(dibs.ScopeOf(e.namespace), r.Entity))}
+	c.entries.Set(c.hash(q), e)
 	return r, nil
 }
 
 // Check reports whether values can be reserved, or could be at most MaxStale ago. A name
 // that is available here may be taken: only Reserve decides. Requests with an entity or with
-// suggestions go to the registry.
+// suggestions go to the registry. Callers share the results, and must not change them.
 func (c *Cache) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error) {
 	if !request.Entity.IsZero() || request.Suggest > 0 || len(request.Values) == 0 {
-		return c.registry.Check(ctx, request)
+		return c.registry.Check(ctx, clone(request))
 	}
+	if len(request.Values) == 1 {
+		if e, _, ok := c.lookup(question{request.Namespace, request.Values[0], true}); ok {
+			return e.availability[:], nil
+		}
+	}
+	return c.checkAll(ctx, clone(request))
+}
+
+// clone returns a request that shares no memory with the original. So the compiler knows that
+// Check does not keep the original, and callers need not allocate it.
+func clone(r dibs.CheckRequest) dibs.CheckRequest {
+	cloned := dibs.CheckRequest{
+		Namespace: strings.Clone(r.Namespace), Suggest: r.Suggest,
+		Entity: dibs.Entity{Type: strings.Clone(r.Entity.Type), ID: strings.Clone(r.Entity.ID)},
+	}
+	for _, value := range r.Values {
+		cloned.Values = append(cloned.Values, strings.Clone(value))
+	}
+	for _, part := range r.Parts {
+		cloned.Parts = append(cloned.Parts, strings.Clone(part))
+	}
+	return cloned
+}
+
+func (c *Cache) checkAll(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error) {
 	answers := make([]dibs.Availability, len(request.Values))
 	var missing []string
-	var indexes []int // of the missing values
+	var entries []*entry // of the missing values
+	var indexes []int
 	for i, value := range request.Values {
-		if e, _, ok := c.lookup(key{request.Namespace, value, true}); ok {
-			answers[i] = e.availability
+		q := question{request.Namespace, value, true}
+		if e, _, ok := c.lookup(q); ok {
+			answers[i] = e.availability[0]
 		} else {
-			missing, indexes = append(missing, value), append(indexes, i)
+			missing, entries, indexes = append(missing, value), append(entries, c.newEntry(q)), append(indexes, i)
 		}
 	}
 	if len(missing) == 0 {
 		return answers, nil
 	}
-	blank := *c.newEntry()
+	c.misses.Add(uint64(len(missing)))
 	request.Values = missing
 	found, err := c.registry.Check(ctx, request)
 	if err != nil {
@@ -221,13 +262,13 @@ func (c *Cache) Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Av
 	}
 	for i, availability := range found {
 		answers[indexes[i]] = availability
-		e := blank
-		e.availability = availability
+		e := entries[i]
+		e.availability[0] = availability
 		// Look-alikes and dates change availability without an event of the name itself: so
 		// no such entry is lasting.
 		name := slotOf(dibs.NameID(request.Namespace, availability.Canonical))
 		e.dependsOn = [2]uint32{name, name}
-		c.store(key{request.Namespace, missing[i], true}, &e)
+		c.entries.Set(c.hash(e.question), e)
 	}
 	return answers, nil
 }

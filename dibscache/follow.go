@@ -126,6 +126,9 @@ type invalidations struct {
 // add adds a page of events, and reports whether it invalidates everything. With all set it
 // does.
 func (v *invalidations) add(events []dibs.Event, all bool) (invalidatesAll bool) {
+	if len(events) == 0 && !all {
+		return false
+	}
 	page := v.pages.Load() + 1
 	for i := range events {
 		e := &events[i]
@@ -148,9 +151,18 @@ func (v *invalidations) add(events []dibs.Event, all bool) (invalidatesAll bool)
 	return all
 }
 
-// affect reports whether a page since the entry's invalidates the entry.
+// affect reports whether a page since the entry's invalidates the entry. If not, it is so up to
+// the last page: the slots are then not looked up again before the next one.
 func (v *invalidations) affect(e *entry) bool {
-	return v.all.Load() > e.pages || v.last[e.dependsOn[0]].Load() > e.pages || v.last[e.dependsOn[1]].Load() > e.pages
+	pages, seen := v.pages.Load(), e.pages.Load()
+	if pages == seen {
+		return false
+	}
+	if v.all.Load() > seen || v.last[e.dependsOn[0]].Load() > seen || v.last[e.dependsOn[1]].Load() > seen {
+		return true
+	}
+	e.pages.Store(pages)
+	return false
 }
 
 // slotOf returns the slot of a name or an entity, whose ID is a hash.

@@ -31,32 +31,48 @@ type requestInfo struct {
 	hidden  atomic.Bool // a reservation was hidden from the caller
 }
 
+// adapter gives the API library the routes of a server. Each of its calls authenticates.
+type adapter struct{ *Server }
+
+// Handle adds a call.
+func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
+	kind, quick := kindOf(op), a.quick[op.OperationID]
+	a.handle(op.Method+" "+op.Path, func(x *exchange, r *http.Request) {
+		leave, p := a.authenticate(x, r, kind)
+		if p != nil {
+			writeProblem(x, p)
+			return
+		}
+		defer leave()
+		if quick == nil || !quick(x, r) {
+			handler(humago.NewContext(op, r, x))
+		}
+		if x.context.info.hidden.Load() {
+			a.cfg.Metrics.deny(access.Hidden)
+		}
+	})
+}
+
 // authenticate identifies the caller and checks its limits, before the body is read.
-func (s *Server) authenticate(ctx huma.Context, next func(huma.Context)) {
-	r, w := humago.Unwrap(ctx)
-	info := &requestInfo{visitor: s.limits.proxies.Visitor(r), kind: kindOf(ctx.Operation()), header: w.Header()}
+func (s *Server) authenticate(x *exchange, r *http.Request, kind kind) (leave func(), p *problem) {
+	info := &x.context.info
+	info.kind, info.header = kind, x.Header()
 	info.fresh = strings.Contains(strings.ToLower(r.Header.Get("Cache-Control")), "no-cache")
-	var p *problem
-	if info.caller, p = s.signIn(r, info.visitor); p == nil {
-		p = s.charge(info, info.kind, 1)
+	info.visitor = s.limits.proxies.Visitor(r)
+	if info.caller, p = s.signIn(r, info.visitor); p != nil {
+		return nil, p
 	}
-	leave := func() {}
-	if p == nil {
-		leave, p = s.takeShare(r, info.caller.Name)
+	if p := s.charge(info, kind, 1); p != nil {
+		return nil, p
 	}
-	if p != nil {
-		writeProblem(w, p)
-		return
+	if leave, p = s.takeShare(r, info.caller.Name); p != nil {
+		return nil, p
 	}
-	defer leave()
-	connectionOf(r).markAuthenticated()
+	x.conn.markAuthenticated()
 	if unbounded(r) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		_ = http.NewResponseController(x).SetWriteDeadline(time.Time{})
 	}
-	next(huma.WithValue(ctx, infoKey{}, info))
-	if info.hidden.Load() {
-		s.cfg.Metrics.deny(access.Hidden)
-	}
+	return leave, nil
 }
 
 // identify returns the caller of a request, or a problem. If there is an Authorization header,

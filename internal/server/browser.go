@@ -19,7 +19,7 @@ func (s *Server) trusted(r *http.Request) *problem {
 		s.cfg.Metrics.deny(access.CrossOrigin)
 		return newProblem(http.StatusForbidden, "CROSS_ORIGIN", "pages of other sites may not change anything here")
 	}
-	if said := r.Header.Get("Content-Type"); said != "" && r.ContentLength != 0 {
+	if said := r.Header.Get("Content-Type"); said != "" && said != "application/json" && r.ContentLength != 0 {
 		// A form, for example, can send a body that looks like JSON.
 		if kind, _, err := mime.ParseMediaType(said); err != nil || kind != "application/json" {
 			s.cfg.Metrics.deny(access.NotJSON)

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -25,46 +23,81 @@ import (
 // a failure of the server.
 const statusClientGone = 499
 
-// wrap adds to the mux what every request needs: a deadline, admission, recovery from panics,
-// problems for unknown paths, logs and metrics.
-func (s *Server) wrap(next *http.ServeMux) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		out := &recorder{ResponseWriter: w}
-		r = s.traced(r)
-		original := r // its context ends when the client disconnects, not at the deadline below
-		r, body, cancel := s.withDeadline(w, r, start)
-		out.body = body
-		defer func() {
-			cancel()
-			body.abandon()
-			s.finish(out, original, start, recover())
-		}()
-		out.Header().Set("X-Content-Type-Options", "nosniff")
-		if s.draining.Load() {
-			out.Header().Set("Connection", "close")
-		}
-		if s.origins.answer(out, r) {
-			return
-		}
-		handler, pattern := next.Handler(r)
-		out.route = pattern
-		leave, p := s.admit(out, r)
+// ServeHTTP answers a request. To every request it adds a deadline, admission, recovery from
+// panics, problems for unknown paths, logs and metrics.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x, r := s.newExchange(w, s.traced(r))
+	defer func() {
+		x.end()
+		s.finish(x, r.Method, recover())
+	}()
+	x.Header()["X-Content-Type-Options"] = noSniff
+	if s.draining.Load() {
+		x.Header().Set("Connection", "close")
+	}
+	if s.origins.answer(x, r) {
+		return
+	}
+	if s.mux.ServeHTTP(&x.routing, r); !x.routing.found {
+		s.unrouted(x, r)
+	}
+}
+
+// handle adds a route.
+func (s *Server) handle(pattern string, handler func(*exchange, *http.Request)) {
+	route := s.cfg.Metrics.route(pattern)
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		routing := w.(*routing)
+		routing.found = true
+		x := routing.exchange
+		x.route = route
+		leave, p := s.admit(x, r)
 		if p != nil {
-			writeProblem(out, p)
+			writeProblem(x, p)
 			return
 		}
 		defer leave()
-		if pattern == "" {
-			s.notFound(out, r, handler)
-			return
-		}
 		if p := s.trusted(r); p != nil {
-			writeProblem(out, p)
+			writeProblem(x, p)
 			return
 		}
-		next.ServeHTTP(out, r)
+		handler(x, r)
 	})
+}
+
+// unrouted answers a request without a handler: an unknown path or method with a problem, and an
+// unclean path with the redirect of the mux's own handler.
+func (s *Server) unrouted(x *exchange, r *http.Request) {
+	leave, p := s.admit(x, r)
+	if p != nil {
+		writeProblem(x, p)
+		return
+	}
+	defer leave()
+	switch x.routing.status {
+	case http.StatusMethodNotAllowed:
+		allowed := x.routing.header.Get("Allow")
+		x.Header().Set("Allow", allowed)
+		detail := fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, allowed)
+		writeProblem(x, newProblem(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", detail))
+	case http.StatusNotFound:
+		writeProblem(x, newProblem(http.StatusNotFound, "NOT_FOUND", "no such path: see /docs for all paths"))
+	default:
+		s.redirect(x, r)
+	}
+}
+
+// redirect redirects from an unclean path.
+func (s *Server) redirect(x *exchange, r *http.Request) {
+	handler, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		x.route = s.cfg.Metrics.route(pattern)
+		if p := s.trusted(r); p != nil {
+			writeProblem(x, p)
+			return
+		}
+	}
+	handler.ServeHTTP(x, r)
 }
 
 // streaming reports whether the request is for the event stream. The path is checked because a
@@ -79,137 +112,42 @@ func longRunning(r *http.Request) bool {
 	return r.Method == http.MethodPost && slices.Contains([]string{recanonicalizePath, sweepPath, forgetPath}, r.URL.Path)
 }
 
-// notFound answers an unknown path or method with a problem, and an unclean path with the redirect
-// of the mux's own handler.
-func (s *Server) notFound(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	out := &errorFilter{ResponseWriter: w}
-	handler.ServeHTTP(out, r)
-	switch out.status {
-	case http.StatusMethodNotAllowed:
-		detail := fmt.Sprintf("method %s not allowed; allowed: %s", r.Method, w.Header().Get("Allow"))
-		writeProblem(w, newProblem(out.status, "METHOD_NOT_ALLOWED", detail))
-	case http.StatusNotFound:
-		writeProblem(w, newProblem(out.status, "NOT_FOUND", "no such path: see /docs for all paths"))
-	}
-}
-
 // finish answers a panic, and counts and logs the request.
-func (s *Server) finish(w *recorder, r *http.Request, start time.Time, panicked any) {
+func (s *Server) finish(x *exchange, method string, panicked any) {
 	if panicked != nil {
 		if err, ok := panicked.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(panicked)
 		}
-		s.cfg.Logger.Error("request panicked", "panic", fmt.Sprint(panicked), "route", w.route, "stack", string(debug.Stack()))
-		if w.status == 0 {
-			writeProblem(w, newProblem(http.StatusInternalServerError, "INTERNAL", "internal error; see the server's log"))
+		s.cfg.Logger.Error("request panicked", "panic", fmt.Sprint(panicked), "route", x.route.name, "stack", string(debug.Stack()))
+		if x.status == 0 {
+			writeProblem(x, newProblem(http.StatusInternalServerError, "INTERNAL", "internal error; see the server's log"))
 		}
 	}
-	took := time.Since(start)
-	route, status := cmp.Or(w.route, "none"), w.status
-	if status == http.StatusServiceUnavailable && r.Context().Err() != nil {
+	ctx := x.context.Context // it ends when the client disconnects, not at the deadline
+	took := time.Since(x.start)
+	status := x.status
+	if status == http.StatusServiceUnavailable && ctx.Err() != nil {
 		status = statusClientGone
 	}
-	s.cfg.Metrics.requests(route, status, took)
-	trace := endTrace(r.Context(), r.Method, route, status)
+	x.route.count(status, took)
+	var trace []any
+	if s.cfg.TracerProvider != nil {
+		trace = endTrace(ctx, method, x.route.name, status)
+	}
 	level := slog.LevelDebug
-	if status >= 500 && status != http.StatusServiceUnavailable && !w.shed { // those are logged at most every few seconds
+	if status >= 500 && status != http.StatusServiceUnavailable && !x.shed { // those are logged at most every few seconds
 		level = slog.LevelWarn
 	}
+	if !s.cfg.Logger.Enabled(ctx, level) {
+		return
+	}
 	// Neither path nor query: they contain values.
-	s.cfg.Logger.Log(r.Context(), level, "request",
-		append([]any{"route", route, "status", status, "ms", took.Milliseconds(), "bytes", w.bytes}, trace...)...)
-}
-
-// recorder records what was answered.
-type recorder struct {
-	http.ResponseWriter
-	body   *requestBody // of the request
-	route  string
-	status int
-	bytes  int64
-	shed   bool // rejected, because the server is overloaded
-}
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-		r.body.abandon()
-		if h := r.Header(); h.Get("Cache-Control") == "" {
-			h.Set("Cache-Control", "no-store")
-		}
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.WriteHeader(http.StatusOK)
-	}
-	n, err := r.ResponseWriter.Write(b)
-	r.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap is for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-// unreadTimeout is how long a client may take to send the rest of a body that the server does
-// not read. A client that takes longer loses its connection.
-const unreadTimeout = time.Second
-
-// withDeadline bounds the time for a request's body to arrive, for the work, and for the client
-// to accept the response. The work of an unbounded request is bounded only until its caller is
-// authenticated, see [Server.authenticate].
-func (s *Server) withDeadline(w http.ResponseWriter, r *http.Request, start time.Time) (*http.Request, *requestBody, context.CancelFunc) {
-	deadline := start.Add(s.cfg.RequestTimeout)
-	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(deadline.Add(s.cfg.RequestTimeout)) // leaves time to send a problem about the deadline
-	ctx, cancel := r.Context(), context.CancelFunc(func() {})
-	if !unbounded(r) {
-		ctx, cancel = context.WithDeadline(ctx, deadline)
-	}
-	r = r.WithContext(ctx)
-	if r.Body == nil || r.Body == http.NoBody {
-		return r, nil, cancel
-	}
-	_ = control.SetReadDeadline(deadline)
-	body := &requestBody{ReadCloser: r.Body, control: control, unreadTimeout: min(unreadTimeout, s.cfg.RequestTimeout)}
-	r.Body = body
-	return r, body, cancel
+	s.cfg.Logger.Log(ctx, level, "request",
+		append([]any{"route", x.route.name, "status", status, "ms", took.Milliseconds(), "bytes", x.bytes}, trace...)...)
 }
 
 // unbounded reports whether a request may take longer than the request timeout.
 func unbounded(r *http.Request) bool { return streaming(r) || longRunning(r) }
-
-// requestBody is a body that must arrive by a deadline. Nil means that there is no body.
-type requestBody struct {
-	io.ReadCloser
-	control       *http.ResponseController
-	unreadTimeout time.Duration
-	ended         bool // it was read to its end
-	abandoned     bool // the rest is not needed
-}
-
-// Read clears the deadline at the end of the body. From then on net/http itself reads from the
-// connection, to notice a disconnect; a deadline would cancel the contexts of this request and
-// of every later one on the connection.
-func (b *requestBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) && !b.ended {
-		b.ended = true
-		_ = b.control.SetReadDeadline(time.Time{})
-	}
-	return n, err
-}
-
-// abandon shortens the deadline for what was not read: net/http reads the rest of a body before
-// it sends a response.
-func (b *requestBody) abandon() {
-	if b != nil && !b.ended && !b.abandoned {
-		b.abandoned = true
-		_ = b.control.SetReadDeadline(time.Now().Add(b.unreadTimeout))
-	}
-}
 
 // The attributes of a request's span, by OpenTelemetry's conventions for HTTP, without url.path:
 // it contains values.

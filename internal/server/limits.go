@@ -205,38 +205,38 @@ func alwaysAdmitted(r *http.Request) bool {
 
 // admit admits a request or rejects it, before its body is read and before its caller is
 // authenticated. The caller of admit must call leave when an admitted request ends.
-func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) {
+func (s *Server) admit(x *exchange, r *http.Request) (leave func(), p *problem) {
 	leave = func() {}
-	surplus := connectionOf(r).surplus
+	surplus := x.conn.surplus
 	if surplus {
-		w.Header().Set("Connection", "close")
+		x.Header().Set("Connection", "close")
 	}
 	switch {
 	case alwaysAdmitted(r):
 		return leave, nil
 	case surplus:
-		return nil, s.shed(w, byConnections)
+		return nil, s.shed(x, byConnections)
 	}
-	if p := s.chargeAddress(w, r); p != nil {
+	if p := s.chargeAddress(x, r); p != nil {
 		return nil, p
 	}
 	if streaming(r) {
 		if s.limits.streams.Acquire(r.Context()) != limit.Admitted {
-			return nil, s.shed(w, byStreams)
+			return nil, s.shed(x, byStreams)
 		}
 		return s.limits.streams.Release, nil
 	}
-	leaveShare, p := s.enterShare(w, r)
+	leaveShare, p := s.enterShare(x, r)
 	if p != nil {
 		return nil, p
 	}
 	switch s.limits.gate.Acquire(r.Context()) {
 	case limit.QueueFull:
 		leaveShare()
-		return nil, s.shed(w, byInFlight)
+		return nil, s.shed(x, byInFlight)
 	case limit.TimedOut:
 		leaveShare()
-		return nil, s.shed(w, byQueue)
+		return nil, s.shed(x, byQueue)
 	case limit.Admitted:
 	}
 	s.cfg.Metrics.inFlight.Inc()
@@ -249,11 +249,11 @@ func (s *Server) admit(w *recorder, r *http.Request) (leave func(), p *problem) 
 
 // enterShare takes one of the slots of the request's caller. All requests without credentials
 // share the same slots.
-func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *problem) {
+func (s *Server) enterShare(x *exchange, r *http.Request) (leave func(), p *problem) {
 	caller := credentials(r)
 	leaveShare, entry := s.limits.gateByCredentials.Acquire(r.Context(), caller)
 	if entry != limit.Admitted {
-		return nil, s.notEntered(w, entry)
+		return nil, s.notEntered(x, entry)
 	}
 	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
 		return leaveShare, nil
@@ -261,12 +261,12 @@ func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *prob
 	leaveLarge, entry := s.limits.largeByCredentials.Acquire(r.Context(), caller)
 	if entry != limit.Admitted {
 		leaveShare()
-		return nil, s.notEntered(w, entry)
+		return nil, s.notEntered(x, entry)
 	}
 	if s.limits.large.Acquire(r.Context()) != limit.Admitted {
 		leaveLarge()
 		leaveShare()
-		return nil, s.shed(w, byInFlight)
+		return nil, s.shed(x, byInFlight)
 	}
 	return func() {
 		s.limits.large.Release()
@@ -276,11 +276,11 @@ func (s *Server) enterShare(w *recorder, r *http.Request) (leave func(), p *prob
 }
 
 // notEntered returns the problem for a request whose caller has no free slot.
-func (s *Server) notEntered(w *recorder, entry limit.Admission) *problem {
+func (s *Server) notEntered(x *exchange, entry limit.Admission) *problem {
 	if entry == limit.QueueFull {
 		return s.overShare("requests")
 	}
-	return s.shed(w, byQueue)
+	return s.shed(x, byQueue)
 }
 
 // takeShare takes one of the requests, or of the streams, that a caller may have open at once.
@@ -324,9 +324,9 @@ func (s *Server) chargeAddress(w http.ResponseWriter, r *http.Request) *problem 
 
 // shed returns the problem for a request that the server has no capacity for. Retry-After varies,
 // so that not all clients come back at the same time.
-func (s *Server) shed(w *recorder, reason limitReason) *problem {
+func (s *Server) shed(x *exchange, reason limitReason) *problem {
 	s.rejected(reason)
-	w.shed = true
+	x.shed = true
 	return &overloaded[rand.IntN(len(overloaded))]
 }
 

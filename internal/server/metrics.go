@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,9 +83,33 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-func (m *Metrics) requests(route string, status int, took time.Duration) {
-	m.httpTotal.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
+// route counts the requests of one route. It keeps the metrics of the statuses that it has
+// seen: to find one by its labels costs more than to count.
+type route struct {
+	name    string
+	total   *prometheus.CounterVec
+	seconds func() prometheus.Observer
+	known   atomic.Pointer[map[int]prometheus.Counter] // by status; never changed, but replaced
+}
+
+func (m *Metrics) route(name string) *route {
+	r := &route{name: name, total: m.httpTotal}
+	r.seconds = sync.OnceValue(func() prometheus.Observer { return m.httpSeconds.WithLabelValues(name) })
+	r.known.Store(&map[int]prometheus.Counter{})
+	return r
+}
+
+func (r *route) count(status int, took time.Duration) {
+	known := *r.known.Load()
+	counter, ok := known[status]
+	if !ok {
+		counter = r.total.WithLabelValues(r.name, strconv.Itoa(status))
+		known = maps.Clone(known) // a status that another request adds meanwhile is found again
+		known[status] = counter
+		r.known.Store(&known)
+	}
+	counter.Inc()
+	r.seconds().Observe(took.Seconds())
 }
 
 func (m *Metrics) deny(reason access.Reason) { m.denied.WithLabelValues(string(reason)).Inc() }

@@ -22,10 +22,15 @@ import (
 
 // registerPages adds what is not part of the API: health, metrics and web pages.
 func (s *Server) registerPages() {
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, status{Status: "up"}) })
-	s.mux.HandleFunc("GET /readyz", s.ready)
-	s.mux.Handle("GET /metrics", s.needs(access.Stats, s.cfg.Metrics.Handler()))
+	s.page("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, status{Status: "up"}) }))
+	s.page("GET /readyz", http.HandlerFunc(s.ready))
+	s.page("GET /metrics", s.needs(access.Stats, s.cfg.Metrics.Handler()))
 	s.webPages()
+}
+
+// page adds a route that is not part of the API.
+func (s *Server) page(pattern string, handler http.Handler) {
+	s.handle(pattern, func(x *exchange, r *http.Request) { handler.ServeHTTP(x, r) })
 }
 
 // needs demands a right for a page that is not part of the API.
@@ -64,7 +69,7 @@ const htmlType, scriptType = "text/html; charset=utf-8", "text/javascript; chars
 func (s *Server) webPages() {
 	s.descriptions()
 	page := func(pattern, contentType, policy, content string) {
-		s.mux.Handle(pattern, inBrowser(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.page(pattern, inBrowser(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
 			_, _ = w.Write([]byte(content))
 		})))
@@ -74,8 +79,8 @@ func (s *Server) webPages() {
 	// has images in its style sheet, and calls this server.
 	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
 	page("GET /docs/start.js", scriptType, "", docsScript)
-	s.mux.Handle("GET /docs/", inBrowser("", asset(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"}))))
-	s.mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
+	s.page("GET /docs/", inBrowser("", asset(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"}))))
+	s.page("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
 }
 
 // descriptions adds the OpenAPI documents, in the formats that tools want. Each is rendered at its
@@ -83,7 +88,7 @@ func (s *Server) webPages() {
 func (s *Server) descriptions() {
 	document := func(path, contentType string, render func() ([]byte, error)) {
 		text := sync.OnceValues(render)
-		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+		s.page("GET "+path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			body, err := text()
 			if err != nil {
 				writeProblem(w, s.problemOf(err))
@@ -91,7 +96,7 @@ func (s *Server) descriptions() {
 			}
 			w.Header().Set("Content-Type", contentType)
 			_, _ = w.Write(body)
-		})
+		}))
 	}
 	api := s.api.OpenAPI()
 	document("/openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(api) })

@@ -23,18 +23,9 @@ func (s *Server) registerResolve() {
 		op.Responses = movedResponses("An old name: Location is the resolve call for the present name.", moved...)
 		return op
 	}
-	inURL := func(redirect func(int) int) func(context.Context, *ByName) (*resolved, error) {
-		return func(ctx context.Context, in *ByName) (*resolved, error) {
-			if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
-				return nil, err
-			}
-			return s.resolve(ctx, in.Namespace, in.Value, redirect)
-		}
-	}
-	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", 301, 302, 307, 308),
-		inURL(func(status int) int { return status }))
+	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", 301, 302, 307, 308), s.resolveName)
 	register(s, operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", 307, 308),
-		inURL(keepMethod))
+		func(ctx context.Context, in *ByName) (*resolved, error) { return s.resolveInURL(ctx, in, keepMethod) })
 	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", 307, 308),
 		func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
 			if err := s.may(ctx, access.Resolve, in.Body.Namespace); err != nil {
@@ -75,12 +66,23 @@ type resolved struct {
 	Body         wire.Resolution
 }
 
+func (s *Server) resolveName(ctx context.Context, in *ByName) (*resolved, error) {
+	return s.resolveInURL(ctx, in, func(status int) int { return status })
+}
+
+func (s *Server) resolveInURL(ctx context.Context, in *ByName, redirect func(int) int) (*resolved, error) {
+	if err := s.mayInURL(ctx, access.Resolve, in.Namespace, "/v1/resolve"); err != nil {
+		return nil, err
+	}
+	return s.resolve(ctx, in.Namespace, in.Value, redirect)
+}
+
 func (s *Server) resolve(ctx context.Context, namespace, value string, redirect func(int) int) (*resolved, error) {
 	r, err := s.reader(ctx).Resolve(ctx, namespace, value)
 	if err != nil {
 		return nil, err
 	}
-	keep := fmt.Sprintf("max-age=%d", max(0, s.cfg.MaxStale-r.Age)/time.Second)
+	keep := "max-age=" + strconv.Itoa(int(max(0, s.cfg.MaxStale-r.Age)/time.Second))
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
 		p := unresolved(r)
 		p.header = http.Header{"Cache-Control": {keep}}
@@ -114,6 +116,9 @@ func unresolved(r dibs.Resolution) *problem {
 
 // headerText percent-encodes what is not visible ASCII, to make a text fit for a header.
 func headerText(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '%' }) {
+		return s
+	}
 	var out []byte
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' || s[i] == '%' {

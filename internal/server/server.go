@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/singleflight"
 
@@ -77,7 +76,8 @@ type Server struct {
 	cfg     Config
 	mux     *http.ServeMux
 	api     huma.API
-	handler http.Handler
+	quick   map[string]quick // by operation
+	noRoute *route           // counts requests without a route
 	origins origins
 	limits  *limits
 
@@ -106,8 +106,9 @@ func New(cfg Config) *Server {
 	}
 	cfg.Metrics.observe(s)
 	s.streams, s.end = context.WithCancel(context.Background())
-	s.api = humago.New(s.mux, describe(cfg.Version))
-	s.api.UseMiddleware(s.authenticate)
+	s.noRoute = cfg.Metrics.route("none")
+	s.quick = s.quickCalls()
+	s.api = huma.NewAPI(describe(cfg.Version), adapter{s})
 	s.registerCommands()
 	s.registerQueries()
 	s.registerResolve()
@@ -115,12 +116,8 @@ func New(cfg Config) *Server {
 	s.registerOperate()
 	s.registerWebhooks()
 	s.registerPages()
-	s.handler = s.wrap(s.mux)
 	return s
 }
-
-// ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Drain makes /readyz answer 503, and ends all streams. Requests in flight go on;
 // http.Server.Shutdown waits for them.
