@@ -87,7 +87,8 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/pgtest", ""},
 	{"internal/proxytest", ""},
 	{"internal/servetest", ""},
-	{"internal/bench", "/ dibscache etcdstore internal/core internal/etcdtest internal/pgtest internal/server pgstore sqlitestore"},
+	{"internal/figures", ""},
+	{"internal/bench", "/ dibscache etcdstore internal/core internal/etcdtest internal/figures internal/pgtest internal/server pgstore sqlitestore"},
 	{"docs", ""},
 }
 

@@ -19,7 +19,7 @@ var (
 	only         = flag.String("only", "", "the goals to measure, such as S1,S5; all if empty. The results file is only written for all")
 	roundCount   = flag.Int("rounds", 3, "how many rounds each side is measured")
 	roundSeconds = flag.Float64("seconds", 3, "how long a round is measured")
-	poolSize     = flag.Int("pool", 0, "connections of the plain table's pool; 0 finds the best")
+	poolSize     = flag.Int("pool", 0, "connections of the pools of peers; 0 finds the best")
 	nameCount    = flag.Int("names", 100_000, "names of which the size is measured")
 	lapsedCount  = flag.Int("lapsed", 200_000, "lapsed holds to be swept")
 	profileDir   = flag.String("profile", "", "folder for CPU profiles of our side; also prints PostgreSQL's top statements")
@@ -34,7 +34,7 @@ func TestGoals(t *testing.T) {
 	}
 	l := &lab{
 		TB: t, rounds: *roundCount, length: time.Duration(*roundSeconds * float64(time.Second)),
-		callers: 10_000, names: *nameCount, lapsed: *lapsedCount, pool: poolSize,
+		callers: 10_000, names: *nameCount, lapsed: *lapsedCount, pools: poolsOf(*poolSize),
 	}
 	if *profileDir != "" {
 		l.profile = &profile{dir: *profileDir}
@@ -59,7 +59,7 @@ func TestGoals(t *testing.T) {
 	if t.Failed() || *only != "" || *resultsFile == "" {
 		return
 	}
-	l.must(newResults(l.version(), l.rounds, l.length, rows).write(*resultsFile))
+	l.must(newResults(l.version(), l.rounds, l.length, rows).Write(*resultsFile))
 }
 
 // chooseGoals returns the goals of a list of ids; all if it is empty.
@@ -81,7 +81,7 @@ func chooseGoals(t *testing.T, ids string) []goal {
 
 // Each goal is measured briefly, on real engines, to keep the code working.
 func TestEveryGoalCanBeMeasured(t *testing.T) {
-	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, pool: new(16)}
+	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, pools: poolsOf(16)}
 	l.connect(pgtest.Start(t, pgtest.Options{}))
 	t.Run("in parallel", func(t *testing.T) {
 		for _, g := range goals {
@@ -96,7 +96,7 @@ func TestEveryGoalCanBeMeasured(t *testing.T) {
 		}
 		t.Run("pool", func(t *testing.T) {
 			t.Parallel()
-			if best := l.in(t).findBestPool(); !slices.Contains(poolSizes, best) {
+			if best := l.in(t).findBestPool(bareTable, openPlain); !slices.Contains(poolSizes, best) {
 				t.Errorf("the best pool has %d connections, of %v", best, poolSizes)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // fillers is how many callers fill a registry: enough for batches of a usual size.
@@ -16,9 +18,9 @@ const fillers = 64
 func bytesPerName(l *lab) []row {
 	afterLoad, rewritten := l.sizeOnPostgres()
 	return []row{
-		{what: "bytes per name on PostgreSQL, after load", unit: bytesOnDisk, ours: sample{afterLoad}, want: atMost(1000)},
-		{what: "bytes per name on PostgreSQL, after VACUUM FULL", unit: bytesOnDisk, ours: sample{rewritten}},
-		{what: "bytes per name on SQLite", unit: bytesOnDisk, ours: sample{l.sizeOnSQLite()}, want: atMost(600)},
+		{what: "bytes per name on PostgreSQL, after load", unit: figures.Bytes, ours: figuresOf(afterLoad), want: atMost(1000)},
+		{what: "bytes per name on PostgreSQL, after VACUUM FULL", unit: figures.Bytes, ours: figuresOf(rewritten)},
+		{what: "bytes per name on SQLite", unit: figures.Bytes, ours: figuresOf(l.sizeOnSQLite()), want: atMost(600)},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // stampede is S6: many callers race for one name. Exactly one gets it, all get an answer
@@ -17,27 +18,31 @@ func stampede(l *lab) []row {
 		return openOnPostgres(l, dibs.Config{Observer: dibs.Observer{Batch: func(b dibs.BatchInfo) { commits.Add(int64(b.Commits)) }}})
 	}
 	var commitsEach sample
-	ours, peer := l.compare(counted, plainOnPostgres, func(c contender) float64 {
+	ours, peer := l.compare(counted, plainOnPostgres, func(c contender) reading {
 		l.race(c) // warms up
 		l.calm()
 		commits.Store(0)
 		var took time.Duration
 		races := 0
+		var processor float64
 		l.profiled(c, func() {
-			for more := lasting(l.length); races == 0 || more(); races++ {
-				took += l.race(c)
-			}
+			processor = l.metered(c, func() int {
+				for more := lasting(l.length); races == 0 || more(); races++ {
+					took += l.race(c)
+				}
+				return races * l.callers
+			})
 		})
 		if _, ours := c.(*registry); ours {
 			commitsEach = append(commitsEach, float64(commits.Load())/float64(races))
 		}
-		return float64(races*l.callers) / took.Seconds()
+		return reading{float64(races*l.callers) / took.Seconds(), processor}
 	})
-	race := thousands(float64(l.callers)) + " callers race for one name"
+	race := figures.Thousands(float64(l.callers)) + " callers race for one name"
 	return []row{
-		{what: race + ", answers", unit: perSecond, ours: ours, peer: peer, want: atLeast(4)},
-		{what: race + ", commits", unit: transactions, ours: commitsEach, want: atMost(10)},
-		{what: race + ", as counted by PostgreSQL", unit: transactions, ours: sample{l.countRace()}, want: atMost(10)},
+		{what: race + ", answers", unit: figures.PerSecond, ours: ours, against: bare, peer: peer, want: atLeast(4)},
+		{what: race + ", commits", unit: figures.Transactions, ours: figuresOf(commitsEach...), want: atMost(10)},
+		{what: race + ", as counted by PostgreSQL", unit: figures.Transactions, ours: figuresOf(l.countRace()), want: atMost(10)},
 	}
 }
 

@@ -148,6 +148,10 @@ func (c *Cluster) Kill(tb testing.TB) {
 	}
 }
 
+// Processes returns the IDs of the cluster's processes: the postmaster, one for each connection,
+// and the background ones. It returns none on systems without /proc.
+func (c *Cluster) Processes() []int { return processesIn(c.home.data()) }
+
 // processesIn returns the living processes whose working directory is this one.
 func processesIn(dir string) []int {
 	var pids []int
