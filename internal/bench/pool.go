@@ -42,7 +42,7 @@ func (l *lab) bestPool(peer string, open func(l *lab, connections int) contender
 func (l *lab) findBestPool(peer string, open func(l *lab, connections int) contender) int {
 	l.Helper()
 	short := l.in(l.TB)
-	short.length, short.profile = l.length/3, nil
+	short.length, short.rounds, short.profile = l.length/3, min(l.rounds, 2), nil
 	var sides []func() reading
 	for _, size := range poolSizes {
 		sides = append(sides, short.turn(func(l *lab) contender { return open(l, size) }, short.reserveRate))

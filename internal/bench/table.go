@@ -45,3 +45,17 @@ func printPeers(out io.Writer, rows []row) error {
 	}
 	return table.Flush()
 }
+
+// printCurves prints a line for each point.
+func printCurves(out io.Writer, curves []figures.Curve) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range curves {
+		fmt.Fprintf(table, "\n%s\t%s\tprocessor\n", c.X, c.Y)
+		for _, line := range c.Lines {
+			for _, p := range line.Points {
+				fmt.Fprintf(table, "%s, %s\t%s\t%s\n", line.Name, figures.Thousands(p.X), figures.Thousands(p.Y), figures.Micros(p.ProcessorMicros))
+			}
+		}
+	}
+	return table.Flush()
+}
