@@ -88,7 +88,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/proxytest", ""},
 	{"internal/servetest", ""},
 	{"internal/figures", ""},
-	{"internal/bench", "/ dibscache etcdstore internal/core internal/etcdtest internal/figures internal/pgtest internal/server pgstore sqlitestore"},
+	{"internal/bench", "/ dibscache dibsclient embedded etcdstore internal/core internal/etcdtest internal/figures internal/pgtest internal/server internal/workload pgstore profile sqlitestore"},
 	{"docs", ""},
 }
 

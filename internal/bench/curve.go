@@ -24,7 +24,7 @@ var curves = []curve{
 const (
 	onPostgres = "Dibs on PostgreSQL"
 	onSQLite   = "Dibs on SQLite"
-	bareLine   = "bare INSERT on PostgreSQL"
+	bareLine   = "bare on PostgreSQL"
 )
 
 // rateByCallers shows that callers share commits: more callers make larger batches.

@@ -27,12 +27,14 @@ type lab struct {
 	callers int           // callers of a stampede
 	names   int           // how many names the size is measured with
 	lapsed  int           // holds to be swept
+	asks    int           // how often each read of the API is asked
 	delay   time.Duration // by which answers of PostgreSQL come later
 
 	cluster *pgtest.Cluster
 	admin   *pgxpool.Pool // on the cluster's own database
 	pools   pools         // shared by all goals
 	profile *profile      // nil if none is wanted
+	program string        // the command line, for servers in processes of their own
 }
 
 // durable are the settings of a cluster that keeps commits when the power fails, with as

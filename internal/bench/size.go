@@ -35,19 +35,10 @@ func (l *lab) sizeOnPostgres() (afterLoad, rewritten float64) {
 	conn, err := pgx.Connect(l.Context(), r.where)
 	l.must(err)
 	defer func() { _ = conn.Close(l.Context()) }() // nothing is left to be sent
-	perName := func() float64 {
-		var size int64
-		err := conn.QueryRow(l.Context(), `
-			SELECT sum(pg_total_relation_size(c.oid))::bigint
-			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = 'dibs' AND c.relkind IN ('r', 'm')`).Scan(&size)
-		l.must(err)
-		return float64(size) / float64(l.names)
-	}
-	afterLoad = perName()
+	afterLoad = l.sizeOfSchema(r.where) / float64(l.names)
 	_, err = conn.Exec(l.Context(), "VACUUM FULL")
 	l.must(err)
-	return afterLoad, perName()
+	return afterLoad, l.sizeOfSchema(r.where) / float64(l.names)
 }
 
 // sizeOnSQLite returns the size of the file after it is closed. The write-ahead log is not

@@ -99,11 +99,17 @@ func (l *lab) countTransactions(work func(contender)) (count int64) {
 	work(r)
 	l.must(r.Close())
 	database := l.databaseOf(r.where)
-	// Sessions report their counts when they end, which is asynchronous.
+	l.awaitNoSession(database)
+	l.must(l.admin.QueryRow(l.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = $1", database).Scan(&count))
+	return count
+}
+
+// awaitNoSession waits until a database has no session. Sessions report their counts when they
+// end, which is asynchronous.
+func (l *lab) awaitNoSession(database string) {
+	l.Helper()
 	const ended = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = $1)"
 	for all := false; !all; time.Sleep(10 * time.Millisecond) {
 		l.must(l.admin.QueryRow(l.Context(), ended, database).Scan(&all))
 	}
-	l.must(l.admin.QueryRow(l.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = $1", database).Scan(&count))
-	return count
 }
