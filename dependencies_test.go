@@ -88,6 +88,9 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/proxytest", ""},
 	{"internal/servetest", ""},
 	{"internal/figures", ""},
+	{"internal/queueing", "internal/figures"},
+	{"internal/scale", "internal/figures internal/queueing"},
+	{"internal/chart", "internal/figures internal/queueing"},
 	{"internal/bench", "/ dibscache dibsclient embedded etcdstore internal/core internal/etcdtest internal/figures internal/pgtest internal/server internal/workload pgstore profile sqlitestore"},
 	{"docs", ""},
 }

@@ -20,13 +20,6 @@ var curves = []curve{
 	{"latency", rateByCommitLatency},
 }
 
-// The lines of the curves. The model of docs/scale.md is compared with one of them.
-const (
-	onPostgres = "Dibs on PostgreSQL"
-	onSQLite   = "Dibs on SQLite"
-	bareLine   = "bare on PostgreSQL"
-)
-
 // rateByCallers shows that callers share commits: more callers make larger batches.
 func rateByCallers(l *lab) figures.Curve {
 	at := func(open func(*lab) contender) func(*lab, float64) func() reading {
@@ -37,7 +30,7 @@ func rateByCallers(l *lab) figures.Curve {
 	return figures.Curve{
 		ID: "callers", Title: "Reservations a second by the number of callers", X: "callers at once", Y: "reservations a second",
 		Lines: l.trace([]float64{1, 4, 16, 64, 256, 1024},
-			line{onPostgres, at(dibsOnPostgres)}, line{onSQLite, at(dibsOnSQLite)}, line{bareLine, at(plainOnPostgres)}),
+			line{figures.OnPostgres, at(dibsOnPostgres)}, line{figures.OnSQLite, at(dibsOnSQLite)}, line{figures.Bare, at(plainOnPostgres)}),
 	}
 }
 
@@ -53,7 +46,7 @@ func rateByCommitLatency(l *lab) figures.Curve {
 	}
 	return figures.Curve{
 		ID: "latency", Title: "Reservations a second by how much longer a commit takes", X: "added to each commit, ms", Y: "reservations a second",
-		Lines: l.trace([]float64{0, 1, 5, 20}, line{onPostgres, at(dibsOnPostgres)}, line{bareLine, at(plainOnPostgres)}),
+		Lines: l.trace([]float64{0, 1, 5, 20}, line{figures.OnPostgres, at(dibsOnPostgres)}, line{figures.Bare, at(plainOnPostgres)}),
 	}
 }
 

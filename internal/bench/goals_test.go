@@ -22,7 +22,7 @@ var (
 	roundSeconds = flag.Float64("seconds", 3, "how long a round is measured")
 	poolSize     = flag.Int("pool", 0, "connections of the pools of peers; 0 finds the best")
 	nameCount    = flag.Int("names", 100_000, "names of which the size is measured")
-	lapsedCount  = flag.Int("lapsed", 100_000, "lapsed holds to be swept")
+	lapsedCount  = flag.Int("lapsed", 50_000, "lapsed holds to be swept")
 	profileDir   = flag.String("profile", "", "folder for CPU profiles of our side; also prints PostgreSQL's top statements")
 	resultsFile  = flag.String("results", "../../bench/results.json", "the file for the results of all goals; empty for none")
 )
@@ -42,6 +42,7 @@ func TestGoals(t *testing.T) {
 	}
 	chosen, drawn := choose(t, *only)
 	l.startCluster()
+	others := l.watchMachine()
 	var rows []row
 	for _, g := range chosen {
 		t.Run(g.id, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestGoals(t *testing.T) {
 		return
 	}
 	results := newResults(l.version(), l.rounds, l.length, rows)
-	results.Curves = traced
+	results.Curves, results.Others = traced, others()
 	l.must(results.Write(*resultsFile))
 }
 

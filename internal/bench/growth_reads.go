@@ -103,7 +103,7 @@ func ask(client *http.Client, address string) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	_, err = io.Copy(io.Discard, response.Body)
 	return response.StatusCode, err
 }

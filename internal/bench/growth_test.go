@@ -45,6 +45,7 @@ func (l *lab) measureGrowth(folder string, kept pgtest.Options, ids string) figu
 	l.must(err)
 	kept.Folder = filepath.Join(folder, "postgres")
 	l.connect(pgtest.Start(l, kept))
+	others := l.watchMachine()
 	var (
 		rows  []row
 		loads = make(map[string]filled)
@@ -66,8 +67,8 @@ func (l *lab) measureGrowth(folder string, kept pgtest.Options, ids string) figu
 	fmt.Println()
 	l.must(printTable(os.Stdout, rows))
 	results := newResults(l.version(), l.rounds, l.length, rows)
-	results.Names = l.names
-	results.Curves = []figures.Curve{rateByNames(l.names, loads, []string{onPostgres, onSQLite})}
+	results.Names, results.Others = l.names, others()
+	results.Curves = []figures.Curve{rateByNames(l.names, loads, []string{figures.OnPostgres, figures.OnSQLite})}
 	l.must(printCurves(os.Stdout, results.Curves))
 	return results
 }
@@ -96,7 +97,7 @@ func TestGrowthCanBeMeasured(t *testing.T) {
 					t.Errorf("measured: %+v", r)
 				}
 			}
-			if line := run.Curve("names").Line(onSQLite); len(line.Points) == 0 || run.Names != l.names {
+			if line := run.Curve("names").Line(figures.OnSQLite); len(line.Points) == 0 || run.Names != l.names {
 				t.Errorf("the load is %+v", run.Curves)
 			}
 		})

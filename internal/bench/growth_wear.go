@@ -85,7 +85,7 @@ func backupAtSize(l *lab, e *estate) []row {
 	defer r.close()
 	target := filepath.Join(filepath.Dir(e.big), "backup.db")
 	_ = os.Remove(target) // of a run that was stopped
-	defer os.Remove(target)
+	defer func() { _ = os.Remove(target) }()
 
 	reserve := reserveNew(r)
 	quiet := l.load(r, fillers, reserve)

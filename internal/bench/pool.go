@@ -81,6 +81,6 @@ func (l *lab) openDatabase(connections int, schema string) *database {
 func (d *database) processes() []int { return d.cluster.Processes() }
 
 func (d *database) close() {
-	d.Pool.Close()
+	d.Close()
 	d.drop()
 }

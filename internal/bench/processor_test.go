@@ -24,6 +24,9 @@ func TestProcessor(t *testing.T) {
 	if used <= 0 {
 		t.Errorf("each call took %v µs", used)
 	}
+	if machineBusy() <= 0 {
+		t.Error("the machine has never done anything")
+	}
 	if gone := processorOf(-1); gone != 0 {
 		t.Errorf("a process that does not exist used %v", gone)
 	}

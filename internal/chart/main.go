@@ -39,7 +39,10 @@ func generate(root string) (map[string]string, error) {
 	for _, c := range append(speed.Curves, growth.Curves...) {
 		files[filepath.Join(root, "docs/charts", c.ID+".svg")] = draw(c)
 	}
-	parts := partsOf(speed, growth)
+	parts, err := partsOf(speed, growth)
+	if err != nil {
+		return nil, err
+	}
 	for _, page := range []string{"README.md", "docs/performance.md", "docs/scale.md"} {
 		path := filepath.Join(root, page)
 		text, err := os.ReadFile(path)

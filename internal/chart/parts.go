@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,8 +9,8 @@ import (
 )
 
 // partsOf returns the generated parts of pages, by the names in their markers.
-func partsOf(speed, growth figures.Run) map[string]string {
-	return map[string]string{
+func partsOf(speed, growth figures.Run) (map[string]string, error) {
+	parts := map[string]string{
 		"speed":   summary(speed),
 		"machine": machine(speed),
 		"goals":   goalTable(speed.Results),
@@ -21,6 +22,13 @@ func partsOf(speed, growth figures.Run) map[string]string {
 		"names":   curveTable(growth.Curve("names")),
 		"missed":  missedTable(append(speed.Results, growth.Results...)),
 	}
+	var err, failed error
+	parts["model"], err = modelTable(speed)
+	failed = errors.Join(failed, err)
+	parts["plan"], err = planTable(speed, growth)
+	failed = errors.Join(failed, err)
+	parts["costs"], err = costTable(speed, growth)
+	return parts, errors.Join(failed, err)
 }
 
 // table is a table of a page.
@@ -38,12 +46,19 @@ func (t *table) head(cells ...string) {
 	fmt.Fprintf(t, "%s|\n", strings.Repeat("|---", len(cells)))
 }
 
+// littleElse is the share of the processors that other programs may use in a run whose rates
+// mean something.
+const littleElse = 0.05
+
 // machine says where and how a run was measured.
 func machine(r figures.Run) string {
 	text := fmt.Sprintf("Measured on %s with %s and PostgreSQL %s, on a virtual machine whose %d cores are shared by program, engine and load: medians of %d interleaved rounds of %v s",
 		r.Date, r.Go, r.PostgreSQL, r.Cores, r.Rounds, r.Seconds)
 	if r.Names > 0 {
 		text += fmt.Sprintf(", at %s names", figures.Thousands(float64(r.Names)))
+	}
+	if r.Others > littleElse {
+		text += fmt.Sprintf(". Other programs used %.0f %% of the processors meanwhile: compare processor times, not rates", 100*r.Others)
 	}
 	return text + ".\n"
 }

@@ -47,10 +47,10 @@ var classes = []string{"a", "b", "c"}
 
 // classOf returns the look of a line, the same in all charts.
 func classOf(name string) string {
-	switch {
-	case strings.HasPrefix(name, "Dibs on PostgreSQL"):
+	switch name {
+	case figures.OnPostgres:
 		return classes[0]
-	case strings.HasPrefix(name, "Dibs"):
+	case figures.OnSQLite:
 		return classes[1]
 	default:
 		return classes[2]
@@ -69,7 +69,7 @@ type drawing struct {
 func draw(c figures.Curve) string {
 	d := &drawing{xs: valuesOfX(c)}
 	step := tickStep(highest(c))
-	d.max = step * math.Ceil(highest(c)/step)
+	d.max = step * max(math.Ceil(highest(c)/step), 1)
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="title">`, width, height, width, height)
 	d.printf(`  <title id="title">%s</title>`, html.EscapeString(c.Title))
 	d.printf("  <style>%s</style>", style)

@@ -14,15 +14,18 @@ import (
 // Run is one run of the benchmarks. It does not name the machine: its absolute figures are an
 // example, and cannot be compared with those of another one.
 type Run struct {
-	Date       string   `json:"date"`
-	Go         string   `json:"go"`
-	PostgreSQL string   `json:"postgresql"`
-	Cores      int      `json:"cores"`
-	Rounds     int      `json:"rounds"`
-	Seconds    float64  `json:"seconds"`         // of a round
-	Names      int      `json:"names,omitempty"` // of a run of make growth
-	Results    []Result `json:"results"`
-	Curves     []Curve  `json:"curves,omitempty"`
+	Date       string `json:"date"`
+	Go         string `json:"go"`
+	PostgreSQL string `json:"postgresql"`
+	Cores      int    `json:"cores"`
+	// Others is the share of the processors that other programs used meanwhile. Where it is
+	// large, rates and their ratios mean little, and processor times still do.
+	Others  float64  `json:"others"`
+	Rounds  int      `json:"rounds"`
+	Seconds float64  `json:"seconds"`         // of a round
+	Names   int      `json:"names,omitempty"` // of a run of make growth
+	Results []Result `json:"results"`
+	Curves  []Curve  `json:"curves,omitempty"`
 }
 
 // Result is a figure, compared with that of a peer or with a goal.
@@ -56,6 +59,13 @@ type Curve struct {
 	Y     string `json:"y"`
 	Lines []Line `json:"lines"`
 }
+
+// The lines of the curves.
+const (
+	OnPostgres = "Dibs on PostgreSQL"
+	OnSQLite   = "Dibs on SQLite"
+	Bare       = "bare on PostgreSQL"
+)
 
 // Line is one side of a curve.
 type Line struct {
