@@ -13,12 +13,16 @@ GOLANGCI_VERSION := v2.14.0
 FUZZTIME  ?= 30s
 BENCHTIME ?= 2s
 
-# Options of make bench: rounds, seconds per round, goals (S1,S5; all if empty), and
-# other flags, such as -profile=/tmp/profiles or -lapsed=1000000.
+# Options of make bench: rounds, seconds per round, goals and curves (S1,S5,callers; all if
+# empty), and other flags, such as -profile=/tmp/profiles or -lapsed=1000000.
 ROUNDS     ?= 3
-SECONDS    ?= 3
+SECONDS    ?= 2
 ONLY       ?=
 BENCHFLAGS ?=
+
+# How many names make growth has, and where it keeps them.
+NAMES     ?= 10000000
+GROWTHDIR ?= /tmp/dibs-growth
 
 # How many histories make histories checks on each engine.
 HISTORIES ?= 1000
@@ -97,6 +101,22 @@ fuzz-requests:
 ## bench: the goals, each compared with its peer; a run of all goals is written to bench/results.json
 bench: deps
 	$(GO) test -timeout 60m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)' $(BENCHFLAGS)
+
+## growth: the goals at NAMES names on SQLite and PostgreSQL, written to bench/growth.json. Ten million take
+## about an hour; the data stays in GROWTHDIR, and a run that was stopped continues there
+.PHONY: growth
+growth: deps
+	$(GO) test -timeout 300m -count 1 ./internal/bench -run '^TestGrowth$$' -v -growth $(NAMES) -folder $(GROWTHDIR) -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)'
+
+## charts: the charts and tables of docs/performance.md, from bench/results.json and bench/growth.json
+.PHONY: charts
+charts:
+	$(GO) run ./internal/chart
+
+## scale: the model of docs/scale.md
+.PHONY: scale
+scale:
+	$(GO) run ./internal/scale
 
 ## microbench: the Go benchmarks
 microbench: deps

@@ -43,7 +43,7 @@ var mayImport = []struct{ folder, packages string }{
 	// Engines.
 	{"memstore", "/ internal/record internal/backoff"},
 	{"sqlitestore", "/ internal/sqlrow internal/record internal/inflight internal/backoff"},
-	{"pgstore", "/ internal/sqlrow internal/wake internal/inflight internal/backoff"},
+	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff"},
 	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation"},
 	{"routestore", "/ internal/document internal/record internal/backoff"},
 
@@ -87,7 +87,11 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/pgtest", ""},
 	{"internal/proxytest", ""},
 	{"internal/servetest", ""},
-	{"internal/bench", "/ dibscache etcdstore internal/core internal/etcdtest internal/pgtest internal/server pgstore sqlitestore"},
+	{"internal/figures", ""},
+	{"internal/queueing", "internal/figures"},
+	{"internal/scale", "internal/figures internal/queueing"},
+	{"internal/chart", "internal/figures internal/queueing"},
+	{"internal/bench", "/ dibscache dibsclient embedded etcdstore internal/core internal/etcdtest internal/figures internal/pgtest internal/server internal/workload pgstore profile sqlitestore"},
 	{"docs", ""},
 }
 

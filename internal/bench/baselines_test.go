@@ -32,7 +32,7 @@ func TestBaselines(t *testing.T) {
 	if !*checkBaselines || testing.Short() || raceDetector {
 		t.Skip("run it alone with -baselines, or by make baselines")
 	}
-	l := &lab{TB: t, rounds: 3, length: 150 * time.Millisecond, short: true, callers: 2000, pool: new(8)}
+	l := &lab{TB: t, rounds: 3, length: 150 * time.Millisecond, short: true, callers: 2000, pools: poolsOf(8)}
 	l.connect(pgtest.Start(t, durable))
 	for _, g := range goals {
 		baseline, ok := baselines[g.id]
@@ -59,7 +59,7 @@ func TestBaselines(t *testing.T) {
 // not reach their goal: counts do not depend on the machine.
 func belowBaseline(rows []row, baseline target) (below []row) {
 	for _, r := range rows {
-		if len(r.peer) > 0 {
+		if r.compared() {
 			r.want = baseline
 		}
 		if !r.met() {
@@ -71,8 +71,8 @@ func belowBaseline(rows []row, baseline target) (below []row) {
 
 func TestBaselineIsForRatios(t *testing.T) {
 	t.Parallel()
-	ratio := row{what: "ratio", ours: sample{3}, peer: sample{1}, want: atLeast(5)}
-	count := row{what: "count", ours: sample{201}, want: atMost(200)}
+	ratio := row{what: "ratio", ours: figuresOf(3), peer: figuresOf(1), want: atLeast(5)}
+	count := row{what: "count", ours: figuresOf(201), want: atMost(200)}
 	if below := belowBaseline([]row{ratio}, atLeast(2)); len(below) != 0 {
 		t.Errorf("above the baseline: %v", below)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // cachedNames is how many names are read in turn: more than fit into the caches of the
@@ -44,25 +45,28 @@ func cachedReads(l *lab) []row {
 	}
 	rates := l.takeTurns(l.onOneCore(names, resolve), l.onOneCore(names, check))
 	return []row{
-		{what: "resolve in process, from the cache, one core", unit: perSecond, ours: rates[0], want: atLeast(4_000_000)},
-		{what: "check in process, from the cache, one core", unit: perSecond, ours: rates[1], want: atLeast(4_000_000)},
+		{what: "resolve in process, from the cache, one core", unit: figures.PerSecond, ours: rates[0], want: atLeast(4_000_000)},
+		{what: "check in process, from the cache, one core", unit: figures.PerSecond, ours: rates[1], want: atLeast(4_000_000)},
 	}
 }
 
 // onOneCore measures the calls a second of one goroutine, while Go has one core.
-func (l *lab) onOneCore(names []string, ask func(name string) error) func() float64 {
-	return func() float64 {
+func (l *lab) onOneCore(names []string, ask func(name string) error) func() reading {
+	return func() reading {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 		for _, name := range names { // once, to fill the cache
 			l.must(ask(name))
 		}
 		asked, began := 0, time.Now()
-		for time.Since(began) < l.length {
-			for _, name := range names {
-				l.must(ask(name))
+		processor := l.metered(nil, func() int {
+			for time.Since(began) < l.length {
+				for _, name := range names {
+					l.must(ask(name))
+				}
+				asked += len(names)
 			}
-			asked += len(names)
-		}
-		return float64(asked) / time.Since(began).Seconds()
+			return asked
+		})
+		return reading{float64(asked) / time.Since(began).Seconds(), processor}
 	}
 }

@@ -35,6 +35,8 @@ type confirmer interface {
 var (
 	_ confirmer = (*registry)(nil)
 	_ confirmer = (*plainTable)(nil)
+	_ confirmer = (*handTable)(nil)
+	_ confirmer = (*bulkTable)(nil)
 )
 
 var errTaken = errors.New("a new name is taken")
@@ -58,6 +60,14 @@ type registry struct {
 	where  string // a DSN or a path
 	l      *lab
 	remove func()
+	engine func() []int // its processes; nil if it has none
+}
+
+func (r *registry) processes() []int {
+	if r.engine == nil {
+		return nil
+	}
+	return r.engine()
 }
 
 func dibsOnPostgres(l *lab) contender { return openOnPostgres(l, dibs.Config{}) }
@@ -65,9 +75,11 @@ func dibsOnPostgres(l *lab) contender { return openOnPostgres(l, dibs.Config{}) 
 func openOnPostgres(l *lab, cfg dibs.Config) *registry {
 	l.Helper()
 	dsn, drop := l.newDatabase()
-	store, err := pgstore.Open(l.Context(), dsn, pgstore.Config{})
+	store, err := pgstore.Open(l.Context(), l.delayed(dsn), pgstore.Config{})
 	l.must(err)
-	return openRegistry(l, store, cfg, dsn, drop)
+	r := openRegistry(l, store, cfg, dsn, drop)
+	r.engine = l.cluster.Processes
+	return r
 }
 
 func dibsOnSQLite(l *lab) contender {

@@ -11,17 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/figures"
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
 var (
 	measureGoals = flag.Bool("goals", false, "measure the goals; takes minutes")
-	only         = flag.String("only", "", "the goals to measure, such as S1,S5; all if empty. The results file is only written for all")
+	only         = flag.String("only", "", "the goals and curves to measure, such as S1,S5,callers; all if empty. The results file is only written for all")
 	roundCount   = flag.Int("rounds", 3, "how many rounds each side is measured")
 	roundSeconds = flag.Float64("seconds", 3, "how long a round is measured")
-	poolSize     = flag.Int("pool", 0, "connections of the plain table's pool; 0 finds the best")
+	poolSize     = flag.Int("pool", 0, "connections of the pools of peers; 0 finds the best")
 	nameCount    = flag.Int("names", 100_000, "names of which the size is measured")
-	lapsedCount  = flag.Int("lapsed", 200_000, "lapsed holds to be swept")
+	lapsedCount  = flag.Int("lapsed", 50_000, "lapsed holds to be swept")
 	profileDir   = flag.String("profile", "", "folder for CPU profiles of our side; also prints PostgreSQL's top statements")
 	resultsFile  = flag.String("results", "../../bench/results.json", "the file for the results of all goals; empty for none")
 )
@@ -34,13 +35,14 @@ func TestGoals(t *testing.T) {
 	}
 	l := &lab{
 		TB: t, rounds: *roundCount, length: time.Duration(*roundSeconds * float64(time.Second)),
-		callers: 10_000, names: *nameCount, lapsed: *lapsedCount, pool: poolSize,
+		callers: 10_000, names: *nameCount, lapsed: *lapsedCount, pools: poolsOf(*poolSize),
 	}
 	if *profileDir != "" {
 		l.profile = &profile{dir: *profileDir}
 	}
-	chosen := chooseGoals(t, *only)
+	chosen, drawn := choose(t, *only)
 	l.startCluster()
+	others := l.watchMachine()
 	var rows []row
 	for _, g := range chosen {
 		t.Run(g.id, func(t *testing.T) {
@@ -54,34 +56,45 @@ func TestGoals(t *testing.T) {
 			rows = append(rows, measured...)
 		})
 	}
+	var traced []figures.Curve
+	for _, c := range drawn {
+		t.Run(c.id, func(t *testing.T) { traced = append(traced, c.measure(l.in(t))) })
+	}
 	fmt.Println()
 	l.must(printTable(os.Stdout, rows))
+	l.must(printCurves(os.Stdout, traced))
 	if t.Failed() || *only != "" || *resultsFile == "" {
 		return
 	}
-	l.must(newResults(l.version(), l.rounds, l.length, rows).write(*resultsFile))
+	results := newResults(l.version(), l.rounds, l.length, rows)
+	results.Curves, results.Others = traced, others()
+	l.must(results.Write(*resultsFile))
 }
 
-// chooseGoals returns the goals of a list of ids; all if it is empty.
-func chooseGoals(t *testing.T, ids string) []goal {
+// choose returns the goals and curves of a list of ids; all if it is empty.
+func choose(t *testing.T, ids string) (chosen []goal, drawn []curve) {
 	t.Helper()
 	if ids == "" {
-		return goals
+		return goals, curves
 	}
-	var chosen []goal
 	for id := range strings.SplitSeq(ids, ",") {
-		i := slices.IndexFunc(goals, func(g goal) bool { return g.id == id })
-		if i < 0 {
-			t.Fatalf("there is no goal %q", id)
+		g := slices.IndexFunc(goals, func(g goal) bool { return g.id == id })
+		c := slices.IndexFunc(curves, func(c curve) bool { return c.id == id })
+		switch {
+		case g >= 0:
+			chosen = append(chosen, goals[g])
+		case c >= 0:
+			drawn = append(drawn, curves[c])
+		default:
+			t.Fatalf("there is no goal or curve %q", id)
 		}
-		chosen = append(chosen, goals[i])
 	}
-	return chosen
+	return chosen, drawn
 }
 
 // Each goal is measured briefly, on real engines, to keep the code working.
 func TestEveryGoalCanBeMeasured(t *testing.T) {
-	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, pool: new(16)}
+	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, pools: poolsOf(16)}
 	l.connect(pgtest.Start(t, pgtest.Options{}))
 	t.Run("in parallel", func(t *testing.T) {
 		for _, g := range goals {
@@ -94,9 +107,21 @@ func TestEveryGoalCanBeMeasured(t *testing.T) {
 				}
 			})
 		}
+		for _, c := range curves {
+			t.Run(c.id, func(t *testing.T) {
+				t.Parallel()
+				for _, line := range c.measure(l.in(t)).Lines {
+					for _, p := range line.Points {
+						if !(p.Y > 0) || !(p.ProcessorMicros > 0) {
+							t.Errorf("%s at %v: %+v", line.Name, p.X, p)
+						}
+					}
+				}
+			})
+		}
 		t.Run("pool", func(t *testing.T) {
 			t.Parallel()
-			if best := l.in(t).findBestPool(); !slices.Contains(poolSizes, best) {
+			if best := l.in(t).findBestPool(bareTable, openPlain); !slices.Contains(poolSizes, best) {
 				t.Errorf("the best pool has %d connections, of %v", best, poolSizes)
 			}
 		})

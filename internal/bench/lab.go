@@ -27,11 +27,14 @@ type lab struct {
 	callers int           // callers of a stampede
 	names   int           // how many names the size is measured with
 	lapsed  int           // holds to be swept
+	asks    int           // how often each read of the API is asked
+	delay   time.Duration // by which answers of PostgreSQL come later
 
 	cluster *pgtest.Cluster
 	admin   *pgxpool.Pool // on the cluster's own database
-	pool    *int          // connections of the plain table's pool, 0 until the best is known
+	pools   pools         // shared by all goals
 	profile *profile      // nil if none is wanted
+	program string        // the command line, for servers in processes of their own
 }
 
 // durable are the settings of a cluster that keeps commits when the power fails, with as
@@ -105,34 +108,34 @@ func (l *lab) calm() {
 	runtime.GC()
 }
 
-// takeTurns runs rounds in which each side is measured in turn, and returns the samples of
+// takeTurns runs rounds in which each side is measured in turn, and returns the readings of
 // each side.
-func (l *lab) takeTurns(sides ...func() float64) []sample {
-	samples := make([]sample, len(sides))
+func (l *lab) takeTurns(sides ...func() reading) []series {
+	all := make([]series, len(sides))
 	for range l.rounds {
 		for i, turn := range sides {
-			samples[i] = append(samples[i], turn())
+			all[i].add(turn())
 		}
 	}
-	return samples
+	return all
 }
 
 // compare measures two contenders in turns.
-func (l *lab) compare(ours, peer func(*lab) contender, measure func(contender) float64) (sample, sample) {
+func (l *lab) compare(ours, peer func(*lab) contender, measure func(contender) reading) (series, series) {
 	l.Helper()
-	samples := l.takeTurns(l.turn(ours, measure), l.turn(peer, measure))
-	return samples[0], samples[1]
+	all := l.takeTurns(l.turn(ours, measure), l.turn(peer, measure))
+	return all[0], all[1]
 }
 
 // turn returns a function that measures a contender: opened anew each time, unless rounds are short.
-func (l *lab) turn(open func(*lab) contender, measure func(contender) float64) func() float64 {
+func (l *lab) turn(open func(*lab) contender, measure func(contender) reading) func() reading {
 	l.Helper()
 	if l.short {
 		c := open(l)
 		l.Cleanup(c.close)
-		return func() float64 { return measure(c) }
+		return func() reading { return measure(c) }
 	}
-	return func() float64 {
+	return func() reading {
 		c := open(l)
 		defer c.close()
 		return measure(c)

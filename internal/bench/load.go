@@ -27,7 +27,11 @@ func newName() string {
 type run struct {
 	took      time.Duration
 	latencies []time.Duration // of each call, sorted
+	processor float64         // of each call, in microseconds
 }
+
+// perSecond returns the calls a second, with the processor time of each.
+func (r run) perSecond() reading { return reading{r.rate(), r.processor} }
 
 func (r run) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
@@ -46,7 +50,14 @@ func (l *lab) load(c contender, callers int, work func(name string) error) run {
 	l.work(callers, lasting(time.Duration(float64(l.length)*warmUpShare)), work)
 	l.calm()
 	var done run
-	l.profiled(c, func() { done = l.work(callers, lasting(l.length), work) })
+	var processor float64
+	l.profiled(c, func() {
+		processor = l.metered(c, func() int {
+			done = l.work(callers, lasting(l.length), work)
+			return len(done.latencies)
+		})
+	})
+	done.processor = processor
 	return done
 }
 

@@ -63,14 +63,14 @@ func TestOneFailureIsEnough(t *testing.T) {
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	order := ""
-	turn := func(name string, figure float64) func() float64 {
-		return func() float64 {
+	turn := func(name string, figure float64) func() reading {
+		return func() reading {
 			order += name
-			return figure
+			return reading{figure, 10 * figure}
 		}
 	}
 	samples := (&lab{TB: t, rounds: 3}).takeTurns(turn("a", 1), turn("b", 2))
-	if order != "ababab" || len(samples) != 2 || samples[0].median() != 1 || samples[1].median() != 2 {
+	if order != "ababab" || len(samples) != 2 || samples[0].figures.Median() != 1 || samples[1].processor.Median() != 20 {
 		t.Errorf("in the order %s: %v", order, samples)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"path/filepath"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	_ "modernc.org/sqlite" // the driver that sqlitestore uses
 )
 
@@ -23,30 +22,25 @@ const plainSchema = `
 	);
 	CREATE INDEX idx_slug_registry_unconfirmed ON tenant_slug_registry (reserved_at) WHERE confirmed = FALSE`
 
-// plainTable is a plain table in PostgreSQL. pgx prepares a statement at its first use
-// on a connection, and needs one round trip for each call after that.
-type plainTable struct {
-	pool *pgxpool.Pool
-	drop func()
+// bare is the peer on PostgreSQL.
+var bare = peer{
+	is:    "bare statement",
+	lacks: "no history, no end of holds, no token, no owner: a crash blocks the name for ever, and nobody can say who had it",
 }
 
-func plainOnPostgres(l *lab) contender { return openPlain(l, l.bestPool()) }
+// plainTable is a plain table in PostgreSQL. pgx prepares a statement at its first use
+// on a connection, and needs one round trip for each call after that.
+type plainTable struct{ *database }
+
+func plainOnPostgres(l *lab) contender { return openPlain(l, l.bestPool(bareTable, openPlain)) }
 
 func openPlain(l *lab, connections int) contender {
 	l.Helper()
-	dsn, drop := l.newDatabase()
-	cfg, err := pgxpool.ParseConfig(dsn)
-	l.must(err)
-	cfg.MaxConns = int32(connections)
-	pool, err := pgxpool.NewWithConfig(l.Context(), cfg)
-	l.must(err)
-	_, err = pool.Exec(l.Context(), plainSchema)
-	l.must(err)
-	return &plainTable{pool: pool, drop: drop}
+	return &plainTable{l.openDatabase(connections, plainSchema)}
 }
 
 func (t *plainTable) reserve(name string) (bool, error) {
-	tag, err := t.pool.Exec(context.Background(),
+	tag, err := t.Exec(context.Background(),
 		`INSERT INTO tenant_slug_registry (slug, confirmed) VALUES ($1, FALSE) ON CONFLICT DO NOTHING`, name)
 	return tag.RowsAffected() == 1, err
 }
@@ -55,48 +49,15 @@ func (t *plainTable) pair(name string) error {
 	if err := reserveFree(t)(name); err != nil {
 		return err
 	}
-	var tenant [16]byte
-	copy(tenant[:], name)
-	_, err := t.pool.Exec(context.Background(),
-		`UPDATE tenant_slug_registry SET tenant_id = $1, confirmed = TRUE WHERE slug = $2`, tenant, name)
+	_, err := t.Exec(context.Background(),
+		`UPDATE tenant_slug_registry SET tenant_id = $1, confirmed = TRUE WHERE slug = $2`, tenantOf(name), name)
 	return err
 }
 
-func (t *plainTable) close() {
-	t.pool.Close()
-	t.drop()
-}
-
-// poolSizes are tried to find the best size of the plain table's pool.
-var poolSizes = []int{8, 16, 32, 64}
-
-// bestPool returns the number of connections with which the plain table is fastest
-// under many callers. It is measured once for all goals.
-func (l *lab) bestPool() int {
-	l.Helper()
-	if *l.pool == 0 {
-		*l.pool = l.findBestPool()
-	}
-	return *l.pool
-}
-
-func (l *lab) findBestPool() int {
-	l.Helper()
-	short := l.in(l.TB)
-	short.length, short.profile = l.length/3, nil
-	var sides []func() float64
-	for _, size := range poolSizes {
-		open := func(l *lab) contender { return openPlain(l, size) }
-		sides = append(sides, short.turn(open, short.reserveRate))
-	}
-	best, bestRate := 0, 0.0
-	for i, rates := range short.takeTurns(sides...) {
-		if rate := rates.median(); rate > bestRate {
-			best, bestRate = poolSizes[i], rate
-		}
-	}
-	l.Logf("the plain table is fastest with %d connections: %s", best, perSecond.format(bestRate))
-	return best
+// tenantOf returns an ID for the owner of a name.
+func tenantOf(name string) (id [16]byte) {
+	copy(id[:], name)
+	return id
 }
 
 // plainFile is the same table in an SQLite file with the same durability, with one

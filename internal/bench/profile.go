@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/calldibs/dibs/internal/figures"
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
@@ -102,8 +103,8 @@ func (l *lab) printStatements(out io.Writer) {
 	fmt.Fprintf(table, "%s, in PostgreSQL:\n  total ms\tcalls\trows\tmean ms\tstatement\n", l.goal)
 	for _, s := range top {
 		query := []rune(strings.Join(strings.Fields(s.Query), " "))
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%.3f\t%s\n", thousands(s.Total), thousands(float64(s.Calls)),
-			thousands(float64(s.Rows)), s.Mean, string(query[:min(len(query), 110)]))
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%.3f\t%s\n", figures.Thousands(s.Total), figures.Thousands(float64(s.Calls)),
+			figures.Thousands(float64(s.Rows)), s.Mean, string(query[:min(len(query), 110)]))
 	}
 	l.must(table.Flush())
 }

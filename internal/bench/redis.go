@@ -26,6 +26,13 @@ type redisConn struct {
 	answers *bufio.Reader
 }
 
+var redisLock = peer{
+	is:    "Redis SET NX PX, appendfsync always",
+	lacks: "no owner, no history, no confirmation, no list of what is held; the lock is lost when its time is over, whatever was saved",
+}
+
+func (r *redis) processes() []int { return []int{r.server.Process.Pid} }
+
 const redisHold = 15 * time.Minute
 
 func redisLocks(l *lab) contender {

@@ -2,20 +2,40 @@ package bench
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
-// sample has the figures of several rounds of one measurement.
-type sample []float64
+// The figures of a measurement, and their units, are what the files of results have.
+type (
+	sample = figures.Sample
+	unit   = figures.Unit
+)
 
-// median returns the median, which a single outlier does not change much.
-func (s sample) median() float64 {
-	sorted := slices.Sorted(slices.Values(s))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
+// reading is what a turn measured: the figure, and the processor time of each call in
+// microseconds, of this process and of the engine's processes. On a busy machine only the
+// second means something.
+type reading struct {
+	figure, processor float64
+}
+
+// series has the readings of one side, one of each round.
+type series struct {
+	figures, processor sample
+}
+
+func (s *series) add(r reading) {
+	s.figures = append(s.figures, r.figure)
+	s.processor = append(s.processor, r.processor)
+}
+
+// figuresOf returns a series without processor time.
+func figuresOf(rounds ...float64) series { return series{figures: rounds} }
+
+// peer is what a figure is compared with.
+type peer struct {
+	is    string // what it is
+	lacks string // what a user gives up with it
 }
 
 // target is what a figure must reach. A figure with the zero target is only printed.
@@ -48,20 +68,23 @@ func (t target) met(figure float64) bool {
 
 // row is a line of the table.
 type row struct {
-	goal string
-	what string
-	unit unit
-	ours sample
-	peer sample // empty if there is none; the target is then for our own figure
-	want target
+	goal    string
+	what    string
+	unit    unit
+	ours    series
+	against peer
+	peer    series // empty if there is none; the target is then for our own figure
+	want    target
 }
+
+func (r row) compared() bool { return len(r.peer.figures) > 0 }
 
 // figure is compared with the target: the ratio of the medians, or our own median.
 func (r row) figure() float64 {
-	if len(r.peer) == 0 {
-		return r.ours.median()
+	if !r.compared() {
+		return r.ours.figures.Median()
 	}
-	return r.ours.median() / r.peer.median()
+	return r.ours.figures.Median() / r.peer.figures.Median()
 }
 
 func (r row) met() bool { return r.want.met(r.figure()) }
@@ -71,20 +94,21 @@ func (r row) target() string {
 	switch {
 	case r.want.sense == noTarget:
 		return ""
-	case len(r.peer) == 0:
-		return fmt.Sprintf("%s %s", r.want.sense, r.unit.format(r.want.value))
+	case !r.compared():
+		return fmt.Sprintf("%s %s", r.want.sense, r.unit.Format(r.want.value))
 	default:
 		return fmt.Sprintf("%s %v×", r.want.sense, r.want.value)
 	}
 }
 
-// String is for messages: "S1 reserve on PostgreSQL: 4.53×, want ≥ 5×".
+// String is for messages: "S1 reserve on PostgreSQL; peer: bare INSERT: 4.53×, want ≥ 5×".
 func (r row) String() string {
-	figure := r.unit.format(r.figure())
-	if len(r.peer) > 0 {
-		figure = formatRatio(r.figure())
+	text, figure := r.goal+" "+r.what, r.unit.Format(r.figure())
+	if r.compared() {
+		figure = figures.Ratio(r.figure())
+		text += "; peer: " + r.against.is
 	}
-	text := fmt.Sprintf("%s %s: %s", r.goal, r.what, figure)
+	text += ": " + figure
 	if want := r.target(); want != "" {
 		text += ", want " + want
 	}

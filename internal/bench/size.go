@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // fillers is how many callers fill a registry: enough for batches of a usual size.
@@ -16,9 +18,9 @@ const fillers = 64
 func bytesPerName(l *lab) []row {
 	afterLoad, rewritten := l.sizeOnPostgres()
 	return []row{
-		{what: "bytes per name on PostgreSQL, after load", unit: bytesOnDisk, ours: sample{afterLoad}, want: atMost(1000)},
-		{what: "bytes per name on PostgreSQL, after VACUUM FULL", unit: bytesOnDisk, ours: sample{rewritten}},
-		{what: "bytes per name on SQLite", unit: bytesOnDisk, ours: sample{l.sizeOnSQLite()}, want: atMost(600)},
+		{what: "bytes per name on PostgreSQL, after load", unit: figures.Bytes, ours: figuresOf(afterLoad), want: atMost(1000)},
+		{what: "bytes per name on PostgreSQL, after VACUUM FULL", unit: figures.Bytes, ours: figuresOf(rewritten)},
+		{what: "bytes per name on SQLite", unit: figures.Bytes, ours: figuresOf(l.sizeOnSQLite()), want: atMost(600)},
 	}
 }
 
@@ -33,19 +35,10 @@ func (l *lab) sizeOnPostgres() (afterLoad, rewritten float64) {
 	conn, err := pgx.Connect(l.Context(), r.where)
 	l.must(err)
 	defer func() { _ = conn.Close(l.Context()) }() // nothing is left to be sent
-	perName := func() float64 {
-		var size int64
-		err := conn.QueryRow(l.Context(), `
-			SELECT sum(pg_total_relation_size(c.oid))::bigint
-			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = 'dibs' AND c.relkind IN ('r', 'm')`).Scan(&size)
-		l.must(err)
-		return float64(size) / float64(l.names)
-	}
-	afterLoad = perName()
+	afterLoad = l.sizeOfSchema(r.where) / float64(l.names)
 	_, err = conn.Exec(l.Context(), "VACUUM FULL")
 	l.must(err)
-	return afterLoad, perName()
+	return afterLoad, l.sizeOfSchema(r.where) / float64(l.names)
 }
 
 // sizeOnSQLite returns the size of the file after it is closed. The write-ahead log is not

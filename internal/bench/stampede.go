@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // stampede is S6: many callers race for one name. Exactly one gets it, all get an answer
@@ -17,27 +18,31 @@ func stampede(l *lab) []row {
 		return openOnPostgres(l, dibs.Config{Observer: dibs.Observer{Batch: func(b dibs.BatchInfo) { commits.Add(int64(b.Commits)) }}})
 	}
 	var commitsEach sample
-	ours, peer := l.compare(counted, plainOnPostgres, func(c contender) float64 {
+	ours, peer := l.compare(counted, plainOnPostgres, func(c contender) reading {
 		l.race(c) // warms up
 		l.calm()
 		commits.Store(0)
 		var took time.Duration
 		races := 0
+		var processor float64
 		l.profiled(c, func() {
-			for more := lasting(l.length); races == 0 || more(); races++ {
-				took += l.race(c)
-			}
+			processor = l.metered(c, func() int {
+				for more := lasting(l.length); races == 0 || more(); races++ {
+					took += l.race(c)
+				}
+				return races * l.callers
+			})
 		})
 		if _, ours := c.(*registry); ours {
 			commitsEach = append(commitsEach, float64(commits.Load())/float64(races))
 		}
-		return float64(races*l.callers) / took.Seconds()
+		return reading{float64(races*l.callers) / took.Seconds(), processor}
 	})
-	race := thousands(float64(l.callers)) + " callers race for one name"
+	race := figures.Thousands(float64(l.callers)) + " callers race for one name"
 	return []row{
-		{what: race + ", answers", unit: perSecond, ours: ours, peer: peer, want: atLeast(4)},
-		{what: race + ", commits", unit: transactions, ours: commitsEach, want: atMost(10)},
-		{what: race + ", as counted by PostgreSQL", unit: transactions, ours: sample{l.countRace()}, want: atMost(10)},
+		{what: race + ", answers", unit: figures.PerSecond, ours: ours, against: bare, peer: peer, want: atLeast(4)},
+		{what: race + ", commits", unit: figures.Transactions, ours: figuresOf(commitsEach...), want: atMost(10)},
+		{what: race + ", as counted by PostgreSQL", unit: figures.Transactions, ours: figuresOf(l.countRace()), want: atMost(10)},
 	}
 }
 
@@ -94,11 +99,17 @@ func (l *lab) countTransactions(work func(contender)) (count int64) {
 	work(r)
 	l.must(r.Close())
 	database := l.databaseOf(r.where)
-	// Sessions report their counts when they end, which is asynchronous.
+	l.awaitNoSession(database)
+	l.must(l.admin.QueryRow(l.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = $1", database).Scan(&count))
+	return count
+}
+
+// awaitNoSession waits until a database has no session. Sessions report their counts when they
+// end, which is asynchronous.
+func (l *lab) awaitNoSession(database string) {
+	l.Helper()
 	const ended = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = $1)"
 	for all := false; !all; time.Sleep(10 * time.Millisecond) {
 		l.must(l.admin.QueryRow(l.Context(), ended, database).Scan(&all))
 	}
-	l.must(l.admin.QueryRow(l.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = $1", database).Scan(&count))
-	return count
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 const (
@@ -44,9 +45,9 @@ func (l *lab) sweepOn(engine string, open func(*lab) contender) []row {
 		r.close()
 	}
 	return []row{
-		{what: "sweep of lapsed holds on " + engine, unit: perSecond, ours: alone, want: atLeast(50_000)},
-		{what: "the same during reserves on " + engine, unit: perSecond, ours: during},
-		{what: "reserve during a sweep on " + engine + ", p99; peer: without", unit: seconds, ours: swept, peer: quiet, want: atMost(2)},
+		{what: "sweep of lapsed holds on " + engine, unit: figures.PerSecond, ours: figuresOf(alone...), want: atLeast(50_000)},
+		{what: "the same during reserves on " + engine, unit: figures.PerSecond, ours: figuresOf(during...)},
+		{what: "reserve during a sweep on " + engine + ", p99", unit: figures.Seconds, ours: figuresOf(swept...), against: peer{is: "the same without a sweep"}, peer: figuresOf(quiet...), want: atMost(2)},
 	}
 }
 

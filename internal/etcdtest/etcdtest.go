@@ -103,6 +103,14 @@ func Start(tb testing.TB, opts Options) *Cluster {
 	return c
 }
 
+// Processes returns the IDs of the members' processes.
+func (c *Cluster) Processes() (pids []int) {
+	for _, m := range c.Members {
+		pids = append(pids, m.process.Process.Pid)
+	}
+	return pids
+}
+
 func start(opts Options) (*Cluster, error) {
 	if opts.Members == 0 {
 		opts.Members = 3

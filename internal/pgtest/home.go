@@ -24,7 +24,7 @@ while read -r line; do pid=$line; done
 if [ -n "$pid" ]; then
 	kill -s QUIT -- "-$pid"
 	tries=0
-	while kill -s 0 -- "-$pid" && [ -e "$1/data/postmaster.pid" ] && [ $tries -lt 1000 ]; do
+	while kill -s 0 -- "-$pid" && [ -e "$2/postmaster.pid" ] && [ $tries -lt 1000 ]; do
 		sleep 0.01
 		tries=$((tries + 1))
 	done
@@ -43,6 +43,7 @@ const maxSocketPath = 103
 // home is a folder of the user that runs PostgreSQL, with a guard.
 type home struct {
 	dir        string
+	kept       string // where the data stays; empty if it is in dir
 	bin        string // PostgreSQL's programs
 	credential *syscall.Credential
 	log        *os.File
@@ -50,7 +51,7 @@ type home struct {
 	toGuard    *os.File
 }
 
-func newHome() (*home, error) {
+func newHome(kept string) (*home, error) {
 	bin, err := findPrograms()
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func newHome() (*home, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil { // the path that /proc shows
 		return nil, err
 	}
-	h := &home{dir: dir, bin: bin, credential: credential}
+	h := &home{dir: dir, kept: kept, bin: bin, credential: credential}
 	if err := h.furnish(); err != nil {
 		os.RemoveAll(dir)
 		return nil, err
@@ -78,8 +79,8 @@ func (h *home) furnish() error {
 	if socket := filepath.Join(h.dir, socketName); len(socket) > maxSocketPath {
 		return fmt.Errorf("%s is too long for a socket: set TMPDIR to a shorter path", socket)
 	}
-	if c := h.credential; c != nil {
-		if err := os.Chown(h.dir, int(c.Uid), int(c.Gid)); err != nil {
+	for _, folder := range []string{h.dir, h.kept} {
+		if err := h.own(folder); err != nil {
 			return err
 		}
 	}
@@ -94,11 +95,25 @@ func (h *home) furnish() error {
 	}
 	defer fromUs.Close()
 	h.toGuard = toGuard
-	h.guard = exec.Command("sh", "-c", guardScript, "sh", h.dir)
+	h.guard = exec.Command("sh", "-c", guardScript, "sh", h.dir, h.data())
 	h.guard.Dir = "/"
 	h.guard.Stdin = fromUs
 	h.guard.SysProcAttr = h.detached()
 	return h.guard.Start()
+}
+
+// own creates a folder, if it is missing, for the user that runs PostgreSQL.
+func (h *home) own(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if c := h.credential; c != nil {
+		return os.Chown(folder, int(c.Uid), int(c.Gid))
+	}
+	return nil
 }
 
 // detached runs a process as PostgreSQL's user, and without a terminal's Ctrl-C.
@@ -106,7 +121,12 @@ func (h *home) detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: h.credential, Setpgid: true}
 }
 
-func (h *home) data() string { return filepath.Join(h.dir, "data") }
+func (h *home) data() string {
+	if h.kept != "" {
+		return filepath.Join(h.kept, "data")
+	}
+	return filepath.Join(h.dir, "data")
+}
 
 // remove ends the process in the home, and removes the home.
 func (h *home) remove() {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -325,5 +326,25 @@ func TestNewestServerIsFound(t *testing.T) {
 	}
 	if _, err := firstServer([]string{filepath.Join(debian, "17/bin")}); !errors.Is(err, errNotInstalled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A cluster with a folder finds its data again.
+func TestKeptCluster(t *testing.T) {
+	t.Parallel()
+	folder, err := os.MkdirTemp("", "dibs-kept-") // PostgreSQL's user cannot reach the folders of tests
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	for _, statement := range []string{"CREATE TABLE kept (x INT)", "INSERT INTO kept VALUES (1)"} {
+		t.Run(statement, func(t *testing.T) {
+			cluster := Start(t, Options{Folder: folder})
+			if len(cluster.Processes()) == 0 && runtime.GOOS == "linux" {
+				t.Error("the cluster has no processes")
+			}
+			conn := Connect(t, cluster.DSN("postgres"))
+			mustExec(t, conn, statement)
+		})
 	}
 }

@@ -40,7 +40,7 @@ var usualSettings = map[string]string{
 // faster. It must be referenced here: when the garbage collector closes the pipe to its
 // guard, the guard removes the home.
 var template = sync.OnceValues(func() (*home, error) {
-	h, err := newHome()
+	h, err := newHome("")
 	if err != nil {
 		return nil, err
 	}
@@ -57,15 +57,17 @@ func startCluster(opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := newHome()
+	h, err := newHome(opts.Folder)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{home: h, settings: maps.Clone(usualSettings)}
 	maps.Copy(c.settings, opts.Settings)
-	if err := h.run("cp", "-Rp", empty.data(), h.data()); err != nil {
-		h.remove()
-		return nil, err
+	if !isFile(filepath.Join(h.data(), "PG_VERSION")) { // otherwise an earlier cluster kept it
+		if err := h.run("cp", "-Rp", empty.data(), h.data()); err != nil {
+			h.remove()
+			return nil, err
+		}
 	}
 	if err := c.start(); err != nil {
 		h.remove()
@@ -104,6 +106,9 @@ func (c *Cluster) answers() bool {
 // end removes a cluster that is no longer needed.
 func (c *Cluster) end(tb testing.TB) {
 	tb.Helper()
+	if c.home.kept != "" && !c.postmaster.hasEnded() {
+		c.Stop(tb) // in order, so that its next start is fast
+	}
 	if c.postmaster.killed {
 		// Killed processes leave shared memory in the system, which has little of it.
 		// Only PostgreSQL's next start finds and removes it.
@@ -147,6 +152,10 @@ func (c *Cluster) Kill(tb testing.TB) {
 		tb.Fatal(err)
 	}
 }
+
+// Processes returns the IDs of the cluster's processes: the postmaster, one for each connection,
+// and the background ones. It returns none on systems without /proc.
+func (c *Cluster) Processes() []int { return processesIn(c.home.data()) }
 
 // processesIn returns the living processes whose working directory is this one.
 func processesIn(dir string) []int {

@@ -29,7 +29,7 @@ func (c *Cluster) Standby(tb testing.TB, name string) *Cluster {
 }
 
 func (c *Cluster) startStandby(name string) (*Cluster, error) {
-	h, err := newHome()
+	h, err := newHome("")
 	if err != nil {
 		return nil, err
 	}

@@ -63,12 +63,12 @@ func (w *worker) stampede(ctx context.Context) error {
 }
 
 func (w *worker) resolve(ctx context.Context) error {
-	_, err := w.registry.Resolve(ctx, w.cfg.Namespace, loadedName(w.random.IntN(w.cfg.Names)))
+	_, err := w.registry.Resolve(ctx, w.cfg.Namespace, LoadedName(w.random.IntN(w.cfg.Names)))
 	return err
 }
 
 func (w *worker) check(ctx context.Context) error {
-	value := loadedName(w.random.IntN(w.cfg.Names))
+	value := LoadedName(w.random.IntN(w.cfg.Names))
 	if w.made++; w.made%2 == 0 {
 		value = w.newName()
 	}

@@ -163,9 +163,9 @@ func (w *worker) newName() string {
 	return fmt.Sprintf("run-%s-%d-%d", w.run.id, w.number, w.made)
 }
 
-// loadedName returns the i-th name of a load. The names are scattered like those of people:
+// LoadedName returns the i-th name of a load. The names are scattered like those of people:
 // sequential ones would be easier for an index.
-func loadedName(i int) string {
+func LoadedName(i int) string {
 	const odd = 2654435761 // no two products are equal
 	return fmt.Sprintf("name-%08x", uint32(i)*odd)
 }
@@ -173,11 +173,18 @@ func loadedName(i int) string {
 // MaxNames is how many different names a load can make.
 const MaxNames = 1 << 32
 
-func loadedEntity(i int) dibs.Entity { return dibs.Entity{Type: "bench", ID: fmt.Sprint(i)} }
+// LoadedEntity returns the owner of the i-th name of a load.
+func LoadedEntity(i int) dibs.Entity { return dibs.Entity{Type: "bench", ID: fmt.Sprint(i)} }
 
 // Load claims the first n names of the key space for entities of their own. Names that an
 // earlier load has claimed stay as they are, so an interrupted load can be begun again.
 func Load(ctx context.Context, registry *dibs.Registry, cfg Config, n int) error {
+	return LoadMore(ctx, registry, cfg, 0, n)
+}
+
+// LoadMore continues a load that has claimed the first names: it claims those from index from
+// to index n, exclusively.
+func LoadMore(ctx context.Context, registry *dibs.Registry, cfg Config, from, n int) error {
 	if n < 1 || n > MaxNames {
 		return fmt.Errorf("a load has 1 to %d names, not %d", MaxNames, n)
 	}
@@ -191,6 +198,7 @@ func Load(ctx context.Context, registry *dibs.Registry, cfg Config, n int) error
 		over      = make(chan struct{})
 		start     = time.Now()
 	)
+	next.Store(int64(from))
 	if cfg.Progress != nil {
 		reporting.Go(func() { shared.report(start, cfg.Progress, over) })
 	}
@@ -198,7 +206,7 @@ func Load(ctx context.Context, registry *dibs.Registry, cfg Config, n int) error
 		callers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				began := time.Now()
-				_, err := registry.Claim(ctx, dibs.Claim{Namespace: cfg.Namespace, Value: loadedName(i), Entity: loadedEntity(i)})
+				_, err := registry.Claim(ctx, dibs.Claim{Namespace: cfg.Namespace, Value: LoadedName(i), Entity: LoadedEntity(i)})
 				if err != nil {
 					cancel(fmt.Errorf("name %d of %d: %w", i+1, n, err))
 					return

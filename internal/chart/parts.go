@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/calldibs/dibs/internal/figures"
+)
+
+// partsOf returns the generated parts of pages, by the names in their markers.
+func partsOf(speed, growth figures.Run) (map[string]string, error) {
+	parts := map[string]string{
+		"speed":   summary(speed),
+		"machine": machine(speed),
+		"goals":   goalTable(speed.Results),
+		"peers":   peerTable(speed.Results),
+		"callers": curveTable(speed.Curve("callers")),
+		"latency": curveTable(speed.Curve("latency")),
+		"size":    machine(growth),
+		"growth":  goalTable(growth.Results),
+		"names":   curveTable(growth.Curve("names")),
+		"missed":  missedTable(append(speed.Results, growth.Results...)),
+	}
+	var err, failed error
+	parts["model"], err = modelTable(speed)
+	failed = errors.Join(failed, err)
+	parts["plan"], err = planTable(speed, growth)
+	failed = errors.Join(failed, err)
+	parts["costs"], err = costTable(speed, growth)
+	return parts, errors.Join(failed, err)
+}
+
+// table is a table of a page.
+type table struct{ strings.Builder }
+
+func (t *table) row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = strings.ReplaceAll(cell, "|", `\|`)
+	}
+	fmt.Fprintf(t, "| %s |\n", strings.Join(cells, " | "))
+}
+
+func (t *table) head(cells ...string) {
+	t.row(cells...)
+	fmt.Fprintf(t, "%s|\n", strings.Repeat("|---", len(cells)))
+}
+
+// littleElse is the share of the processors that other programs may use in a run whose rates
+// mean something.
+const littleElse = 0.05
+
+// machine says where and how a run was measured.
+func machine(r figures.Run) string {
+	text := fmt.Sprintf("Measured on %s with %s and PostgreSQL %s, on a virtual machine whose %d cores are shared by program, engine and load: medians of %d interleaved rounds of %v s",
+		r.Date, r.Go, r.PostgreSQL, r.Cores, r.Rounds, r.Seconds)
+	if r.Names > 0 {
+		text += fmt.Sprintf(", at %s names", figures.Thousands(float64(r.Names)))
+	}
+	if r.Others > littleElse {
+		text += fmt.Sprintf(". Other programs used %.0f %% of the processors meanwhile: compare processor times, not rates", 100*r.Others)
+	}
+	return text + ".\n"
+}
+
+// goalTable has a line for each figure.
+func goalTable(results []figures.Result) string {
+	t := new(table)
+	t.head("", "what", "Dibs", "processor a call", "beside it", "", "processor a call", "ratio", "goal", "")
+	for _, r := range results {
+		var peer, processor, ratio, met string
+		if r.Peer != nil {
+			peer, processor = r.Unit.Format(r.Peer.Median), figures.Micros(r.Peer.ProcessorMicros)
+			ratio = figures.Ratio(*r.Ratio)
+		}
+		if r.Met != nil {
+			met = map[bool]string{true: "reached", false: "not reached"}[*r.Met]
+		}
+		t.row(r.Goal, r.What, r.Unit.Format(r.Ours.Median), figures.Micros(r.Ours.ProcessorMicros), r.Against, peer, processor, ratio, r.Target, met)
+	}
+	return t.String()
+}
+
+// peerTable says what a user gives up with each peer.
+func peerTable(results []figures.Result) string {
+	t, told := new(table), make(map[string]bool)
+	t.head("peer", "what you give up with it")
+	for _, r := range results {
+		if r.Lacks != "" && !told[r.Against] {
+			told[r.Against] = true
+			t.row(r.Against, r.Lacks)
+		}
+	}
+	return t.String()
+}
+
+// missedTable lists the goals that were not reached in this run.
+func missedTable(results []figures.Result) string {
+	t := new(table)
+	t.head("", "what", "measured", "goal")
+	for _, r := range results {
+		if r.Met == nil || *r.Met {
+			continue
+		}
+		what, figure := r.What, r.Unit.Format(r.Ours.Median)
+		if r.Ratio != nil {
+			what, figure = what+"; "+r.Against, figures.Ratio(*r.Ratio)
+		}
+		t.row(r.Goal, what, figure, r.Target)
+	}
+	return t.String()
+}
+
+// curveTable has the points of a curve, for readers who want numbers.
+func curveTable(c figures.Curve) string {
+	t := new(table)
+	head := []string{c.X}
+	for _, line := range c.Lines {
+		head = append(head, line.Name)
+	}
+	t.head(head...)
+	for _, x := range valuesOfX(c) {
+		cells := []string{figures.Thousands(x)}
+		for _, line := range c.Lines {
+			cell := ""
+			if p, ok := line.At(x); ok {
+				cell = figures.PerSecond.Format(p.Y)
+				if p.ProcessorMicros > 0 {
+					cell += ", " + figures.Micros(p.ProcessorMicros)
+				}
+			}
+			cells = append(cells, cell)
+		}
+		t.row(cells...)
+	}
+	return t.String()
+}
+
+// summary is the paragraph on speed in README.md.
+func summary(r figures.Run) string {
+	var ours, bare, hand figures.Result
+	for _, result := range r.Results {
+		if result.Goal != "S1" {
+			continue
+		}
+		switch result.Against {
+		case "bare statement":
+			ours, bare = result, result
+		case "same work by hand":
+			hand = result
+		}
+	}
+	if bare.Peer == nil || hand.Peer == nil {
+		return ""
+	}
+	return fmt.Sprintf(`**Fast.** Callers share commits. In the last run of `+"`make bench`"+`, 256 callers reserved %s names a second on PostgreSQL, each with
+its history and synced to disk, on %d cores for program and database together: %.1f times as many as by one bare `+"`INSERT`"+` a name, and %.1f
+times as many as by hand-written transactions that do the same work. A reservation took %.0f µs of processor, a bare `+"`INSERT`"+` %.0f, the same
+work by hand %.0f. [docs/performance.md](docs/performance.md) says what else was measured, beside what, and where the limit is.
+`, figures.Thousands(ours.Ours.Median), r.Cores, *bare.Ratio, *hand.Ratio, ours.Ours.ProcessorMicros, bare.Peer.ProcessorMicros, hand.Peer.ProcessorMicros)
+}
