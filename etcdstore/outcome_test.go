@@ -253,32 +253,3 @@ func confirmLate(t *testing.T, losses []time.Duration) {
 		t.Errorf("the hold had expired, and is now %s, %v", found.Status, err)
 	}
 }
-
-// A name is deleted between the two reads of a page of its history.
-func TestHistoryIsDeletedWhileItIsRead(t *testing.T) {
-	t.Parallel()
-	cluster := etcdtest.Shared(t)
-	cfg := etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), Timeout: patience}
-	group := newName("gone", "a")
-	group.Events = slices.Repeat(group.Events, 5)
-	other := open(t, cfg)
-	commit(t, other, group)
-	n := group.Writes[0].Record
-	var reads atomic.Int32
-	reads.Store(-100) // while the store opens
-	store := open(t, etcdstore.Intercept(cfg, func(ctx context.Context, method string,
-		req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
-	) error {
-		if method == "/etcdserverpb.KV/Txn" && reads.Add(1) == 2 {
-			commit(t, other, dibs.Group{
-				Reads: []dibs.Read{{Ref: n.Ref(), Rev: n.Revision()}}, Writes: []dibs.Write{{Record: n, Delete: true}},
-			})
-		}
-		return invoke(ctx, method, req, reply, conn, opts...)
-	}))
-	reads.Store(0)
-	page, err := store.Events(t.Context(), dibs.EventQuery{Name: n.Ref().ID, Limit: 2})
-	if err != nil || len(page) != 0 || reads.Load() < 2 {
-		t.Errorf("%d events, %v, after %d reads", len(page), err, reads.Load())
-	}
-}
