@@ -179,7 +179,7 @@ func setSnapshot(s *dibs.Snapshot, field int, number uint64, text string, at dib
 }
 
 func setField(e *dibs.Event, field protowire.Number, number uint64, text, key string) {
-	switch field {
+	switch field { //nolint:exhaustive // the library's numbers are bounds, not fields
 	case bodyValue:
 		e.Value = text
 	case bodyVersion:

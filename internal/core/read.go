@@ -217,7 +217,7 @@ func mergeEnded(page, ended []*dibs.NameRecord, more bool) (merged, rest []*dibs
 	if n == 0 {
 		return page, ended
 	}
-	merged = append(page, ended[:n]...)
+	merged = slices.Concat(page, ended[:n])
 	slices.SortStableFunc(merged, compareNames)
 	return slices.CompactFunc(merged, func(a, b *dibs.NameRecord) bool { return compareNames(a, b) == 0 }), ended[n:]
 }

@@ -101,7 +101,8 @@ var quickBuffers = sync.Pool{New: func() any { return new([maxQuick + 1]byte) }}
 // readSmall reads a body that is smaller than the buffer. Its errors are those of the API library.
 func (b *requestBody) readSmall(buffer []byte, deadline time.Time) (data []byte, err error) {
 	_ = b.control.SetReadDeadline(deadline)
-	for n := 0; err == nil && len(data) < len(buffer); {
+	for err == nil && len(data) < len(buffer) {
+		var n int
 		n, err = b.Read(buffer[len(data):])
 		data = buffer[:len(data)+n]
 	}

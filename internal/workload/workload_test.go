@@ -20,7 +20,7 @@ func registry(t *testing.T) *dibs.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { reg.Close() })
+	t.Cleanup(func() { _ = reg.Close() })
 	return reg
 }
 
