@@ -114,6 +114,7 @@ func New(cfg Config) *Server {
 	s.registerWatch()
 	s.registerOperate()
 	s.registerWebhooks()
+	nameEnums(s.api.OpenAPI().Components.Schemas.Map())
 	s.registerPages()
 	s.handler = s.wrap(s.mux)
 	return s
