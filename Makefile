@@ -10,6 +10,9 @@ GOLANGCI := $(BIN)/golangci-lint
 GOFUMPT_VERSION  := v0.12.0
 GOLANGCI_VERSION := v2.14.0
 
+# Debian's, which has the modules that build a wheel.
+PYTHON ?= /usr/bin/python3
+
 FUZZTIME  ?= 30s
 BENCHTIME ?= 2s
 
@@ -53,6 +56,7 @@ examples:
 clients: deps
 	$(GO) build -o $(BIN)/dibs ./cmd/dibs
 	cd clients/typescript && npm ci --no-audit --no-fund && DIBS_BINARY=$(BIN)/dibs npm test
+	cd clients/python && DIBS_BINARY=$(BIN)/dibs $(PYTHON) -m unittest discover -s tests
 
 ## baselines: no goal may be far below its former value; runs alone, because it measures
 baselines: deps
@@ -125,6 +129,7 @@ deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
 		[ -x "$$(pg_config --bindir 2>/dev/null)/postgres" ] || $(MAKE) --no-print-directory install-postgresql
+	@$(PYTHON) -c 'import setuptools, wheel' 2>/dev/null || $(MAKE) --no-print-directory install-python
 	@command -v npm >/dev/null || $(MAKE) --no-print-directory install-node
 	@command -v redis-check-rdb >/dev/null || $(MAKE) --no-print-directory install-redis
 	@for proxy in nginx caddy; do \
@@ -144,6 +149,13 @@ install-postgresql:
 	echo "create_main_cluster = false" | $$sudo tee $(NO_MAIN_CLUSTER) >/dev/null; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql
+
+.PHONY: install-python
+install-python:
+	@command -v apt-get >/dev/null || { echo "Python is not installed, and this system has no apt-get: install python3 with setuptools and wheel, and set PYTHON"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 python3-setuptools python3-wheel
 
 .PHONY: install-node
 install-node:

@@ -169,12 +169,12 @@ export class Dibs {
   }
 
   /** Keeps every name of an entity, and resolves none. */
-  async archive(entity: Owner, options?: CallOptions & { scope?: string }): Promise<api.Result> {
+  async archive(entity: Owner, options?: CallOptions & { scope?: string }): Promise<api.EntityState> {
     return this.#onEntity("POST", "/archive", entity, options);
   }
 
   /** Undoes an archive. */
-  async restore(entity: Owner, options?: CallOptions & { scope?: string }): Promise<api.Result> {
+  async restore(entity: Owner, options?: CallOptions & { scope?: string }): Promise<api.EntityState> {
     return this.#onEntity("POST", "/restore", entity, options);
   }
 
