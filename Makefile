@@ -10,6 +10,9 @@ GOLANGCI := $(BIN)/golangci-lint
 GOFUMPT_VERSION  := v0.12.0
 GOLANGCI_VERSION := v2.14.0
 
+# Debian's, which has the modules that build a wheel.
+PYTHON ?= /usr/bin/python3
+
 FUZZTIME  ?= 30s
 BENCHTIME ?= 2s
 
@@ -36,7 +39,7 @@ SEED     ?= 1
 all: lint test
 
 ## test: everything that must pass before a change lands
-test: vet test-plain examples baselines race
+test: vet test-plain examples clients baselines race
 
 .PHONY: vet
 vet:
@@ -51,6 +54,13 @@ test-plain: deps
 .PHONY: examples
 examples:
 	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
+
+## clients: the clients for other languages, against a real server
+.PHONY: clients
+clients: deps
+	$(GO) build -o $(BIN)/dibs ./cmd/dibs
+	cd clients/typescript && npm ci --no-audit --no-fund && DIBS_BINARY=$(BIN)/dibs npm test
+	cd clients/python && DIBS_BINARY=$(BIN)/dibs $(PYTHON) -m unittest discover -s tests
 
 ## baselines: no goal may be far below its former value; runs alone, because it measures
 baselines: deps
@@ -139,6 +149,8 @@ deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
 		[ -x "$$(pg_config --bindir 2>/dev/null)/postgres" ] || $(MAKE) --no-print-directory install-postgresql
+	@$(PYTHON) -c 'import setuptools, wheel' 2>/dev/null || $(MAKE) --no-print-directory install-python
+	@command -v npm >/dev/null || $(MAKE) --no-print-directory install-node
 	@command -v redis-check-rdb >/dev/null || $(MAKE) --no-print-directory install-redis
 	@for proxy in nginx caddy; do \
 		[ -x $(BIN)/$$proxy ] || PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || $(MAKE) --no-print-directory $(BIN)/$$proxy || exit 1; \
@@ -157,6 +169,20 @@ install-postgresql:
 	echo "create_main_cluster = false" | $$sudo tee $(NO_MAIN_CLUSTER) >/dev/null; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql
+
+.PHONY: install-python
+install-python:
+	@command -v apt-get >/dev/null || { echo "Python is not installed, and this system has no apt-get: install python3 with setuptools and wheel, and set PYTHON"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 python3-setuptools python3-wheel
+
+.PHONY: install-node
+install-node:
+	@command -v apt-get >/dev/null || { echo "Node is not installed, and this system has no apt-get: install node 20 or later, with npm"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm
 
 # A peer of make bench. Not the package redis-server, which would start one.
 .PHONY: install-redis

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -68,17 +69,35 @@ func created[T any](body T, replayed bool) *answer[T] {
 
 // Idempotent is a request that can be repeated.
 type Idempotent struct {
-	Token string `header:"Idempotency-Key" doc:"The token that the caller chooses: 16 to 128 visible ASCII characters, random and secret. The same token again gives the same hold. Without it the server makes one, and a lost answer cannot be asked for again."`
+	Header string `header:"Idempotency-Key" doc:"The same as the member token of the body, which is better: gateways log headers."`
+}
+
+// ChosenToken is the token of a hold as a member of a body.
+type ChosenToken struct {
+	Token string `json:"token,omitempty" doc:"The token that the caller chooses: 16 to 128 visible ASCII characters, random and secret. The same token again gives the same hold. Without it the server makes one, and a lost answer cannot be asked for again." example:"b3kq7yx2m5vn8r4t"`
+}
+
+// token returns the token of the body or of the header.
+func (r Idempotent) token(body ChosenToken) (string, error) {
+	if r.Header != "" && body.Token != "" && r.Header != body.Token {
+		return "", &dibs.Error{Code: dibs.CodeInvalidToken, Field: "token", Message: "the token of the body and the Idempotency-Key are different: send one of them"}
+	}
+	return cmp.Or(body.Token, r.Header), nil
 }
 
 type reserveInput struct {
 	Idempotent
-	Body wire.Reserve
+	Body struct {
+		wire.Reserve
+		ChosenToken
+	}
 }
 
-func (s *Server) reserve(ctx context.Context, in *reserveInput) (*answer[wire.Name], error) {
-	command := in.Body.Reserve()
-	command.Token = in.Token
+func (s *Server) reserve(ctx context.Context, in *reserveInput) (_ *answer[wire.Name], err error) {
+	command := in.Body.Reserve.Reserve()
+	if command.Token, err = in.token(in.Body.ChosenToken); err != nil {
+		return nil, err
+	}
 	return s.hold(ctx, command)
 }
 
@@ -103,6 +122,7 @@ type reserveAllInput struct {
 	Idempotent
 	Body struct {
 		Reservations []wire.Reserve `json:"reservations" nullable:"false" doc:"1 to 32 names, no two the same."`
+		ChosenToken
 	}
 }
 
@@ -111,7 +131,11 @@ type holds struct {
 }
 
 func (s *Server) reserveAll(ctx context.Context, in *reserveAllInput) (*answer[holds], error) {
-	command := dibs.ReserveAll{Token: in.Token}
+	token, err := in.token(in.Body.ChosenToken)
+	if err != nil {
+		return nil, err
+	}
+	command := dibs.ReserveAll{Token: token}
 	for _, r := range in.Body.Reservations {
 		command.Reservations = append(command.Reservations, r.Reserve())
 	}
@@ -121,12 +145,17 @@ func (s *Server) reserveAll(ctx context.Context, in *reserveAllInput) (*answer[h
 
 type reserveFirstInput struct {
 	Idempotent
-	Body wire.ReserveFirst
+	Body struct {
+		wire.ReserveFirst
+		ChosenToken
+	}
 }
 
-func (s *Server) reserveFirst(ctx context.Context, in *reserveFirstInput) (*answer[wire.Name], error) {
-	command := in.Body.ReserveFirst()
-	command.Token = in.Token
+func (s *Server) reserveFirst(ctx context.Context, in *reserveFirstInput) (_ *answer[wire.Name], err error) {
+	command := in.Body.ReserveFirst.ReserveFirst()
+	if command.Token, err = in.token(in.Body.ChosenToken); err != nil {
+		return nil, err
+	}
 	return s.hold(ctx, command)
 }
 

@@ -160,7 +160,7 @@ func (s *Server) check(ctx context.Context, request dibs.CheckRequest) (*answer[
 
 // history is the events of a name, or its holder at a moment.
 type history struct {
-	Events     []wire.Event `json:"events,omitzero" doc:"The newest events, or those before another page, oldest first."`
+	Events     []wire.Event `json:"events,omitzero" nullable:"false" doc:"The newest events, or those before another page, oldest first."`
 	NextCursor string       `json:"nextCursor,omitempty" doc:"The cursor of the page with older events; absent on the last page."`
 	Holder     *wire.Holder `json:"holder,omitempty" doc:"With at: the holder at that moment."`
 }

@@ -74,8 +74,8 @@ func readName(_ *exchange, r *http.Request, in *ByName) error {
 func readCheck(x *exchange, r *http.Request, in *checkInput) error { return readName(x, r, &in.ByName) }
 
 func readReserve(x *exchange, r *http.Request, in *reserveInput) error {
-	in.Token = r.Header.Get("Idempotency-Key")
-	if x.body == nil || r.ContentLength < 0 || r.ContentLength > maxQuick || len(in.Token) > maxText {
+	in.Header = r.Header.Get("Idempotency-Key")
+	if x.body == nil || r.ContentLength < 0 || r.ContentLength > maxQuick || len(in.Header) > maxText {
 		return errUnusual
 	}
 	buffer := quickBuffers.Get().(*[maxQuick + 1]byte)
@@ -86,7 +86,7 @@ func readReserve(x *exchange, r *http.Request, in *reserveInput) error {
 		return err
 	}
 	var ok bool
-	if in.Body, ok = wire.ParseReserve(data); !ok {
+	if in.Body.Reserve, in.Body.Token, ok = wire.ParseReserve(data); !ok {
 		r.Body = io.NopCloser(bytes.NewReader(slices.Clone(data)))
 		return errUnusual
 	}

@@ -118,6 +118,7 @@ func quickRequests() (all []quickRequest) {
 		`{"namespace":"secret","value":"a@example.com"}`, `{"namespace":"Bad","value":"a"}`, `{"namespace":"slug","value":""}`, `{"namespace":"slug","value":"e","ttlMs":1}`,
 		`{"namespace":"slug","value":"f","ttlMs":-1}`, `{"namespace":"slug","value":"f","ttlMs":1.5}`, `{"namespace":"slug","value":"f","ttlMs":"1"}`,
 		`{"namespace":"slug","value":"f","entity":{"type":"user"}}`, `{"namespace":"slug","value":"f","entity":{"type":"","id":""}}`, `{"namespace":"slug","value":"f","entity":null}`,
+		`{"namespace":"slug","value":"i","token":"short"}`, `{"namespace":"slug","value":"j","token":"a-token-of-some-length{"}`, `{"namespace":"slug","value":"j","token":1}`,
 		`{"namespace":"slug"}`, `{}`, `[]`, `null`, `{"namespace":"slug","value":"g","value":"h"}`, `{"namespace":"slug","Value":"g"}`, `{"namespace":"slug","value":"g","more":1}`,
 		`{"namespace":"slug","value":"g"`, `{"namespace":"slug","value":"g"} x`, "{\"namespace\":\"slug\",\"value\":\"\xff\"}", `{"namespace":"slug","value":"\u0067"}`,
 		`{"namespace":"slug","value":"` + strings.Repeat("x", 3000) + `"}`, `{"namespace":"slug","value":"` + strings.Repeat("y", 5000) + `"}`, strings.Repeat(" ", maxQuick) + "{}",

@@ -115,6 +115,7 @@ func New(cfg Config) *Server {
 	s.registerWatch()
 	s.registerOperate()
 	s.registerWebhooks()
+	nameEnums(s.api.OpenAPI().Components.Schemas.Map())
 	s.registerPages()
 	return s
 }

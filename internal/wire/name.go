@@ -155,8 +155,8 @@ type Result struct {
 	Token       string   `json:"token,omitempty" doc:"For a reserve: the proof of the hold."`
 	Replayed    bool     `json:"replayed"`
 	Version     uint64   `json:"version,omitempty" doc:"The entity's version."`
-	Freed       []string `json:"freed,omitempty" doc:"Keys that are free now."`
-	Quarantined []string `json:"quarantined,omitempty" doc:"Keys that are in quarantine now."`
+	Freed       []string `json:"freed,omitempty" nullable:"false" doc:"Keys that are free now."`
+	Quarantined []string `json:"quarantined,omitempty" nullable:"false" doc:"Keys that are in quarantine now."`
 	Pending     bool     `json:"pending,omitempty" doc:"The entity has more names, which follow in batches."`
 }
 

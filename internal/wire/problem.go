@@ -22,9 +22,9 @@ type Problem struct {
 	Key         string    `json:"key,omitempty"`
 	Reason      string    `json:"reason,omitempty" enum:"held,in_use,suspect,quarantined,reserved_word,invalid,confusable" doc:"With NAME_TAKEN: why."`
 	Until       string    `json:"until,omitempty" format:"date-time" doc:"When the name may become free, if a date is known."`
-	Suggestions []string  `json:"suggestions,omitempty" doc:"Names that were free when asked."`
+	Suggestions []string  `json:"suggestions,omitempty" nullable:"false" doc:"Names that were free when asked."`
 	Refusal     *Refusal  `json:"refusal,omitempty" doc:"With INVALID_VALUE: which rule, where, and what would be accepted."`
-	Errors      []Failure `json:"errors,omitempty" doc:"Every part of the request that failed."`
+	Errors      []Failure `json:"errors,omitempty" nullable:"false" doc:"Every part of the request that failed."`
 	Cause       string    `json:"cause,omitempty" doc:"With UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the database, if known. More causes may be added." example:"disk full"`
 
 	Outcome   string `json:"outcome,omitempty" enum:"not_found,gone" doc:"For a name that does not resolve: why."`
@@ -45,10 +45,10 @@ type Failure struct {
 	Namespace   string    `json:"namespace,omitempty"`
 	Key         string    `json:"key,omitempty"`
 	Until       string    `json:"until,omitempty" format:"date-time"`
-	Suggestions []string  `json:"suggestions,omitempty"`
+	Suggestions []string  `json:"suggestions,omitempty" nullable:"false"`
 	Refusal     *Refusal  `json:"refusal,omitempty"`
 	Cause       string    `json:"cause,omitempty"`
-	Errors      []Failure `json:"errors,omitempty"`
+	Errors      []Failure `json:"errors,omitempty" nullable:"false"`
 }
 
 // Refusal is why a value is not valid.

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// ParseReserve reads the usual form of a Reserve in a fraction of the time that a decoder and a
+// ParseReserve reads the usual form of a Reserve with its token in a fraction of the time that a decoder and a
 // schema take: members with texts without escapes, an entity, a TTL. It returns false for every
 // other body, right or wrong: then those have to read it, who also say what is wrong.
-func ParseReserve(body []byte) (r Reserve, ok bool) {
+func ParseReserve(body []byte) (r Reserve, token string, ok bool) {
 	var entity Entity
 	var ttl int64
 	s := scanner{rest: body}
@@ -28,12 +28,14 @@ func ParseReserve(body []byte) (r Reserve, ok bool) {
 			return 4, s.text(&r.CorrelationID)
 		case "field":
 			return 5, s.text(&r.Field)
+		case "token":
+			return 6, s.text(&token)
 		default:
 			return 0, false
 		}
 	})
 	const required = 1<<0 | 1<<1
-	return r, ok && seen&required == required && s.end() && utf8.Valid(body)
+	return r, token, ok && seen&required == required && s.end() && utf8.Valid(body)
 }
 
 // scanner reads simple JSON. Each of its methods returns false for what is not simple.

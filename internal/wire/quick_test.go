@@ -15,6 +15,9 @@ var reserveBodies = []string{
 	"\t{ \"namespace\" :\r\n\"slug\" , \"value\" : \"\" , \"field\":\"f\",\"correlationId\":\"c\" } \n",
 	`{"namespace":"slug","value":"a","ttlMs":999999999999999999}`,
 	`{"namespace":"slug","value":"a","ttlMs":9999999999999999999}`,
+	`{"namespace":"slug","value":"a","token":"0123456789abcdef"}`,
+	`{"namespace":"slug","value":"a","token":null}`,
+	`{"namespace":"slug","value":"a","token":"0123456789abcdef","token":"0123456789abcdef"}`,
 	`{"namespace":"slug","value":"a","ttlMs":0}`,
 	`{"namespace":"slug","value":"a","ttlMs":01}`,
 	`{"namespace":"slug","value":"a","ttlMs":-1}`,
@@ -47,7 +50,7 @@ func TestParseReserve(t *testing.T) {
 			accepted++
 		}
 	}
-	if accepted != 5 {
+	if accepted != 6 {
 		t.Errorf("it accepts %d bodies", accepted)
 	}
 }
@@ -61,7 +64,7 @@ func FuzzParseReserve(f *testing.F) {
 
 func checkParseReserve(t *testing.T, body []byte) bool {
 	t.Helper()
-	quick, ok := wire.ParseReserve(body)
+	quick, token, ok := wire.ParseReserve(body)
 	if !ok {
 		return false
 	}
@@ -74,9 +77,12 @@ func checkParseReserve(t *testing.T, body []byte) bool {
 			t.Errorf("%q is accepted without %s", body, name)
 		}
 	}
-	var decoded wire.Reserve
-	if err := json.Unmarshal(body, &decoded); err != nil || !reflect.DeepEqual(quick, decoded) {
-		t.Errorf("%q: %+v, want %+v, %v", body, quick, decoded, err)
+	var decoded struct {
+		wire.Reserve
+		Token string
+	}
+	if err := json.Unmarshal(body, &decoded); err != nil || token != decoded.Token || !reflect.DeepEqual(quick, decoded.Reserve) {
+		t.Errorf("%q: %+v with %q, want %+v, %v", body, quick, token, decoded, err)
 	}
 	return true
 }

@@ -14,7 +14,7 @@ type Availability struct {
 	Reason      string   `json:"reason,omitempty" enum:"held,in_use,suspect,quarantined,reserved_word,invalid,confusable"`
 	Detail      string   `json:"detail,omitempty"`
 	Until       string   `json:"until,omitempty" format:"date-time"`
-	Suggestions []string `json:"suggestions,omitempty"`
+	Suggestions []string `json:"suggestions,omitempty" nullable:"false"`
 	Refusal     *Refusal `json:"refusal,omitempty"`
 }
 

@@ -6,7 +6,7 @@ type Webhook struct {
 	URL         string   `json:"url" example:"https://example.com/dibs"`
 	Description string   `json:"description,omitempty"`
 	Namespaces  []string `json:"namespaces" nullable:"false" doc:"Patterns: * is all namespaces, acme.* the scope acme and all below it, acme.slug one namespace."`
-	Kinds       []string `json:"kinds,omitempty" doc:"The kinds of event that are sent. Default: all."`
+	Kinds       []string `json:"kinds,omitempty" nullable:"false" doc:"The kinds of event that are sent. Default: all."`
 	Enabled     bool     `json:"enabled" doc:"Whether events are sent. Otherwise they wait in the feed."`
 	Stopped     string   `json:"stopped,omitempty" doc:"Why the server disabled it."`
 	CreatedBy   string   `json:"createdBy,omitempty" doc:"The principal that created it."`

@@ -1,0 +1,1135 @@
+"""A client for Dibs, the registry of names that belong to one owner.
+
+It needs nothing but Python's standard library. :class:`Dibs` is for threads, :class:`AsyncDibs`
+has the same verbs for asyncio::
+
+    dibs = Dibs("http://localhost:8080")
+    with dibs.hold("slug", "Alice & Bob") as hold:
+        wedding = save_wedding(hold.canonical)
+        hold.confirm_for("wedding", wedding.id)
+
+Every method raises :class:`DibsError` if it does not succeed; ``error.code`` says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import datetime
+import http.client
+import json
+import random
+import secrets
+import select
+import ssl
+import threading
+import time
+import typing
+import urllib.parse
+from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
+
+__all__ = [
+    "AsyncDibs",
+    "Availability",
+    "Conflict",
+    "Deleted",
+    "Dibs",
+    "DibsError",
+    "Entity",
+    "EntityInfo",
+    "EntityState",
+    "Event",
+    "EventsPage",
+    "Failure",
+    "Hold",
+    "Holder",
+    "HoldError",
+    "Holding",
+    "Name",
+    "NameCount",
+    "NamesPage",
+    "Refusal",
+    "Resolution",
+    "Result",
+    "Snapshot",
+    "Stats",
+    "Unsure",
+    "new_token",
+]
+__version__ = "0.1.0"
+
+T = TypeVar("T")
+
+
+def new_token() -> str:
+    """Returns a token for a hold: random, and a secret. Choose it before the call to be able to repeat it."""
+    return secrets.token_hex(20)
+
+
+# What the registry answers. Fields are named as in the API, in snake case; those that an answer
+# does not have are None.
+
+
+@dataclasses.dataclass(frozen=True)
+class Entity:
+    """An entity of your own that owns names."""
+
+    type: str
+    id: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """A name as the registry has it."""
+
+    reservation_id: str
+    key: str
+    namespace: str
+    value: str
+    canonical: str
+    status: str
+    state: str
+    epoch: int
+    entity: Optional[Entity] = None
+    version: Optional[int] = None
+    created_at: Optional[datetime.datetime] = None
+    confirmed_at: Optional[datetime.datetime] = None
+    expires_at: Optional[datetime.datetime] = None
+    ended_at: Optional[datetime.datetime] = None
+    until: Optional[datetime.datetime] = None
+    remaining_ms: Optional[int] = None
+    correlation_id: Optional[str] = None
+    meta: Optional[Dict[str, str]] = None
+    doubt: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Hold(Name):
+    """A name that is held, with the token that proves it. Keep the token: the registry does not store it."""
+
+    token: str = dataclasses.field(default="", repr=False)
+    replayed: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Why a value is not valid: which rule, where, and what would be accepted."""
+
+    rule: str
+    problem: str
+    at: int
+    try_: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """One part of a request that failed."""
+
+    index: Optional[int] = None
+    location: Optional[str] = None
+    field: Optional[str] = None
+    code: Optional[str] = None
+    reason: Optional[str] = None
+    detail: Optional[str] = None
+    key: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Availability:
+    """Whether a value could be reserved."""
+
+    value: str
+    available: bool
+    canonical: Optional[str] = None
+    reason: Optional[str] = None
+    detail: Optional[str] = None
+    until: Optional[datetime.datetime] = None
+    suggestions: Optional[List[str]] = None
+    refusal: Optional[Refusal] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Resolution:
+    """Where a name leads: ``outcome`` is active, moved, gone or not_found."""
+
+    outcome: str
+    status: int
+    canonical: Optional[str] = None
+    entity: Optional[Entity] = None
+    to: Optional[str] = None
+    active: Optional[Name] = None
+    until: Optional[datetime.datetime] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class EntityInfo:
+    """An entity with its names."""
+
+    entity: Entity
+    archived: bool
+    version: int
+    names: List[Name]
+    more: Optional[bool] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class NamesPage:
+    """A page of names, and the cursor of the next one."""
+
+    names: List[Name]
+    next_cursor: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """A name before or after an event."""
+
+    state: Optional[str] = None
+    status: Optional[str] = None
+    entity: Optional[Entity] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """What happened. ``cursor`` is the place in the feed after it."""
+
+    cursor: str
+    kind: str
+    at: datetime.datetime
+    key: Optional[str] = None
+    namespace: Optional[str] = None
+    canonical: Optional[str] = None
+    reservation_id: Optional[str] = None
+    entity: Optional[Entity] = None
+    epoch: Optional[int] = None
+    version: Optional[int] = None
+    actor: Optional[str] = None
+    correlation_id: Optional[str] = None
+    meta: Optional[Dict[str, str]] = None
+    before: Optional[Snapshot] = None
+    after: Optional[Snapshot] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class EventsPage:
+    """A page of the feed."""
+
+    events: List[Event]
+    next_cursor: Optional[str] = None
+    more: Optional[bool] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    """Who had a name at a time."""
+
+    state: str
+    entity: Optional[Entity] = None
+    epoch: Optional[int] = None
+    since: Optional[datetime.datetime] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a command did, or would do."""
+
+    names: List[Name]
+    replayed: bool = False
+    token: Optional[str] = dataclasses.field(default=None, repr=False)
+    version: Optional[int] = None
+    freed: Optional[List[str]] = None
+    quarantined: Optional[List[str]] = None
+    pending: Optional[bool] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class EntityState:
+    """An entity after it was archived or restored."""
+
+    entity: Entity
+    archived: bool
+    version: int
+    replayed: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Deleted:
+    """The keys that a delete gave up."""
+
+    freed: List[str]
+    quarantined: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class NameCount:
+    """The number of names of a namespace in a state."""
+
+    namespace: str
+    state: str
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """The number of names."""
+
+    names: List[NameCount]
+    ending_soon: int
+    suspects: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Conflict:
+    """The refused attempts of one namespace, reason and hour."""
+
+    start: datetime.datetime
+    namespace: str
+    reason: str
+    count: int
+
+
+class DibsError(Exception):
+    """An answer of the registry that is no success, or no answer at all.
+
+    ``code`` is for programs. After UNAVAILABLE nothing happened: try again later. After
+    OUTCOME_UNKNOWN it may have happened: with a token of your own the same call again is safe.
+    After any other code the registry has decided.
+    """
+
+    def __init__(self, code: str, detail: str, status: int = 0, problem: Optional[Dict[str, Any]] = None) -> None:
+        super().__init__(f"{code}: {detail}")
+        problem = problem or {}
+        self.code = code
+        self.detail = detail
+        self.status = status
+        self.field: Optional[str] = problem.get("field")
+        self.key: Optional[str] = problem.get("key")
+        self.reason: Optional[str] = problem.get("reason")
+        self.suggestions: List[str] = problem.get("suggestions") or []
+        self.until: Optional[datetime.datetime] = _convert(Optional[datetime.datetime], problem.get("until"))
+        self.refusal: Optional[Refusal] = _convert(Optional[Refusal], problem.get("refusal"))
+        self.errors: List[Failure] = _read_list(Failure, problem.get("errors") or [])
+
+
+class Unsure(Exception):
+    """Raise it inside a hold if it is unknown whether the entity was saved: the hold then stays for its witness."""
+
+
+class HoldError(Exception):
+    """A hold that was left behind, with its token: its block was unsure, or its entity is saved and the name is not confirmed."""
+
+    def __init__(self, holds: List[Hold], entity: Optional[Entity], cause: BaseException) -> None:
+        keys = ", ".join(h.key for h in holds)
+        super().__init__(
+            f"{entity.type}/{entity.id} was saved, but {keys} is not confirmed: {cause}"
+            if entity
+            else f"{keys} stays held, because it is unknown whether its entity was saved: {cause}"
+        )
+        self.holds = holds
+        self.entity = entity
+
+
+# JSON, both ways.
+
+_FIELDS: Dict[type, Dict[str, Any]] = {}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.rstrip("_").split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _read(kind: Type[T], data: Any) -> T:
+    """Returns JSON data as a type. Members that the type does not have are left out: a later server may send more."""
+    return typing.cast(T, _convert(kind, data))
+
+
+def _read_list(kind: Type[T], data: Any) -> List[T]:
+    return [_read(kind, item) for item in data or []]
+
+
+def _convert(kind: Any, data: Any) -> Any:
+    origin = typing.get_origin(kind)
+    if origin is Union:
+        return None if data is None else _convert(next(k for k in typing.get_args(kind) if k is not type(None)), data)
+    if origin in (list, List):
+        return [_convert(typing.get_args(kind)[0], item) for item in data or []]
+    if kind is datetime.datetime:
+        return datetime.datetime.fromisoformat(data.replace("Z", "+00:00"))
+    if dataclasses.is_dataclass(kind):
+        if kind not in _FIELDS:
+            _FIELDS[kind] = {name: (_camel(name), hint) for name, hint in typing.get_type_hints(kind).items()}
+        return kind(**{name: _convert(hint, data[member]) for name, (member, hint) in _FIELDS[kind].items() if member in data})
+    return data
+
+
+def _body(**members: Any) -> Dict[str, Any]:
+    """Returns a body with the members that are given, in camel case."""
+    return {_camel(name): _plain(value) for name, value in members.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Entity):
+        return {"type": value.type, "id": value.id}
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, dict):
+        return {name: _plain(v) for name, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _part(text: str) -> str:
+    """Returns a part of a path. Servers resolve dots as in a file system, also encoded ones."""
+    if text in (".", ".."):
+        raise ValueError(f"a path cannot contain {text}: use apply")
+    return urllib.parse.quote(text, safe="")
+
+
+# The transport.
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_TRY_AGAIN = ("UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS")
+
+
+class _Http:
+    """Sends requests over a connection for each thread, and repeats those that may be repeated."""
+
+    def __init__(self, url: str, key: Union[str, Callable[[], str], None], timeout: float, context: Optional[ssl.SSLContext]) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is not the URL of a server: write https://host, or http://host:8080")
+        self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, parts.port
+        self.base = parts.path.rstrip("/")
+        self.key, self.timeout, self.context = key, timeout, context
+        self.local = threading.local()
+
+    def connect(self, timeout: float) -> http.client.HTTPConnection:
+        if self.secure:
+            return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=self.context)
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+
+    def headers(self, accept: str) -> Dict[str, str]:
+        key = self.key() if callable(self.key) else self.key
+        return {"Accept": accept, **({"Authorization": f"Bearer {key}"} if key else {})}
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Optional[Dict[str, Any]] = None,
+        headers: Optional[Dict[str, str]] = None,
+        repeatable: Optional[bool] = None,
+        answers: Sequence[int] = (),
+    ) -> Any:
+        """Makes a call and returns the JSON of its answer."""
+        reads = method == "GET"
+        repeatable = reads if repeatable is None else repeatable
+        given = {_camel(k): str(_plain(v)) for k, v in (query or {}).items() if v is not None}
+        target = self.base + path + ("?" + urllib.parse.urlencode(given) if given else "")
+        deadline, pause, maybe = time.monotonic() + self.timeout, _FIRST_PAUSE, False
+        while True:
+            after = 0.0
+            try:
+                answer = self._attempt(method, target, body, headers or {}, deadline)
+                error, unsure, after = self._judge(*answer, reads=reads, answers=answers)
+                if error is None:
+                    return unsure  # the body
+            except (OSError, http.client.HTTPException) as cause:
+                self.drop()
+                error, unsure = DibsError("UNAVAILABLE", f"the server cannot be reached: {cause!r}"), not reads
+                error.__cause__ = cause
+            maybe = maybe or bool(unsure)
+            again = error.code in _TRY_AGAIN and (repeatable or not unsure)
+            wait = max(pause * (0.5 + random.random()), after)
+            if again and time.monotonic() + wait < deadline:
+                time.sleep(wait)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                continue
+            if maybe and error.code in _TRY_AGAIN and error.code != "OUTCOME_UNKNOWN":
+                raise DibsError("OUTCOME_UNKNOWN", f"the call may have been done: {error.detail}") from error
+            raise error
+
+    def _attempt(self, method: str, target: str, body: Any, headers: Dict[str, str], deadline: float) -> "tuple[int, Any, bytes]":
+        left = max(0.001, deadline - time.monotonic())
+        connection = getattr(self.local, "connection", None)
+        if connection is not None and connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+            self.drop()  # the server has closed it: nothing else comes before a request
+            connection = None
+        if connection is None:
+            connection = self.local.connection = self.connect(left)
+        elif connection.sock is not None:
+            connection.sock.settimeout(left)
+        sent = {**self.headers("application/json"), **headers}
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            sent["Content-Type"] = "application/json"
+        connection.request(method, target, body=data, headers=sent)
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+
+    def _judge(
+        self, status: int, headers: Any, text: bytes, *, reads: bool, answers: Sequence[int]
+    ) -> "tuple[Optional[DibsError], Any, float]":
+        """Returns the error of an answer, whether the call may have been done, and the pause that the server asks for; or no error and the body."""
+        try:
+            body = json.loads(text)
+        except ValueError:
+            body = None
+        if isinstance(body, dict) and (status < 300 or (status in answers and "outcome" in body)):
+            return None, body, 0
+        after = float(headers.get("Retry-After") or 0) if (headers.get("Retry-After") or "0").isdigit() else 0.0
+        if isinstance(body, dict) and "code" in body and "detail" in body:
+            return DibsError(body["code"], body["detail"], status, body), body["code"] == "OUTCOME_UNKNOWN", after
+        gateway = status in (429, 502, 503, 504)
+        error = DibsError(
+            "UNAVAILABLE" if gateway else "INTERNAL", f"the answer is not one of a registry (status {status}): check the URL", status
+        )
+        return error, not reads and status != 429 and (status >= 500 or status < 300), after
+
+    def drop(self) -> None:
+        """Closes the connection of this thread."""
+        connection = getattr(self.local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self.local.connection = None
+
+
+class Dibs:
+    """A client of a Dibs server, for any number of threads.
+
+    Calls that are safe to repeat are repeated while the server cannot be reached, until ``timeout``
+    seconds are over: those that read, and those with a token. A reserve without a token gets one
+    before it is sent. ``key`` is an API key, or a function that returns a token of an issuer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: Union[str, Callable[[], str], None] = None,
+        *,
+        timeout: float = 15.0,
+        ssl_context: Optional[ssl.SSLContext] = None,
+    ) -> None:
+        self._http = _Http(url, key, timeout, ssl_context)
+
+    def reserve(
+        self,
+        namespace: str,
+        value: str,
+        *,
+        ttl_ms: Optional[int] = None,
+        entity: Optional[Entity] = None,
+        token: Optional[str] = None,
+        correlation_id: Optional[str] = None,
+        meta: Optional[Dict[str, str]] = None,
+        field: Optional[str] = None,
+        override_reserved: Optional[bool] = None,
+    ) -> Hold:
+        """Holds a name for a limited time."""
+        return _read(
+            Hold,
+            self._post(
+                "/v1/reservations",
+                repeatable=True,
+                body=_body(
+                    namespace=namespace,
+                    value=value,
+                    ttl_ms=ttl_ms,
+                    entity=entity,
+                    token=token or new_token(),
+                    correlation_id=correlation_id,
+                    meta=meta,
+                    field=field,
+                    override_reserved=override_reserved,
+                ),
+            ),
+        )
+
+    def reserve_all(self, reservations: Sequence[Dict[str, Any]], *, token: Optional[str] = None) -> List[Hold]:
+        """Holds several names with one token, all of them or none. Each is a dict with the parameters of :meth:`reserve`."""
+        body = _body(reservations=[_body(**r) for r in reservations], token=token or new_token())
+        return _read_list(Hold, self._post("/v1/reservations/batch", body, repeatable=True)["reservations"])
+
+    def reserve_first(
+        self,
+        namespace: str,
+        values: Sequence[str],
+        *,
+        ttl_ms: Optional[int] = None,
+        entity: Optional[Entity] = None,
+        token: Optional[str] = None,
+    ) -> Hold:
+        """Holds the first of several candidates that is available."""
+        body = _body(namespace=namespace, values=list(values), ttl_ms=ttl_ms, entity=entity, token=token or new_token())
+        return _read(Hold, self._post("/v1/reservations/first", body, repeatable=True))
+
+    def extend(self, reservation_id: str, token: str, *, ttl_ms: Optional[int] = None) -> Name:
+        """Moves the end of a hold."""
+        return self._on_reservation(reservation_id, "extend", _body(token=token, ttl_ms=ttl_ms))
+
+    def confirm(
+        self, reservation_id: str, token: str, entity: Entity, *, replace: Optional[bool] = None, replaces: Optional[str] = None
+    ) -> Name:
+        """Makes a held name the name of an entity."""
+        return self._on_reservation(reservation_id, "confirm", _body(token=token, entity=entity, replace=replace, replaces=replaces))
+
+    def release(self, reservation_id: str, token: str) -> Name:
+        """Ends a hold."""
+        return self._on_reservation(reservation_id, "release", _body(token=token))
+
+    def settle(self, reservation_id: str, outcome: str, entity: Optional[Entity] = None) -> Name:
+        """Ends a suspect: ``outcome`` is "exists" or "absent"."""
+        return _read(Name, self._post(f"/v1/reservations/{_part(reservation_id)}/settle", _body(outcome=outcome, entity=entity)))
+
+    def hold(self, namespace: str, value: str, *, ttl_ms: Optional[int] = None, **options: Any) -> "Holding":
+        """Holds a name for the block of a ``with`` statement, and extends it meanwhile.
+
+        The block calls ``confirm_for``, and the name is confirmed when the block is over. If the block
+        raises, or does not call it, the hold is released; if it raises :class:`Unsure`, the hold stays.
+        """
+        return Holding(self, [{"namespace": namespace, "value": value, "ttl_ms": ttl_ms, **options}])
+
+    def hold_all(self, reservations: Sequence[Dict[str, Any]], *, token: Optional[str] = None) -> "Holding":
+        """The same for several names of one entity, all of them or none."""
+        return Holding(self, list(reservations), token)
+
+    def claim(self, namespace: str, value: str, entity: Entity, *, override_reserved: Optional[bool] = None) -> Name:
+        """Takes a free name for an entity at once."""
+        return _read(
+            Name, self._post("/v1/claims", _body(namespace=namespace, value=value, entity=entity, override_reserved=override_reserved))
+        )
+
+    def rename(
+        self,
+        namespace: str,
+        value: str,
+        entity: Entity,
+        *,
+        token: Optional[str] = None,
+        from_: Optional[str] = None,
+        scope: Optional[str] = None,
+        if_version: Optional[int] = None,
+    ) -> Name:
+        """Gives an entity another name, or its first; the old one leads to the new one. ``if_version`` refuses a stale change."""
+        headers = {"If-Match": f'"{if_version}"'} if if_version is not None else {}
+        path = f"{_entity_path(entity)}/names/{_part(namespace)}"
+        return _read(
+            Name, self._http.call("PUT", path, _body(value=value, token=token, from_=from_), query={"scope": scope}, headers=headers)
+        )
+
+    def transfer(self, namespace: str, value: str, from_: Entity, to: Entity) -> Name:
+        """Gives one name of an entity to another."""
+        return _read(Name, self._post(f"{_name_path(namespace, value)}/transfer", _body(from_=from_, to=to)))
+
+    def swap(self, namespace: str, a: "tuple[str, Entity]", b: "tuple[str, Entity]") -> Result:
+        """Lets two entities exchange their names; each pair is a name and its owner before it."""
+        sides = {name: {"value": value, "entity": entity} for name, (value, entity) in (("a", a), ("b", b))}
+        return _read(Result, self._post("/v1/swap", _body(namespace=namespace, **sides)))
+
+    def decommission(self, namespace: str, value: str, entity: Entity) -> Name:
+        """Gives up one name of an entity."""
+        return _read(Name, self._post(f"{_name_path(namespace, value)}/decommission", _body(entity=entity)))
+
+    def archive(self, entity: Entity, *, scope: Optional[str] = None) -> EntityState:
+        """Keeps every name of an entity, and resolves none."""
+        return _read(EntityState, self._http.call("POST", _entity_path(entity) + "/archive", query={"scope": scope}))
+
+    def restore(self, entity: Entity, *, scope: Optional[str] = None) -> EntityState:
+        """Undoes an archive."""
+        return _read(EntityState, self._http.call("POST", _entity_path(entity) + "/restore", query={"scope": scope}))
+
+    def delete(self, entity: Entity, *, scope: Optional[str] = None) -> Deleted:
+        """Gives up every name of an entity."""
+        answer = self._http.call("DELETE", _entity_path(entity), query={"scope": scope})
+        return Deleted(answer.get("freed") or [], answer.get("quarantined") or [])
+
+    def apply(self, commands: Sequence[Dict[str, Any]], *, dry_run: bool = False) -> List[Result]:
+        """Applies up to 32 commands, all of them or none: dicts with ``op`` and the command's parameters, in snake case."""
+        sent = [_body(**({"token": new_token(), **c} if c["op"].startswith("reserve") else c)) for c in commands]
+        fenced = all(c["op"] in ("reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release") for c in sent)
+        return _read_list(Result, self._post("/v1/apply", {"dryRun": dry_run, "commands": sent}, repeatable=dry_run or fenced)["results"])
+
+    def check(self, namespace: str, value: str, *, suggest: Optional[int] = None) -> Availability:
+        """Says whether a value could be reserved. It is a snapshot, not a promise: to get a name, reserve it."""
+        return self.check_all(namespace, [value], suggest=suggest)[0]
+
+    def check_all(
+        self,
+        namespace: str,
+        values: Sequence[str],
+        *,
+        suggest: Optional[int] = None,
+        parts: Optional[Sequence[str]] = None,
+        entity: Optional[Entity] = None,
+    ) -> List[Availability]:
+        """The same for up to 100 values."""
+        body = _body(namespace=namespace, values=list(values), suggest=suggest, parts=parts, entity=entity)
+        return _read_list(Availability, self._post("/v1/check", body, repeatable=True)["results"])
+
+    def resolve(self, namespace: str, value: str) -> Resolution:
+        """Says where a name leads: to an entity, to its present name, or nowhere."""
+        return _read(
+            Resolution, self._post("/v1/resolve", _body(namespace=namespace, value=value), repeatable=True, answers=(307, 308, 404, 410))
+        )
+
+    def name(self, namespace: str, value: str) -> Optional[Name]:
+        """Shows a name, or None if there is none."""
+        return _or_none(lambda: _read(Name, self._post("/v1/names/lookup", _body(namespace=namespace, value=value), repeatable=True)))
+
+    def reservation(self, reservation_id: str) -> Optional[Name]:
+        """Shows a reservation, without its token, or None if there is none."""
+        return _or_none(lambda: _read(Name, self._http.call("GET", f"/v1/reservations/{_part(reservation_id)}")))
+
+    def entity(self, entity: Entity, *, scope: Optional[str] = None) -> Optional[EntityInfo]:
+        """Shows an entity with its names, or None if it never had one."""
+        return _or_none(lambda: _read(EntityInfo, self._http.call("GET", _entity_path(entity), query={"scope": scope})))
+
+    def list(
+        self,
+        namespace: Optional[str] = None,
+        *,
+        state: Optional[str] = None,
+        prefix: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> NamesPage:
+        """Lists names, in pages."""
+        query = {"namespace": namespace, "state": state, "prefix": prefix, "limit": limit, "cursor": cursor}
+        return _read(NamesPage, self._http.call("GET", "/v1/names", query=query))
+
+    def history(self, namespace: str, value: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> EventsPage:
+        """The events of a name, oldest first: the last 1,000, or those before the cursor of another page."""
+        body = _body(namespace=namespace, value=value, limit=limit, cursor=cursor)
+        return _read(EventsPage, self._post("/v1/names/history", body, repeatable=True))
+
+    def who_held(self, namespace: str, value: str, at: datetime.datetime) -> Holder:
+        """Says who had a name at a time."""
+        return _read(Holder, self._post("/v1/names/history", _body(namespace=namespace, value=value, at=at), repeatable=True)["holder"])
+
+    def events(self, *, after: Optional[str] = None, limit: Optional[int] = None, namespace: Optional[str] = None) -> EventsPage:
+        """A page of the feed."""
+        return _read(EventsPage, self._http.call("GET", "/v1/events", query={"after": after, "limit": limit, "namespace": namespace}))
+
+    def watch(
+        self, *, namespace: Optional[str] = None, after: Optional[str] = None, stop: Optional[threading.Event] = None
+    ) -> Iterator[Event]:
+        """Events as they happen. It goes on after interruptions, misses none and repeats none, until ``stop`` is set."""
+        stop = stop or threading.Event()
+        pause = _FIRST_PAUSE
+        while not stop.is_set():
+            try:
+                if after == "latest":
+                    after = self.events(after=after).next_cursor  # a stream that is cut early must not skip any
+                for message_id, data in self._stream(namespace, after, stop):
+                    pause = _FIRST_PAUSE
+                    if data:
+                        yield _read(Event, json.loads(data))
+                    after = message_id or after
+            except (OSError, http.client.HTTPException):
+                pass  # the connection was lost
+            except DibsError as error:
+                if error.code not in _TRY_AGAIN:
+                    raise
+            stop.wait(pause * (0.5 + random.random()))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _stream(self, namespace: Optional[str], after: Optional[str], stop: threading.Event) -> "Iterator[tuple[str, str]]":
+        """Yields the messages of one connection. The server sends a sign of life every 5 seconds."""
+        query = urllib.parse.urlencode({k: v for k, v in {"namespace": namespace, "after": after}.items() if v})
+        connection = self._http.connect(20)
+        try:
+            connection.request("GET", f"{self._http.base}/v1/events?{query}", headers=self._http.headers("text/event-stream"))
+            response = connection.getresponse()
+            if response.status != 200:
+                error, _, _ = self._http._judge(response.status, response.headers, response.read(), reads=True, answers=())
+                raise error or DibsError("INTERNAL", "the answer is no stream of events: check the URL", response.status)
+            message_id, data = "", []  # type: str, List[str]
+            while not stop.is_set():
+                line = response.readline()
+                if not line:
+                    return
+                text = line.decode("utf-8").rstrip("\r\n")
+                field, _, value = text.partition(":")
+                value = value[1:] if value.startswith(" ") else value
+                if not text:
+                    if message_id or data:
+                        yield message_id, "\n".join(data)
+                    message_id, data = "", []
+                elif field == "data":
+                    data.append(value)
+                elif field == "id":
+                    message_id = value
+        finally:
+            connection.close()
+
+    def stats(self) -> Stats:
+        """Counts names by namespace and state."""
+        return _read(Stats, self._http.call("GET", "/v1/stats"))
+
+    def conflicts(
+        self, namespace: Optional[str] = None, *, from_: Optional[datetime.datetime] = None, to: Optional[datetime.datetime] = None
+    ) -> List[Conflict]:
+        """Counts refused attempts by namespace, reason and hour."""
+        query = {"namespace": namespace, "from_": from_, "to": to}
+        return _read_list(Conflict, self._http.call("GET", "/v1/stats/conflicts", query=query)["buckets"])
+
+    def _post(self, path: str, body: Any, *, repeatable: bool = False, answers: Sequence[int] = ()) -> Any:
+        return self._http.call("POST", path, body, repeatable=repeatable, answers=answers)
+
+    def _on_reservation(self, reservation_id: str, verb: str, body: Dict[str, Any]) -> Name:
+        return _read(Name, self._post(f"/v1/reservations/{_part(reservation_id)}/{verb}", body, repeatable=True))
+
+
+def _entity_path(entity: Entity) -> str:
+    return f"/v1/entities/{_part(entity.type)}/{_part(entity.id)}"
+
+
+def _name_path(namespace: str, value: str) -> str:
+    return f"/v1/names/{_part(namespace)}/{_part(value)}"
+
+
+def _or_none(call: Callable[[], T]) -> Optional[T]:
+    try:
+        return call()
+    except DibsError as error:
+        if error.code in ("RESERVATION_NOT_FOUND", "ENTITY_NOT_FOUND"):
+            return None
+        raise
+
+
+class Holding:
+    """Names that are held for the block of a ``with`` statement; see :meth:`Dibs.hold`."""
+
+    def __init__(self, dibs: Dibs, reservations: List[Dict[str, Any]], token: Optional[str] = None) -> None:
+        self._dibs = dibs
+        self._reservations = [dict(r) for r in reservations]
+        tokens = [r.pop("token", None) for r in self._reservations]
+        self._token = token or next((t for t in tokens if t), None)
+        self._entity: Optional[Entity] = None
+        self._done = threading.Event()
+        self._keepers: List[threading.Thread] = []
+        self._left: Dict[str, float] = {}  # when each hold is over
+        self.holds: List[Hold] = []
+        #: The confirmed names, once the block is over.
+        self.names: List[Name] = []
+        #: Set when a hold is lost: the block should end.
+        self.lost = threading.Event()
+
+    @property
+    def canonical(self) -> str:
+        """The canonical form of the name, or of the first of several."""
+        return self.holds[0].canonical
+
+    def confirm_for(self, type: str, id: str) -> None:
+        """Says which entity gets the names, once it is saved. They are confirmed at the end of the block."""
+        self._entity = Entity(type, id)
+
+    def __enter__(self) -> "Holding":
+        asked = time.monotonic()
+        try:
+            self.holds = self._dibs.reserve_all(self._reservations, token=self._token)
+        except DibsError as error:
+            if len(self._reservations) == 1 and error.code == "NAME_TAKEN" and not error.suggestions:
+                self._dibs.reserve(**self._reservations[0])  # raises the same, with suggestions
+            raise
+        for hold, reservation in zip(self.holds, self._reservations):
+            self._left[hold.reservation_id] = asked + (hold.remaining_ms or 0) / 1000
+            keeper = threading.Thread(target=self._keep, args=(hold, reservation.get("ttl_ms")), daemon=True)
+            keeper.start()
+            self._keepers.append(keeper)
+        return self
+
+    def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
+        self._done.set()
+        for keeper in self._keepers:
+            keeper.join()
+        if error is None and self._entity is not None:
+            self.names = self._confirm(self._entity)
+        elif error is None or (isinstance(error, Exception) and not isinstance(error, Unsure)):
+            with contextlib.suppress(DibsError):  # otherwise the names are free when their time is over
+                self._dibs.apply([{"op": "release", "reservation_id": h.reservation_id, "token": h.token} for h in self.holds])
+        elif isinstance(error, Unsure):
+            raise HoldError(self.holds, None, error) from error
+
+    def _keep(self, hold: Hold, ttl_ms: Optional[int]) -> None:
+        """Extends a hold after a third of its time, again and again."""
+        while True:
+            left = self._left[hold.reservation_id] - time.monotonic()
+            if left <= 0:
+                self.lost.set()
+                return
+            if self._done.wait(max(left / 3, 0.02)):
+                return
+            asked = time.monotonic()
+            try:
+                name = self._dibs.extend(hold.reservation_id, hold.token, ttl_ms=ttl_ms)
+                self._left[hold.reservation_id] = asked + (name.remaining_ms or 0) / 1000
+            except DibsError as error:
+                if error.code == "TTL_TOO_LONG":  # it has the policy's longest time
+                    self._done.wait(max(0.0, self._left[hold.reservation_id] - time.monotonic()))
+                elif error.code not in _TRY_AGAIN:
+                    self.lost.set()
+                    return
+
+    def _confirm(self, entity: Entity) -> List[Name]:
+        """Confirms all names in one step, and tries again until the first hold is over: the entity exists and needs its names."""
+        commands = [{"op": "confirm", "reservation_id": h.reservation_id, "token": h.token, "entity": entity} for h in self.holds]
+        over, pause = min(self._left.values()), _FIRST_PAUSE
+        while True:
+            try:
+                return [r.names[0] for r in self._dibs.apply(commands)]
+            except DibsError as error:
+                if error.code not in _TRY_AGAIN or time.monotonic() + pause > over:
+                    raise HoldError(self.holds, entity, error) from error
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+class AsyncDibs:
+    """The verbs of :class:`Dibs` for asyncio: each returns a coroutine with the same result.
+
+    Requests run in threads of the event loop's executor, so nothing but the standard library is
+    needed. ``async with dibs.hold(…) as hold`` and ``async for event in dibs.watch(…)`` work as in
+    :class:`Dibs`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: Union[str, Callable[[], str], None] = None,
+        *,
+        timeout: float = 15.0,
+        ssl_context: Optional[ssl.SSLContext] = None,
+    ) -> None:
+        self._dibs = Dibs(url, key, timeout=timeout, ssl_context=ssl_context)
+
+    async def reserve(
+        self,
+        namespace: str,
+        value: str,
+        *,
+        ttl_ms: Optional[int] = None,
+        entity: Optional[Entity] = None,
+        token: Optional[str] = None,
+        correlation_id: Optional[str] = None,
+        meta: Optional[Dict[str, str]] = None,
+        field: Optional[str] = None,
+        override_reserved: Optional[bool] = None,
+    ) -> Hold:
+        """See :meth:`Dibs.reserve`."""
+        return await asyncio.to_thread(
+            self._dibs.reserve,
+            namespace,
+            value,
+            ttl_ms=ttl_ms,
+            entity=entity,
+            token=token,
+            correlation_id=correlation_id,
+            meta=meta,
+            field=field,
+            override_reserved=override_reserved,
+        )
+
+    async def reserve_all(self, reservations: Sequence[Dict[str, Any]], *, token: Optional[str] = None) -> List[Hold]:
+        """See :meth:`Dibs.reserve_all`."""
+        return await asyncio.to_thread(self._dibs.reserve_all, reservations, token=token)
+
+    async def reserve_first(
+        self,
+        namespace: str,
+        values: Sequence[str],
+        *,
+        ttl_ms: Optional[int] = None,
+        entity: Optional[Entity] = None,
+        token: Optional[str] = None,
+    ) -> Hold:
+        """See :meth:`Dibs.reserve_first`."""
+        return await asyncio.to_thread(self._dibs.reserve_first, namespace, values, ttl_ms=ttl_ms, entity=entity, token=token)
+
+    async def extend(self, reservation_id: str, token: str, *, ttl_ms: Optional[int] = None) -> Name:
+        """See :meth:`Dibs.extend`."""
+        return await asyncio.to_thread(self._dibs.extend, reservation_id, token, ttl_ms=ttl_ms)
+
+    async def confirm(
+        self, reservation_id: str, token: str, entity: Entity, *, replace: Optional[bool] = None, replaces: Optional[str] = None
+    ) -> Name:
+        """See :meth:`Dibs.confirm`."""
+        return await asyncio.to_thread(self._dibs.confirm, reservation_id, token, entity, replace=replace, replaces=replaces)
+
+    async def release(self, reservation_id: str, token: str) -> Name:
+        """See :meth:`Dibs.release`."""
+        return await asyncio.to_thread(self._dibs.release, reservation_id, token)
+
+    async def settle(self, reservation_id: str, outcome: str, entity: Optional[Entity] = None) -> Name:
+        """See :meth:`Dibs.settle`."""
+        return await asyncio.to_thread(self._dibs.settle, reservation_id, outcome, entity)
+
+    async def claim(self, namespace: str, value: str, entity: Entity, *, override_reserved: Optional[bool] = None) -> Name:
+        """See :meth:`Dibs.claim`."""
+        return await asyncio.to_thread(self._dibs.claim, namespace, value, entity, override_reserved=override_reserved)
+
+    async def rename(
+        self,
+        namespace: str,
+        value: str,
+        entity: Entity,
+        *,
+        token: Optional[str] = None,
+        from_: Optional[str] = None,
+        scope: Optional[str] = None,
+        if_version: Optional[int] = None,
+    ) -> Name:
+        """See :meth:`Dibs.rename`."""
+        return await asyncio.to_thread(
+            self._dibs.rename, namespace, value, entity, token=token, from_=from_, scope=scope, if_version=if_version
+        )
+
+    async def transfer(self, namespace: str, value: str, from_: Entity, to: Entity) -> Name:
+        """See :meth:`Dibs.transfer`."""
+        return await asyncio.to_thread(self._dibs.transfer, namespace, value, from_, to)
+
+    async def swap(self, namespace: str, a: "tuple[str, Entity]", b: "tuple[str, Entity]") -> Result:
+        """See :meth:`Dibs.swap`."""
+        return await asyncio.to_thread(self._dibs.swap, namespace, a, b)
+
+    async def decommission(self, namespace: str, value: str, entity: Entity) -> Name:
+        """See :meth:`Dibs.decommission`."""
+        return await asyncio.to_thread(self._dibs.decommission, namespace, value, entity)
+
+    async def archive(self, entity: Entity, *, scope: Optional[str] = None) -> EntityState:
+        """See :meth:`Dibs.archive`."""
+        return await asyncio.to_thread(self._dibs.archive, entity, scope=scope)
+
+    async def restore(self, entity: Entity, *, scope: Optional[str] = None) -> EntityState:
+        """See :meth:`Dibs.restore`."""
+        return await asyncio.to_thread(self._dibs.restore, entity, scope=scope)
+
+    async def delete(self, entity: Entity, *, scope: Optional[str] = None) -> Deleted:
+        """See :meth:`Dibs.delete`."""
+        return await asyncio.to_thread(self._dibs.delete, entity, scope=scope)
+
+    async def apply(self, commands: Sequence[Dict[str, Any]], *, dry_run: bool = False) -> List[Result]:
+        """See :meth:`Dibs.apply`."""
+        return await asyncio.to_thread(self._dibs.apply, commands, dry_run=dry_run)
+
+    async def check(self, namespace: str, value: str, *, suggest: Optional[int] = None) -> Availability:
+        """See :meth:`Dibs.check`."""
+        return await asyncio.to_thread(self._dibs.check, namespace, value, suggest=suggest)
+
+    async def check_all(
+        self,
+        namespace: str,
+        values: Sequence[str],
+        *,
+        suggest: Optional[int] = None,
+        parts: Optional[Sequence[str]] = None,
+        entity: Optional[Entity] = None,
+    ) -> List[Availability]:
+        """See :meth:`Dibs.check_all`."""
+        return await asyncio.to_thread(self._dibs.check_all, namespace, values, suggest=suggest, parts=parts, entity=entity)
+
+    async def resolve(self, namespace: str, value: str) -> Resolution:
+        """See :meth:`Dibs.resolve`."""
+        return await asyncio.to_thread(self._dibs.resolve, namespace, value)
+
+    async def name(self, namespace: str, value: str) -> Optional[Name]:
+        """See :meth:`Dibs.name`."""
+        return await asyncio.to_thread(self._dibs.name, namespace, value)
+
+    async def reservation(self, reservation_id: str) -> Optional[Name]:
+        """See :meth:`Dibs.reservation`."""
+        return await asyncio.to_thread(self._dibs.reservation, reservation_id)
+
+    async def entity(self, entity: Entity, *, scope: Optional[str] = None) -> Optional[EntityInfo]:
+        """See :meth:`Dibs.entity`."""
+        return await asyncio.to_thread(self._dibs.entity, entity, scope=scope)
+
+    async def list(
+        self,
+        namespace: Optional[str] = None,
+        *,
+        state: Optional[str] = None,
+        prefix: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> NamesPage:
+        """See :meth:`Dibs.list`."""
+        return await asyncio.to_thread(self._dibs.list, namespace, state=state, prefix=prefix, limit=limit, cursor=cursor)
+
+    async def history(self, namespace: str, value: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> EventsPage:
+        """See :meth:`Dibs.history`."""
+        return await asyncio.to_thread(self._dibs.history, namespace, value, limit=limit, cursor=cursor)
+
+    async def who_held(self, namespace: str, value: str, at: datetime.datetime) -> Holder:
+        """See :meth:`Dibs.who_held`."""
+        return await asyncio.to_thread(self._dibs.who_held, namespace, value, at)
+
+    async def events(self, *, after: Optional[str] = None, limit: Optional[int] = None, namespace: Optional[str] = None) -> EventsPage:
+        """See :meth:`Dibs.events`."""
+        return await asyncio.to_thread(self._dibs.events, after=after, limit=limit, namespace=namespace)
+
+    async def stats(self) -> Stats:
+        """See :meth:`Dibs.stats`."""
+        return await asyncio.to_thread(self._dibs.stats)
+
+    async def conflicts(
+        self, namespace: Optional[str] = None, *, from_: Optional[datetime.datetime] = None, to: Optional[datetime.datetime] = None
+    ) -> List[Conflict]:
+        """See :meth:`Dibs.conflicts`."""
+        return await asyncio.to_thread(self._dibs.conflicts, namespace, from_=from_, to=to)
+
+    @contextlib.asynccontextmanager
+    async def hold(self, namespace: str, value: str, **options: Any) -> AsyncIterator[Holding]:
+        """See :meth:`Dibs.hold`."""
+        async with self._holding(self._dibs.hold(namespace, value, **options)) as holding:
+            yield holding
+
+    @contextlib.asynccontextmanager
+    async def hold_all(self, reservations: Sequence[Dict[str, Any]], *, token: Optional[str] = None) -> AsyncIterator[Holding]:
+        """See :meth:`Dibs.hold_all`."""
+        async with self._holding(self._dibs.hold_all(reservations, token=token)) as holding:
+            yield holding
+
+    @contextlib.asynccontextmanager
+    async def _holding(self, holding: Holding) -> AsyncIterator[Holding]:
+        await asyncio.to_thread(holding.__enter__)
+        try:
+            yield holding
+        except BaseException as error:
+            await asyncio.shield(asyncio.to_thread(holding.__exit__, type(error), error, error.__traceback__))
+            raise
+        await asyncio.shield(asyncio.to_thread(holding.__exit__, None, None, None))
+
+    async def watch(self, *, namespace: Optional[str] = None, after: Optional[str] = None) -> AsyncIterator[Event]:
+        """See :meth:`Dibs.watch`. It ends when the caller leaves the loop."""
+        loop, stop = asyncio.get_running_loop(), threading.Event()
+        events: "asyncio.Queue[Union[Event, BaseException]]" = asyncio.Queue()
+        room = threading.Semaphore(1000)
+
+        def follow() -> None:
+            try:
+                for event in self._dibs.watch(namespace=namespace, after=after, stop=stop):
+                    while not room.acquire(timeout=1):
+                        if stop.is_set():
+                            return
+                    loop.call_soon_threadsafe(events.put_nowait, event)
+            except BaseException as error:  # for the caller
+                if not stop.is_set():
+                    loop.call_soon_threadsafe(events.put_nowait, error)
+
+        threading.Thread(target=follow, daemon=True).start()
+        try:
+            while True:
+                event = await events.get()
+                if isinstance(event, BaseException):
+                    raise event
+                room.release()
+                yield event
+        finally:
+            stop.set()

@@ -1,0 +1,339 @@
+import asyncio
+import datetime
+import inspect
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import calldibs
+from calldibs import AsyncDibs, Dibs, DibsError, Entity, HoldError, Unsure
+from harness import CuttingProxy, Server
+
+_numbers = itertools.count(1)
+
+
+def fresh(prefix="name"):
+    return f"{prefix}-{os.getpid()}-{next(_numbers)}"
+
+
+def setUpModule():
+    global server, dibs
+    server = Server()
+    dibs = Dibs(server.url)
+
+
+def tearDownModule():
+    server.stop()
+
+
+class Case(unittest.TestCase):
+    def refused(self, code, call):
+        with self.assertRaises(DibsError) as caught:
+            call()
+        self.assertEqual(caught.exception.code, code)
+        return caught.exception
+
+    def proxy(self):
+        proxy = CuttingProxy(server)
+        self.addCleanup(proxy.stop)
+        return proxy
+
+
+class Verbs(Case):
+    def test_reserve_extend_confirm_resolve(self):
+        value, owner = fresh(), Entity("user", fresh())
+        hold = dibs.reserve("slug", value, ttl_ms=60_000, meta={"form": "signup"})
+        self.assertEqual((hold.status, hold.state, hold.meta), ("reserved", "held", {"form": "signup"}))
+        self.assertNotIn(hold.token, repr(hold))
+        self.assertGreater(dibs.extend(hold.reservation_id, hold.token, ttl_ms=120_000).remaining_ms, 60_000)
+        name = dibs.confirm(hold.reservation_id, hold.token, owner)
+        self.assertEqual((name.status, name.state, name.entity, name.version), ("confirmed", "active", owner, 1))
+        self.assertIsInstance(name.confirmed_at, datetime.datetime)
+        found = dibs.resolve("slug", value)
+        self.assertEqual((found.outcome, found.entity), ("active", owner))
+
+    def test_same_token_same_hold(self):
+        value = fresh()
+        first = dibs.reserve("slug", value, token="a-secret-of-0123456789")
+        second = dibs.reserve("slug", value, token="a-secret-of-0123456789")
+        self.assertEqual((first.reservation_id, first.replayed, second.replayed), (second.reservation_id, False, True))
+
+    def test_refusals(self):
+        value, owner = fresh(), Entity("user", fresh())
+        hold = dibs.reserve("slug", value)
+        taken = self.refused("NAME_TAKEN", lambda: dibs.reserve("slug", value))
+        self.assertEqual((taken.reason, taken.status, taken.key), ("held", 409, f"slug:{value}"))
+        self.assertTrue(taken.suggestions and taken.until)
+        invalid = self.refused("INVALID_VALUE", lambda: dibs.reserve("email", "not an email"))
+        self.assertTrue(invalid.refusal.problem)
+        self.refused("INVALID_NAMESPACE", lambda: dibs.reserve("no namespace", "a"))
+        self.refused("INVALID_TTL", lambda: dibs.reserve("slug", fresh(), ttl_ms=0))
+        self.refused("INVALID_TOKEN", lambda: dibs.reserve("slug", fresh(), token="short"))
+        self.refused("RESERVATION_LOST", lambda: dibs.confirm(hold.reservation_id, "another-0123456789", owner))
+        self.refused("RESERVATION_NOT_FOUND", lambda: dibs.release("res_" + "a" * 26, hold.token))
+        name = dibs.claim("slug", fresh(), owner)
+        self.refused("NOT_OWNER", lambda: dibs.decommission("slug", name.canonical, Entity("user", fresh())))
+        self.refused("ENTITY_HAS_NAME", lambda: dibs.claim("slug", fresh(), owner))
+        self.refused("VERSION_MISMATCH", lambda: dibs.rename("slug", fresh(), owner, if_version=7))
+        self.refused("INVALID_CURSOR", lambda: dibs.events(after="nowhere"))
+
+    def test_several_names(self):
+        value = fresh("team")
+        holds = dibs.reserve_all([{"namespace": "slug", "value": value}, {"namespace": "tenant", "value": value}])
+        self.assertEqual([h.namespace for h in holds], ["slug", "tenant"])
+        self.assertEqual(holds[0].token, holds[1].token)
+        error = self.refused("NAME_TAKEN", lambda: dibs.reserve_all([{"namespace": "slug", "value": fresh()}, {"namespace": "slug", "value": value}]))
+        self.assertEqual([(f.index, f.code) for f in error.errors], [(1, "NAME_TAKEN")])
+        self.assertEqual(dibs.reserve_first("slug", [value, value + "-2"]).canonical, value + "-2")
+
+    def test_rename_and_redirect(self):
+        owner, old, present = Entity("user", fresh()), fresh(), fresh()
+        dibs.claim("slug", old, owner)
+        self.assertEqual(dibs.rename("slug", present, owner, if_version=1).canonical, present)
+        moved = dibs.resolve("slug", old)
+        self.assertEqual((moved.outcome, moved.to), ("moved", present))
+        self.assertEqual(dibs.resolve("slug", fresh()).outcome, "not_found")
+        info = dibs.entity(owner)
+        self.assertEqual((info.version, sorted(n.state for n in info.names)), (2, ["active", "alias"]))
+
+    def test_ownership(self):
+        a, b, c = (Entity("user", fresh()) for _ in range(3))
+        va, vb = fresh(), fresh()
+        dibs.claim("slug", va, a)
+        dibs.claim("slug", vb, b)
+        dibs.swap("slug", (va, a), (vb, b))
+        self.assertEqual(dibs.name("slug", va).entity, b)
+        self.assertEqual(dibs.transfer("slug", va, b, c).entity, c)
+        dibs.archive(c)
+        self.assertTrue(dibs.entity(c).archived)
+        dibs.restore(c)
+        self.assertEqual(dibs.decommission("slug", va, c).state, "free")
+        deleted = dibs.delete(a)
+        self.assertEqual(deleted.freed + deleted.quarantined, [f"slug:{vb}"])
+
+    def test_apply_and_dry_run(self):
+        value, owner = fresh(), Entity("user", fresh())
+        claim = {"op": "claim", "namespace": "slug", "value": value, "entity": owner}
+        self.assertEqual(dibs.apply([claim], dry_run=True)[0].names[0].state, "active")
+        self.assertTrue(dibs.check("slug", value).available)
+        dibs.apply([claim])
+        taken = dibs.check("slug", value, suggest=2)
+        self.assertEqual((taken.available, taken.reason, len(taken.suggestions)), (False, "in_use", 2))
+
+    def test_reading(self):
+        value, owner = fresh("story"), Entity("user", fresh())
+        hold = dibs.reserve("slug", value, correlation_id="corr-1")
+        dibs.confirm(hold.reservation_id, hold.token, owner)
+        self.assertEqual([n.canonical for n in dibs.list("slug", prefix=value, state="active").names], [value])
+        self.assertEqual([e.kind for e in dibs.history("slug", value).events], ["reserved", "confirmed"])
+        holder = dibs.who_held("slug", value, datetime.datetime.now(datetime.timezone.utc))
+        self.assertEqual((holder.state, holder.entity), ("active", owner))
+        page = dibs.events(namespace="slug", limit=5)
+        self.assertTrue(page.events and page.next_cursor)
+        self.assertTrue(any(c.namespace == "slug" and c.count for c in dibs.stats().names))
+        self.assertIsInstance(dibs.conflicts("slug"), list)
+        self.assertIsNone(dibs.name("slug", fresh()))
+        self.assertIsNone(dibs.reservation("res_" + "a" * 26))
+        self.assertIsNone(dibs.entity(Entity("user", fresh())))
+        for odd in ["a/b?c=d#e%20", "héllo wörld", "😀", "...", "a b+c&d"]:
+            dibs.claim(fresh("raw").replace("-", ""), odd, Entity("odd", odd))
+            self.assertEqual(dibs.entity(Entity("odd", odd)).entity.id, odd)
+
+
+class Holds(Case):
+    def test_confirmed_at_the_end(self):
+        value = fresh()
+        with dibs.hold("slug", value) as hold:
+            self.assertEqual(dibs.name("slug", value).state, "held")
+            hold.confirm_for("order", hold.canonical)
+        self.assertEqual((hold.names[0].state, hold.names[0].entity), ("active", Entity("order", value)))
+
+    def test_a_failure_frees_the_name(self):
+        value = fresh()
+        with self.assertRaisesRegex(RuntimeError, "declined"), dibs.hold("slug", value):
+            raise RuntimeError("declined")
+        self.assertTrue(dibs.check("slug", value).available)
+        with dibs.hold("slug", value):
+            pass  # nothing was saved
+        self.assertTrue(dibs.check("slug", value).available)
+
+    def test_unsure_leaves_the_hold(self):
+        value = fresh()
+        with self.assertRaises(HoldError) as caught, dibs.hold("slug", value):
+            raise Unsure("no answer from the bank")
+        self.assertEqual((caught.exception.entity, caught.exception.holds[0].canonical), (None, value))
+        self.assertEqual(dibs.name("slug", value).state, "held")
+
+    def test_taken_has_suggestions(self):
+        value = fresh()
+        dibs.reserve("slug", value)
+        with self.assertRaises(DibsError) as caught, dibs.hold("slug", value):
+            self.fail("the block runs")
+        self.assertEqual((caught.exception.code, bool(caught.exception.suggestions)), ("NAME_TAKEN", True))
+
+    def test_lasts_as_long_as_its_block(self):
+        value = fresh()
+        with dibs.hold("slug", value, ttl_ms=1000) as hold:
+            time.sleep(2.5)
+            self.assertFalse(hold.lost.is_set())
+            hold.confirm_for("user", value)
+        self.assertEqual(hold.names[0].state, "active")
+
+    def test_a_lost_hold_is_told(self):
+        with self.assertRaises(HoldError), dibs.hold("slug", fresh(), ttl_ms=1000) as hold:
+            dibs.release(hold.holds[0].reservation_id, hold.holds[0].token)
+            self.assertTrue(hold.lost.wait(5))
+            hold.confirm_for("user", "1")
+
+    def test_lost_answers_to_a_confirmation(self):
+        proxy = self.proxy()
+        behind, value = Dibs(proxy.url, timeout=20), fresh("team")
+        with behind.hold_all([{"namespace": n, "value": value, "ttl_ms": 30_000} for n in ("slug", "tenant")]) as hold:
+            proxy.cut = "answers"
+            threading.Timer(0.3, setattr, (proxy, "cut", "nothing")).start()
+            hold.confirm_for("team", value)
+        self.assertGreater(proxy.cuts, 0)
+        self.assertEqual([n.state for n in hold.names], ["active", "active"])
+
+
+class BadDays(Case):
+    def test_lost_requests_and_answers(self):
+        proxy = self.proxy()
+        behind = Dibs(proxy.url)
+        for cut in ("requests", "answers"):
+            before, proxy.cut = proxy.cuts, cut
+            threading.Timer(0.2, setattr, (proxy, "cut", "nothing")).start()
+            hold = behind.reserve("slug", fresh())
+            self.assertGreater(proxy.cuts, before)
+            self.assertEqual(dibs.release(hold.reservation_id, hold.token).status, "released")
+
+    def test_no_second_claim(self):
+        proxy, value = self.proxy(), fresh()
+        proxy.cut = "answers"
+        self.refused("OUTCOME_UNKNOWN", lambda: Dibs(proxy.url, timeout=2).claim("slug", value, Entity("user", value)))
+        self.assertEqual((proxy.cuts, dibs.name("slug", value).state), (1, "active"))
+
+    def test_a_server_that_starts_again(self):
+        own = Server()
+        self.addCleanup(own.stop)
+        client, value = Dibs(own.url), fresh()
+        client.claim("slug", value, Entity("user", "1"))
+        own.kill()
+        threading.Timer(0.3, own.start).start()
+        self.assertEqual(client.resolve("slug", value).outcome, "active")
+        client.claim("slug", fresh(), Entity("user", "2"))  # on a connection that the old server had
+
+    def test_nothing_listens(self):
+        gone = Server()
+        url = gone.url
+        gone.stop()
+        self.refused("UNAVAILABLE", lambda: Dibs(url, timeout=0.3).stats())
+        self.refused("OUTCOME_UNKNOWN", lambda: Dibs(url, timeout=0.3).reserve("slug", "a"))
+
+    def test_not_a_server(self):
+        for url in ("localhost:8080", "ftp://host", ""):
+            with self.assertRaisesRegex(ValueError, "not the URL"):
+                Dibs(url)
+        self.refused("NOT_FOUND", lambda: Dibs(server.url + "/elsewhere").stats())
+
+
+class Watching(Case):
+    def test_misses_nothing(self):
+        own = Server()
+        self.addCleanup(own.stop)
+        proxy = CuttingProxy(own)
+        self.addCleanup(proxy.stop)
+        client, seen = Dibs(own.url), []
+
+        def watch():
+            for event in Dibs(proxy.url).watch(namespace="slug"):
+                seen.append(event.canonical)
+                if len(seen) == 30:
+                    return
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        for i in range(30):
+            client.reserve("slug", f"v{i}")
+            if i % 7 == 3:
+                proxy.sever()
+            if i == 15:
+                own.kill()
+                own.start()
+        thread.join(60)
+        self.assertEqual(seen, [f"v{i}" for i in range(30)])
+
+    def test_wrong_cursor(self):
+        self.refused("INVALID_CURSOR", lambda: next(dibs.watch(after="nowhere")))
+
+    def test_latest(self):
+        namespace = fresh("later").replace("-", "")
+        dibs.reserve(namespace, "before")
+        stop, seen = threading.Event(), []
+        watching = threading.Thread(target=lambda: seen.extend(itertools.islice(dibs.watch(namespace=namespace, after="latest", stop=stop), 1)))
+        watching.start()
+        time.sleep(0.5)  # the watch takes its cursor
+        dibs.reserve(namespace, "after")
+        watching.join(20)
+        self.assertEqual([e.canonical for e in seen], ["after"])
+
+
+class Async(unittest.IsolatedAsyncioTestCase):
+    def test_same_verbs(self):
+        for name, method in inspect.getmembers(Dibs, inspect.isfunction):
+            if name.startswith("_") or name in ("hold", "hold_all", "watch"):
+                continue
+            self.assertEqual(inspect.signature(method), inspect.signature(getattr(AsyncDibs, name)), name)
+            self.assertTrue(inspect.iscoroutinefunction(getattr(AsyncDibs, name)), name)
+
+    async def test_life(self):
+        client, value = AsyncDibs(server.url), fresh()
+        async with client.hold("slug", value) as hold:
+            hold.confirm_for("user", value)
+        self.assertEqual((await client.resolve("slug", value)).outcome, "active")
+        with self.assertRaisesRegex(RuntimeError, "declined"):
+            async with client.hold_all([{"namespace": "slug", "value": value + "-2"}]):
+                raise RuntimeError("declined")
+        self.assertTrue((await client.check("slug", value + "-2")).available)
+        with self.assertRaises(DibsError):
+            await client.reserve("slug", value)
+        holds = await asyncio.gather(*(client.reserve("slug", fresh()) for _ in range(20)))
+        self.assertEqual(len({h.reservation_id for h in holds}), 20)
+
+    async def test_watch(self):
+        client, namespace = AsyncDibs(server.url), fresh("async").replace("-", "")
+        for i in range(3):
+            await client.reserve(namespace, f"v{i}")
+        seen = []
+        async for event in client.watch(namespace=namespace):
+            seen.append(event.canonical)
+            if len(seen) == 3:
+                break
+        self.assertEqual(seen, ["v0", "v1", "v2"])
+        with self.assertRaises(DibsError):
+            async for event in client.watch(after="nowhere"):
+                self.fail("an event")
+
+
+class Package(unittest.TestCase):
+    def test_a_wheel_builds(self):
+        home = pathlib.Path(calldibs.__file__).parent
+        with tempfile.TemporaryDirectory() as folder:
+            build = "import sys, setuptools.build_meta as b; print(b.build_wheel(sys.argv[1]))"
+            subprocess.run([sys.executable, "-c", build, folder], cwd=home, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            (wheel,) = pathlib.Path(folder).glob("*.whl")
+            check = "import sys; sys.path.insert(0, sys.argv[1]); import calldibs; print(calldibs.__file__)"
+            out = subprocess.run([sys.executable, "-c", check, str(wheel)], cwd=folder, check=True, capture_output=True, text=True).stdout
+            self.assertIn(".whl", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

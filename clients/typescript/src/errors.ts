@@ -1,0 +1,58 @@
+import type { Code, Failure, Problem, Reason, Refusal } from "./schema.js";
+
+/** What every error of the registry has. */
+interface Base extends Omit<Problem, "code" | "reason" | "refusal" | "suggestions"> {
+  /** Every part of the request that failed, for a request with several. */
+  errors?: Failure[];
+}
+
+/** The name belongs to another caller or owner, or was given up lately. */
+export interface NameTaken extends Base {
+  code: "NAME_TAKEN";
+  reason: Exclude<Reason, "reserved_word" | "invalid">;
+  /** Names that were free when the server answered. */
+  suggestions?: string[];
+}
+
+/** The namespace does not accept the value. */
+export interface InvalidValue extends Base {
+  code: "INVALID_VALUE";
+  /** Which rule, where, and what would be accepted. */
+  refusal?: Refusal;
+}
+
+/** Every other problem: `code` says which. */
+export interface OtherProblem extends Base {
+  code: Exclude<Code, "NAME_TAKEN" | "INVALID_VALUE">;
+}
+
+/** A problem by its code: `switch (error.code)` narrows it. */
+export type AnyProblem = NameTaken | InvalidValue | OtherProblem;
+
+class RegistryError extends Error {
+  override readonly name = "DibsError";
+  constructor(problem: AnyProblem, options?: ErrorOptions) {
+    super(`${problem.code}: ${problem.detail}`, options);
+    Object.assign(this, problem);
+  }
+}
+
+/**
+ * An answer of the registry that is no success, or no answer at all:
+ *
+ * - `UNAVAILABLE`: nothing happened; try again later.
+ * - `OUTCOME_UNKNOWN`: it may have happened. With a token of your own the same call again is safe.
+ * - anything else: the registry decided; the same call again gets the same answer.
+ *
+ * `if (error instanceof DibsError && error.code === "NAME_TAKEN") error.suggestions`
+ */
+export type DibsError = RegistryError & AnyProblem;
+export const DibsError = RegistryError as unknown as {
+  new (problem: AnyProblem, options?: ErrorOptions): DibsError;
+};
+
+/** An error for what the client itself finds out. */
+export function failure(code: "UNAVAILABLE" | "OUTCOME_UNKNOWN" | "INTERNAL", detail: string, cause?: unknown): DibsError {
+  const title = code === "INTERNAL" ? "Unexpected answer" : code === "UNAVAILABLE" ? "Unavailable" : "Outcome unknown";
+  return new DibsError({ code, detail, title, status: 0, type: "urn:dibs:problem:client" }, { cause });
+}

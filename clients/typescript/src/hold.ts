@@ -1,0 +1,87 @@
+import { DibsError } from "./errors.js";
+import { sleep } from "./http.js";
+import type { Dibs, Hold, Owner, ReserveRequest } from "./client.js";
+import type { Name } from "./schema.js";
+
+/** Thrown by the function of a hold if it is unknown whether the entity was saved: the hold then stays for its witness. */
+export class Unsure extends Error {
+  override readonly name = "Unsure";
+}
+
+/** A hold that was left behind: its function was unsure, or its entity is saved and the name could not be confirmed. */
+export class HoldError extends Error {
+  override readonly name = "HoldError";
+  /** The holds, with their tokens: they can still be confirmed. */
+  readonly holds: Hold[];
+  /** The entity, if it was saved. */
+  readonly entity: Owner | undefined;
+  constructor(holds: Hold[], entity: Owner | undefined, cause: unknown) {
+    const names = holds.map((hold) => hold.key).join(", ");
+    super(entity ? `${entity.type}/${entity.id} was saved, but ${names} is not confirmed: ${String(cause)}` : `${names} stays held, because it is unknown whether its entity was saved: ${String(cause)}`, { cause });
+    this.holds = holds;
+    this.entity = entity;
+  }
+}
+
+const firstPause = 50;
+const longestPause = 2000;
+
+/**
+ * Runs a function while holds are kept, and then confirms them for the entity that it returns; releases them if it throws.
+ * It confirms all of them in one step, so the entity gets all of its names or none.
+ */
+export async function whileHeld(dibs: Dibs, requests: ReserveRequest[], holds: Hold[], fn: (signal: AbortSignal) => Promise<Owner>): Promise<Name[]> {
+  const lost = new AbortController();
+  const done = new AbortController();
+  const keepers = holds.map((hold, i) => keep(dibs, hold, requests[i]?.ttlMs, done.signal, lost));
+  let entity: Owner;
+  try {
+    entity = await fn(lost.signal);
+  } catch (error) {
+    done.abort();
+    await Promise.all(keepers);
+    if (error instanceof Unsure || (error instanceof Error && error.name === "AbortError")) throw new HoldError(holds, undefined, error);
+    // The names should be free at once; if that fails, they are when their time is over.
+    await dibs.apply(holds.map((hold) => ({ op: "release", reservationId: hold.reservationId, token: hold.token }))).catch(() => undefined);
+    throw error;
+  }
+  done.abort();
+  await Promise.all(keepers);
+  return confirm(dibs, holds, entity);
+}
+
+/** Extends a hold after a third of its time, again and again. `lost` tells the function that the name may be gone. */
+async function keep(dibs: Dibs, hold: Hold, ttlMs: number | undefined, done: AbortSignal, lost: AbortController): Promise<void> {
+  let over = Date.now() + (hold.remainingMs ?? 0);
+  while (!done.aborted) {
+    const left = over - Date.now();
+    if (left <= 0) return lost.abort(new Error("the hold is over: it could not be extended in time"));
+    if (!(await sleep(Math.max(left / 3, 20), done))) return;
+    const asked = Date.now();
+    try {
+      const name = await dibs.extend({ reservationId: hold.reservationId, token: hold.token, ...(ttlMs === undefined ? {} : { ttlMs }) }, { signal: AbortSignal.any([done, AbortSignal.timeout(Math.max(1, over - asked))]) });
+      over = asked + (name.remainingMs ?? 0);
+      hold.remainingMs = name.remainingMs ?? 0;
+    } catch (error) {
+      if (done.aborted) return;
+      const code = error instanceof DibsError ? error.code : "UNAVAILABLE";
+      if (code === "TTL_TOO_LONG") await sleep(over - Date.now(), done); // it has the policy's longest time
+      else if (code !== "UNAVAILABLE" && code !== "OUTCOME_UNKNOWN" && code !== "TOO_MANY_REQUESTS") return lost.abort(error);
+    }
+  }
+}
+
+/** Confirms all holds, and tries again until the first of them is over: the entity exists and needs its names. */
+async function confirm(dibs: Dibs, holds: Hold[], entity: Owner): Promise<Name[]> {
+  const commands = holds.map((hold) => ({ op: "confirm" as const, reservationId: hold.reservationId, token: hold.token, entity }));
+  const over = AbortSignal.timeout(Math.max(firstPause, ...[Math.min(...holds.map((hold) => hold.remainingMs ?? 0))]));
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    try {
+      const { results } = await dibs.apply(commands, { signal: over });
+      return results.map((result) => result.names[0]!);
+    } catch (error) {
+      const again = error instanceof DibsError && (error.code === "UNAVAILABLE" || error.code === "OUTCOME_UNKNOWN" || error.code === "TOO_MANY_REQUESTS");
+      if (!again || !(await sleep(pause, over))) throw new HoldError(holds, entity, error);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { DibsError, failure, type AnyProblem } from "./errors.js";
+
+/** How to reach a server. */
+export interface Options {
+  /** The server, such as `https://names.example.com`. */
+  url: string | URL;
+  /** An API key, or a function that returns a token of an OpenID issuer. */
+  key?: string | (() => string | Promise<string>);
+  /** How long a call may take with all of its repeats. Default: 15 seconds. */
+  timeoutMs?: number;
+  /** Another `fetch`, for tests or proxies. */
+  fetch?: typeof fetch;
+}
+
+/** How a single call may end early. */
+export interface CallOptions {
+  signal?: AbortSignal;
+}
+
+/** What a request needs. */
+export interface Call extends CallOptions {
+  method?: string;
+  path: string;
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Whether the same request again is safe even if the first was done. */
+  repeatable: boolean;
+  /** Statuses besides 2xx whose body is an answer. */
+  answers?: number[];
+}
+
+const firstPause = 50;
+const longestPause = 2000;
+
+/** Sends requests, and repeats those that may be repeated. */
+export class Http {
+  readonly #base: string;
+  readonly #options: Options;
+  readonly #fetch: typeof fetch;
+
+  constructor(options: Options) {
+    const url = new URL(options.url);
+    this.#base = url.href.replace(/\/+$/, "");
+    this.#options = options;
+    this.#fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
+  }
+
+  /** Makes a call and returns the body of its answer. */
+  async call<T>(call: Call): Promise<T> {
+    const deadline = AbortSignal.timeout(this.#options.timeoutMs ?? 15_000);
+    const signal = call.signal ? AbortSignal.any([call.signal, deadline]) : deadline;
+    let unsure = false; // whether an earlier attempt may have been done
+    for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+      const attempt = await this.#attempt<T>(call, signal);
+      if ("answer" in attempt) return attempt.answer;
+      unsure ||= attempt.unsure;
+      const repeat = attempt.retry && (call.repeatable || !attempt.unsure);
+      if (repeat && (await sleep(Math.max(pause * (0.5 + Math.random()), attempt.afterMs), signal))) continue;
+      if (unsure && attempt.retry && attempt.error.code !== "OUTCOME_UNKNOWN") {
+        throw failure("OUTCOME_UNKNOWN", `the call may have been done: ${attempt.error.detail}`, attempt.error);
+      }
+      throw attempt.error;
+    }
+  }
+
+  /** Opens a response that is read as it comes. */
+  async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    return this.#fetch(this.#base + path, { headers: { ...(await this.#authorization()), ...headers }, signal, redirect: "manual" });
+  }
+
+  async #attempt<T>(call: Call, signal: AbortSignal): Promise<{ answer: T } | Failed> {
+    const reads = call.method === undefined || call.method === "GET";
+    try {
+      const headers = { ...(await this.#authorization()), accept: "application/json", ...call.headers };
+      const init: RequestInit = { method: call.method ?? "GET", headers, signal, redirect: "manual" };
+      if (call.body !== undefined) {
+        init.headers = { ...headers, "content-type": "application/json" };
+        init.body = JSON.stringify(call.body);
+      }
+      const response = await this.#fetch(this.#base + call.path + queryOf(call.query), init);
+      const text = await response.text();
+      return read<T>(call, response, text, reads);
+    } catch (cause) {
+      if (call.signal?.aborted && reads) throw call.signal.reason;
+      const why = signal.aborted ? "there was no answer in time" : `the server cannot be reached: ${String(cause)}`;
+      return { error: failure("UNAVAILABLE", why, cause), retry: true, unsure: !reads, afterMs: 0 };
+    }
+  }
+
+  async #authorization(): Promise<Record<string, string>> {
+    const { key } = this.#options;
+    if (key === undefined) return {};
+    return { authorization: `Bearer ${typeof key === "function" ? await key() : key}` };
+  }
+}
+
+interface Failed {
+  error: DibsError;
+  retry: boolean; // another attempt may succeed
+  unsure: boolean; // it may have been done
+  afterMs: number; // the pause that the server asks for
+}
+
+function read<T>(call: Call, response: Response, text: string, reads: boolean): { answer: T } | Failed {
+  const { status } = response;
+  const body = parse(text);
+  if (body && (response.ok || (call.answers?.includes(status) && "outcome" in body))) return { answer: body as T };
+  const afterMs = 1000 * (Number(response.headers.get("retry-after")) || 0);
+  if (body && "code" in body && "detail" in body) {
+    const error = new DibsError(body as AnyProblem);
+    const unsure = error.code === "OUTCOME_UNKNOWN";
+    return { error, unsure, afterMs, retry: unsure || error.code === "UNAVAILABLE" || error.code === "TOO_MANY_REQUESTS" };
+  }
+  // Not of the registry: a proxy, or another server.
+  const gateway = status === 502 || status === 503 || status === 504 || status === 429;
+  const error = failure(gateway ? "UNAVAILABLE" : "INTERNAL", `the answer is not one of a registry (status ${status}): check the URL`);
+  return { error, retry: gateway, unsure: !reads && status !== 429 && (status >= 500 || response.ok), afterMs };
+}
+
+/** The object of a JSON text; undefined for any other text. */
+function parse(text: string): object | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === "object" && body !== null ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function queryOf(query: Call["query"]): string {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== "");
+  if (given.length === 0) return "";
+  return "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+}
+
+/** Waits, and reports whether the signal let it. */
+export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve(false);
+    const end = (whole: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", interrupted);
+      resolve(whole);
+    };
+    const interrupted = () => end(false);
+    const timer = setTimeout(() => end(true), ms);
+    signal.addEventListener("abort", interrupted, { once: true });
+  });
+}

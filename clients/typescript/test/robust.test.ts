@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import { Dibs, DibsError } from "../src/index.js";
+import { CuttingProxy, fresh, server, TestServer } from "./harness.js";
+
+const real = await server();
+
+test("lost requests and answers do not lose a hold", async () => {
+  const proxy = await new CuttingProxy(real).start();
+  const dibs = new Dibs(proxy.url);
+  for (const cut of ["requests", "answers"] as const) {
+    proxy.cut = cut;
+    const before = proxy.cuts;
+    const asked = dibs.reserve({ namespace: "slug", value: fresh() });
+    setTimeout(() => { proxy.cut = "nothing"; }, 200);
+    const hold = await asked;
+    assert.ok(proxy.cuts > before);
+    const direct = await new Dibs(real.url).release({ reservationId: hold.reservationId, token: hold.token });
+    assert.equal(direct.status, "released");
+  }
+});
+
+test("a command without a token is not sent twice when its answer is lost", async () => {
+  const proxy = await new CuttingProxy(real).start();
+  proxy.cut = "answers";
+  const dibs = new Dibs({ url: proxy.url, timeoutMs: 2000 });
+  const value = fresh();
+  await assert.rejects(dibs.claim({ namespace: "slug", value, entity: { type: "user", id: value } }), (error) => {
+    assert.ok(error instanceof DibsError);
+    assert.equal(error.code, "OUTCOME_UNKNOWN");
+    return true;
+  });
+  assert.equal(proxy.cuts, 1);
+  assert.equal((await new Dibs(real.url).name("slug", value))!.state, "active");
+});
+
+test("reads are repeated while a server starts again", async () => {
+  const own = await new TestServer().start();
+  after(() => own.stop());
+  const dibs = new Dibs(own.url);
+  const value = fresh();
+  await dibs.claim({ namespace: "slug", value, entity: { type: "user", id: "1" } });
+  await own.kill();
+  const asked = dibs.resolve("slug", value);
+  await own.start();
+  assert.equal((await asked).outcome, "active");
+});
+
+test("nothing listens", async () => {
+  const gone = await new TestServer().start();
+  const url = gone.url;
+  await gone.stop();
+  await assert.rejects(new Dibs({ url, timeoutMs: 300 }).stats(), (error) => error instanceof DibsError && error.code === "UNAVAILABLE");
+  await assert.rejects(new Dibs({ url, timeoutMs: 300 }).reserve({ namespace: "slug", value: "a" }), (error) => error instanceof DibsError && error.code === "OUTCOME_UNKNOWN");
+});
+
+test("another server answers", async () => {
+  const pages = createServer((_, answer) => { answer.setHeader("content-type", "text/html"); answer.end("<h1>hello</h1>"); });
+  await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
+  after(() => pages.close());
+  const dibs = new Dibs(`http://127.0.0.1:${(pages.address() as AddressInfo).port}`);
+  await assert.rejects(dibs.stats(), /check the URL/);
+});
+
+test("the caller's signal ends a call", async () => {
+  const dibs = new Dibs(real.url);
+  await assert.rejects(dibs.stats({ signal: AbortSignal.abort(new Error("enough")) }), /enough/);
+});
+
+test("a key is sent, and may change", async () => {
+  const seen: (string | undefined)[] = [];
+  const echo = createServer((request, answer) => { seen.push(request.headers.authorization); answer.setHeader("content-type", "application/json"); answer.end("{}"); });
+  await new Promise<void>((resolve) => echo.listen(0, "127.0.0.1", resolve));
+  after(() => echo.close());
+  const url = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
+  await new Dibs({ url, key: "secret" }).stats();
+  let n = 0;
+  const rotating = new Dibs({ url, key: async () => `token-${++n}` });
+  await rotating.stats();
+  await rotating.stats();
+  assert.deepEqual(seen, ["Bearer secret", "Bearer token-1", "Bearer token-2"]);
+});
