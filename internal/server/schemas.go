@@ -44,7 +44,7 @@ var enums = []enum{
 		[]string{"Problem.reason", "Failure.reason", "Availability.reason", "OneAvailability.reason"},
 	},
 	{
-		"EventKind", "What happened; docs/events.md says when each comes, and what it carries.",
+		"EventKind", "What happened.",
 		texts(dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
 			dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
 			dibs.EventTransferred, dibs.EventMoved, dibs.EventForgotten, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted),

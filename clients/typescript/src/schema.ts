@@ -243,7 +243,7 @@ export interface components {
             version?: number;
         };
         /**
-         * @description What happened; docs/events.md says when each comes, and what it carries.
+         * @description What happened.
          * @enum {string}
          */
         EventKind: "reserved" | "extended" | "confirmed" | "claimed" | "released" | "expired" | "suspected" | "demoted" | "revived" | "respelled" | "given_up" | "unlocked" | "transferred" | "moved" | "forgotten" | "archived" | "restored" | "deleted";
