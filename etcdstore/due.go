@@ -202,7 +202,7 @@ func (s *Store) checkDue(ctx context.Context, p *duePage, limit int) (due []dibs
 	return due, nil
 }
 
-// removeKeys removes keys that nobody needs, and ignores errors.
+// removeKeys removes keys that are not needed, and ignores errors.
 func (s *Store) removeKeys(ctx context.Context, keys []string) {
 	keys = slices.DeleteFunc(keys, func(key string) bool { return key == "" })
 	for some := range slices.Chunk(keys, minOps) {

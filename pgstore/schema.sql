@@ -56,7 +56,7 @@ COMMENT ON COLUMN {schema}.dibs_name_rows.detail IS 'The other columns of dibs_n
 
 COMMENT ON CONSTRAINT dibs_names_pkey ON {schema}.dibs_name_rows IS 'Never two rows, and so never two owners, for one name.';
 
-COMMENT ON CONSTRAINT dibs_names_state ON {schema}.dibs_name_rows IS 'No state that nobody knows. No active name or alias without an owner, no owner''s claim to any other name. No hold that never ends, or that nobody can confirm; no quarantine without an end.';
+COMMENT ON CONSTRAINT dibs_names_state ON {schema}.dibs_name_rows IS 'No unknown state. No active name or alias without an owner, no owner''s claim to any other name. No hold without an end or a token; no quarantine without an end.';
 
 CREATE INDEX IF NOT EXISTS dibs_names_key ON {schema}.dibs_name_rows (namespace, canonical);
 
@@ -76,7 +76,7 @@ COMMENT ON INDEX {schema}.dibs_names_held IS 'Holds, in the order in which they 
 
 CREATE INDEX IF NOT EXISTS dibs_names_due ON {schema}.dibs_name_rows (due) WHERE state <> 'held' AND due IS NOT NULL;
 
-COMMENT ON INDEX {schema}.dibs_names_due IS 'What else the sweeper has to look at, earliest first. No scan of names that are in nobody''s way.';
+COMMENT ON INDEX {schema}.dibs_names_due IS 'What else the sweeper has to look at, earliest first. No scan of names without a date.';
 
 CREATE INDEX IF NOT EXISTS dibs_names_rare ON {schema}.dibs_name_rows (state, namespace, canonical) WHERE state = ANY ('{suspect,quarantined,alias,free}');
 
@@ -179,7 +179,7 @@ COMMENT ON INDEX {schema}.dibs_documents_due IS 'Documents that have had their t
 
 -- Transactions commit in another order than they begin, so no number that one
 -- gives itself can be its place in the feed. Each writes a batch without a number;
--- whoever sees it committed numbers it, one after another under the lock of
+-- the first process that sees it committed numbers it, one after another under the lock of
 -- dibs_head. So a reader never meets a number before all smaller ones.
 
 CREATE TABLE IF NOT EXISTS {schema}.dibs_batches (

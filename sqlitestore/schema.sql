@@ -53,7 +53,7 @@ CREATE TABLE dibs_names (
   -- remembered (8, milliseconds).
   spent           BLOB     CHECK (length(spent) % 41 = 0),
 
-  -- No state that nobody knows, and none that contradicts the reservation's status.
+  -- No unknown state, and none that contradicts the reservation's status.
   CONSTRAINT dibs_names_state CHECK (CASE state
     WHEN 'held'        THEN status = 'reserved'
     WHEN 'suspect'     THEN status = 'suspect'
@@ -62,7 +62,7 @@ CREATE TABLE dibs_names (
     WHEN 'quarantined' THEN status IN ('released', 'expired')
     WHEN 'free'        THEN status IN ('released', 'expired')
     ELSE 0 END),
-  -- No hold that never ends, or that nobody can confirm.
+  -- No hold without an end or a token.
   CONSTRAINT dibs_names_held CHECK (state <> 'held' OR (expires_at IS NOT NULL AND token IS NOT NULL)),
   -- No active name or alias without an owner; no owner's claim to any other name.
   CONSTRAINT dibs_names_owner CHECK (CASE WHEN state IN ('active', 'alias')

@@ -196,7 +196,7 @@ func reserveAtSize(l *lab, e *estate) []row {
 }
 
 // logged returns how many bytes the engine has written to its log since it was created; zero
-// where nobody counts. The log of a round contains that of the warm-up before it.
+// where it is not measured. The log of a round contains that of the warm-up before it.
 func (e *estate) logged(l *lab) (bytes float64) {
 	l.Helper()
 	if e.engine == "PostgreSQL" {

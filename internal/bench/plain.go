@@ -25,7 +25,7 @@ const plainSchema = `
 // bare is the peer on PostgreSQL.
 var bare = peer{
 	is:    "bare statement",
-	lacks: "no history, no end of holds, no token, no owner: a crash blocks the name for ever, and nobody can say who had it",
+	lacks: "no history, no end of holds, no token, no owner: a crash blocks the name for ever, and no record says who had it",
 }
 
 // plainTable is a plain table in PostgreSQL. pgx prepares a statement at its first use

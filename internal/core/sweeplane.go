@@ -16,7 +16,7 @@ const (
 	// sweepFew is how many records are swept at once while callers call, or as many as a batch of
 	// theirs has if that is more: a call behind them waits hardly longer than behind other calls.
 	sweepFew = 32
-	// sweepMany is how many records are swept at once while nobody calls. More of them would save
+	// sweepMany is how many records are swept at once while there are no calls. More of them would save
 	// little, and the first call to come waits for all.
 	sweepMany = 512
 

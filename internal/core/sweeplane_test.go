@@ -20,7 +20,7 @@ import (
 // processor would take. It notes how many records each commit sweeps, and how many it does not.
 type serialStore struct {
 	dibs.Store
-	writing chan struct{} // has an element while nobody commits
+	writing chan struct{} // has an element while no commit is under way
 
 	mu      sync.Mutex
 	commits []commitNote

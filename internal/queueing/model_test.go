@@ -21,7 +21,7 @@ func TestSimple(t *testing.T) {
 		{"batches are bounded", queueing.Model{Callers: 100, Writers: 1, MaxBatch: 10, Cores: 1, Commit: 10e6}, 1000},
 		{"two writers commit at once", queueing.Model{Callers: 100, Writers: 2, MaxBatch: 10, Cores: 1, Commit: 10e6}, 2000},
 		{"the processors are the limit", queueing.Model{Callers: 1000, Writers: 8, MaxBatch: 100, Cores: 2, Row: 50e3, Commit: 1e6}, 40_000},
-		{"nobody calls", queueing.Model{Writers: 1, MaxBatch: 1, Cores: 1}, 0},
+		{"no calls", queueing.Model{Writers: 1, MaxBatch: 1, Cores: 1}, 0},
 	} {
 		got := c.model.Simulate(10 * time.Second)
 		if math.Abs(got.PerSecond-c.want) > 0.02*c.want {

@@ -108,14 +108,14 @@ func (r *routing) WriteHeader(status int) { r.status = status }
 
 // requestContext is the context of a request: it ends with the exchange, with the connection, or
 // at the deadline, and it has the request's info. A timer costs as much as an answer from the
-// cache, so it has one only from when somebody waits for its end.
+// cache, so it has one only from when code waits for its end.
 type requestContext struct {
 	context.Context
 	deadline time.Time // zero means none
 	info     requestInfo
 
 	mu     sync.Mutex
-	timed  context.Context // nil until somebody waits
+	timed  context.Context // nil until code waits
 	cancel context.CancelFunc
 	ended  bool
 }

@@ -58,7 +58,7 @@ func (w *worker) lifecycle(ctx context.Context) error {
 func (w *worker) stampede(ctx context.Context) error {
 	prize := w.run.prize.Load()
 	_, err := w.reserveName(ctx, fmt.Sprintf("run-%s-prize-%d", w.run.id, prize))
-	w.run.prize.CompareAndSwap(prize, prize+1) // the name is taken, whoever has it
+	w.run.prize.CompareAndSwap(prize, prize+1) // the name is taken, by this caller or another
 	return err
 }
 
