@@ -41,6 +41,9 @@ func Update(ctx context.Context, store dibs.Store, decide func() (dibs.Group, er
 		if err == nil && len(group.Writes) > 0 {
 			err = Commit(ctx, store, group)
 		}
+		if err != nil && err == ctx.Err() { //nolint:errorlint // the engine's own errors are classified already
+			return dibs.Unavailable(err) // it ended while the engine was asked, and nothing was committed
+		}
 		if !errors.Is(err, ErrStale) {
 			return err
 		}
