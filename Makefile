@@ -62,8 +62,9 @@ clients: deps
 	cd clients/typescript && npm ci --no-audit --no-fund && DIBS_BINARY=$(BIN)/dibs npm test
 	cd clients/python && DIBS_BINARY=$(BIN)/dibs $(PYTHON) -m unittest discover -s tests
 
-## baselines: no goal may be far below its former value; runs alone, because it measures
+## baselines: no goal may be far below its former value, and a server withstands overload; runs alone, because it measures
 baselines: deps
+	$(GO) test -timeout 5m -count 1 ./internal/servetest -run '^Test(Overload|MisbehavingClients)$$' -baselines
 	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestBaselines$$' -baselines
 
 ## test-cluster: the tests of etcd clusters whose members fail or are cut off, all of them, repeatedly

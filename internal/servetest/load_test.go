@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +19,10 @@ import (
 	"testing"
 	"time"
 )
+
+// measure is true when make baselines runs this package. Next to other packages a server gets
+// an unknown part of the processor, and then how fast it answers says nothing about it.
+var measure = flag.Bool("baselines", false, "also check how fast servers answer; nothing else may run beside it")
 
 // loadGenerator reserves names on many connections with little overhead, so that it can
 // overload a server on the same machine: it uses no HTTP client.
@@ -36,6 +41,11 @@ type outcome struct {
 }
 
 func (o outcome) rate(status int) float64 { return float64(o.counts[status]) / o.lasted.Seconds() }
+
+// shed is how many requests the server refused because of the load.
+func (o outcome) shed() int {
+	return o.counts[http.StatusServiceUnavailable] + o.counts[http.StatusTooManyRequests]
+}
 
 // String formats the outcome in a line.
 func (o outcome) String() string {

@@ -23,9 +23,8 @@ const (
 )
 
 // TestMisbehavingClients lets very many clients misbehave at once. Meanwhile the server
-// answers others as fast as before, and afterwards it gives the memory back.
-//
-// It runs alone, before the parallel tests, because it measures.
+// answers others, as fast as before if it has the machine to itself, and afterwards it gives
+// the memory back.
 func TestMisbehavingClients(t *testing.T) {
 	p := serve(t, t.TempDir(), "--read-header-timeout", headerTimeout.String(), "--request-timeout", requestTimeout.String())
 	calm := calmProbe(t, p.url)
@@ -50,12 +49,9 @@ func TestMisbehavingClients(t *testing.T) {
 	// A hundred milliseconds is the goal. On a machine with other load the limit is a
 	// multiple of the duration without clients.
 	limit := max(250*time.Millisecond, 10*calm)
-	if raced {
-		limit = max(time.Second, limit)
-	}
 	t.Logf("/healthz: p50 %v, p99 %v, at most %v, of %d; without clients p99 %v",
 		percentile(took, 50), percentile(took, 99), took[len(took)-1], len(took), calm)
-	if p99 := percentile(took, 99); p99 > limit {
+	if p99 := percentile(took, 99); *measure && p99 > limit {
 		t.Errorf("/healthz took %v (p99), want %v at most", p99, limit)
 	}
 }

@@ -22,10 +22,9 @@ func overloadTime() (d time.Duration, long bool) {
 // what it can, delays or sheds the rest with Retry-After, keeps its memory, and recovers at
 // once.
 //
-// It runs alone, before the parallel tests, because it measures.
 func TestOverload(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures, so it does not run with the race detector")
+	if _, long := overloadTime(); !*measure && !long {
+		t.Skip("it measures: make baselines runs it alone")
 	}
 	for _, c := range []overload{
 		// A waiting caller keeps its connection, and so is delayed itself.
@@ -62,9 +61,22 @@ func (c overload) run(t *testing.T) {
 	before, _ := p.resident()
 
 	memory := watchMemory(p)
-	cpu = p.cpu()
-	over := load.openLoop("over", int(2*capacity), lasts)
-	overCPU := p.cpu() - cpu
+	var (
+		over    outcome
+		overCPU time.Duration
+	)
+	for try := range 5 {
+		cpu = p.cpu()
+		over = load.openLoop(fmt.Sprint("over-", try), int(2*capacity), lasts)
+		overCPU = p.cpu() - cpu
+		if over.shed() > 0 || over.unsent > 0 && !c.sheds {
+			break
+		}
+		// The server served all of it: something slowed it down while its capacity was
+		// measured.
+		t.Logf("%.0f/s do not overload the server: %v", 2*capacity, over)
+		capacity = max(capacity, over.rate(http.StatusCreated))
+	}
 	most := memory()
 	after := load.closedLoop("after", 8, time.Second/2)
 
@@ -78,7 +90,7 @@ func (c overload) run(t *testing.T) {
 			t.Error(problem)
 		}
 	}
-	if shed := over.counts[http.StatusServiceUnavailable] + over.counts[http.StatusTooManyRequests]; shed == 0 && (over.unsent == 0 || c.sheds) {
+	if over.shed() == 0 && (over.unsent == 0 || c.sheds) {
 		t.Error("no request was shed or delayed: the server was not overloaded")
 	}
 	// Also by processor time: the load, and everything else on the machine, use some of
