@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-func init() { PerProcessor(2) }
+const perProcessor = 4
 
-// PerProcessor sets how many tests run concurrently for each processor. Call it in TestMain.
-func PerProcessor(tests int) {
+func init() {
 	testing.Init() // registers the flag
-	_ = flag.Set("test.parallel", strconv.Itoa(tests*runtime.GOMAXPROCS(0)))
+	_ = flag.Set("test.parallel", strconv.Itoa(perProcessor*runtime.GOMAXPROCS(0)))
 }
