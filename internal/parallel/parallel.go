@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-const perProcessor = 4
+func init() { PerProcessor(2) }
 
-func init() {
+// PerProcessor sets how many tests run concurrently for each processor. Call it in TestMain.
+func PerProcessor(tests int) {
 	testing.Init() // registers the flag
-	_ = flag.Set("test.parallel", strconv.Itoa(perProcessor*runtime.GOMAXPROCS(0)))
+	_ = flag.Set("test.parallel", strconv.Itoa(tests*runtime.GOMAXPROCS(0)))
 }

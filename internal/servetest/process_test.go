@@ -16,7 +16,7 @@ import (
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/logtest"
-	_ "github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	// The longest tests wait for leases and timeouts. Their files come first, so that they
 	// start first.
+	parallel.PerProcessor(4)
 	etcdtest.Main(m)
 }
 
