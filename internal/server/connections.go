@@ -24,8 +24,8 @@ type connections struct {
 	n       atomic.Int64
 	closing atomic.Int64 // those of n that are being closed to make room
 	limit   int64        // connections beyond it are surplus; 0 means no limit
-	ended chan struct{}
-	gauge prometheus.Gauge
+	ended   chan struct{}
+	gauge   prometheus.Gauge
 
 	mu   sync.Mutex
 	peak int64 // the most since the last garbage collection
