@@ -149,7 +149,7 @@ func TestLockedNamesDelayNoOthers(t *testing.T) {
 				defer close(ended)
 				each(max(8, 2*locked), func(i int) { asking.ask(t, reg, names[i%locked], &stopped) })
 			}()
-			time.Sleep(usually(time.Second, 5*time.Second)) // the names are locked
+			time.Sleep(usually(2*time.Second, 5*time.Second)) // the names are locked
 			stopped.Store(true)
 			others.stop()
 			<-ended
