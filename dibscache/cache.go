@@ -12,8 +12,6 @@ import (
 	"time"
 	"unique"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/calldibs/dibs"
 )
 
@@ -36,7 +34,7 @@ type Cache struct {
 	maxStale time.Duration
 	logger   *slog.Logger
 
-	entries       *otter.Cache[uint64, *entry] // by the hash of the question
+	entries       *table
 	seeds         [3]maphash.Seed
 	invalidations invalidations
 	start         time.Time
@@ -61,9 +59,11 @@ type entry struct {
 	question
 	asOf  int64         // the moment at which the answer was right
 	pages atomic.Uint64 // how many pages of the feed are known not to change the answer
+	used  atomic.Bool   // lately, see [table]
 	// lasting says that only an event can change the answer, so that it is right for as long
 	// as the cache follows the feed.
-	lasting   bool
+	lasting bool
+
 	dependsOn [2]uint32 // the slots of what the answer depends on
 
 	resolution   dibs.Resolution
@@ -76,16 +76,12 @@ func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 	if cfg.MaxStale <= 0 {
 		return nil, errors.New("dibscache: MaxStale must be positive, for example 5 * time.Second; for answers without any delay, use the registry itself")
 	}
-	maxBytes := cmp.Or(cfg.MaxBytes, defaultMaxBytes)
-	entries, err := otter.New(&otter.Options[uint64, *entry]{MaximumWeight: maxBytes, Weigher: weigh})
-	if err != nil {
-		return nil, err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Cache{
-		registry: registry, maxStale: cfg.MaxStale, logger: cmp.Or(cfg.Logger, slog.Default()), entries: entries,
-		seeds: [3]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()},
-		start: time.Now(), stop: stop,
+		registry: registry, maxStale: cfg.MaxStale, logger: cmp.Or(cfg.Logger, slog.Default()),
+		entries: newTable(cmp.Or(cfg.MaxBytes, defaultMaxBytes)),
+		seeds:   [3]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()},
+		start:   time.Now(), stop: stop,
 	}
 	c.followedUntil.Store(longAgo)
 	c.stopped.Go(func() { c.follow(ctx) })
@@ -96,7 +92,6 @@ func New(registry *dibs.Registry, cfg Config) (*Cache, error) {
 func (c *Cache) Close() error {
 	c.stop()
 	c.stopped.Wait()
-	c.entries.StopAllGoroutines()
 	return nil
 }
 
@@ -113,14 +108,14 @@ type Stats struct {
 func (c *Cache) Stats() Stats {
 	now := c.now()
 	return Stats{
-		Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: c.entries.WeightedSize(),
+		Hits: c.hits.Load(), Misses: c.misses.Load(), Bytes: uint64(c.entries.bytes.Load()),
 		Lag: time.Duration(now - max(c.followedUntil.Load(), 0)), // before the first read: since New
 	}
 }
 
 // lookup returns a valid entry and its maximum age, and counts it.
 func (c *Cache) lookup(q question) (*entry, time.Duration, bool) {
-	if e, ok := c.entries.GetIfPresent(c.hash(q)); ok && e.question == q {
+	if e := c.entries.get(c.hash(q), q); e != nil {
 		if age, ok := c.age(e); ok {
 			c.hits.Add(1)
 			return e, age, true
@@ -129,8 +124,7 @@ func (c *Cache) lookup(q question) (*entry, time.Duration, bool) {
 	return nil, 0, false
 }
 
-// hash returns the key of a question. Questions with the same hash replace each other. Hashing
-// here, and not in the map, is twice as fast, and its nodes need not point to the texts.
+// hash returns the hash of a question.
 func (c *Cache) hash(q question) uint64 {
 	seed := c.seeds[0]
 	if q.check {
@@ -160,19 +154,21 @@ func (c *Cache) newEntry(q question) *entry {
 	return e
 }
 
-// weigh returns the approximate size of an entry in bytes.
-func weigh(_ uint64, e *entry) uint32 {
-	const fixed = 600 // the entry, its node in the cache, and the headers of its strings
-	size := fixed + len(e.value)
+// entrySize is about how many bytes an entry takes without its texts: the entry itself, its share
+// of the table, and what the allocator rounds up.
+const entrySize = 450
+
+// size returns the approximate size of an entry in bytes.
+func (e *entry) size() int64 {
 	r, v := &e.resolution, &e.availability[0]
-	size += len(r.Canonical) + len(r.Entity.Type) + len(r.Entity.ID) + len(v.Canonical) + len(v.Detail) + len(v.Value)
+	size := entrySize + len(e.value) + len(r.Canonical) + len(r.Entity.Type) + len(r.Entity.ID) + len(v.Canonical) + len(v.Detail) + len(v.Value)
 	if r.To != nil {
-		size += fixed + len(r.To.Value) + len(r.To.Canonical)
+		size += entrySize + len(r.To.Value) + len(r.To.Canonical)
 		for key, value := range r.To.Meta {
 			size += len(key) + len(value)
 		}
 	}
-	return uint32(size)
+	return int64(size)
 }
 
 // now returns the present moment, in nanoseconds since New. It is monotonic.
@@ -203,7 +199,7 @@ func (c *Cache) Resolve(ctx context.Context, namespace, value string) (dibs.Reso
 	leads := r.Outcome == dibs.ResolveActive || r.Outcome == dibs.ResolveMoved
 	e.lasting = leads && r.Until.IsZero() && c.seesPolicies.Load()
 	e.dependsOn = [2]uint32{slotOf(dibs.NameID(e.namespace, r.Canonical)), slotOf(dibs.EntityID(dibs.ScopeOf(e.namespace), r.Entity))}
-	c.entries.Set(c.hash(q), e)
+	c.entries.put(c.hash(q), e)
 	return r, nil
 }
 
@@ -268,7 +264,7 @@ func (c *Cache) checkAll(ctx context.Context, request dibs.CheckRequest) ([]dibs
 		// no such entry is lasting.
 		name := slotOf(dibs.NameID(request.Namespace, availability.Canonical))
 		e.dependsOn = [2]uint32{name, name}
-		c.entries.Set(c.hash(e.question), e)
+		c.entries.put(c.hash(e.question), e)
 	}
 	return answers, nil
 }

@@ -66,7 +66,7 @@ func (f *follower) read(ctx context.Context) (more bool, err error) {
 	// may lack some, since a purge removes events.
 	missed := f.after == dibs.Latest || began-f.followedUntil.Load() > int64(f.maxStale)
 	if f.invalidations.add(page.Events, missed || page.Generation != f.generation) {
-		f.entries.InvalidateAll() // forgotten names must leave the memory, too
+		f.entries.clear() // forgotten names must leave the memory, too
 	}
 	f.after, f.generation = page.Next, page.Generation
 	f.seesPolicies.Store(f.generation != 0)
@@ -80,7 +80,7 @@ func (f *follower) read(ctx context.Context) (more bool, err error) {
 func (f *follower) startOver() {
 	f.followedUntil.Store(longAgo)
 	f.invalidations.add(nil, true)
-	f.entries.InvalidateAll()
+	f.entries.clear()
 	f.after = dibs.Latest
 }
 

@@ -18,6 +18,11 @@ var (
 	// ErrNewerLayout is returned for data of a newer version of Dibs.
 	ErrNewerLayout = errors.New("etcdstore: a newer version of Dibs has written the data under this prefix: update this program")
 
+	// ErrOlderLayout is returned for data of an older version of Dibs, in a layout that this one
+	// does not read.
+	ErrOlderLayout = errors.New("etcdstore: an older version of Dibs has written the data under this prefix, in a layout that this version does not read: " +
+		"go on with that version, or choose an empty prefix and claim the names again there")
+
 	// ErrForeignKeys is returned for a prefix with keys of another program.
 	ErrForeignKeys = errors.New("etcdstore: the prefix has keys that do not belong to a registry: choose another one")
 )

@@ -223,7 +223,8 @@ const (
 )
 
 // Open opens the registry under a prefix, and creates it if it is missing. Errors match
-// [ErrNewerLayout] or [ErrForeignKeys], or say what is wrong with the cluster.
+// [ErrNewerLayout], [ErrOlderLayout] or [ErrForeignKeys], or say what is wrong with the cluster.
+// Open changes no data that it refuses.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
@@ -303,7 +304,9 @@ func (s *Store) create(ctx context.Context) error {
 	switch {
 	case len(format) == 0:
 		return ErrForeignKeys
-	case string(format[0].Value) != version:
+	case string(format[0].Value) < version:
+		return ErrOlderLayout
+	case string(format[0].Value) > version:
 		return ErrNewerLayout
 	}
 	return s.learnStamp(answer.Responses[1])

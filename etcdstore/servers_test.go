@@ -3,6 +3,7 @@
 package etcdstore_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -79,21 +80,30 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// Open refuses a prefix with other keys.
-func TestForeignKeys(t *testing.T) {
+// Open refuses a prefix with data that it does not read, says why, and changes nothing.
+func TestRefusedPrefixes(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Shared(t)
 	client := cluster.Client(t)
-	for prefix, want := range map[string]error{cluster.Prefix(): etcdstore.ErrForeignKeys, cluster.Prefix(): etcdstore.ErrNewerLayout} {
-		key := prefix + "other"
-		if errors.Is(want, etcdstore.ErrNewerLayout) {
-			key = prefix + "f"
-		}
-		if _, err := client.Put(t.Context(), key, "9"); err != nil {
+	for _, c := range []struct {
+		key, value string
+		want       error
+		text       string
+	}{
+		{"other", "2", etcdstore.ErrForeignKeys, "choose another one"},
+		{"f", "1", etcdstore.ErrOlderLayout, "an older version of Dibs has written the data under this prefix"},
+		{"f", "9", etcdstore.ErrNewerLayout, "update this program"},
+	} {
+		cfg := etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix()}
+		if _, err := client.Put(t.Context(), cfg.Prefix+c.key, c.value); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := etcdstore.Open(t.Context(), etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: prefix}); !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
+		before := dump(t, cfg)
+		if _, err := etcdstore.Open(t.Context(), cfg); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s = %s: %v, want %v", c.key, c.value, err, c.want)
+		}
+		if after := dump(t, cfg); !bytes.Equal(after, before) {
+			t.Errorf("%s = %s: Open changed the keys to %q", c.key, c.value, after)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 				select {
 				case <-m.stop:
 					return
-				case <-time.After(2 * time.Millisecond): // leaves time to other tests
+				case <-time.After(10 * time.Millisecond): // so that a backfill catches up soon
 				}
 				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 				m.version.RLock()

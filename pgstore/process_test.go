@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	_ "github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/pgstore"
 )
@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	parallel.PerProcessor(3)
 	os.Exit(m.Run())
 }
 

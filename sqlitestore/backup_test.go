@@ -39,15 +39,16 @@ func testBackupUnderLoad(t *testing.T, store, writes *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reserve := func(i int) error {
-		_, err := registry.Claim(context.Background(), dibs.Claim{
-			Namespace: "slug", Value: fmt.Sprint("name-", i), Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(i)},
-		})
-		return err
+	claim := func(i int) dibs.Command {
+		return dibs.Claim{Namespace: "slug", Value: fmt.Sprint("name-", i), Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(i)}}
 	}
-	const before = 500
-	for i := range before {
-		if err := reserve(i); err != nil {
+	const before, together = 500, 25
+	for first := 0; first < before; first += together {
+		var claims []dibs.Command
+		for i := range together {
+			claims = append(claims, claim(first+i))
+		}
+		if _, err := registry.Apply(t.Context(), claims...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +62,7 @@ func testBackupUnderLoad(t *testing.T, store, writes *Store) {
 					return
 				default:
 				}
-				if err := reserve(i); err != nil {
+				if _, err := registry.Apply(context.Background(), claim(i)); err != nil {
 					t.Error(err)
 					return
 				}

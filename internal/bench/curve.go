@@ -64,6 +64,9 @@ func (l *lab) trace(xs []float64, lines ...line) []figures.Line {
 	l.Helper()
 	short := l.in(l.TB)
 	short.length, short.profile = time.Duration(float64(l.length)*curveShare), nil
+	if l.ends {
+		xs = []float64{xs[0], xs[len(xs)-1]}
+	}
 	var sides []func() reading
 	for _, x := range xs {
 		for _, side := range lines {

@@ -94,7 +94,8 @@ func choose(t *testing.T, ids string) (chosen []goal, drawn []curve) {
 
 // Each goal is measured briefly, on real engines, to keep the code working.
 func TestEveryGoalCanBeMeasured(t *testing.T) {
-	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, pools: poolsOf(16)}
+	t.Parallel()
+	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, ends: true, pools: poolsOf(16)}
 	l.connect(pgtest.Start(t, pgtest.Options{}))
 	t.Run("in parallel", func(t *testing.T) {
 		for _, g := range goals {

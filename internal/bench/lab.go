@@ -28,6 +28,7 @@ type lab struct {
 	names   int           // how many names the size is measured with
 	lapsed  int           // holds to be swept
 	asks    int           // how often each read of the API is asked
+	ends    bool          // curves are measured only at their ends
 	delay   time.Duration // by which answers of PostgreSQL come later
 
 	cluster *pgtest.Cluster

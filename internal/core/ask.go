@@ -198,17 +198,18 @@ const (
 	maxReads     = 4   // under way at once
 )
 
-// reader decides questions, many with one Load. While a read is under way, the next questions
-// gather. So each answer rests on a Load that began after its question was asked, and a lone
-// question does not wait.
+// reader decides questions, many with one Load. Questions gather before a read begins. So each
+// answer rests on a Load that began after its question was asked, and a lone question waits only
+// for goroutines that are ready to run.
 type reader struct {
 	store    dibs.Store
 	observer *dibs.Observer
 	maxReads int
 
-	mu      sync.Mutex
-	waiting []*question
-	reads   int // under way
+	mu        sync.Mutex
+	waiting   []*question
+	gathering bool // the next read is about to begin
+	reads     int  // under way
 }
 
 // question is a request that waits for a shared read. The request belongs to the reader until
@@ -224,15 +225,20 @@ func newReader(store dibs.Store, observer *dibs.Observer) *reader {
 	return &reader{store: store, observer: observer, maxReads: min(runtime.GOMAXPROCS(0), maxReads)}
 }
 
-// decide decides a question by one read, which it may share with others.
+// decide decides a question by one read, which it may share with others. A question that is alone
+// in its read is decided on the goroutine of its caller.
 func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	q := r.join(ctx, asked)
-	if q == nil {
-		defer r.endAlone()
-		return decideAll(ctx, r.store, asked)
+	q := &question{request: asked, ctx: ctx, done: make(chan struct{})}
+	if r.join(q) {
+		batch := r.gather()
+		if len(batch) == 1 && batch[0] == q {
+			defer r.endAlone()
+			return decideAll(ctx, r.store, asked)
+		}
+		go r.read(batch)
 	}
 	select {
 	case <-q.done:
@@ -243,33 +249,16 @@ func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
 	}
 }
 
-// join makes a question wait for the next read, which begins now unless enough are under way.
-// If none is under way, it returns nil: the caller reads on its own goroutine.
-func (r *reader) join(ctx context.Context, asked *rules.Request) *question {
+// join makes a question wait, and reports whether the caller has to gather the next read.
+func (r *reader) join(q *question) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reads == 0 {
-		r.reads++
-		return nil
-	}
-	q := &question{request: asked, ctx: ctx, done: make(chan struct{})}
 	r.waiting = append(r.waiting, q)
-	if r.reads < r.maxReads {
-		r.reads++
-		go r.read()
+	if r.gathering || r.reads == r.maxReads {
+		return false
 	}
-	return q
-}
-
-// endAlone ends the read of a lone caller. The questions that came meanwhile share the next.
-func (r *reader) endAlone() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.waiting) == 0 {
-		r.reads--
-		return
-	}
-	go r.read()
+	r.gathering = true
+	return true
 }
 
 // withdraw removes a question whose caller has left: such questions would pile up while an
@@ -282,14 +271,57 @@ func (r *reader) withdraw(q *question) {
 	}
 }
 
-// read decides the questions that wait, until there are none.
-func (r *reader) read() {
-	for {
-		r.gather()
-		batch := r.next()
-		if len(batch) == 0 {
-			return
+// gather yields to other goroutines until enough questions wait, or none has come for
+// gatherYields yields: a larger read costs less for each question. It returns the questions of the
+// read that begins, if there still are any.
+func (r *reader) gather() []*question {
+	for quiet, last := 0, 0; quiet < gatherYields && last < maxQuestions; quiet++ {
+		runtime.Gosched()
+		r.mu.Lock()
+		n := len(r.waiting)
+		r.mu.Unlock()
+		if n != last {
+			quiet, last = 0, n
 		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gathering = false
+	n := min(len(r.waiting), maxQuestions)
+	if n == 0 {
+		return nil
+	}
+	r.reads++
+	batch := r.waiting[:n:n]
+	r.waiting = r.waiting[n:]
+	if len(r.waiting) == 0 {
+		r.waiting = nil
+	}
+	return batch
+}
+
+// end ends a read, and reports whether its goroutine has to gather another one.
+func (r *reader) end() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads--
+	if r.gathering || len(r.waiting) == 0 {
+		return false
+	}
+	r.gathering = true
+	return true
+}
+
+// endAlone ends the read of a lone question. Those that came meanwhile share the next.
+func (r *reader) endAlone() {
+	if r.end() {
+		go func() { r.read(r.gather()) }()
+	}
+}
+
+// read decides a batch of questions, and those that come meanwhile, until there are none.
+func (r *reader) read(batch []*question) {
+	for len(batch) > 0 {
 		requests := make([]*rules.Request, len(batch))
 		for i, q := range batch {
 			requests[i] = q.request
@@ -302,40 +334,9 @@ func (r *reader) read() {
 			q.err = err
 			close(q.done)
 		}
-	}
-}
-
-// gather yields to other goroutines until enough questions wait, or none has come for
-// gatherYields yields: a larger read costs less for each question.
-func (r *reader) gather() {
-	for quiet, last := 0, 0; quiet < gatherYields; quiet++ {
-		runtime.Gosched()
-		r.mu.Lock()
-		n := len(r.waiting)
-		r.mu.Unlock()
-		if n >= maxQuestions {
+		if !r.end() {
 			return
 		}
-		if n != last {
-			quiet, last = 0, n
-		}
+		batch = r.gather()
 	}
-}
-
-// next removes and returns the questions of one read. If there are none, the reading goroutine
-// ends.
-func (r *reader) next() []*question {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := min(len(r.waiting), maxQuestions)
-	if n == 0 {
-		r.reads--
-		return nil
-	}
-	batch := r.waiting[:n:n]
-	r.waiting = r.waiting[n:]
-	if len(r.waiting) == 0 {
-		r.waiting = nil
-	}
-	return batch
 }

@@ -11,7 +11,7 @@
 // stale groups again. Calls of busy groups become [blockedCalls].
 //
 // A read is a [rules.Job] too, but commits nothing. [ask] answers it by the [reader], whose Loads
-// questions share, and [askAlone] by a Load of its own.
+// questions share, and [askAlone] by a Load of its own. [destinations] saves a Resolve its second Load.
 //
 // An answer that commits nothing may rest on time alone: a hold is over, and no commit has
 // written that yet. [pastEnds] makes the caller wait for commits that could contradict it.
@@ -54,6 +54,8 @@ type core struct {
 	reader *reader    // nil in a transaction of the caller
 	tx     *committer // nil outside a transaction of the caller
 
+	destinations *destinations
+
 	conflicts   *conflictCounts
 	suggestions sharedSuggestions
 	commits     *wake.List // woken after each commit of this process
@@ -69,7 +71,7 @@ func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.Li
 	store := observeStore(engine, cfg.Observer)
 	c := &core{
 		policies: policies{all.current, store}, cfg: cfg, store: store, ends: &pastEnds{store: store},
-		conflicts: &conflictCounts{}, commits: commits,
+		destinations: newDestinations(), conflicts: &conflictCounts{}, commits: commits,
 	}
 	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
 	c.sweeps = newSweepLane(c.writer, store, c.ends, commits, cfg.Writers)
@@ -134,8 +136,8 @@ func (c *core) inTransaction(bind func(dibs.Store) (dibs.Store, error)) (*core, 
 	ends := &pastEnds{store: store}
 	return &core{
 		policies: policies{c.current, store}, cfg: c.cfg, store: store, ends: ends,
-		tx:        &committer{store: store, ends: ends},
-		conflicts: c.conflicts,
+		tx:           &committer{store: store, ends: ends},
+		destinations: c.destinations, conflicts: c.conflicts,
 	}, nil
 }
 

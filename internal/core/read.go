@@ -45,7 +45,12 @@ func (c *core) Resolve(ctx context.Context, q nameQuery) (dibs.Resolution, error
 	question, err := c.rules().Resolve(q.namespace, q.value)
 	switch {
 	case err == nil:
-		return ask(ctx, c, question)
+		c.destinations.expect(question.Request)
+		answer, err := ask(ctx, c, question)
+		if err == nil {
+			c.destinations.note(question.Request, &answer)
+		}
+		return answer, err
 	case err.Code == dibs.CodeInvalidValue: // no name has this value
 		return dibs.Resolution{Outcome: dibs.ResolveNotFound, Status: 404}, nil
 	default:

@@ -29,6 +29,15 @@ func (v *view) entity(scope string, entity dibs.Entity) entityState {
 	return entityState{e}
 }
 
+// readEntity is entity for a decision that changes nothing: the state shares the record.
+func (v *view) readEntity(scope string, entity dibs.Entity) entityState {
+	r, ok := v.get(entityRef(scope, entity)).(*dibs.EntityRecord)
+	if !ok {
+		r = new(dibs.EntityRecord)
+	}
+	return entityState{r}
+}
+
 // existingEntity returns an entity that has, or had, a name.
 func (v *view) existingEntity(scope string, entity dibs.Entity) (entityState, *dibs.Error) {
 	e := v.entity(scope, entity)

@@ -40,8 +40,8 @@ func (v *view) name(t *target) *nameState {
 	return t.newState()
 }
 
-// glance is name for a decision that most likely refuses: if thousands race for a name, they share
-// its state. A decision that goes on takes its own.
+// glance is name for a decision that changes nothing, or most likely refuses: if thousands ask or
+// race for a name, they share its state. A decision that goes on to change it takes its own.
 func (v *view) glance(t *target) *nameState {
 	r, _ := v.peek(t.ref()).(*dibs.NameRecord)
 	if r == nil || len(t.hashes) > 0 || slices.ContainsFunc(r.Links, func(l dibs.Link) bool { return l.Kind == dibs.LinkMovedTo }) {

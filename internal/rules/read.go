@@ -142,7 +142,7 @@ func (set *Policies) Resolve(namespace, value string) (*Job[dibs.Resolution], *d
 // resolve follows a name to its entity, and an alias on to the entity's active name: one hop, so
 // there are no chains and no loops.
 func resolve(v *view, t *target) dibs.Resolution {
-	n := v.name(t)
+	n := v.glance(t)
 	answer := dibs.Resolution{Outcome: dibs.ResolveNotFound, Canonical: t.canonical, Status: statusNotFound}
 	if n.State == dibs.Alias || n.State == dibs.Quarantined {
 		answer.Until = n.Until.Time()
@@ -155,7 +155,7 @@ func resolve(v *view, t *target) dibs.Resolution {
 	if n.State != dibs.Active && n.State != dibs.Alias {
 		return answer
 	}
-	e := v.entity(n.Scope, n.Owner)
+	e := v.readEntity(n.Scope, n.Owner)
 	switch {
 	case e.Deleted, // its names are about to be given up
 		e.Archived && t.policy.ArchivedStatus == statusGone:

@@ -114,6 +114,12 @@ func (r *Request) Length() int { return len(r.decisions) }
 // Size returns how many records the request is known to read.
 func (r *Request) Size() int { return len(r.wants) }
 
+// First returns the first record that the request is known to read.
+func (r *Request) First() dibs.Ref { return r.wants[0].Ref }
+
+// AlsoLoad adds a record that the request most likely asks for. It changes no outcome.
+func (r *Request) AlsoLoad(ref dibs.Ref) { r.wants = append(r.wants, wanted{Ref: ref}) }
+
 // Result returns the outcome of the last decision.
 func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
 

@@ -21,10 +21,11 @@ const manyConnections = 1000
 
 // connections counts the open connections, and knows which of them can be closed to make room.
 type connections struct {
-	n     atomic.Int64
-	limit int64 // connections beyond it are surplus; 0 means no limit
-	ended chan struct{}
-	gauge prometheus.Gauge
+	n       atomic.Int64
+	closing atomic.Int64 // those of n that are being closed to make room
+	limit   int64        // connections beyond it are surplus; 0 means no limit
+	ended   chan struct{}
+	gauge   prometheus.Gauge
 
 	mu   sync.Mutex
 	peak int64 // the most since the last garbage collection
@@ -33,12 +34,13 @@ type connections struct {
 	anonymous     list.List
 	elements      map[net.Conn]*list.Element // of anonymous
 	authenticated map[net.Conn]bool
+	evicted       map[net.Conn]bool // that are being closed
 }
 
 func newConnections(limit int, gauge prometheus.Gauge) *connections {
 	return &connections{
 		limit: int64(limit), ended: make(chan struct{}, 1), gauge: gauge,
-		elements: make(map[net.Conn]*list.Element), authenticated: make(map[net.Conn]bool),
+		elements: make(map[net.Conn]*list.Element), authenticated: make(map[net.Conn]bool), evicted: make(map[net.Conn]bool),
 	}
 }
 
@@ -50,7 +52,7 @@ func (c *connections) track(conn net.Conn, state http.ConnState) {
 		c.anonymous.Remove(element)
 		delete(c.elements, conn)
 	}
-	if (state == http.StateNew || state == http.StateIdle) && !c.authenticated[conn] {
+	if (state == http.StateNew || state == http.StateIdle) && !c.authenticated[conn] && !c.evicted[conn] {
 		c.elements[conn] = c.anonymous.PushBack(conn)
 	}
 	switch state {
@@ -58,6 +60,10 @@ func (c *connections) track(conn net.Conn, state http.ConnState) {
 		c.gauge.Inc()
 		c.peak = max(c.peak, c.n.Add(1))
 	case http.StateClosed, http.StateHijacked:
+		if c.evicted[conn] {
+			delete(c.evicted, conn)
+			c.closing.Add(-1)
+		}
 		delete(c.authenticated, conn)
 		c.closed()
 	case http.StateActive, http.StateIdle:
@@ -75,9 +81,14 @@ func (c *connections) closeOldest() bool {
 	}
 	conn := c.anonymous.Remove(first).(net.Conn)
 	delete(c.elements, conn)
+	c.evicted[conn] = true
+	c.closing.Add(1)
 	go func() { _ = conn.Close() }() // TLS sends its closing alert first, which may block
 	return true
 }
+
+// staying returns how many connections are open, and are not being closed.
+func (c *connections) staying() int64 { return c.n.Load() - c.closing.Load() }
 
 func (c *connections) markAuthenticated(conn net.Conn) {
 	c.mu.Lock()
@@ -125,7 +136,7 @@ type connectionKey struct{}
 // connection can be closed instead, the new one is not over the limit.
 func (c *connections) connContext(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{
-		surplus:           c.limit > 0 && c.n.Load() >= c.limit && !c.closeOldest(),
+		surplus:           c.limit > 0 && c.staying() >= c.limit && !c.closeOldest(),
 		markAuthenticated: sync.OnceFunc(func() { c.markAuthenticated(conn) }),
 		foreign:           sync.OnceValue(func() bool { return peer.OfAnotherUser(conn.LocalAddr(), conn.RemoteAddr()) }),
 	})
@@ -162,7 +173,9 @@ type limitListener struct {
 // Accept makes room, or waits for it, and then waits for a connection.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for l.open.n.Load() >= l.most {
-		l.open.closeOldest()
+		if l.open.staying() >= l.most {
+			l.open.closeOldest()
+		}
 		select {
 		case <-l.open.ended:
 		case <-l.closed:

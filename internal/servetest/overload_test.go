@@ -21,7 +21,6 @@ func overloadTime() (d time.Duration, long bool) {
 // TestOverload sends twice as many requests as a server can carry. The server does most of
 // what it can, delays or sheds the rest with Retry-After, keeps its memory, and recovers at
 // once.
-//
 func TestOverload(t *testing.T) {
 	if _, long := overloadTime(); !*measure && !long {
 		t.Skip("it measures: make baselines runs it alone")
