@@ -50,7 +50,7 @@ func (s *session) serve() *cobra.Command {
 func (s *session) overrides(given *pflag.FlagSet) config.Overrides {
 	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
 	given.Visit(func(f *pflag.Flag) {
-		if !slices.Contains([]string{"config", "json", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
+		if !slices.Contains([]string{"config", "json", "no-color", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
 			o.Flags[f.Name] = f.Value.String()
 		}
 	})

@@ -46,9 +46,7 @@ export interface components {
             correlationId?: string;
             entity: components["schemas"]["Entity"];
             field?: string;
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             /** @example slug */
             namespace: string;
             overrideReserved?: boolean;
@@ -70,17 +68,12 @@ export interface components {
             id?: string;
             /** Format: int64 */
             ifVersion?: number;
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             namespace?: string;
-            /**
-             * @description The command.
-             * @enum {string}
-             */
-            op: "reserve" | "reserveAll" | "reserveFirst" | "extend" | "confirm" | "release" | "claim" | "rename" | "archive" | "restore" | "delete" | "decommission" | "transfer" | "swap" | "settle" | "rekey";
+            /** @description The command. */
+            op: components["schemas"]["Op"];
             /** @description For settle: exists or absent. */
-            outcome?: string;
+            outcome?: components["schemas"]["Verdict"];
             overrideReserved?: boolean;
             replace?: boolean;
             /** @description For confirm and rename: the value to replace, if an entity may have many. */
@@ -115,10 +108,15 @@ export interface components {
             /** Format: int64 */
             count: number;
             namespace: string;
-            reason: string;
+            reason: components["schemas"]["ConflictReason"];
             /** Format: date-time */
             start: string;
         };
+        /**
+         * @description Why an attempt was refused: the reason of a taken name, else the code of the problem in lower case.
+         * @enum {string}
+         */
+        ConflictReason: "held" | "in_use" | "suspect" | "quarantined" | "reserved_word" | "invalid" | "confusable" | "name_taken" | "reservation_not_found" | "reservation_lost" | "reservation_already_expired" | "reservation_already_confirmed" | "reservation_already_released" | "entity_not_found" | "entity_has_name" | "entity_archived" | "not_owner" | "version_mismatch" | "invalid_value" | "invalid_namespace" | "invalid_token" | "invalid_entity" | "invalid_ttl" | "ttl_too_long" | "too_large" | "too_many_holds" | "outcome_unknown" | "unavailable";
         Conflicts: {
             buckets: components["schemas"]["ConflictBucket"][];
         };
@@ -139,8 +137,7 @@ export interface components {
             eventAt: string;
             /** @example dl_000000000001 */
             id: string;
-            /** @example confirmed */
-            kind: string;
+            kind: components["schemas"]["EventKind"];
             lastError: string;
             reservationId?: string;
             /** @description The namespace, or the scope of the entity that the event is about. */
@@ -227,9 +224,7 @@ export interface components {
             key?: string;
             /** @description What happened. */
             kind: components["schemas"]["EventKind"];
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             namespace?: string;
             reservationId?: string;
             /**
@@ -287,8 +282,7 @@ export interface components {
             until?: string;
         };
         Finding: {
-            /** @enum {string} */
-            kind: "change" | "merge" | "collision" | "invalid" | "look_alike" | "unfiled";
+            kind: components["schemas"]["FindingKind"];
             name: components["schemas"]["Name"];
             /** @description The new canonical form. */
             to?: string;
@@ -297,6 +291,15 @@ export interface components {
             /** @description The other name of a merge, a collision or a look-alike. */
             with?: components["schemas"]["Name"];
         };
+        /** @description The number of names by kind of finding. */
+        FindingCounts: {
+            [key: string]: number;
+        };
+        /**
+         * @description How new rules change a name.
+         * @enum {string}
+         */
+        FindingKind: "change" | "merge" | "collision" | "invalid" | "look_alike" | "unfiled";
         ForgetRequest: {
             /** @description Only say what would be erased. */
             dryRun?: boolean;
@@ -359,7 +362,13 @@ export interface components {
             /** @example alice@example.com */
             value: string;
         };
+        /** @description Texts of the caller's own, kept with a hold: up to 16 entries, keys and values of up to 255 bytes. */
+        Meta: {
+            [key: string]: string;
+        };
         Name: {
+            /** @description The entity is archived: the name stays taken and does not resolve. */
+            archived?: boolean;
             /**
              * Format: date-time
              * @description For a suspect: when its witness is asked next.
@@ -407,9 +416,7 @@ export interface components {
              * @example slug:alice-bob
              */
             key: string;
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             /** @example slug */
             namespace: string;
             /** @description The principal that reserved it. */
@@ -481,12 +488,19 @@ export interface components {
             until?: string;
             value: string;
         };
+        /**
+         * @description A command.
+         * @enum {string}
+         */
+        Op: "archive" | "claim" | "confirm" | "decommission" | "delete" | "extend" | "rekey" | "release" | "rename" | "reserve" | "reserveAll" | "reserveFirst" | "restore" | "settle" | "swap" | "transfer";
         Problem: {
             /**
              * Format: int64
              * @description For a name that does not resolve: the maximum age of an answer from the server's cache.
              */
             ageMs?: number;
+            /** @description For a name that does not resolve, and a caller with the right to get it: its entity is archived. */
+            archived?: boolean;
             /** @description For a name that does not resolve. */
             canonical?: string;
             /**
@@ -515,11 +529,8 @@ export interface components {
             field?: string;
             key?: string;
             namespace?: string;
-            /**
-             * @description For a name that does not resolve: why.
-             * @enum {string}
-             */
-            outcome?: "not_found" | "gone";
+            /** @description For a name that does not resolve: why. */
+            outcome?: components["schemas"]["ResolveOutcome"];
             /** @description With NAME_TAKEN: why. */
             reason?: components["schemas"]["Reason"];
             /** @description With INVALID_VALUE: which rule, where, and what would be accepted. */
@@ -553,9 +564,7 @@ export interface components {
         Reason: "held" | "in_use" | "suspect" | "quarantined" | "reserved_word" | "invalid" | "confusable";
         Recanonicalization: {
             /** @description The number of names by kind of finding. */
-            counts: {
-                [key: string]: number;
-            };
+            counts: components["schemas"]["FindingCounts"];
             /**
              * Format: int64
              * @description Names changed to the new rules.
@@ -625,9 +634,7 @@ export interface components {
             /** @description The name of this value in errors, such as a form's field. */
             field?: string;
             /** @description Kept with the hold: up to 16 entries. */
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             /**
              * @description The namespace in which the name is unique.
              * @example slug
@@ -660,9 +667,7 @@ export interface components {
             correlationId?: string;
             entity?: components["schemas"]["Entity"];
             field?: string;
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             /** @example slug */
             namespace: string;
             overrideReserved?: boolean;
@@ -683,9 +688,7 @@ export interface components {
             /** @description The name of this value in errors, such as a form's field. */
             field?: string;
             /** @description Kept with the hold: up to 16 entries. */
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             /**
              * @description The namespace in which the name is unique.
              * @example slug
@@ -718,10 +721,11 @@ export interface components {
              * @description The maximum age of an answer from the server's cache.
              */
             ageMs?: number;
+            /** @description For a name that does not resolve, and a caller with the right to get it: its entity is archived. */
+            archived?: boolean;
             canonical?: string;
             entity?: components["schemas"]["Entity"];
-            /** @enum {string} */
-            outcome: "active" | "moved" | "gone" | "not_found";
+            outcome: components["schemas"]["ResolveOutcome"];
             /**
              * Format: int64
              * @description The status that the namespace's policy sets.
@@ -735,6 +739,11 @@ export interface components {
              */
             until?: string;
         };
+        /**
+         * @description Where a name leads.
+         * @enum {string}
+         */
+        ResolveOutcome: "active" | "moved" | "gone" | "not_found";
         Result: {
             /** @description Keys that are free now. */
             freed?: string[];
@@ -756,8 +765,7 @@ export interface components {
         SettleInputBody: {
             /** @description The entity that exists. */
             entity?: components["schemas"]["Entity"];
-            /** @enum {string} */
-            outcome: "exists" | "absent";
+            outcome: components["schemas"]["Verdict"];
         };
         Snapshot: {
             entity?: components["schemas"]["Entity"];
@@ -828,6 +836,11 @@ export interface components {
             from: components["schemas"]["Entity"];
             to: components["schemas"]["Entity"];
         };
+        /**
+         * @description Whether the entity of a suspect was saved.
+         * @enum {string}
+         */
+        Verdict: "exists" | "absent";
         Webhook: {
             /** Format: date-time */
             createdAt: string;
@@ -870,7 +883,7 @@ export interface components {
             /** @description True also retries failed deliveries at once. */
             enabled?: boolean;
             /** @description An empty list means all. */
-            kinds?: string[];
+            kinds?: components["schemas"]["EventKind"][];
             namespaces?: string[];
             url?: string;
         };
@@ -884,7 +897,7 @@ export interface components {
             /** @description Where in the feed it begins: now, beginning, or after a cursor. Default: now. */
             from?: string;
             /** @description Default: all. */
-            kinds?: string[] | null;
+            kinds?: components["schemas"]["EventKind"][] | null;
             /** @description Default: all in which the key has the rights webhooks and events. */
             namespaces?: string[] | null;
             /** @example https://example.com/dibs */
@@ -957,6 +970,7 @@ export type Code = components['schemas']['Code'];
 export type Command = components['schemas']['Command'];
 export type ConfirmInputBody = components['schemas']['ConfirmInputBody'];
 export type ConflictBucket = components['schemas']['ConflictBucket'];
+export type ConflictReason = components['schemas']['ConflictReason'];
 export type Conflicts = components['schemas']['Conflicts'];
 export type DeadLetter = components['schemas']['DeadLetter'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
@@ -972,18 +986,22 @@ export type EventsPage = components['schemas']['EventsPage'];
 export type ExtendInputBody = components['schemas']['ExtendInputBody'];
 export type Failure = components['schemas']['Failure'];
 export type Finding = components['schemas']['Finding'];
+export type FindingCounts = components['schemas']['FindingCounts'];
+export type FindingKind = components['schemas']['FindingKind'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgetting = components['schemas']['Forgetting'];
 export type History = components['schemas']['History'];
 export type Holder = components['schemas']['Holder'];
 export type Holds = components['schemas']['Holds'];
 export type LookUpHistoryInputBody = components['schemas']['LookUpHistoryInputBody'];
+export type Meta = components['schemas']['Meta'];
 export type Name = components['schemas']['Name'];
 export type NameCount = components['schemas']['NameCount'];
 export type Named = components['schemas']['Named'];
 export type NameInBody = components['schemas']['NameInBody'];
 export type NamesPage = components['schemas']['NamesPage'];
 export type OneAvailability = components['schemas']['OneAvailability'];
+export type Op = components['schemas']['Op'];
 export type Problem = components['schemas']['Problem'];
 export type Reason = components['schemas']['Reason'];
 export type Recanonicalization = components['schemas']['Recanonicalization'];
@@ -997,6 +1015,7 @@ export type ReserveAllInputBody = components['schemas']['ReserveAllInputBody'];
 export type ReserveFirstInputBody = components['schemas']['ReserveFirstInputBody'];
 export type ReserveInputBody = components['schemas']['ReserveInputBody'];
 export type Resolution = components['schemas']['Resolution'];
+export type ResolveOutcome = components['schemas']['ResolveOutcome'];
 export type Result = components['schemas']['Result'];
 export type SettleInputBody = components['schemas']['SettleInputBody'];
 export type Snapshot = components['schemas']['Snapshot'];
@@ -1007,6 +1026,7 @@ export type SwapInputBody = components['schemas']['SwapInputBody'];
 export type SweepInputBody = components['schemas']['SweepInputBody'];
 export type SweepReport = components['schemas']['SweepReport'];
 export type TransferInputBody = components['schemas']['TransferInputBody'];
+export type Verdict = components['schemas']['Verdict'];
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookAttempt = components['schemas']['WebhookAttempt'];
 export type WebhookChange = components['schemas']['WebhookChange'];
