@@ -31,14 +31,6 @@ const (
 	EventDeleted     EventKind = "deleted"
 )
 
-// EventKinds returns all kinds of event.
-func EventKinds() []EventKind {
-	return []EventKind{
-		EventReserved, EventExtended, EventConfirmed, EventClaimed, EventReleased, EventExpired, EventSuspected, EventDemoted, EventRevived,
-		EventRespelled, EventGivenUp, EventUnlocked, EventTransferred, EventMoved, EventForgotten, EventArchived, EventRestored, EventDeleted,
-	}
-}
-
 // Cursor is an opaque position in the feed of events. The empty Cursor is the beginning.
 type Cursor string
 

@@ -87,9 +87,7 @@ type Resolution struct {
 	Outcome   ResolveOutcome
 	Canonical string // of the requested name
 	Entity    Entity // the owner of an active or moved name; else zero
-	// Archived says why a name does not resolve: its owner is archived. A server says it only to
-	// callers that may get the name.
-	Archived bool
+	Archived  bool   // why it does not resolve: its owner is archived; a server tells callers with the right to get it
 	// To is the active name that a moved name leads to, always in one hop. Nil otherwise.
 	To *Name
 	// Until is when the answer ends by itself: the end of a redirect or of a quarantine. Zero

@@ -111,7 +111,7 @@ func (s *session) events() *cobra.Command {
 
 // kindNames returns all kinds of event.
 func kindNames() (names []string) {
-	for _, kind := range dibs.EventKinds() {
+	for _, kind := range wire.EventKinds() {
 		names = append(names, string(kind))
 	}
 	return names

@@ -46,7 +46,7 @@ var enums = []enum{
 	},
 	{
 		"EventKind", "What happened.",
-		texts(dibs.EventKinds()...),
+		texts(wire.EventKinds()...),
 		[]string{"Event.kind", "Webhook.kinds", "WebhookRequest.kinds", "WebhookChange.kinds", "DeadLetter.kind"},
 	},
 	{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // The errors of this package, for [errors.Is].
@@ -70,7 +71,7 @@ func hookOf(d *doc[Hook]) *Hook {
 // Enable enables the webhook and retries failed deliveries at once.
 func (h *Hook) Enable() { h.Enabled, h.Stopped, h.retryNow = true, "", true }
 
-var kinds = dibs.EventKinds()
+var kinds = wire.EventKinds()
 
 func (h *Hook) validate(guard *Guard) error {
 	if err := guard.CheckURL(h.URL); err != nil {

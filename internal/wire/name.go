@@ -182,6 +182,15 @@ func (r Result) Result() (dibs.Result, error) {
 	}, err
 }
 
+// EventKinds returns all kinds of event.
+func EventKinds() []dibs.EventKind {
+	return []dibs.EventKind{
+		dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
+		dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
+		dibs.EventTransferred, dibs.EventMoved, dibs.EventForgotten, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted,
+	}
+}
+
 // Event is one committed change.
 type Event struct {
 	Cursor        string            `json:"cursor" doc:"The position in the feed after this event: resume here."`
