@@ -2,7 +2,7 @@ package cli
 
 import (
 	"os"
-	"strings"
+	"regexp"
 
 	"golang.org/x/term"
 )
@@ -73,14 +73,14 @@ var colours = map[string]colour{
 	"gone": red, "not_found": red, "yes": green, "no": red,
 }
 
-// word colours a word that has a colour, and each of "held → active".
+var words = regexp.MustCompile(`\w+`)
+
+// word colours each word that has a colour: also in "held → active" and "active, archived".
 func (p paint) word(text string) string {
-	parts := strings.Split(text, " → ")
-	for i, part := range parts {
-		first, _, _ := strings.Cut(part, ",") // of "active, archived"
-		parts[i] = p.in(colours[first], part)
+	if !p {
+		return text
 	}
-	return strings.Join(parts, " → ")
+	return words.ReplaceAllStringFunc(text, func(word string) string { return p.in(colours[word], word) })
 }
 
 // isWord reports whether the cells of a column have colours.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	_ "embed" // for the examples
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -44,6 +46,7 @@ func (s *Server) description() *huma.OpenAPI {
 	components.Examples = problemExamples()
 	document.Components = &components
 	nameSchemas(components.Schemas.Map())
+	explain(components.Schemas.Map())
 	document.Paths = maps.Clone(document.Paths)
 	for path, item := range document.Paths {
 		described := *item
@@ -81,12 +84,14 @@ func copySchema(from *huma.Schema) *huma.Schema {
 // describeCall adds the examples of a call.
 func describeCall(op huma.Operation) *huma.Operation {
 	examples := recordedExamples().Calls[op.OperationID]
+	op.Description = cmp.Or(op.Description, callTexts[op.OperationID])
 	op.Parameters = slices.Clone(op.Parameters)
 	for i, p := range op.Parameters {
 		described := *p
 		if value, ok := examples.Parameters[p.Name]; ok && p.Required {
 			described.Example = value
 		}
+		described.Description = cmp.Or(p.Description, parameterTexts[p.Name])
 		if enum, ok := parameterEnums[op.OperationID+"."+p.Name]; ok {
 			described.Schema = &huma.Schema{Ref: refPrefix + enum}
 		}
@@ -139,12 +144,12 @@ type callExamples struct {
 //go:embed examples.json
 var examplesFile []byte
 
-func recordedExamples() (recorded examples) {
+var recordedExamples = sync.OnceValue(func() (recorded examples) {
 	if err := json.Unmarshal(examplesFile, &recorded); err != nil {
 		panic(fmt.Sprintf("server: examples.json: %v", err)) // every test finds it
 	}
 	return recorded
-}
+})
 
 func problemExamples() map[string]*huma.Example {
 	named := make(map[string]*huma.Example)

@@ -58,6 +58,7 @@ var scriptCallers = map[string]access.Caller{
 		{Verbs: []access.Verb{access.ActForOthers}, Namespaces: []string{"slug"}},
 	}},
 	"key-sender": {Name: "sender", Grants: []access.Grant{{Verbs: []access.Verb{access.Webhooks}, Namespaces: []string{"*"}}}},
+	"key-proxy":  {Name: "proxy", Grants: []access.Grant{{Verbs: []access.Verb{access.Resolve}, Namespaces: []string{"*"}}}},
 	"key-nobody": {Name: "nobody"},
 }
 

@@ -30,27 +30,27 @@ func texts[T ~string](values ...T) []string {
 
 var enums = []enum{
 	{
-		"State", "The state of a name.",
+		"State", "The state of a name: free; held, for a limited time; suspect, a hold that ended and whose entity may have been saved; active, the name of an entity; alias, an old name that redirects; quarantined, given up and for a while only for its last owner.",
 		texts(dibs.Free, dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined),
 		[]string{"Name.state", "Snapshot.state", "Holder.state", "NameCount.state"},
 	},
 	{
-		"Status", "The status of the last reservation of a name.",
+		"Status", "What became of the last reservation of a name. A suspect has ended, and waits for a verdict on whether its entity was saved.",
 		texts(dibs.StatusReserved, dibs.StatusSuspect, dibs.StatusConfirmed, dibs.StatusReleased, dibs.StatusExpired),
 		[]string{"Name.status", "Snapshot.status"},
 	},
 	{
-		"Reason", "Why a name is not available.",
+		"Reason", "Why a name is not available: held or suspect by another reservation, in_use by an entity, quarantined, a reserved_word, invalid by a rule, or confusable with another name.",
 		reasons,
 		[]string{"Problem.reason", "Failure.reason", "Availability.reason", "OneAvailability.reason"},
 	},
 	{
-		"EventKind", "What happened.",
+		"EventKind", "What happened. A rename is two events, demoted for the old name and claimed for the new one; docs/events.md describes all.",
 		texts(wire.EventKinds()...),
 		[]string{"Event.kind", "Webhook.kinds", "WebhookRequest.kinds", "WebhookChange.kinds", "DeadLetter.kind"},
 	},
 	{
-		"ResolveOutcome", "Where a name leads.",
+		"ResolveOutcome", "Where a name leads: active, to an entity; moved, to the present name of its entity; gone, to nothing any more; not_found, nowhere.",
 		texts(dibs.ResolveActive, dibs.ResolveMoved, dibs.ResolveGone, dibs.ResolveNotFound),
 		[]string{"Resolution.outcome", "Problem.outcome"},
 	},
@@ -60,7 +60,7 @@ var enums = []enum{
 		[]string{"Finding.kind"},
 	},
 	{
-		"Op", "A command.", wire.Ops(), []string{"Command.op"},
+		"Op", "A command: the operation id of its own call.", wire.Ops(), []string{"Command.op"},
 	},
 	{
 		"Verdict", "Whether the entity of a suspect was saved.",

@@ -116,8 +116,8 @@ func TestSchemasAreForGenerators(t *testing.T) {
 	}
 }
 
-// Every object and every text with fixed values has a schema with a name, and every call has
-// examples: of its path, of its request, and of each answer.
+// Every object and every text with fixed values has a schema with a name, every part is described,
+// and every call has examples: of its path, of its request, and of each answer.
 func TestDocumentIsForGenerators(t *testing.T) {
 	t.Parallel()
 	var document map[string]any
@@ -137,8 +137,14 @@ func TestDocumentIsForGenerators(t *testing.T) {
 				t.Errorf("%s is a union", where)
 			}
 		}
+		if named && schema["description"] == nil {
+			t.Errorf("%s has no description: add one to texts.go", where)
+		}
 		properties, _ := schema["properties"].(map[string]any)
 		for name, property := range properties {
+			if property.(map[string]any)["description"] == nil {
+				t.Errorf("%s.%s has no description: add one to texts.go", where, name)
+			}
 			if enumerated(name) && isText(property) {
 				t.Errorf("%s.%s is any text: it needs an enum in schemas.go", where, name)
 			}
@@ -146,6 +152,11 @@ func TestDocumentIsForGenerators(t *testing.T) {
 	})
 	if seen < 200 {
 		t.Errorf("only %d schemas", seen)
+	}
+	for id := range callTexts {
+		if !strings.Contains(string(openAPI(t)), `"operationId":"`+id+`"`) {
+			t.Errorf("texts.go describes %s, which is no call", id)
+		}
 	}
 	for path, item := range document["paths"].(map[string]any) {
 		for method, op := range item.(map[string]any) {
@@ -205,8 +216,12 @@ func checkExamples(t *testing.T, call string, op map[string]any) {
 	}
 	list, _ := op["parameters"].([]any)
 	for _, p := range list {
-		if p := p.(map[string]any); p["required"] == true && p["example"] == nil {
+		p := p.(map[string]any)
+		if p["required"] == true && p["example"] == nil {
 			t.Errorf("%s: the parameter %v has no example", call, p["name"])
+		}
+		if p["description"] == nil {
+			t.Errorf("%s: the parameter %v has no description", call, p["name"])
 		}
 	}
 }
