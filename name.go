@@ -41,6 +41,7 @@ type Name struct {
 	// owner. Zero means none.
 	Entity        Entity
 	Version       uint64 // the entity's version; 0 unless a command or a Lookup with Version returns it
+	Archived      bool   // whether the entity is archived; false unless List, Entity or a Lookup with Version returns it
 	Principal     string // of the hold
 	CorrelationID string
 	Meta          map[string]string

@@ -33,7 +33,7 @@ type Lookup struct {
 	Namespace  string
 	Value      string
 	ActiveOnly bool // only an active name is found
-	Version    bool // also return the owner's version, which costs one more read
+	Version    bool // also return the owner's version, and whether it is archived, which costs one more read
 	// Visible reports whether names of a namespace can be found. Nil means that all can.
 	Visible func(namespace string) bool
 }
@@ -87,6 +87,7 @@ type Resolution struct {
 	Outcome   ResolveOutcome
 	Canonical string // of the requested name
 	Entity    Entity // the owner of an active or moved name; else zero
+	Archived  bool   // why it does not resolve: its owner is archived; a server tells callers with the right to get it
 	// To is the active name that a moved name leads to, always in one hop. Nil otherwise.
 	To *Name
 	// Until is when the answer ends by itself: the end of a redirect or of a quarantine. Zero

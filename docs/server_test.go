@@ -37,7 +37,7 @@ type webPage struct {
 // the configurations of docs/proxies.md.
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	for path, atLeast := range map[string]int{"README.md": 3, "docs/server.md": 15, "docs/proxies.md": 3} {
+	for path, atLeast := range map[string]int{"README.md": 3, "docs/server.md": 15, "docs/proxies.md": 3, "docs/events.md": 4} {
 		t.Run(path, func(t *testing.T) { t.Parallel(); runPage(t, path, atLeast) })
 	}
 }

@@ -93,6 +93,7 @@ class Name:
     epoch: int
     entity: Optional[Entity] = None
     version: Optional[int] = None
+    archived: bool = False
     created_at: Optional[datetime.datetime] = None
     confirmed_at: Optional[datetime.datetime] = None
     expires_at: Optional[datetime.datetime] = None
@@ -160,6 +161,7 @@ class Resolution:
     to: Optional[str] = None
     active: Optional[Name] = None
     until: Optional[datetime.datetime] = None
+    archived: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,12 +15,23 @@ import (
 func (s *session) change(
 	path string, show func(dibs.Result) *answer, command func(args []string) (dibs.Command, error),
 ) *cobra.Command {
+	return s.changeAfter(func(context.Context, *dibs.Registry, dibs.Command) error { return nil }, path, show, command)
+}
+
+// changeAfter is change with a step before the command, which may refuse it.
+func (s *session) changeAfter(
+	before func(context.Context, *dibs.Registry, dibs.Command) error,
+	path string, show func(dibs.Result) *answer, command func(args []string) (dibs.Command, error),
+) *cobra.Command {
 	return s.command(path, func(ctx context.Context, args []string) (*answer, error) {
 		c, err := command(args)
 		if err != nil {
 			return nil, err
 		}
 		return s.withRegistry(ctx, func(registry *dibs.Registry) (*answer, error) {
+			if err := before(ctx, registry, c); err != nil {
+				return nil, err
+			}
 			results, err := registry.Apply(ctx, c)
 			if err != nil {
 				return nil, err
@@ -28,6 +39,47 @@ func (s *session) change(
 			return show(results[0]), nil
 		})
 	})
+}
+
+// destroy is change for a command that gives up names. On a terminal it first shows what would
+// happen, by the plan of a dry run, and asks; an empty plan needs no question.
+func (s *session) destroy(
+	path string, show func(dibs.Result) *answer, plan func(dibs.Result) string, command func(args []string) (dibs.Command, error),
+) *cobra.Command {
+	var yes bool
+	cmd := s.changeAfter(func(ctx context.Context, registry *dibs.Registry, c dibs.Command) error {
+		if yes || !s.interactive() {
+			return nil
+		}
+		results, err := registry.DryRun(ctx, c)
+		if err != nil || results[0].Replayed {
+			return err
+		}
+		if text := plan(results[0]); text != "" {
+			return s.confirmed(text)
+		}
+		return nil
+	}, path, show, command)
+	yesVar(cmd, &yes)
+	return cmd
+}
+
+// givenUp describes what becomes of the names in the result of a dry run.
+func givenUp(what string, r dibs.Result) string {
+	lines := []string{what}
+	for _, n := range r.Names {
+		lines = append(lines, "  "+n.Key()+" becomes "+string(n.State))
+	}
+	for _, key := range r.Freed {
+		lines = append(lines, "  "+key+" becomes free")
+	}
+	for _, key := range r.Quarantined {
+		lines = append(lines, "  "+key+" becomes quarantined")
+	}
+	if r.Pending {
+		lines = append(lines, "  and more names, in sweeps")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // onName returns a command on the name NAMESPACE VALUE, which it sets first.
@@ -71,7 +123,15 @@ func (s *session) restore() *cobra.Command {
 }
 
 func (s *session) delete() *cobra.Command {
-	return s.onEntity("delete", "deleted", func(c dibs.Archive) dibs.Command { return dibs.Delete(c) })
+	var c dibs.Delete
+	cmd := s.destroy("delete", func(r dibs.Result) *answer {
+		return manyNames(r, [2]string{"deleted", c.Entity.String()})
+	}, func(r dibs.Result) string {
+		return givenUp("This gives up every name of "+c.Entity.String()+":", r)
+	}, func([]string) (dibs.Command, error) { return c, nil })
+	requiredEntityVar(cmd, &c.Entity, "entity", "the entity")
+	scopeVar(cmd, &c.Scope)
+	return cmd
 }
 
 // holdFlags adds the flags of commands that reserve.
@@ -185,7 +245,12 @@ func parseNamed(text string) (dibs.Named, error) {
 
 func (s *session) decommission() *cobra.Command {
 	var c dibs.Decommission
-	cmd := s.onName("decommission", &c.Namespace, &c.Value, func() dibs.Command { return c })
+	cmd := s.destroy("decommission", oneName, func(r dibs.Result) string {
+		return givenUp("This gives up a name of "+c.Entity.String()+":", r)
+	}, func(args []string) (dibs.Command, error) {
+		c.Namespace, c.Value = args[0], args[1]
+		return c, nil
+	})
 	requiredEntityVar(cmd, &c.Entity, "entity", "the owner")
 	return cmd
 }
@@ -193,7 +258,12 @@ func (s *session) decommission() *cobra.Command {
 func (s *session) settle() *cobra.Command {
 	var exists dibs.Entity
 	var absent bool
-	cmd := s.change("settle", oneName, func(args []string) (dibs.Command, error) {
+	cmd := s.destroy("settle", oneName, func(r dibs.Result) string {
+		if !absent {
+			return ""
+		}
+		return givenUp("This ends a hold whose entity may have been saved:", r)
+	}, func(args []string) (dibs.Command, error) {
 		if exists.IsZero() != absent {
 			return nil, usage("use one of --exists type/id and --absent")
 		}

@@ -40,7 +40,9 @@ type session struct {
 	Process
 	flags   targetFlags
 	json    bool
-	started bool // the command runs: earlier errors are usage errors
+	noColor bool
+	started bool           // the command runs: earlier errors are usage errors
+	running *cobra.Command // the command that runs
 }
 
 // Run runs the command line and returns the exit code, see [ExitOK]. It writes errors to Stderr;
@@ -101,6 +103,7 @@ func (s *session) root() *cobra.Command {
 	root.SetCompletionCommandGroupID(others)
 	s.flags.add(root)
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "answer in JSON, errors too")
+	root.PersistentFlags().BoolVar(&s.noColor, "no-color", false, "no colours on a terminal (or NO_COLOR)")
 	root.SetArgs(append([]string{}, s.Args...)) // for nil, cobra reads the arguments of the process
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)

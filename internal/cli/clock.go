@@ -16,15 +16,25 @@ import (
 func (s *session) clockCommand() *cobra.Command {
 	cmd := s.command("clock", func(ctx context.Context, _ []string) (*answer, error) { return s.readClocks(ctx) })
 	cmd.Args = cobra.NoArgs // makes an unknown subcommand an error
-	cmd.AddCommand(s.command("clock set", func(ctx context.Context, args []string) (_ *answer, err error) {
+	cmd.AddCommand(s.clockSet())
+	return cmd
+}
+
+func (s *session) clockSet() *cobra.Command {
+	var yes bool
+	cmd := s.command("clock set", func(ctx context.Context, args []string) (_ *answer, err error) {
 		to := s.Now()
 		if len(args) == 1 {
 			if to, err = parseTime(args[0]); err != nil {
 				return nil, usage("%w", err)
 			}
 		}
+		if err := s.sure(yes, "This sets the registry's time to "+date(to)+": holds end by it."); err != nil {
+			return nil, err
+		}
 		return s.setClock(ctx, to)
-	}))
+	})
+	yesVar(cmd, &yes)
 	return cmd
 }
 
@@ -50,6 +60,9 @@ func (s *session) readClocks(ctx context.Context) (*answer, error) {
 	var readings []clockReading
 	var rows [][]string
 	for _, store := range stores {
+		if err := target.mustExist(ctx, store.Store); err != nil {
+			return nil, err
+		}
 		now, err := engineTime(ctx, store.Store)
 		if err != nil {
 			return nil, err
@@ -88,6 +101,9 @@ func difference(ahead time.Duration) string {
 func (s *session) setClock(ctx context.Context, to time.Time) (_ *answer, err error) {
 	target, err := s.storeTarget()
 	if err != nil {
+		return nil, err
+	}
+	if err := target.mustExist(ctx, target.Store); err != nil {
 		return nil, err
 	}
 	store, err := engine.Open(ctx, target.Store)

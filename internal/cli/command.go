@@ -84,7 +84,7 @@ func (s *session) command(path string, run func(ctx context.Context, args []stri
 		Args:              h.checkArgs,
 		ValidArgsFunction: s.completeArgs(h.args),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.started = true
+			s.started, s.running = true, cmd
 			args, err := s.readArgs(h.args, args)
 			if err != nil {
 				return err

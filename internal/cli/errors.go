@@ -9,6 +9,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -30,6 +31,7 @@ var knownErrors = []struct {
 	status int
 	code   string
 }{
+	{engine.ErrNoStore, ExitNotFound, http.StatusNotFound, "NO_STORE"},
 	{dibs.ErrBadCursor, ExitRefused, http.StatusUnprocessableEntity, "INVALID_CURSOR"},
 	{dibs.ErrUnsupported, ExitRefused, http.StatusNotImplemented, "UNSUPPORTED"},
 	{auth.ErrKeyNameTaken, ExitTaken, http.StatusConflict, "KEY_NAME_TAKEN"},
@@ -121,11 +123,14 @@ func plainText(err error) string {
 
 // explain writes an error as text, with hints.
 func (s *session) explain(err error) {
-	fmt.Fprintf(s.Stderr, "dibs: %s\n", clean(plainText(err)))
+	fmt.Fprintf(s.Stderr, "%s %s\n", s.paintOn(s.Stderr).in(red, "dibs:"), clean(plainText(err)))
 	status, ok := errors.AsType[*dibsclient.StatusError](err)
 	failed, called := errors.AsType[*apiError](err)
 	if ok && status.Status == http.StatusUnauthorized || called && failed.problem.Status == http.StatusUnauthorized {
 		fmt.Fprintln(s.Stderr, "  set DIBS_KEY to an API key; to make one, run dibs keys create with the store")
+	}
+	if errors.Is(err, engine.ErrNoStore) {
+		fmt.Fprintln(s.Stderr, "  check the address; to begin a new one: dibs serve, or take a name, with dibs reserve")
 	}
 	refused, ok := errors.AsType[*dibs.Error](err)
 	if !ok {
@@ -152,20 +157,31 @@ func (s *session) explainRefusal(indent string, e *dibs.Error) {
 	if left := e.Until.Sub(s.Now()); !e.Until.IsZero() && left > 0 {
 		say("it may become free in %s", span(left))
 	}
-	if hint, ok := hints[e.Code]; ok {
-		say("%s", hint)
+	for _, hint := range hints[e.Code] {
+		if hint.flag == "" || s.hasFlag(hint.flag) {
+			say("%s", hint.text)
+		}
 	}
 }
 
-// hints name the commands that help, by error code.
-var hints = map[dibs.Code]string{
-	dibs.CodeLost:             "to see the present owner: dibs get ID",
-	dibs.CodeAlreadyExpired:   "to reserve it again: dibs reserve",
-	dibs.CodeAlreadyReleased:  "to reserve it again: dibs reserve",
-	dibs.CodeAlreadyConfirmed: "to give it up: dibs decommission; to give it away: dibs transfer",
-	dibs.CodeEntityHasName:    "to make its present name an alias: --replace, or dibs rename",
-	dibs.CodeEntityArchived:   "to bring it back: dibs restore",
-	dibs.CodeNotOwner:         "to see the owner: dibs get NAMESPACE VALUE",
-	dibs.CodeVersionMismatch:  "to see the present version: dibs entity",
-	dibs.CodeReservedWord:     "to take it with the right overrideReserved: --override-reserved",
+// hasFlag reports whether the running command has a flag.
+func (s *session) hasFlag(name string) bool { return s.running != nil && s.running.Flag(name) != nil }
+
+// hint says what helps after an error. One with a flag is only for commands that have the flag.
+type hint struct{ flag, text string }
+
+// hints are what helps, by error code.
+var hints = map[dibs.Code][]hint{
+	dibs.CodeLost:             {{"", "to see the present owner: dibs get ID"}},
+	dibs.CodeAlreadyExpired:   {{"", "to reserve it again: dibs reserve"}},
+	dibs.CodeAlreadyReleased:  {{"", "to reserve it again: dibs reserve"}},
+	dibs.CodeAlreadyConfirmed: {{"", "to give it up: dibs decommission; to give it away: dibs transfer"}},
+	dibs.CodeEntityHasName: {
+		{"replace", "to make its present name an alias: --replace"},
+		{"", "to give it another name, with a redirect from the present one: dibs rename"},
+	},
+	dibs.CodeEntityArchived:  {{"", "to bring it back: dibs restore"}},
+	dibs.CodeNotOwner:        {{"", "to see the owner: dibs get NAMESPACE VALUE"}},
+	dibs.CodeVersionMismatch: {{"", "to see the present version: dibs entity"}},
+	dibs.CodeReservedWord:    {{"override-reserved", "to take it with the right overrideReserved: --override-reserved"}},
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,54 +68,115 @@ func (s *session) whoHeld() *cobra.Command {
 	return cmd
 }
 
+// feedFlags are the flags that select events.
+type feedFlags struct {
+	dibs.FeedQuery
+	kinds  []string
+	last   int
+	follow bool
+}
+
 func (s *session) events() *cobra.Command {
-	var query dibs.FeedQuery
-	var follow bool
+	var f feedFlags
 	cmd := s.onRegistry("events", func(ctx context.Context, registry *dibs.Registry, _ []string) (*answer, error) {
-		if follow {
-			return nil, s.follow(ctx, registry, query)
-		}
-		events, err := readEvents(ctx, registry, query)
-		if err != nil {
+		if err := f.check(); err != nil {
 			return nil, err
 		}
-		if s.json {
-			return nil, s.writeEvents(events)
+		events, after, err := f.read(ctx, registry)
+		switch {
+		case err != nil:
+			return nil, err
+		case f.follow || s.json:
+			if err := s.writeEvents(events); err != nil || !f.follow {
+				return nil, err
+			}
+			f.After = after
+			return nil, s.follow(ctx, registry, &f)
 		}
 		return &answer{text: func(p *printer) {
 			p.list("No events.", []string{"at", "event", "name", "state", "entity", "cursor"}, wire.ListOf(events, eventRow))
 		}}, nil
 	})
 	flags := cmd.Flags()
-	flags.BoolVar(&follow, "follow", false, "print new events as they happen")
-	flags.StringVar((*string)(&query.After), "after", "", "resume after this `cursor`; \"latest\" means from now on")
-	s.namespaceVar(cmd, &query.Namespace, "only names of this `namespace`")
-	flags.IntVar(&query.Limit, "limit", 100, "how `many`, at most 1,000")
+	flags.BoolVar(&f.follow, "follow", false, "print new events as they happen")
+	flags.StringVar((*string)(&f.After), "after", "", "resume after this `cursor`; \"latest\" means from now on")
+	s.namespaceVar(cmd, &f.Namespace, "only names of this `namespace`")
+	flags.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds` of event, such as claimed,demoted")
+	flags.IntVar(&f.Limit, "limit", 100, "how `many`, at most 1,000")
+	flags.IntVar(&f.last, "last", 0, "only the last so `many`, at most 1,000; it reads the whole feed")
+	cmd.MarkFlagsMutuallyExclusive("last", "limit")
+	must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
-// readEvents fills a page, even if few of many events are of the namespace.
-func readEvents(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) (events []dibs.Event, err error) {
-	for limit := query.Limit; ; query.Limit = limit - len(events) {
+// kindNames returns all kinds of event.
+func kindNames() (names []string) {
+	for _, kind := range wire.EventKinds() {
+		names = append(names, string(kind))
+	}
+	return names
+}
+
+func (f *feedFlags) check() error {
+	for _, kind := range f.kinds {
+		if !slices.Contains(kindNames(), kind) {
+			return usage("unknown kind of event %q: use %s", kind, join(kindNames()))
+		}
+	}
+	if f.last < 0 || f.last > maxLast {
+		return usage("--last is %d; it must be from 1 to %d", f.last, maxLast)
+	}
+	return nil
+}
+
+// maxLast is how many events --last can show.
+const maxLast = 1000
+
+// wants reports whether an event is of a selected kind.
+func (f *feedFlags) wants(e dibs.Event) bool {
+	return len(f.kinds) == 0 || slices.Contains(f.kinds, string(e.Kind))
+}
+
+// read returns the selected events, and the cursor behind them. It fills the page even if few of
+// many events are selected. The feed can only be read forwards, so the last ones are those that are
+// left at its end. To follow the feed without --last, it reads none.
+func (f *feedFlags) read(ctx context.Context, registry *dibs.Registry) (events []dibs.Event, after dibs.Cursor, err error) {
+	query, limit := f.FeedQuery, cmp.Or(max(f.Limit, 0), 100)
+	if f.last > 0 {
+		limit = f.last
+	} else if f.follow {
+		return nil, query.After, nil
+	}
+	if f.last > 0 || len(f.kinds) > 0 {
+		query.Limit = maxLast
+	}
+	for {
 		page, err := registry.Events(ctx, query)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		events = append(events, page.Events...)
-		if !page.More || len(events) >= limit {
-			return events, nil
+		events = append(events, slices.DeleteFunc(page.Events, func(e dibs.Event) bool { return !f.wants(e) })...)
+		switch {
+		case f.last > 0:
+			events = slices.Delete(events, 0, max(0, len(events)-limit))
+		case len(events) >= limit:
+			return events[:limit], events[limit-1].Cursor, nil
+		case len(f.kinds) == 0:
+			query.Limit = limit - len(events)
 		}
-		query.After = page.Next
+		if query.After = page.Next; !page.More {
+			return events, page.Next, nil
+		}
 	}
 }
 
 // follow writes events as they happen, until it is interrupted.
-func (s *session) follow(ctx context.Context, registry *dibs.Registry, query dibs.FeedQuery) error {
-	for event, err := range registry.Watch(ctx, query) {
+func (s *session) follow(ctx context.Context, registry *dibs.Registry, f *feedFlags) error {
+	for event, err := range registry.Watch(ctx, f.FeedQuery) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err == nil {
+		if err == nil && f.wants(event) {
 			err = s.writeEvents([]dibs.Event{event})
 		}
 		if err != nil {
@@ -125,11 +188,14 @@ func (s *session) follow(ctx context.Context, registry *dibs.Registry, query dib
 
 // writeEvents writes each event as a line.
 func (s *session) writeEvents(events []dibs.Event) (err error) {
+	paint := s.paintOn(s.Stdout)
 	for _, e := range events {
 		if s.json {
 			err = s.encode(wire.EventOf(e), "")
 		} else {
-			_, err = fmt.Fprintln(s.Stdout, clean(strings.Join(eventRow(e), "  ")))
+			cells := wire.ListOf(eventRow(e), clean)
+			cells[1], cells[3] = paint.word(cells[1]), paint.word(cells[3])
+			_, err = fmt.Fprintln(s.Stdout, strings.Join(cells, "  "))
 		}
 		if err != nil {
 			return err

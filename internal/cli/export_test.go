@@ -3,8 +3,11 @@ package cli
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
 )
 
 // HelpPaths returns the paths of all commands that have a help, such as "keys create".
@@ -34,3 +37,21 @@ var (
 	Clean = clean
 	Span  = span
 )
+
+// HintedCodes returns the codes after which there are hints.
+func HintedCodes() []dibs.Code { return slices.Sorted(maps.Keys(hints)) }
+
+// HasFlag reports whether a command has a flag.
+func HasFlag(verb, flag string) bool {
+	s := &session{Process: Process{}.withDefaults()}
+	cmd, _, err := s.root().Find(strings.Fields(verb))
+	if err != nil {
+		return false
+	}
+	return cmd.Flag(flag) != nil || cmd.InheritedFlags().Lookup(flag) != nil
+}
+
+// AnyHasFlag reports whether any command has a flag.
+func AnyHasFlag(flag string) bool {
+	return flag == "help" || slices.ContainsFunc(VerbNames(), func(verb string) bool { return HasFlag(verb, flag) })
+}

@@ -72,7 +72,7 @@ func (s *session) keysList() *cobra.Command {
 }
 
 func (s *session) keysRevoke() *cobra.Command {
-	var open bool
+	var open, yes bool
 	cmd := s.command("keys revoke", func(ctx context.Context, args []string) (*answer, error) {
 		return s.withKeys(ctx, func(keys *auth.KeyStore) (*answer, error) {
 			list, err := keys.List(ctx)
@@ -82,6 +82,9 @@ func (s *session) keysRevoke() *cobra.Command {
 			if len(list) == 1 && list[0].Name == args[0] && !open {
 				return nil, usage("without the last key every program on this machine could use the server: make another key first, or add --open")
 			}
+			if err := s.sure(yes, "This revokes the key "+args[0]+" for good: programs that use it are refused."); err != nil {
+				return nil, err
+			}
 			if err := keys.Revoke(ctx, args[0]); err != nil {
 				return nil, err
 			}
@@ -89,6 +92,7 @@ func (s *session) keysRevoke() *cobra.Command {
 		})
 	})
 	cmd.Flags().BoolVar(&open, "open", false, "revoke even the last key: a server that starts after that requires no key")
+	yesVar(cmd, &yes)
 	return cmd
 }
 
@@ -100,6 +104,9 @@ func (s *session) withKeys(ctx context.Context, work func(*auth.KeyStore) (*answ
 	}
 	if target.Store == "mem:" {
 		return nil, usage("keys in memory are lost when the command ends: use another --store")
+	}
+	if err := target.mustExist(ctx, target.Store); err != nil {
+		return nil, err
 	}
 	store, err := engine.OpenDefaultStore(ctx, target.Store)
 	if err != nil {

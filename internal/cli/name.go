@@ -57,6 +57,7 @@ func (p *printer) name(n dibs.Name, more ...[2]string) {
 		{"status", string(n.Status)},
 		{"id", n.ID.String()},
 		{"entity", owner(n.Entity)},
+		{"archived", archivedText(n)},
 		{"version", number(n.Version)},
 		{"epoch", number(n.Epoch)},
 		{"principal", n.Principal},
@@ -77,9 +78,25 @@ func (p *printer) name(n dibs.Name, more ...[2]string) {
 func (p *printer) names(names []dibs.Name) {
 	rows := make([][]string, len(names))
 	for i, n := range names {
-		rows[i] = []string{n.Key(), different(n), string(n.State), owner(n.Entity), date(n.CreatedAt), p.end(n), n.ID.String()}
+		rows[i] = []string{n.Key(), different(n), stateText(n), owner(n.Entity), date(n.CreatedAt), p.end(n), n.ID.String()}
 	}
 	p.table([]string{"name", "value", "state", "entity", "created", "ends", "id"}, rows)
+}
+
+// stateText returns the state for a list.
+func stateText(n dibs.Name) string {
+	if n.Archived {
+		return string(n.State) + ", archived"
+	}
+	return string(n.State)
+}
+
+// archivedText explains that a name of an archived entity does not resolve.
+func archivedText(n dibs.Name) string {
+	if !n.Archived {
+		return ""
+	}
+	return "yes: it stays taken and does not resolve; dibs restore --entity " + n.Entity.String()
 }
 
 // different returns the value if it differs from the canonical form.

@@ -59,7 +59,7 @@ func (s *session) recanonicalize() *cobra.Command {
 		return recanonicalized(report, dryRun), err
 	})
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, without doing it")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	yesVar(cmd, &yes)
 	return cmd
 }
 
@@ -74,6 +74,19 @@ func (s *session) askFirst(ctx context.Context, registry *dibs.Registry, request
 		return nil
 	}
 	return s.confirmed(summary(plan))
+}
+
+// yesVar adds the flag --yes of a command that asks.
+func yesVar(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVar(yes, "yes", false, "do not ask for confirmation")
+}
+
+// sure asks before something is destroyed, but only on a terminal: in a script the question would go unanswered.
+func (s *session) sure(yes bool, plan string) error {
+	if yes || !s.interactive() {
+		return nil
+	}
+	return s.confirmed(plan)
 }
 
 // confirmed shows a plan and asks for confirmation.
@@ -167,7 +180,7 @@ func (s *session) forget() *cobra.Command {
 	scopeVar(cmd, &scope)
 	cmd.Flags().StringVar(&name, "name", "", "one `namespace:value` to forget")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be erased, without doing it")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	yesVar(cmd, &yes)
 	cmd.Flags().BoolVar(&scrub, "scrub", false, "rewrite the database file, so that it has no traces; SQLite only")
 	cmd.MarkFlagsOneRequired("entity", "name")
 	return cmd

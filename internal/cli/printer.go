@@ -37,7 +37,7 @@ func (s *session) print(a *answer, err error) {
 	switch {
 	case a == nil:
 	case !s.json:
-		a.text(&printer{out: s.Stdout, now: s.Now()})
+		a.text(s.printer())
 	case err == nil || printed:
 		s.writeJSON(a.document)
 	}
@@ -60,15 +60,20 @@ func (s *session) encode(document any, indent string) error {
 
 // printer writes an answer as text.
 type printer struct {
-	out io.Writer
-	now time.Time
+	out   io.Writer
+	now   time.Time
+	paint paint
+	width int // of the terminal; 0 means no limit
+}
+
+func (s *session) printer() *printer {
+	return &printer{out: s.Stdout, now: s.Now(), paint: s.paintOn(s.Stdout), width: widthOf(s.Stdout)}
 }
 
 // plain is a table style without lines.
 var plain = table.Style{
 	Name:    "plain",
 	Box:     table.BoxStyle{PaddingRight: "  "},
-	Format:  table.FormatOptions{Header: text.FormatUpper},
 	Options: table.OptionsNoBordersAndSeparators,
 }
 
@@ -77,27 +82,75 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintln(p.out, clean(fmt.Sprintf(format, args...)))
 }
 
-// table prints rows under a header, which may be nil. It omits empty columns.
+// table prints rows under a header. It omits empty columns, and on a narrow terminal those that
+// matter least, with a line that says so.
 func (p *printer) table(header []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
-	var used []int
+	used := usedColumns(rows)
+	var left []string
+	text := p.render(header, rows, used)
+	for _, name := range leastNeeded {
+		i := slices.Index(header, name)
+		if p.width == 0 || widest(text) <= p.width {
+			break
+		}
+		if slices.Contains(used, i) {
+			used = slices.DeleteFunc(used, func(column int) bool { return column == i })
+			left = append(left, name)
+			text = p.render(header, rows, used)
+		}
+	}
+	fmt.Fprintln(p.out, text)
+	if len(left) > 0 {
+		slices.Reverse(left)
+		fmt.Fprintln(p.out, p.paint.in(faint, "too narrow for: "+join(left)+" (a wider terminal or --json shows them)"))
+	}
+}
+
+// leastNeeded are the columns that a narrow terminal does not show, the first to be left out first.
+var leastNeeded = []string{"id", "cursor", "correlation", "created", "epoch", "by", "value"}
+
+// usedColumns returns the columns in which a row has a text.
+func usedColumns(rows [][]string) (used []int) {
 	for i := range rows[0] {
 		if slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
 			used = append(used, i)
 		}
 	}
+	return used
+}
+
+// widest returns the number of columns of the longest line.
+func widest(lines string) (width int) {
+	for line := range strings.Lines(lines) {
+		width = max(width, text.StringWidthWithoutEscSequences(strings.TrimRight(line, "\n")))
+	}
+	return width
+}
+
+// render returns some columns of a table.
+func (p *printer) render(header []string, rows [][]string, used []int) string {
 	w := table.NewWriter()
 	w.SetStyle(plain)
 	w.SuppressTrailingSpaces()
-	if header != nil {
-		w.AppendHeader(tableRow(header, used))
+	row := func(cells []string, look func(column int, cell string) string) (row table.Row) {
+		for _, i := range used {
+			row = append(row, look(i, clean(cells[i])))
+		}
+		return row
 	}
-	for _, row := range rows {
-		w.AppendRow(tableRow(row, used))
+	w.AppendHeader(row(header, func(_ int, cell string) string { return p.paint.in(faint, strings.ToUpper(cell)) }))
+	for _, cells := range rows {
+		w.AppendRow(row(cells, func(column int, cell string) string {
+			if isWord(header[column]) {
+				return p.paint.word(cell)
+			}
+			return cell
+		}))
 	}
-	fmt.Fprintln(p.out, w.Render())
+	return w.Render()
 }
 
 // list prints a table, or a text if it has no rows.
@@ -116,23 +169,20 @@ func (p *printer) next(hint, cursor string) {
 	}
 }
 
-func tableRow(cells []string, used []int) table.Row {
-	var row table.Row
-	for _, i := range used {
-		row = append(row, clean(cells[i]))
-	}
-	return row
-}
-
 // fields prints labels and values, one pair per line. It omits empty values.
 func (p *printer) fields(pairs ...[2]string) {
-	var rows [][]string
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(pair [2]string) bool { return pair[1] == "" })
+	longest := 0
 	for _, pair := range pairs {
-		if pair[1] != "" {
-			rows = append(rows, pair[:])
-		}
+		longest = max(longest, len(pair[0]))
 	}
-	p.table(nil, rows)
+	for _, pair := range pairs {
+		value := strings.ReplaceAll(clean(pair[1]), "\n", "\n"+strings.Repeat(" ", longest+2))
+		if isWord(pair[0]) {
+			value = p.paint.word(value)
+		}
+		fmt.Fprintf(p.out, "%s%*s%s\n", p.paint.in(faint, pair[0]), longest-len(pair[0])+2, "", value)
+	}
 }
 
 // moment formats a time, with the remaining time if it is in the future.

@@ -73,9 +73,14 @@ func (p *printer) resolution(namespace string, r dibs.Resolution) {
 	if r.To != nil {
 		to = r.To.Key()
 	}
+	archived := ""
+	if r.Archived {
+		archived = "yes: the name stays taken; its entity can be restored"
+	}
 	p.fields(
 		[2]string{"name", namespace + ":" + r.Canonical},
 		[2]string{"outcome", string(r.Outcome)},
+		[2]string{"archived", archived},
 		[2]string{"to", to},
 		[2]string{"entity", owner(r.Entity)},
 		[2]string{"status", number(uint64(r.Status))},

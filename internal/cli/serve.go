@@ -50,7 +50,7 @@ func (s *session) serve() *cobra.Command {
 func (s *session) overrides(given *pflag.FlagSet) config.Overrides {
 	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
 	given.Visit(func(f *pflag.Flag) {
-		if !slices.Contains([]string{"config", "json", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
+		if !slices.Contains([]string{"config", "json", "no-color", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
 			o.Flags[f.Name] = f.Value.String()
 		}
 	})
@@ -119,7 +119,7 @@ func (s *session) runServer(ctx context.Context, o config.Overrides) error {
 	}
 	stop := sv.reloadOnHangup(ctx) // before the server accepts requests
 	undeliver := sv.deliver(ctx)
-	sv.welcome(s.Stdout)
+	sv.welcome(s.Stdout, s.paintOn(s.Stdout))
 	err = sv.server.Run(ctx, sv.listener, server.Timeouts{
 		ReadHeader: cfg.ReadHeaderTimeout, Idle: cfg.IdleTimeout, Drain: cfg.DrainTimeout,
 	})
@@ -288,7 +288,7 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 }
 
 // welcome prints the server's URL and a first request.
-func (sv *service) welcome(out io.Writer) {
+func (sv *service) welcome(out io.Writer, paint paint) {
 	address := sv.listener.Addr().String()
 	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil)
 	for _, route := range sv.config.Routes {
@@ -307,18 +307,19 @@ func (sv *service) welcome(out io.Writer) {
 	}
 	key := ""
 	if closed, err := sv.auth.Required(context.Background()); err == nil && closed {
-		key = ` -H "Authorization: Bearer $DIBS_KEY"`
+		key = " \\\n    " + `-H "Authorization: Bearer $DIBS_KEY"`
 	}
 	fmt.Fprintf(out, `
-Dibs is at %[1]s, with names in %[2]s.
+Dibs is at %[4]s, with names in %[2]s.
 
 Hold a name for five minutes:
 
   curl -s %[1]s/v1/reservations%[3]s \
-    -H 'Content-Type: application/json' -d '{"namespace": "slug", "value": "Alice & Bob"}'
+    -H 'Content-Type: application/json' \
+    -d '{"namespace": "slug", "value": "Alice & Bob"}'
 
   %[1]s/       more examples
   %[1]s/docs/  the API
 
-`, url, engine.Redacted(sv.config.Store), key)
+`, url, engine.Redacted(sv.config.Store), key, paint.in(bold, url))
 }

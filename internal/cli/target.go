@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ import (
 type Target struct {
 	Store  string // the engine, such as "sqlite:dibs.db"
 	Config string // the file with the policies of Store; empty means the defaults
+	Create bool   // create a Store that is not there
 
 	Server string // the URL of a server
 	Key    string // the key for Server, or a token; empty means none
@@ -68,7 +70,7 @@ func (s *session) target() (Target, error) {
 	case f.store != "" && f.server != "":
 		return Target{}, usage("--store and --server exclude each other: use one of them")
 	case f.store != "":
-		return Target{Store: f.store, Config: cmp.Or(f.config, s.Getenv("DIBS_CONFIG"))}, nil
+		return Target{Store: f.store, Config: cmp.Or(f.config, s.Getenv("DIBS_CONFIG")), Create: s.creates()}, nil
 	case f.server != "":
 		if f.config != "" {
 			return Target{}, usage("--config is only for --store: a server has its own policies")
@@ -85,6 +87,30 @@ func (s *session) target() (Target, error) {
 		return Target{}, usage("no store or server: use --store sqlite:dibs.db, or --server http://127.0.0.1:8080 " +
 			"(or set DIBS_STORE or DIBS_SERVER)")
 	}
+}
+
+// creating are the commands that begin a registry: all others need one that is there, and a
+// misspelt path must not make an empty one.
+var creating = []string{"reserve", "reserve-first", "claim", "rename", "apply", "keys create", "webhook add", "bench", "bench load"}
+
+func (s *session) creates() bool {
+	if s.running == nil {
+		return false
+	}
+	return slices.Contains(creating, strings.TrimPrefix(s.running.CommandPath(), "dibs "))
+}
+
+// mustExist refuses a store that is not there, unless the command may create it.
+func (t Target) mustExist(ctx context.Context, addresses ...string) error {
+	if t.Create {
+		return nil
+	}
+	for _, address := range addresses {
+		if err := engine.MustExist(ctx, address); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storeTarget returns the target of a command that needs the store itself.
@@ -140,7 +166,11 @@ func openStore(ctx context.Context, target Target) (*config.Config, dibs.Store, 
 	if err != nil {
 		return nil, nil, nil, usage("%w", err)
 	}
-	store, err := engine.OpenLayout(ctx, engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true})
+	layout := engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true}
+	if err := target.mustExist(ctx, layout.Addresses()...); err != nil {
+		return nil, nil, nil, err
+	}
+	store, err := engine.OpenLayout(ctx, layout)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -29,11 +29,7 @@ func (s *session) webhookCommand() *cobra.Command {
 		s.onAPI("webhook test", func(ctx context.Context, a *api, args []string) (*answer, error) {
 			return attempted(call[wire.WebhookAttempt](ctx, a, http.MethodPost, hookPath(args[0], "test"), nil))
 		}),
-		s.onAPI("webhook remove", func(ctx context.Context, a *api, args []string) (*answer, error) {
-			return request(ctx, a, http.MethodDelete, hookPath(args[0]), nil, func(p *printer, _ wire.Removed) {
-				p.line("%s removed", args[0])
-			})
-		}),
+		s.webhookRemove(),
 		s.deadCommand(),
 	)
 }
@@ -122,6 +118,20 @@ func (s *session) webhookRotate() *cobra.Command {
 		return request(ctx, a, http.MethodPost, hookPath(args[0], "rotate"), wire.WebhookRotation{GraceMs: &ms}, showSecret)
 	})
 	cmd.Flags().DurationVar(&grace, "grace", 24*time.Hour, "how long the old secret also signs")
+	return cmd
+}
+
+func (s *session) webhookRemove() *cobra.Command {
+	var yes bool
+	cmd := s.onAPI("webhook remove", func(ctx context.Context, a *api, args []string) (*answer, error) {
+		if err := s.sure(yes, "This removes "+args[0]+" with its dead letters."); err != nil {
+			return nil, err
+		}
+		return request(ctx, a, http.MethodDelete, hookPath(args[0]), nil, func(p *printer, _ wire.Removed) {
+			p.line("%s removed", args[0])
+		})
+	})
+	yesVar(cmd, &yes)
 	return cmd
 }
 
@@ -216,7 +226,7 @@ func (s *session) deadCommand() *cobra.Command {
 			return request(ctx, a, http.MethodGet, hookPath(args[0], "deadletters", args[1]), nil, showLetter)
 		}),
 		s.oneOrAll("webhook dead resend", "all of them, oldest first", resendLetters),
-		s.oneOrAll("webhook dead remove", "all of them", removeLetters),
+		s.deadRemove(),
 	)
 }
 
@@ -275,6 +285,22 @@ func (s *session) oneOrAll(
 		return do(ctx, a, args[0], args[1:]...)
 	})
 	cmd.Flags().BoolVar(&all, "all", false, help)
+	return cmd
+}
+
+func (s *session) deadRemove() *cobra.Command {
+	var yes bool
+	cmd := s.oneOrAll("webhook dead remove", "all of them", func(ctx context.Context, a *api, hook string, letter ...string) (*answer, error) {
+		what := "all dead letters of " + hook
+		if len(letter) == 1 {
+			what = "the dead letter " + letter[0]
+		}
+		if err := s.sure(yes, "This removes "+what+"."); err != nil {
+			return nil, err
+		}
+		return removeLetters(ctx, a, hook, letter...)
+	})
+	yesVar(cmd, &yes)
 	return cmd
 }
 

@@ -82,6 +82,7 @@ func (c *core) Entity(ctx context.Context, q rules.Person) (dibs.EntityInfo, err
 	}
 	for _, n := range names {
 		if n != nil && (n.State == dibs.Active || n.State == dibs.Alias) {
+			n.Archived = found.Archived
 			info.Names = append(info.Names, *n)
 		}
 	}
@@ -120,10 +121,51 @@ const (
 // notFree are all states except Free.
 var notFree = []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined}
 
-// List returns a page of names in their present state, which may differ from the stored one: a
+// List returns a page of names in their present state, and says which belong to archived entities.
+func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
+	page, err := c.list(ctx, query)
+	if err != nil {
+		return dibs.NamesPage{}, err
+	}
+	return page, c.markArchived(ctx, page.Names)
+}
+
+// markArchived marks the names of archived entities. It reads each entity once.
+func (c *core) markArchived(ctx context.Context, names []dibs.Name) error {
+	owned := make(map[dibs.ID][]int) // names by the entity
+	var refs []dibs.Ref
+	for i, n := range names {
+		if n.State != dibs.Active && n.State != dibs.Alias {
+			continue
+		}
+		scope := dibs.ScopeOf(n.Namespace)
+		ref := dibs.Ref{Kind: dibs.KindEntity, Scope: scope, ID: dibs.EntityID(scope, n.Entity)}
+		if owned[ref.ID] == nil {
+			refs = append(refs, ref)
+		}
+		owned[ref.ID] = append(owned[ref.ID], i)
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	loaded, err := c.store.Load(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for _, r := range loaded.Records {
+		if e, ok := r.(*dibs.EntityRecord); ok && e.Archived {
+			for _, i := range owned[e.ID] {
+				names[i].Archived = true
+			}
+		}
+	}
+	return nil
+}
+
+// list returns a page of names in their present state, which may differ from the stored one: a
 // hold is over before the sweeper writes that. The engine lists the names that are stored in the
 // wanted state, and [core.ended] those that have come to it by themselves.
-func (c *core) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
+func (c *core) list(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage, error) {
 	list, err := engineQuery(query)
 	if err != nil {
 		return dibs.NamesPage{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -56,12 +57,15 @@ func replaceable(e *dibs.Error, list []*dibs.Error) []*dibs.Error {
 
 // suggestIn adds suggestions to refusals of one namespace, with one read.
 func (c *core) suggestIn(ctx context.Context, namespace string, batch uint64, refused ...*dibs.Error) {
-	models := make([]string, 0, len(refused))
+	models := make([]rules.Model, 0, len(refused))
+	var key strings.Builder
 	for _, e := range refused[:min(len(refused), maxRefusals)] {
 		_, canonical, _ := strings.Cut(e.Key, ":")
-		models = append(models, rules.ModelOf(canonical, e.Refusal))
+		model := rules.ModelOf(canonical, e.Refusal)
+		models = append(models, model)
+		key.WriteString(model.Name + "\x00" + strconv.FormatBool(model.Refused) + "\x00")
 	}
-	names := c.suggestions.share(ctx, sharedKey{batch, namespace, strings.Join(models, "\x00")}, func() [][]string {
+	names := c.suggestions.share(ctx, sharedKey{batch, namespace, key.String()}, func() [][]string {
 		names, _ := ask(ctx, c, c.rules().Suggest(namespace, models, nil, c.cfg.Suggestions, randomWords()))
 		return names
 	})
@@ -76,7 +80,7 @@ func (c *core) suggestAnswers(ctx context.Context, req dibs.CheckRequest, answer
 		return nil
 	}
 	var refused []int
-	var models []string
+	var models []rules.Model
 	for i, a := range answers {
 		if !a.Available {
 			refused, models = append(refused, i), append(models, rules.ModelOf(a.Canonical, a.Refusal))

@@ -82,6 +82,14 @@ func (l Layout) routes() []Route {
 	return append([]Route{others}, l.Routes...)
 }
 
+// Addresses returns the addresses of all stores.
+func (l Layout) Addresses() (addresses []string) {
+	for _, route := range l.routes() {
+		addresses = append(addresses, route.Store)
+	}
+	return addresses
+}
+
 // OpenDefaultStore opens the store for what has no scope, such as API keys. It may be one of several
 // stores, but must be the default one.
 func OpenDefaultStore(ctx context.Context, address string) (dibs.Store, error) {

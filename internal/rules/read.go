@@ -31,7 +31,8 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 			return dibs.Name{}, none // before the entity is read; see followVisible
 		}
 		if lookup.Version && (n.State == dibs.Active || n.State == dibs.Alias) {
-			name.Version = v.entity(n.Scope, n.Owner).Rev
+			e := v.entity(n.Scope, n.Owner)
+			name.Version, name.Archived = e.Rev, e.Archived
 		}
 		return name, nil
 	}), p.refused
@@ -156,6 +157,7 @@ func resolve(v *view, t *target) dibs.Resolution {
 		return answer
 	}
 	e := v.readEntity(n.Scope, n.Owner)
+	answer.Archived, gone.Archived = e.Archived, e.Archived
 	switch {
 	case e.Deleted, // its names are about to be given up
 		e.Archived && t.policy.ArchivedStatus == statusGone:

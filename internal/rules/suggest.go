@@ -23,19 +23,27 @@ var suggestedNumbers = []string{
 	"25", "30", "40", "50", "60", "70", "80", "90", "100", "250", "500", "1000", "2500", "5000", "10000",
 }
 
-// ModelOf returns what suggestions for a refused value are made from: its canonical form, or what
-// the profile would accept instead. It is empty if there is none.
-func ModelOf(canonical string, refusal *dibs.Refusal) string {
+// Model is what suggestions for a refused value are made from.
+type Model struct {
+	Name string // empty if there is none
+	// Refused says that Name itself was refused: it is not suggested, also if it became free
+	// between the refusal and the suggestions.
+	Refused bool
+}
+
+// ModelOf returns the model for a refused value: its canonical form, or what the profile would
+// accept instead.
+func ModelOf(canonical string, refusal *dibs.Refusal) Model {
 	if refusal != nil {
-		return refusal.Try
+		return Model{Name: refusal.Try}
 	}
-	return canonical
+	return Model{canonical, true}
 }
 
 // Suggest asks, for each model, for up to count names like it that are valid, not reserved and
 // free. Parts are what the caller offers to make names from, random some random words. All
 // candidates are read at once.
-func (set *Policies) Suggest(namespace string, models, parts []string, count int, random []string) *Job[[][]string] {
+func (set *Policies) Suggest(namespace string, models []Model, parts []string, count int, random []string) *Job[[][]string] {
 	p := set.preparer()
 	list := make([]candidates, len(models))
 	for i, model := range models {
@@ -55,7 +63,8 @@ type candidates struct{ best, random []*target }
 
 // candidates returns names like a model, each once. A blind namespace has none: they would reveal
 // the value.
-func (p *preparer) candidates(namespace, model string, parts, random []string) (c candidates) {
+func (p *preparer) candidates(namespace string, of Model, parts, random []string) (c candidates) {
+	model := of.Name
 	ns, err := p.policies.namespace(namespace)
 	if err != nil || ns.policy.blind() || model == "" {
 		return c
@@ -67,6 +76,10 @@ func (p *preparer) candidates(namespace, model string, parts, random []string) (
 			seen[t.id] = true
 			*list = append(*list, t)
 		}
+	}
+	if of.Refused {
+		refused, _ := p.locate(namespace, model, "")
+		seen[refused.id] = true
 	}
 	add(&c.best, model) // it may be free, if only the spelling was wrong
 	for _, part := range parts {

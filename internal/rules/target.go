@@ -101,6 +101,15 @@ func (p *preparer) mayUseWord(t *target, canonical string, override bool) *dibs.
 	return t.refuse(dibs.CodeReservedWord, "%s is a reserved word here%s", word, right)
 }
 
+// isReservedWord reports whether the policy refuses a value for being a reserved word.
+func (t *target) isReservedWord(value string) bool {
+	if value == "" || t.policy.ReservedWords == nil {
+		return false
+	}
+	canonical, why := t.policy.canonical(value)
+	return why == nil && t.policy.ReservedWords.Reserved(canonical)
+}
+
 // setSkeletons sets the index keys of the name's look-alikes.
 func (t *target) setSkeletons(canonical string) *dibs.Error {
 	if t.policy.Skeleton == nil {
@@ -163,6 +172,11 @@ func (t *target) about(err *dibs.Error) *dibs.Error {
 // the error contains nothing of the value.
 func (t *target) invalidValue(value string, why error) *dibs.Error {
 	refusal, _ := errors.AsType[*dibs.Refusal](why)
+	if refusal != nil && t.isReservedWord(refusal.Try) {
+		own := *refusal
+		own.Try = "" // it would be refused, too
+		refusal, why = &own, &own
+	}
 	if !t.policy.blind() {
 		err := t.refuse(dibs.CodeInvalidValue, "the value %s is not valid here: %v", quote(value), why)
 		err.Refusal = refusal

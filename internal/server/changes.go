@@ -23,11 +23,12 @@ const (
 	tagReservations = "Reservations"
 	tagNames        = "Names"
 	tagEntities     = "Entities"
+	tagCommands     = "Commands"
 )
 
 // registerCommands adds the calls of commands to the API. The id of a command's call is its op.
 func (s *Server) registerCommands() {
-	register(s, s.operation(http.MethodPost, "/v1/apply", "apply", "Apply commands, all of them or none", "Commands", 404, 409, 412, 422), s.apply)
+	register(s, s.operation(http.MethodPost, "/v1/apply", "apply", "Apply commands, all of them or none", tagCommands, 404, 409, 412, 422), s.apply)
 
 	reserve := func(path, op, summary string) huma.Operation {
 		return s.operation(http.MethodPost, "/v1/reservations"+path, op, summary, tagReservations, 201, 409, 422)
@@ -35,20 +36,20 @@ func (s *Server) registerCommands() {
 	register(s, reserve("", "reserve", "Hold a name for a limited time"), s.reserve)
 	register(s, reserve("/batch", "reserveAll", "Hold several names, all of them or none"), s.reserveAll)
 	register(s, reserve("/first", "reserveFirst", "Hold the first candidate that is available"), s.reserveFirst)
-	registerOnReservation(s, "extend", "Move the end of a hold", extend)
+	registerOnReservation(s, "extend", "Give a hold more time", extend)
 	registerOnReservation(s, "confirm", "Make a held name an entity's", confirm)
 	registerOnReservation(s, "release", "Release a hold", release)
-	registerOnReservation(s, "settle", "End a suspect", settle)
+	registerOnReservation(s, "settle", "End a suspect: a hold that ended, and whose entity may have been saved", settle)
 
 	register(s, s.operation(http.MethodPost, "/v1/claims", "claim", "Take a free name for an entity at once", tagNames, 201, 409, 422), s.claim)
 	register(s, s.operation(http.MethodPost, namePath+"/decommission", "decommission", "Give up one name of an entity", tagNames, 404, 422), s.decommission)
-	register(s, s.operation(http.MethodPost, namePath+"/transfer", "transfer", "Give one name of an entity to another", tagNames, 404, 409, 422), s.transfer)
+	register(s, s.operation(http.MethodPost, namePath+"/transfer", "transfer", "Give one name of an entity to another entity", tagNames, 404, 409, 422), s.transfer)
 	register(s, s.operation(http.MethodPost, "/v1/swap", "swap", "Let two entities exchange names", tagNames, 409, 422), s.swap)
 
 	register(s, s.operation(http.MethodPut, entityPath+"/names/{namespace}", "rename", "Give an entity another name, or its first", tagEntities, 409, 412, 422), s.rename)
-	register(s, s.operation(http.MethodPost, entityPath+"/archive", "archive", "Keep every name of an entity, and resolve none", tagEntities, 404, 422), s.archive)
-	register(s, s.operation(http.MethodPost, entityPath+"/restore", "restore", "Undo an archive", tagEntities, 404, 422), s.restore)
-	register(s, s.operation(http.MethodDelete, entityPath, "delete", "Give up every name of an entity", tagEntities, 404, 422), s.deleteEntity)
+	register(s, s.operation(http.MethodPost, entityPath+"/archive", "archive", "Delete an entity softly: its names stay taken, and none resolves", tagEntities, 404, 422), s.archive)
+	register(s, s.operation(http.MethodPost, entityPath+"/restore", "restore", "Undo the soft deletion of an entity", tagEntities, 404, 422), s.restore)
+	register(s, s.operation(http.MethodDelete, entityPath, "delete", "Delete an entity: give up every name of it", tagEntities, 404, 422), s.deleteEntity)
 }
 
 // answer is a response with a status of its own.
@@ -69,7 +70,7 @@ func created[T any](body T, replayed bool) *answer[T] {
 
 // Idempotent is a request that can be repeated.
 type Idempotent struct {
-	Header string `header:"Idempotency-Key" doc:"The same as the member token of the body, which is better: gateways log headers."`
+	Header string `header:"Idempotency-Key" doc:"The token of the hold. Better send it as the member token of the body: gateways log headers. Sending both, and different, is refused."`
 }
 
 // ChosenToken is the token of a hold as a member of a body.

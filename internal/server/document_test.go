@@ -95,7 +95,7 @@ func hasOperation(doc *document, route string) bool {
 	return ok
 }
 
-// Every reference of the document has a schema, and every schema is used.
+// Every reference of the document leads to a schema or an example, and each of those is used.
 func TestDocumentReferences(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
@@ -104,18 +104,21 @@ func TestDocumentReferences(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &whole); err != nil {
 		t.Fatal(err)
 	}
-	schemas := whole["components"].(map[string]any)["schemas"].(map[string]any)
-	used := make(map[string]bool)
-	walk(whole, func(ref string) {
-		name, ok := strings.CutPrefix(ref, schemaPrefix)
-		if _, there := schemas[name]; !ok || !there {
-			t.Errorf("%s has no schema", ref)
+	parts := make(map[string]bool) // and whether each is used
+	for _, kind := range []string{"schemas", "examples"} {
+		for name := range whole["components"].(map[string]any)[kind].(map[string]any) {
+			parts["#/components/"+kind+"/"+name] = false
 		}
-		used[name] = true
+	}
+	walk(whole, func(ref string) {
+		if _, there := parts[ref]; !there {
+			t.Errorf("%s is missing", ref)
+		}
+		parts[ref] = true
 	})
-	for name := range schemas {
-		if !used[name] {
-			t.Errorf("nothing uses the schema %s", name)
+	for ref, used := range parts {
+		if !used {
+			t.Errorf("nothing uses %s", ref)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	tagOperating = "Operating"
+
 	sweepPath          = "/v1/sweep"
 	recanonicalizePath = "/v1/recanonicalize"
 	forgetPath         = "/v1/forget"
@@ -22,11 +24,11 @@ const (
 
 func (s *Server) registerOperate() {
 	operation := func(path, id, summary string, statuses ...int) huma.Operation {
-		return s.operation(http.MethodPost, path, id, summary, "Operating", statuses...)
+		return s.operation(http.MethodPost, path, id, summary, tagOperating, statuses...)
 	}
 	register(s, operation(sweepPath, "sweep", "Record expired holds and aliases, and purge old records", 422), s.sweep)
 	register(s, operation(recanonicalizePath, "recanonicalize", "Apply the present rules of a namespace to all its names", 409, 422), s.recanonicalize)
-	register(s, operation(forgetPath, "forget", "Erase a person, or a name", 403, 409, 422), s.forget)
+	register(s, operation(forgetPath, "forget", "Erase a person, or a name, from names and history", 403, 409, 422), s.forget)
 }
 
 type sweepInput struct {

@@ -7,7 +7,9 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
+	"html/template"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -56,7 +58,8 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 
 var (
 	//go:embed index.html
-	indexPage string
+	indexPage     string
+	indexTemplate = template.Must(template.New("index").Parse(indexPage))
 	//go:embed docs.html
 	docsPage string
 	//go:embed docs.js
@@ -74,13 +77,54 @@ func (s *Server) webPages() {
 			_, _ = w.Write([]byte(content))
 		})))
 	}
-	page("GET /{$}", htmlType, "style-src "+hashOf(between(indexPage, "<style>", "</style>")), indexPage)
+	s.page("GET /{$}", inBrowser("style-src "+hashOf(between(indexPage, "<style>", "</style>")), http.HandlerFunc(s.startPage)))
 	// The page has no inline script or style, so that the policy can forbid both. The interface
 	// has images in its style sheet, and calls this server.
 	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
 	page("GET /docs/start.js", scriptType, "", docsScript)
 	s.page("GET /docs/", inBrowser("", asset(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"}))))
 	s.page("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
+}
+
+// startPage serves examples that work from where the visitor is.
+func (s *Server) startPage(w http.ResponseWriter, r *http.Request) {
+	key := ""
+	if s.needsKey(r.Context()) {
+		key = ` -H "Authorization: Bearer $DIBS_KEY"`
+	}
+	w.Header().Set("Content-Type", htmlType)
+	_ = indexTemplate.Execute(w, struct{ URL, Key string }{s.visitedURL(r), key})
+}
+
+// needsKey reports whether a request without credentials is refused.
+func (s *Server) needsKey(ctx context.Context) bool {
+	if s.cfg.Authenticate == nil {
+		return false
+	}
+	_, err := s.cfg.Authenticate(ctx, "")
+	return err != nil
+}
+
+// plainHost matches a host, with or without a port, that means nothing to a shell.
+var plainHost = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,255}$`)
+
+// visitedURL returns the URL of the server as a visitor sees it. Only a trusted proxy can say that
+// it is another one than the request's own.
+func (s *Server) visitedURL(r *http.Request) string {
+	scheme, host := "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if s.limits.proxies.Visitor(r).Proxy {
+		if r.Header.Get("X-Forwarded-Proto") == "https" {
+			scheme = "https"
+		}
+		host = cmp.Or(r.Header.Get("X-Forwarded-Host"), host)
+	}
+	if !plainHost.MatchString(host) {
+		host = "localhost"
+	}
+	return scheme + "://" + host
 }
 
 // descriptions adds the OpenAPI documents, in the formats that tools want. Each is rendered at its
@@ -98,11 +142,11 @@ func (s *Server) descriptions() {
 			_, _ = w.Write(body)
 		}))
 	}
-	api := s.api.OpenAPI()
-	document("/openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(api) })
-	document("/openapi-3.0.json", "application/openapi+json", api.Downgrade)
-	document("/openapi.yaml", "application/openapi+yaml", api.YAML)
-	document("/openapi-3.0.yaml", "application/openapi+yaml", api.DowngradeYAML)
+	api := sync.OnceValue(s.description)
+	document("/openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(api()) })
+	document("/openapi-3.0.json", "application/openapi+json", func() ([]byte, error) { return api().Downgrade() })
+	document("/openapi.yaml", "application/openapi+yaml", func() ([]byte, error) { return api().YAML() })
+	document("/openapi-3.0.yaml", "application/openapi+yaml", func() ([]byte, error) { return api().DowngradeYAML() })
 }
 
 // inBrowser adds security headers: a page may do only what the policy allows, in no frame, and

@@ -26,9 +26,9 @@ func (s *Server) registerQueries() {
 	register(s, get(namePath, "getName", "Show a name", tagNames, 404, 422), s.getName)
 	register(s, post("/v1/names/lookup", "lookUpName", "Show a name whose value does not belong in a URL", 404, 422), s.lookUp)
 	register(s, get(namePath+"/history", "getHistory", "Show what happened to a name, or who held it at a moment", tagNames, 422), s.getHistory)
-	register(s, post("/v1/names/history", "lookUpHistory", "The same for a value that does not belong in a URL", 422), s.lookUpHistory)
+	register(s, post("/v1/names/history", "lookUpHistory", "Show the history of a name whose value does not belong in a URL", 422), s.lookUpHistory)
 	register(s, get("/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved", tagNames, 422), s.checkName)
-	register(s, post("/v1/check", "checkNames", "Ask whether names could be reserved", 422), s.checkNames)
+	register(s, post("/v1/check", "checkNames", "Ask whether several names could be reserved", 422), s.checkNames)
 	register(s, get(reservationPath, "getReservation", "Show a reservation", tagReservations, 404), s.getReservation)
 	register(s, get(entityPath, "getEntity", "Show an entity with its names", tagEntities, 404, 422), s.getEntity)
 }

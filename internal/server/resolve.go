@@ -23,10 +23,10 @@ func (s *Server) registerResolve() {
 		op.Responses = movedResponses("An old name: Location is the resolve call for the present name.", moved...)
 		return op
 	}
-	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Resolve a name", 301, 302, 307, 308), s.resolveName)
-	register(s, operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "The target of redirects from POST /v1/resolve", 307, 308),
+	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Ask where a name leads", 301, 302, 307, 308), s.resolveName)
+	register(s, operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "Follow a redirect of POST /v1/resolve", 307, 308),
 		func(ctx context.Context, in *ByName) (*resolved, error) { return s.resolveInURL(ctx, in, keepMethod) })
-	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "The same for a value that does not belong in a URL", 307, 308),
+	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "Ask where a name leads whose value does not belong in a URL", 307, 308),
 		func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
 			if err := s.may(ctx, access.Resolve, in.Body.Namespace); err != nil {
 				return nil, err
@@ -35,7 +35,7 @@ func (s *Server) registerResolve() {
 		})
 
 	// Reverse proxies send this call for each request before they let the request through.
-	proxied := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Resolve the name in a request that a proxy forwards", tagNames, 404, 410, 422)
+	proxied := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Ask, as a reverse proxy, where the name in a visitor's URL leads", tagNames, 404, 410, 422)
 	proxied.Responses = movedResponses("An old name, or another spelling: Location is the visitor's URL with the present name in it.", 301, 302, 307, 308)
 	proxied.Middlewares = append(proxied.Middlewares, variesByVisitor)
 	register(s, proxied, s.resolveForwarded)
@@ -85,6 +85,10 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	keep := "max-age=" + strconv.Itoa(int(max(0, s.cfg.MaxStale-r.Age)/time.Second))
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
 		p := unresolved(r)
+		// A caller without the right to the name learns only that it does not resolve.
+		if r.Archived && callerOf(ctx).May(access.Get, namespace) {
+			p.Archived, p.Detail = true, p.Detail+": its entity is archived"
+		}
 		p.header = http.Header{"Cache-Control": {keep}}
 		return nil, p
 	}

@@ -301,8 +301,7 @@ func TestMatrixIsComplete(t *testing.T) {
 			missing[strings.ToUpper(method)+" "+path] = true
 		}
 	}
-	command := doc.Components.Schemas["Command"].(map[string]any)["properties"].(map[string]any)["op"].(map[string]any)
-	for _, op := range command["enum"].([]any) {
+	for _, op := range doc.Components.Schemas["Op"].(map[string]any)["enum"].([]any) {
 		missing[fmt.Sprintf("{%q: %q,", "op", op)] = true
 	}
 	for _, c := range calls {

@@ -58,6 +58,7 @@ var scriptCallers = map[string]access.Caller{
 		{Verbs: []access.Verb{access.ActForOthers}, Namespaces: []string{"slug"}},
 	}},
 	"key-sender": {Name: "sender", Grants: []access.Grant{{Verbs: []access.Verb{access.Webhooks}, Namespaces: []string{"*"}}}},
+	"key-proxy":  {Name: "proxy", Grants: []access.Grant{{Verbs: []access.Verb{access.Resolve}, Namespaces: []string{"*"}}}},
 	"key-nobody": {Name: "nobody"},
 }
 
@@ -68,6 +69,8 @@ type player struct {
 	seen     *coverage
 	captured captured
 	answers  strings.Builder
+	last     reply // to the last request
+	lastText string
 
 	receivers map[string]*receiver
 }
@@ -86,7 +89,7 @@ func play(t *testing.T, e engine, file string, doc *document, seen *coverage) {
 	if strings.Contains(string(text), "Authorization:") {
 		callers = scriptCallers
 	}
-	p := &player{newRig(t, e, callers), doc, seen, make(captured), strings.Builder{}, make(map[string]*receiver)}
+	p := &player{rig: newRig(t, e, callers), doc: doc, seen: seen, captured: make(captured), receivers: make(map[string]*receiver)}
 	if strings.Contains(string(text), "@ receiver") {
 		p.deliver()
 	}
@@ -122,6 +125,7 @@ func (p *player) exchange(s *step) error {
 	path := p.captured.fill(s.path)
 	res, text := p.send(s.method, path, header, body)
 	p.answers.WriteString(text)
+	p.last, p.lastText = res, text
 	for name, values := range res.header {
 		p.answers.WriteString(name + ": " + strings.Join(values, ", ") + "\n")
 	}

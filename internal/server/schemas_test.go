@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // constants returns the values of all constants of a type of the root package.
@@ -59,8 +61,20 @@ func TestEnums(t *testing.T) {
 	}
 	for _, e := range enums {
 		want := constants(t, e.name)
-		if e.name == "Code" {
+		switch e.name {
+		case "Code":
 			want = append(want, ownCodes...)
+		case "Op":
+			want = wire.Ops()
+		case "Verdict":
+			want = []string{"exists", "absent"} // a Verdict also has the entity
+		case "ConflictReason":
+			want = constants(t, "Reason")
+			for _, code := range constants(t, "Code") {
+				if reason := strings.ToLower(code); !slices.Contains(want, reason) {
+					want = append(want, reason)
+				}
+			}
 		}
 		if !slices.Equal(sorted(e.values), sorted(want)) {
 			t.Errorf("%s: the API has %v, the library %v", e.name, sorted(e.values), sorted(want))
@@ -85,7 +99,8 @@ func TestSchemasAreForGenerators(t *testing.T) {
 	if len(document.Components.Schemas) < 50 {
 		t.Fatalf("only %d schemas", len(document.Components.Schemas))
 	}
-	inRequests := []string{"CheckNamesInputBody.parts", "Command.reservations", "Command.values", "WebhookRequest.kinds", "WebhookRequest.namespaces"}
+	inRequests := []string{ // a null means the same as nothing
+		"CheckNamesInputBody.parts", "Command.reservations", "Command.values", "WebhookRequest.kinds", "WebhookRequest.namespaces"}
 	for name, schema := range document.Components.Schemas {
 		for member, text := range schema.Properties {
 			where := name + "." + member
@@ -97,6 +112,116 @@ func TestSchemasAreForGenerators(t *testing.T) {
 					t.Errorf("%s is a union without a name: %s", where, text)
 				}
 			}
+		}
+	}
+}
+
+// Every object and every text with fixed values has a schema with a name, every part is described,
+// and every call has examples: of its path, of its request, and of each answer.
+func TestDocumentIsForGenerators(t *testing.T) {
+	t.Parallel()
+	var document map[string]any
+	if err := json.Unmarshal(openAPI(t), &document); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	eachSchema(document, nil, func(path []string, schema map[string]any) {
+		seen++
+		where := strings.Join(path, ".")
+		named := len(path) == 3 && path[0] == "components" && path[1] == "schemas"
+		if schema["type"] == "object" && !named {
+			t.Errorf("%s is an object without a name", where)
+		}
+		for _, union := range []string{"oneOf", "anyOf", "allOf", "not"} {
+			if schema[union] != nil {
+				t.Errorf("%s is a union", where)
+			}
+		}
+		if named && schema["description"] == nil {
+			t.Errorf("%s has no description: add one to texts.go", where)
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		for name, property := range properties {
+			if property.(map[string]any)["description"] == nil {
+				t.Errorf("%s.%s has no description: add one to texts.go", where, name)
+			}
+			if enumerated(name) && isText(property) {
+				t.Errorf("%s.%s is any text: it needs an enum in schemas.go", where, name)
+			}
+		}
+	})
+	if seen < 200 {
+		t.Errorf("only %d schemas", seen)
+	}
+	for id := range callTexts {
+		if !strings.Contains(string(openAPI(t)), `"operationId":"`+id+`"`) {
+			t.Errorf("texts.go describes %s, which is no call", id)
+		}
+	}
+	for path, item := range document["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			checkExamples(t, method+" "+path, op.(map[string]any))
+		}
+	}
+}
+
+// enumerated reports whether a member with this name has some fixed values only.
+func enumerated(name string) bool {
+	return slices.Contains([]string{"state", "status", "reason", "code", "kind", "kinds", "op", "outcome"}, name)
+}
+
+// isText reports whether a schema is a text of any kind, or a list of them.
+func isText(schema any) bool {
+	s := schema.(map[string]any)
+	if items, ok := s["items"]; ok {
+		return isText(items)
+	}
+	return s["type"] == "string"
+}
+
+// eachSchema calls fn with every schema of the document. Examples are no schemas.
+func eachSchema(v any, path []string, fn func(path []string, schema map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, typed := v["type"]; typed || v["$ref"] != nil || v["properties"] != nil {
+			fn(path, v)
+		}
+		for key, value := range v {
+			if key != "examples" && key != "example" {
+				eachSchema(value, append(slices.Clone(path), key), fn)
+			}
+		}
+	case []any:
+		for i, value := range v {
+			eachSchema(value, append(slices.Clone(path), strconv.Itoa(i)), fn)
+		}
+	}
+}
+
+// checkExamples demands examples of all parts of a call.
+func checkExamples(t *testing.T, call string, op map[string]any) {
+	t.Helper()
+	content := func(where string, body any) {
+		for mediaType, media := range body.(map[string]any)["content"].(map[string]any) {
+			if list, _ := media.(map[string]any)["examples"].(map[string]any); len(list) == 0 {
+				t.Errorf("%s: %s has no example of %s: add one to testdata/examples.http", call, where, mediaType)
+			}
+		}
+	}
+	if body := op["requestBody"]; body != nil {
+		content("the request", body)
+	}
+	for status, response := range op["responses"].(map[string]any) {
+		content("the answer "+status, response)
+	}
+	list, _ := op["parameters"].([]any)
+	for _, p := range list {
+		p := p.(map[string]any)
+		if p["required"] == true && p["example"] == nil {
+			t.Errorf("%s: the parameter %v has no example", call, p["name"])
+		}
+		if p["description"] == nil {
+			t.Errorf("%s: the parameter %v has no description", call, p["name"])
 		}
 	}
 }

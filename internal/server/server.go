@@ -115,7 +115,6 @@ func New(cfg Config) *Server {
 	s.registerWatch()
 	s.registerOperate()
 	s.registerWebhooks()
-	nameEnums(s.api.OpenAPI().Components.Schemas.Map())
 	s.registerPages()
 	return s
 }
@@ -129,7 +128,7 @@ func (s *Server) Drain() {
 
 func describe(version string) huma.Config {
 	c := huma.DefaultConfig("Dibs", cmp.Or(version, "development"))
-	c.Info.Description = "A registry of names: reserve, confirm, release, and everything after."
+	c.Info.Description = about
 	c.DocsPath = ""    // the library's page loads scripts from another site
 	c.OpenAPIPath = "" // the library's handlers have a data race
 	c.SchemasPath = ""

@@ -2,11 +2,15 @@ package server
 
 import (
 	"bufio"
+	"html"
 	"io"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/calldibs/dibs/internal/limit"
 )
 
 // Every page has a content security policy that allows its own content.
@@ -45,6 +49,59 @@ func TestPagesInBrowsers(t *testing.T) {
 	for _, src := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(docs, -1) {
 		if res, _ := r.send(http.MethodGet, src[1], nil, ""); res.status != http.StatusOK {
 			t.Errorf("%s of /docs/ is %d", src[1], res.status)
+		}
+	}
+}
+
+// The start page shows the address by which its visitor came, and a key where one is needed.
+func TestStartPage(t *testing.T) {
+	t.Parallel()
+	open := newRig(t, inMemory, nil)
+	behindProxy := newRig(t, inMemory, scriptCallers, func(c *Config) {
+		c.Limits.Proxies = limit.Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Header: limit.XForwardedFor}
+	})
+	page := func(r *rig, host string, header http.Header) string {
+		t.Helper()
+		req, err := http.NewRequest(http.MethodGet, r.http.URL+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host, req.Header = host, header
+		res, err := r.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		text, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%d, %v: %s", res.StatusCode, err, text)
+		}
+		return html.UnescapeString(string(text))
+	}
+	const key = `-H "Authorization: Bearer $DIBS_KEY"`
+	forwarded := http.Header{"X-Forwarded-Proto": {"https"}, "X-Forwarded-Host": {"names.example.com"}, "X-Forwarded-For": {"192.0.2.1"}}
+	for name, c := range map[string]struct {
+		rig    *rig
+		host   string
+		header http.Header
+		url    string
+		key    bool
+	}{
+		"direct":          {open, strings.TrimPrefix(open.http.URL, "http://"), nil, open.http.URL, false},
+		"by a name":       {open, "localhost:8123", nil, "http://localhost:8123", false},
+		"untrusted proxy": {open, "localhost:8123", forwarded, "http://localhost:8123", false},
+		"proxy":           {behindProxy, "127.0.0.1:8080", forwarded, "https://names.example.com", true},
+		"no shell":        {open, "x$(date)", nil, "http://localhost", false},
+	} {
+		text := page(c.rig, c.host, c.header)
+		for _, path := range []string{"/v1/reservations", "/v1/reservations/RESERVATION_ID/confirm", "/v1/resolve/slug/alice-bob"} {
+			want := "curl -s " + c.url + path
+			if c.key {
+				want += " " + key
+			}
+			if !strings.Contains(text, want) || !c.key && strings.Contains(text, "Authorization") {
+				t.Errorf("%s: the page lacks %s\n%s", name, want, text)
+			}
 		}
 	}
 }

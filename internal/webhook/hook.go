@@ -7,6 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // The errors of this package, for [errors.Is].
@@ -70,11 +71,7 @@ func hookOf(d *doc[Hook]) *Hook {
 // Enable enables the webhook and retries failed deliveries at once.
 func (h *Hook) Enable() { h.Enabled, h.Stopped, h.retryNow = true, "", true }
 
-var kinds = []dibs.EventKind{
-	dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
-	dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
-	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted, dibs.EventForgotten,
-}
+var kinds = wire.EventKinds()
 
 func (h *Hook) validate(guard *Guard) error {
 	if err := guard.CheckURL(h.URL); err != nil {

@@ -48,6 +48,7 @@ type Name struct {
 	Epoch         uint64            `json:"epoch" doc:"Increases with each new hold or owner: a fencing token for other systems."`
 	Entity        *Entity           `json:"entity,omitempty" doc:"The owner. For a hold: the owner-to-be. For a name that was given up: the last owner."`
 	Version       uint64            `json:"version,omitempty" doc:"The entity's version."`
+	Archived      bool              `json:"archived,omitempty" doc:"The entity is archived: the name stays taken and does not resolve."`
 	Principal     string            `json:"principal,omitempty" doc:"The principal that reserved it."`
 	CorrelationID string            `json:"correlationId,omitempty"`
 	Meta          map[string]string `json:"meta,omitempty"`
@@ -67,7 +68,7 @@ type Name struct {
 func NameOf(n dibs.Name) Name {
 	return Name{
 		ReservationID: n.ID.String(), Key: n.Key(), Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
-		Status: string(n.Status), State: string(n.State), Epoch: n.Epoch, Entity: EntityOf(n.Entity), Version: n.Version,
+		Status: string(n.Status), State: string(n.State), Epoch: n.Epoch, Entity: EntityOf(n.Entity), Version: n.Version, Archived: n.Archived,
 		Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: n.Meta,
 		CreatedAt: FormatTime(n.CreatedAt), ExpiresAt: FormatTime(n.ExpiresAt), ConfirmedAt: FormatTime(n.ConfirmedAt),
 		EndedAt: FormatTime(n.EndedAt), Until: FormatTime(n.Until), Doubt: n.Doubt,
@@ -83,7 +84,7 @@ func (n Name) Name() (dibs.Name, error) {
 	}
 	return dibs.Name{
 		ID: id, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
-		Status: dibs.Status(n.Status), State: dibs.State(n.State), Epoch: n.Epoch, Entity: n.Entity.Entity(), Version: n.Version,
+		Status: dibs.Status(n.Status), State: dibs.State(n.State), Epoch: n.Epoch, Entity: n.Entity.Entity(), Version: n.Version, Archived: n.Archived,
 		Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: n.Meta,
 		CreatedAt: parseTime(n.CreatedAt), ExpiresAt: parseTime(n.ExpiresAt), ConfirmedAt: parseTime(n.ConfirmedAt),
 		EndedAt: parseTime(n.EndedAt), Until: parseTime(n.Until), Doubt: n.Doubt,
@@ -179,6 +180,15 @@ func (r Result) Result() (dibs.Result, error) {
 		Names: names, Token: r.Token, Replayed: r.Replayed, Version: r.Version,
 		Freed: r.Freed, Quarantined: r.Quarantined, Pending: r.Pending,
 	}, err
+}
+
+// EventKinds returns all kinds of event.
+func EventKinds() []dibs.EventKind {
+	return []dibs.EventKind{
+		dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
+		dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
+		dibs.EventTransferred, dibs.EventMoved, dibs.EventForgotten, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted,
+	}
 }
 
 // Event is one committed change.

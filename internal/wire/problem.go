@@ -29,6 +29,7 @@ type Problem struct {
 
 	Outcome   string `json:"outcome,omitempty" enum:"not_found,gone" doc:"For a name that does not resolve: why."`
 	Canonical string `json:"canonical,omitempty" doc:"For a name that does not resolve."`
+	Archived  bool   `json:"archived,omitempty" doc:"For a name that does not resolve, and a caller with the right to get it: its entity is archived."`
 	AgeMs     int64  `json:"ageMs,omitempty" doc:"For a name that does not resolve: the maximum age of an answer from the server's cache."`
 
 	Report *Recanonicalization `json:"report,omitempty" doc:"For a recanonicalization that was refused: the obstacles."`

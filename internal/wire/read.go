@@ -44,13 +44,14 @@ type Resolution struct {
 	Status    int     `json:"status" doc:"The status that the namespace's policy sets."`
 	Until     string  `json:"until,omitempty" format:"date-time" doc:"When this ends, if it does: an alias may have a limited lifetime."`
 	AgeMs     int64   `json:"ageMs,omitempty" doc:"The maximum age of an answer from the server's cache."`
+	Archived  bool    `json:"archived,omitempty" doc:"For a name that does not resolve, and a caller with the right to get it: its entity is archived."`
 }
 
 // ResolutionOf converts a resolution.
 func ResolutionOf(r dibs.Resolution) Resolution {
 	w := Resolution{
 		Outcome: string(r.Outcome), Canonical: r.Canonical, Entity: EntityOf(r.Entity), Status: r.Status,
-		Until: FormatTime(r.Until), AgeMs: AgeMs(r.Age), Active: optionalName(r.To),
+		Until: FormatTime(r.Until), AgeMs: AgeMs(r.Age), Active: optionalName(r.To), Archived: r.Archived,
 	}
 	if r.To != nil {
 		w.To = r.To.Canonical
@@ -65,7 +66,7 @@ func AgeMs(age time.Duration) int64 { return (age + time.Millisecond - 1).Millis
 func (r Resolution) Resolution() (dibs.Resolution, error) {
 	v := dibs.Resolution{
 		Outcome: dibs.ResolveOutcome(r.Outcome), Canonical: r.Canonical, Entity: r.Entity.Entity(), Status: r.Status,
-		Until: parseTime(r.Until), Age: Duration(r.AgeMs),
+		Until: parseTime(r.Until), Age: Duration(r.AgeMs), Archived: r.Archived,
 	}
 	var err error
 	v.To, err = r.Active.optional()

@@ -4,33 +4,52 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What the commands of a list did, or would do. */
         Applied: {
+            /** @description Whether nothing was done. */
             dryRun: boolean;
+            /** @description One for each, in the order of the request. */
             results: components["schemas"]["Result"][];
         };
+        /** @description A list of commands. */
         ApplyInputBody: {
             /** @description 1 to 32. Each command sees what those before it did. */
             commands: components["schemas"]["Command"][];
             /** @description Only say what would be done. */
             dryRun?: boolean;
         };
+        /** @description Whether each of several names could be reserved. */
         Availabilities: {
+            /** @description One for each, in the order of the request. */
             results: components["schemas"]["Availability"][];
         };
+        /** @description Whether a name could be reserved at the time of the call. It is no promise: to get a name, reserve it. */
         Availability: {
+            /** @description Whether it could be reserved. */
             available: boolean;
+            /** @description The canonical form of the value, which is unique in the namespace. */
             canonical?: string;
+            /** @description What is wrong, and what to do next, for people. */
             detail?: string;
+            /** @description Why the name is not available. */
             reason?: components["schemas"]["Reason"];
+            /** @description For an invalid value: which rule, where, and what would be accepted. */
             refusal?: components["schemas"]["Refusal"];
+            /** @description Names that were free when asked. */
             suggestions?: string[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When that ends by itself, if it does.
+             */
             until?: string;
+            /** @description The name as the user wrote it. */
             value: string;
         };
+        /** @description Names to check. */
         CheckNamesInputBody: {
             /** @description The owner-to-be. A name in quarantine is available to its last owner. */
             entity?: components["schemas"]["Entity"];
+            /** @description The namespace in which the name is unique. */
             namespace: string;
             /** @description Parts for suggestions: a surname, a city, a year. */
             parts?: string[] | null;
@@ -42,17 +61,27 @@ export interface components {
             /** @description At most 100. */
             values: string[];
         };
+        /** @description A name to take, and for which entity. */
         ClaimInputBody: {
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
+            /** @description The entity that owns it. */
             entity: components["schemas"]["Entity"];
+            /** @description The name of the value in errors, such as a form's field. */
             field?: string;
-            meta?: {
-                [key: string]: string;
-            };
-            /** @example slug */
+            /** @description Texts of the caller's own. */
+            meta?: components["schemas"]["Meta"];
+            /**
+             * @description The namespace in which the name is unique.
+             * @example slug
+             */
             namespace: string;
+            /** @description Allow a reserved word; it takes the right overrideReserved. */
             overrideReserved?: boolean;
-            /** @example Alice & Bob */
+            /**
+             * @description The name as the user wrote it.
+             * @example Alice & Bob
+             */
             value: string;
         };
         /**
@@ -60,35 +89,48 @@ export interface components {
          * @enum {string}
          */
         Code: "NAME_TAKEN" | "RESERVATION_NOT_FOUND" | "RESERVATION_LOST" | "RESERVATION_ALREADY_EXPIRED" | "RESERVATION_ALREADY_CONFIRMED" | "RESERVATION_ALREADY_RELEASED" | "ENTITY_NOT_FOUND" | "ENTITY_HAS_NAME" | "ENTITY_ARCHIVED" | "NOT_OWNER" | "VERSION_MISMATCH" | "INVALID_VALUE" | "RESERVED_WORD" | "INVALID_NAMESPACE" | "INVALID_TOKEN" | "INVALID_ENTITY" | "INVALID_TTL" | "TTL_TOO_LONG" | "TOO_LARGE" | "TOO_MANY_HOLDS" | "OUTCOME_UNKNOWN" | "UNAVAILABLE" | "INVALID_REQUEST" | "INVALID_CURSOR" | "INVALID_WEBHOOK" | "TOO_MANY_WEBHOOKS" | "WEBHOOK_NOT_FOUND" | "DEAD_LETTER_NOT_FOUND" | "EVENT_PURGED" | "NO_WEBHOOKS" | "VALUE_IN_URL" | "UNAUTHORIZED" | "FORBIDDEN" | "GONE" | "MOVED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TOO_MANY_REQUESTS" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CROSS_ORIGIN" | "KEY_NEEDED" | "INTERNAL";
+        /** @description One command of a list: its op, and the members that the command's own call has in body and path. */
         Command: {
+            /** @description For swap: an entity with its name, as it is before. */
             a?: components["schemas"]["Named"];
+            /** @description For swap: the other one, as it is before. */
             b?: components["schemas"]["Named"];
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
+            /** @description The entity that owns it. */
             entity?: components["schemas"]["Entity"];
+            /** @description The name of the value in errors, such as a form's field. */
             field?: string;
+            /** @description For transfer: the present owner. */
             from?: components["schemas"]["Entity"];
+            /** @description With type, another way to write entity. */
             id?: string;
-            /** Format: int64 */
-            ifVersion?: number;
-            meta?: {
-                [key: string]: string;
-            };
-            namespace?: string;
             /**
-             * @description The command.
-             * @enum {string}
+             * Format: int64
+             * @description For rename: refuse it if the entity has another version by now.
              */
-            op: "reserve" | "reserveAll" | "reserveFirst" | "extend" | "confirm" | "release" | "claim" | "rename" | "archive" | "restore" | "delete" | "decommission" | "transfer" | "swap" | "settle" | "rekey";
+            ifVersion?: number;
+            /** @description Texts of the caller's own. */
+            meta?: components["schemas"]["Meta"];
+            /** @description The namespace in which the name is unique. */
+            namespace?: string;
+            /** @description The command. */
+            op: components["schemas"]["Op"];
             /** @description For settle: exists or absent. */
-            outcome?: string;
+            outcome?: components["schemas"]["Verdict"];
+            /** @description Allow a reserved word; it takes the right overrideReserved. */
             overrideReserved?: boolean;
+            /** @description For confirm: make the entity's present name an alias of this one. */
             replace?: boolean;
             /** @description For confirm and rename: the value to replace, if an entity may have many. */
             replaces?: string;
+            /** @description The id of the name, which is always the same for the same key. */
             reservationId?: string;
             /** @description For reserveAll: what to reserve, with one token for all. */
             reservations?: components["schemas"]["Reserve"][] | null;
+            /** @description The part of a namespace before its type, usually a tenant: acme in acme.slug. */
             scope?: string;
+            /** @description For transfer: the new owner. */
             to?: components["schemas"]["Entity"];
             /** @description The proof of the hold. For a reserve: a token that the caller chooses. */
             token?: string;
@@ -99,31 +141,55 @@ export interface components {
             ttlMs?: number;
             /** @description With id, another way to write entity, for rename, archive, restore and delete, as in their paths. */
             type?: string;
+            /** @description The name as the user wrote it. */
             value?: string;
             /** @description For reserveFirst: the candidates, best first. */
             values?: string[] | null;
         };
+        /** @description The proof of a hold, and the entity that gets the name. */
         ConfirmInputBody: {
+            /** @description The entity that owns it. */
             entity: components["schemas"]["Entity"];
             /** @description Make the entity's present name an alias of this one. Like replaces, it also takes the right to rename. */
             replace?: boolean;
             /** @description The name to replace, if an entity may have many. */
             replaces?: string;
+            /** @description The proof of the hold. */
             token: string;
         };
+        /** @description How many attempts were refused in a namespace, for a reason, in an hour. */
         ConflictBucket: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many.
+             */
             count: number;
+            /** @description The namespace in which the name is unique. */
             namespace: string;
-            reason: string;
-            /** Format: date-time */
+            /** @description Why the name is not available. */
+            reason: components["schemas"]["ConflictReason"];
+            /**
+             * Format: date-time
+             * @description The beginning of the hour.
+             */
             start: string;
         };
+        /**
+         * @description Why an attempt was refused: the reason of a taken name, else the code of the problem in lower case.
+         * @enum {string}
+         */
+        ConflictReason: "held" | "in_use" | "suspect" | "quarantined" | "reserved_word" | "invalid" | "confusable" | "name_taken" | "reservation_not_found" | "reservation_lost" | "reservation_already_expired" | "reservation_already_confirmed" | "reservation_already_released" | "entity_not_found" | "entity_has_name" | "entity_archived" | "not_owner" | "version_mismatch" | "invalid_value" | "invalid_namespace" | "invalid_token" | "invalid_entity" | "invalid_ttl" | "ttl_too_long" | "too_large" | "too_many_holds" | "outcome_unknown" | "unavailable";
+        /** @description Refused attempts, by hour. */
         Conflicts: {
+            /** @description One for each namespace, reason and hour. */
             buckets: components["schemas"]["ConflictBucket"][];
         };
+        /** @description An event that a receiver did not accept in time. */
         DeadLetter: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How often it was tried.
+             */
             attempts: number;
             /**
              * Format: date-time
@@ -137,22 +203,33 @@ export interface components {
              * @description When it happened.
              */
             eventAt: string;
-            /** @example dl_000000000001 */
+            /**
+             * @description Its id.
+             * @example dl_000000000001
+             */
             id: string;
-            /** @example confirmed */
-            kind: string;
+            /** @description What happened. */
+            kind: components["schemas"]["EventKind"];
+            /** @description Why the last attempt failed. */
             lastError: string;
+            /** @description The id of the name, which is always the same for the same key. */
             reservationId?: string;
             /** @description The namespace, or the scope of the entity that the event is about. */
             where?: string;
         };
+        /** @description A page of dead letters, oldest first. */
         DeadLetterPage: {
+            /** @description The dead letters. */
             deadLetters: components["schemas"]["DeadLetter"][];
             /** @description The cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
+        /** @description What became of dead letters that were sent again. */
         DeadLettersResent: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many were accepted by the receiver.
+             */
             delivered: number;
             /** @description The failed attempt that stopped it. */
             failed?: components["schemas"]["WebhookAttempt"];
@@ -167,9 +244,12 @@ export interface components {
              */
             purged?: number;
         };
+        /** @description The owner of the name. */
         DecommissionInputBody: {
+            /** @description The entity that owns it. */
             entity: components["schemas"]["Entity"];
         };
+        /** @description What became of the names of a deleted entity. */
         Deleted: {
             /** @description Keys that are free now. */
             freed: string[];
@@ -177,10 +257,15 @@ export interface components {
             pending: boolean;
             /** @description Keys that are in quarantine now. */
             quarantined: string[];
+            /** @description Whether the result already stood, and nothing was changed. */
             replayed: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The entity's version after the change.
+             */
             version: number;
         };
+        /** @description What owns names, by a type and an id of your own, such as user and 42. */
         Entity: {
             /**
              * @description The id within the type.
@@ -193,68 +278,106 @@ export interface components {
              */
             type: string;
         };
+        /** @description An entity with its present and old names. */
         EntityInfo: {
+            /** @description Whether the entity is archived: its names stay taken, and none resolves. */
             archived: boolean;
+            /** @description The entity that owns it. */
             entity: components["schemas"]["Entity"];
             /** @description There are more names: list its namespaces to see them. */
             more?: boolean;
+            /** @description The names. */
             names: components["schemas"]["Name"][];
+            /** @description The part of a namespace before its type, usually a tenant: acme in acme.slug. */
             scope?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The entity's version after the change.
+             */
             version: number;
         };
+        /** @description An entity after it was archived or restored. */
         EntityState: {
+            /** @description Whether the entity is archived: its names stay taken, and none resolves. */
             archived: boolean;
+            /** @description The entity that owns it. */
             entity: components["schemas"]["Entity"];
+            /** @description Whether the result already stood, and nothing was changed. */
             replayed: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The entity's version after the change.
+             */
             version: number;
         };
+        /** @description One committed change of a name, or of an entity as a whole. */
         Event: {
             /** @description The principal that made the change; empty for the registry itself. */
             actor?: string;
+            /** @description The name after the change; absent in an event about an entity. */
             after?: components["schemas"]["Snapshot"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened; for a hold that ended the end, also if it was recorded later.
+             */
             at: string;
+            /** @description The name before the change; absent in an event about an entity. */
             before?: components["schemas"]["Snapshot"];
+            /** @description The canonical form of the value, which is unique in the namespace. */
             canonical?: string;
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
             /** @description The position in the feed after this event: resume here. */
             cursor: string;
+            /** @description The entity that owns it. */
             entity?: components["schemas"]["Entity"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Increases with each new hold or owner.
+             */
             epoch?: number;
+            /** @description Namespace and canonical form, such as slug:alice-bob. */
             key?: string;
             /** @description What happened. */
             kind: components["schemas"]["EventKind"];
-            meta?: {
-                [key: string]: string;
-            };
+            /** @description Texts of the caller's own. */
+            meta?: components["schemas"]["Meta"];
+            /** @description The namespace in which the name is unique. */
             namespace?: string;
+            /** @description The id of the name, which is always the same for the same key. */
             reservationId?: string;
             /**
              * Format: int64
              * @description Increases with each event of a name.
              */
             revision?: number;
+            /** @description The part of a namespace before its type, usually a tenant: acme in acme.slug. */
             scope?: string;
+            /** @description The name as the user wrote it. */
             value?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The entity's version after the change.
+             */
             version?: number;
         };
         /**
-         * @description What happened.
+         * @description What happened. A rename is two events, demoted for the old name and claimed for the new one; docs/events.md describes all.
          * @enum {string}
          */
         EventKind: "reserved" | "extended" | "confirmed" | "claimed" | "released" | "expired" | "suspected" | "demoted" | "revived" | "respelled" | "given_up" | "unlocked" | "transferred" | "moved" | "forgotten" | "archived" | "restored" | "deleted";
+        /** @description A page of the feed, oldest event first. */
         EventsPage: {
+            /** @description The events. */
             events: components["schemas"]["Event"][];
             /** @description The feed continues after this page. The page may be empty: one call scans at most 1,000 events to find those of a namespace. */
             more?: boolean;
             /** @description Resume here, even if the page is empty. */
             nextCursor: string;
         };
+        /** @description The proof of a hold, and how long it should last. */
         ExtendInputBody: {
+            /** @description The proof of the hold. */
             token: string;
             /**
              * Format: int64
@@ -262,33 +385,49 @@ export interface components {
              */
             ttlMs?: number;
         };
+        /** @description A part of a request that was refused. */
         Failure: {
+            /** @description What is wrong with the database, if known. */
             cause?: string;
+            /** @description The kind of problem, for programs. */
             code?: components["schemas"]["Code"];
+            /** @description What is wrong, and what to do next, for people. */
             detail?: string;
+            /** @description Its parts that failed. */
             errors?: components["schemas"]["Failure"][];
+            /** @description The name of the value in errors, such as a form's field. */
             field?: string;
             /**
              * Format: int64
              * @description Its index in the list, from 0.
              */
             index?: number;
+            /** @description Namespace and canonical form, such as slug:alice-bob. */
             key?: string;
             /**
              * @description The member of the request.
              * @example body.ttlMs
              */
             location?: string;
+            /** @description The namespace in which the name is unique. */
             namespace?: string;
+            /** @description Why the name is not available. */
             reason?: components["schemas"]["Reason"];
+            /** @description For an invalid value: which rule, where, and what would be accepted. */
             refusal?: components["schemas"]["Refusal"];
+            /** @description Names that were free when asked. */
             suggestions?: string[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When that ends by itself, if it does.
+             */
             until?: string;
         };
+        /** @description How new rules change one name. */
         Finding: {
-            /** @enum {string} */
-            kind: "change" | "merge" | "collision" | "invalid" | "look_alike" | "unfiled";
+            /** @description What happened. */
+            kind: components["schemas"]["FindingKind"];
+            /** @description The name as it is. */
             name: components["schemas"]["Name"];
             /** @description The new canonical form. */
             to?: string;
@@ -297,6 +436,16 @@ export interface components {
             /** @description The other name of a merge, a collision or a look-alike. */
             with?: components["schemas"]["Name"];
         };
+        /** @description The number of names by kind of finding. */
+        FindingCounts: {
+            [key: string]: number;
+        };
+        /**
+         * @description How new rules change a name.
+         * @enum {string}
+         */
+        FindingKind: "change" | "merge" | "collision" | "invalid" | "look_alike" | "unfiled";
+        /** @description What to erase: a person, or one name. */
         ForgetRequest: {
             /** @description Only say what would be erased. */
             dryRun?: boolean;
@@ -314,6 +463,7 @@ export interface components {
             /** @description The one name to forget. */
             value?: string;
         };
+        /** @description What was erased, or would be. */
         Forgetting: {
             /** @description Names that were erased, as they were; state and until say whether they are in quarantine now. */
             erased: components["schemas"]["Name"][];
@@ -322,6 +472,7 @@ export interface components {
             /** @description Whether there was nothing to erase. */
             replayed: boolean;
         };
+        /** @description The events of a name, or its holder at a moment. */
         History: {
             /** @description The newest events, or those before another page, oldest first. */
             events?: components["schemas"]["Event"][];
@@ -330,17 +481,29 @@ export interface components {
             /** @description The cursor of the page with older events; absent on the last page. */
             nextCursor?: string;
         };
+        /** @description The state and the owner of a name at a moment. */
         Holder: {
+            /** @description The entity that owns it. */
             entity?: components["schemas"]["Entity"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Increases with each new hold or owner.
+             */
             epoch?: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When that state began.
+             */
             since?: string;
+            /** @description The state of the name. */
             state: components["schemas"]["State"];
         };
+        /** @description Several holds with one token. */
         Holds: {
+            /** @description The holds. */
             reservations: components["schemas"]["Name"][];
         };
+        /** @description The name whose history to show. */
         LookUpHistoryInputBody: {
             /**
              * Format: date-time
@@ -354,12 +517,25 @@ export interface components {
              * @description Default: 1,000.
              */
             limit?: number;
-            /** @example email */
+            /**
+             * @description The namespace in which the name is unique.
+             * @example email
+             */
             namespace: string;
-            /** @example alice@example.com */
+            /**
+             * @description The name as the user wrote it.
+             * @example alice@example.com
+             */
             value: string;
         };
+        /** @description Texts of the caller's own, kept with a hold: up to 16 entries, keys and values of up to 255 bytes. */
+        Meta: {
+            [key: string]: string;
+        };
+        /** @description A name as the registry has it, with its last reservation. */
         Name: {
+            /** @description The entity is archived: the name stays taken and does not resolve. */
+            archived?: boolean;
             /**
              * Format: date-time
              * @description For a suspect: when its witness is asked next.
@@ -375,8 +551,12 @@ export interface components {
              * @example alice-bob
              */
             canonical: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it became the name of an entity.
+             */
             confirmedAt?: string;
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
             /**
              * Format: date-time
@@ -407,10 +587,12 @@ export interface components {
              * @example slug:alice-bob
              */
             key: string;
-            meta?: {
-                [key: string]: string;
-            };
-            /** @example slug */
+            /** @description Texts of the caller's own. */
+            meta?: components["schemas"]["Meta"];
+            /**
+             * @description The namespace in which the name is unique.
+             * @example slug
+             */
             namespace: string;
             /** @description The principal that reserved it. */
             principal?: string;
@@ -448,45 +630,83 @@ export interface components {
              */
             version?: number;
         };
+        /** @description The number of names of a namespace in a state. */
         NameCount: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many.
+             */
             count: number;
+            /** @description The namespace in which the name is unique. */
             namespace: string;
+            /** @description The state of the name. */
             state: components["schemas"]["State"];
         };
+        /** @description An entity with its active name. */
         Named: {
+            /** @description The entity that owns it. */
             entity: components["schemas"]["Entity"];
+            /** @description The name as the user wrote it. */
             value: string;
         };
+        /** @description A name, by namespace and value. */
         NameInBody: {
-            /** @example email */
+            /**
+             * @description The namespace in which the name is unique.
+             * @example email
+             */
             namespace: string;
-            /** @example alice@example.com */
+            /**
+             * @description The name as the user wrote it.
+             * @example alice@example.com
+             */
             value: string;
         };
+        /** @description A page of names, by namespace and canonical form. */
         NamesPage: {
+            /** @description The names. */
             names: components["schemas"]["Name"][];
             /** @description The cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
+        /** @description Whether a name could be reserved at the time of the call, by itself and as a list of one. */
         OneAvailability: {
+            /** @description Whether it could be reserved. */
             available: boolean;
+            /** @description The canonical form of the value, which is unique in the namespace. */
             canonical?: string;
+            /** @description What is wrong, and what to do next, for people. */
             detail?: string;
+            /** @description Why the name is not available. */
             reason?: components["schemas"]["Reason"];
+            /** @description For an invalid value: which rule, where, and what would be accepted. */
             refusal?: components["schemas"]["Refusal"];
+            /** @description One for each, in the order of the request. */
             results: components["schemas"]["Availability"][];
+            /** @description Names that were free when asked. */
             suggestions?: string[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When that ends by itself, if it does.
+             */
             until?: string;
+            /** @description The name as the user wrote it. */
             value: string;
         };
+        /**
+         * @description A command: the operation id of its own call.
+         * @enum {string}
+         */
+        Op: "archive" | "claim" | "confirm" | "decommission" | "delete" | "extend" | "rekey" | "release" | "rename" | "reserve" | "reserveAll" | "reserveFirst" | "restore" | "settle" | "swap" | "transfer";
+        /** @description An error (RFC 9457). */
         Problem: {
             /**
              * Format: int64
              * @description For a name that does not resolve: the maximum age of an answer from the server's cache.
              */
             ageMs?: number;
+            /** @description For a name that does not resolve, and a caller with the right to get it: its entity is archived. */
+            archived?: boolean;
             /** @description For a name that does not resolve. */
             canonical?: string;
             /**
@@ -513,13 +733,12 @@ export interface components {
              * @example slug
              */
             field?: string;
+            /** @description Namespace and canonical form, such as slug:alice-bob. */
             key?: string;
+            /** @description The namespace in which the name is unique. */
             namespace?: string;
-            /**
-             * @description For a name that does not resolve: why.
-             * @enum {string}
-             */
-            outcome?: "not_found" | "gone";
+            /** @description For a name that does not resolve: why. */
+            outcome?: components["schemas"]["ResolveOutcome"];
             /** @description With NAME_TAKEN: why. */
             reason?: components["schemas"]["Reason"];
             /** @description With INVALID_VALUE: which rule, where, and what would be accepted. */
@@ -528,12 +747,16 @@ export interface components {
             report?: components["schemas"]["Recanonicalization"];
             /**
              * Format: int64
+             * @description The HTTP status.
              * @example 409
              */
             status: number;
             /** @description Names that were free when asked. */
             suggestions?: string[];
-            /** @example Name taken */
+            /**
+             * @description The kind of problem, for people.
+             * @example Name taken
+             */
             title: string;
             /**
              * @description The type of problem.
@@ -547,15 +770,14 @@ export interface components {
             until?: string;
         };
         /**
-         * @description Why a name is not available.
+         * @description Why a name is not available: held or suspect by another reservation, in_use by an entity, quarantined, a reserved_word, invalid by a rule, or confusable with another name.
          * @enum {string}
          */
         Reason: "held" | "in_use" | "suspect" | "quarantined" | "reserved_word" | "invalid" | "confusable";
+        /** @description How new rules change the names of a namespace. */
         Recanonicalization: {
             /** @description The number of names by kind of finding. */
-            counts: {
-                [key: string]: number;
-            };
+            counts: components["schemas"]["FindingCounts"];
             /**
              * Format: int64
              * @description Names changed to the new rules.
@@ -573,6 +795,7 @@ export interface components {
              * @description Names that are owned, held or suspect.
              */
             looked: number;
+            /** @description The namespace in which the name is unique. */
             namespace: string;
             /**
              * @description The rules of the policy.
@@ -580,20 +803,29 @@ export interface components {
              */
             to: string;
         };
+        /** @description The namespace whose rules have changed. */
         RecanonicalizeInputBody: {
             /** @description Only say what would be done. */
             dryRun?: boolean;
+            /** @description The namespace in which the name is unique. */
             namespace: string;
         };
+        /** @description Why a value is not valid. */
         Refusal: {
             /**
              * Format: int64
              * @description The byte offset in the value, or -1 for the whole value.
              */
             at: number;
-            /** @example ends with a hyphen */
+            /**
+             * @description What is wrong with the value.
+             * @example ends with a hyphen
+             */
             problem: string;
-            /** @example hyphen_at_end */
+            /**
+             * @description The rule that the value breaks.
+             * @example hyphen_at_end
+             */
             rule: string;
             /**
              * @description A value that would be accepted.
@@ -601,33 +833,44 @@ export interface components {
              */
             try?: string;
         };
+        /** @description The proof of a hold. */
         ReleaseInputBody: {
+            /** @description The proof of the hold. */
             token: string;
         };
+        /** @description How many were removed. */
         Removed: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many were removed.
+             */
             removed: number;
         };
+        /** @description The new name of an entity. */
         RenameInputBody: {
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
+            /** @description The name of the value in errors, such as a form's field. */
             field?: string;
+            /** @description Allow a reserved word; it takes the right overrideReserved. */
             overrideReserved?: boolean;
             /** @description The name to replace, if an entity may have many. */
             replaces?: string;
             /** @description The token of a hold on the new name. */
             token?: string;
+            /** @description The name as the user wrote it. */
             value: string;
         };
+        /** @description A name to hold. */
         Reserve: {
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
             /** @description The owner-to-be, for the witness. */
             entity?: components["schemas"]["Entity"];
             /** @description The name of this value in errors, such as a form's field. */
             field?: string;
             /** @description Kept with the hold: up to 16 entries. */
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             /**
              * @description The namespace in which the name is unique.
              * @example slug
@@ -647,6 +890,7 @@ export interface components {
              */
             value: string;
         };
+        /** @description Names to hold with one token, all or none. */
         ReserveAllInputBody: {
             /** @description 1 to 32 names, no two the same. */
             reservations: components["schemas"]["Reserve"][];
@@ -656,36 +900,46 @@ export interface components {
              */
             token?: string;
         };
+        /** @description Candidates, of which the first that is available is held. */
         ReserveFirstInputBody: {
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
+            /** @description The entity that owns it. */
             entity?: components["schemas"]["Entity"];
+            /** @description The name of the value in errors, such as a form's field. */
             field?: string;
-            meta?: {
-                [key: string]: string;
-            };
-            /** @example slug */
+            /** @description Texts of the caller's own. */
+            meta?: components["schemas"]["Meta"];
+            /**
+             * @description The namespace in which the name is unique.
+             * @example slug
+             */
             namespace: string;
+            /** @description Allow a reserved word; it takes the right overrideReserved. */
             overrideReserved?: boolean;
             /**
              * @description The token that the caller chooses: 16 to 128 visible ASCII characters, random and secret. The same token again gives the same hold. Without it the server makes one, and a lost answer cannot be asked for again.
              * @example b3kq7yx2m5vn8r4t
              */
             token?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long the hold lasts. Default: the policy's.
+             */
             ttlMs?: number;
             /** @description 1 to 32 candidates, best first. */
             values: string[];
         };
+        /** @description A name to hold. */
         ReserveInputBody: {
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
             /** @description The owner-to-be, for the witness. */
             entity?: components["schemas"]["Entity"];
             /** @description The name of this value in errors, such as a form's field. */
             field?: string;
             /** @description Kept with the hold: up to 16 entries. */
-            meta?: {
-                [key: string]: string;
-            };
+            meta?: components["schemas"]["Meta"];
             /**
              * @description The namespace in which the name is unique.
              * @example slug
@@ -710,6 +964,7 @@ export interface components {
              */
             value: string;
         };
+        /** @description Where a name leads. */
         Resolution: {
             /** @description For a moved name: the active name. */
             active?: components["schemas"]["Name"];
@@ -718,10 +973,14 @@ export interface components {
              * @description The maximum age of an answer from the server's cache.
              */
             ageMs?: number;
+            /** @description For a name that does not resolve, and a caller with the right to get it: its entity is archived. */
+            archived?: boolean;
+            /** @description The canonical form of the value, which is unique in the namespace. */
             canonical?: string;
+            /** @description The entity that owns it. */
             entity?: components["schemas"]["Entity"];
-            /** @enum {string} */
-            outcome: "active" | "moved" | "gone" | "not_found";
+            /** @description Where it leads. */
+            outcome: components["schemas"]["ResolveOutcome"];
             /**
              * Format: int64
              * @description The status that the namespace's policy sets.
@@ -735,6 +994,12 @@ export interface components {
              */
             until?: string;
         };
+        /**
+         * @description Where a name leads: active, to an entity; moved, to the present name of its entity; gone, to nothing any more; not_found, nowhere.
+         * @enum {string}
+         */
+        ResolveOutcome: "active" | "moved" | "gone" | "not_found";
+        /** @description What a command did, or would do. */
         Result: {
             /** @description Keys that are free now. */
             freed?: string[];
@@ -744,6 +1009,7 @@ export interface components {
             pending?: boolean;
             /** @description Keys that are in quarantine now. */
             quarantined?: string[];
+            /** @description Whether the result already stood, and nothing was changed. */
             replayed: boolean;
             /** @description For a reserve: the proof of the hold. */
             token?: string;
@@ -753,26 +1019,38 @@ export interface components {
              */
             version?: number;
         };
+        /** @description Whether the entity of a suspect was saved. */
         SettleInputBody: {
             /** @description The entity that exists. */
             entity?: components["schemas"]["Entity"];
-            /** @enum {string} */
-            outcome: "exists" | "absent";
+            /** @description Whether the entity was saved. */
+            outcome: components["schemas"]["Verdict"];
         };
+        /** @description The state of a name at one moment. */
         Snapshot: {
+            /** @description The entity that owns it. */
             entity?: components["schemas"]["Entity"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Increases with each new hold or owner.
+             */
             epoch?: number;
+            /** @description The state of the name. */
             state?: components["schemas"]["State"];
+            /** @description The status of its last reservation. */
             status?: components["schemas"]["Status"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When that ends by itself, if it does.
+             */
             until?: string;
         };
         /**
-         * @description The state of a name.
+         * @description The state of a name: free; held, for a limited time; suspect, a hold that ended and whose entity may have been saved; active, the name of an entity; alias, an old name that redirects; quarantined, given up and for a while only for its last owner.
          * @enum {string}
          */
         State: "free" | "held" | "suspect" | "active" | "alias" | "quarantined";
+        /** @description Counts of names. */
         Stats: {
             /**
              * Format: int64
@@ -793,17 +1071,20 @@ export interface components {
             takenAt?: string;
         };
         /**
-         * @description The status of the last reservation of a name.
+         * @description What became of the last reservation of a name. A suspect has ended, and waits for a verdict on whether its entity was saved.
          * @enum {string}
          */
         Status: "reserved" | "suspect" | "confirmed" | "released" | "expired";
+        /** @description Two entities with their names. */
         SwapInputBody: {
             /** @description As it is before the swap. */
             a: components["schemas"]["Named"];
             /** @description As it is before the swap. */
             b: components["schemas"]["Named"];
+            /** @description The namespace in which the name is unique. */
             namespace: string;
         };
+        /** @description How much to sweep. */
         SweepInputBody: {
             /**
              * Format: int64
@@ -811,32 +1092,65 @@ export interface components {
              */
             limit?: number;
         };
+        /** @description What a sweep did. */
         SweepReport: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Records that were changed or purged.
+             */
             changed: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Records that were due.
+             */
             looked: number;
+            /** @description Whether there are more. */
             more: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Suspects that a witness has ended.
+             */
             settled: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Holds that ended and wait for a witness.
+             */
             suspects: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
             tookMs: number;
         };
+        /** @description The present and the new owner of a name. */
         TransferInputBody: {
+            /** @description The present owner. */
             from: components["schemas"]["Entity"];
+            /** @description The new owner. */
             to: components["schemas"]["Entity"];
         };
+        /**
+         * @description Whether the entity of a suspect was saved.
+         * @enum {string}
+         */
+        Verdict: "exists" | "absent";
+        /** @description A URL to which events are sent. */
         Webhook: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             createdAt: string;
             /** @description The principal that created it. */
             createdBy?: string;
+            /** @description A text for people. */
             description?: string;
             /** @description Whether events are sent. Otherwise they wait in the feed. */
             enabled: boolean;
-            /** @example wh_3x4mpl3 */
+            /**
+             * @description Its id.
+             * @example wh_3x4mpl3
+             */
             id: string;
             /** @description The kinds of event that are sent. Default: all. */
             kinds?: components["schemas"]["EventKind"][];
@@ -848,12 +1162,20 @@ export interface components {
             status?: components["schemas"]["WebhookStatus"];
             /** @description Why the server disabled it. */
             stopped?: string;
-            /** @example https://example.com/dibs */
+            /**
+             * @description Where events are sent.
+             * @example https://example.com/dibs
+             */
             url: string;
         };
+        /** @description One attempt to send an event. */
         WebhookAttempt: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When.
+             */
             at: string;
+            /** @description Whether the receiver accepted it. */
             delivered: boolean;
             /** @description Why it failed. */
             error?: string;
@@ -862,34 +1184,49 @@ export interface components {
              * @description The status that the receiver answered, if any.
              */
             status?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
             tookMs: number;
         };
+        /** @description What to change; what is left out stays. */
         WebhookChange: {
+            /** @description A text for people. */
             description?: string;
             /** @description True also retries failed deliveries at once. */
             enabled?: boolean;
             /** @description An empty list means all. */
-            kinds?: string[];
+            kinds?: components["schemas"]["EventKind"][];
+            /** @description Patterns: * is all namespaces, acme.* the scope acme and all below it, acme.slug one namespace. */
             namespaces?: string[];
+            /** @description Where events are sent. */
             url?: string;
         };
+        /** @description All webhooks for which the caller has the rights. */
         WebhookList: {
+            /** @description The webhooks. */
             webhooks: components["schemas"]["Webhook"][];
         };
+        /** @description A webhook to make. */
         WebhookRequest: {
+            /** @description A text for people. */
             description?: string;
             /** @description Default: true. */
             enabled?: boolean;
             /** @description Where in the feed it begins: now, beginning, or after a cursor. Default: now. */
             from?: string;
             /** @description Default: all. */
-            kinds?: string[] | null;
+            kinds?: components["schemas"]["EventKind"][] | null;
             /** @description Default: all in which the key has the rights webhooks and events. */
             namespaces?: string[] | null;
-            /** @example https://example.com/dibs */
+            /**
+             * @description Where events are sent.
+             * @example https://example.com/dibs
+             */
             url: string;
         };
+        /** @description How to change the secret. */
         WebhookRotation: {
             /**
              * Format: int64
@@ -897,15 +1234,22 @@ export interface components {
              */
             graceMs?: number;
         };
+        /** @description How deliveries are going. */
         WebhookStatus: {
             /**
              * Format: int64
              * @description Undelivered events, up to 1,000 beside those that wait.
              */
             behind: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many dead letters there are.
+             */
             deadLetters: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many were accepted by the receiver.
+             */
             delivered: number;
             /**
              * Format: int64
@@ -917,10 +1261,17 @@ export interface components {
              * @description Attempts that failed.
              */
             failed: number;
+            /** @description Why the last attempt failed. */
             lastError?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When an attempt failed last.
+             */
             lastFailure?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When an event was accepted last.
+             */
             lastSuccess?: string;
             /** @description There are more than these. */
             more?: boolean;
@@ -957,6 +1308,7 @@ export type Code = components['schemas']['Code'];
 export type Command = components['schemas']['Command'];
 export type ConfirmInputBody = components['schemas']['ConfirmInputBody'];
 export type ConflictBucket = components['schemas']['ConflictBucket'];
+export type ConflictReason = components['schemas']['ConflictReason'];
 export type Conflicts = components['schemas']['Conflicts'];
 export type DeadLetter = components['schemas']['DeadLetter'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
@@ -972,18 +1324,22 @@ export type EventsPage = components['schemas']['EventsPage'];
 export type ExtendInputBody = components['schemas']['ExtendInputBody'];
 export type Failure = components['schemas']['Failure'];
 export type Finding = components['schemas']['Finding'];
+export type FindingCounts = components['schemas']['FindingCounts'];
+export type FindingKind = components['schemas']['FindingKind'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgetting = components['schemas']['Forgetting'];
 export type History = components['schemas']['History'];
 export type Holder = components['schemas']['Holder'];
 export type Holds = components['schemas']['Holds'];
 export type LookUpHistoryInputBody = components['schemas']['LookUpHistoryInputBody'];
+export type Meta = components['schemas']['Meta'];
 export type Name = components['schemas']['Name'];
 export type NameCount = components['schemas']['NameCount'];
 export type Named = components['schemas']['Named'];
 export type NameInBody = components['schemas']['NameInBody'];
 export type NamesPage = components['schemas']['NamesPage'];
 export type OneAvailability = components['schemas']['OneAvailability'];
+export type Op = components['schemas']['Op'];
 export type Problem = components['schemas']['Problem'];
 export type Reason = components['schemas']['Reason'];
 export type Recanonicalization = components['schemas']['Recanonicalization'];
@@ -997,6 +1353,7 @@ export type ReserveAllInputBody = components['schemas']['ReserveAllInputBody'];
 export type ReserveFirstInputBody = components['schemas']['ReserveFirstInputBody'];
 export type ReserveInputBody = components['schemas']['ReserveInputBody'];
 export type Resolution = components['schemas']['Resolution'];
+export type ResolveOutcome = components['schemas']['ResolveOutcome'];
 export type Result = components['schemas']['Result'];
 export type SettleInputBody = components['schemas']['SettleInputBody'];
 export type Snapshot = components['schemas']['Snapshot'];
@@ -1007,6 +1364,7 @@ export type SwapInputBody = components['schemas']['SwapInputBody'];
 export type SweepInputBody = components['schemas']['SweepInputBody'];
 export type SweepReport = components['schemas']['SweepReport'];
 export type TransferInputBody = components['schemas']['TransferInputBody'];
+export type Verdict = components['schemas']['Verdict'];
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookAttempt = components['schemas']['WebhookAttempt'];
 export type WebhookChange = components['schemas']['WebhookChange'];

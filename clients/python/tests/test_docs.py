@@ -1,0 +1,47 @@
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from calldibs import Dibs, Entity
+from harness import ROOT, Server
+
+
+class EventsPage(unittest.TestCase):
+    """The program on docs/events.md prints events, and resumes when it is started again."""
+
+    def test_program(self):
+        server = Server()
+        self.addCleanup(server.stop)
+        dibs = Dibs(server.url)
+        source = re.search(r"```python\n(.*?)```", (ROOT / "docs/events.md").read_text(), re.S)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            for value in "ann", "bob":
+                dibs.claim("slug", value, Entity("user", value))
+            self.expect(source, folder, server, dibs, ["claimed slug:ann", "claimed slug:bob"])
+            dibs.claim("slug", "carol", Entity("user", "carol"))
+            self.expect(source, folder, server, dibs, ["claimed slug:carol"])
+
+    def expect(self, source, folder, server, dibs, lines):
+        """Runs the program until it has printed the lines and stored the cursor of the last."""
+        environment = {**os.environ, "DIBS_URL": server.url, "PYTHONPATH": str(ROOT / "clients/python")}
+        program = subprocess.Popen([sys.executable, "-c", source], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual([program.stdout.readline().strip() for _ in lines], lines)
+            last, saved = dibs.events().events[-1].cursor, pathlib.Path(folder, "cursor")
+            while not saved.exists() or saved.read_text() != last:
+                time.sleep(0.005)
+        finally:
+            program.kill()
+            program.wait()
+            program.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
