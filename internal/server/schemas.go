@@ -45,7 +45,7 @@ var enums = []enum{
 	},
 	{
 		"EventKind", "What happened.",
-		texts(dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
+		texts(dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventImported, dibs.EventReleased, dibs.EventExpired,
 			dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
 			dibs.EventTransferred, dibs.EventMoved, dibs.EventForgotten, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted),
 		[]string{"Event.kind", "Webhook.kinds"},

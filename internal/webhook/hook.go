@@ -71,7 +71,7 @@ func hookOf(d *doc[Hook]) *Hook {
 func (h *Hook) Enable() { h.Enabled, h.Stopped, h.retryNow = true, "", true }
 
 var kinds = []dibs.EventKind{
-	dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
+	dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventImported, dibs.EventReleased, dibs.EventExpired,
 	dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
 	dibs.EventTransferred, dibs.EventMoved, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted, dibs.EventForgotten,
 }
