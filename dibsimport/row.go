@@ -66,16 +66,26 @@ var guesses = struct{ namespace, entityType, value, entityID, aliasOf, archived,
 	since:      []string{"since", "created_at", "created", "inserted_at"},
 }
 
+// MappingError says that a mapping does not fit the columns of a source.
+type MappingError struct {
+	Problem string
+	Columns []string
+}
+
+func (e *MappingError) Error() string {
+	return e.Problem + "; the columns are " + strings.Join(e.Columns, ", ")
+}
+
 // Resolve returns the mapping with all columns set that these columns allow. It fails if a column
 // that the mapping names is not there, or if one that is needed cannot be guessed.
 func (m Mapping) Resolve(columns []string) (Mapping, error) {
 	m = m.guess(columns)
 	if err := m.checkNeeded(); err != nil {
-		return m, fmt.Errorf("%w; the columns are %s", err, strings.Join(columns, ", "))
+		return m, &MappingError{err.Error(), columns}
 	}
 	for _, column := range []string{m.NamespaceColumn, m.EntityTypeColumn, m.Value, m.EntityID, m.AliasOf, m.Archived, m.Since} {
 		if column != "" && !slices.Contains(columns, column) {
-			return m, fmt.Errorf("there is no column %q; the columns are %s", column, strings.Join(columns, ", "))
+			return m, &MappingError{fmt.Sprintf("there is no column %q", column), columns}
 		}
 	}
 	return m, nil

@@ -88,13 +88,17 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 	defer t.close()
 	report, err := i.planAndRun(ctx, t)
 	i.progress.end()
-	if errors.Is(err, dibsimport.ErrRefused) {
+	_, unclear := errors.AsType[*dibsimport.MappingError](err)
+	switch {
+	case errors.Is(err, dibsimport.ErrRefused):
 		return i.answer(report, true), exitError{ExitTaken}
-	}
-	if err != nil {
+	case unclear:
+		return nil, usage("%w: name them with flags, see dibs import --help", err)
+	case err != nil && report.Imported > 0 && !i.dryRun:
 		return nil, fmt.Errorf("%w\n%s: run the command again to go on", err, i.summary(report))
-	}
-	if !report.Complete() {
+	case err != nil:
+		return nil, err
+	case !report.Complete():
 		return i.answer(report, i.dryRun), exitError{ExitTaken}
 	}
 	return i.answer(report, i.dryRun), nil
@@ -326,14 +330,17 @@ func (i *importing) summary(r dibsimport.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// answer returns the report; planned says that nothing was imported.
+// answer returns the report; planned says that nothing was imported. With --json it is the last event.
 func (i *importing) answer(r dibsimport.Report, planned bool) *answer {
-	document := struct {
-		Event  string            `json:"event"`
-		DryRun bool              `json:"dryRun"`
-		Report dibsimport.Report `json:"detail"`
-	}{"done", planned, r}
-	return &answer{document, func(p *printer) {
+	if i.session.json {
+		event := "done"
+		if planned {
+			event = "planned"
+		}
+		_ = i.event(event, r)
+		return nil
+	}
+	return &answer{text: func(p *printer) {
 		rows := make([][]string, len(i.examples))
 		for n, l := range i.examples {
 			rows[n] = []string{l.Where, l.Namespace, l.Value, l.Entity.String(), problemText(l)}
@@ -349,7 +356,7 @@ func (i *importing) answer(r dibsimport.Report, planned bool) *answer {
 		case planned && r.Complete():
 			p.line("Dry run: all of %s can be imported. Nothing was changed.", count(r.Rows, "row", "rows"))
 		case planned:
-			p.line("%s of %s cannot be imported as they are. Nothing was changed.", thousands(r.Lost), count(r.Rows, "row", "rows"))
+			p.line("%s of %s cannot be imported. Nothing was changed.", thousands(r.Lost), count(r.Rows, "row", "rows"))
 			p.line("Mend them, or choose with --on-conflict: first, suffix or skip.")
 		case r.Imported+r.Archived == 0 && r.Complete():
 			p.line("%s: nothing has changed.", i.summary(r))
