@@ -153,6 +153,7 @@ deps:
 	@$(PYTHON) -c 'import setuptools, wheel' 2>/dev/null || $(MAKE) --no-print-directory install-python
 	@command -v npm >/dev/null || $(MAKE) --no-print-directory install-node
 	@command -v redis-check-rdb >/dev/null || $(MAKE) --no-print-directory install-redis
+	@command -v my_print_defaults >/dev/null || $(MAKE) --no-print-directory install-mariadb
 	@for proxy in nginx caddy; do \
 		[ -x $(BIN)/$$proxy ] || PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || $(MAKE) --no-print-directory $(BIN)/$$proxy || exit 1; \
 	done
@@ -192,6 +193,14 @@ install-redis:
 	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends redis-tools
+
+# A source of dibs import. Not the package mariadb-server, which would start one.
+.PHONY: install-mariadb
+install-mariadb:
+	@command -v apt-get >/dev/null || { echo "MariaDB is not installed, and this system has no apt-get: install mariadbd and mariadb-install-db"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends mariadb-server-core mariadb-client-core
 
 .PHONY: install-unicode-data
 install-unicode-data:

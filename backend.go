@@ -10,6 +10,8 @@ import (
 type Backend interface {
 	// Apply decides commands and commits all of them or none. In a dry run it only decides.
 	Apply(ctx context.Context, request ApplyRequest) ([]Result, error)
+	// ImportAll enters names, each by itself, in order.
+	ImportAll(ctx context.Context, request ImportRequest) ([]Imported, error)
 	// Check says whether values could be reserved.
 	Check(ctx context.Context, request CheckRequest) ([]Availability, error)
 	// Resolve says where a name leads.
@@ -61,6 +63,13 @@ type ApplyRequest struct {
 	DryRun    bool      // decide only, commit nothing
 }
 
+// ImportRequest is a list of imports on behalf of a principal.
+type ImportRequest struct {
+	Principal Principal // the Registry sets it
+	Imports   []Import  // 1 to 1,000
+	DryRun    bool      // decide only, each as if the others were not there
+}
+
 // FailingBackend returns a backend whose every method returns err, except for Close. A Registry
 // that cannot join a transaction has one.
 func FailingBackend(err error) Backend { return failingBackend{err} }
@@ -68,6 +77,10 @@ func FailingBackend(err error) Backend { return failingBackend{err} }
 type failingBackend struct{ err error }
 
 func (f failingBackend) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, f.err }
+func (f failingBackend) ImportAll(context.Context, ImportRequest) ([]Imported, error) {
+	return nil, f.err
+}
+
 func (f failingBackend) Check(context.Context, CheckRequest) ([]Availability, error) {
 	return nil, f.err
 }

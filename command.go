@@ -1,6 +1,9 @@
 package dibs
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Command is a change to the registry: one of the command types of this package, such as
 // [Reserve] or [Rename]. [Registry.Apply] takes a list of them; each changing verb of the
@@ -183,6 +186,50 @@ func (Claim) Op() string { return "claim" }
 // Claim makes a free name the active name of an entity at once.
 func (r *Registry) Claim(ctx context.Context, command Claim) (Name, error) {
 	return r.applyName(ctx, command)
+}
+
+// Import enters a name that an entity already has in another system: free becomes active, or an
+// alias. A repetition changes nothing, so an import that was stopped can begin again. It needs
+// the right to import, since it can date the name back.
+type Import struct {
+	Namespace string // required
+	Value     string // required
+	Entity    Entity // the owner
+
+	// AliasOf is the entity's active name to which this one redirects. Empty means that the
+	// name itself is active.
+	AliasOf string
+	// Since is when the entity got the name; the history says so. It cannot be before the name's
+	// last owner gave it up. Zero means now.
+	Since time.Time
+
+	CorrelationID    string            // as in [Reserve]
+	Meta             map[string]string // as in [Reserve]
+	Field            string            // as in [Reserve]
+	OverrideReserved bool              // as in [Reserve]
+}
+
+// Op returns "import".
+func (Import) Op() string { return "import" }
+
+// Import enters a name that an entity already has in another system.
+func (r *Registry) Import(ctx context.Context, command Import) (Name, error) {
+	return r.applyName(ctx, command)
+}
+
+// ImportAll enters many names, each by itself: a refusal of one does not stop the others. Each
+// is decided after those before it, so of two that collide the first gets the name. An error
+// means that some may have been entered; it is safe to send all of them again.
+func (r *Registry) ImportAll(ctx context.Context, request ImportRequest) ([]Imported, error) {
+	request.Principal = r.principal
+	return r.backend.ImportAll(ctx, request)
+}
+
+// Imported is the outcome of one [Import] of many.
+type Imported struct {
+	Name     Name   // as it is afterwards; zero if the import was refused
+	Replayed bool   // the entity had the name already, and nothing changed
+	Err      *Error // the refusal, or nil
 }
 
 // Rename gives an entity another active name; the present one becomes an alias. The new name

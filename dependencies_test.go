@@ -55,6 +55,8 @@ var mayImport = []struct{ folder, packages string }{
 	{"dibshttp", "/ internal/redirect"},
 	{"dibsotel", "/"},
 	{"dibsotel/pgotel", "dibsotel"},
+	{"dibsimport", "/ embedded sqlitestore"},
+	{"internal/sqlsource", ""},
 
 	// The server.
 	{"internal/access", "/"},
@@ -68,7 +70,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
 	{"internal/workload", "/"},
-	{"internal/cli", "/ dibscache dibsclient dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/demo internal/engine internal/health internal/server internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
+	{"internal/cli", "/ dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/demo internal/engine internal/health internal/server internal/sqlsource internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 
 	// Test support, which may import what it tests.

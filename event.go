@@ -1,11 +1,5 @@
 package dibs
 
-import (
-	"cmp"
-	"encoding/json"
-	"fmt"
-)
-
 // EventKind says what happened.
 type EventKind string
 
@@ -15,6 +9,7 @@ const (
 	EventExtended    EventKind = "extended"
 	EventConfirmed   EventKind = "confirmed"   // a hold became active
 	EventClaimed     EventKind = "claimed"     // a free name became active at once
+	EventImported    EventKind = "imported"    // a free name became active, or an alias, as in another system
 	EventReleased    EventKind = "released"    // a hold was ended before its time
 	EventExpired     EventKind = "expired"     // a hold's time is over
 	EventSuspected   EventKind = "suspected"   // a hold's time is over; its witness has to decide
@@ -79,86 +74,6 @@ type Snapshot struct {
 	Epoch  uint64  `json:"e,omitempty"`
 	Entity Entity  `json:"o,omitzero"`  // the owner, the last owner, or the intended owner
 	Until  Instant `json:"u,omitempty"` // when the state ends by itself; zero if it does not
-}
-
-// compact omits a Status that follows from the State: every event stores two snapshots.
-func (s Snapshot) compact() Snapshot {
-	if s.Status == s.State.status() {
-		s.Status = ""
-	}
-	return s
-}
-
-// expand is the inverse of compact.
-func (s Snapshot) expand() Snapshot {
-	s.Status = cmp.Or(s.Status, s.State.status())
-	return s
-}
-
-// status returns the status that follows from the state; empty if several are possible.
-func (s State) status() Status {
-	switch s {
-	case Held:
-		return StatusReserved
-	case Suspect:
-		return StatusSuspect
-	case Active, Alias:
-		return StatusConfirmed
-	default:
-		return ""
-	}
-}
-
-// eventBody is the part of an event that engines store without columns of its own. The JSON
-// names are short because every name has at least two events.
-type eventBody struct {
-	Canonical     string            `json:"c,omitempty"`
-	Value         string            `json:"v,omitempty"` // only if it differs from Canonical
-	Before        Snapshot          `json:"b,omitzero"`
-	After         Snapshot          `json:"a,omitzero"`
-	Scope         string            `json:"p,omitempty"` // only if there is no namespace
-	Entity        Entity            `json:"o,omitzero"`  // only if After has another one
-	Version       uint64            `json:"n,omitempty"`
-	Actor         string            `json:"w,omitempty"`
-	CorrelationID string            `json:"i,omitempty"`
-	Meta          map[string]string `json:"m,omitempty"`
-}
-
-// EncodeBody returns the part of the event that engines store unchanged: all but Cursor, Kind,
-// At, ID, Namespace and Rev, for which engines have columns.
-func (e *Event) EncodeBody() ([]byte, error) {
-	body := eventBody{
-		Canonical: e.Canonical, Before: e.Before.compact(), After: e.After.compact(), Version: e.Version,
-		Actor: e.Actor, CorrelationID: e.CorrelationID, Meta: e.Meta,
-	}
-	if e.Value != e.Canonical {
-		body.Value = e.Value
-	}
-	if e.ID.IsZero() {
-		body.Scope = e.Scope
-	}
-	if e.Entity != e.After.Entity {
-		body.Entity = e.Entity
-	}
-	return json.Marshal(body)
-}
-
-// DecodeBody sets the fields that EncodeBody encoded. Kind, At, ID, Namespace and Rev must
-// already be set.
-func (e *Event) DecodeBody(data []byte) error {
-	var body eventBody
-	if err := json.Unmarshal(data, &body); err != nil {
-		return fmt.Errorf("dibs: the event of %s with revision %d is damaged: %w", e.ID, e.Rev, err)
-	}
-	e.Canonical, e.Value = body.Canonical, cmp.Or(body.Value, body.Canonical)
-	e.Before, e.After, e.Epoch = body.Before.expand(), body.After.expand(), body.After.Epoch
-	e.Entity, e.Version = cmp.Or(body.Entity, body.After.Entity), body.Version
-	e.Scope = body.Scope
-	if !e.ID.IsZero() {
-		e.Scope = ScopeOf(e.Namespace)
-	}
-	e.Actor, e.CorrelationID, e.Meta = body.Actor, body.CorrelationID, body.Meta
-	return nil
 }
 
 // FeedQuery selects events of the feed.

@@ -2,6 +2,7 @@ package dibs_test
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -38,6 +39,46 @@ func ExampleRegistry_Claim() {
 	check(err)
 	fmt.Println(name.State, name.Entity)
 	// Output: active product/101
+}
+
+func ExampleRegistry_Import() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+
+	since := time.Date(2020, 3, 1, 0, 0, 0, 0, time.UTC)
+	_, err := reg.Import(ctx, dibs.Import{Namespace: "slug", Value: "the-aurora-kit", Entity: kit, Since: since})
+	check(err)
+	_, err = reg.Import(ctx, dibs.Import{Namespace: "slug", Value: "aurora-kit", AliasOf: "the-aurora-kit", Entity: kit})
+	check(err)
+	show(reg, "the-aurora-kit", "aurora-kit")
+	holder, err := reg.WhoHeld(ctx, "slug", "the-aurora-kit", since.AddDate(1, 0, 0))
+	check(err)
+	fmt.Println(holder.Entity)
+	// Output:
+	// the-aurora-kit 200
+	// aurora-kit 301 to the-aurora-kit
+	// product/101
+}
+
+func ExampleRegistry_ImportAll() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+
+	results, err := reg.ImportAll(ctx, dibs.ImportRequest{Imports: []dibs.Import{
+		{Namespace: "slug", Value: "the-aurora-kit", Entity: kit},
+		{Namespace: "slug", Value: "The Aurora Kit", Entity: dibs.Entity{Type: "product", ID: "102"}},
+	}})
+	check(err)
+	for _, r := range results {
+		if r.Err != nil {
+			fmt.Println(r.Err.Code)
+		} else {
+			fmt.Println(r.Name.Entity)
+		}
+	}
+	// Output:
+	// product/101
+	// NAME_TAKEN
 }
 
 func ExampleRegistry_Rename() {

@@ -45,7 +45,7 @@ func prepare(command dibs.Command) (preparedCommand, error) {
 		p.command = c
 	case dibs.Extend, dibs.Confirm, dibs.Release:
 		p.repeatable, p.fenced = true, true
-	case dibs.Rekey: // a second one finds its work done
+	case dibs.Rekey, dibs.Import: // a second one finds its work done
 		p.repeatable = true
 	case dibs.Archive, dibs.Restore, dibs.Delete:
 		p.minNames = 0
@@ -94,10 +94,18 @@ var holdChanged = []dibs.Code{
 // them the caller has.
 const allRights = dibs.OverrideReserved | dibs.Operate
 
+// knownByKey refuses a principal of Registry.As, which the server would not learn of.
+func knownByKey(p dibs.Principal) error {
+	if p.Name != "" || p.Grants != nil || !p.Has(allRights) {
+		return fmt.Errorf("%w: the server knows the principal by the key, not by Registry.As; dial with the key of that principal", dibs.ErrUnsupported)
+	}
+	return nil
+}
+
 // Apply sends commands to the server.
 func (c *client) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.Result, error) {
-	if p := request.Principal; p.Name != "" || p.Grants != nil || !p.Has(allRights) {
-		return nil, fmt.Errorf("%w: the server knows the principal by the key, not by Registry.As; dial with the key of that principal", dibs.ErrUnsupported)
+	if err := knownByKey(request.Principal); err != nil {
+		return nil, err
 	}
 	if len(request.Commands) == 0 {
 		return nil, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "there is no command to apply"}

@@ -41,7 +41,7 @@ var chained = table[eventRow]{name: "dibs_events", columns: []column[eventRow]{
 
 // newEventRow encodes an event. Neither JSON nor an escaped text has a tab or a line feed.
 func newEventRow(e *dibs.Event, ord int) (*eventRow, error) {
-	body, err := e.EncodeBody()
+	body, err := encodeBody(e)
 	line := make([]byte, 0, 96+len(body))
 	line = append(append(line, e.Kind...), '\t')
 	line = append(strconv.AppendInt(line, int64(e.At), 10), '\t')
@@ -71,7 +71,7 @@ func (r *eventRow) event() (dibs.Event, error) {
 		return e, fmt.Errorf("pgstore: event %s is damaged: %w", e.Cursor, err)
 	}
 	e.At = dibs.Instant(at)
-	return e, e.DecodeBody([]byte(fields[6]))
+	return e, decodeBody(&e, []byte(fields[6]))
 }
 
 // position is the position of an event in the feed: the number of its batch, and its index

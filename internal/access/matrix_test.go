@@ -34,6 +34,7 @@ const groupsOf = `
 	sweep            operate all
 	rekey            operate all
 	recanonicalize   operate all
+	import           all
 	forget           all
 	overrideReserved all
 	actForOthers     all

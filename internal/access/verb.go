@@ -29,6 +29,8 @@ const (
 	Transfer     Verb = "transfer"
 	Swap         Verb = "swap"
 
+	Import Verb = "import" // bring names with their dates from another system; in the group all only
+
 	Settle         Verb = "settle"
 	Sweep          Verb = "sweep"
 	Rekey          Verb = "rekey"
@@ -69,9 +71,12 @@ var groups = map[Verb][]Verb{
 	All:     nil, // see Verbs
 }
 
+// ungrouped verbs are in the group all only.
+var ungrouped = []Verb{Import, Forget, OverrideReserved, ActForOthers, Webhooks}
+
 // Verbs returns all verbs without the groups, sorted.
 func Verbs() []Verb {
-	verbs := []Verb{Forget, OverrideReserved, ActForOthers, Webhooks}
+	verbs := slices.Clone(ungrouped)
 	for _, members := range groups {
 		verbs = append(verbs, members...)
 	}
@@ -103,6 +108,9 @@ func VerbOf(command dibs.Command) Verb {
 		if slices.Contains(members, verb) {
 			return verb
 		}
+	}
+	if verb == Import {
+		return verb
 	}
 	return none
 }

@@ -194,6 +194,8 @@ type writer struct {
 	observer *dibs.Observer
 	report   func(batch dibs.BatchInfo)
 
+	lane chan struct{} // has an element while an import commits
+
 	closing chan struct{} // closed when the writer accepts no more calls
 	closed  chan struct{} // closed when the queue is no longer read
 	once    sync.Once
@@ -207,7 +209,7 @@ func newWriter(store dibs.Store, ends *pastEnds, cfg dibs.Config, report func(di
 		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked},
 		queue:     make(chan *call, cfg.QueueSize),
 		maxBatch:  cfg.MaxBatch, observer: &cfg.Observer, report: report,
-		closing: closing, closed: make(chan struct{}),
+		lane: make(chan struct{}, 1), closing: closing, closed: make(chan struct{}),
 	}
 	w.running.Go(func() { w.run(blocked.due) })
 	for range cfg.Writers {
@@ -326,6 +328,27 @@ func (w *writer) commit(batch []*call) {
 		w.commitBy(w.committer, batch)
 		w.traffic.end()
 	}
+}
+
+// commitNow commits a batch on the goroutine of its caller. It has one lane, so that a large
+// import takes at most one of several writers.
+func (w *writer) commitNow(ctx context.Context, batch []*call) error {
+	select {
+	case w.lane <- struct{}{}:
+	case <-ctx.Done():
+		return dibs.Unavailable(ctx.Err())
+	case <-w.closing:
+		return dibs.Unavailable(dibs.ErrClosed)
+	}
+	defer func() { <-w.lane }()
+	for _, c := range batch {
+		if traces(w.observer) {
+			c.ctx = ctx
+		}
+		c.state.Store(callTaken)
+	}
+	w.commit(batch)
+	return nil
 }
 
 func (w *writer) commitBy(committer *committer, batch []*call) {

@@ -111,9 +111,26 @@ func (w *world) drawReserve() dibs.Reserve {
 	}
 }
 
+// drawImport draws a name that is active or an alias, of now or of an earlier time.
+func (w *world) drawImport() dibs.Import {
+	c := dibs.Import{Namespace: w.drawNamespace(), Value: w.drawValue(), Entity: w.drawEntity()}
+	switch draw(w, "import", "new", "again", "alias") {
+	case "again":
+		key, name := w.drawKey(wasOwned)
+		c.Namespace, c.Value, c.Entity = key.Namespace, w.spelled(key), maybe(w, "other", name.Owner, c.Entity)
+	case "alias":
+		key, name := w.drawKey(isOwned)
+		c.Namespace, c.AliasOf, c.Entity = key.Namespace, w.spelled(key), maybe(w, "other", name.Owner, c.Entity)
+	}
+	if back := draw(w, "since", 0, -1, 1, 1000, 3_600_000); back != 0 {
+		c.Since = time.UnixMilli(w.now - int64(back))
+	}
+	return c
+}
+
 // drawCommand draws a command of any kind.
 func (w *world) drawCommand() dibs.Command {
-	switch draw(w, "command", "reserve", "reserve", "claim", "confirm", "confirm", "rename", "rename", "release", "extend", "all", "first",
+	switch draw(w, "command", "reserve", "reserve", "claim", "import", "confirm", "confirm", "rename", "rename", "release", "extend", "all", "first",
 		"archive", "restore", "delete", "decommission", "transfer", "swap", "settle") {
 	case "all":
 		return w.drawReserveAll()
@@ -136,6 +153,8 @@ func (w *world) drawCommand() dibs.Command {
 			return dibs.Claim{Namespace: key.Namespace, Value: w.spelled(key), Entity: maybe(w, "other", name.Owner, w.drawEntity())}
 		}
 		return dibs.Claim{Namespace: w.drawNamespace(), Value: w.drawValue(), Entity: w.drawEntity()}
+	case "import":
+		return w.drawImport()
 	case "rename":
 		return w.drawRename()
 	case "archive":

@@ -201,6 +201,8 @@ func (m *Model) one(p dibs.Principal, command dibs.Command) (Result, *Refusal) {
 		return m.release(p, c)
 	case dibs.Claim:
 		return m.claim(p, c)
+	case dibs.Import:
+		return m.enter(p, c)
 	case dibs.Rename:
 		return m.rename(p, c)
 	case dibs.Archive:

@@ -16,6 +16,14 @@ func (m *Model) malformed(p dibs.Principal, command dibs.Command) *Refusal {
 	case dibs.Claim:
 		_, refused := m.wanted(c.Namespace, c.Value)
 		return refused
+	case dibs.Import:
+		if _, refused := m.wanted(c.Namespace, c.Value); refused != nil {
+			return refused
+		}
+		if c.AliasOf != "" {
+			_, refused := m.address(c.Namespace, c.AliasOf)
+			return refused
+		}
 	case dibs.Rename:
 		if _, refused := m.wanted(c.Namespace, c.Value); refused != nil {
 			return refused

@@ -137,14 +137,16 @@ func (m *Model) actives(namespace string, entity dibs.Entity) []Key {
 }
 
 // demote makes an active name an alias.
-func (m *Model) demote(key Key) {
+func (m *Model) demote(key Key) { m.demoteSince(key, m.now) }
+
+func (m *Model) demoteSince(key Key, at int64) {
 	name := m.names[key]
 	name.State = dibs.Alias
 	name.Until = 0
 	if retention := m.policies[key.Namespace].AliasRetention; retention > 0 {
 		name.Until = m.now + retention.Milliseconds()
 	}
-	m.put(key, name, m.now)
+	m.put(key, name, at)
 }
 
 // giveUp ends an entity's ownership of a name, at a time.
@@ -166,6 +168,10 @@ func (m *Model) giveUp(key Key, at int64) (locked bool) {
 // own makes a name an entity's active one. Line is the line that it continues; zero
 // begins a new one.
 func (m *Model) own(key Key, name Name, entity dibs.Entity, line int) {
+	m.ownSince(key, name, entity, line, m.now)
+}
+
+func (m *Model) ownSince(key Key, name Name, entity dibs.Entity, line int, at int64) {
 	if line == 0 {
 		m.lines++
 		line = m.lines
@@ -179,5 +185,5 @@ func (m *Model) own(key Key, name Name, entity dibs.Entity, line int) {
 	name.Confirmed = true
 	name.Established = true
 	m.revive(m.owner(key.Namespace, entity))
-	m.put(key, name, m.now)
+	m.put(key, name, at)
 }

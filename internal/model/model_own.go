@@ -39,6 +39,53 @@ func (m *Model) take(p dibs.Principal, key Key, value string, entity dibs.Entity
 	m.own(key, Name{Value: m.written(key, value), Epoch: m.nextEpoch(key), Principal: p.Name, Began: m.now, Spent: m.spent(key, m.names[key].EndedAt)}, entity, line)
 }
 
+// enter is the Import of a name.
+func (m *Model) enter(p dibs.Principal, c dibs.Import) (Result, *Refusal) {
+	key, refused := m.wanted(c.Namespace, c.Value)
+	if refused != nil {
+		return Result{}, refused
+	}
+	owner, name := m.owner(c.Namespace, c.Entity), m.names[key]
+	if owns(name, c.Entity) {
+		if (name.State == dibs.Alias) != (c.AliasOf != "") {
+			return Result{}, refuse(dibs.CodeEntityHasName)
+		}
+		return Result{Replayed: true, Keys: []Key{key}, Version: m.entities[owner].Version}, nil
+	}
+	if refused := m.free(key, c.Entity); refused != nil {
+		return Result{}, refused
+	}
+	if m.entities[owner].Archived {
+		return Result{}, refuse(dibs.CodeEntityArchived)
+	}
+	at := m.now
+	if !c.Since.IsZero() {
+		if at = c.Since.UnixMilli(); at > m.now {
+			return Result{}, refuse(dibs.CodeInvalidValue)
+		}
+		at = max(at, name.EndedAt) // a past stays sorted
+	}
+	line := 0
+	if c.AliasOf != "" {
+		to, _ := m.address(c.Namespace, c.AliasOf)
+		if m.names[to].State != dibs.Active || m.names[to].Owner != c.Entity {
+			return Result{}, refuse(dibs.CodeNotOwner)
+		}
+		line = m.names[to].Line
+	} else if !m.policies[c.Namespace].ManyPerEntity && len(m.actives(c.Namespace, c.Entity)) > 0 {
+		return Result{}, refuse(dibs.CodeEntityHasName)
+	}
+	if refused := m.crowded(key); refused != nil {
+		return Result{}, refused
+	}
+	fresh := Name{Value: m.written(key, c.Value), Epoch: m.nextEpoch(key), Principal: p.Name, Began: at, Spent: m.spent(key, name.EndedAt)}
+	m.ownSince(key, fresh, c.Entity, line, at)
+	if c.AliasOf != "" {
+		m.demoteSince(key, at)
+	}
+	return Result{Keys: []Key{key}, Version: m.entities[owner].Version}, nil
+}
+
 func (m *Model) rename(p dibs.Principal, c dibs.Rename) (Result, *Refusal) {
 	key, refused := m.wanted(c.Namespace, c.Value)
 	if refused != nil {

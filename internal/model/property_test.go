@@ -146,6 +146,8 @@ func (w *world) versionAfter(command dibs.Command, version uint64) uint64 {
 	switch c := command.(type) {
 	case dibs.Claim:
 		return w.version(scopes[c.Namespace], version)
+	case dibs.Import:
+		return w.version(scopes[c.Namespace], version)
 	case dibs.Rename:
 		return w.version(scopes[c.Namespace], version)
 	case dibs.Decommission:

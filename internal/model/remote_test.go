@@ -39,7 +39,7 @@ func callerOf(_ context.Context, key string) (access.Caller, error) {
 	}
 	verbs := []access.Verb{access.Read, access.Watch, access.Hold, access.Own}
 	if key == bob.Name {
-		verbs = append(verbs, access.ActForOthers, access.Operate)
+		verbs = append(verbs, access.ActForOthers, access.Operate, access.Import)
 	}
 	return access.Caller{Name: key, Grants: []access.Grant{{Verbs: verbs, Namespaces: []string{"*"}}}}, nil
 }
@@ -71,11 +71,17 @@ func (r *remote) Apply(ctx context.Context, request dibs.ApplyRequest) ([]dibs.R
 	return got, err
 }
 
+// ImportAll is not drawn: Import is.
+func (r *remote) ImportAll(ctx context.Context, request dibs.ImportRequest) ([]dibs.Imported, error) {
+	return r.client(request.Principal.Name).ImportAll(ctx, request)
+}
+
 // takesMore reports whether a request has a command that needs a right its key lacks.
 func (r *remote) takesMore(request dibs.ApplyRequest) bool {
 	return !request.Principal.Has(dibs.Operate) && slices.ContainsFunc(request.Commands, func(c dibs.Command) bool {
-		_, is := c.(dibs.Settle)
-		return is
+		_, settles := c.(dibs.Settle)
+		_, imports := c.(dibs.Import)
+		return settles || imports
 	})
 }
 

@@ -27,6 +27,7 @@ var wellFormed = []dibs.Command{
 	coretest.Rename("slug", "x", coretest.User1),
 	dibs.Archive{Entity: coretest.User1},
 	dibs.Restore{Entity: coretest.User1},
+	dibs.Import{Namespace: "slug", Value: "x", Entity: coretest.User1},
 	dibs.Delete{Entity: coretest.User1},
 	coretest.Decommission("slug", "x", coretest.User1),
 	dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.User1, To: coretest.User2},

@@ -206,7 +206,7 @@ func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
 	r.epochs = make(map[uint64]bool)
 	for i := range history {
 		e := &history[i]
-		if e.Kind == dibs.EventReserved || e.Kind == dibs.EventClaimed {
+		if beginsEpoch(e.Kind) {
 			r.row = false
 		}
 		if epochs[e.Epoch] {

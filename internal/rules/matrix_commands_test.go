@@ -46,6 +46,10 @@ func (c cell) rename(f *coretest.Fixture, token string, entity dibs.Entity) outc
 	return apply(f, r)
 }
 
+func (c cell) importName(entity dibs.Entity, aliasOf string) outcome {
+	return apply(c.ann, dibs.Import{Namespace: c.ns, Value: "x", Entity: entity, AliasOf: aliasOf})
+}
+
 func (c cell) all(f *coretest.Fixture, token string, entity dibs.Entity) outcome {
 	x, z := reserveFor(c.ns, "", entity), coretest.Reserve(c.ns, "z", "")
 	return apply(f, dibs.ReserveAll{Reservations: []dibs.Reserve{x, z}, Token: token})
@@ -159,6 +163,11 @@ var matrixCommands = map[string]func(c cell) outcome{
 	"claim-own":        func(c cell) outcome { return apply(c.ann, coretest.Claim(c.ns, "x", coretest.User1)) },
 	"claim-fresh":      func(c cell) outcome { return apply(c.ann, coretest.Claim(c.ns, "x", coretest.User3)) },
 	"claim-named":      func(c cell) outcome { return apply(c.ann, coretest.Claim(c.ns, "x", coretest.User2)) },
+	"import-own":       func(c cell) outcome { return c.importName(coretest.User1, "") },
+	"import-fresh":     func(c cell) outcome { return c.importName(coretest.User3, "") },
+	"import-named":     func(c cell) outcome { return c.importName(coretest.User2, "") },
+	"import-alias":     func(c cell) outcome { return c.importName(coretest.User2, "y") },
+	"import-astray":    func(c cell) outcome { return c.importName(coretest.User3, "y") },
 	"rename-own":       func(c cell) outcome { return c.rename(c.ann, "", coretest.User1) },
 	"rename-own-right": func(c cell) outcome { return c.rename(c.ann, coretest.Token1, coretest.User1) },
 	"rename-none":      func(c cell) outcome { return c.rename(c.ann, "", coretest.User2) },
@@ -204,7 +213,7 @@ var matrixTables = []string{
 	// x as the only candidate.
 	reserveColumns("first", reserveTable, "EXPIRED"),
 	holdTable, confirmTable, replaceTable,
-	claimTable, renameTable, entityTable, exchangeTable,
+	claimTable, importTable, renameTable, entityTable, exchangeTable,
 	settleTable, readTable,
 }
 
@@ -381,6 +390,33 @@ held-out         TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held
 back-in          ok:active+1    TAKEN/quarantined  TAKEN/quarantined  ok:active+1    ok:active+1
 spent            ok:active+1    ok:active+1        HASNAME            ok:active+1    ok:active+1
 spent-held       TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held     TAKEN/held
+`
+
+// Import for each user, and as an alias of y, which is the name of user/2.
+const importTable = `
+state            import-own     import-fresh       import-named       import-alias       import-astray
+absent           ok:active+1    ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+released         ok:active+1    ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+expired          ok:active+1    ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+held             TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held
+held-for         TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held
+lapsed           ok:active+1    ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+suspect          TAKEN/suspect  TAKEN/suspect      TAKEN/suspect      TAKEN/suspect      TAKEN/suspect
+suspect-unswept  TAKEN/suspect  TAKEN/suspect      TAKEN/suspect      TAKEN/suspect      TAKEN/suspect
+active           replay:active  TAKEN/in_use       TAKEN/in_use       TAKEN/in_use       TAKEN/in_use
+claimed          replay:active  TAKEN/in_use       TAKEN/in_use       TAKEN/in_use       TAKEN/in_use
+archived         replay:active  TAKEN/in_use       TAKEN/in_use       TAKEN/in_use       TAKEN/in_use
+deleting         TAKEN/in_use   TAKEN/in_use       TAKEN/in_use       TAKEN/in_use       TAKEN/in_use
+alias            HASNAME        TAKEN/in_use       TAKEN/in_use       TAKEN/in_use       TAKEN/in_use
+alias-over       HASNAME        ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+alias-archived   HASNAME        TAKEN/in_use       TAKEN/in_use       TAKEN/in_use       TAKEN/in_use
+given-up         ok:active+1    ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+quarantined      ok:active+1    TAKEN/quarantined  TAKEN/quarantined  TAKEN/quarantined  TAKEN/quarantined
+quarantine-over  ok:active+1    ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+held-out         TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held
+back-in          ok:active+1    TAKEN/quarantined  TAKEN/quarantined  TAKEN/quarantined  TAKEN/quarantined
+spent            ok:active+1    ok:active+1        HASNAME            ok:alias+1         NOTOWNER
+spent-held       TAKEN/held     TAKEN/held         TAKEN/held         TAKEN/held         TAKEN/held
 `
 
 // Rename to x by user/2, which has another name.

@@ -203,9 +203,12 @@ func nameRef(scope string, id dibs.ID) dibs.Ref {
 }
 
 // save stores the name with an event of this kind.
-func (v *view) save(n *nameState, kind dibs.EventKind) {
+func (v *view) save(n *nameState, kind dibs.EventKind) { v.saveSince(n, kind, v.now) }
+
+// saveSince is save for an event of an earlier date.
+func (v *view) saveSince(n *nameState, kind dibs.EventKind, at dibs.Instant) {
 	v.saveLapses(n)
-	v.record(n, kind, v.now, v.actor, n.snapshot())
+	v.record(n, kind, at, v.actor, n.snapshot())
 	v.store(n)
 }
 
@@ -247,7 +250,7 @@ func (v *view) record(n *nameState, kind dibs.EventKind, at dibs.Instant, actor 
 		Rev: n.Rev, Epoch: after.Epoch, Before: n.before, After: after, Scope: n.Scope, Entity: after.Entity,
 		Actor: actor, CorrelationID: n.CorrelationID,
 	}
-	if kind == dibs.EventReserved || kind == dibs.EventClaimed {
+	if beginsEpoch(kind) {
 		e.Meta = n.Meta
 	}
 	if i, changed := v.find(entityRef(n.Scope, after.Entity)); changed {
@@ -255,6 +258,11 @@ func (v *view) record(n *nameState, kind dibs.EventKind, at dibs.Instant, actor 
 	}
 	v.events = append(v.events, e)
 	n.before = after
+}
+
+// beginsEpoch reports whether an event of this kind is the first of an epoch, which has the meta.
+func beginsEpoch(kind dibs.EventKind) bool {
+	return kind == dibs.EventReserved || kind == dibs.EventClaimed || kind == dibs.EventImported
 }
 
 // snapshot returns the part of the record that events show.

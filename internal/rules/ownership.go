@@ -107,11 +107,7 @@ func (v *view) makeActive(old, n *nameState, e entityState, t *target, kind dibs
 	}
 	if old != nil {
 		delete(e.Active, old.slot())
-		old.State, old.Line = dibs.Alias, line
-		old.Terms.Many, old.Terms.Quarantine = t.policy.ManyPerEntity, t.policy.Quarantine
-		if t.policy.AliasRetention > 0 {
-			old.Until = v.now.Add(t.policy.AliasRetention)
-		}
+		v.makeAlias(old, t, line)
 	}
 	v.activate(n, e, t, line)
 	v.saveEntity(e)
@@ -119,6 +115,15 @@ func (v *view) makeActive(old, n *nameState, e entityState, t *target, kind dibs
 		v.save(old, dibs.EventDemoted)
 	}
 	v.save(n, kind)
+}
+
+// makeAlias makes n an alias of the active name with this line, without saving it.
+func (v *view) makeAlias(n *nameState, t *target, line dibs.ID) {
+	n.State, n.Line, n.Until = dibs.Alias, line, 0
+	n.Terms.Many, n.Terms.Quarantine = t.policy.ManyPerEntity, t.policy.Quarantine
+	if t.policy.AliasRetention > 0 {
+		n.Until = v.now.Add(t.policy.AliasRetention)
+	}
 }
 
 // activate makes n an active name of the entity, without saving either.

@@ -237,6 +237,8 @@ func (p *preparer) prepare(command dibs.Command) decision {
 		return p.release(c)
 	case dibs.Claim:
 		return p.claim(c)
+	case dibs.Import:
+		return p.importName(c)
 	case dibs.Rename:
 		return p.rename(c)
 	case dibs.Archive:
@@ -302,6 +304,8 @@ func Locations(command dibs.Command) []Location {
 	case dibs.Release:
 		return ofReservation(c.ID)
 	case dibs.Claim:
+		return inNamespace(c.Namespace)
+	case dibs.Import:
 		return inNamespace(c.Namespace)
 	case dibs.Rename:
 		return inNamespace(c.Namespace)

@@ -42,6 +42,7 @@ func (s *Server) registerCommands() {
 	registerOnReservation(s, "settle", "End a suspect: a hold that ended, and whose entity may have been saved", settle)
 
 	register(s, s.operation(http.MethodPost, "/v1/claims", "claim", "Take a free name for an entity at once", tagNames, 201, 409, 422), s.claim)
+	register(s, s.operation(http.MethodPost, "/v1/imports", "import", "Bring names from another system", tagNames, 422), s.importNames)
 	register(s, s.operation(http.MethodPost, namePath+"/decommission", "decommission", "Give up one name of an entity", tagNames, 404, 422), s.decommission)
 	register(s, s.operation(http.MethodPost, namePath+"/transfer", "transfer", "Give one name of an entity to another entity", tagNames, 404, 409, 422), s.transfer)
 	register(s, s.operation(http.MethodPost, "/v1/swap", "swap", "Let two entities exchange names", tagNames, 409, 422), s.swap)

@@ -11,7 +11,7 @@ import (
 // Command is one command of a list: its op, and the members that the command's own call has
 // in body and path. Members that the op does not have are refused.
 type Command struct {
-	Op string `json:"op" enum:"reserve,reserveAll,reserveFirst,extend,confirm,release,claim,rename,archive,restore,delete,decommission,transfer,swap,settle,rekey" doc:"The command."`
+	Op string `json:"op" enum:"reserve,reserveAll,reserveFirst,extend,confirm,release,claim,import,rename,archive,restore,delete,decommission,transfer,swap,settle,rekey" doc:"The command."`
 
 	Namespace        string            `json:"namespace,omitempty"`
 	Value            string            `json:"value,omitempty"`
@@ -31,6 +31,8 @@ type Command struct {
 	ReservationID string  `json:"reservationId,omitempty"`
 	Replace       bool    `json:"replace,omitempty"`
 	Replaces      string  `json:"replaces,omitempty" doc:"For confirm and rename: the value to replace, if an entity may have many."`
+	AliasOf       string  `json:"aliasOf,omitempty" doc:"For import: the active name to which this one redirects."`
+	Since         string  `json:"since,omitempty" doc:"For import: when the entity got the name, in RFC 3339."`
 	IfVersion     uint64  `json:"ifVersion,omitempty"`
 	Scope         string  `json:"scope,omitempty"`
 	From          *Entity `json:"from,omitempty"`

@@ -30,6 +30,7 @@ var commandTypes = func() map[string]reflect.Type {
 		dibs.Confirm{},
 		dibs.Release{},
 		dibs.Claim{},
+		dibs.Import{},
 		dibs.Rename{},
 		dibs.Archive{},
 		dibs.Restore{},

@@ -185,7 +185,7 @@ func (r Result) Result() (dibs.Result, error) {
 // EventKinds returns all kinds of event.
 func EventKinds() []dibs.EventKind {
 	return []dibs.EventKind{
-		dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventReleased, dibs.EventExpired,
+		dibs.EventReserved, dibs.EventExtended, dibs.EventConfirmed, dibs.EventClaimed, dibs.EventImported, dibs.EventReleased, dibs.EventExpired,
 		dibs.EventSuspected, dibs.EventDemoted, dibs.EventRevived, dibs.EventRespelled, dibs.EventGivenUp, dibs.EventUnlocked,
 		dibs.EventTransferred, dibs.EventMoved, dibs.EventForgotten, dibs.EventArchived, dibs.EventRestored, dibs.EventDeleted,
 	}

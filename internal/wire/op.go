@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -123,6 +124,18 @@ var ops = map[string]op{
 			Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
 		}, nil
 	}),
+	"import": define(func(c dibs.Import) (Command, error) {
+		return Command{
+			Namespace: c.Namespace, Value: c.Value, Entity: EntityOf(c.Entity), AliasOf: c.AliasOf, Since: FormatTime(c.Since),
+			CorrelationID: c.CorrelationID, Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
+		}, nil
+	}, func(c Command) (dibs.Import, error) {
+		since, err := readSince(c.Since)
+		return dibs.Import{
+			Namespace: c.Namespace, Value: c.Value, Entity: c.Entity.Entity(), AliasOf: c.AliasOf, Since: since,
+			CorrelationID: c.CorrelationID, Meta: c.Meta, Field: c.Field, OverrideReserved: c.OverrideReserved,
+		}, err
+	}),
 	"rename": define(func(c dibs.Rename) (Command, error) {
 		return Command{
 			Namespace: c.Namespace, Value: c.Value, Entity: EntityOf(c.Entity), Replaces: c.From, Token: c.Token, IfVersion: c.IfVersion,
@@ -170,6 +183,18 @@ func writeReserveAll(c dibs.ReserveAll) (Command, error) {
 		w.Reservations = append(w.Reservations, ReserveOf(r))
 	}
 	return w, nil
+}
+
+// readSince reads when an entity got a name; empty means that it is not said.
+func readSince(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	since, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, &dibs.Error{Code: dibs.CodeInvalidValue, Field: "since", Message: fmt.Sprintf("since is %q: write a time like 2026-03-01T12:00:00Z", text)}
+	}
+	return since, nil
 }
 
 // readSettle leaves a missing outcome to the registry, which refuses it.

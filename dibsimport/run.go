@@ -1,0 +1,305 @@
+package dibsimport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/calldibs/dibs"
+)
+
+// OnConflict says what happens to a row whose name is taken, by an earlier row or in the registry.
+type OnConflict string
+
+// What can happen to such a row.
+const (
+	First  OnConflict = "first"  // the first row gets the name; later ones are lost
+	Suffix OnConflict = "suffix" // later ones get the name with a number: name-2, name-3
+	Skip   OnConflict = "skip"   // no row gets a name that several want
+	Fail   OnConflict = "fail"   // nothing is imported if any row would be lost
+)
+
+// Options are the options of Run.
+type Options struct {
+	Mapping    Mapping
+	OnConflict OnConflict // empty means First
+	Plan       *Report    // of a [Plan] of the same source; Skip and Fail need it
+
+	// Lost is told of each row that is not imported. Nil means that only the report counts them.
+	Lost func(Lost) error
+	// Progress is told the report so far, after each batch. Nil means no one.
+	Progress func(Report)
+}
+
+// Lost is a row that was not imported.
+type Lost struct {
+	Row
+	Err     *dibs.Error // why
+	Columns []string    // of the source, in order
+	Other   string      // where the source has the row with the same name; empty if it is none of the source
+}
+
+// Report is what an import did.
+type Report struct {
+	Rows      int `json:"rows"`      // that were read
+	Imported  int `json:"imported"`  // names that are new in the registry
+	Unchanged int `json:"unchanged"` // names that their owners had already
+	Suffixed  int `json:"suffixed"`  // of all names, those that got a number
+	Archived  int `json:"archived"`  // entities that were archived
+	Lost      int `json:"lost"`      // rows that were not imported
+
+	// contested are the rows of a plan that want a name which another row wants too.
+	contested map[string]bool
+}
+
+// Complete reports whether every row was imported.
+func (r Report) Complete() bool { return r.Lost == 0 }
+
+// ErrRefused is returned by Run with Fail if the plan says that rows would be lost.
+var ErrRefused = errors.New("some rows would be lost, so none was imported")
+
+var errNoPlan = errors.New("dibsimport: Skip and Fail need the Plan of the same source")
+
+// batchSize is how many rows are entered at once.
+const batchSize = 1000
+
+// Run enters the rows of a source in order. Rows that need others first come last: aliases after
+// active names, and the archiving of entities after both. It stops at the first record that cannot
+// be read, and at the first error of the registry; the rows before stay, and another Run goes on.
+func Run(ctx context.Context, registry *dibs.Registry, source Source, options Options) (Report, error) {
+	switch {
+	case options.OnConflict != Skip && options.OnConflict != Fail:
+		options.Plan = nil
+	case options.Plan == nil:
+		return Report{}, errNoPlan
+	case options.OnConflict == Fail && !options.Plan.Complete():
+		return Report{}, ErrRefused
+	}
+	r := &runner{ctx: ctx, registry: registry, Options: options}
+	return r.run(source)
+}
+
+// Plan says what Run would do: it enters the rows into a scratch registry. Lost is told of each row
+// that Run would lose. With Skip it is told of rows that come too late; Run loses the first ones too.
+func Plan(ctx context.Context, scratch *Scratch, source Source, options Options) (Report, error) {
+	r := &runner{ctx: ctx, registry: scratch.registry, Options: options, planning: true}
+	r.Options.Plan, r.report.contested = nil, make(map[string]bool)
+	return r.run(source)
+}
+
+type runner struct {
+	Options
+	ctx      context.Context
+	registry *dibs.Registry
+	planning bool // the registry is a scratch one
+	report   Report
+	resolved bool // the mapping is
+	columns  []string
+	batch    []Row
+	later    spool // rows that need others first
+	suffixes suffixes
+}
+
+func (r *runner) run(source Source) (Report, error) {
+	defer r.later.close()
+	err := r.readAll(source)
+	if err == nil {
+		err = r.finish()
+	}
+	return r.report, err
+}
+
+func (r *runner) readAll(source Source) error {
+	for {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		record, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			return r.flush()
+		}
+		if err == nil {
+			err = r.read(source, record)
+		}
+		if err != nil { // the rows before it are good
+			return errors.Join(r.flush(), err)
+		}
+	}
+}
+
+func (r *runner) read(source Source, record Record) (err error) {
+	mapping := r.Mapping
+	switch columns := source.Columns(); {
+	case columns == nil:
+		r.columns = slices.Sorted(maps.Keys(record.Fields))
+		mapping = mapping.guess(r.columns)
+	case !r.resolved:
+		if mapping, err = mapping.Resolve(columns); err != nil {
+			return err
+		}
+		r.Mapping, r.columns, r.resolved = mapping, columns, true
+	}
+	r.report.Rows++
+	row, err := mapping.row(record)
+	switch {
+	case err != nil:
+		row.unreadable = &dibs.Error{Code: dibs.CodeInvalidValue, Namespace: row.Namespace, Message: err.Error()}
+	case row.AliasOf != "":
+		return r.later.add(row)
+	case row.Archived:
+		archive := row
+		archive.Value = ""
+		if err := r.later.add(archive); err != nil {
+			return err
+		}
+	}
+	return r.add(row)
+}
+
+// finish enters the aliases, and then archives entities: an archived one gets no name.
+func (r *runner) finish() error {
+	var archive spool
+	defer archive.close()
+	err := r.later.each(func(row Row) error {
+		if row.Archived {
+			archived := row
+			archived.Value = ""
+			if err := archive.add(archived); err != nil {
+				return err
+			}
+		}
+		if row.Value == "" {
+			return nil
+		}
+		return r.add(row)
+	})
+	if err == nil {
+		err = r.flush()
+	}
+	if err == nil {
+		err = archive.each(r.archive)
+	}
+	return err
+}
+
+func (r *runner) archive(row Row) error {
+	result, err := r.registry.Archive(r.ctx, dibs.Archive{Scope: dibs.ScopeOf(row.Namespace), Entity: row.Entity})
+	if refused, ok := errors.AsType[*dibs.Error](err); ok && refused.Code == dibs.CodeEntityNotFound {
+		return nil // its name was lost, which was told
+	}
+	if err == nil && !result.Replayed {
+		r.report.Archived++
+	}
+	return err
+}
+
+func (r *runner) add(row Row) error {
+	if r.Options.Plan != nil && r.Options.Plan.contested[row.Where] {
+		return r.lose(row, &dibs.Error{
+			Code: dibs.CodeNameTaken, Namespace: row.Namespace, Message: "several rows want this name, and none gets it",
+		}, "")
+	}
+	if r.planning {
+		row.CorrelationID = row.Where // so that a later row with the same name finds this one
+	}
+	if r.batch = append(r.batch, row); len(r.batch) < batchSize {
+		return nil
+	}
+	return r.flush()
+}
+
+// flush enters the rows that were read.
+func (r *runner) flush() error {
+	rows := r.batch
+	r.batch = nil
+	for len(rows) > 0 {
+		taken, err := r.enter(rows)
+		if err != nil {
+			return err
+		}
+		rows = taken
+	}
+	if r.Progress != nil {
+		r.Progress(r.report)
+	}
+	return nil
+}
+
+// enter enters rows, and returns those to try again with another suffix.
+func (r *runner) enter(rows []Row) (again []Row, err error) {
+	var request dibs.ImportRequest
+	for _, row := range rows {
+		if row.unreadable == nil {
+			request.Imports = append(request.Imports, row.Import)
+		}
+	}
+	var results []dibs.Imported
+	if len(request.Imports) > 0 {
+		if results, err = r.registry.ImportAll(r.ctx, request); err != nil {
+			return nil, fmt.Errorf("%s to %s: %w", rows[0].Where, rows[len(rows)-1].Where, err)
+		}
+	}
+	for _, row := range rows {
+		if row.unreadable != nil {
+			err = r.lose(row, row.unreadable, "")
+		} else {
+			var next bool
+			if next, err = r.entered(&row, results[0]); next {
+				again = append(again, row)
+			}
+			results = results[1:]
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return again, nil
+}
+
+// entered counts or loses a row, or gives it the next name to try.
+func (r *runner) entered(row *Row, result dibs.Imported) (again bool, err error) {
+	switch {
+	case result.Err == nil:
+		r.count(*row, result)
+		return false, nil
+	case r.OnConflict == Suffix && result.Err.Code == dibs.CodeNameTaken && r.suffixes.next(row):
+		return true, nil
+	default:
+		return false, r.refused(*row, result.Err)
+	}
+}
+
+func (r *runner) count(row Row, result dibs.Imported) {
+	if result.Replayed {
+		r.report.Unchanged++
+	} else {
+		r.report.Imported++
+	}
+	if r.suffixes.entered(row) {
+		r.report.Suffixed++
+	}
+}
+
+// refused loses a row. A plan also finds out which row has the name.
+func (r *runner) refused(row Row, refusal *dibs.Error) error {
+	other := ""
+	if r.planning && refusal.Code == dibs.CodeNameTaken {
+		name, err := r.registry.Get(r.ctx, dibs.Lookup{Namespace: row.Namespace, Value: row.Value})
+		if err == nil && name.CorrelationID != "" {
+			other = name.CorrelationID
+			r.report.contested[row.Where], r.report.contested[other] = true, true
+		}
+	}
+	return r.lose(row, refusal, other)
+}
+
+func (r *runner) lose(row Row, refusal *dibs.Error, other string) error {
+	r.report.Lost++
+	if r.Options.Lost == nil {
+		return nil
+	}
+	return r.Options.Lost(Lost{Row: row, Columns: r.columns, Err: refusal, Other: other})
+}

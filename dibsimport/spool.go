@@ -1,0 +1,112 @@
+package dibsimport
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/calldibs/dibs"
+)
+
+// spool keeps rows in a temporary file until they can be entered. The zero spool is empty.
+type spool struct {
+	file *os.File
+	out  *bufio.Writer
+	json *json.Encoder
+}
+
+func (s *spool) add(row Row) error {
+	if s.file == nil {
+		file, err := os.CreateTemp("", "dibs-import-*")
+		if err != nil {
+			return err
+		}
+		_ = os.Remove(file.Name()) // the open file stays, and no crash leaves it behind
+		s.file, s.out = file, bufio.NewWriter(file)
+		s.json = json.NewEncoder(s.out)
+	}
+	return s.json.Encode(row)
+}
+
+// each calls do for each row, in order.
+func (s *spool) each(do func(Row) error) error {
+	if s.file == nil {
+		return nil
+	}
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	rows := json.NewDecoder(bufio.NewReader(s.file))
+	for {
+		var row Row
+		err := rows.Decode(&row)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = do(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+}
+
+// suffixes gives numbers to names that are taken. A name that many rows want gets the next number
+// at once.
+type suffixes struct {
+	wanted map[string]int // the number to try next, by namespace and value; forgotten when it grows large
+}
+
+// maxWanted is how many names suffixes remembers, and maxSuffix up to which number it tries.
+const (
+	maxWanted = 100_000
+	maxSuffix = 100_000
+)
+
+// next gives the row the next name to try. It reports whether there is one.
+func (s *suffixes) next(row *Row) bool {
+	if row.original == "" {
+		row.original, row.suffix = row.Value, 1
+	}
+	if len(s.wanted) >= maxWanted || s.wanted == nil {
+		s.wanted = make(map[string]int)
+	}
+	row.suffix = max(row.suffix+1, s.wanted[row.nameKey()])
+	row.Value = fmt.Sprintf("%s-%d", row.original, row.suffix)
+	return row.suffix <= maxSuffix
+}
+
+// entered notes that a row got its name. It reports whether the name has a number.
+func (s *suffixes) entered(row Row) bool {
+	if row.original == "" {
+		return false
+	}
+	s.wanted[row.nameKey()] = row.suffix + 1
+	return true
+}
+
+func (r *Row) nameKey() string { return r.Namespace + ":" + r.original }
+
+// Scratch is a registry that decides like another one and changes nothing of it.
+type Scratch struct {
+	registry *dibs.Registry
+	folder   string
+}
+
+// Close removes what the scratch registry has stored.
+func (s *Scratch) Close() error {
+	return errors.Join(s.registry.Close(), os.RemoveAll(s.folder))
+}

@@ -1,0 +1,390 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsimport"
+	"github.com/calldibs/dibs/internal/sqlsource"
+	"github.com/calldibs/dibs/internal/wire"
+)
+
+// importing is one run of "dibs import".
+type importing struct {
+	session *session
+	file    string // - for stdin
+	format  string
+	from    string // a database in place of the file
+	query   string
+	dryRun  bool
+	lost    string // the file for rows that are not imported
+	options dibsimport.Options
+
+	progress progress
+	examples []dibsimport.Lost // the first rows that are not imported, for the terminal
+}
+
+// maxExamples is how many rows that were not imported a terminal shows.
+const maxExamples = 20
+
+func (s *session) importCommand() *cobra.Command {
+	i := &importing{session: s}
+	cmd := s.command("import", func(ctx context.Context, args []string) (*answer, error) {
+		i.file = strings.Join(args, "")
+		return i.run(ctx)
+	})
+	flags, m := cmd.Flags(), &i.options.Mapping
+	flags.StringVar(&m.Namespace, "namespace", "", "the `namespace` of all names")
+	flags.StringVar(&m.EntityType, "entity-type", "", "the `type` of all entities, such as user")
+	flags.StringVar(&m.Value, "value", "", "the `column` with the name")
+	flags.StringVar(&m.EntityID, "entity-id", "", "the `column` with the id of the owner")
+	flags.StringVar(&m.NamespaceColumn, "namespace-column", "", "the `column` with the namespace")
+	flags.StringVar(&m.EntityTypeColumn, "entity-type-column", "", "the `column` with the type of the owner")
+	flags.StringVar(&m.AliasOf, "alias-of", "", "the `column` with the active name that an old name redirects to")
+	flags.StringVar(&m.Archived, "archived", "", "the `column` that says whether the owner is archived")
+	flags.StringVar(&m.Since, "since", "", "the `column` with the time at which the owner got the name")
+	flags.BoolVar(&m.OverrideReserved, "override-reserved", false, "import reserved words too")
+	flags.StringVar(&i.format, "format", "", "csv, tsv or jsonl (default: by the file's `ending`)")
+	flags.StringVar(&i.from, "from", "", "read from this `database`: postgres://…, mysql://… or sqlite:file")
+	flags.StringVar(&i.query, "query", "", "the `SQL` query on --from, with an ORDER BY")
+	flags.StringVar((*string)(&i.options.OnConflict), "on-conflict", string(dibsimport.Fail), "what to do if a name is taken: fail, skip, first or suffix")
+	flags.StringVar(&i.lost, "lost", "", "write rows that are not imported to this `file`, .csv or .jsonl, to be edited and imported again")
+	flags.BoolVar(&i.dryRun, "dry-run", false, "show what would be done, without doing it")
+	return cmd
+}
+
+func (i *importing) run(ctx context.Context) (*answer, error) {
+	if err := i.check(); err != nil {
+		return nil, err
+	}
+	target, err := i.session.target()
+	if err != nil {
+		return nil, err
+	}
+	if i.from == "" && i.file == "-" {
+		remove, err := i.keepStdin()
+		if err != nil {
+			return nil, err
+		}
+		defer remove()
+	}
+	t, err := openImportTarget(ctx, i.session, target)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	report, err := i.planAndRun(ctx, t)
+	i.progress.end()
+	_, unclear := errors.AsType[*dibsimport.MappingError](err)
+	switch {
+	case errors.Is(err, dibsimport.ErrRefused):
+		return i.answer(report, true), exitError{ExitTaken}
+	case unclear:
+		return nil, usage("%w: name them with flags, see dibs import --help", err)
+	case err != nil && report.Imported > 0 && !i.dryRun:
+		return nil, fmt.Errorf("%w\n%s: run the command again to go on", err, i.summary(report))
+	case err != nil:
+		return nil, err
+	case !report.Complete():
+		return i.answer(report, i.dryRun), exitError{ExitTaken}
+	}
+	return i.answer(report, i.dryRun), nil
+}
+
+func (i *importing) check() error {
+	switch {
+	case (i.file == "") == (i.from == ""):
+		return usage("import from a FILE, from - for stdin, or from a database with --from and --query")
+	case (i.from == "") != (i.query == ""):
+		return usage("--from and --query belong together")
+	case !slices.Contains([]dibsimport.OnConflict{dibsimport.First, dibsimport.Suffix, dibsimport.Skip, dibsimport.Fail}, i.options.OnConflict):
+		return usage("--on-conflict is %q: use fail, skip, first or suffix", i.options.OnConflict)
+	}
+	if i.from == "" {
+		i.format = cmp.Or(i.format, strings.TrimPrefix(filepath.Ext(i.file), "."))
+		if !slices.Contains([]string{"csv", "tsv", "jsonl", "ndjson"}, i.format) {
+			return usage("what is in %s? Use --format csv, tsv or jsonl", i.file)
+		}
+	}
+	return nil
+}
+
+// planAndRun makes a plan if that is wanted or needed, and then imports.
+func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dibsimport.Report, err error) {
+	needsPlan := i.options.OnConflict == dibsimport.Fail || i.options.OnConflict == dibsimport.Skip
+	if i.dryRun || needsPlan {
+		scratch, err := t.scratch()
+		if err != nil {
+			return report, err
+		}
+		defer scratch.Close()
+		writer := i.newLostFile(i.dryRun || i.options.OnConflict == dibsimport.Fail)
+		report, err = i.each(ctx, "checking", writer, func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
+			return dibsimport.Plan(ctx, scratch, source, o)
+		})
+		if err != nil || i.dryRun {
+			return report, err
+		}
+		plan := report
+		i.options.Plan = &plan
+		if i.options.OnConflict == dibsimport.Fail && !plan.Complete() {
+			return plan, dibsimport.ErrRefused
+		}
+		i.examples = nil
+	}
+	return i.each(ctx, "importing", i.newLostFile(true), func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
+		return dibsimport.Run(ctx, t.registry, source, o)
+	})
+}
+
+// each opens the source and reads all of it.
+func (i *importing) each(
+	ctx context.Context, what string, lost *lostFile, do func(dibsimport.Source, dibsimport.Options) (dibsimport.Report, error),
+) (report dibsimport.Report, err error) {
+	source, size, closeSource, err := i.open(ctx)
+	if err != nil {
+		return report, err
+	}
+	defer closeSource()
+	options := i.options
+	options.Lost = func(l dibsimport.Lost) error {
+		if len(i.examples) < maxExamples {
+			i.examples = append(i.examples, l)
+		}
+		return errors.Join(i.event("lost", lostOf(l)), lost.write(l))
+	}
+	i.progress.begin(i.session, what, size)
+	options.Progress = i.progress.tell
+	report, err = do(source, options)
+	return report, errors.Join(err, lost.close())
+}
+
+// open opens the source. Size tells how much of it was read.
+func (i *importing) open(ctx context.Context) (_ dibsimport.Source, size *measuredFile, closeSource func() error, err error) {
+	if i.from != "" {
+		db, err := sqlsource.Open(i.from)
+		if err != nil {
+			return nil, nil, nil, usage("--from: %w", err)
+		}
+		rows, err := dibsimport.Query(ctx, db, i.query)
+		if err != nil {
+			return nil, nil, nil, errors.Join(fmt.Errorf("the query: %w", err), db.Close())
+		}
+		return rows, nil, func() error { return errors.Join(rows.Close(), db.Close()) }, nil
+	}
+	file, err := os.Open(i.file)
+	if err != nil {
+		return nil, nil, nil, usage("%w", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	size = &measuredFile{Reader: file, size: info.Size()}
+	switch i.format {
+	case "csv":
+		return dibsimport.CSV(size), size, file.Close, nil
+	case "tsv":
+		return dibsimport.TSV(size), size, file.Close, nil
+	default:
+		return dibsimport.JSONLines(size), size, file.Close, nil
+	}
+}
+
+// keepStdin copies stdin to a temporary file: a plan reads it first, and then the import.
+func (i *importing) keepStdin() (remove func(), err error) {
+	file, err := os.CreateTemp("", "dibs-import-*")
+	if err != nil {
+		return nil, err
+	}
+	remove = func() { _ = os.Remove(file.Name()) }
+	_, err = io.Copy(file, i.session.Stdin)
+	if err = errors.Join(err, file.Close()); err != nil {
+		remove()
+		return nil, err
+	}
+	i.file = file.Name()
+	return remove, nil
+}
+
+// event writes an event for programs.
+func (i *importing) event(kind string, detail any) error {
+	if !i.session.json {
+		return nil
+	}
+	return i.session.encode(struct {
+		Event  string `json:"event"`
+		Detail any    `json:"detail"`
+	}{kind, detail}, "")
+}
+
+// lostRow is a row that was not imported, for programs and people.
+type lostRow struct {
+	Where   string            `json:"where"`
+	Other   string            `json:"other,omitempty"`
+	Fields  map[string]string `json:"fields"`
+	Problem *wire.Problem     `json:"problem"`
+}
+
+func lostOf(l dibsimport.Lost) lostRow {
+	return lostRow{l.Where, l.Other, l.Fields, wire.ProblemOf(l.Err)}
+}
+
+// problemText says why a row was not imported.
+func problemText(l dibsimport.Lost) string {
+	if l.Other != "" {
+		return "the same name as " + l.Other
+	}
+	return l.Err.Message
+}
+
+// lostFile writes rows that were not imported, with the columns that they had and the problem, so
+// that they can be edited and imported again. A nil lostFile writes nothing.
+type lostFile struct {
+	path    string
+	file    *os.File
+	rows    *csv.Writer
+	objects *json.Encoder
+	columns []string
+}
+
+func (i *importing) newLostFile(wanted bool) *lostFile {
+	if i.lost == "" || !wanted {
+		return nil
+	}
+	return &lostFile{path: i.lost}
+}
+
+const problemColumn = "dibs_problem"
+
+func (f *lostFile) write(l dibsimport.Lost) (err error) {
+	if f == nil {
+		return nil
+	}
+	if f.file == nil {
+		if err := f.create(l); err != nil {
+			return err
+		}
+	}
+	if f.objects != nil {
+		row := maps.Clone(l.Fields)
+		row[problemColumn] = problemText(l)
+		return f.objects.Encode(row)
+	}
+	row := make([]string, len(f.columns))
+	for i, column := range f.columns {
+		row[i] = l.Fields[column]
+	}
+	row[len(row)-1] = problemText(l)
+	return f.rows.Write(row)
+}
+
+func (f *lostFile) create(l dibsimport.Lost) (err error) {
+	if f.file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return err
+	}
+	if ext := filepath.Ext(f.path); ext == ".jsonl" || ext == ".ndjson" {
+		f.objects = json.NewEncoder(f.file)
+		return nil
+	}
+	f.rows = csv.NewWriter(f.file)
+	f.columns = append(slices.DeleteFunc(slices.Clone(l.Columns), func(c string) bool { return c == problemColumn }), problemColumn)
+	return f.rows.Write(f.columns)
+}
+
+func (f *lostFile) close() error {
+	if f == nil || f.file == nil {
+		return nil
+	}
+	var err error
+	if f.rows != nil {
+		f.rows.Flush()
+		err = f.rows.Error()
+	}
+	return errors.Join(err, f.file.Close())
+}
+
+func (i *importing) summary(r dibsimport.Report) string {
+	parts := []string{count(r.Rows, "row", "rows") + " read", thousands(r.Imported) + " imported"}
+	for _, more := range []struct {
+		n    int
+		text string
+	}{{r.Unchanged, "unchanged"}, {r.Suffixed, "with a number"}, {r.Archived, "archived"}, {r.Lost, "not imported"}} {
+		if more.n > 0 {
+			parts = append(parts, thousands(more.n)+" "+more.text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// answer returns the report; planned says that nothing was imported. With --json it is the last event.
+func (i *importing) answer(r dibsimport.Report, planned bool) *answer {
+	if i.session.json {
+		event := "done"
+		if planned {
+			event = "planned"
+		}
+		_ = i.event(event, r)
+		return nil
+	}
+	return &answer{text: func(p *printer) {
+		rows := make([][]string, len(i.examples))
+		for n, l := range i.examples {
+			rows[n] = []string{l.Where, l.Namespace, l.Value, l.Entity.String(), problemText(l)}
+		}
+		if len(rows) > 0 {
+			p.table([]string{"where", "namespace", "value", "entity", "problem"}, rows)
+			if more := r.Lost - len(rows); more > 0 {
+				p.line("… and %s more: --lost FILE writes all of them", thousands(more))
+			}
+			p.line("")
+		}
+		switch {
+		case planned && r.Complete():
+			p.line("Dry run: all of %s can be imported. Nothing was changed.", count(r.Rows, "row", "rows"))
+		case planned:
+			p.line("%s of %s cannot be imported. Nothing was changed.", thousands(r.Lost), count(r.Rows, "row", "rows"))
+			p.line("Mend them, or choose with --on-conflict: first, suffix or skip.")
+		case r.Imported+r.Archived == 0 && r.Complete():
+			p.line("%s: nothing has changed.", i.summary(r))
+		default:
+			p.line("%s.", i.summary(r))
+		}
+	}}
+}
+
+// importTarget is where names are imported to: a store or a server.
+type importTarget struct {
+	registry *dibs.Registry
+	scratch  func() (*dibsimport.Scratch, error)
+	close    func()
+}
+
+func openImportTarget(ctx context.Context, s *session, target Target) (*importTarget, error) {
+	if target.Server != "" {
+		registry, err := s.Open(ctx, target)
+		if err != nil {
+			return nil, err
+		}
+		return &importTarget{registry, func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOfServer(registry) }, func() { _ = registry.Close() }}, nil
+	}
+	cfg, store, registry, err := openStore(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	scratch := func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOf(store, cfg.Dibs()) }
+	return &importTarget{registry.As(operator), scratch, func() { _ = registry.Close() }}, nil
+}

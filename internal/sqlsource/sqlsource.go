@@ -1,0 +1,68 @@
+// Package sqlsource opens the database that names are imported from.
+package sqlsource
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	_ "modernc.org/sqlite"             // the driver sqlite
+)
+
+// Open opens a database by its URL: postgres://…, mysql://… (MariaDB too) or sqlite:file.
+func Open(source string) (*sql.DB, error) {
+	scheme, rest, _ := strings.Cut(source, ":")
+	switch scheme {
+	case "postgres", "postgresql":
+		return sql.Open("pgx", source)
+	case "mysql", "mariadb":
+		config, err := mysqlConfig(source)
+		if err != nil {
+			return nil, err
+		}
+		connector, err := mysql.NewConnector(config)
+		if err != nil {
+			return nil, err
+		}
+		return sql.OpenDB(connector), nil
+	case "sqlite":
+		path := url.URL{Scheme: "file", Opaque: rest, RawQuery: "mode=ro"}
+		return sql.Open("sqlite", path.String())
+	default:
+		return nil, errors.New("a database to import from is postgres://…, mysql://… or sqlite:file")
+	}
+}
+
+// mysqlConfig converts a URL to the settings of the driver. Its query sets parameters of the driver.
+func mysqlConfig(source string) (*mysql.Config, error) {
+	u, err := url.Parse(source)
+	if err != nil {
+		return nil, errors.New("the URL of the database is not well-formed") // the error of url.Parse has the password
+	}
+	config := mysql.NewConfig()
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
+	if socket := u.Query().Get("socket"); socket != "" {
+		config.Net, config.Addr = "unix", socket
+	}
+	config.ParseTime = true
+	for name, values := range u.Query() {
+		switch name {
+		case "socket":
+		case "tls":
+			config.TLSConfig = values[0]
+		case "charset":
+			if err := config.Apply(mysql.Charset(values[0], "")); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("the URL of the database has an unknown parameter %q: use socket, tls or charset", name)
+		}
+	}
+	return config, nil
+}

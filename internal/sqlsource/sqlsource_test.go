@@ -1,0 +1,198 @@
+//go:build linux
+
+package sqlsource_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/dibsimport"
+	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/internal/sqlsource"
+)
+
+// databases returns the URL of an empty database of each kind.
+var databases = map[string]func(*testing.T) string{
+	"PostgreSQL": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
+	"MariaDB":    startMariaDB,
+	"SQLite": func(t *testing.T) string {
+		path := filepath.Join(t.TempDir(), "shop.db")
+		db, err := sql.Open("sqlite", path)
+		if err == nil {
+			err = errors.Join(db.Ping(), db.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "sqlite:" + path
+	},
+}
+
+func TestQuery(t *testing.T) {
+	t.Parallel()
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := database(t)
+			fill(t, at, `CREATE TABLE users (id BIGINT PRIMARY KEY, name VARCHAR(50), made TIMESTAMP NULL, archived BOOLEAN)`,
+				`INSERT INTO users VALUES (1, 'Zoë', '2020-03-01 10:00:00', NULL), (9007199254740993, 'b', NULL, TRUE), (3, NULL, NULL, FALSE)`)
+			records, err := read(t, at, "SELECT id, name, made, archived FROM users ORDER BY id")
+			if err != nil || len(records) != 3 {
+				t.Fatal(records, err)
+			}
+			for i, want := range []map[string]string{
+				{"id": "1", "name": "Zoë", "made": "2020-03-01T10:00:00Z"},
+				{"id": "3"},
+				{"id": "9007199254740993", "name": "b"},
+			} {
+				got := records[i]
+				if got.Where != fmt.Sprintf("row %d", i+1) || got.Fields["id"] != want["id"] || got.Fields["name"] != want["name"] || got.Fields["made"] != want["made"] {
+					t.Errorf("%v, want %v", got, want)
+				}
+			}
+			if archived := records[2].Fields["archived"]; archived != "true" && archived != "1" {
+				t.Errorf("archived is %q", archived)
+			}
+			if _, err := read(t, at, "SELECT x FROM nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A source goes away in the middle: the error says after which row.
+func TestSourceGoesAway(t *testing.T) {
+	t.Parallel()
+	db, err := sqlsource.Open(pgtest.Shared(t).NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := dibsimport.Query(t.Context(), db, `SELECT n, 1 / (3 - n) AS x FROM generate_series(1, 5) n`)
+	for err == nil {
+		_, err = rows.Next()
+	}
+	if err == nil || errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "after row 2: ") {
+		t.Error(err)
+	}
+}
+
+func TestBadURL(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"oracle://x":                    "postgres://…, mysql://… or sqlite:file",
+		"mysql://a:secret@h/db?speed=1": `unknown parameter "speed"`,
+		"mysql://a:secret\x7f@h/db":     "not well-formed",
+		"users.csv":                     "postgres://…",
+	} {
+		_, err := sqlsource.Open(source)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %s", source, err, want)
+		}
+	}
+}
+
+// The source is opened for reading only.
+func TestSQLiteIsNotCreated(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "none.db")
+	if _, err := read(t, "sqlite:"+path, "SELECT 1"); err == nil {
+		t.Error("a file that is not there was opened")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a file was created", err)
+	}
+}
+
+func fill(t *testing.T, at string, statements ...string) {
+	t.Helper()
+	var db *sql.DB
+	var err error
+	if path, ok := strings.CutPrefix(at, "sqlite:"); ok {
+		db, err = sql.Open("sqlite", path) // a source is read-only
+	} else {
+		db, err = sqlsource.Open(at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func read(t *testing.T, at, query string) ([]dibsimport.Record, error) {
+	t.Helper()
+	db, err := sqlsource.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := dibsimport.Query(t.Context(), db, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []dibsimport.Record
+	for {
+		record, err := rows.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return all, err
+		}
+		all = append(all, record)
+	}
+}
+
+// startMariaDB starts a private server, which ends with the test.
+func startMariaDB(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "mariadb") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	data, socket := filepath.Join(folder, "data"), filepath.Join(folder, "socket")
+	install := exec.CommandContext(t.Context(), "mariadb-install-db", "--no-defaults", "--user=root", "--datadir="+data,
+		"--tmpdir="+folder, "--auth-root-authentication-method=normal", "--skip-test-db")
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v: make deps installs MariaDB\n%s", err, out)
+	}
+	server := exec.Command("/usr/sbin/mariadbd", "--no-defaults", "--user=root", "--datadir="+data, "--socket="+socket, "--skip-networking",
+		"--innodb-flush-log-at-trx-commit=0", "--tmpdir="+folder, "--pid-file="+filepath.Join(folder, "pid"))
+	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = server.Process.Kill(), server.Wait() })
+	at := "mysql://root@localhost/?socket=" + url.QueryEscape(socket)
+	db, err := sqlsource.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for deadline := time.Now().Add(time.Minute); db.PingContext(t.Context()) != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("MariaDB does not answer")
+		}
+	}
+	if _, err := db.ExecContext(t.Context(), "CREATE DATABASE shop CHARACTER SET utf8mb4"); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(at, "localhost/", "localhost/shop", 1)
+}
