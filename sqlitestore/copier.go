@@ -87,7 +87,6 @@ var (
 	pageCount   = newStatement(`PRAGMA page_count`)
 	selectPages = newStatement(`WITH RECURSIVE wanted(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM wanted WHERE n < ?2)
 		SELECT n, data FROM wanted CROSS JOIN sqlite_dbpage ON pgno = n`)
-	passiveCheckpoint = newStatement(`PRAGMA wal_checkpoint(PASSIVE)`)
 )
 
 func (c *copier) open(ctx context.Context) error {
