@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -125,19 +124,17 @@ func (c *checkpointer) restart(left int64) bool {
 var (
 	lookAtWAL         = newStatement(`PRAGMA wal_checkpoint(NOOP)`)
 	passiveCheckpoint = newStatement(`PRAGMA wal_checkpoint(PASSIVE)`)
-
-	errOtherCheckpoint = errors.New("another connection is in a checkpoint")
 )
 
 // walState runs a checkpoint and returns how many pages the WAL had when it began, and how many of
-// them are not in the file when it ends.
+// them are not in the file when it ends. The error is busy while another connection is in a checkpoint.
 func walState(run *session, checkpoint *statement) (frames, left int64, err error) {
 	row, err := readRow(context.Background(), run, checkpoint)
 	if err != nil {
 		return 0, 0, err
 	}
 	if frames = asInt(row[1]); frames < 0 {
-		return 0, 0, errOtherCheckpoint
+		return 0, 0, errCheckpointBusy
 	}
 	return frames, frames - asInt(row[2]), nil
 }

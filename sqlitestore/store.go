@@ -139,7 +139,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		}
 	}
 	writeCfg := cfg
-	writeCfg.BusyTimeout = min(cfg.BusyTimeout, busyWait)
+	writeCfg.BusyTimeout = 0 // begin waits itself
 	s := &Store{
 		busyTimeout: cfg.BusyTimeout,
 		writer:      newPool(connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(writerCache))), 1),
@@ -260,7 +260,7 @@ func dsn(abs string, cfg Config, params ...string) string {
 		path = "/" + path // C:/…
 	}
 	query := url.Values{
-		"_busy_timeout": {strconv.FormatInt(max(1, cfg.BusyTimeout.Milliseconds()), 10)},
+		"_busy_timeout": {strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10)},
 		"_synchronous":  {"FULL"},
 		// Pages of a new file. A commit writes whole pages, most of which have one changed row: small
 		// ones halve what is written.
